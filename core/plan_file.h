@@ -1,0 +1,69 @@
+// penstock.plan/1: a Plan with everything needed to replay, check and run it without the profile and
+// the cluster it came from: stages by section names, prices, the lowered Program, memory, prediction.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/evaluation.h"
+#include "core/executor_model.h"
+#include "core/json.h"
+#include "core/plan.h"
+#include "core/profile.h"
+#include "core/program.h"
+#include "core/stage_prices.h"
+
+namespace penstock {
+
+struct InputFile {
+  std::string path;  // as given on the command line
+  std::string hash;  // content_hash()
+  bool operator==(const InputFile&) const = default;
+};
+
+// The part of the cluster that a plan uses.
+struct PlanCluster {
+  std::string name;
+  std::string device;
+  Bytes memory_per_device;
+  Bytes reserve;
+  double usd_per_hour = 0.0;
+  int devices_per_node = 1;
+  std::vector<std::string> levels;  // names, innermost first
+  std::vector<int> boundary_level;  // per stage s: level of the link from s to s + 1 (-1: same rank);
+                                    // S - 1 entries
+  bool operator==(const PlanCluster&) const = default;
+};
+
+// Tied weights whose sections lie on several stages of this plan; one per entry of
+// StagePrices::tied_reduce, same order.
+struct PlanTie {
+  std::string name;
+  std::vector<int> stages;  // ascending, at least two
+  bool operator==(const PlanTie&) const = default;
+};
+
+struct PlanFile {
+  std::string model;
+  std::vector<std::string> section_names;
+  std::string tool_version;
+  InputFile profile, cluster_file;
+  Plan plan;
+  PlanCluster cluster;
+  std::vector<PlanTie> ties;
+  ExecutorModel executor;
+  StagePrices prices;
+  Program program;
+  Evaluation prediction;
+  std::vector<std::string> not_searched;
+  bool operator==(const PlanFile&) const = default;
+};
+
+// The Program is written per rank as blocks "repeat n times, micro-batches advance by k": warm-up,
+// period and drain show, and a million micro-batches take a few lines (docs/file_formats.md).
+Json write_plan(const PlanFile& file);
+// Error{kBadInput} for anything malformed: unknown names, ids out of range, a Program that cannot be
+// ordered (with the cycle in action names).
+PlanFile read_plan(const Json& json, const std::string& file);
+
+}  // namespace penstock

@@ -1,0 +1,48 @@
+// ModelProfile + ClusterSpec + Plan -> StagePrices, with what the prices rest on.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/cluster.h"
+#include "core/evaluation.h"
+#include "core/plan.h"
+#include "core/plan_file.h"
+#include "core/profile.h"
+#include "core/stage_prices.h"
+
+namespace penstock {
+
+// One section at one key (device, T, samples, sequence length, recompute mode), interpolated.
+struct SectionPrice {
+  ComputePrice price;          // boundary: the section's output
+  bool extrapolated = false;   // outside the measured range of micro-batch size or sequence length
+  // Compute time (F + B + R) by where it comes from, for intervals.
+  Duration assumed_time{};       // times that are assumed, not measured
+  Duration assumed_split_time{}; // measured B whose division into I and W is assumed
+  Duration extrapolated_time{};
+};
+
+// Prices of all sections for one key, or the reason there are none.
+struct SectionTable {
+  std::vector<SectionPrice> sections;  // one per section of the model; empty when why_not is set
+  std::string why_not;                 // "no measurement of 'layer' for tensor degree 8 on a100"
+};
+SectionTable price_sections(const ModelProfile& profile, const std::string& device,
+                            int tensor_degree, int samples, int sequence_length,
+                            const std::string& recompute);
+
+// The values that occur in the profile for a device, for enumeration.
+std::vector<int> measured_tensor_degrees(const ModelProfile& profile, const std::string& device);
+std::vector<std::string> measured_recompute_modes(const ModelProfile& profile,
+                                                  const std::string& device);
+// Micro-batch sizes measured for every section at this (device, T, mode) around `sequence_length`.
+std::vector<int> measured_micro_batch_sizes(const ModelProfile& profile, const std::string& device,
+                                            int tensor_degree, int sequence_length,
+                                            const std::string& recompute);
+// The longest sequence length measured; 0 when the model has no such dimension.
+int default_sequence_length(const ModelProfile& profile, const std::string& device);
+
+}  // namespace penstock

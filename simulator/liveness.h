@@ -1,0 +1,37 @@
+// How many activations a rank holds, from the order of its actions alone: data that partitioning and
+// memory sums use before any price exists.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/program.h"
+#include "core/stage_prices.h"
+
+namespace penstock {
+
+// Counts at one position of a rank's list; one entry per chunk of the rank.
+struct LiveCounts {
+  std::vector<std::int32_t> stash;         // forward done, I or B not
+  std::vector<std::int32_t> weight_stash;  // I done, W not
+  bool operator==(const LiveCounts&) const = default;
+};
+
+struct RankLiveness {
+  std::vector<int> stages;  // of this rank, by chunk
+  // The counts that are not exceeded in every component by another position's: whatever the bytes
+  // per activation, the peak lies at one of them.
+  std::vector<LiveCounts> peaks;
+  // Largest number of activations counted from F to B or W, over all chunks.
+  std::int64_t peak_chunks = 0;
+  // Largest number of receives posted and not yet consumed, by chunk; 0 where nothing is received.
+  std::vector<std::int32_t> activation_receives, gradient_receives;
+  // Whether chunk c sends its activation or its gradient to another rank.
+  std::vector<bool> sends_activation, sends_gradient;
+  bool operator==(const RankLiveness&) const = default;
+};
+
+// One entry per rank of the first pipeline.
+std::vector<RankLiveness> liveness(const Program& program);
+
+}  // namespace penstock

@@ -1,0 +1,38 @@
+// Schedule -> Program: adds sends and receives, recomputes, and what ends a step (reductions, norm,
+// optimizer, ZeRO-1 gather), and stores everything in an order in which each action follows what
+// it waits for (docs/schedules.md, "Lowering").
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/executor_model.h"
+#include "core/program.h"
+#include "core/schedule.h"
+
+namespace penstock {
+
+// One distinct pipeline to lower. All pipelines of a Program share stage count and placement.
+struct PipelineInput {
+  Schedule schedule;
+  std::vector<MicroBatch> micro_batches;  // schedule.micro_batches entries
+  int replicas = 1;
+};
+
+struct LoweringOptions {
+  bool recompute = false;  // an R before every backward
+  bool transfers = true;   // SEND and RECV between ranks
+  IssueOrder issue = IssueOrder::kEager;
+  // What ends the step; without it a Program holds compute and transfers only.
+  bool step_actions = false;
+  bool reduce_gradients = false;             // REDUCE_GRAD: there are several replicas
+  std::vector<std::vector<int>> tied_stages; // TIED_REDUCE: stages that hold copies, per tied group
+  bool unshard = false;                      // UNSHARD after OPT: ZeRO-1
+  OptimizerGate optimizer = OptimizerGate::kGlobalBarrier;
+};
+
+// Error{kBadInput} when the lists cannot be carried out (with the actions that wait for each other).
+Program lower(const std::vector<PipelineInput>& pipelines, const LoweringOptions& options);
+
+}  // namespace penstock

@@ -1,0 +1,29 @@
+// The simulator: a pure function from a Program, prices and an executor model to a Timeline.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/executor_model.h"
+#include "core/program.h"
+#include "core/stage_prices.h"
+#include "core/timeline.h"
+
+namespace penstock {
+
+// Replays the Program. Error{kBadInput} when prices do not match the Program, when the sum of all
+// durations could leave 64 bits, or when the Program deadlocks under the executor model (the
+// message holds the cycle in action names; deadlock() tells beforehand).
+Timeline simulate(const Program& program, const StagePrices& prices, const ExecutorModel& executor);
+
+// The same by the general engine, whatever the executor model: the oracle of the fast path.
+Timeline simulate_by_worklist(const Program& program, const StagePrices& prices,
+                              const ExecutorModel& executor);
+
+// The cycle of actions that wait for each other under the executor model's queues and gates, by
+// name; nothing when the Program runs.
+std::optional<std::vector<std::string>> deadlock(const Program& program,
+                                                 const ExecutorModel& executor);
+
+}  // namespace penstock
