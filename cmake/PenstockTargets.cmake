@@ -17,3 +17,28 @@ function(penstock_library name)
   endforeach()
   target_link_libraries(penstock_${name} PRIVATE $<BUILD_INTERFACE:penstock_warnings> ${ARG_PRIVATE_LINK})
 endfunction()
+
+# penstock_test(NAME SOURCES a_test.cc ... LINK core): one doctest binary NAME_tests, ctest NAME.
+function(penstock_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name}_tests ${PROJECT_SOURCE_DIR}/tests/main.cc ${ARG_SOURCES})
+  target_link_libraries(${name}_tests PRIVATE doctest::doctest penstock_warnings)
+  foreach(lib IN LISTS ARG_LINK)
+    target_link_libraries(${name}_tests PRIVATE penstock::${lib})
+  endforeach()
+  add_test(NAME ${name} COMMAND ${name}_tests --no-intro=true
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+endfunction()
+
+# penstock_bench(NAME SOURCE LINK ...): one Google Benchmark binary, run for an instant by ctest.
+function(penstock_bench name)
+  cmake_parse_arguments(ARG "" "SOURCE" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCE})
+  target_link_libraries(${name} PRIVATE benchmark::benchmark_main penstock_warnings)
+  foreach(lib IN LISTS ARG_LINK)
+    target_link_libraries(${name} PRIVATE penstock::${lib})
+  endforeach()
+  add_test(NAME bench.${name} COMMAND ${name} --benchmark_min_time=0.001
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(bench.${name} PROPERTIES LABELS bench)
+endfunction()

@@ -41,4 +41,8 @@ struct Plan {
 // (global_batch mod D) replicas take one more.
 int samples_of_replica(const Plan& plan, int index);
 
+// The distinct micro-batch sizes of a step, the full size first, then the short ones, descending.
+// Shape i of StagePrices and of the Program's micro-batch table is entry i.
+std::vector<int> micro_batch_shapes(const Plan& plan);
+
 }  // namespace penstock

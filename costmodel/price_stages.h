@@ -45,4 +45,19 @@ std::vector<int> measured_micro_batch_sizes(const ModelProfile& profile, const s
 // The longest sequence length measured; 0 when the model has no such dimension.
 int default_sequence_length(const ModelProfile& profile, const std::string& device);
 
+// Everything evaluate() needs about a plan's stages.
+struct StagePricing {
+  StagePrices prices;
+  std::vector<PlanTie> ties;        // one per entry of prices.tied_reduce
+  std::vector<int> boundary_level;  // per stage boundary s -> s + 1; -1: same rank
+  std::vector<Assumption> assumptions;
+  // Relative half-width of the step time's interval, from docs/cost_model.md, "Intervals".
+  double uncertainty = 0.0;
+};
+
+// Prices of every stage of `plan` (its cuts are set). `shapes` holds one table per micro-batch
+// shape, in the order of micro_batch_shapes(plan), each without why_not.
+StagePricing price_stages(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan,
+                          const std::vector<const SectionTable*>& shapes);
+
 }  // namespace penstock
