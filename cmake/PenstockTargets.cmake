@@ -1,44 +1,94 @@
-# The verbs of this build: penstock_library, penstock_test, penstock_bench.
+# The verbs of this build: penstock_library, penstock_test, penstock_bench, penstock_install.
+include_guard(GLOBAL)
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
-add_compile_options(-ffp-contract=off)  # fused multiply-add would make predictions differ by machine
-add_library(penstock_warnings INTERFACE)
-target_compile_options(penstock_warnings INTERFACE -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion)
+# Every public header compiles alone: target all_verify_interface_header_sets.
+set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ${PENSTOCK_DEV})
 
-# penstock_library(NAME SOURCES a.cc ... HEADERS a.h ... LINK core PRIVATE_LINK nlohmann_json::nlohmann_json)
+# A fused multiply-add rounds once where the separate instructions round twice, so predictions would
+# differ between machines. It holds for everything built here and is not exported.
+add_compile_options(-ffp-contract=off)
+
+# Not exported either: warnings are for those who work on Penstock.
+add_library(penstock_warnings INTERFACE)
+target_compile_options(penstock_warnings INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Werror>
+  # GCC 12 sees an overlap in std::string's operator+ at -O3 that is not there.
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>,$<CONFIG:Release>>:-Wno-restrict>)
+
+# penstock_library(NAME SOURCES a.cc ... HEADERS a.h ... LINK core ... PRIVATE_LINK fmt::fmt ...)
+# A static library, penstock::NAME here and in the installed package. LINK names modules, PRIVATE_LINK
+# targets of other packages; PACKAGE::TARGET makes penstockConfig.cmake look for PACKAGE, because a
+# static library hands its private dependencies to whoever links it.
 function(penstock_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;HEADERS;LINK;PRIVATE_LINK" ${ARGN})
-  add_library(penstock_${name} STATIC ${ARG_SOURCES})
-  add_library(penstock::${name} ALIAS penstock_${name})
-  target_sources(penstock_${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${ARG_HEADERS})
-  foreach(lib IN LISTS ARG_LINK)
-    target_link_libraries(penstock_${name} PUBLIC penstock::${lib})
-  endforeach()
-  target_link_libraries(penstock_${name} PRIVATE $<BUILD_INTERFACE:penstock_warnings> ${ARG_PRIVATE_LINK})
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;HEADERS;LINK;PRIVATE_LINK")
+  set(target penstock_${name})
+  add_library(${target} STATIC ${ARG_SOURCES})
+  add_library(penstock::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
+                                  FILES ${ARG_HEADERS})
+  list(TRANSFORM ARG_LINK PREPEND penstock::)
+  target_link_libraries(${target} PUBLIC ${ARG_LINK}
+                                  PRIVATE $<BUILD_INTERFACE:penstock_warnings> ${ARG_PRIVATE_LINK})
+  install(TARGETS ${target} EXPORT penstockTargets
+          FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/penstock)
+  list(FILTER ARG_PRIVATE_LINK INCLUDE REGEX "::")
+  list(TRANSFORM ARG_PRIVATE_LINK REPLACE "::.*" "")
+  set_property(GLOBAL APPEND PROPERTY penstock_packages ${ARG_PRIVATE_LINK})
 endfunction()
 
-# penstock_test(NAME SOURCES a_test.cc ... LINK core): one doctest binary NAME_tests, ctest NAME.
+# penstock_test(NAME SOURCES a_test.cc ... LINK core ...): one doctest binary NAME_tests, ctest NAME,
+# run from the repository root. LINK names modules, or targets of other packages in full.
 function(penstock_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
-  add_executable(${name}_tests ${PROJECT_SOURCE_DIR}/tests/main.cc ${ARG_SOURCES})
-  target_link_libraries(${name}_tests PRIVATE doctest::doctest penstock_warnings)
-  foreach(lib IN LISTS ARG_LINK)
-    target_link_libraries(${name}_tests PRIVATE penstock::${lib})
-  endforeach()
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;LINK")
+  list(TRANSFORM ARG_LINK PREPEND penstock:: REGEX "^[^:]+$")
+  add_executable(${name}_tests ${ARG_SOURCES})
+  target_link_libraries(${name}_tests PRIVATE penstock_test_main penstock_warnings ${ARG_LINK})
   add_test(NAME ${name} COMMAND ${name}_tests --no-intro=true
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()
 
-# penstock_bench(NAME SOURCE LINK ...): one Google Benchmark binary, run for an instant by ctest.
+# penstock_bench(NAME SOURCE a_bench.cc LINK core ...): one Google Benchmark binary, which ctest runs
+# for an instant as bench.NAME, so that benches do not rot.
 function(penstock_bench name)
-  cmake_parse_arguments(ARG "" "SOURCE" "LINK" ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "SOURCE" "LINK")
+  list(TRANSFORM ARG_LINK PREPEND penstock:: REGEX "^[^:]+$")
   add_executable(${name} ${ARG_SOURCE})
-  target_link_libraries(${name} PRIVATE benchmark::benchmark_main penstock_warnings)
-  foreach(lib IN LISTS ARG_LINK)
-    target_link_libraries(${name} PRIVATE penstock::${lib})
-  endforeach()
+  target_link_libraries(${name} PRIVATE benchmark::benchmark_main penstock_warnings ${ARG_LINK})
   add_test(NAME bench.${name} COMMAND ${name} --benchmark_min_time=0.001
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(bench.${name} PROPERTIES LABELS bench)
+endfunction()
+
+# penstock_install(): the package "penstock" (targets, headers and penstockConfig.cmake, once every
+# library is declared) and the program.
+function(penstock_install)
+  if(TARGET penstock)
+    install(TARGETS penstock)
+  endif()
+  get_property(packages GLOBAL PROPERTY penstock_packages)
+  list(SORT packages)
+  list(REMOVE_DUPLICATES packages)
+  set(PENSTOCK_FIND_DEPENDENCIES "")
+  foreach(package IN LISTS packages)
+    string(APPEND PENSTOCK_FIND_DEPENDENCIES "find_dependency(${package})\n")
+  endforeach()
+  set(destination ${CMAKE_INSTALL_LIBDIR}/cmake/penstock)
+  configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/penstockConfig.cmake.in
+    ${PROJECT_BINARY_DIR}/penstockConfig.cmake INSTALL_DESTINATION ${destination})
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/penstockConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion)
+  install(EXPORT penstockTargets NAMESPACE penstock:: DESTINATION ${destination})
+  install(FILES ${PROJECT_BINARY_DIR}/penstockConfig.cmake
+                ${PROJECT_BINARY_DIR}/penstockConfigVersion.cmake
+          DESTINATION ${destination})
 endfunction()

@@ -1,0 +1,7 @@
+#include <string>
+
+#include <cuda_runtime.h>
+#include <nlohmann/json.hpp>
+
+#include "core/evaluation.h"
+#include "rows.h"

@@ -1,0 +1,7 @@
+// The last of these includes must be refused; tests/layers/refuses.cmake says with which words.
+#include "simulator/simulate.h"
+
+#include <vector>
+
+#include "core/program.h"
+#include "search/best_plan.h"

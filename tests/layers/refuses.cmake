@@ -1,0 +1,23 @@
+# CheckLayers must refuse the files under tests/layers/refused, in these words and no others.
+cmake_minimum_required(VERSION 3.25)
+set(expected "\
+core/json.h:3: <nlohmann/json.hpp>: JSON goes through core/json.h; only .cc files of core/ may include it
+costmodel/prices.h:3: <fmt/core.h>: a header of costmodel/ may include the standard library and costmodel, core
+costmodel/prices.h:6: \"tests/helpers.h\": not written from the repository root, or no folder that costmodel/ may include (costmodel, core)
+report/table.cc:3: <cuda_runtime.h>: only training/ and folders named torch/ or cuda/ may include it
+report/table.cc:4: <nlohmann/json.hpp>: JSON goes through core/json.h; only .cc files of core/ may include it
+report/table.cc:7: \"rows.h\": not written from the repository root, or no folder that report/ may include (report, core)
+simulator/simulate.cc:7: \"search/best_plan.h\": simulator/ may include simulator, core
+")
+execute_process(
+  COMMAND ${CMAKE_COMMAND} -D ROOT=${CMAKE_CURRENT_LIST_DIR}/refused
+          -P ${CMAKE_CURRENT_LIST_DIR}/../../cmake/CheckLayers.cmake
+  RESULT_VARIABLE result ERROR_VARIABLE text OUTPUT_QUIET)
+if(result EQUAL 0)
+  message(FATAL_ERROR "CheckLayers accepted what it must refuse")
+endif()
+string(FIND "${text}" "CMake Error" end)
+string(SUBSTRING "${text}" 0 ${end} text)
+if(NOT text STREQUAL expected)
+  message(FATAL_ERROR "CheckLayers said\n${text}instead of\n${expected}")
+endif()
