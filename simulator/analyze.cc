@@ -1,0 +1,194 @@
+#include "simulator/analyze.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint32_t kNone = kWaitsForNothing;
+
+// Follows actions backwards along what bound their start.
+class BindingWalk {
+ public:
+  BindingWalk(const Program& program, const Timeline& timeline)
+      : program_(program), timeline_(timeline), previous_(program.actions.size(), kNone) {
+    std::vector<std::uint32_t> last_compute(ranks(), kNone), last_collective(ranks(), kNone);
+    for (std::uint32_t i = 0; i < program.actions.size(); ++i) {
+      const Action& action = program.actions[i];
+      const auto rank = static_cast<std::size_t>(program.rank_of(action).value);
+      if (is_compute(action.kind)) {
+        previous_[i] = std::exchange(last_compute[rank], i);
+      } else if (is_collective(action.kind)) {
+        previous_[i] = std::exchange(last_collective[rank], i);
+        members_[{action.group.value, action.kind}].push_back(i);
+      }
+    }
+    for (std::uint32_t i = 0; i < program.actions.size(); ++i) {
+      if (end(i) > makespan_end_ || last_ == kNone) {
+        makespan_end_ = std::max(makespan_end_, end(i));
+        last_ = i;
+      }
+    }
+  }
+
+  // The predecessor that ended last; kNone when nothing came before.
+  [[nodiscard]] std::uint32_t bound_by(std::uint32_t i) const {
+    const Action& action = program_.actions[i];
+    if (!is_collective(action.kind)) return later(previous_[i], action.waits_for);
+    std::uint32_t latest = kNone;
+    for (const std::uint32_t member : members_.at({action.group.value, action.kind})) {
+      latest = later(latest, later(previous_[member], program_.actions[member].waits_for));
+    }
+    return latest;
+  }
+
+  [[nodiscard]] SimTime end(std::uint32_t i) const { return timeline_.end[i]; }
+  [[nodiscard]] SimTime start(std::uint32_t i) const { return timeline_.start[i]; }
+  [[nodiscard]] SimTime makespan_end() const { return makespan_end_; }
+  [[nodiscard]] std::uint32_t last() const { return last_; }  // the action that ends the step
+
+ private:
+  [[nodiscard]] std::size_t ranks() const { return static_cast<std::size_t>(program_.ranks()); }
+  [[nodiscard]] std::uint32_t later(std::uint32_t a, std::uint32_t b) const {
+    if (a == kNone) return b;
+    if (b == kNone) return a;
+    return end(b) > end(a) ? b : a;
+  }
+
+  const Program& program_;
+  const Timeline& timeline_;
+  std::vector<std::uint32_t> previous_;  // on the same compute or collective stream
+  std::map<std::pair<std::uint32_t, ActionKind>, std::vector<std::uint32_t>> members_;
+  SimTime makespan_end_{};
+  std::uint32_t last_ = kNone;
+};
+
+enum class Phase { kWarmUp, kSteady, kDrain };
+
+// Attributes the idle time of one rank, gap by gap.
+class RankAttribution {
+ public:
+  RankAttribution(const Program& program, const BindingWalk& walk,
+                  const std::vector<Duration>& busy, std::size_t rank)
+      : program_(program), walk_(walk), busy_(busy), rank_(rank) {
+    time_.busy = busy[rank];
+  }
+
+  // `computes`: the rank's compute actions in order.
+  RankTime attribute(const std::vector<std::uint32_t>& computes) {
+    Phase phase = Phase::kWarmUp;
+    const std::size_t last_forward = position_of_last_forward(computes);
+    SimTime free{};
+    for (std::size_t i = 0; i < computes.size(); ++i) {
+      const std::uint32_t action = computes[i];
+      explain(free, walk_.start(action), walk_.bound_by(action), phase);
+      free = walk_.end(action);
+      const bool backward_seen = phase != Phase::kWarmUp ||
+                                 is_backward(program_.actions[action].kind) ||
+                                 program_.actions[action].kind == ActionKind::kRecompute;
+      if (backward_seen) phase = i >= last_forward ? Phase::kDrain : Phase::kSteady;
+    }
+    explain(free, walk_.makespan_end(), walk_.last(), Phase::kDrain);
+    return time_;
+  }
+
+ private:
+  [[nodiscard]] std::size_t position_of_last_forward(
+      const std::vector<std::uint32_t>& computes) const {
+    std::size_t last = 0;
+    for (std::size_t i = 0; i < computes.size(); ++i) {
+      if (program_.actions[computes[i]].kind == ActionKind::kForward) last = i;
+    }
+    return last;
+  }
+
+  // Idle from `from` to `to`, when `node` ended at `to` or before it: walks back until the gap is
+  // covered. Time between an action's start and the end of what bound it is a stream or queue
+  // that was busy with a transfer.
+  void explain(SimTime from, SimTime to, std::uint32_t node, Phase phase) {
+    while (to > from) {
+      if (node == kNone) {
+        time_.transfer += to - from;
+        return;
+      }
+      const SimTime end = std::max(from, std::min(to, walk_.end(node)));
+      time_.transfer += to - end;
+      const SimTime start = std::max(from, std::min(end, walk_.start(node)));
+      part(node, phase) += end - start;
+      to = start;
+      node = walk_.bound_by(node);
+    }
+  }
+
+  Duration& part(std::uint32_t node, Phase phase) {
+    const Action& action = program_.actions[node];
+    if (is_collective(action.kind) || action.kind == ActionKind::kOptimizer) return time_.barrier;
+    if (is_send(action.kind) || is_receive(action.kind)) return time_.transfer;
+    if (phase == Phase::kWarmUp) return time_.warm_up;
+    if (phase == Phase::kDrain) return time_.drain;
+    const auto other = static_cast<std::size_t>(program_.rank_of(action).value);
+    return busy_[other] > busy_[rank_] ? time_.imbalance : time_.order;
+  }
+
+  const Program& program_;
+  const BindingWalk& walk_;
+  const std::vector<Duration>& busy_;
+  std::size_t rank_;
+  RankTime time_;
+};
+
+}  // namespace
+
+TimelineSummary summarize_ranks(const std::vector<SimTime>& first, const std::vector<SimTime>& last,
+                                std::vector<Duration> busy) {
+  TimelineSummary summary;
+  summary.busy = std::move(busy);
+  for (std::size_t r = 0; r < first.size(); ++r) {
+    summary.longest_span = std::max(summary.longest_span, last[r] - first[r]);
+    summary.ideal = std::max(summary.ideal, summary.busy[r]);
+  }
+  if (!first.empty()) {
+    summary.makespan = *std::max_element(last.begin(), last.end()) -
+                       *std::min_element(first.begin(), first.end());
+  }
+  return summary;
+}
+
+TimelineSummary summarize(const Program& program, const Timeline& timeline) {
+  const auto ranks = static_cast<std::size_t>(program.ranks());
+  std::vector<SimTime> first(ranks, SimTime::max()), last(ranks);
+  std::vector<Duration> busy(ranks);
+  for (std::size_t i = 0; i < program.actions.size(); ++i) {
+    const Action& action = program.actions[i];
+    const auto rank = static_cast<std::size_t>(program.rank_of(action).value);
+    if (is_compute(action.kind)) {
+      first[rank] = std::min(first[rank], timeline.start[i]);
+      busy[rank] += timeline.end[i] - timeline.start[i];
+    }
+    if (is_compute(action.kind) || is_collective(action.kind)) {
+      last[rank] = std::max(last[rank], timeline.end[i]);
+    }
+  }
+  return summarize_ranks(first, last, std::move(busy));
+}
+
+std::vector<RankTime> attribute_idle(const Program& program, const Timeline& timeline) {
+  const BindingWalk walk(program, timeline);
+  const auto busy = summarize(program, timeline).busy;
+  std::vector<std::vector<std::uint32_t>> computes(busy.size());
+  for (std::uint32_t i = 0; i < program.actions.size(); ++i) {
+    const Action& action = program.actions[i];
+    if (!is_compute(action.kind)) continue;
+    computes[static_cast<std::size_t>(program.rank_of(action).value)].push_back(i);
+  }
+  std::vector<RankTime> result;
+  for (int r = 0; r < program.pipelines.at(0).ranks; ++r) {
+    const auto rank = static_cast<std::size_t>(r);
+    result.push_back(RankAttribution(program, walk, busy, rank).attribute(computes[rank]));
+  }
+  return result;
+}
+
+}  // namespace penstock

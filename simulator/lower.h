@@ -20,6 +20,12 @@ struct PipelineInput {
   int replicas = 1;
 };
 
+// Stages that hold copies of the same weights and reduce their gradients together.
+struct TiedStages {
+  std::string name;
+  std::vector<int> stages;  // ascending, at least two
+};
+
 struct LoweringOptions {
   bool recompute = false;  // an R before every backward
   bool transfers = true;   // SEND and RECV between ranks
@@ -27,7 +33,7 @@ struct LoweringOptions {
   // What ends the step; without it a Program holds compute and transfers only.
   bool step_actions = false;
   bool reduce_gradients = false;             // REDUCE_GRAD: there are several replicas
-  std::vector<std::vector<int>> tied_stages; // TIED_REDUCE: stages that hold copies, per tied group
+  std::vector<TiedStages> tied;              // TIED_REDUCE
   bool unshard = false;                      // UNSHARD after OPT: ZeRO-1
   OptimizerGate optimizer = OptimizerGate::kGlobalBarrier;
 };

@@ -9,6 +9,7 @@
 #include "core/program.h"
 #include "core/stage_prices.h"
 #include "core/timeline.h"
+#include "simulator/analyze.h"
 
 namespace penstock {
 
@@ -17,7 +18,11 @@ namespace penstock {
 // message holds the cycle in action names; deadlock() tells beforehand).
 Timeline simulate(const Program& program, const StagePrices& prices, const ExecutorModel& executor);
 
-// The same by the general engine, whatever the executor model: the oracle of the fast path.
+// Only the summary of that Timeline; a search needs no more.
+TimelineSummary simulate_summary(const Program& program, const StagePrices& prices,
+                                 const ExecutorModel& executor);
+
+// The same Timeline by the general engine, whatever the executor model: the oracle of the fast path.
 Timeline simulate_by_worklist(const Program& program, const StagePrices& prices,
                               const ExecutorModel& executor);
 

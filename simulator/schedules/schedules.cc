@@ -1,0 +1,81 @@
+#include "simulator/schedules/schedules.h"
+
+#include <array>
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "simulator/schedules/kinds.h"
+#include "simulator/schedules/list_builder.h"
+
+namespace penstock {
+namespace {
+
+// Stage ids have 16 bits; a rank's actions and their times must fit in memory.
+constexpr int kMostStages = 60'000;
+constexpr long kMostComputeActions = 1L << 28;
+
+std::string bad_sizes(std::string_view name, const ScheduleShape& shape) {
+  if (shape.ranks < 1 || shape.chunks < 1 || shape.micro_batches < 1 || shape.group < 0) {
+    return fmt::format("{}: P = {}, V = {}, M = {} must all be at least 1", name, shape.ranks,
+                       shape.chunks, shape.micro_batches);
+  }
+  const long stages = static_cast<long>(shape.ranks) * shape.chunks;
+  if (stages > kMostStages) {
+    return fmt::format("{}: P * V = {} stages, at most {} are supported", name, stages,
+                       kMostStages);
+  }
+  if (stages * shape.micro_batches > kMostComputeActions / 3) {
+    return fmt::format(
+        "{}: {} stages times {} micro-batches is more than the {} supported; nothing is cut short: "
+        "choose fewer micro-batches (larger ones) or fewer stages",
+        name, stages, shape.micro_batches, kMostComputeActions / 3);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string needs_one_chunk(const ScheduleShape& shape) {
+  if (shape.chunks == 1) return "";
+  return fmt::format("V = {}: this schedule has one stage per rank; use -V 1, or interleaved or "
+                     "looped-bfs for several",
+                     shape.chunks);
+}
+
+std::string needs_two_chunks(const ScheduleShape& shape) {
+  if (shape.chunks >= 2) return "";
+  return "V = 1: this schedule needs at least 2 chunks per rank (with one it is not 1F1B: its "
+         "warm-up is longer); use -V 2 or more, or 1f1b";
+}
+
+std::span<const ScheduleKind> schedule_kinds() {
+  static const std::array kinds = {kGpipe, kOneForwardOneBackward, kInterleaved, kLoopedBfs, kZbH1};
+  return kinds;
+}
+
+const ScheduleKind* find_schedule(std::string_view name) {
+  for (const ScheduleKind& kind : schedule_kinds()) {
+    if (kind.name == name) return &kind;
+  }
+  return nullptr;
+}
+
+std::string why_no_schedule(const ScheduleKind& kind, const ScheduleShape& shape) {
+  if (auto reason = bad_sizes(kind.name, shape); !reason.empty()) return reason;
+  return kind.why_not(shape);
+}
+
+Schedule make_schedule(std::string_view name, const ScheduleShape& shape) {
+  const ScheduleKind* kind = find_schedule(name);
+  if (kind == nullptr) {
+    std::string known;
+    for (const ScheduleKind& k : schedule_kinds()) {
+      known += (known.empty() ? "" : ", ") + std::string(k.name);
+    }
+    throw_bad_input(fmt::format("unknown schedule '{}'; known: {}", name, known));
+  }
+  if (auto reason = why_no_schedule(*kind, shape); !reason.empty()) throw_bad_input(reason);
+  return kind->generate(shape);
+}
+
+}  // namespace penstock

@@ -23,7 +23,7 @@ struct ScheduleKind {
   std::string_view summary;  // one line for --help
   bool split_backward;       // I and W instead of B
   bool several_chunks;       // V >= 2 (else V = 1)
-  // Why this shape cannot be generated, with the remedy; empty when it can.
+  // The schedule's own constraints; ask why_no_schedule(), which adds the common ones.
   std::string (*why_not)(const ScheduleShape&);
   Schedule (*generate)(const ScheduleShape&);
 };
@@ -31,7 +31,10 @@ struct ScheduleKind {
 std::span<const ScheduleKind> schedule_kinds();
 const ScheduleKind* find_schedule(std::string_view name);  // null when unknown
 
-// generate() after why_not(); Error{kBadInput} with the reason, or naming the known schedules.
+// Why this shape cannot be generated, with the remedy; empty when it can.
+std::string why_no_schedule(const ScheduleKind& kind, const ScheduleShape& shape);
+
+// generate() after why_no_schedule(); Error{kBadInput} with the reason, or naming the known schedules.
 Schedule make_schedule(std::string_view name, const ScheduleShape& shape);
 
 }  // namespace penstock

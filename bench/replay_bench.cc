@@ -1,0 +1,79 @@
+// Building and replaying one pipeline: the hot path of every search.
+#include <benchmark/benchmark.h>
+
+#include "simulator/lower.h"
+#include "simulator/schedules/schedules.h"
+#include "simulator/simulate.h"
+
+namespace penstock {
+namespace {
+
+using namespace std::chrono_literals;
+
+StagePrices equal_prices(int stages) {
+  StagePrices prices;
+  prices.stages = stages;
+  ComputePrice compute;
+  compute.forward.duration = 1ms;
+  compute.input_gradient.duration = 1ms;
+  compute.weight_gradient.duration = 1ms;
+  compute.fused_backward.duration = 2ms;
+  prices.compute.assign(static_cast<std::size_t>(stages), compute);
+  TransferPrice transfer;
+  transfer.activation.duration = transfer.gradient.duration = 100us;
+  prices.transfer.assign(static_cast<std::size_t>(stages), transfer);
+  prices.step.resize(static_cast<std::size_t>(stages));
+  return prices;
+}
+
+Program build(const benchmark::State& state) {
+  ScheduleShape shape;
+  shape.ranks = static_cast<int>(state.range(0));
+  shape.micro_batches = static_cast<int>(state.range(1));
+  PipelineInput input;
+  input.schedule = make_schedule("1f1b", shape);
+  input.micro_batches.resize(static_cast<std::size_t>(shape.micro_batches));
+  return lower({input}, {});
+}
+
+void count_actions(benchmark::State& state, const Program& program) {
+  state.counters["actions"] = static_cast<double>(program.actions.size());
+  state.counters["actions/s"] = benchmark::Counter(static_cast<double>(program.actions.size()),
+                                                   benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void build_program(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(build(state));
+  count_actions(state, build(state));
+}
+
+void replay_program(benchmark::State& state) {
+  const Program program = build(state);
+  const StagePrices prices = equal_prices(static_cast<int>(state.range(0)));
+  for (auto _ : state) benchmark::DoNotOptimize(simulate(program, prices, {}));
+  count_actions(state, program);
+}
+
+void replay_program_summary(benchmark::State& state) {
+  const Program program = build(state);
+  const StagePrices prices = equal_prices(static_cast<int>(state.range(0)));
+  for (auto _ : state) benchmark::DoNotOptimize(simulate_summary(program, prices, {}));
+  count_actions(state, program);
+}
+
+void build_and_replay_program(benchmark::State& state) {
+  const StagePrices prices = equal_prices(static_cast<int>(state.range(0)));
+  for (auto _ : state) benchmark::DoNotOptimize(simulate(build(state), prices, {}));
+  count_actions(state, build(state));
+}
+
+void sizes(benchmark::internal::Benchmark* bench) {
+  bench->ArgNames({"P", "M"})->Args({8, 64})->Args({64, 2048})->Unit(benchmark::kMillisecond);
+}
+BENCHMARK(build_program)->Apply(sizes);
+BENCHMARK(replay_program)->Apply(sizes);
+BENCHMARK(replay_program_summary)->Apply(sizes);
+BENCHMARK(build_and_replay_program)->Apply(sizes);
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,55 @@
+// The search: every split and micro-batch plan for up to N devices, ranked, with reasons. The same
+// answer, to the byte, for any number of threads.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/evaluation.h"
+#include "search/evaluate.h"
+
+namespace penstock {
+
+// What the user fixed; everything else is searched.
+struct Pins {
+  std::optional<int> pipeline, chunks, data, tensor, micro_batch_size;
+  std::vector<std::string> schedules;      // empty: all
+  std::optional<std::string> recompute;
+  std::optional<bool> zero1;
+  std::optional<std::string> device;
+  std::optional<Placement> placement;
+};
+
+struct SearchRequest {
+  int gpus = 1;              // N: at most this many are used
+  int global_batch = 1;
+  int sequence_length = 0;   // 0: the longest that was measured
+  Pins pins;
+  int top = 10;              // K
+  int threads = 1;
+  bool bounds = true;        // false: replay every candidate (slow; the oracle of the tests)
+};
+
+// Told of the search while it runs; may end it.
+class SearchProgress {
+ public:
+  virtual ~SearchProgress() = default;
+  // Called now and then from one thread. `best_step` is zero until a plan is known.
+  virtual void update(std::int64_t done, std::int64_t candidates, Duration best_step) {
+    static_cast<void>(done), static_cast<void>(candidates), static_cast<void>(best_step);
+  }
+  virtual bool stop() { return false; }
+};
+
+// Error{kBadInput} for a request that makes no sense (gpus < 1, more than the cluster has, a pin to
+// an unknown schedule). No plan that fits is a result, not an error: `best` is empty and `rejected`
+// and `nearest_miss` say why.
+SearchResult best_plans(const PlanInputs& inputs, const SearchRequest& request,
+                        SearchProgress& progress);
+
+// The split that needs no search: the same number of sections per stage (the first stages one more
+// when P does not divide them). For comparison.
+std::vector<int> equal_cuts(int sections, int stages);
+
+}  // namespace penstock

@@ -1,0 +1,54 @@
+// One Plan, fully worked out: prices, Program, timeline, memory, idle time by cause.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/cluster.h"
+#include "core/evaluation.h"
+#include "core/executor_model.h"
+#include "core/plan_file.h"
+#include "core/profile.h"
+#include "core/program.h"
+#include "core/stage_prices.h"
+#include "core/timeline.h"
+
+namespace penstock {
+
+// What a question rests on. Values: the caller keeps profile and cluster alive.
+struct PlanInputs {
+  const ModelProfile* profile = nullptr;
+  const ClusterSpec* cluster = nullptr;
+  ExecutorModel executor;
+  std::optional<Bytes> reserve;  // instead of the device type's own
+};
+
+// Either a reason, or everything about the plan.
+struct EvaluatedPlan {
+  std::optional<Rejection> why_not;  // no measurement, schedule constraint, over memory
+  // Set unless why_not says that it could not be priced; a plan over memory is fully worked out.
+  Plan plan;
+  StagePrices prices;
+  std::vector<PlanTie> ties;
+  std::vector<int> boundary_level;
+  Program program;
+  Timeline timeline;
+  Evaluation evaluation;
+};
+
+// `plan.cuts` may be empty: then the best cuts are chosen (as the search does).
+EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan);
+
+// The self-contained file of an evaluated plan.
+PlanFile to_plan_file(const PlanInputs& inputs, const EvaluatedPlan& evaluated);
+
+// Replays a plan file by what it holds (no profile, no cluster needed), with `executor` instead of
+// its own if given: Timeline and a fresh Evaluation.
+struct Replayed {
+  Timeline timeline;
+  Evaluation evaluation;
+};
+Replayed replay_plan_file(const PlanFile& file);
+
+}  // namespace penstock

@@ -1,0 +1,104 @@
+#include "simulator/price_table.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <limits>
+#include <string>
+
+#include "core/error.h"
+
+namespace penstock {
+namespace {
+
+// Tied groups of one name (one per pipeline) share an entry of StagePrices::tied_reduce, in the
+// order in which the names first appear.
+std::vector<Duration> tied_prices(const Program& program, const StagePrices& prices) {
+  std::vector<Duration> result(program.groups.size());
+  std::vector<std::string> names;
+  for (std::size_t g = 0; g < program.groups.size(); ++g) {
+    if (program.groups[g].kind != GroupKind::kTiedWeights) continue;
+    std::size_t tie = 0;
+    while (tie < names.size() && names[tie] != program.groups[g].name) ++tie;
+    if (tie == names.size()) names.push_back(program.groups[g].name);
+    if (tie >= prices.tied_reduce.size()) {
+      throw_bad_input(fmt::format("prices: no tied_reduce price for group {}",
+                                  program.groups[g].name));
+    }
+    result[g] = prices.tied_reduce[tie].duration;
+  }
+  return result;
+}
+
+}  // namespace
+
+PriceTable::PriceTable(const Program& program, const StagePrices& prices,
+                       const ExecutorModel& executor)
+    : one_shape_(prices.shapes == 1),
+      shapes_(static_cast<std::size_t>(prices.shapes)),
+      stride_(program.stages.size() * shapes_),
+      table_(stride_ * static_cast<std::size_t>(kActionKinds)),
+      tied_of_group_(tied_prices(program, prices)) {
+  for (const Pipeline& pipeline : program.pipelines) {
+    if (pipeline.stages != prices.stages) {
+      throw_bad_input(fmt::format("prices: {} stages, but the program has {}", prices.stages,
+                                  pipeline.stages));
+    }
+  }
+  for (const MicroBatch& micro_batch : program.micro_batches) {
+    if (micro_batch.shape < 0 || micro_batch.shape >= prices.shapes) {
+      throw_bad_input(fmt::format("prices: no prices for shape {}", micro_batch.shape));
+    }
+    if (!one_shape_) {
+      shape_of_micro_batch_.push_back(static_cast<std::uint16_t>(micro_batch.shape));
+    }
+  }
+  const Duration per_action = executor.per_action;
+  const Duration per_transfer = executor.per_transfer;
+  for (std::size_t s = 0; s < program.stages.size(); ++s) {
+    const Pipeline& pipeline = program.pipelines[static_cast<std::size_t>(program.stages[s].pipeline)];
+    const int stage = static_cast<int>(s) - pipeline.first_stage;
+    for (std::size_t shape = 0; shape < shapes_; ++shape) {
+      const auto set = [&](ActionKind kind, Duration duration) {
+        table_[static_cast<std::size_t>(kind) * stride_ + s * shapes_ + shape] = duration;
+      };
+      const int sh = static_cast<int>(shape);
+      const ComputePrice& price = prices.compute_of(stage, sh);
+      set(ActionKind::kForward, price.forward.duration + per_action);
+      set(ActionKind::kInputGradient, price.input_gradient.duration + per_action);
+      set(ActionKind::kWeightGradient, price.weight_gradient.duration + per_action);
+      set(ActionKind::kFusedBackward, price.fused_backward.duration + per_action);
+      set(ActionKind::kRecompute, price.recompute.duration + per_action);
+      set(ActionKind::kSendActivation,
+          prices.transfer_of(stage, sh).activation.duration + per_transfer);
+      if (stage > 0) {
+        set(ActionKind::kSendGradient,
+            prices.transfer_of(stage - 1, sh).gradient.duration + per_transfer);
+      }
+      const StepPrice& step = prices.step[static_cast<std::size_t>(stage)];
+      set(ActionKind::kReduceGradient, step.reduce_gradient.duration);
+      set(ActionKind::kUnshard, step.unshard.duration);
+      set(ActionKind::kOptimizer, step.optimizer.duration + per_action);
+      set(ActionKind::kNorm, prices.norm.duration);
+    }
+  }
+  check_sum(program);
+}
+
+Duration PriceTable::of_collective(const Action& action) const {
+  return action.kind == ActionKind::kTiedReduce ? tied_of_group_[action.group.value] : of(action);
+}
+
+// No path is longer than all actions at the longest duration, one after the other.
+void PriceTable::check_sum(const Program& program) const {
+  std::int64_t longest = 1;
+  for (const Duration d : table_) longest = std::max(longest, d.count());
+  for (const Duration d : tied_of_group_) longest = std::max(longest, d.count());
+  const auto actions = static_cast<std::int64_t>(program.actions.size()) + 1;
+  if (longest > std::numeric_limits<std::int64_t>::max() / 4 / actions) {
+    throw_bad_input(fmt::format(
+        "prices: {} actions of up to {} ns could exceed what 64 bits hold; are the units right?",
+        actions, longest));
+  }
+}
+
+}  // namespace penstock

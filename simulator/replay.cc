@@ -1,0 +1,151 @@
+#include "simulator/replay.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "simulator/price_table.h"
+
+namespace penstock {
+namespace {
+
+constexpr SimTime kZero{};
+constexpr SimTime kUnknown{Duration{-1}};
+
+// The compute stream and the activity of every rank.
+struct RankClocks {
+  std::vector<SimTime> now, first, last;
+  std::vector<Duration> busy;
+  explicit RankClocks(std::size_t ranks)
+      : now(ranks, kZero), first(ranks, kUnknown), last(ranks, kZero), busy(ranks) {}
+};
+
+// A collective ends for all its members when the last one has posted. Members are collected per
+// (group, kind), since a group may perform several kinds in one step.
+class Collectives {
+ public:
+  Collectives(const Program& program, const PriceTable& prices)
+      : program_(program),
+        prices_(prices),
+        pending_(program.groups.size() * static_cast<std::size_t>(kActionKinds)),
+        last_on_rank_(static_cast<std::size_t>(program.ranks()), kWaitsForNothing) {}
+
+  // Posts action `index`; writes all members' times once it is complete.
+  template <class Starts>
+  void post(std::uint32_t index, Starts& start, std::vector<SimTime>& end, RankClocks& ranks) {
+    const Action& action = program_.actions[index];
+    auto& members = pending_[action.group.value * static_cast<std::size_t>(kActionKinds) +
+                             static_cast<std::size_t>(action.kind)];
+    auto& last = last_on_rank_[rank_of(action)];
+    members.push_back({index, last});
+    last = index;
+    end[index] = kUnknown;
+    if (members.size() < program_.groups[action.group.value].members) return;
+    SimTime begin = kZero;
+    for (const auto& [member, previous] : members) {
+      const std::uint32_t waits_for = program_.actions[member].waits_for;
+      if (waits_for != kWaitsForNothing) begin = std::max(begin, known(end[waits_for]));
+      if (previous != kWaitsForNothing) begin = std::max(begin, known(end[previous]));
+    }
+    const SimTime finish = begin + prices_.of_collective(action);
+    for (const auto& [member, previous] : members) {
+      start.set(member, begin);
+      end[member] = finish;
+      auto& rank_last = ranks.last[rank_of(program_.actions[member])];
+      rank_last = std::max(rank_last, finish);
+    }
+    members.clear();
+  }
+
+ private:
+  struct Member {
+    std::uint32_t index, previous;  // previous: the collective before it on its rank
+  };
+
+  [[nodiscard]] std::size_t rank_of(const Action& action) const {
+    return static_cast<std::size_t>(program_.rank_of(action).value);
+  }
+  static SimTime known(SimTime end) {
+    if (end == kUnknown) {
+      throw_bad_input(
+          "the program's ranks issue their collectives in different orders: they would wait for "
+          "each other for ever");
+    }
+    return end;
+  }
+
+  const Program& program_;
+  const PriceTable& prices_;
+  std::vector<std::vector<Member>> pending_;
+  std::vector<std::uint32_t> last_on_rank_;
+};
+
+struct StoreStarts {
+  std::vector<SimTime>& values;
+  void set(std::size_t i, SimTime time) { values[i] = time; }
+};
+struct ForgetStarts {
+  void set(std::size_t, SimTime) {}
+};
+
+// The pass itself: per action two loads, one maximum and one store besides the action.
+template <class Starts>
+void run(const Program& program, const PriceTable& prices, Starts start, std::vector<SimTime>& end,
+         RankClocks& ranks) {
+  std::vector<std::uint32_t> rank_of_stage;
+  for (const Stage& stage : program.stages) {
+    rank_of_stage.push_back(static_cast<std::uint32_t>(stage.rank.value));
+  }
+  Collectives collectives(program, prices);
+  const auto count = static_cast<std::uint32_t>(program.actions.size());
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Action& action = program.actions[i];
+    if (is_collective(action.kind)) {
+      collectives.post(i, start, end, ranks);
+      continue;
+    }
+    SimTime begin = action.waits_for == kWaitsForNothing ? kZero : end[action.waits_for];
+    const Duration duration = is_receive(action.kind) ? Duration{} : prices.of(action);
+    if (is_compute(action.kind)) {
+      const std::uint32_t rank = rank_of_stage[action.stage.value];
+      begin = std::max(begin, ranks.now[rank]);
+      if (ranks.first[rank] == kUnknown) ranks.first[rank] = begin;
+      ranks.now[rank] = begin + duration;
+      ranks.busy[rank] += duration;
+    }
+    start.set(i, begin);
+    end[i] = begin + duration;
+  }
+}
+
+}  // namespace
+
+bool straight_replay_is_exact(const ExecutorModel& executor) {
+  return executor.transfer == TransferMode::kAsync && executor.queues == QueueLayout::kNone &&
+         !executor.receive_must_be_posted;
+}
+
+Timeline replay(const Program& program, const StagePrices& prices, const ExecutorModel& executor) {
+  const PriceTable table(program, prices, executor);
+  RankClocks ranks(static_cast<std::size_t>(program.ranks()));
+  Timeline timeline;
+  timeline.start.resize(program.actions.size());
+  timeline.end.resize(program.actions.size());
+  run(program, table, StoreStarts{timeline.start}, timeline.end, ranks);
+  for (const SimTime end : timeline.end) timeline.step_end = std::max(timeline.step_end, end);
+  timeline.step_end += executor.per_step;
+  return timeline;
+}
+
+TimelineSummary replay_summary(const Program& program, const StagePrices& prices,
+                               const ExecutorModel& executor) {
+  const PriceTable table(program, prices, executor);
+  RankClocks ranks(static_cast<std::size_t>(program.ranks()));
+  std::vector<SimTime> end(program.actions.size());
+  run(program, table, ForgetStarts{}, end, ranks);
+  for (std::size_t r = 0; r < ranks.now.size(); ++r) {
+    ranks.last[r] = std::max(ranks.last[r], ranks.now[r]);
+  }
+  return summarize_ranks(ranks.first, ranks.last, std::move(ranks.busy));
+}
+
+}  // namespace penstock
