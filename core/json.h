@@ -61,7 +61,7 @@ class Json {
 Json parse_json(std::string_view text, const std::string& file);
 
 // Two-space indentation; arrays and objects whose compact form fits in `width` columns stay on one
-// line. Ends without a newline.
+// line, and plain values of a longer array fill their lines. Ends without a newline.
 std::string to_text(const Json& value, int width = 100);
 
 }  // namespace penstock

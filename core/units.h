@@ -65,7 +65,7 @@ std::optional<Duration> parse_decimal_duration(std::string_view number, TimeUnit
 // of actions inside 64 bits; simulate() checks the sum as well.
 inline constexpr Duration kLongestDuration{1'000'000'000'000'000};
 
-// "1.234 s", "18.522 ms", "601 us", "7 ns": at most four significant digits, for people.
+// "1.234 s", "18.52 ms", "601 us", "7 ns": at most four significant digits, for people.
 std::string to_text(Duration duration);
 // "39.2 GiB", "512 B": for people.
 std::string to_text(Bytes bytes);
