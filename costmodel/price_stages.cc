@@ -1,0 +1,180 @@
+#include "costmodel/price_stages.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "costmodel/assumptions.h"
+#include "costmodel/interpolate.h"
+#include "costmodel/links.h"
+#include "costmodel/step_prices.h"
+
+namespace penstock {
+namespace {
+
+// Durations add; independent spreads add as squares.
+class PriceSum {
+ public:
+  void add(const Price& price) {
+    duration_ += price.duration;
+    const auto spread = static_cast<double>(price.spread.count());
+    variance_ += spread * spread;
+  }
+  [[nodiscard]] Price sum() const { return {duration_, whole_nanoseconds(std::sqrt(variance_))}; }
+
+ private:
+  Duration duration_{};
+  double variance_ = 0.0;
+};
+
+ComputePrice stage_compute(const SectionTable& table, int first, int last) {
+  PriceSum forward, input_gradient, weight_gradient, fused_backward, recompute;
+  ComputePrice stage;
+  for (int section = first; section < last; ++section) {
+    const ComputePrice& price = table.sections[static_cast<std::size_t>(section)].price;
+    forward.add(price.forward);
+    input_gradient.add(price.input_gradient);
+    weight_gradient.add(price.weight_gradient);
+    fused_backward.add(price.fused_backward);
+    recompute.add(price.recompute);
+    stage.stash += price.stash;
+    stage.weight_stash += price.weight_stash;
+    stage.working_peak = std::max(stage.working_peak, price.working_peak);
+  }
+  stage.forward = forward.sum();
+  stage.input_gradient = input_gradient.sum();
+  stage.weight_gradient = weight_gradient.sum();
+  stage.fused_backward = fused_backward.sum();
+  stage.recompute = recompute.sum();
+  // A stage without sections hands on what it was given.
+  if (last > 0) stage.boundary = table.sections[static_cast<std::size_t>(last - 1)].price.boundary;
+  return stage;
+}
+
+// The way between two pipeline ranks: the worst level over replicas and tensor ranks, and the most
+// devices of one lower domain that cross it at once, in either direction.
+struct RankLink {
+  int level = -1;  // -1: one rank
+  int flows_there = 1, flows_back = 1;
+};
+
+// Counts equal values that follow one another. Devices of one rank ascend with (replica, tensor
+// rank), so those of one domain do.
+class LongestRun {
+ public:
+  void add(int value, int count) {
+    run_ = value == value_ ? run_ + count : count;
+    value_ = value;
+    longest_ = std::max(longest_, run_);
+  }
+  [[nodiscard]] int longest() const { return longest_; }
+
+ private:
+  int value_ = -1, run_ = 0, longest_ = 1;
+};
+
+template <class Visit>
+void for_each_pair(const Plan& plan, const std::vector<int>& tensor_ranks, int rank, int next,
+                   Visit visit) {
+  for (int d = 0; d < plan.data; ++d) {
+    for (const int t : tensor_ranks) {
+      visit(device_of(plan, rank, d, t), device_of(plan, next, d, t));
+    }
+  }
+}
+
+RankLink rank_link(const ClusterSpec& cluster, const Plan& plan,
+                   const std::vector<int>& tensor_ranks, int rank, int next) {
+  RankLink link;
+  if (rank == next) return link;
+  for_each_pair(plan, tensor_ranks, rank, next, [&](int from, int to) {
+    link.level = std::max(link.level, level_between(cluster, from, to));
+  });
+  const int lower = lower_domain_size(cluster, link.level);
+  if (lower == 1) return link;
+  const int senders = plan.tensor / static_cast<int>(tensor_ranks.size());  // that one t stands for
+  LongestRun there, back;
+  for_each_pair(plan, tensor_ranks, rank, next, [&](int from, int to) {
+    if (level_between(cluster, from, to) != link.level) return;
+    there.add(from / lower, senders);
+    back.add(to / lower, senders);
+  });
+  link.flows_there = there.longest();
+  link.flows_back = back.longest();
+  return link;
+}
+
+std::vector<RankLink> rank_links(const ClusterSpec& cluster, const Plan& plan) {
+  const std::vector<int> tensor_ranks = distinct_tensor_ranks(cluster, plan);
+  std::vector<RankLink> links;
+  for (int rank = 0; rank < plan.pipeline; ++rank) {
+    // The last rank sends to the first only between chunks.
+    const bool is_used = rank + 1 < plan.pipeline || plan.chunks > 1;
+    links.push_back(is_used
+                        ? rank_link(cluster, plan, tensor_ranks, rank, (rank + 1) % plan.pipeline)
+                        : RankLink{});
+  }
+  return links;
+}
+
+TransferPrice transfer_price(const ClusterSpec& cluster, const RankLink& link, Bytes boundary) {
+  TransferPrice price;
+  if (link.level < 0) return price;
+  price.activation.duration = point_to_point_time(cluster, link.level, boundary, link.flows_there);
+  price.gradient.duration = point_to_point_time(cluster, link.level, boundary, link.flows_back);
+  return price;
+}
+
+void require_priced(const Plan& plan, const std::vector<const SectionTable*>& shapes) {
+  if (plan.cuts.size() != static_cast<std::size_t>(plan.stages()) + 1) {
+    throw Error(ErrorKind::kInternal, "price_stages: a plan of " + std::to_string(plan.stages()) +
+                                          " stages needs one cut more, found " +
+                                          std::to_string(plan.cuts.size()));
+  }
+  if (shapes.empty()) throw Error(ErrorKind::kInternal, "price_stages: no micro-batch shape");
+  for (const SectionTable* table : shapes) {
+    if (!table->why_not.empty()) throw Error(ErrorKind::kInternal, table->why_not);
+  }
+}
+
+void price_micro_batches(const ClusterSpec& cluster, const Plan& plan,
+                         const std::vector<const SectionTable*>& shapes, StagePricing& pricing) {
+  const std::vector<RankLink> links = rank_links(cluster, plan);
+  StagePrices& prices = pricing.prices;
+  prices.stages = plan.stages();
+  prices.shapes = static_cast<int>(shapes.size());
+  prices.compute.reserve(static_cast<std::size_t>(prices.stages) * shapes.size());
+  prices.transfer.reserve(prices.compute.capacity());
+  for (int stage = 0; stage < prices.stages; ++stage) {
+    const auto s = static_cast<std::size_t>(stage);
+    const bool is_last = stage + 1 == prices.stages;
+    const RankLink link = is_last ? RankLink{} : links[s % static_cast<std::size_t>(plan.pipeline)];
+    if (!is_last) pricing.boundary_level.push_back(link.level);
+    for (const SectionTable* table : shapes) {
+      const ComputePrice& compute =
+          prices.compute.emplace_back(stage_compute(*table, plan.cuts[s], plan.cuts[s + 1]));
+      prices.transfer.push_back(transfer_price(cluster, link, compute.boundary));
+    }
+  }
+}
+
+}  // namespace
+
+StagePricing price_stages(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan,
+                          const std::vector<const SectionTable*>& shapes) {
+  require_priced(plan, shapes);
+  StagePricing pricing;
+  price_micro_batches(cluster, plan, shapes, pricing);
+  StepPrices steps = price_steps(profile, cluster, plan);
+  pricing.prices.step = std::move(steps.step);
+  pricing.prices.tied_reduce = std::move(steps.tied_reduce);
+  pricing.prices.norm = steps.norm;
+  pricing.ties = std::move(steps.ties);
+  for (const int level : pricing.boundary_level) {
+    if (level >= 0) steps.level_used[static_cast<std::size_t>(level)] = true;
+  }
+  weigh_assumptions(profile, cluster, plan, shapes, steps.level_used, pricing);
+  return pricing;
+}
+
+}  // namespace penstock

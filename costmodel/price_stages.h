@@ -17,18 +17,28 @@ namespace penstock {
 
 // One section at one key (device, T, samples, sequence length, recompute mode), interpolated.
 struct SectionPrice {
-  ComputePrice price;          // boundary: the section's output
-  bool extrapolated = false;   // outside the measured range of micro-batch size or sequence length
+  ComputePrice price;         // boundary: the section's output
+  bool extrapolated = false;  // outside the measured range of micro-batch size or sequence length
   // Compute time (F + B + R) by where it comes from, for intervals.
-  Duration assumed_time{};       // times that are assumed, not measured
-  Duration assumed_split_time{}; // measured B whose division into I and W is assumed
+  Duration assumed_time{};        // times that are assumed, not measured
+  Duration assumed_split_time{};  // measured B whose division into I and W is assumed
   Duration extrapolated_time{};
+  bool launch_bound = false;  // a time was lowered to that of a larger micro-batch
+};
+
+// Something that the price of every section of one type rests on and that was not measured.
+struct SectionNote {
+  int type = 0;              // index into ModelProfile::section_types
+  std::string text;          // equal texts of several types are merged
+  Duration touched{};        // compute time (F + B + R) of one section that it touches
+  bool about_split = false;  // matters only to schedules that divide B into I and W
 };
 
 // Prices of all sections for one key, or the reason there are none.
 struct SectionTable {
   std::vector<SectionPrice> sections;  // one per section of the model; empty when why_not is set
   std::string why_not;                 // "no measurement of 'layer' for tensor degree 8 on a100"
+  std::vector<SectionNote> notes;      // by type
 };
 SectionTable price_sections(const ModelProfile& profile, const std::string& device,
                             int tensor_degree, int samples, int sequence_length,

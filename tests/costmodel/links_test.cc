@@ -1,0 +1,175 @@
+#include "costmodel/links.h"
+
+#include <numeric>
+
+#include <doctest/doctest.h>
+
+#include "core/error.h"
+#include "tests/costmodel/clusters.h"
+
+namespace penstock {
+namespace {
+
+ClusterSpec with_curve(std::vector<CurvePoint> curve) {
+  ClusterSpec cluster = eight_per_node(1);
+  LinkLevel level;
+  level.name = "measured";
+  level.curve = std::move(curve);
+  cluster.levels = {level};
+  return cluster;
+}
+
+std::vector<int> devices(int first, int count) {
+  std::vector<int> list(static_cast<std::size_t>(count));
+  std::iota(list.begin(), list.end(), first);
+  return list;
+}
+
+TEST_CASE("the level of a set is the innermost one whose domain holds all of it") {
+  const ClusterSpec cluster = eight_per_node(4);
+  CHECK(level_of(cluster, {3}) == 0);
+  CHECK(level_of(cluster, {0, 7}) == 0);
+  CHECK(level_of(cluster, {7, 8}) == 1);
+  CHECK(level_of(cluster, {1, 9, 25}) == 1);
+  CHECK(level_between(cluster, 24, 31) == 0);
+  CHECK(level_between(cluster, 31, 0) == 1);
+}
+
+TEST_CASE("without a curve a transfer takes latency plus bytes over bandwidth") {
+  const ClusterSpec cluster = eight_per_node(2);
+  // 3 MB / 300 GB/s = 10 us, + 10 us.
+  CHECK(point_to_point_time(cluster, 0, {3'000'000}, 1) == us(20));
+  // 12.5 MB / 12.5 GB/s = 1 ms, + 30 us.
+  CHECK(point_to_point_time(cluster, 1, {12'500'000}, 1) == us(1030));
+  // 1 B: 3.33e-3 ns, rounded up.
+  CHECK(point_to_point_time(cluster, 0, {1}, 1) == us(10) + Duration{1});
+}
+
+TEST_CASE("nothing to send takes no time") {
+  CHECK(point_to_point_time(eight_per_node(2), 1, {0}, 1) == Duration{});
+}
+
+TEST_CASE("flows out of one node share its network cards once they fill them") {
+  const ClusterSpec cluster = eight_per_node(2);
+  CHECK(point_to_point_time(cluster, 1, {12'500'000}, 4) == us(1030));  // 4 x 12.5 = 50 GB/s
+  CHECK(point_to_point_time(cluster, 1, {12'500'000}, 8) == us(2030));  // 50 / 8 = 6.25 GB/s
+  CHECK(point_to_point_time(cluster, 0, {3'000'000}, 8) == us(20));     // nothing shared inside
+}
+
+TEST_CASE("a measured curve is a power law between points and a floor below the first") {
+  const ClusterSpec cluster = with_curve({{{1'000}, us(10)}, {{100'000}, us(40)}});
+  CHECK(point_to_point_time(cluster, 0, {1}, 1) == us(10));
+  CHECK(point_to_point_time(cluster, 0, {1'000}, 1) == us(10));
+  CHECK(point_to_point_time(cluster, 0, {10'000}, 1) == us(20));  // sqrt(10 us * 40 us)
+  CHECK(point_to_point_time(cluster, 0, {100'000}, 1) == us(40));
+}
+
+TEST_CASE("beyond its last point a curve goes on at the bandwidth of its last segment") {
+  // 30 us for 99,000 B more: another 99,000 B take another 30 us.
+  const ClusterSpec two = with_curve({{{1'000}, us(10)}, {{100'000}, us(40)}});
+  CHECK(point_to_point_time(two, 0, {199'000}, 1) == us(70));
+  // One point, or two equal times, tell no segment's bandwidth: bytes / time of the last point.
+  CHECK(point_to_point_time(with_curve({{{1'000}, us(10)}}), 0, {3'000}, 1) == us(30));
+  const ClusterSpec flat = with_curve({{{1'000}, us(10)}, {{2'000}, us(10)}});
+  CHECK(point_to_point_time(flat, 0, {4'000}, 1) == us(20));
+}
+
+TEST_CASE("a curve measured alone is no faster than a part of the shared bandwidth") {
+  ClusterSpec cluster = with_curve({{{1'000}, us(10)}, {{1'000'000}, us(100)}});
+  cluster.levels[0].shared_bandwidth = {20e9};
+  CHECK(point_to_point_time(cluster, 0, {1'000'000}, 1) == us(100));  // 50 us at 20 GB/s
+  CHECK(point_to_point_time(cluster, 0, {1'000'000}, 4) == us(200));  // 200 us at 5 GB/s
+}
+
+TEST_CASE("a ring inside one node takes 2(g-1) messages of a g-th of the buffer") {
+  const ClusterSpec cluster = eight_per_node(1);
+  // 2.4 MB over 8: messages of 300 kB, 1 us + 10 us each, 14 of them; half for the halves.
+  const Bytes bytes{2'400'000};
+  CHECK(collective_time(cluster, CollectiveKind::kAllReduce, devices(0, 8), bytes, 1) == us(154));
+  CHECK(collective_time(cluster, CollectiveKind::kReduceScatter, devices(0, 8), bytes, 1) ==
+        us(77));
+  CHECK(collective_time(cluster, CollectiveKind::kAllGather, devices(0, 8), bytes, 1) == us(77));
+}
+
+TEST_CASE("one participant has nothing to reduce, and neither has an empty buffer") {
+  const ClusterSpec cluster = eight_per_node(2);
+  CHECK(collective_time(cluster, CollectiveKind::kAllReduce, {3}, {1'000'000}, 1) == Duration{});
+  CHECK(collective_time(cluster, CollectiveKind::kAllReduce, {3, 9}, {0}, 1) == Duration{});
+}
+
+TEST_CASE("over two nodes an all-reduce works inside, then across with an eighth, then inside") {
+  const ClusterSpec cluster = eight_per_node(2);
+  // n = 240 MB, 8 + 8 devices.
+  // Inside: 14 messages of 30 MB: 100 us + 10 us                                -> 1,540 us
+  // Across: 30 MB in a ring of 2, so 2 messages of 15 MB; 8 devices of a node
+  //         send at once: 6.25 GB/s: 2,400 us + 30 us                           -> 4,860 us
+  const Bytes bytes{240'000'000};
+  CHECK(collective_time(cluster, CollectiveKind::kAllReduce, devices(0, 16), bytes, 1) == us(6400));
+  CHECK(collective_time(cluster, CollectiveKind::kReduceScatter, devices(0, 16), bytes, 1) ==
+        us(3200));
+}
+
+TEST_CASE("equal collectives on the other devices of a node share its network cards") {
+  const ClusterSpec cluster = eight_per_node(2);
+  // {0, 8}: 2 messages of 12.5 MB at 12.5 GB/s alone, at 6.25 GB/s as one of eight.
+  const Bytes bytes{25'000'000};
+  CHECK(collective_time(cluster, CollectiveKind::kAllReduce, {0, 8}, bytes, 1) == us(2060));
+  CHECK(collective_time(cluster, CollectiveKind::kAllReduce, {0, 8}, bytes, 8) == us(4060));
+  // A node of eight has no more than eight senders.
+  CHECK(collective_time(cluster, CollectiveKind::kAllReduce, {0, 8}, bytes, 20) == us(4060));
+}
+
+TEST_CASE("uneven groups take the longest ring inside and the largest share across") {
+  const ClusterSpec cluster = eight_per_node(2);
+  // 8 + 4 devices, n = 240 MB. Inside: as for eight, 1,540 us. Across: the node with four devices
+  // has n / 4 left: 2 messages of 30 MB at 50/8 GB/s: 4,800 us + 30 us            -> 9,660 us
+  CHECK(collective_time(cluster, CollectiveKind::kAllReduce, devices(0, 12), {240'000'000}, 1) ==
+        us(11'200));
+}
+
+TEST_CASE("the shape of a group counts domains and members per level") {
+  const GroupShape group = group_shape(eight_per_node(3), {0, 1, 2, 8, 9, 16});
+  CHECK(group.participants == 6);
+  REQUIRE(group.levels.size() == 2);
+  CHECK(group.levels[0] == GroupLevel{.most = 3, .least = 1, .members = 1});
+  CHECK(group.levels[1] == GroupLevel{.most = 3, .least = 3, .members = 3});
+}
+
+TEST_CASE("a measured collective of the same kind, level and size is preferred") {
+  ClusterSpec cluster = eight_per_node(2);
+  cluster.collectives = {{CollectiveKind::kAllReduce, 0, 8, {{{1'000'000}, us(40)}}, 0}};
+  const Bytes bytes{1'000'000};
+  CHECK(collective_time(cluster, CollectiveKind::kAllReduce, devices(0, 8), bytes, 1) == us(40));
+  // Another kind, another size: the ring. 125 kB: 5/12 us + 10 us, 7 times.
+  CHECK(collective_time(cluster, CollectiveKind::kAllGather, devices(0, 8), bytes, 1) ==
+        Duration{72'917});
+  CHECK(collective_time(cluster, CollectiveKind::kAllReduce, devices(0, 4), bytes, 1) != us(40));
+}
+
+TEST_CASE("a measured collective among others is no faster than its part of the network cards") {
+  ClusterSpec cluster = eight_per_node(2);
+  cluster.collectives = {{CollectiveKind::kAllReduce, 1, 2, {{{25'000'000}, us(2500)}}, 0}};
+  const Bytes bytes{25'000'000};
+  CHECK(collective_time(cluster, CollectiveKind::kAllReduce, {0, 8}, bytes, 1) == us(2500));
+  // 2 messages of 12.5 MB at 6.25 GB/s.
+  CHECK(collective_time(cluster, CollectiveKind::kAllReduce, {0, 8}, bytes, 8) == us(4000));
+}
+
+TEST_CASE("the ranks of a tensor-parallel group are neighbours in both placements") {
+  Plan plan;
+  plan.pipeline = 4;
+  plan.data = 3;
+  plan.tensor = 2;
+  // (d * P + p) * T + t = (1 * 4 + 2) * 2 + 1
+  CHECK(device_of(plan, 2, 1, 1) == 13);
+  plan.placement = Placement::kDataInner;
+  // (p * D + d) * T + t = (2 * 3 + 1) * 2 + 1
+  CHECK(device_of(plan, 2, 1, 1) == 15);
+}
+
+TEST_CASE("a level that the cluster does not have is refused") {
+  CHECK_THROWS_AS(point_to_point_time(eight_per_node(1), 2, {1}, 1), Error);
+}
+
+}  // namespace
+}  // namespace penstock

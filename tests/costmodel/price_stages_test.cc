@@ -1,0 +1,175 @@
+#include "costmodel/price_stages.h"
+
+#include <doctest/doctest.h>
+
+#include "core/error.h"
+#include "tests/costmodel/clusters.h"
+#include "tests/costmodel/profiles.h"
+
+namespace penstock {
+namespace {
+
+SectionType sized_type(const std::string& name, std::int64_t forward_ns, std::int64_t boundary) {
+  Measurement m = measured(1, 0, forward_ns, 2 * forward_ns);
+  m.boundary = {boundary};
+  return section_type(name, 10, {m});
+}
+
+// `count` equal sections that hand on 12.5 MB: 1 ms at 12.5 GB/s.
+ModelProfile even_model(int count) {
+  ModelProfile profile = model_of(sized_type("layer", 100, 12'500'000), count);
+  profile.training.optimizer_ps_per_parameter = 1;
+  return profile;
+}
+
+Plan even_plan(int pipeline, int chunks, int data, int tensor) {
+  Plan plan;
+  plan.pipeline = pipeline;
+  plan.chunks = chunks;
+  plan.data = data;
+  plan.tensor = tensor;
+  plan.global_batch = 4 * data;
+  plan.device = "gpu";
+  for (int stage = 0; stage <= plan.stages(); ++stage) plan.cuts.push_back(stage);
+  return plan;
+}
+
+StagePricing priced(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan) {
+  const SectionTable table =
+      price_sections(profile, plan.device, plan.tensor, plan.micro_batch_size, 0, plan.recompute);
+  REQUIRE(table.why_not == "");
+  return price_stages(profile, cluster, plan, {&table});
+}
+
+TEST_CASE("a stage is the sum of its sections; peaks do not add") {
+  Measurement a = measured(1, 0, 100, 200), b = measured(1, 0, 10, 20);
+  a.forward.spread = Duration{3};
+  b.forward.spread = Duration{4};
+  a.recompute_time.median = Duration{7};
+  a.weight_gradient_share = 0.25;
+  a.stash = {1000};
+  b.stash = {100};
+  a.weight_stash = {500};
+  b.weight_stash = {50};
+  a.working_peak = {70};
+  b.working_peak = {80};
+  a.boundary = {5};
+  b.boundary = {6};
+  ModelProfile profile;
+  profile.sources = three_sources();
+  profile.section_types = {section_type("a", 10, {a}), section_type("b", 10, {b})};
+  profile.sections = {{"a.0", 0}, {"a.1", 0}, {"b.0", 1}};
+  Plan plan = even_plan(1, 1, 1, 1);
+  plan.cuts = {0, 3};
+  const ComputePrice stage = priced(profile, eight_per_node(1), plan).prices.compute_of(0, 0);
+  CHECK(stage.forward == Price{Duration{210}, Duration{6}});  // sqrt(9 + 9 + 16) = 5.83
+  CHECK(stage.fused_backward.duration.count() == 420);
+  CHECK(stage.weight_gradient.duration.count() == 50 + 50 + 10);
+  CHECK(stage.input_gradient.duration.count() == 150 + 150 + 10);
+  CHECK(stage.recompute.duration.count() == 14);
+  CHECK(stage.stash.count == 2100);
+  CHECK(stage.weight_stash.count == 1050);
+  CHECK(stage.working_peak.count == 80);
+  CHECK(stage.boundary.count == 6);
+}
+
+TEST_CASE("a boundary is priced at the level between its ranks, and the last stage has none") {
+  const StagePricing pricing = priced(even_model(3), eight_per_node(1), even_plan(3, 1, 1, 1));
+  // 12.5 MB / 300 GB/s = 41,666.67 ns, + 10 us
+  const Price expected{Duration{51'667}, Duration{}};
+  CHECK(pricing.boundary_level == std::vector<int>{0, 0});
+  CHECK(pricing.prices.transfer_of(0, 0) == TransferPrice{expected, expected});
+  CHECK(pricing.prices.transfer_of(1, 0) == TransferPrice{expected, expected});
+  CHECK(pricing.prices.transfer_of(2, 0) == TransferPrice{});
+}
+
+TEST_CASE("two stages on one rank hand over for nothing") {
+  const StagePricing pricing = priced(even_model(2), eight_per_node(1), even_plan(1, 2, 1, 1));
+  CHECK(pricing.boundary_level == std::vector<int>{-1});
+  CHECK(pricing.prices.transfer_of(0, 0) == TransferPrice{});
+}
+
+TEST_CASE("chunks wrap from the last rank to the first") {
+  // 9 ranks: device 8 is in the second node, so 7 -> 8 and 8 -> 0 cross.
+  const StagePricing pricing = priced(even_model(18), eight_per_node(2), even_plan(9, 2, 1, 1));
+  REQUIRE(pricing.boundary_level.size() == 17);
+  CHECK(pricing.boundary_level[6] == 0);
+  CHECK(pricing.boundary_level[7] == 1);
+  CHECK(pricing.boundary_level[8] == 1);
+  CHECK(pricing.boundary_level[9] == 0);
+  CHECK(pricing.prices.transfer_of(8, 0).activation.duration == us(1030));
+}
+
+TEST_CASE("replicas that cross the same network cards share them") {
+  Plan plan = even_plan(2, 1, 8, 1);
+  plan.placement = Placement::kDataInner;  // stage 0 on devices 0..7, stage 1 on 8..15
+  StagePricing pricing = priced(even_model(2), eight_per_node(2), plan);
+  CHECK(pricing.boundary_level == std::vector<int>{1});
+  CHECK(pricing.prices.transfer_of(0, 0).activation.duration == us(2030));  // 50 / 8 GB/s
+  CHECK(pricing.prices.transfer_of(0, 0).gradient.duration == us(2030));
+  plan.placement = Placement::kPipelineInner;  // neighbours
+  pricing = priced(even_model(2), eight_per_node(2), plan);
+  CHECK(pricing.boundary_level == std::vector<int>{0});
+}
+
+TEST_CASE("tensor ranks send the whole boundary each") {
+  ModelProfile profile = even_model(2);
+  profile.section_types[0].parameters.push_back({8, 2});
+  profile.section_types[0].measurements[0].tensor_degree = 8;
+  const StagePricing pricing = priced(profile, eight_per_node(2), even_plan(2, 1, 1, 8));
+  CHECK(pricing.boundary_level == std::vector<int>{1});
+  CHECK(pricing.prices.transfer_of(0, 0).activation.duration == us(2030));
+}
+
+TEST_CASE("the worst replica gives the level, and only those that cross it share") {
+  // 3 stages, 3 replicas: devices 0 1 2 | 3 4 5 | 6 7 [8]: only 7 -> 8 leaves the node.
+  const StagePricing pricing = priced(even_model(3), eight_per_node(2), even_plan(3, 1, 3, 1));
+  CHECK(pricing.boundary_level == std::vector<int>{0, 1});
+  CHECK(pricing.prices.transfer_of(1, 0).activation.duration == us(1030));
+}
+
+TEST_CASE("tensor-parallel groups that straddle nodes are looked at one by one") {
+  // T = 3: stage 0 on devices 0..2, stage 1 on 3..5, stage 2 on 6..8. 3..5 -> 6, 7, 8: the last
+  // one crosses alone.
+  ModelProfile profile = even_model(3);
+  profile.section_types[0].parameters.push_back({3, 4});
+  profile.section_types[0].measurements[0].tensor_degree = 3;
+  const StagePricing pricing = priced(profile, eight_per_node(2), even_plan(3, 1, 1, 3));
+  CHECK(pricing.boundary_level == std::vector<int>{0, 1});
+  CHECK(pricing.prices.transfer_of(1, 0).activation.duration == us(1030));
+}
+
+TEST_CASE("every micro-batch shape has its prices") {
+  ModelProfile profile = even_model(2);
+  Measurement two = profile.section_types[0].measurements[0];
+  two.micro_batch_size = 2;
+  two.forward.median = Duration{170};
+  two.boundary = {25'000'000};
+  profile.section_types[0].measurements.push_back(two);
+  Plan plan = even_plan(2, 1, 1, 1);
+  plan.micro_batch_size = 2;
+  plan.global_batch = 5;
+  const SectionTable full = price_sections(profile, "gpu", 1, 2, 0, "none");
+  const SectionTable rest = price_sections(profile, "gpu", 1, 1, 0, "none");
+  const StagePrices prices = price_stages(profile, eight_per_node(1), plan, {&full, &rest}).prices;
+  CHECK(prices.shapes == 2);
+  CHECK(prices.stages == 2);
+  CHECK(prices.compute_of(1, 0).forward.duration.count() == 170);
+  CHECK(prices.compute_of(1, 1).forward.duration.count() == 100);
+  // 25 MB: 83,333.33 ns, 12.5 MB: 41,666.67 ns; + 10 us
+  CHECK(prices.transfer_of(0, 0).activation.duration.count() == 93'334);
+  CHECK(prices.transfer_of(0, 1).activation.duration.count() == 51'667);
+}
+
+TEST_CASE("a plan without cuts and a table with a reason are our bugs") {
+  const ModelProfile profile = even_model(2);
+  const SectionTable table = price_sections(profile, "gpu", 1, 1, 0, "none");
+  Plan plan = even_plan(2, 1, 1, 1);
+  plan.cuts.clear();
+  CHECK_THROWS_AS(price_stages(profile, eight_per_node(1), plan, {&table}), Error);
+  const SectionTable none = price_sections(profile, "other", 1, 1, 0, "none");
+  CHECK_THROWS_AS(price_stages(profile, eight_per_node(1), even_plan(2, 1, 1, 1), {&none}), Error);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,150 @@
+#include "costmodel/assumptions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "costmodel/sources.h"
+
+namespace penstock {
+namespace {
+
+// Two measured runs of one plan differ by 5 % on average (Sailor, SOSP'25).
+constexpr double kRunToRun = 0.05;
+// Least error bar of a number that no measurement stands behind; an assumption itself.
+constexpr double kNotMeasured = 0.25;
+
+double ns(Duration duration) { return static_cast<double>(duration.count()); }
+
+int micro_batches(const Plan& plan) {
+  const int samples = samples_of_replica(plan, 0);
+  return std::max((samples + plan.micro_batch_size - 1) / plan.micro_batch_size, 1);
+}
+
+bool splits_backward(const Plan& plan) { return plan.schedule.starts_with("zb"); }
+
+double rank_time(const StagePrices& prices, const Plan& plan, int rank) {
+  double sum = 0.0;
+  for (int stage = rank; stage < prices.stages; stage += plan.pipeline) {
+    const ComputePrice& price = prices.compute_of(stage, 0);
+    sum += ns(price.forward.duration + price.fused_backward.duration + price.recompute.duration);
+  }
+  return sum;
+}
+
+int busiest_rank(const StagePrices& prices, const Plan& plan) {
+  int busiest = 0;
+  for (int rank = 1; rank < plan.pipeline; ++rank) {
+    if (rank_time(prices, plan, rank) > rank_time(prices, plan, busiest)) busiest = rank;
+  }
+  return busiest;
+}
+
+// Compute time of one micro-batch of the first shape on the busiest rank, and parts of it.
+struct Weights {
+  double total = 0.0, assumed = 0.0, split = 0.0, extrapolated = 0.0;
+  double variance = 0.0;
+  std::vector<int> sections_of_type;
+
+  [[nodiscard]] double share(double part) const {
+    return total > 0.0 ? std::min(part / total, 1.0) : 0.0;
+  }
+};
+
+void add_stage(const ModelProfile& profile, const SectionTable& table, const Plan& plan, int stage,
+               Weights& weights) {
+  const auto s = static_cast<std::size_t>(stage);
+  for (int index = plan.cuts[s]; index < plan.cuts[s + 1]; ++index) {
+    const auto i = static_cast<std::size_t>(index);
+    const SectionPrice& section = table.sections[i];
+    weights.assumed += ns(section.assumed_time);
+    weights.split += ns(section.assumed_split_time);
+    weights.extrapolated += ns(section.extrapolated_time);
+    ++weights.sections_of_type[static_cast<std::size_t>(profile.sections[i].type)];
+  }
+}
+
+Weights weigh_rank(const ModelProfile& profile, const SectionTable& table, const Plan& plan,
+                   const StagePrices& prices, int rank) {
+  Weights weights;
+  weights.total = rank_time(prices, plan, rank);
+  weights.sections_of_type.resize(profile.section_types.size());
+  for (int stage = rank; stage < prices.stages; stage += plan.pipeline) {
+    add_stage(profile, table, plan, stage, weights);
+    const ComputePrice& price = prices.compute_of(stage, 0);
+    for (const Price& each : {price.forward, price.fused_backward, price.recompute}) {
+      weights.variance += ns(each.spread) * ns(each.spread);
+    }
+  }
+  return weights;
+}
+
+double uncertainty_of(const Weights& weights, const Plan& plan) {
+  const int m = micro_batches(plan);
+  const double assumed = kNotMeasured * weights.share(weights.assumed);
+  const double extrapolated = kNotMeasured * weights.share(weights.extrapolated);
+  // A wrong split leaves a rank's work as it is and moves only the bubble.
+  const double bubble = static_cast<double>(plan.pipeline - 1) / (m + plan.pipeline - 1);
+  const double split =
+      splits_backward(plan) ? kNotMeasured * weights.share(weights.split) * bubble : 0.0;
+  // The spreads of M independent micro-batches average out.
+  const double measured =
+      weights.total > 0.0 ? std::sqrt(weights.variance / m) / weights.total : 0.0;
+  return std::sqrt(kRunToRun * kRunToRun + assumed * assumed + extrapolated * extrapolated +
+                   split * split + measured * measured);
+}
+
+void add(std::vector<Assumption>& all, std::string text, double share) {
+  for (Assumption& one : all) {
+    if (one.text != text) continue;
+    one.share = std::min(one.share + share, 1.0);
+    return;
+  }
+  all.push_back({std::move(text), std::min(share, 1.0)});
+}
+
+std::string link_text(const LinkLevel& level, const Source& source) {
+  return "link " + level.name + ": " + (level.curve.empty() ? "latency and bandwidth " : "curve ") +
+         origin_in_words(source.origin) + " (" + in_short(source) + ")";
+}
+
+void add_section_notes(const SectionTable& table, const Weights& weights, const Plan& plan,
+                       double part_of_step, std::vector<Assumption>& all) {
+  for (const SectionNote& note : table.notes) {
+    if (note.about_split && !splits_backward(plan)) continue;
+    const int sections = weights.sections_of_type[static_cast<std::size_t>(note.type)];
+    add(all, note.text, weights.share(sections * ns(note.touched)) * part_of_step);
+  }
+}
+
+}  // namespace
+
+void weigh_assumptions(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan,
+                       const std::vector<const SectionTable*>& shapes,
+                       const std::vector<bool>& level_used, StagePricing& pricing) {
+  const Weights weights = weigh_rank(profile, *shapes.front(), plan, pricing.prices,
+                                     busiest_rank(pricing.prices, plan));
+  pricing.uncertainty = uncertainty_of(weights, plan);
+  for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
+    // Of the shapes after the first, a replica has at most one micro-batch.
+    const double part = shape == 0 ? 1.0 : 1.0 / micro_batches(plan);
+    add_section_notes(*shapes[shape], weights, plan, part, pricing.assumptions);
+  }
+  if (!profile.training.optimizer_ps_per_parameter) {
+    add(pricing.assumptions, "optimizer priced from memory bandwidth", 0.0);
+  }
+  if (const Source* source = unmeasured_source(profile.sources, profile.training.source)) {
+    add(pricing.assumptions,
+        "training state per parameter " + origin_in_words(source->origin) + " (" +
+            in_short(*source) + ")",
+        0.0);
+  }
+  for (std::size_t level = 0; level < cluster.levels.size(); ++level) {
+    if (!level_used[level]) continue;
+    const Source* source = unmeasured_source(cluster.sources, cluster.levels[level].source);
+    if (source != nullptr) add(pricing.assumptions, link_text(cluster.levels[level], *source), 0.0);
+  }
+}
+
+}  // namespace penstock

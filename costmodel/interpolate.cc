@@ -1,0 +1,66 @@
+#include "costmodel/interpolate.h"
+
+#include <cassert>
+#include <cmath>
+#include <cstdint>
+
+namespace penstock {
+namespace {
+
+constexpr double kLog2 = 0.693147180559945309417232121458;
+
+}  // namespace
+
+double natural_log(double x) {
+  assert(x > 0.0);
+  int exponent = 0;
+  double mantissa = std::frexp(x, &exponent);  // exact, [0.5, 1)
+  if (mantissa < 0.70710678118654752) {
+    mantissa *= 2.0;
+    --exponent;
+  }
+  // ln m = 2 atanh(z), z = (m - 1) / (m + 1), |z| < 0.172: 11 terms reach the last bit.
+  const double z = (mantissa - 1.0) / (mantissa + 1.0);
+  const double square = z * z;
+  double sum = 0.0;
+  for (int k = 21; k >= 1; k -= 2) sum = sum * square + 1.0 / k;
+  return 2.0 * z * sum + exponent * kLog2;
+}
+
+double natural_exponential(double x) {
+  assert(x > -700.0 && x < 700.0);
+  const double twos = std::floor(x / kLog2 + 0.5);
+  const double rest = x - twos * kLog2;  // |rest| < 0.35: 15 terms reach the last bit
+  double sum = 1.0;
+  for (int k = 15; k >= 1; --k) sum = 1.0 + sum * rest / k;
+  return std::ldexp(sum, static_cast<int>(twos));
+}
+
+double linear(double x0, double y0, double x1, double y1, double x) {
+  if (x == x0) return y0;
+  if (x == x1) return y1;
+  return y0 + (y1 - y0) * (x - x0) / (x1 - x0);
+}
+
+double power_law(double x0, double y0, double x1, double y1, double x) {
+  if (x == x0) return y0;
+  if (x == x1) return y1;
+  if (x0 <= 0.0 || y0 <= 0.0 || y1 <= 0.0 || x <= 0.0) return linear(x0, y0, x1, y1, x);
+  const double exponent = natural_log(y1 / y0) / natural_log(x1 / x0);
+  return y0 * natural_exponential(exponent * natural_log(x / x0));
+}
+
+Duration whole_nanoseconds(double nanoseconds) {
+  if (nanoseconds == std::floor(nanoseconds)) {
+    return Duration{static_cast<std::int64_t>(nanoseconds)};
+  }
+  return round_up_to_ns(nanoseconds / 1e9);
+}
+
+Bytes whole_bytes(double bytes) {
+  const double nearest = std::floor(bytes + 0.5);
+  const bool is_whole = std::fabs(bytes - nearest) <= 1e-12 * nearest;
+  return {static_cast<std::int64_t>(is_whole ? nearest : std::ceil(bytes))};
+}
+
+}  // namespace penstock

@@ -1,0 +1,69 @@
+// The measurements of one section type at one (device, tensor degree, recompute mode), cleaned and
+// arranged as rows by sequence length, and what lies between them. docs/cost_model.md has the
+// rules.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "core/profile.h"
+
+namespace penstock {
+
+enum Quantity : std::size_t {
+  kForwardTime,
+  kInputGradientTime,
+  kWeightGradientTime,
+  kFusedBackwardTime,
+  kRecomputeTime,
+  kForwardSpread,
+  kInputGradientSpread,
+  kWeightGradientSpread,
+  kFusedBackwardSpread,
+  kRecomputeSpread,
+  kStash,
+  kWeightStash,
+  kWorkingPeak,
+  kBoundary,
+  kQuantities,
+};
+
+struct Range {
+  int least = 0, most = 0;
+  [[nodiscard]] bool contains(int value) const { return least <= value && value <= most; }
+};
+
+// The figures of one section at one (samples, sequence length).
+struct GridSample {
+  std::array<double, kQuantities> values{};  // ns and bytes
+  bool split_measured = true;                // I and W were timed apart
+  bool fused_measured = true;                // B was timed
+  bool launch_bound = false;                 // a time was lowered to that of a larger micro-batch
+  bool beyond_samples = false;               // outside the measured micro-batch sizes `samples`
+  bool beyond_length = false;                // outside the measured sequence lengths
+  Range samples;                             // measured, at the sequence length that limits
+  std::vector<const Measurement*> from;      // what it was made of
+};
+
+struct GridPoint {
+  int samples = 1;
+  GridSample sample;
+};
+struct GridRow {
+  int length = 0;
+  std::vector<GridPoint> points;  // ascending samples, never empty
+};
+struct SectionGrid {
+  std::vector<GridRow> rows;  // ascending length; empty when nothing was measured
+};
+
+// Keeps pointers into `type`.
+SectionGrid section_grid(const SectionType& type, const std::string& device, int tensor_degree,
+                         const std::string& recompute);
+
+// Rows must not be empty. A section without sequence dimension (length 0 only) has one row, which
+// holds for every length.
+GridSample sample_at(const SectionGrid& grid, int samples, int sequence_length);
+
+}  // namespace penstock

@@ -1,0 +1,34 @@
+// What the stages of a plan do once per step: reductions over replicas and tied weights, optimizer,
+// norm; and the state they keep for it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/cluster.h"
+#include "core/plan.h"
+#include "core/plan_file.h"
+#include "core/profile.h"
+#include "core/stage_prices.h"
+
+namespace penstock {
+
+// Parameters of this tensor degree, or nothing when the profile has no count for it.
+std::optional<std::int64_t> parameters_at(const std::vector<ParameterCount>& counts,
+                                          int tensor_degree);
+
+// The tensor ranks that have to be looked at: only the first when every domain of the cluster holds
+// whole tensor-parallel groups (then they all lie alike), else all.
+std::vector<int> distinct_tensor_ranks(const ClusterSpec& cluster, const Plan& plan);
+
+struct StepPrices {
+  std::vector<StepPrice> step;     // per stage
+  std::vector<Price> tied_reduce;  // as in StagePrices
+  std::vector<PlanTie> ties;       // one per entry of tied_reduce
+  Price norm;
+  std::vector<bool> level_used;  // per level of the cluster, by any of the collectives
+};
+StepPrices price_steps(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan);
+
+}  // namespace penstock

@@ -1,0 +1,142 @@
+#include "costmodel/assumptions.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/costmodel/clusters.h"
+#include "tests/costmodel/profiles.h"
+
+namespace penstock {
+namespace {
+
+// F 100 ns, B 200 ns, I and W measured apart.
+Measurement whole(int samples) {
+  Measurement m = measured(samples, 0, 100 * samples, 200 * samples);
+  m.input_gradient = m.weight_gradient = Timing{Duration{100 * samples}, Duration{}};
+  return m;
+}
+
+ModelProfile one_type(const Measurement& m, int count) {
+  ModelProfile profile = model_of(section_type("layer", 10, {m}), count);
+  profile.training.optimizer_ps_per_parameter = 1;
+  return profile;
+}
+
+Plan plan_of(int pipeline, int micro_batches) {
+  Plan plan;
+  plan.pipeline = pipeline;
+  plan.global_batch = micro_batches;
+  plan.device = "gpu";
+  for (int stage = 0; stage <= pipeline; ++stage) plan.cuts.push_back(stage);
+  return plan;
+}
+
+StagePricing priced(const ModelProfile& profile, const Plan& plan,
+                    const ClusterSpec& cluster = eight_per_node(1)) {
+  std::vector<SectionTable> tables;
+  for (const int samples : micro_batch_shapes(plan)) {
+    tables.push_back(price_sections(profile, "gpu", 1, samples, 0, "none"));
+    REQUIRE(tables.back().why_not == "");
+  }
+  std::vector<const SectionTable*> shapes;
+  for (const SectionTable& table : tables) shapes.push_back(&table);
+  return price_stages(profile, cluster, plan, shapes);
+}
+
+TEST_CASE("a plan priced from measurements alone has the run-to-run interval") {
+  const StagePricing pricing = priced(one_type(whole(1), 2), plan_of(2, 4));
+  CHECK(pricing.assumptions.empty());
+  CHECK(pricing.uncertainty == doctest::Approx(0.05));
+}
+
+TEST_CASE("assumed times widen the interval by a quarter of their share") {
+  Measurement m = whole(1);
+  m.time_source = 1;
+  const StagePricing pricing = priced(one_type(m, 2), plan_of(2, 4));
+  CHECK(pricing.assumptions ==
+        std::vector<Assumption>{{"compute times assumed (shape: from tensor shapes)", 1.0}});
+  CHECK(pricing.uncertainty == doctest::Approx(0.25495));  // sqrt(0.05^2 + 0.25^2)
+}
+
+TEST_CASE("extrapolated times do so too, by their share of the busiest rank") {
+  // Two types on each of two stages: layer as measured, block extrapolated from b = 2 to 1.
+  ModelProfile profile = one_type(whole(1), 0);
+  profile.section_types.push_back(section_type("block", 10, {whole(2)}));
+  profile.sections = {{"layer", 0}, {"block", 1}, {"layer", 0}, {"block", 1}};
+  Plan plan = plan_of(2, 4);
+  plan.cuts = {0, 2, 4};
+  const StagePricing pricing = priced(profile, plan);
+  CHECK(pricing.assumptions ==
+        std::vector<Assumption>{{"extrapolated micro-batch size 1 beyond measured 2", 0.5}});
+  CHECK(pricing.uncertainty == doctest::Approx(0.134629));  // sqrt(0.05^2 + 0.125^2)
+}
+
+TEST_CASE("an assumed split counts only for schedules that use it, and only in the bubble") {
+  const ModelProfile profile = one_type(measured(1, 0, 100, 200), 2);
+  Plan plan = plan_of(2, 3);
+  CHECK(priced(profile, plan).assumptions.empty());
+  CHECK(priced(profile, plan).uncertainty == doctest::Approx(0.05));
+  plan.schedule = "zb-h1";
+  const StagePricing pricing = priced(profile, plan);
+  REQUIRE(pricing.assumptions.size() == 1);
+  CHECK(pricing.assumptions[0].text ==
+        "backward split into input and weight gradient: 50 % of B taken for W, assumed for want "
+        "of any figure");
+  CHECK(pricing.assumptions[0].share == doctest::Approx(2.0 / 3));
+  // 0.25 x 2/3 x (P - 1) / (M + P - 1) = 1/24; sqrt(0.05^2 + 1/24^2)
+  CHECK(pricing.uncertainty == doctest::Approx(0.0650854));
+}
+
+TEST_CASE("measured spreads average out over the micro-batches") {
+  Measurement m = whole(1);
+  m.forward.spread = Duration{60};
+  m.fused_backward->spread = Duration{80};
+  // 100 of 300 ns over sqrt(4): 1/6
+  CHECK(priced(one_type(m, 2), plan_of(2, 4)).uncertainty ==
+        doctest::Approx(0.174005));  // sqrt(0.05^2 + 1/36)
+}
+
+TEST_CASE("equal texts are merged, and a short last micro-batch weighs one of M") {
+  // 9 samples in micro-batches of 2: five, the last of 1, beyond what was measured.
+  ModelProfile profile = one_type(whole(2), 0);
+  profile.section_types.push_back(section_type("block", 10, {whole(2)}));
+  profile.sections = {{"layer", 0}, {"block", 1}};
+  Plan plan = plan_of(1, 9);
+  plan.micro_batch_size = 2;
+  plan.cuts = {0, 2};
+  const StagePricing pricing = priced(profile, plan);
+  REQUIRE(pricing.assumptions.size() == 1);
+  CHECK(pricing.assumptions[0].text == "extrapolated micro-batch size 1 beyond measured 2");
+  // 2 x 300 ns of the full shape's 2 x 600 ns, in one micro-batch of five
+  CHECK(pricing.assumptions[0].share == doctest::Approx(0.1));
+  CHECK(pricing.uncertainty == doctest::Approx(0.05));
+}
+
+TEST_CASE("links and optimizer are named when the plan uses them") {
+  ModelProfile profile = one_type(whole(1), 16);
+  profile.training.optimizer_ps_per_parameter.reset();
+  ClusterSpec cluster = eight_per_node(2);
+  cluster.sources = three_sources();
+  cluster.levels[0].source = 1;
+  cluster.levels[1].source = 2;
+  const Assumption optimizer{"optimizer priced from memory bandwidth", 0.0};
+  const Assumption inside{"link nvlink: latency and bandwidth assumed (shape: from tensor shapes)",
+                          0.0};
+  const Assumption between{
+      "link efa: latency and bandwidth from a datasheet (sheet: vendor's page)", 0.0};
+  CHECK(priced(profile, plan_of(8, 4), cluster).assumptions ==
+        std::vector<Assumption>{optimizer, inside});
+  CHECK(priced(profile, plan_of(16, 4), cluster).assumptions ==
+        std::vector<Assumption>{optimizer, inside, between});
+  CHECK(priced(profile, plan_of(1, 4), cluster).assumptions == std::vector<Assumption>{optimizer});
+}
+
+TEST_CASE("assumed training state is named with its source") {
+  ModelProfile profile = one_type(whole(1), 1);
+  profile.training.source = 1;
+  CHECK(priced(profile, plan_of(1, 4)).assumptions ==
+        std::vector<Assumption>{
+            {"training state per parameter assumed (shape: from tensor shapes)", 0.0}});
+}
+
+}  // namespace
+}  // namespace penstock

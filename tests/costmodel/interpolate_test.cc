@@ -1,0 +1,48 @@
+#include "costmodel/interpolate.h"
+
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+namespace penstock {
+namespace {
+
+TEST_CASE("a power law through two points is a straight line in logarithms") {
+  // y = 3 x^2 through (1, 3) and (8, 192); at 4: 48.
+  CHECK(power_law(1, 3, 8, 192, 4) == doctest::Approx(48).epsilon(1e-14));
+  // Constant.
+  CHECK(power_law(10, 7, 1000, 7, 100) == doctest::Approx(7).epsilon(1e-14));
+}
+
+TEST_CASE("measured points come back untouched") {
+  CHECK(power_law(3, 0.1, 7, 0.3, 3) == 0.1);
+  CHECK(power_law(3, 0.1, 7, 0.3, 7) == 0.3);
+  CHECK(linear(3, 0.1, 7, 0.3, 3) == 0.1);
+  CHECK(linear(3, 0.1, 7, 0.3, 7) == 0.3);
+}
+
+TEST_CASE("a zero has no logarithm and is joined by a straight line") {
+  CHECK(power_law(1, 0, 3, 10, 2) == 5);
+  CHECK(power_law(0, 4, 2, 8, 1) == 6);
+}
+
+TEST_CASE("logarithm and exponential agree with the C library's to the last digits") {
+  for (const double x : {1e-9, 0.5, 0.7072, 1.0, 1.4141, 1.5, 2.0, 10.0, 123456.789, 1e15}) {
+    CHECK(natural_log(x) == doctest::Approx(std::log(x)).epsilon(1e-15));
+  }
+  for (const double x : {-20.0, -1.0, -0.3, 0.0, 0.3466, 1.0, 2.5, 34.0}) {
+    CHECK(natural_exponential(x) == doctest::Approx(std::exp(x)).epsilon(1e-14));
+  }
+}
+
+TEST_CASE("whole numbers stay, fractions round up, a last bit too much does not") {
+  CHECK(whole_nanoseconds(1000.0).count() == 1000);
+  CHECK(whole_nanoseconds(1000.25).count() == 1001);
+  CHECK(whole_nanoseconds(1000.0000000000001).count() == 1000);
+  CHECK(whole_bytes(1000.0).count == 1000);
+  CHECK(whole_bytes(1000.25).count == 1001);
+  CHECK(whole_bytes(1000.0000000000001).count == 1000);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,187 @@
+#include "costmodel/step_prices.h"
+
+#include <doctest/doctest.h>
+
+#include "core/error.h"
+#include "tests/costmodel/clusters.h"
+#include "tests/costmodel/profiles.h"
+
+namespace penstock {
+namespace {
+
+// embedding (1000) - layer (500) - layer (500) - head (1000); 800 of embedding and head are shared.
+ModelProfile tied_model() {
+  ModelProfile profile;
+  profile.section_types = {section_type("embedding", 1000, {}), section_type("layer", 500, {}),
+                           section_type("head", 1000, {})};
+  profile.sections = {{"embedding", 0}, {"layer.0", 1}, {"layer.1", 1}, {"head", 2}};
+  profile.tied_weights = {{"embedding", {SectionId{0}, SectionId{3}}, {{1, 800}}}};
+  profile.training.optimizer_ps_per_parameter = 17;
+  return profile;
+}
+
+Plan plan_of(int pipeline, int data, std::vector<int> cuts) {
+  Plan plan;
+  plan.pipeline = pipeline;
+  plan.data = data;
+  plan.chunks = (static_cast<int>(cuts.size()) - 1) / pipeline;
+  plan.cuts = std::move(cuts);
+  plan.device = "gpu";
+  return plan;
+}
+
+// One section of `parameters` on each of `pipeline` stages.
+ModelProfile even_model(int pipeline, std::int64_t parameters) {
+  return model_of(section_type("layer", parameters, {}), pipeline);
+}
+Plan even_plan(int pipeline, int data) {
+  std::vector<int> cuts;
+  for (int stage = 0; stage <= pipeline; ++stage) cuts.push_back(stage);
+  return plan_of(pipeline, data, cuts);
+}
+
+TEST_CASE("state is bytes per parameter times parameters") {
+  const StepPrices prices = price_steps(tied_model(), eight_per_node(1), plan_of(2, 1, {0, 2, 4}));
+  REQUIRE(prices.step.size() == 2);
+  CHECK(prices.step[0].parameters.count == 1500 * 2);
+  CHECK(prices.step[0].gradients.count == 1500 * 2);
+  CHECK(prices.step[0].optimizer_state.count == 1500 * 12);
+  CHECK(prices.step[0].reduce_gradient.duration == Duration{});
+  CHECK(prices.step[0].unshard.duration == Duration{});
+}
+
+TEST_CASE("tied weights on one stage are stored once and reduced nowhere") {
+  const StepPrices prices = price_steps(tied_model(), eight_per_node(1), plan_of(1, 1, {0, 4}));
+  CHECK(prices.step[0].parameters.count == (1000 + 500 + 500 + 1000 - 800) * 2);
+  CHECK(prices.tied_reduce.empty());
+  CHECK(prices.ties.empty());
+}
+
+TEST_CASE("tied weights on two stages are stored twice and their gradients reduced") {
+  const StepPrices prices =
+      price_steps(tied_model(), eight_per_node(1), plan_of(3, 1, {0, 1, 3, 4}));
+  CHECK(prices.step[0].parameters.count == 1000 * 2);
+  CHECK(prices.step[1].parameters.count == 1000 * 2);
+  CHECK(prices.step[2].parameters.count == 1000 * 2);
+  CHECK(prices.ties == std::vector<PlanTie>{{"embedding", {0, 2}}});
+  REQUIRE(prices.tied_reduce.size() == 1);
+  // 1,600 B in a ring of 2: 2 x (10 us + 800 B / 300 GB/s) = 2 x 10,002.67 ns.
+  CHECK(prices.tied_reduce[0].duration.count() == 20'006);
+}
+
+TEST_CASE("a tied group of three with two together stores and reduces accordingly") {
+  ModelProfile profile = model_of(section_type("layer", 100, {}), 3);
+  profile.tied_weights = {{"all", {SectionId{0}, SectionId{1}, SectionId{2}}, {{1, 60}}}};
+  profile.training.optimizer_ps_per_parameter = 1;
+  const StepPrices prices = price_steps(profile, eight_per_node(1), plan_of(2, 1, {0, 2, 3}));
+  CHECK(prices.step[0].parameters.count == (200 - 60) * 2);
+  CHECK(prices.step[1].parameters.count == 100 * 2);
+  CHECK(prices.ties == std::vector<PlanTie>{{"all", {0, 1}}});
+}
+
+TEST_CASE("tied weights on two chunks of one rank cost no transfer") {
+  const StepPrices prices = price_steps(tied_model(), eight_per_node(1), plan_of(1, 1, {0, 2, 4}));
+  REQUIRE(prices.tied_reduce.size() == 1);
+  CHECK(prices.tied_reduce[0].duration == Duration{});
+}
+
+TEST_CASE("the worst replica decides on a tied reduction") {
+  // 6 stages, 2 replicas: devices 0 and 5 of the first are in one node, 6 and 11 of the second are
+  // not. 25 MB: 2 x (12.5 MB / 12.5 GB/s + 30 us); devices 0 and 6 share 50 GB/s, which is enough.
+  ModelProfile profile = even_model(6, 20'000'000);
+  profile.tied_weights = {{"embedding", {SectionId{0}, SectionId{5}}, {{1, 12'500'000}}}};
+  profile.training.optimizer_ps_per_parameter = 1;
+  const StepPrices prices = price_steps(profile, eight_per_node(2), even_plan(6, 2));
+  REQUIRE(prices.tied_reduce.size() == 1);
+  CHECK(prices.tied_reduce[0].duration == us(2060));
+}
+
+TEST_CASE("gradients are reduced over the replicas, all stages of a node at once") {
+  // Replicas of a stage lie on devices s and 8 + s; the 8 groups of a node share 50 GB/s.
+  // 12.5 MB: 2 messages of 6.25 MB at 6.25 GB/s: 2 x (1000 + 30) us.
+  ModelProfile profile = even_model(8, 6'250'000);
+  profile.training.optimizer_ps_per_parameter = 1;
+  Plan plan = even_plan(8, 2);
+  const StepPrices prices = price_steps(profile, eight_per_node(2), plan);
+  for (const StepPrice& step : prices.step) {
+    CHECK(step.reduce_gradient.duration == us(2060));
+    CHECK(step.unshard.duration == Duration{});
+  }
+  // Side by side in one node: 2 x (10 us + 6.25 MB / 300 GB/s) = 2 x 30,833.33 ns.
+  plan.placement = Placement::kDataInner;
+  CHECK(price_steps(profile, eight_per_node(2), plan).step[3].reduce_gradient.duration.count() ==
+        61'667);
+}
+
+TEST_CASE("ZeRO-1 shards the optimizer's state and replaces the all-reduce by its two halves") {
+  ModelProfile profile = even_model(8, 6'250'001);
+  profile.training.bytes_per_gradient = {4};
+  profile.training.optimizer_ps_per_parameter = 17;
+  Plan plan = even_plan(8, 2);
+  plan.zero1 = true;
+  const StepPrice step = price_steps(profile, eight_per_node(2), plan).step[0];
+  CHECK(step.parameters.count == 12'500'002);
+  CHECK(step.gradients.count == 25'000'004);
+  CHECK(step.optimizer_state.count == 37'500'006);
+  // Gradients: one message of 12,500,002 B at 6.25 GB/s: 2,000,000.32 ns + 30 us.
+  CHECK(step.reduce_gradient.duration.count() == 2'030'001);
+  // Parameters: one of 6,250,001 B: 1,000,000.16 ns + 30 us.
+  CHECK(step.unshard.duration.count() == 1'030'001);
+  // 3,125,001 parameters x 17 ps = 53,125,017 ps.
+  CHECK(step.optimizer.duration.count() == 53'126);
+}
+
+TEST_CASE("sharded state rounds up") {
+  ModelProfile profile = even_model(1, 100);
+  profile.training.optimizer_ps_per_parameter = 1;
+  Plan plan = even_plan(1, 7);
+  plan.zero1 = true;
+  // 1200 / 7 = 171.4
+  CHECK(price_steps(profile, eight_per_node(1), plan).step[0].optimizer_state.count == 172);
+}
+
+TEST_CASE("the optimizer takes its measured time per parameter, rounded up") {
+  // 1500 x 17 ps = 25.5 ns
+  const StepPrices prices = price_steps(tied_model(), eight_per_node(1), plan_of(2, 1, {0, 2, 4}));
+  CHECK(prices.step[0].optimizer.duration.count() == 26);
+}
+
+TEST_CASE("an optimizer that was not measured reads and writes all state once") {
+  ModelProfile profile = tied_model();
+  profile.training.optimizer_ps_per_parameter.reset();
+  const StepPrices prices = price_steps(profile, eight_per_node(1), plan_of(2, 1, {0, 2, 4}));
+  // 2 x 1500 x (2 + 2 + 12) B over 1 TB/s
+  CHECK(prices.step[0].optimizer.duration.count() == 48);
+  Plan elsewhere = plan_of(2, 1, {0, 2, 4});
+  elsewhere.device = "h100";
+  CHECK_THROWS_WITH_AS(price_steps(profile, eight_per_node(1), elsewhere),
+                       "cluster 'test' has no device type 'h100'", Error);
+}
+
+TEST_CASE("the norm is an all-reduce of one number over the whole job") {
+  ModelProfile profile = even_model(8, 1);
+  profile.training.optimizer_ps_per_parameter = 1;
+  // 14 x 10 us inside, 2 x 30 us across, and less than a nanosecond each for the bytes.
+  CHECK(price_steps(profile, eight_per_node(2), even_plan(8, 2)).norm.duration ==
+        us(200) + Duration{2});
+  CHECK(price_steps(even_model(1, 1), eight_per_node(1), even_plan(1, 1)).norm == Price{});
+}
+
+TEST_CASE("levels count as used when a collective has a ring on them") {
+  ModelProfile profile = even_model(8, 1);
+  CHECK(price_steps(profile, eight_per_node(2), even_plan(8, 1)).level_used ==
+        std::vector<bool>{true, false});
+  CHECK(price_steps(profile, eight_per_node(2), even_plan(8, 2)).level_used ==
+        std::vector<bool>{true, true});
+}
+
+TEST_CASE("one tensor rank stands for all when nodes hold whole tensor-parallel groups") {
+  Plan plan;
+  plan.tensor = 4;
+  CHECK(distinct_tensor_ranks(eight_per_node(2), plan) == std::vector<int>{0});
+  plan.tensor = 3;
+  CHECK(distinct_tensor_ranks(eight_per_node(2), plan) == std::vector<int>{0, 1, 2});
+}
+
+}  // namespace
+}  // namespace penstock
