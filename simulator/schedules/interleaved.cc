@@ -1,4 +1,5 @@
 #include <algorithm>
+
 #include <fmt/format.h>
 
 #include "simulator/schedules/kinds.h"
@@ -7,10 +8,12 @@
 namespace penstock {
 namespace {
 
+int rounds_of(int micro_batches, int ranks) { return std::max(1, micro_batches / ranks); }
+
 // PyTorch: as many rounds as fit P micro-batches each; Megatron: groups of the given size.
 int group_size(const ScheduleShape& shape) {
   if (shape.group > 0) return shape.group;
-  return shape.micro_batches / std::max(1, shape.micro_batches / shape.ranks);
+  return shape.micro_batches / rounds_of(shape.micro_batches, shape.ranks);
 }
 
 std::string why_not(const ScheduleShape& shape) {
@@ -18,12 +21,14 @@ std::string why_not(const ScheduleShape& shape) {
   const int m = shape.micro_batches;
   const int p = shape.ranks;
   if (shape.group == 0) {
-    const int rounds = std::max(1, m / p);
+    const int rounds = rounds_of(m, p);
     if (m % rounds == 0) return "";
+    int more = m + 1;  // rounds may grow with M; the next multiple of P always divides
+    while (more % rounds_of(more, p) != 0) ++more;
     return fmt::format(
         "interleaved: M = {} cannot be divided into {} equal rounds (PyTorch's rule M % max(1, "
         "M / P) = 0 with P = {}); use M = {} or {}, or give --group for Megatron's rule",
-        m, rounds, p, m - m % rounds, m - m % rounds + rounds);
+        m, rounds, p, m - m % rounds, more);
   }
   const int g = shape.group;
   if (p < 2) return "interleaved: groups (Megatron's rule) need P >= 2; leave --group out";
@@ -99,6 +104,7 @@ Schedule generate(const ScheduleShape& shape) {
 
 const ScheduleKind kInterleaved = {
     "interleaved", "1F1B over V chunks per rank in groups; bubble / V, more transfers and stash",
-    false, true, why_not, generate};
+    false,         true,
+    why_not,       generate};
 
 }  // namespace penstock

@@ -1,0 +1,310 @@
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "core/plan_file.h"
+#include "core/plan_words.h"
+#include "core/program_file.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kMostInt = std::numeric_limits<int>::max();
+constexpr double kMostUsd = std::numeric_limits<double>::max();
+
+int read_int(const JsonReader& reader, int least, int most = kMostInt) {
+  return static_cast<int>(reader.integer(least, most));
+}
+
+std::vector<int> read_ints(const JsonReader& reader, int least, int most) {
+  std::vector<int> values;
+  for (const JsonReader& element : reader.elements()) {
+    values.push_back(read_int(element, least, most));
+  }
+  return values;
+}
+
+std::vector<std::string> read_strings(const JsonReader& reader) {
+  std::vector<std::string> values;
+  for (const JsonReader& element : reader.elements()) values.push_back(element.string());
+  return values;
+}
+
+Price read_price(JsonReader& reader, const std::string& stem) {
+  Price price;
+  price.duration = reader.duration(stem);
+  price.spread = reader.get_duration(stem + "_spread").value_or(Duration{});
+  return price;
+}
+
+InputFile read_input(JsonReader reader) {
+  InputFile input{reader.at("path").string(), reader.at("hash").string()};
+  reader.finish();
+  return input;
+}
+
+void read_inputs(JsonReader reader, PlanFile& file) {
+  file.profile = read_input(reader.at("profile"));
+  file.cluster_file = read_input(reader.at("cluster"));
+  reader.finish();
+}
+
+Plan read_decisions(JsonReader reader, int sections) {
+  Plan plan;
+  plan.schedule = reader.at("schedule").string();
+  plan.group = read_int(reader.at("group"), 0);
+  plan.pipeline = read_int(reader.at("pipeline"), 1, kNoStage.value);
+  plan.chunks = read_int(reader.at("chunks"), 1, kNoStage.value / plan.pipeline);
+  plan.data = read_int(reader.at("data"), 1, kMostInt / plan.pipeline);
+  plan.tensor = read_int(reader.at("tensor"), 1, kMostInt / (plan.pipeline * plan.data));
+  plan.micro_batch_size = read_int(reader.at("micro_batch_size"), 1);
+  plan.global_batch = read_int(reader.at("global_batch"), 1);
+  plan.sequence_length = read_int(reader.at("sequence_length"), 0);
+  plan.recompute = reader.at("recompute").string();
+  plan.zero1 = reader.at("zero1").boolean();
+  plan.placement = read_word(reader.at("placement"), kPlacementWords);
+  plan.device = reader.at("device").string();
+  const JsonReader cuts = reader.at("cuts");
+  plan.cuts = read_ints(cuts, 0, sections);
+  if (plan.cuts.size() != static_cast<std::size_t>(plan.stages()) + 1) {
+    cuts.fail("expected " + std::to_string(plan.stages() + 1) +
+              " cuts, one more than stages, got " + std::to_string(plan.cuts.size()));
+  }
+  for (std::size_t s = 0; s + 1 < plan.cuts.size(); ++s) {
+    if (plan.cuts[s] >= plan.cuts[s + 1]) cuts.fail("the cuts must ascend");
+  }
+  reader.finish();
+  return plan;
+}
+
+// `stages` is for people; someone who edits it must not believe that it counts.
+void require_stages_agree(const JsonReader& reader, const PlanFile& file) {
+  const std::vector<JsonReader> stages = reader.elements();
+  if (stages.size() != static_cast<std::size_t>(file.plan.stages())) {
+    reader.fail("expected " + std::to_string(file.plan.stages()) +
+                " stages, as the cuts say, got " + std::to_string(stages.size()));
+  }
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    JsonReader stage = stages[s];
+    const auto first = static_cast<std::size_t>(file.plan.cuts[s]);
+    const auto end = static_cast<std::size_t>(file.plan.cuts[s + 1]);
+    const auto require = [&](std::string_view key, const Json& expected) {
+      const JsonReader found = stage.at(key);
+      if (found.value() == expected) return;
+      found.expected(to_text(expected) + ", as 'plan' says (change its cuts, not this)");
+    };
+    require("index", static_cast<int>(s));
+    require("rank", static_cast<int>(s) % file.plan.pipeline);
+    require("first_section", file.section_names[first]);
+    require("last_section", file.section_names[end - 1]);
+    require("sections", static_cast<int>(end - first));
+    stage.finish();
+  }
+}
+
+PlanCluster read_cluster_part(JsonReader reader, int stages) {
+  PlanCluster cluster;
+  cluster.name = reader.at("name").string();
+  cluster.device = reader.at("device").string();
+  cluster.memory_per_device = reader.at("memory_per_device_bytes").bytes();
+  cluster.reserve = reader.at("reserve_bytes").bytes();
+  cluster.usd_per_hour = reader.at("usd_per_hour").number(0.0, kMostUsd);
+  cluster.devices_per_node = read_int(reader.at("devices_per_node"), 1);
+  cluster.levels = read_strings(reader.at("levels"));
+  const JsonReader boundary_level = reader.at("boundary_level");
+  cluster.boundary_level =
+      read_ints(boundary_level, -1, static_cast<int>(cluster.levels.size()) - 1);
+  if (cluster.boundary_level.size() + 1 != static_cast<std::size_t>(stages)) {
+    boundary_level.fail("expected " + std::to_string(stages - 1) +
+                        " levels, one less than stages, got " +
+                        std::to_string(cluster.boundary_level.size()));
+  }
+  reader.finish();
+  return cluster;
+}
+
+std::vector<PlanTie> read_ties(const JsonReader& reader, int stages) {
+  std::vector<PlanTie> ties;
+  for (JsonReader tie : reader.elements()) {
+    const JsonReader tied = tie.at("stages");
+    ties.push_back({tie.at("name").string(), read_ints(tied, 0, stages - 1)});
+    const std::vector<int>& of_tie = ties.back().stages;
+    bool ascending = of_tie.size() >= 2;
+    for (std::size_t i = 1; i < of_tie.size(); ++i) ascending &= of_tie[i - 1] < of_tie[i];
+    if (!ascending) tied.expected("at least two stages in ascending order");
+    tie.finish();
+  }
+  return ties;
+}
+
+ExecutorModel read_executor(JsonReader reader) {
+  ExecutorModel executor;
+  executor.name = reader.at("name").string();
+  executor.transfer = read_word(reader.at("transfer"), kTransferWords);
+  executor.queues = read_word(reader.at("queues"), kQueueWords);
+  executor.receive_must_be_posted = reader.at("receive_must_be_posted").boolean();
+  executor.issue = read_word(reader.at("issue"), kIssueWords);
+  executor.optimizer = read_word(reader.at("optimizer"), kOptimizerWords);
+  executor.per_action = reader.duration("per_action");
+  executor.per_transfer = reader.duration("per_transfer");
+  executor.per_step = reader.duration("per_step");
+  reader.finish();
+  return executor;
+}
+
+void read_shape(JsonReader reader, StagePrices& prices) {
+  ComputePrice compute;
+  compute.forward = read_price(reader, "forward");
+  compute.input_gradient = read_price(reader, "input_gradient");
+  compute.weight_gradient = read_price(reader, "weight_gradient");
+  compute.fused_backward = read_price(reader, "fused_backward");
+  compute.recompute = read_price(reader, "recompute");
+  compute.stash = reader.at("stash_bytes").bytes();
+  compute.weight_stash = reader.at("weight_stash_bytes").bytes();
+  compute.working_peak = reader.at("working_peak_bytes").bytes();
+  compute.boundary = reader.at("boundary_bytes").bytes();
+  prices.compute.push_back(compute);
+  TransferPrice transfer;
+  transfer.activation = read_price(reader, "send_activation");
+  transfer.gradient = read_price(reader, "receive_gradient");
+  prices.transfer.push_back(transfer);
+  reader.finish();
+}
+
+void read_stage_prices(JsonReader reader, StagePrices& prices) {
+  StepPrice step;
+  step.parameters = reader.at("parameters_bytes").bytes();
+  step.gradients = reader.at("gradients_bytes").bytes();
+  step.optimizer_state = reader.at("optimizer_state_bytes").bytes();
+  step.reduce_gradient = read_price(reader, "reduce_gradient");
+  step.optimizer = read_price(reader, "optimizer");
+  step.unshard = read_price(reader, "unshard");
+  prices.step.push_back(step);
+  const JsonReader list = reader.at("shapes");
+  const std::vector<JsonReader> shapes = list.elements();
+  if (prices.step.size() == 1) prices.shapes = static_cast<int>(shapes.size());
+  if (shapes.empty() || static_cast<int>(shapes.size()) != prices.shapes) {
+    list.expected("as many shapes as the first stage has, at least one");
+  }
+  for (const JsonReader& shape : shapes) read_shape(shape, prices);
+  reader.finish();
+}
+
+StagePrices read_prices(JsonReader reader, const PlanFile& file) {
+  StagePrices prices;
+  prices.stages = file.plan.stages();
+  const JsonReader list = reader.at("stages");
+  const std::vector<JsonReader> stages = list.elements();
+  if (static_cast<int>(stages.size()) != prices.stages) {
+    list.expected("prices of " + std::to_string(prices.stages) + " stages");
+  }
+  for (const JsonReader& stage : stages) read_stage_prices(stage, prices);
+  const JsonReader ties = reader.at("ties");
+  for (JsonReader tie : ties.elements()) {
+    prices.tied_reduce.push_back(read_price(tie, "tied_reduce"));
+    tie.finish();
+  }
+  if (prices.tied_reduce.size() != file.ties.size()) {
+    ties.expected("prices of " + std::to_string(file.ties.size()) + " ties");
+  }
+  prices.norm = read_price(reader, "norm");
+  reader.finish();
+  return prices;
+}
+
+MemoryUse read_memory(JsonReader reader) {
+  MemoryUse memory;
+  memory.parameters = reader.at("parameters_bytes").bytes();
+  memory.gradients = reader.at("gradients_bytes").bytes();
+  memory.optimizer_state = reader.at("optimizer_state_bytes").bytes();
+  memory.stash = reader.at("stash_bytes").bytes();
+  memory.working_peak = reader.at("working_peak_bytes").bytes();
+  memory.communication = reader.at("communication_bytes").bytes();
+  memory.reserve = reader.at("reserve_bytes").bytes();
+  reader.finish();
+  return memory;
+}
+
+RankTime read_rank_time(JsonReader reader) {
+  RankTime time;
+  time.busy = reader.duration("busy");
+  time.warm_up = reader.duration("warm_up");
+  time.drain = reader.duration("drain");
+  time.imbalance = reader.duration("imbalance");
+  time.order = reader.duration("order");
+  time.transfer = reader.duration("transfer");
+  time.barrier = reader.duration("barrier");
+  reader.finish();
+  return time;
+}
+
+Evaluation read_prediction(JsonReader reader, int ranks) {
+  Evaluation prediction;
+  prediction.step_time = reader.duration("step_time");
+  prediction.step_time_low = reader.duration("step_time_low");
+  prediction.step_time_high = reader.duration("step_time_high");
+  prediction.makespan = reader.duration("makespan");
+  prediction.longest_span = reader.duration("longest_span");
+  prediction.ideal = reader.duration("ideal");
+  prediction.usd_per_step = reader.at("usd_per_step").number(0.0, kMostUsd);
+  const JsonReader list = reader.at("ranks");
+  for (JsonReader rank : list.elements()) {
+    prediction.ranks.push_back({read_memory(rank.at("memory")), rank.at("capacity_bytes").bytes(),
+                                read_rank_time(rank.at("time"))});
+    rank.finish();
+  }
+  if (static_cast<int>(prediction.ranks.size()) != ranks) {
+    list.expected("one entry for each of the " + std::to_string(ranks) + " pipeline ranks");
+  }
+  for (JsonReader assumption : reader.at("assumptions").elements()) {
+    prediction.assumptions.push_back(
+        {assumption.at("text").string(), assumption.at("share").number(0.0, 1.0)});
+    assumption.finish();
+  }
+  reader.finish();
+  return prediction;
+}
+
+// The tables of the Program are those of the plan and its prices.
+void require_tables_agree(const JsonReader& program, const PlanFile& file) {
+  for (const Pipeline& pipeline : file.program.pipelines) {
+    if (pipeline.stages == file.plan.stages() && pipeline.ranks == file.plan.pipeline) continue;
+    program.fail("every pipeline must have the " + std::to_string(file.plan.pipeline) +
+                 " ranks and " + std::to_string(file.plan.stages()) + " stages of 'plan'");
+  }
+  for (const MicroBatch& micro_batch : file.program.micro_batches) {
+    if (micro_batch.shape < file.prices.shapes) continue;
+    program.fail("a micro-batch has shape " + std::to_string(micro_batch.shape) +
+                 ", but there are prices of " + std::to_string(file.prices.shapes) + " shapes");
+  }
+}
+
+}  // namespace
+
+PlanFile read_plan(const Json& json, const std::string& file_name) {
+  JsonReader reader(json, file_name);
+  const JsonReader format = reader.at("format");
+  if (format.string() != "penstock.plan/1") format.expected("\"penstock.plan/1\"");
+  PlanFile file;
+  file.model = reader.at("model").string();
+  file.tool_version = reader.at("tool_version").string();
+  read_inputs(reader.at("inputs"), file);
+  const JsonReader sections = reader.at("sections");
+  file.section_names = read_strings(sections);
+  if (file.section_names.empty()) sections.expected("at least one section");
+  file.plan = read_decisions(reader.at("plan"), static_cast<int>(file.section_names.size()));
+  require_stages_agree(reader.at("stages"), file);
+  file.cluster = read_cluster_part(reader.at("cluster"), file.plan.stages());
+  file.ties = read_ties(reader.at("ties"), file.plan.stages());
+  file.executor = read_executor(reader.at("executor"));
+  file.prices = read_prices(reader.at("prices"), file);
+  const JsonReader program = reader.at("program");
+  file.program = read_program(program);
+  require_tables_agree(program, file);
+  file.prediction = read_prediction(reader.at("prediction"), file.plan.pipeline);
+  file.not_searched = read_strings(reader.at("not_searched"));
+  reader.finish();
+  return file;
+}
+
+}  // namespace penstock

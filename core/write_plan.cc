@@ -1,0 +1,230 @@
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+#include "core/plan_file.h"
+#include "core/plan_words.h"
+#include "core/program_file.h"
+
+namespace penstock {
+namespace {
+
+Json ints(const std::vector<int>& values) {
+  Json json = Json::array();
+  for (const int value : values) json.push(value);
+  return json;
+}
+
+Json strings(const std::vector<std::string>& values) {
+  Json json = Json::array();
+  for (const std::string& value : values) json.push(value);
+  return json;
+}
+
+void set_price(Json& json, const std::string& stem, const Price& price) {
+  json.set(stem + "_ns", std::int64_t{price.duration.count()});
+  if (price.spread != Duration{}) {
+    json.set(stem + "_spread_ns", std::int64_t{price.spread.count()});
+  }
+}
+
+Json write_input(const InputFile& input) {
+  return Json::object().set("path", input.path).set("hash", input.hash);
+}
+
+Json write_decisions(const Plan& plan) {
+  Json json = Json::object();
+  json.set("schedule", plan.schedule);
+  json.set("group", plan.group);
+  json.set("pipeline", plan.pipeline);
+  json.set("chunks", plan.chunks);
+  json.set("data", plan.data);
+  json.set("tensor", plan.tensor);
+  json.set("micro_batch_size", plan.micro_batch_size);
+  json.set("global_batch", plan.global_batch);
+  json.set("sequence_length", plan.sequence_length);
+  json.set("recompute", plan.recompute);
+  json.set("zero1", plan.zero1);
+  json.set("placement", word_of(kPlacementWords, plan.placement));
+  json.set("device", plan.device);
+  json.set("cuts", ints(plan.cuts));
+  return json;
+}
+
+// Nothing new over plan.cuts, but said in the model's own words.
+Json write_stages(const PlanFile& file) {
+  const std::vector<int>& cuts = file.plan.cuts;
+  Json stages = Json::array();
+  for (std::size_t s = 0; s + 1 < cuts.size(); ++s) {
+    const auto sections = static_cast<int>(file.section_names.size());
+    if (cuts[s] < 0 || cuts[s + 1] <= cuts[s] || cuts[s + 1] > sections) {
+      throw Error(ErrorKind::kInternal, "this plan cannot be written: its cuts do not ascend");
+    }
+    Json stage = Json::object();
+    stage.set("index", static_cast<int>(s));
+    stage.set("rank", static_cast<int>(s) % file.plan.pipeline);
+    stage.set("first_section", file.section_names[static_cast<std::size_t>(cuts[s])]);
+    stage.set("last_section", file.section_names[static_cast<std::size_t>(cuts[s + 1] - 1)]);
+    stage.set("sections", cuts[s + 1] - cuts[s]);
+    stages.push(std::move(stage));
+  }
+  return stages;
+}
+
+Json write_cluster_part(const PlanCluster& cluster) {
+  Json json = Json::object();
+  json.set("name", cluster.name);
+  json.set("device", cluster.device);
+  json.set("memory_per_device_bytes", cluster.memory_per_device.count);
+  json.set("reserve_bytes", cluster.reserve.count);
+  json.set("usd_per_hour", cluster.usd_per_hour);
+  json.set("devices_per_node", cluster.devices_per_node);
+  json.set("levels", strings(cluster.levels));
+  json.set("boundary_level", ints(cluster.boundary_level));
+  return json;
+}
+
+Json write_ties(const std::vector<PlanTie>& ties) {
+  Json json = Json::array();
+  for (const PlanTie& tie : ties) {
+    json.push(Json::object().set("name", tie.name).set("stages", ints(tie.stages)));
+  }
+  return json;
+}
+
+Json write_executor(const ExecutorModel& executor) {
+  Json json = Json::object();
+  json.set("name", executor.name);
+  json.set("transfer", word_of(kTransferWords, executor.transfer));
+  json.set("queues", word_of(kQueueWords, executor.queues));
+  json.set("receive_must_be_posted", executor.receive_must_be_posted);
+  json.set("issue", word_of(kIssueWords, executor.issue));
+  json.set("optimizer", word_of(kOptimizerWords, executor.optimizer));
+  json.set("per_action_ns", std::int64_t{executor.per_action.count()});
+  json.set("per_transfer_ns", std::int64_t{executor.per_transfer.count()});
+  json.set("per_step_ns", std::int64_t{executor.per_step.count()});
+  return json;
+}
+
+Json write_shape(const ComputePrice& compute, const TransferPrice& transfer) {
+  Json json = Json::object();
+  set_price(json, "forward", compute.forward);
+  set_price(json, "input_gradient", compute.input_gradient);
+  set_price(json, "weight_gradient", compute.weight_gradient);
+  set_price(json, "fused_backward", compute.fused_backward);
+  set_price(json, "recompute", compute.recompute);
+  set_price(json, "send_activation", transfer.activation);
+  set_price(json, "receive_gradient", transfer.gradient);
+  json.set("stash_bytes", compute.stash.count);
+  json.set("weight_stash_bytes", compute.weight_stash.count);
+  json.set("working_peak_bytes", compute.working_peak.count);
+  json.set("boundary_bytes", compute.boundary.count);
+  return json;
+}
+
+Json write_prices(const StagePrices& prices) {
+  const auto of_shapes =
+      static_cast<std::size_t>(prices.stages) * static_cast<std::size_t>(prices.shapes);
+  if (prices.step.size() != static_cast<std::size_t>(prices.stages) ||
+      prices.compute.size() != of_shapes || prices.transfer.size() != of_shapes) {
+    throw Error(ErrorKind::kInternal, "this plan cannot be written: prices are missing");
+  }
+  Json stages = Json::array();
+  for (int s = 0; s < prices.stages; ++s) {
+    const StepPrice& step = prices.step[static_cast<std::size_t>(s)];
+    Json shapes = Json::array();
+    for (int shape = 0; shape < prices.shapes; ++shape) {
+      shapes.push(write_shape(prices.compute_of(s, shape), prices.transfer_of(s, shape)));
+    }
+    Json stage = Json::object();
+    stage.set("parameters_bytes", step.parameters.count);
+    stage.set("gradients_bytes", step.gradients.count);
+    stage.set("optimizer_state_bytes", step.optimizer_state.count);
+    set_price(stage, "reduce_gradient", step.reduce_gradient);
+    set_price(stage, "optimizer", step.optimizer);
+    set_price(stage, "unshard", step.unshard);
+    stage.set("shapes", std::move(shapes));
+    stages.push(std::move(stage));
+  }
+  Json tied_reduce = Json::array();
+  for (const Price& price : prices.tied_reduce) {
+    Json tie = Json::object();
+    set_price(tie, "tied_reduce", price);
+    tied_reduce.push(std::move(tie));
+  }
+  Json json = Json::object();
+  json.set("stages", std::move(stages));
+  json.set("ties", std::move(tied_reduce));
+  set_price(json, "norm", prices.norm);
+  return json;
+}
+
+Json write_rank(const RankEvaluation& rank) {
+  Json memory = Json::object();
+  memory.set("parameters_bytes", rank.memory.parameters.count);
+  memory.set("gradients_bytes", rank.memory.gradients.count);
+  memory.set("optimizer_state_bytes", rank.memory.optimizer_state.count);
+  memory.set("stash_bytes", rank.memory.stash.count);
+  memory.set("working_peak_bytes", rank.memory.working_peak.count);
+  memory.set("communication_bytes", rank.memory.communication.count);
+  memory.set("reserve_bytes", rank.memory.reserve.count);
+  Json time = Json::object();
+  time.set("busy_ns", std::int64_t{rank.time.busy.count()});
+  time.set("warm_up_ns", std::int64_t{rank.time.warm_up.count()});
+  time.set("drain_ns", std::int64_t{rank.time.drain.count()});
+  time.set("imbalance_ns", std::int64_t{rank.time.imbalance.count()});
+  time.set("order_ns", std::int64_t{rank.time.order.count()});
+  time.set("transfer_ns", std::int64_t{rank.time.transfer.count()});
+  time.set("barrier_ns", std::int64_t{rank.time.barrier.count()});
+  Json json = Json::object();
+  json.set("memory", std::move(memory));
+  json.set("capacity_bytes", rank.capacity.count);
+  json.set("time", std::move(time));
+  return json;
+}
+
+Json write_prediction(const Evaluation& prediction) {
+  Json ranks = Json::array();
+  for (const RankEvaluation& rank : prediction.ranks) ranks.push(write_rank(rank));
+  Json assumptions = Json::array();
+  for (const Assumption& assumption : prediction.assumptions) {
+    assumptions.push(Json::object().set("text", assumption.text).set("share", assumption.share));
+  }
+  Json json = Json::object();
+  json.set("step_time_ns", std::int64_t{prediction.step_time.count()});
+  json.set("step_time_low_ns", std::int64_t{prediction.step_time_low.count()});
+  json.set("step_time_high_ns", std::int64_t{prediction.step_time_high.count()});
+  json.set("makespan_ns", std::int64_t{prediction.makespan.count()});
+  json.set("longest_span_ns", std::int64_t{prediction.longest_span.count()});
+  json.set("ideal_ns", std::int64_t{prediction.ideal.count()});
+  json.set("usd_per_step", prediction.usd_per_step);
+  json.set("ranks", std::move(ranks));
+  json.set("assumptions", std::move(assumptions));
+  return json;
+}
+
+}  // namespace
+
+Json write_plan(const PlanFile& file) {
+  Json inputs = Json::object();
+  inputs.set("profile", write_input(file.profile));
+  inputs.set("cluster", write_input(file.cluster_file));
+  Json json = Json::object();
+  json.set("format", "penstock.plan/1");
+  json.set("model", file.model);
+  json.set("tool_version", file.tool_version);
+  json.set("inputs", std::move(inputs));
+  json.set("plan", write_decisions(file.plan));
+  json.set("sections", strings(file.section_names));
+  json.set("stages", write_stages(file));
+  json.set("cluster", write_cluster_part(file.cluster));
+  json.set("ties", write_ties(file.ties));
+  json.set("executor", write_executor(file.executor));
+  json.set("prices", write_prices(file.prices));
+  json.set("program", write_program(file.program));
+  json.set("prediction", write_prediction(file.prediction));
+  json.set("not_searched", strings(file.not_searched));
+  return json;
+}
+
+}  // namespace penstock
