@@ -1,6 +1,7 @@
 #include "simulator/schedules/schedules.h"
 
 #include <array>
+
 #include <fmt/format.h>
 
 #include "core/error.h"
@@ -15,7 +16,11 @@ constexpr int kMostStages = 60'000;
 constexpr long kMostComputeActions = 1L << 28;
 
 std::string bad_sizes(std::string_view name, const ScheduleShape& shape) {
-  if (shape.ranks < 1 || shape.chunks < 1 || shape.micro_batches < 1 || shape.group < 0) {
+  if (shape.group < 0) {
+    return fmt::format("{}: group {} must be at least 1; leave it out for the schedule's own rule",
+                       name, shape.group);
+  }
+  if (shape.ranks < 1 || shape.chunks < 1 || shape.micro_batches < 1) {
     return fmt::format("{}: P = {}, V = {}, M = {} must all be at least 1", name, shape.ranks,
                        shape.chunks, shape.micro_batches);
   }
@@ -37,9 +42,10 @@ std::string bad_sizes(std::string_view name, const ScheduleShape& shape) {
 
 std::string needs_one_chunk(const ScheduleShape& shape) {
   if (shape.chunks == 1) return "";
-  return fmt::format("V = {}: this schedule has one stage per rank; use -V 1, or interleaved or "
-                     "looped-bfs for several",
-                     shape.chunks);
+  return fmt::format(
+      "V = {}: this schedule has one stage per rank; use -V 1, or interleaved or "
+      "looped-bfs for several",
+      shape.chunks);
 }
 
 std::string needs_two_chunks(const ScheduleShape& shape) {
