@@ -1,0 +1,295 @@
+#include "simulator/schedules/schedules.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "core/error.h"
+#include "tests/simulator/pipelines.h"
+
+namespace penstock {
+namespace {
+
+using testing::lowered;
+using testing::signed_text_of;
+using testing::text_of;
+
+ScheduleShape shape_of(int ranks, int chunks, int micro_batches, int group = 0) {
+  return {ranks, chunks, micro_batches, group};
+}
+
+std::string why_not(std::string_view name, const ScheduleShape& shape) {
+  return why_no_schedule(*find_schedule(name), shape);
+}
+
+std::string refusal(std::string_view name, const ScheduleShape& shape) {
+  try {
+    static_cast<void>(make_schedule(name, shape));
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::kBadInput);
+    return error.what();
+  }
+  return "";
+}
+
+TEST_CASE("GPipe runs all forwards, then all backwards") {
+  const Schedule schedule = make_schedule("gpipe", shape_of(4, 1, 4));
+  for (int rank = 0; rank < 4; ++rank) {
+    CHECK(text_of(schedule, rank) == "F0 F1 F2 F3 B0 B1 B2 B3");
+  }
+}
+
+TEST_CASE("1F1B warms up with P - 1 - r forwards") {
+  const Schedule schedule = make_schedule("1f1b", shape_of(4, 1, 6));
+  CHECK(text_of(schedule, 0) == "F0 F1 F2 F3 B0 F4 B1 F5 B2 B3 B4 B5");
+  CHECK(text_of(schedule, 1) == "F0 F1 F2 B0 F3 B1 F4 B2 F5 B3 B4 B5");
+  CHECK(text_of(schedule, 2) == "F0 F1 B0 F2 B1 F3 B2 F4 B3 F5 B4 B5");
+  CHECK(text_of(schedule, 3) == "F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5");
+}
+
+TEST_CASE("1F1B with fewer micro-batches than ranks is GPipe on the first ranks") {
+  const Schedule schedule = make_schedule("1f1b", shape_of(4, 1, 2));
+  CHECK(text_of(schedule, 0) == "F0 F1 B0 B1");
+  CHECK(text_of(schedule, 1) == "F0 F1 B0 B1");
+  CHECK(text_of(schedule, 2) == "F0 F1 B0 B1");
+  CHECK(text_of(schedule, 3) == "F0 B0 F1 B1");
+}
+
+// DeepSpeed states the order in slots: F(m) of stage s at 2m + s, B(m) at 2m + 2S - 1 - s.
+TEST_CASE("1F1B is the order of DeepSpeed's slots") {
+  for (int p = 1; p <= 6; ++p) {
+    for (int m = 1; m <= 13; ++m) {
+      const Schedule schedule = make_schedule("1f1b", shape_of(p, 1, m));
+      for (int rank = 0; rank < p; ++rank) {
+        int before = -1;
+        for (const ComputeAction& action : schedule.list(rank)) {
+          const int i = static_cast<int>(action.micro_batch.value);
+          const bool forward = action.kind == ActionKind::kForward;
+          const int slot = 2 * i + (forward ? rank : 2 * p - 1 - rank);
+          CHECK(slot > before);
+          CHECK(slot < 2 * (m + p - 1));
+          before = slot;
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("interleaved 1F1B alternates chunks in groups of P micro-batches") {
+  const Schedule schedule = make_schedule("interleaved", shape_of(4, 2, 4));
+  CHECK(text_of(schedule, 2) == "2F0 2F1 2F2 2F3 6F0 6F1 6F2 6B0 6F3 6B1 6B2 6B3 2B0 2B1 2B2 2B3");
+  // Rank 0 would warm up with 4 + 6 forwards: all eight come first.
+  CHECK(text_of(schedule, 0) == "0F0 0F1 0F2 0F3 4F0 4F1 4F2 4F3 4B0 4B1 4B2 4B3 0B0 0B1 0B2 0B3");
+}
+
+TEST_CASE("interleaved 1F1B takes Megatron's ragged groups") {
+  const Schedule small = make_schedule("interleaved", shape_of(2, 2, 5, 3));
+  CHECK(signed_text_of(small, 0) == "1 1 1 2 2 2 -2 1 -2 1 -2 2 -1 2 -1 -1 -2 -2 -1 -1");
+  std::string micro_batches, chunks;
+  for (const ComputeAction& action : small.list(0)) {
+    if (action.kind != ActionKind::kForward) continue;
+    micro_batches += std::to_string(action.micro_batch.value);
+    chunks += std::to_string(action.stage.value / 2);
+  }
+  CHECK(micro_batches == "0120123434");
+  CHECK(chunks == "0001110011");
+
+  const Schedule large = make_schedule("interleaved", shape_of(4, 2, 9, 5));
+  CHECK(signed_text_of(large, 0) ==
+        "1 1 1 1 1 2 2 2 2 2 1 "
+        "1 -2 1 -2 1 -2 2 -2 2 -2 2 -1 2 -1 "
+        "-1 -1 -1 -2 -2 -2 -2 -1 -1 -1 -1");
+}
+
+TEST_CASE("groups of P are PyTorch's rule when P divides M") {
+  for (const int m : {4, 8, 12}) {
+    CHECK(make_schedule("interleaved", shape_of(4, 3, m)) ==
+          make_schedule("interleaved", shape_of(4, 3, m, 4)));
+  }
+}
+
+TEST_CASE("PyTorch's rounds may be longer than P") {
+  // M = 10, P = 4: two rounds of five; rank 3 warms up with 5 forwards.
+  const Schedule schedule = make_schedule("interleaved", shape_of(4, 2, 10));
+  CHECK(text_of(schedule, 3).substr(0, 47) == "3F0 3F1 3F2 3F3 3F4 7F0 7B0 7F1 7B1 7F2 7B2 7F3");
+}
+
+TEST_CASE("LoopedBFS runs chunk by chunk and its backwards in descending order") {
+  const Schedule schedule = make_schedule("looped-bfs", shape_of(4, 2, 4));
+  CHECK(text_of(schedule, 2) == "2F0 2F1 2F2 2F3 6F0 6F1 6F2 6F3 6B3 6B2 6B1 6B0 2B3 2B2 2B1 2B0");
+}
+
+TEST_CASE("ZB-H1 delays the weight gradients of rank r by r micro-batches") {
+  const Schedule schedule = make_schedule("zb-h1", shape_of(4, 1, 5));
+  CHECK(text_of(schedule, 0) == "F0 F1 F2 F3 I0 W0 F4 I1 W1 I2 W2 I3 W3 I4 W4");
+  CHECK(text_of(schedule, 1) == "F0 F1 F2 I0 F3 I1 W0 F4 I2 W1 I3 W2 I4 W3 W4");
+  CHECK(text_of(schedule, 2) == "F0 F1 I0 F2 I1 F3 I2 W0 F4 I3 W1 I4 W2 W3 W4");
+  CHECK(text_of(schedule, 3) == "F0 I0 F1 I1 F2 I2 F3 I3 W0 F4 I4 W1 W2 W3 W4");
+}
+
+TEST_CASE("without its weight gradients ZB-H1 is 1F1B") {
+  for (int p = 1; p <= 5; ++p) {
+    for (int m = 1; m <= 12; ++m) {
+      const Schedule split = make_schedule("zb-h1", shape_of(p, 1, m));
+      const Schedule fused = make_schedule("1f1b", shape_of(p, 1, m));
+      for (int rank = 0; rank < p; ++rank) {
+        std::vector<ComputeAction> kept;
+        for (ComputeAction action : split.list(rank)) {
+          if (action.kind == ActionKind::kWeightGradient) continue;
+          if (action.kind == ActionKind::kInputGradient) action.kind = ActionKind::kFusedBackward;
+          kept.push_back(action);
+        }
+        const auto expected = fused.list(rank);
+        CHECK(std::equal(kept.begin(), kept.end(), expected.begin(), expected.end()));
+      }
+    }
+  }
+}
+
+// docs/schedules.md, "What makes a schedule valid".
+void check_valid(const Schedule& schedule, const ScheduleKind& kind, const ScheduleShape& shape) {
+  REQUIRE(schedule.name == kind.name);
+  REQUIRE(schedule.ranks == shape.ranks);
+  REQUIRE(schedule.chunks == shape.chunks);
+  REQUIRE(schedule.micro_batches == shape.micro_batches);
+  REQUIRE(schedule.stages() == shape.ranks * shape.chunks);
+  REQUIRE(schedule.begin.size() == static_cast<std::size_t>(shape.ranks) + 1);
+  REQUIRE(schedule.begin.back() == schedule.actions.size());
+  std::map<std::tuple<int, int, ActionKind>, int> position;
+  for (int rank = 0; rank < shape.ranks; ++rank) {
+    int at = 0;
+    for (const ComputeAction& action : schedule.list(rank)) {
+      const int stage = action.stage.value;
+      REQUIRE(stage < schedule.stages());
+      REQUIRE(schedule.rank_of_stage[action.stage.value] == rank);
+      const auto m = static_cast<int>(action.micro_batch.value);
+      REQUIRE(position.emplace(std::tuple{stage, m, action.kind}, at++).second);
+    }
+  }
+  const std::size_t kinds = kind.split_backward ? 3 : 2;
+  const auto pairs = static_cast<std::size_t>(schedule.stages() * shape.micro_batches);
+  REQUIRE(position.size() == kinds * pairs);
+  for (int stage = 0; stage < schedule.stages(); ++stage) {
+    for (int m = 0; m < shape.micro_batches; ++m) {
+      const int forward = position.at({stage, m, ActionKind::kForward});
+      if (kind.split_backward) {
+        const int input = position.at({stage, m, ActionKind::kInputGradient});
+        REQUIRE(forward < input);
+        REQUIRE(input < position.at({stage, m, ActionKind::kWeightGradient}));
+      } else {
+        REQUIRE(forward < position.at({stage, m, ActionKind::kFusedBackward}));
+      }
+    }
+  }
+}
+
+TEST_CASE("every schedule that is not refused is valid and can be carried out") {
+  int generated = 0;
+  for (const ScheduleKind& kind : schedule_kinds()) {
+    for (int p = 1; p <= 5; ++p) {
+      for (int v = 1; v <= 3; ++v) {
+        for (int m = 1; m <= 11; ++m) {
+          for (int g = 0; g <= (kind.name == "interleaved" ? m + 1 : 0); ++g) {
+            const ScheduleShape shape = shape_of(p, v, m, g);
+            if (!why_no_schedule(kind, shape).empty()) continue;
+            check_valid(kind.generate(shape), kind, shape);
+            CHECK(lowered(kind.name, shape).actions.size() > 0);  // throws when it stalls
+            ++generated;
+          }
+        }
+      }
+    }
+  }
+  CHECK(generated > 500);
+}
+
+TEST_CASE("the table knows its schedules by name") {
+  CHECK(find_schedule("zb-h1")->split_backward);
+  CHECK_FALSE(find_schedule("1f1b")->split_backward);
+  CHECK(find_schedule("looped-bfs")->several_chunks);
+  CHECK_FALSE(find_schedule("gpipe")->several_chunks);
+  CHECK(find_schedule("1F1B") == nullptr);
+  CHECK(refusal("zb-v", shape_of(4, 2, 8)) ==
+        "unknown schedule 'zb-v'; known: gpipe, 1f1b, interleaved, looped-bfs, zb-h1");
+}
+
+TEST_CASE("one stage per rank is refused where chunks are the point, and several where not") {
+  CHECK(why_not("interleaved", shape_of(4, 1, 8)) ==
+        "V = 1: this schedule needs at least 2 chunks per rank (with one it is not 1F1B: its "
+        "warm-up is longer); use -V 2 or more, or 1f1b");
+  CHECK(why_not("looped-bfs", shape_of(4, 1, 8)) == why_not("interleaved", shape_of(4, 1, 8)));
+  CHECK(why_not("1f1b", shape_of(4, 2, 8)) ==
+        "V = 2: this schedule has one stage per rank; use -V 1, or interleaved or looped-bfs for "
+        "several");
+  CHECK(why_not("gpipe", shape_of(4, 2, 8)) == why_not("1f1b", shape_of(4, 2, 8)));
+  CHECK(why_not("zb-h1", shape_of(4, 2, 8)) == why_not("1f1b", shape_of(4, 2, 8)));
+}
+
+TEST_CASE("PyTorch's rule refuses rounds that do not divide M") {
+  CHECK(why_not("interleaved", shape_of(4, 2, 11)) ==
+        "interleaved: M = 11 cannot be divided into 2 equal rounds (PyTorch's rule M % max(1, M / "
+        "P) = 0 with P = 4); use M = 10 or 12, or give --group for Megatron's rule");
+  // 9 = 7 - 7 % 3 + 3 would be refused as well: it has four rounds.
+  CHECK(why_not("interleaved", shape_of(2, 2, 7)) ==
+        "interleaved: M = 7 cannot be divided into 3 equal rounds (PyTorch's rule M % max(1, M / "
+        "P) = 0 with P = 2); use M = 6 or 8, or give --group for Megatron's rule");
+  CHECK(why_not("interleaved", shape_of(4, 2, 3)).empty());  // fewer than P: one round
+}
+
+TEST_CASE("the numbers of micro-batches that a refusal suggests are accepted") {
+  for (int p = 1; p <= 9; ++p) {
+    for (int m = 1; m <= 60; ++m) {
+      const std::string reason = why_not("interleaved", shape_of(p, 2, m));
+      if (reason.empty()) continue;
+      const auto use = reason.find("use M = ");
+      REQUIRE(use != std::string::npos);
+      const int lower = std::stoi(reason.substr(use + 8));
+      const int upper = std::stoi(reason.substr(reason.find(" or ", use) + 4));
+      CHECK(lower < m);
+      CHECK(upper > m);
+      CHECK(why_not("interleaved", shape_of(p, 2, lower)).empty());
+      CHECK(why_not("interleaved", shape_of(p, 2, upper)).empty());
+    }
+  }
+}
+
+TEST_CASE("Megatron's rule refuses groups out of range and short last groups") {
+  CHECK(why_not("interleaved", shape_of(1, 2, 8, 4)) ==
+        "interleaved: groups (Megatron's rule) need P >= 2; leave --group out");
+  CHECK(why_not("interleaved", shape_of(4, 2, 8, 3)) ==
+        "interleaved: group 3 is outside P <= group <= M, that is 4..8");
+  CHECK(why_not("interleaved", shape_of(4, 2, 8, 9)) ==
+        "interleaved: group 9 is outside P <= group <= M, that is 4..8");
+  CHECK(why_not("interleaved", shape_of(4, 2, 8, 5)) ==
+        "interleaved: the last group would hold 3 micro-batches, fewer than P = 4: M mod group "
+        "must be 0 or at least P (Megatron's rule)");
+  CHECK(why_not("interleaved", shape_of(4, 2, 9, 5)).empty());
+  CHECK(why_not("interleaved", shape_of(4, 2, 10, 5)).empty());
+}
+
+TEST_CASE("sizes that make no pipeline are refused") {
+  CHECK(refusal("1f1b", shape_of(0, 1, 8)) == "1f1b: P = 0, V = 1, M = 8 must all be at least 1");
+  CHECK(refusal("gpipe", shape_of(4, 0, 8)) == "gpipe: P = 4, V = 0, M = 8 must all be at least 1");
+  CHECK(refusal("zb-h1", shape_of(4, 1, -1)) ==
+        "zb-h1: P = 4, V = 1, M = -1 must all be at least 1");
+  CHECK(refusal("interleaved", shape_of(4, 2, 8, -2)) ==
+        "interleaved: group -2 must be at least 1; leave it out for the schedule's own rule");
+}
+
+TEST_CASE("a schedule that is too large is refused, never cut short") {
+  CHECK(refusal("interleaved", shape_of(1000, 61, 1000)) ==
+        "interleaved: P * V = 61000 stages, at most 60000 are supported");
+  CHECK(refusal("1f1b", shape_of(1000, 1, 1'000'000)) ==
+        "1f1b: 1000 stages times 1000000 micro-batches is more than the 89478485 supported; "
+        "nothing is cut short: choose fewer micro-batches (larger ones) or fewer stages");
+  constexpr int kMost = 2'147'483'647;
+  CHECK(refusal("looped-bfs", shape_of(kMost, kMost, kMost)).find("stages, at most 60000") !=
+        std::string::npos);
+}
+
+}  // namespace
+}  // namespace penstock
