@@ -75,8 +75,7 @@ std::string why_not(const SectionType& type, const SectionGrid& grid, const Key&
 
 std::string why_no_tied_parameters(const ModelProfile& profile, const Key& key) {
   for (const TiedWeights& tied : profile.tied_weights) {
-    const std::string why =
-        why_no_parameters("tied weights '" + tied.name + "'", tied.parameters, key);
+    std::string why = why_no_parameters("tied weights '" + tied.name + "'", tied.parameters, key);
     if (!why.empty()) return why;
   }
   return {};
@@ -144,15 +143,15 @@ void note_source(const ModelProfile& profile, const std::string& what, int index
   if (!known) notes.push_back({type, text, touched, false});
 }
 
-std::string split_note(const ModelProfile& profile, const GridSample& sample,
-                       const ComputePrice& price) {
+std::string split_note(const ModelProfile& profile, const std::string& type,
+                       const GridSample& sample, const ComputePrice& price) {
   const double share = price.fused_backward.duration.count() == 0
                            ? 0.0
                            : static_cast<double>(price.weight_gradient.duration.count()) /
                                  static_cast<double>(price.fused_backward.duration.count());
   const auto percent = static_cast<int>(std::floor(100.0 * share + 0.5));
   std::string text = "backward split into input and weight gradient: " + std::to_string(percent) +
-                     " % of B taken for W, assumed";
+                     " % of B taken for W in '" + type + "', assumed";
   const auto without =
       std::find_if(sample.from.begin(), sample.from.end(),
                    [](const Measurement* m) { return !m->input_gradient || !m->weight_gradient; });
@@ -180,8 +179,8 @@ void add_notes(const ModelProfile& profile, const SectionGrid& grid, const GridS
   const auto& section_type = profile.section_types[static_cast<std::size_t>(type)];
   note_source(profile, "parameter counts", section_type.parameter_source, type, Duration{}, notes);
   if (!sample.split_measured) {
-    notes.push_back(
-        {type, split_note(profile, sample, price), price.fused_backward.duration, true});
+    notes.push_back({type, split_note(profile, section_type.name, sample, price),
+                     price.fused_backward.duration, true});
   }
   if (sample.beyond_samples) {
     notes.push_back(

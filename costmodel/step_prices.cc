@@ -156,6 +156,7 @@ std::vector<Collective> tied_groups(const ClusterSpec& cluster, const Plan& plan
                                     const std::vector<int>& stages,
                                     const std::vector<int>& tensor_ranks) {
   std::vector<int> ranks;
+  ranks.reserve(stages.size());
   for (const int stage : stages) ranks.push_back(stage % plan.pipeline);
   std::sort(ranks.begin(), ranks.end());
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());

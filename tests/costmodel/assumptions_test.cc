@@ -38,6 +38,7 @@ StagePricing priced(const ModelProfile& profile, const Plan& plan,
     REQUIRE(tables.back().why_not == "");
   }
   std::vector<const SectionTable*> shapes;
+  shapes.reserve(tables.size());
   for (const SectionTable& table : tables) shapes.push_back(&table);
   return price_stages(profile, cluster, plan, shapes);
 }
@@ -79,7 +80,8 @@ TEST_CASE("an assumed split counts only for schedules that use it, and only in t
   const StagePricing pricing = priced(profile, plan);
   REQUIRE(pricing.assumptions.size() == 1);
   CHECK(pricing.assumptions[0].text ==
-        "backward split into input and weight gradient: 50 % of B taken for W, assumed for want "
+        "backward split into input and weight gradient: 50 % of B taken for W in 'layer', assumed "
+        "for want "
         "of any figure");
   CHECK(pricing.assumptions[0].share == doctest::Approx(2.0 / 3));
   // 0.25 x 2/3 x (P - 1) / (M + P - 1) = 1/24; sqrt(0.05^2 + 1/24^2)

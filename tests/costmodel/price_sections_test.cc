@@ -221,11 +221,11 @@ TEST_CASE("notes say what was assumed or extrapolated") {
   m.split_source = n.split_source = 1;
   const ModelProfile profile = model_of(section_type("layer", 100, {m, n}));
   CHECK(notes_of(profile, 6, 1024) ==
-        std::vector<std::string>{
-            "backward split into input and weight gradient: 46 % of B taken for W, assumed "
-            "(shape: from tensor shapes)",
-            "extrapolated micro-batch size 6 beyond measured 1..4",
-            "extrapolated sequence length 1024 beyond measured 512"});
+        std::vector<std::string>{"backward split into input and weight gradient: 46 % of B taken "
+                                 "for W in 'layer', assumed "
+                                 "(shape: from tensor shapes)",
+                                 "extrapolated micro-batch size 6 beyond measured 1..4",
+                                 "extrapolated sequence length 1024 beyond measured 512"});
   m.input_gradient = m.weight_gradient = Timing{Duration{50}, Duration{}};
   m.time_source = 1;
   m.memory_source = 2;
