@@ -1,0 +1,155 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/check_parts.h"
+
+namespace penstock {
+namespace {
+
+// A stage's figures at its largest micro-batch shape.
+struct Largest {
+  std::int64_t stash = 0, weight_stash = 0, working_peak = 0, boundary = 0;
+};
+
+class MemoryCheck {
+ public:
+  MemoryCheck(const PlanFile& file, const RankLists& lists, Findings& findings)
+      : file_(file), lists_(lists), findings_(findings) {
+    for (int s = 0; s < file.prices.stages; ++s) {
+      Largest& largest = largest_.emplace_back();
+      for (int shape = 0; shape < file.prices.shapes; ++shape) {
+        const ComputePrice& price = file.prices.compute_of(s, shape);
+        largest.stash = std::max(largest.stash, price.stash.count);
+        largest.weight_stash = std::max(largest.weight_stash, price.weight_stash.count);
+        largest.working_peak = std::max(largest.working_peak, price.working_peak.count);
+        largest.boundary = std::max(largest.boundary, price.boundary.count);
+      }
+    }
+  }
+
+  std::vector<Bytes> run() {
+    std::vector<Bytes> totals;
+    for (int r = 0; r < file_.plan.pipeline; ++r) totals.push_back(rank(r));
+    return totals;
+  }
+
+ private:
+  Bytes rank(int r) {
+    const std::vector<Action>& list = lists_[static_cast<std::size_t>(r)];
+    const RankEvaluation& predicted = file_.prediction.ranks[static_cast<std::size_t>(r)];
+    const std::string place = "rank " + std::to_string(r);
+    MemoryUse use;
+    std::int64_t working_peak = 0;
+    for (int s = r; s < file_.plan.stages(); s += file_.plan.pipeline) {
+      const StepPrice& step = file_.prices.step[static_cast<std::size_t>(s)];
+      use.parameters.count = sum_of(use.parameters.count, step.parameters.count);
+      use.gradients.count = sum_of(use.gradients.count, step.gradients.count);
+      use.optimizer_state.count = sum_of(use.optimizer_state.count, step.optimizer_state.count);
+      working_peak = std::max(working_peak, largest_[static_cast<std::size_t>(s)].working_peak);
+    }
+    use.working_peak = {working_peak};
+    use.stash = {stash(list)};
+    use.communication = {communication(list)};
+    use.reserve = file_.cluster.reserve;
+    const Bytes total = compare(use, predicted.memory, place);
+    equal(file_.cluster.memory_per_device, predicted.capacity, place, "capacity");
+    if (total > file_.cluster.memory_per_device) {
+      findings_.add(place, "needs " + std::to_string(total.count) + " bytes, " +
+                               std::to_string(total.count - file_.cluster.memory_per_device.count) +
+                               " more than the device has");
+    }
+    return total;
+  }
+
+  void equal(Bytes expected, Bytes found, const std::string& place, const std::string& what) {
+    if (expected == found) return;
+    findings_.add(place, what + ": expected " + std::to_string(expected.count) +
+                             " bytes, the prediction says " + std::to_string(found.count));
+  }
+
+  Bytes compare(const MemoryUse& use, const MemoryUse& predicted, const std::string& place) {
+    equal(use.parameters, predicted.parameters, place, "parameters");
+    equal(use.gradients, predicted.gradients, place, "gradients");
+    equal(use.optimizer_state, predicted.optimizer_state, place, "optimizer state");
+    equal(use.stash, predicted.stash, place, "stash");
+    equal(use.working_peak, predicted.working_peak, place, "working peak");
+    equal(use.communication, predicted.communication, place, "communication");
+    equal(use.reserve, predicted.reserve, place, "reserve");
+    std::int64_t total = 0;
+    for (const Bytes part : {use.parameters, use.gradients, use.optimizer_state, use.stash,
+                             use.working_peak, use.communication, use.reserve}) {
+      total = sum_of(total, part.count);
+    }
+    return {total};
+  }
+
+  // What is held at every position: an action that frees something still holds it itself, and what
+  // I leaves for W is held from the next position on.
+  [[nodiscard]] std::int64_t stash(const std::vector<Action>& list) const {
+    std::map<StageId, std::int64_t> held, held_for_weights;
+    std::int64_t peak = 0;
+    for (const Action& action : list) {
+      if (action.kind == ActionKind::kForward) ++held[action.stage];
+      peak = std::max(peak, sum_of(bytes(held, &Largest::stash),
+                                   bytes(held_for_weights, &Largest::weight_stash)));
+      if (is_backward(action.kind)) --held[action.stage];
+      if (action.kind == ActionKind::kInputGradient) ++held_for_weights[action.stage];
+      if (action.kind == ActionKind::kWeightGradient) --held_for_weights[action.stage];
+    }
+    return peak;
+  }
+  [[nodiscard]] std::int64_t bytes(const std::map<StageId, std::int64_t>& counts,
+                                   std::int64_t Largest::*each) const {
+    std::int64_t total = 0;
+    for (const auto& [stage, count] : counts) {
+      total = sum_of(total, product_of(count, largest_[stage.value].*each));
+    }
+    return total;
+  }
+
+  // A buffer for every receive from its posting until its consumer has run, and one to send from
+  // per stage and direction.
+  [[nodiscard]] std::int64_t communication(const std::vector<Action>& list) const {
+    struct Posted {
+      std::int64_t now = 0, most = 0;
+      void post() { most = std::max(most, ++now); }
+    };
+    std::map<StageId, Posted> activations, gradients;
+    std::set<StageId> sends_activation, sends_gradient;
+    for (const Action& action : list) {
+      const StageId stage = action.stage;
+      if (action.kind == ActionKind::kReceiveActivation) activations[stage].post();
+      if (action.kind == ActionKind::kReceiveGradient) gradients[stage].post();
+      if (action.kind == ActionKind::kForward && activations.contains(stage)) {
+        --activations[stage].now;
+      }
+      if (is_backward(action.kind) && gradients.contains(stage)) --gradients[stage].now;
+      if (action.kind == ActionKind::kSendActivation) sends_activation.insert(stage);
+      if (action.kind == ActionKind::kSendGradient) sends_gradient.insert(stage);
+    }
+    std::int64_t total = 0;
+    const auto add = [&](std::int64_t buffers, int boundary) {
+      const std::int64_t each = largest_[static_cast<std::size_t>(boundary)].boundary;
+      total = sum_of(total, product_of(buffers, each));
+    };
+    for (const auto& [stage, posted] : activations) add(posted.most, stage.value - 1);
+    for (const auto& [stage, posted] : gradients) add(posted.most, stage.value);
+    for (const StageId stage : sends_activation) add(1, stage.value);
+    for (const StageId stage : sends_gradient) add(1, stage.value - 1);
+    return total;
+  }
+
+  const PlanFile& file_;
+  const RankLists& lists_;
+  Findings& findings_;
+  std::vector<Largest> largest_;  // [stage]
+};
+
+}  // namespace
+
+std::vector<Bytes> check_memory(const PlanFile& file, const RankLists& lists, Findings& findings) {
+  return MemoryCheck(file, lists, findings).run();
+}
+
+}  // namespace penstock

@@ -1,0 +1,264 @@
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "core/check_parts.h"
+
+namespace penstock {
+namespace {
+
+std::string expected(std::int64_t expected_value, std::int64_t found) {
+  return "expected " + std::to_string(expected_value) + ", found " + std::to_string(found);
+}
+
+class TableCheck {
+ public:
+  TableCheck(const PlanFile& file, Findings& findings)
+      : file_(file), plan_(file.plan), program_(file.program), findings_(findings) {}
+
+  bool run() {
+    if (!sizes()) return false;
+    cuts();
+    cluster();
+    samples();
+    micro_batches();
+    stages();
+    ties();
+    prediction();
+    return actions();
+  }
+
+ private:
+  void require(std::int64_t wanted, std::int64_t found, const std::string& place,
+               const std::string& what) {
+    if (wanted != found) findings_.add(place, what + ": " + expected(wanted, found));
+  }
+
+  // What everything else indexes with.
+  bool sizes() {
+    const bool positive = plan_.pipeline >= 1 && plan_.chunks >= 1 && plan_.data >= 1 &&
+                          plan_.tensor >= 1 && plan_.micro_batch_size >= 1 &&
+                          plan_.global_batch >= 1;
+    if (!positive) {
+      findings_.add("/plan", "degrees, micro-batch size and batch must all be at least 1");
+      return false;
+    }
+    const std::size_t before = findings_.count();
+    const StagePrices& prices = file_.prices;
+    const std::int64_t stages = plan_.stages(), entries = stages * prices.shapes;
+    require(stages, prices.stages, "/prices", "stages with prices");
+    require(stages, size(prices.step), "/prices", "stages with prices of a step");
+    require(entries, size(prices.compute), "/prices", "compute prices of stages and shapes");
+    require(entries, size(prices.transfer), "/prices", "transfer prices of stages and shapes");
+    require(size(file_.ties), size(prices.tied_reduce), "/prices/ties", "prices of ties");
+    require(size(micro_batch_shapes(plan_)), prices.shapes, "/prices", "micro-batch shapes");
+    require(plan_.pipeline, size(file_.prediction.ranks), "/prediction/ranks", "ranks");
+    pipelines();
+    return findings_.count() == before;
+  }
+
+  template <class Values>
+  static std::int64_t size(const Values& values) {
+    return static_cast<std::int64_t>(values.size());
+  }
+
+  void pipelines() {
+    std::int64_t ranks = 0, stages = 0, micro_batches = 0;
+    for (std::size_t p = 0; p < program_.pipelines.size(); ++p) {
+      const Pipeline& pipeline = program_.pipelines[p];
+      const std::string place = "/program/pipelines/" + std::to_string(p);
+      require(plan_.pipeline, pipeline.ranks, place, "ranks");
+      require(plan_.stages(), pipeline.stages, place, "stages");
+      require(ranks, pipeline.first_rank, place, "first rank");
+      require(stages, pipeline.first_stage, place, "first stage");
+      require(micro_batches, pipeline.first_micro_batch, place, "first micro-batch");
+      ranks += pipeline.ranks;
+      stages += pipeline.stages;
+      micro_batches += pipeline.micro_batches;
+    }
+    if (program_.pipelines.empty()) findings_.add("/program", "there is no pipeline");
+    require(stages, size(program_.stages), "/program", "entries in the stage table");
+    require(micro_batches, size(program_.micro_batches), "/program",
+            "entries in the micro-batch table");
+    for (std::size_t s = 0; s < program_.stages.size(); ++s) {
+      const int rank = program_.stages[s].rank.value, pipeline = program_.stages[s].pipeline;
+      if (rank >= 0 && rank < ranks && pipeline >= 0 && pipeline < size(program_.pipelines))
+        continue;
+      findings_.add(stage_place(s), "its rank or its pipeline does not exist");
+    }
+  }
+
+  static std::string stage_place(std::size_t s) { return "stage " + std::to_string(s); }
+
+  // The cuts cover every section once.
+  void cuts() {
+    const std::vector<int>& cuts = plan_.cuts;
+    require(plan_.stages() + 1, size(cuts), "/plan/cuts", "cuts");
+    if (cuts.empty()) return;
+    require(0, cuts.front(), "/plan/cuts", "the first section of stage 0");
+    require(size(file_.section_names), cuts.back(), "/plan/cuts", "sections in all stages");
+    for (std::size_t s = 0; s + 1 < cuts.size(); ++s) {
+      if (cuts[s] < cuts[s + 1]) continue;
+      findings_.add("/plan/cuts", stage_place(s) + " has no section: from " +
+                                      std::to_string(cuts[s]) + " to " +
+                                      std::to_string(cuts[s + 1]));
+    }
+  }
+
+  void cluster() {
+    const PlanCluster& cluster = file_.cluster;
+    if (cluster.device != plan_.device) {
+      findings_.add("/cluster/device",
+                    "'" + cluster.device + "', but the plan is for '" + plan_.device + "'");
+    }
+    require(plan_.stages() - 1, size(cluster.boundary_level), "/cluster/boundary_level",
+            "boundaries");
+    const bool one_rank = plan_.pipeline == 1;
+    for (const int level : cluster.boundary_level) {
+      if (level < size(cluster.levels) && (one_rank ? level == -1 : level >= 0)) continue;
+      findings_.add("/cluster/boundary_level",
+                    "level " + std::to_string(level) + " does not join the ranks of the stages");
+    }
+  }
+
+  // Every replica of the plan takes its share of the batch.
+  void samples() {
+    std::map<std::int64_t, std::int64_t> wanted, found;  // samples: replicas
+    const int share = plan_.global_batch / plan_.data, rest = plan_.global_batch % plan_.data;
+    if (rest > 0) wanted[share + 1] = rest;
+    wanted[share] = plan_.data - rest;
+    std::int64_t total = 0;
+    for (const Pipeline& pipeline : program_.pipelines) {
+      std::int64_t samples = 0;
+      for (std::uint32_t m = 0; m < pipeline.micro_batches; ++m) {
+        samples += program_.micro_batches[pipeline.first_micro_batch + m].samples;
+      }
+      found[samples] += pipeline.replicas;
+      total = sum_of(total, product_of(samples, pipeline.replicas));
+    }
+    require(plan_.global_batch, total, "/program/pipelines", "samples of all replicas");
+    if (wanted == found) return;
+    std::string text = "samples per replica: expected";
+    for (const auto& [samples, replicas] : wanted) text += times(replicas, samples);
+    text += ", found";
+    for (const auto& [samples, replicas] : found) text += times(replicas, samples);
+    findings_.add("/program/pipelines", text);
+  }
+  static std::string times(std::int64_t replicas, std::int64_t samples) {
+    return " " + std::to_string(replicas) + " x " + std::to_string(samples);
+  }
+
+  void micro_batches() {
+    const std::vector<int> shapes = micro_batch_shapes(plan_);
+    for (std::size_t m = 0; m < program_.micro_batches.size(); ++m) {
+      const MicroBatch& micro_batch = program_.micro_batches[m];
+      const std::string place = "micro-batch " + std::to_string(m);
+      if (micro_batch.shape < 0 || micro_batch.shape >= size(shapes)) {
+        findings_.add(place, "there is no shape " + std::to_string(micro_batch.shape));
+        continue;
+      }
+      require(shapes[static_cast<std::size_t>(micro_batch.shape)], micro_batch.samples, place,
+              "samples of shape " + std::to_string(micro_batch.shape));
+      require(plan_.sequence_length, micro_batch.sequence_length, place, "sequence length");
+    }
+  }
+
+  // One chain per pipeline, stage s on rank s mod P; stage s of every pipeline has the same
+  // weights.
+  void stages() {
+    for (std::size_t p = 0; p < program_.pipelines.size(); ++p) {
+      const Pipeline& pipeline = program_.pipelines[p];
+      for (int i = 0; i < pipeline.stages; ++i) {
+        const auto s = static_cast<std::size_t>(pipeline.first_stage + i);
+        const Stage& stage = program_.stages[s];
+        const std::string place = stage_place(s);
+        require(static_cast<std::int64_t>(p), stage.pipeline, place, "pipeline");
+        require(pipeline.first_rank + i % plan_.pipeline, stage.rank.value, place, "rank");
+        require(i == 0 ? kNoStage.value : static_cast<int>(s) - 1, stage.previous.value, place,
+                "previous stage");
+        require(i + 1 == pipeline.stages ? kNoStage.value : static_cast<int>(s) + 1,
+                stage.next.value, place, "next stage");
+        require(program_.stages[static_cast<std::size_t>(i)].weight_set, stage.weight_set, place,
+                "weight set");
+      }
+    }
+  }
+
+  void ties() {
+    for (std::size_t k = 0; k < file_.ties.size(); ++k) {
+      const std::vector<int>& stages = file_.ties[k].stages;
+      const bool ascend = std::is_sorted(stages.begin(), stages.end(), std::less_equal<>());
+      if (ascend && stages.size() >= 2 && stages.front() >= 0 && stages.back() < plan_.stages())
+        continue;
+      findings_.add("/ties/" + std::to_string(k), "expected at least two stages, ascending");
+    }
+  }
+
+  void prediction() {
+    const Evaluation& prediction = file_.prediction;
+    if (prediction.step_time < prediction.step_time_low ||
+        prediction.step_time > prediction.step_time_high) {
+      findings_.add("/prediction", "the step time lies outside its own interval");
+    }
+  }
+
+  // False when an action names something that does not exist.
+  bool actions() {
+    bool good = file_.prices.shapes > 0;
+    for (std::size_t i = 0; i < program_.actions.size(); ++i) {
+      const std::string problem = why_not(program_.actions[i], i);
+      if (problem.empty()) continue;
+      findings_.add("action " + std::to_string(i), problem);
+      good = false;
+    }
+    for (const MicroBatch& micro_batch : program_.micro_batches) {
+      good &= micro_batch.shape >= 0 && micro_batch.shape < file_.prices.shapes;
+    }
+    return good;
+  }
+
+  [[nodiscard]] std::string why_not(const Action& action, std::size_t index) const {
+    if (action.stage.value >= program_.stages.size()) return "its stage does not exist";
+    const Stage& stage = program_.stages[action.stage.value];
+    const Pipeline& pipeline = program_.pipelines[static_cast<std::size_t>(stage.pipeline)];
+    const std::uint32_t m = action.micro_batch.value;
+    const bool has = action.micro_batch != kNoMicroBatch;
+    if (has != has_micro_batch(action.kind)) return "a micro-batch where there is none, or none";
+    if (has && (m < pipeline.first_micro_batch ||
+                m - pipeline.first_micro_batch >= pipeline.micro_batches)) {
+      return "its micro-batch is not one of its pipeline";
+    }
+    if (action.waits_for != kWaitsForNothing && action.waits_for >= index) {
+      return name_of(program_, action) + " comes before what it waits for";
+    }
+    return why_not_group(action);
+  }
+
+  [[nodiscard]] std::string why_not_group(const Action& action) const {
+    if (!is_collective(action.kind)) {
+      return action.group == kNoGroup ? "" : name_of(program_, action) + " is in a group";
+    }
+    if (action.group.value >= program_.groups.size()) {
+      return name_of(program_, action) + " belongs to no group";
+    }
+    const GroupKind wanted = action.kind == ActionKind::kTiedReduce ? GroupKind::kTiedWeights
+                             : action.kind == ActionKind::kNorm     ? GroupKind::kJob
+                                                                    : GroupKind::kDataParallel;
+    const Group& group = program_.groups[action.group.value];
+    if (group.kind == wanted) return {};
+    return name_of(program_, action) + " belongs to '" + group.name + "', a group of another kind";
+  }
+
+  const PlanFile& file_;
+  const Plan& plan_;
+  const Program& program_;
+  Findings& findings_;
+};
+
+}  // namespace
+
+bool check_tables(const PlanFile& file, Findings& findings) {
+  return TableCheck(file, findings).run();
+}
+
+}  // namespace penstock

@@ -1,0 +1,147 @@
+#include "core/order_actions.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint32_t kNone = kWaitsForNothing;
+
+// Appends the actions of all ranks to the Program.
+class Ordering {
+ public:
+  Ordering(Program& program, const ActionLists& lists)
+      : program_(program),
+        lists_(lists),
+        head_(lists.begin.begin(), lists.begin.end() - 1),
+        last_collective_(head_.size(), kNone),
+        placed_(lists.actions.size(), kNone),
+        members_placed_(program.groups.size() * kActionKinds, 0) {
+    program_.actions.clear();
+    program_.actions.reserve(lists.actions.size());
+  }
+
+  // False when the rest of the lists waits for itself.
+  bool run() {
+    while (program_.actions.size() < lists_.actions.size()) {
+      const std::size_t before = program_.actions.size();
+      for (std::size_t r = 0; r < head_.size(); ++r) {
+        if (done(r) || !runnable(head_[r])) continue;
+        const std::size_t action = head_[r];
+        append(r);
+        take_receive_along(action);
+      }
+      if (program_.actions.size() == before) return false;
+    }
+    return true;
+  }
+
+  // After run() returned false: follows what blocks the ranks until a rank comes round again.
+  [[nodiscard]] std::string cycle() const {
+    std::size_t rank = 0;
+    while (done(rank)) ++rank;
+    std::vector<std::string> steps;
+    std::vector<std::size_t> step_of(head_.size(), lists_.actions.size());
+    while (step_of[rank] == lists_.actions.size()) {
+      step_of[rank] = steps.size();
+      const std::optional<std::size_t> waits_for = blocker(head_[rank]);
+      if (!waits_for) {
+        return name(head_[rank]) + " waits for a collective of which no list holds a member";
+      }
+      std::string step = name(head_[rank]) + " waits for " + name(*waits_for);
+      rank = rank_at(*waits_for);
+      if (*waits_for != head_[rank]) {
+        step += ", which comes after " + name(head_[rank]) + " on rank " + std::to_string(rank);
+      }
+      steps.push_back(std::move(step));
+    }
+    std::string text = "the lists wait for each other: ";
+    for (std::size_t i = step_of[rank]; i < steps.size(); ++i) {
+      text += (i > step_of[rank] ? "; " : "") + steps[i];
+    }
+    return text;
+  }
+
+ private:
+  [[nodiscard]] bool done(std::size_t rank) const { return head_[rank] == lists_.begin[rank + 1]; }
+  [[nodiscard]] std::string name(std::size_t i) const {
+    return name_of(program_, lists_.actions[i]);
+  }
+  [[nodiscard]] std::size_t rank_at(std::size_t i) const {
+    return static_cast<std::size_t>(program_.rank_of(lists_.actions[i]).value);
+  }
+  [[nodiscard]] std::size_t instance(const Action& action) const {
+    return action.group.value * std::size_t{kActionKinds} + static_cast<std::size_t>(action.kind);
+  }
+
+  [[nodiscard]] bool runnable(std::size_t i) const {
+    const Action& action = lists_.actions[i];
+    if (action.waits_for != kNone && !ended(action.waits_for)) return false;
+    const std::uint32_t previous = last_collective_[rank_at(i)];
+    return !is_collective(action.kind) || previous == kNone || ended(previous);
+  }
+  [[nodiscard]] bool ended(std::size_t i) const {
+    if (placed_[i] == kNone) return false;
+    const Action& action = lists_.actions[i];
+    return !is_collective(action.kind) ||
+           members_placed_[instance(action)] >= program_.groups[action.group.value].members;
+  }
+
+  // What keeps the next action of a stuck rank: an action that has not been appended, or nothing
+  // when that is a member of a collective that no list holds.
+  [[nodiscard]] std::optional<std::size_t> blocker(std::size_t i) const {
+    const std::uint32_t waits_for = lists_.actions[i].waits_for;
+    const bool waits = waits_for != kNone && !ended(waits_for);
+    const std::size_t first = waits ? waits_for : last_collective_[rank_at(i)];
+    if (placed_[first] == kNone) return first;
+    const Action& member = lists_.actions[first];
+    for (std::size_t k = 0; k < lists_.actions.size(); ++k) {
+      const Action& other = lists_.actions[k];
+      const bool same = other.kind == member.kind && other.group == member.group;
+      if (same && placed_[k] == kNone) return k;
+    }
+    return {};
+  }
+
+  void append(std::size_t rank) {
+    const std::size_t i = head_[rank]++;
+    Action action = lists_.actions[i];
+    if (action.waits_for != kNone) action.waits_for = placed_[action.waits_for];
+    placed_[i] = static_cast<std::uint32_t>(program_.actions.size());
+    program_.actions.push_back(action);
+    if (!is_collective(action.kind)) return;
+    last_collective_[rank] = static_cast<std::uint32_t>(i);
+    ++members_placed_[instance(action)];
+  }
+
+  void take_receive_along(std::size_t send) {
+    const Action& action = lists_.actions[send];
+    if (!is_send(action.kind)) return;
+    const Stage& stage = program_.stages[action.stage.value];
+    const StageId to = action.kind == ActionKind::kSendActivation ? stage.next : stage.previous;
+    if (to == kNoStage) return;
+    const auto peer = static_cast<std::size_t>(program_.stages[to.value].rank.value);
+    if (done(peer)) return;
+    const Action& next = lists_.actions[head_[peer]];
+    if (is_receive(next.kind) && next.waits_for == send) append(peer);
+  }
+
+  Program& program_;
+  const ActionLists& lists_;
+  std::vector<std::size_t> head_;               // next position of every rank
+  std::vector<std::uint32_t> last_collective_;  // of every rank, position
+  std::vector<std::uint32_t> placed_;           // [position]: index in program.actions
+  std::vector<std::uint32_t> members_placed_;   // [instance()]
+};
+
+}  // namespace
+
+std::string order_actions(Program& program, ActionLists lists) {
+  std::string problem = set_waits_for(program, lists);
+  if (!problem.empty()) return problem;
+  Ordering ordering(program, lists);
+  return ordering.run() ? "" : ordering.cycle();
+}
+
+}  // namespace penstock

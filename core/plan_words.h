@@ -1,0 +1,70 @@
+// The words that penstock.plan/1 uses for enumerations: one table for writing and reading.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/executor_model.h"
+#include "core/json_reader.h"
+#include "core/plan.h"
+#include "core/program.h"
+
+namespace penstock {
+
+template <class Enum, std::size_t N>
+using Words = std::array<std::pair<Enum, std::string_view>, N>;
+
+inline constexpr Words<Placement, 2> kPlacementWords{{
+    {Placement::kPipelineInner, "pipeline_inner"},
+    {Placement::kDataInner, "data_inner"},
+}};
+inline constexpr Words<TransferMode, 3> kTransferWords{{
+    {TransferMode::kAsync, "async"},
+    {TransferMode::kSenderBlocks, "sender_blocks"},
+    {TransferMode::kRendezvous, "rendezvous"},
+}};
+inline constexpr Words<QueueLayout, 4> kQueueWords{{
+    {QueueLayout::kNone, "none"},
+    {QueueLayout::kPerDirection, "per_direction"},
+    {QueueLayout::kPerPeer, "per_peer"},
+    {QueueLayout::kPerRank, "per_rank"},
+}};
+inline constexpr Words<IssueOrder, 2> kIssueWords{{
+    {IssueOrder::kEager, "eager"},
+    {IssueOrder::kDeepSpeed, "deepspeed"},
+}};
+inline constexpr Words<OptimizerGate, 2> kOptimizerWords{{
+    {OptimizerGate::kGlobalBarrier, "global_barrier"},
+    {OptimizerGate::kPostValidation, "post_validation"},
+}};
+inline constexpr Words<GroupKind, 3> kGroupWords{{
+    {GroupKind::kDataParallel, "data_parallel"},
+    {GroupKind::kTiedWeights, "tied_weights"},
+    {GroupKind::kJob, "job"},
+}};
+inline constexpr Words<RunTimeRule, 1> kRuleWords{{
+    {RunTimeRule::kNone, "none"},
+}};
+
+template <class Enum, std::size_t N>
+std::string word_of(const Words<Enum, N>& words, Enum value) {
+  for (const auto& [candidate, word] : words) {
+    if (candidate == value) return std::string(word);
+  }
+  return {};
+}
+
+template <class Enum, std::size_t N>
+Enum read_word(const JsonReader& reader, const Words<Enum, N>& words) {
+  const std::string found = reader.string();
+  std::string known;
+  for (const auto& [value, word] : words) {
+    if (word == found) return value;
+    known += (known.empty() ? "" : ", ") + std::string(word);
+  }
+  reader.expected("one of " + known);
+}
+
+}  // namespace penstock

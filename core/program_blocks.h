@@ -1,0 +1,43 @@
+// A rank's list of actions as blocks "repeat n times, micro-batches advance by k", and the names of
+// actions in them. Used by write_plan() and read_plan() only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/action_kind.h"
+#include "core/ids.h"
+
+namespace penstock {
+
+// An action of one rank's list, as its name says it: the micro-batch is counted from the start of
+// the pipeline, and kNoMicroBatch where the kind has none.
+struct ListedAction {
+  std::uint32_t micro_batch = kNoMicroBatch.value;
+  std::uint16_t stage = 0;
+  ActionKind kind = ActionKind::kForward;
+  bool operator==(const ListedAction&) const = default;
+};
+
+std::string name_of(const ListedAction& action);
+// Nothing unless the whole text is the name of an action, written as name_of() writes it.
+std::optional<ListedAction> action_named(std::string_view name);
+
+struct Block {
+  std::uint32_t repeat = 1;
+  std::int64_t advance = 0;  // of every micro-batch from one repetition to the next
+  std::vector<ListedAction> actions;
+  bool operator==(const Block&) const = default;
+};
+
+// From the front of the list on, the repetition with a period of at most `longest_period` actions
+// that covers most; actions that no repetition covers are gathered in blocks of repeat 1.
+std::vector<Block> compress(const std::vector<ListedAction>& list, std::size_t longest_period);
+
+// Appends what a block stands for. Every micro-batch it reaches must be known to fit 32 bits.
+void expand(const Block& block, std::vector<ListedAction>& list);
+
+}  // namespace penstock
