@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/evaluation.h"
+#include "search/choose_cuts.h"  // equal_cuts(), for comparison
 #include "search/evaluate.h"
 
 namespace penstock {
@@ -47,9 +48,5 @@ class SearchProgress {
 // and `nearest_miss` say why.
 SearchResult best_plans(const PlanInputs& inputs, const SearchRequest& request,
                         SearchProgress& progress);
-
-// The split that needs no search: the same number of sections per stage (the first stages one more
-// when P does not divide them). For comparison.
-std::vector<int> equal_cuts(int sections, int stages);
 
 }  // namespace penstock

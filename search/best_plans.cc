@@ -1,0 +1,287 @@
+#include "search/best_plans.h"
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+
+#include "core/error.h"
+#include "costmodel/price_stages.h"
+#include "search/candidates.h"
+#include "search/group_search.h"
+#include "search/incumbents.h"
+#include "search/local_moves.h"
+#include "search/plan_program.h"
+#include "search/remedies.h"
+
+namespace penstock {
+namespace {
+
+// Groups are taken up in batches: what one batch found is known to the next, whatever the number of
+// threads, so that the answer and its counts never depend on it.
+constexpr std::size_t kFirstBatch = 4;
+constexpr std::size_t kBatch = 32;
+
+// Two measured runs of one plan differ by 5 % on average (Sailor, SOSP'25): a smaller difference
+// between two plans cannot be seen in one run of each.
+constexpr double kRepeatability = 0.05;
+
+const std::vector<std::string> kNotSearched = {
+    "ZeRO-2 and ZeRO-3 (sharded gradients and parameters)",
+    "context, sequence and expert parallelism",
+    "tensor degrees and recompute modes that the profile does not hold",
+    "different device types in one plan",
+    "interleaving groups other than PyTorch's",
+    "schedules beyond those listed by 'penstock schedule --help'",
+};
+
+void refuse_nonsense(const PlanInputs& inputs, const SearchRequest& request) {
+  const int devices = device_count(*inputs.cluster);
+  if (request.gpus < 1) {
+    throw_bad_input("--gpus " + std::to_string(request.gpus) + ": at least one is needed");
+  }
+  if (request.gpus > devices) {
+    throw_bad_input("--gpus " + std::to_string(request.gpus) + ": cluster '" +
+                    inputs.cluster->name + "' has only " + std::to_string(devices) + " devices");
+  }
+  if (request.global_batch < 1) {
+    throw_bad_input("--global-batch " + std::to_string(request.global_batch) +
+                    ": at least one sample per step is needed");
+  }
+  for (const std::string& name : request.pins.schedules) {
+    if (find_schedule(name) == nullptr) static_cast<void>(make_schedule(name, {}));  // names them
+  }
+  const auto known = device_types_in_use(*inputs.cluster);
+  if (request.pins.device &&
+      std::find(known.begin(), known.end(), *request.pins.device) == known.end()) {
+    static_cast<void>(device_cluster(*inputs.cluster, *request.pins.device, {}));
+  }
+}
+
+int longest_measured(const PlanInputs& inputs) {
+  int longest = 0;
+  for (const std::string& device : device_types_in_use(*inputs.cluster)) {
+    longest = std::max(longest, default_sequence_length(*inputs.profile, device));
+  }
+  return longest;
+}
+
+// Budgets whose fastest plans make the Pareto front.
+std::vector<Budget> budgets_of(const SearchRequest& request, const SearchSpace& space) {
+  Bytes memory;
+  for (const DeviceCluster& cluster : space.devices) {
+    memory = std::max(memory, cluster.device.memory);
+  }
+  std::vector<Budget> budgets;
+  for (int halving = 0; halving <= 3 && (request.gpus >> halving) > 0; ++halving) {
+    budgets.push_back({request.gpus >> halving, memory});
+  }
+  budgets.push_back({request.gpus, Bytes{memory.count / 4 * 3}});
+  budgets.push_back({request.gpus, Bytes{memory.count / 2}});
+  return budgets;
+}
+
+class Search {
+ public:
+  Search(const PlanInputs& inputs, const SearchRequest& request, SearchProgress& progress)
+      : inputs_(inputs),
+        request_(request),
+        progress_(progress),
+        space_(enumerate(inputs, request)),
+        shared_(inputs.executor),
+        incumbents_(request.top, budgets_of(request, space_)),
+        rejected_(space_.rejected) {}
+
+  SearchResult run() {
+    result_.candidates = space_.candidates;
+    result_.not_searched = kNotSearched;
+    std::size_t next = 0;
+    for (std::size_t size = kFirstBatch; next < space_.groups.size(); size = kBatch) {
+      if (progress_.stop()) {
+        result_.complete = false;
+        break;
+      }
+      next = run_batch(next, size);
+      report_progress(next);
+    }
+    rank();
+    explain();
+    return std::move(result_);
+  }
+
+ private:
+  // Collects up to `size` groups that may still matter and works through them; returns where the
+  // next batch starts.
+  std::size_t run_batch(std::size_t next, std::size_t size) {
+    std::vector<const CandidateGroup*> batch;
+    for (; next < space_.groups.size() && batch.size() < size; ++next) {
+      const CandidateGroup& group = space_.groups[next];
+      const int devices = plan_of(space_, request_, group).devices();
+      if (request_.bounds &&
+          !incumbents_.may_matter(group.bound, devices, group.least_memory)) {
+        result_.bounded += group.candidates;
+      } else {
+        batch.push_back(&group);
+      }
+    }
+    for (GroupResult& part : work_through(batch)) {
+      result_.bounded += part.bounded;
+      result_.evaluated += static_cast<std::int64_t>(part.found.size());
+      rejected_.merge(part.rejected);
+      for (const Found& found : part.found) incumbents_.add(found);
+    }
+    return next;
+  }
+
+  std::vector<GroupResult> work_through(const std::vector<const CandidateGroup*>& batch) {
+    std::vector<GroupResult> results(batch.size());
+    std::atomic<std::size_t> taken{0};
+    const auto work = [&] {
+      for (std::size_t i = taken++; i < batch.size(); i = taken++) {
+        results[i] = search_group(inputs_, request_, space_, *batch[i], incumbents_, shared_);
+      }
+    };
+    std::vector<std::future<void>> others;
+    for (int t = 1; t < request_.threads; ++t) {
+      others.push_back(std::async(std::launch::async, work));
+    }
+    work();
+    for (std::future<void>& other : others) other.get();  // hands on what they threw
+    return results;
+  }
+
+  void report_progress(std::size_t next) {
+    std::int64_t done = result_.candidates;
+    for (std::size_t i = next; i < space_.groups.size(); ++i) done -= space_.groups[i].candidates;
+    const auto& best = incumbents_.best();
+    progress_.update(done, result_.candidates, best.empty() ? Duration{} : best[0].step_time);
+  }
+
+  void rank() {
+    std::vector<Found> front = incumbents_.fastest_per_budget();
+    std::vector<RankedPlan> best = details_of(incumbents_.best());
+    std::vector<RankedPlan> all = best;
+    for (RankedPlan& plan : details_of(front)) {
+      const bool known = std::any_of(all.begin(), all.end(),
+                                     [&](const RankedPlan& other) { return other.plan == plan.plan; });
+      if (!known) all.push_back(std::move(plan));
+    }
+    sort_by_step_time(best);
+    sort_by_step_time(all);
+    mark_ties(best);
+    mark_ties(all);
+    result_.pareto = pareto_front(all);
+    for (RankedPlan& plan : best) {
+      plan.on_pareto_front =
+          std::any_of(result_.pareto.begin(), result_.pareto.end(),
+                      [&](const RankedPlan& other) { return other.plan == plan.plan; });
+    }
+    result_.best = std::move(best);
+  }
+
+  std::vector<RankedPlan> details_of(const std::vector<Found>& found) {
+    std::vector<RankedPlan> plans;
+    for (const Found& f : found) {
+      const Plan plan =
+          f.plan.chunks > 1 ? improve_by_local_moves(inputs_, f.plan) : f.plan;
+      EvaluatedPlan evaluated = evaluate(inputs_, plan);
+      RankedPlan ranked;
+      ranked.placed = placement_words(evaluated);
+      ranked.plan = std::move(evaluated.plan);
+      ranked.evaluation = std::move(evaluated.evaluation);
+      plans.push_back(std::move(ranked));
+    }
+    return plans;
+  }
+
+  [[nodiscard]] std::string placement_words(const EvaluatedPlan& evaluated) const {
+    const Plan& plan = evaluated.plan;
+    if (plan.devices() == 1) return "one device";
+    const bool inner = plan.placement == Placement::kPipelineInner;
+    std::string words = inner ? "stages of a replica side by side" : "replicas of a stage side by side";
+    const auto outermost =
+        std::max_element(evaluated.boundary_level.begin(), evaluated.boundary_level.end());
+    if (outermost != evaluated.boundary_level.end() && *outermost >= 0) {
+      const auto crossing =
+          std::count(evaluated.boundary_level.begin(), evaluated.boundary_level.end(), *outermost);
+      words += "; " + std::to_string(crossing) + " of " +
+               std::to_string(evaluated.boundary_level.size()) + " boundaries cross " +
+               inputs_.cluster->levels[static_cast<std::size_t>(*outermost)].name;
+    }
+    return words;
+  }
+
+  static void sort_by_step_time(std::vector<RankedPlan>& plans) {
+    std::stable_sort(plans.begin(), plans.end(), [](const RankedPlan& a, const RankedPlan& b) {
+      return a.evaluation.step_time < b.evaluation.step_time;
+    });
+  }
+
+  static void mark_ties(std::vector<RankedPlan>& plans) {
+    for (RankedPlan& plan : plans) {
+      const Duration behind = plan.evaluation.step_time - plans[0].evaluation.step_time;
+      plan.tied_with_best =
+          &plan != &plans[0] && behind <= scaled(plans[0].evaluation.step_time, kRepeatability);
+    }
+  }
+
+  static std::vector<RankedPlan> pareto_front(const std::vector<RankedPlan>& plans) {
+    const auto price = [](const RankedPlan& p) {
+      return p.evaluation.usd_per_step > 0
+                 ? p.evaluation.usd_per_step
+                 : static_cast<double>(p.evaluation.step_time.count()) * p.plan.devices();
+    };
+    const auto beats = [&](const RankedPlan& a, const RankedPlan& b) {
+      const bool no_worse = a.evaluation.step_time <= b.evaluation.step_time &&
+                            a.evaluation.peak_memory() <= b.evaluation.peak_memory() &&
+                            price(a) <= price(b);
+      const bool better = a.evaluation.step_time < b.evaluation.step_time ||
+                          a.evaluation.peak_memory() < b.evaluation.peak_memory() ||
+                          price(a) < price(b);
+      return no_worse && better;
+    };
+    std::vector<RankedPlan> front;
+    for (const RankedPlan& plan : plans) {
+      if (std::none_of(plans.begin(), plans.end(), [&](const auto& other) { return beats(other, plan); })) {
+        front.push_back(plan);
+        front.back().on_pareto_front = true;
+      }
+    }
+    return front;
+  }
+
+  void explain() {
+    for (const Rejections::Entry& entry : rejected_.sorted()) {
+      result_.rejected.push_back(with_remedy(inputs_, entry));
+    }
+    if (!result_.best.empty()) return;
+    for (const Rejections::Entry& entry : rejected_.sorted()) {
+      if (!entry.rejection.least_over) continue;
+      if (result_.nearest_miss && *entry.rejection.least_over >= *result_.nearest_miss->least_over) {
+        continue;
+      }
+      result_.nearest_miss = with_remedy(inputs_, entry);
+      result_.nearest_miss->reason = plan_words(entry.closest) + ": " + entry.rejection.reason;
+    }
+  }
+
+  const PlanInputs& inputs_;
+  const SearchRequest& request_;
+  SearchProgress& progress_;
+  SearchSpace space_;
+  SearchShared shared_;
+  Incumbents incumbents_;
+  Rejections rejected_;
+  SearchResult result_;
+};
+
+}  // namespace
+
+SearchResult best_plans(const PlanInputs& inputs, const SearchRequest& request,
+                        SearchProgress& progress) {
+  refuse_nonsense(inputs, request);
+  SearchRequest resolved = request;
+  if (resolved.sequence_length == 0) resolved.sequence_length = longest_measured(inputs);
+  return Search(inputs, resolved, progress).run();
+}
+
+}  // namespace penstock

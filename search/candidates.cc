@@ -1,0 +1,235 @@
+#include "search/candidates.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.h"
+#include "search/plan_program.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kEverySizeUpTo = 8;   // micro-batch sizes 1..8 are all tried
+constexpr int kMostChunks = 4;      // V = 2..4 unless pinned
+constexpr int kDeviceHalvings = 3;  // N, N/2, N/4, N/8 devices
+
+bool allowed(const std::optional<int>& pin, int value) { return !pin || *pin == value; }
+
+// Which numbers of replicas are worth trying when at most `most` fit: for all devices and for each
+// halving, the fewest replicas that have the same load as the most, and the most that divide the
+// batch.
+std::set<int> data_degrees(const SearchRequest& request, int devices_per_replica) {
+  std::set<int> degrees;
+  if (request.pins.data) {
+    const bool fits = *request.pins.data * devices_per_replica <= request.gpus &&
+                      *request.pins.data <= request.global_batch;
+    if (fits) degrees.insert(*request.pins.data);
+    return degrees;
+  }
+  for (int halving = 0; halving <= kDeviceHalvings; ++halving) {
+    const int most =
+        std::min((request.gpus >> halving) / devices_per_replica, request.global_batch);
+    if (most < 1) break;
+    const int load = (request.global_batch + most - 1) / most;
+    degrees.insert((request.global_batch + load - 1) / load);
+    int divisor = most;
+    while (request.global_batch % divisor != 0) --divisor;
+    degrees.insert(divisor);
+  }
+  return degrees;
+}
+
+std::vector<int> micro_batch_sizes(const PlanInputs& inputs, const SearchRequest& request,
+                                   const std::string& device, int tensor, int sequence_length,
+                                   const std::string& mode) {
+  if (request.pins.micro_batch_size) return {*request.pins.micro_batch_size};
+  const auto measured =
+      measured_micro_batch_sizes(*inputs.profile, device, tensor, sequence_length, mode);
+  if (measured.empty()) return {1};
+  std::set<int> sizes(measured.begin(), measured.end());
+  const int most = *sizes.rbegin();
+  for (int b = 1; b <= std::min(most, kEverySizeUpTo); ++b) sizes.insert(b);
+  for (int b = 1; b <= most; b *= 2) sizes.insert(b);
+  return {sizes.begin(), sizes.end()};
+}
+
+// Why this tensor degree cannot be placed; empty when it can.
+std::string tensor_why_not(const DeviceCluster& cluster, int tensor) {
+  if (cluster.devices_per_node % tensor == 0) return "";
+  return "tensor degree " + std::to_string(tensor) + " does not divide the " +
+         std::to_string(cluster.devices_per_node) +
+         " devices of a node: its measured times hold inside one node";
+}
+
+class Enumeration {
+ public:
+  Enumeration(const PlanInputs& inputs, const SearchRequest& request)
+      : inputs_(inputs), request_(request), sections_(static_cast<int>(inputs.profile->sections.size())) {}
+
+  SearchSpace run() {
+    for (const std::string& device : device_types_in_use(*inputs_.cluster)) {
+      if (request_.pins.device && *request_.pins.device != device) continue;
+      space_.devices.push_back(device_cluster(*inputs_.cluster, device, inputs_.reserve));
+      add_device(static_cast<int>(space_.devices.size()) - 1);
+    }
+    std::stable_sort(space_.groups.begin(), space_.groups.end(),
+                     [](const CandidateGroup& a, const CandidateGroup& b) { return a.bound < b.bound; });
+    return std::move(space_);
+  }
+
+ private:
+  void add_device(int device) {
+    const std::string& name = space_.devices[static_cast<std::size_t>(device)].device.name;
+    auto degrees = measured_tensor_degrees(*inputs_.profile, name);
+    auto modes = measured_recompute_modes(*inputs_.profile, name);
+    if (request_.pins.tensor) degrees = {*request_.pins.tensor};
+    if (request_.pins.recompute) modes = {*request_.pins.recompute};
+    if (degrees.empty() || modes.empty()) {
+      Plan plan;
+      plan.device = name;
+      space_.candidates += 1;
+      space_.rejected.add("the profile has no measurements for device '" + name + "'", 1, plan);
+      return;
+    }
+    for (const int tensor : degrees) {
+      for (const std::string& mode : modes) add_mode(device, tensor, mode);
+    }
+  }
+
+  void add_mode(int device, int tensor, const std::string& mode) {
+    const DeviceCluster& cluster = space_.devices[static_cast<std::size_t>(device)];
+    const int length = request_.sequence_length > 0
+                           ? request_.sequence_length
+                           : default_sequence_length(*inputs_.profile, cluster.device.name);
+    for (const int b :
+         micro_batch_sizes(inputs_, request_, cluster.device.name, tensor, length, mode)) {
+      SearchKey key{device, tensor, mode, b,
+                    sum_sections(*inputs_.profile, cluster.device.name, tensor, b, length, mode)};
+      std::string why_not = tensor_why_not(cluster, tensor);
+      if (why_not.empty()) why_not = key.sums.why_not;
+      space_.keys.push_back(std::move(key));
+      add_groups(static_cast<int>(space_.keys.size()) - 1, why_not);
+    }
+  }
+
+  void add_groups(int key, const std::string& why_not) {
+    const int tensor = space_.keys[static_cast<std::size_t>(key)].tensor;
+    const DeviceCluster& cluster =
+        space_.devices[static_cast<std::size_t>(space_.keys[static_cast<std::size_t>(key)].device)];
+    const int devices = std::min(request_.gpus, cluster.devices);
+    for (int p = 1; p <= std::min(sections_, devices / tensor); ++p) {
+      if (!allowed(request_.pins.pipeline, p)) continue;
+      const auto schedules = schedule_choices(request_, sections_, p).size();
+      SearchRequest within = request_;
+      within.gpus = devices;
+      for (const int d : data_degrees(within, p * tensor)) {
+        CandidateGroup group{key, p, d, {}, {}, 0};
+        group.candidates = static_cast<std::int64_t>(schedules * zero1_choices(request_, d).size() *
+                                                     placement_choices(request_, p, d).size());
+        add_group(group, why_not);
+      }
+    }
+  }
+
+  void add_group(CandidateGroup group, const std::string& why_not) {
+    const Plan plan = plan_of(space_, request_, group);
+    const int samples = replica_loads(plan).front().samples;
+    const bool pinned = request_.pins.micro_batch_size.has_value();
+    if (group.candidates == 0 || (samples < plan.micro_batch_size && !pinned)) return;
+    space_.candidates += group.candidates;
+    if (!why_not.empty()) {
+      space_.rejected.add(why_not, group.candidates, plan);
+      return;
+    }
+    const SearchKey& key = space_.keys[static_cast<std::size_t>(group.key)];
+    const std::int64_t work = std::min(key.sums.work.back(), key.sums.split_work.back());
+    const std::int64_t longest = std::min(key.sums.longest_work, key.sums.longest_split_work);
+    const std::int64_t full = samples / plan.micro_batch_size;
+    group.bound = Duration{full * std::max((work + group.pipeline - 1) / group.pipeline, longest)};
+    group.least_memory = least_memory(key, group);
+    const DeviceCluster& cluster = space_.devices[static_cast<std::size_t>(key.device)];
+    if (group.least_memory > cluster.device.memory) {
+      const Bytes over = group.least_memory - cluster.device.memory;
+      space_.rejected.add({"parameters, gradients and optimizer state alone over memory",
+                           group.candidates, over, over, ""},
+                          group.candidates, plan);
+      return;
+    }
+    space_.groups.push_back(group);
+  }
+
+  // Some rank holds at least the mean of what must be held for the whole step.
+  [[nodiscard]] Bytes least_memory(const SearchKey& key, const CandidateGroup& group) const {
+    const TrainingState& training = inputs_.profile->training;
+    const TiedParameters ties(*inputs_.profile, key.tensor);
+    const std::int64_t parameters =
+        key.sums.parameters.back() - ties.repeated(0, key.sums.sections());
+    const bool sharded = zero1_choices(request_, group.data).back();
+    const std::int64_t optimizer = parameters * training.optimizer_bytes_per_parameter.count /
+                                   (sharded ? group.data : 1);
+    const std::int64_t state =
+        parameters * (training.bytes_per_parameter.count + training.bytes_per_gradient.count) +
+        optimizer;
+    return Bytes{state / group.pipeline} +
+           space_.devices[static_cast<std::size_t>(key.device)].reserve;
+  }
+
+  const PlanInputs& inputs_;
+  const SearchRequest& request_;
+  int sections_;
+  SearchSpace space_;
+};
+
+}  // namespace
+
+SearchSpace enumerate(const PlanInputs& inputs, const SearchRequest& request) {
+  return Enumeration(inputs, request).run();
+}
+
+std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int sections,
+                                             int pipeline) {
+  std::vector<ScheduleChoice> choices;
+  for (const ScheduleKind& kind : schedule_kinds()) {
+    const auto& wanted = request.pins.schedules;
+    const bool named = std::find(wanted.begin(), wanted.end(), kind.name) != wanted.end();
+    if (!wanted.empty() && !named) continue;
+    if (!kind.several_chunks) {
+      if (allowed(request.pins.chunks, 1)) choices.push_back({&kind, 1});
+      continue;
+    }
+    if (pipeline == 1) continue;  // chunks only change how stages of several ranks interleave
+    const int most = request.pins.chunks.value_or(kMostChunks);
+    for (int v = 2; v <= most && v * pipeline <= sections; ++v) {
+      if (allowed(request.pins.chunks, v)) choices.push_back({&kind, v});
+    }
+  }
+  return choices;
+}
+
+std::vector<bool> zero1_choices(const SearchRequest& request, int data) {
+  if (data == 1) return {false};
+  if (request.pins.zero1) return {*request.pins.zero1};
+  return {false, true};
+}
+
+std::vector<Placement> placement_choices(const SearchRequest& request, int pipeline, int data) {
+  if (request.pins.placement) return {*request.pins.placement};
+  if (pipeline == 1 || data == 1) return {Placement::kPipelineInner};
+  return {Placement::kPipelineInner, Placement::kDataInner};
+}
+
+Plan plan_of(const SearchSpace& space, const SearchRequest& request, const CandidateGroup& group) {
+  const SearchKey& key = space.keys[static_cast<std::size_t>(group.key)];
+  Plan plan;
+  plan.pipeline = group.pipeline;
+  plan.data = group.data;
+  plan.tensor = key.tensor;
+  plan.micro_batch_size = key.micro_batch_size;
+  plan.global_batch = request.global_batch;
+  plan.sequence_length = request.sequence_length;
+  plan.recompute = key.recompute;
+  plan.device = space.devices[static_cast<std::size_t>(key.device)].device.name;
+  return plan;
+}
+
+}  // namespace penstock

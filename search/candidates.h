@@ -1,0 +1,60 @@
+// The space of the search. A group is what shares prices and work per step (device type, T, recompute
+// mode, b, P, D); its candidates differ in schedule, V, ZeRO-1 and placement.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "search/best_plans.h"
+#include "search/device_cluster.h"
+#include "search/rejections.h"
+#include "search/section_sums.h"
+#include "simulator/schedules/schedules.h"
+
+namespace penstock {
+
+struct ScheduleChoice {
+  const ScheduleKind* kind = nullptr;
+  int chunks = 1;
+};
+
+// Prices of one (device type, T, recompute mode, b).
+struct SearchKey {
+  int device = 0;  // index into SearchSpace::devices
+  int tensor = 1;
+  std::string recompute;
+  int micro_batch_size = 1;
+  SectionSums sums;
+};
+
+struct CandidateGroup {
+  int key = 0;  // index into SearchSpace::keys
+  int pipeline = 1;
+  int data = 1;
+  Duration bound{};             // no candidate of the group is faster
+  Bytes least_memory;           // nor does any need less on its fullest rank
+  std::int64_t candidates = 0;
+};
+
+struct SearchSpace {
+  std::vector<DeviceCluster> devices;
+  std::vector<SearchKey> keys;
+  std::vector<CandidateGroup> groups;  // ascending bound; ties in order of enumeration
+  std::int64_t candidates = 0;
+  Rejections rejected;        // whole groups that cannot run
+};
+
+SearchSpace enumerate(const PlanInputs& inputs, const SearchRequest& request);
+
+// What the candidates of a group with this P and D may choose from.
+std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int sections,
+                                             int pipeline);
+std::vector<bool> zero1_choices(const SearchRequest& request, int data);
+std::vector<Placement> placement_choices(const SearchRequest& request, int pipeline, int data);
+
+// The plan that a group stands for, before schedule, V, ZeRO-1, placement and cuts.
+Plan plan_of(const SearchSpace& space, const SearchRequest& request, const CandidateGroup& group);
+
+}  // namespace penstock

@@ -1,0 +1,33 @@
+// Where a plan is cut: exact for one stage per rank, by a labelled heuristic for several.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/evaluation.h"
+#include "core/plan.h"
+#include "search/memory.h"
+#include "search/section_sums.h"
+
+namespace penstock {
+
+// The same number of sections per stage (the first stages one more when it does not divide).
+std::vector<int> equal_cuts(int sections, int stages);
+
+// The best cuts when memory is no object.
+std::optional<std::vector<int>> balanced_cuts(const SectionSums& sums, int stages, bool split);
+
+struct Cuts {
+  std::vector<int> cuts;             // empty when no partition fits
+  std::optional<Rejection> why_not;  // which stage of the balanced cuts is over, by how much
+};
+// V = 1: the exact optimum under each stage's own memory. V > 1: the balanced cuts, or else the best
+// ones in which every chunk keeps to its share of the device (heuristic; the caller checks ranks).
+Cuts choose_cuts(const SectionSums& sums, const StageMemory& memory, const Plan& plan, bool split,
+                 const std::vector<int>& balanced);
+
+// "stage 0", "the last stage", "a middle stage", "the only stage" (or "rank"): reasons are counted by
+// role.
+std::string role(const std::string& noun, int index, int count);
+
+}  // namespace penstock

@@ -1,0 +1,197 @@
+#include "search/group_search.h"
+
+#include <algorithm>
+
+#include "costmodel/price_stages.h"
+#include "search/choose_cuts.h"
+#include "search/evaluation.h"
+#include "search/lower_bound.h"
+#include "search/memory.h"
+#include "search/plan_program.h"
+#include "simulator/simulate.h"
+
+namespace penstock {
+namespace {
+
+constexpr Bytes kNoMemory{};
+
+class GroupSearch {
+ public:
+  GroupSearch(const PlanInputs& inputs, const SearchRequest& request, const SearchSpace& space,
+              const CandidateGroup& group, Incumbents incumbents, SearchShared& shared)
+      : inputs_(inputs),
+        request_(request),
+        group_(group),
+        key_(space.keys[static_cast<std::size_t>(group.key)]),
+        cluster_(space.devices[static_cast<std::size_t>(key_.device)]),
+        incumbents_(std::move(incumbents)),
+        shared_(shared),
+        base_(plan_of(space, request, group)),
+        ties_(*inputs.profile, key_.tensor),
+        zero1_(zero1_choices(request, group.data)),
+        placements_(placement_choices(request, group.pipeline, group.data)) {}
+
+  GroupResult run() {
+    load_shapes();
+    if (!shapes_why_not_.empty()) {
+      result_.rejected.add(shapes_why_not_, group_.candidates, base_);
+      return std::move(result_);
+    }
+    const auto choices =
+        schedule_choices(request_, static_cast<int>(inputs_.profile->sections.size()), base_.pipeline);
+    for (const ScheduleChoice& choice : choices) try_schedule(choice);
+    return std::move(result_);
+  }
+
+ private:
+  void load_shapes() {
+    for (const int samples : micro_batch_shapes(base_)) {
+      const SectionSums* sums = &key_.sums;
+      if (samples != key_.micro_batch_size) {
+        short_shapes_.push_back(shared_.shapes.get(
+            {key_.device, key_.tensor, key_.recompute, samples}, [&] {
+              return sum_sections(*inputs_.profile, base_.device, base_.tensor, samples,
+                                  base_.sequence_length, base_.recompute);
+            }));
+        sums = short_shapes_.back().get();
+      }
+      if (!sums->why_not.empty()) shapes_why_not_ = sums->why_not;
+      shapes_.push_back(sums);
+      tables_.push_back(&sums->table);
+    }
+  }
+
+  void try_schedule(const ScheduleChoice& choice) {
+    Plan plan = base_;
+    plan.schedule = choice.kind->name;
+    plan.chunks = choice.chunks;
+    split_ = choice.kind->split_backward;
+    const auto variants = static_cast<std::int64_t>(zero1_.size() * placements_.size());
+    if (!why_no_program(plan).empty()) {
+      result_.rejected.add("schedule rule: " + plan.schedule, variants, plan);
+      return;
+    }
+    const auto balanced = shared_.balanced.get(
+        {group_.key, plan.stages(), split_},
+        [&] { return balanced_cuts(*shapes_[0], plan.stages(), split_).value(); });
+    if (!may_matter(bottleneck_bound(plan, *balanced), kNoMemory)) {
+      result_.bounded += variants;
+      return;
+    }
+    const auto live = shared_.liveness.get(
+        {plan.schedule, plan.pipeline, plan.chunks, plan.group, replica_loads(plan)[0].micro_batches},
+        [&] { return liveness_of(plan); });
+    for (const bool zero1 : zero1_) {
+      plan.zero1 = zero1;
+      try_cuts(plan, *balanced, *live);
+    }
+  }
+
+  // The slowest rank is busy for at least this long, wherever one stage per rank is cut.
+  [[nodiscard]] Duration bottleneck_bound(const Plan& plan, const std::vector<int>& balanced) const {
+    if (plan.chunks > 1) return group_.bound;
+    std::int64_t longest = 0;
+    const auto& work = shapes_[0]->work_of(split_);
+    for (std::size_t s = 0; s + 1 < balanced.size(); ++s) {
+      longest = std::max(longest, work[static_cast<std::size_t>(balanced[s + 1])] -
+                                      work[static_cast<std::size_t>(balanced[s])]);
+    }
+    return Duration{longest * (replica_loads(plan)[0].samples / plan.micro_batch_size)};
+  }
+
+  void try_cuts(Plan plan, const std::vector<int>& balanced,
+                const std::vector<RankLiveness>& live) {
+    const auto variants = static_cast<std::int64_t>(placements_.size());
+    plan.cuts = balanced;
+    if (plan.chunks == 1) {
+      const StageMemory memory = stage_memory(plan, live);
+      Cuts cuts = choose_cuts(*shapes_[0], memory, plan, split_, balanced);
+      if (cuts.why_not) {
+        result_.rejected.add(*cuts.why_not, variants, plan);
+        return;
+      }
+      plan.cuts = std::move(cuts.cuts);
+      if (!may_matter(compute_bound(*shapes_[0], plan, split_, live, inputs_.executor),
+                      kNoMemory)) {
+        result_.bounded += variants;
+        return;
+      }
+    }
+    for (const Placement placement : placements_) {
+      plan.placement = placement;
+      try_candidate(plan, live);
+    }
+  }
+
+  void try_candidate(Plan plan, const std::vector<RankLiveness>& live) {
+    StagePricing pricing = price(plan);
+    auto memory = memory_of_ranks(pricing.prices, live, cluster_.reserve);
+    auto over = over_memory(memory, plan.chunks, cluster_.device.memory);
+    if (over && plan.chunks > 1) {
+      const StageMemory limit = stage_memory(plan, live);
+      plan.cuts = choose_cuts(*shapes_[0], limit, plan, split_, plan.cuts).cuts;
+      pricing = price(plan);
+      memory = memory_of_ranks(pricing.prices, live, cluster_.reserve);
+      over = over_memory(memory, plan.chunks, cluster_.device.memory);
+    }
+    if (over) {
+      result_.rejected.add(*over, 1, plan);
+      return;
+    }
+    Bytes fullest;
+    for (const MemoryUse& use : memory) fullest = std::max(fullest, use.total());
+    const Duration bound =
+        step_bound(pricing.prices, plan, split_, live, inputs_.executor);
+    if (!may_matter(bound, fullest)) {
+      ++result_.bounded;
+      return;
+    }
+    const auto program =
+        shared_.programs.get(plan, pricing.ties, shapes_[0]->recompute.back() > 0);
+    const auto summary = simulate_summary(*program, pricing.prices, inputs_.executor);
+    const Found found{plan, step_time_of(summary, inputs_.executor), fullest};
+    incumbents_.add(found);
+    result_.found.push_back(found);
+  }
+
+  [[nodiscard]] StagePricing price(const Plan& plan) const {
+    return price_stages(*inputs_.profile, cluster_.spec, plan, tables_);
+  }
+  [[nodiscard]] StageMemory stage_memory(const Plan& plan,
+                                         const std::vector<RankLiveness>& live) const {
+    return StageMemory(*shapes_[0], ties_, inputs_.profile->training, plan.zero1 ? plan.data : 1,
+                       live, cluster_.reserve, cluster_.device.memory);
+  }
+  [[nodiscard]] bool may_matter(Duration bound, Bytes memory) const {
+    return !request_.bounds ||
+           incumbents_.may_matter(bound, base_.devices(), std::max(memory, group_.least_memory));
+  }
+
+  const PlanInputs& inputs_;
+  const SearchRequest& request_;
+  const CandidateGroup& group_;
+  const SearchKey& key_;
+  const DeviceCluster& cluster_;
+  Incumbents incumbents_;
+  SearchShared& shared_;
+  const Plan base_;
+  const TiedParameters ties_;
+  const std::vector<bool> zero1_;
+  const std::vector<Placement> placements_;
+  bool split_ = false;  // of the schedule at hand
+  std::vector<std::shared_ptr<const SectionSums>> short_shapes_;
+  std::vector<const SectionSums*> shapes_;
+  std::vector<const SectionTable*> tables_;
+  std::string shapes_why_not_;
+  GroupResult result_;
+};
+
+}  // namespace
+
+GroupResult search_group(const PlanInputs& inputs, const SearchRequest& request,
+                         const SearchSpace& space, const CandidateGroup& group, Incumbents incumbents,
+                         SearchShared& shared) {
+  return GroupSearch(inputs, request, space, group, std::move(incumbents), shared).run();
+}
+
+}  // namespace penstock

@@ -1,0 +1,41 @@
+// Works through the candidates of one group: cuts, memory, bounds, replays.
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include "search/candidates.h"
+#include "search/incumbents.h"
+#include "search/memo.h"
+#include "search/program_cache.h"
+#include "search/rejections.h"
+#include "simulator/liveness.h"
+
+namespace penstock {
+
+// What all groups of a search share; filled as they go, safe to use from several threads.
+struct SearchShared {
+  explicit SearchShared(const ExecutorModel& executor) : programs(executor) {}
+
+  ProgramCache programs;
+  Memo<std::tuple<int, int, bool>, std::vector<int>> balanced;  // (key, stages, split) -> cuts
+  // (schedule, P, V, group, micro-batches)
+  Memo<std::tuple<std::string, int, int, int, int>, std::vector<RankLiveness>> liveness;
+  // (device, T, mode, samples): the short micro-batches
+  Memo<std::tuple<int, int, std::string, int>, SectionSums> shapes;
+};
+
+struct GroupResult {
+  std::vector<Found> found;
+  Rejections rejected;
+  std::int64_t bounded = 0;  // candidates that were not replayed because their bound loses
+};
+
+// `incumbents`: what was known when the group was taken up (its own finds are added to a copy).
+// `bounds` false replays every candidate that fits.
+GroupResult search_group(const PlanInputs& inputs, const SearchRequest& request,
+                         const SearchSpace& space, const CandidateGroup& group, Incumbents incumbents,
+                         SearchShared& shared);
+
+}  // namespace penstock

@@ -1,0 +1,50 @@
+#include "search/incumbents.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace penstock {
+
+bool comes_before(const Found& a, const Found& b) {
+  const auto key = [](const Found& f) {
+    const Plan& p = f.plan;
+    return std::tuple(f.step_time, p.devices(), f.memory, p.tensor, p.pipeline, p.chunks,
+                      p.micro_batch_size, p.zero1, p.placement, p.group);
+  };
+  if (key(a) != key(b)) return key(a) < key(b);
+  return std::tie(a.plan.device, a.plan.schedule, a.plan.recompute, a.plan.cuts) <
+         std::tie(b.plan.device, b.plan.schedule, b.plan.recompute, b.plan.cuts);
+}
+
+Incumbents::Incumbents(int top, std::vector<Budget> budgets)
+    : top_(static_cast<std::size_t>(top)), budgets_(std::move(budgets)), fastest_(budgets_.size()) {}
+
+bool Incumbents::may_matter(Duration bound, int devices, Bytes memory) const {
+  if (best_.size() < top_ || bound <= best_.back().step_time) return true;
+  for (std::size_t i = 0; i < budgets_.size(); ++i) {
+    if (devices > budgets_[i].devices || memory > budgets_[i].memory) continue;
+    if (!fastest_[i] || bound <= fastest_[i]->step_time) return true;
+  }
+  return false;
+}
+
+void Incumbents::add(const Found& found) {
+  if (best_.size() < top_ || comes_before(found, best_.back())) {
+    best_.insert(std::upper_bound(best_.begin(), best_.end(), found, comes_before), found);
+    if (best_.size() > top_) best_.pop_back();
+  }
+  for (std::size_t i = 0; i < budgets_.size(); ++i) {
+    if (found.plan.devices() > budgets_[i].devices || found.memory > budgets_[i].memory) continue;
+    if (!fastest_[i] || comes_before(found, *fastest_[i])) fastest_[i] = found;
+  }
+}
+
+std::vector<Found> Incumbents::fastest_per_budget() const {
+  std::vector<Found> result;
+  for (const auto& fastest : fastest_) {
+    if (fastest) result.push_back(*fastest);
+  }
+  return result;
+}
+
+}  // namespace penstock

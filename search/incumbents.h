@@ -1,0 +1,48 @@
+// The best plans found so far: the K fastest, and the fastest within each of a few budgets of devices
+// and memory (the Pareto front is drawn from them). Tells which candidates can still matter.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/plan.h"
+#include "core/units.h"
+
+namespace penstock {
+
+// A replayed candidate, without the details.
+struct Found {
+  Plan plan;
+  Duration step_time{};
+  Bytes memory;  // of its fullest rank
+};
+
+// A total order: faster first; then fewer devices, less memory, and the plan's own numbers.
+bool comes_before(const Found& a, const Found& b);
+
+struct Budget {
+  int devices = 0;
+  Bytes memory;
+};
+
+class Incumbents {
+ public:
+  Incumbents(int top, std::vector<Budget> budgets);
+
+  // Whether a candidate whose step time is at least `bound` and whose memory is at least `memory`
+  // could enter the K best or be the fastest of a budget.
+  [[nodiscard]] bool may_matter(Duration bound, int devices, Bytes memory) const;
+  void add(const Found& found);
+
+  [[nodiscard]] const std::vector<Found>& best() const { return best_; }
+  // The fastest of every budget that has one.
+  [[nodiscard]] std::vector<Found> fastest_per_budget() const;
+
+ private:
+  std::size_t top_;
+  std::vector<Found> best_;  // sorted, at most top_
+  std::vector<Budget> budgets_;
+  std::vector<std::optional<Found>> fastest_;  // by budget
+};
+
+}  // namespace penstock

@@ -1,0 +1,13 @@
+// Improves the cuts of a plan with several stages per rank, where no exact method is used: single
+// sections move across the boundaries of the busiest rank as long as the replayed step gets shorter.
+#pragma once
+
+#include "core/plan.h"
+#include "search/evaluate.h"
+
+namespace penstock {
+
+// The improved plan (or `plan` itself). Heuristic: a local optimum.
+Plan improve_by_local_moves(const PlanInputs& inputs, const Plan& plan);
+
+}  // namespace penstock

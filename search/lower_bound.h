@@ -1,0 +1,23 @@
+// A step time that no replay of a plan can beat: what lets the search skip replays.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/executor_model.h"
+#include "core/plan.h"
+#include "core/stage_prices.h"
+#include "search/section_sums.h"
+#include "simulator/liveness.h"
+
+namespace penstock {
+
+// By compute alone, before transfers and reductions are priced; `liveness` may be empty.
+Duration compute_bound(const SectionSums& sums, const Plan& plan, bool split_backward,
+                       const std::vector<RankLiveness>& liveness, const ExecutorModel& executor);
+
+// By everything that is priced. Sound for every executor model.
+Duration step_bound(const StagePrices& prices, const Plan& plan, bool split_backward,
+                    const std::vector<RankLiveness>& liveness, const ExecutorModel& executor);
+
+}  // namespace penstock

@@ -1,0 +1,107 @@
+#include "search/plan_program.h"
+
+#include <algorithm>
+
+#include "simulator/schedules/schedules.h"
+
+namespace penstock {
+namespace {
+
+ScheduleShape shape_of(const Plan& plan, int micro_batches) {
+  return {plan.pipeline, plan.chunks, micro_batches, plan.group};
+}
+
+std::vector<MicroBatch> micro_batches_of(const Plan& plan, const ReplicaLoad& load,
+                                         const std::vector<int>& shapes) {
+  std::vector<MicroBatch> list;
+  list.reserve(static_cast<std::size_t>(load.micro_batches));
+  for (int left = load.samples; left > 0; left -= plan.micro_batch_size) {
+    MicroBatch micro_batch;
+    micro_batch.samples = std::min(left, plan.micro_batch_size);
+    micro_batch.sequence_length = plan.sequence_length;
+    micro_batch.loss_weight = micro_batch.samples;
+    micro_batch.shape = static_cast<int>(
+        std::find(shapes.begin(), shapes.end(), micro_batch.samples) - shapes.begin());
+    list.push_back(micro_batch);
+  }
+  return list;
+}
+
+// From this many micro-batches on, one more repeats the steady state (or, where all are held, adds
+// one to every count). 0: no such number is known, use them all.
+int enough_micro_batches(const Plan& plan, int micro_batches) {
+  const int p = plan.pipeline;
+  if (plan.schedule != "interleaved") return 2 * p + 2;
+  if (plan.group > 0) return micro_batches % plan.group == 0 ? 4 * plan.group : 0;
+  // PyTorch's rule: M / P rounds of equal size; keep the size.
+  const int rounds = std::max(1, micro_batches / p);
+  return 4 * (micro_batches / rounds);
+}
+
+}  // namespace
+
+std::vector<ReplicaLoad> replica_loads(const Plan& plan) {
+  std::vector<ReplicaLoad> loads;
+  const int longer = plan.global_batch % plan.data;
+  const int samples = plan.global_batch / plan.data;
+  const auto add = [&](int replicas, int size) {
+    if (replicas == 0) return;
+    loads.push_back({replicas, size, (size + plan.micro_batch_size - 1) / plan.micro_batch_size});
+  };
+  add(longer, samples + 1);
+  add(plan.data - longer, samples);
+  return loads;
+}
+
+std::string why_no_program(const Plan& plan) {
+  const ScheduleKind* kind = find_schedule(plan.schedule);
+  if (kind == nullptr) return "unknown schedule '" + plan.schedule + "'";
+  for (const ReplicaLoad& load : replica_loads(plan)) {
+    if (auto reason = why_no_schedule(*kind, shape_of(plan, load.micro_batches)); !reason.empty()) {
+      return reason;
+    }
+  }
+  return "";
+}
+
+Program program_of(const Plan& plan, const std::vector<PlanTie>& ties, bool recomputes,
+                   const ExecutorModel& executor) {
+  const auto shapes = micro_batch_shapes(plan);
+  std::vector<PipelineInput> pipelines;
+  for (const ReplicaLoad& load : replica_loads(plan)) {
+    pipelines.push_back({make_schedule(plan.schedule, shape_of(plan, load.micro_batches)),
+                         micro_batches_of(plan, load, shapes), load.replicas});
+  }
+  LoweringOptions options;
+  options.recompute = recomputes;
+  options.issue = executor.issue;
+  options.step_actions = true;
+  options.reduce_gradients = plan.data > 1;
+  options.unshard = plan.zero1 && plan.data > 1;
+  options.optimizer = executor.optimizer;
+  for (const PlanTie& tie : ties) options.tied.push_back({tie.name, tie.stages});
+  return lower(pipelines, options);
+}
+
+std::vector<RankLiveness> liveness_of(const Plan& plan) {
+  const int micro_batches = replica_loads(plan).front().micro_batches;
+  int enough = enough_micro_batches(plan, micro_batches);
+  if (enough == 0 || enough > micro_batches) enough = micro_batches;
+  PipelineInput input;
+  input.schedule = make_schedule(plan.schedule, shape_of(plan, enough));
+  input.micro_batches.resize(static_cast<std::size_t>(enough));
+  auto ranks = liveness(lower({input}, {}));
+  if (enough == micro_batches) return ranks;
+  for (RankLiveness& rank : ranks) {
+    const auto chunks = static_cast<std::int64_t>(rank.stages.size());
+    if (rank.peak_chunks == chunks * enough) rank.peak_chunks = chunks * micro_batches;
+    for (LiveCounts& peak : rank.peaks) {
+      for (std::int32_t& count : peak.stash) {
+        if (count == enough) count = micro_batches;  // this chunk holds them all
+      }
+    }
+  }
+  return ranks;
+}
+
+}  // namespace penstock

@@ -1,0 +1,36 @@
+// The Program of a Plan: its distinct pipelines, their micro-batches, and what ends the step.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/executor_model.h"
+#include "core/plan.h"
+#include "core/plan_file.h"
+#include "core/program.h"
+#include "simulator/liveness.h"
+#include "simulator/lower.h"
+
+namespace penstock {
+
+// How the samples of one step fall into the distinct pipelines: replicas that take one sample more
+// (when D does not divide the batch) come first.
+struct ReplicaLoad {
+  int replicas = 1;
+  int samples = 1;
+  int micro_batches = 1;  // the last one short when b does not divide the samples
+};
+std::vector<ReplicaLoad> replica_loads(const Plan& plan);
+
+// Why the plan's schedule cannot be generated; empty when it can.
+std::string why_no_program(const Plan& plan);
+
+// `recomputes`: the recompute mode has a recompute time, so that backwards get an R before them.
+Program program_of(const Plan& plan, const std::vector<PlanTie>& ties, bool recomputes,
+                   const ExecutorModel& executor);
+
+// liveness() of the plan's Program, worked out on few micro-batches where more of them change
+// nothing (a steady state) or add one to a count each (schedules that hold all micro-batches).
+std::vector<RankLiveness> liveness_of(const Plan& plan);
+
+}  // namespace penstock

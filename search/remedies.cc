@@ -1,0 +1,100 @@
+#include "search/remedies.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "costmodel/price_stages.h"
+#include "search/choose_cuts.h"
+#include "search/device_cluster.h"
+#include "search/evaluation.h"
+#include "search/memory.h"
+#include "search/plan_program.h"
+#include "search/section_sums.h"
+#include "simulator/schedules/schedules.h"
+
+namespace penstock {
+namespace {
+
+// Whether a one-stage-per-rank version of the plan fits; cuts as the search would choose them.
+bool fits(const PlanInputs& inputs, const DeviceCluster& cluster, const Plan& plan) {
+  if (plan.stages() > static_cast<int>(inputs.profile->sections.size()) ||
+      plan.devices() > cluster.devices || !why_no_program(plan).empty()) {
+    return false;
+  }
+  const SectionSums sums = sum_sections(*inputs.profile, plan.device, plan.tensor,
+                                        plan.micro_batch_size, plan.sequence_length, plan.recompute);
+  if (!sums.why_not.empty()) return false;
+  const bool split = find_schedule(plan.schedule)->split_backward;
+  const auto balanced = balanced_cuts(sums, plan.stages(), split);
+  const TiedParameters ties(*inputs.profile, plan.tensor);
+  const auto live = liveness_of(plan);
+  const StageMemory memory(sums, ties, inputs.profile->training, plan.zero1 ? plan.data : 1, live,
+                           cluster.reserve, cluster.device.memory);
+  if (plan.chunks == 1) return !choose_cuts(sums, memory, plan, split, *balanced).why_not;
+  Plan cut = plan;
+  cut.cuts = choose_cuts(sums, memory, plan, split, *balanced).cuts;
+  std::vector<const SectionTable*> tables(micro_batch_shapes(plan).size(), &sums.table);
+  const auto pricing = price_stages(*inputs.profile, cluster.spec, cut, tables);
+  return !over_memory(memory_of_ranks(pricing.prices, live, cluster.reserve), plan.chunks,
+                      cluster.device.memory);
+}
+
+using Change = std::pair<Plan, std::string>;
+
+std::vector<Change> single_changes(const PlanInputs& inputs, const Plan& plan) {
+  std::vector<Change> changes;
+  const auto add = [&](std::string words, auto change) {
+    Plan changed = plan;
+    changed.cuts.clear();
+    change(changed);
+    changes.emplace_back(std::move(changed), std::move(words));
+  };
+  if (!plan.zero1 && plan.data > 1) {
+    add("ZeRO-1", [](Plan& p) { p.zero1 = true; });
+  }
+  for (const std::string& mode : measured_recompute_modes(*inputs.profile, plan.device)) {
+    if (mode == plan.recompute || mode == "none") continue;
+    add("recompute=" + mode, [&](Plan& p) { p.recompute = mode; });
+  }
+  for (int b = plan.micro_batch_size / 2; b >= 1; b /= 2) {
+    add("micro-batch size " + std::to_string(b), [&](Plan& p) { p.micro_batch_size = b; });
+  }
+  add("P=" + std::to_string(plan.pipeline + 1), [](Plan& p) { ++p.pipeline; });
+  for (const int degree : measured_tensor_degrees(*inputs.profile, plan.device)) {
+    if (degree <= plan.tensor) continue;
+    add("T=" + std::to_string(degree), [&](Plan& p) { p.tensor = degree; });
+  }
+  return changes;
+}
+
+}  // namespace
+
+Rejection with_remedy(const PlanInputs& inputs, const Rejections::Entry& entry) {
+  Rejection why = entry.rejection;
+  const std::string rule = "schedule rule: ";
+  if (why.reason.starts_with(rule)) {
+    why.reason = "rule of the schedule, for example " + why_no_program(entry.closest);
+    return why;
+  }
+  if (!why.least_over) return why;
+  const DeviceCluster cluster =
+      device_cluster(*inputs.cluster, entry.closest.device, inputs.reserve);
+  for (const auto& [plan, words] : single_changes(inputs, entry.closest)) {
+    if (fits(inputs, cluster, plan)) {
+      why.remedy = words;
+      break;
+    }
+  }
+  return why;
+}
+
+std::string plan_words(const Plan& plan) {
+  std::string words = "T=" + std::to_string(plan.tensor) + " P=" + std::to_string(plan.pipeline);
+  if (plan.chunks > 1) words += " V=" + std::to_string(plan.chunks);
+  words += " D=" + std::to_string(plan.data) + " b=" + std::to_string(plan.micro_batch_size);
+  if (!plan.schedule.empty()) words += " " + plan.schedule;
+  words += " recompute=" + plan.recompute;
+  return words + (plan.zero1 ? " ZeRO-1" : "");
+}
+
+}  // namespace penstock

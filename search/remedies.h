@@ -1,0 +1,19 @@
+// Reasons with the smallest change that would help.
+#pragma once
+
+#include <string>
+
+#include "core/evaluation.h"
+#include "search/evaluate.h"
+#include "search/rejections.h"
+
+namespace penstock {
+
+// The reason in words; for memory, the first single change of the closest plan that fits: ZeRO-1,
+// another recompute mode, a smaller micro-batch, one more stage, a higher tensor degree.
+Rejection with_remedy(const PlanInputs& inputs, const Rejections::Entry& entry);
+
+// "T=4 P=8 D=2 b=1 1f1b recompute=none"
+std::string plan_words(const Plan& plan);
+
+}  // namespace penstock

@@ -1,0 +1,79 @@
+#include "search/section_sums.h"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+std::int64_t parameters_at(const std::vector<ParameterCount>& counts, int tensor_degree) {
+  for (const ParameterCount& count : counts) {
+    if (count.tensor_degree == tensor_degree) return count.count;
+  }
+  return 0;  // price_sections() has refused such a degree already
+}
+
+void append(std::vector<std::int64_t>& sums, std::int64_t value) {
+  sums.push_back(sums.back() + value);
+}
+
+}  // namespace
+
+SectionSums sum_sections(const ModelProfile& profile, const std::string& device, int tensor_degree,
+                         int samples, int sequence_length, const std::string& recompute) {
+  SectionSums sums;
+  sums.table =
+      price_sections(profile, device, tensor_degree, samples, sequence_length, recompute);
+  sums.why_not = sums.table.why_not;
+  if (!sums.why_not.empty()) return sums;
+  for (auto* list : {&sums.forward, &sums.input_gradient, &sums.weight_gradient,
+                     &sums.fused_backward, &sums.recompute, &sums.work, &sums.split_work,
+                     &sums.stash, &sums.weight_stash, &sums.parameters}) {
+    list->reserve(profile.sections.size() + 1);
+    list->push_back(0);
+  }
+  for (std::size_t i = 0; i < profile.sections.size(); ++i) {
+    const ComputePrice& price = sums.table.sections[i].price;
+    const std::int64_t f = price.forward.duration.count();
+    const std::int64_t in = price.input_gradient.duration.count();
+    const std::int64_t w = price.weight_gradient.duration.count();
+    const std::int64_t b = price.fused_backward.duration.count();
+    const std::int64_t r = price.recompute.duration.count();
+    append(sums.forward, f);
+    append(sums.input_gradient, in);
+    append(sums.weight_gradient, w);
+    append(sums.fused_backward, b);
+    append(sums.recompute, r);
+    append(sums.work, f + r + b);
+    append(sums.split_work, f + r + in + w);
+    sums.longest_work = std::max(sums.longest_work, f + r + b);
+    sums.longest_split_work = std::max(sums.longest_split_work, f + r + in + w);
+    append(sums.stash, price.stash.count);
+    append(sums.weight_stash, price.weight_stash.count);
+    const auto& type = profile.section_types[static_cast<std::size_t>(profile.sections[i].type)];
+    append(sums.parameters, parameters_at(type.parameters, tensor_degree));
+    sums.working_peak.push_back(price.working_peak.count);
+    sums.boundary.push_back(price.boundary.count);
+  }
+  return sums;
+}
+
+TiedParameters::TiedParameters(const ModelProfile& profile, int tensor_degree) {
+  for (const TiedWeights& tied : profile.tied_weights) {
+    Tie tie;
+    tie.parameters = parameters_at(tied.parameters, tensor_degree);
+    for (const SectionId section : tied.sections) tie.sections.push_back(section.value);
+    ties_.push_back(std::move(tie));
+  }
+}
+
+std::int64_t TiedParameters::repeated(int first, int end) const {
+  std::int64_t repeated = 0;
+  for (const Tie& tie : ties_) {
+    const auto inside = std::count_if(tie.sections.begin(), tie.sections.end(),
+                                      [&](int s) { return s >= first && s < end; });
+    if (inside > 1) repeated += tie.parameters * (inside - 1);
+  }
+  return repeated;
+}
+
+}  // namespace penstock

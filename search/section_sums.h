@@ -1,0 +1,49 @@
+// The sections of a model at one key (device, T, samples, sequence length, recompute mode) as prefix
+// sums, so that the price of any run of sections is a difference.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/profile.h"
+#include "costmodel/price_stages.h"
+
+namespace penstock {
+
+struct SectionSums {
+  std::string why_not;  // no prices: the reason
+  SectionTable table;
+  // sections + 1 entries each: sums over sections 0..i-1, in ns and bytes
+  std::vector<std::int64_t> forward, input_gradient, weight_gradient, fused_backward, recompute;
+  std::vector<std::int64_t> work, split_work;  // F + R + B and F + R + I + W
+  std::vector<std::int64_t> stash, weight_stash, parameters;
+  // per section
+  std::vector<std::int64_t> working_peak, boundary;
+  std::int64_t longest_work = 0, longest_split_work = 0;  // of one section
+
+  [[nodiscard]] int sections() const { return static_cast<int>(working_peak.size()); }
+  [[nodiscard]] const std::vector<std::int64_t>& work_of(bool split) const {
+    return split ? split_work : work;
+  }
+};
+
+SectionSums sum_sections(const ModelProfile& profile, const std::string& device, int tensor_degree,
+                         int samples, int sequence_length, const std::string& recompute);
+
+// Parameters that a tied group saves when one stage holds all of sections [first, end).
+class TiedParameters {
+ public:
+  TiedParameters(const ModelProfile& profile, int tensor_degree);
+  // Parameters counted more than once in the sums of the run.
+  [[nodiscard]] std::int64_t repeated(int first, int end) const;
+
+ private:
+  struct Tie {
+    std::vector<int> sections;
+    std::int64_t parameters = 0;
+  };
+  std::vector<Tie> ties_;
+};
+
+}  // namespace penstock
