@@ -1,9 +1,10 @@
 #include "simulator/lower.h"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <numeric>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "core/error.h"
 
@@ -89,8 +90,18 @@ class PipelineLowering {
         emit_compute(*at[r]++);
         progress = true;
       }
-      if (left && !progress) stalled(at, end);
+      if (left && !progress) stalled(heads_of(at, end));
     }
+  }
+
+  static std::vector<std::optional<Issue>> heads_of(const std::vector<const ComputeAction*>& at,
+                                                    const std::vector<const ComputeAction*>& end) {
+    std::vector<std::optional<Issue>> heads(at.size());
+    for (std::size_t r = 0; r < at.size(); ++r) {
+      if (at[r] == end[r]) continue;
+      heads[r] = Issue{at[r]->kind, at[r]->stage.value, at[r]->micro_batch.value};
+    }
+    return heads;
   }
 
   [[nodiscard]] bool ready(const ComputeAction& action) {
@@ -110,9 +121,10 @@ class PipelineLowering {
     } else if (is_backward(action.kind)) {
       deliver_gradient(stage, m, index);
     }
+    if (ends_stage(action)) reduce(stage);
   }
 
-  // The compute action itself, with its recompute and the reductions that follow the last backward.
+  // The compute action itself, with its recompute.
   std::uint32_t emit_without_transfer(const ComputeAction& action) {
     const int stage = action.stage.value;
     const std::uint32_t m = action.micro_batch.value;
@@ -126,17 +138,27 @@ class PipelineLowering {
       }
     }
     const std::uint32_t index = emit(action.kind, stage, m, waits);
-    const bool last_part = action.kind == ActionKind::kFusedBackward ||
-                           action.kind == ActionKind::kWeightGradient;
-    if (last_part && --backwards_left_[action.stage.value] == 0) {
+    if (completes_gradient(action.kind) && --backwards_left_[action.stage.value] == 0) {
       last_of_stage_[action.stage.value] = index;
-      if (options_.reduce_gradients && !is_tied(stage)) {
-        reduction_of_stage_[action.stage.value] =
-            emit_step_action(ActionKind::kReduceGradient, stage, index, data_group(stage));
-      }
     }
     last_of_rank_[static_cast<std::size_t>(rank_of(stage))] = index;
     return index;
+  }
+
+  // The weight gradients of a micro-batch are there after its W or B.
+  static bool completes_gradient(ActionKind kind) {
+    return kind == ActionKind::kFusedBackward || kind == ActionKind::kWeightGradient;
+  }
+  // After the action was emitted: whether it was the last that its stage's gradients needed.
+  [[nodiscard]] bool ends_stage(const ComputeAction& action) const {
+    return completes_gradient(action.kind) && backwards_left_[action.stage.value] == 0;
+  }
+  // Follows the last send of the stage: what another rank waits for goes first. Tied stages reduce
+  // later (StepTail).
+  void reduce(int stage) {
+    if (!options_.step_actions || !options_.reduce_gradients || is_tied(stage)) return;
+    reduction_of_stage_[static_cast<std::size_t>(stage)] = emit_step_action(
+        ActionKind::kReduceGradient, stage, last_of_stage(stage), data_group(stage));
   }
 
   void deliver_activation(int stage, std::uint32_t m, std::uint32_t producer) {
@@ -144,8 +166,7 @@ class PipelineLowering {
       arrivals_.gradient(stage, m) = kWaitsForNothing;  // the loss follows on the same rank
     } else if (crosses(stage, stage + 1)) {
       const auto sent = emit(ActionKind::kSendActivation, stage, m, producer);
-      arrivals_.activation(stage + 1, m) =
-          emit(ActionKind::kReceiveActivation, stage + 1, m, sent);
+      arrivals_.activation(stage + 1, m) = emit(ActionKind::kReceiveActivation, stage + 1, m, sent);
     } else {
       arrivals_.activation(stage + 1, m) = local(stage, stage + 1, producer);
     }
@@ -162,9 +183,10 @@ class PipelineLowering {
   }
 
   // DeepSpeed's PipelineEngine: a forward step is SEND_B of the step before, RECV_F, F; a backward
-  // step is RECV_B, SEND_F of the step before, B; a send whose next step is of its own kind leaves
-  // in the idle slot between the two.
+  // step is RECV_B, SEND_F of the step before, B. When there is an idle slot between the two steps,
+  // the send leaves in it; see receives_first().
   void run_deepspeed() {
+    note_positions();
     std::vector<std::vector<Issue>> lists;
     for (int r = 0; r < schedule_.ranks; ++r) lists.push_back(deepspeed_list(r));
     std::vector<std::size_t> at(lists.size(), 0);
@@ -177,29 +199,31 @@ class PipelineLowering {
         }
       }
     }
+    std::vector<std::optional<Issue>> heads;
     for (std::size_t r = 0; r < lists.size(); ++r) {
-      if (at[r] < lists[r].size()) {
-        const Issue& head = lists[r][at[r]];
-        throw_bad_input(fmt::format("{}: rank {} waits for ever at {}{}{}", schedule_.name, r,
-                                    head.stage, name_of(head.kind), head.micro_batch));
-      }
+      const bool ended = at[r] == lists[r].size();
+      heads.push_back(ended ? std::nullopt : std::optional(lists[r][at[r]]));
+    }
+    if (std::any_of(heads.begin(), heads.end(),
+                    [](const auto& head) { return head.has_value(); })) {
+      stalled(heads);
     }
   }
 
   std::vector<Issue> deepspeed_list(int rank) {
     std::vector<Issue> list;
-    std::optional<Issue> unsent;
+    std::optional<Issue> unsent, unreduced;
     const auto flush = [&] {
       if (unsent) list.push_back(*std::exchange(unsent, std::nullopt));
+      if (unreduced) list.push_back(*std::exchange(unreduced, std::nullopt));
     };
+    std::vector<std::uint32_t> left = backwards_left_;
     for (const ComputeAction& action : schedule_.list(rank)) {
       const int stage = action.stage.value;
       const std::uint32_t m = action.micro_batch.value;
       const bool forward = action.kind == ActionKind::kForward;
       const bool backward = is_backward(action.kind);
-      const bool receive_first =
-          backward && unsent && unsent->kind == ActionKind::kSendActivation;
-      if (!receive_first) flush();
+      if (!backward || !unsent || !receives_first(stage, m, *unsent)) flush();
       if (forward && stage > 0 && crosses(stage - 1, stage)) {
         list.push_back({ActionKind::kReceiveActivation, stage, m});
       }
@@ -214,14 +238,47 @@ class PipelineLowering {
       if (backward && stage > 0 && crosses(stage, stage - 1)) {
         unsent = Issue{ActionKind::kSendGradient, stage, m};
       }
+      if (completes_gradient(action.kind) && --left[action.stage.value] == 0) {
+        unreduced = Issue{ActionKind::kReduceGradient, stage};
+      }
     }
     flush();
     return list;
   }
 
+  // Whether the gradient of (stage, m) is received before an activation that was computed in the
+  // step before is sent. 1F1B in its steady state does so. In general that is safe just when the
+  // peer's backward does not come after the forward that the activation is for (GPipe; 1F1B with M
+  // < P): DeepSpeed's slots are then apart, and the send leaves in between.
+  [[nodiscard]] bool receives_first(int stage, std::uint32_t m, const Issue& unsent) const {
+    if (unsent.kind != ActionKind::kSendActivation || stage + 1 == schedule_.stages()) return false;
+    if (rank_of(stage + 1) != rank_of(unsent.stage + 1)) return false;
+    return backward_at_[cell(stage + 1, m)] <
+           forward_at_[cell(unsent.stage + 1, unsent.micro_batch)];
+  }
+  // Where each forward and backward stands in the list of its rank.
+  void note_positions() {
+    const std::size_t cells = backwards_left_.size() * pipeline_.micro_batches;
+    forward_at_.assign(cells, 0);
+    backward_at_.assign(cells, 0);
+    for (std::size_t i = 0; i < schedule_.actions.size(); ++i) {
+      const ComputeAction& action = schedule_.actions[i];
+      const std::size_t at = cell(action.stage.value, action.micro_batch.value);
+      if (action.kind == ActionKind::kForward) forward_at_[at] = i;
+      if (is_backward(action.kind)) backward_at_[at] = i;
+    }
+  }
+  [[nodiscard]] std::size_t cell(int stage, std::uint32_t m) const {
+    return static_cast<std::size_t>(stage) * pipeline_.micro_batches + m;
+  }
+
   // Emits the head of a rank's list unless it is a receive whose send is still to come.
   bool emit_issued(const Issue& issue) {
     const auto [kind, stage, m] = issue;
+    if (kind == ActionKind::kReduceGradient) {
+      reduce(stage);
+      return true;
+    }
     if (is_send(kind)) {
       const bool forward = kind == ActionKind::kSendActivation;
       auto& sent = forward ? arrivals_.activation(stage + 1, m) : arrivals_.gradient(stage - 1, m);
@@ -286,25 +343,21 @@ class PipelineLowering {
   }
 
   // Every rank that is left waits for an action that stands behind another waiting head: follow
-  // that until it closes.
-  [[noreturn]] void stalled(const std::vector<const ComputeAction*>& at,
-                            const std::vector<const ComputeAction*>& end) {
-    const auto head_name = [&](std::size_t r) {
-      return fmt::format("{}{}{}", at[r]->stage.value, name_of(at[r]->kind),
-                         at[r]->micro_batch.value);
-    };
+  // that until it closes. No value: the rank's list has ended.
+  [[noreturn]] void stalled(const std::vector<std::optional<Issue>>& heads) const {
     std::size_t rank = 0;
-    while (at[rank] == end[rank]) ++rank;
+    while (!heads[rank]) ++rank;
     std::string text;
-    for (std::vector<bool> seen(at.size(), false); !seen[rank];) {
+    for (std::vector<bool> seen(heads.size(), false); !seen[rank];) {
       seen[rank] = true;
-      const int stage = at[rank]->stage.value;
-      const int producer = at[rank]->kind == ActionKind::kForward
-                               ? stage - 1
-                               : std::min(stage + 1, schedule_.stages() - 1);
-      text += fmt::format("{} on rank {} waits for stage {}; ", head_name(rank), rank, producer);
+      const auto [kind, stage, m] = *heads[rank];
+      const bool activation =
+          kind == ActionKind::kForward || kind == ActionKind::kReceiveActivation;
+      const int producer = activation ? stage - 1 : std::min(stage + 1, schedule_.stages() - 1);
+      text += fmt::format("{}{}{} on rank {} waits for stage {}; ", stage, name_of(kind), m, rank,
+                          producer);
       rank = static_cast<std::size_t>(rank_of(producer));
-      if (at[rank] == end[rank]) break;
+      if (!heads[rank]) break;
     }
     throw_bad_input(fmt::format("{}: the lists cannot be carried out: {}nothing can run",
                                 schedule_.name, text));
@@ -317,6 +370,7 @@ class PipelineLowering {
   Arrivals arrivals_;
   std::vector<std::uint32_t> backwards_left_;  // per stage
   std::vector<std::uint32_t> last_of_stage_, reduction_of_stage_, last_of_rank_;
+  std::vector<std::size_t> forward_at_, backward_at_;  // by cell(); DeepSpeed's order only
 };
 
 // Registers ranks, stages and micro-batches of one pipeline.
@@ -396,8 +450,8 @@ class StepTail {
   }
 
   void norm() {
-    const GroupId job = add_group(GroupKind::kJob, "job",
-                                  static_cast<std::uint32_t>(program_.ranks()));
+    const GroupId job =
+        add_group(GroupKind::kJob, "job", static_cast<std::uint32_t>(program_.ranks()));
     norm_of_rank_.clear();
     for (std::size_t p = 0; p < inputs_.size(); ++p) {
       for (int r = 0; r < program_.pipelines[p].ranks; ++r) {
@@ -474,11 +528,17 @@ std::size_t expected_actions(const std::vector<PipelineInput>& pipelines,
 }  // namespace
 
 Program lower(const std::vector<PipelineInput>& pipelines, const LoweringOptions& options) {
+  const int stages = pipelines.at(0).schedule.stages();
+  if (pipelines.size() * static_cast<std::size_t>(stages) >= kNoStage.value) {
+    throw_bad_input(fmt::format(
+        "{}: {} distinct pipelines of {} stages; at most {} stages are supported in all",
+        pipelines[0].schedule.name, pipelines.size(), stages, kNoStage.value - 1));
+  }
   Program program;
   program.schedule = pipelines.at(0).schedule.name;
   program.actions.reserve(expected_actions(pipelines, options));
-  if (options.step_actions && options.reduce_gradients) {
-    for (int s = 0; s < pipelines[0].schedule.stages(); ++s) {
+  if (options.step_actions && (options.reduce_gradients || options.unshard)) {
+    for (int s = 0; s < stages; ++s) {
       program.groups.push_back({GroupKind::kDataParallel, fmt::format("dp.stage{}", s),
                                 static_cast<std::uint32_t>(pipelines.size())});
     }
