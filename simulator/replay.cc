@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/error.h"
 #include "simulator/price_table.h"
+#include "simulator/simulate.h"
 
 namespace penstock {
 namespace {
@@ -16,7 +16,7 @@ struct RankClocks {
   std::vector<SimTime> now, first, last;
   std::vector<Duration> busy;
   explicit RankClocks(std::size_t ranks)
-      : now(ranks, kZero), first(ranks, kUnknown), last(ranks, kZero), busy(ranks) {}
+      : now(ranks, kZero), first(ranks, SimTime::max()), last(ranks, kZero), busy(ranks) {}
 };
 
 // A collective ends for all its members when the last one has posted. Members are collected per
@@ -29,22 +29,27 @@ class Collectives {
         pending_(program.groups.size() * static_cast<std::size_t>(kActionKinds)),
         last_on_rank_(static_cast<std::size_t>(program.ranks()), kWaitsForNothing) {}
 
-  // Posts action `index`; writes all members' times once it is complete.
+  // Posts action `index`; writes all members' times once it is complete. False when one of them
+  // follows a collective that is not.
   template <class Starts>
-  void post(std::uint32_t index, Starts& start, std::vector<SimTime>& end, RankClocks& ranks) {
+  [[nodiscard]] bool post(std::uint32_t index, Starts& start, std::vector<SimTime>& end, RankClocks& ranks) {
     const Action& action = program_.actions[index];
     auto& members = pending_[action.group.value * static_cast<std::size_t>(kActionKinds) +
                              static_cast<std::size_t>(action.kind)];
     auto& last = last_on_rank_[rank_of(action)];
-    members.push_back({index, last});
+    // Two stages of one rank may belong to one group: then the first of them says what came before.
+    members.push_back({index, same_collective(last, action) ? kWaitsForNothing : last});
     last = index;
     end[index] = kUnknown;
-    if (members.size() < program_.groups[action.group.value].members) return;
+    if (members.size() < program_.groups[action.group.value].members) return true;
     SimTime begin = kZero;
     for (const auto& [member, previous] : members) {
       const std::uint32_t waits_for = program_.actions[member].waits_for;
-      if (waits_for != kWaitsForNothing) begin = std::max(begin, known(end[waits_for]));
-      if (previous != kWaitsForNothing) begin = std::max(begin, known(end[previous]));
+      for (const std::uint32_t before : {waits_for, previous}) {
+        if (before == kWaitsForNothing) continue;
+        if (end[before] == kUnknown) return false;
+        begin = std::max(begin, end[before]);
+      }
     }
     const SimTime finish = begin + prices_.of_collective(action);
     for (const auto& [member, previous] : members) {
@@ -54,6 +59,10 @@ class Collectives {
       rank_last = std::max(rank_last, finish);
     }
     members.clear();
+    return true;
+  }
+  [[nodiscard]] bool all_complete() const {
+    return std::all_of(pending_.begin(), pending_.end(), [](const auto& p) { return p.empty(); });
   }
 
  private:
@@ -64,13 +73,10 @@ class Collectives {
   [[nodiscard]] std::size_t rank_of(const Action& action) const {
     return static_cast<std::size_t>(program_.rank_of(action).value);
   }
-  static SimTime known(SimTime end) {
-    if (end == kUnknown) {
-      throw_bad_input(
-          "the program's ranks issue their collectives in different orders: they would wait for "
-          "each other for ever");
-    }
-    return end;
+  [[nodiscard]] bool same_collective(std::uint32_t index, const Action& action) const {
+    if (index == kWaitsForNothing) return false;
+    const Action& other = program_.actions[index];
+    return other.group == action.group && other.kind == action.kind;
   }
 
   const Program& program_;
@@ -87,9 +93,11 @@ struct ForgetStarts {
   void set(std::size_t, SimTime) {}
 };
 
-// The pass itself: per action two loads, one maximum and one store besides the action.
+// The pass itself: per action two loads, one maximum and one store besides the action. False when
+// stored order is not an order in which collectives complete before what follows them; lowering
+// always makes one.
 template <class Starts>
-void run(const Program& program, const PriceTable& prices, Starts start, std::vector<SimTime>& end,
+[[nodiscard]] bool run(const Program& program, const PriceTable& prices, Starts start, std::vector<SimTime>& end,
          RankClocks& ranks) {
   std::vector<std::uint32_t> rank_of_stage;
   for (const Stage& stage : program.stages) {
@@ -100,21 +108,23 @@ void run(const Program& program, const PriceTable& prices, Starts start, std::ve
   for (std::uint32_t i = 0; i < count; ++i) {
     const Action& action = program.actions[i];
     if (is_collective(action.kind)) {
-      collectives.post(i, start, end, ranks);
+      if (!collectives.post(i, start, end, ranks)) return false;
       continue;
     }
     SimTime begin = action.waits_for == kWaitsForNothing ? kZero : end[action.waits_for];
     const Duration duration = is_receive(action.kind) ? Duration{} : prices.of(action);
     if (is_compute(action.kind)) {
+      if (begin == kUnknown) return false;
       const std::uint32_t rank = rank_of_stage[action.stage.value];
       begin = std::max(begin, ranks.now[rank]);
-      if (ranks.first[rank] == kUnknown) ranks.first[rank] = begin;
+      ranks.first[rank] = std::min(ranks.first[rank], begin);
       ranks.now[rank] = begin + duration;
       ranks.busy[rank] += duration;
     }
     start.set(i, begin);
     end[i] = begin + duration;
   }
+  return collectives.all_complete();
 }
 
 }  // namespace
@@ -130,7 +140,9 @@ Timeline replay(const Program& program, const StagePrices& prices, const Executo
   Timeline timeline;
   timeline.start.resize(program.actions.size());
   timeline.end.resize(program.actions.size());
-  run(program, table, StoreStarts{timeline.start}, timeline.end, ranks);
+  if (!run(program, table, StoreStarts{timeline.start}, timeline.end, ranks)) {
+    return simulate_by_worklist(program, prices, executor);  // or it says who waits for whom
+  }
   for (const SimTime end : timeline.end) timeline.step_end = std::max(timeline.step_end, end);
   timeline.step_end += executor.per_step;
   return timeline;
@@ -141,7 +153,9 @@ TimelineSummary replay_summary(const Program& program, const StagePrices& prices
   const PriceTable table(program, prices, executor);
   RankClocks ranks(static_cast<std::size_t>(program.ranks()));
   std::vector<SimTime> end(program.actions.size());
-  run(program, table, ForgetStarts{}, end, ranks);
+  if (!run(program, table, ForgetStarts{}, end, ranks)) {
+    return summarize(program, simulate_by_worklist(program, prices, executor));
+  }
   for (std::size_t r = 0; r < ranks.now.size(); ++r) {
     ranks.last[r] = std::max(ranks.last[r], ranks.now[r]);
   }
