@@ -21,7 +21,9 @@ class BindingWalk {
       if (is_compute(action.kind)) {
         previous_[i] = std::exchange(last_compute[rank], i);
       } else if (is_collective(action.kind)) {
+        // Two stages of one rank may belong to one group: none of them comes before the other.
         previous_[i] = std::exchange(last_collective[rank], i);
+        if (same_collective(previous_[i], action)) previous_[i] = kNone;
         members_[{action.group.value, action.kind}].push_back(i);
       }
     }
@@ -51,6 +53,10 @@ class BindingWalk {
 
  private:
   [[nodiscard]] std::size_t ranks() const { return static_cast<std::size_t>(program_.ranks()); }
+  [[nodiscard]] bool same_collective(std::uint32_t i, const Action& action) const {
+    if (i == kNone) return false;
+    return program_.actions[i].group == action.group && program_.actions[i].kind == action.kind;
+  }
   [[nodiscard]] std::uint32_t later(std::uint32_t a, std::uint32_t b) const {
     if (a == kNone) return b;
     if (b == kNone) return a;
@@ -145,14 +151,16 @@ TimelineSummary summarize_ranks(const std::vector<SimTime>& first, const std::ve
                                 std::vector<Duration> busy) {
   TimelineSummary summary;
   summary.busy = std::move(busy);
+  SimTime begin = SimTime::max();
+  SimTime end{};
   for (std::size_t r = 0; r < first.size(); ++r) {
-    summary.longest_span = std::max(summary.longest_span, last[r] - first[r]);
     summary.ideal = std::max(summary.ideal, summary.busy[r]);
+    if (first[r] == SimTime::max()) continue;  // it computes nothing
+    summary.longest_span = std::max(summary.longest_span, last[r] - first[r]);
+    begin = std::min(begin, first[r]);
+    end = std::max(end, last[r]);
   }
-  if (!first.empty()) {
-    summary.makespan = *std::max_element(last.begin(), last.end()) -
-                       *std::min_element(first.begin(), first.end());
-  }
+  if (begin != SimTime::max()) summary.makespan = end - begin;
   return summary;
 }
 

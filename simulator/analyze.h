@@ -20,7 +20,8 @@ struct TimelineSummary {
 };
 TimelineSummary summarize(const Program& program, const Timeline& timeline);
 
-// The same from the first start, last end and busy time of every rank.
+// The same from the first start (SimTime::max() if it computes nothing), last end and busy time of
+// every rank.
 TimelineSummary summarize_ranks(const std::vector<SimTime>& first, const std::vector<SimTime>& last,
                                 std::vector<Duration> busy);
 
