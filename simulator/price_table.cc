@@ -29,6 +29,20 @@ std::vector<Duration> tied_prices(const Program& program, const StagePrices& pri
   return result;
 }
 
+void check_sizes(const StagePrices& prices) {
+  const auto stages = static_cast<std::size_t>(prices.stages);
+  const std::size_t entries = stages * static_cast<std::size_t>(prices.shapes);
+  if (prices.compute.size() == entries && prices.transfer.size() == entries &&
+      prices.step.size() == stages) {
+    return;
+  }
+  throw_bad_input(fmt::format(
+      "prices: tables for {} stages and {} shapes need {} compute, {} transfer and {} step "
+      "entries, found {}, {} and {}",
+      stages, prices.shapes, entries, entries, stages, prices.compute.size(),
+      prices.transfer.size(), prices.step.size()));
+}
+
 }  // namespace
 
 PriceTable::PriceTable(const Program& program, const StagePrices& prices,
@@ -44,6 +58,7 @@ PriceTable::PriceTable(const Program& program, const StagePrices& prices,
                                   pipeline.stages));
     }
   }
+  check_sizes(prices);
   for (const MicroBatch& micro_batch : program.micro_batches) {
     if (micro_batch.shape < 0 || micro_batch.shape >= prices.shapes) {
       throw_bad_input(fmt::format("prices: no prices for shape {}", micro_batch.shape));
