@@ -130,6 +130,46 @@ TEST_CASE("DeepSpeed sends in the next slot") {
         "1REDUCE_GRAD 1NORM 1OPT");
 }
 
+// TrainSchedule in words: rank r has a forward slot where the slot's number and r are both even or
+// both odd, else a backward slot; F(m) sits in slot 2m + r and B(m) in slot 2m + 2P - 1 - r.
+std::string deepspeed_list(int ranks, int micro_batches, int rank) {
+  std::string text;
+  const auto add = [&](const char* kind, int m) {
+    text += (text.empty() ? "" : " ") + std::to_string(rank) + kind + std::to_string(m);
+  };
+  const auto valid = [&](int m) { return m >= 0 && m < micro_batches; };
+  int previous = -1;
+  for (int slot = 0; slot < 2 * (micro_batches + ranks - 1); ++slot) {
+    const bool forward = slot % 2 == rank % 2;
+    const int shifted = slot - (forward ? rank : 2 * ranks - 1 - rank);
+    const int m = shifted < 0 ? -1 : shifted / 2;
+    if (forward && rank > 0) {
+      if (valid(previous)) add("SEND_B", previous);
+      if (valid(m)) add("RECV_F", m);
+    }
+    if (!forward && rank + 1 < ranks) {
+      if (valid(m)) add("RECV_B", m);
+      if (valid(previous)) add("SEND_F", previous);
+    }
+    if (valid(m)) add(forward ? "F" : "B", m);
+    previous = m;
+  }
+  return text;
+}
+
+TEST_CASE("1F1B in DeepSpeed's order is DeepSpeed's TrainSchedule") {
+  LoweringOptions options;
+  options.issue = IssueOrder::kDeepSpeed;
+  for (int p = 1; p <= 5; ++p) {
+    for (int m = 1; m <= 9; ++m) {
+      const Program program = lower_one("1f1b", {p, 1, m, 0}, options);
+      for (int rank = 0; rank < p; ++rank) {
+        CHECK(text_of(program, rank) == deepspeed_list(p, m, rank));
+      }
+    }
+  }
+}
+
 // Every action after what it waits for; receives name their sends; collectives complete.
 void check_invariants(const Program& program) {
   std::vector<std::vector<std::uint32_t>> members(program.groups.size() *
