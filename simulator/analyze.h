@@ -12,9 +12,9 @@ namespace penstock {
 
 // A rank's time runs from the start of its first compute action to the end of its last action.
 struct TimelineSummary {
-  Duration makespan{};      // last end - first start over all ranks
-  Duration longest_span{};  // largest (last end - first start) of one rank
-  Duration ideal{};         // busy time of the busiest rank
+  Duration makespan{};         // last end - first start over all ranks
+  Duration longest_span{};     // largest (last end - first start) of one rank
+  Duration ideal{};            // busy time of the busiest rank
   std::vector<Duration> busy;  // compute time per rank, over all pipelines
   bool operator==(const TimelineSummary&) const = default;
 };

@@ -103,7 +103,9 @@ std::vector<RankLiveness> liveness(const Program& program) {
   std::vector<RankLiveness> ranks(static_cast<std::size_t>(pipeline.ranks));
   std::vector<std::size_t> chunk_of_stage;
   for (int s = 0; s < pipeline.stages; ++s) {
-    auto& stages = ranks[static_cast<std::size_t>(program.stages[static_cast<std::size_t>(s)].rank.value)].stages;
+    auto& stages =
+        ranks[static_cast<std::size_t>(program.stages[static_cast<std::size_t>(s)].rank.value)]
+            .stages;
     chunk_of_stage.push_back(stages.size());
     stages.push_back(s);
   }

@@ -1,5 +1,5 @@
-// How many activations a rank holds, from the order of its actions alone: data that partitioning and
-// memory sums use before any price exists.
+// How many activations a rank holds, from the order of its actions alone: data that partitioning
+// and memory sums use before any price exists.
 #pragma once
 
 #include <cstdint>

@@ -32,13 +32,14 @@ struct LoweringOptions {
   IssueOrder issue = IssueOrder::kEager;
   // What ends the step; without it a Program holds compute and transfers only.
   bool step_actions = false;
-  bool reduce_gradients = false;             // REDUCE_GRAD: there are several replicas
-  std::vector<TiedStages> tied;              // TIED_REDUCE
-  bool unshard = false;                      // UNSHARD after OPT: ZeRO-1
+  bool reduce_gradients = false;  // REDUCE_GRAD: there are several replicas
+  std::vector<TiedStages> tied;   // TIED_REDUCE
+  bool unshard = false;           // UNSHARD after OPT: ZeRO-1
   OptimizerGate optimizer = OptimizerGate::kGlobalBarrier;
 };
 
-// Error{kBadInput} when the lists cannot be carried out (with the actions that wait for each other).
+// Error{kBadInput} when the lists cannot be carried out (with the actions that wait for each
+// other).
 Program lower(const std::vector<PipelineInput>& pipelines, const LoweringOptions& options);
 
 }  // namespace penstock

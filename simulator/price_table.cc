@@ -1,9 +1,10 @@
 #include "simulator/price_table.h"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <limits>
 #include <string>
+
+#include <fmt/format.h>
 
 #include "core/error.h"
 
@@ -21,8 +22,8 @@ std::vector<Duration> tied_prices(const Program& program, const StagePrices& pri
     while (tie < names.size() && names[tie] != program.groups[g].name) ++tie;
     if (tie == names.size()) names.push_back(program.groups[g].name);
     if (tie >= prices.tied_reduce.size()) {
-      throw_bad_input(fmt::format("prices: no tied_reduce price for group {}",
-                                  program.groups[g].name));
+      throw_bad_input(
+          fmt::format("prices: no tied_reduce price for group {}", program.groups[g].name));
     }
     result[g] = prices.tied_reduce[tie].duration;
   }
@@ -54,8 +55,8 @@ PriceTable::PriceTable(const Program& program, const StagePrices& prices,
       tied_of_group_(tied_prices(program, prices)) {
   for (const Pipeline& pipeline : program.pipelines) {
     if (pipeline.stages != prices.stages) {
-      throw_bad_input(fmt::format("prices: {} stages, but the program has {}", prices.stages,
-                                  pipeline.stages));
+      throw_bad_input(
+          fmt::format("prices: {} stages, but the program has {}", prices.stages, pipeline.stages));
     }
   }
   check_sizes(prices);
@@ -70,7 +71,8 @@ PriceTable::PriceTable(const Program& program, const StagePrices& prices,
   const Duration per_action = executor.per_action;
   const Duration per_transfer = executor.per_transfer;
   for (std::size_t s = 0; s < program.stages.size(); ++s) {
-    const Pipeline& pipeline = program.pipelines[static_cast<std::size_t>(program.stages[s].pipeline)];
+    const Pipeline& pipeline =
+        program.pipelines[static_cast<std::size_t>(program.stages[s].pipeline)];
     const int stage = static_cast<int>(s) - pipeline.first_stage;
     for (std::size_t shape = 0; shape < shapes_; ++shape) {
       const auto set = [&](ActionKind kind, Duration duration) {

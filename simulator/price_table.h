@@ -1,5 +1,5 @@
-// StagePrices laid out for replay: one duration per (kind, stage, shape), the executor's fixed costs
-// included.
+// StagePrices laid out for replay: one duration per (kind, stage, shape), the executor's fixed
+// costs included.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ class PriceTable {
 
  private:
   [[nodiscard]] std::uint32_t shape_of(const Action& action) const {
-    return action.micro_batch == kNoMicroBatch ? 0 : shape_of_micro_batch_[action.micro_batch.value];
+    return action.micro_batch == kNoMicroBatch ? 0
+                                               : shape_of_micro_batch_[action.micro_batch.value];
   }
   void check_sum(const Program& program) const;
 

@@ -32,7 +32,8 @@ class Collectives {
   // Posts action `index`; writes all members' times once it is complete. False when one of them
   // follows a collective that is not.
   template <class Starts>
-  [[nodiscard]] bool post(std::uint32_t index, Starts& start, std::vector<SimTime>& end, RankClocks& ranks) {
+  [[nodiscard]] bool post(std::uint32_t index, Starts& start, std::vector<SimTime>& end,
+                          RankClocks& ranks) {
     const Action& action = program_.actions[index];
     auto& members = pending_[action.group.value * static_cast<std::size_t>(kActionKinds) +
                              static_cast<std::size_t>(action.kind)];
@@ -97,8 +98,8 @@ struct ForgetStarts {
 // stored order is not an order in which collectives complete before what follows them; lowering
 // always makes one.
 template <class Starts>
-[[nodiscard]] bool run(const Program& program, const PriceTable& prices, Starts start, std::vector<SimTime>& end,
-         RankClocks& ranks) {
+[[nodiscard]] bool run(const Program& program, const PriceTable& prices, Starts start,
+                       std::vector<SimTime>& end, RankClocks& ranks) {
   std::vector<std::uint32_t> rank_of_stage;
   for (const Stage& stage : program.stages) {
     rank_of_stage.push_back(static_cast<std::uint32_t>(stage.rank.value));

@@ -22,7 +22,8 @@ Timeline simulate(const Program& program, const StagePrices& prices, const Execu
 TimelineSummary simulate_summary(const Program& program, const StagePrices& prices,
                                  const ExecutorModel& executor);
 
-// The same Timeline by the general engine, whatever the executor model: the oracle of the fast path.
+// The same Timeline by the general engine, whatever the executor model: the oracle of the fast
+// path.
 Timeline simulate_by_worklist(const Program& program, const StagePrices& prices,
                               const ExecutorModel& executor);
 

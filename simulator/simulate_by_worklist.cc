@@ -55,8 +55,8 @@ Timeline simulate_by_worklist(const Program& program, const StagePrices& prices,
   std::vector<SimTime> start(graph.action_of_task.size()), end(start.size());
   const auto left = walk(graph, [&](std::uint32_t task) {
     const Action& action = program.actions[graph.action_of_task[task]];
-    end[task] = start[task] +
-                (is_collective(action.kind) ? table.of_collective(action) : table.of(action));
+    end[task] =
+        start[task] + (is_collective(action.kind) ? table.of_collective(action) : table.of(action));
     for (std::uint32_t e = graph.row[task]; e < graph.row[task + 1]; ++e) {
       auto& next = start[graph.next[e]];
       next = std::max(next, end[task]);

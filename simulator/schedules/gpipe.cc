@@ -19,7 +19,8 @@ Schedule generate(const ScheduleShape& shape) {
 }  // namespace
 
 const ScheduleKind kGpipe = {
-    "gpipe", "all forwards, then all backwards; holds all M micro-batches", false, false,
+    "gpipe",         "all forwards, then all backwards; holds all M micro-batches",
+    false,           false,
     needs_one_chunk, generate};
 
 }  // namespace penstock

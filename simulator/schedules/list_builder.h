@@ -1,4 +1,5 @@
-// Builds the flat lists of a Schedule, rank by rank, on the loop placement (stage s on rank s mod P).
+// Builds the flat lists of a Schedule, rank by rank, on the loop placement (stage s on rank s mod
+// P).
 #pragma once
 
 #include <string_view>

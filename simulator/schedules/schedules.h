@@ -34,7 +34,8 @@ const ScheduleKind* find_schedule(std::string_view name);  // null when unknown
 // Why this shape cannot be generated, with the remedy; empty when it can.
 std::string why_no_schedule(const ScheduleKind& kind, const ScheduleShape& shape);
 
-// generate() after why_no_schedule(); Error{kBadInput} with the reason, or naming the known schedules.
+// generate() after why_no_schedule(); Error{kBadInput} with the reason, or naming the known
+// schedules.
 Schedule make_schedule(std::string_view name, const ScheduleShape& shape);
 
 }  // namespace penstock

@@ -34,6 +34,9 @@ Schedule generate(const ScheduleShape& shape) {
 const ScheduleKind kZbH1 = {"zb-h1",
                             "1F1B with delayed weight gradients: about a third of the bubble, "
                             "1F1B's memory",
-                            true, false, needs_one_chunk, generate};
+                            true,
+                            false,
+                            needs_one_chunk,
+                            generate};
 
 }  // namespace penstock
