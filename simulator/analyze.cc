@@ -4,6 +4,9 @@
 #include <map>
 #include <utility>
 
+#include "simulator/replay.h"
+#include "simulator/task_graph.h"
+
 namespace penstock {
 namespace {
 
@@ -12,20 +15,12 @@ constexpr std::uint32_t kNone = kWaitsForNothing;
 // Follows actions backwards along what bound their start.
 class BindingWalk {
  public:
-  BindingWalk(const Program& program, const Timeline& timeline)
-      : program_(program), timeline_(timeline), previous_(program.actions.size(), kNone) {
-    std::vector<std::uint32_t> last_compute(ranks(), kNone), last_collective(ranks(), kNone);
-    for (std::uint32_t i = 0; i < program.actions.size(); ++i) {
-      const Action& action = program.actions[i];
-      const auto rank = static_cast<std::size_t>(program.rank_of(action).value);
-      if (is_compute(action.kind)) {
-        previous_[i] = std::exchange(last_compute[rank], i);
-      } else if (is_collective(action.kind)) {
-        // Two stages of one rank may belong to one group: none of them comes before the other.
-        previous_[i] = std::exchange(last_collective[rank], i);
-        if (same_collective(previous_[i], action)) previous_[i] = kNone;
-        members_[{action.group.value, action.kind}].push_back(i);
-      }
+  BindingWalk(const Program& program, const Timeline& timeline, const ExecutorModel& executor)
+      : program_(program), timeline_(timeline) {
+    if (straight_replay_is_exact(executor)) {
+      note_previous();
+    } else {
+      note_bounds(executor);
     }
     for (std::uint32_t i = 0; i < program.actions.size(); ++i) {
       if (end(i) > makespan_end_ || last_ == kNone) {
@@ -37,6 +32,7 @@ class BindingWalk {
 
   // The predecessor that ended last; kNone when nothing came before.
   [[nodiscard]] std::uint32_t bound_by(std::uint32_t i) const {
+    if (!bound_.empty()) return bound_[i];
     const Action& action = program_.actions[i];
     if (!is_collective(action.kind)) return later(previous_[i], action.waits_for);
     std::uint32_t latest = kNone;
@@ -52,6 +48,40 @@ class BindingWalk {
   [[nodiscard]] std::uint32_t last() const { return last_; }  // the action that ends the step
 
  private:
+  // Transfers occupy nothing: the rank's streams and waits_for say it all.
+  void note_previous() {
+    previous_.assign(program_.actions.size(), kNone);
+    std::vector<std::uint32_t> last_compute(ranks(), kNone), last_collective(ranks(), kNone);
+    for (std::uint32_t i = 0; i < program_.actions.size(); ++i) {
+      const Action& action = program_.actions[i];
+      const auto rank = static_cast<std::size_t>(program_.rank_of(action).value);
+      if (is_compute(action.kind)) {
+        previous_[i] = std::exchange(last_compute[rank], i);
+      } else if (is_collective(action.kind)) {
+        // Two stages of one rank may belong to one group: none of them comes before the other.
+        previous_[i] = std::exchange(last_collective[rank], i);
+        if (same_collective(previous_[i], action)) previous_[i] = kNone;
+        members_[{action.group.value, action.kind}].push_back(i);
+      }
+    }
+  }
+
+  // Transfers may block ranks and wait for them. Queues are left out: what is ready and waits for
+  // its turn in a queue waits for a link, and explain() counts it so.
+  void note_bounds(ExecutorModel executor) {
+    executor.queues = QueueLayout::kNone;
+    const TaskGraph graph = build_task_graph(program_, executor);
+    std::vector<std::uint32_t> bound_of_task(graph.action_of_task.size(), kNone);
+    for (std::size_t task = 0; task < graph.action_of_task.size(); ++task) {
+      const std::uint32_t action = graph.action_of_task[task];
+      for (std::uint32_t e = graph.row[task]; e < graph.row[task + 1]; ++e) {
+        auto& bound = bound_of_task[graph.next[e]];
+        bound = later(bound, action);
+      }
+    }
+    for (const std::uint32_t task : graph.task_of_action) bound_.push_back(bound_of_task[task]);
+  }
+
   [[nodiscard]] std::size_t ranks() const { return static_cast<std::size_t>(program_.ranks()); }
   [[nodiscard]] bool same_collective(std::uint32_t i, const Action& action) const {
     if (i == kNone) return false;
@@ -65,7 +95,9 @@ class BindingWalk {
 
   const Program& program_;
   const Timeline& timeline_;
-  std::vector<std::uint32_t> previous_;  // on the same compute or collective stream
+  // One of the two ways: what came before on the same compute or collective stream; what bound each
+  // action.
+  std::vector<std::uint32_t> previous_, bound_;
   std::map<std::pair<std::uint32_t, ActionKind>, std::vector<std::uint32_t>> members_;
   SimTime makespan_end_{};
   std::uint32_t last_ = kNone;
@@ -111,8 +143,7 @@ class RankAttribution {
   }
 
   // Idle from `from` to `to`, when `node` ended at `to` or before it: walks back until the gap is
-  // covered. Time between an action's start and the end of what bound it is a stream or queue
-  // that was busy with a transfer.
+  // covered. Time between an action's start and the end of what bound it was spent in a queue.
   void explain(SimTime from, SimTime to, std::uint32_t node, Phase phase) {
     while (to > from) {
       if (node == kNone) {
@@ -182,8 +213,9 @@ TimelineSummary summarize(const Program& program, const Timeline& timeline) {
   return summarize_ranks(first, last, std::move(busy));
 }
 
-std::vector<RankTime> attribute_idle(const Program& program, const Timeline& timeline) {
-  const BindingWalk walk(program, timeline);
+std::vector<RankTime> attribute_idle(const Program& program, const Timeline& timeline,
+                                     const ExecutorModel& executor) {
+  const BindingWalk walk(program, timeline, executor);
   const auto busy = summarize(program, timeline).busy;
   std::vector<std::vector<std::uint32_t>> computes(busy.size());
   for (std::uint32_t i = 0; i < program.actions.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/evaluation.h"
+#include "core/executor_model.h"
 #include "core/program.h"
 #include "core/stage_prices.h"
 #include "core/timeline.h"
@@ -27,6 +28,8 @@ TimelineSummary summarize_ranks(const std::vector<SimTime>& first, const std::ve
 
 // Attributes every idle nanosecond of every rank of the first pipeline by walking back from each
 // action along what bound its start (see RankTime). The parts and busy sum to the makespan.
-std::vector<RankTime> attribute_idle(const Program& program, const Timeline& timeline);
+// `executor` is the one that `timeline` was simulated with.
+std::vector<RankTime> attribute_idle(const Program& program, const Timeline& timeline,
+                                     const ExecutorModel& executor = {});
 
 }  // namespace penstock
