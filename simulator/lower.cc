@@ -188,6 +188,7 @@ class PipelineLowering {
   void run_deepspeed() {
     note_positions();
     std::vector<std::vector<Issue>> lists;
+    lists.reserve(static_cast<std::size_t>(schedule_.ranks));
     for (int r = 0; r < schedule_.ranks; ++r) lists.push_back(deepspeed_list(r));
     std::vector<std::size_t> at(lists.size(), 0);
     for (bool progress = true; progress;) {
@@ -199,10 +200,9 @@ class PipelineLowering {
         }
       }
     }
-    std::vector<std::optional<Issue>> heads;
+    std::vector<std::optional<Issue>> heads(lists.size());
     for (std::size_t r = 0; r < lists.size(); ++r) {
-      const bool ended = at[r] == lists[r].size();
-      heads.push_back(ended ? std::nullopt : std::optional(lists[r][at[r]]));
+      if (at[r] < lists[r].size()) heads[r] = lists[r][at[r]];
     }
     if (std::any_of(heads.begin(), heads.end(),
                     [](const auto& head) { return head.has_value(); })) {
