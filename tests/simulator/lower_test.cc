@@ -286,7 +286,7 @@ TEST_CASE("tied stages reduce together first, then over the replicas") {
   CHECK(program.groups[3] == Group{GroupKind::kTiedWeights, "tied.embedding", 2});
 }
 
-Schedule by_hand(int ranks, std::vector<std::vector<ComputeAction>> lists) {
+Schedule by_hand(int ranks, const std::vector<std::vector<ComputeAction>>& lists) {
   Schedule schedule;
   schedule.name = "by-hand";
   schedule.ranks = ranks;

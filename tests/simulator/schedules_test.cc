@@ -170,9 +170,8 @@ void check_valid(const Schedule& schedule, const ScheduleKind& kind, const Sched
       REQUIRE(position.emplace(std::tuple{stage, m, action.kind}, at++).second);
     }
   }
-  const std::size_t kinds = kind.split_backward ? 3 : 2;
-  const auto pairs = static_cast<std::size_t>(schedule.stages() * shape.micro_batches);
-  REQUIRE(position.size() == kinds * pairs);
+  const int kinds = kind.split_backward ? 3 : 2;
+  REQUIRE(static_cast<int>(position.size()) == kinds * schedule.stages() * shape.micro_batches);
   for (int stage = 0; stage < schedule.stages(); ++stage) {
     for (int m = 0; m < shape.micro_batches; ++m) {
       const int forward = position.at({stage, m, ActionKind::kForward});
