@@ -125,6 +125,22 @@ TEST_CASE("interleaved 1F1B leaves its form when c > min(f, b) or M < P") {
         Duration{interleaved_form(4, 2, 3, plain)});
 }
 
+TEST_CASE("every allowed group has the bubble (P - 1)(F + B) / V when transfers are free") {
+  const RankCosts costs{120, 144, 96, 0};
+  for (const int p : kRanks) {
+    for (const int v : kChunks) {
+      for (int m = p; m <= 3 * p + 1; ++m) {
+        for (int g = 0; g <= m; ++g) {
+          const ScheduleShape shape{p, v, m, g};
+          if (!why_no_schedule(*find_schedule("interleaved"), shape).empty()) continue;
+          CHECK(makespan_of("interleaved", shape, costs) ==
+                Duration{interleaved_form(p, v, m, costs)});
+        }
+      }
+    }
+  }
+}
+
 // M = 10 = 2 rounds of 5 on 4 ranks: an activation has a slot to spare on its way round the ring.
 TEST_CASE("interleaved 1F1B in groups larger than P keeps the bubble and hides transfers") {
   const RankCosts plain{120, 144, 96, 0};
@@ -157,11 +173,11 @@ TEST_CASE("LoopedBFS has the bubble (P - 1)(f + b + 2c) while cP <= (M - P) min(
   }
 }
 
-TEST_CASE("LoopedBFS at M = P pays 2c (PV - 1)") {
+TEST_CASE("LoopedBFS at M = P pays 2c (PV - 1), whatever c") {
   for (const int p : kRanks) {
     for (const int v : kChunks) {
       for (const RankCosts& costs : kCosts) {
-        for (const std::int64_t c : {1, 7, 90}) {
+        for (const std::int64_t c : {1, 7, 90, 10'000}) {
           const RankCosts priced = with_transfer(costs, c);
           CHECK(makespan_of("looped-bfs", {p, v, p, 0}, priced) ==
                 Duration{interleaved_form(p, v, p, priced)});
