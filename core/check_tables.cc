@@ -72,6 +72,7 @@ class TableCheck {
       require(ranks, pipeline.first_rank, place, "first rank");
       require(stages, pipeline.first_stage, place, "first stage");
       require(micro_batches, pipeline.first_micro_batch, place, "first micro-batch");
+      if (pipeline.micro_batches < 1) findings_.add(place, "it has no micro-batch");
       ranks += pipeline.ranks;
       stages += pipeline.stages;
       micro_batches += pipeline.micro_batches;
@@ -223,7 +224,8 @@ class TableCheck {
     const Pipeline& pipeline = program_.pipelines[static_cast<std::size_t>(stage.pipeline)];
     const std::uint32_t m = action.micro_batch.value;
     const bool has = action.micro_batch != kNoMicroBatch;
-    if (has != has_micro_batch(action.kind)) return "a micro-batch where there is none, or none";
+    if (has != has_micro_batch(action.kind))
+      return "it must have a micro-batch exactly when its kind does";
     if (has && (m < pipeline.first_micro_batch ||
                 m - pipeline.first_micro_batch >= pipeline.micro_batches)) {
       return "its micro-batch is not one of its pipeline";

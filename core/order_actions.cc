@@ -79,7 +79,9 @@ class Ordering {
     const Action& action = lists_.actions[i];
     if (action.waits_for != kNone && !ended(action.waits_for)) return false;
     const std::uint32_t previous = last_collective_[rank_at(i)];
-    return !is_collective(action.kind) || previous == kNone || ended(previous);
+    if (!is_collective(action.kind) || previous == kNone || ended(previous)) return true;
+    // Two stages of a rank may be members of one collective: the second joins the first.
+    return instance(lists_.actions[previous]) == instance(action);
   }
   [[nodiscard]] bool ended(std::size_t i) const {
     if (placed_[i] == kNone) return false;

@@ -1,0 +1,454 @@
+#include "core/plan_file.h"
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "tests/core/tiny_plan.h"
+
+namespace penstock {
+namespace {
+
+std::vector<std::string> list_of(const Program& program, int rank) {
+  std::vector<std::string> names;
+  for (const Action& action : program.actions) {
+    if (program.rank_of(action).value == rank) names.push_back(name_of(program, action));
+  }
+  return names;
+}
+
+std::string order_of(const Program& program) {
+  std::string names;
+  for (const Action& action : program.actions) {
+    names += (names.empty() ? "" : " ") + name_of(program, action);
+  }
+  return names;
+}
+
+// "1F0 <- 1RECV_F0" for every action that waits for another.
+std::string waits_of(const Program& program) {
+  std::string text;
+  for (const Action& action : program.actions) {
+    if (action.waits_for == kWaitsForNothing) continue;
+    text += (text.empty() ? "" : ", ") + name_of(program, action) + " <- " +
+            name_of(program, program.actions[action.waits_for]);
+  }
+  return text;
+}
+
+// The message without the name of the file and the line.
+std::string refusal(const std::string& text) {
+  try {
+    (void)plan_of(text);
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::kBadInput);
+    const std::string message = error.what();
+    return message.substr(message.find(": ") + 2);
+  }
+  return "";
+}
+std::string refusal_with(const Edits& edits) { return refusal(edited(edits)); }
+std::string refusal_with(std::string_view text, std::string_view replacement) {
+  return refusal_with(Edits{{text, replacement}});
+}
+
+std::string text_of(const PlanFile& file) { return to_text(write_plan(file)); }
+
+TEST_CASE("a plan file is read as it says") {
+  const PlanFile file = tiny_plan();
+  CHECK(file.model == "tiny");
+  CHECK(file.section_names == std::vector<std::string>{"first", "second"});
+  CHECK(file.profile == InputFile{"tiny.json", "fnv1a64:0123456789abcdef"});
+  CHECK(file.cluster_file == InputFile{"two.json", "fnv1a64:fedcba9876543210"});
+  CHECK(file.plan.pipeline == 2);
+  CHECK(file.plan.cuts == std::vector<int>{0, 1, 2});
+  CHECK(file.cluster.memory_per_device == Bytes{1000});
+  CHECK(file.executor == ExecutorModel{});
+  CHECK(file.prices.compute_of(0, 0).forward == Price{Duration(1000), Duration(3)});
+  CHECK(file.prices.compute_of(0, 0).fused_backward == Price{Duration(2000), Duration(0)});
+  CHECK(file.prices.transfer_of(0, 0).gradient.duration == Duration(500));
+  CHECK(file.prices.step[1].optimizer_state == Bytes{22});
+  CHECK(file.prediction.makespan == Duration(10110));
+  CHECK(file.prediction.ranks[0].memory.total() == Bytes{300});
+  CHECK(file.prediction.ranks[1].memory.total() == Bytes{231});
+  CHECK(file.prediction.peak_memory() == Bytes{300});
+  CHECK(file.prediction.assumptions == std::vector<Assumption>{{"the split of backward", 0.5}});
+  CHECK(file.not_searched == std::vector<std::string>{"tensor degree 2"});
+  CHECK(file.program.groups == std::vector<Group>{{GroupKind::kJob, "job", 2}});
+  CHECK(file.program.micro_batches.size() == 2);
+  CHECK(file.program.ranks() == 2);
+  CHECK(list_of(file.program, 1) == std::vector<std::string>{"1RECV_F0", "1F0", "1B0", "1SEND_B0",
+                                                             "1RECV_F1", "1F1", "1B1", "1SEND_B1",
+                                                             "1NORM", "1OPT"});
+}
+
+TEST_CASE("the order over all ranks goes round after round") {
+  const Program program = tiny_plan().program;
+  // One line per round: rank 0, then rank 1; a send takes its receive along when that is next.
+  CHECK(order_of(program) ==
+        "0F0 "
+        "0SEND_F0 1RECV_F0 1F0 "
+        "0F1 1B0 "
+        "0SEND_F1 1SEND_B0 0RECV_B0 "
+        "0B0 1RECV_F1 "
+        "1F1 "
+        "1B1 "
+        "1SEND_B1 0RECV_B1 "
+        "0B1 1NORM "
+        "0NORM 1OPT "
+        "0OPT");
+  CHECK(waits_of(program) ==
+        "0SEND_F0 <- 0F0, 1RECV_F0 <- 0SEND_F0, 1F0 <- 1RECV_F0, 1B0 <- 1F0, 0SEND_F1 <- 0F1, "
+        "1SEND_B0 <- 1B0, 0RECV_B0 <- 1SEND_B0, 0B0 <- 0RECV_B0, 1RECV_F1 <- 0SEND_F1, "
+        "1F1 <- 1RECV_F1, 1B1 <- 1F1, 1SEND_B1 <- 1B1, 0RECV_B1 <- 1SEND_B1, 0B1 <- 0RECV_B1, "
+        "1NORM <- 1B1, 0NORM <- 0B1, 1OPT <- 1NORM, 0OPT <- 0NORM");
+}
+
+TEST_CASE("I, W and R wait for what they need") {
+  const Program program =
+      tiny_plan({{kRank0, R"(["0F0", "0SEND_F0", "0F1", "0SEND_F1", "0RECV_B0", "0R0", "0B0",
+                              "0RECV_B1", "0R1", "0B1", "0NORM", "0OPT"])"},
+                 {kRank1, R"(["1RECV_F0", "1F0", "1I0", "1SEND_B0", "1RECV_F1", "1F1", "1W0", "1I1",
+                              "1SEND_B1", "1W1"])"}})
+          .program;
+  const std::string waits = waits_of(program);
+  for (const char* wait : {"1I0 <- 1F0", "1W0 <- 1I0", "1SEND_B0 <- 1I0", "0R0 <- 0RECV_B0",
+                           "0B0 <- 0RECV_B0", "1NORM <- 1W1", "1W1 <- 1I1"}) {
+    CHECK_MESSAGE(waits.find(wait) != std::string::npos, wait);
+  }
+}
+
+TEST_CASE("reductions come before the norm, and a reader of names finds their groups") {
+  const Program program = tiny_plan(two_replicas()).program;
+  const std::string waits = waits_of(program);
+  for (const char* wait :
+       {"0TIED_REDUCE <- 0B1", "0REDUCE_GRAD <- 0TIED_REDUCE", "0NORM <- 0B1", "0OPT <- 0NORM",
+        "0UNSHARD <- 0OPT", "2TIED_REDUCE <- 2B0", "3UNSHARD <- 3OPT"}) {
+    CHECK_MESSAGE(waits.find(wait) != std::string::npos, wait);
+  }
+  for (const Action& action : program.actions) {
+    if (!is_collective(action.kind)) {
+      CHECK(action.group == kNoGroup);
+      continue;
+    }
+    const std::uint32_t group = action.kind == ActionKind::kNorm ? 4
+                                : action.kind == ActionKind::kTiedReduce
+                                    ? 2U + action.stage.value / 2U
+                                    : action.stage.value % 2U;
+    CHECK(action.group == GroupId{group});
+  }
+  CHECK(program.groups[0] == Group{GroupKind::kDataParallel, "dp.stage0", 2});
+  CHECK(program.pipelines[1].first_rank == 2);
+  CHECK(program.pipelines[1].first_stage == 2);
+  CHECK(program.pipelines[1].first_micro_batch == 2);
+  CHECK(program.actions.back().kind == ActionKind::kUnshard);
+}
+
+TEST_CASE("what waits for a collective comes after all of its members") {
+  const Program program = tiny_plan(two_replicas()).program;
+  std::size_t norms = 0;
+  for (const Action& action : program.actions) {
+    if (action.kind == ActionKind::kNorm) ++norms;
+    if (action.kind == ActionKind::kOptimizer) CHECK(norms == 4);
+  }
+}
+
+TEST_CASE("the neighbour on the same rank is waited for directly") {
+  // One rank holds both stages; nothing is sent.
+  const PlanFile file =
+      tiny_plan({{R"("pipeline": 2, "chunks": 1)", R"("pipeline": 1, "chunks": 2)"},
+                 {R"("index": 1, "rank": 1)", R"("index": 1, "rank": 0)"},
+                 {R"("boundary_level": [0])", R"("boundary_level": [-1])"},
+                 {R"({"rank": 1, "previous": 0, "weight_set": 1)",
+                  R"({"rank": 0, "previous": 0, "weight_set": 1)"},
+                 {R"("name": "job", "stages": [0, 1])", R"("name": "job", "stages": [0])"},
+                 {kRank0, R"(["0F0", "1F0", "1B0", "0B0", "0F1", "1F1", "1I1", "0I1", "0W1", "1W1",
+                    "0NORM", "0OPT", "1OPT"])"},
+                 {R"(],
+          [
+            {"repeat": 2, "advance": 1, "actions": ["1RECV_F0", "1F0", "1B0", "1SEND_B0"]},
+            ["1NORM", "1OPT"]
+          ])",
+                  "]"},
+                 {R"({
+        "memory": {"parameters_bytes": 20)",
+                  R"(/*{
+        "memory": {"parameters_bytes": 20)"},
+                 {R"("barrier_ns": 2510}
+      })",
+                  R"("barrier_ns": 2510}
+      }*/)"},
+                 {R"("barrier_ns": 10}
+      },)",
+                  R"("barrier_ns": 10}
+      })"}});
+  CHECK(waits_of(file.program) ==
+        "1F0 <- 0F0, 1B0 <- 1F0, 0B0 <- 1B0, 1F1 <- 0F1, 1I1 <- 1F1, 0I1 <- 1I1, 0W1 <- 0I1, "
+        "1W1 <- 1I1, 0NORM <- 1W1, 0OPT <- 0NORM, 1OPT <- 0NORM");
+}
+
+TEST_CASE("writing what was read gives the same bytes") {
+  for (const std::string& text : {edited({}), edited(two_replicas())}) {
+    const std::string once = text_of(plan_of(text));
+    const PlanFile again = plan_of(once);
+    CHECK(text_of(again) == once);
+    CHECK(again == plan_of(text));
+  }
+}
+
+TEST_CASE("everything in a plan file survives") {
+  PlanFile file = tiny_plan(two_replicas());
+  file.model = "a \"model\"\n";
+  file.plan.group = 3;
+  file.plan.tensor = 4;
+  file.plan.sequence_length = 2048;
+  file.plan.recompute = "full";
+  file.plan.placement = Placement::kDataInner;
+  file.cluster.usd_per_hour = 0.1;
+  file.executor = {"mine",
+                   TransferMode::kRendezvous,
+                   QueueLayout::kPerPeer,
+                   true,
+                   IssueOrder::kDeepSpeed,
+                   OptimizerGate::kPostValidation,
+                   Duration(1),
+                   Duration(2),
+                   Duration(3)};
+  file.prices.norm.spread = Duration(4);
+  file.prices.tied_reduce[0].spread = Duration(5);
+  file.prices.transfer[0].gradient.spread = Duration(6);
+  file.prices.step[0].unshard.spread = Duration(7);
+  file.program.micro_batches[1].loss_weight = 17;
+  file.program.micro_batches[2].slice = 2;
+  file.program.stages[3].task = 1;
+  file.prediction.usd_per_step = 1.0 / 3.0;
+  file.prediction.ranks[1].time = {Duration(1), Duration(2), Duration(3), Duration(4),
+                                   Duration(5), Duration(6), Duration(7)};
+  const PlanFile again = plan_of(text_of(file));
+  CHECK(again == file);
+}
+
+TEST_CASE("a Program in another order is written the same") {
+  PlanFile file = tiny_plan();
+  const std::string text = text_of(file);
+  // 0F1 may just as well come before 1F0: no rank's own list changes.
+  std::vector<Action>& actions = file.program.actions;
+  REQUIRE(name_of(file.program, actions[3]) == "1F0");
+  REQUIRE(name_of(file.program, actions[4]) == "0F1");
+  std::swap(actions[3], actions[4]);
+  CHECK(text_of(file) == text);
+}
+
+TEST_CASE("what the format cannot hold is our own bug") {
+  PlanFile cuts = tiny_plan();
+  cuts.plan.cuts = {0, 2, 1};
+  CHECK_THROWS_WITH_AS((void)write_plan(cuts),
+                       "this plan cannot be written: its cuts do not ascend", Error);
+  PlanFile members = tiny_plan();
+  members.program.groups[0].members = 3;
+  CHECK_THROWS_WITH_AS((void)write_plan(members),
+                       "this program cannot be written: group 'job' does not have as many members "
+                       "as stages that take part",
+                       Error);
+  PlanFile prices = tiny_plan();
+  prices.prices.compute.pop_back();
+  CHECK_THROWS_WITH_AS((void)write_plan(prices), "this plan cannot be written: prices are missing",
+                       Error);
+  PlanFile no_group = tiny_plan();
+  no_group.program.groups.push_back({GroupKind::kTiedWeights, "tied.x", 1});
+  for (Action& action : no_group.program.actions) {
+    if (action.kind == ActionKind::kNorm && action.stage == StageId{1}) action.group = GroupId{1};
+  }
+  no_group.program.groups[0].members = 1;
+  CHECK_THROWS_WITH_AS((void)write_plan(no_group),
+                       "this program cannot be written: the group of 1NORM does not follow from "
+                       "its stage",
+                       Error);
+}
+
+TEST_CASE("a message names file, line and path") {
+  CHECK_THROWS_WITH_AS((void)tiny_plan({{R"("rule": "none")", R"("rule": "swap")"}}),
+                       "t:57: /program/rule: expected one of none, got \"swap\"", Error);
+}
+
+TEST_CASE("refused: another format, a missing key, an unknown key") {
+  CHECK(refusal_with("penstock.plan/1", "penstock.plan/2") ==
+        "/format: expected \"penstock.plan/1\", got \"penstock.plan/2\"");
+  CHECK(refusal_with(R"("model": "tiny",)", "") == "the key \"model\" is missing here; add it");
+  CHECK(refusal_with(R"("model": "tiny",)", R"("model": "tiny", "modle": 1,)") ==
+        "unknown key \"modle\"; did you mean \"model\"?");
+  CHECK(refusal_with(R"("weight_set": 0,)", "") ==
+        "/program/pipelines/0/stages/0: the key \"weight_set\" is missing here; add it");
+  CHECK(refusal_with(R"("repeat": 2,)", R"("repeat": 2, "times": 2,)") ==
+        "/program/pipelines/0/ranks/1/0: unknown key \"times\"; remove it; the nearest known key "
+        "is \"actions\"");
+}
+
+TEST_CASE("refused: stages that disagree with the cuts") {
+  CHECK(refusal_with(R"("cuts": [0, 1, 2])", R"("cuts": [0, 2])") ==
+        "/plan/cuts: expected 3 cuts, one more than stages, got 2");
+  CHECK(refusal_with(R"("cuts": [0, 1, 2])", R"("cuts": [0, 2, 2])") ==
+        "/plan/cuts: the cuts must ascend");
+  CHECK(refusal_with(R"("cuts": [0, 1, 2])", R"("cuts": [0, 1, 3])") ==
+        "/plan/cuts/2: expected an integer from 0 to 2, got 3");
+  CHECK(refusal_with(R"("last_section": "first")", R"("last_section": "second")") ==
+        "/stages/0/last_section: expected \"first\", as 'plan' says (change its cuts, not this), "
+        "got \"second\"");
+  CHECK(refusal_with(R"("last_section": "second", "sections": 1)",
+                     R"("last_section": "second", "sections": 2)") ==
+        "/stages/1/sections: expected 1, as 'plan' says (change its cuts, not this), got 2");
+  CHECK(refusal_with(R"("sections": ["first", "second"])", R"("sections": [])") ==
+        "/sections: expected at least one section, got an array of 0");
+  CHECK(refusal_with(R"("boundary_level": [0])", R"("boundary_level": [])") ==
+        "/cluster/boundary_level: expected 1 levels, one less than stages, got 0");
+  CHECK(refusal_with(R"("boundary_level": [0])", R"("boundary_level": [1])") ==
+        "/cluster/boundary_level/0: expected an integer from -1 to 0, got 1");
+}
+
+TEST_CASE("refused: degrees that are out of range") {
+  CHECK(refusal_with(R"("pipeline": 2)", R"("pipeline": 0)") ==
+        "/plan/pipeline: expected an integer from 1 to 65535, got 0");
+  CHECK(refusal_with(R"("chunks": 1)", R"("chunks": 40000)") ==
+        "/plan/chunks: expected an integer from 1 to 32767, got 40000");
+  CHECK(refusal_with(R"("placement": "pipeline_inner")", R"("placement": "inner")") ==
+        "/plan/placement: expected one of pipeline_inner, data_inner, got \"inner\"");
+}
+
+TEST_CASE("refused: prices that do not match the plan") {
+  CHECK(refusal_with(R"("ties": [],
+    "norm_ns")",
+                     R"("ties": [{"tied_reduce_ns": 1}],
+    "norm_ns")") == "/prices/ties: expected prices of 0 ties, got an array of 1");
+  CHECK(refusal_with(R"("ties": [],)", R"("ties": [{"name": "t", "stages": [1]}],)") ==
+        "/ties/0/stages: expected at least two stages in ascending order, got an array of 1");
+  CHECK(refusal_with(R"("ties": [],)", R"("ties": [{"name": "t", "stages": [0, 2]}],)") ==
+        "/ties/0/stages/1: expected an integer from 0 to 1, got 2");
+  CHECK(refusal_with(R"("forward_ns": 1000, "forward_spread_ns": 3,)", "") ==
+        "/prices/stages/0/shapes/0: the key \"forward_ns\" (or _us, _ms, _s) is missing here; add "
+        "it");
+  CHECK(refusal_with(R"("norm_ns": 10)", R"("norm_ns": -10)") ==
+        "/prices/norm_ns: expected a duration >= 0, got -10");
+  CHECK(refusal_with(R"("shape": 0)", R"("shape": 1)") ==
+        "/program: a micro-batch has shape 1, but there are prices of 1 shapes");
+  CHECK(refusal_with(R"("shapes": [
+          {"forward_ns": 1000, "input)",
+                     R"("shapes": [], "shapse": [
+          {"forward_ns": 1000, "input)") ==
+        "/prices/stages/1/shapes: expected as many shapes as the first stage has, at least one, "
+        "got an array of 0");
+}
+
+TEST_CASE("refused: names that are none, of stages and micro-batches that are not there") {
+  CHECK(refusal_with(R"("0F1")", R"("0G1")") ==
+        "/program/pipelines/0/ranks/0/0/2: expected the name of an action, such as 0F3 or "
+        "1REDUCE_GRAD");
+  CHECK(refusal_with(R"("0F1")", "7") ==
+        "/program/pipelines/0/ranks/0/0/2: expected the name of an action, such as 0F3 or "
+        "1REDUCE_GRAD");
+  CHECK(refusal_with(R"("0F1")", R"("2F1")") ==
+        "/program/pipelines/0/ranks/0/0/2: 2F1: the stages of this pipeline are 0 to 1");
+  CHECK(
+      refusal_with(R"("0F1")", R"("1F1")") ==
+      "/program/pipelines/0/ranks/0/0/2: 1F1 is in the list of rank 0, but its stage is on rank 1");
+  CHECK(refusal_with(R"("0F1")", R"("0F2")") ==
+        "/program/pipelines/0/ranks/0/0/2: 0F2: the micro-batches of this pipeline are 0 to 1");
+  CHECK(refusal_with(R"("repeat": 2)", R"("repeat": 3)") ==
+        "/program/pipelines/0/ranks/1/0/actions/0: 1RECV_F0 and its repetitions to 2: the "
+        "micro-batches of this pipeline are 0 to 1");
+  CHECK(refusal_with(R"("advance": 1)", R"("advance": -1)") ==
+        "/program/pipelines/0/ranks/1/0/actions/0: 1RECV_F0 and its repetitions to -1: the "
+        "micro-batches of this pipeline are 0 to 1");
+  CHECK(refusal_with(kRank1, R"({"repeat": 0, "advance": 1, "actions": ["1F0"]})") ==
+        "/program/pipelines/0/ranks/1/0/repeat: expected an integer from 1 to 268435456, got 0");
+  CHECK(refusal_with(kRank1, "[]") ==
+        "/program/pipelines/0/ranks/1/0: expected an array of at least one action, or an object "
+        "with repeat, advance, actions, got an array of 0");
+}
+
+TEST_CASE("refused: tables that are too large, before they are made") {
+  CHECK(refusal_with(kRank1, R"({"repeat": 268435456, "advance": 0, "actions": ["1F0", "1B0"]})") ==
+        "/program/pipelines/0/ranks/1/0: a program has at most 268435456 actions; here it has "
+        "536870922");
+  CHECK(refusal_with(R"("count": 2)", R"("count": 4294967294)") ==
+        "/program/pipelines/0: fewer actions (20) than 2 stages have forwards of 4294967294 "
+        "micro-batches");
+  CHECK(refusal_with(R"("count": 2)", R"("count": 4294967295)") ==
+        "/program/pipelines/0/micro_batches/0/count: expected an integer from 1 to 4294967294, "
+        "got 4294967295");
+}
+
+TEST_CASE("refused: stages that do not form a chain") {
+  CHECK(refusal_with(R"("rank": 1, "previous")", R"("rank": 2, "previous")") ==
+        "/program/pipelines/0/stages/1/rank: expected an integer from 0 to 1, got 2");
+  CHECK(refusal_with(R"("previous": 0, )", "") ==
+        "/program/pipelines/0: stage 0 and its neighbours do not name each other");
+  CHECK(refusal_with(R"("previous": 0, )", R"("previous": 2, )") ==
+        "/program/pipelines/0/stages/1/previous: expected an integer from 0 to 1, got 2");
+  CHECK(refusal_with(R"("pipelines": [)", R"("pipelines": [], "x": [)") ==
+        "/program/pipelines: expected at least one pipeline, got an array of 0");
+  Edits one_rank = two_replicas();
+  one_rank.push_back({R"([["2F0", "2SEND_F0", "2RECV_B0", "2B0",
+            "2TIED_REDUCE", "2REDUCE_GRAD", "2NORM", "2OPT", "2UNSHARD"]],)",
+                      ""});
+  CHECK(refusal_with(one_rank) ==
+        "/program/pipelines/1/stages/1/rank: expected an integer from 2 to 2, got 3");
+}
+
+TEST_CASE("refused: groups of stages that are not there, collectives without a group") {
+  CHECK(refusal_with(R"("name": "job", "stages": [0, 1])", R"("name": "job", "stages": [0, 2])") ==
+        "/program/groups/0/stages/1: expected an integer from 0 to 1, got 2");
+  CHECK(refusal_with(R"("name": "job", "stages": [0, 1])", R"("name": "job", "stages": [1, 0])") ==
+        "/program/groups/0/stages/1: expected stages in ascending order, got 0");
+  CHECK(refusal_with(R"("name": "job", "stages": [0, 1])", R"("name": "job", "stages": [])") ==
+        "/program/groups/0/stages: expected at least one stage, got an array of 0");
+  CHECK(refusal_with(R"("name": "job", "stages": [0, 1])", R"("name": "job", "stages": [0])") ==
+        "/program/pipelines: 1NORM belongs to no group; add its stage to one in 'groups'");
+  CHECK(refusal_with(R"("kind": "job")", R"("kind": "jobs")") ==
+        "/program/groups/0/kind: expected one of data_parallel, tied_weights, job, got \"jobs\"");
+}
+
+TEST_CASE("refused: an action that waits for one in no list") {
+  CHECK(refusal_with(R"("0SEND_F1", )", "") ==
+        "/program/pipelines: 1RECV_F1 waits for 0SEND_F1, which no list holds");
+  CHECK(refusal_with(R"("0F1", )", "") ==
+        "/program/pipelines: 0SEND_F1 waits for 0F1, which no list holds");
+  CHECK(refusal_with(R"("1B0", "1SEND_B0")", R"("1SEND_B0", "1OPT")") ==
+        "/program/pipelines: 1SEND_B0 waits for 1B0 or 1I0, which no list holds");
+  CHECK(refusal_with(R"("0F0", "0SEND_F0")", R"("0F0", "0RECV_F0", "0SEND_F0")") ==
+        "/program/pipelines: 0RECV_F0 receives, but there is no stage it could come from");
+  CHECK(refusal_with(R"(["1NORM", "1OPT"])", R"(["1OPT"])") ==
+        "/program/pipelines: 0OPT waits for a collective of which no list holds a member");
+}
+
+TEST_CASE("refused: lists that wait for each other, with the cycle by name") {
+  // Rank 0 wants the gradient of 0 before it sends the activation of 0.
+  CHECK(refusal_with(kRank0, R"(["0F0", "0RECV_B0", "0SEND_F0", "0F1", "0SEND_F1", "0B0",
+                                 "0RECV_B1", "0B1", "0NORM", "0OPT"])") ==
+        "/program/pipelines: the lists wait for each other: "
+        "0RECV_B0 waits for 1SEND_B0, which comes after 1RECV_F0 on rank 1; "
+        "1RECV_F0 waits for 0SEND_F0, which comes after 0RECV_B0 on rank 0");
+  CHECK(refusal_with(R"("1F0", "1B0")", R"("1B0", "1F0")") ==
+        "/program/pipelines: the lists wait for each other: "
+        "1B0 waits for 1F0, which comes after 1B0 on rank 1");
+  // Rank 0 reduces the tied weights first, rank 1 the replicas' gradients.
+  Edits crossed = two_replicas();
+  crossed.push_back({R"("1TIED_REDUCE", "1REDUCE_GRAD")", R"("1REDUCE_GRAD", "1TIED_REDUCE")"});
+  CHECK(refusal_with(crossed) ==
+        "/program/pipelines: the lists wait for each other: "
+        "1REDUCE_GRAD waits for 1TIED_REDUCE, which comes after 1REDUCE_GRAD on rank 1");
+}
+
+TEST_CASE("refused: a prediction for other ranks") {
+  CHECK(refusal_with(R"("pipeline": 2, "chunks": 1)", R"("pipeline": 1, "chunks": 2)") ==
+        "/stages/1/rank: expected 0, as 'plan' says (change its cuts, not this), got 1");
+  CHECK(refusal_with(R"("share": 0.5)", R"("share": 1.5)") ==
+        "/prediction/assumptions/0/share: expected a number from 0 to 1, got 1.5");
+  CHECK(refusal_with(R"("stash_bytes": 200)", R"("stash_bytes": -200)") ==
+        "/prediction/ranks/0/memory/stash_bytes: expected a number of bytes, an integer from 0 to "
+        "2^53, got -200");
+}
+
+}  // namespace
+}  // namespace penstock

@@ -4,18 +4,21 @@
 //   rank 0  |F0  |F1  |              |B0       |    |B1      |NORM, OPT
 //   rank 1  |       |F0  |B0       |F1  |B1       |
 //
-// F = 1 us, B = 2 us, a transfer 0.5 us, NORM 10 ns, OPT 100 ns. F0 of rank 1 runs from 1.5 to 2.5 us,
-// its B0 to 4.5, F1 to 5.5, B1 to 7.5. The gradients arrive at 5 and 8 us, so that B0 and B1 of
+// F = 1 us, B = 2 us, a transfer 0.5 us, NORM 10 ns, OPT 100 ns. F0 of rank 1 runs from 1.5 to 2.5
+// us, its B0 to 4.5, F1 to 5.5, B1 to 7.5. The gradients arrive at 5 and 8 us, so that B0 and B1 of
 // rank 0 end at 7 and 10 us; then NORM to 10,010 ns and OPT to 10,110 ns on both ranks. Both ranks
 // are busy for 2 * 1 + 2 * 2 us + 100 ns = 6,100 ns and idle for 4,010 ns.
 //
 // Memory: rank 0 holds two stashes (2 * 100), rank 1 one. A boundary has 5 bytes; rank 0 sends an
 // activation from one buffer and receives a gradient into one, rank 1 the other way round.
-//   rank 0: 10 + 11 + 12 + 200 + 7 + 10 + 50 = 300;  rank 1: 20 + 21 + 22 + 100 + 8 + 10 + 50 = 231.
+//   rank 0: 10 + 11 + 12 + 200 + 7 + 10 + 50 = 300;  rank 1: 20 + 21 + 22 + 100 + 8 + 10 + 50 =
+//   231.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -127,16 +130,92 @@ inline constexpr std::string_view kTinyPlan = R"({
   "not_searched": ["tensor degree 2"]
 })";
 
-// The tiny plan with the first occurrence of one text replaced by another.
-inline std::string tiny_plan_with(std::string_view text, std::string_view replacement) {
+// The tiny plan with the first occurrence of each text replaced by the other.
+using Edits = std::vector<std::pair<std::string_view, std::string_view>>;
+inline std::string edited(const Edits& edits) {
   std::string plan(kTinyPlan);
-  const std::size_t at = plan.find(text);
-  REQUIRE_MESSAGE(at != std::string::npos, text);
-  return plan.replace(at, text.size(), replacement);
+  for (const auto& [text, replacement] : edits) {
+    const std::size_t at = plan.find(text);
+    REQUIRE_MESSAGE(at != std::string::npos, text);
+    plan.replace(at, text.size(), replacement);
+  }
+  return plan;
 }
 
-inline PlanFile tiny_plan(std::string_view text = kTinyPlan) {
-  return read_plan(parse_json(text, "tiny"), "tiny");
+inline PlanFile plan_of(std::string_view text) { return read_plan(parse_json(text, "t"), "t"); }
+inline PlanFile tiny_plan(const Edits& edits = {}) { return plan_of(edited(edits)); }
+
+// The lists of the tiny plan, to be replaced by others.
+inline constexpr std::string_view kRank0 =
+    R"(["0F0", "0SEND_F0", "0F1", "0SEND_F1", "0RECV_B0", "0B0", "0RECV_B1", "0B1", "0NORM", "0OPT"])";
+inline constexpr std::string_view kRank1 =
+    R"({"repeat": 2, "advance": 1, "actions": ["1RECV_F0", "1F0", "1B0", "1SEND_B0"]})";
+
+// Two replicas that share three samples: one runs the tiny plan, the other only its first
+// micro-batch. The weights of both stages are tied, and the optimizer state is sharded.
+//
+// Replica 0 has its gradients at 10,000 ns on rank 0 and 7,500 ns on rank 1, replica 1 at 7,000 and
+// 4,500 ns. Each replica reduces the tied weights in 20 ns: at 10,020 and 7,020 ns. Then both
+// reduce each stage in 40 ns, to 10,060; NORM to 10,070, OPT to 10,170, UNSHARD in 30 ns to 10,200.
+inline Edits two_replicas() {
+  return {
+      {R"("data": 1)", R"("data": 2)"},
+      {R"("global_batch": 2)", R"("global_batch": 3)"},
+      {R"("zero1": false)", R"("zero1": true)"},
+      {R"("ties": [],
+  "executor")",
+       R"("ties": [{"name": "embedding", "stages": [0, 1]}],
+  "executor")"},
+      {R"("ties": [],
+    "norm_ns")",
+       R"("ties": [{"tied_reduce_ns": 20}],
+    "norm_ns")"},
+      {R"("reduce_gradient_ns": 0, "optimizer_ns": 100, "unshard_ns": 0)",
+       R"("reduce_gradient_ns": 40, "optimizer_ns": 100, "unshard_ns": 30)"},
+      {R"("reduce_gradient_ns": 0, "optimizer_ns": 100, "unshard_ns": 0)",
+       R"("reduce_gradient_ns": 40, "optimizer_ns": 100, "unshard_ns": 30)"},
+      {R"({"kind": "job", "name": "job", "stages": [0, 1]})",
+       R"({"kind": "data_parallel", "name": "dp.stage0", "stages": [0, 2]},
+          {"kind": "data_parallel", "name": "dp.stage1", "stages": [1, 3]},
+          {"kind": "tied_weights", "name": "tied.embedding", "stages": [0, 1]},
+          {"kind": "tied_weights", "name": "tied.embedding", "stages": [2, 3]},
+          {"kind": "job", "name": "job", "stages": [0, 1, 2, 3]})"},
+      {R"("0NORM", "0OPT")", R"("0TIED_REDUCE", "0REDUCE_GRAD", "0NORM", "0OPT", "0UNSHARD")"},
+      {R"("1NORM", "1OPT")", R"("1TIED_REDUCE", "1REDUCE_GRAD", "1NORM", "1OPT", "1UNSHARD")"},
+      {R"(
+        ]
+      }
+    ]
+  },
+  "prediction")",
+       R"(
+        ]
+      },
+      {
+        "replicas": 1,
+        "stages": [
+          {"rank": 2, "next": 3, "weight_set": 0, "task": 0},
+          {"rank": 3, "previous": 2, "weight_set": 1, "task": 0}
+        ],
+        "micro_batches": [
+          {"count": 1, "samples": 1, "sequence_length": 0, "shape": 0, "slice": 0, "loss_weight": 1}
+        ],
+        "ranks": [
+          [["2F0", "2SEND_F0", "2RECV_B0", "2B0",
+            "2TIED_REDUCE", "2REDUCE_GRAD", "2NORM", "2OPT", "2UNSHARD"]],
+          [["3RECV_F0", "3F0", "3B0", "3SEND_B0",
+            "3TIED_REDUCE", "3REDUCE_GRAD", "3NORM", "3OPT", "3UNSHARD"]]
+        ]
+      }
+    ]
+  },
+  "prediction")"},
+      {R"("step_time_ns": 10110)", R"("step_time_ns": 10200)"},
+      {R"("makespan_ns": 10110, "longest_span_ns": 10110)",
+       R"("makespan_ns": 10200, "longest_span_ns": 10200)"},
+      {R"("barrier_ns": 10})", R"("barrier_ns": 100})"},
+      {R"("barrier_ns": 2510})", R"("barrier_ns": 2600})"},
+  };
 }
 
 }  // namespace penstock
