@@ -116,8 +116,7 @@ class Search {
     for (; next < space_.groups.size() && batch.size() < size; ++next) {
       const CandidateGroup& group = space_.groups[next];
       const int devices = plan_of(space_, request_, group).devices();
-      if (request_.bounds &&
-          !incumbents_.may_matter(group.bound, devices, group.least_memory)) {
+      if (request_.bounds && !incumbents_.may_matter(group.bound, devices, group.least_memory)) {
         result_.bounded += group.candidates;
       } else {
         batch.push_back(&group);
@@ -161,8 +160,8 @@ class Search {
     std::vector<RankedPlan> best = details_of(incumbents_.best());
     std::vector<RankedPlan> all = best;
     for (RankedPlan& plan : details_of(front)) {
-      const bool known = std::any_of(all.begin(), all.end(),
-                                     [&](const RankedPlan& other) { return other.plan == plan.plan; });
+      const bool known = std::any_of(
+          all.begin(), all.end(), [&](const RankedPlan& other) { return other.plan == plan.plan; });
       if (!known) all.push_back(std::move(plan));
     }
     sort_by_step_time(best);
@@ -181,8 +180,7 @@ class Search {
   std::vector<RankedPlan> details_of(const std::vector<Found>& found) {
     std::vector<RankedPlan> plans;
     for (const Found& f : found) {
-      const Plan plan =
-          f.plan.chunks > 1 ? improve_by_local_moves(inputs_, f.plan) : f.plan;
+      const Plan plan = f.plan.chunks > 1 ? improve_by_local_moves(inputs_, f.plan) : f.plan;
       EvaluatedPlan evaluated = evaluate(inputs_, plan);
       RankedPlan ranked;
       ranked.placed = placement_words(evaluated);
@@ -197,7 +195,8 @@ class Search {
     const Plan& plan = evaluated.plan;
     if (plan.devices() == 1) return "one device";
     const bool inner = plan.placement == Placement::kPipelineInner;
-    std::string words = inner ? "stages of a replica side by side" : "replicas of a stage side by side";
+    std::string words =
+        inner ? "stages of a replica side by side" : "replicas of a stage side by side";
     const auto outermost =
         std::max_element(evaluated.boundary_level.begin(), evaluated.boundary_level.end());
     if (outermost != evaluated.boundary_level.end() && *outermost >= 0) {
@@ -241,7 +240,8 @@ class Search {
     };
     std::vector<RankedPlan> front;
     for (const RankedPlan& plan : plans) {
-      if (std::none_of(plans.begin(), plans.end(), [&](const auto& other) { return beats(other, plan); })) {
+      if (std::none_of(plans.begin(), plans.end(),
+                       [&](const auto& other) { return beats(other, plan); })) {
         front.push_back(plan);
         front.back().on_pareto_front = true;
       }
@@ -256,7 +256,8 @@ class Search {
     if (!result_.best.empty()) return;
     for (const Rejections::Entry& entry : rejected_.sorted()) {
       if (!entry.rejection.least_over) continue;
-      if (result_.nearest_miss && *entry.rejection.least_over >= *result_.nearest_miss->least_over) {
+      if (result_.nearest_miss &&
+          *entry.rejection.least_over >= *result_.nearest_miss->least_over) {
         continue;
       }
       result_.nearest_miss = with_remedy(inputs_, entry);

@@ -15,7 +15,7 @@ namespace penstock {
 // What the user fixed; everything else is searched.
 struct Pins {
   std::optional<int> pipeline, chunks, data, tensor, micro_batch_size;
-  std::vector<std::string> schedules;      // empty: all
+  std::vector<std::string> schedules;  // empty: all
   std::optional<std::string> recompute;
   std::optional<bool> zero1;
   std::optional<std::string> device;
@@ -23,13 +23,13 @@ struct Pins {
 };
 
 struct SearchRequest {
-  int gpus = 1;              // N: at most this many are used
+  int gpus = 1;  // N: at most this many are used
   int global_batch = 1;
-  int sequence_length = 0;   // 0: the longest that was measured
+  int sequence_length = 0;  // 0: the longest that was measured
   Pins pins;
-  int top = 10;              // K
+  int top = 10;  // K
   int threads = 1;
-  bool bounds = true;        // false: replay every candidate (slow; the oracle of the tests)
+  bool bounds = true;  // false: replay every candidate (slow; the oracle of the tests)
 };
 
 // Told of the search while it runs; may end it.

@@ -64,7 +64,9 @@ std::string tensor_why_not(const DeviceCluster& cluster, int tensor) {
 class Enumeration {
  public:
   Enumeration(const PlanInputs& inputs, const SearchRequest& request)
-      : inputs_(inputs), request_(request), sections_(static_cast<int>(inputs.profile->sections.size())) {}
+      : inputs_(inputs),
+        request_(request),
+        sections_(static_cast<int>(inputs.profile->sections.size())) {}
 
   SearchSpace run() {
     for (const std::string& device : device_types_in_use(*inputs_.cluster)) {
@@ -72,8 +74,9 @@ class Enumeration {
       space_.devices.push_back(device_cluster(*inputs_.cluster, device, inputs_.reserve));
       add_device(static_cast<int>(space_.devices.size()) - 1);
     }
-    std::stable_sort(space_.groups.begin(), space_.groups.end(),
-                     [](const CandidateGroup& a, const CandidateGroup& b) { return a.bound < b.bound; });
+    std::stable_sort(
+        space_.groups.begin(), space_.groups.end(),
+        [](const CandidateGroup& a, const CandidateGroup& b) { return a.bound < b.bound; });
     return std::move(space_);
   }
 
@@ -165,8 +168,8 @@ class Enumeration {
     const std::int64_t parameters =
         key.sums.parameters.back() - ties.repeated(0, key.sums.sections());
     const bool sharded = zero1_choices(request_, group.data).back();
-    const std::int64_t optimizer = parameters * training.optimizer_bytes_per_parameter.count /
-                                   (sharded ? group.data : 1);
+    const std::int64_t optimizer =
+        parameters * training.optimizer_bytes_per_parameter.count / (sharded ? group.data : 1);
     const std::int64_t state =
         parameters * (training.bytes_per_parameter.count + training.bytes_per_gradient.count) +
         optimizer;

@@ -1,5 +1,5 @@
-// The space of the search. A group is what shares prices and work per step (device type, T, recompute
-// mode, b, P, D); its candidates differ in schedule, V, ZeRO-1 and placement.
+// The space of the search. A group is what shares prices and work per step (device type, T,
+// recompute mode, b, P, D); its candidates differ in schedule, V, ZeRO-1 and placement.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ struct CandidateGroup {
   int key = 0;  // index into SearchSpace::keys
   int pipeline = 1;
   int data = 1;
-  Duration bound{};             // no candidate of the group is faster
-  Bytes least_memory;           // nor does any need less on its fullest rank
+  Duration bound{};    // no candidate of the group is faster
+  Bytes least_memory;  // nor does any need less on its fullest rank
   std::int64_t candidates = 0;
 };
 
@@ -43,7 +43,7 @@ struct SearchSpace {
   std::vector<SearchKey> keys;
   std::vector<CandidateGroup> groups;  // ascending bound; ties in order of enumeration
   std::int64_t candidates = 0;
-  Rejections rejected;        // whole groups that cannot run
+  Rejections rejected;  // whole groups that cannot run
 };
 
 SearchSpace enumerate(const PlanInputs& inputs, const SearchRequest& request);

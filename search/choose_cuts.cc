@@ -7,8 +7,8 @@ std::optional<std::vector<int>> cuts_within(const SectionSums& sums, int stages,
                                             const StageLimit* limit) {
   PartitionProblem problem;
   problem.stages = stages;
-  problem.time_prefix = sums.work_of(split);
-  problem.boundary_bytes = sums.boundary;
+  problem.time_prefix = &sums.work_of(split);
+  problem.boundary_bytes = &sums.boundary;
   problem.limit = limit;
   auto result = partition(problem);
   if (!result) return std::nullopt;
@@ -23,21 +23,25 @@ class ChunkShare : public StageLimit {
     const Bytes chunk = memory_.total(stage, first, end) - memory_.reserve();
     return chunk * chunks_ <= memory_.capacity() - memory_.reserve();
   }
+  [[nodiscard]] bool is_monotone() const override { return memory_.is_monotone(); }
 
  private:
   const StageMemory& memory_;
   int chunks_;
 };
 
-// The stage of these cuts that is over by most.
-std::optional<Rejection> most_over(const StageMemory& memory, const std::vector<int>& cuts) {
+// The stage, or with several stages per rank the rank, that is over by most under these cuts.
+std::optional<Rejection> most_over(const StageMemory& memory, const Plan& plan,
+                                   const std::vector<int>& cuts) {
   std::optional<Rejection> worst;
-  const int stages = static_cast<int>(cuts.size()) - 1;
-  for (int s = 0; s < stages; ++s) {
-    const auto i = static_cast<std::size_t>(s);
-    const Bytes over = memory.total(s, cuts[i], cuts[i + 1]) - memory.capacity();
+  for (int r = 0; r < plan.pipeline; ++r) {
+    const auto i = static_cast<std::size_t>(r);
+    const Bytes total =
+        plan.chunks == 1 ? memory.total(r, cuts[i], cuts[i + 1]) : memory.total_of_rank(i, cuts);
+    const Bytes over = total - memory.capacity();
     if (over.count <= 0 || (worst && over <= *worst->most_over)) continue;
-    worst = Rejection{role("stage", s, stages) + " over memory", 1, over, over, ""};
+    const std::string who = role(plan.chunks == 1 ? "stage" : "rank", r, plan.pipeline);
+    worst = Rejection{who + " over memory", 1, over, over, ""};
   }
   return worst;
 }
@@ -64,15 +68,16 @@ std::optional<std::vector<int>> balanced_cuts(const SectionSums& sums, int stage
 
 Cuts choose_cuts(const SectionSums& sums, const StageMemory& memory, const Plan& plan, bool split,
                  const std::vector<int>& balanced) {
-  if (plan.chunks > 1) {
+  auto over = most_over(memory, plan, balanced);
+  if (!over) return {balanced, std::nullopt};
+  if (plan.chunks == 1) {
+    auto cuts = cuts_within(sums, plan.stages(), split, &memory);
+    if (cuts) return {std::move(*cuts), std::nullopt};
+  } else {
     const ChunkShare share(memory, plan.chunks);
     auto cuts = cuts_within(sums, plan.stages(), split, &share);
-    return {cuts.value_or(balanced), std::nullopt};
+    if (cuts && !most_over(memory, plan, *cuts)) return {std::move(*cuts), std::nullopt};
   }
-  auto over = most_over(memory, balanced);
-  if (!over) return {balanced, std::nullopt};
-  auto cuts = cuts_within(sums, plan.stages(), split, &memory);
-  if (cuts) return {std::move(*cuts), std::nullopt};
   return {{}, std::move(over)};
 }
 

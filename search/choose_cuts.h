@@ -21,13 +21,13 @@ struct Cuts {
   std::vector<int> cuts;             // empty when no partition fits
   std::optional<Rejection> why_not;  // which stage of the balanced cuts is over, by how much
 };
-// V = 1: the exact optimum under each stage's own memory. V > 1: the balanced cuts, or else the best
-// ones in which every chunk keeps to its share of the device (heuristic; the caller checks ranks).
+// V = 1: the exact optimum under each stage's own memory. V > 1: the balanced cuts, or, where they
+// do not fit, the best ones in which every chunk keeps to its share of the device (heuristic).
 Cuts choose_cuts(const SectionSums& sums, const StageMemory& memory, const Plan& plan, bool split,
                  const std::vector<int>& balanced);
 
-// "stage 0", "the last stage", "a middle stage", "the only stage" (or "rank"): reasons are counted by
-// role.
+// "stage 0", "the last stage", "a middle stage", "the only stage" (or "rank"): reasons are counted
+// by role.
 std::string role(const std::string& noun, int index, int count);
 
 }  // namespace penstock

@@ -44,8 +44,8 @@ DeviceCluster device_cluster(const ClusterSpec& cluster, const std::string& devi
   if (result.devices == 0) {
     std::string known;
     for (const std::string& name : device_types_in_use(cluster)) known += " " + name;
-    throw_bad_input("cluster '" + cluster.name + "' has no device '" + device + "'; it has:" +
-                    known);
+    throw_bad_input("cluster '" + cluster.name + "' has no device '" + device +
+                    "'; it has:" + known);
   }
   result.reserve = reserve.value_or(result.device.reserve);
   return result;

@@ -12,11 +12,11 @@
 namespace penstock {
 
 struct DeviceCluster {
-  ClusterSpec spec;           // only nodes of the device type
+  ClusterSpec spec;  // only nodes of the device type
   DeviceType device;
-  Bytes reserve;              // the device type's, or what the user said
+  Bytes reserve;  // the device type's, or what the user said
   int devices = 0;
-  int devices_per_node = 1;   // of the smallest node
+  int devices_per_node = 1;  // of the smallest node
 };
 
 // Device types of the cluster, in file order, that have nodes.

@@ -38,8 +38,9 @@ void refuse_nonsense(const PlanInputs& inputs, const DeviceCluster& cluster, con
                     " sections; choose fewer stages");
   }
   if (plan.devices() > cluster.devices) {
-    throw_bad_input("P * D * T = " + std::to_string(plan.devices()) + " devices, but the cluster has " +
-                    std::to_string(cluster.devices) + " of type " + cluster.device.name);
+    throw_bad_input("P * D * T = " + std::to_string(plan.devices()) +
+                    " devices, but the cluster has " + std::to_string(cluster.devices) +
+                    " of type " + cluster.device.name);
   }
 }
 
@@ -48,8 +49,8 @@ std::optional<Rejection> choose(const PlanInputs& inputs, const DeviceCluster& c
   const auto balanced = balanced_cuts(sums, plan.stages(), split);
   plan.cuts = balanced.value();  // stages() <= sections
   const TiedParameters ties(*inputs.profile, plan.tensor);
-  const auto live = liveness_of(plan);
-  const StageMemory memory(sums, ties, inputs.profile->training, plan.zero1 ? plan.data : 1, live,
+  const HeldCounts held(liveness_of(plan));
+  const StageMemory memory(sums, ties, inputs.profile->training, plan.zero1 ? plan.data : 1, held,
                            cluster.reserve, cluster.device.memory);
   Cuts cuts = choose_cuts(sums, memory, plan, split, *balanced);
   if (!cuts.cuts.empty()) plan.cuts = std::move(cuts.cuts);
@@ -86,11 +87,10 @@ EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
   result.program =
       program_of(result.plan, result.ties, sums[0].recompute.back() > 0, inputs.executor);
   result.timeline = simulate(result.program, result.prices, inputs.executor);
-  result.evaluation =
-      evaluation_of(result.program, result.prices, result.timeline, inputs.executor,
-                    cluster.device.memory, cluster.reserve, pricing.uncertainty);
-  result.evaluation.usd_per_step = usd_per_step(result.evaluation.step_time, plan.devices(),
-                                                cluster.device.usd_per_hour);
+  result.evaluation = evaluation_of(result.program, result.prices, result.timeline, inputs.executor,
+                                    cluster.device.memory, cluster.reserve, pricing.uncertainty);
+  result.evaluation.usd_per_step =
+      usd_per_step(result.evaluation.step_time, plan.devices(), cluster.device.usd_per_hour);
   result.evaluation.assumptions = std::move(pricing.assumptions);
   std::vector<MemoryUse> memory;
   for (const RankEvaluation& rank : result.evaluation.ranks) memory.push_back(rank.memory);

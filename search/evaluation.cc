@@ -41,8 +41,8 @@ std::optional<Rejection> over_memory(const std::vector<MemoryUse>& ranks, int ch
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const Bytes over = ranks[r].total() - capacity;
     if (over.count <= 0 || (worst && over <= *worst->most_over)) continue;
-    const std::string who = role(chunks == 1 ? "stage" : "rank", static_cast<int>(r),
-                                 static_cast<int>(ranks.size()));
+    const std::string who =
+        role(chunks == 1 ? "stage" : "rank", static_cast<int>(r), static_cast<int>(ranks.size()));
     worst = Rejection{who + " over memory", 1, over, over, ""};
   }
   return worst;

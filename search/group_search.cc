@@ -37,8 +37,8 @@ class GroupSearch {
       result_.rejected.add(shapes_why_not_, group_.candidates, base_);
       return std::move(result_);
     }
-    const auto choices =
-        schedule_choices(request_, static_cast<int>(inputs_.profile->sections.size()), base_.pipeline);
+    const auto choices = schedule_choices(
+        request_, static_cast<int>(inputs_.profile->sections.size()), base_.pipeline);
     for (const ScheduleChoice& choice : choices) try_schedule(choice);
     return std::move(result_);
   }
@@ -48,8 +48,8 @@ class GroupSearch {
     for (const int samples : micro_batch_shapes(base_)) {
       const SectionSums* sums = &key_.sums;
       if (samples != key_.micro_batch_size) {
-        short_shapes_.push_back(shared_.shapes.get(
-            {key_.device, key_.tensor, key_.recompute, samples}, [&] {
+        short_shapes_.push_back(
+            shared_.shapes.get({key_.device, key_.tensor, key_.recompute, samples}, [&] {
               return sum_sections(*inputs_.profile, base_.device, base_.tensor, samples,
                                   base_.sequence_length, base_.recompute);
             }));
@@ -71,24 +71,51 @@ class GroupSearch {
       result_.rejected.add("schedule rule: " + plan.schedule, variants, plan);
       return;
     }
-    const auto balanced = shared_.balanced.get(
-        {group_.key, plan.stages(), split_},
-        [&] { return balanced_cuts(*shapes_[0], plan.stages(), split_).value(); });
+    const auto balanced = shared_.balanced.get({group_.key, plan.stages(), split_}, [&] {
+      return balanced_cuts(*shapes_[0], plan.stages(), split_).value();
+    });
     if (!may_matter(bottleneck_bound(plan, *balanced), kNoMemory)) {
       result_.bounded += variants;
       return;
     }
-    const auto live = shared_.liveness.get(
-        {plan.schedule, plan.pipeline, plan.chunks, plan.group, replica_loads(plan)[0].micro_batches},
-        [&] { return liveness_of(plan); });
+    if (const auto over = all_held_over_memory(*choice.kind, plan)) {
+      result_.rejected.add(*over, variants, plan);
+      return;
+    }
+    const auto held = held_counts(*choice.kind, plan);
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
-      try_cuts(plan, *balanced, *live);
+      try_cuts(plan, *balanced, *held);
     }
   }
 
+  // Where all micro-batches are held at once, some rank holds at least the mean of them.
+  [[nodiscard]] std::optional<Rejection> all_held_over_memory(const ScheduleKind& kind,
+                                                              const Plan& plan) const {
+    if (!kind.holds_all_micro_batches) return std::nullopt;
+    const Bytes stash{shapes_[0]->stash.back() * replica_loads(plan)[0].micro_batches /
+                      plan.pipeline};
+    const Bytes over = group_.least_memory + stash - cluster_.device.memory;
+    if (over.count <= 0) return std::nullopt;
+    return Rejection{"all micro-batches held at once: the mean rank over memory", 1, over, over,
+                     ""};
+  }
+
+  // Schedules that hold all micro-batches have counts of their own for every M; the others share.
+  std::shared_ptr<const HeldCounts> held_counts(const ScheduleKind& kind, const Plan& plan) {
+    const int telling = telling_micro_batches(plan);
+    const int own = kind.holds_all_micro_batches ? replica_loads(plan)[0].micro_batches : telling;
+    return shared_.held.get({kind.name, plan.pipeline, plan.chunks, plan.group, own}, [&] {
+      const auto ranks =
+          shared_.telling.get({kind.name, plan.pipeline, plan.chunks, plan.group, telling},
+                              [&] { return liveness_of_telling(plan); });
+      return HeldCounts(grown_to(plan, *ranks));
+    });
+  }
+
   // The slowest rank is busy for at least this long, wherever one stage per rank is cut.
-  [[nodiscard]] Duration bottleneck_bound(const Plan& plan, const std::vector<int>& balanced) const {
+  [[nodiscard]] Duration bottleneck_bound(const Plan& plan,
+                                          const std::vector<int>& balanced) const {
     if (plan.chunks > 1) return group_.bound;
     std::int64_t longest = 0;
     const auto& work = shapes_[0]->work_of(split_);
@@ -99,69 +126,50 @@ class GroupSearch {
     return Duration{longest * (replica_loads(plan)[0].samples / plan.micro_batch_size)};
   }
 
-  void try_cuts(Plan plan, const std::vector<int>& balanced,
-                const std::vector<RankLiveness>& live) {
+  void try_cuts(Plan plan, const std::vector<int>& balanced, const HeldCounts& held) {
     const auto variants = static_cast<std::int64_t>(placements_.size());
+    const StageMemory memory(*shapes_[0], ties_, inputs_.profile->training,
+                             plan.zero1 ? plan.data : 1, held, cluster_.reserve,
+                             cluster_.device.memory);
+    Cuts cuts = choose_cuts(*shapes_[0], memory, plan, split_, balanced);
     plan.cuts = balanced;
-    if (plan.chunks == 1) {
-      const StageMemory memory = stage_memory(plan, live);
-      Cuts cuts = choose_cuts(*shapes_[0], memory, plan, split_, balanced);
-      if (cuts.why_not) {
-        result_.rejected.add(*cuts.why_not, variants, plan);
-        return;
-      }
-      plan.cuts = std::move(cuts.cuts);
-      if (!may_matter(compute_bound(*shapes_[0], plan, split_, live, inputs_.executor),
-                      kNoMemory)) {
-        result_.bounded += variants;
-        return;
-      }
+    if (cuts.why_not) {
+      result_.rejected.add(*cuts.why_not, variants, plan);
+      return;
+    }
+    plan.cuts = std::move(cuts.cuts);
+    if (!may_matter(compute_bound(*shapes_[0], plan, split_, held.ranks, inputs_.executor),
+                    kNoMemory)) {
+      result_.bounded += variants;
+      return;
     }
     for (const Placement placement : placements_) {
       plan.placement = placement;
-      try_candidate(plan, live);
+      try_candidate(plan, held.ranks);
     }
   }
 
   void try_candidate(Plan plan, const std::vector<RankLiveness>& live) {
-    StagePricing pricing = price(plan);
-    auto memory = memory_of_ranks(pricing.prices, live, cluster_.reserve);
-    auto over = over_memory(memory, plan.chunks, cluster_.device.memory);
-    if (over && plan.chunks > 1) {
-      const StageMemory limit = stage_memory(plan, live);
-      plan.cuts = choose_cuts(*shapes_[0], limit, plan, split_, plan.cuts).cuts;
-      pricing = price(plan);
-      memory = memory_of_ranks(pricing.prices, live, cluster_.reserve);
-      over = over_memory(memory, plan.chunks, cluster_.device.memory);
-    }
-    if (over) {
+    const StagePricing pricing = price_stages(*inputs_.profile, cluster_.spec, plan, tables_);
+    const auto memory = memory_of_ranks(pricing.prices, live, cluster_.reserve);
+    if (const auto over = over_memory(memory, plan.chunks, cluster_.device.memory)) {
       result_.rejected.add(*over, 1, plan);
       return;
     }
     Bytes fullest;
     for (const MemoryUse& use : memory) fullest = std::max(fullest, use.total());
-    const Duration bound =
-        step_bound(pricing.prices, plan, split_, live, inputs_.executor);
+    const Duration bound = step_bound(pricing.prices, plan, split_, live, inputs_.executor);
     if (!may_matter(bound, fullest)) {
       ++result_.bounded;
       return;
     }
-    const auto program =
-        shared_.programs.get(plan, pricing.ties, shapes_[0]->recompute.back() > 0);
+    const auto program = shared_.programs.get(plan, pricing.ties, shapes_[0]->recompute.back() > 0);
     const auto summary = simulate_summary(*program, pricing.prices, inputs_.executor);
     const Found found{plan, step_time_of(summary, inputs_.executor), fullest};
     incumbents_.add(found);
     result_.found.push_back(found);
   }
 
-  [[nodiscard]] StagePricing price(const Plan& plan) const {
-    return price_stages(*inputs_.profile, cluster_.spec, plan, tables_);
-  }
-  [[nodiscard]] StageMemory stage_memory(const Plan& plan,
-                                         const std::vector<RankLiveness>& live) const {
-    return StageMemory(*shapes_[0], ties_, inputs_.profile->training, plan.zero1 ? plan.data : 1,
-                       live, cluster_.reserve, cluster_.device.memory);
-  }
   [[nodiscard]] bool may_matter(Duration bound, Bytes memory) const {
     return !request_.bounds ||
            incumbents_.may_matter(bound, base_.devices(), std::max(memory, group_.least_memory));
@@ -189,8 +197,8 @@ class GroupSearch {
 }  // namespace
 
 GroupResult search_group(const PlanInputs& inputs, const SearchRequest& request,
-                         const SearchSpace& space, const CandidateGroup& group, Incumbents incumbents,
-                         SearchShared& shared) {
+                         const SearchSpace& space, const CandidateGroup& group,
+                         Incumbents incumbents, SearchShared& shared) {
   return GroupSearch(inputs, request, space, group, std::move(incumbents), shared).run();
 }
 

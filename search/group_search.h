@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
 #include "search/candidates.h"
 #include "search/incumbents.h"
 #include "search/memo.h"
+#include "search/memory.h"
 #include "search/program_cache.h"
 #include "search/rejections.h"
 #include "simulator/liveness.h"
@@ -20,8 +22,9 @@ struct SearchShared {
 
   ProgramCache programs;
   Memo<std::tuple<int, int, bool>, std::vector<int>> balanced;  // (key, stages, split) -> cuts
-  // (schedule, P, V, group, micro-batches)
-  Memo<std::tuple<std::string, int, int, int, int>, std::vector<RankLiveness>> liveness;
+  // (schedule, P, V, group, micro-batches): on those that tell, and grown to a plan's own
+  Memo<std::tuple<std::string_view, int, int, int, int>, std::vector<RankLiveness>> telling;
+  Memo<std::tuple<std::string_view, int, int, int, int>, HeldCounts> held;
   // (device, T, mode, samples): the short micro-batches
   Memo<std::tuple<int, int, std::string, int>, SectionSums> shapes;
 };
@@ -35,7 +38,7 @@ struct GroupResult {
 // `incumbents`: what was known when the group was taken up (its own finds are added to a copy).
 // `bounds` false replays every candidate that fits.
 GroupResult search_group(const PlanInputs& inputs, const SearchRequest& request,
-                         const SearchSpace& space, const CandidateGroup& group, Incumbents incumbents,
-                         SearchShared& shared);
+                         const SearchSpace& space, const CandidateGroup& group,
+                         Incumbents incumbents, SearchShared& shared);
 
 }  // namespace penstock

@@ -17,7 +17,9 @@ bool comes_before(const Found& a, const Found& b) {
 }
 
 Incumbents::Incumbents(int top, std::vector<Budget> budgets)
-    : top_(static_cast<std::size_t>(top)), budgets_(std::move(budgets)), fastest_(budgets_.size()) {}
+    : top_(static_cast<std::size_t>(top)),
+      budgets_(std::move(budgets)),
+      fastest_(budgets_.size()) {}
 
 bool Incumbents::may_matter(Duration bound, int devices, Bytes memory) const {
   if (best_.size() < top_ || bound <= best_.back().step_time) return true;

@@ -1,5 +1,6 @@
-// The best plans found so far: the K fastest, and the fastest within each of a few budgets of devices
-// and memory (the Pareto front is drawn from them). Tells which candidates can still matter.
+// The best plans found so far: the K fastest, and the fastest within each of a few budgets of
+// devices and memory (the Pareto front is drawn from them). Tells which candidates can still
+// matter.
 #pragma once
 
 #include <optional>

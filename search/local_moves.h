@@ -1,5 +1,6 @@
 // Improves the cuts of a plan with several stages per rank, where no exact method is used: single
-// sections move across the boundaries of the busiest rank as long as the replayed step gets shorter.
+// sections move across the boundaries of the busiest rank as long as the replayed step gets
+// shorter.
 #pragma once
 
 #include "core/plan.h"

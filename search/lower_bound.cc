@@ -11,8 +11,8 @@ namespace {
 // Per stage, for a full micro-batch; ns.
 struct StageTimes {
   std::int64_t forward = 0;
-  std::int64_t backward = 0;  // R and I or B: what the stages before it wait for
-  std::int64_t weight = 0;    // W; 0 with fused backward
+  std::int64_t backward = 0;             // R and I or B: what the stages before it wait for
+  std::int64_t weight = 0;               // W; 0 with fused backward
   std::int64_t send = 0, send_back = 0;  // to the next stage, and the gradient back from it
   // Shortest over the shapes: the last micro-batch may be short.
   std::int64_t least_backward = 0, least_weight = 0, least_send_back = 0;
@@ -166,8 +166,8 @@ StageTimes times_of(const StagePrices& prices, const Plan& plan, int stage, bool
   for (int shape = 1; shape < prices.shapes; ++shape) {
     times.least_backward = std::min(times.least_backward, backward(shape));
     times.least_weight = std::min(times.least_weight, weight(shape));
-    times.least_send_back = std::min(times.least_send_back,
-                                     prices.transfer_of(stage, shape).gradient.duration.count());
+    times.least_send_back =
+        std::min(times.least_send_back, prices.transfer_of(stage, shape).gradient.duration.count());
   }
   if (has_short_micro_batch(plan)) {
     const auto shapes = micro_batch_shapes(plan);
@@ -198,8 +198,8 @@ Duration compute_bound(const SectionSums& sums, const Plan& plan, bool split_bac
     };
     StageTimes times;
     times.forward = part(sums.forward);
-    times.backward = part(sums.recompute) +
-                     part(split_backward ? sums.input_gradient : sums.fused_backward);
+    times.backward =
+        part(sums.recompute) + part(split_backward ? sums.input_gradient : sums.fused_backward);
     if (split_backward) times.weight = part(sums.weight_gradient);
     if (!shorter) {
       times.least_backward = times.backward;

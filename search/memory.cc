@@ -1,7 +1,6 @@
 #include "search/memory.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace penstock {
 namespace {
@@ -64,70 +63,125 @@ std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
   return ranks;
 }
 
-StageMemory::StageMemory(const SectionSums& sums, const TiedParameters& ties,
-                         const TrainingState& training, int optimizer_shards,
-                         const std::vector<RankLiveness>& liveness, Bytes reserve, Bytes capacity)
-    : sums_(sums),
-      ties_(ties),
-      training_(training),
-      shards_(optimizer_shards),
-      reserve_(reserve),
-      capacity_(capacity) {
-  std::size_t stages = 0;
-  for (const RankLiveness& rank : liveness) stages += rank.stages.size();
-  stages_.resize(stages);
-  for (const RankLiveness& rank : liveness) {
+HeldCounts::HeldCounts(std::vector<RankLiveness> liveness) : ranks(std::move(liveness)) {
+  std::size_t count = 0;
+  for (const RankLiveness& rank : ranks) count += rank.stages.size();
+  stages.resize(count);
+  for (const RankLiveness& rank : ranks) {
     for (std::size_t c = 0; c < rank.stages.size(); ++c) {
-      Counts& counts = stages_[static_cast<std::size_t>(rank.stages[c])];
+      StageCounts& counts = stages[static_cast<std::size_t>(rank.stages[c])];
       for (const LiveCounts& peak : rank.peaks) {
         counts.peaks.emplace_back(peak.stash[c], peak.weight_stash[c]);
       }
       std::sort(counts.peaks.begin(), counts.peaks.end());
-      counts.peaks.erase(std::unique(counts.peaks.begin(), counts.peaks.end()),
-                         counts.peaks.end());
+      counts.peaks.erase(std::unique(counts.peaks.begin(), counts.peaks.end()), counts.peaks.end());
       counts.activation_receives = rank.activation_receives[c];
       counts.gradient_receives = rank.gradient_receives[c];
       counts.activation_sends = rank.sends_activation[c] ? 1 : 0;
       counts.gradient_sends = rank.sends_gradient[c] ? 1 : 0;
     }
   }
-  longest_working_.push_back(sums.working_peak);
-  for (std::size_t width = 1; 2 * width <= sums.working_peak.size(); width *= 2) {
-    const auto& before = longest_working_.back();
-    std::vector<std::int64_t> level;
-    for (std::size_t i = 0; i + 2 * width <= sums.working_peak.size(); ++i) {
-      level.push_back(std::max(before[i], before[i + width]));
-    }
-    longest_working_.push_back(std::move(level));
+}
+
+// Only a stage that holds two sections of a tied set can shrink by growing.
+StageMemory::StageMemory(const SectionSums& sums, const TiedParameters& ties,
+                         const TrainingState& training, int optimizer_shards,
+                         const HeldCounts& held, Bytes reserve, Bytes capacity)
+    : sums_(sums),
+      ties_(ties),
+      training_(training),
+      shards_(optimizer_shards),
+      held_(held),
+      reserve_(reserve),
+      capacity_(capacity),
+      monotone_(held.stages.size() > 1 && ties.never_repeated_within(sums.sections() - 1)) {}
+
+std::int64_t StageMemory::state(int first, int end) const {
+  const std::int64_t parameters = sums_.parameters[static_cast<std::size_t>(end)] -
+                                  sums_.parameters[static_cast<std::size_t>(first)] -
+                                  ties_.repeated(first, end);
+  const std::int64_t optimizer =
+      (parameters * training_.optimizer_bytes_per_parameter.count + shards_ - 1) / shards_;
+  return parameters * (training_.bytes_per_parameter.count + training_.bytes_per_gradient.count) +
+         optimizer;
+}
+
+std::int64_t StageMemory::buffers(const StageCounts& counts, int first, int end) const {
+  std::int64_t bytes = sums_.boundary[static_cast<std::size_t>(end) - 1] *
+                       (counts.gradient_receives + counts.activation_sends);
+  if (first > 0) {
+    bytes += sums_.boundary[static_cast<std::size_t>(first) - 1] *
+             (counts.activation_receives + counts.gradient_sends);
   }
+  return bytes;
 }
 
 Bytes StageMemory::total(int stage, int first, int end) const {
   const auto f = static_cast<std::size_t>(first);
   const auto e = static_cast<std::size_t>(end);
-  const Counts& counts = stages_[static_cast<std::size_t>(stage)];
-  const std::int64_t parameters =
-      sums_.parameters[e] - sums_.parameters[f] - ties_.repeated(first, end);
-  const std::int64_t optimizer =
-      (parameters * training_.optimizer_bytes_per_parameter.count + shards_ - 1) / shards_;
-  const std::int64_t state =
-      parameters * (training_.bytes_per_parameter.count + training_.bytes_per_gradient.count) +
-      optimizer;
+  const StageCounts& counts = held_.stages[static_cast<std::size_t>(stage)];
   const std::int64_t stash = sums_.stash[e] - sums_.stash[f];
   const std::int64_t weight_stash = sums_.weight_stash[e] - sums_.weight_stash[f];
   std::int64_t peak = 0;
   for (const auto& [held, held_for_weights] : counts.peaks) {
     peak = std::max(peak, held * stash + held_for_weights * weight_stash);
   }
-  const auto level = static_cast<std::size_t>(std::bit_width(e - f) - 1);
-  const auto& maxima = longest_working_[level];
-  const std::int64_t working = std::max(maxima[f], maxima[e - (std::size_t{1} << level)]);
-  std::int64_t buffers =
-      sums_.boundary[e - 1] * (counts.gradient_receives + counts.activation_sends);
-  if (first > 0) {
-    buffers += sums_.boundary[f - 1] * (counts.activation_receives + counts.gradient_sends);
+  return Bytes{state(first, end) + peak + sums_.working_peak_of(first, end) +
+               buffers(counts, first, end)} +
+         reserve_;
+}
+
+Bytes StageMemory::total_of_rank(std::size_t rank, const std::vector<int>& cuts) const {
+  const RankLiveness& live = held_.ranks[rank];
+  std::int64_t kept = 0;
+  std::int64_t working = 0;
+  std::vector<std::int64_t> stash, weight_stash;
+  for (const int stage : live.stages) {
+    const auto s = static_cast<std::size_t>(stage);
+    const int first = cuts[s];
+    const int end = cuts[s + 1];
+    kept += state(first, end) + buffers(held_.stages[s], first, end);
+    working = std::max(working, sums_.working_peak_of(first, end));
+    stash.push_back(sums_.stash[static_cast<std::size_t>(end)] -
+                    sums_.stash[static_cast<std::size_t>(first)]);
+    weight_stash.push_back(sums_.weight_stash[static_cast<std::size_t>(end)] -
+                           sums_.weight_stash[static_cast<std::size_t>(first)]);
   }
-  return Bytes{state + peak + working + buffers} + reserve_;
+  std::int64_t peak = 0;
+  for (const LiveCounts& counts : live.peaks) {
+    std::int64_t held = 0;
+    for (std::size_t c = 0; c < stash.size(); ++c) {
+      held += counts.stash[c] * stash[c] + counts.weight_stash[c] * weight_stash[c];
+    }
+    peak = std::max(peak, held);
+  }
+  return Bytes{kept + peak + working} + reserve_;
+}
+
+// A section with the largest of every figure would fit on every stage.
+bool StageMemory::every_section_fits() const {
+  std::int64_t parameters = 0;
+  std::int64_t stash = 0;
+  std::int64_t weight_stash = 0;
+  for (std::size_t i = 0; i + 1 < sums_.parameters.size(); ++i) {
+    parameters = std::max(parameters, sums_.parameters[i + 1] - sums_.parameters[i]);
+    stash = std::max(stash, sums_.stash[i + 1] - sums_.stash[i]);
+    weight_stash = std::max(weight_stash, sums_.weight_stash[i + 1] - sums_.weight_stash[i]);
+  }
+  const std::int64_t boundary = *std::max_element(sums_.boundary.begin(), sums_.boundary.end());
+  const std::int64_t kept =
+      parameters * (training_.bytes_per_parameter.count + training_.bytes_per_gradient.count) +
+      (parameters * training_.optimizer_bytes_per_parameter.count + shards_ - 1) / shards_ +
+      sums_.working_peak_of(0, sums_.sections());
+  return std::all_of(held_.stages.begin(), held_.stages.end(), [&](const StageCounts& counts) {
+    std::int64_t peak = 0;
+    for (const auto& [held, held_for_weights] : counts.peaks) {
+      peak = std::max(peak, held * stash + held_for_weights * weight_stash);
+    }
+    const std::int64_t transfers = counts.activation_receives + counts.gradient_receives +
+                                   counts.activation_sends + counts.gradient_sends;
+    return Bytes{kept + peak + boundary * transfers} + reserve_ <= capacity_;
+  });
 }
 
 }  // namespace penstock

@@ -8,99 +8,140 @@ namespace {
 
 constexpr std::int64_t kInfinite = std::numeric_limits<std::int64_t>::max();
 
-// Tables are indexed by (stage, first section): the best way to place the sections from `first` on
-// the stages from `stage` on.
-class Solver {
+// Greedy passes: each stage takes as many sections as a bottleneck and its limit allow.
+class Greedy {
  public:
-  explicit Solver(const PartitionProblem& problem)
+  explicit Greedy(const PartitionProblem& problem)
       : problem_(problem),
-        sections_(static_cast<int>(problem.time_prefix.size()) - 1),
-        bottleneck_(static_cast<std::size_t>(problem.stages + 1) *
-                        static_cast<std::size_t>(sections_ + 1),
-                    kInfinite) {}
+        prefix_(*problem.time_prefix),
+        sections_(static_cast<int>(prefix_.size()) - 1) {}
 
-  std::optional<Partition> solve() {
-    if (problem_.stages > sections_) return std::nullopt;
-    find_bottleneck();
-    const std::int64_t best = bottleneck_[at(0, 0)];
-    if (best == kInfinite) return std::nullopt;
-    return Partition{least_traffic(best), best};
+  // Even with empty stages allowed and no bottleneck: can the limits cover all sections?
+  [[nodiscard]] bool may_be_covered() const {
+    int at = 0;
+    for (int stage = 0; stage < problem_.stages && at < sections_; ++stage) {
+      at = reach(stage, at, sections_, kInfinite);
+    }
+    return at >= sections_;
   }
 
- private:
-  [[nodiscard]] std::size_t at(int stage, int first) const {
-    return static_cast<std::size_t>(stage) * static_cast<std::size_t>(sections_ + 1) +
-           static_cast<std::size_t>(first);
+  struct Pass {
+    bool feasible = false;
+    std::int64_t slowest = 0;           // of the stages as placed
+    std::int64_t next_try = kInfinite;  // smallest bottleneck at which a stage could take more
+  };
+  [[nodiscard]] Pass run(std::int64_t bottleneck) const {
+    Pass pass;
+    int at = 0;
+    for (int stage = 0; stage < problem_.stages; ++stage) {
+      const int most = sections_ - (problem_.stages - stage - 1);
+      const int end = reach(stage, at, most, bottleneck);
+      if (end < most && fits(stage, at, end + 1)) {
+        pass.next_try = std::min(pass.next_try, time(at, end + 1));
+      }
+      pass.slowest = std::max(pass.slowest, time(at, end));
+      at = end;
+    }
+    pass.feasible = at == sections_;
+    return pass;
   }
-  [[nodiscard]] std::int64_t time(int first, int end) const {
-    return problem_.time_prefix[static_cast<std::size_t>(end)] -
-           problem_.time_prefix[static_cast<std::size_t>(first)];
-  }
-  [[nodiscard]] bool fits(int stage, int first, int end) const {
-    return problem_.limit == nullptr || problem_.limit->fits(stage, first, end);
-  }
-  // Stage `stage` can start at sections stage .. sections - (stages left).
-  [[nodiscard]] int last_start(int stage) const { return sections_ - (problem_.stages - stage); }
 
-  void find_bottleneck() {
-    bottleneck_[at(problem_.stages, sections_)] = 0;
-    for (int stage = problem_.stages - 1; stage >= 0; --stage) {
-      const int highest = stage == 0 ? 0 : last_start(stage);  // stage 0 starts at section 0
-      for (int first = highest; first >= stage; --first) {
-        std::int64_t best = kInfinite;
-        const int shortest = stage + 1 == problem_.stages ? sections_ : first + 1;
-        for (int end = shortest; end <= last_start(stage) + 1; ++end) {
-          const std::int64_t own = time(first, end);
-          if (own >= best) break;  // longer stages are slower still
-          const std::int64_t rest = bottleneck_[at(stage + 1, end)];
-          const std::int64_t both = std::max(own, rest);
-          if (both < best && fits(stage, first, end)) best = both;
-        }
-        bottleneck_[at(stage, first)] = best;
+  // The smallest feasible bottleneck.
+  [[nodiscard]] std::int64_t bottleneck() const {
+    std::int64_t low = 0;
+    for (int i = 0; i < sections_; ++i) low = std::max(low, time(i, i + 1));
+    low = std::max(low, (time(0, sections_) + problem_.stages - 1) / problem_.stages);
+    std::int64_t high = run(kInfinite).slowest;
+    while (low < high) {
+      const std::int64_t middle = low + (high - low) / 2;
+      const Pass pass = run(middle);
+      if (pass.feasible) {
+        high = pass.slowest;
+      } else {
+        low = pass.next_try;
       }
     }
+    return high;
   }
 
-  // Second pass: least traffic among the partitions within the bottleneck; walking forward, the
-  // earliest cut that attains it.
-  std::vector<int> least_traffic(std::int64_t bottleneck) {
-    std::vector<std::int64_t> traffic(bottleneck_.size(), kInfinite);
-    traffic[at(problem_.stages, sections_)] = 0;
-    std::vector<int> choice(bottleneck_.size(), 0);
-    for (int stage = problem_.stages - 1; stage >= 0; --stage) {
-      const int highest = stage == 0 ? 0 : last_start(stage);
-      for (int first = highest; first >= stage; --first) {
-        if (bottleneck_[at(stage, first)] > bottleneck) continue;
-        const int shortest = stage + 1 == problem_.stages ? sections_ : first + 1;
-        for (int end = shortest; end <= last_start(stage) + 1; ++end) {
-          if (time(first, end) > bottleneck) break;
-          const std::int64_t rest = traffic[at(stage + 1, end)];
-          if (rest == kInfinite) continue;
-          const std::int64_t sum =
-              rest + (end < sections_ ? problem_.boundary_bytes[static_cast<std::size_t>(end - 1)] : 0);
-          if (sum < traffic[at(stage, first)] && fits(stage, first, end)) {
-            traffic[at(stage, first)] = sum;
-            choice[at(stage, first)] = end;
-          }
-        }
+  // The partition within the bottleneck whose cuts come earliest.
+  [[nodiscard]] std::vector<int> earliest_cuts(std::int64_t bottleneck) const {
+    // earliest[s]: the first section at which stages s.. can start and still reach the end.
+    std::vector<int> earliest(static_cast<std::size_t>(problem_.stages) + 1, sections_);
+    for (int stage = problem_.stages - 1; stage > 0; --stage) {
+      const int needed = earliest[static_cast<std::size_t>(stage) + 1];
+      int low = stage;
+      int high = needed - 1;
+      while (low < high) {
+        const int middle = low + (high - low) / 2;
+        const bool enough = time(middle, needed) <= bottleneck && fits(stage, middle, needed);
+        (enough ? high : low) = enough ? middle : middle + 1;
       }
+      earliest[static_cast<std::size_t>(stage)] = high;
     }
     std::vector<int> cuts{0};
     for (int stage = 0; stage < problem_.stages; ++stage) {
-      cuts.push_back(choice[at(stage, cuts.back())]);
+      const int next =
+          stage + 1 == problem_.stages
+              ? sections_
+              : std::max(cuts.back() + 1, earliest[static_cast<std::size_t>(stage) + 1]);
+      cuts.push_back(next);
     }
     return cuts;
   }
 
+ private:
+  [[nodiscard]] std::int64_t time(int first, int end) const {
+    return prefix_[static_cast<std::size_t>(end)] - prefix_[static_cast<std::size_t>(first)];
+  }
+  [[nodiscard]] bool fits(int stage, int first, int end) const {
+    return problem_.limit == nullptr || problem_.limit->fits(stage, first, end);
+  }
+
+  // The largest end <= most that the stage may reach from `first`; `first` when not even one fits.
+  [[nodiscard]] int reach(int stage, int first, int most, std::int64_t bottleneck) const {
+    int end = most;
+    if (bottleneck != kInfinite) {
+      const auto from = prefix_.begin() + first;
+      const auto last = prefix_.begin() + most + 1;
+      end = static_cast<int>(
+          std::upper_bound(from, last, prefix_[static_cast<std::size_t>(first)] + bottleneck) -
+          prefix_.begin() - 1);
+    }
+    if (problem_.limit == nullptr || fits(stage, first, end)) return end;
+    int low = first;
+    while (low + 1 < end) {
+      const int middle = low + (end - low) / 2;
+      (fits(stage, first, middle) ? low : end) = middle;
+    }
+    return low;
+  }
+
   const PartitionProblem& problem_;
+  const std::vector<std::int64_t>& prefix_;
   int sections_;
-  std::vector<std::int64_t> bottleneck_;
 };
+
+// Every cut sends the same, so traffic decides nothing.
+bool has_uniform_traffic(const PartitionProblem& problem) {
+  const auto& bytes = *problem.boundary_bytes;
+  return std::all_of(bytes.begin(), bytes.end() - 1,
+                     [&](std::int64_t b) { return b == bytes.front(); });
+}
 
 }  // namespace
 
 std::optional<Partition> partition(const PartitionProblem& problem) {
-  return Solver(problem).solve();
+  if (problem.stages > static_cast<int>(problem.time_prefix->size()) - 1) return std::nullopt;
+  const Greedy greedy(problem);
+  if (problem.limit != nullptr) {
+    if (!problem.limit->is_monotone()) return partition_by_table(problem);
+    if (!greedy.may_be_covered()) return std::nullopt;
+    if (!problem.limit->every_section_fits()) return partition_by_table(problem);
+  }
+  if (!has_uniform_traffic(problem)) return partition_by_table(problem);
+  const std::int64_t bottleneck = greedy.bottleneck();
+  return Partition{greedy.earliest_cuts(bottleneck), bottleneck};
 }
 
 }  // namespace penstock

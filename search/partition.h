@@ -1,5 +1,5 @@
-// Cuts a chain of sections into stages so that the slowest stage is as fast as possible: exact
-// dynamic programming, each stage under its own limit.
+// Cuts a chain of sections into stages so that the slowest stage is as fast as possible, each stage
+// under its own limit. Exact.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,18 @@ class StageLimit {
  public:
   virtual ~StageLimit() = default;
   [[nodiscard]] virtual bool fits(int stage, int first, int end) const = 0;
+  // Whether a run that fits still fits when it loses sections at either end.
+  [[nodiscard]] virtual bool is_monotone() const { return false; }
+  // Whether every stage may hold any single section. May say no when unsure.
+  [[nodiscard]] virtual bool every_section_fits() const { return false; }
 };
 
 struct PartitionProblem {
   int stages = 1;
-  std::vector<std::int64_t> time_prefix;    // sections + 1 entries: ns of sections 0..i-1
-  std::vector<std::int64_t> boundary_bytes; // per section: what a cut behind it sends
-  const StageLimit* limit = nullptr;        // null: everything fits
+  const std::vector<std::int64_t>* time_prefix = nullptr;  // sections + 1: ns of sections 0..i-1
+  const std::vector<std::int64_t>* boundary_bytes =
+      nullptr;                        // per section: what a cut behind it sends
+  const StageLimit* limit = nullptr;  // null: everything fits
 };
 
 struct Partition {
@@ -30,7 +35,13 @@ struct Partition {
 
 // The partition with the smallest bottleneck; among those the one with the least boundary traffic;
 // among those the one whose cuts come earliest. Nothing when no partition satisfies the limit.
-// O(stages * sections^2) at worst, about sections^2 when stages are alike.
+//
+// A monotone limit makes the sections that s stages can reach an interval, so the bottleneck is
+// found by bisection over greedy passes, O(stages * log sections) each; without it by the table.
 std::optional<Partition> partition(const PartitionProblem& problem);
+
+// The same by dynamic programming over (stage, first section) alone, O(stages * sections^2): for
+// limits that are not monotone, and the oracle of the tests.
+std::optional<Partition> partition_by_table(const PartitionProblem& problem);
 
 }  // namespace penstock

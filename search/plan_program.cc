@@ -83,25 +83,34 @@ Program program_of(const Plan& plan, const std::vector<PlanTie>& ties, bool reco
   return lower(pipelines, options);
 }
 
-std::vector<RankLiveness> liveness_of(const Plan& plan) {
+int telling_micro_batches(const Plan& plan) {
   const int micro_batches = replica_loads(plan).front().micro_batches;
-  int enough = enough_micro_batches(plan, micro_batches);
-  if (enough == 0 || enough > micro_batches) enough = micro_batches;
-  PipelineInput input;
-  input.schedule = make_schedule(plan.schedule, shape_of(plan, enough));
-  input.micro_batches.resize(static_cast<std::size_t>(enough));
-  auto ranks = liveness(lower({input}, {}));
-  if (enough == micro_batches) return ranks;
+  const int enough = enough_micro_batches(plan, micro_batches);
+  return enough == 0 ? micro_batches : std::min(enough, micro_batches);
+}
+
+std::vector<RankLiveness> liveness_of_telling(const Plan& plan) {
+  return liveness(make_schedule(plan.schedule, shape_of(plan, telling_micro_batches(plan))));
+}
+
+std::vector<RankLiveness> grown_to(const Plan& plan, std::vector<RankLiveness> ranks) {
+  const int micro_batches = replica_loads(plan).front().micro_batches;
+  const int few = telling_micro_batches(plan);
+  if (few == micro_batches) return ranks;
   for (RankLiveness& rank : ranks) {
     const auto chunks = static_cast<std::int64_t>(rank.stages.size());
-    if (rank.peak_chunks == chunks * enough) rank.peak_chunks = chunks * micro_batches;
+    if (rank.peak_chunks == chunks * few) rank.peak_chunks = chunks * micro_batches;
     for (LiveCounts& peak : rank.peaks) {
       for (std::int32_t& count : peak.stash) {
-        if (count == enough) count = micro_batches;  // this chunk holds them all
+        if (count == few) count = micro_batches;  // this chunk holds them all
       }
     }
   }
   return ranks;
+}
+
+std::vector<RankLiveness> liveness_of(const Plan& plan) {
+  return grown_to(plan, liveness_of_telling(plan));
 }
 
 }  // namespace penstock

@@ -29,8 +29,14 @@ std::string why_no_program(const Plan& plan);
 Program program_of(const Plan& plan, const std::vector<PlanTie>& ties, bool recomputes,
                    const ExecutorModel& executor);
 
-// liveness() of the plan's Program, worked out on few micro-batches where more of them change
-// nothing (a steady state) or add one to a count each (schedules that hold all micro-batches).
+// liveness() of the plan's Program. It is worked out on few micro-batches: with more of them a steady
+// state repeats, or (schedules that hold all micro-batches) the counts that equal them grow along.
 std::vector<RankLiveness> liveness_of(const Plan& plan);
+
+// The two halves of it, for those who keep the first: how many micro-batches are enough, the
+// liveness with just so many, and what it becomes with the plan's own number.
+int telling_micro_batches(const Plan& plan);
+std::vector<RankLiveness> liveness_of_telling(const Plan& plan);
+std::vector<RankLiveness> grown_to(const Plan& plan, std::vector<RankLiveness> ranks);
 
 }  // namespace penstock

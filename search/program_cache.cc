@@ -7,8 +7,9 @@ namespace {
 
 // Everything that program_of() looks at, but for the number of replicas.
 std::vector<int> numbers_of(const Plan& plan, const std::vector<PlanTie>& ties, bool recomputes) {
-  std::vector<int> key{plan.pipeline, plan.chunks, plan.group,
-                       plan.data > 1, plan.zero1 && plan.data > 1, recomputes};
+  std::vector<int> key{
+      plan.pipeline, plan.chunks, plan.group, plan.data > 1, plan.zero1 && plan.data > 1,
+      recomputes};
   for (const ReplicaLoad& load : replica_loads(plan)) {
     key.push_back(load.micro_batches);
     key.push_back(load.samples % plan.micro_batch_size == 0 ? 0 : 1);
@@ -22,8 +23,7 @@ std::vector<int> numbers_of(const Plan& plan, const std::vector<PlanTie>& ties, 
 
 }  // namespace
 
-std::shared_ptr<const Program> ProgramCache::get(const Plan& plan,
-                                                 const std::vector<PlanTie>& ties,
+std::shared_ptr<const Program> ProgramCache::get(const Plan& plan, const std::vector<PlanTie>& ties,
                                                  bool recomputes) {
   Key key{plan.schedule, numbers_of(plan, ties, recomputes)};
   {

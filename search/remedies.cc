@@ -6,7 +6,6 @@
 #include "costmodel/price_stages.h"
 #include "search/choose_cuts.h"
 #include "search/device_cluster.h"
-#include "search/evaluation.h"
 #include "search/memory.h"
 #include "search/plan_program.h"
 #include "search/section_sums.h"
@@ -15,28 +14,23 @@
 namespace penstock {
 namespace {
 
-// Whether a one-stage-per-rank version of the plan fits; cuts as the search would choose them.
+// Whether the plan fits, cuts chosen as the search does.
 bool fits(const PlanInputs& inputs, const DeviceCluster& cluster, const Plan& plan) {
   if (plan.stages() > static_cast<int>(inputs.profile->sections.size()) ||
       plan.devices() > cluster.devices || !why_no_program(plan).empty()) {
     return false;
   }
-  const SectionSums sums = sum_sections(*inputs.profile, plan.device, plan.tensor,
-                                        plan.micro_batch_size, plan.sequence_length, plan.recompute);
+  const SectionSums sums =
+      sum_sections(*inputs.profile, plan.device, plan.tensor, plan.micro_batch_size,
+                   plan.sequence_length, plan.recompute);
   if (!sums.why_not.empty()) return false;
   const bool split = find_schedule(plan.schedule)->split_backward;
   const auto balanced = balanced_cuts(sums, plan.stages(), split);
   const TiedParameters ties(*inputs.profile, plan.tensor);
-  const auto live = liveness_of(plan);
-  const StageMemory memory(sums, ties, inputs.profile->training, plan.zero1 ? plan.data : 1, live,
+  const HeldCounts held(liveness_of(plan));
+  const StageMemory memory(sums, ties, inputs.profile->training, plan.zero1 ? plan.data : 1, held,
                            cluster.reserve, cluster.device.memory);
-  if (plan.chunks == 1) return !choose_cuts(sums, memory, plan, split, *balanced).why_not;
-  Plan cut = plan;
-  cut.cuts = choose_cuts(sums, memory, plan, split, *balanced).cuts;
-  std::vector<const SectionTable*> tables(micro_batch_shapes(plan).size(), &sums.table);
-  const auto pricing = price_stages(*inputs.profile, cluster.spec, cut, tables);
-  return !over_memory(memory_of_ranks(pricing.prices, live, cluster.reserve), plan.chunks,
-                      cluster.device.memory);
+  return !choose_cuts(sums, memory, plan, split, *balanced).why_not;
 }
 
 using Change = std::pair<Plan, std::string>;

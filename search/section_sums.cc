@@ -1,6 +1,7 @@
 #include "search/section_sums.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace penstock {
 namespace {
@@ -16,13 +17,25 @@ void append(std::vector<std::int64_t>& sums, std::int64_t value) {
   sums.push_back(sums.back() + value);
 }
 
+// Level k holds the maximum of every 2^k consecutive values.
+std::vector<std::vector<std::int64_t>> maxima_of(const std::vector<std::int64_t>& values) {
+  std::vector<std::vector<std::int64_t>> levels{values};
+  for (std::size_t width = 1; 2 * width <= values.size(); width *= 2) {
+    std::vector<std::int64_t> level;
+    for (std::size_t i = 0; i + 2 * width <= values.size(); ++i) {
+      level.push_back(std::max(levels.back()[i], levels.back()[i + width]));
+    }
+    levels.push_back(std::move(level));
+  }
+  return levels;
+}
+
 }  // namespace
 
 SectionSums sum_sections(const ModelProfile& profile, const std::string& device, int tensor_degree,
                          int samples, int sequence_length, const std::string& recompute) {
   SectionSums sums;
-  sums.table =
-      price_sections(profile, device, tensor_degree, samples, sequence_length, recompute);
+  sums.table = price_sections(profile, device, tensor_degree, samples, sequence_length, recompute);
   sums.why_not = sums.table.why_not;
   if (!sums.why_not.empty()) return sums;
   for (auto* list : {&sums.forward, &sums.input_gradient, &sums.weight_gradient,
@@ -54,7 +67,16 @@ SectionSums sum_sections(const ModelProfile& profile, const std::string& device,
     sums.working_peak.push_back(price.working_peak.count);
     sums.boundary.push_back(price.boundary.count);
   }
+  sums.working_maxima = maxima_of(sums.working_peak);
   return sums;
+}
+
+std::int64_t SectionSums::working_peak_of(int first, int end) const {
+  const auto f = static_cast<std::size_t>(first);
+  const auto e = static_cast<std::size_t>(end);
+  const auto level = static_cast<std::size_t>(std::bit_width(e - f) - 1);
+  const auto& maxima = working_maxima[level];
+  return std::max(maxima[f], maxima[e - (std::size_t{1} << level)]);
 }
 
 TiedParameters::TiedParameters(const ModelProfile& profile, int tensor_degree) {
@@ -74,6 +96,15 @@ std::int64_t TiedParameters::repeated(int first, int end) const {
     if (inside > 1) repeated += tie.parameters * (inside - 1);
   }
   return repeated;
+}
+
+bool TiedParameters::never_repeated_within(int sections) const {
+  return std::all_of(ties_.begin(), ties_.end(), [&](const Tie& tie) {
+    for (std::size_t i = 1; i < tie.sections.size(); ++i) {
+      if (tie.sections[i] - tie.sections[i - 1] < sections) return false;
+    }
+    return true;
+  });
 }
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// The sections of a model at one key (device, T, samples, sequence length, recompute mode) as prefix
-// sums, so that the price of any run of sections is a difference.
+// The sections of a model at one key (device, T, samples, sequence length, recompute mode) as
+// prefix sums, so that the price of any run of sections is a difference.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,11 @@ struct SectionSums {
   std::vector<std::int64_t> working_peak, boundary;
   std::int64_t longest_work = 0, longest_split_work = 0;  // of one section
 
+  // The largest working peak of a run of sections, from a table of the maxima of 1, 2, 4, ..
+  // sections.
+  [[nodiscard]] std::int64_t working_peak_of(int first, int end) const;
+  std::vector<std::vector<std::int64_t>> working_maxima;
+
   [[nodiscard]] int sections() const { return static_cast<int>(working_peak.size()); }
   [[nodiscard]] const std::vector<std::int64_t>& work_of(bool split) const {
     return split ? split_work : work;
@@ -37,6 +42,8 @@ class TiedParameters {
   TiedParameters(const ModelProfile& profile, int tensor_degree);
   // Parameters counted more than once in the sums of the run.
   [[nodiscard]] std::int64_t repeated(int first, int end) const;
+  // No run of at most this many sections holds two of one group.
+  [[nodiscard]] bool never_repeated_within(int sections) const;
 
  private:
   struct Tie {

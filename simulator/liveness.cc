@@ -13,7 +13,7 @@ bool dominates(const LiveCounts& a, const LiveCounts& b) {
                     std::greater_equal<>());
 }
 
-// Walks one rank's list. Counts only grow at F and at I, so the peaks lie there.
+// Walks one rank's list. Counts grow at F and at I and peak before the next action that lets go.
 class RankWalk {
  public:
   explicit RankWalk(RankLiveness& result) : result_(result) {
@@ -28,26 +28,31 @@ class RankWalk {
     result_.sends_gradient.assign(chunks, false);
   }
 
+  void finish() { record(); }
+
   void step(ActionKind kind, std::size_t chunk) {
     switch (kind) {
       case ActionKind::kForward:
         ++now_.stash[chunk];
+        has_grown_ = true;
         count_chunks(+1);
-        record();
         consume(activations_waiting_[chunk]);
         break;
       case ActionKind::kFusedBackward:
+        record();
         --now_.stash[chunk];
         count_chunks(-1);
         consume(gradients_waiting_[chunk]);
         break;
       case ActionKind::kInputGradient:
+        record();
         --now_.stash[chunk];
         ++now_.weight_stash[chunk];
-        record();
+        has_grown_ = true;
         consume(gradients_waiting_[chunk]);
         break;
       case ActionKind::kWeightGradient:
+        record();
         --now_.weight_stash[chunk];
         count_chunks(-1);
         break;
@@ -76,9 +81,11 @@ class RankWalk {
   static void post(std::int32_t& waiting, std::int32_t& most) { most = std::max(most, ++waiting); }
   static void consume(std::int32_t& waiting) { waiting = std::max(0, waiting - 1); }
 
-  // Keeps only counts that no other position exceeds everywhere. In a steady state the last match
-  // is found at once, so it is moved to the front.
+  // Called before counts fall. Keeps only counts that no other position exceeds everywhere; in a
+  // steady state the last match is found at once, so it is moved to the front.
   void record() {
+    if (!has_grown_) return;
+    has_grown_ = false;
     auto& peaks = result_.peaks;
     for (std::size_t i = 0; i < peaks.size(); ++i) {
       if (dominates(peaks[i], now_)) {
@@ -92,37 +99,122 @@ class RankWalk {
 
   RankLiveness& result_;
   LiveCounts now_;
+  bool has_grown_ = false;  // since the last record
   std::int64_t chunks_ = 0;
   std::vector<std::int32_t> activations_waiting_, gradients_waiting_;
+};
+
+// All ranks of one pipeline.
+class PipelineWalk {
+ public:
+  explicit PipelineWalk(const std::vector<int>& rank_of_stage, int ranks)
+      : ranks_(static_cast<std::size_t>(ranks)) {
+    for (std::size_t s = 0; s < rank_of_stage.size(); ++s) {
+      auto& stages = ranks_[static_cast<std::size_t>(rank_of_stage[s])].stages;
+      chunk_of_stage_.push_back(stages.size());
+      stages.push_back(static_cast<int>(s));
+    }
+    walks_.reserve(ranks_.size());
+    for (RankLiveness& rank : ranks_) walks_.emplace_back(rank);
+  }
+
+  void step(ActionKind kind, int rank, std::size_t stage) {
+    walks_[static_cast<std::size_t>(rank)].step(kind, chunk_of_stage_[stage]);
+  }
+
+  std::vector<RankLiveness> finish() {
+    for (RankWalk& walk : walks_) walk.finish();
+    for (RankLiveness& rank : ranks_) {
+      std::sort(rank.peaks.begin(), rank.peaks.end(), [](const auto& a, const auto& b) {
+        return std::tie(a.stash, a.weight_stash) > std::tie(b.stash, b.weight_stash);
+      });
+    }
+    return std::move(ranks_);
+  }
+
+ private:
+  std::vector<RankLiveness> ranks_;
+  std::vector<std::size_t> chunk_of_stage_;
+  std::vector<RankWalk> walks_;
+};
+
+// The order in which eager lowering emits a schedule, without building a Program: rounds over the
+// ranks, at most one action per rank, each send at once followed by its receive.
+class EagerOrder {
+ public:
+  explicit EagerOrder(const Schedule& schedule)
+      : schedule_(schedule),
+        walk_(schedule.rank_of_stage, schedule.ranks),
+        micro_batches_(static_cast<std::size_t>(schedule.micro_batches)),
+        activation_here_(schedule.rank_of_stage.size() * micro_batches_, false),
+        gradient_here_(activation_here_.size(), false) {
+    std::fill_n(activation_here_.begin(), micro_batches_, true);
+  }
+
+  std::vector<RankLiveness> run() {
+    std::vector<std::size_t> at(schedule_.begin.begin(), schedule_.begin.end() - 1);
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (std::size_t r = 0; r < at.size(); ++r) {
+        if (at[r] == schedule_.begin[r + 1] || !ready(schedule_.actions[at[r]])) continue;
+        perform(schedule_.actions[at[r]++], static_cast<int>(r));
+        progress = true;
+      }
+    }
+    return walk_.finish();
+  }
+
+ private:
+  [[nodiscard]] bool ready(const ComputeAction& action) const {
+    if (action.kind == ActionKind::kForward) return activation_here_[index(action)] != 0;
+    return !is_backward(action.kind) || gradient_here_[index(action)] != 0;
+  }
+  void perform(const ComputeAction& action, int rank) {
+    const std::size_t stage = action.stage.value;
+    walk_.step(action.kind, rank, stage);
+    if (action.kind == ActionKind::kForward) {
+      if (stage + 1 == schedule_.rank_of_stage.size()) {
+        gradient_here_[index(action)] = 1;
+      } else {
+        activation_here_[index(action) + micro_batches_] = 1;
+        send(ActionKind::kSendActivation, ActionKind::kReceiveActivation, rank, stage, stage + 1);
+      }
+    } else if (is_backward(action.kind) && stage > 0) {
+      gradient_here_[index(action) - micro_batches_] = 1;
+      send(ActionKind::kSendGradient, ActionKind::kReceiveGradient, rank, stage, stage - 1);
+    }
+  }
+  void send(ActionKind send, ActionKind receive, int rank, std::size_t from, std::size_t to) {
+    if (schedule_.rank_of_stage[to] == rank) return;
+    walk_.step(send, rank, from);
+    walk_.step(receive, schedule_.rank_of_stage[to], to);
+  }
+  [[nodiscard]] std::size_t index(const ComputeAction& action) const {
+    return action.stage.value * micro_batches_ + action.micro_batch.value;
+  }
+
+  const Schedule& schedule_;
+  PipelineWalk walk_;
+  std::size_t micro_batches_;
+  std::vector<std::uint8_t> activation_here_, gradient_here_;  // by (stage, micro-batch)
 };
 
 }  // namespace
 
 std::vector<RankLiveness> liveness(const Program& program) {
   const Pipeline& pipeline = program.pipelines.at(0);
-  std::vector<RankLiveness> ranks(static_cast<std::size_t>(pipeline.ranks));
-  std::vector<std::size_t> chunk_of_stage;
+  std::vector<int> rank_of_stage;
   for (int s = 0; s < pipeline.stages; ++s) {
-    auto& stages =
-        ranks[static_cast<std::size_t>(program.stages[static_cast<std::size_t>(s)].rank.value)]
-            .stages;
-    chunk_of_stage.push_back(stages.size());
-    stages.push_back(s);
+    rank_of_stage.push_back(program.stages[static_cast<std::size_t>(s)].rank.value);
   }
-  std::vector<RankWalk> walks;
-  walks.reserve(ranks.size());
-  for (RankLiveness& rank : ranks) walks.emplace_back(rank);
+  PipelineWalk walk(rank_of_stage, pipeline.ranks);
   for (const Action& action : program.actions) {
     if (action.stage.value >= pipeline.stages) continue;
-    const auto rank = static_cast<std::size_t>(program.rank_of(action).value);
-    walks[rank].step(action.kind, chunk_of_stage[action.stage.value]);
+    walk.step(action.kind, program.rank_of(action).value, action.stage.value);
   }
-  for (RankLiveness& rank : ranks) {
-    std::sort(rank.peaks.begin(), rank.peaks.end(), [](const LiveCounts& a, const LiveCounts& b) {
-      return std::tie(a.stash, a.weight_stash) > std::tie(b.stash, b.weight_stash);
-    });
-  }
-  return ranks;
+  return walk.finish();
 }
+
+std::vector<RankLiveness> liveness(const Schedule& schedule) { return EagerOrder(schedule).run(); }
 
 }  // namespace penstock

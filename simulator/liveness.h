@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/program.h"
+#include "core/schedule.h"
 #include "core/stage_prices.h"
 
 namespace penstock {
@@ -33,5 +34,9 @@ struct RankLiveness {
 
 // One entry per rank of the first pipeline.
 std::vector<RankLiveness> liveness(const Program& program);
+
+// The same for the Program that eager lowering would make of the schedule, without making it: a
+// search asks for thousands.
+std::vector<RankLiveness> liveness(const Schedule& schedule);
 
 }  // namespace penstock

@@ -18,9 +18,9 @@ Schedule generate(const ScheduleShape& shape) {
 
 }  // namespace
 
-const ScheduleKind kGpipe = {
-    "gpipe",         "all forwards, then all backwards; holds all M micro-batches",
-    false,           false,
-    needs_one_chunk, generate};
+const ScheduleKind kGpipe = {"gpipe", "all forwards, then all backwards; holds all M micro-batches",
+                             false,   false,
+                             true,    needs_one_chunk,
+                             generate};
 
 }  // namespace penstock

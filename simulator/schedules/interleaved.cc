@@ -105,6 +105,7 @@ Schedule generate(const ScheduleShape& shape) {
 const ScheduleKind kInterleaved = {
     "interleaved", "1F1B over V chunks per rank in groups; bubble / V, more transfers and stash",
     false,         true,
-    why_not,       generate};
+    false,         why_not,
+    generate};
 
 }  // namespace penstock

@@ -27,11 +27,10 @@ Schedule generate(const ScheduleShape& shape) {
 
 }  // namespace
 
-const ScheduleKind kLoopedBfs = {"looped-bfs",
-                                 "breadth first over V chunks per rank; holds all M micro-batches",
-                                 false,
-                                 true,
-                                 needs_two_chunks,
-                                 generate};
+const ScheduleKind kLoopedBfs = {
+    "looped-bfs", "breadth first over V chunks per rank; holds all M micro-batches",
+    false,        true,
+    true,         needs_two_chunks,
+    generate};
 
 }  // namespace penstock

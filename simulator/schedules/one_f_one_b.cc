@@ -27,8 +27,9 @@ Schedule generate(const ScheduleShape& shape) {
 }  // namespace
 
 const ScheduleKind kOneForwardOneBackward = {
-    "1f1b",          "one forward, one backward; rank r holds P - r micro-batches",
-    false,           false,
-    needs_one_chunk, generate};
+    "1f1b",  "one forward, one backward; rank r holds P - r micro-batches",
+    false,   false,
+    false,   needs_one_chunk,
+    generate};
 
 }  // namespace penstock

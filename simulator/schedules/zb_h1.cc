@@ -36,6 +36,7 @@ const ScheduleKind kZbH1 = {"zb-h1",
                             "1F1B's memory",
                             true,
                             false,
+                            false,
                             needs_one_chunk,
                             generate};
 
