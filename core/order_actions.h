@@ -16,7 +16,7 @@ struct ActionLists {
   std::vector<std::size_t> begin;  // ranks + 1 offsets into actions
 };
 
-// Sets every waits_for to a position in the lists: by the rules of docs/schedules.md, one action
+// Sets every waits_for to a position in the lists: by the rules of docs/file_formats.md, one action
 // besides the predecessor on the rank. Returns what is wrong when no list holds that action.
 [[nodiscard]] std::string set_waits_for(const Program& program, ActionLists& lists);
 

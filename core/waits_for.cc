@@ -124,7 +124,7 @@ struct Missing {
   StageId stage;
 };
 
-// The rules of docs/schedules.md, "What an action waits for": one action besides the predecessor on
+// The rules of docs/file_formats.md, "The program": one action besides the predecessor on
 // the rank.
 class WaitRules {
  public:

@@ -155,38 +155,53 @@ TEST_CASE("what waits for a collective comes after all of its members") {
   }
 }
 
-TEST_CASE("the neighbour on the same rank is waited for directly") {
-  // One rank holds both stages; nothing is sent.
-  const PlanFile file =
-      tiny_plan({{R"("pipeline": 2, "chunks": 1)", R"("pipeline": 1, "chunks": 2)"},
-                 {R"("index": 1, "rank": 1)", R"("index": 1, "rank": 0)"},
-                 {R"("boundary_level": [0])", R"("boundary_level": [-1])"},
-                 {R"({"rank": 1, "previous": 0, "weight_set": 1)",
-                  R"({"rank": 0, "previous": 0, "weight_set": 1)"},
-                 {R"("name": "job", "stages": [0, 1])", R"("name": "job", "stages": [0])"},
-                 {kRank0, R"(["0F0", "1F0", "1B0", "0B0", "0F1", "1F1", "1I1", "0I1", "0W1", "1W1",
+// One rank holds both stages; nothing is sent.
+Edits one_rank() {
+  return {{R"("pipeline": 2, "chunks": 1)", R"("pipeline": 1, "chunks": 2)"},
+          {R"("index": 1, "rank": 1)", R"("index": 1, "rank": 0)"},
+          {R"("boundary_level": [0])", R"("boundary_level": [-1])"},
+          {R"({"rank": 1, "previous": 0, "weight_set": 1)",
+           R"({"rank": 0, "previous": 0, "weight_set": 1)"},
+          {R"("name": "job", "stages": [0, 1])", R"("name": "job", "stages": [0])"},
+          {kRank0, R"(["0F0", "1F0", "1B0", "0B0", "0F1", "1F1", "1I1", "0I1", "0W1", "1W1",
                     "0NORM", "0OPT", "1OPT"])"},
-                 {R"(],
+          {R"(],
           [
             {"repeat": 2, "advance": 1, "actions": ["1RECV_F0", "1F0", "1B0", "1SEND_B0"]},
             ["1NORM", "1OPT"]
           ])",
-                  "]"},
-                 {R"({
+           "]"},
+          {R"({
         "memory": {"parameters_bytes": 20)",
-                  R"(/*{
+           R"(/*{
         "memory": {"parameters_bytes": 20)"},
-                 {R"("barrier_ns": 2510}
+          {R"("barrier_ns": 2510}
       })",
-                  R"("barrier_ns": 2510}
+           R"("barrier_ns": 2510}
       }*/)"},
-                 {R"("barrier_ns": 10}
+          {R"("barrier_ns": 10}
       },)",
-                  R"("barrier_ns": 10}
-      })"}});
-  CHECK(waits_of(file.program) ==
+           R"("barrier_ns": 10}
+      })"}};
+}
+
+TEST_CASE("the neighbour on the same rank is waited for directly") {
+  CHECK(waits_of(tiny_plan(one_rank()).program) ==
         "1F0 <- 0F0, 1B0 <- 1F0, 0B0 <- 1B0, 1F1 <- 0F1, 1I1 <- 1F1, 0I1 <- 1I1, 0W1 <- 0I1, "
         "1W1 <- 1I1, 0NORM <- 1W1, 0OPT <- 0NORM, 1OPT <- 0NORM");
+}
+
+TEST_CASE("two stages of a rank may be members of one collective") {
+  Edits edits = one_rank();
+  edits.push_back({R"("ties": [],)", R"("ties": [{"name": "t", "stages": [0, 1]}],)"});
+  edits.push_back({R"("ties": [],)", R"("ties": [{"tied_reduce_ns": 5}],)"});
+  edits.push_back(
+      {R"({"kind": "job")",
+       R"({"kind": "tied_weights", "name": "tied.t", "stages": [0, 1]}, {"kind": "job")"});
+  edits.push_back({R"("0NORM")", R"("1TIED_REDUCE", "0TIED_REDUCE", "0NORM")"});
+  const PlanFile file = tiny_plan(edits);
+  CHECK(list_of(file.program, 0).size() == 15);
+  CHECK(plan_of(text_of(file)) == file);
 }
 
 TEST_CASE("writing what was read gives the same bytes") {
