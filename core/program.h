@@ -49,7 +49,7 @@ enum class GroupKind { kDataParallel, kTiedWeights, kJob };
 struct Group {
   GroupKind kind = GroupKind::kDataParallel;
   std::string name;             // "dp.stage3", "tied.embedding", "job"
-  std::uint32_t members = 1;    // how many actions of the Program belong to it
+  std::uint32_t members = 1;    // how many actions of one kind take part
   bool operator==(const Group&) const = default;
 };
 
