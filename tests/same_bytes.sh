@@ -8,7 +8,7 @@ set -euo pipefail
 
 profile=data/profiles/gpt-6.7b.a100-40gb.json
 cluster=data/clusters/a100-40gb-p4d-8x8.json
-model="$profile --cluster $cluster"
+model="$profile --cluster $cluster --sequence-length 2048"
 
 # THREADS stands for the number of threads, OUT for the file that is written. A command may read what
 # an earlier one wrote: FIRST is the file of the first command.
