@@ -122,6 +122,43 @@ TEST_CASE("waiting for one's turn in a queue is waiting for a link") {
         "busy 60, warm-up 30, transfer 70 | busy 60, warm-up 10, drain 20, transfer 70");
 }
 
+ComputeAction forward(std::uint16_t stage, std::uint32_t m) {
+  return {ActionKind::kForward, StageId{stage}, MicroBatchId{m}};
+}
+
+// Forwards only, four stages on three ranks, one queue per rank: 0SEND_F1 is ready at 20 and stands
+// behind 3RECV_F0, which ends at 39. F = 10, c = 3.
+//   0: 0F0 0..10, 0F1 ..20, 3F0 39..49, 3F1 68..78
+//   1: 1F0 13..23, 1F1 42..52          the transfers between 0F1 and 3F1: 39..42, 52..55, 65..68
+//   2: 2F0 26..36, 2F1 55..65
+// Rank 1 spends 23..42 on transfer, though rank 2 computes meanwhile; without queues rank 1 would
+// run 1F1 at 23.
+TEST_CASE("what stands in a queue waits for a link, whatever others compute") {
+  Schedule schedule;
+  schedule.name = "by-hand";
+  schedule.ranks = 3;
+  schedule.micro_batches = 2;
+  schedule.rank_of_stage = {0, 1, 2, 0};
+  schedule.actions = {forward(0, 0), forward(0, 1), forward(3, 0), forward(3, 1),
+                      forward(1, 0), forward(1, 1), forward(2, 0), forward(2, 1)};
+  schedule.begin = {0, 4, 6, 8};
+  ExecutorModel executor;
+  executor.queues = QueueLayout::kPerRank;
+  CHECK(explained(lower({input_of(schedule)}, {}), equal_prices(4, 1, {10, 12, 8, 3}), executor) ==
+        "busy 40, warm-up 26, transfer 12 | busy 20, warm-up 10, drain 20, transfer 28 | "
+        "busy 20, warm-up 30, drain 10, transfer 18");
+}
+
+// GPipe, c = 3: rank 1 starts F1 at 23, when its F0 ends and F1's activation arrives.
+//   0: F0 0..10, F1 ..20, B0 56..76, B1 ..96
+//   1: F0 13..23, F1 ..33, B0 ..53, B1 ..73
+// Rank 0 waits from 20 to 23 for F0 of rank 1, and rank 1 from 73 to 76 for B0 of rank 0: a faster
+// link for F1 or B1 alone would change nothing.
+TEST_CASE("of two causes that end together the compute of the same rank counts") {
+  CHECK(explained(lowered("gpipe", {2, 1, 2, 0}), equal_prices(2, 1, {10, 12, 8, 3})) ==
+        "busy 60, warm-up 33, transfer 3 | busy 60, warm-up 10, drain 23, transfer 3");
+}
+
 // Rendezvous in DeepSpeed's order, c = 3, M = 2; rank 1 takes F = 20, B = 40:
 //   0: F0 0..10, S 10..13, F1 ..23, [meets at 73] B0's gradient 73..76, F1's activation 76..79,
 //      B0 79..99, [meets at 139] 139..142, B1 142..162

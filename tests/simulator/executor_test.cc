@@ -245,6 +245,25 @@ TEST_CASE("tied stages reduce when the last of them is done, then over the repli
   CHECK(times(program, timeline, "2REDUCE_GRAD") == "99..104");
 }
 
+// Two replicas of two ranks, two ties: the prices go by name, not by group. Backwards end at 40 on
+// rank 1 and at 60 on rank 0 (F = 10, B = 20); "first" takes 9, then "second" 4.
+TEST_CASE("tied groups of one name share a price") {
+  LoweringOptions options;
+  options.step_actions = true;
+  options.optimizer = OptimizerGate::kPostValidation;
+  options.tied = {{"first", {0, 1}}, {"second", {0, 1}}};
+  const PipelineInput input = input_of(make_schedule("1f1b", {2, 1, 1, 0}));
+  const Program program = lower({input, input}, options);
+  StagePrices prices = equal_prices(2, 1, {10, 12, 8, 0});
+  prices.tied_reduce = {Price{Duration{9}, Duration{}}, Price{Duration{4}, Duration{}}};
+  for (const auto engine : {simulate, simulate_by_worklist}) {
+    const Timeline timeline = engine(program, prices, {});
+    CHECK(times(program, timeline, "0TIED_REDUCE") == "60..69");
+    CHECK(times(program, timeline, "2TIED_REDUCE") == "60..69");
+    CHECK(timeline.step_end == SimTime{Duration{73}});
+  }
+}
+
 TEST_CASE("micro-batches of another shape have their own prices") {
   PipelineInput input = input_of(make_schedule("gpipe", {2, 1, 2, 0}));
   input.micro_batches[1].shape = 1;
@@ -382,6 +401,28 @@ TEST_CASE("collectives that ranks issue in different orders are refused by both 
         "crossed deadlocks under the executor model 'ideal': 0REDUCE_GRAD -> 1REDUCE_GRAD -> "
         "0REDUCE_GRAD");
   CHECK(deadlock(program, {}) == std::vector<std::string>{"0REDUCE_GRAD", "1REDUCE_GRAD"});
+}
+
+// The optimizer of rank 0 is stored before rank 1 joins the reduction it waits for.
+TEST_CASE("a Program whose stored order completes a collective late is replayed all the same") {
+  LoweringOptions options;
+  options.step_actions = options.reduce_gradients = true;
+  options.optimizer = OptimizerGate::kPostValidation;
+  const PipelineInput input = input_of(make_schedule("1f1b", {1, 1, 1, 0}));
+  Program program = lower({input, input}, options);
+  REQUIRE(testing::text_of(program, 0) == "0F0 0B0 0REDUCE_GRAD 0OPT");
+  REQUIRE(program.actions.size() == 8);
+  // F B REDUCE of rank 0, of rank 1, OPT, OPT: the first OPT moves before rank 1's reduction.
+  std::rotate(program.actions.begin() + 5, program.actions.begin() + 6,
+              program.actions.begin() + 7);
+  program.actions[7].waits_for = 6;
+  StagePrices prices = equal_prices(1, 1, {10, 12, 8, 0});
+  prices.step[0].reduce_gradient.duration = Duration{5};
+  prices.step[0].optimizer.duration = Duration{6};
+  const Timeline timeline = simulate(program, prices, {});
+  CHECK(times(program, timeline, "0OPT") == "35..41");
+  CHECK(times(program, timeline, "1OPT") == "35..41");
+  CHECK(simulate_summary(program, prices, {}) == summarize(program, timeline));
 }
 
 ExecutorModel random_executor(Random& random) {

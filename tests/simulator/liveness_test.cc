@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
+#include <functional>
+#include <set>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -86,6 +87,22 @@ TEST_CASE("early arrivals wait in buffers of their own") {
   CHECK(ranks[0].activation_receives == std::vector<std::int32_t>{0, 3});
 }
 
+// Rank 1 by hand: RECV_F0 RECV_F1 F0 RECV_F2 RECV_F3 F1: one of two is used up, then two more come.
+TEST_CASE("a consumed receive frees one buffer") {
+  Program program = lowered("gpipe", {2, 1, 4, 0});
+  program.actions.clear();
+  const auto add = [&](ActionKind kind, std::uint32_t m) {
+    program.actions.push_back({MicroBatchId{m}, kWaitsForNothing, kNoGroup, StageId{1}, kind});
+  };
+  add(ActionKind::kReceiveActivation, 0);
+  add(ActionKind::kReceiveActivation, 1);
+  add(ActionKind::kForward, 0);
+  add(ActionKind::kReceiveActivation, 2);
+  add(ActionKind::kReceiveActivation, 3);
+  add(ActionKind::kForward, 1);
+  CHECK(liveness(program)[1].activation_receives == std::vector<std::int32_t>{3});
+}
+
 TEST_CASE("a Program of two pipelines tells of the first") {
   const auto both = liveness(lower({input_of(make_schedule("1f1b", {2, 1, 3, 0})),
                                     input_of(make_schedule("1f1b", {2, 1, 1, 0}))},
@@ -155,6 +172,35 @@ TEST_CASE("the peaks give the bytes of a walk over the list, for random sizes") 
                          std::less_equal<>());
           CHECK_FALSE(covered);
         }
+      }
+    }
+  }
+}
+
+// Receives of one stage that wait for their consumer, counted by micro-batch.
+TEST_CASE("receive buffers are those of a walk over the list") {
+  Random random(11);
+  for (int i = 0; i < 1000; ++i) {
+    const IssueOrder issue = random.coin() ? IssueOrder::kEager : IssueOrder::kDeepSpeed;
+    const Program program = random_program(random, {true, issue}).program;
+    const auto stages = static_cast<std::size_t>(program.pipelines[0].stages);
+    std::vector<std::set<std::uint32_t>> activations(stages), gradients(stages);
+    std::vector<std::size_t> most_activations(stages), most_gradients(stages);
+    for (const Action& action : program.actions) {
+      const std::size_t s = action.stage.value;
+      const std::uint32_t m = action.micro_batch.value;
+      if (action.kind == ActionKind::kReceiveActivation) activations[s].insert(m);
+      if (action.kind == ActionKind::kReceiveGradient) gradients[s].insert(m);
+      most_activations[s] = std::max(most_activations[s], activations[s].size());
+      most_gradients[s] = std::max(most_gradients[s], gradients[s].size());
+      if (action.kind == ActionKind::kForward) activations[s].erase(m);
+      if (is_backward(action.kind)) gradients[s].erase(m);
+    }
+    for (const RankLiveness& rank : liveness(program)) {
+      for (std::size_t c = 0; c < rank.stages.size(); ++c) {
+        const auto s = static_cast<std::size_t>(rank.stages[c]);
+        CHECK(static_cast<std::size_t>(rank.activation_receives[c]) == most_activations[s]);
+        CHECK(static_cast<std::size_t>(rank.gradient_receives[c]) == most_gradients[s]);
       }
     }
   }
