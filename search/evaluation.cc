@@ -28,7 +28,7 @@ Evaluation evaluation_of(const Program& program, const StagePrices& prices,
   evaluation.step_time_low = std::max(Duration{}, evaluation.step_time - margin);
   evaluation.step_time_high = evaluation.step_time + margin;
   const auto memory = memory_of_ranks(prices, liveness(program), reserve);
-  const auto times = attribute_idle(program, timeline);
+  const auto times = attribute_idle(program, timeline, executor);
   for (std::size_t r = 0; r < memory.size(); ++r) {
     evaluation.ranks.push_back({memory[r], capacity, times[r]});
   }

@@ -68,6 +68,10 @@ const ScheduleKind* find_schedule(std::string_view name) {
 
 std::string why_no_schedule(const ScheduleKind& kind, const ScheduleShape& shape) {
   if (auto reason = bad_sizes(kind.name, shape); !reason.empty()) return reason;
+  if (shape.group > 0 && kind.name != kInterleaved.name) {
+    return fmt::format("{}: group {} means nothing here, only interleaved has groups; leave it out",
+                       kind.name, shape.group);
+  }
   return kind.why_not(shape);
 }
 
