@@ -29,8 +29,9 @@ std::string why_no_program(const Plan& plan);
 Program program_of(const Plan& plan, const std::vector<PlanTie>& ties, bool recomputes,
                    const ExecutorModel& executor);
 
-// liveness() of the plan's Program. It is worked out on few micro-batches: with more of them a steady
-// state repeats, or (schedules that hold all micro-batches) the counts that equal them grow along.
+// liveness() of the plan's Program. It is worked out on few micro-batches: with more of them a
+// steady state repeats, or (schedules that hold all micro-batches) the counts that equal them grow
+// along.
 std::vector<RankLiveness> liveness_of(const Plan& plan);
 
 // The two halves of it, for those who keep the first: how many micro-batches are enough, the
