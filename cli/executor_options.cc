@@ -1,0 +1,112 @@
+#include "cli/executor_options.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/nearest.h"
+#include "cli/parse.h"
+
+namespace penstock {
+namespace {
+
+struct Preset {
+  std::string_view name;
+  TransferMode transfer;
+  IssueOrder issue;
+};
+constexpr std::array<Preset, 4> kPresets{{
+    {"ideal", TransferMode::kAsync, IssueOrder::kEager},
+    {"sender-blocks", TransferMode::kSenderBlocks, IssueOrder::kEager},
+    {"rendezvous", TransferMode::kRendezvous, IssueOrder::kEager},
+    {"deepspeed", TransferMode::kRendezvous, IssueOrder::kDeepSpeed},
+}};
+
+constexpr std::array<std::pair<std::string_view, QueueLayout>, 4> kLayouts{{
+    {"none", QueueLayout::kNone},
+    {"per-direction", QueueLayout::kPerDirection},
+    {"per-peer", QueueLayout::kPerPeer},
+    {"per-rank", QueueLayout::kPerRank},
+}};
+
+[[noreturn]] void unknown(std::string_view option, const std::string& value,
+                          const std::vector<std::string>& known) {
+  bad_option(option, fmt::format("unknown '{}'", value), did_you_mean(value, known));
+}
+
+Preset preset_named(const std::string& name) {
+  std::vector<std::string> known;
+  for (const Preset& preset : kPresets) {
+    if (preset.name == name) return preset;
+    known.emplace_back(preset.name);
+  }
+  unknown("--executor", name, known);
+}
+
+QueueLayout layout_named(const std::string& name) {
+  std::vector<std::string> known;
+  for (const auto& [word, layout] : kLayouts) {
+    if (word == name) return layout;
+    known.emplace_back(word);
+  }
+  unknown("--queues", name, known);
+}
+
+std::string_view words_of(TransferMode mode) {
+  switch (mode) {
+    case TransferMode::kAsync:
+      return "transfers occupy nobody";
+    case TransferMode::kSenderBlocks:
+      return "a transfer occupies its sender";
+    case TransferMode::kRendezvous:
+      return "a transfer occupies both ranks";
+  }
+  return "";
+}
+
+}  // namespace
+
+void ExecutorOptions::declare(Options& options) {
+  options.heading("How the runtime carries it out");
+  options.option(
+      "--executor", "NAME",
+      "ideal: transfers occupy nobody (default); sender-blocks: the sender is busy while "
+      "it sends; rendezvous: both ranks are; deepspeed: rendezvous in the order of "
+      "DeepSpeed's pipeline engine",
+      name);
+  options.option("--queues", "LAYOUT",
+                 "transfers of one queue run one after the other: none (default), per-direction, "
+                 "per-peer, per-rank",
+                 queues);
+  options.flag("--posted", "a transfer starts only when the receiver has reached its receive",
+               posted);
+}
+
+ExecutorModel ExecutorOptions::model() const {
+  const Preset preset = preset_named(name.value_or("ideal"));
+  ExecutorModel model;
+  model.name = preset.name;
+  model.transfer = preset.transfer;
+  model.issue = preset.issue;
+  if (queues) model.queues = layout_named(*queues);
+  if (model.queues != QueueLayout::kNone) model.name += "+queues-" + *queues;
+  model.receive_must_be_posted = posted;
+  if (posted) model.name += "+posted";
+  return model;
+}
+
+std::string words_of(const ExecutorModel& executor) {
+  std::string text = fmt::format("{}: {}", executor.name, words_of(executor.transfer));
+  for (const auto& [word, layout] : kLayouts) {
+    if (layout != executor.queues) continue;
+    text += layout == QueueLayout::kNone ? ", no queues" : fmt::format(", queues {}", word);
+  }
+  if (executor.receive_must_be_posted) text += ", receives are posted first";
+  if (executor.issue == IssueOrder::kDeepSpeed) text += ", DeepSpeed's order of sends";
+  return text;
+}
+
+}  // namespace penstock

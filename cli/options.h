@@ -1,0 +1,54 @@
+// The options of one verb: declared once, and both parsed and explained from that. A thin layer
+// over CLI11, which no other file of ours sees.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/answer.h"
+
+namespace penstock {
+
+class Options {
+ public:
+  // `usage`: behind "usage: penstock "; `examples`: whole lines.
+  Options(std::string usage, std::string about, std::string examples);
+  ~Options();
+  Options(const Options&) = delete;
+  Options& operator=(const Options&) = delete;
+
+  // What follows stands under this title in the help.
+  void heading(std::string title);
+  // A required argument without a name, in order.
+  void positional(const std::string& name, std::string help, std::string& value);
+  // `names`: "-P,--ranks".
+  void option(const std::string& names, std::string value_name, std::string help,
+              std::optional<std::string>& value);
+  void repeated(const std::string& names, std::string value_name, std::string help,
+                std::vector<std::string>& values);
+  void flag(const std::string& names, std::string help, bool& value);
+
+  // Fills the values. Returns the help text when that was asked for. Error{kBadInput} for unknown
+  // options (with the nearest name), missing values and missing arguments.
+  [[nodiscard]] std::optional<std::string> parse(const Arguments& arguments);
+
+  [[nodiscard]] std::string help() const;
+
+ private:
+  struct Entry;
+  struct Parser;
+  Entry& add(const std::string& names, std::string value_name, std::string help);
+  void refuse_leftovers() const;
+
+  std::string usage_, about_, examples_;
+  std::vector<Entry> entries_;
+  std::unique_ptr<Parser> parser_;
+};
+
+// The value of an option that must be given.
+const std::string& required(const std::optional<std::string>& value, const std::string& option,
+                            const std::string& example);
+
+}  // namespace penstock

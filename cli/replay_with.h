@@ -1,0 +1,12 @@
+// A plan file under another executor.
+#pragma once
+
+#include "core/executor_model.h"
+#include "core/plan_file.h"
+
+namespace penstock {
+
+// Sets the executor; where it issues transfers in another order, the Program is lowered again.
+void replay_with(const ExecutorModel& executor, PlanFile& file);
+
+}  // namespace penstock

@@ -1,0 +1,250 @@
+#include "cli/search_options.h"
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "cli/nearest.h"
+#include "cli/parse.h"
+#include "cli/verbs.h"
+#include "report/words.h"
+#include "simulator/schedules/schedules.h"
+
+namespace penstock {
+namespace {
+
+std::string check_schedule(const std::string& option, const std::string& name) {
+  std::vector<std::string> known;
+  for (const ScheduleKind& kind : schedule_kinds()) known.emplace_back(kind.name);
+  if (find_schedule(name) == nullptr) {
+    bad_option(option, fmt::format("unknown schedule '{}'", name), did_you_mean(name, known));
+  }
+  return name;
+}
+
+std::string check_device(const ClusterSpec& cluster, const std::string& option,
+                         const std::string& name) {
+  std::vector<std::string> known;
+  for (const DeviceType& type : cluster.device_types) {
+    if (type.name == name) return name;
+    known.push_back(type.name);
+  }
+  bad_option(option, fmt::format("the cluster has no device '{}'", name),
+             did_you_mean(name, known));
+}
+
+std::string check_recompute(const ModelProfile& profile, const std::string& option,
+                            const std::string& name) {
+  std::vector<std::string> known;
+  for (const SectionType& type : profile.section_types) {
+    for (const Measurement& measurement : type.measurements) {
+      if (measurement.recompute == name) return name;
+      known.push_back(measurement.recompute);
+    }
+  }
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  bad_option(option, fmt::format("the profile has no recompute mode '{}'", name),
+             did_you_mean(name, known));
+}
+
+Placement parse_placement(const std::string& text) {
+  if (text == "pipeline-inner") return Placement::kPipelineInner;
+  if (text == "data-inner") return Placement::kDataInner;
+  bad_option("--placement", fmt::format("unknown '{}'", text),
+             "pipeline-inner (stages of one replica side by side) or data-inner (replicas of one "
+             "stage side by side)");
+}
+
+int default_threads() {
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+std::optional<int>* pinned_degree(Pins& pins, const std::string& key) {
+  if (key == "P") return &pins.pipeline;
+  if (key == "V") return &pins.chunks;
+  if (key == "D") return &pins.data;
+  if (key == "T") return &pins.tensor;
+  if (key == "b") return &pins.micro_batch_size;
+  return nullptr;
+}
+
+void set_pins(Question& question, const SearchOptions& options) {
+  for (const std::string& text : options.pins) {
+    for (const auto& [key, value] : parse_key_values("--pin", text)) {
+      std::optional<int>* pin = pinned_degree(question.request.pins, key);
+      if (pin == nullptr) {
+        bad_option("--pin", fmt::format("unknown key '{}'", key),
+                   key == "M" ? "M follows from the global batch, D and b; pin those"
+                              : "P, T, V, D or b; other choices have options of their own");
+      }
+      if (pin->has_value()) {
+        bad_option("--pin", fmt::format("{} is given twice", key), "keep one of them");
+      }
+      *pin = parse_int("--pin " + key, value, 1);
+    }
+  }
+  Pins& pins = question.request.pins;
+  for (const std::string& list : options.schedules) {
+    for (const std::string& name : parse_list("--schedule", list)) {
+      pins.schedules.push_back(check_schedule("--schedule", name));
+    }
+  }
+  if (options.recompute) set(question, "--recompute", "recompute", *options.recompute);
+  if (options.zero1) set(question, "--zero1", "zero1", *options.zero1);
+  if (options.device) set(question, "--device", "device", *options.device);
+  if (options.placement) pins.placement = parse_placement(*options.placement);
+}
+
+void scale_curve(std::vector<CurvePoint>& curve, double factor) {
+  if (curve.empty()) return;
+  const Duration latency = curve.front().time;
+  for (CurvePoint& point : curve) {
+    point.time = latency + scaled(point.time - latency, 1.0 / factor);
+  }
+}
+
+int integer_setting(const std::string& option, const std::string& key, const std::string& value) {
+  return parse_int(option.starts_with("--vary") ? option + " " + key : option, value, 1);
+}
+
+}  // namespace
+
+void SearchOptions::declare(Options& options) {
+  options.heading("The question");
+  options.positional("PROFILE", "what was measured of the model (penstock.profile/1)", profile);
+  options.option("--cluster", "FILE", "what there is to run on (penstock.cluster/1)", cluster);
+  options.option("--gpus", "N", "use at most this many; default: all of the cluster", gpus);
+  options.option("--global-batch", "B", "samples per step", global_batch);
+  options.option("--sequence-length", "S", "tokens per sample; default: the longest measured",
+                 sequence_length);
+  options.heading("What is fixed; everything else is searched");
+  options.repeated(
+      "--pin", "K=N,...",
+      "P pipeline ranks, T tensor degree, V chunks per rank, D replicas, b micro-batch "
+      "size; for example P=8,T=1",
+      pins);
+  options.repeated("--schedule", "NAME,...", "only these schedules", schedules);
+  options.option("--recompute", "MODE", "only this recompute mode of the profile", recompute);
+  options.option("--zero1", "on|off", "optimizer state sharded over the replicas, or not", zero1);
+  options.option("--device", "NAME", "only this device type of the cluster", device);
+  options.option("--placement", "NAME", "pipeline-inner or data-inner", placement);
+  options.option("--reserve-gib", "X", "memory per device that is never planned for", reserve_gib);
+  executor.declare(options);
+  options.heading("The search");
+  options.option("--threads", "N", "default: all of this machine; the answer does not depend on it",
+                 threads);
+  options.option("--budget", "TIME", "stop after this time (30s) with the best so far, exit code 4",
+                 budget);
+  options.flag("--every-candidate", "replay all of them, even those that a bound rules out (slow)",
+               every_candidate);
+}
+
+Question question_of(const SearchOptions& options) {
+  const std::string& cluster = required(options.cluster, "--cluster", "--cluster cluster.json");
+  const std::string& batch = required(options.global_batch, "--global-batch", "--global-batch 512");
+  Question question;
+  question.executor = options.executor.model();
+  SearchRequest& request = question.request;
+  set(question, "--global-batch", "global-batch", batch);
+  if (options.gpus) set(question, "--gpus", "gpus", *options.gpus);
+  if (options.reserve_gib) set(question, "--reserve-gib", "reserve-gib", *options.reserve_gib);
+  if (options.sequence_length) {
+    request.sequence_length = parse_int("--sequence-length", *options.sequence_length, 1);
+  }
+  if (options.top) request.top = parse_int("--top", *options.top, 1, 1000);
+  request.threads = default_threads();
+  if (options.threads) request.threads = parse_int("--threads", *options.threads, 1, 1024);
+  if (options.budget) question.budget = parse_time("--budget", *options.budget);
+  request.bounds = !options.every_candidate;
+
+  question.profile = load_profile(options.profile);
+  question.cluster = load_cluster(cluster);
+  const int devices = device_count(question.cluster.value);
+  if (!options.gpus) request.gpus = devices;
+  if (request.gpus > devices) {
+    bad_option("--gpus", fmt::format("{} is more than the cluster has", request.gpus),
+               fmt::format("{} has {} devices", question.cluster.value.name, devices));
+  }
+  set_pins(question, options);
+  return question;
+}
+
+const std::vector<std::string>& settable_keys() {
+  static const std::vector<std::string> keys{
+      "schedule",     "P",         "V",     "D",      "T",           "b",        "gpus",
+      "global-batch", "recompute", "zero1", "device", "reserve-gib", "bandwidth"};
+  return keys;
+}
+
+bool set(Question& question, const std::string& option, const std::string& key,
+         const std::string& value) {
+  SearchRequest& request = question.request;
+  if (std::optional<int>* pin = pinned_degree(request.pins, key)) {
+    *pin = integer_setting(option, key, value);
+  } else if (key == "schedule") {
+    request.pins.schedules = {check_schedule(option, value)};
+  } else if (key == "recompute") {
+    request.pins.recompute = check_recompute(question.profile.value, option, value);
+  } else if (key == "zero1") {
+    request.pins.zero1 = parse_on_off(option, value);
+  } else if (key == "device") {
+    request.pins.device = check_device(question.cluster.value, option, value);
+  } else if (key == "gpus") {
+    request.gpus = integer_setting(option, key, value);
+  } else if (key == "global-batch") {
+    request.global_batch = integer_setting(option, key, value);
+  } else if (key == "reserve-gib") {
+    question.reserve = parse_gib(option, value);
+  } else if (key == "bandwidth") {
+    scale_bandwidth(question.cluster.value, parse_number(option, value, 1e-3, 1e3));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void scale_bandwidth(ClusterSpec& cluster, double factor) {
+  for (LinkLevel& level : cluster.levels) {
+    scale_curve(level.curve, factor);
+    level.bandwidth.value *= factor;
+    level.shared_bandwidth.value *= factor;
+  }
+  for (CollectiveCurve& collective : cluster.collectives) scale_curve(collective.curve, factor);
+}
+
+std::string words_of(const Question& question) {
+  const SearchRequest& request = question.request;
+  std::string text =
+      fmt::format("{} on {}: at most {}, global batch {}", question.profile.value.name,
+                  question.cluster.value.name, count_of(request.gpus, "GPU"), request.global_batch);
+  if (request.sequence_length > 0) {
+    text += fmt::format(", sequence length {}", request.sequence_length);
+  }
+  return text + ", executor " + question.executor.name;
+}
+
+std::string origin_of(const Question& question) {
+  return fmt::format("penstock {}; {} {}; {} {}", version(), question.profile.file.path,
+                     question.profile.file.hash, question.cluster.file.path,
+                     question.cluster.file.hash);
+}
+
+void set_question(Json& json, const Question& question) {
+  const auto input = [](const InputFile& file) {
+    return Json::object().set("path", file.path).set("hash", file.hash);
+  };
+  json.set("tool_version", std::string(version()));
+  json.set("model", question.profile.value.name);
+  json.set("cluster", question.cluster.value.name);
+  json.set("inputs", Json::object()
+                         .set("profile", input(question.profile.file))
+                         .set("cluster", input(question.cluster.file)));
+  json.set("executor", words_of(question.executor));
+  json.set("gpus", question.request.gpus);
+  json.set("global_batch", question.request.global_batch);
+}
+
+}  // namespace penstock

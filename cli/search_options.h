@@ -1,0 +1,58 @@
+// The question that `plan` and `compare` ask: inputs, what is fixed, how to search.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/executor_options.h"
+#include "cli/files.h"
+#include "cli/options.h"
+#include "search/best_plans.h"
+
+namespace penstock {
+
+struct SearchOptions {
+  std::string profile;
+  std::optional<std::string> cluster, gpus, global_batch, sequence_length, recompute, zero1, device,
+      placement, reserve_gib, top, threads, budget;
+  std::vector<std::string> pins, schedules;
+  ExecutorOptions executor;
+  bool every_candidate = false;
+
+  void declare(Options& options);
+};
+
+// Profile and cluster as they were read.
+struct Question {
+  Loaded<ModelProfile> profile;
+  Loaded<ClusterSpec> cluster;
+  ExecutorModel executor;
+  std::optional<Bytes> reserve;
+  SearchRequest request;
+  std::optional<Duration> budget;
+
+  [[nodiscard]] PlanInputs inputs() const {
+    return {&profile.value, &cluster.value, executor, reserve};
+  }
+};
+
+Question question_of(const SearchOptions& options);
+
+// Changes one thing of a question: a pin (schedule, P, V, D, T, b, recompute, zero1, device) or a
+// setting (gpus, global-batch, reserve-gib, bandwidth). False when the key is none of them.
+bool set(Question& question, const std::string& option, const std::string& key,
+         const std::string& value);
+const std::vector<std::string>& settable_keys();
+
+// Every level and collective faster by `factor`; latencies stay.
+void scale_bandwidth(ClusterSpec& cluster, double factor);
+
+// "GPT-6.7B on 8 x p4d: at most 64 GPUs, global batch 512, sequence length 2048, executor ideal"
+std::string words_of(const Question& question);
+// "penstock 0.1.0; profile p.json fnv1a64:..., cluster c.json fnv1a64:..."
+std::string origin_of(const Question& question);
+// Appends the question to a JSON object.
+void set_question(Json& json, const Question& question);
+
+}  // namespace penstock

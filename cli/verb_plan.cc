@@ -1,0 +1,166 @@
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/options.h"
+#include "cli/parse.h"
+#include "cli/progress.h"
+#include "cli/search_options.h"
+#include "cli/verbs.h"
+#include "core/format.h"
+#include "core/json_reader.h"
+#include "report/reasons.h"
+#include "report/result_json.h"
+#include "report/search_report.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kExamples =
+    R"(  penstock plan profile.json --cluster cluster.json --gpus 64 --global-batch 512 -o plan.json
+  penstock plan profile.json --cluster cluster.json --gpus 16 --global-batch 64 --pin P=4,b=1
+  penstock plan profile.json --cluster cluster.json --global-batch 512 --schedule 1f1b,zb-h1
+  penstock plan profile.json --cluster cluster.json --global-batch 512 --baseline plan.json --json
+)";
+
+// The best plan, worked out again with its Program, and what it is compared with.
+struct Winner {
+  EvaluatedPlan evaluated;
+  std::vector<Rival> rivals;
+};
+
+Rival rival_of(std::string name, EvaluatedPlan evaluated) {
+  Rival rival;
+  rival.name = std::move(name);
+  if (evaluated.why_not) rival.why_not = reason_text(*evaluated.why_not);
+  rival.plan = std::move(evaluated.plan);
+  rival.evaluation = std::move(evaluated.evaluation);
+  return rival;
+}
+
+Rival equal_split(const PlanInputs& inputs, Plan plan) {
+  const int sections = static_cast<int>(inputs.profile->sections.size());
+  plan.cuts = equal_cuts(sections, plan.stages());
+  return rival_of("plan 1 with equal numbers of sections per stage", evaluate(inputs, plan));
+}
+
+// Today's inputs, so that only the decisions differ.
+Rival baseline(const PlanInputs& inputs, const std::string& path) {
+  const PlanFile file = load_plan(path).value;
+  std::vector<std::string> names;
+  for (const Section& section : inputs.profile->sections) names.push_back(section.name);
+  if (names != file.section_names) {
+    bad_option("--baseline", fmt::format("{} is a plan of another model ({})", path, file.model),
+               "give a plan of the same profile");
+  }
+  return rival_of(fmt::format("{}, priced with these inputs", path), evaluate(inputs, file.plan));
+}
+
+Winner winner_of(const Question& question, const SearchResult& result,
+                 const std::optional<std::string>& baseline_path) {
+  const PlanInputs inputs = question.inputs();
+  Winner winner;
+  if (result.best.empty()) return winner;
+  winner.evaluated = evaluate(inputs, result.best.front().plan);
+  winner.rivals.push_back(equal_split(inputs, result.best.front().plan));
+  if (baseline_path) winner.rivals.push_back(baseline(inputs, *baseline_path));
+  return winner;
+}
+
+Json plan_file_of(const Question& question, const SearchResult& result, const Winner& winner) {
+  PlanFile file = to_plan_file(question.inputs(), winner.evaluated);
+  file.tool_version = version();
+  file.profile = question.profile.file;
+  file.cluster_file = question.cluster.file;
+  file.not_searched = result.not_searched;
+  return write_plan(file);
+}
+
+std::string report_of(const Question& question, const SearchResult& result, const Winner& winner) {
+  SearchReport about;
+  about.question = words_of(question);
+  about.origin = origin_of(question);
+  for (const Section& section : question.profile.value.sections) {
+    about.section_names.push_back(section.name);
+  }
+  about.rivals = winner.rivals;
+  about.program = &winner.evaluated.program;
+  about.timeline = &winner.evaluated.timeline;
+  return search_report(result, about);
+}
+
+Json rival_json(const Rival& rival) {
+  Json json = Json::object();
+  json.set("name", rival.name);
+  if (!rival.why_not.empty()) return json.set("why_not", rival.why_not);
+  json.set("plan", to_json(rival.plan));
+  json.set("prediction", to_json(rival.evaluation, rival.plan));
+  return json;
+}
+
+Json json_of(const Question& question, const SearchResult& result, const Winner& winner) {
+  Json json = Json::object();
+  json.set("schema_version", kResultSchemaVersion);
+  json.set("verb", "plan");
+  set_question(json, question);
+  set_search_result(json, result);
+  Json rivals = Json::array();
+  for (const Rival& rival : winner.rivals) rivals.push(rival_json(rival));
+  json.set("compared_with", std::move(rivals));
+  return json;
+}
+
+int exit_of(const SearchResult& result) {
+  if (!result.complete) return kStopped;
+  return result.best.empty() ? kNo : kYes;
+}
+
+}  // namespace
+
+Answer run_plan(const Arguments& arguments) {
+  SearchOptions given;
+  std::optional<std::string> baseline_path, output;
+  bool json = false;
+  Options options(
+      "plan PROFILE --cluster FILE --gpus N --global-batch B [OPTIONS]",
+      "Searches every split of the model, number of replicas, micro-batch size and "
+      "schedule for up to N GPUs, replays the candidates, and prints the best ones with "
+      "the reason why each is where it is and why others cannot run. Exit code 1 when "
+      "nothing fits.",
+      kExamples);
+  given.declare(options);
+  options.heading("What to print");
+  options.option("--top", "K", "how many plans to print; default 10", given.top);
+  options.option("--baseline", "PLAN", "compare plan 1 with this plan file", baseline_path);
+  options.option("-o,--output", "FILE",
+                 "write plan 1 as a plan file (- for stdout, instead of the report)", output);
+  options.flag("--json", "the result as one JSON object", json);
+  if (auto help = options.parse(arguments)) return {*help};
+
+  Question question = question_of(given);
+  WatchedSearch watched(question.budget);
+  const SearchResult result = best_plans(question.inputs(), question.request, watched);
+  // What the search chose where nothing was given.
+  if (!result.best.empty()) {
+    question.request.sequence_length = result.best.front().plan.sequence_length;
+  }
+  const Winner winner = winner_of(question, result, baseline_path);
+  const int exit = exit_of(result);
+  const bool writes = output && !result.best.empty();
+  const std::string file =
+      writes ? to_text(plan_file_of(question, result, winner)) + '\n' : std::string();
+  if (writes && *output != "-") write_file(*output, file);
+  if (writes && *output == "-") return {file, exit};
+  if (json) return {to_text(json_of(question, result, winner)) + '\n', exit};
+  std::string text = report_of(question, result, winner);
+  if (writes) {
+    text += fmt::format("\nPlan 1 is in {}; next: penstock explain {}\n", *output, *output);
+  }
+  if (output && !writes) text += fmt::format("\n{} was not written: there is no plan\n", *output);
+  return {text, exit};
+}
+
+}  // namespace penstock

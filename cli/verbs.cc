@@ -1,0 +1,79 @@
+#include "cli/verbs.h"
+
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/nearest.h"
+#include "core/error.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::string_view kExamples = R"(Six ways to begin (penstock VERB --help says more):
+
+  penstock schedule 1f1b -P 4 -M 8 --cost F=10ms,B=20ms,C=0.5ms --print
+  penstock plan profile.json --cluster cluster.json --gpus 64 --global-batch 512 -o plan.json
+  penstock explain plan.json
+  penstock simulate plan.json --executor sender-blocks
+  penstock compare profile.json --cluster cluster.json --gpus 64 --global-batch 512 \
+      --vary schedule=1f1b,zb-h1 --vary b=1,2,4
+  penstock check plan.json
+)";
+
+constexpr std::string_view kExitCodes = R"(
+Results go to stdout, everything else to stderr; every verb has --json and --help.
+
+Exit codes:
+  0   done
+  1   the answer is no: nothing fits, or the checker found something
+  2   bad usage, or a malformed file
+  3   the machine lacks something: no such file, a full disk
+  4   Ctrl-C or a budget ended the search; the best so far was printed
+  70  an error of ours
+)";
+
+std::string help() {
+  std::string out =
+      "usage: penstock VERB [ARGUMENTS]\n\nPlans how to train a model on N GPUs with "
+      "pipeline parallelism.\n\nVerbs:\n";
+  for (const Verb& verb : verbs()) out += fmt::format("  {:<10}{}\n", verb.name, verb.summary);
+  return out + '\n' + std::string(kExamples) + std::string(kExitCodes);
+}
+
+const Verb& verb_named(const std::string& name) {
+  std::vector<std::string> known;
+  for (const Verb& verb : verbs()) {
+    if (verb.name == name) return verb;
+    known.emplace_back(verb.name);
+  }
+  throw_bad_input(fmt::format("unknown verb '{}'\nhelp: {}", name, did_you_mean(name, known)));
+}
+
+}  // namespace
+
+std::span<const Verb> verbs() {
+  static constexpr std::array kVerbs{
+      Verb{"plan", "the best configurations for N GPUs, ranked, with reasons", run_plan},
+      Verb{"simulate", "replay a plan file: step time, bubble, memory, timeline", run_simulate},
+      Verb{"schedule", "a schedule with given costs; no model needed", run_schedule},
+      Verb{"compare", "the best plans when settings vary, relative to each other", run_compare},
+      Verb{"explain", "what binds a plan, and what each change would gain", run_explain},
+      Verb{"check", "an independent check of a plan file", run_check},
+  };
+  return kVerbs;
+}
+
+Answer run_penstock(const Arguments& arguments) {
+  if (arguments.empty()) return {std::string(kExamples)};
+  const std::string& first = arguments[0];
+  if (first == "--version" || first == "version") return {fmt::format("penstock {}\n", version())};
+  if (first == "--help" || first == "-h" || first == "help") {
+    if (arguments.size() > 1) return verb_named(arguments[1]).run({"--help"});
+    return {help()};
+  }
+  return verb_named(first).run({arguments.begin() + 1, arguments.end()});
+}
+
+}  // namespace penstock

@@ -1,0 +1,33 @@
+// The one table of verbs. Each has a file of its own, verb_NAME.cc.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "cli/answer.h"
+
+namespace penstock {
+
+struct Verb {
+  std::string_view name;
+  std::string_view summary;  // one line of `penstock --help`
+  Answer (*run)(const Arguments& arguments);
+};
+
+std::span<const Verb> verbs();
+
+Answer run_plan(const Arguments& arguments);
+Answer run_simulate(const Arguments& arguments);
+Answer run_schedule(const Arguments& arguments);
+Answer run_compare(const Arguments& arguments);
+Answer run_explain(const Arguments& arguments);
+Answer run_check(const Arguments& arguments);
+
+// The whole program behind its name: finds the verb and runs it; `penstock` alone, --help and
+// --version. Throws Error.
+Answer run_penstock(const Arguments& arguments);
+
+// "0.1.0"
+std::string_view version();
+
+}  // namespace penstock

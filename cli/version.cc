@@ -1,0 +1,7 @@
+#include "cli/verbs.h"
+
+namespace penstock {
+
+std::string_view version() { return PENSTOCK_VERSION; }
+
+}  // namespace penstock

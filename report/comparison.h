@@ -1,0 +1,25 @@
+// The best plans of several questions that differ in a few settings, relative to the first.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/evaluation.h"
+#include "core/json.h"
+
+namespace penstock {
+
+struct Variant {
+  std::vector<std::pair<std::string, std::string>> settings;  // same keys in every variant
+  std::optional<RankedPlan> best;
+  std::string why_not;  // when there is no plan
+};
+
+// Speeds are relative to the first variant that has a plan; the reasons of those that have none
+// follow the table.
+std::string comparison_table(const std::vector<Variant>& variants);
+Json comparison_json(const std::vector<Variant>& variants);
+
+}  // namespace penstock

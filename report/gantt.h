@@ -1,0 +1,16 @@
+// A step as text: ranks as rows, time to the right.
+#pragma once
+
+#include <string>
+
+#include "core/program.h"
+#include "core/timeline.h"
+
+namespace penstock {
+
+// The ranks of the first pipeline. A cell shows what the rank did at the cell's middle. When the
+// actions are too many for that, the warm-up and the drain are drawn apart, each to its own scale,
+// and the text says how much lies between them.
+std::string gantt(const Program& program, const Timeline& timeline);
+
+}  // namespace penstock

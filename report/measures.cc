@@ -1,0 +1,62 @@
+#include "report/measures.h"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+double per_second(double amount, Duration step_time) {
+  if (step_time <= Duration{}) return 0.0;
+  return amount * 1e9 / static_cast<double>(step_time.count());
+}
+
+double tokens(const Plan& plan) {
+  return static_cast<double>(plan.global_batch) * static_cast<double>(plan.sequence_length);
+}
+
+}  // namespace
+
+double bubble_rate(Duration whole, Duration ideal) {
+  if (whole <= Duration{}) return 0.0;
+  return static_cast<double>((whole - ideal).count()) / static_cast<double>(whole.count());
+}
+
+double samples_per_second(const Plan& plan, Duration step_time) {
+  return per_second(static_cast<double>(plan.global_batch), step_time);
+}
+
+double tokens_per_second(const Plan& plan, Duration step_time) {
+  return per_second(tokens(plan), step_time);
+}
+
+double usd_per_million_tokens(const Plan& plan, const Evaluation& evaluation) {
+  if (plan.sequence_length <= 0) return 0.0;
+  return evaluation.usd_per_step * 1e6 / tokens(plan);
+}
+
+int micro_batches_of(const Plan& plan) {
+  return (samples_of_replica(plan, 0) + plan.micro_batch_size - 1) / plan.micro_batch_size;
+}
+
+double relative_uncertainty(const Evaluation& evaluation) {
+  const Duration half = std::max(evaluation.step_time_high - evaluation.step_time,
+                                 evaluation.step_time - evaluation.step_time_low);
+  if (evaluation.step_time <= Duration{}) return 0.0;
+  return static_cast<double>(half.count()) / static_cast<double>(evaluation.step_time.count());
+}
+
+std::size_t busiest_rank(const Evaluation& evaluation) {
+  const auto busiest = std::max_element(
+      evaluation.ranks.begin(), evaluation.ranks.end(),
+      [](const RankEvaluation& a, const RankEvaluation& b) { return a.time.busy < b.time.busy; });
+  return static_cast<std::size_t>(busiest - evaluation.ranks.begin());
+}
+
+std::size_t tightest_rank(const Evaluation& evaluation) {
+  const auto tightest = std::min_element(
+      evaluation.ranks.begin(), evaluation.ranks.end(),
+      [](const RankEvaluation& a, const RankEvaluation& b) { return headroom(a) < headroom(b); });
+  return static_cast<std::size_t>(tightest - evaluation.ranks.begin());
+}
+
+}  // namespace penstock

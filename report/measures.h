@@ -1,0 +1,35 @@
+// What people compare plans by, from an Evaluation: rates, bubbles, prices, the ranks that matter.
+#pragma once
+
+#include <cstddef>
+
+#include "core/evaluation.h"
+#include "core/plan.h"
+#include "core/units.h"
+
+namespace penstock {
+
+// Idle share of `whole` beyond the busiest rank's work. With the makespan or the longest span as
+// `whole` it is the bubble by that definition.
+double bubble_rate(Duration whole, Duration ideal);
+
+double samples_per_second(const Plan& plan, Duration step_time);
+double tokens_per_second(const Plan& plan, Duration step_time);  // 0 without a sequence length
+// 0 when there is no price or no sequence length.
+double usd_per_million_tokens(const Plan& plan, const Evaluation& evaluation);
+
+// Micro-batches of one replica and step, the short one included (the fullest replica's).
+int micro_batches_of(const Plan& plan);
+
+// Half-width of the interval of the step time, as a share of it; of an uneven interval the wider
+// half.
+double relative_uncertainty(const Evaluation& evaluation);
+
+// The rank with the most work, and the one with the least memory left; the first of several.
+// `ranks` must not be empty.
+std::size_t busiest_rank(const Evaluation& evaluation);
+std::size_t tightest_rank(const Evaluation& evaluation);
+
+inline Bytes headroom(const RankEvaluation& rank) { return rank.capacity - rank.memory.total(); }
+
+}  // namespace penstock

@@ -1,0 +1,63 @@
+#include "report/memory_table.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "report/measures.h"
+#include "report/table.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+using Category = std::pair<std::string_view, Bytes>;
+
+std::array<Category, 7> categories(const MemoryUse& use) {
+  return {{{"parameters", use.parameters},
+           {"gradients", use.gradients},
+           {"optimizer", use.optimizer_state},
+           {"stash", use.stash},
+           {"working", use.working_peak},
+           {"buffers", use.communication},
+           {"reserve", use.reserve}}};
+}
+
+}  // namespace
+
+std::string memory_table(const Evaluation& evaluation) {
+  std::vector<Column> columns{{"rank"}};
+  for (const auto& [name, bytes] : categories({})) columns.push_back({std::string(name)});
+  for (const char* name : {"total", "capacity", "left"}) columns.push_back({name});
+  TextTable table(columns);
+  for (std::size_t r = 0; r < evaluation.ranks.size(); ++r) {
+    const RankEvaluation& rank = evaluation.ranks[r];
+    std::vector<std::string> cells{fmt::format("{}", r)};
+    for (const auto& [name, bytes] : categories(rank.memory)) cells.push_back(gib(bytes));
+    cells.push_back(gib(rank.memory.total()));
+    cells.push_back(gib(rank.capacity));
+    cells.push_back(gib(headroom(rank)));
+    table.add(std::move(cells));
+  }
+  return table.text();
+}
+
+std::string tightest_rank_text(const Evaluation& evaluation) {
+  const std::size_t tightest = tightest_rank(evaluation);
+  const RankEvaluation& rank = evaluation.ranks.at(tightest);
+  const auto parts = categories(rank.memory);
+  const auto largest =
+      std::max_element(parts.begin(), parts.end(),
+                       [](const Category& a, const Category& b) { return a.second < b.second; });
+  const Bytes left = headroom(rank);
+  const std::string margin = left < Bytes{} ? fmt::format("{} GiB too much", gib(Bytes{} - left))
+                                            : fmt::format("{} GiB left", gib(left));
+  return fmt::format("rank {} is the tightest: {} of {} GiB, {}; its largest part is {} ({} GiB)",
+                     tightest, gib(rank.memory.total()), gib(rank.capacity), margin, largest->first,
+                     gib(largest->second));
+}
+
+}  // namespace penstock

@@ -1,0 +1,16 @@
+// Memory by rank and category, and which rank is the tightest.
+#pragma once
+
+#include <string>
+
+#include "core/evaluation.h"
+
+namespace penstock {
+
+// One row per rank, in GiB.
+std::string memory_table(const Evaluation& evaluation);
+
+// "Rank 0 is the tightest: 37.2 of 39.6 GiB, 2.4 GiB left; most of it is stash (18.3 GiB)."
+std::string tightest_rank_text(const Evaluation& evaluation);
+
+}  // namespace penstock

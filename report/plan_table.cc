@@ -1,0 +1,173 @@
+#include "report/plan_table.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "report/measures.h"
+#include "report/table.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+// What the columns have to show, over all rows.
+struct Shown {
+  bool tokens = false, price = false;
+  explicit Shown(const std::vector<RankedPlan>& plans) {
+    for (const RankedPlan& ranked : plans) {
+      tokens = tokens || ranked.plan.sequence_length > 0;
+      price = price || ranked.evaluation.usd_per_step > 0.0;
+    }
+  }
+};
+
+std::string rate_text(const Plan& plan, Duration step, const Shown& shown) {
+  const double rate = shown.tokens ? tokens_per_second(plan, step) : samples_per_second(plan, step);
+  return rate >= 1000.0 ? with_commas(static_cast<std::int64_t>(rate + 0.5)) : significant(rate, 4);
+}
+
+std::string memory_text(const Evaluation& evaluation) {
+  const RankEvaluation& rank = evaluation.ranks.at(tightest_rank(evaluation));
+  return fmt::format("{}/{}", gib(rank.memory.total()), gib(rank.capacity));
+}
+
+std::string mark_text(const RankedPlan& ranked) {
+  return fmt::format("{}{}", ranked.tied_with_best ? "=" : "", ranked.on_pareto_front ? "*" : "");
+}
+
+void add_price(std::vector<std::string>& cells, const RankedPlan& ranked, const Shown& shown) {
+  if (!shown.price) return;
+  cells.push_back(significant(ranked.evaluation.usd_per_step, 4));
+  if (shown.tokens) {
+    cells.push_back(significant(usd_per_million_tokens(ranked.plan, ranked.evaluation), 4));
+  }
+}
+
+void add_price_columns(std::vector<Column>& columns, const Shown& shown) {
+  if (!shown.price) return;
+  columns.push_back({"$/step", false, 1});
+  if (shown.tokens) columns.push_back({"$/Mtok", false, 1});
+}
+
+std::string marks_line(const std::vector<RankedPlan>& plans, const Shown& shown) {
+  std::vector<std::string> parts;
+  if (plans.size() > 1) {
+    parts.emplace_back("= tied with plan 1 (the difference is within its uncertainty)");
+  }
+  parts.emplace_back(shown.price ? "* on the Pareto front of step time, memory and price"
+                                 : "* on the Pareto front of step time and memory");
+  parts.emplace_back("+-: how far off the step time may be");
+  parts.emplace_back("Z1: ZeRO-1");
+  parts.emplace_back("GiB: peak of the tightest rank / its capacity");
+  parts.emplace_back("bub%: bubble by makespan");
+  return wrapped(joined(parts, "; ") + ".", 100, "", "");
+}
+
+int digits(int value) { return static_cast<int>(std::to_string(value).size()); }
+
+}  // namespace
+
+std::string plan_table(const std::vector<RankedPlan>& plans) {
+  const Shown shown(plans);
+  std::vector<Column> columns{{"#"},
+                              {"", true, 0},
+                              {"step", false, 1},
+                              {"+-", false, 1},
+                              {shown.tokens ? "tokens/s" : "samples/s", false, 1},
+                              {"T", false, 1},
+                              {"P", false, 1},
+                              {"V", false, 1},
+                              {"D", false, 1},
+                              {"b", false, 1},
+                              {"M", false, 1},
+                              {"schedule", true, 1},
+                              {"recompute", true, 1},
+                              {"Z1", true, 1},
+                              {"GPUs", false, 1},
+                              {"GiB", false, 1},
+                              {"bub%", false, 1}};
+  add_price_columns(columns, shown);
+  TextTable table(columns);
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const auto& [plan, evaluation, tied, pareto, placed] = plans[i];
+    std::vector<std::string> cells{
+        fmt::format("{}", i + 1),
+        mark_text(plans[i]),
+        aligned(evaluation.step_time),
+        fmt::format("{:.1f}%", 100.0 * relative_uncertainty(evaluation)),
+        rate_text(plan, evaluation.step_time, shown),
+        fmt::format("{}", plan.tensor),
+        fmt::format("{}", plan.pipeline),
+        fmt::format("{}", plan.chunks),
+        fmt::format("{}", plan.data),
+        fmt::format("{}", plan.micro_batch_size),
+        fmt::format("{}", micro_batches_of(plan)),
+        plan.schedule,
+        plan.recompute,
+        plan.zero1 ? "on" : "-",
+        fmt::format("{}", plan.devices()),
+        memory_text(evaluation),
+        fixed(100.0 * bubble_rate(evaluation.makespan, evaluation.ideal), 1)};
+    add_price(cells, plans[i], shown);
+    table.add(std::move(cells));
+  }
+  return table.text() + marks_line(plans, shown);
+}
+
+std::string pareto_table(const std::vector<RankedPlan>& plans) {
+  const Shown shown(plans);
+  std::vector<Column> columns{{"step"}, {"GiB"}};
+  add_price_columns(columns, shown);
+  columns.push_back({"plan", true});
+  TextTable table(columns);
+  for (const RankedPlan& ranked : plans) {
+    std::vector<std::string> cells{aligned(ranked.evaluation.step_time),
+                                   gib(ranked.evaluation.peak_memory())};
+    add_price(cells, ranked, shown);
+    cells.push_back(plan_line(ranked.plan));
+    table.add(std::move(cells));
+  }
+  return table.text(120);
+}
+
+std::string plan_line(const Plan& plan) {
+  return fmt::format("T={} P={} V={} D={} b={} M={} {}, recompute {}, ZeRO-1 {}, {}", plan.tensor,
+                     plan.pipeline, plan.chunks, plan.data, plan.micro_batch_size,
+                     micro_batches_of(plan), plan.schedule, plan.recompute,
+                     plan.zero1 ? "on" : "off", count_of(plan.devices(), "GPU"));
+}
+
+std::string stages_text(const Plan& plan, const std::vector<std::string>& section_names) {
+  std::string out, line;
+  const auto flush = [&] {
+    if (!line.empty()) out += "  " + line + '\n';
+    line.clear();
+  };
+  const int width = digits(plan.stages() - 1);
+  for (std::size_t s = 0; s + 1 < plan.cuts.size(); ++s) {
+    const auto first = static_cast<std::size_t>(plan.cuts[s]);
+    const auto last = static_cast<std::size_t>(plan.cuts[s + 1] - 1);
+    std::string name = section_names.at(first);
+    if (last != first) name += ".." + section_names.at(last);
+    const std::string text = fmt::format("{:>{}}: {} ({})", s, width, name, last - first + 1);
+    if (!line.empty() && line.size() + 3 + text.size() > 96) flush();
+    line += (line.empty() ? "" : " | ") + text;
+  }
+  flush();
+  return out;
+}
+
+std::string ties_text(const std::vector<RankedPlan>& plans) {
+  std::vector<int> tied;
+  for (std::size_t i = 1; i < plans.size(); ++i) {
+    if (plans[i].tied_with_best) tied.push_back(static_cast<int>(i) + 1);
+  }
+  if (tied.empty()) return "";
+  return fmt::format(
+      "Plan{} {} tie{} with plan 1: the difference in step time is smaller than its uncertainty. "
+      "Choose among them by memory or price, or measure both.",
+      tied.size() == 1 ? "" : "s", ranges(tied), tied.size() == 1 ? "s" : "");
+}
+
+}  // namespace penstock

@@ -1,0 +1,27 @@
+// Ranked plans and the Pareto front as tables, and one plan in words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/evaluation.h"
+#include "core/plan.h"
+
+namespace penstock {
+
+// With the line that explains its marks.
+std::string plan_table(const std::vector<RankedPlan>& plans);
+
+// What the Pareto front is made of: step time, memory, price.
+std::string pareto_table(const std::vector<RankedPlan>& plans);
+
+// "P=8 T=1 V=1 D=8, b=1, M=64, 1f1b, recompute none, ZeRO-1 off, 64 GPUs"
+std::string plan_line(const Plan& plan);
+
+// "0: embedding..layer.3 (5) | 1: layer.4..layer.7 (4)", broken into lines.
+std::string stages_text(const Plan& plan, const std::vector<std::string>& section_names);
+
+// A sentence about the plans that tie with the best; empty when none does.
+std::string ties_text(const std::vector<RankedPlan>& plans);
+
+}  // namespace penstock

@@ -1,0 +1,74 @@
+#include "report/reasons.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+std::string over_text(const Rejection& rejection) {
+  if (!rejection.least_over || !rejection.most_over) return "";
+  const std::string least = to_text(*rejection.least_over);
+  const std::string most = to_text(*rejection.most_over);
+  if (least == most) return " by " + least;
+  return fmt::format(" by {} to {}", least, most);
+}
+
+std::string item(std::string_view text) { return wrapped(text, 100, "  ", "    "); }
+
+}  // namespace
+
+std::string reason_text(const Rejection& rejection) {
+  std::string text = rejection.reason + over_text(rejection);
+  if (!rejection.remedy.empty()) {
+    text += "; smallest change that would fit: " + rejection.remedy;
+  }
+  return text;
+}
+
+std::string rejection_text(const Rejection& rejection) {
+  return count_of(rejection.candidates, "candidate") + ": " + reason_text(rejection);
+}
+
+std::string rejections_text(const std::vector<Rejection>& rejections) {
+  std::string out;
+  for (const Rejection& rejection : rejections) out += item(rejection_text(rejection));
+  return out;
+}
+
+std::string assumptions_text(const std::vector<Assumption>& assumptions) {
+  std::vector<Assumption> sorted = assumptions;
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Assumption& a, const Assumption& b) { return a.share > b.share; });
+  std::string out;
+  for (const Assumption& assumption : sorted) {
+    const std::string share = assumption.share > 0.0 ? percent(assumption.share) : "-";
+    out += wrapped(assumption.text, 100, fmt::format("  {:>7}  ", share), std::string(11, ' '));
+  }
+  return out;
+}
+
+std::string list_text(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const std::string& line : lines) out += item(line);
+  return out;
+}
+
+std::string counts_text(const SearchResult& result) {
+  std::string text =
+      count_of(result.candidates, "candidate") + ": " + with_commas(result.evaluated) + " replayed";
+  if (result.bounded > 0) {
+    text += fmt::format(", {} skipped because their lower bound already loses",
+                        with_commas(result.bounded));
+  }
+  std::int64_t rejected = 0;
+  for (const Rejection& rejection : result.rejected) rejected += rejection.candidates;
+  if (rejected > 0) text += fmt::format(", {} cannot run", with_commas(rejected));
+  if (!result.complete) text += "; stopped before the end, so a better plan may exist";
+  return text + ".";
+}
+
+}  // namespace penstock

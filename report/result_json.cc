@@ -1,0 +1,149 @@
+#include "report/result_json.h"
+
+#include <string>
+#include <vector>
+
+#include "report/measures.h"
+
+namespace penstock {
+namespace {
+
+std::int64_t ns(Duration duration) { return duration.count(); }
+
+template <class Values, class Convert>
+Json array_of(const Values& values, const Convert& convert) {
+  Json json = Json::array();
+  for (const auto& value : values) json.push(convert(value));
+  return json;
+}
+
+Json memory_json(const MemoryUse& use) {
+  return Json::object()
+      .set("parameters_bytes", use.parameters.count)
+      .set("gradients_bytes", use.gradients.count)
+      .set("optimizer_state_bytes", use.optimizer_state.count)
+      .set("stash_bytes", use.stash.count)
+      .set("working_peak_bytes", use.working_peak.count)
+      .set("communication_bytes", use.communication.count)
+      .set("reserve_bytes", use.reserve.count)
+      .set("total_bytes", use.total().count);
+}
+
+Json time_json(const RankTime& time) {
+  return Json::object()
+      .set("busy_ns", ns(time.busy))
+      .set("warm_up_ns", ns(time.warm_up))
+      .set("drain_ns", ns(time.drain))
+      .set("imbalance_ns", ns(time.imbalance))
+      .set("order_ns", ns(time.order))
+      .set("transfer_ns", ns(time.transfer))
+      .set("barrier_ns", ns(time.barrier));
+}
+
+Json rank_json(const RankEvaluation& rank) {
+  return Json::object()
+      .set("memory", memory_json(rank.memory))
+      .set("capacity_bytes", rank.capacity.count)
+      .set("time", time_json(rank.time));
+}
+
+void set_prices(Json& json, const Evaluation& evaluation, const Plan& plan) {
+  if (evaluation.usd_per_step <= 0.0) return;
+  json.set("cost_usd_per_step", evaluation.usd_per_step);
+  if (plan.sequence_length > 0) {
+    json.set("cost_usd_per_mtok", usd_per_million_tokens(plan, evaluation));
+  }
+}
+
+}  // namespace
+
+Json to_json(const Plan& plan) {
+  Json json = Json::object();
+  json.set("schedule", plan.schedule);
+  json.set("group", plan.group);
+  json.set("pipeline", plan.pipeline);
+  json.set("chunks", plan.chunks);
+  json.set("data", plan.data);
+  json.set("tensor", plan.tensor);
+  json.set("micro_batch_size", plan.micro_batch_size);
+  json.set("micro_batches", micro_batches_of(plan));
+  json.set("global_batch", plan.global_batch);
+  json.set("sequence_length", plan.sequence_length);
+  json.set("recompute", plan.recompute);
+  json.set("zero1", plan.zero1);
+  json.set("placement",
+           plan.placement == Placement::kPipelineInner ? "pipeline_inner" : "data_inner");
+  json.set("device", plan.device);
+  json.set("devices", plan.devices());
+  json.set("cuts", array_of(plan.cuts, [](int cut) { return Json(cut); }));
+  return json;
+}
+
+Json to_json(const Evaluation& evaluation, const Plan& plan) {
+  Json json = Json::object();
+  json.set("step_time_ns", ns(evaluation.step_time));
+  json.set("step_time_low_ns", ns(evaluation.step_time_low));
+  json.set("step_time_high_ns", ns(evaluation.step_time_high));
+  json.set("makespan_ns", ns(evaluation.makespan));
+  json.set("longest_span_ns", ns(evaluation.longest_span));
+  json.set("ideal_ns", ns(evaluation.ideal));
+  json.set("bubble_rate_makespan", bubble_rate(evaluation.makespan, evaluation.ideal));
+  json.set("bubble_rate_longest_span", bubble_rate(evaluation.longest_span, evaluation.ideal));
+  json.set("samples_per_s", samples_per_second(plan, evaluation.step_time));
+  if (plan.sequence_length > 0) {
+    json.set("tokens_per_s", tokens_per_second(plan, evaluation.step_time));
+  }
+  json.set("peak_memory_bytes", evaluation.peak_memory().count);
+  set_prices(json, evaluation, plan);
+  json.set("ranks", array_of(evaluation.ranks, rank_json));
+  json.set("assumptions", array_of(evaluation.assumptions, [](const Assumption& assumption) {
+             return Json::object().set("text", assumption.text).set("share", assumption.share);
+           }));
+  return json;
+}
+
+Json to_json(const RankedPlan& ranked) {
+  return Json::object()
+      .set("plan", to_json(ranked.plan))
+      .set("prediction", to_json(ranked.evaluation, ranked.plan))
+      .set("tied_with_best", ranked.tied_with_best)
+      .set("on_pareto_front", ranked.on_pareto_front)
+      .set("placed", ranked.placed);
+}
+
+Json to_json(const Rejection& rejection) {
+  Json json = Json::object();
+  json.set("reason", rejection.reason);
+  json.set("candidates", rejection.candidates);
+  if (rejection.least_over) json.set("least_over_bytes", rejection.least_over->count);
+  if (rejection.most_over) json.set("most_over_bytes", rejection.most_over->count);
+  json.set("remedy", rejection.remedy);
+  return json;
+}
+
+Json to_json(const CheckReport& report) {
+  Json findings = array_of(report.findings, [](const Finding& finding) {
+    return Json::object().set("place", finding.place).set("message", finding.message);
+  });
+  return Json::object()
+      .set("findings", std::move(findings))
+      .set("replayed_step_time_ns", ns(report.replayed))
+      .set("memory_bytes", array_of(report.memory, [](Bytes bytes) { return Json(bytes.count); }));
+}
+
+void set_search_result(Json& json, const SearchResult& result) {
+  const auto plan_json = [](const RankedPlan& ranked) { return to_json(ranked); };
+  const auto rejection_json = [](const Rejection& rejection) { return to_json(rejection); };
+  json.set("complete", result.complete);
+  json.set("candidates", result.candidates);
+  json.set("evaluated", result.evaluated);
+  json.set("bounded", result.bounded);
+  json.set("best", array_of(result.best, plan_json));
+  json.set("pareto", array_of(result.pareto, plan_json));
+  json.set("rejected", array_of(result.rejected, rejection_json));
+  json.set("nearest_miss", result.nearest_miss ? to_json(*result.nearest_miss) : Json());
+  json.set("not_searched",
+           array_of(result.not_searched, [](const std::string& text) { return Json(text); }));
+}
+
+}  // namespace penstock

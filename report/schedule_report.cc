@@ -1,0 +1,109 @@
+#include "report/schedule_report.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "report/measures.h"
+#include "report/result_json.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+void append_list(std::string& out, const Schedule& schedule, int rank, char separator) {
+  bool first = true;
+  for (const ComputeAction& action : schedule.list(rank)) {
+    if (!first) out += separator;
+    first = false;
+    fmt::format_to(std::back_inserter(out), "{}{}{}", action.stage.value, name_of(action.kind),
+                   action.micro_batch.value);
+  }
+  out += '\n';
+}
+
+double in_micro_batches(std::int64_t chunks, const ScheduleResult& result) {
+  return static_cast<double>(chunks) / result.chunks;
+}
+
+// "8 7 6 5"; of many ranks the first and the last.
+std::string stash_text(const ScheduleResult& result) {
+  constexpr std::size_t kShown = 12;
+  const auto& stash = result.peak_stash_chunks;
+  std::vector<std::string> texts;
+  for (std::size_t r = 0; r < stash.size(); ++r) {
+    if (stash.size() > kShown && r == kShown - 1) texts.emplace_back("...");
+    if (stash.size() > kShown && r >= kShown - 1 && r + 1 < stash.size()) continue;
+    texts.push_back(fmt::format("{}", in_micro_batches(stash[r], result)));
+  }
+  return joined(texts, " ");
+}
+
+std::string line(std::string_view name, const std::string& value, std::string_view note) {
+  return fmt::format("{:<24}{}{}{}\n", name, value, note.empty() ? "" : "   ", note);
+}
+
+}  // namespace
+
+std::string schedule_report(const ScheduleResult& result) {
+  std::string out = fmt::format("{}: P = {}, V = {}, M = {}\n", result.schedule, result.ranks,
+                                result.chunks, result.micro_batches);
+  out += wrapped("costs: " + result.costs, 100, "", "  ");
+  out += wrapped("executor: " + result.executor, 100, "", "  ") + '\n';
+  out += line("step (makespan)", exact(result.makespan), "");
+  out += line("longest span of a rank", exact(result.longest_span), "");
+  out += line("busiest rank's work", exact(result.ideal), "");
+  out += line("bubble by makespan", percent(bubble_rate(result.makespan, result.ideal)),
+              "(makespan - busiest rank's work) / makespan");
+  out += line("bubble by longest span", percent(bubble_rate(result.longest_span, result.ideal)),
+              "(longest span - busiest rank's work) / longest span");
+  out += line("peak stash by rank", stash_text(result), "micro-batches of a whole rank");
+  out += line("actions", with_commas(result.actions), "sends and receives included");
+  return out;
+}
+
+Json schedule_json(const ScheduleResult& result) {
+  Json microbatches = Json::array();
+  Json chunks = Json::array();
+  for (const std::int64_t stash : result.peak_stash_chunks) {
+    microbatches.push(in_micro_batches(stash, result));
+    chunks.push(stash);
+  }
+  Json json = Json::object();
+  json.set("schema_version", kResultSchemaVersion);
+  json.set("schedule", result.schedule);
+  json.set("P", result.ranks);
+  json.set("V", result.chunks);
+  json.set("M", result.micro_batches);
+  json.set("costs", result.costs);
+  json.set("executor", result.executor);
+  json.set("makespan_ns", std::int64_t{result.makespan.count()});
+  json.set("longest_span_ns", std::int64_t{result.longest_span.count()});
+  json.set("ideal_ns", std::int64_t{result.ideal.count()});
+  json.set("bubble_rate_makespan", bubble_rate(result.makespan, result.ideal));
+  json.set("bubble_rate_longest_span", bubble_rate(result.longest_span, result.ideal));
+  json.set("peak_stash_microbatches", std::move(microbatches));
+  json.set("peak_stash_chunks", std::move(chunks));
+  json.set("actions", result.actions);
+  return json;
+}
+
+std::string action_lists(const Schedule& schedule) {
+  std::string out;
+  const auto width = std::to_string(schedule.ranks - 1).size();
+  for (int rank = 0; rank < schedule.ranks; ++rank) {
+    out += fmt::format("rank {:<{}} ", rank, width);
+    append_list(out, schedule, rank, ' ');
+  }
+  return out;
+}
+
+std::string pytorch_csv(const Schedule& schedule) {
+  std::string out;
+  for (int rank = 0; rank < schedule.ranks; ++rank) append_list(out, schedule, rank, ',');
+  return out;
+}
+
+}  // namespace penstock

@@ -1,0 +1,34 @@
+// What a schedule does with given costs: numbers, lists of actions, and PyTorch's file of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "core/program.h"
+#include "core/schedule.h"
+#include "core/units.h"
+
+namespace penstock {
+
+struct ScheduleResult {
+  std::string schedule;
+  int ranks = 1, chunks = 1, micro_batches = 1;  // P, V, M
+  Duration makespan{}, longest_span{}, ideal{};
+  std::vector<std::int64_t> peak_stash_chunks;  // per rank
+  std::int64_t actions = 0;                     // of the lowered Program
+  std::string costs;                            // in words
+  std::string executor;                         // in words
+};
+
+std::string schedule_report(const ScheduleResult& result);
+Json schedule_json(const ScheduleResult& result);
+
+// One line per rank: its compute actions by PyTorch's names, in order.
+std::string action_lists(const Schedule& schedule);
+
+// PyTorch's compute-only CSV: one row per rank, "0F0,0F1,0B0". Recomputes are not among its cells.
+std::string pytorch_csv(const Schedule& schedule);
+
+}  // namespace penstock

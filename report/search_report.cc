@@ -1,0 +1,102 @@
+#include "report/search_report.h"
+
+#include <fmt/format.h>
+
+#include "report/gantt.h"
+#include "report/measures.h"
+#include "report/memory_table.h"
+#include "report/plan_table.h"
+#include "report/reasons.h"
+#include "report/time_table.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+std::string section(std::string_view title, const std::string& body) {
+  return body.empty() ? "" : fmt::format("\n{}\n{}", title, body);
+}
+
+std::string sentence(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 32);
+  return text + ".";
+}
+
+std::string nothing_fits(const SearchResult& result) {
+  std::string out = result.complete ? "No plan fits.\n" : "No plan was found before the stop.\n";
+  if (result.nearest_miss) {
+    out += wrapped("Nearest miss: " + reason_text(*result.nearest_miss) + ".", 100, "", "  ");
+  } else if (!result.rejected.empty()) {
+    out +=
+        wrapped("The reason of most: " + reason_text(result.rejected.front()) + ".", 100, "", "  ");
+  }
+  return out;
+}
+
+std::string why_first(const RankedPlan& best, const SearchReport& about) {
+  const Evaluation& evaluation = best.evaluation;
+  std::string out =
+      wrapped(fmt::format("Step {}, between {} and {}; bubble {} by makespan, {} by longest span.",
+                          exact(evaluation.step_time), to_text(evaluation.step_time_low),
+                          to_text(evaluation.step_time_high),
+                          percent(bubble_rate(evaluation.makespan, evaluation.ideal)),
+                          percent(bubble_rate(evaluation.longest_span, evaluation.ideal))),
+              100, "  ", "  ");
+  if (!best.placed.empty()) out += wrapped(sentence(best.placed), 100, "  ", "  ");
+  out += wrapped(sentence("Memory: " + tightest_rank_text(evaluation)), 100, "  ", "  ");
+  out += fmt::format("  The busiest rank is rank {}; of the makespan of {} it spends:\n",
+                     busiest_rank(evaluation), to_text(evaluation.makespan));
+  out += busiest_rank_time(evaluation);
+  return out + "  Stages and their sections (stage s on rank s mod P):\n" +
+         stages_text(best.plan, about.section_names);
+}
+
+std::string best_plan_sections(const SearchResult& result, const SearchReport& about) {
+  const RankedPlan& best = result.best.front();
+  std::string out = plan_table(result.best);
+  if (const std::string ties = ties_text(result.best); !ties.empty()) {
+    out += wrapped(ties, 100, "", "");
+  }
+  out += section("Plan 1", why_first(best, about));
+  out += section("Memory of plan 1 by rank (GiB)", memory_table(best.evaluation));
+  if (about.program != nullptr && about.timeline != nullptr) {
+    out += section("One step of plan 1", gantt(*about.program, *about.timeline));
+  }
+  std::vector<std::string> rivals;
+  for (const Rival& rival : about.rivals) {
+    rivals.push_back(rival_text(rival, best.plan, best.evaluation) + ".");
+  }
+  out += section("Compared with", list_text(rivals));
+  out +=
+      section("What the prediction of plan 1 rests on (share of the busiest rank's compute time)",
+              assumptions_text(best.evaluation.assumptions));
+  out += section("Pareto front", result.pareto.empty() ? "" : pareto_table(result.pareto));
+  return out;
+}
+
+}  // namespace
+
+std::string rival_text(const Rival& rival, const Plan& best_plan, const Evaluation& best) {
+  if (!rival.why_not.empty()) return rival.name + ": cannot run: " + rival.why_not;
+  const double ours = samples_per_second(best_plan, best.step_time);
+  const double theirs = samples_per_second(rival.plan, rival.evaluation.step_time);
+  std::string verdict = "as fast as plan 1";
+  if (theirs < ours) {
+    verdict = fmt::format("plan 1 is {} times as fast", fixed(ours / theirs, 3));
+  } else if (theirs > ours) {
+    verdict = fmt::format("plan 1 is slower, {} times as fast", fixed(ours / theirs, 3));
+  }
+  return fmt::format("{}: step {}, {}", rival.name, to_text(rival.evaluation.step_time), verdict);
+}
+
+std::string search_report(const SearchResult& result, const SearchReport& about) {
+  std::string out = wrapped(about.question, 100, "", "  ") + wrapped(about.origin, 100, "", "  ");
+  out += '\n';
+  out += result.best.empty() ? nothing_fits(result) : best_plan_sections(result, about);
+  out += section("Candidates",
+                 wrapped(counts_text(result), 100, "  ", "  ") + rejections_text(result.rejected));
+  out += section("Not searched", list_text(result.not_searched));
+  return out;
+}
+
+}  // namespace penstock

@@ -1,0 +1,35 @@
+// Tables of text for a terminal or a batch log.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace penstock {
+
+struct Column {
+  std::string header;
+  bool left = false;    // numbers stand right, words left
+  std::size_t gap = 2;  // blanks before it
+};
+
+class TextTable {
+ public:
+  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  // As many cells as there are columns.
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+
+  // Every line ends in a newline and has no blanks before it. Columns that do not fit into `width`
+  // follow in a second block, which repeats the first column.
+  [[nodiscard]] std::string text(std::size_t width = 100) const;
+
+ private:
+  [[nodiscard]] std::size_t width_of(std::size_t column) const;
+  [[nodiscard]] std::string block(const std::vector<std::size_t>& columns) const;
+
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,90 @@
+#include "report/time_table.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "report/measures.h"
+#include "report/table.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+struct Part {
+  std::string_view name, meaning;
+  Duration RankTime::*time;
+};
+constexpr std::array<Part, 7> kParts{{
+    {"compute", "its own actions, the optimizer included", &RankTime::busy},
+    {"warm-up", "before its first backward, while others compute", &RankTime::warm_up},
+    {"drain", "after its last forward, while others compute", &RankTime::drain},
+    {"imbalance", "in between, while a rank with more work computes", &RankTime::imbalance},
+    {"order", "in between, while a rank with no more work computes", &RankTime::order},
+    {"transfer", "while what it needs is on a link", &RankTime::transfer},
+    {"barrier", "reductions, norm and other ranks' optimizers", &RankTime::barrier},
+}};
+
+std::vector<Duration> parts_of(const RankTime& time) {
+  std::vector<Duration> parts;
+  for (const Part& part : kParts) parts.push_back(time.*part.time);
+  return parts;
+}
+
+std::string percent_text(std::int64_t tenths) {
+  return fmt::format("{}.{} %", tenths / 10, tenths % 10);
+}
+
+}  // namespace
+
+std::vector<std::int64_t> tenths_of_percent(const std::vector<Duration>& parts) {
+  const Duration total = std::accumulate(parts.begin(), parts.end(), Duration{});
+  std::vector<std::int64_t> tenths(parts.size(), 0);
+  if (total <= Duration{}) return tenths;
+  std::vector<double> remainders;
+  std::int64_t missing = 1000;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const double share =
+        1000.0 * static_cast<double>(parts[i].count()) / static_cast<double>(total.count());
+    tenths[i] = static_cast<std::int64_t>(share);
+    remainders.push_back(share - static_cast<double>(tenths[i]));
+    missing -= tenths[i];
+  }
+  for (; missing > 0; --missing) {
+    const auto largest = std::max_element(remainders.begin(), remainders.end());
+    *largest = -1.0;
+    ++tenths[static_cast<std::size_t>(largest - remainders.begin())];
+  }
+  return tenths;
+}
+
+std::string busiest_rank_time(const Evaluation& evaluation) {
+  const RankTime& time = evaluation.ranks.at(busiest_rank(evaluation)).time;
+  const std::vector<Duration> parts = parts_of(time);
+  const std::vector<std::int64_t> tenths = tenths_of_percent(parts);
+  TextTable table({{"  part", true}, {"time"}, {"share"}, {"", true}});
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    table.add({fmt::format("  {}", kParts[i].name), aligned(parts[i]), percent_text(tenths[i]),
+               std::string(kParts[i].meaning)});
+  }
+  return table.text();
+}
+
+std::string time_table(const Evaluation& evaluation) {
+  std::vector<Column> columns{{"rank"}};
+  for (const Part& part : kParts) columns.push_back({std::string(part.name)});
+  TextTable table(columns);
+  for (std::size_t r = 0; r < evaluation.ranks.size(); ++r) {
+    std::vector<std::string> cells{fmt::format("{}", r)};
+    for (const auto tenths : tenths_of_percent(parts_of(evaluation.ranks[r].time))) {
+      cells.push_back(percent_text(tenths));
+    }
+    table.add(std::move(cells));
+  }
+  return table.text();
+}
+
+}  // namespace penstock

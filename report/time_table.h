@@ -1,0 +1,22 @@
+// Where the time of a step goes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/evaluation.h"
+
+namespace penstock {
+
+// The busiest rank's makespan, part by part, with what each part means; the shares sum to 100.0 %.
+std::string busiest_rank_time(const Evaluation& evaluation);
+
+// One row per rank: the shares of the makespan.
+std::string time_table(const Evaluation& evaluation);
+
+// The parts of `total` in tenths of a percent, rounded so that they sum to 1,000: the largest
+// remainders round up, ties the earlier part.
+std::vector<std::int64_t> tenths_of_percent(const std::vector<Duration>& parts);
+
+}  // namespace penstock

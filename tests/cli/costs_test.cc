@@ -1,0 +1,82 @@
+#include "cli/costs.h"
+
+#include <filesystem>
+
+#include <doctest/doctest.h>
+
+#include "core/json_reader.h"
+#include "tests/cli/messages.h"
+
+using namespace penstock;
+using namespace std::chrono_literals;
+using tests::message_of;
+
+namespace {
+
+std::string cost_message(const char* text, bool split) {
+  const std::string message = message_of([&] { parse_costs({text}, split, 2); });
+  return message.substr(0, message.find('\n'));
+}
+
+// What is wrong with a cost file of two stages.
+std::string file_message(const std::string& text) {
+  const auto path = std::filesystem::temp_directory_path() / "penstock_costs_test.json";
+  write_file(path.string(), text);
+  std::string message = message_of([&] { read_costs(path.string(), false, 2); });
+  std::filesystem::remove(path);
+  const std::size_t place = message.find(path.string());
+  return place == std::string::npos ? message : message.substr(place + path.string().size());
+}
+
+}  // namespace
+
+TEST_CASE("every stage costs the same, and the last one sends nothing on") {
+  const ScheduleCosts costs = parse_costs({"F=1ms,B=2ms", "C=0.5ms"}, false, 2);
+  CHECK(costs.prices.compute.size() == 2);
+  CHECK(costs.prices.compute_of(1, 0).forward.duration == 1ms);
+  CHECK(costs.prices.compute_of(1, 0).fused_backward.duration == 2ms);
+  CHECK(costs.prices.transfer_of(0, 0).activation.duration == 500us);
+  CHECK(costs.prices.transfer_of(0, 0).gradient.duration == 500us);
+  CHECK(costs.prices.transfer_of(1, 0).activation.duration == 0ms);
+  CHECK_FALSE(costs.recompute);
+  CHECK(costs.words == "F=1ms,B=2ms,C=0.5ms per stage and micro-batch");
+}
+
+TEST_CASE("a backward is I + W when only those are given") {
+  const ScheduleCosts costs = parse_costs({"F=1ms,I=2ms,W=3ms,R=1ms"}, false, 1);
+  CHECK(costs.prices.compute_of(0, 0).fused_backward.duration == 5ms);
+  CHECK(costs.recompute);
+}
+
+TEST_CASE("costs that contradict the schedule or each other are refused") {
+  CHECK(cost_message("B=2ms", false) == "--cost: F, the time of a forward, is missing");
+  CHECK(cost_message("F=1ms", false) == "--cost: the time of a backward is missing");
+  CHECK(cost_message("F=1ms,B=2ms,I=1ms", false) ==
+        "--cost: B is I + W, so they cannot be given together");
+  CHECK(cost_message("F=1ms,I=1ms", false) == "--cost: W, the weight gradient is missing");
+  CHECK(cost_message("F=1ms,B=2ms", true) ==
+        "--cost: this schedule divides the backward B into I and W");
+  CHECK(cost_message("F=1ms,B=2ms,X=1ms", false) == "--cost: unknown key 'X'");
+  CHECK(cost_message("F=1ms,F=2ms", false) == "--cost: F is given twice");
+  CHECK(cost_message("F=1,B=2ms", false) == "--cost F: '1' has no unit");
+}
+
+TEST_CASE("a cost file is read strictly") {
+  const std::string head = R"({"format": "penstock.costs/1", )";
+  const std::string stage = R"({"forward_ms": 1, "fused_backward_ms": 2})";
+  const std::string boundary = R"({"activation_us": 500, "gradient_us": 600})";
+  const auto file = [&](const std::string& stages, const std::string& boundaries) {
+    return file_message(head + R"("stages": [)" + stages + R"(], "boundaries": [)" + boundaries +
+                        "]}");
+  };
+  CHECK(file(stage + "," + stage, boundary).empty());
+  CHECK(file(stage, boundary) == ":1: /stages: expected 2 entries, one per stage (P * V), got 1");
+  CHECK(file(stage + "," + stage, "") ==
+        ":1: /boundaries: expected 1 entries, one per boundary (P * V - 1), got 0");
+  CHECK(file(stage + R"(,{"forward_ms": 1})", boundary) ==
+        ":1: /stages/1: the time of a backward is missing; add B, or I and W");
+  CHECK(file(stage + R"(,{"forward_ms": 1, "fused_backward_ms": 2, "recomput_ms": 1})", boundary)
+            .find("unknown key \"recomput_ms\"") != std::string::npos);
+  CHECK(file_message(R"({"format": "penstock.plan/1"})")
+            .find("expected \"penstock.costs/1\", got \"penstock.plan/1\"") != std::string::npos);
+}

@@ -1,0 +1,30 @@
+#include "cli/files.h"
+
+#include <doctest/doctest.h>
+
+#include "core/error.h"
+#include "core/json_reader.h"
+
+using namespace penstock;
+
+TEST_CASE("a file comes with its path and its hash") {
+  const std::string path = "data/profiles/gpt-6.7b.a100-40gb.json";
+  const Loaded<ModelProfile> loaded = load_profile(path);
+  CHECK(loaded.file == InputFile{path, content_hash(read_file(path))});
+  CHECK(loaded.value.name == "GPT-6.7B");
+}
+
+TEST_CASE("no such file is a missing resource") {
+  try {
+    load_plan("no-such-file.json");
+    FAIL("it was read");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::kMissingResource);
+  }
+}
+
+TEST_CASE("the format of a file, if it says one") {
+  CHECK(format_of(Json::object().set("format", "penstock.plan/1")) == "penstock.plan/1");
+  CHECK(format_of(Json::object().set("format", 1)).empty());
+  CHECK(format_of(Json::array()).empty());
+}

@@ -1,0 +1,94 @@
+#include "cli/options.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/cli/messages.h"
+
+using namespace penstock;
+
+namespace {
+
+struct Given {
+  std::string file;
+  std::optional<std::string> ranks, gpus;
+  std::vector<std::string> costs;
+  bool json = false;
+
+  std::optional<std::string> parse(const Arguments& arguments) {
+    Options options("do FILE [OPTIONS]", "Does it.", "  penstock do it\n");
+    options.heading("Options");
+    options.positional("FILE", "what to do", file);
+    options.option("-P,--ranks", "N", "pipeline ranks", ranks);
+    options.option("--gpus", "N", "devices", gpus);
+    options.repeated("--cost", "K=T", "costs", costs);
+    options.flag("--json", "for programs", json);
+    return options.parse(arguments);
+  }
+};
+
+std::string message_of(const Arguments& arguments) {
+  return tests::message_of([&] { static_cast<void>(Given().parse(arguments)); });
+}
+
+}  // namespace
+
+TEST_CASE("values arrive, however they are written") {
+  Given given;
+  CHECK_FALSE(
+      given.parse({"--cost", "F=1ms", "a.json", "-P8", "--gpus=64", "--cost=B=2ms", "--json"}));
+  CHECK(given.file == "a.json");
+  CHECK(given.ranks == "8");
+  CHECK(given.gpus == "64");
+  CHECK(given.costs == std::vector<std::string>{"F=1ms", "B=2ms"});
+  CHECK(given.json);
+}
+
+TEST_CASE("what was not given stays empty") {
+  Given given;
+  CHECK_FALSE(given.parse({"a.json"}));
+  CHECK_FALSE(given.ranks);
+  CHECK(given.costs.empty());
+  CHECK_FALSE(given.json);
+}
+
+TEST_CASE("a negative number is a value, not an option") {
+  Given given;
+  CHECK_FALSE(given.parse({"a.json", "-P", "-1"}));
+  CHECK(given.ranks == "-1");
+}
+
+TEST_CASE("every way to be wrong has a message and a remedy") {
+  CHECK(message_of({}) == "FILE: missing\nhelp: usage: penstock do FILE [OPTIONS]");
+  CHECK(message_of({"a", "b"}) ==
+        "'b' is one argument too many\nhelp: usage: penstock do FILE [OPTIONS]");
+  CHECK(message_of({"a", "--rnks", "3"}) ==
+        "unknown option '--rnks'\nhelp: did you mean '--ranks'?");
+  CHECK(message_of({"a", "--rnks=3"}) == "unknown option '--rnks'\nhelp: did you mean '--ranks'?");
+  CHECK(message_of({"a", "-P"}) == "-P: needs a value\nhelp: usage: penstock do FILE [OPTIONS]");
+  CHECK(message_of({"a", "-P", "1", "--ranks", "2"}) ==
+        "-P, --ranks: given 2 times\nhelp: keep one of them");
+}
+
+TEST_CASE("help wins over everything and shows every option") {
+  CHECK(*Given().parse({"--nonsense", "--help"}) ==
+        "usage: penstock do FILE [OPTIONS]\n"
+        "\n"
+        "Does it.\n"
+        "\n"
+        "Options:\n"
+        "  FILE                        what to do\n"
+        "  -P, --ranks N               pipeline ranks\n"
+        "  --gpus N                    devices\n"
+        "  --cost K=T                  costs\n"
+        "  --json                      for programs\n"
+        "  -h, --help                  this text\n"
+        "\n"
+        "Examples:\n"
+        "  penstock do it\n");
+}
+
+TEST_CASE("a required option names itself and an example") {
+  CHECK(required(std::string("4"), "-P", "-P 4") == "4");
+  CHECK(tests::message_of([] { required({}, "-P", "-P 4"); }) ==
+        "-P: missing\nhelp: add it, for example -P 4");
+}

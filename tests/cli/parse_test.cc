@@ -1,0 +1,82 @@
+#include "cli/parse.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/cli/messages.h"
+
+using namespace penstock;
+using tests::message_of;
+
+TEST_CASE("whole numbers are read whole") {
+  CHECK(parse_int("-P", "8", 1) == 8);
+  CHECK(parse_int("-P", "2147483647", 1) == 2147483647);
+  const auto message = [](const char* text) {
+    return message_of([text] { parse_int("-P", text, 1, 100); });
+  };
+  CHECK(message("8x") ==
+        "-P: '8x' is not a whole number\nhelp: give a whole number, from 1 to 100");
+  CHECK(message("-1") == "-P: '-1' is too small\nhelp: give a whole number, from 1 to 100");
+  CHECK(message("101") == "-P: '101' is too large\nhelp: give a whole number, from 1 to 100");
+  CHECK(message("99999999999999999999") ==
+        "-P: '99999999999999999999' is far out of range\nhelp: give a whole number, from 1 to 100");
+  for (const char* text : {"", " 8", "8 ", "+8", "0x8", "1e3", "8.0"}) {
+    CHECK_MESSAGE(message(text).find("is not a whole number") != std::string::npos, text);
+  }
+}
+
+TEST_CASE("numbers are finite and in range") {
+  CHECK(parse_number("x", "1.5", 0.0, 2.0) == 1.5);
+  const auto message = [](const char* text) {
+    return message_of([text] { parse_number("x", text, 0.0, 2.0); });
+  };
+  CHECK(message("2.5") == "x: '2.5' is out of range\nhelp: give a number from 0 to 2");
+  for (const char* text : {"", "nan", "inf", "1.5GiB", "1,5"}) {
+    CHECK_MESSAGE(message(text).find("is not a number") != std::string::npos, text);
+  }
+}
+
+TEST_CASE("a time needs a unit") {
+  CHECK(parse_time("F", "18.522ms") == Duration(18'522'000));
+  const auto message = [](const char* text) {
+    return message_of([text] { parse_time("F", text); });
+  };
+  CHECK(message("18.522") ==
+        "F: '18.522' has no unit\nhelp: write 18.522ms, or another of ns, us, ms, s");
+  CHECK(message("-1ms") ==
+        "F: '-1ms' is negative\nhelp: a time is 0 or more, for example 18.522ms");
+  CHECK(message("1min").starts_with("F: '1min' is not a time\nhelp: "));
+  CHECK(message("99999999999s").starts_with("F: '99999999999s' is not a time\nhelp: "));
+}
+
+TEST_CASE("GiB may have a fraction") {
+  CHECK(parse_gib("x", "1.5") == Bytes{1610612736});
+  CHECK(message_of([] { parse_gib("x", "-1"); }).starts_with("x: '-1' is out of range"));
+}
+
+TEST_CASE("on and off") {
+  CHECK(parse_on_off("--zero1", "on"));
+  CHECK_FALSE(parse_on_off("--zero1", "off"));
+  CHECK(message_of([] { parse_on_off("--zero1", "true"); }) ==
+        "--zero1: 'true' is neither on nor off\nhelp: write on or off");
+}
+
+TEST_CASE("lists have no empty entries") {
+  CHECK(parse_list("x", "a") == std::vector<std::string>{"a"});
+  CHECK(parse_list("x", "a,b") == std::vector<std::string>{"a", "b"});
+  for (const char* text : {"", ",", "a,", ",a", "a,,b"}) {
+    CHECK_MESSAGE(
+        message_of([text] { parse_list("x", text); }).find("empty entry") != std::string::npos,
+        text);
+  }
+}
+
+TEST_CASE("keys have values, once") {
+  CHECK(parse_key_values("--pin", "P=8,T=4") == KeyValues{{"P", "8"}, {"T", "4"}});
+  const auto message = [](const char* text) {
+    return message_of([text] { parse_key_values("--pin", text); });
+  };
+  CHECK(message("P") == "--pin: 'P' is not KEY=VALUE\nhelp: write for example P=8,T=4");
+  CHECK(message("P=").starts_with("--pin: 'P=' is not KEY=VALUE"));
+  CHECK(message("=8").starts_with("--pin: '=8' is not KEY=VALUE"));
+  CHECK(message("P=8,P=4") == "--pin: P is given twice\nhelp: keep one of them");
+}

@@ -1,0 +1,107 @@
+#include "cli/search_options.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/cli/messages.h"
+
+using namespace penstock;
+using namespace std::chrono_literals;
+
+namespace {
+
+SearchOptions options() {
+  SearchOptions options;
+  options.profile = "data/profiles/gpt-6.7b.a100-40gb.json";
+  options.cluster = "data/clusters/a100-40gb-p4d-8x8.json";
+  options.global_batch = "512";
+  return options;
+}
+
+std::string first_line(const SearchOptions& options) {
+  const std::string message = tests::message_of([&] { question_of(options); });
+  return message.substr(0, message.find('\n'));
+}
+
+}  // namespace
+
+TEST_CASE("without --gpus all of the cluster is used") {
+  const Question question = question_of(options());
+  CHECK(question.request.gpus == 64);
+  CHECK(question.request.global_batch == 512);
+  CHECK(words_of(question) ==
+        "GPT-6.7B on 8 x p4d.24xlarge: at most 64 GPUs, global batch 512, executor ideal");
+}
+
+TEST_CASE("pins and choices reach the request") {
+  SearchOptions given = options();
+  given.pins = {"P=8,T=1", "b=2"};
+  given.schedules = {"1f1b,zb-h1"};
+  given.zero1 = "on";
+  given.placement = "data-inner";
+  given.reserve_gib = "2.5";
+  given.budget = "30s";
+  const Question question = question_of(given);
+  CHECK(question.request.pins.pipeline == 8);
+  CHECK(question.request.pins.tensor == 1);
+  CHECK(question.request.pins.micro_batch_size == 2);
+  CHECK_FALSE(question.request.pins.data);
+  CHECK(question.request.pins.schedules == std::vector<std::string>{"1f1b", "zb-h1"});
+  CHECK(question.request.pins.zero1 == true);
+  CHECK(question.request.pins.placement == Placement::kDataInner);
+  CHECK(question.reserve == Bytes{2684354560});
+  CHECK(question.budget == 30s);
+}
+
+TEST_CASE("what makes no sense is refused before the search") {
+  SearchOptions given = options();
+  given.gpus = "65";
+  CHECK(first_line(given) == "--gpus: 65 is more than the cluster has");
+  given = options();
+  given.global_batch = {};
+  CHECK(first_line(given) == "--global-batch: missing");
+  given = options();
+  given.pins = {"M=3"};
+  CHECK(first_line(given) == "--pin: unknown key 'M'");
+  given.pins = {"P=2", "P=4"};
+  CHECK(first_line(given) == "--pin: P is given twice");
+  given.pins = {"P=0"};
+  CHECK(first_line(given) == "--pin P: '0' is too small");
+  given = options();
+  given.schedules = {"1f1c"};
+  CHECK(first_line(given) == "--schedule: unknown schedule '1f1c'");
+  given = options();
+  given.device = "h100";
+  CHECK(first_line(given) == "--device: the cluster has no device 'h100'");
+  given = options();
+  given.recompute = "al";
+  CHECK(first_line(given) == "--recompute: the profile has no recompute mode 'al'");
+}
+
+TEST_CASE("a faster link keeps its latency") {
+  ClusterSpec cluster;
+  LinkLevel level;
+  level.bandwidth = {100.0};
+  level.shared_bandwidth = {400.0};
+  level.latency = 10us;
+  level.curve = {{Bytes{1}, 10us}, {Bytes{100}, 30us}};
+  cluster.levels = {level};
+  scale_bandwidth(cluster, 2.0);
+  CHECK(cluster.levels[0].bandwidth.value == 200.0);
+  CHECK(cluster.levels[0].shared_bandwidth.value == 800.0);
+  CHECK(cluster.levels[0].latency == 10us);
+  CHECK(cluster.levels[0].curve[0].time == 10us);
+  CHECK(cluster.levels[0].curve[1].time == 20us);  // 10 us of latency, 20 us of bytes halved
+}
+
+TEST_CASE("every key that can vary can be set, and no other") {
+  Question question = question_of(options());
+  for (const std::string& key : settable_keys()) {
+    std::string value = "2";
+    if (key == "schedule") value = "gpipe";
+    if (key == "recompute") value = "none";
+    if (key == "zero1") value = "off";
+    if (key == "device") value = "a100-40gb";
+    CHECK_MESSAGE(set(question, "--vary " + key, key, value), key);
+  }
+  CHECK_FALSE(set(question, "--vary x", "x", "2"));
+}

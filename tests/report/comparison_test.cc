@@ -1,0 +1,54 @@
+#include "report/comparison.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/report/results.h"
+
+using namespace penstock;
+
+namespace {
+
+Variant variant(const std::string& schedule, std::optional<RankedPlan> best) {
+  Variant variant;
+  variant.settings = {{"schedule", schedule}, {"gpus", "6"}};
+  variant.best = std::move(best);
+  return variant;
+}
+
+// No plan; 100 ms; 80 ms, which is 1.25 times as fast.
+std::vector<Variant> three_variants() {
+  RankedPlan faster = tests::ranked();
+  faster.evaluation.step_time = Duration(80'000'000);
+  faster.evaluation.step_time_high = Duration(84'000'000);
+  faster.evaluation.step_time_low = Duration(76'000'000);
+  std::vector<Variant> variants{variant("gpipe", {}), variant("1f1b", tests::ranked()),
+                                variant("zb-h1", faster)};
+  variants[0].why_not = "nothing fits";
+  return variants;
+}
+
+}  // namespace
+
+TEST_CASE("speeds are relative to the first row that has a plan; what varies has one column") {
+  CHECK(comparison_table(three_variants()) ==
+        "# schedule= gpus=      step   +- samples/s speed  T P V D b M recompute Z1  GiB bub%\n"
+        "1 gpipe     6       no plan    -         -     -  - - - - - - -         -     -    -\n"
+        "2 1f1b      6      100.0 ms 5.0%     200.0  1.00  1 2 1 3 2 4 none      -  30.0 10.0\n"
+        "3 zb-h1     6      80.00 ms 5.0%     250.0  1.25  1 2 1 3 2 4 none      -  30.0 10.0\n"
+        "speed: samples per second relative to the first row with a plan; +-: how far off the step "
+        "time may\n"
+        "be; Z1: ZeRO-1; GiB: peak of the worst rank; bub%: bubble by makespan.\n"
+        "\n"
+        "No plan:\n"
+        "  1: nothing fits\n");
+}
+
+TEST_CASE("the same for programs") {
+  const Json rows = comparison_json(three_variants());
+  REQUIRE(rows.elements().size() == 3);
+  CHECK(rows.elements()[0].find("why_not")->text() == "nothing fits");
+  CHECK(rows.elements()[2].find("relative_speed")->text() == "1.25");
+  CHECK(rows.elements()[2].find("settings")->find("schedule")->text() == "zb-h1");
+}
+
+TEST_CASE("no variants, no table") { CHECK(comparison_table({}).empty()); }

@@ -1,0 +1,76 @@
+#include "report/plan_table.h"
+
+#include <sstream>
+
+#include <doctest/doctest.h>
+
+#include "tests/report/results.h"
+
+using namespace penstock;
+
+namespace {
+
+std::vector<RankedPlan> three_plans() {
+  std::vector<RankedPlan> plans(3, tests::ranked());
+  plans[0].on_pareto_front = true;
+  plans[1].tied_with_best = true;
+  plans[1].plan.zero1 = true;
+  plans[2].tied_with_best = plans[2].on_pareto_front = true;
+  plans[2].plan.schedule = "interleaved";
+  return plans;
+}
+
+}  // namespace
+
+TEST_CASE("one row per plan, marks explained below") {
+  CHECK(plan_table(three_plans()) ==
+        "#       step   +- samples/s T P V D b M schedule    recompute Z1 GPUs       GiB bub%\n"
+        "1*  100.0 ms 5.0%     200.0 1 2 1 3 2 4 1f1b        none      -     6 30.0/40.0 10.0\n"
+        "2=  100.0 ms 5.0%     200.0 1 2 1 3 2 4 1f1b        none      on    6 30.0/40.0 10.0\n"
+        "3=* 100.0 ms 5.0%     200.0 1 2 1 3 2 4 interleaved none      -     6 30.0/40.0 10.0\n"
+        "= tied with plan 1 (the difference is within its uncertainty); * on the Pareto front of "
+        "step time\n"
+        "and memory; +-: how far off the step time may be; Z1: ZeRO-1; GiB: peak of the tightest "
+        "rank / its\n"
+        "capacity; bub%: bubble by makespan.\n");
+}
+
+TEST_CASE("prices and tokens have columns when there are any; no line is wider than 100") {
+  std::vector<RankedPlan> plans = three_plans();
+  for (RankedPlan& ranked : plans) {
+    ranked.plan.sequence_length = 2048;
+    ranked.plan.global_batch = 4096;
+    ranked.plan.data = 1024;
+    ranked.evaluation.usd_per_step = 12.34;
+  }
+  std::istringstream lines(plan_table(plans));
+  std::string line;
+  std::getline(lines, line);
+  CHECK(line.find("tokens/s") != std::string::npos);
+  bool has_price = false;
+  do {
+    CHECK(line.size() <= 100);
+    has_price = has_price || line.find("$/Mtok") != std::string::npos;
+  } while (std::getline(lines, line));
+  CHECK(has_price);
+}
+
+TEST_CASE("the Pareto front holds what it is a front of") {
+  std::vector<RankedPlan> plans{tests::ranked()};
+  CHECK(pareto_table(plans) ==
+        "    step   GiB  plan\n"
+        "100.0 ms  30.0  T=1 P=2 V=1 D=3 b=2 M=4 1f1b, recompute none, ZeRO-1 off, 6 GPUs\n");
+}
+
+TEST_CASE("stages are named by their first and last section") {
+  CHECK(stages_text(tests::plan(), {"embedding", "layer", "head"}) ==
+        "  0: embedding..layer (2) | 1: head (1)\n");
+}
+
+TEST_CASE("ties are said to be ties") {
+  CHECK(ties_text({tests::ranked()}).empty());
+  CHECK(ties_text(three_plans()).starts_with("Plans 2 to 3 tie with plan 1: "));
+  std::vector<RankedPlan> plans = three_plans();
+  plans[1].tied_with_best = false;
+  CHECK(ties_text(plans).starts_with("Plan 3 ties with plan 1: "));
+}

@@ -1,0 +1,23 @@
+#include "report/table.h"
+
+#include <doctest/doctest.h>
+
+using namespace penstock;
+
+TEST_CASE("numbers stand right, words left, lines end without blanks") {
+  TextTable table({{"#"}, {"name", true}, {"x", false, 1}});
+  table.add({"1", "a", "10"});
+  table.add({"20", "bcdef", "7"});
+  CHECK(table.text() ==
+        " #  name   x\n"
+        " 1  a     10\n"
+        "20  bcdef  7\n");
+}
+
+TEST_CASE("columns that do not fit follow in a second block with the first column") {
+  TextTable table({{"#"}, {"aaaa"}, {"bbbb"}});
+  table.add({"1", "2", "3"});
+  // "#  aaaa  bbbb" is 13 wide.
+  CHECK(table.text(13) == "#  aaaa  bbbb\n1     2     3\n");
+  CHECK(table.text(12) == "#  aaaa\n1     2\n\n#  bbbb\n1     3\n");
+}

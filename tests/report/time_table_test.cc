@@ -1,0 +1,36 @@
+#include "report/time_table.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/report/results.h"
+
+using namespace penstock;
+
+TEST_CASE("tenths of a percent sum to a thousand, the largest remainders round up") {
+  // Thirds are 333.3 each: one is missing, and the first of equal remainders gets it.
+  CHECK(tenths_of_percent({Duration(1), Duration(1), Duration(1)}) ==
+        std::vector<std::int64_t>{334, 333, 333});
+  // 1/7 = 142.86, 2/7 = 285.71, 4/7 = 571.43: two are missing.
+  CHECK(tenths_of_percent({Duration(1), Duration(2), Duration(4)}) ==
+        std::vector<std::int64_t>{143, 286, 571});
+  CHECK(tenths_of_percent({Duration(0), Duration(0)}) == std::vector<std::int64_t>{0, 0});
+}
+
+TEST_CASE("the busiest rank's makespan, part by part") {
+  CHECK(busiest_rank_time(tests::evaluation()) ==
+        "  part           time   share\n"
+        "  compute    90.00 ms  90.0 %  its own actions, the optimizer included\n"
+        "  warm-up    10.00 ms  10.0 %  before its first backward, while others compute\n"
+        "  drain          0 ns   0.0 %  after its last forward, while others compute\n"
+        "  imbalance      0 ns   0.0 %  in between, while a rank with more work computes\n"
+        "  order          0 ns   0.0 %  in between, while a rank with no more work computes\n"
+        "  transfer       0 ns   0.0 %  while what it needs is on a link\n"
+        "  barrier        0 ns   0.0 %  reductions, norm and other ranks' optimizers\n");
+}
+
+TEST_CASE("all ranks") {
+  CHECK(time_table(tests::evaluation()) ==
+        "rank  compute  warm-up  drain  imbalance  order  transfer  barrier\n"
+        "   0   80.0 %   20.0 %  0.0 %      0.0 %  0.0 %     0.0 %    0.0 %\n"
+        "   1   90.0 %   10.0 %  0.0 %      0.0 %  0.0 %     0.0 %    0.0 %\n");
+}
