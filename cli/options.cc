@@ -57,7 +57,7 @@ Options::Entry& Options::add(const std::string& names, std::string value_name, s
   return entries_.emplace_back(std::move(entry));
 }
 
-void Options::heading(std::string title) { add(title, "", ""); }
+void Options::heading(const std::string& title) { add(title, "", ""); }
 
 void Options::positional(const std::string& name, std::string help, std::string& value) {
   Entry& entry = add(name, "", std::move(help));

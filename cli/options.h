@@ -20,7 +20,7 @@ class Options {
   Options& operator=(const Options&) = delete;
 
   // What follows stands under this title in the help.
-  void heading(std::string title);
+  void heading(const std::string& title);
   // A required argument without a name, in order.
   void positional(const std::string& name, std::string help, std::string& value);
   // `names`: "-P,--ranks".

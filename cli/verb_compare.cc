@@ -110,6 +110,7 @@ struct Compared {
 
 Compared compare(const Question& base, const std::vector<Settings>& rows) {
   std::vector<Question> questions;  // all are understood before the first search begins
+  questions.reserve(rows.size());
   for (const Settings& settings : rows) questions.push_back(varied(base, settings));
   Compared compared;
   compared.asked = rows.size();

@@ -22,9 +22,8 @@ struct Shown {
   }
 };
 
-std::string rate_text(const Plan& plan, Duration step, const Shown& shown) {
-  const double rate = shown.tokens ? tokens_per_second(plan, step) : samples_per_second(plan, step);
-  return rate >= 1000.0 ? with_commas(static_cast<std::int64_t>(rate + 0.5)) : significant(rate, 4);
+std::string speed_text(const Plan& plan, Duration step, const Shown& shown) {
+  return rate(shown.tokens ? tokens_per_second(plan, step) : samples_per_second(plan, step));
 }
 
 std::string memory_text(const Evaluation& evaluation) {
@@ -96,7 +95,7 @@ std::string plan_table(const std::vector<RankedPlan>& plans) {
         mark_text(plans[i]),
         aligned(evaluation.step_time),
         fmt::format("{:.1f}%", 100.0 * relative_uncertainty(evaluation)),
-        rate_text(plan, evaluation.step_time, shown),
+        speed_text(plan, evaluation.step_time, shown),
         fmt::format("{}", plan.tensor),
         fmt::format("{}", plan.pipeline),
         fmt::format("{}", plan.chunks),

@@ -29,20 +29,17 @@ std::string header(const PlanFile& file) {
          '\n';
 }
 
-std::string rates(const Plan& plan, Duration step) {
-  std::string text = significant(samples_per_second(plan, step), 4) + " samples/s";
-  if (plan.sequence_length > 0) {
-    text += ", " + with_commas(static_cast<std::int64_t>(tokens_per_second(plan, step) + 0.5)) +
-            " tokens/s";
-  }
-  return text;
+std::string speeds(const Plan& plan, Duration step) {
+  std::string samples = rate(samples_per_second(plan, step)) + " samples/s";
+  if (plan.sequence_length == 0) return samples;
+  return samples + ", " + rate(tokens_per_second(plan, step)) + " tokens/s";
 }
 
 std::string summary(const PlanFile& file, const Evaluation& evaluation, const std::string& note) {
   std::string out = line("step", exact(evaluation.step_time) + ", " + note);
   out += line("between", fmt::format("{} and {}", to_text(evaluation.step_time_low),
                                      to_text(evaluation.step_time_high)));
-  out += line("speed", rates(file.plan, evaluation.step_time));
+  out += line("speed", speeds(file.plan, evaluation.step_time));
   out += line("makespan", exact(evaluation.makespan));
   out += line("longest span of a rank", exact(evaluation.longest_span));
   out += line("busiest rank's work", exact(evaluation.ideal));

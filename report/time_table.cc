@@ -30,6 +30,7 @@ constexpr std::array<Part, 7> kParts{{
 
 std::vector<Duration> parts_of(const RankTime& time) {
   std::vector<Duration> parts;
+  parts.reserve(kParts.size());
   for (const Part& part : kParts) parts.push_back(time.*part.time);
   return parts;
 }

@@ -54,6 +54,10 @@ std::string significant(double value, int digits) {
   return grouped(fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent)));
 }
 
+std::string rate(double per_second) {
+  return per_second >= 1000.0 ? with_commas(std::llround(per_second)) : significant(per_second, 4);
+}
+
 std::string percent(double share) { return fmt::format("{:.1f} %", 100.0 * share); }
 
 std::string gib(Bytes bytes) {
@@ -69,7 +73,7 @@ std::string joined(const std::vector<std::string>& parts, std::string_view separ
 }
 
 std::string aligned(Duration duration) {
-  const std::string text = to_text(duration);
+  std::string text = to_text(duration);
   const std::size_t blank = text.find(' ');
   std::string number = text.substr(0, blank);
   if (text.ends_with(" ns")) return text;

@@ -14,6 +14,7 @@ namespace penstock {
 std::string with_commas(std::int64_t value);                      // "505,412,000"
 std::string fixed(double value, int decimals);                    // "37.20"
 std::string significant(double value, int digits);                // "0.01234", "1,235", "12.3"
+std::string rate(double per_second);                              // "99,961", "12.20"
 std::string percent(double share);                                // 0.0512 -> "5.1 %"
 std::string gib(Bytes bytes);                                     // "37.2"
 std::string count_of(std::int64_t count, std::string_view noun);  // "1 rank", "214 candidates"

@@ -108,6 +108,7 @@ TEST_CASE("the windows of a long step say what lies between them") {
 
 TEST_CASE("of many ranks the first and the last are drawn") {
   std::vector<Ran> actions;
+  actions.reserve(60);
   for (int r = 0; r < 60; ++r) actions.push_back({ActionKind::kForward, 0, r, 0, 1});
   const std::string text = drawn(step_of(60, actions));
   CHECK(text.find("rank 23 F") != std::string::npos);

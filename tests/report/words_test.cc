@@ -31,6 +31,12 @@ TEST_CASE("an exact time says both") {
   CHECK(exact(Duration(1'234'567)) == "1.235 ms (1,234,567 ns)");
 }
 
+TEST_CASE("rates have four digits, or all of the whole ones") {
+  CHECK(rate(99961.4) == "99,961");
+  CHECK(rate(12.2) == "12.20");
+  CHECK(rate(0.0) == "0");
+}
+
 TEST_CASE("bytes and shares") {
   CHECK(gib(40_GiB) == "40.0");
   CHECK(gib(1536_MiB) == "1.5");
