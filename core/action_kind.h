@@ -31,6 +31,10 @@ inline constexpr int kActionKinds = 17;
 constexpr bool is_backward(ActionKind kind) {
   return kind == ActionKind::kInputGradient || kind == ActionKind::kFusedBackward;
 }
+// After them the weight gradients of their micro-batch are complete.
+constexpr bool completes_gradient(ActionKind kind) {
+  return kind == ActionKind::kFusedBackward || kind == ActionKind::kWeightGradient;
+}
 // Actions that keep the rank's compute stream busy.
 constexpr bool is_compute(ActionKind kind) {
   return kind <= ActionKind::kRecompute || kind == ActionKind::kOptimizer;

@@ -1,0 +1,132 @@
+#include "simulator/step_tail.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+// What ends the step, after all pipelines: tied reductions last among the reductions (they wait for
+// the slowest stage and would hold up the others), then norm, optimizer, gather.
+class StepTail {
+ public:
+  StepTail(const std::vector<PipelineInput>& inputs, const LoweringOptions& options,
+           const std::vector<PipelineEnds>& ends, Program& program)
+      : inputs_(inputs), options_(options), ends_(ends), program_(program) {
+    for (const PipelineEnds& pipeline : ends) {
+      reduction_.insert(reduction_.end(), pipeline.reduction_of_stage.begin(),
+                        pipeline.reduction_of_stage.end());
+    }
+  }
+
+  void emit() {
+    reduce_tied();
+    if (options_.optimizer == OptimizerGate::kGlobalBarrier) norm();
+    for (std::size_t p = 0; p < inputs_.size(); ++p) {
+      for (int s = 0; s < stages(); ++s) optimizer(p, s);
+    }
+    if (options_.unshard) {
+      for (std::size_t p = 0; p < inputs_.size(); ++p) {
+        for (int s = 0; s < stages(); ++s) unshard(p, s);
+      }
+    }
+  }
+
+ private:
+  void reduce_tied() {
+    for (std::size_t p = 0; p < inputs_.size(); ++p) {
+      for (const TiedStages& tie : options_.tied) {
+        const GroupId group = add_group(GroupKind::kTiedWeights, "tied." + tie.name,
+                                        static_cast<std::uint32_t>(tie.stages.size()));
+        for (const int s : tie.stages) {
+          reduction_[at(p, s)] = static_cast<std::uint32_t>(program_.actions.size());
+          push(ActionKind::kTiedReduce, p, s, last_of_stage(p, s), group);
+        }
+      }
+    }
+    if (!options_.reduce_gradients) return;
+    for (std::size_t p = 0; p < inputs_.size(); ++p) {
+      for (const int s : tied_stages()) {
+        reduction_[at(p, s)] = static_cast<std::uint32_t>(program_.actions.size());
+        push(ActionKind::kReduceGradient, p, s, last_of_stage(p, s),
+             GroupId{static_cast<std::uint32_t>(s)});
+      }
+    }
+  }
+
+  void norm() {
+    const GroupId job =
+        add_group(GroupKind::kJob, "job", static_cast<std::uint32_t>(program_.ranks()));
+    norm_of_rank_.clear();
+    for (std::size_t p = 0; p < inputs_.size(); ++p) {
+      for (int r = 0; r < program_.pipelines[p].ranks; ++r) {
+        norm_of_rank_.push_back(static_cast<std::uint32_t>(program_.actions.size()));
+        push(ActionKind::kNorm, p, r, ends_[p].last_of_rank[static_cast<std::size_t>(r)],
+             job);  // stage r: rank r's first
+      }
+    }
+  }
+
+  void optimizer(std::size_t p, int stage) {
+    const RankId rank = program_.stages[global(p, stage).value].rank;
+    std::uint32_t waits = last_of_stage(p, stage);
+    if (options_.optimizer == OptimizerGate::kGlobalBarrier) {
+      waits = norm_of_rank_[static_cast<std::size_t>(rank.value)];
+    } else if (const auto reduced = reduction_[at(p, stage)]; reduced != kWaitsForNothing) {
+      waits = reduced;
+    }
+    push(ActionKind::kOptimizer, p, stage, waits, kNoGroup);
+    optimizer_of_stage_.push_back(static_cast<std::uint32_t>(program_.actions.size() - 1));
+  }
+
+  void unshard(std::size_t p, int stage) {
+    push(ActionKind::kUnshard, p, stage, optimizer_of_stage_[at(p, stage)],
+         GroupId{static_cast<std::uint32_t>(stage)});
+  }
+
+  [[nodiscard]] std::vector<int> tied_stages() const {
+    std::vector<int> stages;
+    for (const TiedStages& tie : options_.tied) {
+      stages.insert(stages.end(), tie.stages.begin(), tie.stages.end());
+    }
+    std::sort(stages.begin(), stages.end());
+    stages.erase(std::unique(stages.begin(), stages.end()), stages.end());
+    return stages;
+  }
+
+  [[nodiscard]] std::uint32_t last_of_stage(std::size_t p, int stage) const {
+    return ends_[p].last_of_stage[static_cast<std::size_t>(stage)];
+  }
+  GroupId add_group(GroupKind kind, std::string name, std::uint32_t members) {
+    program_.groups.push_back({kind, std::move(name), members});
+    return GroupId{static_cast<std::uint32_t>(program_.groups.size() - 1)};
+  }
+  void push(ActionKind kind, std::size_t p, int stage, std::uint32_t waits_for, GroupId group) {
+    program_.actions.push_back({kNoMicroBatch, waits_for, group, global(p, stage), kind});
+  }
+  [[nodiscard]] StageId global(std::size_t p, int stage) const {
+    return StageId{static_cast<std::uint16_t>(program_.pipelines[p].first_stage + stage)};
+  }
+  [[nodiscard]] int stages() const { return inputs_[0].schedule.stages(); }
+  [[nodiscard]] std::size_t at(std::size_t p, int stage) const {
+    return p * static_cast<std::size_t>(stages()) + static_cast<std::size_t>(stage);
+  }
+
+  const std::vector<PipelineInput>& inputs_;
+  const LoweringOptions& options_;
+  const std::vector<PipelineEnds>& ends_;
+  Program& program_;
+  std::vector<std::uint32_t> norm_of_rank_;
+  std::vector<std::uint32_t> reduction_;  // last one, by (pipeline, stage)
+  std::vector<std::uint32_t> optimizer_of_stage_;
+};
+
+}  // namespace
+
+void emit_step_tail(const std::vector<PipelineInput>& inputs, const LoweringOptions& options,
+                    const std::vector<PipelineEnds>& ends, Program& program) {
+  StepTail(inputs, options, ends, program).emit();
+}
+
+}  // namespace penstock
