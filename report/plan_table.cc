@@ -35,6 +35,12 @@ std::string mark_text(const RankedPlan& ranked) {
   return fmt::format("{}{}", ranked.tied_with_best ? "=" : "", ranked.on_pareto_front ? "*" : "");
 }
 
+// What lies side by side; nothing to choose where there is only one of either.
+std::string placement_text(const Plan& plan) {
+  if (plan.pipeline == 1 || plan.data == 1) return "-";
+  return plan.placement == Placement::kPipelineInner ? "P" : "D";
+}
+
 void add_price(std::vector<std::string>& cells, const RankedPlan& ranked, const Shown& shown) {
   if (!shown.price) return;
   cells.push_back(significant(ranked.evaluation.usd_per_step, 4));
@@ -58,6 +64,7 @@ std::string marks_line(const std::vector<RankedPlan>& plans, const Shown& shown)
                                  : "* on the Pareto front of step time and memory");
   parts.emplace_back("+-: how far off the step time may be");
   parts.emplace_back("Z1: ZeRO-1");
+  parts.emplace_back("in: what lies side by side, P stages or D replicas");
   parts.emplace_back("GiB: peak of the tightest rank / its capacity");
   parts.emplace_back("bub%: bubble by makespan");
   return wrapped(joined(parts, "; ") + ".", 100, "", "");
@@ -83,6 +90,7 @@ std::string plan_table(const std::vector<RankedPlan>& plans) {
                               {"schedule", true, 1},
                               {"recompute", true, 1},
                               {"Z1", true, 1},
+                              {"in", true, 1},
                               {"GPUs", false, 1},
                               {"GiB", false, 1},
                               {"bub%", false, 1}};
@@ -105,6 +113,7 @@ std::string plan_table(const std::vector<RankedPlan>& plans) {
         plan.schedule,
         plan.recompute,
         plan.zero1 ? "on" : "-",
+        placement_text(plan),
         fmt::format("{}", plan.devices()),
         memory_text(evaluation),
         fixed(100.0 * bubble_rate(evaluation.makespan, evaluation.ideal), 1)};

@@ -261,6 +261,8 @@ class Search {
         continue;
       }
       result_.nearest_miss = with_remedy(inputs_, entry);
+      result_.nearest_miss->candidates = 1;
+      result_.nearest_miss->most_over = entry.rejection.least_over;
       result_.nearest_miss->reason = plan_words(entry.closest) + ": " + entry.rejection.reason;
     }
   }

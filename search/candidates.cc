@@ -196,6 +196,8 @@ std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int s
     const auto& wanted = request.pins.schedules;
     const bool named = std::find(wanted.begin(), wanted.end(), kind.name) != wanted.end();
     if (!wanted.empty() && !named) continue;
+    // On one rank all schedules do the same work; 1F1B holds least.
+    if (wanted.empty() && pipeline == 1 && kind.name != "1f1b") continue;
     if (!kind.several_chunks) {
       if (allowed(request.pins.chunks, 1)) choices.push_back({&kind, 1});
       continue;
@@ -224,6 +226,7 @@ std::vector<Placement> placement_choices(const SearchRequest& request, int pipel
 Plan plan_of(const SearchSpace& space, const SearchRequest& request, const CandidateGroup& group) {
   const SearchKey& key = space.keys[static_cast<std::size_t>(group.key)];
   Plan plan;
+  if (!request.pins.schedules.empty()) plan.schedule = request.pins.schedules.front();
   plan.pipeline = group.pipeline;
   plan.data = group.data;
   plan.tensor = key.tensor;

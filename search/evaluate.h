@@ -43,8 +43,8 @@ EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan);
 // The self-contained file of an evaluated plan.
 PlanFile to_plan_file(const PlanInputs& inputs, const EvaluatedPlan& evaluated);
 
-// Replays a plan file by what it holds (no profile, no cluster needed), with `executor` instead of
-// its own if given: Timeline and a fresh Evaluation.
+// Replays a plan file by what it holds (no profile, no cluster needed): Timeline and a fresh
+// Evaluation.
 struct Replayed {
   Timeline timeline;
   Evaluation evaluation;

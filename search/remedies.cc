@@ -67,7 +67,8 @@ Rejection with_remedy(const PlanInputs& inputs, const Rejections::Entry& entry) 
   Rejection why = entry.rejection;
   const std::string rule = "schedule rule: ";
   if (why.reason.starts_with(rule)) {
-    why.reason = "rule of the schedule, for example " + why_no_program(entry.closest);
+    const std::string text = why_no_program(entry.closest);
+    why.reason = "rule of the schedule, for example " + text.substr(0, text.find("; use "));
     return why;
   }
   if (!why.least_over) return why;

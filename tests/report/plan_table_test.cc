@@ -24,15 +24,14 @@ std::vector<RankedPlan> three_plans() {
 
 TEST_CASE("one row per plan, marks explained below") {
   CHECK(plan_table(three_plans()) ==
-        "#       step   +- samples/s T P V D b M schedule    recompute Z1 GPUs       GiB bub%\n"
-        "1*  100.0 ms 5.0%     200.0 1 2 1 3 2 4 1f1b        none      -     6 30.0/40.0 10.0\n"
-        "2=  100.0 ms 5.0%     200.0 1 2 1 3 2 4 1f1b        none      on    6 30.0/40.0 10.0\n"
-        "3=* 100.0 ms 5.0%     200.0 1 2 1 3 2 4 interleaved none      -     6 30.0/40.0 10.0\n"
+        "#       step   +- samples/s T P V D b M schedule    recompute Z1 in GPUs       GiB bub%\n"
+        "1*  100.0 ms 5.0%     200.0 1 2 1 3 2 4 1f1b        none      -  P     6 30.0/40.0 10.0\n"
+        "2=  100.0 ms 5.0%     200.0 1 2 1 3 2 4 1f1b        none      on P     6 30.0/40.0 10.0\n"
+        "3=* 100.0 ms 5.0%     200.0 1 2 1 3 2 4 interleaved none      -  P     6 30.0/40.0 10.0\n"
         "= tied with plan 1 (the difference is within its uncertainty); * on the Pareto front of "
-        "step time\n"
-        "and memory; +-: how far off the step time may be; Z1: ZeRO-1; GiB: peak of the tightest "
-        "rank / its\n"
-        "capacity; bub%: bubble by makespan.\n");
+        "step time\nand memory; +-: how far off the step time may be; Z1: ZeRO-1; in: what lies "
+        "side by side, P stages\nor D replicas; GiB: peak of the tightest rank / its capacity; "
+        "bub%: bubble by makespan.\n");
 }
 
 TEST_CASE("prices and tokens have columns when there are any; no line is wider than 100") {
