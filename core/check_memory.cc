@@ -16,6 +16,7 @@ class MemoryCheck {
  public:
   MemoryCheck(const PlanFile& file, const RankLists& lists, Findings& findings)
       : file_(file), lists_(lists), findings_(findings) {
+    largest_.reserve(file.prices.step.size());
     for (int s = 0; s < file.prices.stages; ++s) {
       Largest& largest = largest_.emplace_back();
       for (int shape = 0; shape < file.prices.shapes; ++shape) {
@@ -30,6 +31,7 @@ class MemoryCheck {
 
   std::vector<Bytes> run() {
     std::vector<Bytes> totals;
+    totals.reserve(file_.prediction.ranks.size());
     for (int r = 0; r < file_.plan.pipeline; ++r) totals.push_back(rank(r));
     return totals;
   }

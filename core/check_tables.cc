@@ -89,7 +89,10 @@ class TableCheck {
     }
   }
 
-  static std::string stage_place(std::size_t s) { return "stage " + std::to_string(s); }
+  template <class Number>
+  static std::string stage_place(Number s) {
+    return "stage " + std::to_string(s);
+  }
 
   // The cuts cover every section once.
   void cuts() {
@@ -170,15 +173,14 @@ class TableCheck {
     for (std::size_t p = 0; p < program_.pipelines.size(); ++p) {
       const Pipeline& pipeline = program_.pipelines[p];
       for (int i = 0; i < pipeline.stages; ++i) {
-        const auto s = static_cast<std::size_t>(pipeline.first_stage + i);
-        const Stage& stage = program_.stages[s];
+        const int s = pipeline.first_stage + i;
+        const Stage& stage = program_.stages[static_cast<std::size_t>(s)];
         const std::string place = stage_place(s);
         require(static_cast<std::int64_t>(p), stage.pipeline, place, "pipeline");
         require(pipeline.first_rank + i % plan_.pipeline, stage.rank.value, place, "rank");
-        require(i == 0 ? kNoStage.value : static_cast<int>(s) - 1, stage.previous.value, place,
-                "previous stage");
-        require(i + 1 == pipeline.stages ? kNoStage.value : static_cast<int>(s) + 1,
-                stage.next.value, place, "next stage");
+        require(i == 0 ? kNoStage.value : s - 1, stage.previous.value, place, "previous stage");
+        require(i + 1 == pipeline.stages ? kNoStage.value : s + 1, stage.next.value, place,
+                "next stage");
         require(program_.stages[static_cast<std::size_t>(i)].weight_set, stage.weight_set, place,
                 "weight set");
       }

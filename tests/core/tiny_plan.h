@@ -134,10 +134,10 @@ inline constexpr std::string_view kTinyPlan = R"({
 using Edits = std::vector<std::pair<std::string_view, std::string_view>>;
 inline std::string edited(const Edits& edits) {
   std::string plan(kTinyPlan);
-  for (const auto& [text, replacement] : edits) {
-    const std::size_t at = plan.find(text);
-    REQUIRE_MESSAGE(at != std::string::npos, text);
-    plan.replace(at, text.size(), replacement);
+  for (const auto& edit : edits) {  // not [text, replacement]: clang 14 cannot capture those
+    const std::size_t at = plan.find(edit.first);
+    REQUIRE_MESSAGE(at != std::string::npos, edit.first);
+    plan.replace(at, edit.first.size(), edit.second);
   }
   return plan;
 }
