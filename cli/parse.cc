@@ -60,6 +60,7 @@ double parse_number(std::string_view option, std::string_view text, double least
 
 Duration parse_time(std::string_view option, std::string_view text) {
   if (const auto time = parse_duration(text)) return *time;
+  if (text == "0") return Duration{};  // zero of any unit
   if (parse_decimal_duration(text, TimeUnit::kMilliseconds)) {
     bad_option(option, shown(text) + " has no unit",
                fmt::format("write {}ms, or another of ns, us, ms, s", text));

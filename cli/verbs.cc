@@ -38,7 +38,7 @@ std::string help() {
   std::string out =
       "usage: penstock VERB [ARGUMENTS]\n\nPlans how to train a model on N GPUs with "
       "pipeline parallelism.\n\nVerbs:\n";
-  for (const Verb& verb : verbs()) out += fmt::format("  {:<10}{}\n", verb.name, verb.summary);
+  for (const Verb& verb : verbs()) out += fmt::format("  {:<13}{}\n", verb.name, verb.summary);
   return out + '\n' + std::string(kExamples) + std::string(kExitCodes);
 }
 
@@ -61,6 +61,7 @@ std::span<const Verb> verbs() {
       Verb{"compare", "the best plans when settings vary, relative to each other", run_compare},
       Verb{"explain", "what binds a plan, and what each change would gain", run_explain},
       Verb{"check", "an independent check of a plan file", run_check},
+      Verb{"fingerprint", "hashes that change when a simulated time changes", run_fingerprint},
   };
   return kVerbs;
 }

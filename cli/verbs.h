@@ -22,6 +22,7 @@ Answer run_schedule(const Arguments& arguments);
 Answer run_compare(const Arguments& arguments);
 Answer run_explain(const Arguments& arguments);
 Answer run_check(const Arguments& arguments);
+Answer run_fingerprint(const Arguments& arguments);
 
 // The whole program behind its name: finds the verb and runs it; `penstock` alone, --help and
 // --version. Throws Error.

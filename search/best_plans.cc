@@ -251,7 +251,7 @@ class Search {
 
   void explain() {
     for (const Rejections::Entry& entry : rejected_.sorted()) {
-      result_.rejected.push_back(with_remedy(inputs_, entry));
+      result_.rejected.push_back(with_remedy(inputs_, entry, request_.gpus));
     }
     if (!result_.best.empty()) return;
     for (const Rejections::Entry& entry : rejected_.sorted()) {
@@ -260,7 +260,7 @@ class Search {
           *entry.rejection.least_over >= *result_.nearest_miss->least_over) {
         continue;
       }
-      result_.nearest_miss = with_remedy(inputs_, entry);
+      result_.nearest_miss = with_remedy(inputs_, entry, request_.gpus);
       result_.nearest_miss->candidates = 1;
       result_.nearest_miss->most_over = entry.rejection.least_over;
       result_.nearest_miss->reason = plan_words(entry.closest) + ": " + entry.rejection.reason;

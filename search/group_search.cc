@@ -106,10 +106,10 @@ class GroupSearch {
     const int telling = telling_micro_batches(plan);
     const int own = kind.holds_all_micro_batches ? replica_loads(plan)[0].micro_batches : telling;
     return shared_.held.get({kind.name, plan.pipeline, plan.chunks, plan.group, own}, [&] {
-      const auto ranks =
+      const auto few =
           shared_.telling.get({kind.name, plan.pipeline, plan.chunks, plan.group, telling},
                               [&] { return liveness_of_telling(plan); });
-      return HeldCounts(grown_to(plan, *ranks));
+      return HeldCounts(grown_to(plan, *few));
     });
   }
 

@@ -10,9 +10,9 @@
 #include "search/incumbents.h"
 #include "search/memo.h"
 #include "search/memory.h"
+#include "search/plan_program.h"
 #include "search/program_cache.h"
 #include "search/rejections.h"
-#include "simulator/liveness.h"
 
 namespace penstock {
 
@@ -23,7 +23,7 @@ struct SearchShared {
   ProgramCache programs;
   Memo<std::tuple<int, int, bool>, std::vector<int>> balanced;  // (key, stages, split) -> cuts
   // (schedule, P, V, group, micro-batches): on those that tell, and grown to a plan's own
-  Memo<std::tuple<std::string_view, int, int, int, int>, std::vector<RankLiveness>> telling;
+  Memo<std::tuple<std::string_view, int, int, int, int>, TellingLiveness> telling;
   Memo<std::tuple<std::string_view, int, int, int, int>, HeldCounts> held;
   // (device, T, mode, samples): the short micro-batches
   Memo<std::tuple<int, int, std::string, int>, SectionSums> shapes;

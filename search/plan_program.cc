@@ -89,22 +89,34 @@ int telling_micro_batches(const Plan& plan) {
   return enough == 0 ? micro_batches : std::min(enough, micro_batches);
 }
 
-std::vector<RankLiveness> liveness_of_telling(const Plan& plan) {
-  return liveness(make_schedule(plan.schedule, shape_of(plan, telling_micro_batches(plan))));
+TellingLiveness liveness_of_telling(const Plan& plan) {
+  const int telling = telling_micro_batches(plan);
+  const auto with = [&](int micro_batches) {
+    return liveness(make_schedule(plan.schedule, shape_of(plan, micro_batches)));
+  };
+  TellingLiveness result{with(telling), {}};
+  const bool grows = find_schedule(plan.schedule)->holds_all_micro_batches;
+  if (grows && telling == enough_micro_batches(plan, telling)) result.one_more = with(telling + 1);
+  return result;
 }
 
-std::vector<RankLiveness> grown_to(const Plan& plan, std::vector<RankLiveness> ranks) {
-  const int micro_batches = replica_loads(plan).front().micro_batches;
-  const int few = telling_micro_batches(plan);
-  if (few == micro_batches) return ranks;
-  for (RankLiveness& rank : ranks) {
-    const auto chunks = static_cast<std::int64_t>(rank.stages.size());
-    if (rank.peak_chunks == chunks * few) rank.peak_chunks = chunks * micro_batches;
-    for (LiveCounts& peak : rank.peaks) {
-      for (std::int32_t& count : peak.stash) {
-        if (count == few) count = micro_batches;  // this chunk holds them all
-      }
+std::vector<RankLiveness> grown_to(const Plan& plan, const TellingLiveness& telling) {
+  std::vector<RankLiveness> ranks = telling.ranks;
+  if (telling.one_more.empty()) return ranks;
+  const int more = replica_loads(plan).front().micro_batches - telling_micro_batches(plan);
+  const auto grow_all = [more](std::vector<std::int32_t>& counts,
+                               const std::vector<std::int32_t>& next) {
+    for (std::size_t c = 0; c < counts.size(); ++c) counts[c] += more * (next[c] - counts[c]);
+  };
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    RankLiveness& rank = ranks[r];
+    const RankLiveness& next = telling.one_more[r];
+    rank.peak_chunks += more * (next.peak_chunks - rank.peak_chunks);
+    for (std::size_t i = 0; i < rank.peaks.size(); ++i) {  // all held: as many peaks for every M
+      grow_all(rank.peaks[i].stash, next.peaks[i].stash);
     }
+    grow_all(rank.activation_receives, next.activation_receives);
+    grow_all(rank.gradient_receives, next.gradient_receives);
   }
   return ranks;
 }

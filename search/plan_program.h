@@ -30,14 +30,18 @@ Program program_of(const Plan& plan, const std::vector<PlanTie>& ties, bool reco
                    const ExecutorModel& executor);
 
 // liveness() of the plan's Program. It is worked out on few micro-batches: with more of them a
-// steady state repeats, or (schedules that hold all micro-batches) the counts that equal them grow
-// along.
+// steady state repeats, or (schedules that hold all micro-batches) every count grows by what it
+// grew by with the last one.
 std::vector<RankLiveness> liveness_of(const Plan& plan);
 
 // The two halves of it, for those who keep the first: how many micro-batches are enough, the
 // liveness with just so many, and what it becomes with the plan's own number.
 int telling_micro_batches(const Plan& plan);
-std::vector<RankLiveness> liveness_of_telling(const Plan& plan);
-std::vector<RankLiveness> grown_to(const Plan& plan, std::vector<RankLiveness> ranks);
+struct TellingLiveness {
+  std::vector<RankLiveness> ranks;
+  std::vector<RankLiveness> one_more;  // with one micro-batch more; empty where nothing grows
+};
+TellingLiveness liveness_of_telling(const Plan& plan);
+std::vector<RankLiveness> grown_to(const Plan& plan, const TellingLiveness& telling);
 
 }  // namespace penstock

@@ -53,7 +53,9 @@ std::vector<Change> single_changes(const PlanInputs& inputs, const Plan& plan) {
   for (int b = plan.micro_batch_size / 2; b >= 1; b /= 2) {
     add("micro-batch size " + std::to_string(b), [&](Plan& p) { p.micro_batch_size = b; });
   }
-  add("P=" + std::to_string(plan.pipeline + 1), [](Plan& p) { ++p.pipeline; });
+  for (int p = plan.pipeline + 1; p <= 2 * plan.pipeline; ++p) {
+    add("P=" + std::to_string(p), [p](Plan& changed) { changed.pipeline = p; });
+  }
   for (const int degree : measured_tensor_degrees(*inputs.profile, plan.device)) {
     if (degree <= plan.tensor) continue;
     add("T=" + std::to_string(degree), [&](Plan& p) { p.tensor = degree; });
@@ -61,9 +63,19 @@ std::vector<Change> single_changes(const PlanInputs& inputs, const Plan& plan) {
   return changes;
 }
 
+// What needs more devices than asked for comes last, and says how many.
+void devices_last(std::vector<Change>& changes, int gpus) {
+  std::stable_sort(changes.begin(), changes.end(), [&](const Change& a, const Change& b) {
+    return std::max(a.first.devices(), gpus) < std::max(b.first.devices(), gpus);
+  });
+  for (auto& [plan, words] : changes) {
+    if (plan.devices() > gpus) words += " on " + std::to_string(plan.devices()) + " GPUs";
+  }
+}
+
 }  // namespace
 
-Rejection with_remedy(const PlanInputs& inputs, const Rejections::Entry& entry) {
+Rejection with_remedy(const PlanInputs& inputs, const Rejections::Entry& entry, int gpus) {
   Rejection why = entry.rejection;
   const std::string rule = "schedule rule: ";
   if (why.reason.starts_with(rule)) {
@@ -74,7 +86,9 @@ Rejection with_remedy(const PlanInputs& inputs, const Rejections::Entry& entry) 
   if (!why.least_over) return why;
   const DeviceCluster cluster =
       device_cluster(*inputs.cluster, entry.closest.device, inputs.reserve);
-  for (const auto& [plan, words] : single_changes(inputs, entry.closest)) {
+  auto changes = single_changes(inputs, entry.closest);
+  devices_last(changes, gpus);
+  for (const auto& [plan, words] : changes) {
     if (fits(inputs, cluster, plan)) {
       why.remedy = words;
       break;

@@ -10,8 +10,9 @@
 namespace penstock {
 
 // The reason in words; for memory, the first single change of the closest plan that fits: ZeRO-1,
-// another recompute mode, a smaller micro-batch, one more stage, a higher tensor degree.
-Rejection with_remedy(const PlanInputs& inputs, const Rejections::Entry& entry);
+// another recompute mode, a smaller micro-batch, more stages, a higher tensor degree; those that
+// need more than `gpus` devices last.
+Rejection with_remedy(const PlanInputs& inputs, const Rejections::Entry& entry, int gpus);
 
 // "T=4 P=8 D=2 b=1 1f1b recompute=none"
 std::string plan_words(const Plan& plan);

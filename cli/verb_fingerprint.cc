@@ -1,0 +1,108 @@
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/options.h"
+#include "cli/verbs.h"
+#include "core/json_reader.h"
+#include "report/result_json.h"
+#include "simulator/lower.h"
+#include "simulator/schedules/schedules.h"
+#include "simulator/simulate.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kExamples = R"(  penstock fingerprint
+  penstock fingerprint --json
+)";
+
+// Unequal stages, from a fixed linear congruence: every price differs, none is round.
+StagePrices uneven_prices(int stages) {
+  std::uint64_t state = 1;
+  const auto next = [&state](std::int64_t from) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return Duration{from + static_cast<std::int64_t>((state >> 33) % 1'000'000)};
+  };
+  StagePrices prices;
+  prices.stages = stages;
+  for (int s = 0; s < stages; ++s) {
+    ComputePrice compute;
+    compute.forward.duration = next(1'000'000);
+    compute.input_gradient.duration = next(1'000'000);
+    compute.weight_gradient.duration = next(500'000);
+    compute.fused_backward.duration =
+        compute.input_gradient.duration + compute.weight_gradient.duration;
+    TransferPrice transfer;
+    transfer.activation.duration = next(0);
+    transfer.gradient.duration = next(0);
+    StepPrice step;
+    step.reduce_gradient.duration = next(2'000'000);
+    step.optimizer.duration = next(100'000);
+    prices.compute.push_back(compute);
+    prices.transfer.push_back(transfer);
+    prices.step.push_back(step);
+  }
+  return prices;
+}
+
+ExecutorModel queued() {
+  ExecutorModel executor;
+  executor.queues = QueueLayout::kPerPeer;
+  executor.per_action = Duration{7'001};
+  return executor;
+}
+
+// The end of every action of a fixed list of programs, under two executor models.
+std::string ends_of(const ScheduleKind& kind) {
+  std::string text;
+  for (const int ranks : {2, 4, 7}) {
+    for (const int rounds : {1, 3}) {
+      const ScheduleShape shape{ranks, kind.several_chunks ? 3 : 1, ranks * rounds, 0};
+      PipelineInput input{make_schedule(kind.name, shape), {}, 1};
+      input.micro_batches.resize(static_cast<std::size_t>(shape.micro_batches));
+      LoweringOptions options;
+      options.step_actions = options.reduce_gradients = true;
+      const Program program = lower({input}, options);
+      const StagePrices prices = uneven_prices(shape.ranks * shape.chunks);
+      for (const ExecutorModel& executor : {ExecutorModel{}, queued()}) {
+        for (const SimTime end : simulate(program, prices, executor).end) {
+          text += fmt::format("{} ", end.time_since_epoch().count());
+        }
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+Answer run_fingerprint(const Arguments& arguments) {
+  bool json = false;
+  Options options("fingerprint [--json]",
+                  "One hash per schedule over the simulated times of a fixed list of programs with "
+                  "uneven stages. It changes exactly when a prediction of the simulator changes: "
+                  "compare two builds or two versions by it.",
+                  kExamples);
+  options.heading("Options");
+  options.flag("--json", "the hashes as one JSON object", json);
+  if (auto help = options.parse(arguments)) return {*help};
+
+  Json hashes = Json::object();
+  std::string text;
+  for (const ScheduleKind& kind : schedule_kinds()) {
+    const std::string hash = content_hash(ends_of(kind));
+    text += fmt::format("{:<12}{}\n", kind.name, hash);
+    hashes.set(std::string(kind.name), hash);
+  }
+  if (!json) return {text};
+  Json object = Json::object();
+  object.set("schema_version", kResultSchemaVersion);
+  object.set("verb", "fingerprint");
+  object.set("schedules", std::move(hashes));
+  return {to_text(object) + '\n'};
+}
+
+}  // namespace penstock
