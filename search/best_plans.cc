@@ -194,6 +194,7 @@ class Search {
   [[nodiscard]] std::string placement_words(const EvaluatedPlan& evaluated) const {
     const Plan& plan = evaluated.plan;
     if (plan.devices() == 1) return "one device";
+    if (plan.pipeline == 1) return "every replica holds the whole model";
     const bool inner = plan.placement == Placement::kPipelineInner;
     std::string words =
         inner ? "stages of a replica side by side" : "replicas of a stage side by side";
