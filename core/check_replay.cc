@@ -5,66 +5,16 @@
 #include <tuple>
 
 #include "core/check_parts.h"
+#include "core/longest_path.h"
 
 namespace penstock {
 namespace {
 
-// Things that take time: a compute action, a transfer (its SEND and its RECV are one), or a
-// collective (all its members are one). Each starts as soon as all others that it must follow have
-// ended, so that a step is nothing but a longest path. An edge says why one follows the other.
-using Node = std::uint32_t;
-
-class Network {
- public:
-  Node add(Duration duration) {
-    durations_.push_back(duration.count());
-    return static_cast<Node>(durations_.size() - 1);
-  }
-  void at_least(Node node, Duration duration) {
-    durations_[node] = std::max(durations_[node], std::int64_t{duration.count()});
-  }
-  void follows(Node later, std::optional<Node> earlier) {
-    if (earlier && *earlier != later) edges_.push_back({*earlier, later});
-  }
-
-  // Start of every node, or those nodes that wait for each other.
-  struct Times {
-    std::vector<std::int64_t> start, end;
-    std::vector<Node> stuck;
-  };
-  [[nodiscard]] Times replay() const {
-    std::vector<std::vector<Node>> after(durations_.size());
-    std::vector<int> open(durations_.size(), 0);
-    for (const auto& [earlier, later] : edges_) {
-      after[earlier].push_back(later);
-      ++open[later];
-    }
-    Times times{std::vector<std::int64_t>(durations_.size(), 0), durations_, {}};
-    std::vector<Node> ready;
-    for (Node node = 0; node < open.size(); ++node) {
-      if (open[node] == 0) ready.push_back(node);
-    }
-    while (!ready.empty()) {
-      const Node node = ready.back();
-      ready.pop_back();
-      times.end[node] = sum_of(times.start[node], durations_[node]);
-      for (const Node next : after[node]) {
-        times.start[next] = std::max(times.start[next], times.end[node]);
-        if (--open[next] == 0) ready.push_back(next);
-      }
-    }
-    for (Node node = 0; node < open.size(); ++node) {
-      if (open[node] > 0) times.stuck.push_back(node);
-    }
-    return times;
-  }
-
- private:
-  std::vector<std::int64_t> durations_;
-  std::vector<std::pair<Node, Node>> edges_;
-};
-
+// A compute action is one node; so is a transfer (its SEND and its RECV) and a collective (all of
+// its members). Each starts as soon as all that it must follow have ended.
 class Replay {
+  using Node = LongestPath::Node;
+
  public:
   Replay(const PlanFile& file, const RankLists& lists, Findings& findings)
       : file_(file),
@@ -81,7 +31,7 @@ class Replay {
       add_streams(r);
       add_queues(r);
     }
-    const Network::Times times = network_.replay();
+    const LongestPath::Times times = network_.times();
     if (!times.stuck.empty()) return report_stuck(times.stuck);
     return compare(times);
   }
@@ -107,14 +57,14 @@ class Replay {
 
   Node node_for(const Action& action) {
     if (is_compute(action.kind)) {
-      return network_.add(compute_duration(action) + executor_.per_action);
+      return network_.add((compute_duration(action) + executor_.per_action).count());
     }
     if (!is_collective(action.kind)) return transfer_node(action);
     const auto key = std::make_pair(action.group, action.kind);
     const auto known = collectives_.find(key);
     const Duration duration = collective_duration(action);
-    if (known == collectives_.end()) return collectives_[key] = network_.add(duration);
-    network_.at_least(known->second, duration);
+    if (known == collectives_.end()) return collectives_[key] = network_.add(duration.count());
+    network_.at_least(known->second, duration.count());
     return known->second;
   }
 
@@ -135,7 +85,8 @@ class Replay {
     const std::uint64_t key = key_of(send.kind, send.stage, send.micro_batch);
     const auto known = transfers_.find(key);
     if (known != transfers_.end()) return known->second;
-    return transfers_[key] = network_.add(transfer_duration(send) + executor_.per_transfer);
+    return transfers_[key] =
+               network_.add((transfer_duration(send) + executor_.per_transfer).count());
   }
 
   // ---- durations -----------------------------------------------------------------------------
@@ -343,7 +294,7 @@ class Replay {
   struct RankTimes {
     std::int64_t first = 0, last = 0, busy = 0;
   };
-  [[nodiscard]] RankTimes times_of(std::size_t r, const Network::Times& times) const {
+  [[nodiscard]] RankTimes times_of(std::size_t r, const LongestPath::Times& times) const {
     RankTimes rank;
     bool started = false;
     for (std::size_t at = 0; at < lists_[r].size(); ++at) {
@@ -357,7 +308,7 @@ class Replay {
     return rank;
   }
 
-  Duration compare(const Network::Times& times) {
+  Duration compare(const LongestPath::Times& times) {
     std::int64_t begin = std::numeric_limits<std::int64_t>::max(), end = 0, span = 0, ideal = 0;
     for (std::size_t r = 0; r < lists_.size(); ++r) {
       const RankTimes rank = times_of(r, times);
@@ -405,7 +356,7 @@ class Replay {
   const RankLists& lists_;
   Findings& findings_;
 
-  Network network_;
+  LongestPath network_;
   std::vector<std::vector<Node>> node_of_;  // [rank][position]
   ByAction<Node> computed_, transfers_;
   std::map<std::pair<GroupId, ActionKind>, Node> collectives_;

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/groups_of_stages.h"
 #include "core/order_actions.h"
 #include "core/plan_words.h"
 #include "core/program_blocks.h"
