@@ -40,6 +40,14 @@ Bytes buffers(const StagePrices& prices, const RankLiveness& rank) {
   return sum;
 }
 
+// A stage can shrink by growing when it comes to hold two sections of a tied set, or when what its
+// new last section sends is smaller.
+bool grows_with_sections(const SectionSums& sums, const TiedParameters& ties) {
+  const bool one_boundary = std::all_of(sums.boundary.begin(), sums.boundary.end() - 1,
+                                        [&](auto bytes) { return bytes == sums.boundary.front(); });
+  return one_boundary && ties.never_repeated_within(sums.sections() - 1);
+}
+
 }  // namespace
 
 std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
@@ -83,7 +91,6 @@ HeldCounts::HeldCounts(std::vector<RankLiveness> liveness) : ranks(std::move(liv
   }
 }
 
-// Only a stage that holds two sections of a tied set can shrink by growing.
 StageMemory::StageMemory(const SectionSums& sums, const TiedParameters& ties,
                          const TrainingState& training, int optimizer_shards,
                          const HeldCounts& held, Bytes reserve, Bytes capacity)
@@ -94,7 +101,7 @@ StageMemory::StageMemory(const SectionSums& sums, const TiedParameters& ties,
       held_(held),
       reserve_(reserve),
       capacity_(capacity),
-      monotone_(held.stages.size() > 1 && ties.never_repeated_within(sums.sections() - 1)) {}
+      monotone_(held.stages.size() > 1 && grows_with_sections(sums, ties)) {}
 
 std::int64_t StageMemory::state(int first, int end) const {
   const std::int64_t parameters = sums_.parameters[static_cast<std::size_t>(end)] -
