@@ -1,0 +1,201 @@
+#include "search/lower_bound.h"
+
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+#include "search/evaluation.h"
+#include "search/plan_program.h"
+#include "simulator/schedules/schedules.h"
+#include "simulator/simulate.h"
+#include "tests/simulator/pipelines.h"
+
+namespace penstock {
+namespace {
+
+using testing::Random;
+
+Plan random_plan(Random& random) {
+  while (true) {
+    Plan plan;
+    const auto kinds = schedule_kinds();
+    const auto& kind =
+        kinds[static_cast<std::size_t>(random.between(0, static_cast<int>(kinds.size()) - 1))];
+    plan.schedule = kind.name;
+    plan.chunks = kind.several_chunks ? random.between(2, 3) : 1;
+    plan.pipeline = random.between(1, 6);
+    plan.data = random.between(1, 4);
+    plan.zero1 = plan.data > 1 && random.coin();
+    plan.micro_batch_size = random.between(1, 4);
+    plan.global_batch = random.between(plan.data, random.coin() ? 12 : 48);
+    if (plan.schedule == "interleaved" && random.between(0, 3) == 0) {
+      plan.group = random.between(plan.pipeline, 2 * plan.pipeline);
+    }
+    if (why_no_program(plan).empty()) return plan;
+  }
+}
+
+ExecutorModel random_executor(Random& random) {
+  ExecutorModel executor;
+  if (random.between(0, 2) > 0) {
+    executor.transfer = static_cast<TransferMode>(random.between(0, 2));
+    executor.queues = static_cast<QueueLayout>(random.between(0, 3));
+    executor.receive_must_be_posted = random.coin();
+    executor.issue = random.between(0, 3) == 0 ? IssueOrder::kDeepSpeed : IssueOrder::kEager;
+  }
+  if (random.coin()) executor.optimizer = OptimizerGate::kPostValidation;
+  if (random.coin()) {
+    executor.per_action = Duration{random.between(0, 3)};
+    executor.per_transfer = Duration{random.between(0, 3)};
+    executor.per_step = Duration{random.between(0, 5)};
+  }
+  return executor;
+}
+
+// Prices that a cost model could give: nothing is reduced without replicas, nothing gathered
+// without ZeRO-1, nothing sent inside a rank.
+StagePrices random_prices(Random& random, const Plan& plan, bool recomputes, std::size_t ties) {
+  const int shapes = static_cast<int>(micro_batch_shapes(plan).size());
+  StagePrices prices = testing::random_prices(random, plan.stages(), shapes, ties);
+  if (random.between(0, 2) == 0) {  // something that stands out
+    auto& compute = prices.compute[static_cast<std::size_t>(
+        random.between(0, static_cast<int>(prices.compute.size()) - 1))];
+    compute.forward.duration *= 10;
+    compute.fused_backward.duration *= 10;
+    compute.weight_gradient.duration *= 10;
+  }
+  for (ComputePrice& compute : prices.compute) {
+    if (!recomputes) compute.recompute = {};
+  }
+  for (StepPrice& step : prices.step) {
+    if (plan.data == 1) step.reduce_gradient = {};
+    if (!plan.zero1) step.unshard = {};
+  }
+  if (plan.pipeline == 1)
+    std::fill(prices.transfer.begin(), prices.transfer.end(), TransferPrice{});
+  return prices;
+}
+
+// One section per stage.
+SectionSums sums_of(const StagePrices& prices) {
+  SectionSums sums;
+  for (auto* list : {&sums.forward, &sums.input_gradient, &sums.weight_gradient,
+                     &sums.fused_backward, &sums.recompute}) {
+    list->push_back(0);
+  }
+  const auto append = [](std::vector<std::int64_t>& list, const Price& price) {
+    list.push_back(list.back() + price.duration.count());
+  };
+  for (int s = 0; s < prices.stages; ++s) {
+    const ComputePrice& price = prices.compute_of(s, 0);
+    append(sums.forward, price.forward);
+    append(sums.input_gradient, price.input_gradient);
+    append(sums.weight_gradient, price.weight_gradient);
+    append(sums.fused_backward, price.fused_backward);
+    append(sums.recompute, price.recompute);
+  }
+  return sums;
+}
+
+std::vector<PlanTie> random_ties(Random& random, int stages) {
+  std::vector<PlanTie> ties;
+  if (stages > 1 && random.coin()) ties.push_back({"embedding", {0, stages - 1}});
+  if (stages > 2 && random.coin()) ties.push_back({"other", {1, stages - 1}});
+  return ties;
+}
+
+TEST_CASE("no replay beats its bounds, whatever the plan, the prices and the executor") {
+  Random random(21);
+  int replayed = 0;
+  int tight = 0;
+  for (int i = 0; i < 12'000; ++i) {
+    Plan plan = random_plan(random);
+    for (int s = 0; s <= plan.stages(); ++s) plan.cuts.push_back(s);
+    const ExecutorModel executor = random_executor(random);
+    const bool recomputes = random.between(0, 2) == 0;
+    const auto ties = random_ties(random, plan.stages());
+    const StagePrices prices = random_prices(random, plan, recomputes, ties.size());
+    const Program program = program_of(plan, ties, recomputes, executor);
+    if (deadlock(program, executor)) continue;
+    const Duration step = step_time_of(simulate_summary(program, prices, executor), executor);
+
+    const bool split = find_schedule(plan.schedule)->split_backward;
+    const auto live = liveness_of(plan);
+    const Duration priced = step_bound(prices, plan, split, live, executor);
+    const SectionSums sums = sums_of(prices);
+    const Duration computed = compute_bound(sums, plan, split, live, executor);
+    CAPTURE(i);
+    CAPTURE(plan.schedule);
+    REQUIRE(priced <= step);
+    REQUIRE(computed <= step);
+    REQUIRE(compute_bound(sums, plan, split, {}, executor) <= computed);
+    REQUIRE(step_bound(prices, plan, split, {}, executor) <= priced);
+    ++replayed;
+    if (priced == step) ++tight;
+  }
+  CHECK(replayed > 8'000);
+  CHECK(tight > replayed / 20);
+}
+
+// Without recomputation.
+StagePrices equal_prices(int stages, std::int64_t transfer) {
+  StagePrices prices = testing::equal_prices(stages, 1, {10, 12, 8, transfer});
+  for (ComputePrice& compute : prices.compute) compute.recompute = {};
+  return prices;
+}
+
+Plan equal_plan(const std::string& schedule, int pipeline, int micro_batches) {
+  Plan plan;
+  plan.schedule = schedule;
+  plan.pipeline = pipeline;
+  plan.global_batch = micro_batches;
+  for (int s = 0; s <= pipeline; ++s) plan.cuts.push_back(s);
+  return plan;
+}
+
+TEST_CASE("for equal stages and free transfers the bound of 1F1B and GPipe is the step") {
+  for (const std::string schedule : {"1f1b", "gpipe"}) {
+    for (const int p : {1, 2, 3, 8}) {
+      for (const int m : {1, 2, 7, 8, 30}) {
+        const Plan plan = equal_plan(schedule, p, m);
+        const StagePrices prices = equal_prices(p, 0);
+        const Duration bound = step_bound(prices, plan, false, liveness_of(plan), {});
+        CHECK(bound == Duration{(m + p - 1) * 30});
+      }
+    }
+  }
+}
+
+TEST_CASE("a slow link to a stage with few in flight is bound by its round trips") {
+  // P = 2, F = 10, B = 20, a transfer 100: rank 0 holds two micro-batches, so that F2 waits for B0.
+  // A round trip takes 10 + 100 + 10 + 20 + 100 + 20 = 260; two of them, and one B of 20 between
+  // the last two micro-batches.
+  const Plan plan = equal_plan("1f1b", 2, 4);
+  const StagePrices prices = equal_prices(2, 100);
+  CHECK(step_bound(prices, plan, false, liveness_of(plan), {}) >= Duration{2 * 260 + 20});
+  const Program program = program_of(plan, {}, false, {});
+  CHECK(step_time_of(simulate_summary(program, prices, {}), {}) >= Duration{2 * 260 + 20});
+}
+
+TEST_CASE("what ends a step is in the bound: reduction, norm, optimizer, gather") {
+  Plan plan = equal_plan("1f1b", 2, 2);
+  plan.data = 2;
+  plan.zero1 = true;
+  StagePrices prices = equal_prices(2, 0);
+  prices.step[0].reduce_gradient.duration = Duration{50};
+  prices.step[1].optimizer.duration = Duration{7};
+  prices.step[1].unshard.duration = Duration{5};
+  prices.norm.duration = Duration{3};
+  // One micro-batch per replica: 2 * 30, then 50 + 3 + 7 + 5.
+  const Duration bound = step_bound(prices, plan, false, liveness_of(plan), {});
+  CHECK(bound == Duration{60 + 50 + 3 + 7 + 5});
+  const Program program = program_of(plan, {}, false, {});
+  CHECK(step_time_of(simulate_summary(program, prices, {}), {}) == bound);
+  ExecutorModel validated;
+  validated.optimizer = OptimizerGate::kPostValidation;
+  validated.per_step = Duration{11};
+  CHECK(step_bound(prices, plan, false, liveness_of(plan), validated) == Duration{30 + 11});
+}
+
+}  // namespace
+}  // namespace penstock

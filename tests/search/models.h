@@ -1,0 +1,70 @@
+// What the tests of the search share: small models and clusters made up in code, random ones, the
+// shipped files, and results in a form that compares.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/cluster.h"
+#include "core/evaluation.h"
+#include "core/profile.h"
+#include "search/best_plans.h"
+#include "search/evaluate.h"
+#include "search/section_sums.h"
+#include "tests/simulator/pipelines.h"
+
+namespace penstock::testing {
+
+// What a section costs per sample; everything is in proportion to b, on device "gpu", T = 1, mode
+// "none", no sequence length.
+struct Costs {
+  std::int64_t forward_us = 1, backward_us = 2;
+  std::int64_t parameters = 0;
+  std::int64_t stash = 0, working = 0, boundary = 0;  // bytes
+};
+// One section type per section. Training state: 1 + 1 + 2 bytes per parameter; the optimizer takes
+// no time.
+ModelProfile model_of_sections(const std::vector<Costs>& sections, int most_samples = 8);
+
+// `nodes` nodes of `per_node` devices "gpu"; transfers take no time unless `bandwidth` (B/s, of
+// both levels) is given; no reserve.
+struct ClusterShape {
+  int nodes = 1, per_node = 1;
+  std::int64_t memory = 1'000'000;
+  double bandwidth = 1e18;
+};
+ClusterSpec cluster_of(const ClusterShape& shape);
+
+// Random small ones: several tensor degrees, recompute modes, ties, links, tight memory.
+ModelProfile random_model(Random& random, int sections);
+ClusterSpec random_cluster(Random& random, int nodes, int per_node);
+
+// The sections of a model priced at b = 1, T = 1, mode "none".
+SectionSums sums_of(const ModelProfile& model, int samples = 1);
+
+// data/profiles/gpt-6.7b.a100-40gb.json and data/clusters/a100-40gb-p4d-8x8.json.
+const ModelProfile& gpt();
+const ClusterSpec& p4d();
+
+SearchResult search(const ModelProfile& model, const ClusterSpec& cluster,
+                    const SearchRequest& request, const ExecutorModel& executor = {});
+
+// Everything that a ranked plan says, to be compared with ==.
+struct Ranked {
+  Plan plan;
+  Evaluation evaluation;
+  bool tied = false, on_front = false;
+  std::string placed;
+  bool operator==(const Ranked&) const = default;
+};
+std::vector<Ranked> all_of(const std::vector<RankedPlan>& plans);
+
+std::int64_t rejected_in_all(const SearchResult& result);
+
+// The ends of every search test: each plan fits, evaluates to what it says, and holds before the
+// independent judge; candidates are all accounted for.
+void check_result(const ModelProfile& model, const ClusterSpec& cluster, const SearchResult& result,
+                  const ExecutorModel& executor = {});
+
+}  // namespace penstock::testing
