@@ -8,6 +8,7 @@
 #include "search/lower_bound.h"
 #include "search/memory.h"
 #include "search/plan_program.h"
+#include "simulator/replay.h"
 #include "simulator/simulate.h"
 
 namespace penstock {
@@ -149,7 +150,7 @@ class GroupSearch {
     }
   }
 
-  void try_candidate(Plan plan, const std::vector<RankLiveness>& live) {
+  void try_candidate(const Plan& plan, const std::vector<RankLiveness>& live) {
     const StagePricing pricing = price_stages(*inputs_.profile, cluster_.spec, plan, tables_);
     const auto memory = memory_of_ranks(pricing.prices, live, cluster_.reserve);
     if (const auto over = over_memory(memory, plan.chunks, cluster_.device.memory)) {
@@ -164,10 +165,21 @@ class GroupSearch {
       return;
     }
     const auto program = shared_.programs.get(plan, pricing.ties, shapes_[0]->recompute.back() > 0);
+    if (may_deadlock() && deadlock(*program, inputs_.executor)) {
+      result_.rejected.add(
+          "its transfers deadlock under executor model '" + inputs_.executor.name + "'", 1, plan);
+      return;
+    }
     const auto summary = simulate_summary(*program, pricing.prices, inputs_.executor);
     const Found found{plan, step_time_of(summary, inputs_.executor), fullest};
     incumbents_.add(found);
     result_.found.push_back(found);
+  }
+
+  // Only receives that were moved back can cross sends (docs/schedules.md, "Time").
+  [[nodiscard]] bool may_deadlock() const {
+    return inputs_.executor.issue == IssueOrder::kDeepSpeed &&
+           !straight_replay_is_exact(inputs_.executor);
   }
 
   [[nodiscard]] bool may_matter(Duration bound, Bytes memory) const {

@@ -215,6 +215,7 @@ Duration compute_bound(const SectionSums& sums, const Plan& plan, bool split_bac
 Duration step_bound(const StagePrices& prices, const Plan& plan, bool split_backward,
                     const std::vector<RankLiveness>& liveness, const ExecutorModel& executor) {
   std::vector<StageTimes> stages;
+  stages.reserve(static_cast<std::size_t>(prices.stages));
   for (int s = 0; s < prices.stages; ++s) {
     stages.push_back(times_of(prices, plan, s, split_backward, executor));
   }

@@ -204,6 +204,7 @@ class EagerOrder {
 std::vector<RankLiveness> liveness(const Program& program) {
   const Pipeline& pipeline = program.pipelines.at(0);
   std::vector<int> rank_of_stage;
+  rank_of_stage.reserve(static_cast<std::size_t>(pipeline.stages));
   for (int s = 0; s < pipeline.stages; ++s) {
     rank_of_stage.push_back(program.stages[static_cast<std::size_t>(s)].rank.value);
   }
