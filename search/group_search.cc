@@ -72,7 +72,8 @@ class GroupSearch {
       result_.rejected.add("schedule rule: " + plan.schedule, variants, plan);
       return;
     }
-    const auto balanced = shared_.balanced.get({group_.key, plan.stages(), split_}, [&] {
+    const int largest = micro_batch_shapes(plan).front();
+    const auto balanced = shared_.balanced.get({group_.key, largest, plan.stages(), split_}, [&] {
       return balanced_cuts(*shapes_[0], plan.stages(), split_).value();
     });
     if (!may_matter(bottleneck_bound(plan, *balanced), kNoMemory)) {

@@ -21,7 +21,8 @@ struct SearchShared {
   explicit SearchShared(const ExecutorModel& executor) : programs(executor) {}
 
   ProgramCache programs;
-  Memo<std::tuple<int, int, bool>, std::vector<int>> balanced;  // (key, stages, split) -> cuts
+  // (key, samples of the largest micro-batch, stages, split) -> cuts
+  Memo<std::tuple<int, int, int, bool>, std::vector<int>> balanced;
   // (schedule, P, V, group, micro-batches): on those that tell, and grown to a plan's own
   Memo<std::tuple<std::string_view, int, int, int, int>, TellingLiveness> telling;
   Memo<std::tuple<std::string_view, int, int, int, int>, HeldCounts> held;
