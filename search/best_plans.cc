@@ -34,6 +34,19 @@ const std::vector<std::string> kNotSearched = {
     "schedules beyond those listed by 'penstock schedule --help'",
 };
 
+void refuse_pins(const Pins& pins) {
+  const auto refuse = [](const char* name, const std::optional<int>& pin) {
+    if (!pin || *pin >= 1) return;
+    throw_bad_input("--pin " + std::string(name) + "=" + std::to_string(*pin) +
+                    ": must be at least 1");
+  };
+  refuse("P", pins.pipeline);
+  refuse("V", pins.chunks);
+  refuse("D", pins.data);
+  refuse("T", pins.tensor);
+  refuse("b", pins.micro_batch_size);
+}
+
 void refuse_nonsense(const PlanInputs& inputs, const SearchRequest& request) {
   const int devices = device_count(*inputs.cluster);
   if (request.gpus < 1) {
@@ -47,6 +60,10 @@ void refuse_nonsense(const PlanInputs& inputs, const SearchRequest& request) {
     throw_bad_input("--global-batch " + std::to_string(request.global_batch) +
                     ": at least one sample per step is needed");
   }
+  if (request.top < 1) {
+    throw_bad_input("--top " + std::to_string(request.top) + ": at least one plan is to be shown");
+  }
+  refuse_pins(request.pins);
   for (const std::string& name : request.pins.schedules) {
     if (find_schedule(name) == nullptr) static_cast<void>(make_schedule(name, {}));  // names them
   }
