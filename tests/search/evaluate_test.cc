@@ -1,0 +1,126 @@
+#include "search/evaluate.h"
+
+#include <doctest/doctest.h>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "search/device_cluster.h"
+#include "tests/search/models.h"
+
+namespace penstock {
+namespace {
+
+using testing::cluster_of;
+using testing::Costs;
+using testing::model_of_sections;
+
+struct Fixture {
+  ModelProfile model = model_of_sections(std::vector<Costs>(4, Costs{1, 2, 10, 20, 5, 4}));
+  ClusterSpec cluster = cluster_of({2, 2, 1'000'000, 1e9});
+  PlanInputs inputs{&model, &cluster, {}, std::nullopt};
+  Plan plan;
+
+  Fixture() {
+    plan.pipeline = 2;
+    plan.data = 2;
+    plan.global_batch = 7;
+    plan.device = "gpu";
+  }
+  std::string refusal() {
+    try {
+      evaluate(inputs, plan);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+};
+
+TEST_CASE("an evaluated plan: prices, Program, timeline and memory belong together") {
+  Fixture f;
+  f.cluster.device_types[0].usd_per_hour = 3600.0;
+  const EvaluatedPlan e = evaluate(f.inputs, f.plan);
+  CHECK_FALSE(e.why_not);
+  CHECK(e.plan.cuts == std::vector{0, 2, 4});
+  CHECK(e.program.pipelines.size() == 2);  // 4 and 3 micro-batches
+  CHECK(e.boundary_level == std::vector{0});
+  // M = 4: (4 + 1) * 6 us, and 2c (P + M - 3 - (M - 2) / P) = 4c = 16 ns of transfers of 4 bytes;
+  // 20 bytes of gradients over the two nodes in 20 ns; the norm's 4 bytes inside the nodes in 4 ns
+  // and what is left of them, 2, between the nodes in 2.
+  CHECK(e.evaluation.step_time == Duration{30'016 + 20 + 6});
+  CHECK(e.evaluation.usd_per_step ==
+        doctest::Approx(4 * 1e-9 * static_cast<double>(e.evaluation.step_time.count())));
+  CHECK(e.evaluation.step_time_low < e.evaluation.step_time);
+  CHECK(e.evaluation.step_time_high > e.evaluation.step_time);
+  CHECK(check(to_plan_file(f.inputs, e)).findings.empty());
+}
+
+TEST_CASE("a plan file replays to what was predicted") {
+  Fixture f;
+  f.plan.zero1 = true;
+  f.plan.placement = Placement::kDataInner;
+  f.cluster.device_types[0].usd_per_hour = 2.5;
+  const EvaluatedPlan e = evaluate(f.inputs, f.plan);
+  const PlanFile file = to_plan_file(f.inputs, e);
+  const Replayed replayed = replay_plan_file(file);
+  CHECK(replayed.timeline == e.timeline);
+  CHECK(replayed.evaluation == e.evaluation);
+  const PlanFile again = read_plan(parse_json(to_text(write_plan(file)), "t"), "t");
+  CHECK(replay_plan_file(again).evaluation.step_time == e.evaluation.step_time);
+}
+
+TEST_CASE("a plan over memory is worked out all the same") {
+  Fixture f;
+  f.cluster.device_types[0].memory = {100};
+  const EvaluatedPlan e = evaluate(f.inputs, f.plan);
+  REQUIRE(e.why_not);
+  // Two sections of 40 bytes, two micro-batches of 2 * 20, a working peak of 5, two buffers of 4.
+  CHECK(e.why_not->reason == "stage 0 over memory");
+  CHECK(e.why_not->least_over == Bytes{80 + 80 + 5 + 8 - 100});
+  CHECK(e.evaluation.step_time > Duration{});
+}
+
+TEST_CASE("what cannot be priced or scheduled is a reason; nonsense is refused") {
+  Fixture f;
+  f.plan.recompute = "full";
+  CHECK(evaluate(f.inputs, f.plan)
+            .why_not->reason.starts_with("no measurement of section type 'type0'"));
+  f.plan.recompute = "none";
+  f.plan.schedule = "interleaved";
+  CHECK(evaluate(f.inputs, f.plan).why_not->reason.starts_with("V = 1: this schedule needs"));
+  f.plan.schedule = "1f1b";
+  CHECK(f.refusal() == "accepted");
+  f.plan.pipeline = 5;
+  CHECK(f.refusal() == "P * V = 5 stages, but the model has 4 sections; choose fewer stages");
+  f.plan.pipeline = 3;
+  CHECK(f.refusal() == "P * D * T = 6 devices, but the cluster has 4 of type gpu");
+  f.plan.pipeline = 2;
+  f.plan.global_batch = 1;
+  CHECK(f.refusal() ==
+        "a plan needs P, V, D, T, b of at least 1 and at least one sample per replica");
+  f.plan.global_batch = 2;
+  f.plan.device = "tpu";
+  CHECK(f.refusal() == "cluster 'toys' has no device 'tpu'; it has: gpu");
+}
+
+TEST_CASE("the part of a cluster with one type of device") {
+  ClusterSpec cluster = cluster_of({2, 8});
+  DeviceType other = cluster.device_types[0];
+  other.name = "old";
+  other.reserve = {9};
+  cluster.device_types.push_back(other);
+  cluster.device_types.push_back(other);
+  cluster.device_types.back().name = "unused";
+  cluster.node_types.push_back({"small", 1, 4});
+  cluster.nodes.push_back({1, 3});
+  CHECK(device_types_in_use(cluster) == std::vector<std::string>{"gpu", "old"});
+  const DeviceCluster part = device_cluster(cluster, "old", std::nullopt);
+  CHECK(part.devices == 12);
+  CHECK(part.devices_per_node == 4);
+  CHECK(part.reserve == Bytes{9});
+  CHECK(part.spec.nodes.size() == 1);
+  CHECK(device_cluster(cluster, "old", Bytes{1}).reserve == Bytes{1});
+}
+
+}  // namespace
+}  // namespace penstock

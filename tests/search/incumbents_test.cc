@@ -1,0 +1,79 @@
+#include "search/incumbents.h"
+
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+#include "tests/simulator/pipelines.h"
+
+namespace penstock {
+namespace {
+
+Found found(int step, int devices, int memory) {
+  Found f;
+  f.plan.data = devices;
+  f.step_time = Duration{step};
+  f.memory = {memory};
+  return f;
+}
+
+TEST_CASE("faster first, then fewer devices, then less memory, then the plan's numbers") {
+  CHECK(comes_before(found(1, 9, 9), found(2, 1, 1)));
+  CHECK(comes_before(found(1, 1, 9), found(1, 2, 1)));
+  CHECK(comes_before(found(1, 1, 1), found(1, 1, 2)));
+  Found a = found(1, 1, 1);
+  Found b = a;
+  CHECK_FALSE(comes_before(a, b));
+  b.plan.schedule = "gpipe";
+  CHECK(comes_before(a, b));  // "1f1b" < "gpipe"
+  a.plan.zero1 = true;
+  CHECK(comes_before(b, a));
+}
+
+TEST_CASE("the K best and the fastest per budget do not depend on the order of finding") {
+  testing::Random random(61);
+  for (int round = 0; round < 100; ++round) {
+    std::vector<Found> all;
+    for (int i = 0; i < 30; ++i) {
+      all.push_back(found(random.between(1, 9), random.between(1, 8), random.between(1, 8)));
+      all.back().plan.cuts = {i};  // a total order
+    }
+    const std::vector<Budget> budgets{{8, {8}}, {4, {8}}, {8, {2}}};
+    Incumbents incumbents(5, budgets);
+    for (const Found& f : all) incumbents.add(f);
+    std::sort(all.begin(), all.end(), comes_before);
+    REQUIRE(incumbents.best().size() == 5);
+    for (std::size_t i = 0; i < 5; ++i) CHECK(incumbents.best()[i].plan == all[i].plan);
+    std::vector<Plan> expected;
+    for (const Budget& budget : budgets) {
+      for (const Found& f : all) {
+        if (f.plan.devices() > budget.devices || f.memory > budget.memory) continue;
+        expected.push_back(f.plan);
+        break;
+      }
+    }
+    const auto fastest = incumbents.fastest_per_budget();
+    REQUIRE(fastest.size() == expected.size());
+    for (std::size_t i = 0; i < fastest.size(); ++i) CHECK(fastest[i].plan == expected[i]);
+  }
+}
+
+TEST_CASE("a bound matters until K plans are faster, and in every budget it could win") {
+  Incumbents incumbents(2, {{8, {100}}, {4, {100}}, {8, {50}}});
+  CHECK(incumbents.may_matter(Duration{1'000}, 8, {100}));
+  incumbents.add(found(10, 8, 90));
+  CHECK(incumbents.may_matter(Duration{1'000}, 9, {101}));  // there is room among the best
+  incumbents.add(found(20, 8, 90));
+  CHECK(incumbents.may_matter(Duration{20}, 8, {90}));  // ties are decided by more than time
+  CHECK_FALSE(incumbents.may_matter(Duration{21}, 8, {90}));
+  CHECK(incumbents.may_matter(Duration{21}, 4, {90}));  // nothing yet on four devices
+  CHECK(incumbents.may_matter(Duration{21}, 8, {50}));  // nor in half the memory
+  incumbents.add(found(30, 4, 40));
+  CHECK(incumbents.may_matter(Duration{30}, 4, {90}));
+  CHECK_FALSE(incumbents.may_matter(Duration{31}, 4, {90}));
+  CHECK_FALSE(incumbents.may_matter(Duration{31}, 8, {50}));
+  CHECK_FALSE(incumbents.may_matter(Duration{31}, 1, {0}));
+}
+
+}  // namespace
+}  // namespace penstock

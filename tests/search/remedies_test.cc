@@ -1,0 +1,114 @@
+#include "search/remedies.h"
+
+#include <sstream>
+
+#include <doctest/doctest.h>
+
+#include "tests/search/models.h"
+
+namespace penstock {
+namespace {
+
+using testing::Random;
+using testing::search;
+
+// The plan that plan_words() wrote, with the parts of the request that it leaves out.
+Plan plan_of_words(const std::string& words, int global_batch) {
+  Plan plan;
+  plan.device = "gpu";
+  plan.global_batch = global_batch;
+  std::istringstream in(words.substr(0, words.find(':')));
+  for (std::string word; in >> word;) {
+    const auto equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
+    if (name == "T")
+      plan.tensor = std::stoi(value);
+    else if (name == "P")
+      plan.pipeline = std::stoi(value);
+    else if (name == "V")
+      plan.chunks = std::stoi(value);
+    else if (name == "D")
+      plan.data = std::stoi(value);
+    else if (name == "b")
+      plan.micro_batch_size = std::stoi(value);
+    else if (name == "recompute")
+      plan.recompute = value;
+    else if (name == "ZeRO-1")
+      plan.zero1 = true;
+    else
+      plan.schedule = name;
+  }
+  return plan;
+}
+
+void apply(const std::string& remedy, Plan& plan) {
+  const auto number_after = [&](const std::string& start) {
+    return std::stoi(remedy.substr(start.size()));
+  };
+  if (remedy == "ZeRO-1") {
+    plan.zero1 = true;
+  } else if (remedy.starts_with("recompute=")) {
+    plan.recompute = remedy.substr(10);
+  } else if (remedy.starts_with("micro-batch size ")) {
+    plan.micro_batch_size = number_after("micro-batch size ");
+  } else if (remedy.starts_with("P=")) {
+    plan.pipeline = number_after("P=");
+  } else {
+    REQUIRE(remedy.starts_with("T="));
+    plan.tensor = number_after("T=");
+  }
+}
+
+TEST_CASE("words of a plan and back") {
+  Plan plan;
+  plan.device = "gpu";
+  plan.pipeline = 8;
+  plan.chunks = 2;
+  plan.data = 3;
+  plan.tensor = 4;
+  plan.schedule = "interleaved";
+  plan.global_batch = 9;
+  plan.zero1 = true;
+  CHECK(plan_words(plan) == "T=4 P=8 V=2 D=3 b=1 interleaved recompute=none ZeRO-1");
+  CHECK(plan_of_words(plan_words(plan) + ": over", 9) == plan);
+}
+
+TEST_CASE("the remedy of the nearest miss fits") {
+  Random random(81);
+  int misses = 0;
+  int remedies = 0;
+  for (int i = 0; i < 400; ++i) {
+    const ModelProfile model = testing::random_model(random, random.between(1, 7));
+    ClusterSpec cluster = testing::random_cluster(random, 2, 4);
+    cluster.device_types[0].memory = {random.between(200, 1500)};
+    SearchRequest request;
+    request.gpus = random.between(1, 4);
+    request.global_batch = random.between(1, 16);
+    if (random.coin()) request.pins.micro_batch_size = random.between(1, 4);
+    if (random.coin()) request.pins.zero1 = false;
+    const SearchResult result = search(model, cluster, request);
+    if (!result.nearest_miss) continue;
+    ++misses;
+    CHECK(result.best.empty());
+    CHECK(result.nearest_miss->least_over->count > 0);
+    if (result.nearest_miss->remedy.empty()) continue;
+    ++remedies;
+    CAPTURE(result.nearest_miss->reason);
+    CAPTURE(result.nearest_miss->remedy);
+    PlanInputs inputs;
+    inputs.profile = &model;
+    inputs.cluster = &cluster;
+    Plan plan = plan_of_words(result.nearest_miss->reason, request.global_batch);
+    CHECK(evaluate(inputs, plan).why_not);
+    apply(result.nearest_miss->remedy, plan);
+    CHECK_FALSE(evaluate(inputs, plan).why_not);
+    const bool more = result.nearest_miss->remedy.ends_with(" GPUs");
+    CHECK((plan.devices() > request.gpus) == more);
+  }
+  CHECK(misses > 50);
+  CHECK(remedies > 20);
+}
+
+}  // namespace
+}  // namespace penstock
