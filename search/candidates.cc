@@ -16,8 +16,8 @@ constexpr int kDeviceHalvings = 3;  // N, N/2, N/4, N/8 devices
 bool allowed(const std::optional<int>& pin, int value) { return !pin || *pin == value; }
 
 // Which numbers of replicas are worth trying when at most `most` fit: for all devices and for each
-// halving, the fewest replicas that have the same load as the most, and the most that divide the
-// batch.
+// halving, the fewest replicas that have the same load as the most; for all devices also the most
+// that divide the batch.
 std::set<int> data_degrees(const SearchRequest& request, int devices_per_replica) {
   std::set<int> degrees;
   if (request.pins.data) {
@@ -32,6 +32,7 @@ std::set<int> data_degrees(const SearchRequest& request, int devices_per_replica
     if (most < 1) break;
     const int load = (request.global_batch + most - 1) / most;
     degrees.insert((request.global_batch + load - 1) / load);
+    if (halving > 0) continue;
     int divisor = most;
     while (request.global_batch % divisor != 0) --divisor;
     degrees.insert(divisor);

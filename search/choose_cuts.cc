@@ -1,5 +1,7 @@
 #include "search/choose_cuts.h"
 
+#include <algorithm>
+
 namespace penstock {
 namespace {
 
@@ -30,20 +32,33 @@ class ChunkShare : public StageLimit {
   int chunks_;
 };
 
-// The stage, or with several stages per rank the rank, that is over by most under these cuts.
-std::optional<Rejection> most_over(const StageMemory& memory, const Plan& plan,
-                                   const std::vector<int>& cuts) {
-  std::optional<Rejection> worst;
-  for (int r = 0; r < plan.pipeline; ++r) {
-    const auto i = static_cast<std::size_t>(r);
-    const Bytes total =
-        plan.chunks == 1 ? memory.total(r, cuts[i], cuts[i + 1]) : memory.total_of_rank(i, cuts);
-    const Bytes over = total - memory.capacity();
-    if (over.count <= 0 || (worst && over <= *worst->most_over)) continue;
-    const std::string who = role(plan.chunks == 1 ? "stage" : "rank", r, plan.pipeline);
-    worst = Rejection{who + " over memory", 1, over, over, ""};
+// What every rank holds under these cuts.
+std::vector<Bytes> totals_of(const StageMemory& memory, const Plan& plan,
+                             const std::vector<int>& cuts) {
+  std::vector<Bytes> totals(static_cast<std::size_t>(plan.pipeline));
+  for (std::size_t r = 0; r < totals.size(); ++r) {
+    totals[r] = plan.chunks == 1 ? memory.total(static_cast<int>(r), cuts[r], cuts[r + 1])
+                                 : memory.total_of_rank(r, cuts);
   }
-  return worst;
+  return totals;
+}
+
+// The stage, or with several stages per rank the rank, that is over by most.
+std::optional<Rejection> most_over(const std::vector<Bytes>& totals, int chunks, Bytes capacity) {
+  const auto worst = std::max_element(totals.begin(), totals.end());
+  const Bytes over = *worst - capacity;
+  if (over.count <= 0) return std::nullopt;
+  const std::string who =
+      role(chunks == 1 ? "stage" : "rank", static_cast<int>(worst - totals.begin()),
+           static_cast<int>(totals.size()));
+  return Rejection{who + " over memory", 1, over, over, ""};
+}
+
+// Other cuts move memory between ranks; they hardly make less of it.
+bool mean_fits(const std::vector<Bytes>& totals, Bytes capacity) {
+  Bytes sum;
+  for (const Bytes total : totals) sum += total;
+  return sum <= capacity * static_cast<std::int64_t>(totals.size());
 }
 
 }  // namespace
@@ -68,15 +83,18 @@ std::optional<std::vector<int>> balanced_cuts(const SectionSums& sums, int stage
 
 Cuts choose_cuts(const SectionSums& sums, const StageMemory& memory, const Plan& plan, bool split,
                  const std::vector<int>& balanced) {
-  auto over = most_over(memory, plan, balanced);
+  const auto totals = totals_of(memory, plan, balanced);
+  auto over = most_over(totals, plan.chunks, memory.capacity());
   if (!over) return {balanced, std::nullopt};
   if (plan.chunks == 1) {
     auto cuts = cuts_within(sums, plan.stages(), split, &memory);
     if (cuts) return {std::move(*cuts), std::nullopt};
-  } else {
+  } else if (mean_fits(totals, memory.capacity())) {
     const ChunkShare share(memory, plan.chunks);
     auto cuts = cuts_within(sums, plan.stages(), split, &share);
-    if (cuts && !most_over(memory, plan, *cuts)) return {std::move(*cuts), std::nullopt};
+    if (cuts && !most_over(totals_of(memory, plan, *cuts), plan.chunks, memory.capacity())) {
+      return {std::move(*cuts), std::nullopt};
+    }
   }
   return {{}, std::move(over)};
 }

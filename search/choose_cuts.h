@@ -22,7 +22,8 @@ struct Cuts {
   std::optional<Rejection> why_not;  // which stage of the balanced cuts is over, by how much
 };
 // V = 1: the exact optimum under each stage's own memory. V > 1: the balanced cuts, or, where they
-// do not fit, the best ones in which every chunk keeps to its share of the device (heuristic).
+// do not fit but would on average, the best ones in which every chunk keeps to its share of the
+// device (heuristic).
 Cuts choose_cuts(const SectionSums& sums, const StageMemory& memory, const Plan& plan, bool split,
                  const std::vector<int>& balanced);
 

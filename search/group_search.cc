@@ -16,16 +16,28 @@ namespace {
 
 constexpr Bytes kNoMemory{};
 
+// A rank r with work w_r per micro-batch starts after share * (w_0 + .. + w_(r-1)) and then works
+// M w_r, so T >= share * x_r + M w_r with x_r the work before it. All ranks at equality:
+// T - share * x_(r+1) = (T - share * x_r) (1 - share / M), and x_P = total gives the smallest T.
+Duration fill_bound(std::int64_t total, double share, std::int64_t micro_batches, int ranks) {
+  if (share <= 0.0) return Duration{};
+  double left = 1.0;
+  for (int r = 0; r < ranks; ++r) left *= 1.0 - share / static_cast<double>(micro_batches);
+  constexpr double kRounding = 1.0 - 1e-9;
+  return Duration{
+      static_cast<std::int64_t>(kRounding * share * static_cast<double>(total) / (1.0 - left))};
+}
+
 class GroupSearch {
  public:
   GroupSearch(const PlanInputs& inputs, const SearchRequest& request, const SearchSpace& space,
-              const CandidateGroup& group, Incumbents incumbents, SearchShared& shared)
+              const CandidateGroup& group, const Incumbents& known, SearchShared& shared)
       : inputs_(inputs),
         request_(request),
         group_(group),
         key_(space.keys[static_cast<std::size_t>(group.key)]),
         cluster_(space.devices[static_cast<std::size_t>(key_.device)]),
-        incumbents_(std::move(incumbents)),
+        known_(known),
         shared_(shared),
         base_(plan_of(space, request, group)),
         ties_(*inputs.profile, key_.tensor),
@@ -103,19 +115,24 @@ class GroupSearch {
                      ""};
   }
 
-  // Schedules that hold all micro-batches have counts of their own for every M; the others share.
+  // Schedules that hold all micro-batches have counts of their own for every M, grown from a few;
+  // the others share the few.
   std::shared_ptr<const HeldCounts> held_counts(const ScheduleKind& kind, const Plan& plan) {
+    const auto key = [&](int micro_batches) {
+      return std::tuple(kind.name, plan.pipeline, plan.chunks, plan.group, micro_batches);
+    };
     const int telling = telling_micro_batches(plan);
-    const int own = kind.holds_all_micro_batches ? replica_loads(plan)[0].micro_batches : telling;
-    return shared_.held.get({kind.name, plan.pipeline, plan.chunks, plan.group, own}, [&] {
-      const auto few =
-          shared_.telling.get({kind.name, plan.pipeline, plan.chunks, plan.group, telling},
-                              [&] { return liveness_of_telling(plan); });
+    if (!kind.holds_all_micro_batches) {
+      return shared_.held.get(key(telling), [&] { return HeldCounts(liveness_of(plan)); });
+    }
+    return shared_.held.get(key(replica_loads(plan)[0].micro_batches), [&] {
+      const auto few = shared_.telling.get(key(telling), [&] { return liveness_of_telling(plan); });
       return HeldCounts(grown_to(plan, *few));
     });
   }
 
-  // The slowest rank is busy for at least this long, wherever one stage per rank is cut.
+  // What no cuts with one stage per rank can beat: the balanced bottleneck, and the fill and drain
+  // around it.
   [[nodiscard]] Duration bottleneck_bound(const Plan& plan,
                                           const std::vector<int>& balanced) const {
     if (plan.chunks > 1) return group_.bound;
@@ -125,7 +142,15 @@ class GroupSearch {
       longest = std::max(longest, work[static_cast<std::size_t>(balanced[s + 1])] -
                                       work[static_cast<std::size_t>(balanced[s])]);
     }
-    return Duration{longest * (replica_loads(plan)[0].samples / plan.micro_batch_size)};
+    const int samples = replica_loads(plan)[0].samples;
+    const std::int64_t full = samples / plan.micro_batch_size;
+    const bool barrier = inputs_.executor.optimizer == OptimizerGate::kGlobalBarrier;
+    if (!barrier || full == 0) return Duration{longest * full};
+    // With fused backward all that lies before a rank counts, with split backward or a short last
+    // micro-batch only its forwards.
+    const bool whole = !split_ && samples % plan.micro_batch_size == 0;
+    const double share = whole ? 1.0 : shapes_[0]->least_forward_share;
+    return std::max(Duration{longest * full}, fill_bound(work.back(), share, full, plan.pipeline));
   }
 
   void try_cuts(Plan plan, const std::vector<int>& balanced, const HeldCounts& held) {
@@ -173,7 +198,8 @@ class GroupSearch {
     }
     const auto summary = simulate_summary(*program, pricing.prices, inputs_.executor);
     const Found found{plan, step_time_of(summary, inputs_.executor), fullest};
-    incumbents_.add(found);
+    if (!own_) own_ = known_;
+    own_->add(found);
     result_.found.push_back(found);
   }
 
@@ -184,8 +210,9 @@ class GroupSearch {
   }
 
   [[nodiscard]] bool may_matter(Duration bound, Bytes memory) const {
+    const Incumbents& incumbents = own_ ? *own_ : known_;
     return !request_.bounds ||
-           incumbents_.may_matter(bound, base_.devices(), std::max(memory, group_.least_memory));
+           incumbents.may_matter(bound, base_.devices(), std::max(memory, group_.least_memory));
   }
 
   const PlanInputs& inputs_;
@@ -193,7 +220,8 @@ class GroupSearch {
   const CandidateGroup& group_;
   const SearchKey& key_;
   const DeviceCluster& cluster_;
-  Incumbents incumbents_;
+  const Incumbents& known_;
+  std::optional<Incumbents> own_;  // known_ and what this group found, once it found something
   SearchShared& shared_;
   const Plan base_;
   const TiedParameters ties_;
@@ -211,8 +239,8 @@ class GroupSearch {
 
 GroupResult search_group(const PlanInputs& inputs, const SearchRequest& request,
                          const SearchSpace& space, const CandidateGroup& group,
-                         Incumbents incumbents, SearchShared& shared) {
-  return GroupSearch(inputs, request, space, group, std::move(incumbents), shared).run();
+                         const Incumbents& known, SearchShared& shared) {
+  return GroupSearch(inputs, request, space, group, known, shared).run();
 }
 
 }  // namespace penstock

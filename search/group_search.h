@@ -36,10 +36,10 @@ struct GroupResult {
   std::int64_t bounded = 0;  // candidates that were not replayed because their bound loses
 };
 
-// `incumbents`: what was known when the group was taken up (its own finds are added to a copy).
+// `known`: the incumbents when the group was taken up; its own finds count within it as well.
 // `bounds` false replays every candidate that fits.
 GroupResult search_group(const PlanInputs& inputs, const SearchRequest& request,
                          const SearchSpace& space, const CandidateGroup& group,
-                         Incumbents incumbents, SearchShared& shared);
+                         const Incumbents& known, SearchShared& shared);
 
 }  // namespace penstock

@@ -104,11 +104,11 @@ StageMemory::StageMemory(const SectionSums& sums, const TiedParameters& ties,
       monotone_(held.stages.size() > 1 && grows_with_sections(sums, ties)) {}
 
 std::int64_t StageMemory::state(int first, int end) const {
-  const std::int64_t parameters = sums_.parameters[static_cast<std::size_t>(end)] -
-                                  sums_.parameters[static_cast<std::size_t>(first)] -
-                                  ties_.repeated(first, end);
-  const std::int64_t optimizer =
-      (parameters * training_.optimizer_bytes_per_parameter.count + shards_ - 1) / shards_;
+  std::int64_t parameters = sums_.parameters[static_cast<std::size_t>(end)] -
+                            sums_.parameters[static_cast<std::size_t>(first)];
+  if (!monotone_) parameters -= ties_.repeated(first, end);  // monotone: nothing is ever repeated
+  std::int64_t optimizer = parameters * training_.optimizer_bytes_per_parameter.count;
+  if (shards_ > 1) optimizer = (optimizer + shards_ - 1) / shards_;
   return parameters * (training_.bytes_per_parameter.count + training_.bytes_per_gradient.count) +
          optimizer;
 }
@@ -142,23 +142,20 @@ Bytes StageMemory::total_of_rank(std::size_t rank, const std::vector<int>& cuts)
   const RankLiveness& live = held_.ranks[rank];
   std::int64_t kept = 0;
   std::int64_t working = 0;
-  std::vector<std::int64_t> stash, weight_stash;
   for (const int stage : live.stages) {
     const auto s = static_cast<std::size_t>(stage);
-    const int first = cuts[s];
-    const int end = cuts[s + 1];
-    kept += state(first, end) + buffers(held_.stages[s], first, end);
-    working = std::max(working, sums_.working_peak_of(first, end));
-    stash.push_back(sums_.stash[static_cast<std::size_t>(end)] -
-                    sums_.stash[static_cast<std::size_t>(first)]);
-    weight_stash.push_back(sums_.weight_stash[static_cast<std::size_t>(end)] -
-                           sums_.weight_stash[static_cast<std::size_t>(first)]);
+    kept += state(cuts[s], cuts[s + 1]) + buffers(held_.stages[s], cuts[s], cuts[s + 1]);
+    working = std::max(working, sums_.working_peak_of(cuts[s], cuts[s + 1]));
   }
   std::int64_t peak = 0;
   for (const LiveCounts& counts : live.peaks) {
     std::int64_t held = 0;
-    for (std::size_t c = 0; c < stash.size(); ++c) {
-      held += counts.stash[c] * stash[c] + counts.weight_stash[c] * weight_stash[c];
+    for (std::size_t c = 0; c < live.stages.size(); ++c) {
+      const auto s = static_cast<std::size_t>(live.stages[c]);
+      const auto first = static_cast<std::size_t>(cuts[s]);
+      const auto end = static_cast<std::size_t>(cuts[s + 1]);
+      held += counts.stash[c] * (sums_.stash[end] - sums_.stash[first]) +
+              counts.weight_stash[c] * (sums_.weight_stash[end] - sums_.weight_stash[first]);
     }
     peak = std::max(peak, held);
   }

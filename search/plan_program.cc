@@ -31,11 +31,11 @@ std::vector<MicroBatch> micro_batches_of(const Plan& plan, const ReplicaLoad& lo
 // one to every count). 0: no such number is known, use them all.
 int enough_micro_batches(const Plan& plan, int micro_batches) {
   const int p = plan.pipeline;
-  if (plan.schedule != "interleaved") return 2 * p + 2;
-  if (plan.group > 0) return micro_batches % plan.group == 0 ? 4 * plan.group : 0;
+  if (plan.schedule != "interleaved") return p + 1;
+  if (plan.group > 0) return micro_batches % plan.group == 0 ? 3 * plan.group : 0;
   // PyTorch's rule: M / P rounds of equal size; keep the size.
   const int rounds = std::max(1, micro_batches / p);
-  return 4 * (micro_batches / rounds);
+  return 3 * (micro_batches / rounds);
 }
 
 }  // namespace

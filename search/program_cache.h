@@ -30,7 +30,7 @@ class ProgramCache {
   };
 
   // Least recently used Programs go when all together hold more actions than this (16 B each).
-  static constexpr std::size_t kMostActions = std::size_t{1} << 25;
+  static constexpr std::size_t kMostActions = std::size_t{1} << 21;
 
   const ExecutorModel& executor_;
   std::mutex mutex_;

@@ -60,6 +60,10 @@ SectionSums sum_sections(const ModelProfile& profile, const std::string& device,
     append(sums.split_work, f + r + in + w);
     sums.longest_work = std::max(sums.longest_work, f + r + b);
     sums.longest_split_work = std::max(sums.longest_split_work, f + r + in + w);
+    if (f + r + in + w > 0) {
+      const double share = static_cast<double>(f) / static_cast<double>(f + r + in + w);
+      sums.least_forward_share = std::min(sums.least_forward_share, share);
+    }
     append(sums.stash, price.stash.count);
     append(sums.weight_stash, price.weight_stash.count);
     const auto& type = profile.section_types[static_cast<std::size_t>(profile.sections[i].type)];

@@ -44,7 +44,9 @@ std::size_t expected_actions(const std::vector<PipelineInput>& pipelines,
   for (const PipelineInput& input : pipelines) {
     const auto stages = static_cast<std::size_t>(input.schedule.stages());
     const std::size_t per_stage = input.micro_batches.size();
+    // REDUCE_GRAD, OPT and UNSHARD per stage, NORM per rank, and the tied stages once more.
     count += input.schedule.actions.size() + 4 * stages;
+    for (const TiedStages& tie : options.tied) count += 2 * tie.stages.size();
     if (options.transfers && input.schedule.ranks > 1) count += 4 * (stages - 1) * per_stage;
     if (options.recompute) count += stages * per_stage;
   }
