@@ -17,10 +17,11 @@ namespace penstock {
 namespace {
 
 // Groups are taken up in batches: what one batch found is known to the next, whatever the number of
-// threads, so that the answer and its counts never depend on it. Batches grow: the first finds
-// matter most to what follows, later ones hardly.
-constexpr std::size_t kFirstBatch = 4;
-constexpr std::size_t kLargestBatch = 256;
+// threads, so that the answer and its counts never depend on it. Batches grow, since the first
+// finds matter most to what follows, but not beyond so many stages times micro-batches.
+constexpr std::size_t kFirstBatch = 2;
+constexpr std::size_t kLargestBatch = 128;
+constexpr std::int64_t kLargestReplay = 1 << 15;
 
 // Two measured runs of one plan differ by 5 % on average (Sailor, SOSP'25): a smaller difference
 // between two plans cannot be seen in one run of each.
@@ -132,14 +133,17 @@ class Search {
   // next batch starts.
   std::size_t run_batch(std::size_t next, std::size_t size) {
     std::vector<const CandidateGroup*> batch;
+    std::int64_t replay_size = 0;
     for (; next < space_.groups.size() && batch.size() < size; ++next) {
       const CandidateGroup& group = space_.groups[next];
-      const int devices = plan_of(space_, request_, group).devices();
-      if (request_.bounds && !incumbents_.may_matter(group.bound, devices, group.least_memory)) {
+      if (request_.bounds &&
+          !incumbents_.may_matter(group.bound, group.devices, group.least_memory)) {
         result_.bounded += group.candidates;
-      } else {
-        batch.push_back(&group);
+        continue;
       }
+      if (batch.size() >= kFirstBatch && replay_size + group.replay_size > kLargestReplay) break;
+      replay_size += group.replay_size;
+      batch.push_back(&group);
     }
     for (GroupResult& part : work_through(batch)) {
       result_.bounded += part.bounded;

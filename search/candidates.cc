@@ -149,8 +149,16 @@ class Enumeration {
     const std::int64_t work = std::min(key.sums.work.back(), key.sums.split_work.back());
     const std::int64_t longest = std::min(key.sums.longest_work, key.sums.longest_split_work);
     const std::int64_t full = samples / plan.micro_batch_size;
-    group.bound = Duration{full * std::max((work + group.pipeline - 1) / group.pipeline, longest)};
+    // A full micro-batch goes forward through all stages and back, one after the other; and some
+    // rank does at least the mean of all work.
+    const std::int64_t path =
+        key.sums.forward.back() + key.sums.recompute.back() +
+        std::min(key.sums.fused_backward.back(), key.sums.input_gradient.back());
+    const std::int64_t mean = (work + group.pipeline - 1) / group.pipeline;
+    group.bound = Duration{std::max(full * std::max(mean, longest), full > 0 ? path : 0)};
     group.least_memory = least_memory(key, group);
+    group.devices = plan.devices();
+    group.replay_size = std::int64_t{group.pipeline} * replica_loads(plan).front().micro_batches;
     const DeviceCluster& cluster = space_.devices[static_cast<std::size_t>(key.device)];
     if (group.least_memory > cluster.device.memory) {
       const Bytes over = group.least_memory - cluster.device.memory;

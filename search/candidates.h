@@ -36,6 +36,8 @@ struct CandidateGroup {
   Duration bound{};    // no candidate of the group is faster
   Bytes least_memory;  // nor does any need less on its fullest rank
   std::int64_t candidates = 0;
+  int devices = 1;
+  std::int64_t replay_size = 1;  // stages times micro-batches: what one replay costs
 };
 
 struct SearchSpace {

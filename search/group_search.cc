@@ -135,15 +135,19 @@ class GroupSearch {
   // around it.
   [[nodiscard]] Duration bottleneck_bound(const Plan& plan,
                                           const std::vector<int>& balanced) const {
-    if (plan.chunks > 1) return group_.bound;
+    const int samples = replica_loads(plan)[0].samples;
+    const std::int64_t full = samples / plan.micro_batch_size;
+    if (plan.chunks > 1) {
+      // All work of one micro-batch lies on its way there and back when backwards are fused.
+      const std::int64_t path = split_ || full == 0 ? 0 : shapes_[0]->work.back();
+      return std::max(group_.bound, Duration{path});
+    }
     std::int64_t longest = 0;
     const auto& work = shapes_[0]->work_of(split_);
     for (std::size_t s = 0; s + 1 < balanced.size(); ++s) {
       longest = std::max(longest, work[static_cast<std::size_t>(balanced[s + 1])] -
                                       work[static_cast<std::size_t>(balanced[s])]);
     }
-    const int samples = replica_loads(plan)[0].samples;
-    const std::int64_t full = samples / plan.micro_batch_size;
     const bool barrier = inputs_.executor.optimizer == OptimizerGate::kGlobalBarrier;
     if (!barrier || full == 0) return Duration{longest * full};
     // With fused backward all that lies before a rank counts, with split backward or a short last
@@ -212,7 +216,7 @@ class GroupSearch {
   [[nodiscard]] bool may_matter(Duration bound, Bytes memory) const {
     const Incumbents& incumbents = own_ ? *own_ : known_;
     return !request_.bounds ||
-           incumbents.may_matter(bound, base_.devices(), std::max(memory, group_.least_memory));
+           incumbents.may_matter(bound, group_.devices, std::max(memory, group_.least_memory));
   }
 
   const PlanInputs& inputs_;
