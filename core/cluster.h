@@ -21,11 +21,11 @@ struct CurvePoint {
 
 struct DeviceType {
   std::string name;
-  Bytes memory;                   // what the device reports as its total
-  Bytes reserve;                  // context, collectives' own buffers, allocator: never planned for
+  Bytes memory;   // what the device reports as its total
+  Bytes reserve;  // context, collectives' own buffers, allocator: never planned for
   BytesPerSecond memory_bandwidth;
-  double usd_per_hour = 0.0;      // 0 when unknown
-  int source = 0;                 // index into ClusterSpec::sources
+  double usd_per_hour = 0.0;  // 0 when unknown
+  int source = 0;             // index into ClusterSpec::sources
   bool operator==(const DeviceType&) const = default;
 };
 

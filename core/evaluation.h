@@ -58,9 +58,9 @@ struct Evaluation {
   Duration step_time{};      // what is ranked: makespan, or longest span under post-validation
   Duration step_time_low{};  // interval, see docs/cost_model.md
   Duration step_time_high{};
-  Duration makespan{};       // last end - first start over all ranks
-  Duration longest_span{};   // largest (last end - first start) of one rank
-  Duration ideal{};          // busy time of the busiest rank
+  Duration makespan{};                // last end - first start over all ranks
+  Duration longest_span{};            // largest (last end - first start) of one rank
+  Duration ideal{};                   // busy time of the busiest rank
   std::vector<RankEvaluation> ranks;  // of the first pipeline, P entries
   double usd_per_step = 0.0;          // 0 when the device has no price
   std::vector<Assumption> assumptions;
@@ -79,21 +79,21 @@ struct RankedPlan {
 
 // Why candidates were left out, counted.
 struct Rejection {
-  std::string reason;        // "stage 0 over memory", "no measurement for tensor degree 8 ..."
+  std::string reason;  // "stage 0 over memory", "no measurement for tensor degree 8 ..."
   std::int64_t candidates = 0;
   // For memory: by how many bytes the candidates missed, least and most.
   std::optional<Bytes> least_over, most_over;
-  std::string remedy;        // smallest change that would fit; may be empty
+  std::string remedy;  // smallest change that would fit; may be empty
 };
 
 struct SearchResult {
-  std::vector<RankedPlan> best;    // ascending step time, ties by candidate order
-  std::vector<RankedPlan> pareto;  // step time, memory, price: no entry beats another in all three
-  std::vector<Rejection> rejected; // candidates that cannot run, most frequent first
-  std::int64_t candidates = 0;     // in the space
-  std::int64_t evaluated = 0;      // replayed
-  std::int64_t bounded = 0;        // not replayed: their lower bound already loses
-  bool complete = true;            // false when a budget or a signal ended the search
+  std::vector<RankedPlan> best;     // ascending step time, ties by candidate order
+  std::vector<RankedPlan> pareto;   // step time, memory, price: no entry beats another in all three
+  std::vector<Rejection> rejected;  // candidates that cannot run, most frequent first
+  std::int64_t candidates = 0;      // in the space
+  std::int64_t evaluated = 0;       // replayed
+  std::int64_t bounded = 0;         // not replayed: their lower bound already loses
+  bool complete = true;             // false when a budget or a signal ended the search
   std::vector<std::string> not_searched;
   std::optional<Rejection> nearest_miss;  // when nothing fits: what came closest
 };

@@ -17,13 +17,13 @@ class Json {
   using Member = std::pair<std::string, Json>;
 
   Json() = default;
-  Json(bool value);                 // NOLINT(google-explicit-constructor)
-  Json(std::int64_t value);         // NOLINT(google-explicit-constructor)
-  Json(int value);                  // NOLINT(google-explicit-constructor)
-  Json(std::uint64_t value);        // NOLINT(google-explicit-constructor)
-  Json(double value);               // NOLINT(google-explicit-constructor): shortest text that reads back
-  Json(std::string value);          // NOLINT(google-explicit-constructor)
-  Json(const char* value);          // NOLINT(google-explicit-constructor)
+  Json(bool value);           // NOLINT(google-explicit-constructor)
+  Json(std::int64_t value);   // NOLINT(google-explicit-constructor)
+  Json(int value);            // NOLINT(google-explicit-constructor)
+  Json(std::uint64_t value);  // NOLINT(google-explicit-constructor)
+  Json(double value);         // NOLINT(google-explicit-constructor): shortest text that reads back
+  Json(std::string value);    // NOLINT(google-explicit-constructor)
+  Json(const char* value);    // NOLINT(google-explicit-constructor)
   static Json array();
   static Json object();
   static Json number(std::string text);  // the text becomes the number as it stands

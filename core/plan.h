@@ -16,18 +16,18 @@ enum class Placement {
 
 struct Plan {
   std::string schedule = "1f1b";
-  int group = 0;         // interleaving group; 0: the schedule's own default
-  int pipeline = 1;      // P, ranks
-  int chunks = 1;        // V, virtual stages per rank; S = P * V
-  int data = 1;          // D, replicas
-  int tensor = 1;        // T
+  int group = 0;             // interleaving group; 0: the schedule's own default
+  int pipeline = 1;          // P, ranks
+  int chunks = 1;            // V, virtual stages per rank; S = P * V
+  int data = 1;              // D, replicas
+  int tensor = 1;            // T
   int micro_batch_size = 1;  // b, samples
   int global_batch = 1;      // samples per step
   int sequence_length = 0;   // tokens per sample; 0 when the model has no such dimension
   std::string recompute = "none";
-  bool zero1 = false;        // optimizer state sharded over the replicas
+  bool zero1 = false;  // optimizer state sharded over the replicas
   Placement placement = Placement::kPipelineInner;
-  std::string device;        // device type
+  std::string device;  // device type
   // Stage s holds sections cuts[s] .. cuts[s + 1] - 1; S + 1 ascending entries from 0 to the number
   // of sections. Stage s lives on rank s mod P.
   std::vector<int> cuts;

@@ -1,5 +1,6 @@
-// penstock.plan/1: a Plan with everything needed to replay, check and run it without the profile and
-// the cluster it came from: stages by section names, prices, the lowered Program, memory, prediction.
+// penstock.plan/1: a Plan with everything needed to replay, check and run it without the profile
+// and the cluster it came from: stages by section names, prices, the lowered Program, memory,
+// prediction.
 #pragma once
 
 #include <string>
@@ -30,8 +31,8 @@ struct PlanCluster {
   double usd_per_hour = 0.0;
   int devices_per_node = 1;
   std::vector<std::string> levels;  // names, innermost first
-  std::vector<int> boundary_level;  // per stage s: level of the link from s to s + 1 (-1: same rank);
-                                    // S - 1 entries
+  std::vector<int> boundary_level;  // per stage s: level of the link from s to s + 1 (-1: same
+                                    // rank); S - 1 entries
   bool operator==(const PlanCluster&) const = default;
 };
 
@@ -62,8 +63,8 @@ struct PlanFile {
 // The Program is written per rank as blocks "repeat n times, micro-batches advance by k": warm-up,
 // period and drain show, and a million micro-batches take a few lines (docs/file_formats.md).
 Json write_plan(const PlanFile& file);
-// Error{kBadInput} for anything malformed: unknown names, ids out of range, a Program that cannot be
-// ordered (with the cycle in action names).
+// Error{kBadInput} for anything malformed: unknown names, ids out of range, a Program that cannot
+// be ordered (with the cycle in action names).
 PlanFile read_plan(const Json& json, const std::string& file);
 
 }  // namespace penstock

@@ -34,11 +34,11 @@ struct Timing {
 // How backward is divided into input gradient and weight gradient.
 struct Measurement {
   // the key
-  std::string device;               // device type, as named in a cluster file
-  int tensor_degree = 1;            // T
-  int micro_batch_size = 1;         // samples
-  int sequence_length = 0;          // tokens per sample; 0 when the model has no such dimension
-  std::string recompute = "none";   // recompute mode: "none" keeps all activations
+  std::string device;              // device type, as named in a cluster file
+  int tensor_degree = 1;           // T
+  int micro_batch_size = 1;        // samples
+  int sequence_length = 0;         // tokens per sample; 0 when the model has no such dimension
+  std::string recompute = "none";  // recompute mode: "none" keeps all activations
   // times; either both gradients or fused_backward or all three are present
   Timing forward;
   std::optional<Timing> input_gradient;   // I

@@ -28,9 +28,9 @@ struct Stage {
 
 struct MicroBatch {
   int samples = 1;
-  int sequence_length = 0;  // tokens per sample; 0 when the model has no such dimension
-  int shape = 0;            // which prices apply: index into StagePrices' shapes
-  int slice = 0;            // of the sequence, for schedules that cut it
+  int sequence_length = 0;       // tokens per sample; 0 when the model has no such dimension
+  int shape = 0;                 // which prices apply: index into StagePrices' shapes
+  int slice = 0;                 // of the sequence, for schedules that cut it
   std::int64_t loss_weight = 1;  // its share of the step's loss is this over the sum of all
   bool operator==(const MicroBatch&) const = default;
 };
@@ -48,8 +48,8 @@ struct Pipeline {
 enum class GroupKind { kDataParallel, kTiedWeights, kJob };
 struct Group {
   GroupKind kind = GroupKind::kDataParallel;
-  std::string name;             // "dp.stage3", "tied.embedding", "job"
-  std::uint32_t members = 1;    // how many actions of one kind take part
+  std::string name;           // "dp.stage3", "tied.embedding", "job"
+  std::uint32_t members = 1;  // how many actions of one kind take part
   bool operator==(const Group&) const = default;
 };
 
@@ -88,8 +88,8 @@ struct Program {
   bool operator==(const Program&) const = default;
 };
 
-// PyTorch's name of an action: "0F3", "1SEND_F0", "2REDUCE_GRAD". Micro-batches are counted from the
-// start of their pipeline.
+// PyTorch's name of an action: "0F3", "1SEND_F0", "2REDUCE_GRAD". Micro-batches are counted from
+// the start of their pipeline.
 std::string name_of(const Program& program, const Action& action);
 
 }  // namespace penstock

@@ -20,10 +20,10 @@ struct ComputeAction {
 };
 
 struct Schedule {
-  std::string name;       // "1f1b"
-  int ranks = 1;          // P
-  int chunks = 1;         // V, stages per rank
-  int micro_batches = 1;  // M
+  std::string name;                    // "1f1b"
+  int ranks = 1;                       // P
+  int chunks = 1;                      // V, stages per rank
+  int micro_batches = 1;               // M
   std::vector<int> rank_of_stage;      // S = P * V entries
   std::vector<ComputeAction> actions;  // rank 0's list, then rank 1's, ...
   std::vector<std::size_t> begin;      // P + 1 offsets into actions

@@ -41,7 +41,7 @@ struct StepPrice {
   Bytes parameters, gradients, optimizer_state;
   Price reduce_gradient;  // over the replicas
   Price optimizer;
-  Price unshard;          // ZeRO-1: all-gather of the updated parameters
+  Price unshard;  // ZeRO-1: all-gather of the updated parameters
   bool operator==(const StepPrice&) const = default;
 };
 

@@ -11,7 +11,7 @@ namespace penstock {
 struct Timeline {
   std::vector<SimTime> start;  // per action of the Program, same order
   std::vector<SimTime> end;
-  SimTime step_end{};          // the last end, plus the executor's cost per step
+  SimTime step_end{};  // the last end, plus the executor's cost per step
   bool operator==(const Timeline&) const = default;
 };
 

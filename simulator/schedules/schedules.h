@@ -19,10 +19,10 @@ struct ScheduleShape {
 };
 
 struct ScheduleKind {
-  std::string_view name;     // as on the command line
-  std::string_view summary;  // one line for --help
-  bool split_backward;       // I and W instead of B
-  bool several_chunks;       // V >= 2 (else V = 1)
+  std::string_view name;         // as on the command line
+  std::string_view summary;      // one line for --help
+  bool split_backward;           // I and W instead of B
+  bool several_chunks;           // V >= 2 (else V = 1)
   bool holds_all_micro_batches;  // the stash grows with M
   // The schedule's own constraints; ask why_no_schedule(), which adds the common ones.
   std::string (*why_not)(const ScheduleShape&);
