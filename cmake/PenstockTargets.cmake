@@ -59,14 +59,18 @@ function(penstock_test name)
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()
 
-# penstock_bench(NAME SOURCE a_bench.cc LINK core ...): one Google Benchmark binary, which ctest runs
-# for an instant as bench.NAME, so that benches do not rot.
+# penstock_bench(NAME SOURCE a_bench.cc LINK core ... [INSTANT regex]): one Google Benchmark binary,
+# which ctest runs for an instant as bench.NAME, so that benches do not rot; INSTANT names the cases
+# that are short enough for that under sanitizers (default: all).
 function(penstock_bench name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "SOURCE" "LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "SOURCE;INSTANT" "LINK")
+  if(NOT ARG_INSTANT)
+    set(ARG_INSTANT .)
+  endif()
   list(TRANSFORM ARG_LINK PREPEND penstock:: REGEX "^[^:]+$")
   add_executable(${name} ${ARG_SOURCE})
   target_link_libraries(${name} PRIVATE benchmark::benchmark_main penstock_warnings ${ARG_LINK})
-  add_test(NAME bench.${name} COMMAND ${name} --benchmark_min_time=0.001
+  add_test(NAME bench.${name} COMMAND ${name} --benchmark_min_time=0.001 --benchmark_filter=${ARG_INSTANT}
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(bench.${name} PROPERTIES LABELS bench)
 endfunction()
