@@ -43,6 +43,10 @@ std::vector<Bytes> totals_of(const StageMemory& memory, const Plan& plan,
   return totals;
 }
 
+Bytes largest(const std::vector<Bytes>& totals) {
+  return *std::max_element(totals.begin(), totals.end());
+}
+
 // The stage, or with several stages per rank the rank, that is over by most.
 std::optional<Rejection> most_over(const std::vector<Bytes>& totals, int chunks, Bytes capacity) {
   const auto worst = std::max_element(totals.begin(), totals.end());
@@ -85,18 +89,15 @@ Cuts choose_cuts(const SectionSums& sums, const StageMemory& memory, const Plan&
                  const std::vector<int>& balanced) {
   const auto totals = totals_of(memory, plan, balanced);
   auto over = most_over(totals, plan.chunks, memory.capacity());
-  if (!over) return {balanced, std::nullopt};
-  if (plan.chunks == 1) {
-    auto cuts = cuts_within(sums, plan.stages(), split, &memory);
-    if (cuts) return {std::move(*cuts), std::nullopt};
-  } else if (mean_fits(totals, memory.capacity())) {
-    const ChunkShare share(memory, plan.chunks);
-    auto cuts = cuts_within(sums, plan.stages(), split, &share);
-    if (cuts && !most_over(totals_of(memory, plan, *cuts), plan.chunks, memory.capacity())) {
-      return {std::move(*cuts), std::nullopt};
-    }
+  if (!over) return {balanced, std::nullopt, largest(totals)};
+  if (plan.chunks > 1 && !mean_fits(totals, memory.capacity())) return {{}, std::move(over), {}};
+  const ChunkShare share(memory, plan.chunks);
+  const StageLimit& limit = plan.chunks == 1 ? static_cast<const StageLimit&>(memory) : share;
+  if (auto cuts = cuts_within(sums, plan.stages(), split, &limit)) {
+    const Bytes fullest = largest(totals_of(memory, plan, *cuts));
+    if (fullest <= memory.capacity()) return {std::move(*cuts), std::nullopt, fullest};
   }
-  return {{}, std::move(over)};
+  return {{}, std::move(over), {}};
 }
 
 }  // namespace penstock

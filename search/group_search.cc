@@ -170,7 +170,7 @@ class GroupSearch {
     }
     plan.cuts = std::move(cuts.cuts);
     if (!may_matter(compute_bound(*shapes_[0], plan, split_, held.ranks, inputs_.executor),
-                    kNoMemory)) {
+                    cuts.fullest)) {
       result_.bounded += variants;
       return;
     }
