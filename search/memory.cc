@@ -123,17 +123,21 @@ std::int64_t StageMemory::buffers(const StageCounts& counts, int first, int end)
   return bytes;
 }
 
-Bytes StageMemory::total(int stage, int first, int end) const {
+std::int64_t StageMemory::peak(const StageCounts& counts, int first, int end) const {
   const auto f = static_cast<std::size_t>(first);
   const auto e = static_cast<std::size_t>(end);
-  const StageCounts& counts = held_.stages[static_cast<std::size_t>(stage)];
   const std::int64_t stash = sums_.stash[e] - sums_.stash[f];
   const std::int64_t weight_stash = sums_.weight_stash[e] - sums_.weight_stash[f];
-  std::int64_t peak = 0;
+  std::int64_t most = 0;
   for (const auto& [held, held_for_weights] : counts.peaks) {
-    peak = std::max(peak, held * stash + held_for_weights * weight_stash);
+    most = std::max(most, held * stash + held_for_weights * weight_stash);
   }
-  return Bytes{state(first, end) + peak + sums_.working_peak_of(first, end) +
+  return most;
+}
+
+Bytes StageMemory::total(int stage, int first, int end) const {
+  const StageCounts& counts = held_.stages[static_cast<std::size_t>(stage)];
+  return Bytes{state(first, end) + peak(counts, first, end) + sums_.working_peak_of(first, end) +
                buffers(counts, first, end)} +
          reserve_;
 }
@@ -162,29 +166,16 @@ Bytes StageMemory::total_of_rank(std::size_t rank, const std::vector<int>& cuts)
   return Bytes{kept + peak + working} + reserve_;
 }
 
-// A section with the largest of every figure would fit on every stage.
 bool StageMemory::every_section_fits() const {
-  std::int64_t parameters = 0;
-  std::int64_t stash = 0;
-  std::int64_t weight_stash = 0;
-  for (std::size_t i = 0; i + 1 < sums_.parameters.size(); ++i) {
-    parameters = std::max(parameters, sums_.parameters[i + 1] - sums_.parameters[i]);
-    stash = std::max(stash, sums_.stash[i + 1] - sums_.stash[i]);
-    weight_stash = std::max(weight_stash, sums_.weight_stash[i + 1] - sums_.weight_stash[i]);
-  }
-  const std::int64_t boundary = *std::max_element(sums_.boundary.begin(), sums_.boundary.end());
-  const std::int64_t kept =
-      parameters * (training_.bytes_per_parameter.count + training_.bytes_per_gradient.count) +
-      (parameters * training_.optimizer_bytes_per_parameter.count + shards_ - 1) / shards_ +
-      sums_.working_peak_of(0, sums_.sections());
+  const std::int64_t widest = *std::max_element(sums_.boundary.begin(), sums_.boundary.end());
   return std::all_of(held_.stages.begin(), held_.stages.end(), [&](const StageCounts& counts) {
-    std::int64_t peak = 0;
-    for (const auto& [held, held_for_weights] : counts.peaks) {
-      peak = std::max(peak, held * stash + held_for_weights * weight_stash);
-    }
-    const std::int64_t transfers = counts.activation_receives + counts.gradient_receives +
-                                   counts.activation_sends + counts.gradient_sends;
-    return Bytes{kept + peak + boundary * transfers} + reserve_ <= capacity_;
+    const std::int64_t transfers = widest * (counts.activation_receives + counts.gradient_receives +
+                                             counts.activation_sends + counts.gradient_sends);
+    return std::all_of(sums_.distinct.begin(), sums_.distinct.end(), [&](int section) {
+      const std::int64_t bytes = state(section, section + 1) + peak(counts, section, section + 1) +
+                                 sums_.working_peak_of(section, section + 1) + transfers;
+      return Bytes{bytes} + reserve_ <= capacity_;
+    });
   });
 }
 

@@ -49,6 +49,7 @@ class StageMemory : public StageLimit {
 
  private:
   [[nodiscard]] std::int64_t state(int first, int end) const;
+  [[nodiscard]] std::int64_t peak(const StageCounts& counts, int first, int end) const;
   [[nodiscard]] std::int64_t buffers(const StageCounts& counts, int first, int end) const;
 
   const SectionSums& sums_;

@@ -30,6 +30,16 @@ std::vector<std::vector<std::int64_t>> maxima_of(const std::vector<std::int64_t>
   return levels;
 }
 
+bool holds_the_same(const SectionSums& sums, int section, int other) {
+  const auto a = static_cast<std::size_t>(section);
+  const auto b = static_cast<std::size_t>(other);
+  const auto same = [&](const std::vector<std::int64_t>& prefix) {
+    return prefix[a + 1] - prefix[a] == prefix[b + 1] - prefix[b];
+  };
+  return same(sums.stash) && same(sums.weight_stash) && same(sums.parameters) &&
+         sums.working_peak[a] == sums.working_peak[b] && sums.boundary[a] == sums.boundary[b];
+}
+
 }  // namespace
 
 SectionSums sum_sections(const ModelProfile& profile, const std::string& device, int tensor_degree,
@@ -72,6 +82,11 @@ SectionSums sum_sections(const ModelProfile& profile, const std::string& device,
     sums.boundary.push_back(price.boundary.count);
   }
   sums.working_maxima = maxima_of(sums.working_peak);
+  for (int s = 0; s < sums.sections(); ++s) {
+    const bool known = std::any_of(sums.distinct.begin(), sums.distinct.end(),
+                                   [&](int other) { return holds_the_same(sums, s, other); });
+    if (!known) sums.distinct.push_back(s);
+  }
   return sums;
 }
 
