@@ -111,7 +111,8 @@ class Search {
         rejected_(space_.rejected) {}
 
   SearchResult run() {
-    result_.candidates = space_.candidates;
+    result_.candidates = done_ = space_.candidates;
+    for (const CandidateGroup& group : space_.groups) done_ -= group.candidates;
     result_.not_searched = kNotSearched;
     std::size_t next = 0;
     for (std::size_t size = kFirstBatch; next < space_.groups.size();
@@ -121,7 +122,8 @@ class Search {
         break;
       }
       next = run_batch(next, size);
-      report_progress(next);
+      const auto& best = incumbents_.best();
+      progress_.update(done_, result_.candidates, best.empty() ? Duration{} : best[0].step_time);
     }
     rank();
     explain();
@@ -139,10 +141,12 @@ class Search {
       if (request_.bounds &&
           !incumbents_.may_matter(group.bound, group.devices, group.least_memory)) {
         result_.bounded += group.candidates;
+        done_ += group.candidates;
         continue;
       }
       if (batch.size() >= kFirstBatch && replay_size + group.replay_size > kLargestReplay) break;
       replay_size += group.replay_size;
+      done_ += group.candidates;
       batch.push_back(&group);
     }
     for (GroupResult& part : work_through(batch)) {
@@ -171,15 +175,13 @@ class Search {
     return results;
   }
 
-  void report_progress(std::size_t next) {
-    std::int64_t done = result_.candidates;
-    for (std::size_t i = next; i < space_.groups.size(); ++i) done -= space_.groups[i].candidates;
-    const auto& best = incumbents_.best();
-    progress_.update(done, result_.candidates, best.empty() ? Duration{} : best[0].step_time);
-  }
-
   void rank() {
     std::vector<Found> front = incumbents_.fastest_per_budget();
+    std::erase_if(front, [&](const Found& one) {
+      const auto& among = incumbents_.best();
+      return std::any_of(among.begin(), among.end(),
+                         [&](const Found& other) { return other.plan == one.plan; });
+    });
     std::vector<RankedPlan> best = details_of(incumbents_.best());
     std::vector<RankedPlan> all = best;
     for (RankedPlan& plan : details_of(front)) {
@@ -299,6 +301,7 @@ class Search {
   Incumbents incumbents_;
   Rejections rejected_;
   SearchResult result_;
+  std::int64_t done_ = 0;  // candidates that no later batch looks at
 };
 
 }  // namespace
