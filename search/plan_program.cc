@@ -35,7 +35,7 @@ int enough_micro_batches(const Plan& plan, int micro_batches) {
   if (plan.group > 0) return micro_batches % plan.group == 0 ? 3 * plan.group : 0;
   // PyTorch's rule: M / P rounds of equal size; keep the size.
   const int rounds = std::max(1, micro_batches / p);
-  return 3 * (micro_batches / rounds);
+  return 2 * (micro_batches / rounds);
 }
 
 }  // namespace

@@ -136,7 +136,8 @@ TEST_CASE("and so with interleaving groups, ragged ones too") {
 
 TEST_CASE("and so with many chunks and many micro-batches") {
   for (const auto& [p, v, m] :
-       {std::tuple{2, 8, 60}, std::tuple{3, 6, 90}, std::tuple{4, 8, 200}, std::tuple{10, 2, 99}}) {
+       {std::tuple{2, 8, 60}, std::tuple{3, 6, 90}, std::tuple{4, 8, 200}, std::tuple{10, 2, 99},
+        std::tuple{16, 3, 80}, std::tuple{33, 3, 99}}) {
     for (const ScheduleKind& kind : schedule_kinds()) {
       Plan plan = plan_of(p, 1, 1, m);
       plan.schedule = kind.name;
