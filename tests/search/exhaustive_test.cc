@@ -1,6 +1,6 @@
 // Every short cut of the search against the plain way: bounds on and off, one thread and two.
 #include <algorithm>
-#include <tuple>
+#include <array>
 
 #include <doctest/doctest.h>
 
@@ -33,7 +33,7 @@ SearchResult compare(const Question& q) {
   request.threads = 1;
   const SearchResult again = search(q.model, q.cluster, request, q.executor);
   request.bounds = false;
-  const SearchResult plain = search(q.model, q.cluster, request, q.executor);
+  SearchResult plain = search(q.model, q.cluster, request, q.executor);
 
   CHECK(all_of(bounded.best) == all_of(plain.best));
   CHECK(all_of(bounded.pareto) == all_of(plain.pareto));
@@ -121,12 +121,12 @@ TEST_CASE("nor in DeepSpeed's order of transfers") {
 }
 
 TEST_CASE("nor on the shipped GPT-6.7B: 8 and 16 GPUs") {
-  for (const auto& [gpus, batch, length] : {std::tuple{8, 37, 2048}, std::tuple{16, 64, 1024}}) {
-    CAPTURE(gpus);
+  for (const std::array<int, 3> asked : {std::array{8, 37, 2048}, std::array{16, 64, 1024}}) {
+    CAPTURE(asked[0]);
     Question q{gpt(), p4d(), {}, {}};
-    q.request.gpus = gpus;
-    q.request.global_batch = batch;
-    q.request.sequence_length = length;
+    q.request.gpus = asked[0];
+    q.request.global_batch = asked[1];
+    q.request.sequence_length = asked[2];
     const SearchResult plain = compare(q);
     CHECK_FALSE(plain.best.empty());
   }

@@ -14,7 +14,6 @@
 namespace penstock {
 namespace {
 
-using testing::cluster_of;
 using testing::Costs;
 using testing::model_of_sections;
 using testing::Random;
