@@ -250,10 +250,13 @@ class Search {
   }
 
   static std::vector<RankedPlan> pareto_front(const std::vector<RankedPlan>& plans) {
-    const auto price = [](const RankedPlan& p) {
-      return p.evaluation.usd_per_step > 0
-                 ? p.evaluation.usd_per_step
-                 : static_cast<double>(p.evaluation.step_time.count()) * p.plan.devices();
+    // Device-time stands for the price unless every plan has one.
+    const bool priced = std::all_of(plans.begin(), plans.end(), [](const RankedPlan& p) {
+      return p.evaluation.usd_per_step > 0;
+    });
+    const auto price = [priced](const RankedPlan& p) {
+      return priced ? p.evaluation.usd_per_step
+                    : static_cast<double>(p.evaluation.step_time.count()) * p.plan.devices();
     };
     const auto beats = [&](const RankedPlan& a, const RankedPlan& b) {
       const bool no_worse = a.evaluation.step_time <= b.evaluation.step_time &&
