@@ -49,6 +49,13 @@ void add_price(std::vector<std::string>& cells, const RankedPlan& ranked, const 
   }
 }
 
+// Where there is room for one: per million tokens if the model has tokens.
+std::string one_price(const RankedPlan& ranked, const Shown& shown) {
+  return significant(shown.tokens ? usd_per_million_tokens(ranked.plan, ranked.evaluation)
+                                  : ranked.evaluation.usd_per_step,
+                     4);
+}
+
 void add_price_columns(std::vector<Column>& columns, const Shown& shown) {
   if (!shown.price) return;
   columns.push_back({"$/step", false, 1});
@@ -94,7 +101,7 @@ std::string plan_table(const std::vector<RankedPlan>& plans) {
                               {"GPUs", false, 1},
                               {"GiB", false, 1},
                               {"bub%", false, 1}};
-  add_price_columns(columns, shown);
+  if (shown.price) columns.push_back({shown.tokens ? "$/Mtok" : "$/step", false, 1});
   TextTable table(columns);
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const auto& [plan, evaluation, tied, pareto, placed] = plans[i];
@@ -117,7 +124,7 @@ std::string plan_table(const std::vector<RankedPlan>& plans) {
         fmt::format("{}", plan.devices()),
         memory_text(evaluation),
         fixed(100.0 * bubble_rate(evaluation.makespan, evaluation.ideal), 1)};
-    add_price(cells, plans[i], shown);
+    if (shown.price) cells.push_back(one_price(plans[i], shown));
     table.add(std::move(cells));
   }
   return table.text() + marks_line(plans, shown);
