@@ -72,7 +72,7 @@ struct Evaluation {
 struct RankedPlan {
   Plan plan;
   Evaluation evaluation;
-  bool tied_with_best = false;  // its interval of step time, as a difference, contains the best's
+  bool tied_with_best = false;  // within run-to-run repeatability (5 %) of the best step time
   bool on_pareto_front = false;
   std::string placed;  // one line: where the stages sit
 };
