@@ -44,8 +44,11 @@ inline constexpr Words<GroupKind, 3> kGroupWords{{
     {GroupKind::kTiedWeights, "tied_weights"},
     {GroupKind::kJob, "job"},
 }};
-inline constexpr Words<RunTimeRule, 1> kRuleWords{{
+inline constexpr Words<RunTimeRule, 4> kRuleWords{{
     {RunTimeRule::kNone, "none"},
+    {RunTimeRule::kVaruna, "varuna"},
+    {RunTimeRule::kVarunaRuntime, "varuna-runtime"},
+    {RunTimeRule::kVarunaStrict, "varuna-strict"},
 }};
 
 template <class Enum, std::size_t N>

@@ -13,6 +13,7 @@
 
 #include "core/action_kind.h"
 #include "core/ids.h"
+#include "core/run_time_rule.h"
 
 namespace penstock {
 
@@ -66,9 +67,6 @@ struct Action {
   bool operator==(const Action&) const = default;
 };
 static_assert(sizeof(Action) == 16);
-
-// A rule that changes a rank's order while the step runs. None of them in a static Program.
-enum class RunTimeRule { kNone };
 
 struct Program {
   std::string schedule;  // the name of the schedule it was lowered from
