@@ -60,7 +60,8 @@ std::string ends_of(const ScheduleKind& kind) {
   std::string text;
   for (const int ranks : {2, 4, 7}) {
     for (const int rounds : {1, 3}) {
-      const ScheduleShape shape{ranks, kind.several_chunks ? 3 : 1, ranks * rounds, 0};
+      const ScheduleShape shape{ranks, kind.most_chunks == 0 ? 3 : kind.fewest_chunks,
+                                ranks * rounds};
       PipelineInput input{make_schedule(kind.name, shape), {}, 1};
       input.micro_batches.resize(static_cast<std::size_t>(shape.micro_batches));
       LoweringOptions options;

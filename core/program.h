@@ -43,6 +43,9 @@ struct Pipeline {
   int first_stage = 0, stages = 1;
   std::uint32_t first_micro_batch = 0, micro_batches = 1;
   int replicas = 1;  // how many replicas run exactly this
+  // Copies of the weights: the stages are `copies` chains of equal length, and each takes its equal
+  // share of the micro-batches, copy 0 the first.
+  int copies = 1;
   bool operator==(const Pipeline&) const = default;
 };
 
@@ -64,6 +67,8 @@ struct Action {
   GroupId group = kNoGroup;                    // of collectives
   StageId stage = kNoStage;
   ActionKind kind = ActionKind::kForward;
+  // OVERLAP(F;B): this forward runs together with the fused backward that follows it on the rank.
+  bool overlaps_next = false;
   bool operator==(const Action&) const = default;
 };
 static_assert(sizeof(Action) == 16);

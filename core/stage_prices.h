@@ -22,6 +22,7 @@ struct ComputePrice {
   Price weight_gradient;  // W
   Price fused_backward;   // B
   Price recompute;        // R; a Program of a mode that recomputes has R actions
+  Duration overlap_gain{};  // OVERLAP(F;B) of this forward takes F + B less this
   Bytes stash;            // F takes it, I or B frees it
   Bytes weight_stash;     // I takes it, W frees it
   Bytes working_peak;     // on top, during any of the actions

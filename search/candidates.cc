@@ -207,7 +207,7 @@ std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int s
     if (!wanted.empty() && !named) continue;
     // On one rank all schedules do the same work; 1F1B holds least.
     if (wanted.empty() && pipeline == 1 && kind.name != "1f1b") continue;
-    if (!kind.several_chunks) {
+    if (kind.most_chunks == 1) {
       if (allowed(request.pins.chunks, 1)) choices.push_back({&kind, 1});
       continue;
     }

@@ -77,7 +77,7 @@ EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
     }
     tables.push_back(&shape.table);
   }
-  const bool split = find_schedule(plan.schedule)->split_backward;
+  const bool split = find_schedule(plan.schedule)->splits_backward();
   if (plan.cuts.empty()) result.why_not = choose(inputs, cluster, sums[0], split, result.plan);
 
   StagePricing pricing = price_stages(*inputs.profile, cluster.spec, result.plan, tables);

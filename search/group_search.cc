@@ -78,7 +78,7 @@ class GroupSearch {
     Plan plan = base_;
     plan.schedule = choice.kind->name;
     plan.chunks = choice.chunks;
-    split_ = choice.kind->split_backward;
+    split_ = choice.kind->splits_backward();
     const auto variants = static_cast<std::int64_t>(zero1_.size() * placements_.size());
     if (!why_no_program(plan).empty()) {
       result_.rejected.add("schedule rule: " + plan.schedule, variants, plan);

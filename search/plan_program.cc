@@ -8,7 +8,7 @@ namespace penstock {
 namespace {
 
 ScheduleShape shape_of(const Plan& plan, int micro_batches) {
-  return {plan.pipeline, plan.chunks, micro_batches, plan.group};
+  return {plan.pipeline, plan.chunks, micro_batches, plan.group, 1};
 }
 
 std::vector<MicroBatch> micro_batches_of(const Plan& plan, const ReplicaLoad& load,

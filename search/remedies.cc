@@ -24,7 +24,7 @@ bool fits(const PlanInputs& inputs, const DeviceCluster& cluster, const Plan& pl
       sum_sections(*inputs.profile, plan.device, plan.tensor, plan.micro_batch_size,
                    plan.sequence_length, plan.recompute);
   if (!sums.why_not.empty()) return false;
-  const bool split = find_schedule(plan.schedule)->split_backward;
+  const bool split = find_schedule(plan.schedule)->splits_backward();
   const auto balanced = balanced_cuts(sums, plan.stages(), split);
   const TiedParameters ties(*inputs.profile, plan.tensor);
   const HeldCounts held(liveness_of(plan));

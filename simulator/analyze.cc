@@ -34,6 +34,9 @@ class BindingWalk {
   [[nodiscard]] std::uint32_t bound_by(std::uint32_t i) const {
     if (!bound_.empty()) return bound_[i];
     const Action& action = program_.actions[i];
+    if (action.overlaps_next) {
+      return later(later(previous_[i], action.waits_for), program_.actions[i + 1].waits_for);
+    }
     if (!is_collective(action.kind)) return later(previous_[i], action.waits_for);
     std::uint32_t latest = kNone;
     for (const std::uint32_t member : members_.at({action.group.value, action.kind})) {
@@ -204,7 +207,8 @@ TimelineSummary summarize(const Program& program, const Timeline& timeline) {
     const auto rank = static_cast<std::size_t>(program.rank_of(action).value);
     if (is_compute(action.kind)) {
       first[rank] = std::min(first[rank], timeline.start[i]);
-      busy[rank] += timeline.end[i] - timeline.start[i];
+      // The members of an OVERLAP share their time.
+      if (!action.overlaps_next) busy[rank] += timeline.end[i] - timeline.start[i];
     }
     if (is_compute(action.kind) || is_collective(action.kind)) {
       last[rank] = std::max(last[rank], timeline.end[i]);
@@ -220,7 +224,9 @@ std::vector<RankTime> attribute_idle(const Program& program, const Timeline& tim
   std::vector<std::vector<std::uint32_t>> computes(busy.size());
   for (std::uint32_t i = 0; i < program.actions.size(); ++i) {
     const Action& action = program.actions[i];
-    if (!is_compute(action.kind)) continue;
+    // The first member of an OVERLAP stands for both.
+    const bool second = i > 0 && program.actions[i - 1].overlaps_next;
+    if (!is_compute(action.kind) || second) continue;
     computes[static_cast<std::size_t>(program.rank_of(action).value)].push_back(i);
   }
   std::vector<RankTime> result;

@@ -22,25 +22,25 @@ class DeepspeedOrder {
       if (unsent) list.push_back(*std::exchange(unsent, std::nullopt));
       if (unreduced) list.push_back(*std::exchange(unreduced, std::nullopt));
     };
-    std::vector<int> left(schedule_.rank_of_stage.size(), schedule_.micro_batches);
+    std::vector<int> left(schedule_.rank_of_stage.size(), schedule_.micro_batches_per_copy());
     for (const ComputeAction& action : schedule_.list(rank)) {
       const int stage = action.stage.value;
       const std::uint32_t m = action.micro_batch.value;
       const bool forward = action.kind == ActionKind::kForward;
       const bool backward = is_backward(action.kind);
       if (!backward || !unsent || !receives_first(stage, m, *unsent)) flush();
-      if (forward && stage > 0 && crosses(stage - 1, stage)) {
+      if (forward && schedule_.has_previous(stage) && crosses(stage - 1, stage)) {
         list.push_back({ActionKind::kReceiveActivation, stage, m});
       }
-      if (backward && stage + 1 < schedule_.stages() && crosses(stage, stage + 1)) {
+      if (backward && schedule_.has_next(stage) && crosses(stage, stage + 1)) {
         list.push_back({ActionKind::kReceiveGradient, stage, m});
       }
       flush();
       list.push_back({action.kind, stage, m});
-      if (forward && stage + 1 < schedule_.stages() && crosses(stage, stage + 1)) {
+      if (forward && schedule_.has_next(stage) && crosses(stage, stage + 1)) {
         unsent = Issue{ActionKind::kSendActivation, stage, m};
       }
-      if (backward && stage > 0 && crosses(stage, stage - 1)) {
+      if (backward && schedule_.has_previous(stage) && crosses(stage, stage - 1)) {
         unsent = Issue{ActionKind::kSendGradient, stage, m};
       }
       if (completes_gradient(action.kind) && --left[action.stage.value] == 0) {
@@ -57,7 +57,7 @@ class DeepspeedOrder {
   // peer's backward does not come after the forward that the activation is for (GPipe; 1F1B with M
   // < P): DeepSpeed's slots are then apart, and the send leaves in between.
   [[nodiscard]] bool receives_first(int stage, std::uint32_t m, const Issue& unsent) const {
-    if (unsent.kind != ActionKind::kSendActivation || stage + 1 == schedule_.stages()) return false;
+    if (unsent.kind != ActionKind::kSendActivation || !schedule_.has_next(stage)) return false;
     if (rank_of(stage + 1) != rank_of(unsent.stage + 1)) return false;
     return backward_at_[cell(stage + 1, m)] <
            forward_at_[cell(unsent.stage + 1, unsent.micro_batch)];
@@ -67,11 +67,14 @@ class DeepspeedOrder {
     const std::size_t cells = schedule_.rank_of_stage.size() * micro_batches_;
     forward_at_.assign(cells, 0);
     backward_at_.assign(cells, 0);
-    for (std::size_t i = 0; i < schedule_.actions.size(); ++i) {
-      const ComputeAction& action = schedule_.actions[i];
-      const std::size_t at = cell(action.stage.value, action.micro_batch.value);
-      if (action.kind == ActionKind::kForward) forward_at_[at] = i;
-      if (is_backward(action.kind)) backward_at_[at] = i;
+    for (int rank = 0; rank < schedule_.ranks; ++rank) {
+      std::size_t position = 0;
+      for (ListCursor cursor(schedule_, rank); !cursor.done(); ++cursor, ++position) {
+        const ComputeAction action = *cursor;
+        const std::size_t at = cell(action.stage.value, action.micro_batch.value);
+        if (action.kind == ActionKind::kForward) forward_at_[at] = position;
+        if (is_backward(action.kind)) backward_at_[at] = position;
+      }
     }
   }
   [[nodiscard]] std::size_t cell(int stage, std::uint32_t m) const {

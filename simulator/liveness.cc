@@ -148,38 +148,53 @@ class EagerOrder {
         micro_batches_(static_cast<std::size_t>(schedule.micro_batches)),
         activation_here_(schedule.rank_of_stage.size() * micro_batches_, false),
         gradient_here_(activation_here_.size(), false) {
-    std::fill_n(activation_here_.begin(), micro_batches_, true);
+    for (int s = 0; s < schedule.stages(); s += schedule.stages_per_copy()) {
+      const auto first = static_cast<std::ptrdiff_t>(static_cast<std::size_t>(s) * micro_batches_);
+      std::fill_n(activation_here_.begin() + first, micro_batches_, true);
+    }
   }
 
   std::vector<RankLiveness> run() {
-    std::vector<std::size_t> at(schedule_.begin.begin(), schedule_.begin.end() - 1);
+    std::vector<ListCursor> at;
+    at.reserve(static_cast<std::size_t>(schedule_.ranks));
+    for (int r = 0; r < schedule_.ranks; ++r) at.emplace_back(schedule_, r);
     for (bool progress = true; progress;) {
       progress = false;
-      for (std::size_t r = 0; r < at.size(); ++r) {
-        if (at[r] == schedule_.begin[r + 1] || !ready(schedule_.actions[at[r]])) continue;
-        perform(schedule_.actions[at[r]++], static_cast<int>(r));
-        progress = true;
+      for (int r = 0; r < schedule_.ranks; ++r) {
+        progress |= perform_head(at[static_cast<std::size_t>(r)], r);
       }
     }
     return walk_.finish();
   }
 
  private:
+  bool perform_head(ListCursor& cursor, int rank) {
+    if (cursor.done()) return false;
+    const ComputeAction action = *cursor;
+    if (!ready(action)) return false;
+    const bool pair = action.overlaps_next;
+    if (pair && !ready(cursor.second())) return false;
+    walk_.step(action.kind, rank, action.stage.value);
+    if (pair) walk_.step(ActionKind::kFusedBackward, rank, cursor.second().stage.value);
+    hand_on(action, rank);
+    if (pair) hand_on(*++cursor, rank);
+    ++cursor;
+    return true;
+  }
   [[nodiscard]] bool ready(const ComputeAction& action) const {
     if (action.kind == ActionKind::kForward) return activation_here_[index(action)] != 0;
-    return !is_backward(action.kind) || gradient_here_[index(action)] != 0;
+    return action.kind == ActionKind::kWeightGradient || gradient_here_[index(action)] != 0;
   }
-  void perform(const ComputeAction& action, int rank) {
+  void hand_on(const ComputeAction& action, int rank) {
     const std::size_t stage = action.stage.value;
-    walk_.step(action.kind, rank, stage);
     if (action.kind == ActionKind::kForward) {
-      if (stage + 1 == schedule_.rank_of_stage.size()) {
+      if (!schedule_.has_next(action.stage.value)) {
         gradient_here_[index(action)] = 1;
       } else {
         activation_here_[index(action) + micro_batches_] = 1;
         send(ActionKind::kSendActivation, ActionKind::kReceiveActivation, rank, stage, stage + 1);
       }
-    } else if (is_backward(action.kind) && stage > 0) {
+    } else if (is_backward(action.kind) && schedule_.has_previous(action.stage.value)) {
       gradient_here_[index(action) - micro_batches_] = 1;
       send(ActionKind::kSendGradient, ActionKind::kReceiveGradient, rank, stage, stage - 1);
     }

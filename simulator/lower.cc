@@ -20,16 +20,16 @@ void add_pipeline(const PipelineInput& input, Program& program) {
   pipeline.first_micro_batch = static_cast<std::uint32_t>(program.micro_batches.size());
   pipeline.micro_batches = static_cast<std::uint32_t>(input.micro_batches.size());
   pipeline.replicas = input.replicas;
+  pipeline.copies = schedule.copies;
   for (int s = 0; s < pipeline.stages; ++s) {
     const auto id = [&](int stage) {
-      const bool exists = stage >= 0 && stage < pipeline.stages;
-      return exists ? StageId{static_cast<std::uint16_t>(pipeline.first_stage + stage)} : kNoStage;
+      return StageId{static_cast<std::uint16_t>(pipeline.first_stage + stage)};
     };
     Stage stage;
     stage.rank = RankId{pipeline.first_rank + schedule.rank_of_stage[static_cast<std::size_t>(s)]};
-    stage.previous = id(s - 1);
-    stage.next = id(s + 1);
-    stage.weight_set = s;
+    if (schedule.has_previous(s)) stage.previous = id(s - 1);
+    if (schedule.has_next(s)) stage.next = id(s + 1);
+    stage.weight_set = s % schedule.stages_per_copy();
     stage.pipeline = static_cast<int>(program.pipelines.size());
     program.stages.push_back(stage);
   }
@@ -45,7 +45,7 @@ std::size_t expected_actions(const std::vector<PipelineInput>& pipelines,
     const auto stages = static_cast<std::size_t>(input.schedule.stages());
     const std::size_t per_stage = input.micro_batches.size();
     // REDUCE_GRAD, OPT and UNSHARD per stage, NORM per rank, and the tied stages once more.
-    count += input.schedule.actions.size() + 4 * stages;
+    count += input.schedule.length() + 4 * stages;
     for (const TiedStages& tie : options.tied) count += 2 * tie.stages.size();
     if (options.transfers && input.schedule.ranks > 1) count += 4 * (stages - 1) * per_stage;
     if (options.recompute) count += stages * per_stage;
@@ -64,11 +64,13 @@ Program lower(const std::vector<PipelineInput>& pipelines, const LoweringOptions
   }
   Program program;
   program.schedule = pipelines.at(0).schedule.name;
+  program.rule = pipelines.at(0).schedule.rule;
   program.actions.reserve(expected_actions(pipelines, options));
   if (options.step_actions && (options.reduce_gradients || options.unshard)) {
-    for (int s = 0; s < stages; ++s) {
+    const auto copies = static_cast<std::size_t>(pipelines[0].schedule.copies);
+    for (int s = 0; s < pipelines[0].schedule.stages_per_copy(); ++s) {
       program.groups.push_back({GroupKind::kDataParallel, fmt::format("dp.stage{}", s),
-                                static_cast<std::uint32_t>(pipelines.size())});
+                                static_cast<std::uint32_t>(pipelines.size() * copies)});
     }
   }
   std::vector<PipelineEnds> ends;

@@ -20,8 +20,11 @@ class Arrivals {
   Arrivals(int stages, std::uint32_t micro_batches)
       : micro_batches_(micro_batches),
         activation_(static_cast<std::size_t>(stages) * micro_batches, kPending),
-        gradient_(activation_.size(), kPending) {
-    std::fill_n(activation_.begin(), micro_batches, kWaitsForNothing);
+        gradient_(activation_.size(), kPending) {}
+  // The first stage of a copy takes the step's input.
+  void start_at(int stage) {
+    std::fill_n(activation_.begin() + static_cast<std::ptrdiff_t>(at(stage, 0)), micro_batches_,
+                kWaitsForNothing);
   }
   std::uint32_t& activation(int stage, std::uint32_t m) { return activation_[at(stage, m)]; }
   std::uint32_t& gradient(int stage, std::uint32_t m) { return gradient_[at(stage, m)]; }
@@ -44,11 +47,17 @@ class PipelineLowering {
         program_(program),
         pipeline_(program.pipelines.back()),
         arrivals_(schedule_.stages(), pipeline_.micro_batches),
-        backwards_left_(static_cast<std::size_t>(schedule_.stages()), pipeline_.micro_batches),
+        places_recompute_(
+            std::any_of(schedule_.actions.begin(), schedule_.actions.end(),
+                        [](const ComputeAction& a) { return a.kind == ActionKind::kRecompute; })),
+        backwards_left_(static_cast<std::size_t>(schedule_.stages()),
+                        pipeline_.micro_batches / static_cast<std::uint32_t>(pipeline_.copies)),
         ends_{std::vector<std::uint32_t>(backwards_left_.size(), kWaitsForNothing),
               std::vector<std::uint32_t>(backwards_left_.size(), kWaitsForNothing),
               std::vector<std::uint32_t>(static_cast<std::size_t>(schedule_.ranks),
-                                         kWaitsForNothing)} {}
+                                         kWaitsForNothing)} {
+    for (int s = 0; s < schedule_.stages(); s += schedule_.stages_per_copy()) arrivals_.start_at(s);
+  }
 
   void run() {
     if (options_.issue == IssueOrder::kDeepSpeed) {
@@ -62,30 +71,49 @@ class PipelineLowering {
 
  private:
   void run_eager() {
-    std::vector<const ComputeAction*> at, end;
-    for (int r = 0; r < schedule_.ranks; ++r) {
-      at.push_back(schedule_.list(r).data());
-      end.push_back(at.back() + schedule_.list(r).size());
-    }
+    std::vector<ListCursor> at;
+    at.reserve(static_cast<std::size_t>(schedule_.ranks));
+    for (int r = 0; r < schedule_.ranks; ++r) at.emplace_back(schedule_, r);
     for (bool progress = true, left = true; left;) {
       progress = left = false;
-      for (std::size_t r = 0; r < at.size(); ++r) {
-        if (at[r] == end[r]) continue;
+      for (ListCursor& cursor : at) {
+        if (cursor.done()) continue;
         left = true;
-        if (!ready(*at[r])) continue;
-        emit_compute(*at[r]++);
-        progress = true;
+        progress |= emit_head(cursor);
       }
-      if (left && !progress) stalled(heads_of(at, end));
+      if (left && !progress) stalled(heads_of(at));
     }
   }
 
-  static std::vector<std::optional<Issue>> heads_of(const std::vector<const ComputeAction*>& at,
-                                                    const std::vector<const ComputeAction*>& end) {
+  // The action that the cursor is at, or the pair of an OVERLAP, if what it needs is there.
+  bool emit_head(ListCursor& cursor) {
+    const ComputeAction action = *cursor;
+    if (!ready(action)) return false;
+    if (!action.overlaps_next) {
+      emit_compute(action);
+      ++cursor;
+      return true;
+    }
+    const ComputeAction second = cursor.second();
+    if (!ready(second)) return false;
+    if (inserts_recompute()) emit_recompute(second);
+    const std::uint32_t first_index = emit_without_transfer(action);
+    program_.actions[first_index].overlaps_next = true;
+    const std::uint32_t second_index = emit_gradient(second);
+    deliver(action, first_index);
+    deliver(second, second_index);
+    ++cursor;
+    ++cursor;
+    return true;
+  }
+
+  static std::vector<std::optional<Issue>> heads_of(const std::vector<ListCursor>& at) {
     std::vector<std::optional<Issue>> heads(at.size());
     for (std::size_t r = 0; r < at.size(); ++r) {
-      if (at[r] == end[r]) continue;
-      heads[r] = Issue{at[r]->kind, at[r]->stage.value, at[r]->micro_batch.value};
+      if (at[r].done()) continue;
+      ComputeAction head = *at[r];
+      if (head.overlaps_next && !at[r].done()) head = at[r].second();
+      heads[r] = Issue{head.kind, head.stage.value, head.micro_batch.value};
     }
     return heads;
   }
@@ -94,14 +122,19 @@ class PipelineLowering {
     const int stage = action.stage.value;
     const std::uint32_t m = action.micro_batch.value;
     if (action.kind == ActionKind::kForward) return arrivals_.activation(stage, m) != kPending;
-    if (is_backward(action.kind)) return arrivals_.gradient(stage, m) != kPending;
+    if (needs_gradient(action.kind)) return arrivals_.gradient(stage, m) != kPending;
     return true;
   }
+  static bool needs_gradient(ActionKind kind) {
+    return is_backward(kind) || kind == ActionKind::kRecompute;
+  }
 
-  void emit_compute(const ComputeAction& action) {
+  void emit_compute(const ComputeAction& action) { deliver(action, emit_without_transfer(action)); }
+
+  // Hands on what the emitted action `index` made.
+  void deliver(const ComputeAction& action, std::uint32_t index) {
     const int stage = action.stage.value;
     const std::uint32_t m = action.micro_batch.value;
-    const std::uint32_t index = emit_without_transfer(action);
     if (action.kind == ActionKind::kForward) {
       deliver_activation(stage, m, index);
     } else if (is_backward(action.kind)) {
@@ -112,23 +145,37 @@ class PipelineLowering {
 
   // The compute action itself, with its recompute.
   std::uint32_t emit_without_transfer(const ComputeAction& action) {
+    if (is_backward(action.kind) && inserts_recompute()) emit_recompute(action);
+    if (action.kind != ActionKind::kForward) return emit_gradient(action);
     const int stage = action.stage.value;
     const std::uint32_t m = action.micro_batch.value;
-    std::uint32_t waits = kWaitsForNothing;
-    if (action.kind == ActionKind::kForward) waits = arrivals_.activation(stage, m);
-    if (is_backward(action.kind)) {
-      waits = arrivals_.gradient(stage, m);
-      if (options_.recompute) {
-        emit(ActionKind::kRecompute, stage, m, waits);
-        waits = kWaitsForNothing;  // it follows its recompute on the same rank
-      }
-    }
-    const std::uint32_t index = emit(action.kind, stage, m, waits);
+    return note_last(action, emit(action.kind, stage, m, arrivals_.activation(stage, m)));
+  }
+
+  // Anything but F.
+  std::uint32_t emit_gradient(const ComputeAction& action) {
+    const int stage = action.stage.value;
+    const std::uint32_t m = action.micro_batch.value;
+    // After an inserted recompute the gradient is there.
+    const bool waits =
+        needs_gradient(action.kind) && !(is_backward(action.kind) && inserts_recompute());
+    const std::uint32_t index =
+        emit(action.kind, stage, m, waits ? arrivals_.gradient(stage, m) : kWaitsForNothing);
     if (completes_gradient(action.kind) && --backwards_left_[action.stage.value] == 0) {
       ends_.last_of_stage[action.stage.value] = index;
     }
-    ends_.last_of_rank[static_cast<std::size_t>(rank_of(stage))] = index;
-    return index;
+    return note_last(action, index);
+  }
+
+  void emit_recompute(const ComputeAction& backward) {
+    const int stage = backward.stage.value;
+    const std::uint32_t m = backward.micro_batch.value;
+    emit(ActionKind::kRecompute, stage, m, arrivals_.gradient(stage, m));
+  }
+  [[nodiscard]] bool inserts_recompute() const { return options_.recompute && !places_recompute_; }
+
+  std::uint32_t note_last(const ComputeAction& action, std::uint32_t index) {
+    return ends_.last_of_rank[static_cast<std::size_t>(rank_of(action.stage.value))] = index;
   }
 
   // After the action was emitted: whether it was the last that its stage's gradients needed.
@@ -138,14 +185,14 @@ class PipelineLowering {
   // Follows the last send of the stage: what another rank waits for goes first. Tied stages reduce
   // later (StepTail).
   void reduce(int stage) {
-    if (!options_.step_actions || !options_.reduce_gradients || is_tied(stage)) return;
+    if (!options_.step_actions || !options_.reduce_gradients || reduces_at_end(stage)) return;
     ends_.reduction_of_stage[static_cast<std::size_t>(stage)] =
         emit_step_action(ActionKind::kReduceGradient, stage,
                          ends_.last_of_stage[static_cast<std::size_t>(stage)], data_group(stage));
   }
 
   void deliver_activation(int stage, std::uint32_t m, std::uint32_t producer) {
-    if (stage + 1 == schedule_.stages()) {
+    if (!schedule_.has_next(stage)) {
       arrivals_.gradient(stage, m) = kWaitsForNothing;  // the loss follows on the same rank
     } else if (crosses(stage, stage + 1)) {
       const auto sent = emit(ActionKind::kSendActivation, stage, m, producer);
@@ -156,7 +203,7 @@ class PipelineLowering {
   }
 
   void deliver_gradient(int stage, std::uint32_t m, std::uint32_t producer) {
-    if (stage == 0) return;
+    if (!schedule_.has_previous(stage)) return;
     if (crosses(stage, stage - 1)) {
       const auto sent = emit(ActionKind::kSendGradient, stage, m, producer);
       arrivals_.gradient(stage - 1, m) = emit(ActionKind::kReceiveGradient, stage - 1, m, sent);
@@ -208,17 +255,18 @@ class PipelineLowering {
       arrival = emit(kind, stage, m, arrival);
       return true;
     }
-    const ComputeAction action{kind, StageId{static_cast<std::uint16_t>(stage)}, MicroBatchId{m}};
+    const ComputeAction action{kind, false, StageId{static_cast<std::uint16_t>(stage)},
+                               MicroBatchId{m}};
     if (!ready(action)) return false;
     const std::uint32_t index = emit_without_transfer(action);
     if (kind == ActionKind::kForward) {
-      if (stage + 1 == schedule_.stages()) {
+      if (!schedule_.has_next(stage)) {
         arrivals_.gradient(stage, m) = kWaitsForNothing;
       } else {
         arrivals_.activation(stage + 1, m) =
             crosses(stage, stage + 1) ? index : local(stage, stage + 1, index);
       }
-    } else if (is_backward(kind) && stage > 0) {
+    } else if (is_backward(kind) && schedule_.has_previous(stage)) {
       arrivals_.gradient(stage - 1, m) =
           crosses(stage, stage - 1) ? index : local(stage, stage - 1, index);
     }
@@ -252,7 +300,9 @@ class PipelineLowering {
   [[nodiscard]] GroupId data_group(int stage) const {
     return GroupId{static_cast<std::uint32_t>(stage)};  // the first S groups, see lower()
   }
-  [[nodiscard]] bool is_tied(int stage) const {
+  // In StepTail: tied stages, and copies of one stage, whose ranks finish in different orders.
+  [[nodiscard]] bool reduces_at_end(int stage) const {
+    if (schedule_.copies > 1) return true;
     return std::any_of(options_.tied.begin(), options_.tied.end(), [&](const TiedStages& tie) {
       return std::find(tie.stages.begin(), tie.stages.end(), stage) != tie.stages.end();
     });
@@ -284,6 +334,7 @@ class PipelineLowering {
   Program& program_;
   const Pipeline pipeline_;
   Arrivals arrivals_;
+  bool places_recompute_;                      // the lists hold R themselves
   std::vector<std::uint32_t> backwards_left_;  // per stage
   PipelineEnds ends_;
 };

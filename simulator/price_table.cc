@@ -52,6 +52,7 @@ PriceTable::PriceTable(const Program& program, const StagePrices& prices,
       shapes_(static_cast<std::size_t>(prices.shapes)),
       stride_(program.stages.size() * shapes_),
       table_(stride_ * static_cast<std::size_t>(kActionKinds)),
+      gain_(stride_),
       tied_of_group_(tied_prices(program, prices)) {
   for (const Pipeline& pipeline : program.pipelines) {
     if (pipeline.stages != prices.stages) {
@@ -80,6 +81,7 @@ PriceTable::PriceTable(const Program& program, const StagePrices& prices,
       };
       const int sh = static_cast<int>(shape);
       const ComputePrice& price = prices.compute_of(stage, sh);
+      gain_[s * shapes_ + shape] = price.overlap_gain;
       set(ActionKind::kForward, price.forward.duration + per_action);
       set(ActionKind::kInputGradient, price.input_gradient.duration + per_action);
       set(ActionKind::kWeightGradient, price.weight_gradient.duration + per_action);

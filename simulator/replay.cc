@@ -113,7 +113,12 @@ template <class Starts>
       continue;
     }
     SimTime begin = action.waits_for == kWaitsForNothing ? kZero : end[action.waits_for];
-    const Duration duration = is_receive(action.kind) ? Duration{} : prices.of(action);
+    Duration duration = is_receive(action.kind) ? Duration{} : prices.of(action);
+    if (action.overlaps_next) {
+      const Action& second = program.actions[i + 1];
+      if (second.waits_for != kWaitsForNothing) begin = std::max(begin, end[second.waits_for]);
+      duration = prices.of_overlap(action, second);
+    }
     if (is_compute(action.kind)) {
       if (begin == kUnknown) return false;
       const std::uint32_t rank = rank_of_stage[action.stage.value];
@@ -124,6 +129,11 @@ template <class Starts>
     }
     start.set(i, begin);
     end[i] = begin + duration;
+    if (action.overlaps_next) {
+      ++i;
+      start.set(i, begin);
+      end[i] = begin + duration;
+    }
   }
   return collectives.all_complete();
 }

@@ -28,7 +28,7 @@ class StepTail {
     }
     if (options_.unshard) {
       for (std::size_t p = 0; p < inputs_.size(); ++p) {
-        for (int s = 0; s < stages(); ++s) unshard(p, s);
+        for (const int s : by_weight_set()) unshard(p, s);
       }
     }
   }
@@ -47,10 +47,9 @@ class StepTail {
     }
     if (!options_.reduce_gradients) return;
     for (std::size_t p = 0; p < inputs_.size(); ++p) {
-      for (const int s : tied_stages()) {
+      for (const int s : copies() > 1 ? by_weight_set() : tied_stages()) {
         reduction_[at(p, s)] = static_cast<std::uint32_t>(program_.actions.size());
-        push(ActionKind::kReduceGradient, p, s, last_of_stage(p, s),
-             GroupId{static_cast<std::uint32_t>(s)});
+        push(ActionKind::kReduceGradient, p, s, last_of_stage(p, s), data_group(s));
       }
     }
   }
@@ -81,8 +80,7 @@ class StepTail {
   }
 
   void unshard(std::size_t p, int stage) {
-    push(ActionKind::kUnshard, p, stage, optimizer_of_stage_[at(p, stage)],
-         GroupId{static_cast<std::uint32_t>(stage)});
+    push(ActionKind::kUnshard, p, stage, optimizer_of_stage_[at(p, stage)], data_group(stage));
   }
 
   [[nodiscard]] std::vector<int> tied_stages() const {
@@ -93,6 +91,20 @@ class StepTail {
     std::sort(stages.begin(), stages.end());
     stages.erase(std::unique(stages.begin(), stages.end()), stages.end());
     return stages;
+  }
+
+  // All stages, the copies of one after each other: an order that all ranks share.
+  [[nodiscard]] std::vector<int> by_weight_set() const {
+    std::vector<int> order;
+    const int sets = stages() / copies();
+    for (int set = 0; set < sets; ++set) {
+      for (int copy = 0; copy < copies(); ++copy) order.push_back(copy * sets + set);
+    }
+    return order;
+  }
+  // The first groups of the Program, one per weight set; see lower().
+  [[nodiscard]] GroupId data_group(int stage) const {
+    return GroupId{static_cast<std::uint32_t>(stage % (stages() / copies()))};
   }
 
   [[nodiscard]] std::uint32_t last_of_stage(std::size_t p, int stage) const {
@@ -109,6 +121,7 @@ class StepTail {
     return StageId{static_cast<std::uint16_t>(program_.pipelines[p].first_stage + stage)};
   }
   [[nodiscard]] int stages() const { return inputs_[0].schedule.stages(); }
+  [[nodiscard]] int copies() const { return inputs_[0].schedule.copies; }
   [[nodiscard]] std::size_t at(std::size_t p, int stage) const {
     return p * static_cast<std::size_t>(stages()) + static_cast<std::size_t>(stage);
   }

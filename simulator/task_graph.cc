@@ -32,6 +32,10 @@ class Builder {
         graph_.task_of_action[i] = graph_.task_of_action[action.waits_for];
         continue;
       }
+      if (i > 0 && program_.actions[i - 1].overlaps_next) {  // one task for both
+        graph_.task_of_action[i] = graph_.task_of_action[i - 1];
+        continue;
+      }
       if (is_collective(action.kind)) {
         const auto [entry, fresh] =
             collective.try_emplace({action.group.value, action.kind}, tasks());
@@ -51,7 +55,11 @@ class Builder {
     if (action.waits_for != kWaitsForNothing && !is_receive(action.kind)) {
       edge(graph_.task_of_action[action.waits_for], task);
     }
-    if (is_compute(action.kind) || occupies_compute(action.kind)) follow(compute_, rank, task);
+    // With a run-time rule the order of a rank's compute is not known yet.
+    const bool in_order = program_.rule == RunTimeRule::kNone;
+    if (in_order && (is_compute(action.kind) || occupies_compute(action.kind))) {
+      follow(compute_, rank, task);
+    }
     if (is_collective(action.kind)) follow(collective_, rank, task);
     if (is_send(action.kind) || is_receive(action.kind)) {
       if (is_receive(action.kind)) {

@@ -1,6 +1,7 @@
 // A Program under an executor model as a plain graph of tasks: what must end before what starts. A
-// send and its receive are one task, a collective is one task for all its members; queues and
-// streams add edges between neighbours. The general engine walks it, and deadlocks are its cycles.
+// send and its receive are one task, so are the members of an OVERLAP, and those of a collective;
+// queues and streams add edges between neighbours. The general engine walks it, and deadlocks are
+// its cycles.
 #pragma once
 
 #include <cstdint>

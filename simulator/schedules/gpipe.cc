@@ -7,10 +7,10 @@ namespace {
 // All forwards, then all backwards, both ascending (arXiv 1811.06965; PyTorch ScheduleGPipe).
 Schedule generate(const ScheduleShape& shape) {
   const int m = shape.micro_batches;
-  ListBuilder lists("gpipe", shape, 2 * static_cast<std::size_t>(m));
+  ListBuilder lists("gpipe", shape);
   for (int rank = 0; rank < shape.ranks; ++rank) {
-    for (int i = 0; i < m; ++i) lists.add(ActionKind::kForward, rank, i);
-    for (int i = 0; i < m; ++i) lists.add(ActionKind::kFusedBackward, rank, i);
+    lists.repeat(m, 1, [&] { lists.add(ActionKind::kForward, rank, 0); });
+    lists.repeat(m, 1, [&] { lists.add(ActionKind::kFusedBackward, rank, 0); });
     lists.end_of_rank();
   }
   return lists.finish();
@@ -18,9 +18,11 @@ Schedule generate(const ScheduleShape& shape) {
 
 }  // namespace
 
-const ScheduleKind kGpipe = {"gpipe", "all forwards, then all backwards; holds all M micro-batches",
-                             false,   false,
-                             true,    needs_one_chunk,
-                             generate};
+const ScheduleKind kGpipe = {
+    .name = "gpipe",
+    .summary = "all forwards, then all backwards; holds all M micro-batches",
+    .holds_all_micro_batches = true,
+    .generate = generate,
+};
 
 }  // namespace penstock

@@ -17,7 +17,6 @@ int group_size(const ScheduleShape& shape) {
 }
 
 std::string why_not(const ScheduleShape& shape) {
-  if (auto reason = needs_two_chunks(shape); !reason.empty()) return reason;
   const int m = shape.micro_batches;
   const int p = shape.ranks;
   if (shape.group == 0) {
@@ -44,58 +43,70 @@ std::string why_not(const ScheduleShape& shape) {
   return "";
 }
 
-// Walks the table of one direction: group by group, in a group chunk by chunk, in a chunk
-// micro-batch by micro-batch.
-class TableWalk {
- public:
-  TableWalk(int micro_batches, int group, int chunks)
-      : micro_batches_(micro_batches), group_(group), chunks_(chunks), next_(0) {}
+// Entry `at` of the table of one direction: group by group, in a group chunk by chunk, in a chunk
+// micro-batch by micro-batch. Groups before the last are full.
+struct TableEntry {
+  int chunk, micro_batch;
+};
+TableEntry entry_of(const ScheduleShape& shape, int group, long at) {
+  const long full = static_cast<long>(group) * shape.chunks;
+  const int begin = static_cast<int>(at / full) * group;
+  const int size = std::min(group, shape.micro_batches - begin);
+  const int within = static_cast<int>(at - static_cast<long>(begin) * shape.chunks);
+  return {within / size, begin + within % size};
+}
 
-  [[nodiscard]] int chunk() const { return chunk_; }
-  [[nodiscard]] int micro_batch() const { return next_; }
-  void advance() {
-    const int group_end = std::min(group_begin_ + group_, micro_batches_);
-    if (++next_ < group_end) return;
-    if (++chunk_ == chunks_) {
-      chunk_ = 0;
-      group_begin_ = group_end;
-    }
-    next_ = group_begin_;
+// The list of one rank: a warm-up of forwards, then forward and backward in turn, then backwards.
+// Whole groups advance together, so that the steady part repeats with the period of a group.
+class InterleavedList {
+ public:
+  InterleavedList(ListBuilder& lists, const ScheduleShape& shape, int group, int rank)
+      : lists_(lists), shape_(shape), group_(group), rank_(rank) {}
+
+  void add(long warm) {
+    const long total = static_cast<long>(shape_.micro_batches) * shape_.chunks;
+    warm = std::min(warm, total);
+    for (long i = 0; i < warm; ++i) add_forward(i);
+    const long period = static_cast<long>(group_) * shape_.chunks;
+    // Forwards of full groups only: what follows them does not repeat.
+    const long full = static_cast<long>(shape_.micro_batches / group_) * period;
+    const long periods = std::max(0L, (full - warm) / period);
+    lists_.repeat(static_cast<int>(periods), group_, [&] { add_pairs(0, period, warm); });
+    add_pairs(periods * period, total - warm, warm);
+    for (long i = total - warm; i < total; ++i) add_backward(i);
+    lists_.end_of_rank();
   }
 
  private:
-  int micro_batches_, group_, chunks_;
-  int chunk_ = 0, group_begin_ = 0, next_;
+  void add_pairs(long from, long to, long warm) {
+    for (long i = from; i < to; ++i) {
+      add_forward(warm + i);
+      add_backward(i);
+    }
+  }
+  void add_forward(long at) {
+    const TableEntry entry = entry_of(shape_, group_, at);
+    lists_.add(ActionKind::kForward, entry.chunk * shape_.ranks + rank_, entry.micro_batch);
+  }
+  void add_backward(long at) {
+    const TableEntry entry = entry_of(shape_, group_, at);
+    const int chunk = shape_.chunks - 1 - entry.chunk;
+    lists_.add(ActionKind::kFusedBackward, chunk * shape_.ranks + rank_, entry.micro_batch);
+  }
+
+  ListBuilder& lists_;
+  const ScheduleShape& shape_;
+  int group_, rank_;
 };
 
 // Megatron-LM arXiv 2104.04473 section 2.2; PyTorch ScheduleInterleaved1F1B. Warm-up of rank r:
 // (V - 1) G + 2 (P - 1 - r) forwards of the table.
 Schedule generate(const ScheduleShape& shape) {
-  const int p = shape.ranks;
-  const int v = shape.chunks;
   const int g = group_size(shape);
-  const long total = static_cast<long>(shape.micro_batches) * v;
-  ListBuilder lists("interleaved", shape, 2 * static_cast<std::size_t>(total));
-  for (int rank = 0; rank < p; ++rank) {
-    TableWalk forward(shape.micro_batches, g, v);
-    TableWalk backward(shape.micro_batches, g, v);
-    const auto add_forward = [&] {
-      lists.add(ActionKind::kForward, forward.chunk() * p + rank, forward.micro_batch());
-      forward.advance();
-    };
-    const auto add_backward = [&] {
-      lists.add(ActionKind::kFusedBackward, (v - 1 - backward.chunk()) * p + rank,
-                backward.micro_batch());
-      backward.advance();
-    };
-    const long warm = std::min(static_cast<long>(v - 1) * g + 2L * (p - 1 - rank), total);
-    for (long i = 0; i < warm; ++i) add_forward();
-    for (long i = warm; i < total; ++i) {
-      add_forward();
-      add_backward();
-    }
-    for (long i = 0; i < warm; ++i) add_backward();
-    lists.end_of_rank();
+  ListBuilder lists("interleaved", shape);
+  for (int rank = 0; rank < shape.ranks; ++rank) {
+    const long warm = static_cast<long>(shape.chunks - 1) * g + 2L * (shape.ranks - 1 - rank);
+    InterleavedList(lists, shape, g, rank).add(warm);
   }
   return lists.finish();
 }
@@ -103,9 +114,13 @@ Schedule generate(const ScheduleShape& shape) {
 }  // namespace
 
 const ScheduleKind kInterleaved = {
-    "interleaved", "1F1B over V chunks per rank in groups; bubble / V, more transfers and stash",
-    false,         true,
-    false,         why_not,
-    generate};
+    .name = "interleaved",
+    .summary = "1F1B over V chunks per rank in groups; bubble / V, more transfers and stash",
+    .fewest_chunks = 2,
+    .most_chunks = 0,
+    .has_groups = true,
+    .why_not = why_not,
+    .generate = generate,
+};
 
 }  // namespace penstock

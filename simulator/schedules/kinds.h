@@ -1,4 +1,4 @@
-// The rows of the table, one per file of this folder.
+// The rows of the table, by the file of this folder that they come from.
 #pragma once
 
 #include "simulator/schedules/schedules.h"
@@ -9,6 +9,6 @@ extern const ScheduleKind kGpipe;
 extern const ScheduleKind kOneForwardOneBackward;
 extern const ScheduleKind kInterleaved;
 extern const ScheduleKind kLoopedBfs;
-extern const ScheduleKind kZbH1;
+extern const ScheduleKind kZbH1, kZbH2;  // handcrafted_zero_bubble.cc
 
 }  // namespace penstock

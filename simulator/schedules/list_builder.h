@@ -1,8 +1,8 @@
-// Builds the flat lists of a Schedule, rank by rank, on the loop placement (stage s on rank s mod
-// P).
+// Builds the rolled-up lists of a Schedule, rank by rank.
 #pragma once
 
 #include <string_view>
+#include <utility>
 
 #include "simulator/schedules/schedules.h"
 
@@ -10,32 +10,59 @@ namespace penstock {
 
 class ListBuilder {
  public:
-  // `per_rank`: how many actions one rank's list will hold, at most.
-  ListBuilder(std::string_view name, const ScheduleShape& shape, std::size_t per_rank) {
+  ListBuilder(std::string_view name, const ScheduleShape& shape, StageMap map = StageMap::kLoop) {
     schedule_.name = name;
     schedule_.ranks = shape.ranks;
     schedule_.chunks = shape.chunks;
-    schedule_.micro_batches = shape.micro_batches;
-    for (int s = 0; s < shape.ranks * shape.chunks; ++s) {
-      schedule_.rank_of_stage.push_back(s % shape.ranks);
-    }
-    schedule_.actions.reserve(per_rank * static_cast<std::size_t>(shape.ranks));
+    schedule_.micro_batches = shape.micro_batches * shape.slices;
+    schedule_.copies = copies_of(map);
+    schedule_.rank_of_stage = stage_ranks(map, shape);
     schedule_.begin.push_back(0);
   }
 
   void add(ActionKind kind, int stage, int micro_batch) {
-    schedule_.actions.push_back({kind, StageId{static_cast<std::uint16_t>(stage)},
-                                 MicroBatchId{static_cast<std::uint32_t>(micro_batch)}});
+    append({kind, false, StageId{static_cast<std::uint16_t>(stage)},
+            MicroBatchId{static_cast<std::uint32_t>(micro_batch)}});
   }
-  void end_of_rank() { schedule_.begin.push_back(schedule_.actions.size()); }
+  // OVERLAP(F;B).
+  void add_overlap(int forward_stage, int forward, int backward_stage, int backward) {
+    add(ActionKind::kForward, forward_stage, forward);
+    schedule_.actions.back().overlaps_next = true;
+    add(ActionKind::kFusedBackward, backward_stage, backward);
+  }
+
+  // What `body` adds, `times` times; `body` adds the first repetition, each further one has its
+  // micro-batches `advance` higher.
+  template <class Body>
+  void repeat(int times, int advance, Body body) {
+    if (times <= 0) return;
+    close_block();
+    body();
+    if (open_) {
+      schedule_.blocks.back().repeat = static_cast<std::uint32_t>(times);
+      schedule_.blocks.back().advance = advance;
+    }
+    close_block();
+  }
+
+  void end_of_rank() {
+    close_block();
+    schedule_.begin.push_back(schedule_.blocks.size());
+  }
   Schedule finish() { return std::move(schedule_); }
 
  private:
-  Schedule schedule_;
-};
+  void append(const ComputeAction& action) {
+    const auto at = static_cast<std::uint32_t>(schedule_.actions.size());
+    schedule_.actions.push_back(action);
+    if (!open_) schedule_.blocks.push_back({at, at, 1, 0});
+    open_ = true;
+    schedule_.blocks.back().end = at + 1;
+  }
+  void close_block() { open_ = false; }
 
-// The reasons that schedules share.
-std::string needs_one_chunk(const ScheduleShape& shape);   // V must be 1
-std::string needs_two_chunks(const ScheduleShape& shape);  // V must be at least 2
+  Schedule schedule_;
+  bool open_ = false;  // whether the last block still grows
+};
 
 }  // namespace penstock

@@ -9,16 +9,14 @@ namespace {
 // ScheduleLoopedBFS).
 Schedule generate(const ScheduleShape& shape) {
   const int m = shape.micro_batches;
-  ListBuilder lists("looped-bfs", shape,
-                    2 * static_cast<std::size_t>(m) * static_cast<std::size_t>(shape.chunks));
+  ListBuilder lists("looped-bfs", shape);
   for (int rank = 0; rank < shape.ranks; ++rank) {
     for (int chunk = 0; chunk < shape.chunks; ++chunk) {
-      const int stage = chunk * shape.ranks + rank;
-      for (int i = 0; i < m; ++i) lists.add(ActionKind::kForward, stage, i);
+      lists.repeat(m, 1, [&] { lists.add(ActionKind::kForward, chunk * shape.ranks + rank, 0); });
     }
     for (int chunk = shape.chunks - 1; chunk >= 0; --chunk) {
-      const int stage = chunk * shape.ranks + rank;
-      for (int i = m - 1; i >= 0; --i) lists.add(ActionKind::kFusedBackward, stage, i);
+      lists.repeat(
+          m, -1, [&] { lists.add(ActionKind::kFusedBackward, chunk * shape.ranks + rank, m - 1); });
     }
     lists.end_of_rank();
   }
@@ -28,9 +26,12 @@ Schedule generate(const ScheduleShape& shape) {
 }  // namespace
 
 const ScheduleKind kLoopedBfs = {
-    "looped-bfs", "breadth first over V chunks per rank; holds all M micro-batches",
-    false,        true,
-    true,         needs_two_chunks,
-    generate};
+    .name = "looped-bfs",
+    .summary = "breadth first over V chunks per rank; holds all M micro-batches",
+    .fewest_chunks = 2,
+    .most_chunks = 0,
+    .holds_all_micro_batches = true,
+    .generate = generate,
+};
 
 }  // namespace penstock

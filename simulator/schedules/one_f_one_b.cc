@@ -10,15 +10,15 @@ namespace {
 // then drains (PipeDream-flush, DAPPLE; arXiv 2006.09503).
 Schedule generate(const ScheduleShape& shape) {
   const int m = shape.micro_batches;
-  ListBuilder lists("1f1b", shape, 2 * static_cast<std::size_t>(m));
+  ListBuilder lists("1f1b", shape);
   for (int rank = 0; rank < shape.ranks; ++rank) {
     const int warm = std::min(shape.ranks - 1 - rank, m);
-    for (int i = 0; i < warm; ++i) lists.add(ActionKind::kForward, rank, i);
-    for (int i = 0; i < m - warm; ++i) {
-      lists.add(ActionKind::kForward, rank, warm + i);
-      lists.add(ActionKind::kFusedBackward, rank, i);
-    }
-    for (int i = m - warm; i < m; ++i) lists.add(ActionKind::kFusedBackward, rank, i);
+    lists.repeat(warm, 1, [&] { lists.add(ActionKind::kForward, rank, 0); });
+    lists.repeat(m - warm, 1, [&] {
+      lists.add(ActionKind::kForward, rank, warm);
+      lists.add(ActionKind::kFusedBackward, rank, 0);
+    });
+    lists.repeat(warm, 1, [&] { lists.add(ActionKind::kFusedBackward, rank, m - warm); });
     lists.end_of_rank();
   }
   return lists.finish();
@@ -27,9 +27,9 @@ Schedule generate(const ScheduleShape& shape) {
 }  // namespace
 
 const ScheduleKind kOneForwardOneBackward = {
-    "1f1b",  "one forward, one backward; rank r holds P - r micro-batches",
-    false,   false,
-    false,   needs_one_chunk,
-    generate};
+    .name = "1f1b",
+    .summary = "one forward, one backward; rank r holds P - r micro-batches",
+    .generate = generate,
+};
 
 }  // namespace penstock

@@ -24,38 +24,64 @@ std::string bad_sizes(std::string_view name, const ScheduleShape& shape) {
     return fmt::format("{}: P = {}, V = {}, M = {} must all be at least 1", name, shape.ranks,
                        shape.chunks, shape.micro_batches);
   }
+  if (shape.slices < 1) {
+    return fmt::format("{}: {} slices of a sequence; there must be at least 1", name, shape.slices);
+  }
   const long stages = static_cast<long>(shape.ranks) * shape.chunks;
   if (stages > kMostStages) {
     return fmt::format("{}: P * V = {} stages, at most {} are supported", name, stages,
                        kMostStages);
   }
-  if (stages * shape.micro_batches > kMostComputeActions / 3) {
+  const long micro_batches = static_cast<long>(shape.micro_batches) * shape.slices;
+  if (micro_batches > kMostComputeActions || stages * micro_batches > kMostComputeActions / 3) {
     return fmt::format(
         "{}: {} stages times {} micro-batches is more than the {} supported; nothing is cut short: "
         "choose fewer micro-batches (larger ones) or fewer stages",
-        name, stages, shape.micro_batches, kMostComputeActions / 3);
+        name, stages, micro_batches, kMostComputeActions / 3);
+  }
+  return "";
+}
+
+std::string bad_chunks(const ScheduleKind& kind, const ScheduleShape& shape) {
+  const int v = shape.chunks;
+  if (kind.most_chunks == 1 && v != 1) {
+    return fmt::format(
+        "V = {}: this schedule has one stage per rank; use -V 1, or interleaved or "
+        "looped-bfs for several",
+        v);
+  }
+  if (kind.most_chunks == 0 && v < kind.fewest_chunks) {
+    return "V = 1: this schedule needs at least 2 chunks per rank (with one it is not 1F1B: its "
+           "warm-up is longer); use -V 2 or more, or 1f1b";
+  }
+  if (kind.most_chunks > 1 && v != kind.most_chunks) {
+    return fmt::format(
+        "V = {}: this schedule has {} stages per rank{}; use -V {}", v, kind.most_chunks,
+        copies_of(kind.map) == 2 ? ", one of each copy of the weights" : "", kind.most_chunks);
+  }
+  return "";
+}
+
+std::string bad_options(const ScheduleKind& kind, const ScheduleShape& shape) {
+  if (shape.group > 0 && !kind.has_groups) {
+    return fmt::format(
+        "{}: group {} means nothing here, only interleaved schedules have groups; "
+        "leave it out",
+        kind.name, shape.group);
+  }
+  if (shape.slices > 1 && !kind.has_slices) {
+    return fmt::format(
+        "{}: {} slices mean nothing here, only seq-1f1b cuts sequences; leave it out", kind.name,
+        shape.slices);
   }
   return "";
 }
 
 }  // namespace
 
-std::string needs_one_chunk(const ScheduleShape& shape) {
-  if (shape.chunks == 1) return "";
-  return fmt::format(
-      "V = {}: this schedule has one stage per rank; use -V 1, or interleaved or "
-      "looped-bfs for several",
-      shape.chunks);
-}
-
-std::string needs_two_chunks(const ScheduleShape& shape) {
-  if (shape.chunks >= 2) return "";
-  return "V = 1: this schedule needs at least 2 chunks per rank (with one it is not 1F1B: its "
-         "warm-up is longer); use -V 2 or more, or 1f1b";
-}
-
 std::span<const ScheduleKind> schedule_kinds() {
-  static const std::array kinds = {kGpipe, kOneForwardOneBackward, kInterleaved, kLoopedBfs, kZbH1};
+  static const std::array kinds = {kGpipe, kOneForwardOneBackward, kInterleaved, kLoopedBfs, kZbH1,
+                                   kZbH2};
   return kinds;
 }
 
@@ -68,11 +94,18 @@ const ScheduleKind* find_schedule(std::string_view name) {
 
 std::string why_no_schedule(const ScheduleKind& kind, const ScheduleShape& shape) {
   if (auto reason = bad_sizes(kind.name, shape); !reason.empty()) return reason;
-  if (shape.group > 0 && kind.name != kInterleaved.name) {
-    return fmt::format("{}: group {} means nothing here, only interleaved has groups; leave it out",
-                       kind.name, shape.group);
+  if (auto reason = bad_options(kind, shape); !reason.empty()) return reason;
+  if (auto reason = bad_chunks(kind, shape); !reason.empty()) return reason;
+  return kind.why_not == nullptr ? "" : kind.why_not(shape);
+}
+
+std::vector<int> stage_ranks(StageMap map, const ScheduleShape& shape) {
+  std::vector<int> ranks;
+  ranks.reserve(static_cast<std::size_t>(shape.ranks) * static_cast<std::size_t>(shape.chunks));
+  for (int s = 0; s < shape.ranks * shape.chunks; ++s) {
+    ranks.push_back(rank_of_stage(map, shape.ranks, s));
   }
-  return kind.why_not(shape);
+  return ranks;
 }
 
 Schedule make_schedule(std::string_view name, const ScheduleShape& shape) {
@@ -85,6 +118,9 @@ Schedule make_schedule(std::string_view name, const ScheduleShape& shape) {
     throw_bad_input(fmt::format("unknown schedule '{}'; known: {}", name, known));
   }
   if (auto reason = why_no_schedule(*kind, shape); !reason.empty()) throw_bad_input(reason);
+  if (kind->is_automatic()) {
+    throw_bad_input(fmt::format("{}: an automatic schedule is arranged from costs", name));
+  }
   return kind->generate(shape);
 }
 

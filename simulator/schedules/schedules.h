@@ -1,12 +1,16 @@
 // The table of schedules: one row and one file each. A generator is a pure function of the shape of
-// the pipeline; its rules and their sources are in docs/schedules.md.
+// the pipeline, for automatic schedules also of costs; the rules and their sources are in
+// docs/schedules.md.
 #pragma once
 
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/schedule.h"
+#include "core/stage_map.h"
+#include "simulator/schedules/stage_costs.h"
 
 namespace penstock {
 
@@ -15,18 +19,45 @@ struct ScheduleShape {
   int chunks = 1;         // V
   int micro_batches = 1;  // M
   int group = 0;          // interleaving group (Megatron's microbatch group); 0: PyTorch's rule
+  int slices = 1;         // q: parts that every sequence is cut into
   bool operator==(const ScheduleShape&) const = default;
 };
 
+// Either a Schedule or why there is none.
+struct ArrangedSchedule {
+  Schedule schedule;
+  std::string why_not;
+};
+
+enum class BackwardKind {
+  kFused,  // B
+  kSplit,  // I and W
+  kMixed,  // some of both
+};
+
 struct ScheduleKind {
-  std::string_view name;         // as on the command line
-  std::string_view summary;      // one line for --help
-  bool split_backward;           // I and W instead of B
-  bool several_chunks;           // V >= 2 (else V = 1)
-  bool holds_all_micro_batches;  // the stash grows with M
+  std::string_view name;     // as on the command line
+  std::string_view summary;  // one line for --help
+  BackwardKind backward = BackwardKind::kFused;
+  StageMap map = StageMap::kLoop;
+  int fewest_chunks = 1;                 // V
+  int most_chunks = 1;                   // 0: any number
+  bool holds_all_micro_batches = false;  // the stash grows with M
+  bool has_groups = false;               // ScheduleShape::group means something
+  bool has_slices = false;               // ScheduleShape::slices too
+  bool recomputes = false;               // its lists hold R: activations are always recomputed
+  RunTimeRule rule = RunTimeRule::kNone;
+  // Automatic: activations that a rank may hold, as a multiple of P; 0: as many as memory allows.
+  int limit_in_ranks = 0;
   // The schedule's own constraints; ask why_no_schedule(), which adds the common ones.
-  std::string (*why_not)(const ScheduleShape&);
-  Schedule (*generate)(const ScheduleShape&);
+  std::string (*why_not)(const ScheduleShape&) = nullptr;
+  // One of the two: static schedules need a shape only.
+  Schedule (*generate)(const ScheduleShape&) = nullptr;
+  ArrangedSchedule (*arrange)(const ScheduleShape&, const StageCosts&) = nullptr;
+
+  [[nodiscard]] bool is_automatic() const { return arrange != nullptr; }
+  // Whether it needs the times of I and W.
+  [[nodiscard]] bool splits_backward() const { return backward != BackwardKind::kFused; }
 };
 
 std::span<const ScheduleKind> schedule_kinds();
@@ -35,8 +66,11 @@ const ScheduleKind* find_schedule(std::string_view name);  // null when unknown
 // Why this shape cannot be generated, with the remedy; empty when it can.
 std::string why_no_schedule(const ScheduleKind& kind, const ScheduleShape& shape);
 
-// generate() after why_no_schedule(); Error{kBadInput} with the reason, or naming the known
-// schedules.
+// Of a static schedule: generate() after why_no_schedule(); Error{kBadInput} with the reason, or
+// naming the known schedules.
 Schedule make_schedule(std::string_view name, const ScheduleShape& shape);
+
+// S entries.
+std::vector<int> stage_ranks(StageMap map, const ScheduleShape& shape);
 
 }  // namespace penstock

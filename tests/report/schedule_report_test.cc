@@ -7,21 +7,17 @@ using namespace penstock;
 namespace {
 
 ComputeAction action(ActionKind kind, int stage, int micro_batch) {
-  return {kind, StageId{static_cast<std::uint16_t>(stage)},
+  return {kind, false, StageId{static_cast<std::uint16_t>(stage)},
           MicroBatchId{static_cast<std::uint32_t>(micro_batch)}};
 }
 
 // GPipe on two ranks, one micro-batch; the second rank splits its backward.
 Schedule schedule() {
-  Schedule schedule;
-  schedule.name = "mine";
-  schedule.ranks = 2;
-  schedule.rank_of_stage = {0, 1};
-  schedule.actions = {action(ActionKind::kForward, 0, 0), action(ActionKind::kFusedBackward, 0, 0),
-                      action(ActionKind::kForward, 1, 0), action(ActionKind::kInputGradient, 1, 0),
-                      action(ActionKind::kWeightGradient, 1, 0)};
-  schedule.begin = {0, 2, 5};
-  return schedule;
+  return schedule_of_lists(
+      "mine", 1, {0, 1},
+      {{action(ActionKind::kForward, 0, 0), action(ActionKind::kFusedBackward, 0, 0)},
+       {action(ActionKind::kForward, 1, 0), action(ActionKind::kInputGradient, 1, 0),
+        action(ActionKind::kWeightGradient, 1, 0)}});
 }
 
 ScheduleResult result() {

@@ -22,7 +22,7 @@ Plan random_plan(Random& random) {
     const auto& kind =
         kinds[static_cast<std::size_t>(random.between(0, static_cast<int>(kinds.size()) - 1))];
     plan.schedule = kind.name;
-    plan.chunks = kind.several_chunks ? random.between(2, 3) : 1;
+    plan.chunks = kind.most_chunks == 0 ? random.between(2, 3) : kind.fewest_chunks;
     plan.pipeline = random.between(1, 6);
     plan.data = random.between(1, 4);
     plan.zero1 = plan.data > 1 && random.coin();
@@ -119,7 +119,7 @@ TEST_CASE("no replay beats its bounds, whatever the plan, the prices and the exe
     if (deadlock(program, executor)) continue;
     const Duration step = step_time_of(simulate_summary(program, prices, executor), executor);
 
-    const bool split = find_schedule(plan.schedule)->split_backward;
+    const bool split = find_schedule(plan.schedule)->splits_backward();
     const auto live = liveness_of(plan);
     const Duration priced = step_bound(prices, plan, split, live, executor);
     const SectionSums sums = sums_of(prices);

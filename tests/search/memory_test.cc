@@ -124,7 +124,7 @@ Plan random_plan(Random& random, int most_stages) {
     const auto& kind =
         kinds[static_cast<std::size_t>(random.between(0, static_cast<int>(kinds.size()) - 1))];
     plan.schedule = kind.name;
-    plan.chunks = kind.several_chunks ? random.between(2, 3) : 1;
+    plan.chunks = kind.most_chunks == 0 ? random.between(2, 3) : kind.fewest_chunks;
     plan.pipeline = random.between(1, 5);
     plan.data = random.between(1, 3);
     plan.zero1 = random.coin();

@@ -141,7 +141,7 @@ TEST_CASE("and so with many chunks and many micro-batches") {
     for (const ScheduleKind& kind : schedule_kinds()) {
       Plan plan = plan_of(p, 1, 1, m);
       plan.schedule = kind.name;
-      plan.chunks = kind.several_chunks ? v : 1;
+      plan.chunks = kind.most_chunks == 0 ? v : kind.fewest_chunks;
       compare_counts(plan);
     }
   }

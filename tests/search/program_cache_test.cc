@@ -23,7 +23,7 @@ TEST_CASE("a shared Program replays as the plan's own does") {
     const auto kinds = schedule_kinds();
     const auto& kind = kinds[static_cast<std::size_t>(random.between(0, 4))];
     plan.schedule = kind.name;
-    plan.chunks = kind.several_chunks ? 2 : 1;
+    plan.chunks = kind.fewest_chunks;
     plan.pipeline = random.between(1, 3);
     plan.data = random.between(1, 4);
     plan.micro_batch_size = random.between(1, 4);

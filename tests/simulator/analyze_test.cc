@@ -123,7 +123,7 @@ TEST_CASE("waiting for one's turn in a queue is waiting for a link") {
 }
 
 ComputeAction forward(std::uint16_t stage, std::uint32_t m) {
-  return {ActionKind::kForward, StageId{stage}, MicroBatchId{m}};
+  return {ActionKind::kForward, false, StageId{stage}, MicroBatchId{m}};
 }
 
 // Forwards only, four stages on three ranks, one queue per rank: 0SEND_F1 is ready at 20 and stands
@@ -134,14 +134,11 @@ ComputeAction forward(std::uint16_t stage, std::uint32_t m) {
 // Rank 1 spends 23..42 on transfer, though rank 2 computes meanwhile; without queues rank 1 would
 // run 1F1 at 23.
 TEST_CASE("what stands in a queue waits for a link, whatever others compute") {
-  Schedule schedule;
-  schedule.name = "by-hand";
-  schedule.ranks = 3;
-  schedule.micro_batches = 2;
-  schedule.rank_of_stage = {0, 1, 2, 0};
-  schedule.actions = {forward(0, 0), forward(0, 1), forward(3, 0), forward(3, 1),
-                      forward(1, 0), forward(1, 1), forward(2, 0), forward(2, 1)};
-  schedule.begin = {0, 4, 6, 8};
+  const Schedule schedule =
+      schedule_of_lists("by-hand", 2, {0, 1, 2, 0},
+                        {{forward(0, 0), forward(0, 1), forward(3, 0), forward(3, 1)},
+                         {forward(1, 0), forward(1, 1)},
+                         {forward(2, 0), forward(2, 1)}});
   ExecutorModel executor;
   executor.queues = QueueLayout::kPerRank;
   CHECK(explained(lower({input_of(schedule)}, {}), equal_prices(4, 1, {10, 12, 8, 3}), executor) ==

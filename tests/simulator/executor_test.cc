@@ -13,6 +13,7 @@
 #include "core/executor_model.h"
 #include "simulator/replay.h"
 #include "simulator/simulate.h"
+#include "tests/simulator/by_the_rules.h"
 #include "tests/simulator/pipelines.h"
 
 namespace penstock {
@@ -474,64 +475,14 @@ TEST_CASE("DeepSpeed's order runs 1F1B under rendezvous whatever P and M") {
   }
 }
 
-// Section 1.2 of the rules taken literally, without lowering: sweeps over the lists until every
-// action has run, start = max(end of the one before, arrivals).
-Duration by_the_rules(const Schedule& schedule, const StagePrices& prices) {
-  const auto m_count = static_cast<std::size_t>(schedule.micro_batches);
-  const auto stages = static_cast<std::size_t>(schedule.stages());
-  using Ends = std::vector<std::optional<std::int64_t>>;
-  Ends forward(stages * m_count), backward(forward.size());
-  std::vector<std::int64_t> free(static_cast<std::size_t>(schedule.ranks), 0);
-  std::vector<std::size_t> at(free.size(), 0);
-  const auto rank_of = [&](std::size_t s) { return schedule.rank_of_stage[s]; };
-  for (bool progress = true; progress;) {
-    progress = false;
-    for (int r = 0; r < schedule.ranks; ++r) {
-      const auto rank = static_cast<std::size_t>(r);
-      const auto list = schedule.list(r);
-      if (at[rank] == list.size()) continue;
-      const auto [kind, stage, m] = list[at[rank]];
-      const std::size_t s = stage.value;
-      const std::size_t cell = s * m_count + m.value;
-      const ComputePrice& price = prices.compute_of(static_cast<int>(s), 0);
-      std::optional<std::int64_t> arrival = 0;
-      Duration duration{};
-      if (kind == ActionKind::kForward) {
-        duration = price.forward.duration;
-        if (s > 0) {
-          arrival = forward[cell - m_count];
-          const auto& way = prices.transfer_of(static_cast<int>(s) - 1, 0).activation;
-          if (arrival && rank_of(s - 1) != r) *arrival += way.duration.count();
-        }
-      } else if (kind == ActionKind::kWeightGradient) {
-        duration = price.weight_gradient.duration;
-        arrival = backward[cell];
-      } else {
-        duration = kind == ActionKind::kInputGradient ? price.input_gradient.duration
-                                                      : price.fused_backward.duration;
-        arrival = s + 1 == stages ? forward[cell] : backward[cell + m_count];
-        if (arrival && s + 1 < stages && rank_of(s + 1) != r) {
-          *arrival += prices.transfer_of(static_cast<int>(s), 0).gradient.duration.count();
-        }
-      }
-      if (!arrival) continue;
-      free[rank] = std::max(free[rank], *arrival) + duration.count();
-      if (kind == ActionKind::kForward) forward[cell] = free[rank];
-      if (is_backward(kind)) backward[cell] = free[rank];
-      ++at[rank];
-      progress = true;
-    }
-  }
-  return Duration{*std::max_element(free.begin(), free.end())};
-}
-
 TEST_CASE("the step of a lowered schedule is what the rules of its lists say") {
   Random random(6);
   for (int i = 0; i < 1500; ++i) {
     const Schedule schedule = testing::random_schedule(random, 6, 12);
     const StagePrices prices = testing::random_prices(random, schedule.stages(), 1, 0);
     const Program program = lower({input_of(schedule)}, {});
-    REQUIRE(simulate(program, prices, {}).step_end == SimTime{} + by_the_rules(schedule, prices));
+    REQUIRE(simulate(program, prices, {}).step_end ==
+            SimTime{} + testing::by_the_rules(schedule, prices));
   }
 }
 

@@ -236,12 +236,10 @@ TEST_CASE("lowering changes neither the lists nor their order") {
       for (const Action& action : program.actions) {
         if (!is_compute(action.kind) || action.kind == ActionKind::kOptimizer) continue;
         lists[static_cast<std::size_t>(program.rank_of(action).value)].push_back(
-            {action.kind, action.stage, action.micro_batch});
+            {action.kind, action.overlaps_next, action.stage, action.micro_batch});
       }
       for (int rank = 0; rank < schedule.ranks; ++rank) {
-        const auto list = schedule.list(rank);
-        CHECK(lists[static_cast<std::size_t>(rank)] ==
-              std::vector<ComputeAction>(list.begin(), list.end()));
+        CHECK(lists[static_cast<std::size_t>(rank)] == schedule.list(rank));
       }
     }
   }
@@ -287,26 +285,21 @@ TEST_CASE("tied stages reduce together first, then over the replicas") {
 }
 
 Schedule by_hand(int ranks, const std::vector<std::vector<ComputeAction>>& lists) {
-  Schedule schedule;
-  schedule.name = "by-hand";
-  schedule.ranks = ranks;
-  for (int s = 0; s < ranks; ++s) schedule.rank_of_stage.push_back(s);
-  schedule.begin.push_back(0);
+  std::vector<int> rank_of_stage;
+  for (int s = 0; s < ranks; ++s) rank_of_stage.push_back(s);
+  int micro_batches = 1;
   for (const auto& list : lists) {
     for (const ComputeAction& action : list) {
-      const int m = static_cast<int>(action.micro_batch.value) + 1;
-      schedule.micro_batches = std::max(schedule.micro_batches, m);
-      schedule.actions.push_back(action);
+      micro_batches = std::max(micro_batches, static_cast<int>(action.micro_batch.value) + 1);
     }
-    schedule.begin.push_back(schedule.actions.size());
   }
-  return schedule;
+  return schedule_of_lists("by-hand", micro_batches, rank_of_stage, lists);
 }
 ComputeAction forward(std::uint16_t stage, std::uint32_t m) {
-  return {ActionKind::kForward, StageId{stage}, MicroBatchId{m}};
+  return {ActionKind::kForward, false, StageId{stage}, MicroBatchId{m}};
 }
 ComputeAction backward(std::uint16_t stage, std::uint32_t m) {
-  return {ActionKind::kFusedBackward, StageId{stage}, MicroBatchId{m}};
+  return {ActionKind::kFusedBackward, false, StageId{stage}, MicroBatchId{m}};
 }
 
 std::string stall(const Schedule& schedule, IssueOrder issue = IssueOrder::kEager) {

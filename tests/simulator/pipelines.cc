@@ -103,11 +103,12 @@ Schedule random_schedule(Random& random, int most_ranks, int most_micro_batches)
   while (true) {
     const ScheduleKind& kind =
         kinds[static_cast<std::size_t>(random.between(0, static_cast<int>(kinds.size()) - 1))];
+    if (kind.is_automatic() || kind.rule != RunTimeRule::kNone) continue;
     ScheduleShape shape;
     shape.ranks = random.between(1, most_ranks);
-    shape.chunks = kind.several_chunks ? random.between(2, 3) : 1;
+    shape.chunks = kind.most_chunks == 0 ? random.between(2, 3) : kind.fewest_chunks;
     shape.micro_batches = random.between(1, most_micro_batches);
-    if (kind.name == "interleaved" && random.coin()) {
+    if (kind.has_groups && random.coin()) {
       shape.group = random.between(1, most_micro_batches);
     }
     if (why_no_schedule(kind, shape).empty()) return kind.generate(shape);

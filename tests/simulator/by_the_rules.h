@@ -1,0 +1,13 @@
+// The step of a schedule by section 1.2 of the rules taken literally, without lowering and without
+// any engine: the oracle of both.
+#pragma once
+
+#include "core/schedule.h"
+#include "core/stage_prices.h"
+
+namespace penstock::testing {
+
+// Compute and transfers only, one shape of micro-batch, transfers occupy nothing.
+Duration by_the_rules(const Schedule& schedule, const StagePrices& prices);
+
+}  // namespace penstock::testing
