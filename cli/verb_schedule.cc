@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/json_reader.h"
 #include "report/gantt.h"
+#include "report/pipeline_csv.h"
 #include "report/schedule_report.h"
 #include "simulator/liveness.h"
 #include "simulator/lower.h"
@@ -137,7 +138,7 @@ ScheduleResult simulated(const ScheduleOptions& given, const ScheduleShape& shap
   result.executor = words_of(executor);
 
   Schedule schedule = make_schedule(given.name, shape);
-  if (given.csv) extras.csv = pytorch_csv(schedule);
+  if (given.csv) extras.csv = write_pipeline_csv(schedule);
   if (given.print) extras.lists = action_lists(schedule);
   const Program program = lowered(std::move(schedule), costs, executor);
   result.actions = static_cast<std::int64_t>(program.actions.size());

@@ -27,9 +27,10 @@ class Ordering {
     while (program_.actions.size() < lists_.actions.size()) {
       const std::size_t before = program_.actions.size();
       for (std::size_t r = 0; r < head_.size(); ++r) {
-        if (done(r) || !runnable(head_[r])) continue;
+        if (done(r) || waiting_at(r)) continue;
         const std::size_t action = head_[r];
         append(r);
+        if (lists_.actions[action].overlaps_next) append(r);
         take_receive_along(action);
       }
       if (program_.actions.size() == before) return false;
@@ -45,14 +46,17 @@ class Ordering {
     std::vector<std::size_t> step_of(head_.size(), lists_.actions.size());
     while (step_of[rank] == lists_.actions.size()) {
       step_of[rank] = steps.size();
-      const std::optional<std::size_t> waits_for = blocker(head_[rank]);
+      const std::size_t waiting = *waiting_at(rank);
+      const std::optional<std::size_t> waits_for = blocker(waiting);
       if (!waits_for) {
-        return name(head_[rank]) + " waits for a collective of which no list holds a member";
+        return name(waiting) + " waits for a collective of which no list holds a member";
       }
-      std::string step = name(head_[rank]) + " waits for " + name(*waits_for);
+      std::string step = name(waiting) + " waits for " + name(*waits_for);
       rank = rank_at(*waits_for);
       if (*waits_for != head_[rank]) {
         step += ", which comes after " + name(head_[rank]) + " on rank " + std::to_string(rank);
+      } else if (const std::size_t overlapped = *waiting_at(rank); overlapped != head_[rank]) {
+        step += ", which overlaps " + name(overlapped);
       }
       steps.push_back(std::move(step));
     }
@@ -75,6 +79,14 @@ class Ordering {
     return action.group.value * std::size_t{kActionKinds} + static_cast<std::size_t>(action.kind);
   }
 
+  // The next action of a rank, or the second member of an OVERLAP, if it cannot run yet: a pair
+  // starts when both members can.
+  [[nodiscard]] std::optional<std::size_t> waiting_at(std::size_t rank) const {
+    const std::size_t i = head_[rank];
+    if (!runnable(i)) return i;
+    if (lists_.actions[i].overlaps_next && !runnable(i + 1)) return i + 1;
+    return {};
+  }
   [[nodiscard]] bool runnable(std::size_t i) const {
     const Action& action = lists_.actions[i];
     if (action.waits_for != kNone && !ended(action.waits_for)) return false;

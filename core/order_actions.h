@@ -1,5 +1,5 @@
-// From the lists of a plan file back to a Program: what every action waits for, by kind and tables,
-// and one order over all ranks in which every action comes after it. Used by read_plan() only.
+// From the lists of a file back to a Program: what every action waits for, by kind and tables, and
+// one order over all ranks in which every action comes after it.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@
 
 namespace penstock {
 
-// The lists of all ranks, one after the other. An action's waits_for is not set.
+// The lists of all ranks, one after the other. An action's waits_for is not set; one that overlaps
+// the next has a next on its rank.
 struct ActionLists {
   std::vector<Action> actions;
   std::vector<std::size_t> begin;  // ranks + 1 offsets into actions
@@ -21,10 +22,10 @@ struct ActionLists {
 [[nodiscard]] std::string set_waits_for(const Program& program, ActionLists& lists);
 
 // Fills program.actions; every other member of `program` is set. Round after round over the ranks,
-// each appends its next action if what that waits for has been appended; a send takes its receive
-// along when that is the receiver's next action. A collective counts as appended when all members
-// of its group are. Returns what is wrong, empty when all is well: an action that waits for one
-// that no list holds, or the actions that wait for each other.
+// each appends its next action (of an OVERLAP both members) if what that waits for has been
+// appended; a send takes its receive along when that is the receiver's next action. A collective
+// counts as appended when all members of its group are. Returns what is wrong, empty when all is
+// well: an action that waits for one that no list holds, or the actions that wait for each other.
 [[nodiscard]] std::string order_actions(Program& program, ActionLists lists);
 
 }  // namespace penstock

@@ -13,17 +13,6 @@
 namespace penstock {
 namespace {
 
-void append_list(std::string& out, const Schedule& schedule, int rank, char separator) {
-  bool first = true;
-  for (const ComputeAction& action : schedule.list(rank)) {
-    if (!first) out += separator;
-    first = false;
-    fmt::format_to(std::back_inserter(out), "{}{}{}", action.stage.value, name_of(action.kind),
-                   action.micro_batch.value);
-  }
-  out += '\n';
-}
-
 double in_micro_batches(std::int64_t chunks, const ScheduleResult& result) {
   return static_cast<double>(chunks) / result.chunks;
 }
@@ -94,15 +83,19 @@ std::string action_lists(const Schedule& schedule) {
   std::string out;
   const auto width = std::to_string(schedule.ranks - 1).size();
   for (int rank = 0; rank < schedule.ranks; ++rank) {
-    out += fmt::format("rank {:<{}} ", rank, width);
-    append_list(out, schedule, rank, ' ');
+    out += fmt::format("rank {:<{}}", rank, width);
+    bool second = false;  // of an OVERLAP
+    for (ListCursor at(schedule, rank); !at.done(); ++at) {
+      const ComputeAction action = *at;
+      out += second ? ';' : ' ';
+      if (action.overlaps_next) out += '(';
+      fmt::format_to(std::back_inserter(out), "{}{}{}", action.stage.value, name_of(action.kind),
+                     action.micro_batch.value);
+      if (second) out += ')';
+      second = action.overlaps_next;
+    }
+    out += '\n';
   }
-  return out;
-}
-
-std::string pytorch_csv(const Schedule& schedule) {
-  std::string out;
-  for (int rank = 0; rank < schedule.ranks; ++rank) append_list(out, schedule, rank, ',');
   return out;
 }
 

@@ -1,4 +1,4 @@
-// What a schedule does with given costs: numbers, lists of actions, and PyTorch's file of them.
+// What a schedule does with given costs: numbers and lists of actions.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,7 @@ struct ScheduleResult {
 std::string schedule_report(const ScheduleResult& result);
 Json schedule_json(const ScheduleResult& result);
 
-// One line per rank: its compute actions by PyTorch's names, in order.
+// One line per rank: its compute actions by PyTorch's names, in order; (0F7;7B3) is an OVERLAP.
 std::string action_lists(const Schedule& schedule);
-
-// PyTorch's compute-only CSV: one row per rank, "0F0,0F1,0B0". Recomputes are not among its cells.
-std::string pytorch_csv(const Schedule& schedule);
 
 }  // namespace penstock

@@ -38,12 +38,14 @@ ScheduleResult result() {
 
 }  // namespace
 
-TEST_CASE("PyTorch's file: one row per rank, no blanks, newlines at the ends") {
-  CHECK(pytorch_csv(schedule()) == "0F0,0B0\n1F0,1I0,1W0\n");
-}
-
 TEST_CASE("the lists for people") {
   CHECK(action_lists(schedule()) == "rank 0 0F0 0B0\nrank 1 1F0 1I0 1W0\n");
+}
+
+TEST_CASE("an overlap is a pair in parentheses") {
+  Schedule overlapped = schedule();
+  overlapped.actions[0].overlaps_next = true;
+  CHECK(action_lists(overlapped) == "rank 0 (0F0;0B0)\nrank 1 1F0 1I0 1W0\n");
 }
 
 TEST_CASE("the report names both bubbles and counts stashes in whole ranks") {
