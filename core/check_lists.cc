@@ -104,6 +104,12 @@ class ListCheck {
   }
 
   void recompute(StageId stage, MicroBatchId m) {
+    if (program_.rule != RunTimeRule::kNone) {  // Varuna's: all but the last stage recompute
+      require(has_next(program_, stage) ? 1 : 0, ActionKind::kRecompute, stage, m);
+      require_order(ActionKind::kForward, ActionKind::kRecompute, stage, m);
+      require_order(ActionKind::kRecompute, ActionKind::kFusedBackward, stage, m);
+      return;
+    }
     const int stage_in_pipeline = index_in_pipeline(stage);
     const int shape = program_.micro_batches[m.value].shape;
     const bool takes_time =

@@ -94,6 +94,13 @@ bool check_tables(const PlanFile& file, Findings& findings);
 // Every action is there as often as it must be, and on its list in a possible order.
 void check_lists(const PlanFile& file, const RankLists& lists, Findings& findings);
 
+// How long an action takes by the prices and the executor's fixed costs; a transfer goes by its
+// SEND.
+Duration duration_of(const PlanFile& file, const Action& action);
+
+// The lists in the order in which a Program with a run-time rule carries them out.
+RankLists executed_lists(const PlanFile& file, const RankLists& lists, Findings& findings);
+
 // Memory of every rank of the first pipeline, in total.
 std::vector<Bytes> check_memory(const PlanFile& file, const RankLists& lists, Findings& findings);
 

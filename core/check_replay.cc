@@ -57,12 +57,12 @@ class Replay {
 
   Node node_for(const Action& action) {
     if (is_compute(action.kind)) {
-      return network_.add((compute_duration(action) + executor_.per_action).count());
+      return network_.add(duration_of(file_, action).count());
     }
     if (!is_collective(action.kind)) return transfer_node(action);
     const auto key = std::make_pair(action.group, action.kind);
     const auto known = collectives_.find(key);
-    const Duration duration = collective_duration(action);
+    const Duration duration = duration_of(file_, action);
     if (known == collectives_.end()) return collectives_[key] = network_.add(duration.count());
     network_.at_least(known->second, duration.count());
     return known->second;
@@ -85,60 +85,7 @@ class Replay {
     const std::uint64_t key = key_of(send.kind, send.stage, send.micro_batch);
     const auto known = transfers_.find(key);
     if (known != transfers_.end()) return known->second;
-    return transfers_[key] =
-               network_.add((transfer_duration(send) + executor_.per_transfer).count());
-  }
-
-  // ---- durations -----------------------------------------------------------------------------
-
-  [[nodiscard]] int index_in_pipeline(StageId stage) const {
-    const auto p = static_cast<std::size_t>(program_.stages[stage.value].pipeline);
-    return stage.value - program_.pipelines[p].first_stage;
-  }
-  [[nodiscard]] const StepPrice& step_price(StageId stage) const {
-    return file_.prices.step[static_cast<std::size_t>(index_in_pipeline(stage))];
-  }
-
-  [[nodiscard]] Duration compute_duration(const Action& action) const {
-    if (action.kind == ActionKind::kOptimizer) return step_price(action.stage).optimizer.duration;
-    const ComputePrice& price =
-        file_.prices.compute_of(index_in_pipeline(action.stage), shape_of(action));
-    switch (action.kind) {
-      case ActionKind::kForward:
-        return price.forward.duration;
-      case ActionKind::kInputGradient:
-        return price.input_gradient.duration;
-      case ActionKind::kWeightGradient:
-        return price.weight_gradient.duration;
-      case ActionKind::kFusedBackward:
-        return price.fused_backward.duration;
-      default:
-        return price.recompute.duration;
-    }
-  }
-  [[nodiscard]] int shape_of(const Action& action) const {
-    return program_.micro_batches[action.micro_batch.value].shape;
-  }
-
-  [[nodiscard]] Duration transfer_duration(const Action& send) const {
-    const int stage = index_in_pipeline(send.stage);
-    return send.kind == ActionKind::kSendActivation
-               ? file_.prices.transfer_of(stage, shape_of(send)).activation.duration
-               : file_.prices.transfer_of(stage - 1, shape_of(send)).gradient.duration;
-  }
-
-  [[nodiscard]] Duration collective_duration(const Action& action) const {
-    if (action.kind == ActionKind::kNorm) return file_.prices.norm.duration;
-    if (action.kind == ActionKind::kUnshard) return step_price(action.stage).unshard.duration;
-    if (action.kind == ActionKind::kReduceGradient) {
-      return step_price(action.stage).reduce_gradient.duration;
-    }
-    for (std::size_t k = 0; k < file_.ties.size(); ++k) {
-      if ("tied." + file_.ties[k].name == program_.groups[action.group.value].name) {
-        return file_.prices.tied_reduce[k].duration;
-      }
-    }
-    return {};
+    return transfers_[key] = network_.add(duration_of(file_, send).count());
   }
 
   // ---- what follows what ---------------------------------------------------------------------
@@ -166,9 +113,13 @@ class Replay {
         case ActionKind::kForward:
           network_.follows(node, input_of(stage, m));
           break;
+        case ActionKind::kRecompute:
+          // Varuna's runtime never waits with it: it moves a forward to the front or begins at
+          // once.
+          if (program_.rule == RunTimeRule::kVarunaRuntime) break;
+          [[fallthrough]];
         case ActionKind::kInputGradient:
         case ActionKind::kFusedBackward:
-        case ActionKind::kRecompute:
           network_.follows(node, output_gradient_of(stage, m));
           break;
         case ActionKind::kWeightGradient:

@@ -2,6 +2,7 @@
 
 #include "search/choose_cuts.h"
 #include "search/memory.h"
+#include "simulator/events/executed_order.h"
 #include "simulator/liveness.h"
 
 namespace penstock {
@@ -18,6 +19,11 @@ double usd_per_step(Duration step_time, int devices, double usd_per_hour) {
 Evaluation evaluation_of(const Program& program, const StagePrices& prices,
                          const Timeline& timeline, const ExecutorModel& executor, Bytes capacity,
                          Bytes reserve, double uncertainty) {
+  if (program.rule != RunTimeRule::kNone) {  // what is held depends on the order that came about
+    const ExecutedProgram executed = as_executed(program, timeline);
+    return evaluation_of(executed.program, prices, executed.timeline, executor, capacity, reserve,
+                         uncertainty);
+  }
   const TimelineSummary summary = summarize(program, timeline);
   Evaluation evaluation;
   evaluation.makespan = summary.makespan;

@@ -13,9 +13,10 @@
 
 namespace penstock {
 
-// Replays the Program. Error{kBadInput} when prices do not match the Program, when the sum of all
-// durations could leave 64 bits, or when the Program deadlocks under the executor model (the
-// message holds the cycle in action names; deadlock() tells beforehand).
+// Replays the Program. One with a run-time rule goes through the event queue; liveness() and
+// attribute_idle() want it as_executed(). Error{kBadInput} when prices do not match the Program,
+// when the sum of all durations could leave 64 bits, or when the Program deadlocks under the
+// executor model (the message holds the cycle in action names; deadlock() tells beforehand).
 Timeline simulate(const Program& program, const StagePrices& prices, const ExecutorModel& executor);
 
 // Only the summary of that Timeline; a search needs no more.

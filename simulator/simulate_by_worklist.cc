@@ -57,6 +57,9 @@ std::optional<std::vector<std::string>> deadlock(const Program& program,
 
 Timeline simulate_by_worklist(const Program& program, const StagePrices& prices,
                               const ExecutorModel& executor) {
+  if (program.rule != RunTimeRule::kNone) {
+    throw Error(ErrorKind::kInternal, program.schedule + ": a run-time rule needs events");
+  }
   const PriceTable table(program, prices, executor);
   const TaskGraph graph = build_task_graph(program, executor);
   std::vector<SimTime> start(graph.action_of_task.size()), end(start.size());

@@ -1,0 +1,63 @@
+#include "core/check_parts.h"
+
+namespace penstock {
+namespace {
+
+int index_in_pipeline(const Program& program, StageId stage) {
+  const auto p = static_cast<std::size_t>(program.stages[stage.value].pipeline);
+  return stage.value - program.pipelines[p].first_stage;
+}
+
+Duration compute_duration(const PlanFile& file, const Action& action) {
+  const int stage = index_in_pipeline(file.program, action.stage);
+  if (action.kind == ActionKind::kOptimizer) {
+    return file.prices.step[static_cast<std::size_t>(stage)].optimizer.duration;
+  }
+  const ComputePrice& price =
+      file.prices.compute_of(stage, file.program.micro_batches[action.micro_batch.value].shape);
+  switch (action.kind) {
+    case ActionKind::kForward:
+      return price.forward.duration;
+    case ActionKind::kInputGradient:
+      return price.input_gradient.duration;
+    case ActionKind::kWeightGradient:
+      return price.weight_gradient.duration;
+    case ActionKind::kFusedBackward:
+      return price.fused_backward.duration;
+    default:
+      return price.recompute.duration;
+  }
+}
+
+Duration transfer_duration(const PlanFile& file, const Action& send) {
+  const int stage = index_in_pipeline(file.program, send.stage);
+  const int shape = file.program.micro_batches[send.micro_batch.value].shape;
+  return send.kind == ActionKind::kSendActivation
+             ? file.prices.transfer_of(stage, shape).activation.duration
+             : file.prices.transfer_of(stage - 1, shape).gradient.duration;
+}
+
+Duration collective_duration(const PlanFile& file, const Action& action) {
+  if (action.kind == ActionKind::kNorm) return file.prices.norm.duration;
+  const auto stage = static_cast<std::size_t>(index_in_pipeline(file.program, action.stage));
+  if (action.kind == ActionKind::kUnshard) return file.prices.step[stage].unshard.duration;
+  if (action.kind == ActionKind::kReduceGradient) {
+    return file.prices.step[stage].reduce_gradient.duration;
+  }
+  for (std::size_t k = 0; k < file.ties.size(); ++k) {
+    if ("tied." + file.ties[k].name == file.program.groups[action.group.value].name) {
+      return file.prices.tied_reduce[k].duration;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Duration duration_of(const PlanFile& file, const Action& action) {
+  if (is_collective(action.kind)) return collective_duration(file, action);
+  if (is_send(action.kind)) return transfer_duration(file, action) + file.executor.per_transfer;
+  return compute_duration(file, action) + file.executor.per_action;
+}
+
+}  // namespace penstock

@@ -1,0 +1,26 @@
+// How long every action takes in one execution of a Program: the seam at which jitter, stragglers
+// and other prices enter a simulation by events.
+#pragma once
+
+#include <vector>
+
+#include "core/executor_model.h"
+#include "core/ids.h"
+#include "core/program.h"
+#include "core/stage_prices.h"
+#include "core/units.h"
+
+namespace penstock {
+
+// Per action of a Program. A transfer's is that of its send, receives take none; a collective's is
+// that of its first member.
+using ActionDurations = std::vector<Duration>;
+
+// As priced, the executor's fixed costs included. Error{kBadInput} as of simulate().
+ActionDurations action_durations(const Program& program, const StagePrices& prices,
+                                 const ExecutorModel& executor);
+
+// A rank that computes `factor` times as long: its compute actions, rounded up.
+void slow_down(ActionDurations& durations, const Program& program, RankId rank, double factor);
+
+}  // namespace penstock

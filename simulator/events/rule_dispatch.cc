@@ -1,0 +1,69 @@
+#include "simulator/events/rule_dispatch.h"
+
+namespace penstock {
+
+RuleDispatch::RuleDispatch(const Program& program, const TaskGraph& graph)
+    : rule_(program.rule),
+      ranks_(static_cast<std::size_t>(program.ranks())),
+      rank_of_task_(graph.action_of_task.size(), kNoTask) {
+  kind_of_task_.reserve(graph.action_of_task.size());
+  for (std::uint32_t task = 0; task < graph.action_of_task.size(); ++task) {
+    const Action& action = program.actions[graph.action_of_task[task]];
+    kind_of_task_.push_back(action.kind);
+    if (!is_compute(action.kind)) continue;
+    const auto r = static_cast<std::uint32_t>(program.rank_of(action).value);
+    rank_of_task_[task] = r;
+    ranks_[r].list.push_back(task);
+    if (action.kind == ActionKind::kForward) ranks_[r].forwards.push_back(task);
+  }
+}
+
+void RuleDispatch::restart() {
+  for (Rank& rank : ranks_) {
+    rank.head = rank.forwards_started = 0;
+    rank.forward_is_next = false;
+  }
+}
+
+std::uint32_t RuleDispatch::next(std::size_t rank_index, const std::vector<std::uint32_t>& waits) {
+  Rank& rank = ranks_[rank_index];
+  while (head_ran_early(rank)) ++rank.head;
+  switch (step(rank, waits)) {
+    case Step::kTakeForward:
+      rank.forward_is_next = false;
+      return rank.forwards[rank.forwards_started++];
+    case Step::kTakeHead: {
+      const std::uint32_t task = rank.list[rank.head++];
+      if (kind_of_task_[task] == ActionKind::kForward) ++rank.forwards_started;
+      return task;
+    }
+    default:
+      return kNoTask;
+  }
+}
+
+// Forwards run in list order, whether moved or not: all but the next one and those after it ran.
+bool RuleDispatch::head_ran_early(const Rank& rank) const {
+  if (rank.head == rank.list.size()) return false;
+  const std::uint32_t head = rank.list[rank.head];
+  if (kind_of_task_[head] != ActionKind::kForward) return false;
+  return rank.forwards_started == rank.forwards.size() ||
+         head != rank.forwards[rank.forwards_started];
+}
+
+RuleDispatch::Step RuleDispatch::step(Rank& rank, const std::vector<std::uint32_t>& waits) const {
+  if (rank.head == rank.list.size()) return Step::kWait;
+  const std::uint32_t head = rank.list[rank.head];
+  if (!rank.forward_is_next) {
+    if (waits[head] == 0) return Step::kTakeHead;
+    if (kind_of_task_[head] != ActionKind::kRecompute) return Step::kWait;
+    // The gradient of this recompute has not arrived.
+    if (rank.forwards_started == rank.forwards.size()) {
+      return rule_ == RunTimeRule::kVarunaRuntime ? Step::kTakeHead : Step::kWait;
+    }
+    rank.forward_is_next = rule_ != RunTimeRule::kVarunaStrict;
+  }
+  return waits[rank.forwards[rank.forwards_started]] == 0 ? Step::kTakeForward : Step::kWait;
+}
+
+}  // namespace penstock

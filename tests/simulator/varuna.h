@@ -1,0 +1,21 @@
+// Varuna's Programs with given prices, as the tests of its rules use them.
+#pragma once
+
+#include <cstdint>
+
+#include "core/program.h"
+#include "core/stage_prices.h"
+
+namespace penstock::testing {
+
+// Compute and transfers only.
+Program varuna_program(int ranks, int micro_batches, RunTimeRule rule);
+
+struct VarunaCosts {
+  std::int64_t forward = 0, backward = 0;  // a recompute takes as long as a forward
+  std::int64_t near = 0, far = 0;          // a transfer within a group of ranks, between groups
+  int group = 1;
+};
+StagePrices varuna_prices(int ranks, const VarunaCosts& costs);
+
+}  // namespace penstock::testing
