@@ -29,14 +29,15 @@ constexpr const char* kExamples =
   penstock schedule zb-h1 -P 8 -M 24 --cost F=18.522ms,I=18.086ms,W=9.337ms,C=0.601ms
   penstock schedule interleaved -P 4 -V 2 -M 8 --cost F=5ms,B=10ms --csv schedule.csv
   penstock schedule 1f1b -P 4 -M 8 --cost F=10ms,B=20ms,C=1ms --executor deepspeed --json
+  penstock schedule schedule.csv --cost F=5ms,B=10ms,C=0.5ms --print
 )";
 
 struct ScheduleOptions {
   std::string name;
-  std::optional<std::string> ranks, chunks, micro_batches, group, cost_file, csv;
+  std::optional<std::string> ranks, chunks, micro_batches, group, cost_file, csv, csv_form;
   std::vector<std::string> costs;
   ExecutorOptions executor;
-  bool print = false, json = false;
+  bool legacy_csv = false, print = false, json = false;
 
   void declare(Options& options) {
     std::string known;
@@ -44,15 +45,19 @@ struct ScheduleOptions {
       known += fmt::format("{}{} ({})", known.empty() ? "" : "; ", kind.name, kind.summary);
     }
     options.heading("The pipeline");
+    known += "; or FILE.csv, PyTorch's pipeline CSV, which says P, V and M itself";
     options.positional("NAME", known, name);
     options.option("-P,--ranks", "N", "pipeline ranks", ranks);
     options.option("-V,--chunks", "N",
-                   "virtual stages per rank, default 1; interleaved and looped-bfs need 2 or more",
-                   chunks);
+                   "virtual stages per rank; default: the fewest that the schedule has", chunks);
     options.option("-M,--micro-batches", "N", "micro-batches per step", micro_batches);
     options.option(
         "--group", "N",
         "interleaved: micro-batches per group by Megatron's rule; default: PyTorch's rule", group);
+    options.flag("--legacy-csv",
+                 "FILE.csv is in PyTorch's dialect of 2024: B is the input gradient, BW the whole "
+                 "backward",
+                 legacy_csv);
     options.heading("What it costs");
     options.repeated("--cost", "K=TIME,...",
                      "per virtual stage and micro-batch: F forward, B backward (default I + W), "
@@ -66,9 +71,13 @@ struct ScheduleOptions {
     options.heading("What to print");
     options.flag("--print", "also the lists of actions and a drawing of the step", print);
     options.option("--csv", "FILE",
-                   "write PyTorch's compute-only CSV of the schedule (- for stdout, instead of the "
+                   "write PyTorch's pipeline CSV of the schedule (- for stdout, instead of the "
                    "report)",
                    csv);
+    options.option("--csv-form", "FORM",
+                   "compute_only: PyTorch adds the communication (default); compute_comms: sends, "
+                   "receives and reductions are in the file",
+                   csv_form);
     options.flag("--json", "the result as one JSON object", json);
   }
 };
@@ -83,7 +92,8 @@ const ScheduleKind& kind_named(const std::string& name) {
 ScheduleShape shape_of(const ScheduleOptions& given) {
   ScheduleShape shape;
   shape.ranks = parse_int("-P", required(given.ranks, "-P", "-P 4"), 1);
-  if (given.chunks) shape.chunks = parse_int("-V", *given.chunks, 1);
+  shape.chunks =
+      given.chunks ? parse_int("-V", *given.chunks, 1) : kind_named(given.name).fewest_chunks;
   shape.micro_batches = parse_int("-M", required(given.micro_batches, "-M", "-M 8"), 1);
   if (given.group) {
     if (given.name != "interleaved") {
@@ -94,12 +104,63 @@ ScheduleShape shape_of(const ScheduleOptions& given) {
   return shape;
 }
 
-ScheduleCosts costs_of(const ScheduleOptions& given, const ScheduleKind& kind, int stages) {
-  if (!given.cost_file) return parse_costs(given.costs, kind.split_backward, stages);
+// What is replayed: a schedule by name, or one from a file.
+struct Subject {
+  ScheduleShape shape;
+  bool splits_backward = false;
+  std::optional<PipelineCsv> file;
+
+  // Whether its sends and receives stand where the file has them.
+  [[nodiscard]] bool holds_transfers() const {
+    return file && file->form == PipelineCsvForm::kComputeComms;
+  }
+};
+
+Subject generated(const ScheduleOptions& given) {
+  const ScheduleKind& kind = kind_named(given.name);
+  const ScheduleShape shape = shape_of(given);
+  if (const std::string why = why_no_schedule(kind, shape); !why.empty()) {
+    const std::string name = why.starts_with(given.name) ? "" : given.name + ": ";
+    throw_bad_input(name + why + "\nhelp: penstock schedule --help lists the schedules");
+  }
+  if (given.legacy_csv) bad_option("--legacy-csv", "NAME is no file", "leave it out");
+  return {shape, kind.splits_backward(), {}};
+}
+
+Subject from_file(const ScheduleOptions& given) {
+  const std::pair<const char*, const std::optional<std::string>&> asked[] = {
+      {"-P", given.ranks},
+      {"-V", given.chunks},
+      {"-M", given.micro_batches},
+      {"--group", given.group}};
+  for (const auto& [name, value] : asked) {
+    if (value) bad_option(name, given.name + " says it itself", "leave it out");
+  }
+  Subject subject;
+  subject.file = read_pipeline_csv(read_file(given.name), given.name,
+                                   given.legacy_csv ? LegacyCsv::kTranslate : LegacyCsv::kRefuse);
+  subject.shape.ranks = subject.file->ranks();
+  subject.shape.chunks = subject.file->chunks;
+  subject.shape.micro_batches = subject.file->micro_batches;
+  for (const std::vector<Action>& list : subject.file->lists) {
+    for (const Action& action : list) {
+      subject.splits_backward |= action.kind == ActionKind::kWeightGradient;
+    }
+  }
+  const bool reorders = given.executor.model().issue != IssueOrder::kEager;
+  if (subject.holds_transfers() && reorders) {
+    bad_option("--executor", "deepspeed has its own order of sends, and the file has one too",
+               "choose rendezvous");
+  }
+  return subject;
+}
+
+ScheduleCosts costs_of(const ScheduleOptions& given, bool splits_backward, int stages) {
+  if (!given.cost_file) return parse_costs(given.costs, splits_backward, stages);
   if (!given.costs.empty()) {
     bad_option("--cost-file", "--cost is given too", "keep one of them");
   }
-  return read_costs(*given.cost_file, kind.split_backward, stages);
+  return read_costs(*given.cost_file, splits_backward, stages);
 }
 
 // What goes beside the numbers. A schedule of millions of actions is dropped as soon as it is
@@ -108,16 +169,44 @@ struct Extras {
   std::string csv, lists, drawing;
 };
 
-Program lowered(Schedule schedule, const ScheduleCosts& costs, const ExecutorModel& executor) {
+Program lowered(Schedule schedule, const LoweringOptions& options) {
   PipelineInput input;
   input.micro_batches.resize(static_cast<std::size_t>(schedule.micro_batches));
   input.schedule = std::move(schedule);
-  LoweringOptions options;
-  options.recompute = costs.recompute;
-  options.issue = executor.issue;
   std::vector<PipelineInput> pipelines;
   pipelines.push_back(std::move(input));
   return lower(pipelines, options);
+}
+
+PipelineCsvForm form_of(const ScheduleOptions& given) {
+  if (!given.csv_form) return PipelineCsvForm::kComputeOnly;
+  if (*given.csv_form == "compute_only") return PipelineCsvForm::kComputeOnly;
+  if (*given.csv_form == "compute_comms") return PipelineCsvForm::kComputeComms;
+  bad_option("--csv-form", fmt::format("unknown '{}'", *given.csv_form),
+             did_you_mean(*given.csv_form, {"compute_only", "compute_comms"}));
+}
+
+std::string csv_text(const ScheduleOptions& given, const Subject& subject,
+                     const Schedule& schedule) {
+  if (subject.shape.slices > 1) {
+    bad_option("--csv", "PyTorch's CSV has whole micro-batches, and no slices of them",
+               "leave it out");
+  }
+  if (form_of(given) == PipelineCsvForm::kComputeOnly) return write_pipeline_csv(schedule);
+  if (subject.holds_transfers()) return write_pipeline_csv(program_of(*subject.file, given.name));
+  // PyTorch's own order, whatever the executor. It reduces gradients only where the file says so.
+  LoweringOptions options;
+  options.step_actions = options.reduce_gradients = true;
+  return write_pipeline_csv(lowered(schedule, options));
+}
+
+Program program_for(const ScheduleOptions& given, const Subject& subject, Schedule schedule,
+                    const ScheduleCosts& costs, const ExecutorModel& executor) {
+  if (subject.holds_transfers()) return program_of(*subject.file, given.name, costs.recompute);
+  LoweringOptions options;
+  options.recompute = costs.recompute;
+  options.issue = executor.issue;
+  return lowered(std::move(schedule), options);
 }
 
 void set_times(ScheduleResult& result, const TimelineSummary& summary) {
@@ -126,21 +215,22 @@ void set_times(ScheduleResult& result, const TimelineSummary& summary) {
   result.ideal = summary.ideal;
 }
 
-ScheduleResult simulated(const ScheduleOptions& given, const ScheduleShape& shape,
+ScheduleResult simulated(const ScheduleOptions& given, const Subject& subject,
                          const ScheduleCosts& costs, Extras& extras) {
   const ExecutorModel executor = given.executor.model();
   ScheduleResult result;
   result.schedule = given.name;
-  result.ranks = shape.ranks;
-  result.chunks = shape.chunks;
-  result.micro_batches = shape.micro_batches;
+  result.ranks = subject.shape.ranks;
+  result.chunks = subject.shape.chunks;
+  result.micro_batches = subject.shape.micro_batches;
   result.costs = costs.words;
   result.executor = words_of(executor);
 
-  Schedule schedule = make_schedule(given.name, shape);
-  if (given.csv) extras.csv = write_pipeline_csv(schedule);
+  Schedule schedule = subject.file ? schedule_of(*subject.file, given.name)
+                                   : make_schedule(given.name, subject.shape);
+  if (given.csv) extras.csv = csv_text(given, subject, schedule);
   if (given.print) extras.lists = action_lists(schedule);
-  const Program program = lowered(std::move(schedule), costs, executor);
+  const Program program = program_for(given, subject, std::move(schedule), costs, executor);
   result.actions = static_cast<std::int64_t>(program.actions.size());
   for (const RankLiveness& rank : liveness(program)) {
     result.peak_stash_chunks.push_back(rank.peak_chunks);
@@ -167,15 +257,14 @@ Answer run_schedule(const Arguments& arguments) {
   given.declare(options);
   if (auto help = options.parse(arguments)) return {*help};
 
-  const ScheduleKind& kind = kind_named(given.name);
-  const ScheduleShape shape = shape_of(given);
-  if (const std::string why = why_no_schedule(kind, shape); !why.empty()) {
-    const std::string name = why.starts_with(given.name) ? "" : given.name + ": ";
-    throw_bad_input(name + why + "\nhelp: penstock schedule --help lists the schedules");
+  if (given.csv_form && !given.csv) {
+    bad_option("--csv-form", "no file is written", "add --csv FILE");
   }
-  const ScheduleCosts costs = costs_of(given, kind, shape.ranks * shape.chunks);
+  const Subject subject = given.name.ends_with(".csv") ? from_file(given) : generated(given);
+  const int stages = subject.shape.ranks * subject.shape.chunks;
+  const ScheduleCosts costs = costs_of(given, subject.splits_backward, stages);
   Extras extras;
-  const ScheduleResult result = simulated(given, shape, costs, extras);
+  const ScheduleResult result = simulated(given, subject, costs, extras);
 
   if (given.csv == "-") return {extras.csv};
   if (given.csv) write_file(*given.csv, extras.csv);

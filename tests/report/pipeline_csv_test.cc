@@ -325,9 +325,9 @@ TEST_CASE("every stage and micro-batch has one B, or one I and one W") {
         "x.csv:2:4: '1I1' (rank 1): is an I without its W" + help);
   CHECK(refusal(with(with(kWithoutBlanks, "1B1", "1W1"), "0B0", "0I0,0W0")) ==
         "x.csv:2:4: '1W1' (rank 1): is a W without its I" + help);
-  // PyTorch counts per stage and would let this pass: two B of micro-batch 0, none of 1.
-  CHECK(complaint(with(kWithoutBlanks, "1B1", "1B0")) ==
-        "x.csv:2:4: '1B0' (rank 1): 1B0 is in column 2 already");
+  // PyTorch counts per stage, and 2 B + (1 I + 1 W) / 2 are three backwards.
+  CHECK(complaint(with(kWithoutBlanks, "1B1", "1I0,1W0")) ==
+        "x.csv:2:4: '1I0' (rank 1): 1B0 is there too, and is the whole backward");
 }
 
 TEST_CASE("in a row F comes before B or I, and I before W") {
