@@ -1,0 +1,56 @@
+// Lists of F, I and W, two bytes per action: the micro-batches of each kind and stage ascend, so
+// the order of kinds and stages says it all. And what such lists cost under per-stage costs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/action_kind.h"
+#include "core/schedule.h"
+#include "simulator/schedules/stage_costs.h"
+
+namespace penstock {
+
+struct Step {
+  ActionKind kind;
+  std::uint8_t chunk;  // 0: stage r of rank r; 1: stage 2P - 1 - r, back up the V
+};
+
+struct SplitLists {
+  SplitLists(std::size_t ranks_, std::size_t chunks_, int micro_batches_)
+      : ranks(ranks_),
+        chunks(chunks_),
+        micro_batches(static_cast<std::size_t>(micro_batches_)),
+        steps(ranks * length()) {}
+
+  std::size_t ranks, chunks, micro_batches;
+  std::vector<Step> steps;
+
+  [[nodiscard]] std::size_t length() const { return 3 * chunks * micro_batches; }  // of each list
+  [[nodiscard]] std::span<const Step> list(std::size_t rank) const {
+    return std::span(steps).subspan(rank * length(), length());
+  }
+  [[nodiscard]] std::size_t stage(std::size_t rank, Step step) const {
+    return step.chunk == 0 ? rank : 2 * ranks - 1 - rank;
+  }
+};
+
+// Of a schedule with one stage per rank, or two on the V, and ascending micro-batches; B becomes I
+// and W.
+SplitLists split_lists(const Schedule& schedule);
+
+// Whether every rank stays within its limit, from position to position of its list.
+bool fits(const SplitLists& lists, const StageCosts& costs);
+
+// What a schedule is to be short in: the longest (last end - first start) of a rank, or the last
+// end of all.
+enum class Shortest { kSpan, kMakespan };
+
+// In the DAG model: an action starts when its rank has ended the one before and what it waits for
+// has arrived.
+Duration length_of(const SplitLists& lists, const StageCosts& costs, Shortest shortest);
+
+std::vector<std::vector<ComputeAction>> compute_actions(const SplitLists& lists);
+
+}  // namespace penstock
