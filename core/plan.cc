@@ -7,6 +7,14 @@
 
 namespace penstock {
 
+std::vector<int> Plan::stages_of_rank(int rank) const {
+  if (stage_map != StageMap::kLoop) return {rank, 2 * pipeline - 1 - rank};
+  std::vector<int> held;
+  held.reserve(static_cast<std::size_t>(chunks));
+  for (int stage = rank; stage < stages(); stage += pipeline) held.push_back(stage);
+  return held;
+}
+
 int samples_of_replica(const Plan& plan, int index) {
   return plan.global_batch / plan.data + (index < plan.global_batch % plan.data ? 1 : 0);
 }

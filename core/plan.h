@@ -1,10 +1,12 @@
 // A Plan: every decision about how a model is laid out on devices for one training step.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "core/ids.h"
+#include "core/stage_map.h"
 
 namespace penstock {
 
@@ -16,9 +18,10 @@ enum class Placement {
 
 struct Plan {
   std::string schedule = "1f1b";
-  int group = 0;             // interleaving group; 0: the schedule's own default
-  int pipeline = 1;          // P, ranks
-  int chunks = 1;            // V, virtual stages per rank; S = P * V
+  int group = 0;     // interleaving group; 0: the schedule's own default
+  int pipeline = 1;  // P, ranks
+  int chunks = 1;    // V, virtual stages per rank, those of all copies; S = P * V
+  StageMap stage_map = StageMap::kLoop;
   int data = 1;              // D, replicas
   int tensor = 1;            // T
   int micro_batch_size = 1;  // b, samples
@@ -28,12 +31,27 @@ struct Plan {
   bool zero1 = false;  // optimizer state sharded over the replicas
   Placement placement = Placement::kPipelineInner;
   std::string device;  // device type
-  // Stage s holds sections cuts[s] .. cuts[s + 1] - 1; S + 1 ascending entries from 0 to the number
-  // of sections. Stage s lives on rank s mod P.
+  // Stage k of every copy of the weights holds sections cuts[k] .. cuts[k + 1] - 1; ascending, one
+  // entry more than a copy has stages, from 0 to the number of sections.
   std::vector<int> cuts;
 
   [[nodiscard]] int stages() const { return pipeline * chunks; }
+  [[nodiscard]] int copies() const { return copies_of(stage_map); }
+  [[nodiscard]] int stages_per_copy() const { return stages() / copies(); }
   [[nodiscard]] int devices() const { return pipeline * data * tensor; }
+  // How many times the job holds every weight and its gradient.
+  [[nodiscard]] int weight_copies() const { return data * copies(); }
+
+  [[nodiscard]] int rank_of(int stage) const { return rank_of_stage(stage_map, pipeline, stage); }
+  [[nodiscard]] std::vector<int> stages_of_rank(int rank) const;  // ascending
+  [[nodiscard]] int first_section(int stage) const {
+    return cuts[static_cast<std::size_t>(stage % stages_per_copy())];
+  }
+  [[nodiscard]] int end_section(int stage) const {
+    return cuts[static_cast<std::size_t>(stage % stages_per_copy()) + 1];
+  }
+  // Whether stage s + 1 takes what stage s makes: not from one copy of the weights to the next.
+  [[nodiscard]] bool has_next(int stage) const { return (stage + 1) % stages_per_copy() > 0; }
   bool operator==(const Plan&) const = default;
 };
 

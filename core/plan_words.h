@@ -20,6 +20,11 @@ inline constexpr Words<Placement, 2> kPlacementWords{{
     {Placement::kPipelineInner, "pipeline_inner"},
     {Placement::kDataInner, "data_inner"},
 }};
+inline constexpr Words<StageMap, 3> kStageMapWords{{
+    {StageMap::kLoop, name_of(StageMap::kLoop)},
+    {StageMap::kV, name_of(StageMap::kV)},
+    {StageMap::kBidirectional, name_of(StageMap::kBidirectional)},
+}};
 inline constexpr Words<TransferMode, 3> kTransferWords{{
     {TransferMode::kAsync, "async"},
     {TransferMode::kSenderBlocks, "sender_blocks"},

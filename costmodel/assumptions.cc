@@ -26,7 +26,7 @@ bool splits_backward(const Plan& plan) { return plan.schedule.starts_with("zb");
 
 double rank_time(const StagePrices& prices, const Plan& plan, int rank) {
   double sum = 0.0;
-  for (int stage = rank; stage < prices.stages; stage += plan.pipeline) {
+  for (const int stage : plan.stages_of_rank(rank)) {
     const ComputePrice& price = prices.compute_of(stage, 0);
     sum += ns(price.forward.duration + price.fused_backward.duration + price.recompute.duration);
   }
@@ -54,8 +54,7 @@ struct Weights {
 
 void add_stage(const ModelProfile& profile, const SectionTable& table, const Plan& plan, int stage,
                Weights& weights) {
-  const auto s = static_cast<std::size_t>(stage);
-  for (int index = plan.cuts[s]; index < plan.cuts[s + 1]; ++index) {
+  for (int index = plan.first_section(stage); index < plan.end_section(stage); ++index) {
     const auto i = static_cast<std::size_t>(index);
     const SectionPrice& section = table.sections[i];
     weights.assumed += ns(section.assumed_time);
@@ -70,7 +69,7 @@ Weights weigh_rank(const ModelProfile& profile, const SectionTable& table, const
   Weights weights;
   weights.total = rank_time(prices, plan, rank);
   weights.sections_of_type.resize(profile.section_types.size());
-  for (int stage = rank; stage < prices.stages; stage += plan.pipeline) {
+  for (const int stage : plan.stages_of_rank(rank)) {
     add_stage(profile, table, plan, stage, weights);
     const ComputePrice& price = prices.compute_of(stage, 0);
     for (const Price& each : {price.forward, price.fused_backward, price.recompute}) {
@@ -88,9 +87,11 @@ double uncertainty_of(const Weights& weights, const Plan& plan) {
   const double bubble = static_cast<double>(plan.pipeline - 1) / (m + plan.pipeline - 1);
   const double split =
       splits_backward(plan) ? kNotMeasured * weights.share(weights.split) * bubble : 0.0;
-  // The spreads of M independent micro-batches average out.
+  // The spreads of independent micro-batches average out: every stage takes M of them, or its
+  // copy's share.
+  const double of_stage = static_cast<double>(m) / plan.copies();
   const double measured =
-      weights.total > 0.0 ? std::sqrt(weights.variance / m) / weights.total : 0.0;
+      weights.total > 0.0 ? std::sqrt(weights.variance / of_stage) / weights.total : 0.0;
   return std::sqrt(kRunToRun * kRunToRun + assumed * assumed + extrapolated * extrapolated +
                    split * split + measured * measured);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/error.h"
 #include "costmodel/assumptions.h"
@@ -104,9 +105,11 @@ RankLink rank_link(const ClusterSpec& cluster, const Plan& plan,
   return link;
 }
 
+// From every rank to the next, from the last to the first.
 std::vector<RankLink> rank_links(const ClusterSpec& cluster, const Plan& plan) {
   const std::vector<int> tensor_ranks = distinct_tensor_ranks(cluster, plan);
   std::vector<RankLink> links;
+  links.reserve(static_cast<std::size_t>(plan.pipeline));
   for (int rank = 0; rank < plan.pipeline; ++rank) {
     // The last rank sends to the first only between chunks.
     const bool is_used = rank + 1 < plan.pipeline || plan.chunks > 1;
@@ -115,6 +118,18 @@ std::vector<RankLink> rank_links(const ClusterSpec& cluster, const Plan& plan) {
                         : RankLink{});
   }
   return links;
+}
+
+// The way from a stage to the next one, if there is a way: not at the end of a copy of the weights,
+// not at the turn of a V.
+RankLink boundary_link(const Plan& plan, const std::vector<RankLink>& links, int stage) {
+  if (!plan.has_next(stage)) return {};
+  const int from = plan.rank_of(stage), to = plan.rank_of(stage + 1);
+  if (from == to) return {};
+  if (to == (from + 1) % plan.pipeline) return links[static_cast<std::size_t>(from)];
+  RankLink link = links[static_cast<std::size_t>(to)];  // the same wires, the other way
+  std::swap(link.flows_there, link.flows_back);
+  return link;
 }
 
 TransferPrice transfer_price(const ClusterSpec& cluster, const RankLink& link, Bytes boundary) {
@@ -126,10 +141,10 @@ TransferPrice transfer_price(const ClusterSpec& cluster, const RankLink& link, B
 }
 
 void require_priced(const Plan& plan, const std::vector<const SectionTable*>& shapes) {
-  if (plan.cuts.size() != static_cast<std::size_t>(plan.stages()) + 1) {
-    throw Error(ErrorKind::kInternal, "price_stages: a plan of " + std::to_string(plan.stages()) +
-                                          " stages needs one cut more, found " +
-                                          std::to_string(plan.cuts.size()));
+  if (plan.cuts.size() != static_cast<std::size_t>(plan.stages_per_copy()) + 1) {
+    throw Error(ErrorKind::kInternal,
+                "price_stages: a model of " + std::to_string(plan.stages_per_copy()) +
+                    " stages needs one cut more, found " + std::to_string(plan.cuts.size()));
   }
   if (shapes.empty()) throw Error(ErrorKind::kInternal, "price_stages: no micro-batch shape");
   for (const SectionTable* table : shapes) {
@@ -146,13 +161,11 @@ void price_micro_batches(const ClusterSpec& cluster, const Plan& plan,
   prices.compute.reserve(static_cast<std::size_t>(prices.stages) * shapes.size());
   prices.transfer.reserve(prices.compute.capacity());
   for (int stage = 0; stage < prices.stages; ++stage) {
-    const auto s = static_cast<std::size_t>(stage);
-    const bool is_last = stage + 1 == prices.stages;
-    const RankLink link = is_last ? RankLink{} : links[s % static_cast<std::size_t>(plan.pipeline)];
-    if (!is_last) pricing.boundary_level.push_back(link.level);
+    const RankLink link = boundary_link(plan, links, stage);
+    if (stage + 1 < prices.stages) pricing.boundary_level.push_back(link.level);
     for (const SectionTable* table : shapes) {
-      const ComputePrice& compute =
-          prices.compute.emplace_back(stage_compute(*table, plan.cuts[s], plan.cuts[s + 1]));
+      const ComputePrice& compute = prices.compute.emplace_back(
+          stage_compute(*table, plan.first_section(stage), plan.end_section(stage)));
       prices.transfer.push_back(transfer_price(cluster, link, compute.boundary));
     }
   }

@@ -59,7 +59,7 @@ int default_sequence_length(const ModelProfile& profile, const std::string& devi
 struct StagePricing {
   StagePrices prices;
   std::vector<PlanTie> ties;        // one per entry of prices.tied_reduce
-  std::vector<int> boundary_level;  // per stage boundary s -> s + 1; -1: same rank
+  std::vector<int> boundary_level;  // per stage boundary s -> s + 1; -1: nothing is sent
   std::vector<Assumption> assumptions;
   // Relative half-width of the step time's interval, from docs/cost_model.md, "Intervals".
   double uncertainty = 0.0;

@@ -26,19 +26,20 @@ std::int64_t needed_parameters(const std::vector<ParameterCount>& counts, const 
                                         "; price_sections() refuses such plans");
 }
 
+// Of the first copy of the weights.
 int stage_of(const Plan& plan, SectionId section) {
   const auto after = std::upper_bound(plan.cuts.begin(), plan.cuts.end(), section.value);
   return static_cast<int>(after - plan.cuts.begin()) - 1;
 }
 
-// Parameters per stage, each tied tensor once per stage.
+// Parameters of the stages of one copy, each tied tensor once per stage.
 std::vector<std::int64_t> stage_parameters(const ModelProfile& profile, const Plan& plan) {
   std::vector<std::int64_t> of_type(profile.section_types.size(), -1);
   std::vector<std::int64_t> sums;
-  for (int stage = 0; stage < plan.stages(); ++stage) {
+  sums.reserve(static_cast<std::size_t>(plan.stages_per_copy()));
+  for (int stage = 0; stage < plan.stages_per_copy(); ++stage) {
     std::int64_t& sum = sums.emplace_back(0);
-    const auto s = static_cast<std::size_t>(stage);
-    for (int section = plan.cuts[s]; section < plan.cuts[s + 1]; ++section) {
+    for (int section = plan.first_section(stage); section < plan.end_section(stage); ++section) {
       const auto type =
           static_cast<std::size_t>(profile.sections[static_cast<std::size_t>(section)].type);
       if (of_type[type] < 0) {
@@ -68,11 +69,11 @@ const DeviceType& device_type(const ClusterSpec& cluster, const std::string& nam
               "cluster '" + cluster.name + "' has no device type '" + name + "'");
 }
 
-// Under ZeRO-1 a rank updates only its part of the parameters.
+// Under ZeRO-1 a rank updates only its part of the parameters of a stage.
 Duration optimizer_time(const TrainingState& training, const ClusterSpec& cluster, const Plan& plan,
                         std::int64_t parameters) {
   const auto updated =
-      static_cast<double>(plan.zero1 ? rounded_up(parameters, plan.data) : parameters);
+      static_cast<double>(plan.zero1 ? rounded_up(parameters, plan.weight_copies()) : parameters);
   if (training.optimizer_ps_per_parameter) {
     return whole_nanoseconds(static_cast<double>(*training.optimizer_ps_per_parameter) * updated /
                              1000.0);
@@ -115,16 +116,40 @@ void mark_levels(const std::vector<Collective>& collectives, std::vector<bool>& 
   }
 }
 
-// The replicas of one pipeline rank. All such groups reduce at the same time, so in a domain of the
-// level below the outermost one every device belongs to a group that sends.
-std::vector<Collective> replica_groups(const ClusterSpec& cluster, const Plan& plan, int rank,
-                                       const std::vector<int>& tensor_ranks) {
+// The ranks of the stages, ascending and each once.
+std::vector<int> ranks_of(const Plan& plan, const std::vector<int>& stages) {
+  std::vector<int> ranks;
+  ranks.reserve(stages.size());
+  for (const int stage : stages) ranks.push_back(plan.rank_of(stage));
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+// The stage that holds the same sections in every copy of the weights.
+std::vector<int> in_all_copies(const Plan& plan, int stage) {
+  std::vector<int> stages;
+  stages.reserve(static_cast<std::size_t>(plan.copies()));
+  for (int copy = 0; copy < plan.copies(); ++copy) {
+    stages.push_back(copy * plan.stages_per_copy() + stage);
+  }
+  return stages;
+}
+
+// The devices that hold the same weights: those of all replicas of the ranks. All such groups
+// reduce at the same time, so in a domain of the level below the outermost one every device belongs
+// to a group that sends.
+std::vector<Collective> weight_groups(const ClusterSpec& cluster, const Plan& plan,
+                                      const std::vector<int>& ranks,
+                                      const std::vector<int>& tensor_ranks) {
   std::vector<Collective> groups;
-  std::vector<int> devices(static_cast<std::size_t>(plan.data));
+  std::vector<int> devices(static_cast<std::size_t>(plan.data) * ranks.size());
   for (const int t : tensor_ranks) {
-    for (int d = 0; d < plan.data; ++d) {
-      devices[static_cast<std::size_t>(d)] = device_of(plan, rank, d, t);
+    auto device = devices.begin();
+    for (const int rank : ranks) {
+      for (int d = 0; d < plan.data; ++d) *device++ = device_of(plan, rank, d, t);
     }
+    std::sort(devices.begin(), devices.end());
     Collective one{group_shape(cluster, devices), 1};
     if (!one.group.levels.empty()) {
       const int top = static_cast<int>(one.group.levels.size()) - 1;
@@ -155,11 +180,7 @@ int most_in_one_domain(const Plan& plan, int rank, int domain_size) {
 std::vector<Collective> tied_groups(const ClusterSpec& cluster, const Plan& plan,
                                     const std::vector<int>& stages,
                                     const std::vector<int>& tensor_ranks) {
-  std::vector<int> ranks;
-  ranks.reserve(stages.size());
-  for (const int stage : stages) ranks.push_back(stage % plan.pipeline);
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  const std::vector<int> ranks = ranks_of(plan, stages);
   std::vector<Collective> groups;
   if (ranks.size() < 2) return groups;
   std::vector<int> devices(ranks.size());
@@ -180,14 +201,27 @@ std::vector<Collective> tied_groups(const ClusterSpec& cluster, const Plan& plan
   return groups;
 }
 
+// In one copy of the weights, ascending.
+std::vector<int> holding_stages(const Plan& plan, const TiedWeights& tied) {
+  std::vector<int> stages;
+  stages.reserve(tied.sections.size());
+  for (const SectionId section : tied.sections) stages.push_back(stage_of(plan, section));
+  std::sort(stages.begin(), stages.end());
+  stages.erase(std::unique(stages.begin(), stages.end()), stages.end());
+  return stages;
+}
+
 void price_ties(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan,
                 const std::vector<int>& tensor_ranks, StepPrices& prices) {
   for (const TiedWeights& tied : profile.tied_weights) {
+    const std::vector<int> holders = holding_stages(plan, tied);
+    if (holders.size() < 2) continue;
     PlanTie tie{tied.name, {}};
-    for (const SectionId section : tied.sections) tie.stages.push_back(stage_of(plan, section));
-    std::sort(tie.stages.begin(), tie.stages.end());
-    tie.stages.erase(std::unique(tie.stages.begin(), tie.stages.end()), tie.stages.end());
-    if (tie.stages.size() < 2) continue;
+    for (int copy = 0; copy < plan.copies(); ++copy) {
+      for (const int stage : holders) {
+        tie.stages.push_back(copy * plan.stages_per_copy() + stage);
+      }
+    }
     const auto groups = tied_groups(cluster, plan, tie.stages, tensor_ranks);
     const Bytes bytes = profile.training.bytes_per_gradient *
                         needed_parameters(tied.parameters, tied.name, plan.tensor);
@@ -211,15 +245,28 @@ StepPrice stage_state(const TrainingState& training, const Plan& plan, std::int6
   step.parameters = training.bytes_per_parameter * parameters;
   step.gradients = training.bytes_per_gradient * parameters;
   step.optimizer_state = training.optimizer_bytes_per_parameter * parameters;
-  if (plan.zero1) step.optimizer_state = {rounded_up(step.optimizer_state.count, plan.data)};
+  if (plan.zero1) {
+    step.optimizer_state = {rounded_up(step.optimizer_state.count, plan.weight_copies())};
+  }
   return step;
 }
 
-void price_reductions(const ClusterSpec& cluster, const Plan& plan,
-                      const std::vector<Collective>& groups, StepPrice& step) {
+// Of the stages of one copy.
+void reduce_gradients(const ClusterSpec& cluster, const Plan& plan,
+                      const std::vector<int>& tensor_ranks, StepPrices& prices) {
   const auto kind = plan.zero1 ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
-  step.reduce_gradient.duration = slowest(cluster, kind, groups, step.gradients);
-  if (plan.zero1) {
+  // By the first rank that holds a stage: ranks that share one stage share all of theirs.
+  std::vector<std::vector<Collective>> groups_of(static_cast<std::size_t>(plan.pipeline));
+  for (std::size_t s = 0; s < prices.step.size(); ++s) {
+    const auto ranks = ranks_of(plan, in_all_copies(plan, static_cast<int>(s)));
+    std::vector<Collective>& groups = groups_of[static_cast<std::size_t>(ranks.front())];
+    if (groups.empty()) {
+      groups = weight_groups(cluster, plan, ranks, tensor_ranks);
+      mark_levels(groups, prices.level_used);
+    }
+    StepPrice& step = prices.step[s];
+    step.reduce_gradient.duration = slowest(cluster, kind, groups, step.gradients);
+    if (!plan.zero1) continue;
     step.unshard.duration = slowest(cluster, CollectiveKind::kAllGather, groups, step.parameters);
   }
 }
@@ -247,21 +294,14 @@ StepPrices price_steps(const ModelProfile& profile, const ClusterSpec& cluster, 
   StepPrices prices;
   prices.level_used.resize(cluster.levels.size());
   const std::vector<int> tensor_ranks = distinct_tensor_ranks(cluster, plan);
-  std::vector<std::vector<Collective>> replicas;  // per rank
-  if (plan.data > 1) {
-    for (int rank = 0; rank < plan.pipeline; ++rank) {
-      replicas.push_back(replica_groups(cluster, plan, rank, tensor_ranks));
-      mark_levels(replicas.back(), prices.level_used);
-    }
+  for (const std::int64_t parameters : stage_parameters(profile, plan)) {
+    StepPrice& step = prices.step.emplace_back(stage_state(profile.training, plan, parameters));
+    step.optimizer.duration = optimizer_time(profile.training, cluster, plan, parameters);
   }
-  const auto parameters = stage_parameters(profile, plan);
-  for (std::size_t stage = 0; stage < parameters.size(); ++stage) {
-    StepPrice& step =
-        prices.step.emplace_back(stage_state(profile.training, plan, parameters[stage]));
-    step.optimizer.duration = optimizer_time(profile.training, cluster, plan, parameters[stage]);
-    if (plan.data == 1) continue;
-    const auto rank = stage % static_cast<std::size_t>(plan.pipeline);
-    price_reductions(cluster, plan, replicas[rank], step);
+  if (plan.weight_copies() > 1) reduce_gradients(cluster, plan, tensor_ranks, prices);
+  const std::vector<StepPrice> of_copy = prices.step;
+  for (int copy = 1; copy < plan.copies(); ++copy) {
+    prices.step.insert(prices.step.end(), of_copy.begin(), of_copy.end());
   }
   price_ties(profile, cluster, plan, tensor_ranks, prices);
   if (plan.devices() > 1) prices.norm = price_norm(cluster, plan, prices);
