@@ -9,7 +9,6 @@
 namespace penstock {
 namespace {
 
-constexpr int kNowhere = -1;
 constexpr const char* kBackwardHelp =
     "give every stage and micro-batch either one B, or one I and one W";
 
