@@ -43,7 +43,7 @@ Rival rival_of(std::string name, EvaluatedPlan evaluated) {
 
 Rival equal_split(const PlanInputs& inputs, Plan plan) {
   const int sections = static_cast<int>(inputs.profile->sections.size());
-  plan.cuts = equal_cuts(sections, plan.stages());
+  plan.cuts = equal_cuts(sections, plan.stages_per_copy());
   return rival_of("plan 1 with equal numbers of sections per stage", evaluate(inputs, plan));
 }
 

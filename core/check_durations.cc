@@ -1,12 +1,9 @@
+#include <algorithm>
+
 #include "core/check_parts.h"
 
 namespace penstock {
 namespace {
-
-int index_in_pipeline(const Program& program, StageId stage) {
-  const auto p = static_cast<std::size_t>(program.stages[stage.value].pipeline);
-  return stage.value - program.pipelines[p].first_stage;
-}
 
 Duration compute_duration(const PlanFile& file, const Action& action) {
   const int stage = index_in_pipeline(file.program, action.stage);
@@ -58,6 +55,13 @@ Duration duration_of(const PlanFile& file, const Action& action) {
   if (is_collective(action.kind)) return collective_duration(file, action);
   if (is_send(action.kind)) return transfer_duration(file, action) + file.executor.per_transfer;
   return compute_duration(file, action) + file.executor.per_action;
+}
+
+Duration duration_of_pair(const PlanFile& file, const Action& forward, const Action& backward) {
+  const Duration f = duration_of(file, forward), b = duration_of(file, backward);
+  const int shape = file.program.micro_batches[forward.micro_batch.value].shape;
+  const int stage = index_in_pipeline(file.program, forward.stage);
+  return std::max({f, b, f + b - file.prices.compute_of(stage, shape).overlap_gain});
 }
 
 }  // namespace penstock

@@ -26,10 +26,10 @@ class ListCheck {
       const Pipeline& pipeline = program_.pipelines[p];
       for (int s = pipeline.first_stage; s < pipeline.first_stage + pipeline.stages; ++s) {
         const StageId stage{static_cast<std::uint16_t>(s)};
-        for (std::uint32_t m = 0; m < pipeline.micro_batches; ++m) {
-          const MicroBatchId micro_batch{pipeline.first_micro_batch + m};
-          compute(stage, micro_batch);
-          transfers(stage, micro_batch);
+        const auto [begin, end] = micro_batches_of(program_, stage);
+        for (std::uint32_t m = begin; m < end; ++m) {
+          compute(stage, MicroBatchId{m});
+          transfers(stage, MicroBatchId{m});
         }
         end_of_step(stage, s - pipeline.first_stage);
       }
@@ -110,7 +110,7 @@ class ListCheck {
       require_order(ActionKind::kRecompute, ActionKind::kFusedBackward, stage, m);
       return;
     }
-    const int stage_in_pipeline = index_in_pipeline(stage);
+    const int stage_in_pipeline = index_in_pipeline(program_, stage);
     const int shape = program_.micro_batches[m.value].shape;
     const bool takes_time =
         file_.prices.compute_of(stage_in_pipeline, shape).recompute.duration > Duration{};
@@ -141,16 +141,11 @@ class ListCheck {
     }
   }
 
-  [[nodiscard]] int index_in_pipeline(StageId stage) const {
-    const auto p = static_cast<std::size_t>(program_.stages[stage.value].pipeline);
-    return stage.value - program_.pipelines[p].first_stage;
-  }
-
   void end_of_step(StageId stage, int index) {
-    const bool replicas = file_.plan.data > 1;
+    const bool several = file_.plan.weight_copies() > 1;
     require(1, ActionKind::kOptimizer, stage);
-    if (replicas) require(1, ActionKind::kReduceGradient, stage);
-    if (replicas || !file_.plan.zero1) {
+    if (several) require(1, ActionKind::kReduceGradient, stage);
+    if (several || !file_.plan.zero1) {
       require(file_.plan.zero1 ? 1 : 0, ActionKind::kUnshard, stage);
     }
     int ties = 0;
@@ -173,13 +168,11 @@ class ListCheck {
 
   // Position after which the gradients of a stage are complete.
   [[nodiscard]] std::size_t last_gradient(StageId stage) const {
-    const Stage& of = program_.stages[stage.value];
-    const Pipeline& pipeline = program_.pipelines[static_cast<std::size_t>(of.pipeline)];
     std::size_t last = 0;
-    for (std::uint32_t m = 0; m < pipeline.micro_batches; ++m) {
-      const MicroBatchId micro_batch{pipeline.first_micro_batch + m};
+    const auto [begin, end] = micro_batches_of(program_, stage);
+    for (std::uint32_t m = begin; m < end; ++m) {
       for (const ActionKind kind : {ActionKind::kFusedBackward, ActionKind::kWeightGradient}) {
-        last = std::max(last, find(kind, stage, micro_batch).last);
+        last = std::max(last, find(kind, stage, MicroBatchId{m}).last);
       }
     }
     return last;
@@ -243,8 +236,8 @@ class ListCheck {
     }
   }
 
-  // Gradients of a stage are reduced over the pipelines, tied ones over the stages of the tie, and
-  // the norm over every rank.
+  // Gradients of a stage are reduced over the pipelines and their copies of the weights, tied ones
+  // over the stages of the tie, and the norm over every rank.
   [[nodiscard]] std::string wrong_members(ActionKind kind, const Group& group,
                                           const std::set<StageId>& stages) const {
     if (kind == ActionKind::kNorm) {
@@ -252,12 +245,16 @@ class ListCheck {
       for (const StageId stage : stages) ranks.insert(program_.stages[stage.value].rank);
       return ranks.size() == lists_.size() ? "" : "it does not span all ranks";
     }
-    std::set<int> indices;
-    for (const StageId stage : stages) indices.insert(index_in_pipeline(stage));
     if (kind != ActionKind::kTiedReduce) {
-      const bool complete = indices.size() == 1 && stages.size() == program_.pipelines.size();
+      std::set<int> weights;
+      for (const StageId stage : stages) weights.insert(index_in_copy(program_, stage));
+      const auto holders =
+          program_.pipelines.size() * static_cast<std::size_t>(file_.plan.copies());
+      const bool complete = weights.size() == 1 && stages.size() == holders;
       return complete ? "" : "it does not join one stage of all pipelines";
     }
+    std::set<int> indices;
+    for (const StageId stage : stages) indices.insert(index_in_pipeline(program_, stage));
     for (const PlanTie& tie : file_.ties) {
       if (group.name != "tied." + tie.name) continue;
       const bool same = indices == std::set<int>(tie.stages.begin(), tie.stages.end());

@@ -43,14 +43,14 @@ class MemoryCheck {
     const std::string place = "rank " + std::to_string(r);
     MemoryUse use;
     std::int64_t working_peak = 0;
-    for (int s = r; s < file_.plan.stages(); s += file_.plan.pipeline) {
+    for (const int s : file_.plan.stages_of_rank(r)) {
       const StepPrice& step = file_.prices.step[static_cast<std::size_t>(s)];
       use.parameters.count = sum_of(use.parameters.count, step.parameters.count);
       use.gradients.count = sum_of(use.gradients.count, step.gradients.count);
       use.optimizer_state.count = sum_of(use.optimizer_state.count, step.optimizer_state.count);
       working_peak = std::max(working_peak, largest_[static_cast<std::size_t>(s)].working_peak);
     }
-    use.working_peak = {working_peak};
+    use.working_peak = {std::max(working_peak, working_peak_of_pairs(list))};
     use.stash = {stash(list)};
     use.communication = {communication(list)};
     use.reserve = file_.cluster.reserve;
@@ -84,6 +84,17 @@ class MemoryCheck {
       total = sum_of(total, part.count);
     }
     return {total};
+  }
+
+  // The members of an OVERLAP work at the same time.
+  [[nodiscard]] std::int64_t working_peak_of_pairs(const std::vector<Action>& list) const {
+    std::int64_t most = 0;
+    for (std::size_t at = 0; at + 1 < list.size(); ++at) {
+      if (!list[at].overlaps_next) continue;
+      most = std::max(most, sum_of(largest_[list[at].stage.value].working_peak,
+                                   largest_[list[at + 1].stage.value].working_peak));
+    }
+    return most;
   }
 
   // What is held at every position: an action that frees something still holds it itself, and what

@@ -49,14 +49,24 @@ inline std::string place_of_rank(const Program& program, int rank) {
   return "/program";
 }
 
-// The neighbours of a stage in its pipeline's chain, from the numbering alone.
+inline const Pipeline& pipeline_of(const Program& program, StageId stage) {
+  return program.pipelines[static_cast<std::size_t>(program.stages[stage.value].pipeline)];
+}
+// Counted over the copies of the weights, and within one.
+inline int index_in_pipeline(const Program& program, StageId stage) {
+  return stage.value - pipeline_of(program, stage).first_stage;
+}
+inline int stages_per_copy(const Pipeline& pipeline) { return pipeline.stages / pipeline.copies; }
+inline int index_in_copy(const Program& program, StageId stage) {
+  return index_in_pipeline(program, stage) % stages_per_copy(pipeline_of(program, stage));
+}
+
+// The neighbours of a stage in its copy's chain, from the numbering alone.
 inline bool has_previous(const Program& program, StageId stage) {
-  const auto p = static_cast<std::size_t>(program.stages[stage.value].pipeline);
-  return stage.value > program.pipelines[p].first_stage;
+  return index_in_copy(program, stage) > 0;
 }
 inline bool has_next(const Program& program, StageId stage) {
-  const auto p = static_cast<std::size_t>(program.stages[stage.value].pipeline);
-  return stage.value + 1 < program.pipelines[p].first_stage + program.pipelines[p].stages;
+  return index_in_copy(program, stage) + 1 < stages_per_copy(pipeline_of(program, stage));
 }
 inline StageId previous_of(StageId stage) {
   return StageId{static_cast<std::uint16_t>(stage.value - 1)};
@@ -66,6 +76,18 @@ inline StageId next_of(StageId stage) {
 }
 inline bool on_one_rank(const Program& program, StageId a, StageId b) {
   return program.stages[a.value].rank == program.stages[b.value].rank;
+}
+
+// The micro-batches that the stage takes, the share of its copy of the weights: [begin, end).
+struct MicroBatchRange {
+  std::uint32_t begin = 0, end = 0;
+};
+inline MicroBatchRange micro_batches_of(const Program& program, StageId stage) {
+  const Pipeline& pipeline = pipeline_of(program, stage);
+  const std::uint32_t share = pipeline.micro_batches / static_cast<std::uint32_t>(pipeline.copies);
+  const int copy = index_in_pipeline(program, stage) / stages_per_copy(pipeline);
+  const std::uint32_t begin = pipeline.first_micro_batch + static_cast<std::uint32_t>(copy) * share;
+  return {begin, begin + share};
 }
 
 // Values by (kind, stage, micro-batch).
@@ -97,6 +119,8 @@ void check_lists(const PlanFile& file, const RankLists& lists, Findings& finding
 // How long an action takes by the prices and the executor's fixed costs; a transfer goes by its
 // SEND.
 Duration duration_of(const PlanFile& file, const Action& action);
+// Of both members of an OVERLAP.
+Duration duration_of_pair(const PlanFile& file, const Action& forward, const Action& backward);
 
 // The lists in the order in which a Program with a run-time rule carries them out.
 RankLists executed_lists(const PlanFile& file, const RankLists& lists, Findings& findings);

@@ -10,8 +10,9 @@
 namespace penstock {
 namespace {
 
-// A compute action is one node; so is a transfer (its SEND and its RECV) and a collective (all of
-// its members). Each starts as soon as all that it must follow have ended.
+// A compute action is one node; so is an OVERLAP (both of its members), a transfer (its SEND and
+// its RECV) and a collective (all of its members). Each starts as soon as all that it must follow
+// have ended.
 class Replay {
   using Node = LongestPath::Node;
 
@@ -40,8 +41,10 @@ class Replay {
   // ---- what there is -------------------------------------------------------------------------
 
   void add_nodes(std::size_t r) {
-    for (const Action& action : lists_[r]) {
-      const Node node = node_for(action);
+    node_of_[r].reserve(lists_[r].size());
+    for (std::size_t at = 0; at < lists_[r].size(); ++at) {
+      const Action& action = lists_[r][at];
+      const Node node = is_second(r, at) ? node_of_[r].back() : node_for(r, at);
       node_of_[r].push_back(node);
       if (is_compute(action.kind)) {
         computed_[key_of(action.kind, action.stage, action.micro_batch)] = node;
@@ -55,7 +58,16 @@ class Replay {
     }
   }
 
-  Node node_for(const Action& action) {
+  // Of an OVERLAP; its first member has the node of both.
+  [[nodiscard]] bool is_second(std::size_t r, std::size_t at) const {
+    return at > 0 && lists_[r][at - 1].overlaps_next;
+  }
+
+  Node node_for(std::size_t r, std::size_t at) {
+    const Action& action = lists_[r][at];
+    if (action.overlaps_next) {
+      return network_.add(duration_of_pair(file_, action, lists_[r][at + 1]).count());
+    }
     if (is_compute(action.kind)) {
       return network_.add(duration_of(file_, action).count());
     }
@@ -251,7 +263,7 @@ class Replay {
     for (std::size_t at = 0; at < lists_[r].size(); ++at) {
       const Node node = node_of_[r][at];
       rank.last = std::max(rank.last, times.end[node]);
-      if (!is_compute(lists_[r][at].kind)) continue;
+      if (!is_compute(lists_[r][at].kind) || is_second(r, at)) continue;
       if (!started) rank.first = times.start[node];
       started = true;
       rank.busy = sum_of(rank.busy, times.end[node] - times.start[node]);

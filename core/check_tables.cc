@@ -43,6 +43,10 @@ class TableCheck {
       findings_.add("/plan", "degrees, micro-batch size and batch must all be at least 1");
       return false;
     }
+    if (plan_.stage_map != StageMap::kLoop && plan_.chunks != 2) {
+      findings_.add("/plan/chunks", "the stage map needs 2 stages per rank");
+      return false;
+    }
     const std::size_t before = findings_.count();
     const StagePrices& prices = file_.prices;
     const std::int64_t stages = plan_.stages(), entries = stages * prices.shapes;
@@ -69,10 +73,17 @@ class TableCheck {
       const std::string place = "/program/pipelines/" + std::to_string(p);
       require(plan_.pipeline, pipeline.ranks, place, "ranks");
       require(plan_.stages(), pipeline.stages, place, "stages");
+      require(plan_.copies(), pipeline.copies, place, "copies of the weights");
       require(ranks, pipeline.first_rank, place, "first rank");
       require(stages, pipeline.first_stage, place, "first stage");
       require(micro_batches, pipeline.first_micro_batch, place, "first micro-batch");
+      const auto copies = static_cast<std::uint32_t>(plan_.copies());
       if (pipeline.micro_batches < 1) findings_.add(place, "it has no micro-batch");
+      if (pipeline.micro_batches % copies > 0) {
+        findings_.add(place, std::to_string(pipeline.micro_batches) +
+                                 " micro-batches are not shared equally by " +
+                                 std::to_string(copies) + " copies of the weights");
+      }
       ranks += pipeline.ranks;
       stages += pipeline.stages;
       micro_batches += pipeline.micro_batches;
@@ -97,7 +108,7 @@ class TableCheck {
   // The cuts cover every section once.
   void cuts() {
     const std::vector<int>& cuts = plan_.cuts;
-    require(plan_.stages() + 1, size(cuts), "/plan/cuts", "cuts");
+    require(plan_.stages_per_copy() + 1, size(cuts), "/plan/cuts", "cuts");
     if (cuts.empty()) return;
     require(0, cuts.front(), "/plan/cuts", "the first section of stage 0");
     require(size(file_.section_names), cuts.back(), "/plan/cuts", "sections in all stages");
@@ -117,12 +128,20 @@ class TableCheck {
     }
     require(plan_.stages() - 1, size(cluster.boundary_level), "/cluster/boundary_level",
             "boundaries");
-    const bool one_rank = plan_.pipeline == 1;
-    for (const int level : cluster.boundary_level) {
-      if (level < size(cluster.levels) && (one_rank ? level == -1 : level >= 0)) continue;
+    const int boundaries =
+        static_cast<int>(std::min(size(cluster.boundary_level), std::int64_t{plan_.stages()} - 1));
+    for (int s = 0; s < boundaries; ++s) {
+      const int level = cluster.boundary_level[static_cast<std::size_t>(s)];
+      if (level < size(cluster.levels) && (sends_on(s) ? level >= 0 : level == -1)) continue;
       findings_.add("/cluster/boundary_level",
                     "level " + std::to_string(level) + " does not join the ranks of the stages");
     }
+  }
+
+  // Whether anything is sent from stage s to s + 1.
+  [[nodiscard]] bool sends_on(int s) const {
+    const bool ends_copy = (s + 1) % plan_.stages_per_copy() == 0;
+    return !ends_copy && plan_.rank_of(s) != plan_.rank_of(s + 1);
   }
 
   // Every replica of the plan takes its share of the batch.
@@ -167,9 +186,10 @@ class TableCheck {
     }
   }
 
-  // One chain per pipeline, stage s on rank s mod P; stage s of every pipeline has the same
-  // weights.
+  // One chain per copy of the weights, every stage on the rank of the plan's map; stage s of every
+  // copy has the same weights.
   void stages() {
+    const int per_copy = plan_.stages_per_copy();
     for (std::size_t p = 0; p < program_.pipelines.size(); ++p) {
       const Pipeline& pipeline = program_.pipelines[p];
       for (int i = 0; i < pipeline.stages; ++i) {
@@ -177,12 +197,11 @@ class TableCheck {
         const Stage& stage = program_.stages[static_cast<std::size_t>(s)];
         const std::string place = stage_place(s);
         require(static_cast<std::int64_t>(p), stage.pipeline, place, "pipeline");
-        require(pipeline.first_rank + i % plan_.pipeline, stage.rank.value, place, "rank");
-        require(i == 0 ? kNoStage.value : s - 1, stage.previous.value, place, "previous stage");
-        require(i + 1 == pipeline.stages ? kNoStage.value : s + 1, stage.next.value, place,
-                "next stage");
-        require(program_.stages[static_cast<std::size_t>(i)].weight_set, stage.weight_set, place,
-                "weight set");
+        require(pipeline.first_rank + plan_.rank_of(i), stage.rank.value, place, "rank");
+        const bool first = i % per_copy == 0, last = (i + 1) % per_copy == 0;
+        require(first ? kNoStage.value : s - 1, stage.previous.value, place, "previous stage");
+        require(last ? kNoStage.value : s + 1, stage.next.value, place, "next stage");
+        require(i % per_copy, stage.weight_set, place, "weight set");
       }
     }
   }
@@ -191,10 +210,20 @@ class TableCheck {
     for (std::size_t k = 0; k < file_.ties.size(); ++k) {
       const std::vector<int>& stages = file_.ties[k].stages;
       const bool ascend = std::is_sorted(stages.begin(), stages.end(), std::less_equal<>());
-      if (ascend && stages.size() >= 2 && stages.front() >= 0 && stages.back() < plan_.stages())
-        continue;
-      findings_.add("/ties/" + std::to_string(k), "expected at least two stages, ascending");
+      const std::string place = "/ties/" + std::to_string(k);
+      if (!ascend || stages.size() < 2 || stages.front() < 0 || stages.back() >= plan_.stages()) {
+        findings_.add(place, "expected at least two stages, ascending");
+      } else if (!same_in_all_copies(stages)) {
+        findings_.add(place, "expected the same stages of every copy of the weights");
+      }
     }
+  }
+
+  [[nodiscard]] bool same_in_all_copies(const std::vector<int>& stages) const {
+    std::map<int, int> holders;  // by stage of a copy
+    for (const int stage : stages) ++holders[stage % plan_.stages_per_copy()];
+    return std::all_of(holders.begin(), holders.end(),
+                       [&](const auto& each) { return each.second == plan_.copies(); });
   }
 
   void prediction() {
@@ -232,10 +261,29 @@ class TableCheck {
                 m - pipeline.first_micro_batch >= pipeline.micro_batches)) {
       return "its micro-batch is not one of its pipeline";
     }
+    const MicroBatchRange own = micro_batches_of(program_, action.stage);
+    if (has && (m < own.begin || m >= own.end)) {
+      return name_of(program_, action) + ": another copy of the weights takes this micro-batch";
+    }
+    if (action.overlaps_next && program_.rule != RunTimeRule::kNone) {
+      return name_of(program_, action) + " overlaps, but a run-time rule moves single actions";
+    }
+    if (action.overlaps_next && !is_pair(action, index)) {
+      return name_of(program_, action) + " overlaps no backward of another stage of its rank";
+    }
     if (action.waits_for != kWaitsForNothing && action.waits_for >= index) {
       return name_of(program_, action) + " comes before what it waits for";
     }
     return why_not_group(action);
+  }
+
+  // OVERLAP(F;B): one action follows directly, a fused backward.
+  [[nodiscard]] bool is_pair(const Action& forward, std::size_t index) const {
+    if (forward.kind != ActionKind::kForward || index + 1 == program_.actions.size()) return false;
+    const Action& backward = program_.actions[index + 1];
+    return backward.kind == ActionKind::kFusedBackward && !backward.overlaps_next &&
+           backward.stage != forward.stage && backward.stage.value < program_.stages.size() &&
+           program_.rank_of(backward) == program_.rank_of(forward);
   }
 
   [[nodiscard]] std::string why_not_group(const Action& action) const {

@@ -3,6 +3,7 @@
 // prediction.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,9 @@ struct PlanCluster {
   double usd_per_hour = 0.0;
   int devices_per_node = 1;
   std::vector<std::string> levels;  // names, innermost first
-  std::vector<int> boundary_level;  // per stage s: level of the link from s to s + 1 (-1: same
-                                    // rank); S - 1 entries
+  std::vector<int> boundary_level;  // per stage s: level of the link from s to s + 1 (-1: nothing
+                                    // is sent, from one rank to itself or from one copy of the
+                                    // weights to the next); S - 1 entries
   bool operator==(const PlanCluster&) const = default;
 };
 
@@ -63,8 +65,12 @@ struct PlanFile {
 // The Program is written per rank as blocks "repeat n times, micro-batches advance by k": warm-up,
 // period and drain show, and a million micro-batches take a few lines (docs/file_formats.md).
 Json write_plan(const PlanFile& file);
-// Error{kBadInput} for anything malformed: unknown names, ids out of range, a Program that cannot
-// be ordered (with the cycle in action names).
-PlanFile read_plan(const Json& json, const std::string& file);
+// No file stands for more actions than this: 1 GiB of them, and several times that while reading.
+inline constexpr std::uint64_t kMostActions = std::uint64_t{1} << 26;
+
+// Error{kBadInput} for anything malformed: unknown names, ids out of range, more than
+// `most_actions` actions, a Program that cannot be ordered (with the cycle in action names).
+PlanFile read_plan(const Json& json, const std::string& file,
+                   std::uint64_t most_actions = kMostActions);
 
 }  // namespace penstock

@@ -78,6 +78,9 @@ class Repetitions {
   [[nodiscard]] std::int64_t step(std::size_t i, std::size_t period) const {
     return std::int64_t{list_[i + period].micro_batch} - std::int64_t{list_[i].micro_batch};
   }
+  [[nodiscard]] std::int64_t backward_step(std::size_t i, std::size_t period) const {
+    return std::int64_t{list_[i + period].backward} - std::int64_t{list_[i].backward};
+  }
 
   // How many actions from `begin` on are followed, one period later, by the same with one advance.
   [[nodiscard]] std::size_t matching(std::size_t begin, std::size_t period) const {
@@ -86,9 +89,11 @@ class Repetitions {
     for (; i + period < list_.size(); ++i) {
       const ListedAction &here = list_[i], &there = list_[i + period];
       if (here.kind != there.kind || here.stage != there.stage) break;
+      if (here.backward_stage != there.backward_stage) break;
       if (!has_micro_batch(here.kind)) continue;
       if (!advance) advance = step(i, period);
       if (step(i, period) != *advance) break;
+      if (here.is_pair() && backward_step(i, period) != *advance) break;
     }
     return i - begin;
   }
@@ -98,9 +103,30 @@ class Repetitions {
   std::vector<std::uint32_t> next_alike_;
 };
 
+constexpr std::string_view kPairEnd = ")OVERLAP_F_B";
+
+// "(0F7;7B3)OVERLAP_F_B"
+std::optional<ListedAction> pair_named(std::string_view name) {
+  const std::size_t middle = name.find(';');
+  if (middle == std::string_view::npos || !name.ends_with(kPairEnd)) return {};
+  const std::size_t second_at = middle + 1, second_end = name.size() - kPairEnd.size();
+  if (second_end < second_at) return {};
+  const auto forward = action_named(name.substr(1, middle - 1));
+  const auto backward = action_named(name.substr(second_at, second_end - second_at));
+  if (!forward || forward->kind != ActionKind::kForward || forward->is_pair()) return {};
+  if (!backward || backward->kind != ActionKind::kFusedBackward) return {};
+  ListedAction pair = *forward;
+  pair.backward_stage = backward->stage;
+  pair.backward = backward->micro_batch;
+  return pair;
+}
+
 }  // namespace
 
 std::string name_of(const ListedAction& action) {
+  if (action.is_pair()) {
+    return "(" + name_of(action.first()) + ";" + name_of(action.second()) + std::string(kPairEnd);
+  }
   std::string name = std::to_string(action.stage);
   name += name_of(action.kind);
   if (has_micro_batch(action.kind)) name += std::to_string(action.micro_batch);
@@ -108,6 +134,7 @@ std::string name_of(const ListedAction& action) {
 }
 
 std::optional<ListedAction> action_named(std::string_view name) {
+  if (name.starts_with('(')) return pair_named(name);
   const auto kind_begin = std::find_if_not(name.begin(), name.end(), is_digit);
   const auto kind_end = std::find_if_not(name.rbegin(), name.rend(), is_digit).base();
   if (kind_begin >= kind_end) return {};
@@ -153,10 +180,9 @@ std::vector<Block> compress(const std::vector<ListedAction>& list, std::size_t l
 void expand(const Block& block, std::vector<ListedAction>& list) {
   for (std::uint32_t repetition = 0; repetition < block.repeat; ++repetition) {
     for (ListedAction action : block.actions) {
-      if (has_micro_batch(action.kind)) {
-        action.micro_batch =
-            static_cast<std::uint32_t>(action.micro_batch + repetition * block.advance);
-      }
+      const auto shift = static_cast<std::uint32_t>(repetition * block.advance);  // modulo 2^32
+      if (has_micro_batch(action.kind)) action.micro_batch += shift;
+      if (action.is_pair()) action.backward += shift;
       list.push_back(action);
     }
   }

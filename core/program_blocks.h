@@ -19,9 +19,20 @@ struct ListedAction {
   std::uint32_t micro_batch = kNoMicroBatch.value;
   std::uint16_t stage = 0;
   ActionKind kind = ActionKind::kForward;
+  // OVERLAP(F;B): the fused backward that runs together with this forward.
+  std::uint16_t backward_stage = kNoStage.value;
+  std::uint32_t backward = kNoMicroBatch.value;  // its micro-batch
   bool operator==(const ListedAction&) const = default;
+
+  [[nodiscard]] bool is_pair() const { return backward_stage != kNoStage.value; }
+  // Of a pair, alone.
+  [[nodiscard]] ListedAction first() const { return {micro_batch, stage, kind}; }
+  [[nodiscard]] ListedAction second() const {
+    return {backward, backward_stage, ActionKind::kFusedBackward};
+  }
 };
 
+// "0F3", "1REDUCE_GRAD", "(0F7;7B3)OVERLAP_F_B".
 std::string name_of(const ListedAction& action);
 // Nothing unless the whole text is the name of an action, written as name_of() writes it.
 std::optional<ListedAction> action_named(std::string_view name);

@@ -11,10 +11,7 @@ namespace penstock {
 
 // Error{kInternal} for a Program that does not follow the conventions of the format.
 Json write_program(const Program& program);
-// Error{kBadInput} for anything malformed.
-Program read_program(JsonReader reader);
-
-// No file stands for more actions than this: 4 GiB of them, and several times that while reading.
-inline constexpr std::uint64_t kMostActions = std::uint64_t{1} << 28;
+// Error{kBadInput} for anything malformed, and for more than `most_actions` actions.
+Program read_program(JsonReader reader, std::uint64_t most_actions);
 
 }  // namespace penstock

@@ -10,7 +10,8 @@ namespace penstock {
 namespace {
 
 constexpr int kMostInt = std::numeric_limits<int>::max();
-constexpr double kMostUsd = std::numeric_limits<double>::max();
+constexpr double kMostUsdPerHour = 1e9;
+constexpr double kMostUsdPerStep = std::numeric_limits<double>::max();
 
 int read_int(const JsonReader& reader, int least, int most = kMostInt) {
   return static_cast<int>(reader.integer(least, most));
@@ -54,7 +55,12 @@ Plan read_decisions(JsonReader reader, int sections) {
   plan.schedule = reader.at("schedule").string();
   plan.group = read_int(reader.at("group"), 0);
   plan.pipeline = read_int(reader.at("pipeline"), 1, kNoStage.value);
-  plan.chunks = read_int(reader.at("chunks"), 1, kNoStage.value / plan.pipeline);
+  const JsonReader chunks = reader.at("chunks");
+  plan.chunks = read_int(chunks, 1, kNoStage.value / plan.pipeline);
+  plan.stage_map = read_word(reader.at("stage_map"), kStageMapWords);
+  if (plan.stage_map != StageMap::kLoop && plan.chunks != 2) {
+    chunks.expected("2, as the stage map '" + std::string(name_of(plan.stage_map)) + "' has it");
+  }
   plan.data = read_int(reader.at("data"), 1, kMostInt / plan.pipeline);
   plan.tensor = read_int(reader.at("tensor"), 1, kMostInt / (plan.pipeline * plan.data));
   plan.micro_batch_size = read_int(reader.at("micro_batch_size"), 1);
@@ -66,9 +72,11 @@ Plan read_decisions(JsonReader reader, int sections) {
   plan.device = reader.at("device").string();
   const JsonReader cuts = reader.at("cuts");
   plan.cuts = read_ints(cuts, 0, sections);
-  if (plan.cuts.size() != static_cast<std::size_t>(plan.stages()) + 1) {
-    cuts.fail("expected " + std::to_string(plan.stages() + 1) +
-              " cuts, one more than stages, got " + std::to_string(plan.cuts.size()));
+  if (plan.cuts.size() != static_cast<std::size_t>(plan.stages_per_copy()) + 1) {
+    cuts.fail("expected " + std::to_string(plan.stages_per_copy() + 1) +
+              " cuts, one more than stages" +
+              (plan.copies() > 1 ? " in each copy of the weights" : "") + ", got " +
+              std::to_string(plan.cuts.size()));
   }
   for (std::size_t s = 0; s + 1 < plan.cuts.size(); ++s) {
     if (plan.cuts[s] >= plan.cuts[s + 1]) cuts.fail("the cuts must ascend");
@@ -84,17 +92,17 @@ void require_stages_agree(const JsonReader& reader, const PlanFile& file) {
     reader.fail("expected " + std::to_string(file.plan.stages()) +
                 " stages, as the cuts say, got " + std::to_string(stages.size()));
   }
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    JsonReader stage = stages[s];
-    const auto first = static_cast<std::size_t>(file.plan.cuts[s]);
-    const auto end = static_cast<std::size_t>(file.plan.cuts[s + 1]);
+  for (int s = 0; s < file.plan.stages(); ++s) {
+    JsonReader stage = stages[static_cast<std::size_t>(s)];
+    const auto first = static_cast<std::size_t>(file.plan.first_section(s));
+    const auto end = static_cast<std::size_t>(file.plan.end_section(s));
     const auto require = [&](std::string_view key, const Json& expected) {
       const JsonReader found = stage.at(key);
       if (found.value() == expected) return;
       found.expected(to_text(expected) + ", as 'plan' says (change its cuts, not this)");
     };
-    require("index", static_cast<int>(s));
-    require("rank", static_cast<int>(s) % file.plan.pipeline);
+    require("index", s);
+    require("rank", file.plan.rank_of(s));
     require("first_section", file.section_names[first]);
     require("last_section", file.section_names[end - 1]);
     require("sections", static_cast<int>(end - first));
@@ -108,7 +116,7 @@ PlanCluster read_cluster_part(JsonReader reader, int stages) {
   cluster.device = reader.at("device").string();
   cluster.memory_per_device = reader.at("memory_per_device_bytes").bytes();
   cluster.reserve = reader.at("reserve_bytes").bytes();
-  cluster.usd_per_hour = reader.at("usd_per_hour").number(0.0, kMostUsd);
+  cluster.usd_per_hour = reader.at("usd_per_hour").number(0.0, kMostUsdPerHour);
   cluster.devices_per_node = read_int(reader.at("devices_per_node"), 1);
   cluster.levels = read_strings(reader.at("levels"));
   const JsonReader boundary_level = reader.at("boundary_level");
@@ -159,6 +167,7 @@ void read_shape(JsonReader reader, StagePrices& prices) {
   compute.weight_gradient = read_price(reader, "weight_gradient");
   compute.fused_backward = read_price(reader, "fused_backward");
   compute.recompute = read_price(reader, "recompute");
+  compute.overlap_gain = reader.duration("overlap_gain");
   compute.stash = reader.at("stash_bytes").bytes();
   compute.weight_stash = reader.at("weight_stash_bytes").bytes();
   compute.working_peak = reader.at("working_peak_bytes").bytes();
@@ -243,10 +252,14 @@ Evaluation read_prediction(JsonReader reader, int ranks) {
   prediction.step_time = reader.duration("step_time");
   prediction.step_time_low = reader.duration("step_time_low");
   prediction.step_time_high = reader.duration("step_time_high");
+  if (prediction.step_time < prediction.step_time_low ||
+      prediction.step_time > prediction.step_time_high) {
+    reader.fail("step_time must lie between step_time_low and step_time_high");
+  }
   prediction.makespan = reader.duration("makespan");
   prediction.longest_span = reader.duration("longest_span");
   prediction.ideal = reader.duration("ideal");
-  prediction.usd_per_step = reader.at("usd_per_step").number(0.0, kMostUsd);
+  prediction.usd_per_step = reader.at("usd_per_step").number(0.0, kMostUsdPerStep);
   const JsonReader list = reader.at("ranks");
   for (JsonReader rank : list.elements()) {
     prediction.ranks.push_back({read_memory(rank.at("memory")), rank.at("capacity_bytes").bytes(),
@@ -268,9 +281,14 @@ Evaluation read_prediction(JsonReader reader, int ranks) {
 // The tables of the Program are those of the plan and its prices.
 void require_tables_agree(const JsonReader& program, const PlanFile& file) {
   for (const Pipeline& pipeline : file.program.pipelines) {
-    if (pipeline.stages == file.plan.stages() && pipeline.ranks == file.plan.pipeline) continue;
+    if (pipeline.stages == file.plan.stages() && pipeline.ranks == file.plan.pipeline &&
+        pipeline.copies == file.plan.copies()) {
+      continue;
+    }
     program.fail("every pipeline must have the " + std::to_string(file.plan.pipeline) +
-                 " ranks and " + std::to_string(file.plan.stages()) + " stages of 'plan'");
+                 " ranks and " + std::to_string(file.plan.stages()) + " stages of 'plan', in " +
+                 std::to_string(file.plan.copies()) +
+                 (file.plan.copies() > 1 ? " copies of the weights" : " copy of the weights"));
   }
   for (const MicroBatch& micro_batch : file.program.micro_batches) {
     if (micro_batch.shape < file.prices.shapes) continue;
@@ -281,7 +299,7 @@ void require_tables_agree(const JsonReader& program, const PlanFile& file) {
 
 }  // namespace
 
-PlanFile read_plan(const Json& json, const std::string& file_name) {
+PlanFile read_plan(const Json& json, const std::string& file_name, std::uint64_t most_actions) {
   JsonReader reader(json, file_name);
   const JsonReader format = reader.at("format");
   if (format.string() != "penstock.plan/1") format.expected("\"penstock.plan/1\"");
@@ -299,7 +317,7 @@ PlanFile read_plan(const Json& json, const std::string& file_name) {
   file.executor = read_executor(reader.at("executor"));
   file.prices = read_prices(reader.at("prices"), file);
   const JsonReader program = reader.at("program");
-  file.program = read_program(program);
+  file.program = read_program(program, most_actions);
   require_tables_agree(program, file);
   file.prediction = read_prediction(reader.at("prediction"), file.plan.pipeline);
   file.not_searched = read_strings(reader.at("not_searched"));

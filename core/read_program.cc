@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/groups_of_stages.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int kMostInt = std::numeric_limits<int>::max();
 constexpr std::int64_t kMostMicroBatches = kNoMicroBatch.value - 1;
+constexpr int kMostCopies = copies_of(StageMap::kBidirectional);
 
 int read_int(const JsonReader& reader, int least, int most = kMostInt) {
   return static_cast<int>(reader.integer(least, most));
@@ -45,8 +47,10 @@ MicroBatches read_micro_batches(JsonReader reader) {
 // Reads everything in the order of dependence: groups and stages, then micro-batches, then lists.
 class ProgramReader {
  public:
-  explicit ProgramReader(JsonReader reader)
-      : reader_(std::move(reader)), pipelines_(reader_.at("pipelines")) {}
+  ProgramReader(JsonReader reader, std::uint64_t most_actions)
+      : reader_(std::move(reader)),
+        pipelines_(reader_.at("pipelines")),
+        most_actions_(most_actions) {}
 
   Program read() {
     program_.schedule = reader_.at("schedule").string();
@@ -62,6 +66,7 @@ class ProgramReader {
     }
     reader_.finish();
     order(GroupsOfStages(program_, stages_of_group));
+    require_members(stages_of_group);
     return std::move(program_);
   }
 
@@ -81,7 +86,17 @@ class ProgramReader {
     if (pipeline.ranks == 0) reader.at("ranks").expected("at least one rank");
     for (JsonReader stage : stages) program_.stages.push_back(read_stage(stage, pipeline));
     read_micro_batch_runs(reader.at("micro_batches"), pipeline);
+    read_copies(reader.at("copies"), pipeline);
     program_.pipelines.push_back(pipeline);
+  }
+
+  static void read_copies(const JsonReader& reader, Pipeline& pipeline) {
+    pipeline.copies = read_int(reader, 1, kMostCopies);
+    const auto copies = static_cast<std::uint32_t>(pipeline.copies);
+    if (pipeline.stages % pipeline.copies == 0 && pipeline.micro_batches % copies == 0) return;
+    reader.fail(std::to_string(copies) + " copies of the weights cannot share " +
+                std::to_string(pipeline.stages) + " stages and " +
+                std::to_string(pipeline.micro_batches) + " micro-batches equally");
   }
 
   [[nodiscard]] Stage read_stage(JsonReader& reader, const Pipeline& pipeline) const {
@@ -158,21 +173,28 @@ class ProgramReader {
       std::vector<Block>& blocks = blocks_.emplace_back();
       for (const JsonReader& block : ranks[static_cast<std::size_t>(r)].elements()) {
         blocks.push_back(read_block(block, pipeline, pipeline.first_rank + r));
-        total_actions_ += std::uint64_t{blocks.back().repeat} * blocks.back().actions.size();
-        if (total_actions_ > kMostActions) {
-          block.fail("a program has at most " + std::to_string(kMostActions) +
+        total_actions_ += std::uint64_t{blocks.back().repeat} * actions_in(blocks.back());
+        if (total_actions_ > most_actions_) {
+          block.fail("a program has at most " + std::to_string(most_actions_) +
                      " actions; here it has " + std::to_string(total_actions_));
         }
       }
     }
     // Tables of (stage, micro-batch) are about to be made: a small file must not ask for large
     // ones.
-    const auto forwards = static_cast<std::uint64_t>(pipeline.stages) * pipeline.micro_batches;
+    const int stages_per_copy = pipeline.stages / pipeline.copies;
+    const auto forwards = static_cast<std::uint64_t>(stages_per_copy) * pipeline.micro_batches;
     if (total_actions_ - before < forwards) {
       reader.fail("fewer actions (" + std::to_string(total_actions_ - before) + ") than " +
-                  std::to_string(pipeline.stages) + " stages have forwards of " +
+                  std::to_string(stages_per_copy) + " stages have forwards of " +
                   std::to_string(pipeline.micro_batches) + " micro-batches");
     }
+  }
+
+  static std::uint64_t actions_in(const Block& block) {
+    const auto pairs = std::count_if(block.actions.begin(), block.actions.end(),
+                                     [](const ListedAction& action) { return action.is_pair(); });
+    return block.actions.size() + static_cast<std::uint64_t>(pairs);
   }
 
   Block read_block(JsonReader reader, const Pipeline& pipeline, int rank) const {
@@ -181,7 +203,8 @@ class ProgramReader {
       block.actions = read_names(reader, block, pipeline, rank);
       return block;
     }
-    block.repeat = static_cast<std::uint32_t>(reader.at("repeat").integer(1, kMostActions));
+    const auto most = static_cast<std::int64_t>(most_actions_);
+    block.repeat = static_cast<std::uint32_t>(reader.at("repeat").integer(1, most));
     block.advance = reader.at("advance").integer(-kMostMicroBatches, kMostMicroBatches);
     block.actions = read_names(reader.at("actions"), block, pipeline, rank);
     reader.finish();
@@ -200,9 +223,11 @@ class ProgramReader {
     for (const Json& name : reader.value().elements()) {
       const std::optional<ListedAction> action =
           name.kind() == Json::Kind::kString ? action_named(name.text()) : std::nullopt;
-      const std::string problem =
-          action ? why_not(*action, block, pipeline, rank)
-                 : "expected the name of an action, such as 0F3 or 1REDUCE_GRAD";
+      std::string problem = action ? why_not(action->first(), block, pipeline, rank)
+                                   : "expected the name of an action, such as 0F3 or 1REDUCE_GRAD";
+      if (problem.empty() && action->is_pair()) {
+        problem = why_not(action->second(), block, pipeline, rank);
+      }
       if (!problem.empty()) reader.elements()[actions.size()].fail(problem);
       actions.push_back(*action);
     }
@@ -225,11 +250,15 @@ class ProgramReader {
     if (!has_micro_batch(action.kind)) return {};
     const std::int64_t first = action.micro_batch;
     const std::int64_t last = first + (std::int64_t{block.repeat} - 1) * block.advance;
-    if (std::min(first, last) >= 0 && std::max(first, last) < pipeline.micro_batches) return {};
+    const std::int64_t share = pipeline.micro_batches / static_cast<std::uint32_t>(pipeline.copies);
+    const int copy = (action.stage - pipeline.first_stage) / (pipeline.stages / pipeline.copies);
+    const std::int64_t least = copy * share, most = least + share - 1;
+    if (std::min(first, last) >= least && std::max(first, last) <= most) return {};
     const std::string reach =
         last == first ? "" : " and its repetitions to " + std::to_string(last);
-    return name_of(action) + reach + ": the micro-batches of this pipeline are 0 to " +
-           std::to_string(pipeline.micro_batches - 1);
+    return name_of(action) + reach + ": the micro-batches of this " +
+           (pipeline.copies > 1 ? "copy of the weights" : "pipeline") + " are " +
+           std::to_string(least) + " to " + std::to_string(most);
   }
 
   // All ids are known to be good: multiplies out micro-batches and blocks.
@@ -247,7 +276,12 @@ class ProgramReader {
     for (const std::vector<Block>& blocks : blocks_) {
       std::vector<ListedAction> list;
       for (const Block& block : blocks) expand(block, list);
-      for (const ListedAction& action : list) lists.actions.push_back(placed(action, groups, seen));
+      for (const ListedAction& listed : list) {
+        lists.actions.push_back(placed(listed.first(), groups, seen));
+        if (!listed.is_pair()) continue;
+        lists.actions.back().overlaps_next = true;
+        lists.actions.push_back(placed(listed.second(), groups, seen));
+      }
       lists.begin.push_back(lists.actions.size());
     }
     const std::string problem = order_actions(program_, std::move(lists));
@@ -274,7 +308,25 @@ class ProgramReader {
     return action;
   }
 
+  // Who only seems to take part would be missing when the Program is written again.
+  void require_members(const std::vector<std::vector<StageId>>& stages_of_group) {
+    std::vector<std::set<StageId>> acting(stages_of_group.size());
+    for (const Action& action : program_.actions) {
+      if (action.group != kNoGroup) acting[action.group.value].insert(action.stage);
+    }
+    for (std::size_t g = 0; g < stages_of_group.size(); ++g) {
+      for (std::size_t k = 0; k < stages_of_group[g].size(); ++k) {
+        if (acting[g].contains(stages_of_group[g][k])) continue;
+        JsonReader group = reader_.at("groups").elements()[g];
+        group.at("stages").elements()[k].fail(
+            "no list holds a collective of this stage and group; remove the stage from the group, "
+            "or the group");
+      }
+    }
+  }
+
   JsonReader reader_, pipelines_;
+  std::uint64_t most_actions_;
   Program program_;
   std::vector<std::vector<MicroBatches>> micro_batches_;  // [pipeline]
   std::int64_t micro_batches_before_ = 0;
@@ -284,6 +336,8 @@ class ProgramReader {
 
 }  // namespace
 
-Program read_program(JsonReader reader) { return ProgramReader(std::move(reader)).read(); }
+Program read_program(JsonReader reader, std::uint64_t most_actions) {
+  return ProgramReader(std::move(reader), most_actions).read();
+}
 
 }  // namespace penstock

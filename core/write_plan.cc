@@ -38,6 +38,7 @@ Json write_decisions(const Plan& plan) {
   json.set("group", plan.group);
   json.set("pipeline", plan.pipeline);
   json.set("chunks", plan.chunks);
+  json.set("stage_map", word_of(kStageMapWords, plan.stage_map));
   json.set("data", plan.data);
   json.set("tensor", plan.tensor);
   json.set("micro_batch_size", plan.micro_batch_size);
@@ -51,21 +52,27 @@ Json write_decisions(const Plan& plan) {
   return json;
 }
 
+void require_cuts(const Plan& plan, std::size_t sections) {
+  bool ascend = plan.cuts.size() == static_cast<std::size_t>(plan.stages_per_copy()) + 1 &&
+                plan.cuts.front() >= 0 && plan.cuts.back() <= static_cast<int>(sections);
+  for (std::size_t k = 1; k < plan.cuts.size(); ++k) ascend &= plan.cuts[k - 1] < plan.cuts[k];
+  if (ascend) return;
+  throw Error(ErrorKind::kInternal, "this plan cannot be written: its cuts do not ascend");
+}
+
 // Nothing new over plan.cuts, but said in the model's own words.
 Json write_stages(const PlanFile& file) {
-  const std::vector<int>& cuts = file.plan.cuts;
+  const Plan& plan = file.plan;
+  require_cuts(plan, file.section_names.size());
   Json stages = Json::array();
-  for (std::size_t s = 0; s + 1 < cuts.size(); ++s) {
-    const auto sections = static_cast<int>(file.section_names.size());
-    if (cuts[s] < 0 || cuts[s + 1] <= cuts[s] || cuts[s + 1] > sections) {
-      throw Error(ErrorKind::kInternal, "this plan cannot be written: its cuts do not ascend");
-    }
+  for (int s = 0; s < plan.stages(); ++s) {
+    const int first = plan.first_section(s), end = plan.end_section(s);
     Json stage = Json::object();
-    stage.set("index", static_cast<int>(s));
-    stage.set("rank", static_cast<int>(s) % file.plan.pipeline);
-    stage.set("first_section", file.section_names[static_cast<std::size_t>(cuts[s])]);
-    stage.set("last_section", file.section_names[static_cast<std::size_t>(cuts[s + 1] - 1)]);
-    stage.set("sections", cuts[s + 1] - cuts[s]);
+    stage.set("index", s);
+    stage.set("rank", plan.rank_of(s));
+    stage.set("first_section", file.section_names[static_cast<std::size_t>(first)]);
+    stage.set("last_section", file.section_names[static_cast<std::size_t>(end - 1)]);
+    stage.set("sections", end - first);
     stages.push(std::move(stage));
   }
   return stages;
@@ -113,6 +120,7 @@ Json write_shape(const ComputePrice& compute, const TransferPrice& transfer) {
   set_price(json, "weight_gradient", compute.weight_gradient);
   set_price(json, "fused_backward", compute.fused_backward);
   set_price(json, "recompute", compute.recompute);
+  json.set("overlap_gain_ns", std::int64_t{compute.overlap_gain.count()});
   set_price(json, "send_activation", transfer.activation);
   set_price(json, "receive_gradient", transfer.gradient);
   json.set("stash_bytes", compute.stash.count);

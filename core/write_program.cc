@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/groups_of_stages.h"
+#include "core/plan_file.h"
 #include "core/plan_words.h"
 #include "core/program_blocks.h"
 #include "core/program_file.h"
@@ -30,6 +31,17 @@ std::vector<std::vector<StageId>> stages_of_groups(const Program& program) {
   throw Error(ErrorKind::kInternal, "this program cannot be written: " + what);
 }
 
+void require_pairs(const Program& program) {
+  for (std::size_t i = 0; i < program.actions.size(); ++i) {
+    const Action& action = program.actions[i];
+    if (!action.overlaps_next) continue;
+    const bool is_pair = action.kind == ActionKind::kForward && i + 1 < program.actions.size() &&
+                         program.actions[i + 1].kind == ActionKind::kFusedBackward &&
+                         program.rank_of(program.actions[i + 1]) == program.rank_of(action);
+    if (!is_pair) cannot_write("no backward follows " + name_of(program, action) + ", to overlap");
+  }
+}
+
 // What is not written must follow from what is: see GroupsOfStages.
 void require_conventions(const Program& program,
                          const std::vector<std::vector<StageId>>& stages_of_group) {
@@ -42,6 +54,7 @@ void require_conventions(const Program& program,
                    "stages that take part");
     }
   }
+  require_pairs(program);
   const GroupsOfStages groups(program, stages_of_group);
   std::vector<std::size_t> seen(program.stages.size() * kActionKinds, 0);
   for (const Action& action : program.actions) {
@@ -116,12 +129,18 @@ Json write_block(const Block& block) {
 
 std::vector<std::vector<ListedAction>> lists_of_ranks(const Program& program) {
   std::vector<std::vector<ListedAction>> lists(static_cast<std::size_t>(program.ranks()));
-  for (const Action& action : program.actions) {
+  for (std::size_t i = 0; i < program.actions.size(); ++i) {
+    const Action& action = program.actions[i];
     const Stage& stage = program.stages[action.stage.value];
     const Pipeline& pipeline = program.pipelines[static_cast<std::size_t>(stage.pipeline)];
     ListedAction listed{kNoMicroBatch.value, action.stage.value, action.kind};
     if (action.micro_batch != kNoMicroBatch) {
       listed.micro_batch = action.micro_batch.value - pipeline.first_micro_batch;
+    }
+    if (action.overlaps_next) {
+      const Action& backward = program.actions[++i];
+      listed.backward_stage = backward.stage.value;
+      listed.backward = backward.micro_batch.value - pipeline.first_micro_batch;
     }
     lists[static_cast<std::size_t>(stage.rank.value)].push_back(listed);
   }
@@ -147,6 +166,7 @@ Json write_program(const Program& program) {
     }
     Json json = Json::object();
     json.set("replicas", pipeline.replicas);
+    json.set("copies", pipeline.copies);
     json.set("stages", write_stages(program, pipeline));
     json.set("micro_batches", write_micro_batches(program, pipeline));
     json.set("ranks", std::move(ranks));

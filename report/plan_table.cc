@@ -77,6 +77,15 @@ std::string marks_line(const std::vector<RankedPlan>& plans, const Shown& shown)
   return wrapped(joined(parts, "; ") + ".", 100, "", "");
 }
 
+// " 3", or " 3, 11" where two copies of the weights have the stage.
+std::string numbers_of(const Plan& plan, int stage, int width) {
+  std::string text = fmt::format("{:>{}}", stage, width);
+  for (int copy = 1; copy < plan.copies(); ++copy) {
+    text += fmt::format(", {}", copy * plan.stages_per_copy() + stage);
+  }
+  return text;
+}
+
 int digits(int value) { return static_cast<int>(std::to_string(value).size()); }
 
 }  // namespace
@@ -159,13 +168,14 @@ std::string stages_text(const Plan& plan, const std::vector<std::string>& sectio
     if (!line.empty()) out += "  " + line + '\n';
     line.clear();
   };
-  const int width = digits(plan.stages() - 1);
-  for (std::size_t s = 0; s + 1 < plan.cuts.size(); ++s) {
-    const auto first = static_cast<std::size_t>(plan.cuts[s]);
-    const auto last = static_cast<std::size_t>(plan.cuts[s + 1] - 1);
+  const int width = digits(plan.stages_per_copy() - 1);
+  for (int s = 0; s < plan.stages_per_copy(); ++s) {
+    const auto first = static_cast<std::size_t>(plan.first_section(s));
+    const auto last = static_cast<std::size_t>(plan.end_section(s) - 1);
     std::string name = section_names.at(first);
     if (last != first) name += ".." + section_names.at(last);
-    const std::string text = fmt::format("{:>{}}: {} ({})", s, width, name, last - first + 1);
+    const std::string text =
+        fmt::format("{}: {} ({})", numbers_of(plan, s, width), name, last - first + 1);
     if (!line.empty() && line.size() + 3 + text.size() > 96) flush();
     line += (line.empty() ? "" : " | ") + text;
   }

@@ -63,6 +63,7 @@ Json to_json(const Plan& plan) {
   json.set("group", plan.group);
   json.set("pipeline", plan.pipeline);
   json.set("chunks", plan.chunks);
+  json.set("stage_map", std::string(name_of(plan.stage_map)));
   json.set("data", plan.data);
   json.set("tensor", plan.tensor);
   json.set("micro_batch_size", plan.micro_batch_size);

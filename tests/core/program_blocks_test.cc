@@ -41,10 +41,26 @@ std::vector<ListedAction> expanded(const std::vector<Block>& blocks) {
 }
 
 TEST_CASE("a name is read as it is written") {
-  for (const char* name :
-       {"0F0", "12F345", "0I1", "0W1", "7B0", "7R0", "1SEND_F2", "1RECV_F2", "1SEND_B2", "1RECV_B2",
-        "0UNSHARD", "0RESHARD", "3TIED_REDUCE", "3REDUCE_GRAD", "0NORM", "0OPT", "0LOAD", "0STORE",
-        "65534F4294967294"}) {
+  for (const char* name : {"0F0",
+                           "12F345",
+                           "0I1",
+                           "0W1",
+                           "7B0",
+                           "7R0",
+                           "1SEND_F2",
+                           "1RECV_F2",
+                           "1SEND_B2",
+                           "1RECV_B2",
+                           "0UNSHARD",
+                           "0RESHARD",
+                           "3TIED_REDUCE",
+                           "3REDUCE_GRAD",
+                           "0NORM",
+                           "0OPT",
+                           "0LOAD",
+                           "0STORE",
+                           "65534F4294967294",
+                           "(0F7;7B3)OVERLAP_F_B"}) {
     const std::optional<ListedAction> action = action_named(name);
     REQUIRE_MESSAGE(action.has_value(), name);
     CHECK(name_of(*action) == name);
@@ -78,7 +94,19 @@ TEST_CASE("what is not wholly a name is none") {
                            "0SEND_F",
                            "0SEND0",
                            "0F0F0",
-                           "0x1F0"}) {
+                           "0x1F0",
+                           "(0F7;7B3)",
+                           "(0F7;7B3)OVERLAP_F_B ",
+                           "(0F7;7B3OVERLAP_F_B",
+                           "(0F7)OVERLAP_F_B",
+                           "(;)OVERLAP_F_B",
+                           "(0F7;)OVERLAP_F_B",
+                           "(0F07;7B3)OVERLAP_F_B",
+                           "(7B3;0F7)OVERLAP_F_B",
+                           "(0F7;7I3)OVERLAP_F_B",
+                           "(0F7; 7B3)OVERLAP_F_B",
+                           "(0F7;7B3;7B4)OVERLAP_F_B",
+                           "((0F7;7B3)OVERLAP_F_B;7B4)OVERLAP_F_B"}) {
     CHECK_MESSAGE(!action_named(text).has_value(), text);
   }
 }
@@ -103,6 +131,30 @@ TEST_CASE("micro-batches may run backwards and by more than one") {
   const std::vector<Block> blocks = compress(list, 48);
   CHECK(text_of(blocks) == "5 x -2 [0B8] 5 x 3 [1F0]");
   CHECK(expanded(blocks) == list);
+}
+
+TEST_CASE("the members of a pair stay together and advance together") {
+  const auto list =
+      list_of({"0F1", "(0F2;3B0)OVERLAP_F_B", "(3F1;0B0)OVERLAP_F_B", "(0F3;3B1)OVERLAP_F_B",
+               "(3F2;0B1)OVERLAP_F_B", "(0F4;3B2)OVERLAP_F_B", "(3F3;0B2)OVERLAP_F_B", "3B3"});
+  const std::vector<Block> blocks = compress(list, 48);
+  CHECK(text_of(blocks) == "[0F1] 3 x 1 [(0F2;3B0)OVERLAP_F_B (3F1;0B0)OVERLAP_F_B] [3B3]");
+  CHECK(expanded(blocks) == list);
+}
+
+TEST_CASE("pairs repeat only with the same backward, at the same distance") {
+  // Five pairs that repeat, then one that does not go on.
+  for (const std::string last : {"(0F6;3B4)OVERLAP_F_B", "(0F6;2B5)OVERLAP_F_B",
+                                 "(0F7;3B5)OVERLAP_F_B", "0F6", "(1F6;3B5)OVERLAP_F_B"}) {
+    std::vector<std::string> names;
+    for (int m = 1; m <= 5; ++m) {
+      names.push_back("(0F" + std::to_string(m) + ";3B" + std::to_string(m - 1) + ")OVERLAP_F_B");
+    }
+    names.push_back(last);
+    const auto list = list_of(names);
+    CHECK(text_of(compress(list, 48)) == "5 x 1 [(0F1;3B0)OVERLAP_F_B] [" + last + "]");
+    CHECK(expanded(compress(list, 48)) == list);
+  }
 }
 
 TEST_CASE("a longer period that covers more wins over a short one") {

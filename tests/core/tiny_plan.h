@@ -35,8 +35,8 @@ inline constexpr std::string_view kTinyPlan = R"({
     "cluster": {"path": "two.json", "hash": "fnv1a64:fedcba9876543210"}
   },
   "plan": {
-    "schedule": "1f1b", "group": 0, "pipeline": 2, "chunks": 1, "data": 1, "tensor": 1,
-    "micro_batch_size": 1, "global_batch": 2, "sequence_length": 0, "recompute": "none",
+    "schedule": "1f1b", "group": 0, "pipeline": 2, "chunks": 1, "stage_map": "loop",
+    "data": 1, "tensor": 1, "micro_batch_size": 1, "global_batch": 2, "sequence_length": 0, "recompute": "none",
     "zero1": false, "placement": "pipeline_inner", "device": "toy", "cuts": [0, 1, 2]
   },
   "sections": ["first", "second"],
@@ -62,7 +62,7 @@ inline constexpr std::string_view kTinyPlan = R"({
         "shapes": [
           {"forward_ns": 1000, "forward_spread_ns": 3, "input_gradient_ns": 1100,
            "weight_gradient_ns": 900, "fused_backward_us": 2, "recompute_ns": 0,
-           "send_activation_ns": 500, "receive_gradient_ns": 500, "stash_bytes": 100,
+           "overlap_gain_ns": 0, "send_activation_ns": 500, "receive_gradient_ns": 500, "stash_bytes": 100,
            "weight_stash_bytes": 30, "working_peak_bytes": 7, "boundary_bytes": 5}
         ]
       },
@@ -71,8 +71,8 @@ inline constexpr std::string_view kTinyPlan = R"({
         "reduce_gradient_ns": 0, "optimizer_ns": 100, "unshard_ns": 0,
         "shapes": [
           {"forward_ns": 1000, "input_gradient_ns": 1100, "weight_gradient_ns": 900,
-           "fused_backward_ns": 2000, "recompute_ns": 0, "send_activation_ns": 0,
-           "receive_gradient_ns": 0, "stash_bytes": 100, "weight_stash_bytes": 30,
+           "fused_backward_ns": 2000, "recompute_ns": 0, "overlap_gain_ns": 0,
+           "send_activation_ns": 0, "receive_gradient_ns": 0, "stash_bytes": 100, "weight_stash_bytes": 30,
            "working_peak_bytes": 8, "boundary_bytes": 6}
         ]
       }
@@ -86,7 +86,7 @@ inline constexpr std::string_view kTinyPlan = R"({
     "groups": [{"kind": "job", "name": "job", "stages": [0, 1]}],
     "pipelines": [
       {
-        "replicas": 1,
+        "replicas": 1, "copies": 1,
         "stages": [
           {"rank": 0, "next": 1, "weight_set": 0, "task": 0},
           {"rank": 1, "previous": 0, "weight_set": 1, "task": 0}
@@ -130,10 +130,9 @@ inline constexpr std::string_view kTinyPlan = R"({
   "not_searched": ["tensor degree 2"]
 })";
 
-// The tiny plan with the first occurrence of each text replaced by the other.
+// A plan, the tiny one, with the first occurrence of each text replaced by the other.
 using Edits = std::vector<std::pair<std::string_view, std::string_view>>;
-inline std::string edited(const Edits& edits) {
-  std::string plan(kTinyPlan);
+inline std::string edited(std::string plan, const Edits& edits) {
   for (const auto& edit : edits) {  // not [text, replacement]: clang 14 cannot capture those
     const std::size_t at = plan.find(edit.first);
     REQUIRE_MESSAGE(at != std::string::npos, edit.first);
@@ -141,6 +140,7 @@ inline std::string edited(const Edits& edits) {
   }
   return plan;
 }
+inline std::string edited(const Edits& edits) { return edited(std::string(kTinyPlan), edits); }
 
 inline PlanFile plan_of(std::string_view text) { return read_plan(parse_json(text, "t"), "t"); }
 inline PlanFile tiny_plan(const Edits& edits = {}) { return plan_of(edited(edits)); }
@@ -192,7 +192,7 @@ inline Edits two_replicas() {
         ]
       },
       {
-        "replicas": 1,
+        "replicas": 1, "copies": 1,
         "stages": [
           {"rank": 2, "next": 3, "weight_set": 0, "task": 0},
           {"rank": 3, "previous": 2, "weight_set": 1, "task": 0}

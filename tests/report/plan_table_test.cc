@@ -64,6 +64,11 @@ TEST_CASE("the Pareto front holds what it is a front of") {
 TEST_CASE("stages are named by their first and last section") {
   CHECK(stages_text(tests::plan(), {"embedding", "layer", "head"}) ==
         "  0: embedding..layer (2) | 1: head (1)\n");
+  Plan two_copies = tests::plan();  // on two ranks: stages 0 and 2 hold the same sections
+  two_copies.chunks = 2;
+  two_copies.stage_map = StageMap::kBidirectional;
+  CHECK(stages_text(two_copies, {"embedding", "layer", "head"}) ==
+        "  0, 2: embedding..layer (2) | 1, 3: head (1)\n");
 }
 
 TEST_CASE("ties are said to be ties") {

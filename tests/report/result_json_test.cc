@@ -12,6 +12,7 @@ TEST_CASE("a plan is written with the words of its file") {
   CHECK(json.find("schedule")->text() == "1f1b");
   CHECK(json.find("micro_batches")->text() == "4");
   CHECK(json.find("devices")->text() == "6");
+  CHECK(json.find("stage_map")->text() == "loop");
   CHECK(json.find("placement")->text() == "pipeline_inner");
   CHECK(to_text(*json.find("cuts")) == "[0, 2, 3]");
 }
