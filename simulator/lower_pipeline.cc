@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "simulator/issue_lists.h"
+#include "simulator/step_tail.h"
 
 namespace penstock {
 namespace {
@@ -185,7 +186,8 @@ class PipelineLowering {
   // Follows the last send of the stage: what another rank waits for goes first. Tied stages reduce
   // later (StepTail).
   void reduce(int stage) {
-    if (!options_.step_actions || !options_.reduce_gradients || reduces_at_end(stage)) return;
+    if (!options_.step_actions || !options_.reduce_gradients) return;
+    if (reduces_at_end(schedule_, options_, stage)) return;
     ends_.reduction_of_stage[static_cast<std::size_t>(stage)] =
         emit_step_action(ActionKind::kReduceGradient, stage,
                          ends_.last_of_stage[static_cast<std::size_t>(stage)], data_group(stage));
@@ -300,14 +302,6 @@ class PipelineLowering {
   [[nodiscard]] GroupId data_group(int stage) const {
     return GroupId{static_cast<std::uint32_t>(stage)};  // the first S groups, see lower()
   }
-  // In StepTail: tied stages, and copies of one stage, whose ranks finish in different orders.
-  [[nodiscard]] bool reduces_at_end(int stage) const {
-    if (schedule_.copies > 1) return true;
-    return std::any_of(options_.tied.begin(), options_.tied.end(), [&](const TiedStages& tie) {
-      return std::find(tie.stages.begin(), tie.stages.end(), stage) != tie.stages.end();
-    });
-  }
-
   // Every rank that is left waits for an action that stands behind another waiting head: follow
   // that until it closes. No value: the rank's list has ended.
   [[noreturn]] void stalled(const std::vector<std::optional<Issue>>& heads) const {

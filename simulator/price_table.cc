@@ -51,9 +51,7 @@ PriceTable::PriceTable(const Program& program, const StagePrices& prices,
     : one_shape_(prices.shapes == 1),
       shapes_(static_cast<std::size_t>(prices.shapes)),
       stride_(program.stages.size() * shapes_),
-      table_(stride_ * static_cast<std::size_t>(kActionKinds)),
-      gain_(stride_),
-      tied_of_group_(tied_prices(program, prices)) {
+      entries_(first_tied()) {
   for (const Pipeline& pipeline : program.pipelines) {
     if (pipeline.stages != prices.stages) {
       throw_bad_input(
@@ -77,11 +75,11 @@ PriceTable::PriceTable(const Program& program, const StagePrices& prices,
     const int stage = static_cast<int>(s) - pipeline.first_stage;
     for (std::size_t shape = 0; shape < shapes_; ++shape) {
       const auto set = [&](ActionKind kind, Duration duration) {
-        table_[static_cast<std::size_t>(kind) * stride_ + s * shapes_ + shape] = duration;
+        entries_[static_cast<std::size_t>(kind) * stride_ + s * shapes_ + shape] = duration;
       };
       const int sh = static_cast<int>(shape);
       const ComputePrice& price = prices.compute_of(stage, sh);
-      gain_[s * shapes_ + shape] = price.overlap_gain;
+      entries_[first_gain() + s * shapes_ + shape] = price.overlap_gain;
       set(ActionKind::kForward, price.forward.duration + per_action);
       set(ActionKind::kInputGradient, price.input_gradient.duration + per_action);
       set(ActionKind::kWeightGradient, price.weight_gradient.duration + per_action);
@@ -100,23 +98,20 @@ PriceTable::PriceTable(const Program& program, const StagePrices& prices,
       set(ActionKind::kNorm, prices.norm.duration);
     }
   }
-  check_sum(program);
-}
-
-Duration PriceTable::of_collective(const Action& action) const {
-  return action.kind == ActionKind::kTiedReduce ? tied_of_group_[action.group.value] : of(action);
+  const std::vector<Duration> tied = tied_prices(program, prices);
+  entries_.insert(entries_.end(), tied.begin(), tied.end());
+  check_sum(program.actions.size());
 }
 
 // No path is longer than all actions at the longest duration, one after the other.
-void PriceTable::check_sum(const Program& program) const {
+void PriceTable::check_sum(std::size_t actions) const {
   std::int64_t longest = 1;
-  for (const Duration d : table_) longest = std::max(longest, d.count());
-  for (const Duration d : tied_of_group_) longest = std::max(longest, d.count());
-  const auto actions = static_cast<std::int64_t>(program.actions.size()) + 1;
-  if (longest > std::numeric_limits<std::int64_t>::max() / 4 / actions) {
+  for (const Duration d : entries_) longest = std::max(longest, d.count());
+  const auto count = static_cast<std::int64_t>(actions) + 1;
+  if (longest > std::numeric_limits<std::int64_t>::max() / 4 / count) {
     throw_bad_input(fmt::format(
         "prices: {} actions of up to {} ns could exceed what 64 bits hold; are the units right?",
-        actions, longest));
+        count, longest));
   }
 }
 

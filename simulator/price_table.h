@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/executor_model.h"
@@ -18,14 +19,41 @@ class PriceTable {
   // of all durations could leave 64 bits.
   PriceTable(const Program& program, const StagePrices& prices, const ExecutorModel& executor);
 
-  [[nodiscard]] Duration of(const Action& action) const {
-    return table_[static_cast<std::size_t>(action.kind) * stride_ + index_of(action)];
+  [[nodiscard]] Duration of(const Action& action) const { return entries_[entry_of(action)]; }
+  [[nodiscard]] Duration of_collective(const Action& action) const {
+    return entries_[entry_of_collective(action)];
   }
-  [[nodiscard]] Duration of_collective(const Action& action) const;
   // Both members of OVERLAP(F;B) together.
   [[nodiscard]] Duration of_overlap(const Action& forward, const Action& backward) const {
-    const Duration one = of(forward), other = of(backward);
-    return std::max({one, other, one + other - gain_[index_of(forward)]});
+    return overlapped(forward, of(forward), of(backward));
+  }
+  // The same from durations of this execution.
+  [[nodiscard]] Duration overlapped(const Action& forward, Duration one, Duration other) const {
+    return std::max({one, other, one + other - entries_[entry_of_gain(forward)]});
+  }
+
+  // Where those stand in entries(): the same places for all prices of as many shapes.
+  [[nodiscard]] std::size_t entry_of(const Action& action) const {
+    return static_cast<std::size_t>(action.kind) * stride_ + index_of(action);
+  }
+  [[nodiscard]] std::size_t entry_of_collective(const Action& action) const {
+    return action.kind == ActionKind::kTiedReduce ? first_tied() + action.group.value
+                                                  : entry_of(action);
+  }
+  [[nodiscard]] std::size_t entry_of_gain(const Action& forward) const {
+    return first_gain() + index_of(forward);
+  }
+  [[nodiscard]] std::span<const Duration> entries() const { return entries_; }
+
+  // Error{kBadInput} when this many actions could take longer than 64 bits hold. The constructor
+  // has asked for those of the Program.
+  void check_sum(std::size_t actions) const;
+  // What action `index` takes together with those that share its task: the members of a collective,
+  // the other member of an OVERLAP whose first it is.
+  [[nodiscard]] Duration of_task(const Program& program, std::uint32_t index) const {
+    const Action& action = program.actions[index];
+    if (is_collective(action.kind)) return of_collective(action);
+    return action.overlaps_next ? of_overlap(action, program.actions[index + 1]) : of(action);
   }
 
  private:
@@ -37,14 +65,17 @@ class PriceTable {
     return action.micro_batch == kNoMicroBatch ? 0
                                                : shape_of_micro_batch_[action.micro_batch.value];
   }
-  void check_sum(const Program& program) const;
+  [[nodiscard]] std::size_t first_gain() const {
+    return stride_ * static_cast<std::size_t>(kActionKinds);
+  }
+  [[nodiscard]] std::size_t first_tied() const { return first_gain() + stride_; }
 
   bool one_shape_;
   std::size_t shapes_, stride_;
-  std::vector<Duration> table_;  // [kind][stage][shape]
-  std::vector<Duration> gain_;   // of overlapping a forward; [stage][shape]
+  // [kind][stage][shape]; what overlapping a forward gains, [stage][shape]; then by group, 0 where
+  // it is not a tied group.
+  std::vector<Duration> entries_;
   std::vector<std::uint16_t> shape_of_micro_batch_;
-  std::vector<Duration> tied_of_group_;  // by group; 0 where it is not a tied group
 };
 
 }  // namespace penstock

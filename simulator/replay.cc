@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "simulator/price_table.h"
+#include "core/error.h"
 #include "simulator/simulate.h"
 
 namespace penstock {
@@ -99,14 +99,14 @@ struct ForgetStarts {
 // always makes one.
 template <class Starts>
 [[nodiscard]] bool run(const Program& program, const PriceTable& prices, Starts start,
-                       std::vector<SimTime>& end, RankClocks& ranks) {
+                       std::vector<SimTime>& end, RankClocks& ranks, std::uint32_t from = 0) {
   std::vector<std::uint32_t> rank_of_stage;
   for (const Stage& stage : program.stages) {
     rank_of_stage.push_back(static_cast<std::uint32_t>(stage.rank.value));
   }
   Collectives collectives(program, prices);
   const auto count = static_cast<std::uint32_t>(program.actions.size());
-  for (std::uint32_t i = 0; i < count; ++i) {
+  for (std::uint32_t i = from; i < count; ++i) {
     const Action& action = program.actions[i];
     if (is_collective(action.kind)) {
       if (!collectives.post(i, start, end, ranks)) return false;
@@ -138,6 +138,13 @@ template <class Starts>
   return collectives.all_complete();
 }
 
+TimelineSummary summary_of(RankClocks ranks) {
+  for (std::size_t r = 0; r < ranks.now.size(); ++r) {
+    ranks.last[r] = std::max(ranks.last[r], ranks.now[r]);
+  }
+  return summarize_ranks(ranks.first, ranks.last, std::move(ranks.busy));
+}
+
 }  // namespace
 
 bool straight_replay_is_exact(const ExecutorModel& executor) {
@@ -167,10 +174,24 @@ TimelineSummary replay_summary(const Program& program, const StagePrices& prices
   if (!run(program, table, ForgetStarts{}, end, ranks)) {
     return summarize(program, simulate_by_worklist(program, prices, executor));
   }
-  for (std::size_t r = 0; r < ranks.now.size(); ++r) {
-    ranks.last[r] = std::max(ranks.last[r], ranks.now[r]);
+  return summary_of(std::move(ranks));
+}
+
+TimelineSummary replay_rest(const Program& program, const PriceTable& prices, RunSoFar so_far) {
+  RankClocks ranks(static_cast<std::size_t>(program.ranks()));
+  ranks.first = std::move(so_far.first);
+  ranks.busy = std::move(so_far.busy);
+  for (std::size_t i = 0; i < so_far.known.size(); ++i) {
+    auto& now = ranks.now[static_cast<std::size_t>(program.rank_of(program.actions[i]).value)];
+    now = std::max(now, so_far.known[i]);
   }
-  return summarize_ranks(ranks.first, ranks.last, std::move(ranks.busy));
+  const auto from = static_cast<std::uint32_t>(so_far.known.size());
+  std::vector<SimTime> end = std::move(so_far.known);
+  end.resize(program.actions.size());
+  if (!run(program, prices, ForgetStarts{}, end, ranks, from)) {
+    throw Error(ErrorKind::kInternal, program.schedule + ": the end of the step cannot complete");
+  }
+  return summary_of(std::move(ranks));
 }
 
 }  // namespace penstock

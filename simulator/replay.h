@@ -5,6 +5,7 @@
 #include "core/executor_model.h"
 #include "core/timeline.h"
 #include "simulator/analyze.h"
+#include "simulator/price_table.h"
 
 namespace penstock {
 
@@ -15,5 +16,13 @@ Timeline replay(const Program& program, const StagePrices& prices, const Executo
 // Only the summary: what a search needs, without storing starts.
 TimelineSummary replay_summary(const Program& program, const StagePrices& prices,
                                const ExecutorModel& executor);
+
+// The end of a step whose first actions have run: `known` holds their ends.
+struct RunSoFar {
+  std::vector<SimTime> known;
+  std::vector<SimTime> first;  // per rank, SimTime::max() when it has computed nothing
+  std::vector<Duration> busy;
+};
+TimelineSummary replay_rest(const Program& program, const PriceTable& prices, RunSoFar so_far);
 
 }  // namespace penstock

@@ -137,6 +137,13 @@ class StepTail {
 
 }  // namespace
 
+bool reduces_at_end(const Schedule& schedule, const LoweringOptions& options, int stage) {
+  if (schedule.copies > 1) return true;
+  return std::any_of(options.tied.begin(), options.tied.end(), [&](const TiedStages& tie) {
+    return std::find(tie.stages.begin(), tie.stages.end(), stage) != tie.stages.end();
+  });
+}
+
 void emit_step_tail(const std::vector<PipelineInput>& inputs, const LoweringOptions& options,
                     const std::vector<PipelineEnds>& ends, Program& program) {
   StepTail(inputs, options, ends, program).emit();

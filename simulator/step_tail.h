@@ -8,6 +8,10 @@
 
 namespace penstock {
 
+// Whether a stage's gradients are reduced there: tied stages (they wait for the slowest of them),
+// and copies of one stage, whose ranks finish in different orders.
+bool reduces_at_end(const Schedule& schedule, const LoweringOptions& options, int stage);
+
 // Appends it behind all pipelines of the Program.
 void emit_step_tail(const std::vector<PipelineInput>& inputs, const LoweringOptions& options,
                     const std::vector<PipelineEnds>& ends, Program& program);

@@ -1,0 +1,152 @@
+#include "simulator/simulate_schedule.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+#include "simulator/lower_pipeline.h"
+#include "simulator/program_tables.h"
+#include "simulator/replay.h"
+#include "simulator/rolled_replay.h"
+#include "simulator/step_tail.h"
+
+namespace penstock {
+namespace {
+
+SimTime at(std::int64_t nanoseconds) { return SimTime{Duration{nanoseconds}}; }
+
+// The pipelines with one micro-batch for every run of equal ones: what the tables of a Program and
+// its prices need to know.
+std::vector<PipelineInput> with_one_per_run(const std::vector<RolledInput>& pipelines) {
+  std::vector<PipelineInput> inputs;
+  inputs.reserve(pipelines.size());
+  for (const RolledInput& pipeline : pipelines) {
+    PipelineInput input{*pipeline.schedule, {}, pipeline.replicas};
+    input.micro_batches.reserve(pipeline.micro_batches.size());
+    for (const MicroBatchRun& run : pipeline.micro_batches) {
+      input.micro_batches.push_back(run.each);
+    }
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+// A Program of what ends the step. In place of all compute stands the last weight gradient of every
+// stage, in the order in which a rank comes to them; those have run already.
+class EndOfStep {
+ public:
+  EndOfStep(const std::vector<PipelineInput>& inputs, const LoweringOptions& options)
+      : inputs_(inputs), options_(options) {
+    program_.schedule = inputs.at(0).schedule.name;
+    add_data_groups(inputs, options, program_);
+    for (const PipelineInput& input : inputs) add_pipeline(input, program_);
+  }
+
+  // Stages, ranks and micro-batches; no actions before finish().
+  [[nodiscard]] const Program& tables() const { return program_; }
+
+  TimelineSummary finish(const std::vector<PipelineTimes>& times, const StagePrices& prices,
+                         const ExecutorModel& executor) {
+    for (std::size_t p = 0; p < inputs_.size(); ++p) add_last_gradients(p, times[p]);
+    if (options_.step_actions) {
+      if (options_.reduce_gradients) {
+        for (std::size_t p = 0; p < inputs_.size(); ++p) reduce(p);
+      }
+      emit_step_tail(inputs_, options_, ends_, program_);
+    }
+    return replay_rest(program_, PriceTable(program_, prices, executor), std::move(so_far_));
+  }
+
+ private:
+  // Stages in the order of their last weight gradients, rank by rank.
+  std::vector<int> order_of(const Schedule& schedule, const PipelineTimes& times) const {
+    std::vector<int> order;
+    for (int s = 0; s < schedule.stages(); ++s) order.push_back(s);
+    std::sort(order.begin(), order.end(), [&](int a, int b) {
+      const auto x = static_cast<std::size_t>(a), y = static_cast<std::size_t>(b);
+      return std::pair(schedule.rank_of_stage[x], times.stages[x].position) <
+             std::pair(schedule.rank_of_stage[y], times.stages[y].position);
+    });
+    return order;
+  }
+
+  void add_last_gradients(std::size_t p, const PipelineTimes& times) {
+    const Schedule& schedule = inputs_[p].schedule;
+    const Pipeline& pipeline = program_.pipelines[p];
+    PipelineEnds ends;
+    ends.last_of_stage.resize(times.stages.size());
+    ends.reduction_of_stage.assign(times.stages.size(), kWaitsForNothing);
+    ends.last_of_rank.resize(times.ranks.size());
+    orders_.push_back(order_of(schedule, times));
+    for (const int s : orders_.back()) {
+      const auto stage = static_cast<std::size_t>(s);
+      const auto index = static_cast<std::uint32_t>(program_.actions.size());
+      Action action;
+      action.kind = ActionKind::kWeightGradient;
+      action.stage = StageId{static_cast<std::uint16_t>(pipeline.first_stage + s)};
+      action.micro_batch = MicroBatchId{pipeline.first_micro_batch};
+      program_.actions.push_back(action);
+      ends.last_of_stage[stage] = index;
+      ends.last_of_rank[static_cast<std::size_t>(schedule.rank_of_stage[stage])] = index;
+      so_far_.known.push_back(at(times.stages[stage].last));
+    }
+    for (const PipelineTimes::Rank& rank : times.ranks) {
+      so_far_.first.push_back(rank.first < 0 ? SimTime::max() : at(rank.first));
+      so_far_.busy.emplace_back(rank.busy);
+    }
+    ends_.push_back(std::move(ends));
+  }
+
+  void reduce(std::size_t p) {
+    const Schedule& schedule = inputs_[p].schedule;
+    for (const int s : orders_[p]) {
+      if (reduces_at_end(schedule, options_, s)) continue;
+      const auto stage = static_cast<std::size_t>(s);
+      ends_[p].reduction_of_stage[stage] = static_cast<std::uint32_t>(program_.actions.size());
+      Action action;
+      action.kind = ActionKind::kReduceGradient;
+      action.stage = StageId{static_cast<std::uint16_t>(program_.pipelines[p].first_stage + s)};
+      action.waits_for = ends_[p].last_of_stage[stage];
+      action.group = GroupId{static_cast<std::uint32_t>(s)};
+      program_.actions.push_back(action);
+    }
+  }
+
+  const std::vector<PipelineInput>& inputs_;
+  const LoweringOptions& options_;
+  Program program_;
+  std::vector<std::vector<int>> orders_;
+  std::vector<PipelineEnds> ends_;
+  RunSoFar so_far_;
+};
+
+}  // namespace
+
+bool can_simulate_schedule(const Schedule& schedule, const ExecutorModel& executor) {
+  return straight_replay_is_exact(executor) && schedule.rule == RunTimeRule::kNone;
+}
+
+TimelineSummary simulate_schedule(const std::vector<RolledInput>& pipelines,
+                                  const LoweringOptions& options, const StagePrices& prices,
+                                  const ExecutorModel& executor, bool jumps) {
+  const std::vector<PipelineInput> inputs = with_one_per_run(pipelines);
+  EndOfStep end(inputs, options);
+  const PriceTable table(end.tables(), prices, executor);
+  std::vector<PipelineTimes> times;
+  std::int64_t actions = 0;
+  for (std::size_t p = 0; p < pipelines.size(); ++p) {
+    RolledReplay replay(*pipelines[p].schedule, pipelines[p].micro_batches, end.tables(), p, table,
+                        options.recompute, options.transfers);
+    replay.jumps = jumps;
+    if (!replay.run()) {
+      throw_bad_input(pipelines[p].schedule->name +
+                      ": the lists cannot be carried out: nothing can run");
+    }
+    times.push_back(replay.times());
+    for (const PipelineTimes::Rank& rank : times.back().ranks) actions += 4 * rank.actions;
+  }
+  table.check_sum(static_cast<std::size_t>(actions));
+  return end.finish(times, prices, executor);
+}
+
+}  // namespace penstock

@@ -1,0 +1,39 @@
+// The summary of lower() and simulate_summary() in one, without making the Program: works on the
+// rolled-up lists, so that its cost is flat in the number of micro-batches once there is a steady
+// state. Exact, to the nanosecond.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/executor_model.h"
+#include "core/stage_prices.h"
+#include "simulator/analyze.h"
+#include "simulator/lower.h"
+
+namespace penstock {
+
+// `count` consecutive micro-batches of a pipeline that are equal.
+struct MicroBatchRun {
+  std::int64_t count = 0;
+  MicroBatch each;
+};
+
+// One distinct pipeline.
+struct RolledInput {
+  const Schedule* schedule = nullptr;
+  std::vector<MicroBatchRun> micro_batches;
+  int replicas = 1;
+};
+
+// Whether it can: transfers occupy nothing (straight_replay_is_exact()) and no rule changes the
+// order while the step runs.
+bool can_simulate_schedule(const Schedule& schedule, const ExecutorModel& executor);
+
+// Error{kBadInput} as lower() and simulate() give it. `jumps` off: the plain replay of every
+// repetition, for comparison.
+TimelineSummary simulate_schedule(const std::vector<RolledInput>& pipelines,
+                                  const LoweringOptions& options, const StagePrices& prices,
+                                  const ExecutorModel& executor, bool jumps = true);
+
+}  // namespace penstock
