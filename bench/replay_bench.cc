@@ -2,6 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "simulator/lower.h"
+#include "simulator/replay_lanes.h"
 #include "simulator/schedules/schedules.h"
 #include "simulator/simulate.h"
 
@@ -61,6 +62,52 @@ void replay_program_summary(benchmark::State& state) {
   count_actions(state, program);
 }
 
+// Lanes whose forwards differ: what replay_program_summary does, `lanes` times.
+std::vector<StagePrices> different_prices(const benchmark::State& state) {
+  std::vector<StagePrices> lanes(static_cast<std::size_t>(state.range(2)),
+                                 equal_prices(static_cast<int>(state.range(0))));
+  for (std::size_t k = 0; k < lanes.size(); ++k) {
+    lanes[k].compute[k % lanes[k].compute.size()].forward.duration += 1us;
+  }
+  return lanes;
+}
+
+void count_actions_of_lanes(benchmark::State& state, const Program& program) {
+  const auto lanes = static_cast<double>(state.range(2));
+  state.counters["actions*lanes/s"] =
+      benchmark::Counter(static_cast<double>(program.actions.size()) * lanes,
+                         benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void replay_in_lanes(benchmark::State& state) {
+  const Program program = build(state);
+  const std::vector<StagePrices> prices = different_prices(state);
+  for (auto _ : state) benchmark::DoNotOptimize(replay_lanes(program, prices, {}));
+  count_actions_of_lanes(state, program);
+}
+
+void replay_separately(benchmark::State& state) {
+  const Program program = build(state);
+  const std::vector<StagePrices> prices = different_prices(state);
+  for (auto _ : state) {
+    for (const StagePrices& lane : prices) {
+      benchmark::DoNotOptimize(simulate_summary(program, lane, {}));
+    }
+  }
+  count_actions_of_lanes(state, program);
+}
+
+void replay_with_jitter(benchmark::State& state) {
+  const Program program = build(state);
+  StagePrices prices = equal_prices(static_cast<int>(state.range(0)));
+  for (ComputePrice& compute : prices.compute) {
+    compute.forward.spread = compute.fused_backward.spread = 20us;
+  }
+  const JitteredLanes lanes{1, 0, static_cast<std::size_t>(state.range(2))};
+  for (auto _ : state) benchmark::DoNotOptimize(replay_jittered(program, prices, lanes, {}));
+  count_actions_of_lanes(state, program);
+}
+
 void build_and_replay_program(benchmark::State& state) {
   const StagePrices prices = equal_prices(static_cast<int>(state.range(0)));
   for (auto _ : state) benchmark::DoNotOptimize(simulate(build(state), prices, {}));
@@ -74,6 +121,14 @@ BENCHMARK(build_program)->Apply(sizes);
 BENCHMARK(replay_program)->Apply(sizes);
 BENCHMARK(replay_program_summary)->Apply(sizes);
 BENCHMARK(build_and_replay_program)->Apply(sizes);
+
+void sizes_of_lanes(benchmark::internal::Benchmark* bench) {
+  bench->ArgNames({"P", "M", "lanes"})->Unit(benchmark::kMillisecond);
+  bench->Args({8, 64, 8})->Args({8, 64, 200})->Args({64, 2048, 8})->Args({64, 2048, 40});
+}
+BENCHMARK(replay_separately)->Apply(sizes_of_lanes);
+BENCHMARK(replay_in_lanes)->Apply(sizes_of_lanes);
+BENCHMARK(replay_with_jitter)->Apply(sizes_of_lanes);
 
 }  // namespace
 }  // namespace penstock

@@ -52,7 +52,9 @@ class Collectives {
         begin = std::max(begin, end[before]);
       }
     }
-    const SimTime finish = begin + prices_.of_collective(action);
+    // The first member's price stands for all, as in the general engine.
+    const Action& first = program_.actions[members.front().index];
+    const SimTime finish = begin + prices_.of_collective(first);
     for (const auto& [member, previous] : members) {
       start.set(member, begin);
       end[member] = finish;

@@ -1,0 +1,100 @@
+#include "simulator/scenario.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+
+namespace penstock {
+namespace {
+
+void slow(Price& price, Factor factor) {
+  price.duration = scaled(price.duration, factor);
+  price.spread = scaled(price.spread, factor);
+}
+
+// Where the stages of every pipeline sit, by its own ranks: all pipelines share it.
+class Placed {
+ public:
+  explicit Placed(const Program& program) : pipeline_(program.pipelines.at(0)), program_(program) {}
+
+  [[nodiscard]] int ranks() const { return pipeline_.ranks; }
+  [[nodiscard]] int rank_of(int stage) const {
+    return stage_at(stage).rank.value - pipeline_.first_rank;
+  }
+  // Whether a transfer from `stage` to its next crosses this link.
+  [[nodiscard]] bool crosses(int stage, const SlowLink& link) const {
+    const StageId next = stage_at(stage).next;
+    if (next == kNoStage) return false;
+    const int from = rank_of(stage), to = rank_of(next.value - pipeline_.first_stage);
+    return (from == link.one && to == link.other) || (from == link.other && to == link.one);
+  }
+
+ private:
+  [[nodiscard]] const Stage& stage_at(int stage) const {
+    return program_.stages.at(static_cast<std::size_t>(pipeline_.first_stage + stage));
+  }
+  const Pipeline& pipeline_;
+  const Program& program_;
+};
+
+void refuse_unknown_rank(int rank, const Placed& placed) {
+  if (rank >= 0 && rank < placed.ranks()) return;
+  throw_bad_input(
+      fmt::format("slow rank {}: the pipeline has ranks 0 to {}", rank, placed.ranks() - 1));
+}
+
+void slow_stage(StagePrices& prices, int stage, Factor factor) {
+  const auto shapes = static_cast<std::size_t>(prices.shapes);
+  const auto first = static_cast<std::size_t>(stage) * shapes;
+  constexpr std::array kTimes{&ComputePrice::forward, &ComputePrice::input_gradient,
+                              &ComputePrice::weight_gradient, &ComputePrice::fused_backward,
+                              &ComputePrice::recompute};
+  for (std::size_t i = first; i < first + shapes; ++i) {
+    for (const auto time : kTimes) slow(prices.compute.at(i).*time, factor);
+    prices.compute[i].overlap_gain = scaled(prices.compute[i].overlap_gain, factor);
+  }
+  slow(prices.step.at(static_cast<std::size_t>(stage)).optimizer, factor);
+}
+
+void slow_boundary(StagePrices& prices, int stage, Factor factor) {
+  const auto shapes = static_cast<std::size_t>(prices.shapes);
+  const auto first = static_cast<std::size_t>(stage) * shapes;
+  for (std::size_t i = first; i < first + shapes; ++i) {
+    slow(prices.transfer.at(i).activation, factor);
+    slow(prices.transfer[i].gradient, factor);
+  }
+}
+
+void apply(const SlowLink& link, const Placed& placed, StagePrices& prices) {
+  refuse_unknown_rank(link.one, placed);
+  refuse_unknown_rank(link.other, placed);
+  bool used = false;
+  for (int stage = 0; stage < prices.stages; ++stage) {
+    if (link.one == link.other || !placed.crosses(stage, link)) continue;
+    slow_boundary(prices, stage, link.factor);
+    used = true;
+  }
+  if (!used) {
+    throw_bad_input(
+        fmt::format("slow link {}-{}: no stage of one rank sends to a stage of the other", link.one,
+                    link.other));
+  }
+}
+
+}  // namespace
+
+StagePrices slowed(StagePrices prices, const Program& program, const Scenario& scenario) {
+  const Placed placed(program);
+  for (const SlowRank& slow_rank : scenario.ranks) {
+    refuse_unknown_rank(slow_rank.rank, placed);
+    for (int stage = 0; stage < prices.stages; ++stage) {
+      if (placed.rank_of(stage) == slow_rank.rank) slow_stage(prices, stage, slow_rank.factor);
+    }
+  }
+  for (const SlowLink& link : scenario.links) apply(link, placed, prices);
+  return prices;
+}
+
+}  // namespace penstock

@@ -1,0 +1,38 @@
+// A named scenario: the same Program on a machine of which some parts are slow.
+#pragma once
+
+#include <vector>
+
+#include "core/factor.h"
+#include "core/program.h"
+#include "core/stage_prices.h"
+
+namespace penstock {
+
+// A rank of the pipeline (in every replica) whose compute, the optimizer included, takes `factor`
+// times as long.
+struct SlowRank {
+  int rank = 0;
+  Factor factor;
+  bool operator==(const SlowRank&) const = default;
+};
+
+// The link between two ranks of the pipeline: every transfer between them, in both directions.
+struct SlowLink {
+  int one = 0, other = 0;
+  Factor factor;
+  bool operator==(const SlowLink&) const = default;
+};
+
+struct Scenario {
+  std::vector<SlowRank> ranks;
+  std::vector<SlowLink> links;
+  bool operator==(const Scenario&) const = default;
+};
+
+// Prices under the scenario, rounded up; spreads stay in proportion. Collectives keep their prices.
+// Error{kBadInput} for a rank that the pipeline does not have, and for a link that no transfer
+// uses.
+StagePrices slowed(StagePrices prices, const Program& program, const Scenario& scenario);
+
+}  // namespace penstock
