@@ -9,10 +9,7 @@
 namespace penstock {
 namespace {
 
-// The one rounding of floating point to simulated time. The snap keeps the last bit of a quotient
-// from costing a nanosecond; from 10^12 ns on it is coarser than a nanosecond and the result is
-// simply the nearest integer.
-Duration round_up(double ns) {
+void refuse_impossible(double ns) {
   if (std::isnan(ns) || ns < 0.0) {
     throw Error(ErrorKind::kInternal, "a time became negative or not a number");
   }
@@ -20,6 +17,13 @@ Duration round_up(double ns) {
     throw_bad_input("a time exceeds " + to_text(kLongestDuration) +
                     ", the longest that is simulated; check bandwidths, sizes and factors");
   }
+}
+
+// The one rounding of floating point to simulated time. The snap keeps the last bit of a quotient
+// from costing a nanosecond; from 10^12 ns on it is coarser than a nanosecond and the result is
+// simply the nearest integer.
+Duration round_up(double ns) {
+  refuse_impossible(ns);
   const double nearest = std::round(ns);
   const bool snaps = std::abs(ns - nearest) <= 1e-12 * nearest;
   return Duration(static_cast<std::int64_t>(snaps ? nearest : std::ceil(ns)));
@@ -112,6 +116,12 @@ std::string thousandths_to_text(std::uint64_t thousandths) {
 }  // namespace
 
 Duration round_up_to_ns(double seconds) { return round_up(seconds * 1e9); }
+
+Duration round_up_nearly(double nanoseconds) {
+  refuse_impossible(nanoseconds);
+  const auto whole = static_cast<std::int64_t>(nanoseconds);
+  return Duration(nanoseconds - static_cast<double>(whole) < 1e-3 ? whole : whole + 1);
+}
 
 Duration transfer_time(Bytes bytes, BytesPerSecond rate) {
   return round_up_to_ns(static_cast<double>(bytes.count) / rate.value);

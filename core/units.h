@@ -46,6 +46,10 @@ struct BytesPerSecond {
 // that 1,000 B over 1e9 B/s is exactly 1,000 ns whatever the last bit of the quotient.
 Duration round_up_to_ns(double seconds);
 
+// The same for nanoseconds that came out of a few sums: less than a thousandth of one over a whole
+// number counts as nothing.
+Duration round_up_nearly(double nanoseconds);
+
 // Bytes over a rate, rounded up: 1 B over 3e9 B/s is 1 ns.
 Duration transfer_time(Bytes bytes, BytesPerSecond rate);
 

@@ -32,13 +32,6 @@ bool all_ran(const std::vector<std::uint32_t>& left) {
   return std::all_of(left.begin(), left.end(), [](std::uint32_t n) { return n == 0; });
 }
 
-Duration duration_of(const Program& program, const PriceTable& table, std::uint32_t index) {
-  const Action& action = program.actions[index];
-  if (is_collective(action.kind)) return table.of_collective(action);
-  if (action.overlaps_next) return table.of_overlap(action, program.actions[index + 1]);
-  return table.of(action);
-}
-
 std::string join(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += name + " -> ";
@@ -64,7 +57,7 @@ Timeline simulate_by_worklist(const Program& program, const StagePrices& prices,
   const TaskGraph graph = build_task_graph(program, executor);
   std::vector<SimTime> start(graph.action_of_task.size()), end(start.size());
   const auto left = walk(graph, [&](std::uint32_t task) {
-    end[task] = start[task] + duration_of(program, table, graph.action_of_task[task]);
+    end[task] = start[task] + table.of_task(program, graph.action_of_task[task]);
     for (std::uint32_t e = graph.row[task]; e < graph.row[task + 1]; ++e) {
       auto& next = start[graph.next[e]];
       next = std::max(next, end[task]);

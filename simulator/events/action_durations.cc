@@ -1,6 +1,7 @@
 #include "simulator/events/action_durations.h"
 
 #include <cstddef>
+#include <cstdint>
 
 #include "simulator/price_table.h"
 
@@ -11,15 +12,27 @@ ActionDurations action_durations(const Program& program, const StagePrices& pric
   const PriceTable table(program, prices, executor);
   ActionDurations durations;
   durations.reserve(program.actions.size());
-  for (const Action& action : program.actions) {
-    if (is_receive(action.kind)) {
-      durations.emplace_back();
-    } else {
-      durations.push_back(is_collective(action.kind) ? table.of_collective(action)
-                                                     : table.of(action));
-    }
+  for (std::uint32_t i = 0; i < program.actions.size(); ++i) {
+    const bool receive = is_receive(program.actions[i].kind);
+    durations.push_back(receive ? Duration{} : table.of_task(program, i));
   }
   return durations;
+}
+
+TransferBytes transfer_bytes(const Program& program, const StagePrices& prices) {
+  TransferBytes bytes(program.actions.size());
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const Action& action = program.actions[i];
+    if (!is_send(action.kind)) continue;
+    const Stage& stage = program.stages[action.stage.value];
+    const int first = program.pipelines[static_cast<std::size_t>(stage.pipeline)].first_stage;
+    const int index = action.stage.value - first;
+    // The boundary between two stages is that of the first of them.
+    const int boundary = action.kind == ActionKind::kSendActivation ? index : index - 1;
+    bytes[i] =
+        prices.compute_of(boundary, program.micro_batches[action.micro_batch.value].shape).boundary;
+  }
+  return bytes;
 }
 
 void slow_down(ActionDurations& durations, const Program& program, RankId rank, double factor) {

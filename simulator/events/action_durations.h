@@ -12,13 +12,18 @@
 
 namespace penstock {
 
-// Per action of a Program. A transfer's is that of its send, receives take none; a collective's is
-// that of its first member.
+// Per action of a Program. A transfer's is that of its send, receives take none; a collective's and
+// an OVERLAP's is that of its first member.
 using ActionDurations = std::vector<Duration>;
+
+// Per action: what a send carries, from every device of its rank; zero for all others.
+using TransferBytes = std::vector<Bytes>;
 
 // As priced, the executor's fixed costs included. Error{kBadInput} as of simulate().
 ActionDurations action_durations(const Program& program, const StagePrices& prices,
                                  const ExecutorModel& executor);
+
+TransferBytes transfer_bytes(const Program& program, const StagePrices& prices);
 
 // A rank that computes `factor` times as long: its compute actions, rounded up.
 void slow_down(ActionDurations& durations, const Program& program, RankId rank, double factor);

@@ -1,5 +1,6 @@
-// What is going on and when it ends: a tournament over numbered slots, in which the earliest end
-// wins and, of equal ones, the lower slot. Moving one end costs log2(slots) comparisons.
+// What is going on and when it ends: a tournament over numbered slots, which the earliest end wins.
+// Moving one end costs log2(slots) comparisons without a branch. Which of two equal ends wins is
+// left open; nobody may depend on it.
 #pragma once
 
 #include <cstddef>
@@ -35,13 +36,16 @@ class EventQueue {
   }
 
   void set(Slot slot, Time time) {
-    Entry winner{time, slot};
     std::size_t node = slots_ + slot;
-    nodes_[node] = winner;
-    for (; node > 1; node /= 2) {
-      const Entry& other = nodes_[node ^ 1U];
-      if (before(other, winner)) winner = other;
-      nodes_[node / 2] = winner;
+    Entry* const nodes = nodes_.data();
+    nodes[node] = {time, slot};
+    while (node > 1) {
+      const Entry& other = nodes[node ^ 1U];
+      const bool is_earlier = other.time < time;
+      time = is_earlier ? other.time : time;
+      slot = is_earlier ? other.slot : slot;
+      node /= 2;
+      nodes[node] = {time, slot};
     }
   }
 
@@ -50,10 +54,6 @@ class EventQueue {
     Time time = kNever;
     Slot slot = 0;
   };
-  static bool before(const Entry& a, const Entry& b) {
-    return a.time < b.time || (a.time == b.time && a.slot < b.slot);
-  }
-
   void resize(std::size_t slots) {
     slots_ = slots;
     nodes_.assign(2 * slots, Entry{});

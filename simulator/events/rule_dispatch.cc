@@ -2,10 +2,11 @@
 
 namespace penstock {
 
-RuleDispatch::RuleDispatch(const Program& program, const TaskGraph& graph)
-    : rule_(program.rule),
-      ranks_(static_cast<std::size_t>(program.ranks())),
-      rank_of_task_(graph.action_of_task.size(), kNoTask) {
+RuleDispatch::RuleDispatch(const Program& program, const TaskGraph& graph) : rule_(program.rule) {
+  if (rule_ == RunTimeRule::kNone) return;
+  ranks_.resize(static_cast<std::size_t>(program.ranks()));
+  looking_.reserve(ranks_.size());
+  rank_of_task_.assign(graph.action_of_task.size(), kNone);
   kind_of_task_.reserve(graph.action_of_task.size());
   for (std::uint32_t task = 0; task < graph.action_of_task.size(); ++task) {
     const Action& action = program.actions[graph.action_of_task[task]];
@@ -19,14 +20,16 @@ RuleDispatch::RuleDispatch(const Program& program, const TaskGraph& graph)
 }
 
 void RuleDispatch::restart() {
-  for (Rank& rank : ranks_) {
+  looking_.clear();
+  for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+    Rank& rank = ranks_[r];
     rank.head = rank.forwards_started = 0;
-    rank.forward_is_next = false;
+    rank.forward_is_next = rank.is_busy = rank.is_looking = false;
+    look_again(r);
   }
 }
 
-std::uint32_t RuleDispatch::next(std::size_t rank_index, const std::vector<std::uint32_t>& waits) {
-  Rank& rank = ranks_[rank_index];
+std::uint32_t RuleDispatch::next(Rank& rank, const std::vector<std::uint32_t>& waits) const {
   while (head_ran_early(rank)) ++rank.head;
   switch (step(rank, waits)) {
     case Step::kTakeForward:
@@ -38,11 +41,11 @@ std::uint32_t RuleDispatch::next(std::size_t rank_index, const std::vector<std::
       return task;
     }
     default:
-      return kNoTask;
+      return kNone;
   }
 }
 
-// Forwards run in list order, whether moved or not: all but the next one and those after it ran.
+// Forwards run in list order, whether moved or not: those before the next one have run.
 bool RuleDispatch::head_ran_early(const Rank& rank) const {
   if (rank.head == rank.list.size()) return false;
   const std::uint32_t head = rank.list[rank.head];

@@ -13,34 +13,60 @@ namespace penstock {
 
 class RuleDispatch {
  public:
-  static constexpr std::uint32_t kNoTask = 0xFFFF'FFFFU;
-
   RuleDispatch(const Program& program, const TaskGraph& graph);
 
-  [[nodiscard]] std::size_t ranks() const { return ranks_.size(); }
-  // The rank that computes this task; kNoTask for transfers and collectives.
-  [[nodiscard]] std::uint32_t rank_of(std::uint32_t task) const { return rank_of_task_[task]; }
-
   void restart();
-  // The task that an idle rank starts now, which is thereby taken off its list; kNoTask when it has
-  // to wait. waits[task]: how many tasks the task still waits for.
-  [[nodiscard]] std::uint32_t next(std::size_t rank, const std::vector<std::uint32_t>& waits);
+  // Whether a rank chooses when the task starts.
+  [[nodiscard]] bool chooses(std::uint32_t task) const {
+    return !rank_of_task_.empty() && rank_of_task_[task] != kNone;
+  }
+  // Something that the task waited for is there; the task itself has ended.
+  void may_start(std::uint32_t task) { look_again(rank_of_task_[task]); }
+  void ended(std::uint32_t task) {
+    ranks_[rank_of_task_[task]].is_busy = false;
+    look_again(rank_of_task_[task]);
+  }
+  // Calls start(task) for what idle ranks begin now. waits[task]: how many tasks it waits for.
+  template <class Start>
+  void start_next(const std::vector<std::uint32_t>& waits, Start start) {
+    for (const std::uint32_t r : looking_) {
+      Rank& rank = ranks_[r];
+      rank.is_looking = false;
+      if (rank.is_busy) continue;
+      const std::uint32_t task = next(rank, waits);
+      if (task == kNone) continue;
+      rank.is_busy = true;
+      start(task);
+    }
+    looking_.clear();
+  }
 
  private:
+  static constexpr std::uint32_t kNone = 0xFFFF'FFFFU;
   struct Rank {
     std::vector<std::uint32_t> list;      // tasks in static order
     std::vector<std::uint32_t> forwards;  // those that are forwards
     std::size_t head = 0;                 // of list
     std::size_t forwards_started = 0;
     bool forward_is_next = false;  // one was moved to the front, for good
+    bool is_busy = false, is_looking = false;
   };
   enum class Step { kTakeHead, kTakeForward, kWait };
+
+  void look_again(std::uint32_t rank) {
+    if (ranks_[rank].is_looking) return;
+    ranks_[rank].is_looking = true;
+    looking_.push_back(rank);
+  }
+  // The task that an idle rank starts now, taken off its list; kNone when it has to wait.
+  [[nodiscard]] std::uint32_t next(Rank& rank, const std::vector<std::uint32_t>& waits) const;
   [[nodiscard]] bool head_ran_early(const Rank& rank) const;
   [[nodiscard]] Step step(Rank& rank, const std::vector<std::uint32_t>& waits) const;
 
   RunTimeRule rule_;
   std::vector<Rank> ranks_;
-  std::vector<std::uint32_t> rank_of_task_;
+  std::vector<std::uint32_t> looking_;       // ranks to which something happened
+  std::vector<std::uint32_t> rank_of_task_;  // kNone: not compute; empty without a rule
   std::vector<ActionKind> kind_of_task_;
 };
 

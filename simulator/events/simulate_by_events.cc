@@ -9,47 +9,73 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint32_t kNoTask = RuleDispatch::kNoTask;
-
 SimTime time_of(std::int64_t ns) { return SimTime{Duration{ns}}; }
 
-void refuse_rule_with_queues(const Program& program, const ExecutorModel& executor) {
-  if (program.rule == RunTimeRule::kNone || straight_replay_is_exact(executor)) return;
-  throw_bad_input(program.schedule +
-                  ": its order changes while it runs, which the executor model '" + executor.name +
-                  "' cannot carry out: use one with asynchronous transfers, without queues and "
-                  "without posted receives");
+TaskGraph graph_of(const Program& program, const ExecutorModel& executor) {
+  if (program.rule != RunTimeRule::kNone && !straight_replay_is_exact(executor)) {
+    throw_bad_input(program.schedule +
+                    ": its order changes while it runs, which the executor model '" +
+                    executor.name +
+                    "' cannot carry out; use one with asynchronous transfers, without queues and "
+                    "without posted receives");
+  }
+  return build_task_graph(program, executor);
 }
 
 }  // namespace
 
-EventSimulation::EventSimulation(const Program& program, const ExecutorModel& executor)
+EventSimulation::EventSimulation(const Program& program, const ExecutorModel& executor,
+                                 const Contention* contention)
     : program_(program),
       executor_(executor),
-      graph_((refuse_rule_with_queues(program, executor), build_task_graph(program, executor))),
+      graph_(graph_of(program, executor)),
       dispatch_(program, graph_),
-      has_rule_(program.rule != RunTimeRule::kNone),
       duration_(graph_.action_of_task.size()),
       start_(duration_.size()),
-      end_(duration_.size()),
-      is_busy_(dispatch_.ranks()),
-      looks_(dispatch_.ranks()) {}
+      end_(duration_.size()) {
+  if (contention != nullptr) note_routes(*contention);
+}
+
+void EventSimulation::note_routes(const Contention& contention) {
+  const Network& network = contention.network;
+  if (network.activation.size() != program_.stages.size() ||
+      network.gradient.size() != program_.stages.size() ||
+      contention.transfers.size() != program_.actions.size()) {
+    throw Error(ErrorKind::kInternal, "contention: the network is that of another program");
+  }
+  shared_.emplace(network);
+  routed_.resize(duration_.size());
+  for (std::size_t task = 0; task < routed_.size(); ++task) {
+    const std::uint32_t index = graph_.action_of_task[task];
+    const Action& action = program_.actions[index];
+    if (!is_send(action.kind) || contention.transfers[index].count <= 0) continue;
+    const auto& routes =
+        action.kind == ActionKind::kSendActivation ? network.activation : network.gradient;
+    const std::uint32_t route = routes[action.stage.value];
+    if (route == kNoRoute) continue;
+    const Duration latency = network.routes[route].latency + executor_.per_transfer;
+    routed_[task] = {route, latency.count(),
+                     static_cast<double>(contention.transfers[index].count)};
+  }
+}
 
 Timeline EventSimulation::run(const ActionDurations& durations) {
-  (void)run_to_end(durations);
+  (void)step_end(durations);
   return timeline();
 }
 
-SimTime EventSimulation::run_to_end(const ActionDurations& durations) {
+SimTime EventSimulation::step_end(const ActionDurations& durations) {
   restart(durations);
   for (std::uint32_t task = 0; task < waits_.size(); ++task) {
-    if (waits_[task] == 0) release(task);
+    if (waits_[task] == 0 && !dispatch_.chooses(task)) start(task);
   }
-  for (let_idle_ranks_look(); !queue_.empty(); let_idle_ranks_look()) {
-    now_ = queue_.first_time();
-    while (queue_.first_time() == now_) end_first();
+  const auto start_chosen = [this](std::uint32_t task) { start(task); };
+  dispatch_.start_next(waits_, start_chosen);
+  while (!queue_.empty()) {
+    advance();
+    dispatch_.start_next(waits_, start_chosen);
   }
-  if (events_ < waits_.size()) report_stuck();
+  if (tasks_left_ > 0) report_stuck();
   return time_of(now_) + executor_.per_step;
 }
 
@@ -59,82 +85,100 @@ void EventSimulation::restart(const ActionDurations& durations) {
                     std::to_string(program_.actions.size()) + "), found " +
                     std::to_string(durations.size()));
   }
-  std::int64_t sum = 0;
+  Time sum = 0;
   for (std::uint32_t task = 0; task < duration_.size(); ++task) {
-    duration_[task] = durations[graph_.action_of_task[task]].count();
+    const std::uint32_t action = graph_.action_of_task[task];
+    duration_[task] = durations[action].count();
     if (duration_[task] < 0 || __builtin_add_overflow(sum, duration_[task], &sum)) {
       throw_bad_input("durations: they must be at least 0 and add up to what 64 bits hold; " +
-                      name_of(program_, program_.actions[graph_.action_of_task[task]]) + " takes " +
+                      name_of(program_, program_.actions[action]) + " takes " +
                       std::to_string(duration_[task]) + " ns");
     }
   }
   now_ = 0;
   events_ = 0;
+  tasks_left_ = duration_.size();
   queue_.clear();
   dispatch_.restart();
+  if (shared_) shared_->clear();
   waits_ = graph_.predecessors;
-  std::fill(is_busy_.begin(), is_busy_.end(), false);
-  std::fill(looks_.begin(), looks_.end(), true);
+}
+
+// Everything that happens at the next instant but for what idle ranks then choose.
+void EventSimulation::advance() {
+  now_ = queue_.first_time();
+  do {
+    while (queue_.first_time() == now_) handle_first();
+    if (shared_) shared_->rebalance(now_, queue_);
+  } while (queue_.first_time() == now_);
+}
+
+void EventSimulation::handle_first() {
+  ++events_;
+  const Slot slot = queue_.first_slot();
+  const Running running = running_[slot];
+  if (running.phase == Phase::kLatency) {
+    begin_flow(slot, running.task, duration_[running.task] - (now_ - start_[running.task]));
+    return;
+  }
+  if (running.phase == Phase::kFlowing) shared_->end(slot, now_);
+  open_slot_ = slot;
+  slot_is_open_ = true;
+  end(running.task);
+  if (slot_is_open_) queue_.give_back(slot);
+  slot_is_open_ = false;
 }
 
 void EventSimulation::start(std::uint32_t task) {
-  const EventQueue::Slot slot = slot_is_open_ ? ended_slot_ : queue_.take();
+  const Slot slot = slot_is_open_ ? open_slot_ : queue_.take();
   slot_is_open_ = false;
-  if (slot >= task_of_slot_.size()) task_of_slot_.resize(slot + std::size_t{1});
-  task_of_slot_[slot] = task;
+  if (slot >= running_.size()) running_.resize(slot + std::size_t{1});
   start_[task] = now_;
-  queue_.set(slot, now_ + duration_[task]);
+  const Time duration = duration_[task];
+  if (!routed_.empty() && routed_[task].route != kNoRoute && duration > routed_[task].latency) {
+    const Time latency = routed_[task].latency;
+    if (latency == 0) return begin_flow(slot, task, duration);
+    running_[slot] = {task, Phase::kLatency};
+    queue_.set(slot, now_ + latency);
+    return;
+  }
+  running_[slot] = {task, Phase::kAlone};
+  queue_.set(slot, now_ + duration);
 }
 
-void EventSimulation::end_first() {
-  ended_slot_ = queue_.first_slot();
-  slot_is_open_ = true;
-  ++events_;
-  const std::uint32_t task = task_of_slot_[ended_slot_];
+void EventSimulation::begin_flow(Slot slot, std::uint32_t task, Time alone) {
+  running_[slot] = {task, Phase::kFlowing};
+  shared_->begin(slot, routed_[task].route, routed_[task].bytes, alone, now_, queue_);
+}
+
+void EventSimulation::end(std::uint32_t task) {
   end_[task] = now_;
-  if (const std::uint32_t rank = dispatch_.rank_of(task); has_rule_ && rank != kNoTask) {
-    is_busy_[rank] = false;
-    looks_[rank] = true;
-  }
+  --tasks_left_;
+  if (dispatch_.chooses(task)) dispatch_.ended(task);
   for (std::uint32_t e = graph_.row[task]; e < graph_.row[task + 1]; ++e) {
-    if (--waits_[graph_.next[e]] == 0) release(graph_.next[e]);
-  }
-  if (slot_is_open_) queue_.give_back(ended_slot_);
-  slot_is_open_ = false;
-}
-
-// Nothing keeps the task any more but, with a rule, the choice of its rank.
-void EventSimulation::release(std::uint32_t task) {
-  const std::uint32_t rank = dispatch_.rank_of(task);
-  if (has_rule_ && rank != kNoTask) {
-    looks_[rank] = true;
-  } else {
-    start(task);
-  }
-}
-
-void EventSimulation::let_idle_ranks_look() {
-  if (!has_rule_) return;
-  for (std::size_t rank = 0; rank < looks_.size(); ++rank) {
-    if (!looks_[rank] || is_busy_[rank]) continue;
-    looks_[rank] = false;
-    const std::uint32_t task = dispatch_.next(rank, waits_);
-    if (task == kNoTask) continue;
-    is_busy_[rank] = true;
-    start(task);
+    const std::uint32_t next = graph_.next[e];
+    if (--waits_[next] > 0) continue;
+    if (dispatch_.chooses(next)) {
+      dispatch_.may_start(next);
+    } else {
+      start(next);
+    }
   }
 }
 
 void EventSimulation::report_stuck() const {
-  std::string cycle;
-  if (has_rule_) {
-    cycle = "its lists cannot be carried out under its rule";
-  } else {
-    for (const std::string& name : cycle_names(program_, graph_, waits_)) cycle += name + " -> ";
-    cycle.resize(cycle.size() - 4);
+  std::string why = "its lists cannot be carried out under its rule";
+  if (program_.rule == RunTimeRule::kNone) {
+    const std::vector<std::string> names = cycle_names(program_, graph_, waits_);
+    why = names.front();
+    for (std::size_t i = 1; i < names.size(); ++i) why += " -> " + names[i];
   }
   throw_bad_input(program_.schedule + " deadlocks under the executor model '" + executor_.name +
-                  "': " + cycle);
+                  "': " + why);
+}
+
+std::vector<Duration> EventSimulation::delays_of_links() const {
+  return shared_ ? shared_->delays() : std::vector<Duration>{};
 }
 
 Timeline EventSimulation::timeline() const {

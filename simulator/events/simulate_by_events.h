@@ -1,5 +1,5 @@
 // The event-queue engine: time advances from event to event. It carries out what a replay in stored
-// order cannot: rules that look at the state of the run.
+// order cannot: rules that look at the state of the run, and transfers that slow each other down.
 //
 // All that happens at one instant is seen by everybody who looks at that instant, so results do not
 // depend on an order among equal times.
@@ -7,39 +7,68 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/executor_model.h"
+#include "core/network.h"
 #include "core/program.h"
 #include "core/timeline.h"
 #include "simulator/events/action_durations.h"
 #include "simulator/events/event_queue.h"
 #include "simulator/events/rule_dispatch.h"
+#include "simulator/events/shared_transfers.h"
 #include "simulator/task_graph.h"
 
 namespace penstock {
 
-// Prepared once for a Program, run for any number of durations. Not shared between threads.
+// Wires, and how much every action sends over them.
+struct Contention {
+  Network network;          // of this Program
+  TransferBytes transfers;  // alone, an action's transfer takes its duration
+};
+
+// Prepared once for a Program, run for any number of durations. Not to be shared by threads.
 class EventSimulation {
  public:
+  // Refers to the Program and to the Contention (none: transfers never slow each other down).
   // Error{kBadInput} when the Program has a run-time rule and transfers of the executor model do
   // more than take time: sends move with their compute, so there is no order to queue them in.
-  EventSimulation(const Program& program, const ExecutorModel& executor);
+  EventSimulation(const Program& program, const ExecutorModel& executor,
+                  const Contention* contention = nullptr);
 
   // Error{kBadInput} when the durations are not one per action, are negative or add up to more than
   // 64 bits, and when actions wait for each other.
   [[nodiscard]] Timeline run(const ActionDurations& durations);
-  // Only the end of the step; counts().
-  [[nodiscard]] SimTime run_to_end(const ActionDurations& durations);
+  // Only Timeline::step_end.
+  [[nodiscard]] SimTime step_end(const ActionDurations& durations);
 
-  [[nodiscard]] std::uint64_t events() const { return events_; }  // of the last run
+  // Of the last run: how many things began or ended to be handled, and how much longer transfers
+  // took because a link was full, per link.
+  [[nodiscard]] std::uint64_t events() const { return events_; }
+  [[nodiscard]] std::vector<Duration> delays_of_links() const;
 
  private:
+  using Slot = EventQueue::Slot;
+  using Time = EventQueue::Time;
+  enum class Phase : std::uint8_t { kAlone, kLatency, kFlowing };
+  struct Running {  // by slot
+    std::uint32_t task = 0;
+    Phase phase = Phase::kAlone;
+  };
+  struct RoutedTransfer {
+    std::uint32_t route = kNoRoute;
+    Time latency = 0;
+    double bytes = 0.0;
+  };
+
+  void note_routes(const Contention& contention);
   void restart(const ActionDurations& durations);
+  void advance();
+  void handle_first();
   void start(std::uint32_t task);
-  void end_first();
-  void release(std::uint32_t task);
-  void let_idle_ranks_look();
+  void begin_flow(Slot slot, std::uint32_t task, Time alone);
+  void end(std::uint32_t task);
   [[noreturn]] void report_stuck() const;
   [[nodiscard]] Timeline timeline() const;
 
@@ -47,21 +76,21 @@ class EventSimulation {
   ExecutorModel executor_;
   TaskGraph graph_;
   RuleDispatch dispatch_;
-  bool has_rule_;
+  std::optional<SharedTransfers> shared_;
+  std::vector<RoutedTransfer> routed_;  // by task; empty without contention
 
-  std::int64_t now_ = 0;
+  Time now_ = 0;
   std::uint64_t events_ = 0;
+  std::size_t tasks_left_ = 0;
   EventQueue queue_;
-  EventQueue::Slot ended_slot_ = 0;  // whose end is being handled; the next task may take it
+  std::vector<Running> running_;
+  Slot open_slot_ = 0;  // of the task that has just ended; the next one may take it
   bool slot_is_open_ = false;
-  std::vector<std::uint32_t> task_of_slot_;
-  std::vector<std::uint32_t> waits_;       // per task: how many others it still waits for
-  std::vector<std::int64_t> duration_;     // per task
-  std::vector<std::int64_t> start_, end_;  // per task
-  std::vector<bool> is_busy_, looks_;      // per rank: computes; something happened to it
+  std::vector<std::uint32_t> waits_;  // per task: how many others it still waits for
+  std::vector<Time> duration_, start_, end_;
 };
 
-// As priced.
+// As priced, nobody shares a link.
 Timeline simulate_by_events(const Program& program, const StagePrices& prices,
                             const ExecutorModel& executor);
 

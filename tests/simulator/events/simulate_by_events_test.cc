@@ -77,7 +77,7 @@ TEST_CASE("one prepared simulation can run again and again") {
   EventSimulation simulation(program, {});
   const Timeline first = simulation.run(durations);
   CHECK(simulation.run(durations) == first);
-  CHECK(simulation.run_to_end(durations) == first.step_end);
+  CHECK(simulation.step_end(durations) == first.step_end);
 }
 
 // Varuna's published case: every stage F = R = 20 ms, B = 40 ms, transfers 3 ms inside groups of
