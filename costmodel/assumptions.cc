@@ -1,8 +1,10 @@
 #include "costmodel/assumptions.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "costmodel/sources.h"
@@ -22,7 +24,12 @@ int micro_batches(const Plan& plan) {
   return std::max((samples + plan.micro_batch_size - 1) / plan.micro_batch_size, 1);
 }
 
-bool splits_backward(const Plan& plan) { return plan.schedule.starts_with("zb"); }
+// By name, since this module knows no schedules.
+bool splits_backward(const Plan& plan) {
+  constexpr std::array<std::string_view, 4> kFamilies{"zb-", "interleaved-zb", "v-", "dualpipe"};
+  return std::any_of(kFamilies.begin(), kFamilies.end(),
+                     [&](std::string_view family) { return plan.schedule.starts_with(family); });
+}
 
 double rank_time(const StagePrices& prices, const Plan& plan, int rank) {
   double sum = 0.0;

@@ -97,6 +97,30 @@ TEST_CASE("measured spreads average out over the micro-batches") {
         doctest::Approx(0.174005));  // sqrt(0.05^2 + 1/36)
 }
 
+TEST_CASE("with two copies of the weights a stage sees half of the micro-batches") {
+  Measurement m = whole(1);
+  m.forward.spread = Duration{60};
+  m.fused_backward->spread = Duration{80};
+  Plan plan = plan_of(2, 4);
+  plan.chunks = 2;
+  plan.stage_map = StageMap::kBidirectional;
+  // Two stages of 300 ns with a spread of 100 ns each: sqrt(2) x 100 of 600 ns over sqrt(2): 1/6
+  CHECK(priced(one_type(m, 2), plan).uncertainty == doctest::Approx(0.174005));
+}
+
+TEST_CASE("every schedule that splits the backward rests on how it is split") {
+  const ModelProfile profile = one_type(measured(1, 0, 100, 200), 2);
+  Plan plan = plan_of(2, 4);
+  for (const char* schedule : {"zb-h1", "zb-auto", "interleaved-zb", "v-half", "dualpipe-v"}) {
+    plan.schedule = schedule;
+    CHECK_MESSAGE(priced(profile, plan).assumptions.size() == 1, schedule);
+  }
+  for (const char* schedule : {"1f1b", "interleaved", "varuna", "chimera"}) {
+    plan.schedule = schedule;
+    CHECK_MESSAGE(priced(profile, plan).assumptions.empty(), schedule);
+  }
+}
+
 TEST_CASE("equal texts are merged, and a short last micro-batch weighs one of M") {
   // 9 samples in micro-batches of 2: five, the last of 1, beyond what was measured.
   ModelProfile profile = one_type(whole(2), 0);

@@ -100,6 +100,69 @@ TEST_CASE("chunks wrap from the last rank to the first") {
   CHECK(pricing.prices.transfer_of(8, 0).activation.duration == us(1030));
 }
 
+Plan mapped_plan(StageMap map, int pipeline, int data) {
+  Plan plan = even_plan(pipeline, 2, data, 1);
+  plan.stage_map = map;
+  plan.cuts.resize(static_cast<std::size_t>(plan.stages_per_copy()) + 1);
+  return plan;
+}
+
+// Four ranks, two per node: 12.5 MB take 51,667 ns inside, 1,030 us across.
+//   stage  0    1    2    3    4    5    6    7
+//   rank   0 in 1 out 2 in 3    3 in 2 out 1 in 0
+TEST_CASE("a V goes back the way it came, and its turn is free") {
+  ClusterSpec cluster = eight_per_node(2);
+  cluster.levels[0].devices = 2;
+  const StagePricing pricing = priced(even_model(8), cluster, mapped_plan(StageMap::kV, 4, 1));
+  CHECK(pricing.boundary_level == std::vector<int>{0, 1, 0, -1, 0, 1, 0});
+  CHECK(pricing.prices.transfer_of(3, 0) == TransferPrice{});
+  for (const int inside : {0, 2, 4, 6}) {
+    CHECK(pricing.prices.transfer_of(inside, 0).activation.duration.count() == 51'667);
+  }
+  for (const int across : {1, 5}) {
+    CHECK(pricing.prices.transfer_of(across, 0).gradient.duration == us(1030));
+  }
+}
+
+// Nodes of four, three ranks of five replicas side by side: 0..4, 5..9, 10..14. Of ranks 0 and 1,
+// devices 0..3 of one node send to 5, 6, 7 and 8: four leave a node together, three come back. They
+// share 25 GB/s: 12.5 MB at 6.25 GB/s and at 8.33 GB/s.
+TEST_CASE("on the way back the flows are those of the other end") {
+  ClusterSpec cluster = eight_per_node(2);
+  cluster.levels[0].devices = 4;
+  cluster.levels[1].shared_bandwidth = {25e9};
+  Plan plan = mapped_plan(StageMap::kV, 3, 5);
+  plan.placement = Placement::kDataInner;
+  const StagePrices prices = priced(even_model(6), cluster, plan).prices;
+  CHECK(prices.transfer_of(0, 0).activation.duration == us(2030));
+  CHECK(prices.transfer_of(0, 0).gradient.duration == us(1530));
+  CHECK(prices.transfer_of(2, 0) == TransferPrice{});
+  CHECK(prices.transfer_of(4, 0).activation.duration == us(1530));
+  CHECK(prices.transfer_of(4, 0).gradient.duration == us(2030));
+}
+
+//   copy 0: stages 0 to 3 on ranks 0 in 1 out 2 in 3; copy 1: stages 4 to 7 on 3 in 2 out 1 in 0
+TEST_CASE("two copies of the weights are priced from the same sections, each on its ranks") {
+  ClusterSpec cluster = eight_per_node(2);
+  cluster.levels[0].devices = 2;
+  ModelProfile profile = even_model(4);
+  profile.section_types.push_back(sized_type("wide", 300, 25'000'000));
+  profile.sections[1].type = 1;
+  const StagePricing pricing =
+      priced(profile, cluster, mapped_plan(StageMap::kBidirectional, 4, 1));
+  const StagePrices& prices = pricing.prices;
+  REQUIRE(prices.stages == 8);
+  REQUIRE(prices.step.size() == 8);
+  CHECK(pricing.boundary_level == std::vector<int>{0, 1, 0, -1, 0, 1, 0});
+  for (int s = 0; s < 4; ++s) CHECK(prices.compute_of(s, 0) == prices.compute_of(4 + s, 0));
+  CHECK(prices.compute_of(5, 0).forward.duration.count() == 300);
+  // The wide section is on rank 1 and on rank 2: 25 MB across, 2 ms.
+  CHECK(prices.transfer_of(1, 0).activation.duration == us(2030));
+  CHECK(prices.transfer_of(5, 0).activation.duration == us(2030));
+  CHECK(prices.transfer_of(3, 0) == TransferPrice{});
+  CHECK(prices.transfer_of(7, 0) == TransferPrice{});
+}
+
 TEST_CASE("replicas that cross the same network cards share them") {
   Plan plan = even_plan(2, 1, 8, 1);
   plan.placement = Placement::kDataInner;  // stage 0 on devices 0..7, stage 1 on 8..15

@@ -158,6 +158,83 @@ TEST_CASE("an optimizer that was not measured reads and writes all state once") 
                        "cluster 'test' has no device type 'h100'", Error);
 }
 
+Plan mapped_plan(StageMap map, int pipeline, int data, std::vector<int> cuts) {
+  Plan plan = plan_of(pipeline, data, std::move(cuts));
+  plan.stage_map = map;
+  plan.chunks = 2;
+  return plan;
+}
+// One section on each of `pipeline` stages, two copies of them.
+Plan two_copies(int pipeline, int data) {
+  return mapped_plan(StageMap::kBidirectional, pipeline, data, even_plan(pipeline, 1).cuts);
+}
+
+// Ranks s and 3 - s hold stage s: 12.5 MB between two devices of a node take 2 x (10 us + 6.25 MB /
+// 300 GB/s) = 61,666.67 ns. Every rank keeps the state of two stages.
+TEST_CASE("two copies of the weights reduce their gradients without any replicas") {
+  ModelProfile profile = even_model(4, 6'250'000);
+  profile.training.optimizer_ps_per_parameter = 1;
+  const StepPrices prices = price_steps(profile, eight_per_node(1), two_copies(4, 1));
+  REQUIRE(prices.step.size() == 8);
+  for (const StepPrice& step : prices.step) {
+    CHECK(step.parameters.count == 12'500'000);
+    CHECK(step.optimizer_state.count == 75'000'000);
+    CHECK(step.reduce_gradient.duration.count() == 61'667);
+    CHECK(step.unshard.duration == Duration{});
+    CHECK(step.optimizer.duration.count() == 6'250);
+  }
+  CHECK(prices.level_used == std::vector<bool>{true, false});
+}
+
+// Eight ranks per node, two nodes: stage s is on devices s, 7 - s, 8 + s, 15 - s. Inside, 12.5 MB
+// in a ring of two: 61,667 ns; across, 6.25 MB in four rings of two: the eight devices of a node
+// send at 6.25 GB/s, 2 x (3.125 MB / 6.25 GB/s + 30 us) = 1,060 us.
+TEST_CASE("gradients are reduced over the copies of all replicas") {
+  ModelProfile profile = even_model(8, 6'250'000);
+  profile.training.optimizer_ps_per_parameter = 1;
+  const StepPrices prices = price_steps(profile, eight_per_node(2), two_copies(8, 2));
+  REQUIRE(prices.step.size() == 16);
+  for (const StepPrice& step : prices.step) {
+    CHECK(step.reduce_gradient.duration.count() == 61'667 + 1'060'000);
+  }
+}
+
+// Four holders: 75,000,000 B / 4 of state, 6,250,000 / 4 parameters to update. Reduce-scatter and
+// all-gather are each half of the all-reduce above, rounded up level by level.
+TEST_CASE("ZeRO-1 shards over the copies too") {
+  ModelProfile profile = even_model(8, 6'250'000);
+  profile.training.optimizer_ps_per_parameter = 1000;
+  Plan plan = two_copies(8, 2);
+  plan.zero1 = true;
+  const StepPrice step = price_steps(profile, eight_per_node(2), plan).step[11];
+  CHECK(step.optimizer_state.count == 18'750'000);
+  CHECK(step.optimizer.duration.count() == 1'562'500);
+  CHECK(step.reduce_gradient.duration.count() == 30'834 + 530'000);
+  CHECK(step.unshard.duration == step.reduce_gradient.duration);
+}
+
+TEST_CASE("tied weights are reduced over the stages of both copies at once") {
+  // Stages 0 and 3 on rank 0, 1 and 2 on rank 1: a ring of two for 1,600 B, as without copies.
+  StepPrices prices = price_steps(tied_model(), eight_per_node(1),
+                                  mapped_plan(StageMap::kBidirectional, 2, 1, {0, 2, 4}));
+  CHECK(prices.ties == std::vector<PlanTie>{{"embedding", {0, 1, 2, 3}}});
+  CHECK(prices.tied_reduce[0].duration.count() == 20'006);
+  // On one stage of each copy they are not tied, only reduced with the rest.
+  prices = price_steps(tied_model(), eight_per_node(1),
+                       mapped_plan(StageMap::kBidirectional, 1, 1, {0, 4}));
+  CHECK(prices.ties.empty());
+  CHECK(prices.step[1].parameters.count == (1000 + 500 + 500 + 1000 - 800) * 2);
+  CHECK(prices.step[1].reduce_gradient.duration == Duration{});  // one device holds both
+}
+
+TEST_CASE("the ends of a V are on one rank: tying them is free") {
+  const StepPrices prices = price_steps(tied_model(), eight_per_node(1),
+                                        mapped_plan(StageMap::kV, 2, 1, {0, 1, 2, 3, 4}));
+  CHECK(prices.ties == std::vector<PlanTie>{{"embedding", {0, 3}}});
+  CHECK(prices.tied_reduce[0].duration == Duration{});
+  CHECK(prices.step[0].reduce_gradient.duration == Duration{});
+}
+
 TEST_CASE("the norm is an all-reduce of one number over the whole job") {
   ModelProfile profile = even_model(8, 1);
   profile.training.optimizer_ps_per_parameter = 1;
