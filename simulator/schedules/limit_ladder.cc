@@ -5,10 +5,10 @@
 
 namespace penstock {
 
-std::vector<int> limit_ladder(std::initializer_list<int> always, int most) {
+std::vector<int> limit_ladder(std::initializer_list<int> always, int most, int parts) {
   std::vector<int> rungs;
   rungs.reserve(512);  // a sixteenth apart, 2^31 is 370 steps away
-  for (std::int64_t rung = 1; rung < most; rung += std::max<std::int64_t>(1, rung / 16)) {
+  for (std::int64_t rung = 1; rung < most; rung += std::max<std::int64_t>(1, rung / parts)) {
     rungs.push_back(static_cast<int>(rung));
   }
   for (const int rung : always) {

@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-// In activations, rising to `most`, more than which is never held: every number up to 16, then at
-// most a sixteenth apart, and those of `always` that are below.
-std::vector<int> limit_ladder(std::initializer_list<int> always, int most);
+// In activations, rising to `most`: every number up to `parts`, then at most that part apart (a
+// sixteenth for 16), and those of `always` that are below.
+std::vector<int> limit_ladder(std::initializer_list<int> always, int most, int parts = 16);
 
 }  // namespace penstock

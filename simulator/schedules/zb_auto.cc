@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
+#include <span>
 #include <utility>
 
 #include "simulator/schedules/automatic_input.h"
 #include "simulator/schedules/kinds.h"
 #include "simulator/schedules/limit_ladder.h"
+#include "simulator/schedules/zb_greedy.h"
 
 namespace penstock {
 namespace {
@@ -41,19 +44,27 @@ class Search {
         micro_batches_(micro_batches),
         shortest_(shortest),
         heuristic_(costs, micro_batches, shortest),
+        greedy_(costs, micro_batches, shortest),
         limits_(costs.limit),
-        least_limits_(costs.limit.size()),
+        least_limits_(costs.limit.size(), kUnbounded),
         lists_(costs.limit.size(), 1, micro_batches) {
     tried_.reserve(kPublished.size() + kProportional.size());
   }
 
   void try_handcrafted();
   void try_published_under_the_limits();
-  void try_ladder(const std::vector<int>& rungs, Shape shape);
+  // Those whose limits the given ones admit; the limits rise with the rungs.
+  std::span<const int> fitting(const std::vector<int>& rungs, Shape shape);
+  void try_rounds(std::span<const int> rungs, Shape shape);
+  void try_greedy(std::span<const int> rungs, Shape shape);
+  // What the runs for one shape told of limits does not hold for another.
+  void forget_limits() { least_limits_.assign(limits_.size(), kUnbounded); }
 
   [[nodiscard]] AutomaticLists result() const { return {compute_actions(lists_), length_, ""}; }
 
  private:
+  static constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
+
   // What a run under the present limits told about others.
   struct Tried {
     ZbVariant variant, mattered;
@@ -61,9 +72,9 @@ class Search {
 
   void try_rung(Shape shape);
   void run(const ZbVariant& variant);
+  void take(const SplitLists& lists, Duration length, Duration bar);
   [[nodiscard]] bool tells_nothing_new(const ZbVariant& variant) const;
   void set_limits(int rung, Shape shape);
-  [[nodiscard]] bool fits() const;
   [[nodiscard]] bool same_as_before() const;
   [[nodiscard]] Duration lower_bound() const;
 
@@ -71,8 +82,9 @@ class Search {
   int micro_batches_;
   Shortest shortest_;
   ZbHeuristic heuristic_;
+  ZbGreedy greedy_;
   std::vector<std::int64_t> limits_;        // now
-  std::vector<std::int64_t> least_limits_;  // for which all runs since some rung go the same
+  std::vector<std::int64_t> least_limits_;  // for which all runs of the last rung go the same
   std::vector<Tried> tried_;                // under these limits
   SplitLists lists_;                        // the best so far
   Duration length_{Duration::max()};        // of them
@@ -84,13 +96,29 @@ void Search::try_handcrafted() {
   shape.ranks = static_cast<int>(limits_.size());
   shape.micro_batches = micro_batches_;
   for (const ScheduleKind* kind : {&kOneForwardOneBackward, &kZbH1, &kZbH2}) {
-    SplitLists lists = split_lists(kind->generate(shape));
-    if (!penstock::fits(lists, costs_)) continue;
+    const SplitLists lists = split_lists(kind->generate(shape));
+    if (!fits(lists, costs_)) continue;
     const Duration length = length_of(lists, costs_, shortest_);
     if (length >= length_) continue;
-    length_ = length;
-    bar_ = length + Duration{1};  // on ties the heuristic's lists go before these
-    lists_ = std::move(lists);
+    take(lists, length, length + Duration{1});
+  }
+}
+
+// `bar`: one more than the length for lists that yield to the heuristic's of the same length.
+void Search::take(const SplitLists& lists, Duration length, Duration bar) {
+  lists_ = lists;
+  length_ = length;
+  bar_ = bar;
+}
+
+void Search::try_greedy(std::span<const int> rungs, Shape shape) {
+  for (auto rung = rungs.rbegin(); rung != rungs.rend(); ++rung) {
+    set_limits(*rung, shape);
+    if (lower_bound() >= length_) return;
+    for (const InFlight in_flight : {InFlight::kAsMemoryAllows, InFlight::kAsNeeded}) {
+      const auto length = greedy_.run(in_flight, limits_, length_);
+      if (length) take(greedy_.lists(), *length, *length);
+    }
   }
 }
 
@@ -98,18 +126,23 @@ void Search::try_published_under_the_limits() {
   for (const ZbVariant& variant : kPublished) run(variant);
 }
 
+std::span<const int> Search::fitting(const std::vector<int>& rungs, Shape shape) {
+  const auto end = std::partition_point(rungs.begin(), rungs.end(), [&](int rung) {
+    set_limits(rung, shape);
+    return std::equal(limits_.begin(), limits_.end(), costs_.limit.begin(), std::less_equal<>());
+  });
+  return {rungs.begin(), end};
+}
+
 // From the top: the best is usually there, and lower rungs then fail early. Lower limits are
 // skipped where they would change nothing, and all the rest where no schedule at all could be
 // shorter.
-void Search::try_ladder(const std::vector<int>& rungs, Shape shape) {
-  least_limits_.assign(limits_.size(), 0);
-  bool any = false;
+void Search::try_rounds(std::span<const int> rungs, Shape shape) {
   for (auto rung = rungs.rbegin(); rung != rungs.rend(); ++rung) {
     set_limits(*rung, shape);
-    if (!fits() || (any && same_as_before())) continue;
+    if (same_as_before()) continue;
     if (lower_bound() >= bar_) return;
     try_rung(shape);
-    any = true;
   }
 }
 
@@ -125,8 +158,7 @@ void Search::try_rung(Shape shape) {
 void Search::run(const ZbVariant& variant) {
   if (tells_nothing_new(variant)) return;
   if (const auto length = heuristic_.run(variant, limits_, bar_)) {
-    length_ = bar_ = *length;
-    lists_ = heuristic_.lists();
+    take(heuristic_.lists(), *length, *length);
   }
   tried_.push_back({variant, heuristic_.mattered()});
   for (std::size_t j = 0; j < least_limits_.size(); ++j) {
@@ -152,10 +184,6 @@ void Search::set_limits(int rung, Shape shape) {
     limits_[j] = costs_.taken_by_forward[j] *
                  std::min<std::int64_t>(activations(rung, shape, j), micro_batches_);
   }
-}
-
-bool Search::fits() const {
-  return std::equal(limits_.begin(), limits_.end(), costs_.limit.begin(), std::less_equal<>());
 }
 
 bool Search::same_as_before() const {
@@ -195,12 +223,21 @@ AutomaticLists zb_published(const StageCosts& costs, int micro_batches) {
 AutomaticLists zb_auto(const StageCosts& costs, int micro_batches, Shortest shortest) {
   check_costs(costs, 1, micro_batches);
   if (std::string why = why_no_forward_fits(costs); !why.empty()) return {{}, {}, std::move(why)};
-  Search search(costs, micro_batches, shortest);
-  search.try_handcrafted();
   const auto ranks = static_cast<int>(costs.limit.size());
   const std::vector<int> rungs = limit_ladder({ranks, 2 * ranks}, micro_batches);
-  search.try_ladder(rungs, Shape::kEven);
-  search.try_ladder(rungs, Shape::kTapered);
+  // With P activations and more the stages can go in lockstep, which the rounds do better.
+  const std::vector<int> coarse = limit_ladder({}, std::min(ranks, micro_batches), 8);
+
+  Search search(costs, micro_batches, shortest);
+  search.try_handcrafted();
+  const std::span<const int> even = search.fitting(rungs, Shape::kEven);
+  search.try_rounds(even.last(1), Shape::kEven);  // mostly the best, so that the rest is soon lost
+  for (const Shape shape : {Shape::kEven, Shape::kTapered}) {
+    search.try_greedy(search.fitting(coarse, shape), shape);
+  }
+  search.try_rounds(even.first(even.size() - 1), Shape::kEven);
+  search.forget_limits();
+  search.try_rounds(search.fitting(rungs, Shape::kTapered), Shape::kTapered);
   return search.result();
 }
 
