@@ -94,7 +94,7 @@ class CommunicationRules {
                 fmt::format("comes {} {}, which stands in column {} and {}",
                             send ? "before" : "after", name_of(*compute), compute->column + 1,
                             send ? "makes what it sends" : "needs what it receives"),
-                send ? "move it behind" : "move it to the front of that");
+                send ? "move it behind that" : "move it before that");
   }
 
   void require_input(const CsvCell& cell) const {

@@ -391,13 +391,13 @@ TEST_CASE("what comes from another rank is received, before it is used") {
         "the file");
   CHECK(refusal(with(kLowered, "1RECV_F0,1F0", "1F0,1RECV_F0")) ==
         "x.csv:2:3: '1RECV_F0' (rank 1): comes after 1F0, which stands in column 2 and needs what "
-        "it receives\nhelp: move it to the front of that");
+        "it receives\nhelp: move it before that");
 }
 
 TEST_CASE("what is sent has been made") {
   CHECK(refusal(with(kLowered, "0F0,0SEND_F0", "0SEND_F0,0F0")) ==
         "x.csv:1:2: '0SEND_F0' (rank 0): comes before 0F0, which stands in column 3 and makes what "
-        "it sends\nhelp: move it behind");
+        "it sends\nhelp: move it behind that");
 }
 
 TEST_CASE("receives stand in the order of the sends") {
