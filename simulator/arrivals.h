@@ -15,12 +15,16 @@ namespace penstock {
 class Arrivals {
  public:
   // What a jump left out: per residue modulo `period` the `count` places that follow `latest`, at a
-  // distance of `period` each.
+  // distance of `period` each, every one `slope` later than the one before.
   struct Skipped {
     static constexpr std::int64_t kNever = std::int64_t{1} << 62;
     std::int64_t period = 1, count = 0;
     std::vector<std::int64_t> latest;  // [place mod period]: the last that is stored, or kNever
+    std::vector<std::int64_t> slope;   // likewise
 
+    [[nodiscard]] std::int64_t slope_of(std::int64_t place) const {
+      return slope[static_cast<std::size_t>(place % period)];
+    }
     // How many periods behind its latest the place lies: beyond `count` it is stored again.
     [[nodiscard]] std::int64_t periods_behind(std::int64_t place) const {
       return (place - latest[static_cast<std::size_t>(place % period)]) / period;
@@ -68,9 +72,7 @@ class Arrivals {
     for (const Skipped& part : skipped_) {
       const std::int64_t periods = part.periods_behind(place);
       if (periods < 1 || periods > part.count) continue;
-      const std::int64_t latest = place - periods * part.period;
-      const std::int64_t time = get(latest);
-      return time + periods * (time - get(latest - part.period));
+      return get(place - periods * part.period) + periods * part.slope_of(place);
     }
     return stored(place - left_out_before(place));
   }
