@@ -28,7 +28,16 @@ class RankWalk {
     result_.sends_gradient.assign(chunks, false);
   }
 
-  void finish() { record(); }
+  void finish() {
+    record();
+    std::sort(result_.overlaps.begin(), result_.overlaps.end());
+  }
+
+  void overlap(std::size_t forward_chunk, std::size_t backward_chunk) {
+    const std::pair pair(forward_chunk, backward_chunk);
+    auto& pairs = result_.overlaps;
+    if (std::find(pairs.begin(), pairs.end(), pair) == pairs.end()) pairs.push_back(pair);
+  }
 
   void step(ActionKind kind, std::size_t chunk) {
     switch (kind) {
@@ -122,6 +131,11 @@ class PipelineWalk {
     walks_[static_cast<std::size_t>(rank)].step(kind, chunk_of_stage_[stage]);
   }
 
+  void overlap(int rank, std::size_t forward_stage, std::size_t backward_stage) {
+    walks_[static_cast<std::size_t>(rank)].overlap(chunk_of_stage_[forward_stage],
+                                                   chunk_of_stage_[backward_stage]);
+  }
+
   std::vector<RankLiveness> finish() {
     for (RankWalk& walk : walks_) walk.finish();
     for (RankLiveness& rank : ranks_) {
@@ -175,7 +189,11 @@ class EagerOrder {
     const bool pair = action.overlaps_next;
     if (pair && !ready(cursor.second())) return false;
     walk_.step(action.kind, rank, action.stage.value);
-    if (pair) walk_.step(ActionKind::kFusedBackward, rank, cursor.second().stage.value);
+    if (pair) {
+      const std::size_t second = cursor.second().stage.value;
+      walk_.step(ActionKind::kFusedBackward, rank, second);
+      walk_.overlap(rank, action.stage.value, second);
+    }
     hand_on(action, rank);
     if (pair) hand_on(*++cursor, rank);
     ++cursor;
@@ -224,9 +242,13 @@ std::vector<RankLiveness> liveness(const Program& program) {
     rank_of_stage.push_back(program.stages[static_cast<std::size_t>(s)].rank.value);
   }
   PipelineWalk walk(rank_of_stage, pipeline.ranks);
-  for (const Action& action : program.actions) {
+  for (std::size_t i = 0; i < program.actions.size(); ++i) {
+    const Action& action = program.actions[i];
     if (action.stage.value >= pipeline.stages) continue;
-    walk.step(action.kind, program.rank_of(action).value, action.stage.value);
+    const int rank = program.rank_of(action).value;
+    walk.step(action.kind, rank, action.stage.value);
+    if (!action.overlaps_next) continue;
+    walk.overlap(rank, action.stage.value, program.actions[i + 1].stage.value);
   }
   return walk.finish();
 }

@@ -2,7 +2,9 @@
 // and memory sums use before any price exists.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/program.h"
@@ -29,6 +31,8 @@ struct RankLiveness {
   std::vector<std::int32_t> activation_receives, gradient_receives;
   // Whether chunk c sends its activation or its gradient to another rank.
   std::vector<bool> sends_activation, sends_gradient;
+  // Chunks of which a forward and a backward run together: each pair once, ascending.
+  std::vector<std::pair<std::size_t, std::size_t>> overlaps;
   bool operator==(const RankLiveness&) const = default;
 };
 

@@ -103,6 +103,24 @@ TEST_CASE("a consumed receive frees one buffer") {
   CHECK(liveness(program)[1].activation_receives == std::vector<std::int32_t>{3});
 }
 
+// One rank with two stages: 0F0 1F0 (0F1;1B0) 0B0 1F1 1B1 0B1. In the pair 0F1 is there already,
+// 1F0 still.
+TEST_CASE("both members of a pair are held, and known to run together") {
+  const auto action = [](ActionKind kind, int stage, std::uint32_t m, bool overlaps_next = false) {
+    return ComputeAction{kind, overlaps_next, StageId{static_cast<std::uint16_t>(stage)},
+                         MicroBatchId{m}};
+  };
+  constexpr auto kF = ActionKind::kForward, kB = ActionKind::kFusedBackward;
+  const Schedule schedule = schedule_of_lists(
+      "by hand", 2, {0, 0},
+      {{action(kF, 0, 0), action(kF, 1, 0), action(kF, 0, 1, true), action(kB, 1, 0),
+        action(kB, 0, 0), action(kF, 1, 1), action(kB, 1, 1), action(kB, 0, 1)}});
+  const auto ranks = liveness(schedule);
+  CHECK(ranks[0].peaks == std::vector<LiveCounts>{counts({2, 1}, {0, 0})});
+  CHECK(ranks[0].overlaps == std::vector<std::pair<std::size_t, std::size_t>>{{0, 1}});
+  CHECK(ranks == liveness(lower({input_of(schedule)}, {})));
+}
+
 TEST_CASE("a Program of two pipelines tells of the first") {
   const auto both = liveness(lower({input_of(make_schedule("1f1b", {2, 1, 3, 0})),
                                     input_of(make_schedule("1f1b", {2, 1, 1, 0}))},
