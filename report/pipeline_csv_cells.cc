@@ -17,7 +17,7 @@ constexpr const char* kActionHelp =
     "an action is STAGE, TYPE and MICRO-BATCH, for example 0F3; TYPE is one of F, I, W, B, SEND_F, "
     "RECV_F, SEND_B, RECV_B, and without a micro-batch UNSHARD, RESHARD, REDUCE_GRAD";
 constexpr const char* kOverlapHelp =
-    "an overlap is one F and one B of another stage: (0F7;7B3)OVERLAP_F_B";
+    "an overlap is one F and one B of another stage or micro-batch: (0F7;7B3)OVERLAP_F_B";
 
 // No name is the beginning of another one.
 constexpr std::array kKinds = {
@@ -144,7 +144,9 @@ class CellReader {
     if (forward.kind != ActionKind::kForward || backward.kind != ActionKind::kFusedBackward) {
       refuse("overlaps other actions than one F and one B, in this order", kOverlapHelp);
     }
-    if (forward.stage == backward.stage) refuse("overlaps a stage with itself", kOverlapHelp);
+    if (forward.stage == backward.stage && forward.micro_batch == backward.micro_batch) {
+      refuse("overlaps a forward with its own backward", kOverlapHelp);
+    }
     forward.overlaps_next = true;
     result_.cells.push_back(forward);
     result_.cells.push_back(backward);

@@ -223,9 +223,9 @@ TEST_CASE("numbers that do not fit are refused") {
         "help: at most 4294967294");
 }
 
-TEST_CASE("an overlap is one F and one B of different stages") {
+TEST_CASE("an overlap is one F and one B of another stage or micro-batch") {
   const std::string help =
-      "\nhelp: an overlap is one F and one B of another stage: (0F7;7B3)OVERLAP_F_B";
+      "\nhelp: an overlap is one F and one B of another stage or micro-batch: (0F7;7B3)OVERLAP_F_B";
   const std::string place = "x.csv:2:1: '(0F0;1B0)OVERLAP' (rank 1): ";
   CHECK(refusal("0F0\n(0F0;1B0)OVERLAP\n") == place + "is no overlap" + help);
   CHECK(complaint("(0F0;1B0\n") == "x.csv:1:1: '(0F0;1B0' (rank 0): is no overlap");
@@ -240,8 +240,9 @@ TEST_CASE("an overlap is one F and one B of different stages") {
         "x.csv:1:1: '(0F0;1I0)OVERLAP_F_B' (rank 0): " + other + help);
   CHECK(complaint("(1B0;0F0)OVERLAP_F_B\n") ==
         "x.csv:1:1: '(1B0;0F0)OVERLAP_F_B' (rank 0): " + other);
-  CHECK(complaint("(0F1;0B0)OVERLAP_F_B\n") ==
-        "x.csv:1:1: '(0F1;0B0)OVERLAP_F_B' (rank 0): overlaps a stage with itself");
+  CHECK(complaint("(0F0;0B0)OVERLAP_F_B\n") ==
+        "x.csv:1:1: '(0F0;0B0)OVERLAP_F_B' (rank 0): overlaps a forward with its own backward");
+  CHECK(refusal("0F0,(0F1;0B0)OVERLAP_F_B,0B1\n") == "accepted");
 }
 
 TEST_CASE("the dialect of 2024 is refused, with what PyTorch would do silently") {
