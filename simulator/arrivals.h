@@ -33,7 +33,7 @@ class Arrivals {
 
   void set(std::int64_t place, std::int64_t time) {
     const auto at = static_cast<std::size_t>(place - left_out_before(place));
-    if (at >= times_.size()) times_.resize(std::max(at + 1, 2 * times_.size()), 0);
+    if (at >= times_.size()) times_.resize(std::max({at + 1, 2 * times_.size(), kFirst}), 0);
     times_[at] = time + 1;
   }
   // Negative while it has not arrived.
@@ -76,6 +76,8 @@ class Arrivals {
     }
     return stored(place - left_out_before(place));
   }
+
+  static constexpr std::size_t kFirst = 128;  // stored at first
 
   std::vector<std::int64_t> times_;
   std::vector<Skipped> skipped_;

@@ -7,6 +7,8 @@
 namespace penstock {
 namespace {
 
+constexpr std::size_t kEndsAtFirst = 256;
+
 // Makes the steps of one pipeline from its schedule.
 class StepTable {
  public:
@@ -137,6 +139,7 @@ RolledReplay::RolledReplay(const Schedule& schedule, const std::vector<MicroBatc
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     ranks[r].block = schedule.blocks.data() + schedule.begin[r];
     ranks[r].end = schedule.blocks.data() + schedule.begin[r + 1];
+    ranks[r].ends.reserve(kEndsAtFirst);
     enter_block(ranks[r]);
   }
 }
