@@ -1,0 +1,22 @@
+// The wires of a cluster, and the routes that the transfers of a plan take over them. Every device
+// has a wire to and from its innermost domain and one further out; what the devices of a domain
+// share on their way into a level is one more (docs/cost_model.md, "Contention").
+#pragma once
+
+#include "core/cluster.h"
+#include "core/network.h"
+#include "core/plan.h"
+#include "core/program.h"
+#include "core/units.h"
+
+namespace penstock {
+
+// `replicas` holds every replica of the plan as a pipeline of its own, in order; the cluster's
+// devices are those of the plan's device type, numbered from 0.
+Network network_of(const ClusterSpec& cluster, const Plan& plan, const Program& replicas);
+
+// What a transfer over this route takes when nobody else sends: the devices of its own rank share
+// what they share.
+Duration time_alone(const ClusterSpec& cluster, const Route& route, Bytes bytes);
+
+}  // namespace penstock
