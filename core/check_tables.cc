@@ -269,7 +269,7 @@ class TableCheck {
       return name_of(program_, action) + " overlaps, but a run-time rule moves single actions";
     }
     if (action.overlaps_next && !is_pair(action, index)) {
-      return name_of(program_, action) + " overlaps no backward of another stage of its rank";
+      return name_of(program_, action) + " overlaps no other backward of its rank";
     }
     if (action.waits_for != kWaitsForNothing && action.waits_for >= index) {
       return name_of(program_, action) + " comes before what it waits for";
@@ -277,12 +277,13 @@ class TableCheck {
     return why_not_group(action);
   }
 
-  // OVERLAP(F;B): one action follows directly, a fused backward.
+  // OVERLAP(F;B): one action follows directly, the fused backward of another stage or micro-batch.
   [[nodiscard]] bool is_pair(const Action& forward, std::size_t index) const {
     if (forward.kind != ActionKind::kForward || index + 1 == program_.actions.size()) return false;
     const Action& backward = program_.actions[index + 1];
     return backward.kind == ActionKind::kFusedBackward && !backward.overlaps_next &&
-           backward.stage != forward.stage && backward.stage.value < program_.stages.size() &&
+           (backward.stage != forward.stage || backward.micro_batch != forward.micro_batch) &&
+           backward.stage.value < program_.stages.size() &&
            program_.rank_of(backward) == program_.rank_of(forward);
   }
 

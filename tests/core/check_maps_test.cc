@@ -148,8 +148,8 @@ TEST_CASE("found: a pair that is none") {
     return findings_of(copy);
   };
   const std::string finding =
-      "action " + std::to_string(pair) + ": 0F1 overlaps no backward of another stage of its rank";
-  // Its backward comes later, is of another rank, of the same stage, or starts a pair itself.
+      "action " + std::to_string(pair) + ": 0F1 overlaps no other backward of its rank";
+  // Its backward comes later, is of another rank, its own, or starts a pair itself.
   CHECK(broken([&](Program& p) { std::swap(p.actions[pair + 1], p.actions[pair + 2]); }) ==
         finding);
   CHECK(broken([&](Program& p) {
@@ -158,7 +158,7 @@ TEST_CASE("found: a pair that is none") {
         }) == finding);
   CHECK(broken([&](Program& p) {
           p.actions[pair + 1].stage = StageId{0};
-          p.actions[pair + 1].micro_batch = MicroBatchId{0};
+          p.actions[pair + 1].micro_batch = MicroBatchId{1};
         }) == finding);
   CHECK(broken([&](Program& p) {
           p.actions[pair + 1].overlaps_next = true;
@@ -168,7 +168,7 @@ TEST_CASE("found: a pair that is none") {
                          ": 0F1 overlaps, but a run-time rule moves single actions\n"));
   CHECK(broken([&](Program& p) {
           p.actions.back().overlaps_next = true;
-        }).ends_with(" overlaps no backward of another stage of its rank"));
+        }).ends_with(" overlaps no other backward of its rank"));
 }
 
 TEST_CASE("found: a pair that runs one after the other") {
