@@ -313,7 +313,7 @@ class PipelineLowering {
       const auto [kind, stage, m] = *heads[rank];
       const bool activation =
           kind == ActionKind::kForward || kind == ActionKind::kReceiveActivation;
-      const int producer = activation ? stage - 1 : std::min(stage + 1, schedule_.stages() - 1);
+      const int producer = activation ? stage - 1 : schedule_.has_next(stage) ? stage + 1 : stage;
       text += fmt::format("{}{}{} on rank {} waits for stage {}; ", stage, name_of(kind), m, rank,
                           producer);
       rank = static_cast<std::size_t>(rank_of(producer));

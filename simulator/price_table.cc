@@ -92,8 +92,11 @@ PriceTable::PriceTable(const Program& program, const StagePrices& prices,
             prices.transfer_of(stage - 1, sh).gradient.duration + per_transfer);
       }
       const StepPrice& step = prices.step[static_cast<std::size_t>(stage)];
-      set(ActionKind::kReduceGradient, step.reduce_gradient.duration);
-      set(ActionKind::kUnshard, step.unshard.duration);
+      // The copies of a stage share these; what stands at the first of them counts.
+      const StepPrice& shared =
+          prices.step[static_cast<std::size_t>(stage % (pipeline.stages / pipeline.copies))];
+      set(ActionKind::kReduceGradient, shared.reduce_gradient.duration);
+      set(ActionKind::kUnshard, shared.unshard.duration);
       set(ActionKind::kOptimizer, step.optimizer.duration + per_action);
       set(ActionKind::kNorm, prices.norm.duration);
     }

@@ -7,8 +7,13 @@ namespace penstock {
 
 extern const ScheduleKind kGpipe;
 extern const ScheduleKind kOneForwardOneBackward;
-extern const ScheduleKind kInterleaved;
+extern const ScheduleKind kInterleaved, kInterleavedOverlap, kGroupedInterleaved;
+extern const ScheduleKind kInterleavedZeroBubble;
 extern const ScheduleKind kLoopedBfs;
 extern const ScheduleKind kZbH1, kZbH2;  // handcrafted_zero_bubble.cc
+extern const ScheduleKind kZbV;
+extern const ScheduleKind kDualPipeV, kDualPipe;  // dualpipe.cc
+extern const ScheduleKind kChimera;
+extern const ScheduleKind kSeq1F1B;
 
 }  // namespace penstock

@@ -51,8 +51,8 @@ std::string bad_chunks(const ScheduleKind& kind, const ScheduleShape& shape) {
         v);
   }
   if (kind.most_chunks == 0 && v < kind.fewest_chunks) {
-    return "V = 1: this schedule needs at least 2 chunks per rank (with one it is not 1F1B: its "
-           "warm-up is longer); use -V 2 or more, or 1f1b";
+    return "V = 1: this schedule needs at least 2 chunks per rank; use -V 2 or more, or a schedule "
+           "with one stage per rank, such as 1f1b or zb-h1";
   }
   if (kind.most_chunks > 1 && v != kind.most_chunks) {
     return fmt::format(
@@ -80,8 +80,20 @@ std::string bad_options(const ScheduleKind& kind, const ScheduleShape& shape) {
 }  // namespace
 
 std::span<const ScheduleKind> schedule_kinds() {
-  static const std::array kinds = {kGpipe, kOneForwardOneBackward, kInterleaved, kLoopedBfs, kZbH1,
-                                   kZbH2};
+  static const std::array kinds = {kGpipe,
+                                   kOneForwardOneBackward,
+                                   kInterleaved,
+                                   kInterleavedOverlap,
+                                   kGroupedInterleaved,
+                                   kLoopedBfs,
+                                   kSeq1F1B,
+                                   kZbH1,
+                                   kInterleavedZeroBubble,
+                                   kZbH2,
+                                   kZbV,
+                                   kDualPipeV,
+                                   kDualPipe,
+                                   kChimera};
   return kinds;
 }
 

@@ -239,7 +239,11 @@ TEST_CASE("lowering changes neither the lists nor their order") {
             {action.kind, action.overlaps_next, action.stage, action.micro_batch});
       }
       for (int rank = 0; rank < schedule.ranks; ++rank) {
-        CHECK(lists[static_cast<std::size_t>(rank)] == schedule.list(rank));
+        std::vector<ComputeAction> expected = schedule.list(rank);
+        if (issue == IssueOrder::kDeepSpeed) {  // runs one action at a time
+          for (ComputeAction& action : expected) action.overlaps_next = false;
+        }
+        CHECK(lists[static_cast<std::size_t>(rank)] == expected);
       }
     }
   }

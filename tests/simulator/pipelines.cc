@@ -59,11 +59,23 @@ void append_word(std::string& text, const std::string& word) {
 }  // namespace
 
 std::string text_of(const Schedule& schedule, int rank) {
-  std::string text;
-  for (const ComputeAction& action : schedule.list(rank)) {
+  return text_of(schedule, rank, [&](const ComputeAction& action) {
     const std::string stage = schedule.chunks > 1 ? std::to_string(action.stage.value) : "";
-    append_word(
-        text, stage + std::string(name_of(action.kind)) + std::to_string(action.micro_batch.value));
+    return stage + std::string(name_of(action.kind)) + std::to_string(action.micro_batch.value);
+  });
+}
+
+std::string text_of(const Schedule& schedule, int rank,
+                    const std::function<std::string(const ComputeAction&)>& name) {
+  std::string text;
+  bool second = false;  // of an OVERLAP
+  for (const ComputeAction& action : schedule.list(rank)) {
+    if (second) {
+      text += ';' + name(action) + ')';
+    } else {
+      append_word(text, (action.overlaps_next ? "(" : "") + name(action));
+    }
+    second = action.overlaps_next;
   }
   return text;
 }
@@ -98,20 +110,35 @@ int Random::between(int low, int high) {
   return low + static_cast<int>(next() % width);
 }
 
+namespace {
+
+ScheduleShape random_shape(Random& random, const ScheduleKind& kind, int most_ranks,
+                           int most_micro_batches) {
+  ScheduleShape shape;
+  shape.ranks = random.between(1, most_ranks);
+  shape.chunks = kind.most_chunks == 0 ? random.between(2, 3) : kind.fewest_chunks;
+  shape.micro_batches = random.between(1, most_micro_batches);
+  if (kind.has_groups && random.coin()) shape.group = random.between(1, most_micro_batches);
+  if (kind.has_slices) {
+    shape.slices = random.between(1, 3);
+    shape.micro_batches = std::max(1, shape.micro_batches / shape.slices);
+  }
+  return shape;
+}
+
+}  // namespace
+
 Schedule random_schedule(Random& random, int most_ranks, int most_micro_batches) {
   const auto kinds = schedule_kinds();
   while (true) {
     const ScheduleKind& kind =
         kinds[static_cast<std::size_t>(random.between(0, static_cast<int>(kinds.size()) - 1))];
     if (kind.is_automatic() || kind.rule != RunTimeRule::kNone) continue;
-    ScheduleShape shape;
-    shape.ranks = random.between(1, most_ranks);
-    shape.chunks = kind.most_chunks == 0 ? random.between(2, 3) : kind.fewest_chunks;
-    shape.micro_batches = random.between(1, most_micro_batches);
-    if (kind.has_groups && random.coin()) {
-      shape.group = random.between(1, most_micro_batches);
+    // Few shapes suit those that want an even P or M of 2P or more.
+    for (int attempt = 0; attempt < 30; ++attempt) {
+      const ScheduleShape shape = random_shape(random, kind, most_ranks, most_micro_batches);
+      if (why_no_schedule(kind, shape).empty()) return kind.generate(shape);
     }
-    if (why_no_schedule(kind, shape).empty()) return kind.generate(shape);
   }
 }
 
@@ -128,6 +155,7 @@ StagePrices random_prices(Random& random, int stages, int shapes, std::size_t ti
     compute.weight_gradient = price();
     compute.fused_backward = price();
     compute.recompute = price();
+    compute.overlap_gain = price().duration;
     prices.compute.push_back(compute);
     prices.transfer.push_back({price(), price()});
   }

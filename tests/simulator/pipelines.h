@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,8 +34,12 @@ TimelineSummary summary_of(std::string_view schedule, const ScheduleShape& shape
                            const RankCosts& costs);
 Duration makespan_of(std::string_view schedule, const ScheduleShape& shape, const RankCosts& costs);
 
-// "0F0 0F1 0B0" of one rank; with one chunk per rank "F0 F1 B0", as the text prints it.
+// "0F0 0F1 0B0" of one rank; with one chunk per rank "F0 F1 B0", as the text prints it. An OVERLAP
+// is "(0F1;0B0)".
 std::string text_of(const Schedule& schedule, int rank);
+// With names of the test's own.
+std::string text_of(const Schedule& schedule, int rank,
+                    const std::function<std::string(const ComputeAction&)>& name);
 // Megatron's way: chunk + 1, negative for backwards: "1 1 2 -2".
 std::string signed_text_of(const Schedule& schedule, int rank);
 // The actions of one rank of a Program in issue order: "0F0 0SEND_F0 ...".

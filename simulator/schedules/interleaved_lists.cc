@@ -1,0 +1,147 @@
+#include "simulator/schedules/interleaved_lists.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace penstock {
+namespace {
+
+int rounds_of(int micro_batches, int ranks) { return std::max(1, micro_batches / ranks); }
+
+// The last entries of the tables: whole groups advance together, so that the steady part repeats
+// with the period of a group.
+class InterleavedList {
+ public:
+  InterleavedList(ListBuilder& lists, const ScheduleShape& shape, const Interleaving& interleaving,
+                  int rank)
+      : lists_(lists),
+        shape_(shape),
+        rule_(interleaving),
+        rank_(rank),
+        counted_(interleaving.pads_last_group ? padded(shape.micro_batches, interleaving.group)
+                                              : shape.micro_batches),
+        total_(static_cast<long>(counted_) * shape.chunks),
+        delay_(interleaving.weight_delay.value_or(0)) {}
+
+  void add(long warm) {
+    warm = std::min(warm, total_);
+    for (long i = 0; i < warm; ++i) add_forward(i);
+    const long pairs = total_ - warm;
+    const long first = std::min(delay_, pairs);  // before it no pair has a W
+    add_pairs(0, first, warm);
+    const long period = static_cast<long>(rule_.group) * shape_.chunks;
+    // Forwards of full groups only: what follows them does not repeat.
+    const long full = static_cast<long>(shape_.micro_batches / rule_.group) * period;
+    const long periods = std::max(0L, (full - warm - first) / period);
+    lists_.repeat(static_cast<int>(periods), rule_.group,
+                  [&] { add_pairs(first, first + period, warm); });
+    add_pairs(first + periods * period, pairs, warm);
+    for (long i = pairs; i < total_; ++i) add_backward(i);
+    if (rule_.weight_delay) {
+      for (long i = std::max(0L, total_ - delay_); i < total_; ++i) add_weight_gradient(i);
+    }
+    lists_.end_of_rank();
+  }
+
+ private:
+  // Entry `at` of the table of forwards.
+  struct Entry {
+    int chunk, micro_batch;
+  };
+  static int padded(int micro_batches, int group) {
+    return (micro_batches + group - 1) / group * group;
+  }
+  // Groups before the last are full.
+  [[nodiscard]] Entry entry_of(long at) const {
+    const long full = static_cast<long>(rule_.group) * shape_.chunks;
+    const int begin = static_cast<int>(at / full) * rule_.group;
+    const int size = std::min(rule_.group, counted_ - begin);
+    const int within = static_cast<int>(at - static_cast<long>(begin) * shape_.chunks);
+    return {within / size, begin + within % size};
+  }
+  [[nodiscard]] Entry backward_entry_of(long at) const {
+    const Entry entry = entry_of(at);
+    return {shape_.chunks - 1 - entry.chunk, entry.micro_batch};
+  }
+
+  void add_pairs(long from, long to, long warm) {
+    for (long i = from; i < to; ++i) {
+      if (rule_.overlaps_pairs) {
+        add_overlap(warm + i, i);
+      } else {
+        add_forward(warm + i);
+        add_backward(i);
+      }
+    }
+  }
+  void add_overlap(long forward, long backward) {
+    const Entry f = entry_of(forward), b = backward_entry_of(backward);
+    lists_.add_overlap(stage_of(f), f.micro_batch, stage_of(b), b.micro_batch);
+  }
+  void add_forward(long at) { add(ActionKind::kForward, entry_of(at)); }
+  void add_backward(long at) {
+    const bool split = rule_.weight_delay.has_value();
+    add(split ? ActionKind::kInputGradient : ActionKind::kFusedBackward, backward_entry_of(at));
+    if (split && at >= delay_) add_weight_gradient(at - delay_);
+  }
+  void add_weight_gradient(long at) { add(ActionKind::kWeightGradient, backward_entry_of(at)); }
+  void add(ActionKind kind, const Entry& entry) {
+    if (entry.micro_batch < shape_.micro_batches) {
+      lists_.add(kind, stage_of(entry), entry.micro_batch);
+    }
+  }
+  [[nodiscard]] int stage_of(const Entry& entry) const {
+    return entry.chunk * shape_.ranks + rank_;
+  }
+
+  ListBuilder& lists_;
+  const ScheduleShape& shape_;
+  const Interleaving& rule_;
+  int rank_;
+  int counted_;  // micro-batches, those that only fill the last group included
+  long total_;   // entries of a table
+  long delay_;
+};
+
+}  // namespace
+
+int pytorch_group(const ScheduleShape& shape) {
+  return shape.micro_batches / rounds_of(shape.micro_batches, shape.ranks);
+}
+
+std::string why_no_pytorch_group(std::string_view name, const ScheduleShape& shape,
+                                 std::string_view otherwise) {
+  const int m = shape.micro_batches, p = shape.ranks;
+  const int rounds = rounds_of(m, p);
+  if (m % rounds == 0) return "";
+  int more = m + 1;  // rounds may grow with M; the next multiple of P always divides
+  while (more % rounds_of(more, p) != 0) ++more;
+  return fmt::format(
+      "{}: M = {} cannot be divided into {} equal rounds (PyTorch's rule M % max(1, M / P) = 0 "
+      "with P = {}); use M = {} or {}{}",
+      name, m, rounds, p, m - m % rounds, more, otherwise);
+}
+
+std::string why_no_megatron_group(std::string_view name, const ScheduleShape& shape, int group) {
+  const int m = shape.micro_batches, p = shape.ranks;
+  if (p < 2) {
+    return fmt::format("{}: groups (Megatron's rule) need P >= 2; leave --group out", name);
+  }
+  if (group < p || group > m) {
+    return fmt::format("{}: group {} is outside P <= group <= M, that is {}..{}", name, group, p,
+                       m);
+  }
+  if (m % group == 0 || m % group >= p) return "";
+  return fmt::format(
+      "{}: the last group would hold {} micro-batches, fewer than P = {}: M mod group must be 0 or "
+      "at least P (Megatron's rule)",
+      name, m % group, p);
+}
+
+void add_interleaved_rank(ListBuilder& lists, const ScheduleShape& shape,
+                          const Interleaving& interleaving, int rank, long warm_up) {
+  InterleavedList(lists, shape, interleaving, rank).add(warm_up);
+}
+
+}  // namespace penstock

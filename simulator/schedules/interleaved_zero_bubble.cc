@@ -1,0 +1,37 @@
+#include "simulator/schedules/interleaved_lists.h"
+#include "simulator/schedules/kinds.h"
+
+namespace penstock {
+namespace {
+
+std::string why_not(const ScheduleShape& shape) {
+  return why_no_pytorch_group("interleaved-zb", shape, "");
+}
+
+// PyTorch ScheduleInterleavedZeroBubble ("ZB1P"): interleaved with the warm-up of 1F1B per group
+// and the weight gradients of rank r delayed by r.
+Schedule generate(const ScheduleShape& shape) {
+  Interleaving rule;
+  rule.group = pytorch_group(shape);
+  ListBuilder lists("interleaved-zb", shape);
+  for (int rank = 0; rank < shape.ranks; ++rank) {
+    rule.weight_delay = rank;
+    const long warm = static_cast<long>(shape.chunks - 1) * rule.group + (shape.ranks - 1 - rank);
+    add_interleaved_rank(lists, shape, rule, rank, warm);
+  }
+  return lists.finish();
+}
+
+}  // namespace
+
+const ScheduleKind kInterleavedZeroBubble = {
+    .name = "interleaved-zb",
+    .summary = "zb-h1 over V chunks per rank: its bubble / V, 1F1B's memory, more transfers",
+    .backward = BackwardKind::kSplit,
+    .fewest_chunks = 2,
+    .most_chunks = 0,
+    .why_not = why_not,
+    .generate = generate,
+};
+
+}  // namespace penstock
