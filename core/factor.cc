@@ -1,7 +1,5 @@
 #include "core/factor.h"
 
-#include <string>
-
 #include "core/error.h"
 
 namespace penstock {
@@ -11,6 +9,13 @@ std::optional<Factor> parse_factor(std::string_view text) {
   const auto parsed = parse_decimal_duration(text, TimeUnit::kMilliseconds);
   if (!parsed || parsed->count() > kLargestFactor.millionths) return std::nullopt;
   return Factor{parsed->count()};
+}
+
+std::string to_text(Factor factor) {
+  std::string digits = std::to_string(factor.millionths % 1'000'000);
+  digits.insert(0, 6 - digits.size(), '0');
+  digits.erase(digits.find_last_not_of('0') + 1);
+  return std::to_string(factor.millionths / 1'000'000) + (digits.empty() ? "" : "." + digits);
 }
 
 Duration scaled(Duration duration, Factor factor) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/units.h"
@@ -20,6 +21,9 @@ inline constexpr Factor kLargestFactor{1'000'000'000};  // a thousand
 // A decimal number from 0 to a thousand; what is finer than a millionth rounds up. Nothing when the
 // text is not one.
 std::optional<Factor> parse_factor(std::string_view text);
+
+// "1.3"
+std::string to_text(Factor factor);
 
 // Rounded up.
 Duration scaled(Duration duration, Factor factor);

@@ -18,6 +18,13 @@ TEST_CASE("a factor is exactly what was typed") {
   }
 }
 
+TEST_CASE("a factor is written as it is typed") {
+  CHECK(to_text(Factor{1'300'000}) == "1.3");
+  CHECK(to_text(Factor{2'000'000}) == "2");
+  CHECK(to_text(Factor{1}) == "0.000001");
+  CHECK(to_text(Factor{10'050'000}) == "10.05");
+}
+
 // 1.3 * 7 = 9.1; 1.3 * 10 = 13; 1.3 * 1,000,003 = 1,300,003.9.
 TEST_CASE("a scaled duration rounds up") {
   const Factor factor{1'300'000};

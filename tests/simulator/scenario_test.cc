@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 
 #include "core/error.h"
+#include "simulator/events/expand_replicas.h"
+#include "simulator/events/simulate_by_events.h"
 #include "simulator/simulate.h"
 #include "tests/simulator/pipelines.h"
 
@@ -78,6 +80,22 @@ TEST_CASE("spreads and the optimizer are slowed in proportion, reductions are no
   CHECK(slow.step[1].optimizer.duration == Duration{8});
   CHECK(slow.step[1].reduce_gradient.duration == Duration{5});
   CHECK(slow.compute[0] == prices.compute[0]);
+}
+
+// What docs/cost_model.md says of replicas: rank 1 slow in both, or in the second alone.
+TEST_CASE("where replicas reduce together, one slow replica is as bad as all") {
+  PipelineInput input = testing::input_of(make_schedule("1f1b", {3, 1, 6, 0}));
+  input.replicas = 2;
+  LoweringOptions options;
+  options.step_actions = options.reduce_gradients = true;
+  const Program program = lower({input}, options), all = expand_replicas(program);
+  StagePrices prices = equal_prices(3, 1, {10, 12, 8, 3});
+  for (StepPrice& step : prices.step) step.reduce_gradient.duration = Duration{5};
+  ActionDurations durations = action_durations(all, prices, {});
+  slow_down(durations, all, RankId{3 + 1}, 1.5);
+  const Timeline one_slow = EventSimulation(all, {}).run(durations);
+  CHECK(summarize(all, one_slow).makespan ==
+        makespan(program, slowed(prices, program, slow_rank(1, "1.5"))));
 }
 
 std::string refusal(const Scenario& scenario) {
