@@ -149,7 +149,7 @@ void Search::try_rounds(std::span<const int> rungs, Shape shape) {
 void Search::try_rung(Shape shape) {
   tried_.clear();
   least_limits_.assign(limits_.size(), 0);
-  // Tapered limits are for what the even ones cannot do; two of the published variants suffice.
+  // Tapered limits are for what the even ones cannot do: two of the published variants suffice.
   const std::size_t from = shape == Shape::kEven ? 0 : kPublished.size() - 2;
   for (std::size_t v = from; v < kPublished.size(); ++v) run(kPublished[v]);
   for (const ZbVariant& variant : kProportional) run(variant);

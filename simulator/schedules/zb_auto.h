@@ -20,10 +20,10 @@ struct AutomaticLists {
 // limits (P and 2P activations; any others will do).
 AutomaticLists zb_published(const StageCosts& costs, int micro_batches);
 
-// The shortest of those for the limits rounded down to a ladder of whole activations, of those for
-// every lower rung, of more variants of the heuristic, and of 1F1B, ZB-H1 and ZB-H2 where they fit.
-// So it is never longer than these three, and raising limits never makes it longer. On ties the
-// published order of the variants decides.
+// The shortest of: those for the limits rounded down to a ladder of whole activations and for every
+// lower rung; further variants of the heuristic and list scheduling for the same rungs; and 1F1B,
+// ZB-H1 and ZB-H2 where they fit. So it is never longer than these three, and raising limits never
+// makes it longer. On ties the published order of the variants decides.
 AutomaticLists zb_auto(const StageCosts& costs, int micro_batches,
                        Shortest shortest = Shortest::kSpan);
 

@@ -10,7 +10,8 @@
 namespace penstock::testing {
 
 StageCosts costs_of(const EqualStages& equal) {
-  const auto stages = static_cast<std::size_t>(equal.ranks * equal.chunks);
+  const auto ranks = static_cast<std::size_t>(equal.ranks);
+  const std::size_t stages = ranks * static_cast<std::size_t>(equal.chunks);
   const std::int64_t taken = equal.freed_by_input_gradient + equal.freed_by_weight_gradient;
   StageCosts costs;
   costs.forward.assign(stages, Duration{equal.forward});
@@ -22,7 +23,7 @@ StageCosts costs_of(const EqualStages& equal) {
   costs.taken_by_forward.assign(stages, taken);
   costs.freed_by_input_gradient.assign(stages, equal.freed_by_input_gradient);
   costs.freed_by_weight_gradient.assign(stages, equal.freed_by_weight_gradient);
-  costs.limit.assign(static_cast<std::size_t>(equal.ranks), equal.limit * taken);
+  costs.limit.assign(ranks, equal.limit * taken);
   return costs;
 }
 
@@ -166,6 +167,9 @@ Times times_of(const Lists& lists, const StageCosts& costs, int micro_batches) {
   return *times;
 }
 
+namespace {
+
+// The most that the rank holds at any position of its list.
 std::int64_t peak(const std::vector<ComputeAction>& list, const StageCosts& costs) {
   std::int64_t held = 0;
   std::int64_t most = 0;
@@ -179,6 +183,8 @@ std::int64_t peak(const std::vector<ComputeAction>& list, const StageCosts& cost
   CHECK(held == 0);
   return most;
 }
+
+}  // namespace
 
 bool within_limits(const Lists& lists, const StageCosts& costs) {
   for (std::size_t rank = 0; rank < lists.size(); ++rank) {

@@ -41,8 +41,7 @@ std::optional<Times> times_if_it_runs(const Lists& lists, const StageCosts& cost
 // Fails the test then, and when an action is missing.
 Times times_of(const Lists& lists, const StageCosts& costs, int micro_batches);
 
-// The most that a rank holds at any position of its list.
-std::int64_t peak(const std::vector<ComputeAction>& list, const StageCosts& costs);
+// Whether no rank holds more than its limit at any position of its list.
 bool within_limits(const Lists& lists, const StageCosts& costs);
 
 }  // namespace penstock::testing

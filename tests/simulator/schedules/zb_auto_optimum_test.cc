@@ -2,6 +2,7 @@
 // the MILP solver CBC, which is itself checked against counting all lists out. docs/schedules.md
 // prints the table.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -178,7 +179,7 @@ int optimum_by_cbc(const StageCosts& costs, int micro_batches, int most) {
   INFO(status);
   const std::string words = "Optimal - objective value ";
   REQUIRE(status.starts_with(words));
-  return static_cast<int>(std::stod(status.substr(words.size())) + 0.5);
+  return static_cast<int>(std::lround(std::stod(status.substr(words.size()))));
 }
 
 // Every order of M F, I and W in which the k-th I comes after the k-th F, the k-th W after the k-th
@@ -263,11 +264,15 @@ int ours(const StageCosts& costs, int micro_batches) {
 
 TEST_CASE("CBC finds what counting all lists out finds") {
   Random random(5);
-  for (const auto& [ranks, micro_batches] : {std::pair{2, 3}, {2, 3}, {2, 3}, {3, 2}, {4, 2}}) {
-    CAPTURE(ranks);
-    const StageCosts costs = uneven_costs(random, ranks, 4);
-    CHECK(optimum_by_cbc(costs, micro_batches, ours(costs, micro_batches)) ==
-          optimum_by_counting_out(costs, micro_batches));
+  struct Size {
+    int ranks, micro_batches;
+  };
+  for (const Size& size : {Size{2, 3}, {2, 3}, {2, 3}, {3, 2}, {4, 2}}) {
+    CAPTURE(size.ranks);
+    const StageCosts costs = uneven_costs(random, size.ranks, 4);
+    const int most = ours(costs, size.micro_batches);
+    CHECK(optimum_by_cbc(costs, size.micro_batches, most) ==
+          optimum_by_counting_out(costs, size.micro_batches));
   }
 }
 

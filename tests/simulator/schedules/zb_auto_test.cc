@@ -21,7 +21,6 @@ namespace {
 using testing::costs_of;
 using testing::EqualStages;
 using testing::Lists;
-using testing::peak;
 using testing::Random;
 using testing::random_costs;
 using testing::random_limits;
@@ -132,7 +131,7 @@ TEST_CASE("ZB-1p is no longer than ZB-H1 for F = I = W and short transfers") {
 
 TEST_CASE("any costs and limits: the lists are whole, take the span they say, and fit") {
   Random random(1);
-  for (int n = 0; n < 2000; ++n) {
+  for (int n = 0; n < 1000; ++n) {
     CAPTURE(n);
     const StageCosts costs = random_costs(random, 7);
     const int micro_batches = random.between(1, 20);
@@ -150,7 +149,7 @@ TEST_CASE("any costs and limits: the lists are whole, take the span they say, an
 
 TEST_CASE("never longer than 1F1B, ZB-H1 and ZB-H2 where they fit") {
   Random random(2);
-  for (int n = 0; n < 2000; ++n) {
+  for (int n = 0; n < 1000; ++n) {
     CAPTURE(n);
     const StageCosts costs = random_costs(random, 7);
     const int micro_batches = random.between(1, 20);
@@ -167,7 +166,7 @@ TEST_CASE("never longer than 1F1B, ZB-H1 and ZB-H2 where they fit") {
 
 TEST_CASE("raising limits never makes it longer") {
   Random random(3);
-  for (int n = 0; n < 2000; ++n) {
+  for (int n = 0; n < 1000; ++n) {
     CAPTURE(n);
     StageCosts costs = random_costs(random, 7);
     const int micro_batches = random.between(1, 20);
@@ -232,7 +231,7 @@ Duration shortest_without_short_cuts(const StageCosts& costs, int micro_batches)
 
 TEST_CASE("the short cuts change nothing") {
   Random random(4);
-  for (int n = 0; n < 2000; ++n) {
+  for (int n = 0; n < 1000; ++n) {
     CAPTURE(n);
     const StageCosts costs = random_costs(random, 7);
     const int micro_batches = random.between(1, 24);

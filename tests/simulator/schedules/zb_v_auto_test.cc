@@ -55,7 +55,7 @@ StageCosts random_v_costs(Random& random, int most_ranks) {
 
 TEST_CASE("from 2P chunks on there are lists: whole, within the limits, and of the span they say") {
   Random random(1);
-  for (int n = 0; n < 1000; ++n) {
+  for (int n = 0; n < 500; ++n) {
     CAPTURE(n);
     const StageCosts costs = random_v_costs(random, 6);
     const int micro_batches = random.between(1, 14);
@@ -69,7 +69,7 @@ TEST_CASE("from 2P chunks on there are lists: whole, within the limits, and of t
 
 TEST_CASE("of equal stages the idle time of the pattern is the span beyond the work") {
   Random random(2);
-  for (int n = 0; n < 1000; ++n) {
+  for (int n = 0; n < 500; ++n) {
     CAPTURE(n);
     const EqualCosts equal{Duration{random.between(0, 9)},
                            Duration{random.between(0, 9)},
