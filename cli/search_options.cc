@@ -9,6 +9,7 @@
 #include "cli/nearest.h"
 #include "cli/parse.h"
 #include "cli/verbs.h"
+#include "costmodel/calibrated_profile.h"
 #include "report/words.h"
 #include "simulator/schedules/schedules.h"
 
@@ -110,6 +111,16 @@ int integer_setting(const std::string& option, const std::string& key, const std
   return parse_int(option.starts_with("--vary") ? option + " " + key : option, value, 1);
 }
 
+// An executor that is asked for wins over what was fitted here, factors included.
+void use_calibration(Question& question, const ExecutorOptions& asked) {
+  auto& calibration = question.cluster.value.calibration;
+  if (asked.given()) calibration.reset();
+  question.executor = calibration ? calibration->executor : asked.model();
+  if (calibration) {
+    question.profile.value = calibrated_profile(question.profile.value, *calibration);
+  }
+}
+
 }  // namespace
 
 void SearchOptions::declare(Options& options) {
@@ -146,7 +157,6 @@ Question question_of(const SearchOptions& options) {
   const std::string& cluster = required(options.cluster, "--cluster", "--cluster cluster.json");
   const std::string& batch = required(options.global_batch, "--global-batch", "--global-batch 512");
   Question question;
-  question.executor = options.executor.model();
   SearchRequest& request = question.request;
   set(question, "--global-batch", "global-batch", batch);
   if (options.gpus) set(question, "--gpus", "gpus", *options.gpus);
@@ -162,6 +172,7 @@ Question question_of(const SearchOptions& options) {
 
   question.profile = load_profile(options.profile);
   question.cluster = load_cluster(cluster);
+  use_calibration(question, options.executor);
   const int devices = device_count(question.cluster.value);
   if (!options.gpus) request.gpus = devices;
   if (request.gpus > devices) {

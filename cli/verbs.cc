@@ -60,6 +60,7 @@ std::span<const Verb> verbs() {
       Verb{"schedule", "a schedule with given costs; no model needed", run_schedule},
       Verb{"compare", "the best plans when settings vary, relative to each other", run_compare},
       Verb{"explain", "what binds a plan, and what each change would gain", run_explain},
+      Verb{"calibrate", "fit an executor model to measured runs", run_calibrate},
       Verb{"check", "an independent check of a plan file", run_check},
       Verb{"fingerprint", "hashes that change when a simulated time changes", run_fingerprint},
   };

@@ -21,6 +21,7 @@ Answer run_simulate(const Arguments& arguments);
 Answer run_schedule(const Arguments& arguments);
 Answer run_compare(const Arguments& arguments);
 Answer run_explain(const Arguments& arguments);
+Answer run_calibrate(const Arguments& arguments);
 Answer run_check(const Arguments& arguments);
 Answer run_fingerprint(const Arguments& arguments);
 

@@ -12,4 +12,9 @@ int device_count(const ClusterSpec& cluster) {
   return devices;
 }
 
+PriceFactors factors_for(const ClusterSpec& cluster, const std::string& device) {
+  const auto& calibration = cluster.calibration;
+  return calibration && calibration->device == device ? calibration->factors : PriceFactors{};
+}
+
 }  // namespace penstock

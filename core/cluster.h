@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/calibration.h"
 #include "core/profile.h"
 #include "core/units.h"
 
@@ -78,10 +79,16 @@ struct ClusterSpec {
   std::vector<NodeGroup> nodes;
   std::vector<LinkLevel> levels;  // innermost first; the last one spans all devices
   std::vector<CollectiveCurve> collectives;
+  // What was fitted to runs here. price_stages() applies its factors of transfers and reductions;
+  // those of compute are in the profile that calibrated_profile() makes.
+  std::optional<Calibration> calibration = std::nullopt;
   bool operator==(const ClusterSpec&) const = default;
 };
 
 // Total number of devices.
 int device_count(const ClusterSpec& cluster);
+
+// Of the cluster's calibration, when it is one of this device type; else neutral.
+PriceFactors factors_for(const ClusterSpec& cluster, const std::string& device);
 
 }  // namespace penstock

@@ -11,12 +11,15 @@
 
 #include "core/format.h"
 #include "core/json_reader.h"
+#include "core/plan_parts.h"
 #include "core/read_sources.h"
 
 namespace penstock {
 namespace {
 
 constexpr int kMostDevices = 10'000'000;
+constexpr int kMostRuns = 1'000'000;
+constexpr double kMostFactor = 1e6;
 
 BytesPerSecond rate_of(const JsonReader& value) {
   using Limits = std::numeric_limits<double>;
@@ -68,6 +71,9 @@ class ClusterReader {
       for (JsonReader& element : collectives->elements()) {
         cluster_.collectives.push_back(read_collective(element));
       }
+    }
+    if (const auto executor = file_.get("executor")) {
+      cluster_.calibration = read_calibration(*executor);
     }
     file_.finish();
     return std::move(cluster_);
@@ -221,6 +227,37 @@ class ClusterReader {
     if (text == "reduce_scatter") return CollectiveKind::kReduceScatter;
     if (text == "all_gather") return CollectiveKind::kAllGather;
     value.expected("\"all_reduce\", \"reduce_scatter\" or \"all_gather\"");
+  }
+
+  [[nodiscard]] Calibration read_calibration(JsonReader object) const {
+    Calibration calibration;
+    JsonReader fitted_on = need(object, "fitted_on", "the profile, device and number of runs");
+    calibration.profile = read_name(need(fitted_on, "profile", "the name of the model"));
+    const JsonReader device = need(fitted_on, "device", "the name of one of device_types");
+    (void)device_types_.resolve(device);
+    calibration.device = device.string();
+    calibration.runs = to_int(need(fitted_on, "runs", "how many"), 2, kMostRuns);
+    fitted_on.finish();
+    calibration.error =
+        need(object, "error", "root mean square of the leave-one-out errors").number(0.0, 1e6);
+    calibration.executor = read_executor(need(object, "model", "as in a plan file"));
+    calibration.factors =
+        read_factors(need(object, "factors", "of compute, transfers, reductions"));
+    object.finish();
+    return calibration;
+  }
+
+  // Transfers and reductions cannot be faster than the links they use.
+  static PriceFactors read_factors(JsonReader object) {
+    PriceFactors factors;
+    factors.compute = object.at("compute").number(0.0, kMostFactor);
+    factors.small_kernels = object.at("small_kernels").number(0.0, kMostFactor);
+    factors.transfer = object.at("transfer").number(1.0, kMostFactor);
+    factors.reduction = object.at("reduction").number(1.0, kMostFactor);
+    factors.reduction_ps_per_byte =
+        object.at("reduction_ps_per_byte").number(0.0, kMostFactor * 1e6);
+    object.finish();
+    return factors;
   }
 
   JsonReader file_;

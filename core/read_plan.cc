@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/plan_file.h"
+#include "core/plan_parts.h"
 #include "core/plan_words.h"
 #include "core/program_file.h"
 
@@ -50,6 +51,8 @@ void read_inputs(JsonReader reader, PlanFile& file) {
   reader.finish();
 }
 
+}  // namespace
+
 Plan read_decisions(JsonReader reader, int sections) {
   Plan plan;
   plan.schedule = reader.at("schedule").string();
@@ -84,6 +87,8 @@ Plan read_decisions(JsonReader reader, int sections) {
   reader.finish();
   return plan;
 }
+
+namespace {
 
 // `stages` is for people; someone who edits it must not believe that it counts.
 void require_stages_agree(const JsonReader& reader, const PlanFile& file) {
@@ -145,6 +150,8 @@ std::vector<PlanTie> read_ties(const JsonReader& reader, int stages) {
   return ties;
 }
 
+}  // namespace
+
 ExecutorModel read_executor(JsonReader reader) {
   ExecutorModel executor;
   executor.name = reader.at("name").string();
@@ -159,6 +166,8 @@ ExecutorModel read_executor(JsonReader reader) {
   reader.finish();
   return executor;
 }
+
+namespace {
 
 void read_shape(JsonReader reader, StagePrices& prices) {
   ComputePrice compute;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/format.h"
+#include "core/plan_parts.h"
 #include "core/read_sources.h"
 
 namespace penstock {
@@ -93,6 +94,23 @@ Json write_nodes(const ClusterSpec& cluster) {
   return array;
 }
 
+Json write_calibration(const Calibration& calibration) {
+  const PriceFactors& factors = calibration.factors;
+  return Json::object()
+      .set("fitted_on", Json::object()
+                            .set("profile", calibration.profile)
+                            .set("device", calibration.device)
+                            .set("runs", calibration.runs))
+      .set("error", calibration.error)
+      .set("model", write_executor(calibration.executor))
+      .set("factors", Json::object()
+                          .set("compute", factors.compute)
+                          .set("small_kernels", factors.small_kernels)
+                          .set("transfer", factors.transfer)
+                          .set("reduction", factors.reduction)
+                          .set("reduction_ps_per_byte", factors.reduction_ps_per_byte));
+}
+
 }  // namespace
 
 Json write_cluster(const ClusterSpec& cluster) {
@@ -117,6 +135,7 @@ Json write_cluster(const ClusterSpec& cluster) {
     }
     file.set("collectives", std::move(collectives));
   }
+  if (cluster.calibration) file.set("executor", write_calibration(*cluster.calibration));
   return file;
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/plan_file.h"
+#include "core/plan_parts.h"
 #include "core/plan_words.h"
 #include "core/program_file.h"
 
@@ -99,6 +100,8 @@ Json write_ties(const std::vector<PlanTie>& ties) {
   return json;
 }
 
+}  // namespace
+
 Json write_executor(const ExecutorModel& executor) {
   Json json = Json::object();
   json.set("name", executor.name);
@@ -112,6 +115,8 @@ Json write_executor(const ExecutorModel& executor) {
   json.set("per_step_ns", std::int64_t{executor.per_step.count()});
   return json;
 }
+
+namespace {
 
 Json write_shape(const ComputePrice& compute, const TransferPrice& transfer) {
   Json json = Json::object();

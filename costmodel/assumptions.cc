@@ -12,8 +12,6 @@
 namespace penstock {
 namespace {
 
-// Two measured runs of one plan differ by 5 % on average (Sailor, SOSP'25).
-constexpr double kRunToRun = 0.05;
 // Least error bar of a number that no measurement stands behind; an assumption itself.
 constexpr double kNotMeasured = 0.25;
 
@@ -86,7 +84,7 @@ Weights weigh_rank(const ModelProfile& profile, const SectionTable& table, const
   return weights;
 }
 
-double uncertainty_of(const Weights& weights, const Plan& plan) {
+double uncertainty_of(const Weights& weights, const Plan& plan, double repeatability) {
   const int m = micro_batches(plan);
   const double assumed = kNotMeasured * weights.share(weights.assumed);
   const double extrapolated = kNotMeasured * weights.share(weights.extrapolated);
@@ -99,7 +97,7 @@ double uncertainty_of(const Weights& weights, const Plan& plan) {
   const double of_stage = static_cast<double>(m) / plan.copies();
   const double measured =
       weights.total > 0.0 ? std::sqrt(weights.variance / of_stage) / weights.total : 0.0;
-  return std::sqrt(kRunToRun * kRunToRun + assumed * assumed + extrapolated * extrapolated +
+  return std::sqrt(repeatability * repeatability + assumed * assumed + extrapolated * extrapolated +
                    split * split + measured * measured);
 }
 
@@ -126,6 +124,18 @@ void add_section_notes(const SectionTable& table, const Weights& weights, const 
   }
 }
 
+const Calibration* calibration_of(const ClusterSpec& cluster, const Plan& plan) {
+  const auto& calibration = cluster.calibration;
+  return calibration && calibration->device == plan.device ? &*calibration : nullptr;
+}
+
+std::string calibration_text(const Calibration& calibration) {
+  const auto permille = static_cast<int>(std::floor(1000.0 * calibration.error + 0.5));
+  return "calibrated on " + std::to_string(calibration.runs) + " runs of " + calibration.profile +
+         " (error of runs left out " + std::to_string(permille / 10) + "." +
+         std::to_string(permille % 10) + " %)";
+}
+
 }  // namespace
 
 void weigh_assumptions(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan,
@@ -133,12 +143,15 @@ void weigh_assumptions(const ModelProfile& profile, const ClusterSpec& cluster, 
                        const std::vector<bool>& level_used, StagePricing& pricing) {
   const Weights weights = weigh_rank(profile, *shapes.front(), plan, pricing.prices,
                                      busiest_rank(pricing.prices, plan));
-  pricing.uncertainty = uncertainty_of(weights, plan);
+  const Calibration* calibration = calibration_of(cluster, plan);
+  pricing.uncertainty = uncertainty_of(
+      weights, plan, calibration ? std::max(kRunToRun, calibration->error) : kRunToRun);
   for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
     // Of the shapes after the first, a replica has at most one micro-batch.
     const double part = shape == 0 ? 1.0 : 1.0 / micro_batches(plan);
     add_section_notes(*shapes[shape], weights, plan, part, pricing.assumptions);
   }
+  if (calibration) add(pricing.assumptions, calibration_text(*calibration), 0.0);
   if (!profile.training.optimizer_ps_per_parameter) {
     add(pricing.assumptions, "optimizer priced from memory bandwidth", 0.0);
   }

@@ -132,11 +132,15 @@ RankLink boundary_link(const Plan& plan, const std::vector<RankLink>& links, int
   return link;
 }
 
-TransferPrice transfer_price(const ClusterSpec& cluster, const RankLink& link, Bytes boundary) {
+TransferPrice transfer_price(const ClusterSpec& cluster, const RankLink& link, Bytes boundary,
+                             double factor) {
   TransferPrice price;
   if (link.level < 0) return price;
-  price.activation.duration = point_to_point_time(cluster, link.level, boundary, link.flows_there);
-  price.gradient.duration = point_to_point_time(cluster, link.level, boundary, link.flows_back);
+  const auto time = [&](int flows) {
+    return scaled(point_to_point_time(cluster, link.level, boundary, flows), factor);
+  };
+  price.activation.duration = time(link.flows_there);
+  price.gradient.duration = time(link.flows_back);
   return price;
 }
 
@@ -155,6 +159,7 @@ void require_priced(const Plan& plan, const std::vector<const SectionTable*>& sh
 void price_micro_batches(const ClusterSpec& cluster, const Plan& plan,
                          const std::vector<const SectionTable*>& shapes, StagePricing& pricing) {
   const std::vector<RankLink> links = rank_links(cluster, plan);
+  const double factor = factors_for(cluster, plan.device).transfer;
   StagePrices& prices = pricing.prices;
   prices.stages = plan.stages();
   prices.shapes = static_cast<int>(shapes.size());
@@ -166,7 +171,7 @@ void price_micro_batches(const ClusterSpec& cluster, const Plan& plan,
     for (const SectionTable* table : shapes) {
       const ComputePrice& compute = prices.compute.emplace_back(
           stage_compute(*table, plan.first_section(stage), plan.end_section(stage)));
-      prices.transfer.push_back(transfer_price(cluster, link, compute.boundary));
+      prices.transfer.push_back(transfer_price(cluster, link, compute.boundary, factor));
     }
   }
 }

@@ -255,6 +255,7 @@ StepPrice stage_state(const TrainingState& training, const Plan& plan, std::int6
 void reduce_gradients(const ClusterSpec& cluster, const Plan& plan,
                       const std::vector<int>& tensor_ranks, StepPrices& prices) {
   const auto kind = plan.zero1 ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
+  const PriceFactors factors = factors_for(cluster, plan.device);
   // By the first rank that holds a stage: ranks that share one stage share all of theirs.
   std::vector<std::vector<Collective>> groups_of(static_cast<std::size_t>(plan.pipeline));
   for (std::size_t s = 0; s < prices.step.size(); ++s) {
@@ -265,7 +266,10 @@ void reduce_gradients(const ClusterSpec& cluster, const Plan& plan,
       mark_levels(groups, prices.level_used);
     }
     StepPrice& step = prices.step[s];
-    step.reduce_gradient.duration = slowest(cluster, kind, groups, step.gradients);
+    step.reduce_gradient.duration =
+        scaled(slowest(cluster, kind, groups, step.gradients), factors.reduction) +
+        whole_nanoseconds(factors.reduction_ps_per_byte *
+                          static_cast<double>(step.gradients.count) / 1000.0);
     if (!plan.zero1) continue;
     step.unshard.duration = slowest(cluster, CollectiveKind::kAllGather, groups, step.parameters);
   }

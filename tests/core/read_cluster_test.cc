@@ -133,6 +133,63 @@ TEST_CASE("a cluster with every optional part, or none, reads back as it was wri
   CHECK(written_and_read(bare) == bare);
 }
 
+// What calibrate adds to kCluster.
+constexpr std::string_view kExecutor = R"("executor": {
+    "fitted_on": {"profile": "GPT", "device": "v100", "runs": 9}, "error": 0.0625,
+    "model": {"name": "deepspeed+calibrated", "transfer": "rendezvous", "queues": "none",
+              "receive_must_be_posted": false, "issue": "deepspeed", "optimizer": "global_barrier",
+              "per_action_us": 1.5, "per_transfer_ns": 0, "per_step_ms": 2},
+    "factors": {"compute": 1.1, "small_kernels": 0.8, "transfer": 1, "reduction": 1.5,
+                "reduction_ps_per_byte": 20}},
+  "levels")";
+
+std::string calibrated_text() {
+  std::string text(kCluster);
+  text.replace(text.find("\"levels\""), std::string_view("\"levels\"").size(), kExecutor);
+  return text;
+}
+
+TEST_CASE("a cluster may hold what was fitted to runs on it") {
+  const ClusterSpec cluster = read(calibrated_text());
+  REQUIRE(cluster.calibration);
+  CHECK(cluster.calibration->profile == "GPT");
+  CHECK(cluster.calibration->runs == 9);
+  CHECK(cluster.calibration->error == 0.0625);
+  CHECK(cluster.calibration->executor.transfer == TransferMode::kRendezvous);
+  CHECK(cluster.calibration->executor.per_action == Duration(1'500));
+  CHECK(cluster.calibration->executor.per_step == Duration(2'000'000));
+  CHECK(cluster.calibration->factors == PriceFactors{1.1, 0.8, 1.0, 1.5, 20.0});
+  CHECK(written_and_read(cluster) == cluster);
+  CHECK(factors_for(cluster, "v100") == cluster.calibration->factors);
+  CHECK(factors_for(cluster, "a100") == PriceFactors{});
+  CHECK(factors_for(read(kCluster), "v100") == PriceFactors{});
+}
+
+TEST_CASE("what was fitted keeps its bounds") {
+  const auto complaint_about = [](std::string_view from, std::string_view to) {
+    std::string text = calibrated_text();
+    text.replace(text.find(from), from.size(), to);
+    try {
+      (void)read(text);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const auto names = [&](std::string_view from, std::string_view to, const std::string& place) {
+    CAPTURE(to);
+    return complaint_about(from, to).find(": /executor/" + place) != std::string::npos;
+  };
+  CHECK(names("\"device\": \"v100\", \"runs\"", "\"device\": \"h100\", \"runs\"",
+              "fitted_on/device"));
+  CHECK(names("\"runs\": 9", "\"runs\": 1", "fitted_on/runs"));
+  CHECK(names("\"error\": 0.0625", "\"error\": -1", "error"));
+  CHECK(names("\"compute\": 1.1", "\"compute\": -1", "factors/compute"));
+  CHECK(names("\"transfer\": 1,", "\"transfer\": 0.9,", "factors/transfer"));
+  CHECK(names("\"reduction\": 1.5", "\"reduction\": 0.5", "factors/reduction"));
+  CHECK(names("\"rendezvous\"", "\"telepathy\"", "model/transfer"));
+}
+
 TEST_CASE("a single device needs no link") {
   ClusterSpec alone = expected_cluster();
   alone.node_types = {{"desk", 0, 1}};

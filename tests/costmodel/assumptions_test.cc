@@ -49,6 +49,25 @@ TEST_CASE("a plan priced from measurements alone has the run-to-run interval") {
   CHECK(pricing.uncertainty == doctest::Approx(0.05));
 }
 
+TEST_CASE("a calibrated plan carries the error of the calibration") {
+  ClusterSpec cluster = eight_per_node(1);
+  cluster.calibration = Calibration{};
+  cluster.calibration->profile = "GPT";
+  cluster.calibration->device = "gpu";
+  cluster.calibration->runs = 9;
+  cluster.calibration->error = 0.0627;
+  const StagePricing pricing = priced(one_type(whole(1), 2), plan_of(2, 4), cluster);
+  CHECK(
+      pricing.assumptions ==
+      std::vector<Assumption>{{"calibrated on 9 runs of GPT (error of runs left out 6.3 %)", 0.0}});
+  CHECK(pricing.uncertainty == doctest::Approx(0.0627));
+  // Two runs of one plan differ by more than that.
+  cluster.calibration->error = 0.01;
+  CHECK(priced(one_type(whole(1), 2), plan_of(2, 4), cluster).uncertainty == doctest::Approx(0.05));
+  cluster.calibration->device = "other";
+  CHECK(priced(one_type(whole(1), 2), plan_of(2, 4), cluster).assumptions.empty());
+}
+
 TEST_CASE("assumed times widen the interval by a quarter of their share") {
   Measurement m = whole(1);
   m.time_source = 1;

@@ -83,6 +83,20 @@ TEST_CASE("a boundary is priced at the level between its ranks, and the last sta
   CHECK(pricing.prices.transfer_of(2, 0) == TransferPrice{});
 }
 
+TEST_CASE("a calibration of the plan's device scales transfers") {
+  ClusterSpec cluster = eight_per_node(1);
+  cluster.calibration = Calibration{};
+  cluster.calibration->device = "gpu";
+  cluster.calibration->factors.transfer = 2.0;
+  const auto sent = [&] {
+    return priced(even_model(3), cluster, even_plan(3, 1, 1, 1)).prices.transfer_of(0, 0);
+  };
+  CHECK(sent().activation.duration == Duration{2 * 51'667});
+  CHECK(sent().gradient.duration == Duration{2 * 51'667});
+  cluster.calibration->device = "other";
+  CHECK(sent().activation.duration == Duration{51'667});
+}
+
 TEST_CASE("two stages on one rank hand over for nothing") {
   const StagePricing pricing = priced(even_model(2), eight_per_node(1), even_plan(1, 2, 1, 1));
   CHECK(pricing.boundary_level == std::vector<int>{-1});

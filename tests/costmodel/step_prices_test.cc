@@ -113,6 +113,23 @@ TEST_CASE("gradients are reduced over the replicas, all stages of a node at once
         61'667);
 }
 
+TEST_CASE("a calibration of the plan's device prices reductions, per byte and by a factor") {
+  // The 2,060 us of above twice, and 12.5 MB at 20 ps: 250 us.
+  const ModelProfile profile = even_model(8, 6'250'000);
+  ClusterSpec cluster = eight_per_node(2);
+  cluster.calibration = Calibration{};
+  cluster.calibration->device = "gpu";
+  cluster.calibration->factors.reduction = 2.0;
+  cluster.calibration->factors.reduction_ps_per_byte = 20.0;
+  CHECK(price_steps(profile, cluster, even_plan(8, 2)).step[0].reduce_gradient.duration ==
+        us(4120 + 250));
+  CHECK(price_steps(profile, cluster, even_plan(8, 1)).step[0].reduce_gradient.duration ==
+        Duration{});
+  cluster.calibration->device = "other";
+  CHECK(price_steps(profile, cluster, even_plan(8, 2)).step[0].reduce_gradient.duration ==
+        us(2060));
+}
+
 TEST_CASE("ZeRO-1 shards the optimizer's state and replaces the all-reduce by its two halves") {
   ModelProfile profile = even_model(8, 6'250'001);
   profile.training.bytes_per_gradient = {4};

@@ -1,0 +1,15 @@
+// What was fitted to measured runs, and how far predictions are off with it.
+#pragma once
+
+#include <string>
+
+#include "core/calibration_result.h"
+#include "core/json.h"
+
+namespace penstock {
+
+std::string calibration_report(const CalibrationResult& result);
+// Appends calibration, terms, runs and errors to `json`.
+void set_calibration(Json& json, const CalibrationResult& result);
+
+}  // namespace penstock
