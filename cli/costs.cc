@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/files.h"
 #include "cli/parse.h"
 #include "core/error.h"
 #include "core/json_reader.h"
@@ -141,10 +140,9 @@ ScheduleCosts parse_costs(const std::vector<std::string>& costs, bool split, int
   return result;
 }
 
-ScheduleCosts read_costs(const std::string& path, bool split, int stages) {
-  const Loaded<Json> json = load_json(path);
-  JsonReader file(json.value, path);
-  JsonReader format = file.at("format");
+ScheduleCosts read_costs(const Json& json, const std::string& path, bool split, int stages) {
+  JsonReader file(json, path);
+  const JsonReader format = file.at("format");
   if (format.string() != "penstock.costs/1") format.expected("\"penstock.costs/1\"");
   ScheduleCosts result = sized(stages);
   result.words = "from " + path;

@@ -7,6 +7,7 @@
 
 #include "cli/costs.h"
 #include "cli/executor_options.h"
+#include "cli/files.h"
 #include "cli/nearest.h"
 #include "cli/options.h"
 #include "cli/parse.h"
@@ -160,7 +161,8 @@ ScheduleCosts costs_of(const ScheduleOptions& given, bool splits_backward, int s
   if (!given.costs.empty()) {
     bad_option("--cost-file", "--cost is given too", "keep one of them");
   }
-  return read_costs(*given.cost_file, splits_backward, stages);
+  const Loaded<Json> file = load_json(*given.cost_file);
+  return read_costs(file.value, *given.cost_file, splits_backward, stages);
 }
 
 // What goes beside the numbers. A schedule of millions of actions is dropped as soon as it is

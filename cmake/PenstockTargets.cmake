@@ -1,4 +1,5 @@
-# The verbs of this build: penstock_library, penstock_test, penstock_bench, penstock_install.
+# The verbs of this build: penstock_library, penstock_test, penstock_bench, penstock_fuzzer,
+# penstock_install.
 include_guard(GLOBAL)
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -21,7 +22,7 @@ add_compile_options(-ffp-contract=off)
 add_library(penstock_warnings INTERFACE)
 target_compile_options(penstock_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion>
-  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${PENSTOCK_DEV}>>:-Werror>
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<OR:$<BOOL:${PENSTOCK_DEV}>,$<BOOL:${PENSTOCK_FUZZ}>>>:-Werror>
   # GCC 12 sees an overlap in std::string's operator+ at -O3 that is not there.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>,$<CONFIG:Release>>:-Wno-restrict>)
 
@@ -73,6 +74,26 @@ function(penstock_bench name)
   add_test(NAME bench.${name} COMMAND ${name} --benchmark_min_time=0.001 --benchmark_filter=${ARG_INSTANT}
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(bench.${name} PROPERTIES LABELS bench)
+endfunction()
+
+# penstock_fuzzer(NAME LINK core ...): the libFuzzer target fuzz_NAME of fuzz_NAME.cc, with the
+# dictionary NAME.dict and the seeds in corpus/NAME. ctest fuzz.NAME.corpus replays the seeds, and
+# fuzz.NAME.new makes up inputs for PENSTOCK_FUZZ_SECONDS; what it finds stays in the build folder.
+function(penstock_fuzzer name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "LINK")
+  list(TRANSFORM ARG_LINK PREPEND penstock:: REGEX "^[^:]+$")
+  set(target fuzz_${name})
+  add_executable(${target} ${target}.cc)
+  target_link_libraries(${target} PRIVATE penstock_fuzzing penstock_warnings ${ARG_LINK})
+  set(found ${CMAKE_CURRENT_BINARY_DIR}/found/${name})
+  file(MAKE_DIRECTORY ${found})
+  set(seeds ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${name})
+  set(limits -max_len=16384 -timeout=10 -rss_limit_mb=2048 -artifact_prefix=${found}/failed-)
+  add_test(NAME fuzz.${name}.corpus COMMAND ${target} ${limits} -runs=0 ${seeds})
+  add_test(NAME fuzz.${name}.new
+    COMMAND ${target} ${limits} -dict=${CMAKE_CURRENT_SOURCE_DIR}/${name}.dict -print_final_stats=1
+            -max_total_time=${PENSTOCK_FUZZ_SECONDS} ${found} ${seeds})
+  set_tests_properties(fuzz.${name}.corpus fuzz.${name}.new PROPERTIES LABELS fuzz)
 endfunction()
 
 # penstock_install(): the package "penstock" (targets, headers and penstockConfig.cmake, once every

@@ -4,9 +4,13 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/error.h"
+
 namespace penstock {
 namespace {
 
+constexpr auto kLongestNanoseconds = static_cast<double>(kLongestDuration.count());
+constexpr double kLargestBytes = 9007199254740992.0;  // 2^53, as in files
 constexpr double kLog2 = 0.693147180559945309417232121458;
 
 }  // namespace
@@ -51,14 +55,18 @@ double power_law(double x0, double y0, double x1, double y1, double x) {
 }
 
 Duration whole_nanoseconds(double nanoseconds) {
-  if (nanoseconds == std::floor(nanoseconds)) {
-    return Duration{static_cast<std::int64_t>(nanoseconds)};
-  }
-  return round_up_to_ns(nanoseconds / 1e9);
+  const bool exact = nanoseconds >= 0.0 && nanoseconds <= kLongestNanoseconds &&
+                     nanoseconds == std::floor(nanoseconds);
+  if (exact) return Duration{static_cast<std::int64_t>(nanoseconds)};
+  return round_up_to_ns(nanoseconds / 1e9);  // refuses what is longer
 }
 
 Bytes whole_bytes(double bytes) {
   const double nearest = std::floor(bytes + 0.5);
+  if (!(nearest <= kLargestBytes)) {
+    throw_bad_input("a size exceeds " + to_text(Bytes{std::int64_t{1} << 53}) +
+                    ", the largest that is counted; check the measured bytes");
+  }
   const bool is_whole = std::fabs(bytes - nearest) <= 1e-12 * nearest;
   return {static_cast<std::int64_t>(is_whole ? nearest : std::ceil(bytes))};
 }

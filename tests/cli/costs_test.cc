@@ -1,10 +1,8 @@
 #include "cli/costs.h"
 
-#include <filesystem>
-
 #include <doctest/doctest.h>
 
-#include "core/json_reader.h"
+#include "core/json.h"
 #include "tests/cli/messages.h"
 
 using namespace penstock;
@@ -20,12 +18,7 @@ std::string cost_message(const char* text, bool split) {
 
 // What is wrong with a cost file of two stages.
 std::string file_message(const std::string& text) {
-  const auto path = std::filesystem::temp_directory_path() / "penstock_costs_test.json";
-  write_file(path.string(), text);
-  std::string message = message_of([&] { read_costs(path.string(), false, 2); });
-  std::filesystem::remove(path);
-  const std::size_t place = message.find(path.string());
-  return place == std::string::npos ? message : message.substr(place + path.string().size());
+  return message_of([&] { read_costs(parse_json(text, ""), "", false, 2); });
 }
 
 }  // namespace

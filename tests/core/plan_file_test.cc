@@ -426,6 +426,14 @@ TEST_CASE("refused: groups of stages that are not there, collectives without a g
         "/program/groups/0/kind: expected one of data_parallel, tied_weights, job, got \"jobs\"");
 }
 
+TEST_CASE("refused: a group that lists a stage without a collective in it") {
+  CHECK(refusal_with({{R"("global_barrier")", R"("post_validation")"},
+                      {R"("0NORM", )", ""},
+                      {R"("1NORM", )", ""}}) ==
+        "/program/groups/0/stages/0: no list holds a collective of this stage and group; remove "
+        "the stage from the group, or the group");
+}
+
 TEST_CASE("refused: an action that waits for one in no list") {
   CHECK(refusal_with(R"("0SEND_F1", )", "") ==
         "/program/pipelines: 1RECV_F1 waits for 0SEND_F1, which no list holds");
@@ -455,6 +463,15 @@ TEST_CASE("refused: lists that wait for each other, with the cycle by name") {
   CHECK(refusal_with(crossed) ==
         "/program/pipelines: the lists wait for each other: "
         "1REDUCE_GRAD waits for 1TIED_REDUCE, which comes after 1REDUCE_GRAD on rank 1");
+}
+
+TEST_CASE("refused: a step time outside its own interval, and a price that no sum can hold") {
+  const std::string outside =
+      "/prediction: step_time must lie between step_time_low and step_time_high";
+  CHECK(refusal_with(R"("step_time_low_ns": 10000)", R"("step_time_low_ns": 10111)") == outside);
+  CHECK(refusal_with(R"("step_time_high_ns": 11000)", R"("step_time_high_ns": 10109)") == outside);
+  CHECK(refusal_with(R"("usd_per_hour": 0)", R"("usd_per_hour": 1e300)") ==
+        "/cluster/usd_per_hour: expected a number from 0 to 1e+09, got 1e300");
 }
 
 TEST_CASE("refused: a prediction for other ranks") {

@@ -1,8 +1,12 @@
 #include "costmodel/interpolate.h"
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
 #include <doctest/doctest.h>
+
+#include "core/error.h"
 
 namespace penstock {
 namespace {
@@ -42,6 +46,17 @@ TEST_CASE("whole numbers stay, fractions round up, a last bit too much does not"
   CHECK(whole_bytes(1000.0).count == 1000);
   CHECK(whole_bytes(1000.25).count == 1001);
   CHECK(whole_bytes(1000.0000000000001).count == 1000);
+}
+
+// 1 B at 2e-308 B/s takes some 10^317 ns, an infinity; a cast of it would be any number at all.
+TEST_CASE("refused: times and sizes beyond what is counted") {
+  const double endless = std::numeric_limits<double>::infinity();
+  CHECK(whole_nanoseconds(1e15) == kLongestDuration);
+  CHECK_THROWS_AS((void)whole_nanoseconds(1e15 + 1), Error);
+  CHECK_THROWS_AS((void)whole_nanoseconds(endless), Error);
+  CHECK(whole_bytes(9007199254740992.0).count == std::int64_t{1} << 53);
+  CHECK_THROWS_AS((void)whole_bytes(1e19), Error);
+  CHECK_THROWS_AS((void)whole_bytes(endless), Error);
 }
 
 }  // namespace
