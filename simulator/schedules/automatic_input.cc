@@ -29,7 +29,8 @@ void check_sizes(const StageCosts& costs, std::size_t chunks, int micro_batches)
   if (!same) throw Error(ErrorKind::kInternal, "automatic schedule: costs of different sizes");
 }
 
-void check_times(const StageCosts& costs, int micro_batches) {
+// `additions`: how often the sum of all durations may be added up.
+void check_times(const StageCosts& costs, double additions) {
   double sum = 0;
   for (const auto* times : {&costs.forward, &costs.input_gradient, &costs.weight_gradient,
                             &costs.activation, &costs.gradient}) {
@@ -43,14 +44,14 @@ void check_times(const StageCosts& costs, int micro_batches) {
       sum += static_cast<double>(time.count());
     }
   }
-  if (sum * micro_batches < kMost) return;
+  if (sum * additions < kMost) return;
   throw_bad_input(
-      fmt::format("automatic schedule: {:.3g} ns per micro-batch, {} times, could exceed "
-                  "what 64 bits hold; are the units right?",
-                  sum, micro_batches));
+      fmt::format("automatic schedule: {:.3g} ns for one micro-batch, {} times, could exceed what "
+                  "64 bits hold; are the units right?",
+                  sum, additions));
 }
 
-void check_memory(const StageCosts& costs, int micro_batches) {
+void check_memory(const StageCosts& costs, double additions) {
   for (std::size_t s = 0; s < costs.forward.size(); ++s) {
     const std::int64_t taken = costs.taken_by_forward[s];
     const std::int64_t by_input = costs.freed_by_input_gradient[s];
@@ -63,11 +64,11 @@ void check_memory(const StageCosts& costs, int micro_batches) {
                       "give back",
                       s, taken, by_input, by_weight));
     }
-    if (static_cast<double>(taken) * micro_batches >= kMost) {
+    if (static_cast<double>(taken) * additions >= kMost) {
       throw_bad_input(
           fmt::format("automatic schedule: stage {}: {} of memory, {} times, exceeds what "
                       "64 bits hold; are the units right?",
-                      s, taken, micro_batches));
+                      s, taken, additions));
     }
   }
 }
@@ -76,8 +77,10 @@ void check_memory(const StageCosts& costs, int micro_batches) {
 
 void check_costs(const StageCosts& costs, int chunks_per_rank, int micro_batches) {
   check_sizes(costs, static_cast<std::size_t>(chunks_per_rank), micro_batches);
-  check_times(costs, micro_batches);
-  check_memory(costs, micro_batches);
+  // On the V every stage is reckoned to cost as much as the most expensive one.
+  const auto stages = static_cast<double>(costs.forward.size());
+  check_times(costs, chunks_per_rank == 1 ? micro_batches : micro_batches * stages);
+  check_memory(costs, 2 * (micro_batches + stages));
 }
 
 std::string why_no_forward_fits(const StageCosts& costs) {
@@ -97,6 +100,26 @@ std::string why_no_forward_fits(const StageCosts& costs) {
       "{2}: "
       "a limit of {1} there would do, or smaller micro-batches",
       worst, costs.taken_by_forward[worst], costs.limit[worst]);
+}
+
+std::vector<PipelineStage> pipeline_stages(const StageCosts& costs) {
+  std::vector<PipelineStage> stages(costs.forward.size());
+  Duration beyond{0};  // from the end of F here to the start of I
+  for (std::size_t s = stages.size(); s-- > 0;) {
+    PipelineStage& stage = stages[s];
+    stage.forward = costs.forward[s];
+    stage.input_gradient = costs.input_gradient[s];
+    stage.weight_gradient = costs.weight_gradient[s];
+    if (s > 0) stage.activation = costs.activation[s - 1];
+    if (s + 1 < stages.size()) stage.gradient = costs.gradient[s];
+    stage.work = stage.forward + stage.input_gradient + stage.weight_gradient;
+    stage.round_trip = stage.forward + beyond + stage.input_gradient;
+    if (s > 0) beyond = costs.activation[s - 1] + stage.round_trip + costs.gradient[s - 1];
+    stage.taken = costs.taken_by_forward[s];
+    stage.freed_by_input = costs.freed_by_input_gradient[s];
+    stage.freed_by_weight = costs.freed_by_weight_gradient[s];
+  }
+  return stages;
 }
 
 }  // namespace penstock

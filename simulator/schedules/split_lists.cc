@@ -8,7 +8,7 @@ namespace penstock {
 SplitLists split_lists(const Schedule& schedule) {
   SplitLists lists(static_cast<std::size_t>(schedule.ranks),
                    static_cast<std::size_t>(schedule.chunks), schedule.micro_batches);
-  Step* next = lists.steps.data();
+  SplitStep* next = lists.steps.data();
   for (int rank = 0; rank < schedule.ranks; ++rank) {
     for (const ComputeAction& action : schedule.list(rank)) {
       const bool fused = action.kind == ActionKind::kFusedBackward;
@@ -23,7 +23,7 @@ SplitLists split_lists(const Schedule& schedule) {
 bool fits(const SplitLists& lists, const StageCosts& costs) {
   for (std::size_t rank = 0; rank < lists.ranks; ++rank) {
     std::int64_t memory = 0;
-    for (const Step step : lists.list(rank)) {
+    for (const SplitStep step : lists.list(rank)) {
       const std::size_t stage = lists.stage(rank, step);
       if (step.kind == ActionKind::kForward) {
         memory += costs.taken_by_forward[stage];
@@ -134,7 +134,7 @@ std::vector<std::vector<ComputeAction>> compute_actions(const SplitLists& lists)
     actions[rank].resize(lists.length());
     std::array<std::array<std::uint32_t, 3>, 2> next{};  // by chunk and kind
     auto action = actions[rank].begin();
-    for (const Step step : lists.list(rank)) {
+    for (const SplitStep step : lists.list(rank)) {
       action->kind = step.kind;
       action->stage = StageId{static_cast<std::uint16_t>(lists.stage(rank, step))};
       action->micro_batch = MicroBatchId{next[step.chunk][static_cast<std::size_t>(step.kind)]++};

@@ -12,7 +12,7 @@
 
 namespace penstock {
 
-struct Step {
+struct SplitStep {
   ActionKind kind;
   std::uint8_t chunk;  // 0: stage r of rank r; 1: stage 2P - 1 - r, back up the V
 };
@@ -25,13 +25,13 @@ struct SplitLists {
         steps(ranks * length()) {}
 
   std::size_t ranks, chunks, micro_batches;
-  std::vector<Step> steps;
+  std::vector<SplitStep> steps;
 
   [[nodiscard]] std::size_t length() const { return 3 * chunks * micro_batches; }  // of each list
-  [[nodiscard]] std::span<const Step> list(std::size_t rank) const {
+  [[nodiscard]] std::span<const SplitStep> list(std::size_t rank) const {
     return std::span(steps).subspan(rank * length(), length());
   }
-  [[nodiscard]] std::size_t stage(std::size_t rank, Step step) const {
+  [[nodiscard]] std::size_t stage(std::size_t rank, SplitStep step) const {
     return step.chunk == 0 ? rank : 2 * ranks - 1 - rank;
   }
 };

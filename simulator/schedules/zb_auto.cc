@@ -43,6 +43,7 @@ class Search {
       : costs_(costs),
         micro_batches_(micro_batches),
         shortest_(shortest),
+        stages_(pipeline_stages(costs)),
         heuristic_(costs, micro_batches, shortest),
         greedy_(costs, micro_batches, shortest),
         limits_(costs.limit),
@@ -81,6 +82,7 @@ class Search {
   const StageCosts& costs_;
   int micro_batches_;
   Shortest shortest_;
+  std::vector<PipelineStage> stages_;
   ZbHeuristic heuristic_;
   ZbGreedy greedy_;
   std::vector<std::int64_t> limits_;        // now
@@ -195,17 +197,13 @@ bool Search::same_as_before() const {
 // from their F to their I.
 Duration Search::lower_bound() const {
   Duration bound{0};
-  Duration way_back{0};  // from the end of F here to the start of I
-  for (std::size_t j = limits_.size(); j-- > 0;) {
-    const Duration forward = costs_.forward[j];
-    const Duration input = costs_.input_gradient[j];
-    const std::int64_t taken = costs_.taken_by_forward[j];
-    const std::int64_t held = taken == 0 ? micro_batches_ : limits_[j] / taken;
-    const Duration work = micro_batches_ * (forward + input + costs_.weight_gradient[j]);
-    const Duration idle = way_back - (held - 1) * forward;
-    bound = std::max({bound, work + std::max(idle, Duration{0}),
-                      micro_batches_ * (forward + way_back + input) / held});
-    if (j > 0) way_back += forward + input + costs_.activation[j - 1] + costs_.gradient[j - 1];
+  for (std::size_t j = 0; j < limits_.size(); ++j) {
+    const PipelineStage& stage = stages_[j];
+    const std::int64_t held = stage.taken == 0 ? micro_batches_ : limits_[j] / stage.taken;
+    const Duration way_back = stage.round_trip - stage.forward - stage.input_gradient;
+    const Duration idle = std::max(way_back - (held - 1) * stage.forward, Duration{0});
+    bound = std::max(
+        {bound, micro_batches_ * stage.work + idle, micro_batches_ * stage.round_trip / held});
   }
   return bound;
 }

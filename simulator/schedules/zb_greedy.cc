@@ -11,21 +11,12 @@ ZbGreedy::ZbGreedy(const StageCosts& costs, int micro_batches, Shortest shortest
       forward_ends_(stages_.size() * static_cast<std::size_t>(micro_batches)),
       input_ends_(forward_ends_.size()),
       lists_(stages_.size(), 1, micro_batches) {
-  Duration beyond{0};  // from the end of F here to the start of I
-  for (std::size_t j = stages_.size(); j-- > 0;) {
-    Stage& stage = stages_[j];
-    stage.forward = costs.forward[j];
-    stage.input_gradient = costs.input_gradient[j];
-    stage.weight_gradient = costs.weight_gradient[j];
-    if (j > 0) stage.activation = costs.activation[j - 1];
-    if (j + 1 < stages_.size()) stage.gradient = costs.gradient[j];
-    stage.round_trip = stage.forward + beyond + stage.input_gradient;
-    if (j > 0) beyond = costs.activation[j - 1] + stage.round_trip + costs.gradient[j - 1];
-    stage.taken = costs.taken_by_forward[j];
-    stage.freed_by_input = costs.freed_by_input_gradient[j];
-    stage.freed_by_weight = costs.freed_by_weight_gradient[j];
-    stage.forward_ends = forward_ends_.data() + j * static_cast<std::size_t>(micro_batches);
-    stage.input_ends = input_ends_.data() + j * static_cast<std::size_t>(micro_batches);
+  const std::vector<PipelineStage> stages = pipeline_stages(costs);
+  for (std::size_t j = 0; j < stages_.size(); ++j) {
+    const std::size_t row = j * static_cast<std::size_t>(micro_batches);
+    static_cast<PipelineStage&>(stages_[j]) = stages[j];
+    stages_[j].forward_ends = forward_ends_.data() + row;
+    stages_[j].input_ends = input_ends_.data() + row;
   }
   while (leaves_ < stages_.size()) leaves_ *= 2;
   offers_.resize(leaves_);
@@ -74,8 +65,7 @@ void ZbGreedy::cap(InFlight in_flight) {
   for (Stage& stage : stages_) {
     if (stage.taken > 0) most = std::min(most, stage.limit / stage.taken);
     stage.most_in_flight = static_cast<int>(most);
-    cycle = std::max({cycle, stage.forward + stage.input_gradient + stage.weight_gradient,
-                      (stage.round_trip + Duration{most - 1}) / most});
+    cycle = std::max({cycle, stage.work, (stage.round_trip + Duration{most - 1}) / most});
   }
   if (in_flight == InFlight::kAsMemoryAllows) return;
   for (Stage& stage : stages_) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "simulator/schedules/automatic_input.h"
 #include "simulator/schedules/split_lists.h"
 #include "simulator/schedules/stage_costs.h"
 
@@ -42,13 +43,9 @@ class ZbGreedy {
     }
   };
 
-  struct Stage {
-    Duration forward, input_gradient, weight_gradient;
-    Duration activation{0}, gradient{0};  // transfers to this stage
-    Duration round_trip;                  // of a micro-batch from its F to its I here
-    std::int64_t taken, freed_by_input, freed_by_weight;
-    Duration* forward_ends;
-    Duration* input_ends;
+  struct Stage : PipelineStage {
+    Duration* forward_ends = nullptr;
+    Duration* input_ends = nullptr;
 
     Duration clock{0};
     Duration idle{0};  // after the first forward
@@ -57,7 +54,7 @@ class ZbGreedy {
     std::int64_t limit = 0, memory = 0;
     int forwards = 0, inputs = 0, weights = 0;
     int most_in_flight = 0;
-    Step* next = nullptr;
+    SplitStep* next = nullptr;
   };
 
   void reset(std::span<const std::int64_t> limits);

@@ -8,20 +8,10 @@ ZbHeuristic::ZbHeuristic(const StageCosts& costs, int micro_batches, Shortest sh
       stages_(costs.forward.size()),
       forward_ends_(costs.forward.size() * static_cast<std::size_t>(micro_batches)),
       lists_(costs.forward.size(), 1, micro_batches) {
-  Duration beyond{0};  // from the end of F here to the start of I
-  for (std::size_t j = stages_.size(); j-- > 0;) {
-    Stage& stage = stages_[j];
-    stage.forward = costs.forward[j];
-    stage.input_gradient = costs.input_gradient[j];
-    stage.weight_gradient = costs.weight_gradient[j];
-    if (j > 0) stage.activation = costs.activation[j - 1];
-    if (j + 1 < stages_.size()) stage.gradient = costs.gradient[j];
-    stage.round_trip = stage.forward + beyond + stage.input_gradient;
-    if (j > 0) beyond = costs.activation[j - 1] + stage.round_trip + costs.gradient[j - 1];
-    stage.taken = costs.taken_by_forward[j];
-    stage.freed_by_input = costs.freed_by_input_gradient[j];
-    stage.freed_by_weight = costs.freed_by_weight_gradient[j];
-    stage.forward_ends = forward_ends_.data() + j * static_cast<std::size_t>(micro_batches);
+  const std::vector<PipelineStage> stages = pipeline_stages(costs);
+  for (std::size_t j = 0; j < stages_.size(); ++j) {
+    static_cast<PipelineStage&>(stages_[j]) = stages[j];
+    stages_[j].forward_ends = forward_ends_.data() + j * static_cast<std::size_t>(micro_batches);
   }
 }
 

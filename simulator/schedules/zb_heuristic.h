@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "simulator/schedules/automatic_input.h"
 #include "simulator/schedules/split_lists.h"
 #include "simulator/schedules/stage_costs.h"
 
@@ -43,13 +44,8 @@ class ZbHeuristic {
   }
 
  private:
-  struct Stage {
-    Duration forward, input_gradient, weight_gradient;
-    Duration activation{0};  // transfer from the stage before
-    Duration gradient{0};    // transfer from the stage behind
-    Duration round_trip;     // of a micro-batch from its F to its I here
-    std::int64_t taken, freed_by_input, freed_by_weight;
-    Duration* forward_ends;
+  struct Stage : PipelineStage {
+    Duration* forward_ends = nullptr;
 
     Duration clock{0};
     Duration idle{0};  // after the first forward
@@ -60,7 +56,7 @@ class ZbHeuristic {
     int forwards = 0, inputs = 0, weights = 0;
     int warm_up = 0;  // forwards before the first I, beyond one
     bool forward_now = false;
-    Step* next = nullptr;  // in the stage's list
+    SplitStep* next = nullptr;  // in the stage's list
 
     [[nodiscard]] int pending() const { return inputs - weights; }
     bool admits(std::int64_t held) {

@@ -84,12 +84,13 @@ AutomaticLists zb_v_auto(const StageCosts& costs, int micro_batches) {
   const std::vector<int> rungs = limit_ladder({ranks, 2 * ranks}, 2 * micro_batches);
 
   AutomaticLists best = handcrafted(costs, micro_batches);
-  bool is_handcrafted = true;  // it yields to the heuristic's lists of the same span
-  std::int64_t same_from = std::numeric_limits<std::int64_t>::max();
+  bool is_handcrafted = true;  // then it yields to the heuristic's lists of the same span
+  constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
+  std::int64_t same_from = kUnbounded;  // from here on the runs went the same
   for (auto rung = rungs.rbegin(); rung != rungs.rend(); ++rung) {
     const std::int64_t under = *rung * equal.taken;
     if (under > limit || under >= same_from) continue;
-    if (best.span == least && !is_handcrafted) break;
+    if (best.span == least && same_from < kUnbounded) break;
     same_from = 0;
     for (const ZbVVariant& variant : kVariants) {
       const bool found = heuristic.run(variant, under).has_value();

@@ -50,7 +50,7 @@ class ZbVHeuristic {
     std::array<int, 4> done{};         // by Op
     std::vector<std::uint8_t> inputs;  // chunks of the I so far, in order: W follow in the same
     std::size_t weights = 0;
-    Step* next = nullptr;  // in the rank's list
+    SplitStep* next = nullptr;  // in the rank's list
     Op input_now = I1;
 
     [[nodiscard]] int forwards() const { return done[F0] + done[F1]; }

@@ -278,7 +278,8 @@ TEST_CASE("costs that make no sense are refused") {
         "automatic schedule: a duration of -1 ns is negative; durations must be at least 0");
   costs.forward[1] = Duration::max() / 2;
   CHECK(refusal(costs, 4) ==
-        "automatic schedule: 4.61e+18 ns per micro-batch, 4 times, could exceed what 64 bits hold; "
+        "automatic schedule: 4.61e+18 ns for one micro-batch, 4 times, could exceed what 64 bits "
+        "hold; "
         "are the units right?");
   costs.forward[1] = Duration{1};
   costs.freed_by_weight_gradient[1] = 2;
@@ -286,9 +287,10 @@ TEST_CASE("costs that make no sense are refused") {
         "automatic schedule: stage 1: F takes 2 of memory, I gives back 1 and W 2; they must be at "
         "least 0, and F must take what I and W give back");
   costs.taken_by_forward[1] = 1 + (costs.freed_by_weight_gradient[1] = std::int64_t{1} << 60);
-  CHECK(refusal(costs, 4) ==
-        "automatic schedule: stage 1: 1152921504606846977 of memory, 4 times, exceeds what 64 bits "
-        "hold; are the units right?");
+  CHECK(
+      refusal(costs, 4) ==
+      "automatic schedule: stage 1: 1152921504606846977 of memory, 12 times, exceeds what 64 bits "
+      "hold; are the units right?");
   costs.activation.clear();
   CHECK_THROWS_AS(static_cast<void>(zb_auto(costs, 2)), Error);
 }
