@@ -33,8 +33,9 @@ def measured(run):
         raise SystemExit(f"{run['path']}: stages of different data degrees")
     plan = {
         "schedule": "1f1b", "group": 0, "pipeline": len(run["stages"]), "chunks": 1,
-        "data": run["dp"][0], "tensor": run["tp_per_stage"], "micro_batch_size": run["mbs"],
-        "global_batch": run["gbs"], "sequence_length": 2048, "recompute": "none", "zero1": False,
+        "stage_map": "loop", "data": run["dp"][0], "tensor": run["tp_per_stage"],
+        "micro_batch_size": run["mbs"], "global_batch": run["gbs"], "sequence_length": 2048,
+        "recompute": "none", "zero1": False,
         "placement": "pipeline_inner", "device": "gh200-96gb", "cuts": cuts(run["stages"])}
     result = {"name": run["path"].removeprefix("plan_config_").removesuffix(".json"),
               "plan": plan, "step_time_s": Decimal(run["real_s"])}

@@ -18,17 +18,17 @@ constexpr std::string_view kRuns = R"({
   "cluster": "../cluster.json",
   "runs": [
     {"name": "one",
-     "plan": {"schedule": "1f1b", "group": 0, "pipeline": 2, "chunks": 1, "data": 1, "tensor": 4,
-              "micro_batch_size": 8, "global_batch": 32, "sequence_length": 2048,
-              "recompute": "none", "zero1": false, "placement": "pipeline_inner",
-              "device": "gpu", "cuts": [0, 12, 26]},
+     "plan": {"schedule": "1f1b", "group": 0, "pipeline": 2, "chunks": 1, "stage_map": "loop",
+              "data": 1, "tensor": 4, "micro_batch_size": 8, "global_batch": 32,
+              "sequence_length": 2048, "recompute": "none", "zero1": false,
+              "placement": "pipeline_inner", "device": "gpu", "cuts": [0, 12, 26]},
      "step_time_s": 0.65705, "step_spread_ms": 3, "count": 20, "reduce_gradients_ms": 4.14,
      "peak_memory_bytes": 26942111744, "source": "log"},
     {"name": "two",
-     "plan": {"schedule": "gpipe", "group": 0, "pipeline": 1, "chunks": 1, "data": 2, "tensor": 1,
-              "micro_batch_size": 1, "global_batch": 2, "sequence_length": 0,
-              "recompute": "full", "zero1": true, "placement": "data_inner",
-              "device": "gpu", "cuts": [0, 3]},
+     "plan": {"schedule": "gpipe", "group": 0, "pipeline": 1, "chunks": 1, "stage_map": "loop",
+              "data": 2, "tensor": 1, "micro_batch_size": 1, "global_batch": 2,
+              "sequence_length": 0, "recompute": "full", "zero1": true,
+              "placement": "data_inner", "device": "gpu", "cuts": [0, 3]},
      "step_time_ns": 7}
   ]
 }
