@@ -20,6 +20,7 @@ constexpr const char* kSplitExample = "--cost F=10ms,I=10ms,W=10ms,C=0.5ms";
 // The times of one stage as they were given.
 struct Given {
   std::optional<Duration> forward, fused_backward, input_gradient, weight_gradient, recompute;
+  Duration overlap_gain{};
 };
 
 // What is wrong with them, and what to do; two empty strings when nothing is.
@@ -57,6 +58,7 @@ ComputePrice price_of(const Given& given) {
   price.fused_backward.duration =
       given.fused_backward.value_or(price.input_gradient.duration + price.weight_gradient.duration);
   price.recompute.duration = given.recompute.value_or(Duration{});
+  price.overlap_gain = given.overlap_gain;
   return price;
 }
 
@@ -75,6 +77,7 @@ Given read_stage(JsonReader stage, bool split) {
   given.input_gradient = stage.get_duration("input_gradient");
   given.weight_gradient = stage.get_duration("weight_gradient");
   given.recompute = stage.get_duration("recompute");
+  given.overlap_gain = stage.get_duration("overlap_gain").value_or(Duration{});
   stage.finish();
   const Complaint complaint = complaint_about(given, split);
   if (!complaint.what.empty()) stage.fail(complaint.what + "; " + complaint.help);
@@ -117,12 +120,14 @@ ScheduleCosts parse_costs(const std::vector<std::string>& costs, bool split, int
       given.weight_gradient = time;
     } else if (key == "R") {
       given.recompute = time;
+    } else if (key == "O") {
+      given.overlap_gain = time;
     } else if (key == "C") {
       transfer = time;
     } else {
       bad_option("--cost", fmt::format("unknown key '{}'", key),
                  "F forward, B backward (= I + W), I input gradient, W weight gradient, "
-                 "R recompute, C transfer");
+                 "R recompute, O gain of an overlap, C transfer");
     }
   }
   const Complaint complaint = complaint_about(given, split);

@@ -8,15 +8,18 @@
 #include "cli/costs.h"
 #include "cli/executor_options.h"
 #include "cli/files.h"
+#include "cli/jitter_options.h"
 #include "cli/nearest.h"
 #include "cli/options.h"
 #include "cli/parse.h"
+#include "cli/slow_options.h"
 #include "cli/verbs.h"
 #include "core/error.h"
 #include "core/json_reader.h"
 #include "report/gantt.h"
 #include "report/pipeline_csv.h"
 #include "report/schedule_report.h"
+#include "report/uncertainty.h"
 #include "simulator/liveness.h"
 #include "simulator/lower.h"
 #include "simulator/schedules/schedules.h"
@@ -30,14 +33,17 @@ constexpr const char* kExamples =
   penstock schedule zb-h1 -P 8 -M 24 --cost F=18.522ms,I=18.086ms,W=9.337ms,C=0.601ms
   penstock schedule interleaved -P 4 -V 2 -M 8 --cost F=5ms,B=10ms --csv schedule.csv
   penstock schedule 1f1b -P 4 -M 8 --cost F=10ms,B=20ms,C=1ms --executor deepspeed --json
+  penstock schedule 1f1b -P 4 -M 8 --cost F=10ms,B=20ms --jitter-percent 5 --slow rank=3:1.3
   penstock schedule schedule.csv --cost F=5ms,B=10ms,C=0.5ms --print
 )";
 
 struct ScheduleOptions {
   std::string name;
-  std::optional<std::string> ranks, chunks, micro_batches, group, cost_file, csv, csv_form;
+  std::optional<std::string> ranks, chunks, micro_batches, group, slices, cost_file, csv, csv_form;
   std::vector<std::string> costs;
   ExecutorOptions executor;
+  SlowOptions slow;
+  JitterOptions jitter;
   bool legacy_csv = false, print = false, json = false;
 
   void declare(Options& options) {
@@ -52,25 +58,36 @@ struct ScheduleOptions {
     options.option("-V,--chunks", "N",
                    "virtual stages per rank; default: the fewest that the schedule has", chunks);
     options.option("-M,--micro-batches", "N", "micro-batches per step", micro_batches);
-    options.option(
-        "--group", "N",
-        "interleaved: micro-batches per group by Megatron's rule; default: PyTorch's rule", group);
+    options.option("--group", "N",
+                   "interleaved: micro-batches per group by Megatron's rule; default: PyTorch's "
+                   "rule. interleaved-overlap, grouped-interleaved: default P",
+                   group);
+    options.option("--slices", "N", "seq-1f1b: parts that every sequence is cut into; default 1",
+                   slices);
     options.flag("--legacy-csv",
                  "FILE.csv is in PyTorch's dialect of 2024: B is the input gradient, BW the whole "
                  "backward",
                  legacy_csv);
     options.heading("What it costs");
     options.repeated("--cost", "K=TIME,...",
-                     "per virtual stage and micro-batch: F forward, B backward (default I + W), "
-                     "I input gradient, W weight gradient, R recompute before every backward; "
+                     "per virtual stage and micro-batch (slice): F forward, B backward (default "
+                     "I + W), I input gradient, W weight gradient, R recompute before every "
+                     "backward, O what a forward and a backward that overlap save (default 0); "
                      "C per transfer between ranks (default 0). Times need a unit: ns, us, ms, s",
                      costs);
     options.option("--cost-file", "FILE",
                    "costs of every stage and boundary (penstock.costs/1, see docs/user_guide.md)",
                    cost_file);
     executor.declare(options);
+    options.heading("What if the machine is uneven");
+    slow.declare(options);
+    jitter.declare(options);
     options.heading("What to print");
-    options.flag("--print", "also the lists of actions and a drawing of the step", print);
+    options.flag("--print",
+                 "also the lists of actions and a drawing of the step. 0F3: stage 0, forward, "
+                 "micro-batch 3; (0F3;7B1): an overlap; with two copies of the weights stage P + s "
+                 "is stage s of the second; with slices they are counted instead of micro-batches",
+                 print);
     options.option("--csv", "FILE",
                    "write PyTorch's pipeline CSV of the schedule (- for stdout, instead of the "
                    "report)",
@@ -97,10 +114,16 @@ ScheduleShape shape_of(const ScheduleOptions& given) {
       given.chunks ? parse_int("-V", *given.chunks, 1) : kind_named(given.name).fewest_chunks;
   shape.micro_batches = parse_int("-M", required(given.micro_batches, "-M", "-M 8"), 1);
   if (given.group) {
-    if (given.name != "interleaved") {
-      bad_option("--group", "only interleaved has groups", "leave it out");
+    if (!kind_named(given.name).has_groups) {
+      bad_option("--group", given.name + " has no groups", "leave it out");
     }
     shape.group = parse_int("--group", *given.group, 1);
+  }
+  if (given.slices) {
+    if (!kind_named(given.name).has_slices) {
+      bad_option("--slices", given.name + " cuts no sequences", "leave it out");
+    }
+    shape.slices = parse_int("--slices", *given.slices, 1);
   }
   return shape;
 }
@@ -133,7 +156,8 @@ Subject from_file(const ScheduleOptions& given) {
       {"-P", given.ranks},
       {"-V", given.chunks},
       {"-M", given.micro_batches},
-      {"--group", given.group}};
+      {"--group", given.group},
+      {"--slices", given.slices}};
   for (const auto& [name, value] : asked) {
     if (value) bad_option(name, given.name + " says it itself", "leave it out");
   }
@@ -169,6 +193,7 @@ ScheduleCosts costs_of(const ScheduleOptions& given, bool splits_backward, int s
 // lowered, so its texts are made before.
 struct Extras {
   std::string csv, lists, drawing;
+  Uncertainty uncertainty;
 };
 
 Program lowered(Schedule schedule, const LoweringOptions& options) {
@@ -217,6 +242,17 @@ void set_times(ScheduleResult& result, const TimelineSummary& summary) {
   result.ideal = summary.ideal;
 }
 
+// The schedule stays as it is; a scenario changes what its actions cost.
+Uncertainty uncertainty_of(const ScheduleOptions& given, const Program& program,
+                           const ExecutorModel& executor, StagePrices& prices) {
+  Uncertainty uncertainty;
+  if (given.slow.given()) {
+    uncertainty.scenario = slow_down(given.slow.scenario(), program, executor, prices);
+  }
+  if (given.jitter.given()) uncertainty.jitter = given.jitter.sampled(program, prices, executor);
+  return uncertainty;
+}
+
 ScheduleResult simulated(const ScheduleOptions& given, const Subject& subject,
                          const ScheduleCosts& costs, Extras& extras) {
   const ExecutorModel executor = given.executor.model();
@@ -225,11 +261,13 @@ ScheduleResult simulated(const ScheduleOptions& given, const Subject& subject,
   result.ranks = subject.shape.ranks;
   result.chunks = subject.shape.chunks;
   result.micro_batches = subject.shape.micro_batches;
+  result.slices = subject.shape.slices;
   result.costs = costs.words;
   result.executor = words_of(executor);
 
   Schedule schedule = subject.file ? schedule_of(*subject.file, given.name)
                                    : make_schedule(given.name, subject.shape);
+  result.copies = schedule.copies;
   if (given.csv) extras.csv = csv_text(given, subject, schedule);
   if (given.print) extras.lists = action_lists(schedule);
   const Program program = program_for(given, subject, std::move(schedule), costs, executor);
@@ -237,12 +275,14 @@ ScheduleResult simulated(const ScheduleOptions& given, const Subject& subject,
   for (const RankLiveness& rank : liveness(program)) {
     result.peak_stash_chunks.push_back(rank.peak_chunks);
   }
+  StagePrices prices = costs.prices;
+  extras.uncertainty = uncertainty_of(given, program, executor, prices);
   if (given.print) {
-    const Timeline timeline = simulate(program, costs.prices, executor);
+    const Timeline timeline = simulate(program, prices, executor);
     set_times(result, summarize(program, timeline));
     extras.drawing = gantt(program, timeline);
   } else {
-    set_times(result, simulate_summary(program, costs.prices, executor));
+    set_times(result, simulate_summary(program, prices, executor));
   }
   return result;
 }
@@ -270,8 +310,12 @@ Answer run_schedule(const Arguments& arguments) {
 
   if (given.csv == "-") return {extras.csv};
   if (given.csv) write_file(*given.csv, extras.csv);
-  if (given.json) return {to_text(schedule_json(result)) + '\n'};
-  std::string text = schedule_report(result);
+  if (given.json) {
+    Json json = schedule_json(result);
+    set_uncertainty(json, extras.uncertainty);
+    return {to_text(json) + '\n'};
+  }
+  std::string text = schedule_report(result) + uncertainty_text(extras.uncertainty);
   if (given.print) {
     text += "\nCompute actions by rank (STAGE KIND MICRO-BATCH)\n" + extras.lists + "\nOne step\n" +
             extras.drawing;

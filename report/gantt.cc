@@ -19,7 +19,8 @@ constexpr std::size_t kMostRows = 48;  // of more ranks, the first and the last 
 struct Span {
   SimTime start, end;
   ActionKind kind = ActionKind::kForward;
-  bool odd = false;  // micro-batch
+  bool odd = false;       // micro-batch
+  bool overlaps = false;  // a member of an OVERLAP; the other has the same times
 };
 
 // What one rank did: its compute actions, and the collectives that run beside them.
@@ -59,7 +60,8 @@ std::vector<Row> rows_of(const Program& program, const Timeline& timeline) {
     const auto rank = static_cast<std::size_t>(program.rank_of(action).value);
     if (rank >= rows.size() || timeline.end[i] <= timeline.start[i]) continue;
     const bool odd = action.micro_batch != kNoMicroBatch && action.micro_batch.value % 2 == 1;
-    const Span span{timeline.start[i], timeline.end[i], action.kind, odd};
+    const bool overlaps = action.overlaps_next || (i > 0 && program.actions[i - 1].overlaps_next);
+    const Span span{timeline.start[i], timeline.end[i], action.kind, odd, overlaps};
     if (is_compute(action.kind)) rows[rank].compute.push_back(span);
     if (is_collective(action.kind)) rows[rank].collectives.push_back(span);
   }
@@ -121,6 +123,7 @@ class Drawing {
       last = letter.letter;
       text += fmt::format("{} {}, ", letter.letter, letter.meaning);
     }
+    if (seen_overlap_) text += "X a forward and a backward together, ";
     text += ". idle or in a transfer";
     if (alternated_) text += "; odd micro-batches in lower case";
     return text + ". A cell shows what the rank did at the cell's middle.";
@@ -138,8 +141,12 @@ class Drawing {
         text += '.';
         continue;
       }
-      seen_[static_cast<std::size_t>(span->kind)] = true;
-      const char letter = letter_of(span->kind).letter;
+      if (span->overlaps) {
+        seen_overlap_ = true;
+      } else {
+        seen_[static_cast<std::size_t>(span->kind)] = true;
+      }
+      const char letter = span->overlaps ? 'X' : letter_of(span->kind).letter;
       const bool lower = alternate && span->odd;
       text += lower ? static_cast<char>(std::tolower(static_cast<unsigned char>(letter))) : letter;
     }
@@ -176,7 +183,7 @@ class Drawing {
   const std::vector<Row>& rows_;
   std::size_t label_ = 0, cells_ = 0;
   std::vector<bool> seen_;
-  bool alternated_ = false;
+  bool seen_overlap_ = false, alternated_ = false;
 };
 
 Window whole_step(const std::vector<Row>& rows) {

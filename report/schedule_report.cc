@@ -14,7 +14,7 @@ namespace penstock {
 namespace {
 
 double in_micro_batches(std::int64_t chunks, const ScheduleResult& result) {
-  return static_cast<double>(chunks) / result.chunks;
+  return static_cast<double>(chunks) * result.copies / result.chunks / result.slices;
 }
 
 // "8 7 6 5"; of many ranks the first and the last.
@@ -37,8 +37,11 @@ std::string line(std::string_view name, const std::string& value, std::string_vi
 }  // namespace
 
 std::string schedule_report(const ScheduleResult& result) {
-  std::string out = fmt::format("{}: P = {}, V = {}, M = {}\n", result.schedule, result.ranks,
+  std::string out = fmt::format("{}: P = {}, V = {}, M = {}", result.schedule, result.ranks,
                                 result.chunks, result.micro_batches);
+  if (result.slices > 1) out += fmt::format(" in {} slices each", result.slices);
+  if (result.copies > 1) out += fmt::format(", {} copies of the weights", result.copies);
+  out += '\n';
   out += wrapped("costs: " + result.costs, 100, "", "  ");
   out += wrapped("executor: " + result.executor, 100, "", "  ") + '\n';
   out += line("step (makespan)", exact(result.makespan), "");
@@ -66,6 +69,8 @@ Json schedule_json(const ScheduleResult& result) {
   json.set("P", result.ranks);
   json.set("V", result.chunks);
   json.set("M", result.micro_batches);
+  json.set("slices", result.slices);
+  json.set("copies", result.copies);
   json.set("costs", result.costs);
   json.set("executor", result.executor);
   json.set("makespan_ns", std::int64_t{result.makespan.count()});

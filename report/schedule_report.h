@@ -15,6 +15,8 @@ namespace penstock {
 struct ScheduleResult {
   std::string schedule;
   int ranks = 1, chunks = 1, micro_batches = 1;  // P, V, M
+  int slices = 1;                                // of every sequence
+  int copies = 1;                                // of the weights; a rank's chunks are of all
   Duration makespan{}, longest_span{}, ideal{};
   std::vector<std::int64_t> peak_stash_chunks;  // per rank
   std::int64_t actions = 0;                     // of the lowered Program

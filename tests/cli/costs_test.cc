@@ -41,6 +41,19 @@ TEST_CASE("a backward is I + W when only those are given") {
   CHECK(costs.recompute);
 }
 
+TEST_CASE("what an overlap saves is given per stage too") {
+  CHECK(parse_costs({"F=1ms,B=2ms,O=300us"}, false, 1).prices.compute_of(0, 0).overlap_gain ==
+        300us);
+  const ScheduleCosts costs = read_costs(parse_json(R"({"format": "penstock.costs/1", "stages": [
+      {"forward_ms": 1, "fused_backward_ms": 2, "overlap_gain_us": 300},
+      {"forward_ms": 1, "fused_backward_ms": 2}],
+      "boundaries": [{"activation_us": 500, "gradient_us": 600}]})",
+                                                    ""),
+                                         "", false, 2);
+  CHECK(costs.prices.compute_of(0, 0).overlap_gain == 300us);
+  CHECK(costs.prices.compute_of(1, 0).overlap_gain == 0us);
+}
+
 TEST_CASE("costs that contradict the schedule or each other are refused") {
   CHECK(cost_message("B=2ms", false) == "--cost: F, the time of a forward, is missing");
   CHECK(cost_message("F=1ms", false) == "--cost: the time of a backward is missing");

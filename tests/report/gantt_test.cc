@@ -120,3 +120,17 @@ TEST_CASE("a step without time has no drawing") {
   CHECK(drawn(step_of(1, {{ActionKind::kForward, 0, 0, 0, 0}})) ==
         "every action takes no time: there is nothing to draw\n");
 }
+
+TEST_CASE("a pair that overlaps is one letter") {
+  // 89 cells for 89 ms.
+  Step step = step_of(1, {{ActionKind::kForward, 0, 0, 0, 10},
+                          {ActionKind::kForward, 1, 0, 10, 60},
+                          {ActionKind::kFusedBackward, 0, 0, 10, 60},
+                          {ActionKind::kFusedBackward, 1, 0, 60, 89}});
+  step.program.actions[1].overlaps_next = true;
+  const std::string text = drawn(step);
+  CHECK(text.find("rank 0 " + repeated('F', 10) + repeated('X', 50) + repeated('b', 29)) !=
+        std::string::npos);
+  CHECK(text.find("F forward, B backward, X a forward and a backward together, . idle") !=
+        std::string::npos);
+}

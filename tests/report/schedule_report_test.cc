@@ -63,6 +63,21 @@ TEST_CASE("the report names both bubbles and counts stashes in whole ranks") {
         "actions                 80   sends and receives included\n");
 }
 
+// A stage of either copy is a whole P-th of the model; of q slices each is a q-th of a micro-batch.
+TEST_CASE("stashes are in whole ranks with two copies of the weights and with slices too") {
+  ScheduleResult both_ways = result();
+  both_ways.copies = 2;
+  CHECK(schedule_report(both_ways).find(
+            "interleaved: P = 2, V = 2, M = 4, 2 copies of the weights\n") == 0);
+  CHECK(to_text(*schedule_json(both_ways).find("peak_stash_microbatches")) == "[5, 4]");
+  CHECK(schedule_json(both_ways).find("copies")->text() == "2");
+  ScheduleResult sliced = result();
+  sliced.slices = 4;
+  CHECK(schedule_report(sliced).find("interleaved: P = 2, V = 2, M = 4 in 4 slices each\n") == 0);
+  CHECK(to_text(*schedule_json(sliced).find("peak_stash_microbatches")) == "[0.625, 0.5]");
+  CHECK(schedule_json(sliced).find("slices")->text() == "4");
+}
+
 TEST_CASE("the JSON has the keys that others rely on") {
   const Json json = schedule_json(result());
   CHECK(json.members().front().first == "schema_version");

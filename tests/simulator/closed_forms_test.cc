@@ -238,6 +238,36 @@ TEST_CASE("ZB-H1 leaves its form when W is long, transfers are slow or micro-bat
   CHECK(differs(4, 3, {10, 12, 8, 0}));
 }
 
+std::int64_t zb_h2_span(std::int64_t p, std::int64_t m, const RankCosts& costs) {
+  const auto [f, i, w, c] = costs;
+  return m * (f + i + w) + (p - 1) * (f + i + 2 * c - 2 * w);
+}
+
+TEST_CASE("ZB-H2 has the span bubble (P - 1)(F + I + 2c - 2W) from M = 2P on while 2c <= W") {
+  for (const int p : kRanks) {
+    for (int m = 2 * p; m <= 4 * p + 1; ++m) {
+      for (const RankCosts& costs : kSplitCosts) {
+        const std::int64_t w = costs.weight_gradient;
+        for (const std::int64_t c : {std::int64_t{0}, std::int64_t{1}, w / 4, w / 2}) {
+          const RankCosts priced = with_transfer(costs, c);
+          CHECK(summary_of("zb-h2", one_chunk(p, m), priced).longest_span ==
+                Duration{zb_h2_span(p, m, priced)});
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("ZB-H2 leaves its form when W is long, transfers are slow or micro-batches few") {
+  const auto differs = [](int p, int m, const RankCosts& costs) {
+    return summary_of("zb-h2", one_chunk(p, m), costs).longest_span !=
+           Duration{zb_h2_span(p, m, costs)};
+  };
+  CHECK(differs(4, 8, {10, 10, 15, 0}));
+  CHECK(differs(4, 8, {10, 12, 8, 12}));
+  CHECK(differs(4, 5, {10, 12, 8, 0}));
+}
+
 // peak(rank) in chunks, from F to B or W.
 void check_peaks(std::string_view name, const ScheduleShape& shape,
                  const std::function<std::int64_t(int)>& peak) {
@@ -274,17 +304,34 @@ TEST_CASE("the stash of interleaved 1F1B follows Megatron's group") {
   check_peaks("interleaved", {2, 3, 8, 4}, [](int r) { return 2 * 4 + 2 * (1 - r) + 1; });
 }
 
+// In bytes with A = 10 and A_W = 4: the stash is A until I, then A_W.
+std::int64_t peak_in_bytes(const RankLiveness& rank) {
+  std::int64_t peak = 0;
+  for (const LiveCounts& counts : rank.peaks) {
+    peak = std::max(peak, std::int64_t{10} * counts.stash[0] + 4 * counts.weight_stash[0]);
+  }
+  return peak;
+}
+
 TEST_CASE("rank r of ZB-H1 holds P - r whole stashes and the weight part of r more") {
   for (const int p : kRanks) {
     for (int m = p; m <= 4 * p; ++m) {
       const auto ranks = liveness(lowered("zb-h1", one_chunk(p, m)));
       for (int r = 0; r < p; ++r) {
-        // In bytes with A = 10 and A_W = 4: the stash is A until I, then A_W.
-        std::int64_t peak = 0;
-        for (const LiveCounts& counts : ranks[static_cast<std::size_t>(r)].peaks) {
-          peak = std::max(peak, std::int64_t{10} * counts.stash[0] + 4 * counts.weight_stash[0]);
-        }
-        CHECK(peak == 10 * (p - r) + 4 * r);
+        CHECK(peak_in_bytes(ranks[static_cast<std::size_t>(r)]) == 10 * (p - r) + 4 * r);
+      }
+    }
+  }
+}
+
+TEST_CASE("rank r of ZB-H2 holds 2P - 2r - 1 whole stashes and the weight part of 2r more") {
+  for (const int p : kRanks) {
+    for (int m = 2 * p; m <= 4 * p; ++m) {
+      check_peaks("zb-h2", one_chunk(p, m), [&](int) { return 2 * p - 1; });
+      const auto ranks = liveness(lowered("zb-h2", one_chunk(p, m)));
+      for (int r = 0; r < p; ++r) {
+        CHECK(peak_in_bytes(ranks[static_cast<std::size_t>(r)]) ==
+              10 * (2 * p - 2 * r - 1) + 8 * r);
       }
     }
   }

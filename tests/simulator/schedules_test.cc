@@ -133,6 +133,14 @@ TEST_CASE("ZB-H1 delays the weight gradients of rank r by r micro-batches") {
   CHECK(text_of(schedule, 3) == "F0 I0 F1 I1 F2 I2 F3 I3 W0 F4 I4 W1 W2 W3 W4");
 }
 
+TEST_CASE("ZB-H2 warms up and delays twice as much") {
+  const Schedule schedule = make_schedule("zb-h2", shape_of(4, 1, 8));
+  CHECK(text_of(schedule, 0) ==
+        "F0 F1 F2 F3 F4 F5 F6 I0 W0 F7 I1 W1 I2 W2 I3 W3 I4 W4 I5 W5 I6 W6 I7 W7");
+  CHECK(text_of(schedule, 3) ==
+        "F0 I0 F1 I1 F2 I2 F3 I3 F4 I4 F5 I5 F6 I6 W0 F7 I7 W1 W2 W3 W4 W5 W6 W7");
+}
+
 TEST_CASE("without its weight gradients ZB-H1 is 1F1B") {
   for (int p = 1; p <= 5; ++p) {
     for (int m = 1; m <= 12; ++m) {
