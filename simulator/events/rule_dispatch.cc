@@ -21,6 +21,7 @@ RuleDispatch::RuleDispatch(const Program& program, const TaskGraph& graph) : rul
 
 void RuleDispatch::restart() {
   looking_.clear();
+  ready_.assign(rank_of_task_.size(), 0);
   for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
     Rank& rank = ranks_[r];
     rank.head = rank.forwards_started = 0;
@@ -29,9 +30,9 @@ void RuleDispatch::restart() {
   }
 }
 
-std::uint32_t RuleDispatch::next(Rank& rank, const std::vector<std::uint32_t>& waits) const {
+std::uint32_t RuleDispatch::next(Rank& rank) const {
   while (head_ran_early(rank)) ++rank.head;
-  switch (step(rank, waits)) {
+  switch (step(rank)) {
     case Step::kTakeForward:
       rank.forward_is_next = false;
       return rank.forwards[rank.forwards_started++];
@@ -54,11 +55,11 @@ bool RuleDispatch::head_ran_early(const Rank& rank) const {
          head != rank.forwards[rank.forwards_started];
 }
 
-RuleDispatch::Step RuleDispatch::step(Rank& rank, const std::vector<std::uint32_t>& waits) const {
+RuleDispatch::Step RuleDispatch::step(Rank& rank) const {
   if (rank.head == rank.list.size()) return Step::kWait;
   const std::uint32_t head = rank.list[rank.head];
   if (!rank.forward_is_next) {
-    if (waits[head] == 0) return Step::kTakeHead;
+    if (ready_[head] != 0) return Step::kTakeHead;
     if (kind_of_task_[head] != ActionKind::kRecompute) return Step::kWait;
     // The gradient of this recompute has not arrived.
     if (rank.forwards_started == rank.forwards.size()) {
@@ -66,7 +67,7 @@ RuleDispatch::Step RuleDispatch::step(Rank& rank, const std::vector<std::uint32_
     }
     rank.forward_is_next = rule_ != RunTimeRule::kVarunaStrict;
   }
-  return waits[rank.forwards[rank.forwards_started]] == 0 ? Step::kTakeForward : Step::kWait;
+  return ready_[rank.forwards[rank.forwards_started]] != 0 ? Step::kTakeForward : Step::kWait;
 }
 
 }  // namespace penstock

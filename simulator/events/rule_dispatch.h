@@ -20,20 +20,23 @@ class RuleDispatch {
   [[nodiscard]] bool chooses(std::uint32_t task) const {
     return !rank_of_task_.empty() && rank_of_task_[task] != kNone;
   }
-  // Something that the task waited for is there; the task itself has ended.
-  void may_start(std::uint32_t task) { look_again(rank_of_task_[task]); }
-  void ended(std::uint32_t task) {
+  // Everything that the task waits for has ended; it has ended itself.
+  void is_ready(std::uint32_t task) {
+    ready_[task] = 1;
+    look_again(rank_of_task_[task]);
+  }
+  void has_ended(std::uint32_t task) {
     ranks_[rank_of_task_[task]].is_busy = false;
     look_again(rank_of_task_[task]);
   }
-  // Calls start(task) for what idle ranks begin now. waits[task]: how many tasks it waits for.
+  // Calls start(task) for what idle ranks begin now.
   template <class Start>
-  void start_next(const std::vector<std::uint32_t>& waits, Start start) {
+  void start_next(Start start) {
     for (const std::uint32_t r : looking_) {
       Rank& rank = ranks_[r];
       rank.is_looking = false;
       if (rank.is_busy) continue;
-      const std::uint32_t task = next(rank, waits);
+      const std::uint32_t task = next(rank);
       if (task == kNone) continue;
       rank.is_busy = true;
       start(task);
@@ -59,15 +62,16 @@ class RuleDispatch {
     looking_.push_back(rank);
   }
   // The task that an idle rank starts now, taken off its list; kNone when it has to wait.
-  [[nodiscard]] std::uint32_t next(Rank& rank, const std::vector<std::uint32_t>& waits) const;
+  [[nodiscard]] std::uint32_t next(Rank& rank) const;
   [[nodiscard]] bool head_ran_early(const Rank& rank) const;
-  [[nodiscard]] Step step(Rank& rank, const std::vector<std::uint32_t>& waits) const;
+  [[nodiscard]] Step step(Rank& rank) const;
 
   RunTimeRule rule_;
   std::vector<Rank> ranks_;
   std::vector<std::uint32_t> looking_;       // ranks to which something happened
   std::vector<std::uint32_t> rank_of_task_;  // kNone: not compute; empty without a rule
   std::vector<ActionKind> kind_of_task_;
+  std::vector<std::uint8_t> ready_;  // by task
 };
 
 }  // namespace penstock

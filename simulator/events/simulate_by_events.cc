@@ -1,7 +1,8 @@
 #include "simulator/events/simulate_by_events.h"
 
-#include <algorithm>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "core/error.h"
 #include "simulator/replay.h"
@@ -30,13 +31,19 @@ EventSimulation::EventSimulation(const Program& program, const ExecutorModel& ex
       executor_(executor),
       graph_(graph_of(program, executor)),
       dispatch_(program, graph_),
-      duration_(graph_.action_of_task.size()),
-      start_(duration_.size()),
-      end_(duration_.size()) {
-  if (contention != nullptr) note_routes(*contention);
+      tasks_(graph_.action_of_task.size()) {
+  for (std::size_t t = 0; t < tasks_.size(); ++t) {
+    std::uint32_t at = graph_.row[t];
+    const std::uint32_t end = graph_.row[t + 1];
+    if (at < end) tasks_[t].next = graph_.next[at++];
+    if (at < end) tasks_[t].second_next = graph_.next[at++];
+    tasks_[t].more_begin = at;
+    tasks_[t].more_end = end;
+  }
+  if (contention != nullptr) note_transfers(*contention);
 }
 
-void EventSimulation::note_routes(const Contention& contention) {
+void EventSimulation::note_transfers(const Contention& contention) {
   const Network& network = contention.network;
   if (network.activation.size() != program_.stages.size() ||
       network.gradient.size() != program_.stages.size() ||
@@ -44,39 +51,51 @@ void EventSimulation::note_routes(const Contention& contention) {
     throw Error(ErrorKind::kInternal, "contention: the network is that of another program");
   }
   shared_.emplace(network);
-  routed_.resize(duration_.size());
-  for (std::size_t task = 0; task < routed_.size(); ++task) {
-    const std::uint32_t index = graph_.action_of_task[task];
+  std::map<std::pair<std::uint32_t, std::int64_t>, std::uint32_t> known;  // by route and bytes
+  for (std::size_t t = 0; t < tasks_.size(); ++t) {
+    const std::uint32_t index = graph_.action_of_task[t];
     const Action& action = program_.actions[index];
-    if (!is_send(action.kind) || contention.transfers[index].count <= 0) continue;
+    const std::int64_t bytes = contention.transfers[index].count;
+    if (!is_send(action.kind) || bytes <= 0) continue;
     const auto& routes =
         action.kind == ActionKind::kSendActivation ? network.activation : network.gradient;
     const std::uint32_t route = routes[action.stage.value];
     if (route == kNoRoute) continue;
+    const auto [entry, fresh] =
+        known.try_emplace(std::pair(route, bytes), static_cast<std::uint32_t>(transfers_.size()));
+    tasks_[t].transfer = entry->second;
+    if (!fresh) continue;
     const Duration latency = network.routes[route].latency + executor_.per_transfer;
-    routed_[task] = {route, latency.count(),
-                     static_cast<double>(contention.transfers[index].count)};
+    transfers_.push_back({route, latency.count(), static_cast<double>(bytes)});
   }
 }
 
 Timeline EventSimulation::run(const ActionDurations& durations) {
-  (void)step_end(durations);
+  keeps_times_ = true;
+  start_.resize(tasks_.size());
+  end_.resize(tasks_.size());
+  run_all(durations);
   return timeline();
 }
 
 SimTime EventSimulation::step_end(const ActionDurations& durations) {
+  keeps_times_ = false;
+  run_all(durations);
+  return time_of(now_) + executor_.per_step;
+}
+
+void EventSimulation::run_all(const ActionDurations& durations) {
   restart(durations);
-  for (std::uint32_t task = 0; task < waits_.size(); ++task) {
-    if (waits_[task] == 0 && !dispatch_.chooses(task)) start(task);
+  for (std::uint32_t task = 0; task < tasks_.size(); ++task) {
+    if (tasks_[task].waits == 0) release(task);
   }
   const auto start_chosen = [this](std::uint32_t task) { start(task); };
-  dispatch_.start_next(waits_, start_chosen);
+  dispatch_.start_next(start_chosen);
   while (!queue_.empty()) {
     advance();
-    dispatch_.start_next(waits_, start_chosen);
+    dispatch_.start_next(start_chosen);
   }
   if (tasks_left_ > 0) report_stuck();
-  return time_of(now_) + executor_.per_step;
 }
 
 void EventSimulation::restart(const ActionDurations& durations) {
@@ -86,22 +105,23 @@ void EventSimulation::restart(const ActionDurations& durations) {
                     std::to_string(durations.size()));
   }
   Time sum = 0;
-  for (std::uint32_t task = 0; task < duration_.size(); ++task) {
-    const std::uint32_t action = graph_.action_of_task[task];
-    duration_[task] = durations[action].count();
-    if (duration_[task] < 0 || __builtin_add_overflow(sum, duration_[task], &sum)) {
+  for (std::size_t t = 0; t < tasks_.size(); ++t) {
+    const std::uint32_t action = graph_.action_of_task[t];
+    const Time duration = durations[action].count();
+    if (duration < 0 || __builtin_add_overflow(sum, duration, &sum)) {
       throw_bad_input("durations: they must be at least 0 and add up to what 64 bits hold; " +
                       name_of(program_, program_.actions[action]) + " takes " +
-                      std::to_string(duration_[task]) + " ns");
+                      std::to_string(duration) + " ns");
     }
+    tasks_[t].duration = duration;
+    tasks_[t].waits = graph_.predecessors[t];
   }
   now_ = 0;
   events_ = 0;
-  tasks_left_ = duration_.size();
+  tasks_left_ = tasks_.size();
   queue_.clear();
   dispatch_.restart();
   if (shared_) shared_->clear();
-  waits_ = graph_.predecessors;
 }
 
 // Everything that happens at the next instant but for what idle ranks then choose.
@@ -118,7 +138,7 @@ void EventSimulation::handle_first() {
   const Slot slot = queue_.first_slot();
   const Running running = running_[slot];
   if (running.phase == Phase::kLatency) {
-    begin_flow(slot, running.task, duration_[running.task] - (now_ - start_[running.task]));
+    begin_flow(slot, running.task);
     return;
   }
   if (running.phase == Phase::kFlowing) shared_->end(slot, now_);
@@ -133,43 +153,60 @@ void EventSimulation::start(std::uint32_t task) {
   const Slot slot = slot_is_open_ ? open_slot_ : queue_.take();
   slot_is_open_ = false;
   if (slot >= running_.size()) running_.resize(slot + std::size_t{1});
-  start_[task] = now_;
-  const Time duration = duration_[task];
-  if (!routed_.empty() && routed_[task].route != kNoRoute && duration > routed_[task].latency) {
-    const Time latency = routed_[task].latency;
-    if (latency == 0) return begin_flow(slot, task, duration);
-    running_[slot] = {task, Phase::kLatency};
-    queue_.set(slot, now_ + latency);
-    return;
-  }
+  if (keeps_times_) start_[task] = now_;
+  const Task& started = tasks_[task];
+  if (started.next != kNone) __builtin_prefetch(&tasks_[started.next]);
+  if (started.second_next != kNone) __builtin_prefetch(&tasks_[started.second_next]);
   running_[slot] = {task, Phase::kAlone};
-  queue_.set(slot, now_ + duration);
+  Time until = now_ + started.duration;
+  if (started.transfer != kNone && transfers_[started.transfer].latency < started.duration) {
+    const Time latency = transfers_[started.transfer].latency;
+    if (latency == 0) return begin_flow(slot, task);
+    running_[slot].phase = Phase::kLatency;
+    until = now_ + latency;
+  }
+  queue_.set(slot, until);
 }
 
-void EventSimulation::begin_flow(Slot slot, std::uint32_t task, Time alone) {
+void EventSimulation::begin_flow(Slot slot, std::uint32_t task) {
   running_[slot] = {task, Phase::kFlowing};
-  shared_->begin(slot, routed_[task].route, routed_[task].bytes, alone, now_, queue_);
+  const SharedTransfer& transfer = transfers_[tasks_[task].transfer];
+  shared_->begin(slot, transfer.route, transfer.bytes, tasks_[task].duration - transfer.latency,
+                 now_, queue_);
 }
 
 void EventSimulation::end(std::uint32_t task) {
-  end_[task] = now_;
+  if (keeps_times_) end_[task] = now_;
   --tasks_left_;
-  if (dispatch_.chooses(task)) dispatch_.ended(task);
-  for (std::uint32_t e = graph_.row[task]; e < graph_.row[task + 1]; ++e) {
-    const std::uint32_t next = graph_.next[e];
-    if (--waits_[next] > 0) continue;
-    if (dispatch_.chooses(next)) {
-      dispatch_.may_start(next);
-    } else {
-      start(next);
-    }
+  if (dispatch_.chooses(task)) dispatch_.has_ended(task);
+  const Task& ended = tasks_[task];
+  if (ended.next != kNone) release_if_ready(ended.next);
+  if (ended.second_next != kNone) release_if_ready(ended.second_next);
+  for (std::uint32_t i = ended.more_begin; i < ended.more_end; ++i) {
+    release_if_ready(graph_.next[i]);
+  }
+}
+
+void EventSimulation::release_if_ready(std::uint32_t task) {
+  if (--tasks_[task].waits == 0) release(task);
+}
+
+// Nothing keeps the task any more but, with a rule, the choice of its rank.
+void EventSimulation::release(std::uint32_t task) {
+  if (dispatch_.chooses(task)) {
+    dispatch_.is_ready(task);
+  } else {
+    start(task);
   }
 }
 
 void EventSimulation::report_stuck() const {
   std::string why = "its lists cannot be carried out under its rule";
   if (program_.rule == RunTimeRule::kNone) {
-    const std::vector<std::string> names = cycle_names(program_, graph_, waits_);
+    std::vector<std::uint32_t> waits;
+    waits.reserve(tasks_.size());
+    for (const Task& task : tasks_) waits.push_back(task.waits);
+    const std::vector<std::string> names = cycle_names(program_, graph_, waits);
     why = names.front();
     for (std::size_t i = 1; i < names.size(); ++i) why += " -> " + names[i];
   }

@@ -56,19 +56,33 @@ class EventSimulation {
     std::uint32_t task = 0;
     Phase phase = Phase::kAlone;
   };
-  struct RoutedTransfer {
-    std::uint32_t route = kNoRoute;
+  // All that the loop needs of a task, in half a cache line.
+  struct alignas(32) Task {
+    Time duration = 0;
+    std::uint32_t waits = 0;         // how many others it still waits for
+    std::uint32_t transfer = kNone;  // index into transfers_
+    // What waits for it: the first two, seldom more, and the others in TaskGraph::next.
+    std::uint32_t next = kNone, second_next = kNone;
+    std::uint32_t more_begin = 0, more_end = 0;
+  };
+  static constexpr std::uint32_t kNone = 0xFFFF'FFFFU;
+  // A way over shared links with a load; many tasks have the same.
+  struct SharedTransfer {
+    std::uint32_t route = 0;
     Time latency = 0;
     double bytes = 0.0;
   };
 
-  void note_routes(const Contention& contention);
+  void note_transfers(const Contention& contention);
+  void run_all(const ActionDurations& durations);
   void restart(const ActionDurations& durations);
   void advance();
   void handle_first();
   void start(std::uint32_t task);
-  void begin_flow(Slot slot, std::uint32_t task, Time alone);
+  void begin_flow(Slot slot, std::uint32_t task);
   void end(std::uint32_t task);
+  void release_if_ready(std::uint32_t task);
+  void release(std::uint32_t task);
   [[noreturn]] void report_stuck() const;
   [[nodiscard]] Timeline timeline() const;
 
@@ -76,8 +90,11 @@ class EventSimulation {
   ExecutorModel executor_;
   TaskGraph graph_;
   RuleDispatch dispatch_;
-  std::optional<SharedTransfers> shared_;
-  std::vector<RoutedTransfer> routed_;  // by task; empty without contention
+  std::optional<SharedTransfers> shared_;  // none without contention
+  std::vector<SharedTransfer> transfers_;
+  std::vector<Task> tasks_;
+  bool keeps_times_ = false;
+  std::vector<Time> start_, end_;  // by task, when they are kept
 
   Time now_ = 0;
   std::uint64_t events_ = 0;
@@ -86,8 +103,6 @@ class EventSimulation {
   std::vector<Running> running_;
   Slot open_slot_ = 0;  // of the task that has just ended; the next one may take it
   bool slot_is_open_ = false;
-  std::vector<std::uint32_t> waits_;  // per task: how many others it still waits for
-  std::vector<Time> duration_, start_, end_;
 };
 
 // As priced, nobody shares a link.
