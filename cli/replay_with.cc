@@ -12,7 +12,8 @@ void replay_with(const ExecutorModel& executor, PlanFile& file) {
     const bool recomputes = std::any_of(actions.begin(), actions.end(), [](const Action& action) {
       return action.kind == ActionKind::kRecompute;
     });
-    file.program = program_of(file.plan, file.ties, recomputes, executor);
+    file.program =
+        program_of(schedules_in(file), lowering_of(file.plan, file.ties, recomputes, executor));
   }
   file.executor = executor;
 }

@@ -9,6 +9,7 @@
 #include "core/evaluation.h"
 #include "search/choose_cuts.h"  // equal_cuts(), for comparison
 #include "search/evaluate.h"
+#include "search/trainers.h"
 
 namespace penstock {
 
@@ -27,7 +28,8 @@ struct SearchRequest {
   int global_batch = 1;
   int sequence_length = 0;  // 0: the longest that was measured
   Pins pins;
-  int top = 10;  // K
+  std::optional<Trainer> trainer;  // only what it can run
+  int top = 10;                    // K
   int threads = 1;
   bool bounds = true;  // false: replay every candidate (slow; the oracle of the tests)
 };

@@ -146,14 +146,14 @@ class Enumeration {
       return;
     }
     const SearchKey& key = space_.keys[static_cast<std::size_t>(group.key)];
-    const std::int64_t work = std::min(key.sums.work.back(), key.sums.split_work.back());
-    const std::int64_t longest = std::min(key.sums.longest_work, key.sums.longest_split_work);
+    const std::int64_t work = key.sums.mixed_work.back();
+    // With two copies of the weights each takes half of the micro-batches.
+    const std::int64_t longest = key.sums.longest_mixed_work / 2;
     const std::int64_t full = samples / plan.micro_batch_size;
     // A full micro-batch goes forward through all stages and back, one after the other; and some
     // rank does at least the mean of all work.
     const std::int64_t path =
-        key.sums.forward.back() + key.sums.recompute.back() +
-        std::min(key.sums.fused_backward.back(), key.sums.input_gradient.back());
+        key.sums.forward.back() + key.sums.recompute.back() + key.sums.first_gradient.back();
     const std::int64_t mean = (work + group.pipeline - 1) / group.pipeline;
     group.bound = Duration{std::max(full * std::max(mean, longest), full > 0 ? path : 0)};
     group.least_memory = least_memory(key, group);
@@ -192,6 +192,17 @@ class Enumeration {
   SearchSpace space_;
 };
 
+// Automatic schedules and run-time rules are tried on the best plans of the others (refine.h);
+// sequences are not cut, since profiles measure whole ones; Megatron's overlap needs to be asked
+// for, since what it gains is not measured.
+bool is_enumerated(const SearchRequest& request, const ScheduleKind& kind) {
+  if (kind.is_automatic() || kind.rule != RunTimeRule::kNone || kind.has_slices) return false;
+  if (request.trainer && !why_not_run(*request.trainer, kind).empty()) return false;
+  const auto& wanted = request.pins.schedules;
+  if (wanted.empty()) return kind.name != "interleaved-overlap";
+  return std::find(wanted.begin(), wanted.end(), kind.name) != wanted.end();
+}
+
 }  // namespace
 
 SearchSpace enumerate(const PlanInputs& inputs, const SearchRequest& request) {
@@ -202,18 +213,14 @@ std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int s
                                              int pipeline) {
   std::vector<ScheduleChoice> choices;
   for (const ScheduleKind& kind : schedule_kinds()) {
-    const auto& wanted = request.pins.schedules;
-    const bool named = std::find(wanted.begin(), wanted.end(), kind.name) != wanted.end();
-    if (!wanted.empty() && !named) continue;
+    if (!is_enumerated(request, kind)) continue;
     // On one rank all schedules do the same work; 1F1B holds least.
-    if (wanted.empty() && pipeline == 1 && kind.name != "1f1b") continue;
-    if (kind.most_chunks == 1) {
-      if (allowed(request.pins.chunks, 1)) choices.push_back({&kind, 1});
-      continue;
-    }
-    if (pipeline == 1) continue;  // chunks only change how stages of several ranks interleave
-    const int most = request.pins.chunks.value_or(kMostChunks);
-    for (int v = 2; v <= most && v * pipeline <= sections; ++v) {
+    if (pipeline == 1 && kind.fewest_chunks > 1) continue;  // nothing to interleave
+    if (pipeline == 1 && request.pins.schedules.empty() && kind.name != "1f1b") continue;
+    const int most =
+        kind.most_chunks == 0 ? request.pins.chunks.value_or(kMostChunks) : kind.most_chunks;
+    const int copies = copies_of(kind.map);
+    for (int v = kind.fewest_chunks; v <= most && v * pipeline <= sections * copies; ++v) {
       if (allowed(request.pins.chunks, v)) choices.push_back({&kind, v});
     }
   }

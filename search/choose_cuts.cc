@@ -5,11 +5,11 @@
 namespace penstock {
 namespace {
 
-std::optional<std::vector<int>> cuts_within(const SectionSums& sums, int stages, bool split,
-                                            const StageLimit* limit) {
+std::optional<std::vector<int>> cuts_within(const SectionSums& sums, int stages,
+                                            BackwardKind backward, const StageLimit* limit) {
   PartitionProblem problem;
   problem.stages = stages;
-  problem.time_prefix = &sums.work_of(split);
+  problem.time_prefix = &sums.work_of(backward);
   problem.boundary_bytes = &sums.boundary;
   problem.limit = limit;
   auto result = partition(problem);
@@ -81,19 +81,20 @@ std::vector<int> equal_cuts(int sections, int stages) {
   return cuts;
 }
 
-std::optional<std::vector<int>> balanced_cuts(const SectionSums& sums, int stages, bool split) {
-  return cuts_within(sums, stages, split, nullptr);
+std::optional<std::vector<int>> balanced_cuts(const SectionSums& sums, int stages,
+                                              BackwardKind backward) {
+  return cuts_within(sums, stages, backward, nullptr);
 }
 
-Cuts choose_cuts(const SectionSums& sums, const StageMemory& memory, const Plan& plan, bool split,
-                 const std::vector<int>& balanced) {
+Cuts choose_cuts(const SectionSums& sums, const StageMemory& memory, const Plan& plan,
+                 BackwardKind backward, const std::vector<int>& balanced) {
   const auto totals = totals_of(memory, plan, balanced);
   auto over = most_over(totals, plan.chunks, memory.capacity());
   if (!over) return {balanced, std::nullopt, largest(totals)};
   if (plan.chunks > 1 && !mean_fits(totals, memory.capacity())) return {{}, std::move(over), {}};
   const ChunkShare share(memory, plan.chunks);
   const StageLimit& limit = plan.chunks == 1 ? static_cast<const StageLimit&>(memory) : share;
-  if (auto cuts = cuts_within(sums, plan.stages(), split, &limit)) {
+  if (auto cuts = cuts_within(sums, plan.stages_per_copy(), backward, &limit)) {
     const Bytes fullest = largest(totals_of(memory, plan, *cuts));
     if (fullest <= memory.capacity()) return {std::move(*cuts), std::nullopt, fullest};
   }

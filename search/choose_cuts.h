@@ -15,7 +15,8 @@ namespace penstock {
 std::vector<int> equal_cuts(int sections, int stages);
 
 // The best cuts when memory is no object.
-std::optional<std::vector<int>> balanced_cuts(const SectionSums& sums, int stages, bool split);
+std::optional<std::vector<int>> balanced_cuts(const SectionSums& sums, int stages,
+                                              BackwardKind backward);
 
 struct Cuts {
   std::vector<int> cuts;             // empty when no partition fits
@@ -25,8 +26,8 @@ struct Cuts {
 // V = 1: the exact optimum under each stage's own memory. V > 1: the balanced cuts, or, where they
 // do not fit but would on average, the best ones in which every chunk keeps to its share of the
 // device (heuristic).
-Cuts choose_cuts(const SectionSums& sums, const StageMemory& memory, const Plan& plan, bool split,
-                 const std::vector<int>& balanced);
+Cuts choose_cuts(const SectionSums& sums, const StageMemory& memory, const Plan& plan,
+                 BackwardKind backward, const std::vector<int>& balanced);
 
 // "stage 0", "the last stage", "a middle stage", "the only stage" (or "rank"): reasons are counted
 // by role.

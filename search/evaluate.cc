@@ -32,7 +32,7 @@ void refuse_nonsense(const PlanInputs& inputs, const DeviceCluster& cluster, con
       plan.micro_batch_size < 1 || plan.global_batch < plan.data) {
     throw_bad_input("a plan needs P, V, D, T, b of at least 1 and at least one sample per replica");
   }
-  if (plan.stages() > static_cast<int>(inputs.profile->sections.size())) {
+  if (plan.stages_per_copy() > static_cast<int>(inputs.profile->sections.size())) {
     throw_bad_input("P * V = " + std::to_string(plan.stages()) + " stages, but the model has " +
                     std::to_string(inputs.profile->sections.size()) +
                     " sections; choose fewer stages");
@@ -45,14 +45,15 @@ void refuse_nonsense(const PlanInputs& inputs, const DeviceCluster& cluster, con
 }
 
 std::optional<Rejection> choose(const PlanInputs& inputs, const DeviceCluster& cluster,
-                                const SectionSums& sums, bool split, Plan& plan) {
-  const auto balanced = balanced_cuts(sums, plan.stages(), split);
+                                const SectionSums& sums, BackwardKind backward, Plan& plan) {
+  const auto balanced = balanced_cuts(sums, plan.stages_per_copy(), backward);
   plan.cuts = balanced.value();  // stages() <= sections
   const TiedParameters ties(*inputs.profile, plan.tensor);
   const HeldCounts held(liveness_of(plan));
-  const StageMemory memory(sums, ties, inputs.profile->training, plan.zero1 ? plan.data : 1, held,
-                           cluster.reserve, cluster.device.memory);
-  Cuts cuts = choose_cuts(sums, memory, plan, split, *balanced);
+  const StageMemory memory(sums, ties, inputs.profile->training,
+                           plan.zero1 ? plan.weight_copies() : 1, held, cluster.reserve,
+                           cluster.device.memory);
+  Cuts cuts = choose_cuts(sums, memory, plan, backward, *balanced);
   if (!cuts.cuts.empty()) plan.cuts = std::move(cuts.cuts);
   return std::move(cuts.why_not);
 }
@@ -77,15 +78,16 @@ EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
     }
     tables.push_back(&shape.table);
   }
-  const bool split = find_schedule(plan.schedule)->splits_backward();
-  if (plan.cuts.empty()) result.why_not = choose(inputs, cluster, sums[0], split, result.plan);
+  const BackwardKind backward = find_schedule(plan.schedule)->backward;
+  if (plan.cuts.empty()) result.why_not = choose(inputs, cluster, sums[0], backward, result.plan);
 
   StagePricing pricing = price_stages(*inputs.profile, cluster.spec, result.plan, tables);
   result.prices = std::move(pricing.prices);
   result.ties = std::move(pricing.ties);
   result.boundary_level = std::move(pricing.boundary_level);
-  result.program =
-      program_of(result.plan, result.ties, sums[0].recompute.back() > 0, inputs.executor);
+  result.program = program_of(
+      schedules_of(result.plan),
+      lowering_of(result.plan, result.ties, sums[0].recompute.back() > 0, inputs.executor));
   result.timeline = simulate(result.program, result.prices, inputs.executor);
   result.evaluation = evaluation_of(result.program, result.prices, result.timeline, inputs.executor,
                                     cluster.device.memory, cluster.reserve, pricing.uncertainty);

@@ -78,16 +78,24 @@ class GroupSearch {
     Plan plan = base_;
     plan.schedule = choice.kind->name;
     plan.chunks = choice.chunks;
-    split_ = choice.kind->splits_backward();
+    plan.stage_map = choice.kind->map;
+    backward_ = choice.kind->backward;
+    schedules_.reset();
     const auto variants = static_cast<std::int64_t>(zero1_.size() * placements_.size());
     if (!why_no_program(plan).empty()) {
       result_.rejected.add("schedule rule: " + plan.schedule, variants, plan);
       return;
     }
+    if (request_.trainer) {
+      if (const auto why = why_not_run(*request_.trainer, plan); !why.empty()) {
+        result_.rejected.add(std::string(name_of(*request_.trainer)) + ": " + why, variants, plan);
+        return;
+      }
+    }
     const int largest = micro_batch_shapes(plan).front();
-    const auto balanced = shared_.balanced.get({group_.key, largest, plan.stages(), split_}, [&] {
-      return balanced_cuts(*shapes_[0], plan.stages(), split_).value();
-    });
+    const auto balanced = shared_.balanced.get(
+        {group_.key, largest, plan.stages_per_copy(), backward_},
+        [&] { return balanced_cuts(*shapes_[0], plan.stages_per_copy(), backward_).value(); });
     if (!may_matter(bottleneck_bound(plan, *balanced), kNoMemory)) {
       result_.bounded += variants;
       return;
@@ -139,11 +147,12 @@ class GroupSearch {
     const std::int64_t full = samples / plan.micro_batch_size;
     if (plan.chunks > 1) {
       // All work of one micro-batch lies on its way there and back when backwards are fused.
-      const std::int64_t path = split_ || full == 0 ? 0 : shapes_[0]->work.back();
+      const bool fused = backward_ == BackwardKind::kFused;
+      const std::int64_t path = !fused || full == 0 ? 0 : shapes_[0]->work.back();
       return std::max(group_.bound, Duration{path});
     }
     std::int64_t longest = 0;
-    const auto& work = shapes_[0]->work_of(split_);
+    const auto& work = shapes_[0]->work_of(backward_);
     for (std::size_t s = 0; s + 1 < balanced.size(); ++s) {
       longest = std::max(longest, work[static_cast<std::size_t>(balanced[s + 1])] -
                                       work[static_cast<std::size_t>(balanced[s])]);
@@ -152,7 +161,7 @@ class GroupSearch {
     if (!barrier || full == 0) return Duration{longest * full};
     // With fused backward all that lies before a rank counts, with split backward or a short last
     // micro-batch only its forwards.
-    const bool whole = !split_ && samples % plan.micro_batch_size == 0;
+    const bool whole = backward_ == BackwardKind::kFused && samples % plan.micro_batch_size == 0;
     const double share = whole ? 1.0 : shapes_[0]->least_forward_share;
     return std::max(Duration{longest * full}, fill_bound(work.back(), share, full, plan.pipeline));
   }
@@ -160,16 +169,16 @@ class GroupSearch {
   void try_cuts(Plan plan, const std::vector<int>& balanced, const HeldCounts& held) {
     const auto variants = static_cast<std::int64_t>(placements_.size());
     const StageMemory memory(*shapes_[0], ties_, inputs_.profile->training,
-                             plan.zero1 ? plan.data : 1, held, cluster_.reserve,
+                             plan.zero1 ? plan.weight_copies() : 1, held, cluster_.reserve,
                              cluster_.device.memory);
-    Cuts cuts = choose_cuts(*shapes_[0], memory, plan, split_, balanced);
+    Cuts cuts = choose_cuts(*shapes_[0], memory, plan, backward_, balanced);
     plan.cuts = balanced;
     if (cuts.why_not) {
       result_.rejected.add(*cuts.why_not, variants, plan);
       return;
     }
     plan.cuts = std::move(cuts.cuts);
-    if (!may_matter(compute_bound(*shapes_[0], plan, split_, held.ranks, inputs_.executor),
+    if (!may_matter(compute_bound(*shapes_[0], plan, backward_, held.ranks, inputs_.executor),
                     cuts.fullest)) {
       result_.bounded += variants;
       return;
@@ -189,28 +198,40 @@ class GroupSearch {
     }
     Bytes fullest;
     for (const MemoryUse& use : memory) fullest = std::max(fullest, use.total());
-    const Duration bound = step_bound(pricing.prices, plan, split_, live, inputs_.executor);
+    const Duration bound = step_bound(pricing.prices, plan, backward_, live, inputs_.executor);
     if (!may_matter(bound, fullest)) {
       ++result_.bounded;
       return;
     }
-    const auto program = shared_.programs.get(plan, pricing.ties, shapes_[0]->recompute.back() > 0);
-    if (may_deadlock() && deadlock(*program, inputs_.executor)) {
+    const auto summary = simulated(plan, pricing);
+    if (!summary) {
       result_.rejected.add(
           "its transfers deadlock under executor model '" + inputs_.executor.name + "'", 1, plan);
       return;
     }
-    const auto summary = simulate_summary(*program, pricing.prices, inputs_.executor);
-    const Found found{plan, step_time_of(summary, inputs_.executor), fullest};
+    const Found found{plan, step_time_of(*summary, inputs_.executor), fullest};
     if (!own_) own_ = known_;
     own_->add(found);
     result_.found.push_back(found);
   }
 
+  // Nothing when transfers deadlock.
+  std::optional<TimelineSummary> simulated(const Plan& plan, const StagePricing& pricing) {
+    const bool recomputes = shapes_[0]->recompute.back() > 0;
+    if (straight_replay_is_exact(inputs_.executor)) {
+      if (!schedules_) schedules_ = schedules_of(plan);
+      return simulate_schedule(schedules_->pipelines,
+                               lowering_of(plan, pricing.ties, recomputes, inputs_.executor),
+                               pricing.prices, inputs_.executor);
+    }
+    const auto program = shared_.programs.get(plan, pricing.ties, recomputes);
+    if (may_deadlock() && deadlock(*program, inputs_.executor)) return std::nullopt;
+    return simulate_summary(*program, pricing.prices, inputs_.executor);
+  }
+
   // Only receives that were moved back can cross sends (docs/schedules.md, "Time").
   [[nodiscard]] bool may_deadlock() const {
-    return inputs_.executor.issue == IssueOrder::kDeepSpeed &&
-           !straight_replay_is_exact(inputs_.executor);
+    return inputs_.executor.issue == IssueOrder::kDeepSpeed;
   }
 
   [[nodiscard]] bool may_matter(Duration bound, Bytes memory) const {
@@ -231,7 +252,8 @@ class GroupSearch {
   const TiedParameters ties_;
   const std::vector<bool> zero1_;
   const std::vector<Placement> placements_;
-  bool split_ = false;  // of the schedule at hand
+  BackwardKind backward_ = BackwardKind::kFused;  // of the schedule at hand
+  std::optional<PlanSchedules> schedules_;        // likewise
   std::vector<std::shared_ptr<const SectionSums>> short_shapes_;
   std::vector<const SectionSums*> shapes_;
   std::vector<const SectionTable*> tables_;

@@ -21,8 +21,8 @@ struct SearchShared {
   explicit SearchShared(const ExecutorModel& executor) : programs(executor) {}
 
   ProgramCache programs;
-  // (key, samples of the largest micro-batch, stages, split) -> cuts
-  Memo<std::tuple<int, int, int, bool>, std::vector<int>> balanced;
+  // (key, samples of the largest micro-batch, stages of a copy, backward) -> cuts
+  Memo<std::tuple<int, int, int, BackwardKind>, std::vector<int>> balanced;
   // (schedule, P, V, group, micro-batches): on those that tell, and grown to a plan's own
   Memo<std::tuple<std::string_view, int, int, int, int>, TellingLiveness> telling;
   Memo<std::tuple<std::string_view, int, int, int, int>, HeldCounts> held;

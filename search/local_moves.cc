@@ -29,10 +29,11 @@ Plan improve_by_local_moves(const PlanInputs& inputs, const Plan& plan) {
   for (int round = 0; round < kMostRounds && !best.why_not; ++round) {
     const EvaluatedPlan start = best;
     const int rank = busiest_rank(start.evaluation);
-    for (int stage = rank; stage < plan.stages(); stage += plan.pipeline) {
+    for (const int held : plan.stages_of_rank(rank)) {
+      const int stage = held % plan.stages_per_copy();
       // Give the stage's first section to the one before it, or its last to the one behind it.
       for (const auto& [cut, step] : {std::pair{stage, +1}, std::pair{stage + 1, -1}}) {
-        if (cut == 0 || cut == plan.stages()) continue;
+        if (cut == 0 || cut == plan.stages_per_copy()) continue;
         Plan moved = start.plan;
         if (!move_cut(moved.cuts, static_cast<std::size_t>(cut), step)) continue;
         EvaluatedPlan tried = evaluate(inputs, moved);

@@ -1,6 +1,7 @@
 #include "search/lower_bound.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "search/plan_program.h"
@@ -33,19 +34,33 @@ class Bound {
         stages_(std::move(stages)),
         tail_(std::move(tail)),
         liveness_(liveness),
-        full_(replica_loads(plan).front().samples / plan.micro_batch_size) {}
+        full_(replica_loads(plan).front().samples / plan.micro_batch_size / plan.copies()),
+        splits_(std::any_of(stages_.begin(), stages_.end(),
+                            [](const StageTimes& t) { return t.weight > 0; })),
+        ranks_(static_cast<std::size_t>(plan.pipeline)) {
+    for (int s = 0; s < plan.stages(); ++s) {
+      const auto stage = static_cast<std::size_t>(s);
+      const StageTimes& t = stages_[stage];
+      OfRank& rank = ranks_[static_cast<std::size_t>(plan.rank_of(s))];
+      rank.work += full_ * (t.forward + t.backward + t.weight) + t.short_work;
+      rank.before_drain += full_ * (t.forward + t.backward);
+      rank.least_reduce = std::min(rank.least_reduce, tail_.reduce[stage]);
+    }
+  }
 
   // Ends of the step are barriers: every rank's own end counts, and so does rank 0's, which lies
-  // behind everybody's drain.
+  // behind everybody's drain: a rank's last gradient is that of its first stage. With two copies of
+  // the weights a rank may begin and end with either, so neither fill nor drain is certain.
   [[nodiscard]] std::int64_t with_barrier() const {
     std::int64_t latest = 0;
     std::int64_t fill = 0;
     std::int64_t drain = 0;
     for (int rank = 0; rank < plan_.pipeline; ++rank) {
       const auto r = static_cast<std::size_t>(rank);
+      latest = std::max(latest, fill + ranks_[r].work + ranks_[r].least_reduce);
+      if (plan_.copies() > 1) continue;
       const std::int64_t to_rank_0 = drain + (rank == 0 ? 0 : stages_[0].least_weight);
-      latest = std::max(latest, fill + work(rank) + least_reduce(rank));
-      latest = std::max(latest, fill + work_before_drain(rank) + to_rank_0 + tail_.reduce[0]);
+      latest = std::max(latest, fill + before_drain(r) + to_rank_0 + tail_.reduce[0]);
       if (plan_.chunks == 1 && full_ > 0) {
         latest = std::max(latest, fill + round_trips(rank) + to_rank_0 + tail_.reduce[0]);
       }
@@ -58,31 +73,19 @@ class Bound {
   // Without a barrier a step takes a rank's span: no less than its work.
   [[nodiscard]] std::int64_t without_barrier() const {
     std::int64_t longest = 0;
-    for (int rank = 0; rank < plan_.pipeline; ++rank) longest = std::max(longest, work(rank));
+    for (const OfRank& rank : ranks_) longest = std::max(longest, rank.work);
     return longest;
   }
 
  private:
-  template <class Term>
-  [[nodiscard]] std::int64_t sum_of_rank(int rank, Term term) const {
-    std::int64_t sum = 0;
-    for (int s = rank; s < plan_.stages(); s += plan_.pipeline) {
-      sum += term(stages_[static_cast<std::size_t>(s)]);
-    }
-    return sum;
-  }
-  [[nodiscard]] std::int64_t work(int rank) const {
-    return sum_of_rank(rank, [this](const StageTimes& t) {
-      return full_ * (t.forward + t.backward + t.weight) + t.short_work;
-    });
-  }
+  struct OfRank {
+    std::int64_t work = 0, before_drain = 0;
+    std::int64_t least_reduce = std::numeric_limits<std::int64_t>::max();
+  };
+
   // Weight gradients may follow a rank's last input gradient.
-  [[nodiscard]] std::int64_t work_before_drain(int rank) const {
-    const bool split = std::any_of(stages_.begin(), stages_.end(),
-                                   [](const StageTimes& t) { return t.weight > 0; });
-    if (!split) return work(rank);
-    return sum_of_rank(rank,
-                       [this](const StageTimes& t) { return full_ * (t.forward + t.backward); });
+  [[nodiscard]] std::int64_t before_drain(std::size_t rank) const {
+    return splits_ ? ranks_[rank].before_drain : ranks_[rank].work;
   }
   // With at most n micro-batches in flight on a stage, every n-th forward waits for a backward:
   // chains of round trips to the last stage and back (V = 1, lists in ascending order).
@@ -101,19 +104,14 @@ class Bound {
     const std::int64_t rest = full_ - 1 - (trips - 1) * in_flight;
     return trips * trip + rest * stages_[static_cast<std::size_t>(rank)].backward;
   }
-  [[nodiscard]] std::int64_t least_reduce(int rank) const {
-    std::int64_t least = tail_.reduce[static_cast<std::size_t>(rank)];
-    for (int s = rank; s < plan_.stages(); s += plan_.pipeline) {
-      least = std::min(least, tail_.reduce[static_cast<std::size_t>(s)]);
-    }
-    return least;
-  }
 
   const Plan& plan_;
   std::vector<StageTimes> stages_;
   Tail tail_;
   const std::vector<RankLiveness>& liveness_;
-  std::int64_t full_;  // full micro-batches of the longest pipeline
+  std::int64_t full_;  // full micro-batches of a stage of the longest pipeline
+  bool splits_;
+  std::vector<OfRank> ranks_;
 };
 
 bool has_short_micro_batch(const Plan& plan) {
@@ -125,40 +123,57 @@ Tail tail_of(const StagePrices& prices, const Plan& plan, const ExecutorModel& e
   for (const StepPrice& step : prices.step) {
     tail.reduce.push_back(step.reduce_gradient.duration.count());
   }
+  std::vector<std::int64_t> optimizer(static_cast<std::size_t>(plan.pipeline), 0);
+  auto gather = optimizer;  // of the last stage, behind all of them
+  for (int s = 0; s < plan.stages(); ++s) {
+    const StepPrice& step = prices.step[static_cast<std::size_t>(s)];
+    const auto rank = static_cast<std::size_t>(plan.rank_of(s));
+    optimizer[rank] += (step.optimizer.duration + executor.per_action).count();
+    gather[rank] = step.unshard.duration.count();
+  }
   std::int64_t longest = 0;
-  for (int rank = 0; rank < plan.pipeline; ++rank) {
-    std::int64_t optimizer = 0;
-    std::int64_t gather = 0;
-    for (int s = rank; s < plan.stages(); s += plan.pipeline) {
-      const StepPrice& step = prices.step[static_cast<std::size_t>(s)];
-      optimizer += (step.optimizer.duration + executor.per_action).count();
-      gather = step.unshard.duration.count();  // of the last stage, behind all of them
-    }
-    longest = std::max(longest, optimizer + gather);
+  for (std::size_t r = 0; r < optimizer.size(); ++r) {
+    longest = std::max(longest, optimizer[r] + gather[r]);
   }
   tail.after_norm = prices.norm.duration.count() + longest;
   return tail;
 }
 
-StageTimes times_of(const StagePrices& prices, const Plan& plan, int stage, bool split,
+// What the stage before waits for.
+Duration first_gradient(const ComputePrice& price, BackwardKind kind) {
+  const Duration fused = price.fused_backward.duration, input = price.input_gradient.duration;
+  if (kind == BackwardKind::kMixed) return std::min(fused, input);
+  return kind == BackwardKind::kSplit ? input : fused;
+}
+// What a backward takes at least beyond that; weight gradients are actions of their own.
+Duration rest_of_backward(const ComputePrice& price, BackwardKind kind, Duration per_action) {
+  const Duration weight = price.weight_gradient.duration;
+  if (kind == BackwardKind::kFused) return {};
+  if (kind == BackwardKind::kSplit) return weight + per_action;
+  const Duration whole =
+      std::min(price.fused_backward.duration, price.input_gradient.duration + weight);
+  return whole - first_gradient(price, kind);
+}
+
+StageTimes times_of(const StagePrices& prices, const Plan& plan, int stage, BackwardKind kind,
                     const ExecutorModel& executor) {
   const auto backward = [&](int shape) {
     const ComputePrice& price = prices.compute_of(stage, shape);
-    const Duration part = split ? price.input_gradient.duration : price.fused_backward.duration;
-    return (price.recompute.duration + part + executor.per_action).count();
+    return (price.recompute.duration + first_gradient(price, kind) + executor.per_action).count();
   };
   const auto weight = [&](int shape) {
-    if (!split) return std::int64_t{0};
-    return (prices.compute_of(stage, shape).weight_gradient.duration + executor.per_action).count();
+    return rest_of_backward(prices.compute_of(stage, shape), kind, executor.per_action).count();
   };
   const auto forward = [&](int shape) {
-    return (prices.compute_of(stage, shape).forward.duration + executor.per_action).count();
+    const ComputePrice& price = prices.compute_of(stage, shape);
+    const Duration gain = kind == BackwardKind::kMixed ? price.overlap_gain : Duration{};
+    return std::max(Duration{}, price.forward.duration + executor.per_action - gain).count();
   };
   StageTimes times;
   times.forward = forward(0);
   times.backward = times.least_backward = backward(0);
   times.weight = times.least_weight = weight(0);
-  if (stage + 1 < prices.stages) {
+  if (plan.has_next(stage)) {
     times.send = prices.transfer_of(stage, 0).activation.duration.count();
     times.send_back = times.least_send_back =
         prices.transfer_of(stage, 0).gradient.duration.count();
@@ -169,7 +184,7 @@ StageTimes times_of(const StagePrices& prices, const Plan& plan, int stage, bool
     times.least_send_back =
         std::min(times.least_send_back, prices.transfer_of(stage, shape).gradient.duration.count());
   }
-  if (has_short_micro_batch(plan)) {
+  if (has_short_micro_batch(plan) && plan.copies() == 1) {
     const auto shapes = micro_batch_shapes(plan);
     const int samples = replica_loads(plan).front().samples % plan.micro_batch_size;
     const int shape =
@@ -186,21 +201,24 @@ Duration bound_of(const Bound& bound, const ExecutorModel& executor) {
 
 }  // namespace
 
-Duration compute_bound(const SectionSums& sums, const Plan& plan, bool split_backward,
+Duration compute_bound(const SectionSums& sums, const Plan& plan, BackwardKind backward,
                        const std::vector<RankLiveness>& liveness, const ExecutorModel& executor) {
   const bool shorter = has_short_micro_batch(plan);
+  const std::vector<std::int64_t>& gradient = backward == BackwardKind::kMixed ? sums.first_gradient
+                                              : backward == BackwardKind::kSplit
+                                                  ? sums.input_gradient
+                                                  : sums.fused_backward;
   std::vector<StageTimes> stages;
-  for (std::size_t s = 0; s + 1 < plan.cuts.size(); ++s) {
-    const auto first = static_cast<std::size_t>(plan.cuts[s]);
-    const auto end = static_cast<std::size_t>(plan.cuts[s + 1]);
+  for (int s = 0; s < plan.stages(); ++s) {
+    const auto first = static_cast<std::size_t>(plan.first_section(s));
+    const auto end = static_cast<std::size_t>(plan.end_section(s));
     const auto part = [&](const std::vector<std::int64_t>& prefix) {
       return prefix[end] - prefix[first];
     };
     StageTimes times;
     times.forward = part(sums.forward);
-    times.backward =
-        part(sums.recompute) + part(split_backward ? sums.input_gradient : sums.fused_backward);
-    if (split_backward) times.weight = part(sums.weight_gradient);
+    times.backward = part(sums.recompute) + part(gradient);
+    times.weight = part(sums.work_of(backward)) - times.forward - times.backward;
     if (!shorter) {
       times.least_backward = times.backward;
       times.least_weight = times.weight;
@@ -212,12 +230,12 @@ Duration compute_bound(const SectionSums& sums, const Plan& plan, bool split_bac
   return bound_of(Bound(plan, std::move(stages), std::move(tail), liveness), executor);
 }
 
-Duration step_bound(const StagePrices& prices, const Plan& plan, bool split_backward,
+Duration step_bound(const StagePrices& prices, const Plan& plan, BackwardKind backward,
                     const std::vector<RankLiveness>& liveness, const ExecutorModel& executor) {
   std::vector<StageTimes> stages;
   stages.reserve(static_cast<std::size_t>(prices.stages));
   for (int s = 0; s < prices.stages; ++s) {
-    stages.push_back(times_of(prices, plan, s, split_backward, executor));
+    stages.push_back(times_of(prices, plan, s, backward, executor));
   }
   return bound_of(Bound(plan, std::move(stages), tail_of(prices, plan, executor), liveness),
                   executor);

@@ -13,11 +13,11 @@
 namespace penstock {
 
 // By compute alone, before transfers and reductions are priced; `liveness` may be empty.
-Duration compute_bound(const SectionSums& sums, const Plan& plan, bool split_backward,
+Duration compute_bound(const SectionSums& sums, const Plan& plan, BackwardKind backward,
                        const std::vector<RankLiveness>& liveness, const ExecutorModel& executor);
 
 // By everything that is priced. Sound for every executor model.
-Duration step_bound(const StagePrices& prices, const Plan& plan, bool split_backward,
+Duration step_bound(const StagePrices& prices, const Plan& plan, BackwardKind backward,
                     const std::vector<RankLiveness>& liveness, const ExecutorModel& executor);
 
 }  // namespace penstock

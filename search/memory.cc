@@ -63,6 +63,11 @@ std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
       use.working_peak =
           std::max(use.working_peak, largest(prices, stage, &ComputePrice::working_peak));
     }
+    for (const auto& [a, b] : rank.overlaps) {  // both at work at once
+      use.working_peak = std::max(use.working_peak,
+                                  largest(prices, rank.stages[a], &ComputePrice::working_peak) +
+                                      largest(prices, rank.stages[b], &ComputePrice::working_peak));
+    }
     use.stash = stash_peak(prices, rank);
     use.communication = buffers(prices, rank);
     use.reserve = reserve;
@@ -146,16 +151,25 @@ Bytes StageMemory::total_of_rank(std::size_t rank, const std::vector<int>& cuts)
   const RankLiveness& live = held_.ranks[rank];
   std::int64_t kept = 0;
   std::int64_t working = 0;
+  const std::size_t per_copy = cuts.size() - 1;
   for (const int stage : live.stages) {
-    const auto s = static_cast<std::size_t>(stage);
-    kept += state(cuts[s], cuts[s + 1]) + buffers(held_.stages[s], cuts[s], cuts[s + 1]);
+    const auto s = static_cast<std::size_t>(stage) % per_copy;
+    kept += state(cuts[s], cuts[s + 1]) +
+            buffers(held_.stages[static_cast<std::size_t>(stage)], cuts[s], cuts[s + 1]);
     working = std::max(working, sums_.working_peak_of(cuts[s], cuts[s + 1]));
+  }
+  for (const auto& [a, b] : live.overlaps) {
+    const auto peak_of = [&](std::size_t chunk) {
+      const auto s = static_cast<std::size_t>(live.stages[chunk]) % per_copy;
+      return sums_.working_peak_of(cuts[s], cuts[s + 1]);
+    };
+    working = std::max(working, peak_of(a) + peak_of(b));
   }
   std::int64_t peak = 0;
   for (const LiveCounts& counts : live.peaks) {
     std::int64_t held = 0;
     for (std::size_t c = 0; c < live.stages.size(); ++c) {
-      const auto s = static_cast<std::size_t>(live.stages[c]);
+      const auto s = static_cast<std::size_t>(live.stages[c]) % per_copy;
       const auto first = static_cast<std::size_t>(cuts[s]);
       const auto end = static_cast<std::size_t>(cuts[s + 1]);
       held += counts.stash[c] * (sums_.stash[end] - sums_.stash[first]) +

@@ -1,6 +1,8 @@
 #include "search/plan_program.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <limits>
 
 #include "simulator/schedules/schedules.h"
 
@@ -11,31 +13,82 @@ ScheduleShape shape_of(const Plan& plan, int micro_batches) {
   return {plan.pipeline, plan.chunks, micro_batches, plan.group, 1};
 }
 
-std::vector<MicroBatch> micro_batches_of(const Plan& plan, const ReplicaLoad& load,
-                                         const std::vector<int>& shapes) {
-  std::vector<MicroBatch> list;
-  list.reserve(static_cast<std::size_t>(load.micro_batches));
-  for (int left = load.samples; left > 0; left -= plan.micro_batch_size) {
+// Full micro-batches, then a short one when b does not divide the samples.
+std::vector<MicroBatchRun> runs_of(const Plan& plan, const ReplicaLoad& load,
+                                   const std::vector<int>& shapes) {
+  std::vector<MicroBatchRun> runs;
+  const auto add = [&](int count, int samples) {
+    if (count == 0) return;
     MicroBatch micro_batch;
-    micro_batch.samples = std::min(left, plan.micro_batch_size);
+    micro_batch.samples = samples;
     micro_batch.sequence_length = plan.sequence_length;
-    micro_batch.loss_weight = micro_batch.samples;
-    micro_batch.shape = static_cast<int>(
-        std::find(shapes.begin(), shapes.end(), micro_batch.samples) - shapes.begin());
-    list.push_back(micro_batch);
+    micro_batch.loss_weight = samples;
+    micro_batch.shape =
+        static_cast<int>(std::find(shapes.begin(), shapes.end(), samples) - shapes.begin());
+    runs.push_back({count, micro_batch});
+  };
+  const int rest = load.samples % plan.micro_batch_size;
+  add(load.samples / plan.micro_batch_size, plan.micro_batch_size);
+  add(rest > 0 ? 1 : 0, rest);
+  return runs;
+}
+
+std::vector<MicroBatch> written_out(const std::vector<MicroBatchRun>& runs) {
+  std::vector<MicroBatch> list;
+  for (const MicroBatchRun& run : runs) {
+    list.insert(list.end(), static_cast<std::size_t>(run.count), run.each);
   }
   return list;
 }
 
-// From this many micro-batches on, one more repeats the steady state (or, where all are held, adds
-// one to every count). 0: no such number is known, use them all.
-int enough_micro_batches(const Plan& plan, int micro_batches) {
-  const int p = plan.pipeline;
-  if (plan.schedule != "interleaved") return p + 1;
-  if (plan.group > 0) return micro_batches % plan.group == 0 ? 3 * plan.group : 0;
-  // PyTorch's rule: M / P rounds of equal size; keep the size.
-  const int rounds = std::max(1, micro_batches / p);
-  return 2 * (micro_batches / rounds);
+// One micro-batch more than this repeats the steady state, of which so many repetitions are kept;
+// or, where all are held, adds one to every count. On the V and with two copies what is posted
+// settles only when both directions have filled.
+int settled_after(const ScheduleKind& kind, const Plan& plan) {
+  return kind.map == StageMap::kLoop ? 3 : 2 * plan.pipeline;
+}
+
+// Whether the block takes in as many micro-batches as it finishes.
+bool is_steady(const Schedule& schedule, const ScheduleBlock& block) {
+  int forwards = 0, completed = 0;
+  for (std::uint32_t at = block.begin; at < block.end; ++at) {
+    const ActionKind kind = schedule.actions[at].kind;
+    forwards += kind == ActionKind::kForward ? 1 : 0;
+    completed += completes_gradient(kind) ? 1 : 0;
+  }
+  return forwards > 0 && forwards == completed;
+}
+
+// The repetitions of the steady state that all ranks have, and what one of them takes.
+struct Steady {
+  int repetitions = 0;
+  int micro_batches = 0;
+};
+Steady steady_of(const Schedule& schedule) {
+  Steady steady{std::numeric_limits<int>::max(), 0};
+  for (std::size_t r = 0; r + 1 < schedule.begin.size(); ++r) {
+    int repetitions = 0;
+    for (std::size_t b = schedule.begin[r]; b < schedule.begin[r + 1]; ++b) {
+      const ScheduleBlock& block = schedule.blocks[b];
+      if (static_cast<int>(block.repeat) <= repetitions || !is_steady(schedule, block)) continue;
+      repetitions = static_cast<int>(block.repeat);
+      steady.micro_batches = std::abs(block.advance) * schedule.copies;
+    }
+    steady.repetitions = std::min(steady.repetitions, repetitions);
+  }
+  return steady;
+}
+
+int enough_micro_batches(const ScheduleKind& kind, const Plan& plan, int micro_batches) {
+  if (kind.holds_all_micro_batches) return plan.pipeline + 1;
+  const Steady steady = steady_of(kind.generate(shape_of(plan, micro_batches)));
+  int enough = micro_batches;
+  for (int left = steady.repetitions; left > settled_after(kind, plan); --left) {
+    const int fewer = enough - steady.micro_batches;
+    if (!why_no_schedule(kind, shape_of(plan, fewer)).empty()) break;
+    enough = fewer;
+  }
+  return enough;
 }
 
 }  // namespace
@@ -64,29 +117,83 @@ std::string why_no_program(const Plan& plan) {
   return "";
 }
 
-Program program_of(const Plan& plan, const std::vector<PlanTie>& ties, bool recomputes,
-                   const ExecutorModel& executor) {
+PlanSchedules schedules_of(const Plan& plan) {
+  PlanSchedules result;
   const auto shapes = micro_batch_shapes(plan);
-  std::vector<PipelineInput> pipelines;
-  for (const ReplicaLoad& load : replica_loads(plan)) {
-    pipelines.push_back({make_schedule(plan.schedule, shape_of(plan, load.micro_batches)),
-                         micro_batches_of(plan, load, shapes), load.replicas});
+  const auto loads = replica_loads(plan);
+  result.schedules.reserve(loads.size());  // `pipelines` points into it
+  for (const ReplicaLoad& load : loads) {
+    result.schedules.push_back(make_schedule(plan.schedule, shape_of(plan, load.micro_batches)));
+    result.pipelines.push_back(
+        {&result.schedules.back(), runs_of(plan, load, shapes), load.replicas});
   }
+  return result;
+}
+
+PlanSchedules schedules_in(const PlanFile& file) {
+  const Program& program = file.program;
+  const ScheduleKind* kind = find_schedule(program.schedule);
+  const bool keeps_recomputes = kind != nullptr && kind->recomputes;
+  std::vector<std::vector<ComputeAction>> lists(static_cast<std::size_t>(program.ranks()));
+  for (const Action& action : program.actions) {
+    const bool dropped = action.kind == ActionKind::kRecompute && !keeps_recomputes;
+    if (!is_compute(action.kind) || action.kind == ActionKind::kOptimizer || dropped) continue;
+    const Stage& stage = program.stages[action.stage.value];
+    const Pipeline& pipeline = program.pipelines[static_cast<std::size_t>(stage.pipeline)];
+    lists[static_cast<std::size_t>(stage.rank.value)].push_back(
+        {action.kind, action.overlaps_next,
+         StageId{static_cast<std::uint16_t>(action.stage.value - pipeline.first_stage)},
+         MicroBatchId{action.micro_batch.value - pipeline.first_micro_batch}});
+  }
+  PlanSchedules result;
+  result.schedules.reserve(program.pipelines.size());
+  for (const Pipeline& pipeline : program.pipelines) {
+    const auto first = lists.begin() + pipeline.first_rank;
+    std::vector<int> ranks;
+    for (int s = 0; s < pipeline.stages; ++s) ranks.push_back(file.plan.rank_of(s));
+    Schedule& schedule = result.schedules.emplace_back(
+        schedule_of_lists(program.schedule, static_cast<int>(pipeline.micro_batches),
+                          std::move(ranks), {first, first + pipeline.ranks}));
+    schedule.copies = pipeline.copies;
+    schedule.rule = program.rule;
+    RolledInput input{&schedule, {}, pipeline.replicas};
+    const auto begin = program.micro_batches.begin() + pipeline.first_micro_batch;
+    std::for_each(begin, begin + pipeline.micro_batches, [&](const MicroBatch& micro_batch) {
+      auto& runs = input.micro_batches;
+      if (runs.empty() || !(runs.back().each == micro_batch)) runs.push_back({0, micro_batch});
+      ++runs.back().count;
+    });
+    result.pipelines.push_back(std::move(input));
+  }
+  return result;
+}
+
+LoweringOptions lowering_of(const Plan& plan, const std::vector<PlanTie>& ties, bool recomputes,
+                            const ExecutorModel& executor) {
   LoweringOptions options;
   options.recompute = recomputes;
   options.issue = executor.issue;
   options.step_actions = true;
-  options.reduce_gradients = plan.data > 1;
-  options.unshard = plan.zero1 && plan.data > 1;
+  options.reduce_gradients = plan.weight_copies() > 1;
+  options.unshard = plan.zero1 && plan.weight_copies() > 1;
   options.optimizer = executor.optimizer;
   for (const PlanTie& tie : ties) options.tied.push_back({tie.name, tie.stages});
+  return options;
+}
+
+Program program_of(const PlanSchedules& schedules, const LoweringOptions& options) {
+  std::vector<PipelineInput> pipelines;
+  for (const RolledInput& pipeline : schedules.pipelines) {
+    pipelines.push_back(
+        {*pipeline.schedule, written_out(pipeline.micro_batches), pipeline.replicas});
+  }
   return lower(pipelines, options);
 }
 
 int telling_micro_batches(const Plan& plan) {
   const int micro_batches = replica_loads(plan).front().micro_batches;
-  const int enough = enough_micro_batches(plan, micro_batches);
-  return enough == 0 ? micro_batches : std::min(enough, micro_batches);
+  const int enough = enough_micro_batches(*find_schedule(plan.schedule), plan, micro_batches);
+  return std::min(enough, micro_batches);
 }
 
 TellingLiveness liveness_of_telling(const Plan& plan) {
@@ -96,7 +203,7 @@ TellingLiveness liveness_of_telling(const Plan& plan) {
   };
   TellingLiveness result{with(telling), {}};
   const bool grows = find_schedule(plan.schedule)->holds_all_micro_batches;
-  if (grows && telling == enough_micro_batches(plan, telling)) result.one_more = with(telling + 1);
+  if (grows && telling > plan.pipeline) result.one_more = with(telling + 1);
   return result;
 }
 

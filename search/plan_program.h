@@ -10,6 +10,7 @@
 #include "core/program.h"
 #include "simulator/liveness.h"
 #include "simulator/lower.h"
+#include "simulator/simulate_schedule.h"
 
 namespace penstock {
 
@@ -25,9 +26,22 @@ std::vector<ReplicaLoad> replica_loads(const Plan& plan);
 // Why the plan's schedule cannot be generated; empty when it can.
 std::string why_no_program(const Plan& plan);
 
+// The schedule of every distinct pipeline, rolled up.
+struct PlanSchedules {
+  std::vector<Schedule> schedules;
+  std::vector<RolledInput> pipelines;  // they point into `schedules`
+};
+PlanSchedules schedules_of(const Plan& plan);
+
+// The schedules that a plan file's Program was lowered from, without the recomputes that lowering
+// inserted: needs no generator, so it serves automatic schedules as well.
+PlanSchedules schedules_in(const PlanFile& file);
+
 // `recomputes`: the recompute mode has a recompute time, so that backwards get an R before them.
-Program program_of(const Plan& plan, const std::vector<PlanTie>& ties, bool recomputes,
-                   const ExecutorModel& executor);
+LoweringOptions lowering_of(const Plan& plan, const std::vector<PlanTie>& ties, bool recomputes,
+                            const ExecutorModel& executor);
+
+Program program_of(const PlanSchedules& schedules, const LoweringOptions& options);
 
 // liveness() of the plan's Program. It is worked out on few micro-batches: with more of them a
 // steady state repeats, or (schedules that hold all micro-batches) every count grows by what it

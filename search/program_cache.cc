@@ -33,7 +33,8 @@ std::shared_ptr<const Program> ProgramCache::get(const Plan& plan, const std::ve
       return found->second.program;
     }
   }
-  auto program = std::make_shared<const Program>(program_of(plan, ties, recomputes, executor_));
+  auto program = std::make_shared<const Program>(
+      program_of(schedules_of(plan), lowering_of(plan, ties, recomputes, executor_)));
   const std::scoped_lock lock(mutex_);
   const auto [entry, fresh] = entries_.try_emplace(key);
   if (!fresh) return entry->second.program;

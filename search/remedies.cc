@@ -16,7 +16,7 @@ namespace {
 
 // Whether the plan fits, cuts chosen as the search does.
 bool fits(const PlanInputs& inputs, const DeviceCluster& cluster, const Plan& plan) {
-  if (plan.stages() > static_cast<int>(inputs.profile->sections.size()) ||
+  if (plan.stages_per_copy() > static_cast<int>(inputs.profile->sections.size()) ||
       plan.devices() > cluster.devices || !why_no_program(plan).empty()) {
     return false;
   }
@@ -24,13 +24,14 @@ bool fits(const PlanInputs& inputs, const DeviceCluster& cluster, const Plan& pl
       sum_sections(*inputs.profile, plan.device, plan.tensor, plan.micro_batch_size,
                    plan.sequence_length, plan.recompute);
   if (!sums.why_not.empty()) return false;
-  const bool split = find_schedule(plan.schedule)->splits_backward();
-  const auto balanced = balanced_cuts(sums, plan.stages(), split);
+  const BackwardKind backward = find_schedule(plan.schedule)->backward;
+  const auto balanced = balanced_cuts(sums, plan.stages_per_copy(), backward);
   const TiedParameters ties(*inputs.profile, plan.tensor);
   const HeldCounts held(liveness_of(plan));
-  const StageMemory memory(sums, ties, inputs.profile->training, plan.zero1 ? plan.data : 1, held,
-                           cluster.reserve, cluster.device.memory);
-  return !choose_cuts(sums, memory, plan, split, *balanced).why_not;
+  const StageMemory memory(sums, ties, inputs.profile->training,
+                           plan.zero1 ? plan.weight_copies() : 1, held, cluster.reserve,
+                           cluster.device.memory);
+  return !choose_cuts(sums, memory, plan, backward, *balanced).why_not;
 }
 
 using Change = std::pair<Plan, std::string>;

@@ -48,9 +48,10 @@ SectionSums sum_sections(const ModelProfile& profile, const std::string& device,
   sums.table = price_sections(profile, device, tensor_degree, samples, sequence_length, recompute);
   sums.why_not = sums.table.why_not;
   if (!sums.why_not.empty()) return sums;
-  for (auto* list : {&sums.forward, &sums.input_gradient, &sums.weight_gradient,
-                     &sums.fused_backward, &sums.recompute, &sums.work, &sums.split_work,
-                     &sums.stash, &sums.weight_stash, &sums.parameters}) {
+  for (auto* list :
+       {&sums.forward, &sums.input_gradient, &sums.weight_gradient, &sums.fused_backward,
+        &sums.recompute, &sums.work, &sums.split_work, &sums.mixed_work, &sums.first_gradient,
+        &sums.stash, &sums.weight_stash, &sums.parameters}) {
     list->reserve(profile.sections.size() + 1);
     list->push_back(0);
   }
@@ -68,8 +69,9 @@ SectionSums sum_sections(const ModelProfile& profile, const std::string& device,
     append(sums.recompute, r);
     append(sums.work, f + r + b);
     append(sums.split_work, f + r + in + w);
-    sums.longest_work = std::max(sums.longest_work, f + r + b);
-    sums.longest_split_work = std::max(sums.longest_split_work, f + r + in + w);
+    append(sums.mixed_work, f + r + std::min(b, in + w));
+    append(sums.first_gradient, std::min(b, in));
+    sums.longest_mixed_work = std::max(sums.longest_mixed_work, f + r + std::min(b, in + w));
     if (f + r + in + w > 0) {
       const double share = static_cast<double>(f) / static_cast<double>(f + r + in + w);
       sums.least_forward_share = std::min(sums.least_forward_share, share);

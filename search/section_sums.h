@@ -8,6 +8,7 @@
 
 #include "core/profile.h"
 #include "costmodel/price_stages.h"
+#include "simulator/schedules/schedules.h"
 
 namespace penstock {
 
@@ -17,10 +18,12 @@ struct SectionSums {
   // sections + 1 entries each: sums over sections 0..i-1, in ns and bytes
   std::vector<std::int64_t> forward, input_gradient, weight_gradient, fused_backward, recompute;
   std::vector<std::int64_t> work, split_work;  // F + R + B and F + R + I + W
+  std::vector<std::int64_t> mixed_work;        // F + R + the shorter of B and I + W
+  std::vector<std::int64_t> first_gradient;    // the shorter of B and I
   std::vector<std::int64_t> stash, weight_stash, parameters;
   // per section
   std::vector<std::int64_t> working_peak, boundary;
-  std::int64_t longest_work = 0, longest_split_work = 0;  // of one section
+  std::int64_t longest_mixed_work = 0;  // of one section
   std::vector<int> distinct;  // the first section of each that holds other bytes than all before it
   double least_forward_share = 1.0;  // smallest F / (F + R + I + W) of a section
 
@@ -30,8 +33,9 @@ struct SectionSums {
   std::vector<std::vector<std::int64_t>> working_maxima;
 
   [[nodiscard]] int sections() const { return static_cast<int>(working_peak.size()); }
-  [[nodiscard]] const std::vector<std::int64_t>& work_of(bool split) const {
-    return split ? split_work : work;
+  [[nodiscard]] const std::vector<std::int64_t>& work_of(BackwardKind backward) const {
+    if (backward == BackwardKind::kMixed) return mixed_work;
+    return backward == BackwardKind::kSplit ? split_work : work;
   }
 };
 

@@ -33,6 +33,8 @@ std::string short_words(const RankedPlan& ranked) {
          (p.zero1 ? " zero1" : "");
 }
 
+const std::vector<std::string> kFive{"gpipe", "1f1b", "interleaved", "looped-bfs", "zb-h1"};
+
 // F = 1, 1, 1, 3 and B = 2, 2, 2, 6 us, 10 parameters of 4 bytes per section, no activations;
 // b = 1, a batch of 2, two GPUs joined by 1 GB/s.
 //
@@ -46,45 +48,45 @@ std::string short_words(const RankedPlan& ranked) {
 //   V = 2    0: F0 F0 F2 F2         B2(12..14)    B2(21..23) B0(23..25) B0(25..27)
 //            1:    F1 F1 F3 B3(..12) F3 B3(..21)  B1(21..23) B1(23..25)      interleaved: 27
 //            1:    F1 F1 F3 F3(..9) B3(..15) B3(..21) B1 B1(..25)            looped-bfs: 27
-TEST_CASE("all plans of four sections on two GPUs, by hand") {
+TEST_CASE("all plans of four sections on two GPUs by five schedules, by hand") {
   const ModelProfile model = model_of_sections({{1, 2, 10}, {1, 2, 10}, {1, 2, 10}, {3, 6, 10}}, 1);
   const ClusterSpec cluster = cluster_of({1, 2, 1'000'000, 1e9});
-  const SearchResult result = search(model, cluster, request_of(2, 2));
+  SearchRequest request = request_of(2, 2);
+  request.top = 100;
+  const SearchResult result = search(model, cluster, request);
+  std::vector<RankedPlan> best = result.best;
+  std::erase_if(best, [](const RankedPlan& ranked) {
+    return std::find(kFive.begin(), kFive.end(), ranked.plan.schedule) == kFive.end();
+  });
   struct Expected {
     const char* plan;
     std::int64_t step_ns, memory;
-    bool on_front;
     const char* placed;
   };
   const char* side_by_side = "stages of a replica side by side; 1 of 1 boundaries cross inside";
   const std::vector<Expected> expected{
-      {"P1 V1 D2 b1 1f1b zero1", 18'044, 120, true, "every replica holds the whole model"},
-      {"P1 V1 D2 b1 1f1b", 18'044, 160, false, "every replica holds the whole model"},
-      {"P2 V1 D1 b1 zb-h1", 21'004, 120, false, side_by_side},
-      {"P2 V2 D1 b1 interleaved", 27'004, 80, true,
+      {"P1 V1 D2 b1 1f1b zero1", 18'044, 120, "every replica holds the whole model"},
+      {"P1 V1 D2 b1 1f1b", 18'044, 160, "every replica holds the whole model"},
+      {"P2 V1 D1 b1 zb-h1", 21'004, 120, side_by_side},
+      {"P2 V2 D1 b1 interleaved", 27'004, 80,
        "stages of a replica side by side; 3 of 3 boundaries cross inside"},
-      {"P2 V2 D1 b1 looped-bfs", 27'004, 80, true,
+      {"P2 V2 D1 b1 looped-bfs", 27'004, 80,
        "stages of a replica side by side; 3 of 3 boundaries cross inside"},
-      {"P2 V1 D1 b1 1f1b", 27'004, 120, false, side_by_side},
-      {"P2 V1 D1 b1 gpipe", 27'004, 120, false, side_by_side},
-      {"P1 V1 D1 b1 1f1b", 36'000, 160, true, "one device"},
+      {"P2 V1 D1 b1 1f1b", 27'004, 120, side_by_side},
+      {"P2 V1 D1 b1 gpipe", 27'004, 120, side_by_side},
+      {"P1 V1 D1 b1 1f1b", 36'000, 160, "one device"},
   };
-  CHECK(result.candidates == 8);
-  CHECK(result.evaluated == 8);
-  REQUIRE(result.best.size() == expected.size());
+  REQUIRE(best.size() == expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const RankedPlan& ranked = result.best[i];
+    const RankedPlan& ranked = best[i];
     CHECK(short_words(ranked) == expected[i].plan);
     CHECK(ranked.evaluation.step_time == Duration{expected[i].step_ns});
     CHECK(ranked.evaluation.peak_memory() == Bytes{expected[i].memory});
-    CHECK(ranked.on_pareto_front == expected[i].on_front);
     CHECK(ranked.placed == expected[i].placed);
     CHECK(ranked.tied_with_best == (i == 1));
   }
-  CHECK(result.best[2].plan.cuts == std::vector{0, 3, 4});
-  CHECK(result.best[3].plan.cuts == std::vector{0, 1, 2, 3, 4});
-  CHECK(result.pareto.size() == 4);
-  CHECK(result.rejected.empty());
+  CHECK(best[2].plan.cuts == std::vector{0, 3, 4});
+  CHECK(best[3].plan.cuts == std::vector{0, 1, 2, 3, 4});
   CHECK_FALSE(result.nearest_miss);
   CHECK(result.complete);
   check_result(model, cluster, result);
@@ -94,12 +96,13 @@ TEST_CASE("the first K of the ranking, whatever K") {
   const ModelProfile model = model_of_sections({{1, 2, 10}, {1, 2, 10}, {1, 2, 10}, {3, 6, 10}}, 1);
   const ClusterSpec cluster = cluster_of({1, 2, 1'000'000, 1e9});
   SearchRequest request = request_of(2, 2);
+  request.pins.schedules = kFive;
   const SearchResult all = search(model, cluster, request);
   for (request.top = 1; request.top <= 8; ++request.top) {
     const SearchResult some = search(model, cluster, request);
     REQUIRE(static_cast<int>(some.best.size()) == request.top);
     CHECK(some.best.back().plan == all.best[some.best.size() - 1].plan);
-    CHECK(some.candidates == 8);
+    CHECK(some.candidates == all.candidates);
   }
 }
 
@@ -289,9 +292,8 @@ TEST_CASE("requests that make no sense are refused by name") {
   CHECK(refusal([](auto& r) { r.gpus = 9; }) == "--gpus 9: cluster 'toys' has only 8 devices");
   CHECK(refusal([](auto& r) { r.global_batch = 0; }) ==
         "--global-batch 0: at least one sample per step is needed");
-  CHECK(refusal([](auto& r) {
-          r.pins.schedules = {"1f1b", "2f2b"};
-        }) == "unknown schedule '2f2b'; known: gpipe, 1f1b, interleaved, looped-bfs, zb-h1");
+  const std::string unknown = refusal([](auto& r) { r.pins.schedules = {"1f1b", "2f2b"}; });
+  CHECK(unknown.starts_with("unknown schedule '2f2b'; known: gpipe, 1f1b, interleaved, "));
   CHECK(refusal([](auto& r) { r.pins.device = "tpu"; }) ==
         "cluster 'toys' has no device 'tpu'; it has: gpu");
   CHECK(refusal([](auto& r) { r.top = 0; }) == "--top 0: at least one plan is to be shown");

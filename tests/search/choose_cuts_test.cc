@@ -16,7 +16,7 @@ using testing::model_of_sections;
 using testing::Random;
 using testing::sums_of;
 
-std::int64_t bottleneck(const SectionSums& sums, const std::vector<int>& cuts, bool split) {
+std::int64_t bottleneck(const SectionSums& sums, const std::vector<int>& cuts, BackwardKind split) {
   std::int64_t longest = 0;
   const auto& work = sums.work_of(split);
   for (std::size_t s = 0; s + 1 < cuts.size(); ++s) {
@@ -38,7 +38,7 @@ TEST_CASE("no chain is cut worse than by equal numbers of sections") {
     const ModelProfile model = testing::random_model(random, random.between(1, 20));
     const SectionSums sums = sums_of(model);
     const int stages = random.between(1, sums.sections());
-    for (const bool split : {false, true}) {
+    for (const BackwardKind split : {BackwardKind::kFused, BackwardKind::kSplit}) {
       const auto cuts = balanced_cuts(sums, stages, split);
       REQUIRE(cuts);
       CHECK(bottleneck(sums, *cuts, split) <=
@@ -60,11 +60,11 @@ TEST_CASE("GPT-6.7B: the head counts as what it is, not as one more layer") {
   const std::int64_t head = section(33);
   REQUIRE(head < layer);
   REQUIRE(section(0) < head);
-  const auto cuts = balanced_cuts(sums, 8, false);
+  const auto cuts = balanced_cuts(sums, 8, BackwardKind::kFused);
   REQUIRE(cuts);
   CHECK(*cuts == std::vector{0, 5, 9, 13, 17, 21, 25, 29, 34});
-  CHECK(bottleneck(sums, *cuts, false) == 4 * layer + head);
-  CHECK(bottleneck(sums, equal_cuts(34, 8), false) == 5 * layer);
+  CHECK(bottleneck(sums, *cuts, BackwardKind::kFused) == 4 * layer + head);
+  CHECK(bottleneck(sums, equal_cuts(34, 8), BackwardKind::kFused) == 5 * layer);
 }
 
 struct Choice {
@@ -76,7 +76,8 @@ struct Choice {
     const TiedParameters ties(model, 1);
     const HeldCounts held(liveness_of(plan));
     const StageMemory limit(sums, ties, model.training, 1, held, {0}, {memory});
-    return choose_cuts(sums, limit, plan, false, balanced_cuts(sums, plan.stages(), false).value());
+    return choose_cuts(sums, limit, plan, BackwardKind::kFused,
+                       balanced_cuts(sums, plan.stages(), BackwardKind::kFused).value());
   }
 };
 

@@ -8,6 +8,7 @@
 #include "search/plan_program.h"
 #include "simulator/schedules/schedules.h"
 #include "simulator/simulate.h"
+#include "tests/search/models.h"
 #include "tests/simulator/pipelines.h"
 
 namespace penstock {
@@ -18,11 +19,7 @@ using testing::Random;
 Plan random_plan(Random& random) {
   while (true) {
     Plan plan;
-    const auto kinds = schedule_kinds();
-    const auto& kind =
-        kinds[static_cast<std::size_t>(random.between(0, static_cast<int>(kinds.size()) - 1))];
-    plan.schedule = kind.name;
-    plan.chunks = kind.most_chunks == 0 ? random.between(2, 3) : kind.fewest_chunks;
+    testing::set_schedule(plan, testing::random_static_kind(random), random.between(2, 3));
     plan.pipeline = random.between(1, 6);
     plan.data = random.between(1, 4);
     plan.zero1 = plan.data > 1 && random.coin();
@@ -66,33 +63,46 @@ StagePrices random_prices(Random& random, const Plan& plan, bool recomputes, std
   }
   for (ComputePrice& compute : prices.compute) {
     if (!recomputes) compute.recompute = {};
+    compute.overlap_gain = {};  // sums of sections know of none
   }
   for (StepPrice& step : prices.step) {
-    if (plan.data == 1) step.reduce_gradient = {};
+    if (plan.weight_copies() == 1) step.reduce_gradient = {};
     if (!plan.zero1) step.unshard = {};
   }
+  // Copies of a stage are the same sections.
+  const std::size_t copied = prices.compute.size() / static_cast<std::size_t>(plan.copies());
+  std::copy_n(prices.compute.begin(), prices.compute.size() - copied,
+              prices.compute.end() - static_cast<std::ptrdiff_t>(prices.compute.size() - copied));
   if (plan.pipeline == 1)
     std::fill(prices.transfer.begin(), prices.transfer.end(), TransferPrice{});
   return prices;
 }
 
 // One section per stage.
-SectionSums sums_of(const StagePrices& prices) {
+SectionSums sums_of(const StagePrices& prices, int stages) {
   SectionSums sums;
-  for (auto* list : {&sums.forward, &sums.input_gradient, &sums.weight_gradient,
-                     &sums.fused_backward, &sums.recompute}) {
+  for (auto* list :
+       {&sums.forward, &sums.input_gradient, &sums.weight_gradient, &sums.fused_backward,
+        &sums.recompute, &sums.work, &sums.split_work, &sums.mixed_work, &sums.first_gradient}) {
     list->push_back(0);
   }
-  const auto append = [](std::vector<std::int64_t>& list, const Price& price) {
-    list.push_back(list.back() + price.duration.count());
+  const auto append = [](std::vector<std::int64_t>& list, Duration time) {
+    list.push_back(list.back() + time.count());
   };
-  for (int s = 0; s < prices.stages; ++s) {
+  for (int s = 0; s < stages; ++s) {
     const ComputePrice& price = prices.compute_of(s, 0);
-    append(sums.forward, price.forward);
-    append(sums.input_gradient, price.input_gradient);
-    append(sums.weight_gradient, price.weight_gradient);
-    append(sums.fused_backward, price.fused_backward);
-    append(sums.recompute, price.recompute);
+    const Duration f = price.forward.duration, r = price.recompute.duration;
+    const Duration i = price.input_gradient.duration, w = price.weight_gradient.duration;
+    const Duration b = price.fused_backward.duration;
+    append(sums.forward, f);
+    append(sums.input_gradient, i);
+    append(sums.weight_gradient, w);
+    append(sums.fused_backward, b);
+    append(sums.recompute, r);
+    append(sums.work, f + r + b);
+    append(sums.split_work, f + r + i + w);
+    append(sums.mixed_work, f + r + std::min(b, i + w));
+    append(sums.first_gradient, std::min(b, i));
   }
   return sums;
 }
@@ -110,19 +120,20 @@ TEST_CASE("no replay beats its bounds, whatever the plan, the prices and the exe
   int tight = 0;
   for (int i = 0; i < 6'000; ++i) {
     Plan plan = random_plan(random);
-    for (int s = 0; s <= plan.stages(); ++s) plan.cuts.push_back(s);
+    for (int s = 0; s <= plan.stages_per_copy(); ++s) plan.cuts.push_back(s);
     const ExecutorModel executor = random_executor(random);
     const bool recomputes = random.between(0, 2) == 0;
     const auto ties = random_ties(random, plan.stages());
     const StagePrices prices = random_prices(random, plan, recomputes, ties.size());
-    const Program program = program_of(plan, ties, recomputes, executor);
+    const Program program =
+        program_of(schedules_of(plan), lowering_of(plan, ties, recomputes, executor));
     if (deadlock(program, executor)) continue;
     const Duration step = step_time_of(simulate_summary(program, prices, executor), executor);
 
-    const bool split = find_schedule(plan.schedule)->splits_backward();
+    const BackwardKind split = find_schedule(plan.schedule)->backward;
     const auto live = liveness_of(plan);
     const Duration priced = step_bound(prices, plan, split, live, executor);
-    const SectionSums sums = sums_of(prices);
+    const SectionSums sums = sums_of(prices, plan.stages_per_copy());
     const Duration computed = compute_bound(sums, plan, split, live, executor);
     CAPTURE(i);
     CAPTURE(plan.schedule);
@@ -134,7 +145,7 @@ TEST_CASE("no replay beats its bounds, whatever the plan, the prices and the exe
     if (priced == step) ++tight;
   }
   CHECK(replayed > 5'000);
-  CHECK(tight > replayed / 20);
+  CHECK(tight > replayed / 25);
 }
 
 // Without recomputation.
@@ -159,7 +170,8 @@ TEST_CASE("for equal stages and free transfers the bound of 1F1B and GPipe is th
       for (const int m : {1, 2, 7, 8, 30}) {
         const Plan plan = equal_plan(schedule, p, m);
         const StagePrices prices = equal_prices(p, 0);
-        const Duration bound = step_bound(prices, plan, false, liveness_of(plan), {});
+        const Duration bound =
+            step_bound(prices, plan, BackwardKind::kFused, liveness_of(plan), {});
         CHECK(bound == Duration{(m + p - 1) * 30});
       }
     }
@@ -172,8 +184,9 @@ TEST_CASE("a slow link to a stage with few in flight is bound by its round trips
   // the last two micro-batches.
   const Plan plan = equal_plan("1f1b", 2, 4);
   const StagePrices prices = equal_prices(2, 100);
-  CHECK(step_bound(prices, plan, false, liveness_of(plan), {}) >= Duration{2 * 260 + 20});
-  const Program program = program_of(plan, {}, false, {});
+  CHECK(step_bound(prices, plan, BackwardKind::kFused, liveness_of(plan), {}) >=
+        Duration{2 * 260 + 20});
+  const Program program = program_of(schedules_of(plan), lowering_of(plan, {}, false, {}));
   CHECK(step_time_of(simulate_summary(program, prices, {}), {}) >= Duration{2 * 260 + 20});
 }
 
@@ -187,14 +200,15 @@ TEST_CASE("what ends a step is in the bound: reduction, norm, optimizer, gather"
   prices.step[1].unshard.duration = Duration{5};
   prices.norm.duration = Duration{3};
   // One micro-batch per replica: 2 * 30, then 50 + 3 + 7 + 5.
-  const Duration bound = step_bound(prices, plan, false, liveness_of(plan), {});
+  const Duration bound = step_bound(prices, plan, BackwardKind::kFused, liveness_of(plan), {});
   CHECK(bound == Duration{60 + 50 + 3 + 7 + 5});
-  const Program program = program_of(plan, {}, false, {});
+  const Program program = program_of(schedules_of(plan), lowering_of(plan, {}, false, {}));
   CHECK(step_time_of(simulate_summary(program, prices, {}), {}) == bound);
   ExecutorModel validated;
   validated.optimizer = OptimizerGate::kPostValidation;
   validated.per_step = Duration{11};
-  CHECK(step_bound(prices, plan, false, liveness_of(plan), validated) == Duration{30 + 11});
+  CHECK(step_bound(prices, plan, BackwardKind::kFused, liveness_of(plan), validated) ==
+        Duration{30 + 11});
 }
 
 }  // namespace

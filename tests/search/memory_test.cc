@@ -38,8 +38,15 @@ class RankWalk {
     const auto stages = static_cast<std::size_t>(prices_.stages);
     activations_.assign(stages, {});
     gradients_.assign(stages, {});
+    const Action* overlapping = nullptr;  // the first member of a pair
     for (const Action& action : program_.actions) {
-      if (program_.rank_of(action).value == rank_) step(action);
+      if (program_.rank_of(action).value != rank_) continue;
+      if (overlapping != nullptr) {
+        use_.working_peak =
+            std::max(use_.working_peak, working(overlapping->stage) + working(action.stage));
+      }
+      overlapping = action.overlaps_next ? &action : nullptr;
+      step(action);
     }
     for (std::size_t s = 0; s < stages; ++s) {
       const int stage = static_cast<int>(s);
@@ -48,7 +55,7 @@ class RankWalk {
       use_.gradients += prices_.step[s].gradients;
       use_.optimizer_state += prices_.step[s].optimizer_state;
       use_.working_peak =
-          std::max(use_.working_peak, Bytes{most(prices_, stage, &ComputePrice::working_peak)});
+          std::max(use_.working_peak, working(StageId{static_cast<std::uint16_t>(stage)}));
       use_.communication +=
           boundary(stage) * (gradients_[s].peak + (activations_[s].sends ? 1 : 0));
       if (s > 0) {
@@ -69,6 +76,9 @@ class RankWalk {
   };
   [[nodiscard]] Bytes boundary(int stage) const {
     return {most(prices_, stage, &ComputePrice::boundary)};
+  }
+  [[nodiscard]] Bytes working(StageId stage) const {
+    return {most(prices_, stage.value, &ComputePrice::working_peak)};
   }
   void hold(std::int64_t bytes) { peak_ = std::max(peak_, held_ += bytes); }
 
@@ -120,11 +130,7 @@ class RankWalk {
 Plan random_plan(Random& random, int most_stages) {
   while (true) {
     Plan plan;
-    const auto kinds = schedule_kinds();
-    const auto& kind =
-        kinds[static_cast<std::size_t>(random.between(0, static_cast<int>(kinds.size()) - 1))];
-    plan.schedule = kind.name;
-    plan.chunks = kind.most_chunks == 0 ? random.between(2, 3) : kind.fewest_chunks;
+    testing::set_schedule(plan, testing::random_static_kind(random), random.between(2, 3));
     plan.pipeline = random.between(1, 5);
     plan.data = random.between(1, 3);
     plan.zero1 = random.coin();
@@ -168,7 +174,7 @@ TEST_CASE("memory of ranks is what a walk over their lists counts in bytes") {
     if (!why_no_program(plan).empty()) continue;
     StagePrices prices = testing::random_prices(random, plan.stages(), shapes, 0);
     set_random_bytes(random, prices);
-    const Program program = program_of(plan, {}, false, {});
+    const Program program = program_of(schedules_of(plan), lowering_of(plan, {}, false, {}));
     const auto use = memory_of_ranks(prices, liveness_of(plan), {7});
     REQUIRE(use.size() == static_cast<std::size_t>(plan.pipeline));
     for (int r = 0; r < plan.pipeline; ++r) {
@@ -186,7 +192,7 @@ TEST_CASE("a stage and a rank weigh the same before and after their cuts are pri
     const ModelProfile model = testing::random_model(random, random.between(4, 12));
     const int sections = static_cast<int>(model.sections.size());
     Plan plan = random_plan(random, sections);
-    plan.cuts = random_cuts(random, sections, plan.stages());
+    plan.cuts = random_cuts(random, sections, plan.stages_per_copy());
     const DeviceCluster cluster =
         device_cluster(testing::random_cluster(random, 8, 2), "gpu", std::nullopt);
     std::vector<SectionSums> sums;
@@ -202,8 +208,8 @@ TEST_CASE("a stage and a rank weigh the same before and after their cuts are pri
 
     const TiedParameters ties(model, 1);
     const HeldCounts held(live);
-    const StageMemory memory(sums[0], ties, model.training, plan.zero1 ? plan.data : 1, held,
-                             cluster.reserve, cluster.device.memory);
+    const StageMemory memory(sums[0], ties, model.training, plan.zero1 ? plan.weight_copies() : 1,
+                             held, cluster.reserve, cluster.device.memory);
     // Bytes between measured points are random: a short micro-batch may hold more than a full one,
     // which only the prices know.
     const bool one_shape = shapes.size() == 1;
@@ -270,8 +276,8 @@ TEST_CASE("a limit that says it is monotone is; if every section fits, every one
     const SectionSums sums = testing::sums_of(model);
     const TiedParameters ties(model, 1);
     const HeldCounts held(liveness_of(plan));
-    const StageMemory memory(sums, ties, model.training, plan.zero1 ? plan.data : 1, held, {0},
-                             {random.between(100, 2500)});
+    const StageMemory memory(sums, ties, model.training, plan.zero1 ? plan.weight_copies() : 1,
+                             held, {0}, {random.between(100, 2500)});
     const int stages = plan.stages();
     if (memory.every_section_fits()) {
       ++fitting;

@@ -198,6 +198,26 @@ std::int64_t rejected_in_all(const SearchResult& result) {
   return sum;
 }
 
+std::vector<const ScheduleKind*> static_kinds() {
+  std::vector<const ScheduleKind*> kinds;
+  for (const ScheduleKind& kind : schedule_kinds()) {
+    const bool needs_shape_only = !kind.is_automatic() && kind.rule == RunTimeRule::kNone;
+    if (needs_shape_only && !kind.has_slices) kinds.push_back(&kind);
+  }
+  return kinds;
+}
+
+const ScheduleKind& random_static_kind(Random& random) {
+  const auto kinds = static_kinds();
+  return *kinds[static_cast<std::size_t>(random.between(0, static_cast<int>(kinds.size()) - 1))];
+}
+
+void set_schedule(Plan& plan, const ScheduleKind& kind, int chunks) {
+  plan.schedule = kind.name;
+  plan.stage_map = kind.map;
+  plan.chunks = kind.most_chunks == 0 ? chunks : kind.fewest_chunks;
+}
+
 namespace {
 
 void check_plan(const PlanInputs& inputs, const RankedPlan& ranked) {

@@ -62,6 +62,12 @@ std::vector<Ranked> all_of(const std::vector<RankedPlan>& plans);
 
 std::int64_t rejected_in_all(const SearchResult& result);
 
+// Schedules that a plan may name and that need no costs; and a plan of one of them.
+std::vector<const ScheduleKind*> static_kinds();
+const ScheduleKind& random_static_kind(Random& random);
+// V only where the schedule leaves it open.
+void set_schedule(Plan& plan, const ScheduleKind& kind, int chunks);
+
 // The ends of every search test: each plan fits, evaluates to what it says, and holds before the
 // independent judge; candidates are all accounted for.
 void check_result(const ModelProfile& model, const ClusterSpec& cluster, const SearchResult& result,

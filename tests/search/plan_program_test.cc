@@ -7,6 +7,7 @@
 
 #include "simulator/liveness.h"
 #include "simulator/schedules/schedules.h"
+#include "tests/search/models.h"
 
 namespace penstock {
 namespace {
@@ -18,6 +19,10 @@ Plan plan_of(int pipeline, int data, int micro_batch_size, int global_batch) {
   plan.micro_batch_size = micro_batch_size;
   plan.global_batch = global_batch;
   return plan;
+}
+
+Program the_program(const Plan& plan) {
+  return program_of(schedules_of(plan), lowering_of(plan, {}, false, {}));
 }
 
 int samples_of(const Program& program, const Pipeline& pipeline) {
@@ -32,7 +37,7 @@ TEST_CASE("the samples of all replicas sum to the batch") {
   for (int data = 1; data <= 7; ++data) {
     for (int batch = data; batch <= 40; ++batch) {
       for (const int b : {1, 2, 3, 5, 8, 64}) {
-        const Program program = program_of(plan_of(2, data, b, batch), {}, false, {});
+        const Program program = the_program(plan_of(2, data, b, batch));
         int samples = 0;
         int replicas = 0;
         for (const Pipeline& pipeline : program.pipelines) {
@@ -48,7 +53,7 @@ TEST_CASE("the samples of all replicas sum to the batch") {
 
 TEST_CASE("the last micro-batch is short when b does not divide the samples") {
   const Plan plan = plan_of(1, 1, 4, 10);
-  const Program program = program_of(plan, {}, false, {});
+  const Program program = the_program(plan);
   REQUIRE(program.micro_batches.size() == 3);
   CHECK(program.micro_batches[0].samples == 4);
   CHECK(program.micro_batches[2].samples == 2);
@@ -68,7 +73,7 @@ TEST_CASE("replicas that differ by a sample are two pipelines, the longer first"
   CHECK(loads[1].replicas == 1);
   CHECK(loads[1].samples == 6);
   CHECK(loads[1].micro_batches == 3);
-  const Program program = program_of(plan, {}, false, {});
+  const Program program = the_program(plan);
   REQUIRE(program.pipelines.size() == 2);
   CHECK(program.ranks() == 4);
   CHECK(replica_loads(plan_of(2, 5, 2, 20)).size() == 1);
@@ -98,19 +103,18 @@ void compare_counts(const Plan& plan) {
   CAPTURE(plan.chunks);
   CAPTURE(plan.group);
   CAPTURE(plan.global_batch);
-  const auto expected = liveness(program_of(plan, {}, false, {}));
+  const auto expected = liveness(the_program(plan));
   REQUIRE(liveness_of(plan) == expected);
   REQUIRE(telling_micro_batches(plan) <= plan.global_batch);
 }
 
 TEST_CASE("liveness on the micro-batches that tell is the whole Program's") {
-  for (const ScheduleKind& kind : schedule_kinds()) {
+  for (const ScheduleKind* kind : testing::static_kinds()) {
     for (int p = 1; p <= 10; ++p) {
       for (int v = 1; v <= 4; ++v) {
         for (int m = 1; m <= 5 * p; ++m) {
           Plan plan = plan_of(p, 1, 1, m);
-          plan.schedule = kind.name;
-          plan.chunks = v;
+          testing::set_schedule(plan, *kind, v);
           compare_counts(plan);
         }
       }
@@ -138,10 +142,9 @@ TEST_CASE("and so with many chunks and many micro-batches") {
   for (const auto& [p, v, m] :
        {std::tuple{2, 8, 60}, std::tuple{3, 6, 90}, std::tuple{4, 8, 200}, std::tuple{10, 2, 99},
         std::tuple{16, 3, 80}, std::tuple{33, 3, 99}}) {
-    for (const ScheduleKind& kind : schedule_kinds()) {
+    for (const ScheduleKind* kind : testing::static_kinds()) {
       Plan plan = plan_of(p, 1, 1, m);
-      plan.schedule = kind.name;
-      plan.chunks = kind.most_chunks == 0 ? v : kind.fewest_chunks;
+      testing::set_schedule(plan, *kind, v);
       compare_counts(plan);
     }
   }

@@ -7,7 +7,7 @@
 #include "search/plan_program.h"
 #include "simulator/schedules/schedules.h"
 #include "simulator/simulate.h"
-#include "tests/simulator/pipelines.h"
+#include "tests/search/models.h"
 
 namespace penstock {
 namespace {
@@ -20,10 +20,7 @@ TEST_CASE("a shared Program replays as the plan's own does") {
   ProgramCache cache(executor);
   for (int i = 0; i < 3'000; ++i) {
     Plan plan;
-    const auto kinds = schedule_kinds();
-    const auto& kind = kinds[static_cast<std::size_t>(random.between(0, 4))];
-    plan.schedule = kind.name;
-    plan.chunks = kind.fewest_chunks;
+    testing::set_schedule(plan, testing::random_static_kind(random), 2);
     plan.pipeline = random.between(1, 3);
     plan.data = random.between(1, 4);
     plan.micro_batch_size = random.between(1, 4);
@@ -35,7 +32,8 @@ TEST_CASE("a shared Program replays as the plan's own does") {
     if (plan.stages() > 2 && random.coin()) ties.push_back({"other", {0, 1}});
     const bool recomputes = random.coin();
     const auto program = cache.get(plan, ties, recomputes);
-    const Program own = program_of(plan, ties, recomputes, executor);
+    const Program own =
+        program_of(schedules_of(plan), lowering_of(plan, ties, recomputes, executor));
     CHECK(program->actions == own.actions);
     CHECK(program->groups == own.groups);
     REQUIRE(program->micro_batches.size() == own.micro_batches.size());

@@ -29,7 +29,7 @@ TEST_CASE("differences of sums are the prices of runs; maxima are those of runs"
       const auto f = static_cast<std::size_t>(first);
       const auto e = static_cast<std::size_t>(end);
       CHECK(sums.forward[e] - sums.forward[f] == forward);
-      CHECK(sums.work_of(true)[e] - sums.work_of(true)[f] == split);
+      CHECK(sums.work_of(BackwardKind::kSplit)[e] - sums.work_of(BackwardKind::kSplit)[f] == split);
       CHECK(sums.working_peak_of(first, end) == working);
     }
   }

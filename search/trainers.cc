@@ -1,0 +1,72 @@
+#include "search/trainers.h"
+
+#include <array>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+constexpr std::array<std::pair<Trainer, std::string_view>, 4> kTrainers{{
+    {Trainer::kPytorch, "pytorch"},
+    {Trainer::kTorchtitan, "torchtitan"},
+    {Trainer::kMegatron, "megatron"},
+    {Trainer::kDeepspeed, "deepspeed"},
+}};
+
+// PyTorch's pipelining runtime executes any lists of F, B, I, W on stages that each live on one
+// rank (its CSV); torchtitan hands such a file on, for the loop and the V placement.
+std::string why_not_a_csv(const ScheduleKind& kind) {
+  if (copies_of(kind.map) > 1) return "two copies of the weights cannot be placed";
+  if (kind.recomputes || kind.rule != RunTimeRule::kNone) {
+    return "a list cannot recompute or change its order while it runs";
+  }
+  if (kind.has_slices) return "sequences are not cut into slices";
+  return "";
+}
+
+}  // namespace
+
+std::string_view name_of(Trainer trainer) {
+  for (const auto& [candidate, name] : kTrainers) {
+    if (candidate == trainer) return name;
+  }
+  return {};
+}
+
+std::optional<Trainer> trainer_named(std::string_view name) {
+  for (const auto& [trainer, candidate] : kTrainers) {
+    if (candidate == name) return trainer;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> trainer_names() {
+  std::vector<std::string> names;
+  names.reserve(kTrainers.size());
+  for (const auto& [trainer, name] : kTrainers) names.emplace_back(name);
+  return names;
+}
+
+std::string why_not_run(Trainer trainer, const ScheduleKind& kind) {
+  switch (trainer) {
+    case Trainer::kMegatron:
+      return kind.name == "1f1b" || kind.name == "interleaved" ? ""
+                                                               : "it has 1f1b and interleaved only";
+    case Trainer::kDeepspeed:
+      return kind.name == "1f1b" ? "" : "its pipeline engine has 1f1b only";
+    default:
+      return why_not_a_csv(kind);
+  }
+}
+
+std::string why_not_run(Trainer trainer, const Plan& plan) {
+  if (plan.global_batch % (plan.data * plan.micro_batch_size) != 0) {
+    return "the batch must be a multiple of D times b";
+  }
+  if (trainer == Trainer::kMegatron && plan.chunks > 1 && plan.pipeline < 3) {
+    return "interleaving needs P >= 3";  // its transfers overlap from there on
+  }
+  return "";
+}
+
+}  // namespace penstock
