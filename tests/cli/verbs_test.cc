@@ -136,6 +136,32 @@ TEST_CASE("a plan goes through its file: check, simulate and explain agree with 
         std::string::npos);
 }
 
+TEST_CASE("a plan on an uneven machine: simulate and explain mean the same step") {
+  const Folder folder;
+  const std::string file = folder / "plan.json";
+  REQUIRE(run_penstock(with(plan_arguments(), {"-o", file})).exit == 0);
+  const auto run = [&](Arguments arguments) {
+    return parse_json(run_penstock(arguments).text, "result");
+  };
+  const auto step = [](const Json& json, const char* part, const char* key) {
+    return std::stoll(json.find(part)->find(key)->text());
+  };
+  const auto even = step(run({"simulate", file, "--json"}), "result", "step_time_ns");
+  const Json slow = run({"simulate", file, "--slow", "rank=0:2", "--jitter-percent", "5",
+                         "--samples", "20", "--json"});
+  const auto uneven = step(slow, "result", "step_time_ns");
+  CHECK(uneven > even);
+  CHECK(step(slow, "scenario", "step_time_ns") == uneven);
+  CHECK(step(slow, "scenario", "step_time_without_ns") == even);
+  CHECK(step(slow, "jitter", "step_time_ns") == uneven);
+  CHECK(step(slow, "jitter", "step_time_p5_ns") < step(slow, "jitter", "step_time_p95_ns"));
+  const Json explained = run({"explain", file, "--slow", "rank=0:2", "--json"});
+  CHECK(step(explained, "result", "step_time_ns") == uneven);
+  const std::string text = run_penstock({"simulate", file, "--slow", "rank=0:2"}).text;
+  CHECK(text.find("(without the scenario)") != std::string::npos);
+  CHECK(text.find("\nScenario\n  rank 0 computes 2 times as long\n") != std::string::npos);
+}
+
 TEST_CASE("a tampered plan file has findings, and the exit code says so") {
   const Folder folder;
   const std::string file = folder / "plan.json";
