@@ -47,7 +47,8 @@ class DualPipeRank {
  private:
   void add_steady(int pairs) {
     const auto far_ahead = [&] { list_.overlap(list_.far, list_.near); };
-    // On the rank where the directions meet, the first backward needs the forward before it.
+    // Where the directions meet, the first forward does not wait for the gradient of its partner:
+    // together they would start later.
     const bool meets = rank_ == ranks_ - 1;
     if (meets) {
       list_.forward(list_.near);

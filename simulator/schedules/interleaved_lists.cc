@@ -9,8 +9,7 @@ namespace {
 
 int rounds_of(int micro_batches, int ranks) { return std::max(1, micro_batches / ranks); }
 
-// The last entries of the tables: whole groups advance together, so that the steady part repeats
-// with the period of a group.
+// Whole groups advance together, so that the steady part repeats with the period of a group.
 class InterleavedList {
  public:
   InterleavedList(ListBuilder& lists, const ScheduleShape& shape, const Interleaving& interleaving,

@@ -29,7 +29,7 @@ TEST_CASE("DualPipeV runs its steady part in overlapping pairs") {
         "(6F5;1B1) 6B4 (6F6;1B2) 6B5 (6F7;1B3) 6B6 1B4 6I7 1I5 6W7 1I6 1W5 1I7 1W6 1W7");
 }
 
-// P = 2, M = 4, rank 1 by the eight steps: its first backward needs the forward before it.
+// P = 2, M = 4, rank 1 by the eight steps.
 TEST_CASE("the first pair of the last rank of DualPipeV runs one after the other") {
   const Schedule schedule = make_schedule("dualpipe-v", {2, 2, 4, 0});
   CHECK(text_of(schedule, 1) ==
@@ -109,9 +109,8 @@ TEST_CASE("DualPipe leaves its form when F and I differ or transfers take time")
         Duration{8 * 336 + bubble_form(4, linked) / 2});
 }
 
-// P = 1, M = 2 by the eight steps: F0 F0 | F B (F;B) | (F;B) (F;B) ... here on one rank:
-//   0F0 1F0 0F1 1B0 (1F1;0B0) 1B1 0I1 0W1
-// F = 3, I = 2, W = 2 per stage, so B = 4. One pair: 7 less the gain, and never less than B.
+// P = 1, M = 2, the eight steps on one rank. F = 3, I = 2, W = 2 per stage, so B = 4. One pair: 7
+// less the gain, and never less than B.
 TEST_CASE("an overlap saves its gain, but is never shorter than its longer member") {
   const Schedule schedule = make_schedule("dualpipe-v", {1, 2, 2, 0});
   CHECK(text_of(schedule, 0) == "0F0 1F0 0F1 1B0 (1F1;0B0) 1B1 0I1 0W1");
