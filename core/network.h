@@ -42,4 +42,17 @@ struct Network {
   bool operator==(const Network&) const = default;
 };
 
+// What it costs a step that transfers share links.
+struct LinkDelay {
+  std::string link;
+  Duration delay{};  // how much longer transfers took because this link was full, all of them added
+  bool operator==(const LinkDelay&) const = default;
+};
+struct ContentionEffect {
+  Duration step_time_alone{};  // if every transfer had its links for itself
+  Duration step_time{};
+  std::vector<LinkDelay> delays;  // of the links that were full, the largest first
+  bool operator==(const ContentionEffect&) const = default;
+};
+
 }  // namespace penstock

@@ -1,0 +1,15 @@
+// What it costs that transfers share links, in words and as JSON.
+#pragma once
+
+#include <string>
+
+#include "core/json.h"
+#include "core/network.h"
+
+namespace penstock {
+
+// A section behind an empty line.
+std::string contention_text(const ContentionEffect& effect, const std::string& cluster);
+Json to_json(const ContentionEffect& effect);
+
+}  // namespace penstock

@@ -1,0 +1,74 @@
+#include "search/contention.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "costmodel/network_of.h"
+#include "search/device_cluster.h"
+#include "search/evaluation.h"
+#include "simulator/events/expand_replicas.h"
+#include "simulator/events/simulate_by_events.h"
+
+namespace penstock {
+namespace {
+
+DeviceCluster cluster_for(const PlanFile& file, const ClusterSpec& cluster) {
+  DeviceCluster devices = device_cluster(cluster, file.plan.device, file.cluster.reserve);
+  if (devices.devices < file.plan.devices()) {
+    throw_bad_input("the plan needs " + std::to_string(file.plan.devices()) + " devices of type '" +
+                    file.plan.device + "', but cluster '" + cluster.name + "' has " +
+                    std::to_string(devices.devices));
+  }
+  return devices;
+}
+
+// The prices of the file suppose that all replicas send at once; here they do or do not.
+void price_transfers_alone(const ClusterSpec& cluster, const ExecutorModel& executor,
+                           const Program& program, const Contention& contention,
+                           ActionDurations& durations) {
+  const Network& network = contention.network;
+  for (std::size_t i = 0; i < durations.size(); ++i) {
+    const Action& action = program.actions[i];
+    if (!is_send(action.kind)) continue;
+    const auto& routes =
+        action.kind == ActionKind::kSendActivation ? network.activation : network.gradient;
+    const Route& route = network.routes[routes[action.stage.value]];
+    durations[i] = time_alone(cluster, route, contention.transfers[i]) + executor.per_transfer;
+  }
+}
+
+std::vector<LinkDelay> largest_first(const Network& network, const std::vector<Duration>& delays) {
+  std::vector<LinkDelay> full;
+  full.reserve(delays.size());
+  for (std::size_t l = 0; l < delays.size(); ++l) {
+    if (delays[l] > Duration{}) full.push_back({network.links[l].name, delays[l]});
+  }
+  std::stable_sort(full.begin(), full.end(),
+                   [](const LinkDelay& a, const LinkDelay& b) { return a.delay > b.delay; });
+  return full;
+}
+
+}  // namespace
+
+ContentionEffect contention_of(const PlanFile& file, const ClusterSpec& cluster) {
+  const DeviceCluster devices = cluster_for(file, cluster);
+  const Program program = expand_replicas(file.program);
+  const Contention contention{network_of(devices.spec, file.plan, program),
+                              transfer_bytes(program, file.prices)};
+  ActionDurations durations = action_durations(program, file.prices, file.executor);
+  price_transfers_alone(devices.spec, file.executor, program, contention, durations);
+  const auto step_time = [&](EventSimulation& simulation) {
+    return step_time_of(summarize(program, simulation.run(durations)), file.executor);
+  };
+  ContentionEffect effect;
+  EventSimulation alone(program, file.executor), shared(program, file.executor, &contention);
+  effect.step_time_alone = step_time(alone);
+  effect.step_time = step_time(shared);
+  effect.delays = largest_first(contention.network, shared.delays_of_links());
+  return effect;
+}
+
+}  // namespace penstock

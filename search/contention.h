@@ -1,0 +1,15 @@
+// A plan's step with all its replicas side by side on the links of a cluster.
+#pragma once
+
+#include "core/cluster.h"
+#include "core/network.h"
+#include "core/plan_file.h"
+
+namespace penstock {
+
+// Transfers take what they take alone on this cluster and then share; everything else is priced as
+// in the file. Error{kBadInput} when the cluster has too few of the plan's devices, or when the
+// replicas have more stages together than a Program can.
+ContentionEffect contention_of(const PlanFile& file, const ClusterSpec& cluster);
+
+}  // namespace penstock
