@@ -90,12 +90,15 @@ Answer run_simulate(const Arguments& arguments) {
     uncertainty.jitter = jitter.sampled(file.program, file.prices, file.executor);
   }
   std::optional<ContentionEffect> contention;
+  std::string cluster_name;
   if (shared.given()) {
     if (slow.given() && !slow.scenario().links.empty()) {
       bad_option("--slow", "a link cannot be slow by a factor where links are shared",
                  "leave out --contention, or slow down a rank");
     }
-    contention = contention_of(file, shared.load(file));
+    const ClusterSpec cluster = shared.load(file);
+    contention = contention_of(file, cluster);
+    cluster_name = cluster.name;
   }
   const Replayed replayed = replay_plan_file(file);
   if (json) {
@@ -105,7 +108,7 @@ Answer run_simulate(const Arguments& arguments) {
       against_prediction(file, replayed.evaluation, executor.given(), slow.given());
   return {simulation_report(file, replayed.evaluation, replayed.timeline, note) +
           uncertainty_text(uncertainty) +
-          (contention ? contention_text(*contention, file.cluster.name) : "")};
+          (contention ? contention_text(*contention, cluster_name) : "")};
 }
 
 }  // namespace penstock
