@@ -35,7 +35,10 @@ StagePrices uneven_prices(int stages) {
     compute.weight_gradient.duration = next(500'000);
     compute.fused_backward.duration =
         compute.input_gradient.duration + compute.weight_gradient.duration;
+    compute.recompute.duration = compute.forward.duration;
     compute.overlap_gain = compute.forward.duration / 4;
+    compute.stash = Bytes{2};
+    compute.weight_stash = Bytes{1};
     TransferPrice transfer;
     transfer.activation.duration = next(0);
     transfer.gradient.duration = next(0);
@@ -49,11 +52,21 @@ StagePrices uneven_prices(int stages) {
   return prices;
 }
 
-ExecutorModel queued() {
+// A rule for run time knows no queues.
+ExecutorModel uneven_executor(const ScheduleKind& kind) {
   ExecutorModel executor;
-  executor.queues = QueueLayout::kPerPeer;
+  if (kind.rule == RunTimeRule::kNone) executor.queues = QueueLayout::kPerPeer;
   executor.per_action = Duration{7'001};
   return executor;
+}
+
+Schedule schedule_of(const ScheduleKind& kind, const ScheduleShape& shape,
+                     const StagePrices& prices) {
+  if (!kind.is_automatic()) return make_schedule(kind.name, shape);
+  StageCosts costs = stage_costs(prices, stage_ranks(kind.map, shape), {}, kind.recomputes);
+  const auto ranks = static_cast<std::size_t>(shape.ranks);
+  costs.limit.assign(ranks, 2 * shape.ranks * prices.compute_of(0, 0).stash.count);
+  return kind.arrange(shape, costs).schedule;
 }
 
 // The end of every action of a fixed list of programs, under two executor models.
@@ -64,13 +77,13 @@ std::string ends_of(const ScheduleKind& kind) {
       const ScheduleShape shape{ranks, kind.most_chunks == 0 ? 3 : kind.fewest_chunks,
                                 ranks * rounds, 0, kind.has_slices ? 2 : 1};
       if (!why_no_schedule(kind, shape).empty()) continue;
-      PipelineInput input{make_schedule(kind.name, shape), {}, 1};
+      const StagePrices prices = uneven_prices(shape.ranks * shape.chunks);
+      PipelineInput input{schedule_of(kind, shape, prices), {}, 1};
       input.micro_batches.resize(static_cast<std::size_t>(input.schedule.micro_batches));
       LoweringOptions options;
       options.step_actions = options.reduce_gradients = true;
       const Program program = lower({input}, options);
-      const StagePrices prices = uneven_prices(shape.ranks * shape.chunks);
-      for (const ExecutorModel& executor : {ExecutorModel{}, queued()}) {
+      for (const ExecutorModel& executor : {ExecutorModel{}, uneven_executor(kind)}) {
         for (const SimTime end : simulate(program, prices, executor).end) {
           text += fmt::format("{} ", end.time_since_epoch().count());
         }

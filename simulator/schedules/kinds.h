@@ -12,8 +12,10 @@ extern const ScheduleKind kInterleavedZeroBubble;
 extern const ScheduleKind kLoopedBfs;
 extern const ScheduleKind kZbH1, kZbH2;  // handcrafted_zero_bubble.cc
 extern const ScheduleKind kZbV;
-extern const ScheduleKind kDualPipeV, kDualPipe;  // dualpipe.cc
+extern const ScheduleKind kZb1p, kZb2p, kZbAuto, kZbVAuto;  // automatic_kinds.cc
+extern const ScheduleKind kDualPipeV, kDualPipe;            // dualpipe.cc
 extern const ScheduleKind kChimera;
 extern const ScheduleKind kSeq1F1B;
+extern const ScheduleKind kVaruna, kVarunaRuntime, kVarunaStrict;  // varuna.cc
 
 }  // namespace penstock

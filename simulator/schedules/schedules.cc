@@ -93,7 +93,14 @@ std::span<const ScheduleKind> schedule_kinds() {
                                    kZbV,
                                    kDualPipeV,
                                    kDualPipe,
-                                   kChimera};
+                                   kChimera,
+                                   kZb1p,
+                                   kZb2p,
+                                   kZbAuto,
+                                   kZbVAuto,
+                                   kVaruna,
+                                   kVarunaRuntime,
+                                   kVarunaStrict};
   return kinds;
 }
 

@@ -43,10 +43,6 @@ SplitLists split_lists(const Schedule& schedule);
 // Whether every rank stays within its limit, from position to position of its list.
 bool fits(const SplitLists& lists, const StageCosts& costs);
 
-// What a schedule is to be short in: the longest (last end - first start) of a rank, or the last
-// end of all.
-enum class Shortest { kSpan, kMakespan };
-
 // In the DAG model: an action starts when its rank has ended the one before and what it waits for
 // has arrived.
 Duration length_of(const SplitLists& lists, const StageCosts& costs, Shortest shortest);

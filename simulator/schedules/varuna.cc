@@ -3,6 +3,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+
+#include "simulator/schedules/kinds.h"
 
 namespace penstock {
 namespace {
@@ -71,5 +74,48 @@ std::vector<std::vector<ComputeAction>> varuna_lists(int ranks, int micro_batche
   }
   return lists;
 }
+
+namespace {
+
+Schedule generate(const ScheduleKind& kind, const ScheduleShape& shape) {
+  Schedule schedule =
+      schedule_of_lists(std::string(kind.name), shape.micro_batches, stage_ranks(kind.map, shape),
+                        varuna_lists(shape.ranks, shape.micro_batches));
+  schedule.rule = kind.rule;
+  return schedule;
+}
+
+}  // namespace
+
+// Varuna (arXiv 2111.04007): forwards that were moved ahead hold their inputs, of all micro-batches
+// where transfers are slow.
+const ScheduleKind kVaruna = {
+    .name = "varuna",
+    .summary =
+        "recomputes on all ranks but the last; while the step runs, a forward goes before a "
+        "recompute whose gradient has not arrived",
+    .holds_all_micro_batches = true,
+    .recomputes = true,
+    .rule = RunTimeRule::kVaruna,
+    .generate = [](const ScheduleShape& shape) { return generate(kVaruna, shape); },
+};
+
+const ScheduleKind kVarunaRuntime = {
+    .name = "varuna-runtime",
+    .summary = "the same, and with no forward left a recompute does not wait for its gradient",
+    .holds_all_micro_batches = true,
+    .recomputes = true,
+    .rule = RunTimeRule::kVarunaRuntime,
+    .generate = [](const ScheduleShape& shape) { return generate(kVarunaRuntime, shape); },
+};
+
+const ScheduleKind kVarunaStrict = {
+    .name = "varuna-strict",
+    .summary = "varuna, but only a forward whose activation has arrived goes before",
+    .holds_all_micro_batches = true,
+    .recomputes = true,
+    .rule = RunTimeRule::kVarunaStrict,
+    .generate = [](const ScheduleShape& shape) { return generate(kVarunaStrict, shape); },
+};
 
 }  // namespace penstock

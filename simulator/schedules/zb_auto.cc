@@ -218,7 +218,7 @@ AutomaticLists zb_published(const StageCosts& costs, int micro_batches) {
   return search.result();
 }
 
-AutomaticLists zb_auto(const StageCosts& costs, int micro_batches, Shortest shortest) {
+AutomaticLists zb_auto(const StageCosts& costs, int micro_batches) {
   check_costs(costs, 1, micro_batches);
   if (std::string why = why_no_forward_fits(costs); !why.empty()) return {{}, {}, std::move(why)};
   const auto ranks = static_cast<int>(costs.limit.size());
@@ -226,7 +226,7 @@ AutomaticLists zb_auto(const StageCosts& costs, int micro_batches, Shortest shor
   // With P activations and more the stages can go in lockstep, which the rounds do better.
   const std::vector<int> coarse = limit_ladder({}, std::min(ranks, micro_batches), 8);
 
-  Search search(costs, micro_batches, shortest);
+  Search search(costs, micro_batches, costs.shortest);
   search.try_handcrafted();
   const std::span<const int> even = search.fitting(rungs, Shape::kEven);
   search.try_rounds(even.last(1), Shape::kEven);  // mostly the best, so that the rest is soon lost

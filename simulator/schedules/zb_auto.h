@@ -12,7 +12,7 @@ namespace penstock {
 
 struct AutomaticLists {
   std::vector<std::vector<ComputeAction>> lists;  // per rank; empty when nothing fits
-  Duration span{0};     // of these lists in the DAG model (the makespan where that was asked for)
+  Duration span{0};     // of these lists in the DAG model (the makespan where that is to be short)
   std::string why_not;  // which stage needs more memory, how much, and what would do
 };
 
@@ -24,7 +24,6 @@ AutomaticLists zb_published(const StageCosts& costs, int micro_batches);
 // lower rung; further variants of the heuristic and list scheduling for the same rungs; and 1F1B,
 // ZB-H1 and ZB-H2 where they fit. So it is never longer than these three, and raising limits never
 // makes it longer. On ties the published order of the variants decides.
-AutomaticLists zb_auto(const StageCosts& costs, int micro_batches,
-                       Shortest shortest = Shortest::kSpan);
+AutomaticLists zb_auto(const StageCosts& costs, int micro_batches);
 
 }  // namespace penstock

@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
+
+#include "simulator/schedules/schedules.h"
 
 namespace penstock {
 namespace {
@@ -55,6 +59,26 @@ TEST_CASE("no micro-batch is left out, however many there are") {
                                          [&](const auto& action) { return action.kind == kind; });
         CHECK(count == (is_last && kind == ActionKind::kRecompute ? 0 : micro_batches));
       }
+    }
+  }
+}
+
+TEST_CASE("each rule has a row, with the same lists") {
+  const std::pair<const char*, RunTimeRule> rows[] = {
+      {"varuna", RunTimeRule::kVaruna},
+      {"varuna-runtime", RunTimeRule::kVarunaRuntime},
+      {"varuna-strict", RunTimeRule::kVarunaStrict}};
+  const auto lists = varuna_lists(4, 6);
+  for (const auto& [name, rule] : rows) {
+    const ScheduleKind& kind = *find_schedule(name);
+    CHECK(kind.recomputes);
+    CHECK(kind.rule == rule);
+    const Schedule schedule = make_schedule(name, {4, 1, 6});
+    CHECK(schedule.name == name);
+    CHECK(schedule.rule == rule);
+    CHECK(schedule.rank_of_stage == std::vector<int>{0, 1, 2, 3});
+    for (int rank = 0; rank < 4; ++rank) {
+      CHECK(schedule.list(rank) == lists[static_cast<std::size_t>(rank)]);
     }
   }
 }

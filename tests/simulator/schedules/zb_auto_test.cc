@@ -133,7 +133,7 @@ TEST_CASE("any costs and limits: the lists are whole, take the span they say, an
   Random random(1);
   for (int n = 0; n < 1000; ++n) {
     CAPTURE(n);
-    const StageCosts costs = random_costs(random, 7);
+    StageCosts costs = random_costs(random, 7);
     const int micro_batches = random.between(1, 20);
     for (const AutomaticLists& found :
          {zb_published(costs, micro_batches), zb_auto(costs, micro_batches)}) {
@@ -141,7 +141,8 @@ TEST_CASE("any costs and limits: the lists are whole, take the span they say, an
       CHECK(found.span == times_of(found.lists, costs, micro_batches).longest_span);
       CHECK(within_limits(found.lists, costs));
     }
-    const AutomaticLists short_in_all = zb_auto(costs, micro_batches, Shortest::kMakespan);
+    costs.shortest = Shortest::kMakespan;
+    const AutomaticLists short_in_all = zb_auto(costs, micro_batches);
     CHECK(short_in_all.span == times_of(short_in_all.lists, costs, micro_batches).makespan);
     CHECK(within_limits(short_in_all.lists, costs));
   }
@@ -151,10 +152,11 @@ TEST_CASE("never longer than 1F1B, ZB-H1 and ZB-H2 where they fit") {
   Random random(2);
   for (int n = 0; n < 1000; ++n) {
     CAPTURE(n);
-    const StageCosts costs = random_costs(random, 7);
+    StageCosts costs = random_costs(random, 7);
     const int micro_batches = random.between(1, 20);
     const Duration span = zb_auto(costs, micro_batches).span;
-    const Duration makespan = zb_auto(costs, micro_batches, Shortest::kMakespan).span;
+    costs.shortest = Shortest::kMakespan;
+    const Duration makespan = zb_auto(costs, micro_batches).span;
     for (const char* name : kHandcrafted) {
       const Lists lists = handcrafted(name, costs.limit.size(), micro_batches);
       if (!within_limits(lists, costs)) continue;
@@ -170,14 +172,14 @@ TEST_CASE("raising limits never makes it longer") {
     CAPTURE(n);
     StageCosts costs = random_costs(random, 7);
     const int micro_batches = random.between(1, 20);
-    const Shortest shortest = random.coin() ? Shortest::kSpan : Shortest::kMakespan;
-    Duration before = zb_auto(costs, micro_batches, shortest).span;
+    costs.shortest = random.coin() ? Shortest::kSpan : Shortest::kMakespan;
+    Duration before = zb_auto(costs, micro_batches).span;
     for (int step = 0; step < 3; ++step) {
       const std::vector<std::int64_t> others = random_limits(random, costs);
       for (std::size_t rank = 0; rank < others.size(); ++rank) {
         costs.limit[rank] = std::max(costs.limit[rank], others[rank]);
       }
-      const Duration after = zb_auto(costs, micro_batches, shortest).span;
+      const Duration after = zb_auto(costs, micro_batches).span;
       CHECK(after <= before);
       before = after;
     }
