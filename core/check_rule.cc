@@ -1,35 +1,40 @@
 #include <algorithm>
-#include <deque>
-#include <set>
+#include <iterator>
+#include <list>
+#include <map>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "core/check_parts.h"
 
 namespace penstock {
 namespace {
 
-// Steps from instant to instant. At each one every idle rank looks at its list, the rule may move a
-// forward to the front, and what can start starts; what that makes arrive at the same instant is
-// seen when all have looked.
+// Steps from instant to instant. At each one the idle ranks to which something has happened look at
+// their lists, the rule may move a forward to the front, and what can start starts; what that makes
+// arrive at the same instant is seen when all have looked.
 class RuleRun {
  public:
-  RuleRun(const PlanFile& file, const RankLists& lists) : file_(file), lists_(lists) {
-    for (const std::vector<Action>& list : lists) {
-      Rank& rank = ranks_.emplace_back();
-      for (const Action& action : list) {
-        if (in_pipeline(action)) rank.left.push_back(action);
-        rank.forwards_left += action.kind == ActionKind::kForward ? 1 : 0;
+  RuleRun(const PlanFile& file, const RankLists& lists)
+      : file_(file), lists_(lists), ranks_(lists.size()) {
+    for (std::size_t r = 0; r < lists.size(); ++r) {
+      for (const Action& action : lists[r]) {
+        if (in_pipeline(action)) ranks_[r].left.push_back(action);
       }
+      ranks_[r].forward = ranks_[r].behind_forward = ranks_[r].left.begin();
+      find_forward(ranks_[r]);
+      looking_[0].push_back(r);
     }
   }
 
   // False when ranks wait for each other.
   bool run() {
-    instants_.insert(0);
-    while (!instants_.empty()) {
-      now_ = *instants_.begin();
-      instants_.erase(instants_.begin());
-      while (look()) continue;
+    while (!looking_.empty()) {
+      now_ = looking_.begin()->first;
+      const std::vector<std::size_t> ranks = std::move(looking_.begin()->second);
+      looking_.erase(looking_.begin());
+      look(ranks);
     }
     return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& r) { return r.left.empty(); });
   }
@@ -59,9 +64,11 @@ class RuleRun {
 
  private:
   struct Rank {
-    std::deque<Action> left;  // what it has still to compute, in order
-    int forwards_left = 0;
-    std::int64_t free = 0;  // when it has computed what it began
+    std::list<Action> left;                      // what it has still to compute, in order
+    std::list<Action>::iterator forward;         // the next one in there, or the end
+    std::list<Action>::iterator behind_forward;  // what stood behind it, before it was moved
+    std::int64_t free = 0;                       // when it has computed what it began
+    bool looks = false;                          // at this instant
   };
 
   static bool in_pipeline(const Action& action) {
@@ -69,36 +76,44 @@ class RuleRun {
            is_backward(action.kind) || action.kind == ActionKind::kWeightGradient;
   }
 
-  // All idle ranks once; false when none of them could start anything.
-  bool look() {
+  void look(const std::vector<std::size_t>& ranks) {
     std::vector<std::size_t> starting;
-    for (std::size_t r = 0; r < ranks_.size(); ++r) {
-      if (ranks_[r].free > now_ || ranks_[r].left.empty()) continue;
-      if (can_start(ranks_[r])) starting.push_back(r);
+    for (const std::size_t r : ranks) {
+      Rank& rank = ranks_[r];
+      if (rank.looks || rank.free > now_ || rank.left.empty() || !can_start(rank)) continue;
+      rank.looks = true;  // once, however much has happened to it
+      starting.push_back(r);
     }
-    for (const std::size_t r : starting) start(ranks_[r]);
-    return !starting.empty();
+    for (const std::size_t r : starting) {
+      ranks_[r].looks = false;
+      start(r);
+    }
   }
 
   bool can_start(Rank& rank) const {
     const Action& head = rank.left.front();
     if (has_what_it_needs(head)) return true;
     if (head.kind != ActionKind::kRecompute) return false;
-    if (rank.forwards_left == 0) return file_.program.rule == RunTimeRule::kVarunaRuntime;
-    const auto forward = std::find_if(rank.left.begin(), rank.left.end(), [](const Action& a) {
-      return a.kind == ActionKind::kForward;
-    });
-    const bool is_there = has_what_it_needs(*forward);
+    if (rank.forward == rank.left.end()) return file_.program.rule == RunTimeRule::kVarunaRuntime;
+    const bool is_there = has_what_it_needs(*rank.forward);
     if (file_.program.rule == RunTimeRule::kVarunaStrict && !is_there) return false;
-    std::rotate(rank.left.begin(), forward, forward + 1);  // it stays there
+    rank.left.splice(rank.left.begin(), rank.left, rank.forward);  // it stays there
     return is_there;
   }
 
-  void start(Rank& rank) {
+  static void find_forward(Rank& rank) {
+    rank.forward = std::find_if(rank.behind_forward, rank.left.end(), [](const Action& action) {
+      return action.kind == ActionKind::kForward;
+    });
+    rank.behind_forward = rank.forward == rank.left.end() ? rank.forward : std::next(rank.forward);
+  }
+
+  void start(std::size_t r) {
+    Rank& rank = ranks_[r];
     const Action action = rank.left.front();
+    if (action.kind == ActionKind::kForward) find_forward(rank);
     rank.left.pop_front();
-    rank.forwards_left -= action.kind == ActionKind::kForward ? 1 : 0;
-    rank.free = now_ + duration_of(file_, action).count();
+    rank.free = sum_of(now_, duration_of(file_, action).count());
     note(action, now_, rank.free);
     if (action.kind == ActionKind::kForward && has_next(file_.program, action.stage)) {
       send(ActionKind::kSendActivation, ActionKind::kReceiveActivation, action,
@@ -113,7 +128,7 @@ class RuleRun {
   void send(ActionKind send, ActionKind receive, Action action, StageId to, std::int64_t from) {
     if (on_one_rank(file_.program, action.stage, to)) return;
     action.kind = send;
-    const std::int64_t arrival = from + duration_of(file_, action).count();
+    const std::int64_t arrival = sum_of(from, duration_of(file_, action).count());
     note(action, from, arrival);
     action.kind = receive;
     action.stage = to;
@@ -122,7 +137,7 @@ class RuleRun {
 
   void note(const Action& action, std::int64_t start, std::int64_t end) {
     times_[key_of(action.kind, action.stage, action.micro_batch)] = {start, end};
-    if (end > now_) instants_.insert(end);
+    looking_[end].push_back(static_cast<std::size_t>(file_.program.rank_of(action).value));
   }
 
   [[nodiscard]] bool ended(ActionKind kind, StageId stage, MicroBatchId micro_batch) const {
@@ -156,7 +171,8 @@ class RuleRun {
   const RankLists& lists_;
   std::vector<Rank> ranks_;
   std::int64_t now_ = 0;
-  std::set<std::int64_t> instants_;                        // at which something ends, still to come
+  // By instant: the ranks where something ends then.
+  std::map<std::int64_t, std::vector<std::size_t>> looking_;
   ByAction<std::pair<std::int64_t, std::int64_t>> times_;  // start and end
 };
 
