@@ -33,7 +33,8 @@ class Placed {
 
  private:
   [[nodiscard]] const Stage& stage_at(int stage) const {
-    return program_.stages.at(static_cast<std::size_t>(pipeline_.first_stage + stage));
+    return program_.stages.at(static_cast<std::size_t>(pipeline_.first_stage) +
+                              static_cast<std::size_t>(stage));
   }
   const Pipeline& pipeline_;
   const Program& program_;
