@@ -59,6 +59,12 @@ Placement parse_placement(const std::string& text) {
              "stage side by side)");
 }
 
+Trainer parse_trainer(const std::string& name) {
+  if (const auto trainer = trainer_named(name)) return *trainer;
+  bad_option("--for", fmt::format("unknown trainer '{}'", name),
+             did_you_mean(name, trainer_names()));
+}
+
 int default_threads() {
   return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
@@ -97,6 +103,15 @@ void set_pins(Question& question, const SearchOptions& options) {
   if (options.zero1) set(question, "--zero1", "zero1", *options.zero1);
   if (options.device) set(question, "--device", "device", *options.device);
   if (options.placement) pins.placement = parse_placement(*options.placement);
+  if (!options.trainer) return;
+  question.request.trainer = parse_trainer(*options.trainer);
+  for (const std::string& name : pins.schedules) {
+    const std::string why = why_not_run(*question.request.trainer, *find_schedule(name));
+    if (!why.empty()) {
+      bad_option("--schedule", fmt::format("{} cannot run {}: {}", *options.trainer, name, why),
+                 "leave out one of --schedule and --for");
+    }
+  }
 }
 
 void scale_curve(std::vector<CurvePoint>& curve, double factor) {
@@ -138,6 +153,9 @@ void SearchOptions::declare(Options& options) {
       "size; for example P=8,T=1",
       pins);
   options.repeated("--schedule", "NAME,...", "only these schedules", schedules);
+  options.option("--for", "TRAINER",
+                 "only what this trainer can run: pytorch, torchtitan, megatron or deepspeed",
+                 trainer);
   options.option("--recompute", "MODE", "only this recompute mode of the profile", recompute);
   options.option("--zero1", "on|off", "optimizer state sharded over the replicas, or not", zero1);
   options.option("--device", "NAME", "only this device type of the cluster", device);

@@ -15,7 +15,7 @@ namespace penstock {
 struct SearchOptions {
   std::string profile;
   std::optional<std::string> cluster, gpus, global_batch, sequence_length, recompute, zero1, device,
-      placement, reserve_gib, top, threads, budget;
+      placement, trainer, reserve_gib, top, threads, budget;
   std::vector<std::string> pins, schedules;
   ExecutorOptions executor;
   bool every_candidate = false;

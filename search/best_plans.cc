@@ -23,6 +23,11 @@ constexpr std::size_t kFirstBatch = 2;
 constexpr std::size_t kLargestBatch = 128;
 constexpr std::int64_t kLargestReplay = 1 << 15;
 
+// Automatic schedules are arranged for so many of the best plans, of so many stages times
+// micro-batches; more when they are asked for by name.
+constexpr std::size_t kMostRefined = 3;
+constexpr std::int64_t kMostArranged = 1 << 13;
+
 // Two measured runs of one plan differ by 5 % on average (Sailor, SOSP'25): a smaller difference
 // between two plans cannot be seen in one run of each.
 constexpr double kRepeatability = 0.05;
@@ -33,7 +38,9 @@ const std::vector<std::string> kNotSearched = {
     "tensor degrees and recompute modes that the profile does not hold",
     "different device types in one plan",
     "interleaving groups other than PyTorch's",
-    "schedules beyond those listed by 'penstock schedule --help'",
+    "cutting sequences into slices (seq-1f1b): profiles measure whole sequences",
+    "automatic schedules and Varuna's, but on the best few plans; name them with --schedule",
+    "Megatron's overlap of micro-batches (interleaved-overlap): its gain is not measured",
 };
 
 void refuse_pins(const Pins& pins) {
@@ -125,6 +132,7 @@ class Search {
       const auto& best = incumbents_.best();
       progress_.update(done_, result_.candidates, best.empty() ? Duration{} : best[0].step_time);
     }
+    if (result_.complete) refine();
     rank();
     explain();
     return std::move(result_);
@@ -156,6 +164,66 @@ class Search {
       for (const Found& found : part.found) incumbents_.add(found);
     }
     return next;
+  }
+
+  // Automatic schedules, and run-time rules, are worked out on the best plans only: arranging one
+  // costs more than thousands of bounds.
+  void refine() {
+    std::vector<Found> bases = incumbents_.best();
+    std::erase_if(bases, [](const Found& found) { return found.plan.pipeline < 2; });
+    const bool asked = !request_.pins.schedules.empty();
+    if (!asked && bases.size() > kMostRefined) bases.resize(kMostRefined);
+    std::vector<Plan> tried;
+    for (const ScheduleKind& kind : schedule_kinds()) {
+      if (!is_refined(kind)) continue;
+      for (const Found& base : bases) {
+        Plan plan = base.plan;
+        plan.schedule = kind.name;
+        plan.stage_map = kind.map;
+        plan.chunks = kind.fewest_chunks;
+        plan.cuts.clear();
+        const std::int64_t size =
+            std::int64_t{plan.stages()} * replica_loads(plan).front().micro_batches;
+        const bool known = std::find(tried.begin(), tried.end(), plan) != tried.end();
+        if (known || (!asked && size > kMostArranged)) continue;
+        tried.push_back(plan);
+        try_refined(plan, asked ? std::nullopt : std::optional(base.step_time));
+      }
+    }
+    if (asked) keep_only_wanted();
+  }
+
+  [[nodiscard]] bool is_refined(const ScheduleKind& kind) const {
+    if (!kind.is_automatic() && kind.rule == RunTimeRule::kNone) return false;
+    if (request_.trainer && !why_not_run(*request_.trainer, kind).empty()) return false;
+    const auto& wanted = request_.pins.schedules;
+    // The published limits are cases of zb-auto; Varuna's other policies need to be asked for.
+    if (wanted.empty()) {
+      return kind.name == "zb-auto" || kind.name == "zb-v-auto" || kind.name == "varuna";
+    }
+    return std::find(wanted.begin(), wanted.end(), kind.name) != wanted.end();
+  }
+
+  // `to_beat`: a plan that is no faster is not worth a line beside the one it was made from.
+  void try_refined(const Plan& plan, std::optional<Duration> to_beat) {
+    if (plan.stages() > static_cast<int>(inputs_.profile->sections.size())) return;
+    ++result_.candidates;
+    const EvaluatedPlan evaluated = evaluate(inputs_, plan);
+    if (evaluated.why_not) {
+      rejected_.add(*evaluated.why_not, 1, plan);
+      return;
+    }
+    ++result_.evaluated;
+    incumbents_.add(
+        {evaluated.plan, evaluated.evaluation.step_time, evaluated.evaluation.peak_memory()});
+  }
+
+  // Stand-ins were searched for the sake of others.
+  void keep_only_wanted() {
+    const auto& wanted = request_.pins.schedules;
+    incumbents_.keep_only([&](const Found& found) {
+      return std::find(wanted.begin(), wanted.end(), found.plan.schedule) != wanted.end();
+    });
   }
 
   std::vector<GroupResult> work_through(const std::vector<const CandidateGroup*>& batch) {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "search/arrange.h"
 #include "search/plan_program.h"
 
 namespace penstock {
@@ -192,15 +193,18 @@ class Enumeration {
   SearchSpace space_;
 };
 
-// Automatic schedules and run-time rules are tried on the best plans of the others (refine.h);
-// sequences are not cut, since profiles measure whole ones; Megatron's overlap needs to be asked
-// for, since what it gains is not measured.
+// Automatic schedules and run-time rules are tried on the best plans of their stand-ins
+// (best_plans.cc); sequences are not cut, since profiles measure whole ones; Megatron's overlap
+// needs to be asked for, since what it gains is not measured.
 bool is_enumerated(const SearchRequest& request, const ScheduleKind& kind) {
   if (kind.is_automatic() || kind.rule != RunTimeRule::kNone || kind.has_slices) return false;
-  if (request.trainer && !why_not_run(*request.trainer, kind).empty()) return false;
   const auto& wanted = request.pins.schedules;
-  if (wanted.empty()) return kind.name != "interleaved-overlap";
-  return std::find(wanted.begin(), wanted.end(), kind.name) != wanted.end();
+  const bool stands_in = std::any_of(wanted.begin(), wanted.end(), [&](const std::string& name) {
+    return stand_in_of(*find_schedule(name)) == kind.name;
+  });
+  if (stands_in) return true;
+  if (request.trainer && !why_not_run(*request.trainer, kind).empty()) return false;
+  return wanted.empty() && kind.name != "interleaved-overlap";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "costmodel/price_stages.h"
+#include "search/arrange.h"
 #include "search/choose_cuts.h"
 #include "search/device_cluster.h"
 #include "search/evaluation.h"
@@ -49,7 +50,9 @@ std::optional<Rejection> choose(const PlanInputs& inputs, const DeviceCluster& c
   const auto balanced = balanced_cuts(sums, plan.stages_per_copy(), backward);
   plan.cuts = balanced.value();  // stages() <= sections
   const TiedParameters ties(*inputs.profile, plan.tensor);
-  const HeldCounts held(liveness_of(plan));
+  Plan stand_in = plan;
+  stand_in.schedule = stand_in_of(*find_schedule(plan.schedule));
+  const HeldCounts held(liveness_of(stand_in));
   const StageMemory memory(sums, ties, inputs.profile->training,
                            plan.zero1 ? plan.weight_copies() : 1, held, cluster.reserve,
                            cluster.device.memory);
@@ -58,18 +61,64 @@ std::optional<Rejection> choose(const PlanInputs& inputs, const DeviceCluster& c
   return std::move(cuts.why_not);
 }
 
+// Works out everything that follows from the schedules.
+void replay(const PlanInputs& inputs, const DeviceCluster& cluster, const PlanSchedules& schedules,
+            bool recomputes, double uncertainty, EvaluatedPlan& result) {
+  const ExecutorModel& executor = inputs.executor;
+  result.program =
+      program_of(schedules, lowering_of(result.plan, result.ties, recomputes, executor));
+  result.timeline = simulate(result.program, result.prices, executor);
+  result.evaluation = evaluation_of(result.program, result.prices, result.timeline, executor,
+                                    cluster.device.memory, cluster.reserve, uncertainty);
+  result.evaluation.usd_per_step =
+      usd_per_step(result.evaluation.step_time, result.plan.devices(), cluster.device.usd_per_hour);
+  std::vector<MemoryUse> memory;
+  for (const RankEvaluation& rank : result.evaluation.ranks) memory.push_back(rank.memory);
+  result.why_not = over_memory(memory, result.plan.chunks, cluster.device.memory);
+}
+
+// Arranges within what the rest of the memory leaves; buffers are known only afterwards, so that a
+// second try may need to hold less.
+void arrange_and_replay(const PlanInputs& inputs, const DeviceCluster& cluster, bool recomputes,
+                        double uncertainty, EvaluatedPlan& result) {
+  constexpr int kMostTries = 4;
+  auto room =
+      room_for_activations(result.plan, result.prices, cluster.reserve, cluster.device.memory);
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    const ArrangedSchedules arranged =
+        arrange_schedules(result.plan, result.prices, inputs.executor, room);
+    if (!arranged.why_not.empty()) {
+      result.why_not = reason(arranged.why_not);
+      return;
+    }
+    replay(inputs, cluster, arranged.schedules, recomputes, uncertainty, result);
+    if (!result.why_not) return;
+    for (std::size_t r = 0; r < room.size(); ++r) {
+      const RankEvaluation& rank = result.evaluation.ranks[r];
+      room[r] -= std::max<std::int64_t>(0, (rank.memory.total() - rank.capacity).count);
+    }
+  }
+}
+
+// A plan's placement follows from its schedule.
+Plan with_stage_map(Plan plan) {
+  const ScheduleKind* kind = find_schedule(plan.schedule);
+  if (kind != nullptr) plan.stage_map = kind->map;
+  return plan;
+}
+
 }  // namespace
 
 EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
   EvaluatedPlan result;
-  result.plan = plan;
+  result.plan = with_stage_map(plan);
   const DeviceCluster cluster = device_cluster(*inputs.cluster, plan.device, inputs.reserve);
-  refuse_nonsense(inputs, cluster, plan);
-  if (auto why = why_no_program(plan); !why.empty()) {
+  refuse_nonsense(inputs, cluster, result.plan);
+  if (auto why = why_no_program(result.plan); !why.empty()) {
     result.why_not = reason(why);
     return result;
   }
-  const auto sums = sums_of_shapes(*inputs.profile, plan);
+  const auto sums = sums_of_shapes(*inputs.profile, result.plan);
   std::vector<const SectionTable*> tables;
   for (const SectionSums& shape : sums) {
     if (!shape.why_not.empty()) {
@@ -78,25 +127,29 @@ EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
     }
     tables.push_back(&shape.table);
   }
-  const BackwardKind backward = find_schedule(plan.schedule)->backward;
-  if (plan.cuts.empty()) result.why_not = choose(inputs, cluster, sums[0], backward, result.plan);
+  const ScheduleKind& kind = *find_schedule(plan.schedule);
+  const bool recomputes = sums[0].recompute.back() > 0;
+  if (kind.recomputes && !recomputes) {
+    result.why_not = reason(plan.schedule + " recomputes, but recompute mode '" + plan.recompute +
+                            "' has nothing to recompute");
+    return result;
+  }
+  std::optional<Rejection> why_not;
+  if (plan.cuts.empty()) {
+    why_not = choose(inputs, cluster, sums[0], kind.backward, result.plan);
+  }
 
   StagePricing pricing = price_stages(*inputs.profile, cluster.spec, result.plan, tables);
   result.prices = std::move(pricing.prices);
   result.ties = std::move(pricing.ties);
   result.boundary_level = std::move(pricing.boundary_level);
-  result.program = program_of(
-      schedules_of(result.plan),
-      lowering_of(result.plan, result.ties, sums[0].recompute.back() > 0, inputs.executor));
-  result.timeline = simulate(result.program, result.prices, inputs.executor);
-  result.evaluation = evaluation_of(result.program, result.prices, result.timeline, inputs.executor,
-                                    cluster.device.memory, cluster.reserve, pricing.uncertainty);
-  result.evaluation.usd_per_step =
-      usd_per_step(result.evaluation.step_time, plan.devices(), cluster.device.usd_per_hour);
+  if (kind.is_automatic()) {
+    arrange_and_replay(inputs, cluster, recomputes, pricing.uncertainty, result);
+  } else {
+    replay(inputs, cluster, schedules_of(result.plan), recomputes, pricing.uncertainty, result);
+    if (!result.why_not) result.why_not = why_not;
+  }
   result.evaluation.assumptions = std::move(pricing.assumptions);
-  std::vector<MemoryUse> memory;
-  for (const RankEvaluation& rank : result.evaluation.ranks) memory.push_back(rank.memory);
-  if (auto over = over_memory(memory, plan.chunks, cluster.device.memory)) result.why_not = over;
   return result;
 }
 

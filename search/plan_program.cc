@@ -45,7 +45,7 @@ std::vector<MicroBatch> written_out(const std::vector<MicroBatchRun>& runs) {
 // or, where all are held, adds one to every count. On the V and with two copies what is posted
 // settles only when both directions have filled.
 int settled_after(const ScheduleKind& kind, const Plan& plan) {
-  return kind.map == StageMap::kLoop ? 3 : 2 * plan.pipeline;
+  return kind.map == StageMap::kLoop ? 3 : plan.pipeline;
 }
 
 // Whether the block takes in as many micro-batches as it finishes.
@@ -79,8 +79,19 @@ Steady steady_of(const Schedule& schedule) {
   return steady;
 }
 
+// With groups of micro-batches the steady state repeats group by group: two of them and what the
+// last one lacks.
+int enough_groups(const ScheduleKind& kind, const Plan& plan, int micro_batches) {
+  const int rounds = std::max(1, micro_batches / plan.pipeline);
+  const bool ragged = plan.group > 0 || kind.name == "grouped-interleaved";
+  const int group = plan.group > 0 ? plan.group : ragged ? plan.pipeline : micro_batches / rounds;
+  const int groups = ragged || kind.name == "interleaved-overlap" ? 3 : 2;
+  return micro_batches <= groups * group ? micro_batches : groups * group + micro_batches % group;
+}
+
 int enough_micro_batches(const ScheduleKind& kind, const Plan& plan, int micro_batches) {
   if (kind.holds_all_micro_batches) return plan.pipeline + 1;
+  if (kind.most_chunks == 0) return enough_groups(kind, plan, micro_batches);
   const Steady steady = steady_of(kind.generate(shape_of(plan, micro_batches)));
   int enough = micro_batches;
   for (int left = steady.repetitions; left > settled_after(kind, plan); --left) {
@@ -117,15 +128,24 @@ std::string why_no_program(const Plan& plan) {
   return "";
 }
 
+std::vector<RolledInput> rolled_inputs(const Plan& plan) {
+  const auto shapes = micro_batch_shapes(plan);
+  std::vector<RolledInput> inputs;
+  for (const ReplicaLoad& load : replica_loads(plan)) {
+    inputs.push_back({nullptr, runs_of(plan, load, shapes), load.replicas});
+  }
+  return inputs;
+}
+
 PlanSchedules schedules_of(const Plan& plan) {
   PlanSchedules result;
-  const auto shapes = micro_batch_shapes(plan);
   const auto loads = replica_loads(plan);
+  result.pipelines = rolled_inputs(plan);
   result.schedules.reserve(loads.size());  // `pipelines` points into it
-  for (const ReplicaLoad& load : loads) {
-    result.schedules.push_back(make_schedule(plan.schedule, shape_of(plan, load.micro_batches)));
-    result.pipelines.push_back(
-        {&result.schedules.back(), runs_of(plan, load, shapes), load.replicas});
+  for (std::size_t p = 0; p < loads.size(); ++p) {
+    result.schedules.push_back(
+        make_schedule(plan.schedule, shape_of(plan, loads[p].micro_batches)));
+    result.pipelines[p].schedule = &result.schedules.back();
   }
   return result;
 }

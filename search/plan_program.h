@@ -32,6 +32,8 @@ struct PlanSchedules {
   std::vector<RolledInput> pipelines;  // they point into `schedules`
 };
 PlanSchedules schedules_of(const Plan& plan);
+// The micro-batches of every distinct pipeline, without a schedule.
+std::vector<RolledInput> rolled_inputs(const Plan& plan);
 
 // The schedules that a plan file's Program was lowered from, without the recomputes that lowering
 // inserted: needs no generator, so it serves automatic schedules as well.

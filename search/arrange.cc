@@ -1,0 +1,82 @@
+#include "search/arrange.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+constexpr int kBuffers = 4;  // boundaries per stage: to send and to receive, both ways
+
+StageCosts costs_of(const Plan& plan, const StagePrices& prices, const ExecutorModel& executor,
+                    const std::vector<std::int64_t>& limit) {
+  std::vector<int> ranks;
+  for (int s = 0; s < plan.stages(); ++s) ranks.push_back(plan.rank_of(s));
+  const bool recomputes =
+      std::any_of(prices.compute.begin(), prices.compute.end(),
+                  [](const ComputePrice& price) { return price.recompute.duration > Duration{}; });
+  StageCosts costs = stage_costs(prices, ranks, executor, recomputes);
+  costs.limit = limit;
+  // Where activations take nothing, as many as there are micro-batches may be held.
+  for (std::size_t s = 0; s < costs.taken_by_forward.size(); ++s) {
+    if (costs.taken_by_forward[s] > 0) continue;
+    costs.taken_by_forward[s] = costs.freed_by_weight_gradient[s] = 1;
+    costs.freed_by_input_gradient[s] = 0;
+  }
+  return costs;
+}
+
+}  // namespace
+
+ArrangedSchedules arrange_schedules(const Plan& plan, const StagePrices& prices,
+                                    const ExecutorModel& executor,
+                                    const std::vector<std::int64_t>& limit) {
+  const ScheduleKind& kind = *find_schedule(plan.schedule);
+  const StageCosts costs = costs_of(plan, prices, executor, limit);
+  ArrangedSchedules result;
+  result.schedules.pipelines = rolled_inputs(plan);
+  result.schedules.schedules.reserve(result.schedules.pipelines.size());
+  for (RolledInput& pipeline : result.schedules.pipelines) {
+    ScheduleShape shape;
+    shape.ranks = plan.pipeline;
+    shape.chunks = plan.chunks;
+    std::int64_t count = 0;
+    for (const MicroBatchRun& run : pipeline.micro_batches) count += run.count;
+    shape.micro_batches = static_cast<int>(count);
+    ArrangedSchedule arranged = kind.arrange(shape, costs);
+    if (!arranged.why_not.empty()) {
+      result.why_not = std::move(arranged.why_not);
+      return result;
+    }
+    result.schedules.schedules.push_back(std::move(arranged.schedule));
+    pipeline.schedule = &result.schedules.schedules.back();
+  }
+  return result;
+}
+
+std::vector<std::int64_t> room_for_activations(const Plan& plan, const StagePrices& prices,
+                                               Bytes reserve, Bytes capacity) {
+  std::vector<std::int64_t> room(static_cast<std::size_t>(plan.pipeline),
+                                 (capacity - reserve).count);
+  std::vector<std::int64_t> working(room.size(), 0);
+  for (int s = 0; s < plan.stages(); ++s) {
+    const auto rank = static_cast<std::size_t>(plan.rank_of(s));
+    const StepPrice& step = prices.step[static_cast<std::size_t>(s)];
+    const ComputePrice& price = prices.compute_of(s, 0);
+    room[rank] -= (step.parameters + step.gradients + step.optimizer_state).count;
+    if (plan.pipeline > 1) room[rank] -= kBuffers * price.boundary.count;
+    working[rank] = std::max(working[rank], price.working_peak.count);
+  }
+  for (std::size_t r = 0; r < room.size(); ++r) {
+    room[r] = std::max<std::int64_t>(0, room[r] - working[r]);
+  }
+  return room;
+}
+
+std::string_view stand_in_of(const ScheduleKind& kind) {
+  if (kind.rule != RunTimeRule::kNone) return "1f1b";
+  if (!kind.is_automatic()) return kind.name;
+  return kind.map == StageMap::kV ? "zb-v" : "zb-h1";
+}
+
+}  // namespace penstock

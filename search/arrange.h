@@ -1,0 +1,36 @@
+// The schedules of a plan that are arranged from its prices and the memory that they leave.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/executor_model.h"
+#include "core/plan.h"
+#include "core/stage_prices.h"
+#include "search/plan_program.h"
+#include "simulator/schedules/schedules.h"
+
+namespace penstock {
+
+struct ArrangedSchedules {
+  PlanSchedules schedules;
+  std::string why_not;  // nothing fits: the reason
+};
+
+// For an automatic schedule. `limit`: bytes that every rank has for activations.
+ArrangedSchedules arrange_schedules(const Plan& plan, const StagePrices& prices,
+                                    const ExecutorModel& executor,
+                                    const std::vector<std::int64_t>& limit);
+
+// What is left for activations on every rank once parameters, gradients, optimizer state, working
+// memory, a few buffers and the reserve are there.
+std::vector<std::int64_t> room_for_activations(const Plan& plan, const StagePrices& prices,
+                                               Bytes reserve, Bytes capacity);
+
+// A static schedule of the same placement: its cuts and its liveness serve until the automatic one
+// is arranged, and the search looks for plans worth arranging with it.
+std::string_view stand_in_of(const ScheduleKind& kind);
+
+}  // namespace penstock
