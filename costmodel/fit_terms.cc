@@ -87,7 +87,7 @@ Linear linear_problem(const std::vector<FitTerm>& terms, const std::vector<FitRu
 VectorXd log_errors(const VectorXd& relative) {
   VectorXd errors(relative.size());
   for (Index i = 0; i < relative.size(); ++i) {
-    errors[i] = relative[i] > 0.0 ? natural_log(relative[i]) : -kNever;
+    errors[i] = log_error(relative[i], 1.0);
   }
   return errors;
 }
@@ -184,7 +184,9 @@ TermSet set_of(unsigned bits, std::size_t terms) {
 
 }  // namespace
 
-double log_error(double predicted, double measured) { return natural_log(predicted / measured); }
+double log_error(double predicted, double measured) {
+  return predicted > 0.0 ? natural_log(predicted / measured) : -kNever;
+}
 
 double robust_loss(double error) {
   const double size = std::abs(error);
@@ -200,6 +202,7 @@ std::optional<TermFit> fit_terms(const std::vector<FitTerm>& terms, const std::v
   if (!solution) return std::nullopt;
   TermFit fit{set, {}, solution->loss, left_out_loss(linear, *solution)};
   if (fit.left_out_loss == kNever) return std::nullopt;
+  fit.values.reserve(terms.size());
   for (std::size_t j = 0; j < terms.size(); ++j) {
     const int term = stands_for(terms, set, j);
     const auto column =

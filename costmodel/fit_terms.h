@@ -34,7 +34,7 @@ struct TermFit {
 // ones linearly.
 double robust_loss(double log_error);
 
-// The natural logarithm of predicted / measured.
+// The natural logarithm of predicted / measured; minus infinity when nothing is predicted.
 double log_error(double predicted, double measured);
 
 // Nothing when the runs cannot tell the terms of the set apart, when one of them rests on a single

@@ -57,6 +57,7 @@ constexpr int kRounds = 30;
 
 std::vector<FitTerm> fit_terms_of(Term first, Term end) {
   std::vector<FitTerm> terms;
+  terms.reserve(end - first);
   for (std::size_t t = first; t < end; ++t) terms.push_back(kKinds[t].fit);
   return terms;
 }
@@ -72,7 +73,7 @@ double ns(Duration duration) { return static_cast<double>(duration.count()); }
 // Files hold six decimals; so predictions are made with no more.
 double rounded(double value) { return std::floor(value * 1e6 + 0.5) / 1e6; }
 
-// A run with what of it does not depend on the terms.
+// A run, and what does not depend on the terms.
 struct Case {
   const MeasuredRun* run = nullptr;
   Program program;
@@ -90,6 +91,7 @@ class Calibrator {
              const ExecutorModel& executor, const std::string& file)
       : profile_(profile), cluster_(cluster), runs_(runs), executor_(executor), file_(file) {
     cluster_.calibration.reset();
+    cases_.reserve(runs.runs.size());
     for (const MeasuredRun& run : runs.runs) cases_.push_back(case_of(run));
     double sum = 0.0;
     for (const Case& each : cases_) sum += each.weight;
@@ -101,6 +103,7 @@ class Calibrator {
     CalibrationResult result;
     result.terms = terms_of(fit);
     std::vector<double> errors;
+    errors.reserve(cases_.size());
     for (std::size_t i = 0; i < cases_.size(); ++i) {
       result.runs.push_back(run_fit(i, fit.values));
       errors.push_back(relative_error(result.runs[i].left_out, result.runs[i].measured));
@@ -180,12 +183,15 @@ class Calibrator {
                                           const ClusterSpec& cluster,
                                           const ExecutorModel& executor) {
     const Plan& plan = of.run->plan;
+    const std::vector<int> samples_of_shape = micro_batch_shapes(plan);
     std::vector<SectionTable> tables;
-    std::vector<const SectionTable*> shapes;
-    for (const int samples : micro_batch_shapes(plan)) {
+    tables.reserve(samples_of_shape.size());
+    for (const int samples : samples_of_shape) {
       tables.push_back(price_sections(profile, plan.device, plan.tensor, samples,
                                       plan.sequence_length, plan.recompute));
     }
+    std::vector<const SectionTable*> shapes;
+    shapes.reserve(tables.size());
     for (const SectionTable& table : tables) shapes.push_back(&table);
     const StagePrices prices = price_stages(profile, cluster, plan, shapes).prices;
     return step_time_of(simulate_summary(of.program, prices, executor), executor);
@@ -198,6 +204,7 @@ class Calibrator {
   [[nodiscard]] Picture picture_at(const Values& values, const TermSet& moved) const {
     const std::vector<double> here = step_times(values);
     Picture picture;
+    picture.reserve(cases_.size());
     for (std::size_t i = 0; i < cases_.size(); ++i) {
       picture.push_back({ns(cases_[i].run->step_time), cases_[i].weight, here[i],
                          std::vector<double>(kStepTerms)});
@@ -274,8 +281,8 @@ class Calibrator {
     return false;
   }
 
-  // a * gradient bytes + factor * all-reduce, of the stage that takes longest; with one replica
-  // there is nothing but the first.
+  // per byte * gradient bytes + factor * all-reduce, of the fullest stage; with one replica there
+  // is nothing but the first.
   void fit_reductions(std::size_t left_out, Fit& fit) const {
     Picture picture;
     for (std::size_t i = 0; i < cases_.size(); ++i) {
@@ -358,7 +365,7 @@ class Calibrator {
   // Whether a measured reduction of the run says something about the term.
   [[nodiscard]] static bool depends_on(std::size_t term, const Case& of) {
     if (!of.run->reduce_gradients) return false;
-    return term == kPerReducedByte || of.run->plan.data > 1;
+    return term == kPerReducedByte || reduction_of(of).time > 0.0;
   }
 
   const ModelProfile& profile_;
