@@ -214,6 +214,7 @@ class Search {
       return;
     }
     ++result_.evaluated;
+    if (to_beat && evaluated.evaluation.step_time >= *to_beat) return;
     incumbents_.add(
         {evaluated.plan, evaluated.evaluation.step_time, evaluated.evaluation.peak_memory()});
   }
