@@ -63,8 +63,9 @@ class Expansion {
     copy.first_rank = to_.ranks();
     copy.first_stage = static_cast<int>(to_.stages.size());
     copy.first_micro_batch = static_cast<std::uint32_t>(to_.micro_batches.size());
+    auto at = static_cast<std::size_t>(from.first_stage);
     for (int s = 0; s < from.stages; ++s) {
-      Stage stage = from_.stages[static_cast<std::size_t>(from.first_stage + s)];
+      Stage stage = from_.stages[at++];
       stage.rank.value += copy.first_rank - from.first_rank;
       stage.pipeline = copy.pipeline;
       stage.previous = moved(stage.previous, copy.first_stage - from.first_stage);

@@ -1,6 +1,7 @@
 #include "simulator/events/shared_transfers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace penstock {
@@ -79,7 +80,7 @@ void SharedTransfers::bring_up_to(Transfer& transfer, Time now) {
 std::vector<Duration> SharedTransfers::delays() const {
   std::vector<Duration> delays;
   delays.reserve(delay_.size());
-  for (const double delay : delay_) delays.emplace_back(static_cast<std::int64_t>(delay + 0.5));
+  for (const double delay : delay_) delays.emplace_back(std::llround(delay));
   return delays;
 }
 
