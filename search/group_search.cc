@@ -86,6 +86,12 @@ class GroupSearch {
       result_.rejected.add("schedule rule: " + plan.schedule, variants, plan);
       return;
     }
+    const bool ragged = plan.schedule == "grouped-interleaved" &&
+                        replica_loads(plan).front().micro_batches % plan.pipeline != 0;
+    if (ragged && request_.pins.schedules.empty()) {
+      result_.rejected.add("grouped-interleaved: only searched where P divides M", variants, plan);
+      return;
+    }
     if (request_.trainer) {
       if (const auto why = why_not_run(*request_.trainer, plan); !why.empty()) {
         result_.rejected.add(std::string(name_of(*request_.trainer)) + ": " + why, variants, plan);

@@ -30,6 +30,7 @@ class RankWalk {
 
   void finish() {
     record();
+    for (Peak& peak : peaks_) result_.peaks.push_back(std::move(peak.counts));
     std::sort(result_.overlaps.begin(), result_.overlaps.end());
   }
 
@@ -42,27 +43,27 @@ class RankWalk {
   void step(ActionKind kind, std::size_t chunk) {
     switch (kind) {
       case ActionKind::kForward:
-        ++now_.stash[chunk];
+        change(now_.stash, packed_.stash, chunk, +1);
         has_grown_ = true;
         count_chunks(+1);
         consume(activations_waiting_[chunk]);
         break;
       case ActionKind::kFusedBackward:
         record();
-        --now_.stash[chunk];
+        change(now_.stash, packed_.stash, chunk, -1);
         count_chunks(-1);
         consume(gradients_waiting_[chunk]);
         break;
       case ActionKind::kInputGradient:
         record();
-        --now_.stash[chunk];
-        ++now_.weight_stash[chunk];
+        change(now_.stash, packed_.stash, chunk, -1);
+        change(now_.weight_stash, packed_.weight_stash, chunk, +1);
         has_grown_ = true;
         consume(gradients_waiting_[chunk]);
         break;
       case ActionKind::kWeightGradient:
         record();
-        --now_.weight_stash[chunk];
+        change(now_.weight_stash, packed_.weight_stash, chunk, -1);
         count_chunks(-1);
         break;
       case ActionKind::kReceiveActivation:
@@ -90,24 +91,58 @@ class RankWalk {
   static void post(std::int32_t& waiting, std::int32_t& most) { most = std::max(most, ++waiting); }
   static void consume(std::int32_t& waiting) { waiting = std::max(0, waiting - 1); }
 
+  // The counts of up to four chunks in 16 bits each, so that they compare at once.
+  struct Packed {
+    std::uint64_t stash = 0, weight_stash = 0;
+  };
+  static constexpr std::size_t kMostPacked = 4;
+  static constexpr std::int32_t kLargestPacked = 0x7FFF;
+  static constexpr std::uint64_t kTopBits = 0x8000'8000'8000'8000U;
+
+  struct Peak {
+    Packed packed;
+    LiveCounts counts;
+  };
+
+  void change(std::vector<std::int32_t>& counts, std::uint64_t& packed, std::size_t chunk, int by) {
+    counts[chunk] += by;
+    packs_ = packs_ && chunk < kMostPacked && counts[chunk] <= kLargestPacked;
+    if (packs_) packed += static_cast<std::uint64_t>(by) << (16 * chunk);
+  }
+  // No lane borrows from the next while its top bit is set.
+  static bool covers(std::uint64_t a, std::uint64_t b) {
+    return (((a | kTopBits) - b) & kTopBits) == kTopBits;
+  }
+  [[nodiscard]] bool covers(const Peak& a, const Peak& b) const {
+    if (!packs_) return dominates(a.counts, b.counts);
+    return covers(a.packed.stash, b.packed.stash) &&
+           covers(a.packed.weight_stash, b.packed.weight_stash);
+  }
+
   // Called before counts fall. Keeps only counts that no other position exceeds everywhere; in a
   // steady state the last match is found at once, so it is moved to the front.
   void record() {
     if (!has_grown_) return;
     has_grown_ = false;
-    auto& peaks = result_.peaks;
-    for (std::size_t i = 0; i < peaks.size(); ++i) {
-      if (dominates(peaks[i], now_)) {
-        if (i > 0) std::swap(peaks[i], peaks[0]);
+    current_.packed = packed_;
+    if (!packs_) current_.counts = now_;
+    for (std::size_t i = 0; i < peaks_.size(); ++i) {
+      if (covers(peaks_[i], current_)) {
+        if (i > 0) std::swap(peaks_[i], peaks_[0]);
         return;
       }
     }
-    std::erase_if(peaks, [&](const LiveCounts& peak) { return dominates(now_, peak); });
-    peaks.insert(peaks.begin(), now_);
+    std::erase_if(peaks_, [&](const Peak& peak) { return covers(current_, peak); });
+    current_.counts = now_;
+    peaks_.insert(peaks_.begin(), current_);
   }
 
   RankLiveness& result_;
   LiveCounts now_;
+  Packed packed_;      // now_, while packs_
+  bool packs_ = true;  // no count and no chunk has been too many
+  Peak current_;
+  std::vector<Peak> peaks_;
   bool has_grown_ = false;  // since the last record
   std::int64_t chunks_ = 0;
   std::vector<std::int32_t> activations_waiting_, gradients_waiting_;
