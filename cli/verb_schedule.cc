@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/automatic_options.h"
 #include "cli/costs.h"
 #include "cli/executor_options.h"
 #include "cli/files.h"
@@ -20,6 +21,7 @@
 #include "report/pipeline_csv.h"
 #include "report/schedule_report.h"
 #include "report/uncertainty.h"
+#include "simulator/events/executed_order.h"
 #include "simulator/liveness.h"
 #include "simulator/lower.h"
 #include "simulator/schedules/schedules.h"
@@ -32,6 +34,8 @@ constexpr const char* kExamples =
     R"(  penstock schedule 1f1b -P 4 -M 8 --cost F=10ms,B=20ms,C=0.5ms --print
   penstock schedule zb-h1 -P 8 -M 24 --cost F=18.522ms,I=18.086ms,W=9.337ms,C=0.601ms
   penstock schedule interleaved -P 4 -V 2 -M 8 --cost F=5ms,B=10ms --csv schedule.csv
+  penstock schedule zb-auto -P 8 -M 24 --cost F=18ms,I=18ms,W=9ms,C=1ms --limit 6
+  penstock schedule varuna -P 8 -M 64 --cost F=20ms,R=20ms,B=40ms,C=3ms
   penstock schedule 1f1b -P 4 -M 8 --cost F=10ms,B=20ms,C=1ms --executor deepspeed --json
   penstock schedule 1f1b -P 4 -M 8 --cost F=10ms,B=20ms --jitter-percent 5 --slow rank=3:1.3
   penstock schedule schedule.csv --cost F=5ms,B=10ms,C=0.5ms --print
@@ -41,6 +45,7 @@ struct ScheduleOptions {
   std::string name;
   std::optional<std::string> ranks, chunks, micro_batches, group, slices, cost_file, csv, csv_form;
   std::vector<std::string> costs;
+  AutomaticOptions automatic;
   ExecutorOptions executor;
   SlowOptions slow;
   JitterOptions jitter;
@@ -72,19 +77,22 @@ struct ScheduleOptions {
     options.repeated("--cost", "K=TIME,...",
                      "per virtual stage and micro-batch (slice): F forward, B backward (default "
                      "I + W), I input gradient, W weight gradient, R recompute before every "
-                     "backward, O what a forward and a backward that overlap save (default 0); "
+                     "backward (varuna needs it), O what a forward and a backward that overlap "
+                     "save (default 0); "
                      "C per transfer between ranks (default 0). Times need a unit: ns, us, ms, s",
                      costs);
     options.option("--cost-file", "FILE",
                    "costs of every stage and boundary (penstock.costs/1, see docs/user_guide.md)",
                    cost_file);
+    automatic.declare(options);
     executor.declare(options);
     options.heading("What if the machine is uneven");
     slow.declare(options);
     jitter.declare(options);
     options.heading("What to print");
     options.flag("--print",
-                 "also the lists of actions and a drawing of the step. 0F3: stage 0, forward, "
+                 "also the lists of actions (with varuna as they ran) and a drawing of the step. "
+                 "0F3: stage 0, forward, "
                  "micro-batch 3; (0F3;7B1): an overlap; with two copies of the weights stage P + s "
                  "is stage s of the second; with slices they are counted instead of micro-batches",
                  print);
@@ -132,12 +140,15 @@ ScheduleShape shape_of(const ScheduleOptions& given) {
 struct Subject {
   ScheduleShape shape;
   bool splits_backward = false;
+  const ScheduleKind* kind = nullptr;  // of a schedule by name
   std::optional<PipelineCsv> file;
 
   // Whether its sends and receives stand where the file has them.
   [[nodiscard]] bool holds_transfers() const {
     return file && file->form == PipelineCsvForm::kComputeComms;
   }
+  // Whether its lists hold R.
+  [[nodiscard]] bool recomputes() const { return kind != nullptr && kind->recomputes; }
 };
 
 Subject generated(const ScheduleOptions& given) {
@@ -148,7 +159,8 @@ Subject generated(const ScheduleOptions& given) {
     throw_bad_input(name + why + "\nhelp: penstock schedule --help lists the schedules");
   }
   if (given.legacy_csv) bad_option("--legacy-csv", "NAME is no file", "leave it out");
-  return {shape, kind.splits_backward(), {}};
+  given.automatic.check(given.name, &kind);
+  return {shape, kind.splits_backward(), &kind, {}};
 }
 
 Subject from_file(const ScheduleOptions& given) {
@@ -161,6 +173,7 @@ Subject from_file(const ScheduleOptions& given) {
   for (const auto& [name, value] : asked) {
     if (value) bad_option(name, given.name + " says it itself", "leave it out");
   }
+  given.automatic.check(given.name, nullptr);
   Subject subject;
   subject.file = read_pipeline_csv(read_file(given.name), given.name,
                                    given.legacy_csv ? LegacyCsv::kTranslate : LegacyCsv::kRefuse);
@@ -180,13 +193,25 @@ Subject from_file(const ScheduleOptions& given) {
   return subject;
 }
 
-ScheduleCosts costs_of(const ScheduleOptions& given, bool splits_backward, int stages) {
+ScheduleCosts given_costs(const ScheduleOptions& given, bool splits_backward, int stages) {
   if (!given.cost_file) return parse_costs(given.costs, splits_backward, stages);
   if (!given.costs.empty()) {
     bad_option("--cost-file", "--cost is given too", "keep one of them");
   }
   const Loaded<Json> file = load_json(*given.cost_file);
   return read_costs(file.value, *given.cost_file, splits_backward, stages);
+}
+
+ScheduleCosts costs_of(const ScheduleOptions& given, const Subject& subject) {
+  ScheduleCosts costs =
+      given_costs(given, subject.splits_backward, subject.shape.ranks * subject.shape.chunks);
+  if (subject.recomputes() && !costs.recompute) {
+    bad_option(given.cost_file ? "--cost-file" : "--cost",
+               given.name + " recomputes, and R, the time that it takes, is missing",
+               "add R (in a file recompute_ms), usually as long as F");
+  }
+  costs.words += given.automatic.words();
+  return costs;
 }
 
 // What goes beside the numbers. A schedule of millions of actions is dropped as soon as it is
@@ -231,15 +256,52 @@ Program program_for(const ScheduleOptions& given, const Subject& subject, Schedu
                     const ScheduleCosts& costs, const ExecutorModel& executor) {
   if (subject.holds_transfers()) return program_of(*subject.file, given.name, costs.recompute);
   LoweringOptions options;
-  options.recompute = costs.recompute;
+  options.recompute = costs.recompute && !subject.recomputes();
   options.issue = executor.issue;
   return lowered(std::move(schedule), options);
+}
+
+Schedule schedule_for(const ScheduleOptions& given, const Subject& subject,
+                      const ScheduleCosts& costs, const ExecutorModel& executor) {
+  if (subject.file) return schedule_of(*subject.file, given.name);
+  if (!subject.kind->is_automatic()) return subject.kind->generate(subject.shape);
+  return given.automatic.arranged(*subject.kind, subject.shape, costs, executor);
 }
 
 void set_times(ScheduleResult& result, const TimelineSummary& summary) {
   result.makespan = summary.makespan;
   result.longest_span = summary.longest_span;
   result.ideal = summary.ideal;
+}
+
+void set_stash(ScheduleResult& result, const Program& program) {
+  for (const RankLiveness& rank : liveness(program)) {
+    result.peak_stash_chunks.push_back(rank.peak_chunks);
+  }
+}
+
+void replay(const ScheduleOptions& given, const Program& program, const StagePrices& prices,
+            const ExecutorModel& executor, ScheduleResult& result, Extras& extras) {
+  set_stash(result, program);
+  if (!given.print) {
+    set_times(result, simulate_summary(program, prices, executor));
+    return;
+  }
+  const Timeline timeline = simulate(program, prices, executor);
+  set_times(result, summarize(program, timeline));
+  extras.drawing = gantt(program, timeline);
+}
+
+// The same of a schedule whose rule changes the order while it runs: what it holds and does is told
+// of the order that came about.
+void replay_by_rule(const ScheduleOptions& given, const Program& program, const StagePrices& prices,
+                    const ExecutorModel& executor, ScheduleResult& result, Extras& extras) {
+  const ExecutedProgram executed = as_executed(program, simulate(program, prices, executor));
+  set_stash(result, executed.program);
+  set_times(result, summarize(executed.program, executed.timeline));
+  if (!given.print) return;
+  extras.lists = action_lists(executed.program);
+  extras.drawing = gantt(executed.program, executed.timeline);
 }
 
 // The schedule stays as it is; a scenario changes what its actions cost.
@@ -265,25 +327,16 @@ ScheduleResult simulated(const ScheduleOptions& given, const Subject& subject,
   result.costs = costs.words;
   result.executor = words_of(executor);
 
-  Schedule schedule = subject.file ? schedule_of(*subject.file, given.name)
-                                   : make_schedule(given.name, subject.shape);
+  Schedule schedule = schedule_for(given, subject, costs, executor);
+  const bool has_rule = schedule.rule != RunTimeRule::kNone;
   result.copies = schedule.copies;
   if (given.csv) extras.csv = csv_text(given, subject, schedule);
-  if (given.print) extras.lists = action_lists(schedule);
+  if (given.print && !has_rule) extras.lists = action_lists(schedule);
   const Program program = program_for(given, subject, std::move(schedule), costs, executor);
   result.actions = static_cast<std::int64_t>(program.actions.size());
-  for (const RankLiveness& rank : liveness(program)) {
-    result.peak_stash_chunks.push_back(rank.peak_chunks);
-  }
   StagePrices prices = costs.prices;
   extras.uncertainty = uncertainty_of(given, program, executor, prices);
-  if (given.print) {
-    const Timeline timeline = simulate(program, prices, executor);
-    set_times(result, summarize(program, timeline));
-    extras.drawing = gantt(program, timeline);
-  } else {
-    set_times(result, simulate_summary(program, prices, executor));
-  }
+  (has_rule ? replay_by_rule : replay)(given, program, prices, executor, result, extras);
   return result;
 }
 
@@ -303,8 +356,7 @@ Answer run_schedule(const Arguments& arguments) {
     bad_option("--csv-form", "no file is written", "add --csv FILE");
   }
   const Subject subject = given.name.ends_with(".csv") ? from_file(given) : generated(given);
-  const int stages = subject.shape.ranks * subject.shape.chunks;
-  const ScheduleCosts costs = costs_of(given, subject.splits_backward, stages);
+  const ScheduleCosts costs = costs_of(given, subject);
   Extras extras;
   const ScheduleResult result = simulated(given, subject, costs, extras);
 

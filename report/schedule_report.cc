@@ -34,6 +34,11 @@ std::string line(std::string_view name, const std::string& value, std::string_vi
   return fmt::format("{:<24}{}{}{}\n", name, value, note.empty() ? "" : "   ", note);
 }
 
+// "rank 3 " of 12 ranks
+std::string row_name(int rank, int ranks) {
+  return fmt::format("rank {:<{}}", rank, std::to_string(ranks - 1).size());
+}
+
 }  // namespace
 
 std::string schedule_report(const ScheduleResult& result) {
@@ -86,9 +91,8 @@ Json schedule_json(const ScheduleResult& result) {
 
 std::string action_lists(const Schedule& schedule) {
   std::string out;
-  const auto width = std::to_string(schedule.ranks - 1).size();
   for (int rank = 0; rank < schedule.ranks; ++rank) {
-    out += fmt::format("rank {:<{}}", rank, width);
+    out += row_name(rank, schedule.ranks);
     bool second = false;  // of an OVERLAP
     for (ListCursor at(schedule, rank); !at.done(); ++at) {
       const ComputeAction action = *at;
@@ -102,6 +106,19 @@ std::string action_lists(const Schedule& schedule) {
     out += '\n';
   }
   return out;
+}
+
+std::string action_lists(const Program& program) {
+  const int ranks = program.pipelines.at(0).ranks;
+  std::vector<std::string> rows;
+  rows.reserve(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) rows.push_back(row_name(rank, ranks));
+  for (const Action& action : program.actions) {
+    const auto rank = static_cast<std::size_t>(program.rank_of(action).value);
+    if (rank >= rows.size() || !is_compute(action.kind)) continue;
+    rows[rank] += ' ' + name_of(program, action);
+  }
+  return joined(rows, "\n") + '\n';
 }
 
 }  // namespace penstock

@@ -29,5 +29,7 @@ Json schedule_json(const ScheduleResult& result);
 
 // One line per rank: its compute actions by PyTorch's names, in order; (0F7;7B3) is an OVERLAP.
 std::string action_lists(const Schedule& schedule);
+// The same of the first pipeline of a Program without overlaps.
+std::string action_lists(const Program& program);
 
 }  // namespace penstock

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "simulator/lower.h"
+
 using namespace penstock;
 
 namespace {
@@ -40,6 +42,11 @@ ScheduleResult result() {
 
 TEST_CASE("the lists for people") {
   CHECK(action_lists(schedule()) == "rank 0 0F0 0B0\nrank 1 1F0 1I0 1W0\n");
+}
+
+TEST_CASE("the lists of a Program are its compute actions, in its order") {
+  PipelineInput input{schedule(), {MicroBatch{}}, 1};
+  CHECK(action_lists(lower({input}, {})) == "rank 0 0F0 0B0\nrank 1 1F0 1I0 1W0\n");
 }
 
 TEST_CASE("an overlap is a pair in parentheses") {
