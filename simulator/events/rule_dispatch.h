@@ -20,7 +20,7 @@ class RuleDispatch {
   [[nodiscard]] bool chooses(std::uint32_t task) const {
     return !rank_of_task_.empty() && rank_of_task_[task] != kNone;
   }
-  // Everything that the task waits for has ended; it has ended itself.
+  // Everything that the task waits for has ended.
   void is_ready(std::uint32_t task) {
     ready_[task] = 1;
     look_again(rank_of_task_[task]);
