@@ -5,6 +5,7 @@
 #include <future>
 
 #include "core/error.h"
+#include "costmodel/assumptions.h"
 #include "costmodel/price_stages.h"
 #include "search/candidates.h"
 #include "search/group_search.h"
@@ -27,10 +28,6 @@ constexpr std::int64_t kLargestReplay = 1 << 15;
 // micro-batches; more when they are asked for by name.
 constexpr std::size_t kMostRefined = 3;
 constexpr std::int64_t kMostArranged = 1 << 13;
-
-// Two measured runs of one plan differ by 5 % on average (Sailor, SOSP'25): a smaller difference
-// between two plans cannot be seen in one run of each.
-constexpr double kRepeatability = 0.05;
 
 const std::vector<std::string> kNotSearched = {
     "ZeRO-2 and ZeRO-3 (sharded gradients and parameters)",
@@ -314,7 +311,7 @@ class Search {
     for (RankedPlan& plan : plans) {
       const Duration behind = plan.evaluation.step_time - plans[0].evaluation.step_time;
       plan.tied_with_best =
-          &plan != &plans[0] && behind <= scaled(plans[0].evaluation.step_time, kRepeatability);
+          &plan != &plans[0] && behind <= scaled(plans[0].evaluation.step_time, kRunToRun);
     }
   }
 
