@@ -1,12 +1,29 @@
 #include "core/order_actions.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 namespace penstock {
 namespace {
 
 constexpr std::uint32_t kNone = kWaitsForNothing;
+constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
+// Every round visits every rank, so that one long list among thousands of short ones would take
+// hours. Of lists that are one step of a training run none is much longer than the others.
+constexpr std::uint64_t kMostVisits = std::uint64_t{1} << 32;
+
+std::string too_uneven(const ActionLists& lists) {
+  const std::size_t ranks = lists.begin.size() - 1;
+  std::size_t longest = 0;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    longest = std::max(longest, lists.begin[r + 1] - lists.begin[r]);
+  }
+  if (std::uint64_t{ranks} * longest <= kMostVisits) return {};
+  return "one of the " + std::to_string(ranks) + " lists has " + std::to_string(longest) +
+         " actions; so many ranks cannot wait for a list that long";
+}
 
 // Appends the actions of all ranks to the Program.
 class Ordering {
@@ -42,12 +59,13 @@ class Ordering {
   [[nodiscard]] std::string cycle() const {
     std::size_t rank = 0;
     while (done(rank)) ++rank;
+    const std::vector<std::size_t> missing = missing_members();
     std::vector<std::string> steps;
     std::vector<std::size_t> step_of(head_.size(), lists_.actions.size());
     while (step_of[rank] == lists_.actions.size()) {
       step_of[rank] = steps.size();
       const std::size_t waiting = *waiting_at(rank);
-      const std::optional<std::size_t> waits_for = blocker(waiting);
+      const std::optional<std::size_t> waits_for = blocker(waiting, missing);
       if (!waits_for) {
         return name(waiting) + " waits for a collective of which no list holds a member";
       }
@@ -104,18 +122,24 @@ class Ordering {
 
   // What keeps the next action of a stuck rank: an action that has not been appended, or nothing
   // when that is a member of a collective that no list holds.
-  [[nodiscard]] std::optional<std::size_t> blocker(std::size_t i) const {
+  [[nodiscard]] std::optional<std::size_t> blocker(std::size_t i,
+                                                   const std::vector<std::size_t>& missing) const {
     const std::uint32_t waits_for = lists_.actions[i].waits_for;
     const bool waits = waits_for != kNone && !ended(waits_for);
     const std::size_t first = waits ? waits_for : last_collective_[rank_at(i)];
     if (placed_[first] == kNone) return first;
-    const Action& member = lists_.actions[first];
-    for (std::size_t k = 0; k < lists_.actions.size(); ++k) {
-      const Action& other = lists_.actions[k];
-      const bool same = other.kind == member.kind && other.group == member.group;
-      if (same && placed_[k] == kNone) return k;
+    const std::size_t member = missing[instance(lists_.actions[first])];
+    return member == kNowhere ? std::nullopt : std::optional(member);
+  }
+
+  // [instance()]: the first of its members that have not been appended.
+  [[nodiscard]] std::vector<std::size_t> missing_members() const {
+    std::vector<std::size_t> missing(members_placed_.size(), kNowhere);
+    for (std::size_t k = lists_.actions.size(); k-- > 0;) {
+      const Action& action = lists_.actions[k];
+      if (is_collective(action.kind) && placed_[k] == kNone) missing[instance(action)] = k;
     }
-    return {};
+    return missing;
   }
 
   void append(std::size_t rank) {
@@ -152,7 +176,8 @@ class Ordering {
 }  // namespace
 
 std::string order_actions(Program& program, ActionLists lists) {
-  std::string problem = set_waits_for(program, lists);
+  std::string problem = too_uneven(lists);
+  if (problem.empty()) problem = set_waits_for(program, lists);
   if (!problem.empty()) return problem;
   Ordering ordering(program, lists);
   return ordering.run() ? "" : ordering.cycle();
