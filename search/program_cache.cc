@@ -7,9 +7,8 @@ namespace {
 
 // Everything that program_of() looks at, but for the number of replicas.
 std::vector<int> numbers_of(const Plan& plan, const std::vector<PlanTie>& ties, bool recomputes) {
-  std::vector<int> key{
-      plan.pipeline, plan.chunks, plan.group, plan.data > 1, plan.zero1 && plan.data > 1,
-      recomputes};
+  std::vector<int> key{plan.pipeline, plan.chunks, plan.group,
+                       plan.data > 1, plan.zero1,  recomputes};
   for (const ReplicaLoad& load : replica_loads(plan)) {
     key.push_back(load.micro_batches);
     key.push_back(load.samples % plan.micro_batch_size == 0 ? 0 : 1);
