@@ -49,6 +49,7 @@ class PipelineLowering {
         pipeline_(program.pipelines.back()),
         arrivals_(schedule_.stages(), pipeline_.micro_batches),
         places_recompute_(
+            schedule_.rule != RunTimeRule::kNone ||
             std::any_of(schedule_.actions.begin(), schedule_.actions.end(),
                         [](const ComputeAction& a) { return a.kind == ActionKind::kRecompute; })),
         backwards_left_(static_cast<std::size_t>(schedule_.stages()),
@@ -328,7 +329,7 @@ class PipelineLowering {
   Program& program_;
   const Pipeline pipeline_;
   Arrivals arrivals_;
-  bool places_recompute_;                      // the lists hold R themselves
+  bool places_recompute_;                      // the lists hold R themselves, where they want it
   std::vector<std::uint32_t> backwards_left_;  // per stage
   PipelineEnds ends_;
 };
