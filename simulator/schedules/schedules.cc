@@ -91,6 +91,8 @@ std::span<const ScheduleKind> schedule_kinds() {
                                    kInterleavedZeroBubble,
                                    kZbH2,
                                    kZbV,
+                                   kVHalf,
+                                   kVMin,
                                    kDualPipeV,
                                    kDualPipe,
                                    kChimera,

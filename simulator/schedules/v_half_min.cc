@@ -1,0 +1,107 @@
+#include "simulator/schedules/v_half_min.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "simulator/schedules/kinds.h"
+#include "simulator/schedules/list_builder.h"
+
+namespace penstock {
+namespace {
+
+// From here on one micro-batch more adds one repetition of the steady state on every rank, and
+// changes nothing else (a test compares with lists made in full).
+int enough_micro_batches(int ranks) { return 2 * ranks + 6; }
+
+bool is_next(const ComputeAction& action, const ComputeAction& before) {
+  return action.kind == before.kind && action.stage == before.stage &&
+         action.micro_batch.value == before.micro_batch.value + 1;
+}
+
+// The longest stretch in which every action is that of a period before, a micro-batch further.
+struct Steady {
+  std::size_t begin = 0, periods = 1;
+};
+Steady steady_of(const std::vector<ComputeAction>& list) {
+  Steady steady;
+  std::size_t longest = 0, run = 0;
+  for (std::size_t i = kPeriod; i < list.size(); ++i) {
+    run = is_next(list[i], list[i - kPeriod]) ? run + 1 : 0;
+    if (run <= longest) continue;
+    longest = run;
+    steady = {i + 1 - run - kPeriod, 1 + run / kPeriod};
+  }
+  return steady;
+}
+
+// `more`: micro-batches that the list lacks.
+void add_rank(ListBuilder& lists, const std::vector<ComputeAction>& list, int more) {
+  const Steady steady = steady_of(list);
+  const auto add = [&](std::size_t from, std::size_t to, int further) {
+    for (std::size_t i = from; i < to; ++i) {
+      lists.add(list[i].kind, list[i].stage.value,
+                static_cast<int>(list[i].micro_batch.value) + further);
+    }
+  };
+  add(0, steady.begin, 0);
+  lists.repeat(static_cast<int>(steady.periods) + more, 1,
+               [&] { add(steady.begin, steady.begin + kPeriod, 0); });
+  add(steady.begin + steady.periods * kPeriod, list.size(), more);
+  lists.end_of_rank();
+}
+
+}  // namespace
+
+// The two legs down the V and the two up do not collide modulo the period; `gap` keeps it so for
+// every number of ranks. The two lifespans of a rank sum to 4 P + 2 gap slots of a period of 6
+// (kMin), or 6 P + 2 gap - 1 (kHalf): a third, or half, of 1F1B's stash.
+LegSlots v_pattern(VMemory memory, int ranks, int rank) {
+  const int p = ranks, r = rank;
+  if (memory == VMemory::kMin) {
+    const int gap = p % 3 == 0 ? 2 : 0;
+    return {r, 2 * p - 1 - r, 2 * p + gap + r, 4 * p + gap - 1 - r};
+  }
+  const int gap = p % 2 == 0 ? 3 : 0;
+  return {2 * r, 3 * p - 2 - r, 3 * p + gap + 2 * r - 1, 6 * p + gap - 2 - r};
+}
+
+std::vector<std::vector<ComputeAction>> v_lists(VMemory memory, int ranks, int micro_batches) {
+  std::vector<LegSlots> pattern;
+  pattern.reserve(static_cast<std::size_t>(ranks));
+  for (int r = 0; r < ranks; ++r) pattern.push_back(v_pattern(memory, ranks, r));
+  return VSqueeze(pattern, micro_batches).lists();
+}
+
+Schedule v_schedule(const ScheduleKind& kind, VMemory memory, const ScheduleShape& shape) {
+  const int made = std::min(shape.micro_batches, enough_micro_batches(shape.ranks));
+  ListBuilder lists(kind.name, shape, kind.map);
+  for (const std::vector<ComputeAction>& list : v_lists(memory, shape.ranks, made)) {
+    add_rank(lists, list, shape.micro_batches - made);
+  }
+  return lists.finish();
+}
+
+const ScheduleKind kVHalf = {
+    .name = "v-half",
+    .summary = "two stages per rank on a V: about half of 1F1B's memory and of its bubble",
+    .backward = BackwardKind::kSplit,
+    .map = StageMap::kV,
+    .fewest_chunks = 2,
+    .most_chunks = 2,
+    .generate =
+        [](const ScheduleShape& shape) { return v_schedule(kVHalf, VMemory::kHalf, shape); },
+};
+
+const ScheduleKind kVMin = {
+    .name = "v-min",
+    .summary =
+        "two stages per rank on a V: about a third of 1F1B's memory, two thirds of its bubble; for "
+        "F, I and W that are alike",
+    .backward = BackwardKind::kSplit,
+    .map = StageMap::kV,
+    .fewest_chunks = 2,
+    .most_chunks = 2,
+    .generate = [](const ScheduleShape& shape) { return v_schedule(kVMin, VMemory::kMin, shape); },
+};
+
+}  // namespace penstock
