@@ -43,8 +43,8 @@ class EventSimulation {
   // Only Timeline::step_end.
   [[nodiscard]] SimTime step_end(const ActionDurations& durations);
 
-  // Of the last run: how many ends were handled, those of tasks and those of latencies; and how much
-  // longer transfers took because a link was full, per link.
+  // Of the last run: how many ends were handled, those of tasks and those of latencies; and how
+  // much longer transfers took because a link was full, per link.
   [[nodiscard]] std::uint64_t events() const { return events_; }
   [[nodiscard]] std::vector<Duration> delays_of_links() const;
 
