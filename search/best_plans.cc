@@ -27,6 +27,7 @@ constexpr std::int64_t kLargestReplay = 1 << 15;
 // Automatic schedules are arranged for so many of the best plans, of so many stages times
 // micro-batches; more when they are asked for by name.
 constexpr std::size_t kMostRefined = 3;
+constexpr int kFewestKept = 5;  // to choose from, however few are shown
 constexpr std::int64_t kMostArranged = 1 << 13;
 
 const std::vector<std::string> kNotSearched = {
@@ -111,7 +112,7 @@ class Search {
         progress_(progress),
         space_(enumerate(inputs, request)),
         shared_(inputs.executor),
-        incumbents_(request.top, budgets_of(request, space_)),
+        incumbents_(std::max(request.top, kFewestKept), budgets_of(request, space_)),
         rejected_(space_.rejected) {}
 
   SearchResult run() {
@@ -167,8 +168,12 @@ class Search {
   // costs more than thousands of bounds.
   void refine() {
     std::vector<Found> bases = incumbents_.best();
-    std::erase_if(bases, [](const Found& found) { return found.plan.pipeline < 2; });
     const bool asked = !request_.pins.schedules.empty();
+    if (asked) {  // among them those that leave most memory
+      const auto more = incumbents_.fastest_per_budget();
+      bases.insert(bases.end(), more.begin(), more.end());
+    }
+    std::erase_if(bases, [](const Found& found) { return found.plan.pipeline < 2; });
     if (!asked && bases.size() > kMostRefined) bases.resize(kMostRefined);
     std::vector<Plan> tried;
     for (const ScheduleKind& kind : schedule_kinds()) {
@@ -242,13 +247,14 @@ class Search {
   }
 
   void rank() {
+    std::vector<Found> fastest = incumbents_.best();
+    fastest.resize(std::min(fastest.size(), static_cast<std::size_t>(request_.top)));
     std::vector<Found> front = incumbents_.fastest_per_budget();
     std::erase_if(front, [&](const Found& one) {
-      const auto& among = incumbents_.best();
-      return std::any_of(among.begin(), among.end(),
+      return std::any_of(fastest.begin(), fastest.end(),
                          [&](const Found& other) { return other.plan == one.plan; });
     });
-    std::vector<RankedPlan> best = details_of(incumbents_.best());
+    std::vector<RankedPlan> best = details_of(fastest);
     std::vector<RankedPlan> all = best;
     for (RankedPlan& plan : details_of(front)) {
       const bool known = std::any_of(

@@ -193,18 +193,29 @@ class Enumeration {
   SearchSpace space_;
 };
 
+bool is_named(const SearchRequest& request, const ScheduleKind& kind) {
+  const auto& wanted = request.pins.schedules;
+  return std::find(wanted.begin(), wanted.end(), kind.name) != wanted.end();
+}
+
+// Searched for the sake of a schedule that is asked for and made from its best plans.
+bool stands_in_only(const SearchRequest& request, const ScheduleKind& kind) {
+  const auto& wanted = request.pins.schedules;
+  return !is_named(request, kind) &&
+         std::any_of(wanted.begin(), wanted.end(), [&](const std::string& name) {
+           return stand_in_of(*find_schedule(name)) == kind.name;
+         });
+}
+
 // Automatic schedules and run-time rules are tried on the best plans of their stand-ins
 // (best_plans.cc); sequences are not cut, since profiles measure whole ones; Megatron's overlap
 // needs to be asked for, since what it gains is not measured.
 bool is_enumerated(const SearchRequest& request, const ScheduleKind& kind) {
   if (kind.is_automatic() || kind.rule != RunTimeRule::kNone || kind.has_slices) return false;
-  const auto& wanted = request.pins.schedules;
-  const bool stands_in = std::any_of(wanted.begin(), wanted.end(), [&](const std::string& name) {
-    return stand_in_of(*find_schedule(name)) == kind.name;
-  });
-  if (stands_in) return true;
+  if (stands_in_only(request, kind)) return true;
   if (request.trainer && !why_not_run(*request.trainer, kind).empty()) return false;
-  return wanted.empty() && kind.name != "interleaved-overlap";
+  if (!request.pins.schedules.empty()) return is_named(request, kind);
+  return kind.name != "interleaved-overlap";
 }
 
 }  // namespace
@@ -219,7 +230,8 @@ std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int s
   for (const ScheduleKind& kind : schedule_kinds()) {
     if (!is_enumerated(request, kind)) continue;
     // On one rank all schedules do the same work; 1F1B holds least.
-    if (pipeline == 1 && kind.fewest_chunks > 1) continue;  // nothing to interleave
+    if (pipeline == 1 && kind.fewest_chunks > 1) continue;         // nothing to interleave
+    if (pipeline == 1 && stands_in_only(request, kind)) continue;  // nothing to arrange
     if (pipeline == 1 && request.pins.schedules.empty() && kind.name != "1f1b") continue;
     const int most =
         kind.most_chunks == 0 ? request.pins.chunks.value_or(kMostChunks) : kind.most_chunks;

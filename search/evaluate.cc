@@ -11,6 +11,7 @@
 #include "search/memory.h"
 #include "search/plan_program.h"
 #include "search/section_sums.h"
+#include "simulator/replay.h"
 #include "simulator/schedules/schedules.h"
 #include "simulator/simulate.h"
 
@@ -132,6 +133,11 @@ EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
   if (kind.recomputes && !recomputes) {
     result.why_not = reason(plan.schedule + " recomputes, but recompute mode '" + plan.recompute +
                             "' has nothing to recompute");
+    return result;
+  }
+  if (kind.rule != RunTimeRule::kNone && !straight_replay_is_exact(inputs.executor)) {
+    result.why_not = reason(plan.schedule + ": its order changes while it runs, which executor '" +
+                            inputs.executor.name + "' cannot carry out");
     return result;
   }
   std::optional<Rejection> why_not;

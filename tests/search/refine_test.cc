@@ -1,0 +1,80 @@
+// Automatic schedules and run-time rules in the search, and what trainers can run.
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+#include "search/best_plans.h"
+#include "tests/search/models.h"
+
+namespace penstock {
+namespace {
+
+SearchRequest gpt_on(int gpus, int global_batch) {
+  SearchRequest request;
+  request.gpus = gpus;
+  request.global_batch = global_batch;
+  request.sequence_length = 2048;
+  return request;
+}
+
+TEST_CASE("what is arranged or ruled at run time fits, and holds before the judge") {
+  for (const char* name : {"zb-1p", "zb-2p", "zb-auto", "zb-v-auto", "varuna", "varuna-strict"}) {
+    CAPTURE(name);
+    SearchRequest request = gpt_on(16, 64);
+    request.pins.schedules = {name};
+    request.top = 3;
+    const SearchResult result = testing::search(testing::gpt(), testing::p4d(), request);
+    REQUIRE_FALSE(result.best.empty());
+    CHECK(result.best.size() <= 3);
+    for (const RankedPlan& ranked : result.best) CHECK(ranked.plan.schedule == name);
+    testing::check_result(testing::gpt(), testing::p4d(), result);
+  }
+}
+
+// Under the memory that a plan leaves, the best of many arrangements is no worse than ZB-H1 or
+// 1F1B.
+TEST_CASE("the automatic schedule is no slower than the handcrafted ones of its placement") {
+  for (const int gpus : {4, 8, 16}) {
+    SearchRequest request = gpt_on(gpus, 32);
+    request.pins.data = 1;
+    request.pins.pipeline = gpus;
+    request.pins.tensor = 1;
+    const auto fastest = [&](const char* name) {
+      request.pins.schedules = {name};
+      const SearchResult result = testing::search(testing::gpt(), testing::p4d(), request);
+      return result.best.empty() ? Duration::max() : result.best[0].evaluation.step_time;
+    };
+    const Duration automatic = fastest("zb-auto");
+    CHECK(automatic <= fastest("zb-h1"));
+    CHECK(automatic <= fastest("1f1b"));
+  }
+}
+
+TEST_CASE("only what a trainer can run is ranked for it") {
+  const auto schedules_for = [](Trainer trainer) {
+    SearchRequest request = gpt_on(16, 48);
+    request.trainer = trainer;
+    request.top = 50;
+    const SearchResult result = testing::search(testing::gpt(), testing::p4d(), request);
+    testing::check_result(testing::gpt(), testing::p4d(), result);
+    std::vector<std::string> names;
+    for (const RankedPlan& ranked : result.best) {
+      const Plan& plan = ranked.plan;
+      CHECK(plan.global_batch % (plan.data * plan.micro_batch_size) == 0);
+      names.push_back(plan.schedule);
+    }
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
+  };
+  CHECK(schedules_for(Trainer::kDeepspeed) == std::vector<std::string>{"1f1b"});
+  CHECK(schedules_for(Trainer::kMegatron) == std::vector<std::string>{"1f1b", "interleaved"});
+  for (const std::string& name : schedules_for(Trainer::kPytorch)) {
+    CHECK(name != "chimera");
+    CHECK(name != "dualpipe");
+    CHECK(name != "varuna");
+  }
+}
+
+}  // namespace
+}  // namespace penstock
