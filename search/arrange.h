@@ -29,6 +29,10 @@ ArrangedSchedules arrange_schedules(const Plan& plan, const StagePrices& prices,
 std::vector<std::int64_t> room_for_activations(const Plan& plan, const StagePrices& prices,
                                                Bytes reserve, Bytes capacity);
 
+// Whether making its lists takes longer than many bounds: such schedules are tried on the best
+// plans of the others, unless they are asked for.
+bool is_costly(const ScheduleKind& kind);
+
 // A static schedule of the same placement: its cuts and its liveness serve until the automatic one
 // is arranged, and the search looks for plans worth arranging with it.
 std::string_view stand_in_of(const ScheduleKind& kind);

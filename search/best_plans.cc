@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "costmodel/assumptions.h"
 #include "costmodel/price_stages.h"
+#include "search/arrange.h"
 #include "search/candidates.h"
 #include "search/group_search.h"
 #include "search/incumbents.h"
@@ -196,13 +197,12 @@ class Search {
   }
 
   [[nodiscard]] bool is_refined(const ScheduleKind& kind) const {
-    if (!kind.is_automatic() && kind.rule == RunTimeRule::kNone) return false;
-    if (request_.trainer && !why_not_run(*request_.trainer, kind).empty()) return false;
     const auto& wanted = request_.pins.schedules;
+    if (!is_costly(kind)) return false;
+    if (request_.trainer && !why_not_run(*request_.trainer, kind).empty()) return false;
     // The published limits are cases of zb-auto; Varuna's other policies need to be asked for.
-    if (wanted.empty()) {
-      return kind.name == "zb-auto" || kind.name == "zb-v-auto" || kind.name == "varuna";
-    }
+    if (wanted.empty()) return kind.limit_in_ranks == 0 && !kind.name.starts_with("varuna-");
+    if (stand_in_of(kind) == kind.name) return false;  // it was searched itself
     return std::find(wanted.begin(), wanted.end(), kind.name) != wanted.end();
   }
 

@@ -215,7 +215,7 @@ bool is_enumerated(const SearchRequest& request, const ScheduleKind& kind) {
   if (stands_in_only(request, kind)) return true;
   if (request.trainer && !why_not_run(*request.trainer, kind).empty()) return false;
   if (!request.pins.schedules.empty()) return is_named(request, kind);
-  return kind.name != "interleaved-overlap";
+  return !is_costly(kind) && kind.name != "interleaved-overlap";
 }
 
 }  // namespace

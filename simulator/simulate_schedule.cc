@@ -61,6 +61,7 @@ class EndOfStep {
   // Stages in the order of their last weight gradients, rank by rank.
   std::vector<int> order_of(const Schedule& schedule, const PipelineTimes& times) const {
     std::vector<int> order;
+    order.reserve(times.stages.size());
     for (int s = 0; s < schedule.stages(); ++s) order.push_back(s);
     std::sort(order.begin(), order.end(), [&](int a, int b) {
       const auto x = static_cast<std::size_t>(a), y = static_cast<std::size_t>(b);
