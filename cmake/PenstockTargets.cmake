@@ -88,7 +88,7 @@ function(penstock_fuzzer name)
   set(found ${CMAKE_CURRENT_BINARY_DIR}/found/${name})
   file(MAKE_DIRECTORY ${found})
   set(seeds ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${name})
-  set(limits -max_len=16384 -timeout=10 -rss_limit_mb=2048 -artifact_prefix=${found}/failed-)
+  set(limits -max_len=16384 -timeout=30 -rss_limit_mb=2048 -artifact_prefix=${found}/failed-)
   add_test(NAME fuzz.${name}.corpus COMMAND ${target} ${limits} -runs=0 ${seeds})
   add_test(NAME fuzz.${name}.new
     COMMAND ${target} ${limits} -dict=${CMAKE_CURRENT_SOURCE_DIR}/${name}.dict -print_final_stats=1
