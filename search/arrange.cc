@@ -11,6 +11,7 @@ constexpr int kBuffers = 4;  // boundaries per stage: to send and to receive, bo
 StageCosts costs_of(const Plan& plan, const StagePrices& prices, const ExecutorModel& executor,
                     const std::vector<std::int64_t>& limit) {
   std::vector<int> ranks;
+  ranks.reserve(static_cast<std::size_t>(plan.stages()));
   for (int s = 0; s < plan.stages(); ++s) ranks.push_back(plan.rank_of(s));
   const bool recomputes =
       std::any_of(prices.compute.begin(), prices.compute.end(),

@@ -170,6 +170,7 @@ PlanSchedules schedules_in(const PlanFile& file) {
   for (const Pipeline& pipeline : program.pipelines) {
     const auto first = lists.begin() + pipeline.first_rank;
     std::vector<int> ranks;
+    ranks.reserve(static_cast<std::size_t>(pipeline.stages));
     for (int s = 0; s < pipeline.stages; ++s) ranks.push_back(file.plan.rank_of(s));
     Schedule& schedule = result.schedules.emplace_back(
         schedule_of_lists(program.schedule, static_cast<int>(pipeline.micro_batches),
