@@ -14,7 +14,8 @@ class Sweeps {
   Sweeps(const Schedule& schedule, const StagePrices& prices)
       : schedule_(schedule),
         prices_(prices),
-        forward_(static_cast<std::size_t>(schedule.stages() * schedule.micro_batches)),
+        forward_(static_cast<std::size_t>(schedule.stages()) *
+                 static_cast<std::size_t>(schedule.micro_batches)),
         backward_(forward_.size()) {
     for (int r = 0; r < schedule.ranks; ++r) ranks_.push_back({schedule.list(r), 0, 0});
   }
@@ -98,8 +99,9 @@ class Sweeps {
     return end;
   }
   [[nodiscard]] std::size_t cell(const ComputeAction& action, int stages_on) const {
-    const auto stage = static_cast<std::size_t>(action.stage.value + stages_on);
-    return stage * static_cast<std::size_t>(schedule_.micro_batches) + action.micro_batch.value;
+    const int stage = action.stage.value + stages_on;
+    return static_cast<std::size_t>(stage) * static_cast<std::size_t>(schedule_.micro_batches) +
+           action.micro_batch.value;
   }
 
   const Schedule& schedule_;
