@@ -11,7 +11,6 @@ namespace penstock {
 namespace {
 
 using testing::input_of;
-using testing::Random;
 using testing::text_of;
 
 LoweringOptions whole_step() {

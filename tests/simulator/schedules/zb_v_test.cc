@@ -10,7 +10,6 @@ namespace penstock {
 namespace {
 
 using testing::lowered;
-using testing::RankCosts;
 using testing::summary_of;
 using testing::text_of;
 
