@@ -140,7 +140,7 @@ TEST_CASE("a plan on an uneven machine: simulate and explain mean the same step"
   const Folder folder;
   const std::string file = folder / "plan.json";
   REQUIRE(run_penstock(with(plan_arguments(), {"-o", file})).exit == 0);
-  const auto run = [&](Arguments arguments) {
+  const auto run = [&](const Arguments& arguments) {
     return parse_json(run_penstock(arguments).text, "result");
   };
   const auto step = [](const Json& json, const char* part, const char* key) {
