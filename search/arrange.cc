@@ -85,4 +85,9 @@ std::string_view stand_in_of(const ScheduleKind& kind) {
   return kind.map == StageMap::kV ? "zb-v" : "zb-h1";
 }
 
+Plan with_stand_in(Plan plan) {
+  plan.schedule = stand_in_of(*find_schedule(plan.schedule));
+  return plan;
+}
+
 }  // namespace penstock

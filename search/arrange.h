@@ -36,5 +36,6 @@ bool is_costly(const ScheduleKind& kind);
 // A static schedule of the same placement: its cuts and its liveness serve until the automatic one
 // is arranged, and the search looks for plans worth arranging with it.
 std::string_view stand_in_of(const ScheduleKind& kind);
+Plan with_stand_in(Plan plan);
 
 }  // namespace penstock

@@ -51,9 +51,7 @@ std::optional<Rejection> choose(const PlanInputs& inputs, const DeviceCluster& c
   const auto balanced = balanced_cuts(sums, plan.stages_per_copy(), backward);
   plan.cuts = balanced.value();  // stages() <= sections
   const TiedParameters ties(*inputs.profile, plan.tensor);
-  Plan stand_in = plan;
-  stand_in.schedule = stand_in_of(*find_schedule(plan.schedule));
-  const HeldCounts held(liveness_of(stand_in));
+  const HeldCounts held(liveness_of(with_stand_in(plan)));
   const StageMemory memory(sums, ties, inputs.profile->training,
                            plan.zero1 ? plan.weight_copies() : 1, held, cluster.reserve,
                            cluster.device.memory);

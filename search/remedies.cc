@@ -28,9 +28,7 @@ bool fits(const PlanInputs& inputs, const DeviceCluster& cluster, const Plan& pl
   const BackwardKind backward = find_schedule(plan.schedule)->backward;
   const auto balanced = balanced_cuts(sums, plan.stages_per_copy(), backward);
   const TiedParameters ties(*inputs.profile, plan.tensor);
-  Plan stand_in = plan;
-  stand_in.schedule = stand_in_of(*find_schedule(plan.schedule));
-  const HeldCounts held(liveness_of(stand_in));
+  const HeldCounts held(liveness_of(with_stand_in(plan)));
   const StageMemory memory(sums, ties, inputs.profile->training,
                            plan.zero1 ? plan.weight_copies() : 1, held, cluster.reserve,
                            cluster.device.memory);

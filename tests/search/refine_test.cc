@@ -50,6 +50,17 @@ TEST_CASE("the automatic schedule is no slower than the handcrafted ones of its 
   }
 }
 
+TEST_CASE("a pinned number of chunks holds for what is arranged, too") {
+  for (const int chunks : {1, 2}) {
+    SearchRequest request = gpt_on(16, 64);
+    request.pins.chunks = chunks;
+    request.top = 20;
+    const SearchResult result = testing::search(testing::gpt(), testing::p4d(), request);
+    REQUIRE_FALSE(result.best.empty());
+    for (const RankedPlan& ranked : result.best) CHECK(ranked.plan.chunks == chunks);
+  }
+}
+
 TEST_CASE("only what a trainer can run is ranked for it") {
   const auto schedules_for = [](Trainer trainer) {
     SearchRequest request = gpt_on(16, 48);

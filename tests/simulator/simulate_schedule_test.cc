@@ -96,7 +96,7 @@ TEST_CASE("and some with ten thousand micro-batches") {
 }
 
 // Equal stages, c = 3: (M + P - 1)(F + B) + 2c(P + M - 3 - floor((M - 2) / P)), whatever M.
-TEST_CASE("a hundred million micro-batches of 1F1B are the closed form") {
+TEST_CASE("ten million micro-batches of 1F1B are the closed form") {
   const ScheduleShape shape{8, 1, 10'000'000};
   const Schedule schedule = make_schedule("1f1b", shape);
   const StagePrices prices = testing::equal_prices(8, 1, {10, 12, 8, 3});
