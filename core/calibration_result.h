@@ -1,4 +1,5 @@
-// What `calibrate` answers: the calibration, what became of every term, and how far every run is off.
+// What `calibrate` answers: the calibration, what became of every term, and how far every run is
+// off.
 #pragma once
 
 #include <optional>

@@ -17,16 +17,16 @@ struct Price {
 
 // One stage and one micro-batch shape.
 struct ComputePrice {
-  Price forward;          // F
-  Price input_gradient;   // I
-  Price weight_gradient;  // W
-  Price fused_backward;   // B
-  Price recompute;        // R; a Program of a mode that recomputes has R actions
+  Price forward;            // F
+  Price input_gradient;     // I
+  Price weight_gradient;    // W
+  Price fused_backward;     // B
+  Price recompute;          // R; a Program of a mode that recomputes has R actions
   Duration overlap_gain{};  // OVERLAP(F;B) of this forward takes F + B less this
-  Bytes stash;            // F takes it, I or B frees it
-  Bytes weight_stash;     // I takes it, W frees it
-  Bytes working_peak;     // on top, during any of the actions
-  Bytes boundary;         // the activation sent to the next stage; its gradient has the same size
+  Bytes stash;              // F takes it, I or B frees it
+  Bytes weight_stash;       // I takes it, W frees it
+  Bytes working_peak;       // on top, during any of the actions
+  Bytes boundary;           // the activation sent to the next stage; its gradient has the same size
   bool operator==(const ComputePrice&) const = default;
 };
 

@@ -12,7 +12,7 @@ extern const ScheduleKind kInterleavedZeroBubble;
 extern const ScheduleKind kLoopedBfs;
 extern const ScheduleKind kZbH1, kZbH2;  // handcrafted_zero_bubble.cc
 extern const ScheduleKind kZbV;
-extern const ScheduleKind kVHalf, kVMin;  // v_half_min.cc
+extern const ScheduleKind kVHalf, kVMin;                    // v_half_min.cc
 extern const ScheduleKind kZb1p, kZb2p, kZbAuto, kZbVAuto;  // automatic_kinds.cc
 extern const ScheduleKind kDualPipeV, kDualPipe;            // dualpipe.cc
 extern const ScheduleKind kChimera;
