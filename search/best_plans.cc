@@ -232,19 +232,25 @@ class Search {
 
   std::vector<GroupResult> work_through(const std::vector<const CandidateGroup*>& batch) {
     std::vector<GroupResult> results(batch.size());
+    for_each_index(batch.size(), [&](std::size_t i) {
+      results[i] = search_group(inputs_, request_, space_, *batch[i], incumbents_, shared_);
+    });
+    return results;
+  }
+
+  // Shared out over the threads; every index is one's own, so the order does not matter.
+  template <class Work>
+  void for_each_index(std::size_t count, Work work) const {
     std::atomic<std::size_t> taken{0};
-    const auto work = [&] {
-      for (std::size_t i = taken++; i < batch.size(); i = taken++) {
-        results[i] = search_group(inputs_, request_, space_, *batch[i], incumbents_, shared_);
-      }
+    const auto take = [&] {
+      for (std::size_t i = taken++; i < count; i = taken++) work(i);
     };
     std::vector<std::future<void>> others;
     for (int t = 1; t < request_.threads; ++t) {
-      others.push_back(std::async(std::launch::async, work));
+      others.push_back(std::async(std::launch::async, take));
     }
-    work();
+    take();
     for (std::future<void>& other : others) other.get();  // hands on what they threw
-    return results;
   }
 
   void rank() {
@@ -276,16 +282,15 @@ class Search {
   }
 
   std::vector<RankedPlan> details_of(const std::vector<Found>& found) {
-    std::vector<RankedPlan> plans;
-    for (const Found& f : found) {
-      const Plan plan = f.plan.chunks > 1 ? improve_by_local_moves(inputs_, f.plan) : f.plan;
-      EvaluatedPlan evaluated = evaluate(inputs_, plan);
-      RankedPlan ranked;
-      ranked.placed = placement_words(evaluated);
-      ranked.plan = std::move(evaluated.plan);
-      ranked.evaluation = std::move(evaluated.evaluation);
-      plans.push_back(std::move(ranked));
-    }
+    std::vector<RankedPlan> plans(found.size());
+    for_each_index(found.size(), [&](std::size_t i) {
+      const Plan& plan = found[i].plan;
+      EvaluatedPlan evaluated =
+          evaluate(inputs_, plan.chunks > 1 ? improve_by_local_moves(inputs_, plan) : plan);
+      plans[i].placed = placement_words(evaluated);
+      plans[i].plan = std::move(evaluated.plan);
+      plans[i].evaluation = std::move(evaluated.evaluation);
+    });
     return plans;
   }
 

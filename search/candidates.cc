@@ -177,7 +177,7 @@ class Enumeration {
     const TiedParameters ties(*inputs_.profile, key.tensor);
     const std::int64_t parameters =
         key.sums.parameters.back() - ties.repeated(0, key.sums.sections());
-    const bool sharded = zero1_choices(request_, group.data).back();
+    const bool sharded = zero1_choices(request_, group.data).front();
     const std::int64_t optimizer =
         parameters * training.optimizer_bytes_per_parameter.count / (sharded ? group.data : 1);
     const std::int64_t state =
@@ -246,7 +246,7 @@ std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int s
 std::vector<bool> zero1_choices(const SearchRequest& request, int data) {
   if (data == 1) return {false};
   if (request.pins.zero1) return {*request.pins.zero1};
-  return {false, true};
+  return {true, false};
 }
 
 std::vector<Placement> placement_choices(const SearchRequest& request, int pipeline, int data) {

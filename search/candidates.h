@@ -53,6 +53,7 @@ SearchSpace enumerate(const PlanInputs& inputs, const SearchRequest& request);
 // What the candidates of a group with this P and D may choose from.
 std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int sections,
                                              int pipeline);
+// With ZeRO-1 first: what does not fit with it does not fit without.
 std::vector<bool> zero1_choices(const SearchRequest& request, int data);
 std::vector<Placement> placement_choices(const SearchRequest& request, int pipeline, int data);
 

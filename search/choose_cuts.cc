@@ -26,6 +26,10 @@ class ChunkShare : public StageLimit {
     return chunk * chunks_ <= memory_.capacity() - memory_.reserve();
   }
   [[nodiscard]] bool is_monotone() const override { return memory_.is_monotone(); }
+  [[nodiscard]] bool every_section_fits() const override {
+    return memory_.every_section_within(
+        Bytes{(memory_.capacity() - memory_.reserve()).count / chunks_});
+  }
 
  private:
   const StageMemory& memory_;
@@ -87,11 +91,12 @@ std::optional<std::vector<int>> balanced_cuts(const SectionSums& sums, int stage
 }
 
 Cuts choose_cuts(const SectionSums& sums, const StageMemory& memory, const Plan& plan,
-                 BackwardKind backward, const std::vector<int>& balanced) {
+                 BackwardKind backward, const std::vector<int>& balanced, bool only_balanced) {
   const auto totals = totals_of(memory, plan, balanced);
   auto over = most_over(totals, plan.chunks, memory.capacity());
   if (!over) return {balanced, std::nullopt, largest(totals)};
-  if (plan.chunks > 1 && !mean_fits(totals, memory.capacity())) return {{}, std::move(over), {}};
+  only_balanced = only_balanced || (plan.chunks > 1 && !mean_fits(totals, memory.capacity()));
+  if (only_balanced) return {{}, std::move(over), {}};
   const ChunkShare share(memory, plan.chunks);
   const StageLimit& limit = plan.chunks == 1 ? static_cast<const StageLimit&>(memory) : share;
   if (auto cuts = cuts_within(sums, plan.stages_per_copy(), backward, &limit)) {

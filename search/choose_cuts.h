@@ -26,8 +26,10 @@ struct Cuts {
 // V = 1: the exact optimum under each stage's own memory. V > 1: the balanced cuts, or, where they
 // do not fit but would on average, the best ones in which every chunk keeps to its share of the
 // device (heuristic).
+// `only_balanced`: it is known that other cuts do not fit either.
 Cuts choose_cuts(const SectionSums& sums, const StageMemory& memory, const Plan& plan,
-                 BackwardKind backward, const std::vector<int>& balanced);
+                 BackwardKind backward, const std::vector<int>& balanced,
+                 bool only_balanced = false);
 
 // "stage 0", "the last stage", "a middle stage", "the only stage" (or "rank"): reasons are counted
 // by role.

@@ -110,10 +110,20 @@ class GroupSearch {
       result_.rejected.add(*over, variants, plan);
       return;
     }
-    const auto held = held_counts(*choice.kind, plan);
+    const SearchShared::CountsKey key{choice.kind - schedule_kinds().data(), plan.pipeline,
+                                      plan.chunks, plan.group, counted_micro_batches(plan)};
+    const auto at_least =
+        shared_.held_at_least.get(key, [&] { return HeldCounts(least_liveness_of(plan)); });
+    over_memory_ = false;
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
-      try_cuts(plan, *balanced, *held);
+      if (!cuts_may_matter(plan, *balanced, *at_least)) continue;
+      const auto held = shared_.held.get(key, [&] { return HeldCounts(liveness_of(plan)); });
+      if (!cuts_may_matter(plan, *balanced, *held)) continue;
+      for (const Placement placement : placements_) {
+        plan.placement = placement;
+        try_candidate(plan, held->ranks);
+      }
     }
   }
 
@@ -127,22 +137,6 @@ class GroupSearch {
     if (over.count <= 0) return std::nullopt;
     return Rejection{"all micro-batches held at once: the mean rank over memory", 1, over, over,
                      ""};
-  }
-
-  // Schedules that hold all micro-batches have counts of their own for every M, grown from a few;
-  // the others share the few.
-  std::shared_ptr<const HeldCounts> held_counts(const ScheduleKind& kind, const Plan& plan) {
-    const auto key = [&](int micro_batches) {
-      return std::tuple(kind.name, plan.pipeline, plan.chunks, plan.group, micro_batches);
-    };
-    const int telling = telling_micro_batches(plan);
-    if (!kind.holds_all_micro_batches) {
-      return shared_.held.get(key(telling), [&] { return HeldCounts(liveness_of(plan)); });
-    }
-    return shared_.held.get(key(replica_loads(plan)[0].micro_batches), [&] {
-      const auto few = shared_.telling.get(key(telling), [&] { return liveness_of_telling(plan); });
-      return HeldCounts(grown_to(plan, *few));
-    });
   }
 
   // What no cuts with one stage per rank can beat: the balanced bottleneck, and the fill and drain
@@ -172,27 +166,26 @@ class GroupSearch {
     return std::max(Duration{longest * full}, fill_bound(work.back(), share, full, plan.pipeline));
   }
 
-  void try_cuts(Plan plan, const std::vector<int>& balanced, const HeldCounts& held) {
+  // Chooses the plan's cuts. With counts that are too small: whether any may matter.
+  bool cuts_may_matter(Plan& plan, const std::vector<int>& balanced, const HeldCounts& held) {
     const auto variants = static_cast<std::int64_t>(placements_.size());
     const StageMemory memory(*shapes_[0], ties_, inputs_.profile->training,
                              plan.zero1 ? plan.weight_copies() : 1, held, cluster_.reserve,
                              cluster_.device.memory);
-    Cuts cuts = choose_cuts(*shapes_[0], memory, plan, backward_, balanced);
+    Cuts cuts = choose_cuts(*shapes_[0], memory, plan, backward_, balanced, over_memory_);
     plan.cuts = balanced;
     if (cuts.why_not) {
+      over_memory_ = true;
       result_.rejected.add(*cuts.why_not, variants, plan);
-      return;
+      return false;
     }
     plan.cuts = std::move(cuts.cuts);
     if (!may_matter(compute_bound(*shapes_[0], plan, backward_, held.ranks, inputs_.executor),
                     cuts.fullest)) {
       result_.bounded += variants;
-      return;
+      return false;
     }
-    for (const Placement placement : placements_) {
-      plan.placement = placement;
-      try_candidate(plan, held.ranks);
-    }
+    return true;
   }
 
   void try_candidate(const Plan& plan, const std::vector<RankLiveness>& live) {
@@ -259,6 +252,7 @@ class GroupSearch {
   const std::vector<bool> zero1_;
   const std::vector<Placement> placements_;
   BackwardKind backward_ = BackwardKind::kFused;  // of the schedule at hand
+  bool over_memory_ = false;                      // it did not fit with less state (ZeRO-1)
   std::optional<PlanSchedules> schedules_;        // likewise
   std::vector<std::shared_ptr<const SectionSums>> short_shapes_;
   std::vector<const SectionSums*> shapes_;

@@ -1,8 +1,9 @@
 // Works through the candidates of one group: cuts, memory, bounds, replays.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <string_view>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -23,9 +24,10 @@ struct SearchShared {
   ProgramCache programs;
   // (key, samples of the largest micro-batch, stages of a copy, backward) -> cuts
   Memo<std::tuple<int, int, int, BackwardKind>, std::vector<int>> balanced;
-  // (schedule, P, V, group, micro-batches): on those that tell, and grown to a plan's own
-  Memo<std::tuple<std::string_view, int, int, int, int>, TellingLiveness> telling;
-  Memo<std::tuple<std::string_view, int, int, int, int>, HeldCounts> held;
+  // (index into schedule_kinds(), P, V, group, micro-batches that are counted)
+  using CountsKey = std::tuple<std::ptrdiff_t, int, int, int, int>;
+  Memo<CountsKey, HeldCounts> held_at_least;  // of least_liveness()
+  Memo<CountsKey, HeldCounts> held;
   // (device, T, mode, samples): the short micro-batches
   Memo<std::tuple<int, int, std::string, int>, SectionSums> shapes;
 };

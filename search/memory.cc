@@ -180,7 +180,7 @@ Bytes StageMemory::total_of_rank(std::size_t rank, const std::vector<int>& cuts)
   return Bytes{kept + peak + working} + reserve_;
 }
 
-bool StageMemory::every_section_fits() const {
+bool StageMemory::every_section_within(Bytes most) const {
   const std::int64_t widest = *std::max_element(sums_.boundary.begin(), sums_.boundary.end());
   return std::all_of(held_.stages.begin(), held_.stages.end(), [&](const StageCounts& counts) {
     const std::int64_t transfers = widest * (counts.activation_receives + counts.gradient_receives +
@@ -188,7 +188,7 @@ bool StageMemory::every_section_fits() const {
     return std::all_of(sums_.distinct.begin(), sums_.distinct.end(), [&](int section) {
       const std::int64_t bytes = state(section, section + 1) + peak(counts, section, section + 1) +
                                  sums_.working_peak_of(section, section + 1) + transfers;
-      return Bytes{bytes} + reserve_ <= capacity_;
+      return Bytes{bytes} <= most;
     });
   });
 }

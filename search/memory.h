@@ -40,7 +40,11 @@ class StageMemory : public StageLimit {
     return total(stage, first, end) <= capacity_;
   }
   [[nodiscard]] bool is_monotone() const override { return monotone_; }
-  [[nodiscard]] bool every_section_fits() const override;
+  [[nodiscard]] bool every_section_fits() const override {
+    return every_section_within(capacity_ - reserve_);
+  }
+  // Whether no stage takes more than `most` beyond the reserve for any single section.
+  [[nodiscard]] bool every_section_within(Bytes most) const;
   // What a rank with several stages holds under these cuts (as memory_of_ranks() of full-size
   // micro-batches would say).
   [[nodiscard]] Bytes total_of_rank(std::size_t rank, const std::vector<int>& cuts) const;

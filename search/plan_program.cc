@@ -89,9 +89,13 @@ int enough_groups(const ScheduleKind& kind, const Plan& plan, int micro_batches)
   return micro_batches <= groups * group ? micro_batches : groups * group + micro_batches % group;
 }
 
+bool repeats_by_groups(const ScheduleKind& kind) {
+  return kind.most_chunks == 0 && !kind.holds_all_micro_batches;
+}
+
 int enough_micro_batches(const ScheduleKind& kind, const Plan& plan, int micro_batches) {
   if (kind.holds_all_micro_batches) return plan.pipeline + 1;
-  if (kind.most_chunks == 0) return enough_groups(kind, plan, micro_batches);
+  if (repeats_by_groups(kind)) return enough_groups(kind, plan, micro_batches);
   const Steady steady = steady_of(kind.generate(shape_of(plan, micro_batches)));
   int enough = micro_batches;
   for (int left = steady.repetitions; left > settled_after(kind, plan); --left) {
@@ -100,6 +104,11 @@ int enough_micro_batches(const ScheduleKind& kind, const Plan& plan, int micro_b
     enough = fewer;
   }
   return enough;
+}
+
+// Every count by so many times what the next one has more.
+void grow(std::vector<std::int32_t>& counts, const std::vector<std::int32_t>& next, int times) {
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += times * (next[i] - counts[i]);
 }
 
 }  // namespace
@@ -217,40 +226,36 @@ int telling_micro_batches(const Plan& plan) {
   return std::min(enough, micro_batches);
 }
 
-TellingLiveness liveness_of_telling(const Plan& plan) {
-  const int telling = telling_micro_batches(plan);
-  const auto with = [&](int micro_batches) {
-    return liveness(make_schedule(plan.schedule, shape_of(plan, micro_batches)));
-  };
-  TellingLiveness result{with(telling), {}};
-  const bool grows = find_schedule(plan.schedule)->holds_all_micro_batches;
-  if (grows && telling > plan.pipeline) result.one_more = with(telling + 1);
-  return result;
+int counted_micro_batches(const Plan& plan) {
+  const int micro_batches = replica_loads(plan).front().micro_batches;
+  const ScheduleKind& kind = *find_schedule(plan.schedule);
+  if (repeats_by_groups(kind)) return enough_groups(kind, plan, micro_batches);
+  // Fill and drain take fewer than 2 P V; the rest repeats one by one on the loop, and two by two
+  // or P by P on the V and with two copies.
+  const int enough = 2 * plan.pipeline * (plan.chunks + 1);
+  const int period = kind.map == StageMap::kLoop ? 1 : 2 * plan.pipeline;
+  if (kind.holds_all_micro_batches || micro_batches <= enough) return micro_batches;
+  return enough + (micro_batches - enough) % period;
 }
 
-std::vector<RankLiveness> grown_to(const Plan& plan, const TellingLiveness& telling) {
-  std::vector<RankLiveness> ranks = telling.ranks;
-  if (telling.one_more.empty()) return ranks;
-  const int more = replica_loads(plan).front().micro_batches - telling_micro_batches(plan);
-  const auto grow_all = [more](std::vector<std::int32_t>& counts,
-                               const std::vector<std::int32_t>& next) {
-    for (std::size_t c = 0; c < counts.size(); ++c) counts[c] += more * (next[c] - counts[c]);
-  };
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
-    RankLiveness& rank = ranks[r];
-    const RankLiveness& next = telling.one_more[r];
-    rank.peak_chunks += more * (next.peak_chunks - rank.peak_chunks);
-    for (std::size_t i = 0; i < rank.peaks.size(); ++i) {  // all held: as many peaks for every M
-      grow_all(rank.peaks[i].stash, next.peaks[i].stash);
-    }
-    grow_all(rank.activation_receives, next.activation_receives);
-    grow_all(rank.gradient_receives, next.gradient_receives);
-  }
-  return ranks;
+std::vector<RankLiveness> least_liveness_of(const Plan& plan) {
+  return least_liveness(make_schedule(plan.schedule, shape_of(plan, counted_micro_batches(plan))));
 }
 
 std::vector<RankLiveness> liveness_of(const Plan& plan) {
-  return grown_to(plan, liveness_of_telling(plan));
+  const int telling = telling_micro_batches(plan);
+  const auto with = [&](int micro_batches) {
+    return make_schedule(plan.schedule, shape_of(plan, micro_batches));
+  };
+  WaitingReceives waiting = waiting_receives(with(telling));
+  const bool grows = find_schedule(plan.schedule)->holds_all_micro_batches;
+  if (grows && telling > plan.pipeline) {
+    const int more = replica_loads(plan).front().micro_batches - telling;
+    const WaitingReceives one_more = waiting_receives(with(telling + 1));
+    grow(waiting.activations, one_more.activations, more);
+    grow(waiting.gradients, one_more.gradients, more);
+  }
+  return liveness(with(counted_micro_batches(plan)), waiting);
 }
 
 }  // namespace penstock

@@ -45,19 +45,15 @@ LoweringOptions lowering_of(const Plan& plan, const std::vector<PlanTie>& ties, 
 
 Program program_of(const PlanSchedules& schedules, const LoweringOptions& options);
 
-// liveness() of the plan's Program. It is worked out on few micro-batches: with more of them a
-// steady state repeats, or (schedules that hold all micro-batches) every count grows by what it
-// grew by with the last one.
+// liveness() of the plan's Program. Which receives wait is worked out on few micro-batches: with
+// more of them a steady state repeats, or (schedules that hold all micro-batches) every count grows
+// by what it grew by with the last one.
 std::vector<RankLiveness> liveness_of(const Plan& plan);
-
-// The two halves of it, for those who keep the first: how many micro-batches are enough, the
-// liveness with just so many, and what it becomes with the plan's own number.
+// How many micro-batches are enough for that.
 int telling_micro_batches(const Plan& plan);
-struct TellingLiveness {
-  std::vector<RankLiveness> ranks;
-  std::vector<RankLiveness> one_more;  // with one micro-batch more; empty where nothing grows
-};
-TellingLiveness liveness_of_telling(const Plan& plan);
-std::vector<RankLiveness> grown_to(const Plan& plan, const TellingLiveness& telling);
+// least_liveness() of it; the same for plans that differ only in micro-batches but have the same
+// of these:
+std::vector<RankLiveness> least_liveness_of(const Plan& plan);
+int counted_micro_batches(const Plan& plan);
 
 }  // namespace penstock

@@ -4,6 +4,8 @@
 #include <functional>
 #include <tuple>
 
+#include "simulator/rank_stages.h"
+
 namespace penstock {
 namespace {
 
@@ -28,9 +30,32 @@ class RankWalk {
     result_.sends_gradient.assign(chunks, false);
   }
 
+  // What one repetition of a block changes, by chunk.
+  struct Change {
+    std::vector<std::int32_t> stash, weight_stash;
+    bool rises = false, falls = false;  // some count does
+  };
+  // As if the last repetition had been walked so many times more.
+  void skip(const Change& change, std::uint32_t times) {
+    if (!change.rises && !change.falls) return;
+    record();
+    for (std::size_t c = 0; c < change.stash.size(); ++c) {
+      grow(now_.stash, packed_.stash, c, change.stash[c] * static_cast<std::int32_t>(times));
+      grow(now_.weight_stash, packed_.weight_stash, c,
+           change.weight_stash[c] * static_cast<std::int32_t>(times));
+      // Held from F to B or W: I only moves one from stash to weight stash.
+      chunks_ += std::int64_t{change.stash[c] + change.weight_stash[c]} * times;
+    }
+    has_grown_ = true;
+  }
+
   void finish() {
     record();
+    result_.peaks.reserve(peaks_.size());
     for (Peak& peak : peaks_) result_.peaks.push_back(std::move(peak.counts));
+    std::sort(result_.peaks.begin(), result_.peaks.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.stash, a.weight_stash) > std::tie(b.stash, b.weight_stash);
+    });
     std::sort(result_.overlaps.begin(), result_.overlaps.end());
   }
 
@@ -43,27 +68,27 @@ class RankWalk {
   void step(ActionKind kind, std::size_t chunk) {
     switch (kind) {
       case ActionKind::kForward:
-        change(now_.stash, packed_.stash, chunk, +1);
+        grow(now_.stash, packed_.stash, chunk, +1);
         has_grown_ = true;
         count_chunks(+1);
         consume(activations_waiting_[chunk]);
         break;
       case ActionKind::kFusedBackward:
         record();
-        change(now_.stash, packed_.stash, chunk, -1);
+        grow(now_.stash, packed_.stash, chunk, -1);
         count_chunks(-1);
         consume(gradients_waiting_[chunk]);
         break;
       case ActionKind::kInputGradient:
         record();
-        change(now_.stash, packed_.stash, chunk, -1);
-        change(now_.weight_stash, packed_.weight_stash, chunk, +1);
+        grow(now_.stash, packed_.stash, chunk, -1);
+        grow(now_.weight_stash, packed_.weight_stash, chunk, +1);
         has_grown_ = true;
         consume(gradients_waiting_[chunk]);
         break;
       case ActionKind::kWeightGradient:
         record();
-        change(now_.weight_stash, packed_.weight_stash, chunk, -1);
+        grow(now_.weight_stash, packed_.weight_stash, chunk, -1);
         count_chunks(-1);
         break;
       case ActionKind::kReceiveActivation:
@@ -104,7 +129,8 @@ class RankWalk {
     LiveCounts counts;
   };
 
-  void change(std::vector<std::int32_t>& counts, std::uint64_t& packed, std::size_t chunk, int by) {
+  void grow(std::vector<std::int32_t>& counts, std::uint64_t& packed, std::size_t chunk,
+            std::int32_t by) {
     counts[chunk] += by;
     packs_ = packs_ && chunk < kMostPacked && counts[chunk] <= kLargestPacked;
     if (packs_) packed += static_cast<std::uint64_t>(by) << (16 * chunk);
@@ -152,12 +178,8 @@ class RankWalk {
 class PipelineWalk {
  public:
   explicit PipelineWalk(const std::vector<int>& rank_of_stage, int ranks)
-      : ranks_(static_cast<std::size_t>(ranks)) {
-    for (std::size_t s = 0; s < rank_of_stage.size(); ++s) {
-      auto& stages = ranks_[static_cast<std::size_t>(rank_of_stage[s])].stages;
-      chunk_of_stage_.push_back(stages.size());
-      stages.push_back(static_cast<int>(s));
-    }
+      : ranks_(static_cast<std::size_t>(ranks)),
+        chunk_of_stage_(give_stages(rank_of_stage, ranks_)) {
     walks_.reserve(ranks_.size());
     for (RankLiveness& rank : ranks_) walks_.emplace_back(rank);
   }
@@ -173,11 +195,6 @@ class PipelineWalk {
 
   std::vector<RankLiveness> finish() {
     for (RankWalk& walk : walks_) walk.finish();
-    for (RankLiveness& rank : ranks_) {
-      std::sort(rank.peaks.begin(), rank.peaks.end(), [](const auto& a, const auto& b) {
-        return std::tie(a.stash, a.weight_stash) > std::tie(b.stash, b.weight_stash);
-      });
-    }
     return std::move(ranks_);
   }
 
@@ -187,84 +204,71 @@ class PipelineWalk {
   std::vector<RankWalk> walks_;
 };
 
-// The order in which eager lowering emits a schedule, without building a Program: rounds over the
-// ranks, at most one action per rank, each send at once followed by its receive.
-class EagerOrder {
+// One rank's list, block by block.
+class BlockWalk {
  public:
-  explicit EagerOrder(const Schedule& schedule)
+  BlockWalk(const Schedule& schedule, const std::vector<std::size_t>& chunk_of_stage, int rank,
+            RankLiveness& result)
       : schedule_(schedule),
-        walk_(schedule.rank_of_stage, schedule.ranks),
-        micro_batches_(static_cast<std::size_t>(schedule.micro_batches)),
-        activation_here_(schedule.rank_of_stage.size() * micro_batches_, false),
-        gradient_here_(activation_here_.size(), false) {
-    for (int s = 0; s < schedule.stages(); s += schedule.stages_per_copy()) {
-      const auto first = static_cast<std::ptrdiff_t>(static_cast<std::size_t>(s) * micro_batches_);
-      std::fill_n(activation_here_.begin() + first, micro_batches_, true);
-    }
-  }
+        chunk_of_stage_(chunk_of_stage),
+        rank_(rank),
+        result_(result),
+        walk_(result) {}
 
-  std::vector<RankLiveness> run() {
-    std::vector<ListCursor> at;
-    at.reserve(static_cast<std::size_t>(schedule_.ranks));
-    for (int r = 0; r < schedule_.ranks; ++r) at.emplace_back(schedule_, r);
-    for (bool progress = true; progress;) {
-      progress = false;
-      for (int r = 0; r < schedule_.ranks; ++r) {
-        progress |= perform_head(at[static_cast<std::size_t>(r)], r);
-      }
+  void run() {
+    const auto r = static_cast<std::size_t>(rank_);
+    for (std::size_t b = schedule_.begin[r]; b < schedule_.begin[r + 1]; ++b) {
+      repeat(schedule_.blocks[b]);
     }
-    return walk_.finish();
+    walk_.finish();
   }
 
  private:
-  bool perform_head(ListCursor& cursor, int rank) {
-    if (cursor.done()) return false;
-    const ComputeAction action = *cursor;
-    if (!ready(action)) return false;
-    const bool pair = action.overlaps_next;
-    if (pair && !ready(cursor.second())) return false;
-    walk_.step(action.kind, rank, action.stage.value);
-    if (pair) {
-      const std::size_t second = cursor.second().stage.value;
-      walk_.step(ActionKind::kFusedBackward, rank, second);
-      walk_.overlap(rank, action.stage.value, second);
+  // Where no count falls over a repetition, all counts of the last one cover those of the others;
+  // where none rises, those of the first do.
+  void repeat(const ScheduleBlock& block) {
+    if (block.repeat == 0) return;
+    const RankWalk::Change change = block.repeat > 1 ? change_of(block) : RankWalk::Change{};
+    const bool mixed = change.rises && change.falls;
+    if (change.rises && !mixed) walk_.skip(change, block.repeat - 1);
+    for (std::uint32_t n = mixed ? block.repeat : 1; n > 0; --n) once(block);
+    if (!change.rises) walk_.skip(change, block.repeat - 1);
+  }
+  void once(const ScheduleBlock& block) {
+    for (std::uint32_t at = block.begin; at < block.end; ++at) {
+      const ComputeAction& action = schedule_.actions[at];
+      const std::size_t chunk = chunk_of_stage_[action.stage.value];
+      walk_.step(action.kind, chunk);
+      if (!action.overlaps_next) continue;
+      walk_.overlap(chunk, chunk_of_stage_[schedule_.actions[at + 1].stage.value]);
     }
-    hand_on(action, rank);
-    if (pair) hand_on(*++cursor, rank);
-    ++cursor;
-    return true;
   }
-  [[nodiscard]] bool ready(const ComputeAction& action) const {
-    if (action.kind == ActionKind::kForward) return activation_here_[index(action)] != 0;
-    return action.kind == ActionKind::kWeightGradient || gradient_here_[index(action)] != 0;
-  }
-  void hand_on(const ComputeAction& action, int rank) {
-    const std::size_t stage = action.stage.value;
-    if (action.kind == ActionKind::kForward) {
-      if (!schedule_.has_next(action.stage.value)) {
-        gradient_here_[index(action)] = 1;
-      } else {
-        activation_here_[index(action) + micro_batches_] = 1;
-        send(ActionKind::kSendActivation, ActionKind::kReceiveActivation, rank, stage, stage + 1);
+  [[nodiscard]] RankWalk::Change change_of(const ScheduleBlock& block) const {
+    RankWalk::Change change;
+    change.stash.assign(result_.stages.size(), 0);
+    change.weight_stash.assign(result_.stages.size(), 0);
+    for (std::uint32_t at = block.begin; at < block.end; ++at) {
+      const ComputeAction& action = schedule_.actions[at];
+      const std::size_t chunk = chunk_of_stage_[action.stage.value];
+      if (action.kind == ActionKind::kForward) ++change.stash[chunk];
+      if (is_backward(action.kind)) --change.stash[chunk];
+      if (action.kind == ActionKind::kInputGradient) ++change.weight_stash[chunk];
+      if (action.kind == ActionKind::kWeightGradient) --change.weight_stash[chunk];
+    }
+    for (const auto* counts : {&change.stash, &change.weight_stash}) {
+      for (const std::int32_t count : *counts) {
+        change.rises |= count > 0;
+        change.falls |= count < 0;
       }
-    } else if (is_backward(action.kind) && schedule_.has_previous(action.stage.value)) {
-      gradient_here_[index(action) - micro_batches_] = 1;
-      send(ActionKind::kSendGradient, ActionKind::kReceiveGradient, rank, stage, stage - 1);
     }
-  }
-  void send(ActionKind send, ActionKind receive, int rank, std::size_t from, std::size_t to) {
-    if (schedule_.rank_of_stage[to] == rank) return;
-    walk_.step(send, rank, from);
-    walk_.step(receive, schedule_.rank_of_stage[to], to);
-  }
-  [[nodiscard]] std::size_t index(const ComputeAction& action) const {
-    return action.stage.value * micro_batches_ + action.micro_batch.value;
+    return change;
   }
 
   const Schedule& schedule_;
-  PipelineWalk walk_;
-  std::size_t micro_batches_;
-  std::vector<std::uint8_t> activation_here_, gradient_here_;  // by (stage, micro-batch)
+  const std::vector<std::size_t>& chunk_of_stage_;
+  int rank_;
+  RankLiveness& result_;
+  RankWalk walk_;
 };
 
 }  // namespace
@@ -288,6 +292,18 @@ std::vector<RankLiveness> liveness(const Program& program) {
   return walk.finish();
 }
 
-std::vector<RankLiveness> liveness(const Schedule& schedule) { return EagerOrder(schedule).run(); }
+std::vector<RankLiveness> liveness(const Schedule& schedule) {
+  return liveness(schedule, waiting_receives(schedule));
+}
+
+std::vector<RankLiveness> liveness(const Schedule& schedule, const WaitingReceives& waiting) {
+  std::vector<RankLiveness> ranks(static_cast<std::size_t>(schedule.ranks));
+  const auto chunk_of_stage = give_stages(schedule.rank_of_stage, ranks);
+  for (int r = 0; r < schedule.ranks; ++r) {
+    BlockWalk(schedule, chunk_of_stage, r, ranks[static_cast<std::size_t>(r)]).run();
+  }
+  note_transfers(schedule, waiting, ranks);
+  return ranks;
+}
 
 }  // namespace penstock

@@ -9,7 +9,7 @@
 
 #include "core/program.h"
 #include "core/schedule.h"
-#include "core/stage_prices.h"
+#include "simulator/waiting_receives.h"
 
 namespace penstock {
 
@@ -39,8 +39,13 @@ struct RankLiveness {
 // One entry per rank of the first pipeline.
 std::vector<RankLiveness> liveness(const Program& program);
 
-// The same for the Program that eager lowering would make of the schedule, without making it: a
-// search asks for thousands.
+// The same for the Program that eager lowering would make of the schedule, without making it; the
+// second with `waiting` from elsewhere, so that M may be large.
 std::vector<RankLiveness> liveness(const Schedule& schedule);
+std::vector<RankLiveness> liveness(const Schedule& schedule, const WaitingReceives& waiting);
+
+// A lower bound of it that takes as long for a million micro-batches as for a hundred: per rank the
+// position that holds most and the one with most stash, and one receive wherever there is any.
+std::vector<RankLiveness> least_liveness(const Schedule& schedule);
 
 }  // namespace penstock

@@ -103,8 +103,10 @@ void compare_counts(const Plan& plan) {
   CAPTURE(plan.chunks);
   CAPTURE(plan.group);
   CAPTURE(plan.global_batch);
-  const auto expected = liveness(the_program(plan));
+  const Program program = the_program(plan);
+  const auto expected = liveness(program);
   REQUIRE(liveness_of(plan) == expected);
+  REQUIRE(least_liveness_of(plan) == least_liveness(schedules_of(plan).schedules[0]));
   REQUIRE(telling_micro_batches(plan) <= plan.global_batch);
 }
 
