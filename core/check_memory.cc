@@ -53,12 +53,13 @@ class MemoryCheck {
     use.working_peak = {std::max(working_peak, working_peak_of_pairs(list))};
     use.stash = {stash(list)};
     use.communication = {communication(list)};
-    use.reserve = file_.cluster.reserve;
+    const PlanDevice device = device_of_rank(file_, r);
+    use.reserve = device.reserve;
     const Bytes total = compare(use, predicted.memory, place);
-    equal(file_.cluster.memory_per_device, predicted.capacity, place, "capacity");
-    if (total > file_.cluster.memory_per_device) {
+    equal(device.memory, predicted.capacity, place, "capacity");
+    if (total > device.memory) {
       findings_.add(place, "needs " + std::to_string(total.count) + " bytes, " +
-                               std::to_string(total.count - file_.cluster.memory_per_device.count) +
+                               std::to_string(total.count - device.memory.count) +
                                " more than the device has");
     }
     return total;

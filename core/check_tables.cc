@@ -57,8 +57,34 @@ class TableCheck {
     require(size(file_.ties), size(prices.tied_reduce), "/prices/ties", "prices of ties");
     require(size(micro_batch_shapes(plan_)), prices.shapes, "/prices", "micro-batch shapes");
     require(plan_.pipeline, size(file_.prediction.ranks), "/prediction/ranks", "ranks");
+    rank_devices();
     pipelines();
     return findings_.count() == before;
+  }
+
+  // Every rank of a mixed plan is on a type that the cluster part tells of, once.
+  void rank_devices() {
+    const std::vector<PlanDevice>& others = file_.cluster.other_devices;
+    if (!plan_.is_mixed()) {
+      require(0, size(others), "/cluster/other_devices", "types beside the only one");
+      return;
+    }
+    const std::string place = "/plan/rank_devices";
+    require(plan_.pipeline, size(plan_.rank_devices), place, "ranks");
+    if (plan_.rank_devices.front() != plan_.device) {
+      findings_.add(place, "rank 0 is on '" + plan_.rank_devices.front() + "', not on '" +
+                               plan_.device + "', the plan's device");
+    }
+    std::map<std::string, int> told{{plan_.device, 1}}, ranks;
+    for (const PlanDevice& other : others) ++told[other.name];
+    for (const std::string& type : plan_.rank_devices) ++ranks[type];
+    for (const auto& [type, count] : ranks) {
+      require(1, told[type], "/cluster", "entries of device type '" + type + "'");
+    }
+    for (const auto& [type, count] : told) {
+      if (!ranks.contains(type)) findings_.add(place, "no rank is on '" + type + "'");
+    }
+    if (ranks.size() == 1) findings_.add(place, "all ranks are on one type");
   }
 
   template <class Values>

@@ -1,5 +1,6 @@
 // What there is to run on: penstock.cluster/1. Devices are numbered 0..N-1, node by node. Levels
-// describe how they are joined, innermost first: a level joins groups of the level below it.
+// describe how they are joined, innermost first: a level joins groups of the level below it, and
+// follows the nodes (costmodel/device_layout.h).
 #pragma once
 
 #include <cstdint>
@@ -84,6 +85,10 @@ struct ClusterSpec {
   std::optional<Calibration> calibration = std::nullopt;
   bool operator==(const ClusterSpec&) const = default;
 };
+
+const NodeType& type_of(const ClusterSpec& cluster, const NodeGroup& group);
+// Nothing when the cluster has no such type.
+const DeviceType* find_device_type(const ClusterSpec& cluster, const std::string& name);
 
 // Total number of devices.
 int device_count(const ClusterSpec& cluster);

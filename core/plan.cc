@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
+#include "core/error.h"
 #include "core/evaluation.h"
+#include "core/plan_file.h"
 
 namespace penstock {
 
@@ -13,6 +16,21 @@ std::vector<int> Plan::stages_of_rank(int rank) const {
   held.reserve(static_cast<std::size_t>(chunks));
   for (int stage = rank; stage < stages(); stage += pipeline) held.push_back(stage);
   return held;
+}
+
+std::vector<std::string> Plan::device_types() const {
+  if (!is_mixed()) return {device};
+  std::vector<std::string> types;
+  for (const std::string& type : rank_devices) {
+    if (std::find(types.begin(), types.end(), type) == types.end()) types.push_back(type);
+  }
+  return types;
+}
+
+void set_rank_devices(Plan& plan, std::vector<std::string> types) {
+  plan.rank_devices = std::move(types);
+  plan.device = plan.rank_devices.front();
+  if (plan.device_types().size() == 1) plan.rank_devices.clear();
 }
 
 int samples_of_replica(const Plan& plan, int index) {
@@ -30,6 +48,19 @@ std::vector<int> micro_batch_shapes(const Plan& plan) {
   std::sort(sizes.begin(), sizes.end(), std::greater<>());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;
+}
+
+PlanDevice device_of_rank(const PlanFile& file, int rank) {
+  const PlanCluster& cluster = file.cluster;
+  const std::string& type = file.plan.device_of_rank(rank);
+  for (const PlanDevice& other : cluster.other_devices) {
+    if (file.plan.is_mixed() && other.name == type) return other;
+  }
+  if (file.plan.is_mixed() && type != file.plan.device) {
+    throw Error(ErrorKind::kInternal, "this plan says nothing of device type '" + type + "'");
+  }
+  return {cluster.device, cluster.memory_per_device, cluster.reserve, cluster.usd_per_hour,
+          cluster.devices_per_node};
 }
 
 Bytes Evaluation::peak_memory() const {

@@ -30,7 +30,10 @@ struct Plan {
   std::string recompute = "none";
   bool zero1 = false;  // optimizer state sharded over the replicas
   Placement placement = Placement::kPipelineInner;
-  std::string device;  // device type
+  std::string device;  // device type; of a mixed plan that of rank 0
+  // A mixed plan: the device type of every rank, the same in all replicas, at least two different
+  // ones. Empty: all ranks on `device`.
+  std::vector<std::string> rank_devices;
   // Stage k of every copy of the weights holds sections cuts[k] .. cuts[k + 1] - 1; ascending, one
   // entry more than a copy has stages, from 0 to the number of sections.
   std::vector<int> cuts;
@@ -39,6 +42,11 @@ struct Plan {
   [[nodiscard]] int copies() const { return copies_of(stage_map); }
   [[nodiscard]] int stages_per_copy() const { return stages() / copies(); }
   [[nodiscard]] int devices() const { return pipeline * data * tensor; }
+  [[nodiscard]] bool is_mixed() const { return !rank_devices.empty(); }
+  [[nodiscard]] const std::string& device_of_rank(int rank) const {
+    return is_mixed() ? rank_devices[static_cast<std::size_t>(rank)] : device;
+  }
+  [[nodiscard]] std::vector<std::string> device_types() const;  // each once, by first rank
   // How many times the job holds every weight and its gradient.
   [[nodiscard]] int weight_copies() const { return data * copies(); }
 
@@ -58,6 +66,9 @@ struct Plan {
 // The samples that replica `index` of `plan` takes in a step: the batch divided evenly, the first
 // (global_batch mod D) replicas take one more.
 int samples_of_replica(const Plan& plan, int index);
+
+// Puts rank r on devices of type `types[r]`; where all are one type, the plan is not mixed.
+void set_rank_devices(Plan& plan, std::vector<std::string> types);
 
 // The distinct micro-batch sizes of a step, the full size first, then the short ones, descending.
 // Shape i of StagePrices and of the Program's micro-batch table is entry i.

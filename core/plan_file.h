@@ -23,6 +23,16 @@ struct InputFile {
   bool operator==(const InputFile&) const = default;
 };
 
+// What a plan file says of one device type.
+struct PlanDevice {
+  std::string name;
+  Bytes memory;
+  Bytes reserve;
+  double usd_per_hour = 0.0;  // 0: unknown
+  int per_node = 1;           // devices of the smallest node
+  bool operator==(const PlanDevice&) const = default;
+};
+
 // The part of the cluster that a plan uses.
 struct PlanCluster {
   std::string name;
@@ -31,7 +41,8 @@ struct PlanCluster {
   Bytes reserve;
   double usd_per_hour = 0.0;
   int devices_per_node = 1;
-  std::vector<std::string> levels;  // names, innermost first
+  std::vector<PlanDevice> other_devices;  // of a mixed plan: its other types, by first rank
+  std::vector<std::string> levels;        // names, innermost first
   std::vector<int> boundary_level;  // per stage s: level of the link from s to s + 1 (-1: nothing
                                     // is sent, from one rank to itself or from one copy of the
                                     // weights to the next); S - 1 entries
@@ -61,6 +72,10 @@ struct PlanFile {
   std::vector<std::string> not_searched;
   bool operator==(const PlanFile&) const = default;
 };
+
+// What `file` says of the devices of a pipeline rank. The rank's type must be among those of the
+// cluster part.
+PlanDevice device_of_rank(const PlanFile& file, int rank);
 
 // The Program is written per rank as blocks "repeat n times, micro-batches advance by k": warm-up,
 // period and drain show, and a million micro-batches take a few lines (docs/file_formats.md).

@@ -51,6 +51,22 @@ void read_inputs(JsonReader reader, PlanFile& file) {
   reader.finish();
 }
 
+void read_rank_devices(const JsonReader& reader, Plan& plan) {
+  plan.rank_devices = read_strings(reader);
+  if (plan.rank_devices.size() != static_cast<std::size_t>(plan.pipeline)) {
+    reader.fail("expected a device type for each of the " + std::to_string(plan.pipeline) +
+                " pipeline ranks, got " + std::to_string(plan.rank_devices.size()));
+  }
+  if (plan.rank_devices.front() != plan.device) {
+    reader.fail("rank 0 is on '" + plan.rank_devices.front() + "', but 'device' says '" +
+                plan.device + "'; 'device' is the type of rank 0");
+  }
+  if (plan.device_types().size() == 1) {
+    reader.fail("all ranks are on '" + plan.device +
+                "'; leave this key out of a plan that is not mixed");
+  }
+}
+
 }  // namespace
 
 Plan read_decisions(JsonReader reader, int sections) {
@@ -73,6 +89,7 @@ Plan read_decisions(JsonReader reader, int sections) {
   plan.zero1 = reader.at("zero1").boolean();
   plan.placement = read_word(reader.at("placement"), kPlacementWords);
   plan.device = reader.at("device").string();
+  if (const auto types = reader.get("rank_devices")) read_rank_devices(*types, plan);
   const JsonReader cuts = reader.at("cuts");
   plan.cuts = read_ints(cuts, 0, sections);
   if (plan.cuts.size() != static_cast<std::size_t>(plan.stages_per_copy()) + 1) {
@@ -115,7 +132,33 @@ void require_stages_agree(const JsonReader& reader, const PlanFile& file) {
   }
 }
 
-PlanCluster read_cluster_part(JsonReader reader, int stages) {
+PlanDevice read_device(JsonReader reader) {
+  PlanDevice device;
+  device.name = reader.at("name").string();
+  device.memory = reader.at("memory_per_device_bytes").bytes();
+  device.reserve = reader.at("reserve_bytes").bytes();
+  device.usd_per_hour = reader.at("usd_per_hour").number(0.0, kMostUsdPerHour);
+  device.per_node = read_int(reader.at("devices_per_node"), 1);
+  reader.finish();
+  return device;
+}
+
+// Those that 'plan' names beside its first, in order.
+void require_devices_agree(const JsonReader& reader, const PlanCluster& cluster, const Plan& plan) {
+  const std::vector<std::string> types = plan.device_types();
+  bool agree = cluster.other_devices.size() + 1 == types.size();
+  for (std::size_t i = 1; agree && i < types.size(); ++i) {
+    agree = cluster.other_devices[i - 1].name == types[i];
+  }
+  if (agree) return;
+  std::string wanted;
+  for (std::size_t i = 1; i < types.size(); ++i) wanted += " '" + types[i] + "'";
+  reader.fail("expected \"other_devices\" to be" + (wanted.empty() ? " absent" : ":" + wanted) +
+              ", the types of 'rank_devices' after the first");
+}
+
+PlanCluster read_cluster_part(JsonReader reader, const Plan& plan) {
+  const int stages = plan.stages();
   PlanCluster cluster;
   cluster.name = reader.at("name").string();
   cluster.device = reader.at("device").string();
@@ -123,6 +166,12 @@ PlanCluster read_cluster_part(JsonReader reader, int stages) {
   cluster.reserve = reader.at("reserve_bytes").bytes();
   cluster.usd_per_hour = reader.at("usd_per_hour").number(0.0, kMostUsdPerHour);
   cluster.devices_per_node = read_int(reader.at("devices_per_node"), 1);
+  if (const auto devices = reader.get("other_devices")) {
+    for (const JsonReader& device : devices->elements()) {
+      cluster.other_devices.push_back(read_device(device));
+    }
+  }
+  require_devices_agree(reader, cluster, plan);
   cluster.levels = read_strings(reader.at("levels"));
   const JsonReader boundary_level = reader.at("boundary_level");
   cluster.boundary_level =
@@ -321,7 +370,7 @@ PlanFile read_plan(const Json& json, const std::string& file_name, std::uint64_t
   if (file.section_names.empty()) sections.expected("at least one section");
   file.plan = read_decisions(reader.at("plan"), static_cast<int>(file.section_names.size()));
   require_stages_agree(reader.at("stages"), file);
-  file.cluster = read_cluster_part(reader.at("cluster"), file.plan.stages());
+  file.cluster = read_cluster_part(reader.at("cluster"), file.plan);
   file.ties = read_ties(reader.at("ties"), file.plan.stages());
   file.executor = read_executor(reader.at("executor"));
   file.prices = read_prices(reader.at("prices"), file);

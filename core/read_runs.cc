@@ -45,6 +45,9 @@ MeasuredRuns read_runs(const Json& json, const std::string& file_name) {
   runs.cluster = read_name(need(file, "cluster", "the cluster, relative to this file"));
   for (JsonReader& element : need_elements(file, "runs", "one measured run")) {
     runs.runs.push_back(read_run(element, names, sources));
+    if (runs.runs.back().plan.is_mixed()) {
+      element.fail("expected a plan on one device type; leave runs of mixed plans out");
+    }
     const std::string& device = runs.runs.front().plan.device;
     if (runs.runs.back().plan.device != device) {
       element.fail("expected the device of the first run, " + to_text(Json(device)) + ", got " +

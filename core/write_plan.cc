@@ -49,6 +49,7 @@ Json write_decisions(const Plan& plan) {
   json.set("zero1", plan.zero1);
   json.set("placement", word_of(kPlacementWords, plan.placement));
   json.set("device", plan.device);
+  if (plan.is_mixed()) json.set("rank_devices", strings(plan.rank_devices));
   json.set("cuts", ints(plan.cuts));
   return json;
 }
@@ -79,6 +80,19 @@ Json write_stages(const PlanFile& file) {
   return stages;
 }
 
+Json write_devices(const std::vector<PlanDevice>& devices) {
+  Json json = Json::array();
+  for (const PlanDevice& device : devices) {
+    json.push(Json::object()
+                  .set("name", device.name)
+                  .set("memory_per_device_bytes", device.memory.count)
+                  .set("reserve_bytes", device.reserve.count)
+                  .set("usd_per_hour", device.usd_per_hour)
+                  .set("devices_per_node", device.per_node));
+  }
+  return json;
+}
+
 Json write_cluster_part(const PlanCluster& cluster) {
   Json json = Json::object();
   json.set("name", cluster.name);
@@ -87,6 +101,9 @@ Json write_cluster_part(const PlanCluster& cluster) {
   json.set("reserve_bytes", cluster.reserve.count);
   json.set("usd_per_hour", cluster.usd_per_hour);
   json.set("devices_per_node", cluster.devices_per_node);
+  if (!cluster.other_devices.empty()) {
+    json.set("other_devices", write_devices(cluster.other_devices));
+  }
   json.set("levels", strings(cluster.levels));
   json.set("boundary_level", ints(cluster.boundary_level));
   return json;

@@ -126,7 +126,10 @@ void add_section_notes(const SectionTable& table, const Weights& weights, const 
 
 const Calibration* calibration_of(const ClusterSpec& cluster, const Plan& plan) {
   const auto& calibration = cluster.calibration;
-  return calibration && calibration->device == plan.device ? &*calibration : nullptr;
+  if (!calibration) return nullptr;
+  const std::vector<std::string> types = plan.device_types();
+  const bool used = std::find(types.begin(), types.end(), calibration->device) != types.end();
+  return used ? &*calibration : nullptr;
 }
 
 std::string calibration_text(const Calibration& calibration) {
@@ -139,10 +142,11 @@ std::string calibration_text(const Calibration& calibration) {
 }  // namespace
 
 void weigh_assumptions(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan,
-                       const std::vector<const SectionTable*>& shapes,
-                       const std::vector<bool>& level_used, StagePricing& pricing) {
-  const Weights weights = weigh_rank(profile, *shapes.front(), plan, pricing.prices,
-                                     busiest_rank(pricing.prices, plan));
+                       const RankTables& tables, const std::vector<bool>& level_used,
+                       StagePricing& pricing) {
+  const int busiest = busiest_rank(pricing.prices, plan);
+  const std::vector<const SectionTable*>& shapes = tables[busiest];
+  const Weights weights = weigh_rank(profile, *shapes.front(), plan, pricing.prices, busiest);
   const Calibration* calibration = calibration_of(cluster, plan);
   pricing.uncertainty = uncertainty_of(
       weights, plan, calibration ? std::max(kRunToRun, calibration->error) : kRunToRun);

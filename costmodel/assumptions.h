@@ -14,7 +14,7 @@ inline constexpr double kRunToRun = 0.05;
 // Fills assumptions and uncertainty of `pricing`, whose prices and levels are set. `level_used`
 // tells per level of the cluster whether any transfer or collective of the plan crosses it.
 void weigh_assumptions(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan,
-                       const std::vector<const SectionTable*>& shapes,
-                       const std::vector<bool>& level_used, StagePricing& pricing);
+                       const RankTables& tables, const std::vector<bool>& level_used,
+                       StagePricing& pricing);
 
 }  // namespace penstock

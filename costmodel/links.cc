@@ -21,11 +21,6 @@ const LinkLevel& level_at(const ClusterSpec& cluster, int level) {
   return cluster.levels[static_cast<std::size_t>(level)];
 }
 
-// The last level, and every level without a size, joins all devices.
-int domain_of(const LinkLevel& level, int device) {
-  return level.devices == 0 ? 0 : device / level.devices;
-}
-
 // Beyond the last point the curve goes on at the bandwidth of its last segment; where that says
 // nothing (one point, or two equal times), at the average of the last point.
 double beyond_last_ns(const std::vector<CurvePoint>& curve, double bytes) {
@@ -77,9 +72,9 @@ int ring_steps(CollectiveKind kind, int g) {
 }
 
 // All `rings` collectives send at once, but a domain has no more senders than devices.
-int flows_of(const ClusterSpec& cluster, int level, const GroupLevel& group, int rings) {
+int flows_of(int level, const GroupLevel& group, int rings) {
   if (level == 0) return 1;
-  return std::min(std::max(rings, 1) * group.members, lower_domain_size(cluster, level));
+  return std::min(std::max(rings, 1) * group.members, group.beside);
 }
 
 const CollectiveCurve* measured_curve(const ClusterSpec& cluster, CollectiveKind kind,
@@ -105,7 +100,7 @@ double shared_floor_ns(const ClusterSpec& cluster, CollectiveKind kind, const Gr
                        double bytes, int rings) {
   const int top = static_cast<int>(group.levels.size()) - 1;
   const GroupLevel& ring = group.levels.back();
-  const double shared = shared_part(level_at(cluster, top), flows_of(cluster, top, ring, rings));
+  const double shared = shared_part(level_at(cluster, top), flows_of(top, ring, rings));
   if (shared <= 0.0) return 0.0;
   const double message = bytes_at_top(group, bytes) / ring.most;
   return ring_steps(kind, ring.most) * bytes_over_rate_ns(message, shared);
@@ -120,7 +115,7 @@ Duration hierarchical_ring_time(const ClusterSpec& cluster, CollectiveKind kind,
     const GroupLevel& ring = group.levels[l];
     const int level = static_cast<int>(l);
     if (ring.most > 1) {
-      const int flows = flows_of(cluster, level, ring, rings);
+      const int flows = flows_of(level, ring, rings);
       const double message = message_ns(level_at(cluster, level), bytes / ring.most, flows);
       total += whole_nanoseconds(ring_steps(kind, ring.most) * message);
     }
@@ -129,21 +124,20 @@ Duration hierarchical_ring_time(const ClusterSpec& cluster, CollectiveKind kind,
   return total;
 }
 
-GroupLevel group_level(const ClusterSpec& cluster, const std::vector<int>& devices, int level) {
-  GroupLevel shape{.most = 0, .least = static_cast<int>(devices.size()), .members = 0};
-  const LinkLevel& link = level_at(cluster, level);
-  const int lower = lower_domain_size(cluster, level);
+GroupLevel group_level(const DeviceLayout& layout, const std::vector<int>& devices, int level) {
+  GroupLevel shape{.most = 0, .least = static_cast<int>(devices.size()), .members = 0, .beside = 1};
   int domain = -1, inner = -1, rings_in_domain = 0, devices_in_inner = 0;
   for (const int device : devices) {
-    if (domain_of(link, device) != domain) {
+    if (const int of_device = layout.domain(level, device); of_device != domain) {
       if (domain >= 0) shape.least = std::min(shape.least, rings_in_domain);
-      domain = domain_of(link, device);
+      domain = of_device;
       rings_in_domain = 0;
     }
-    if (device / lower != inner) {
-      inner = device / lower;
+    if (const int of_device = layout.domain(level - 1, device); of_device != inner) {
+      inner = of_device;
       devices_in_inner = 0;
       ++rings_in_domain;
+      shape.beside = std::max(shape.beside, layout.domain_size(level - 1, device));
     }
     shape.members = std::max(shape.members, ++devices_in_inner);
     shape.most = std::max(shape.most, rings_in_domain);
@@ -154,24 +148,10 @@ GroupLevel group_level(const ClusterSpec& cluster, const std::vector<int>& devic
 
 }  // namespace
 
-int level_between(const ClusterSpec& cluster, int device, int other) {
-  int level = 0;
-  while (level + 1 < static_cast<int>(cluster.levels.size()) &&
-         domain_of(cluster.levels[static_cast<std::size_t>(level)], device) !=
-             domain_of(cluster.levels[static_cast<std::size_t>(level)], other)) {
-    ++level;
-  }
-  return level;
-}
-
-int level_of(const ClusterSpec& cluster, const std::vector<int>& devices) {
+int level_of(const DeviceLayout& layout, const std::vector<int>& devices) {
   if (devices.empty()) return 0;
   const auto [first, last] = std::minmax_element(devices.begin(), devices.end());
-  return level_between(cluster, *first, *last);  // domains are intervals
-}
-
-int lower_domain_size(const ClusterSpec& cluster, int level) {
-  return level == 0 ? 1 : std::max(level_at(cluster, level - 1).devices, 1);
+  return layout.level_between(*first, *last);  // domains are intervals
 }
 
 Duration point_to_point_time(const ClusterSpec& cluster, int level, Bytes bytes, int flows) {
@@ -179,13 +159,13 @@ Duration point_to_point_time(const ClusterSpec& cluster, int level, Bytes bytes,
   return whole_nanoseconds(message_ns(level_at(cluster, level), as_double(bytes), flows));
 }
 
-GroupShape group_shape(const ClusterSpec& cluster, const std::vector<int>& devices) {
+GroupShape group_shape(const DeviceLayout& layout, const std::vector<int>& devices) {
   assert(std::is_sorted(devices.begin(), devices.end()));
   GroupShape group{.participants = static_cast<int>(devices.size()), .levels = {}};
   if (devices.size() < 2) return group;
-  const int top = level_of(cluster, devices);
+  const int top = level_of(layout, devices);
   for (int level = 0; level <= top; ++level) {
-    group.levels.push_back(group_level(cluster, devices, level));
+    group.levels.push_back(group_level(layout, devices, level));
   }
   return group;
 }
@@ -203,13 +183,7 @@ Duration group_time(const ClusterSpec& cluster, CollectiveKind kind, const Group
 
 Duration collective_time(const ClusterSpec& cluster, CollectiveKind kind,
                          const std::vector<int>& devices, Bytes bytes, int rings) {
-  return group_time(cluster, kind, group_shape(cluster, devices), bytes, rings);
-}
-
-int device_of(const Plan& plan, int rank, int replica, int tensor_rank) {
-  const int block = plan.placement == Placement::kPipelineInner ? replica * plan.pipeline + rank
-                                                                : rank * plan.data + replica;
-  return block * plan.tensor + tensor_rank;
+  return group_time(cluster, kind, group_shape(DeviceLayout(cluster), devices), bytes, rings);
 }
 
 }  // namespace penstock

@@ -6,17 +6,13 @@
 #include <vector>
 
 #include "core/cluster.h"
-#include "core/plan.h"
 #include "core/units.h"
+#include "costmodel/device_layout.h"
 
 namespace penstock {
 
 // The innermost level that spans all the devices; devices are numbered over the cluster.
-int level_of(const ClusterSpec& cluster, const std::vector<int>& devices);
-int level_between(const ClusterSpec& cluster, int device, int other);
-
-// How many consecutive devices one domain of the level below `level` joins: 1 for level 0.
-int lower_domain_size(const ClusterSpec& cluster, int level);
+int level_of(const DeviceLayout& layout, const std::vector<int>& devices);
 
 // One-way time of `bytes` between two devices whose innermost common level is `level`, while
 // `flows` transfers leave the same domain of the level below at once (they share its
@@ -29,6 +25,7 @@ struct GroupLevel {
   int most = 1;     // domains of the level below that take part, in the fullest domain
   int least = 1;    // the same in the emptiest domain that takes part at all
   int members = 1;  // most devices of the group in one domain of the level below
+  int beside = 1;   // devices of the largest such domain, of the group or not
   bool operator==(const GroupLevel&) const = default;
 };
 struct GroupShape {
@@ -36,7 +33,8 @@ struct GroupShape {
   std::vector<GroupLevel> levels;  // from the innermost to the one that spans the group
   bool operator==(const GroupShape&) const = default;
 };
-GroupShape group_shape(const ClusterSpec& cluster, const std::vector<int>& devices);
+// Of ascending devices.
+GroupShape group_shape(const DeviceLayout& layout, const std::vector<int>& devices);
 
 // A collective over `devices` (ascending), each holding `bytes`; `rings` equal collectives run at
 // once on the other devices of the same domains. A measured curve of the same kind, level and
@@ -45,8 +43,5 @@ Duration collective_time(const ClusterSpec& cluster, CollectiveKind kind,
                          const std::vector<int>& devices, Bytes bytes, int rings);
 Duration group_time(const ClusterSpec& cluster, CollectiveKind kind, const GroupShape& group,
                     Bytes bytes, int rings);
-
-// Device index of (pipeline rank, replica, tensor rank) under the plan's placement.
-int device_of(const Plan& plan, int rank, int replica, int tensor_rank);
 
 }  // namespace penstock

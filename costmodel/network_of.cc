@@ -12,6 +12,7 @@
 #include <boost/graph/visitors.hpp>
 
 #include "core/error.h"
+#include "costmodel/device_places.h"
 #include "costmodel/links.h"
 
 namespace penstock {
@@ -59,8 +60,8 @@ struct Side {
 // domain, a switch of every domain further out.
 class ClusterWires {
  public:
-  explicit ClusterWires(const ClusterSpec& cluster)
-      : cluster_(cluster), devices_(device_count(cluster)) {
+  ClusterWires(const ClusterSpec& cluster, const DeviceLayout& layout)
+      : cluster_(cluster), layout_(layout), devices_(device_count(cluster)) {
     for (int d = 0; d < devices_; ++d) boost::add_vertex(wires_);  // device d is vertex d
     inner_ = add_vertices(domains(0));
     const std::vector<Vertex> out = add_vertices(domains(0)), in = add_vertices(domains(0));
@@ -72,8 +73,11 @@ class ClusterWires {
     std::vector<Side> sides = gates_;
     for (int level = 1; level < levels(); ++level) {
       const std::vector<Vertex> outer = add_vertices(domains(level));
-      for (std::size_t domain = 0; domain < sides.size(); ++domain) {
-        join_domain(level, domain, sides[domain], outer);
+      int first = 0;
+      for (const Side& side : sides) {
+        const int end = std::min(first + layout_.domain_size(level - 1, first), devices_);
+        join_domain(level, first, end, side, outer);
+        first = end;
       }
       sides.clear();
       sides.reserve(outer.size());
@@ -98,11 +102,7 @@ class ClusterWires {
   [[nodiscard]] const LinkLevel& level(int index) const {
     return cluster_.levels[static_cast<std::size_t>(index)];
   }
-  // Devices in one domain of a level.
-  [[nodiscard]] int size(int index) const {
-    return level(index).devices == 0 ? devices_ : level(index).devices;
-  }
-  [[nodiscard]] int domains(int index) const { return (devices_ + size(index) - 1) / size(index); }
+  [[nodiscard]] int domains(int index) const { return layout_.domain(index, devices_ - 1) + 1; }
 
   std::vector<Vertex> add_vertices(int count) {
     std::vector<Vertex> added;
@@ -124,7 +124,7 @@ class ClusterWires {
   }
 
   void join_device(int device) {
-    const auto domain = static_cast<std::size_t>(device / size(0));
+    const auto domain = static_cast<std::size_t>(layout_.domain(0, device));
     const auto vertex = static_cast<Vertex>(device);
     const std::string name = "device " + std::to_string(device);
     join({vertex, vertex}, {inner_[domain], inner_[domain]}, name, level(0).name,
@@ -135,13 +135,12 @@ class ClusterWires {
     join({vertex, vertex}, {gates_[domain].in, gates_[domain].out}, name, level(1).name, outwards);
   }
 
-  // A domain of the level below `outer_level` to the switch of that level it belongs to.
-  void join_domain(int outer_level, std::size_t domain, const Side& side,
+  // Devices [first, end), a domain of the level below, to the switch of the outer level that it
+  // belongs to.
+  void join_domain(int outer_level, int first, int end, const Side& side,
                    const std::vector<Vertex>& outer) {
-    const int first = static_cast<int>(domain) * size(outer_level - 1);
-    const int last = std::min(first + size(outer_level - 1), devices_) - 1;
-    const Vertex parent = outer[static_cast<std::size_t>(first / size(outer_level))];
-    join(side, {parent, parent}, "devices " + std::to_string(first) + '-' + std::to_string(last),
+    const Vertex parent = outer[static_cast<std::size_t>(layout_.domain(outer_level, first))];
+    join(side, {parent, parent}, "devices " + std::to_string(first) + '-' + std::to_string(end - 1),
          level(outer_level).name, level(outer_level).shared_bandwidth.value);
   }
 
@@ -161,6 +160,7 @@ class ClusterWires {
   }
 
   const ClusterSpec& cluster_;
+  const DeviceLayout& layout_;
   int devices_;
   Wires wires_;
   std::vector<NetworkLink> links_;
@@ -172,7 +172,11 @@ class ClusterWires {
 class NetworkBuilder {
  public:
   NetworkBuilder(const ClusterSpec& cluster, const Plan& plan, const Program& replicas)
-      : cluster_(cluster), plan_(plan), program_(replicas), wires_(cluster) {}
+      : cluster_(cluster),
+        plan_(plan),
+        program_(replicas),
+        places_(cluster, plan),
+        wires_(cluster, places_.layout()) {}
 
   Network build() {
     const std::size_t stages = program_.stages.size();
@@ -205,9 +209,9 @@ class NetworkBuilder {
     Route route;
     std::vector<std::uint32_t> path;
     for (int t = 0; t < plan_.tensor; ++t) {
-      const int sender = device_of(plan_, from, replica, t);
-      const int receiver = device_of(plan_, to, replica, t);
-      const int level = level_between(cluster_, sender, receiver);
+      const int sender = places_.device_of(from, replica, t);
+      const int receiver = places_.device_of(to, replica, t);
+      const int level = places_.layout().level_between(sender, receiver);
       route.level = std::max(route.level, level);
       wires_.add_path(sender, receiver, path);
     }
@@ -223,6 +227,7 @@ class NetworkBuilder {
   const ClusterSpec& cluster_;
   const Plan& plan_;
   const Program& program_;
+  DevicePlaces places_;
   ClusterWires wires_;
   Network network_;
   std::map<std::pair<RankId, RankId>, std::uint32_t> known_;

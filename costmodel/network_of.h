@@ -11,8 +11,8 @@
 
 namespace penstock {
 
-// `replicas` holds every replica of the plan as a pipeline of its own, in order; the cluster's
-// devices are those of the plan's device type, numbered from 0.
+// `replicas` holds every replica of the plan as a pipeline of its own, in order; the cluster has
+// enough devices of the plan's types.
 Network network_of(const ClusterSpec& cluster, const Plan& plan, const Program& replicas);
 
 // What a transfer over this route takes when nobody else sends: the devices of its own rank share

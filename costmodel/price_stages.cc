@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "costmodel/assumptions.h"
+#include "costmodel/device_places.h"
 #include "costmodel/interpolate.h"
 #include "costmodel/links.h"
 #include "costmodel/step_prices.h"
@@ -75,30 +76,30 @@ class LongestRun {
 };
 
 template <class Visit>
-void for_each_pair(const Plan& plan, const std::vector<int>& tensor_ranks, int rank, int next,
-                   Visit visit) {
+void for_each_pair(const DevicePlaces& places, const Plan& plan,
+                   const std::vector<int>& tensor_ranks, int rank, int next, Visit visit) {
   for (int d = 0; d < plan.data; ++d) {
     for (const int t : tensor_ranks) {
-      visit(device_of(plan, rank, d, t), device_of(plan, next, d, t));
+      visit(places.device_of(rank, d, t), places.device_of(next, d, t));
     }
   }
 }
 
-RankLink rank_link(const ClusterSpec& cluster, const Plan& plan,
+RankLink rank_link(const DevicePlaces& places, const Plan& plan,
                    const std::vector<int>& tensor_ranks, int rank, int next) {
   RankLink link;
   if (rank == next) return link;
-  for_each_pair(plan, tensor_ranks, rank, next, [&](int from, int to) {
-    link.level = std::max(link.level, level_between(cluster, from, to));
+  const DeviceLayout& layout = places.layout();
+  for_each_pair(places, plan, tensor_ranks, rank, next, [&](int from, int to) {
+    link.level = std::max(link.level, layout.level_between(from, to));
   });
-  const int lower = lower_domain_size(cluster, link.level);
-  if (lower == 1) return link;
+  if (link.level == 0) return link;
   const int senders = plan.tensor / static_cast<int>(tensor_ranks.size());  // that one t stands for
   LongestRun there, back;
-  for_each_pair(plan, tensor_ranks, rank, next, [&](int from, int to) {
-    if (level_between(cluster, from, to) != link.level) return;
-    there.add(from / lower, senders);
-    back.add(to / lower, senders);
+  for_each_pair(places, plan, tensor_ranks, rank, next, [&](int from, int to) {
+    if (layout.level_between(from, to) != link.level) return;
+    there.add(layout.domain(link.level - 1, from), senders);
+    back.add(layout.domain(link.level - 1, to), senders);
   });
   link.flows_there = there.longest();
   link.flows_back = back.longest();
@@ -106,15 +107,15 @@ RankLink rank_link(const ClusterSpec& cluster, const Plan& plan,
 }
 
 // From every rank to the next, from the last to the first.
-std::vector<RankLink> rank_links(const ClusterSpec& cluster, const Plan& plan) {
-  const std::vector<int> tensor_ranks = distinct_tensor_ranks(cluster, plan);
+std::vector<RankLink> rank_links(const DevicePlaces& places, const Plan& plan) {
+  const std::vector<int> tensor_ranks = places.distinct_tensor_ranks();
   std::vector<RankLink> links;
   links.reserve(static_cast<std::size_t>(plan.pipeline));
   for (int rank = 0; rank < plan.pipeline; ++rank) {
     // The last rank sends to the first only between chunks.
     const bool is_used = rank + 1 < plan.pipeline || plan.chunks > 1;
     links.push_back(is_used
-                        ? rank_link(cluster, plan, tensor_ranks, rank, (rank + 1) % plan.pipeline)
+                        ? rank_link(places, plan, tensor_ranks, rank, (rank + 1) % plan.pipeline)
                         : RankLink{});
   }
   return links;
@@ -144,31 +145,48 @@ TransferPrice transfer_price(const ClusterSpec& cluster, const RankLink& link, B
   return price;
 }
 
-void require_priced(const Plan& plan, const std::vector<const SectionTable*>& shapes) {
+// The slower of two types that were calibrated apart.
+double transfer_factor(const ClusterSpec& cluster, const Plan& plan, int stage) {
+  const auto factor = [&](int of) {
+    return factors_for(cluster, plan.device_of_rank(plan.rank_of(of))).transfer;
+  };
+  return plan.has_next(stage) ? std::max(factor(stage), factor(stage + 1)) : factor(stage);
+}
+
+void require_priced(const Plan& plan, const RankTables& tables) {
   if (plan.cuts.size() != static_cast<std::size_t>(plan.stages_per_copy()) + 1) {
     throw Error(ErrorKind::kInternal,
                 "price_stages: a model of " + std::to_string(plan.stages_per_copy()) +
                     " stages needs one cut more, found " + std::to_string(plan.cuts.size()));
   }
-  if (shapes.empty()) throw Error(ErrorKind::kInternal, "price_stages: no micro-batch shape");
-  for (const SectionTable* table : shapes) {
-    if (!table->why_not.empty()) throw Error(ErrorKind::kInternal, table->why_not);
+  const std::size_t shapes = tables[0].size();
+  if (shapes == 0) throw Error(ErrorKind::kInternal, "price_stages: no micro-batch shape");
+  for (int rank = 0; rank < plan.pipeline; ++rank) {
+    const auto& of_rank = tables[rank];
+    if (of_rank.size() != shapes) {
+      throw Error(ErrorKind::kInternal, "price_stages: the ranks differ in micro-batch shapes");
+    }
+    for (const SectionTable* table : of_rank) {
+      if (!table->why_not.empty()) throw Error(ErrorKind::kInternal, table->why_not);
+    }
   }
 }
 
-void price_micro_batches(const ClusterSpec& cluster, const Plan& plan,
-                         const std::vector<const SectionTable*>& shapes, StagePricing& pricing) {
-  const std::vector<RankLink> links = rank_links(cluster, plan);
-  const double factor = factors_for(cluster, plan.device).transfer;
+void price_micro_batches(const DevicePlaces& places, const Plan& plan, const RankTables& tables,
+                         StagePricing& pricing) {
+  const ClusterSpec& cluster = places.cluster();
+  const std::vector<RankLink> links = rank_links(places, plan);
+  const std::size_t shapes = tables[0].size();
   StagePrices& prices = pricing.prices;
   prices.stages = plan.stages();
-  prices.shapes = static_cast<int>(shapes.size());
-  prices.compute.reserve(static_cast<std::size_t>(prices.stages) * shapes.size());
+  prices.shapes = static_cast<int>(shapes);
+  prices.compute.reserve(static_cast<std::size_t>(prices.stages) * shapes);
   prices.transfer.reserve(prices.compute.capacity());
   for (int stage = 0; stage < prices.stages; ++stage) {
     const RankLink link = boundary_link(plan, links, stage);
+    const double factor = transfer_factor(cluster, plan, stage);
     if (stage + 1 < prices.stages) pricing.boundary_level.push_back(link.level);
-    for (const SectionTable* table : shapes) {
+    for (const SectionTable* table : tables[plan.rank_of(stage)]) {
       const ComputePrice& compute = prices.compute.emplace_back(
           stage_compute(*table, plan.first_section(stage), plan.end_section(stage)));
       prices.transfer.push_back(transfer_price(cluster, link, compute.boundary, factor));
@@ -179,11 +197,12 @@ void price_micro_batches(const ClusterSpec& cluster, const Plan& plan,
 }  // namespace
 
 StagePricing price_stages(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan,
-                          const std::vector<const SectionTable*>& shapes) {
-  require_priced(plan, shapes);
+                          const RankTables& tables) {
+  require_priced(plan, tables);
+  const DevicePlaces places(cluster, plan);
   StagePricing pricing;
-  price_micro_batches(cluster, plan, shapes, pricing);
-  StepPrices steps = price_steps(profile, cluster, plan);
+  price_micro_batches(places, plan, tables, pricing);
+  StepPrices steps = price_steps(profile, places, plan);
   pricing.prices.step = std::move(steps.step);
   pricing.prices.tied_reduce = std::move(steps.tied_reduce);
   pricing.prices.norm = steps.norm;
@@ -191,7 +210,7 @@ StagePricing price_stages(const ModelProfile& profile, const ClusterSpec& cluste
   for (const int level : pricing.boundary_level) {
     if (level >= 0) steps.level_used[static_cast<std::size_t>(level)] = true;
   }
-  weigh_assumptions(profile, cluster, plan, shapes, steps.level_used, pricing);
+  weigh_assumptions(profile, cluster, plan, tables, steps.level_used, pricing);
   return pricing;
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/cluster.h"
 #include "core/evaluation.h"
+#include "core/per_rank.h"
 #include "core/plan.h"
 #include "core/plan_file.h"
 #include "core/profile.h"
@@ -65,9 +66,13 @@ struct StagePricing {
   double uncertainty = 0.0;
 };
 
-// Prices of every stage of `plan` (its cuts are set). `shapes` holds one table per micro-batch
-// shape, in the order of micro_batch_shapes(plan), each without why_not.
+// The section tables of a plan's ranks, by their device types: one per micro-batch shape, in the
+// order of micro_batch_shapes(plan), each without why_not.
+using RankTables = PerRank<std::vector<const SectionTable*>>;
+
+// Prices of every stage of `plan` (its cuts are set), on the devices of `cluster` that are of its
+// types.
 StagePricing price_stages(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan,
-                          const std::vector<const SectionTable*>& shapes);
+                          const RankTables& tables);
 
 }  // namespace penstock

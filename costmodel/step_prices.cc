@@ -1,7 +1,6 @@
 #include "costmodel/step_prices.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 
 #include "core/error.h"
@@ -61,27 +60,20 @@ std::vector<std::int64_t> stage_parameters(const ModelProfile& profile, const Pl
   return sums;
 }
 
-const DeviceType& device_type(const ClusterSpec& cluster, const std::string& name) {
-  for (const DeviceType& type : cluster.device_types) {
-    if (type.name == name) return type;
-  }
-  throw Error(ErrorKind::kBadInput,
-              "cluster '" + cluster.name + "' has no device type '" + name + "'");
-}
-
 // Under ZeRO-1 a rank updates only its part of the parameters of a stage.
 Duration optimizer_time(const TrainingState& training, const ClusterSpec& cluster, const Plan& plan,
-                        std::int64_t parameters) {
+                        int rank, std::int64_t parameters) {
   const auto updated =
       static_cast<double>(plan.zero1 ? rounded_up(parameters, plan.weight_copies()) : parameters);
   if (training.optimizer_ps_per_parameter) {
     return whole_nanoseconds(static_cast<double>(*training.optimizer_ps_per_parameter) * updated /
                              1000.0);
   }
-  const double rate = device_type(cluster, plan.device).memory_bandwidth.value;
+  const std::string& device = plan.device_of_rank(rank);
+  const double rate = find_device_type(cluster, device)->memory_bandwidth.value;
   if (rate <= 0.0) {
-    throw Error(ErrorKind::kBadInput, "device type '" + plan.device +
-                                          "' has no memory bandwidth to price the optimizer with");
+    throw_bad_input("device type '" + device +
+                    "' has no memory bandwidth to price the optimizer with");
   }
   const Bytes state = training.bytes_per_parameter + training.bytes_per_gradient +
                       training.optimizer_bytes_per_parameter;
@@ -139,7 +131,7 @@ std::vector<int> in_all_copies(const Plan& plan, int stage) {
 // The devices that hold the same weights: those of all replicas of the ranks. All such groups
 // reduce at the same time, so in a domain of the level below the outermost one every device belongs
 // to a group that sends.
-std::vector<Collective> weight_groups(const ClusterSpec& cluster, const Plan& plan,
+std::vector<Collective> weight_groups(const DevicePlaces& places, const Plan& plan,
                                       const std::vector<int>& ranks,
                                       const std::vector<int>& tensor_ranks) {
   std::vector<Collective> groups;
@@ -147,26 +139,27 @@ std::vector<Collective> weight_groups(const ClusterSpec& cluster, const Plan& pl
   for (const int t : tensor_ranks) {
     auto device = devices.begin();
     for (const int rank : ranks) {
-      for (int d = 0; d < plan.data; ++d) *device++ = device_of(plan, rank, d, t);
+      for (int d = 0; d < plan.data; ++d) *device++ = places.device_of(rank, d, t);
     }
     std::sort(devices.begin(), devices.end());
-    Collective one{group_shape(cluster, devices), 1};
+    Collective one{group_shape(places.layout(), devices), 1};
     if (!one.group.levels.empty()) {
-      const int top = static_cast<int>(one.group.levels.size()) - 1;
-      const int together = std::min(lower_domain_size(cluster, top), plan.devices());
-      one.rings = std::max(together / one.group.levels.back().members, 1);
+      const int below = static_cast<int>(one.group.levels.size()) - 2;
+      const GroupLevel& top = one.group.levels.back();
+      const int together = std::min(top.beside, places.devices_beside(ranks, below));
+      one.rings = std::max(together / top.members, 1);
     }
     add_distinct(groups, std::move(one));
   }
   return groups;
 }
 
-// Most devices of one pipeline rank, over its replicas and tensor ranks, in a domain of this size.
-int most_in_one_domain(const Plan& plan, int rank, int domain_size) {
+// Most devices of one pipeline rank, over its replicas and tensor ranks, in a domain of the level.
+int most_in_one_domain(const DevicePlaces& places, const Plan& plan, int rank, int level) {
   int most = 0, here = 0, domain = -1;
   for (int d = 0; d < plan.data; ++d) {
     for (int t = 0; t < plan.tensor; ++t) {
-      const int of_device = device_of(plan, rank, d, t) / domain_size;
+      const int of_device = places.layout().domain(level, places.device_of(rank, d, t));
       if (of_device != domain) here = 0;
       domain = of_device;
       most = std::max(most, ++here);
@@ -177,7 +170,7 @@ int most_in_one_domain(const Plan& plan, int rank, int domain_size) {
 
 // One device per stage that holds the tied weights, of one replica and tensor rank; the others'
 // groups lie beside it and share its wires.
-std::vector<Collective> tied_groups(const ClusterSpec& cluster, const Plan& plan,
+std::vector<Collective> tied_groups(const DevicePlaces& places, const Plan& plan,
                                     const std::vector<int>& stages,
                                     const std::vector<int>& tensor_ranks) {
   const std::vector<int> ranks = ranks_of(plan, stages);
@@ -187,15 +180,16 @@ std::vector<Collective> tied_groups(const ClusterSpec& cluster, const Plan& plan
   for (int d = 0; d < plan.data; ++d) {
     for (const int t : tensor_ranks) {
       for (std::size_t i = 0; i < ranks.size(); ++i) {
-        devices[i] = device_of(plan, ranks[i], d, t);
+        devices[i] = places.device_of(ranks[i], d, t);
       }
-      add_distinct(groups, {group_shape(cluster, devices), 1});
+      std::sort(devices.begin(), devices.end());
+      add_distinct(groups, {group_shape(places.layout(), devices), 1});
     }
   }
   for (Collective& each : groups) {
-    const int lower = lower_domain_size(cluster, static_cast<int>(each.group.levels.size()) - 1);
+    const int below = static_cast<int>(each.group.levels.size()) - 2;
     for (const int rank : ranks) {
-      each.rings = std::max(each.rings, most_in_one_domain(plan, rank, lower));
+      each.rings = std::max(each.rings, most_in_one_domain(places, plan, rank, below));
     }
   }
   return groups;
@@ -211,7 +205,7 @@ std::vector<int> holding_stages(const Plan& plan, const TiedWeights& tied) {
   return stages;
 }
 
-void price_ties(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan,
+void price_ties(const ModelProfile& profile, const DevicePlaces& places, const Plan& plan,
                 const std::vector<int>& tensor_ranks, StepPrices& prices) {
   for (const TiedWeights& tied : profile.tied_weights) {
     const std::vector<int> holders = holding_stages(plan, tied);
@@ -222,22 +216,20 @@ void price_ties(const ModelProfile& profile, const ClusterSpec& cluster, const P
         tie.stages.push_back(copy * plan.stages_per_copy() + stage);
       }
     }
-    const auto groups = tied_groups(cluster, plan, tie.stages, tensor_ranks);
+    const auto groups = tied_groups(places, plan, tie.stages, tensor_ranks);
     const Bytes bytes = profile.training.bytes_per_gradient *
                         needed_parameters(tied.parameters, tied.name, plan.tensor);
     prices.tied_reduce.push_back(
-        {slowest(cluster, CollectiveKind::kAllReduce, groups, bytes), Duration{}});
+        {slowest(places.cluster(), CollectiveKind::kAllReduce, groups, bytes), Duration{}});
     prices.ties.push_back(std::move(tie));
     mark_levels(groups, prices.level_used);
   }
 }
 
-Price price_norm(const ClusterSpec& cluster, const Plan& plan, StepPrices& prices) {
-  std::vector<int> job(static_cast<std::size_t>(plan.devices()));
-  std::iota(job.begin(), job.end(), 0);
-  const std::vector<Collective> all{{group_shape(cluster, job), 1}};
+Price price_norm(const DevicePlaces& places, StepPrices& prices) {
+  const std::vector<Collective> all{{group_shape(places.layout(), places.all_devices()), 1}};
   mark_levels(all, prices.level_used);
-  return {slowest(cluster, CollectiveKind::kAllReduce, all, kNormBytes), Duration{}};
+  return {slowest(places.cluster(), CollectiveKind::kAllReduce, all, kNormBytes), Duration{}};
 }
 
 StepPrice stage_state(const TrainingState& training, const Plan& plan, std::int64_t parameters) {
@@ -251,27 +243,47 @@ StepPrice stage_state(const TrainingState& training, const Plan& plan, std::int6
   return step;
 }
 
-// Of the stages of one copy.
-void reduce_gradients(const ClusterSpec& cluster, const Plan& plan,
+// Ranks of different types that reduce together go by the slower factors.
+PriceFactors reduction_factors(const ClusterSpec& cluster, const Plan& plan,
+                               const std::vector<int>& ranks) {
+  PriceFactors slowest;
+  for (const int rank : ranks) {
+    const PriceFactors factors = factors_for(cluster, plan.device_of_rank(rank));
+    slowest.reduction = std::max(slowest.reduction, factors.reduction);
+    slowest.reduction_ps_per_byte =
+        std::max(slowest.reduction_ps_per_byte, factors.reduction_ps_per_byte);
+  }
+  return slowest;
+}
+
+void reduce_gradients(const DevicePlaces& places, const Plan& plan,
                       const std::vector<int>& tensor_ranks, StepPrices& prices) {
+  const ClusterSpec& cluster = places.cluster();
   const auto kind = plan.zero1 ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
-  const PriceFactors factors = factors_for(cluster, plan.device);
   // By the first rank that holds a stage: ranks that share one stage share all of theirs.
   std::vector<std::vector<Collective>> groups_of(static_cast<std::size_t>(plan.pipeline));
-  for (std::size_t s = 0; s < prices.step.size(); ++s) {
-    const auto ranks = ranks_of(plan, in_all_copies(plan, static_cast<int>(s)));
+  for (int s = 0; s < plan.stages_per_copy(); ++s) {
+    const std::vector<int> holders = in_all_copies(plan, s);
+    const std::vector<int> ranks = ranks_of(plan, holders);
     std::vector<Collective>& groups = groups_of[static_cast<std::size_t>(ranks.front())];
     if (groups.empty()) {
-      groups = weight_groups(cluster, plan, ranks, tensor_ranks);
+      groups = weight_groups(places, plan, ranks, tensor_ranks);
       mark_levels(groups, prices.level_used);
     }
-    StepPrice& step = prices.step[s];
-    step.reduce_gradient.duration =
-        scaled(slowest(cluster, kind, groups, step.gradients), factors.reduction) +
+    const StepPrice& of_first = prices.step[static_cast<std::size_t>(s)];
+    const PriceFactors factors = reduction_factors(cluster, plan, ranks);
+    const Duration reduce =
+        scaled(slowest(cluster, kind, groups, of_first.gradients), factors.reduction) +
         whole_nanoseconds(factors.reduction_ps_per_byte *
-                          static_cast<double>(step.gradients.count) / 1000.0);
-    if (!plan.zero1) continue;
-    step.unshard.duration = slowest(cluster, CollectiveKind::kAllGather, groups, step.parameters);
+                          static_cast<double>(of_first.gradients.count) / 1000.0);
+    const Duration gather =
+        plan.zero1 ? slowest(cluster, CollectiveKind::kAllGather, groups, of_first.parameters)
+                   : Duration{};
+    for (const int stage : holders) {
+      StepPrice& step = prices.step[static_cast<std::size_t>(stage)];
+      step.reduce_gradient.duration = reduce;
+      step.unshard.duration = gather;
+    }
   }
 }
 
@@ -285,30 +297,21 @@ std::optional<std::int64_t> parameters_at(const std::vector<ParameterCount>& cou
   return std::nullopt;
 }
 
-std::vector<int> distinct_tensor_ranks(const ClusterSpec& cluster, const Plan& plan) {
-  const bool whole_groups =
-      std::all_of(cluster.levels.begin(), cluster.levels.end(),
-                  [&](const LinkLevel& level) { return level.devices % plan.tensor == 0; });
-  std::vector<int> ranks(whole_groups ? 1 : static_cast<std::size_t>(plan.tensor));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
-}
-
-StepPrices price_steps(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan) {
+StepPrices price_steps(const ModelProfile& profile, const DevicePlaces& places, const Plan& plan) {
   StepPrices prices;
-  prices.level_used.resize(cluster.levels.size());
-  const std::vector<int> tensor_ranks = distinct_tensor_ranks(cluster, plan);
-  for (const std::int64_t parameters : stage_parameters(profile, plan)) {
+  prices.level_used.resize(places.cluster().levels.size());
+  const std::vector<int> tensor_ranks = places.distinct_tensor_ranks();
+  const std::vector<std::int64_t> of_copy = stage_parameters(profile, plan);
+  prices.step.reserve(static_cast<std::size_t>(plan.stages()));
+  for (int stage = 0; stage < plan.stages(); ++stage) {
+    const auto parameters = of_copy[static_cast<std::size_t>(stage % plan.stages_per_copy())];
     StepPrice& step = prices.step.emplace_back(stage_state(profile.training, plan, parameters));
-    step.optimizer.duration = optimizer_time(profile.training, cluster, plan, parameters);
+    step.optimizer.duration =
+        optimizer_time(profile.training, places.cluster(), plan, plan.rank_of(stage), parameters);
   }
-  if (plan.weight_copies() > 1) reduce_gradients(cluster, plan, tensor_ranks, prices);
-  const std::vector<StepPrice> of_copy = prices.step;
-  for (int copy = 1; copy < plan.copies(); ++copy) {
-    prices.step.insert(prices.step.end(), of_copy.begin(), of_copy.end());
-  }
-  price_ties(profile, cluster, plan, tensor_ranks, prices);
-  if (plan.devices() > 1) prices.norm = price_norm(cluster, plan, prices);
+  if (plan.weight_copies() > 1) reduce_gradients(places, plan, tensor_ranks, prices);
+  price_ties(profile, places, plan, tensor_ranks, prices);
+  if (plan.devices() > 1) prices.norm = price_norm(places, prices);
   return prices;
 }
 

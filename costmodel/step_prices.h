@@ -6,21 +6,17 @@
 #include <optional>
 #include <vector>
 
-#include "core/cluster.h"
 #include "core/plan.h"
 #include "core/plan_file.h"
 #include "core/profile.h"
 #include "core/stage_prices.h"
+#include "costmodel/device_places.h"
 
 namespace penstock {
 
 // Parameters of this tensor degree, or nothing when the profile has no count for it.
 std::optional<std::int64_t> parameters_at(const std::vector<ParameterCount>& counts,
                                           int tensor_degree);
-
-// The tensor ranks that have to be looked at: only the first when every domain of the cluster holds
-// whole tensor-parallel groups (then they all lie alike), else all.
-std::vector<int> distinct_tensor_ranks(const ClusterSpec& cluster, const Plan& plan);
 
 struct StepPrices {
   std::vector<StepPrice> step;     // per stage
@@ -29,6 +25,6 @@ struct StepPrices {
   Price norm;
   std::vector<bool> level_used;  // per level of the cluster, by any of the collectives
 };
-StepPrices price_steps(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan);
+StepPrices price_steps(const ModelProfile& profile, const DevicePlaces& places, const Plan& plan);
 
 }  // namespace penstock

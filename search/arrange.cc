@@ -56,9 +56,11 @@ ArrangedSchedules arrange_schedules(const Plan& plan, const StagePrices& prices,
 }
 
 std::vector<std::int64_t> room_for_activations(const Plan& plan, const StagePrices& prices,
-                                               Bytes reserve, Bytes capacity) {
-  std::vector<std::int64_t> room(static_cast<std::size_t>(plan.pipeline),
-                                 (capacity - reserve).count);
+                                               const PerRank<Bytes>& reserve,
+                                               const PerRank<Bytes>& capacity) {
+  std::vector<std::int64_t> room;
+  room.reserve(static_cast<std::size_t>(plan.pipeline));
+  for (int r = 0; r < plan.pipeline; ++r) room.push_back((capacity[r] - reserve[r]).count);
   std::vector<std::int64_t> working(room.size(), 0);
   for (int s = 0; s < plan.stages(); ++s) {
     const auto rank = static_cast<std::size_t>(plan.rank_of(s));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/executor_model.h"
+#include "core/per_rank.h"
 #include "core/plan.h"
 #include "core/stage_prices.h"
 #include "search/plan_program.h"
@@ -27,7 +28,8 @@ ArrangedSchedules arrange_schedules(const Plan& plan, const StagePrices& prices,
 // What is left for activations on every rank once parameters, gradients, optimizer state, working
 // memory, a few buffers and the reserve are there.
 std::vector<std::int64_t> room_for_activations(const Plan& plan, const StagePrices& prices,
-                                               Bytes reserve, Bytes capacity);
+                                               const PerRank<Bytes>& reserve,
+                                               const PerRank<Bytes>& capacity);
 
 // Whether making its lists takes longer than many bounds: such schedules are tried on the best
 // plans of the others, unless they are asked for.

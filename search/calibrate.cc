@@ -169,7 +169,7 @@ class Calibrator {
   [[nodiscard]] std::vector<double> step_times(const Values& values) const {
     const Calibration calibration = calibration_of(values);
     const ModelProfile profile = calibrated_profile(profile_, calibration);
-    ClusterSpec cluster = device_cluster(cluster_, calibration.device, std::nullopt).spec;
+    ClusterSpec cluster = cluster_;
     cluster.calibration = calibration;
     std::vector<double> times;
     times.reserve(cases_.size());

@@ -5,16 +5,50 @@
 namespace penstock {
 namespace {
 
-std::optional<std::vector<int>> cuts_within(const SectionSums& sums, int stages,
-                                            BackwardKind backward, const StageLimit* limit) {
-  PartitionProblem problem;
-  problem.stages = stages;
-  problem.time_prefix = &sums.work_of(backward);
-  problem.boundary_bytes = &sums.boundary;
-  problem.limit = limit;
+// Stages of different speed: the time that each of them takes for a run of sections. A stage of two
+// copies of the weights counts on both of its ranks.
+class StageTimes {
+ public:
+  StageTimes(const RankSums& sums, const Plan& plan, BackwardKind backward) {
+    const auto prefix_of = [&](int stage) -> const std::vector<std::int64_t>& {
+      return sums[plan.rank_of(stage)].work_of(backward);
+    };
+    added_.reserve(static_cast<std::size_t>(plan.stages_per_copy()));
+    for (int stage = 0; stage < plan.stages_per_copy(); ++stage) {
+      prefixes_.push_back(&prefix_of(stage));
+      if (plan.copies() == 1) continue;
+      added_.push_back(prefix_of(stage));
+      const std::vector<std::int64_t>& other = prefix_of(stage + plan.stages_per_copy());
+      for (std::size_t i = 0; i < other.size(); ++i) added_.back()[i] += other[i];
+      prefixes_.back() = &added_.back();
+    }
+  }
+  [[nodiscard]] const std::vector<const std::vector<std::int64_t>*>& prefixes() const {
+    return prefixes_;
+  }
+
+ private:
+  std::vector<std::vector<std::int64_t>> added_;
+  std::vector<const std::vector<std::int64_t>*> prefixes_;
+};
+
+std::optional<std::vector<int>> cuts_of(const PartitionProblem& problem) {
   auto result = partition(problem);
   if (!result) return std::nullopt;
   return std::move(result->cuts);
+}
+
+std::optional<std::vector<int>> cuts_within(const RankSums& sums, const Plan& plan,
+                                            BackwardKind backward, const StageLimit* limit) {
+  PartitionProblem problem;
+  problem.stages = plan.stages_per_copy();
+  problem.time_prefix = &sums[0].work_of(backward);
+  problem.boundary_bytes = &sums[0].boundary;
+  problem.limit = limit;
+  if (sums.is_one_for_all()) return cuts_of(problem);
+  const StageTimes times(sums, plan, backward);
+  problem.prefix_of_stage = times.prefixes();
+  return cuts_of(problem);
 }
 
 // A chunk may take its share of what the device has beyond the reserve.
@@ -22,13 +56,12 @@ class ChunkShare : public StageLimit {
  public:
   ChunkShare(const StageMemory& memory, int chunks) : memory_(memory), chunks_(chunks) {}
   [[nodiscard]] bool fits(int stage, int first, int end) const override {
-    const Bytes chunk = memory_.total(stage, first, end) - memory_.reserve();
-    return chunk * chunks_ <= memory_.capacity() - memory_.reserve();
+    const Bytes chunk = memory_.total(stage, first, end) - memory_.reserve_of(stage);
+    return chunk * chunks_ <= memory_.capacity_of(stage) - memory_.reserve_of(stage);
   }
   [[nodiscard]] bool is_monotone() const override { return memory_.is_monotone(); }
   [[nodiscard]] bool every_section_fits() const override {
-    return memory_.every_section_within(
-        Bytes{(memory_.capacity() - memory_.reserve()).count / chunks_});
+    return memory_.every_section_within(chunks_);
   }
 
  private:
@@ -51,22 +84,13 @@ Bytes largest(const std::vector<Bytes>& totals) {
   return *std::max_element(totals.begin(), totals.end());
 }
 
-// The stage, or with several stages per rank the rank, that is over by most.
-std::optional<Rejection> most_over(const std::vector<Bytes>& totals, int chunks, Bytes capacity) {
-  const auto worst = std::max_element(totals.begin(), totals.end());
-  const Bytes over = *worst - capacity;
-  if (over.count <= 0) return std::nullopt;
-  const std::string who =
-      role(chunks == 1 ? "stage" : "rank", static_cast<int>(worst - totals.begin()),
-           static_cast<int>(totals.size()));
-  return Rejection{who + " over memory", 1, over, over, ""};
-}
-
 // Other cuts move memory between ranks; they hardly make less of it.
-bool mean_fits(const std::vector<Bytes>& totals, Bytes capacity) {
-  Bytes sum;
-  for (const Bytes total : totals) sum += total;
-  return sum <= capacity * static_cast<std::int64_t>(totals.size());
+bool mean_fits(const std::vector<Bytes>& totals, const PerRank<Bytes>& capacity) {
+  Bytes over;
+  for (std::size_t r = 0; r < totals.size(); ++r) {
+    over += totals[r] - capacity[static_cast<int>(r)];
+  }
+  return over.count <= 0;
 }
 
 }  // namespace
@@ -87,21 +111,46 @@ std::vector<int> equal_cuts(int sections, int stages) {
 
 std::optional<std::vector<int>> balanced_cuts(const SectionSums& sums, int stages,
                                               BackwardKind backward) {
-  return cuts_within(sums, stages, backward, nullptr);
+  PartitionProblem problem;
+  problem.stages = stages;
+  problem.time_prefix = &sums.work_of(backward);
+  problem.boundary_bytes = &sums.boundary;
+  return cuts_of(problem);
 }
 
-Cuts choose_cuts(const SectionSums& sums, const StageMemory& memory, const Plan& plan,
+std::optional<std::vector<int>> balanced_cuts(const RankSums& sums, const Plan& plan,
+                                              BackwardKind backward) {
+  return cuts_within(sums, plan, backward, nullptr);
+}
+
+std::optional<Rejection> over_memory(const std::vector<Bytes>& totals, const Plan& plan,
+                                     const PerRank<Bytes>& capacity) {
+  std::optional<Rejection> worst;
+  const int ranks = static_cast<int>(totals.size());
+  for (int rank = 0; rank < ranks; ++rank) {
+    const Bytes over = totals[static_cast<std::size_t>(rank)] - capacity[rank];
+    if (over.count <= 0 || (worst && over <= *worst->most_over)) continue;
+    std::string who = role(plan.chunks == 1 ? "stage" : "rank", rank, ranks);
+    if (plan.is_mixed()) who += " (" + plan.device_of_rank(rank) + ")";
+    worst = Rejection{who + " over memory", 1, over, over, ""};
+  }
+  return worst;
+}
+
+Cuts choose_cuts(const RankSums& sums, const StageMemory& memory, const Plan& plan,
                  BackwardKind backward, const std::vector<int>& balanced, bool only_balanced) {
   const auto totals = totals_of(memory, plan, balanced);
-  auto over = most_over(totals, plan.chunks, memory.capacity());
+  auto over = over_memory(totals, plan, memory.capacity());
   if (!over) return {balanced, std::nullopt, largest(totals)};
   only_balanced = only_balanced || (plan.chunks > 1 && !mean_fits(totals, memory.capacity()));
   if (only_balanced) return {{}, std::move(over), {}};
   const ChunkShare share(memory, plan.chunks);
   const StageLimit& limit = plan.chunks == 1 ? static_cast<const StageLimit&>(memory) : share;
-  if (auto cuts = cuts_within(sums, plan.stages_per_copy(), backward, &limit)) {
-    const Bytes fullest = largest(totals_of(memory, plan, *cuts));
-    if (fullest <= memory.capacity()) return {std::move(*cuts), std::nullopt, fullest};
+  if (auto cuts = cuts_within(sums, plan, backward, &limit)) {
+    const auto moved = totals_of(memory, plan, *cuts);
+    if (!over_memory(moved, plan, memory.capacity())) {
+      return {std::move(*cuts), std::nullopt, largest(moved)};
+    }
   }
   return {{}, std::move(over), {}};
 }

@@ -14,8 +14,11 @@ namespace penstock {
 // The same number of sections per stage (the first stages one more when it does not divide).
 std::vector<int> equal_cuts(int sections, int stages);
 
-// The best cuts when memory is no object.
+// The best cuts when memory is no object: into so many stages of one speed, or for the stages of a
+// plan, each at the speed of its rank.
 std::optional<std::vector<int>> balanced_cuts(const SectionSums& sums, int stages,
+                                              BackwardKind backward);
+std::optional<std::vector<int>> balanced_cuts(const RankSums& sums, const Plan& plan,
                                               BackwardKind backward);
 
 struct Cuts {
@@ -27,9 +30,14 @@ struct Cuts {
 // do not fit but would on average, the best ones in which every chunk keeps to its share of the
 // device (heuristic).
 // `only_balanced`: it is known that other cuts do not fit either.
-Cuts choose_cuts(const SectionSums& sums, const StageMemory& memory, const Plan& plan,
+Cuts choose_cuts(const RankSums& sums, const StageMemory& memory, const Plan& plan,
                  BackwardKind backward, const std::vector<int>& balanced,
                  bool only_balanced = false);
+
+// The rank that is over its capacity by most, counted by its role, in a mixed plan with its device
+// type; nothing when all fit.
+std::optional<Rejection> over_memory(const std::vector<Bytes>& totals, const Plan& plan,
+                                     const PerRank<Bytes>& capacity);
 
 // "stage 0", "the last stage", "a middle stage", "the only stage" (or "rank"): reasons are counted
 // by role.

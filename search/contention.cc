@@ -15,14 +15,9 @@
 namespace penstock {
 namespace {
 
-DeviceCluster cluster_for(const PlanFile& file, const ClusterSpec& cluster) {
-  DeviceCluster devices = device_cluster(cluster, file.plan.device, file.cluster.reserve);
-  if (devices.devices < file.plan.devices()) {
-    throw_bad_input("the plan needs " + std::to_string(file.plan.devices()) + " devices of type '" +
-                    file.plan.device + "', but cluster '" + cluster.name + "' has " +
-                    std::to_string(devices.devices));
-  }
-  return devices;
+void require_devices(const PlanFile& file, const ClusterSpec& cluster) {
+  const PlanDevices devices = devices_of(cluster, file.plan, std::nullopt);
+  if (const auto why = too_few_devices(devices, file.plan); !why.empty()) throw_bad_input(why);
 }
 
 // The prices of the file suppose that all replicas send at once; here they do or do not.
@@ -54,12 +49,12 @@ std::vector<LinkDelay> largest_first(const Network& network, const std::vector<D
 }  // namespace
 
 ContentionEffect contention_of(const PlanFile& file, const ClusterSpec& cluster) {
-  const DeviceCluster devices = cluster_for(file, cluster);
+  require_devices(file, cluster);
   const Program program = expand_replicas(file.program);
-  const Contention contention{network_of(devices.spec, file.plan, program),
+  const Contention contention{network_of(cluster, file.plan, program),
                               transfer_bytes(program, file.prices)};
   ActionDurations durations = action_durations(program, file.prices, file.executor);
-  price_transfers_alone(devices.spec, file.executor, program, contention, durations);
+  price_transfers_alone(cluster, file.executor, program, contention, durations);
   const auto step_time = [&](EventSimulation& simulation) {
     return step_time_of(summarize(program, simulation.run(durations)), file.executor);
   };

@@ -12,13 +12,21 @@ Duration step_time_of(const TimelineSummary& summary, const ExecutorModel& execu
   return (barrier ? summary.makespan : summary.longest_span) + executor.per_step;
 }
 
-double usd_per_step(Duration step_time, int devices, double usd_per_hour) {
-  return static_cast<double>(step_time.count()) * 1e-9 / 3600.0 * usd_per_hour * devices;
+double usd_per_step(Duration step_time, const Plan& plan, const PerRank<double>& usd_per_hour) {
+  const double hours = static_cast<double>(step_time.count()) * 1e-9 / 3600.0;
+  if (usd_per_hour.is_one_for_all()) return hours * usd_per_hour[0] * plan.devices();
+  double usd = 0.0;
+  for (int rank = 0; rank < plan.pipeline; ++rank) {
+    if (usd_per_hour[rank] == 0.0) return 0.0;
+    usd += hours * usd_per_hour[rank] * plan.data * plan.tensor;
+  }
+  return usd;
 }
 
 Evaluation evaluation_of(const Program& program, const StagePrices& prices,
-                         const Timeline& timeline, const ExecutorModel& executor, Bytes capacity,
-                         Bytes reserve, double uncertainty) {
+                         const Timeline& timeline, const ExecutorModel& executor,
+                         const PerRank<Bytes>& capacity, const PerRank<Bytes>& reserve,
+                         double uncertainty) {
   if (program.rule != RunTimeRule::kNone) {  // what is held depends on the order that came about
     const ExecutedProgram executed = as_executed(program, timeline);
     return evaluation_of(executed.program, prices, executed.timeline, executor, capacity, reserve,
@@ -36,22 +44,17 @@ Evaluation evaluation_of(const Program& program, const StagePrices& prices,
   const auto memory = memory_of_ranks(prices, liveness(program), reserve);
   const auto times = attribute_idle(program, timeline, executor);
   for (std::size_t r = 0; r < memory.size(); ++r) {
-    evaluation.ranks.push_back({memory[r], capacity, times[r]});
+    evaluation.ranks.push_back({memory[r], capacity[static_cast<int>(r)], times[r]});
   }
   return evaluation;
 }
 
-std::optional<Rejection> over_memory(const std::vector<MemoryUse>& ranks, int chunks,
-                                     Bytes capacity) {
-  std::optional<Rejection> worst;
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
-    const Bytes over = ranks[r].total() - capacity;
-    if (over.count <= 0 || (worst && over <= *worst->most_over)) continue;
-    const std::string who =
-        role(chunks == 1 ? "stage" : "rank", static_cast<int>(r), static_cast<int>(ranks.size()));
-    worst = Rejection{who + " over memory", 1, over, over, ""};
-  }
-  return worst;
+std::optional<Rejection> over_memory(const std::vector<MemoryUse>& ranks, const Plan& plan,
+                                     const PerRank<Bytes>& capacity) {
+  std::vector<Bytes> totals;
+  totals.reserve(ranks.size());
+  for (const MemoryUse& use : ranks) totals.push_back(use.total());
+  return over_memory(totals, plan, capacity);
 }
 
 }  // namespace penstock

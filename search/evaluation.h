@@ -7,6 +7,8 @@
 
 #include "core/evaluation.h"
 #include "core/executor_model.h"
+#include "core/per_rank.h"
+#include "core/plan.h"
 #include "core/program.h"
 #include "core/stage_prices.h"
 #include "core/timeline.h"
@@ -18,15 +20,24 @@ namespace penstock {
 // optimizer and its next step.
 Duration step_time_of(const TimelineSummary& summary, const ExecutorModel& executor);
 
-double usd_per_step(Duration step_time, int devices, double usd_per_hour);
+// Of all devices; 0 when the price of one type is unknown.
+double usd_per_step(Duration step_time, const Plan& plan, const PerRank<double>& usd_per_hour);
 
 // Everything but the assumptions. `uncertainty` is the relative half-width of the interval.
 Evaluation evaluation_of(const Program& program, const StagePrices& prices,
-                         const Timeline& timeline, const ExecutorModel& executor, Bytes capacity,
-                         Bytes reserve, double uncertainty);
+                         const Timeline& timeline, const ExecutorModel& executor,
+                         const PerRank<Bytes>& capacity, const PerRank<Bytes>& reserve,
+                         double uncertainty);
 
-// The rank that is over its capacity by most, counted by its role; nothing when all fit.
-std::optional<Rejection> over_memory(const std::vector<MemoryUse>& ranks, int chunks,
-                                     Bytes capacity);
+// As of totals (choose_cuts.h).
+std::optional<Rejection> over_memory(const std::vector<MemoryUse>& ranks, const Plan& plan,
+                                     const PerRank<Bytes>& capacity);
+// Of a plan on one device type.
+inline std::optional<Rejection> over_memory(const std::vector<MemoryUse>& ranks, int chunks,
+                                            Bytes capacity) {
+  Plan plan;
+  plan.chunks = chunks;
+  return over_memory(ranks, plan, capacity);
+}
 
 }  // namespace penstock

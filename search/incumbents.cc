@@ -12,8 +12,11 @@ bool comes_before(const Found& a, const Found& b) {
                       p.micro_batch_size, p.zero1, p.placement, p.group);
   };
   if (key(a) != key(b)) return key(a) < key(b);
-  return std::tie(a.plan.device, a.plan.schedule, a.plan.recompute, a.plan.cuts) <
-         std::tie(b.plan.device, b.plan.schedule, b.plan.recompute, b.plan.cuts);
+  const auto words = [](const Found& f) {
+    const Plan& p = f.plan;
+    return std::tie(p.device, p.rank_devices, p.schedule, p.recompute, p.cuts);
+  };
+  return words(a) < words(b);
 }
 
 Incumbents::Incumbents(int top, std::vector<Budget> budgets)

@@ -199,17 +199,19 @@ Duration bound_of(const Bound& bound, const ExecutorModel& executor) {
   return Duration{barrier ? bound.with_barrier() : bound.without_barrier()} + executor.per_step;
 }
 
+const std::vector<std::int64_t>& gradient_of(const SectionSums& sums, BackwardKind backward) {
+  if (backward == BackwardKind::kMixed) return sums.first_gradient;
+  return backward == BackwardKind::kSplit ? sums.input_gradient : sums.fused_backward;
+}
+
 }  // namespace
 
-Duration compute_bound(const SectionSums& sums, const Plan& plan, BackwardKind backward,
+Duration compute_bound(const RankSums& sums_of_ranks, const Plan& plan, BackwardKind backward,
                        const std::vector<RankLiveness>& liveness, const ExecutorModel& executor) {
   const bool shorter = has_short_micro_batch(plan);
-  const std::vector<std::int64_t>& gradient = backward == BackwardKind::kMixed ? sums.first_gradient
-                                              : backward == BackwardKind::kSplit
-                                                  ? sums.input_gradient
-                                                  : sums.fused_backward;
   std::vector<StageTimes> stages;
   for (int s = 0; s < plan.stages(); ++s) {
+    const SectionSums& sums = sums_of_ranks[plan.rank_of(s)];
     const auto first = static_cast<std::size_t>(plan.first_section(s));
     const auto end = static_cast<std::size_t>(plan.end_section(s));
     const auto part = [&](const std::vector<std::int64_t>& prefix) {
@@ -217,7 +219,7 @@ Duration compute_bound(const SectionSums& sums, const Plan& plan, BackwardKind b
     };
     StageTimes times;
     times.forward = part(sums.forward);
-    times.backward = part(sums.recompute) + part(gradient);
+    times.backward = part(sums.recompute) + part(gradient_of(sums, backward));
     times.weight = part(sums.work_of(backward)) - times.forward - times.backward;
     if (!shorter) {
       times.least_backward = times.backward;

@@ -13,7 +13,7 @@
 namespace penstock {
 
 // By compute alone, before transfers and reductions are priced; `liveness` may be empty.
-Duration compute_bound(const SectionSums& sums, const Plan& plan, BackwardKind backward,
+Duration compute_bound(const RankSums& sums, const Plan& plan, BackwardKind backward,
                        const std::vector<RankLiveness>& liveness, const ExecutorModel& executor);
 
 // By everything that is priced. Sound for every executor model.

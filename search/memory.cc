@@ -47,12 +47,31 @@ bool grows_with_sections(const SectionSums& sums, const TiedParameters& ties) {
                                         [&](auto bytes) { return bytes == sums.boundary.front(); });
   return one_boundary && ties.never_repeated_within(sums.sections() - 1);
 }
+bool grow_with_sections(const RankSums& sums, const TiedParameters& ties, std::size_t ranks) {
+  const std::size_t different = sums.is_one_for_all() ? 1 : ranks;
+  for (std::size_t rank = 0; rank < different; ++rank) {
+    if (!grows_with_sections(sums[static_cast<int>(rank)], ties)) return false;
+  }
+  return true;
+}
+
+std::vector<int> ranks_of_stages(const HeldCounts& held) {
+  std::vector<int> ranks(held.stages.size());
+  for (std::size_t rank = 0; rank < held.ranks.size(); ++rank) {
+    for (const int stage : held.ranks[rank].stages) {
+      ranks[static_cast<std::size_t>(stage)] = static_cast<int>(rank);
+    }
+  }
+  return ranks;
+}
 
 }  // namespace
 
 std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
-                                       const std::vector<RankLiveness>& liveness, Bytes reserve) {
+                                       const std::vector<RankLiveness>& liveness,
+                                       const PerRank<Bytes>& reserve) {
   std::vector<MemoryUse> ranks;
+  ranks.reserve(liveness.size());
   for (const RankLiveness& rank : liveness) {
     MemoryUse use;
     for (const int stage : rank.stages) {
@@ -70,7 +89,7 @@ std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
     }
     use.stash = stash_peak(prices, rank);
     use.communication = buffers(prices, rank);
-    use.reserve = reserve;
+    use.reserve = reserve[static_cast<int>(ranks.size())];
     ranks.push_back(use);
   }
   return ranks;
@@ -96,9 +115,10 @@ HeldCounts::HeldCounts(std::vector<RankLiveness> liveness) : ranks(std::move(liv
   }
 }
 
-StageMemory::StageMemory(const SectionSums& sums, const TiedParameters& ties,
+StageMemory::StageMemory(const RankSums& sums, const TiedParameters& ties,
                          const TrainingState& training, int optimizer_shards,
-                         const HeldCounts& held, Bytes reserve, Bytes capacity)
+                         const HeldCounts& held, const PerRank<Bytes>& reserve,
+                         const PerRank<Bytes>& capacity)
     : sums_(sums),
       ties_(ties),
       training_(training),
@@ -106,11 +126,15 @@ StageMemory::StageMemory(const SectionSums& sums, const TiedParameters& ties,
       held_(held),
       reserve_(reserve),
       capacity_(capacity),
-      monotone_(held.stages.size() > 1 && grows_with_sections(sums, ties)) {}
+      monotone_(held.stages.size() > 1 && grow_with_sections(sums, ties, held.ranks.size())) {
+  const bool alike = sums.is_one_for_all() && reserve.is_one_for_all() && capacity.is_one_for_all();
+  if (!alike) rank_of_stage_ = ranks_of_stages(held);
+}
 
 std::int64_t StageMemory::state(int first, int end) const {
-  std::int64_t parameters = sums_.parameters[static_cast<std::size_t>(end)] -
-                            sums_.parameters[static_cast<std::size_t>(first)];
+  const SectionSums& sums = sums_[0];  // every device type has the same parameters
+  std::int64_t parameters = sums.parameters[static_cast<std::size_t>(end)] -
+                            sums.parameters[static_cast<std::size_t>(first)];
   if (!monotone_) parameters -= ties_.repeated(first, end);  // monotone: nothing is ever repeated
   std::int64_t optimizer = parameters * training_.optimizer_bytes_per_parameter.count;
   if (shards_ > 1) optimizer = (optimizer + shards_ - 1) / shards_;
@@ -118,50 +142,51 @@ std::int64_t StageMemory::state(int first, int end) const {
          optimizer;
 }
 
-std::int64_t StageMemory::buffers(const StageCounts& counts, int first, int end) const {
-  std::int64_t bytes = sums_.boundary[static_cast<std::size_t>(end) - 1] *
+std::int64_t StageMemory::buffers(int stage, int first, int end) const {
+  const StageCounts& counts = counts_of(stage);
+  std::int64_t bytes = sums_of(stage).boundary[static_cast<std::size_t>(end) - 1] *
                        (counts.gradient_receives + counts.activation_sends);
   if (first > 0) {
-    bytes += sums_.boundary[static_cast<std::size_t>(first) - 1] *
+    bytes += sums_of(stage - 1).boundary[static_cast<std::size_t>(first) - 1] *
              (counts.activation_receives + counts.gradient_sends);
   }
   return bytes;
 }
 
-std::int64_t StageMemory::peak(const StageCounts& counts, int first, int end) const {
+std::int64_t StageMemory::peak(int stage, int first, int end) const {
+  const SectionSums& sums = sums_of(stage);
   const auto f = static_cast<std::size_t>(first);
   const auto e = static_cast<std::size_t>(end);
-  const std::int64_t stash = sums_.stash[e] - sums_.stash[f];
-  const std::int64_t weight_stash = sums_.weight_stash[e] - sums_.weight_stash[f];
+  const std::int64_t stash = sums.stash[e] - sums.stash[f];
+  const std::int64_t weight_stash = sums.weight_stash[e] - sums.weight_stash[f];
   std::int64_t most = 0;
-  for (const auto& [held, held_for_weights] : counts.peaks) {
+  for (const auto& [held, held_for_weights] : counts_of(stage).peaks) {
     most = std::max(most, held * stash + held_for_weights * weight_stash);
   }
   return most;
 }
 
 Bytes StageMemory::total(int stage, int first, int end) const {
-  const StageCounts& counts = held_.stages[static_cast<std::size_t>(stage)];
-  return Bytes{state(first, end) + peak(counts, first, end) + sums_.working_peak_of(first, end) +
-               buffers(counts, first, end)} +
-         reserve_;
+  return Bytes{state(first, end) + peak(stage, first, end) +
+               sums_of(stage).working_peak_of(first, end) + buffers(stage, first, end)} +
+         reserve_of(stage);
 }
 
 Bytes StageMemory::total_of_rank(std::size_t rank, const std::vector<int>& cuts) const {
   const RankLiveness& live = held_.ranks[rank];
+  const SectionSums& sums = sums_[static_cast<int>(rank)];
   std::int64_t kept = 0;
   std::int64_t working = 0;
   const std::size_t per_copy = cuts.size() - 1;
   for (const int stage : live.stages) {
     const auto s = static_cast<std::size_t>(stage) % per_copy;
-    kept += state(cuts[s], cuts[s + 1]) +
-            buffers(held_.stages[static_cast<std::size_t>(stage)], cuts[s], cuts[s + 1]);
-    working = std::max(working, sums_.working_peak_of(cuts[s], cuts[s + 1]));
+    kept += state(cuts[s], cuts[s + 1]) + buffers(stage, cuts[s], cuts[s + 1]);
+    working = std::max(working, sums.working_peak_of(cuts[s], cuts[s + 1]));
   }
   for (const auto& [a, b] : live.overlaps) {
     const auto peak_of = [&](std::size_t chunk) {
       const auto s = static_cast<std::size_t>(live.stages[chunk]) % per_copy;
-      return sums_.working_peak_of(cuts[s], cuts[s + 1]);
+      return sums.working_peak_of(cuts[s], cuts[s + 1]);
     };
     working = std::max(working, peak_of(a) + peak_of(b));
   }
@@ -172,25 +197,35 @@ Bytes StageMemory::total_of_rank(std::size_t rank, const std::vector<int>& cuts)
       const auto s = static_cast<std::size_t>(live.stages[c]) % per_copy;
       const auto first = static_cast<std::size_t>(cuts[s]);
       const auto end = static_cast<std::size_t>(cuts[s + 1]);
-      held += counts.stash[c] * (sums_.stash[end] - sums_.stash[first]) +
-              counts.weight_stash[c] * (sums_.weight_stash[end] - sums_.weight_stash[first]);
+      held += counts.stash[c] * (sums.stash[end] - sums.stash[first]) +
+              counts.weight_stash[c] * (sums.weight_stash[end] - sums.weight_stash[first]);
     }
     peak = std::max(peak, held);
   }
-  return Bytes{kept + peak + working} + reserve_;
+  return Bytes{kept + peak + working} + reserve_[static_cast<int>(rank)];
 }
 
-bool StageMemory::every_section_within(Bytes most) const {
-  const std::int64_t widest = *std::max_element(sums_.boundary.begin(), sums_.boundary.end());
-  return std::all_of(held_.stages.begin(), held_.stages.end(), [&](const StageCounts& counts) {
+bool StageMemory::every_section_within(int parts) const {
+  const std::size_t different = sums_.is_one_for_all() ? 1 : held_.ranks.size();
+  std::int64_t widest = 0;  // boundary
+  for (std::size_t rank = 0; rank < different; ++rank) {
+    const std::vector<std::int64_t>& boundary = sums_[static_cast<int>(rank)].boundary;
+    widest = std::max(widest, *std::max_element(boundary.begin(), boundary.end()));
+  }
+  for (int stage = 0; stage < static_cast<int>(held_.stages.size()); ++stage) {
+    const SectionSums& sums = sums_of(stage);
+    const Bytes most{(capacity_of(stage) - reserve_of(stage)).count / parts};
+    const StageCounts& counts = counts_of(stage);
     const std::int64_t transfers = widest * (counts.activation_receives + counts.gradient_receives +
                                              counts.activation_sends + counts.gradient_sends);
-    return std::all_of(sums_.distinct.begin(), sums_.distinct.end(), [&](int section) {
-      const std::int64_t bytes = state(section, section + 1) + peak(counts, section, section + 1) +
-                                 sums_.working_peak_of(section, section + 1) + transfers;
+    const bool fits = std::all_of(sums.distinct.begin(), sums.distinct.end(), [&](int section) {
+      const std::int64_t bytes = state(section, section + 1) + peak(stage, section, section + 1) +
+                                 sums.working_peak_of(section, section + 1) + transfers;
       return Bytes{bytes} <= most;
     });
-  });
+    if (!fits) return false;
+  }
+  return true;
 }
 
 }  // namespace penstock

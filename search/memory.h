@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/evaluation.h"
+#include "core/per_rank.h"
 #include "core/stage_prices.h"
 #include "search/partition.h"
 #include "search/section_sums.h"
@@ -14,7 +15,8 @@ namespace penstock {
 
 // One entry per rank of the first pipeline. Every micro-batch counts at its stage's largest shape.
 std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
-                                       const std::vector<RankLiveness>& liveness, Bytes reserve);
+                                       const std::vector<RankLiveness>& liveness,
+                                       const PerRank<Bytes>& reserve);
 
 // What the stages of a schedule hold, whatever the bytes: liveness by rank, and by stage alone.
 struct StageCounts {
@@ -31,37 +33,48 @@ struct HeldCounts {
 // The same for one stage per rank before the cuts are known: what partition() asks.
 class StageMemory : public StageLimit {
  public:
-  StageMemory(const SectionSums& sums, const TiedParameters& ties, const TrainingState& training,
-              int optimizer_shards, const HeldCounts& held, Bytes reserve, Bytes capacity);
+  StageMemory(const RankSums& sums, const TiedParameters& ties, const TrainingState& training,
+              int optimizer_shards, const HeldCounts& held, const PerRank<Bytes>& reserve,
+              const PerRank<Bytes>& capacity);
 
   // One stage's total when stage `stage` holds sections [first, end).
   [[nodiscard]] Bytes total(int stage, int first, int end) const;
   [[nodiscard]] bool fits(int stage, int first, int end) const override {
-    return total(stage, first, end) <= capacity_;
+    return total(stage, first, end) <= capacity_[rank_of(stage)];
   }
   [[nodiscard]] bool is_monotone() const override { return monotone_; }
-  [[nodiscard]] bool every_section_fits() const override {
-    return every_section_within(capacity_ - reserve_);
-  }
-  // Whether no stage takes more than `most` beyond the reserve for any single section.
-  [[nodiscard]] bool every_section_within(Bytes most) const;
+  [[nodiscard]] bool every_section_fits() const override { return every_section_within(1); }
+  // Whether no stage takes more than such a part of what its device has beyond the reserve for any
+  // single section.
+  [[nodiscard]] bool every_section_within(int parts) const;
   // What a rank with several stages holds under these cuts (as memory_of_ranks() of full-size
   // micro-batches would say).
   [[nodiscard]] Bytes total_of_rank(std::size_t rank, const std::vector<int>& cuts) const;
-  [[nodiscard]] Bytes capacity() const { return capacity_; }
-  [[nodiscard]] Bytes reserve() const { return reserve_; }
+  [[nodiscard]] const PerRank<Bytes>& capacity() const { return capacity_; }
+  // What a stage may take of its device, and what of that is reserved.
+  [[nodiscard]] Bytes capacity_of(int stage) const { return capacity_[rank_of(stage)]; }
+  [[nodiscard]] Bytes reserve_of(int stage) const { return reserve_[rank_of(stage)]; }
 
  private:
   [[nodiscard]] std::int64_t state(int first, int end) const;
-  [[nodiscard]] std::int64_t peak(const StageCounts& counts, int first, int end) const;
-  [[nodiscard]] std::int64_t buffers(const StageCounts& counts, int first, int end) const;
+  [[nodiscard]] std::int64_t peak(int stage, int first, int end) const;
+  [[nodiscard]] std::int64_t buffers(int stage, int first, int end) const;
+  // Any rank where all are alike.
+  [[nodiscard]] int rank_of(int stage) const {
+    return rank_of_stage_.empty() ? 0 : rank_of_stage_[static_cast<std::size_t>(stage)];
+  }
+  [[nodiscard]] const SectionSums& sums_of(int stage) const { return sums_[rank_of(stage)]; }
+  [[nodiscard]] const StageCounts& counts_of(int stage) const {
+    return held_.stages[static_cast<std::size_t>(stage)];
+  }
 
-  const SectionSums& sums_;
+  RankSums sums_;
   const TiedParameters& ties_;
   const TrainingState& training_;
   std::int64_t shards_;
   const HeldCounts& held_;
-  Bytes reserve_, capacity_;
+  PerRank<Bytes> reserve_, capacity_;
+  std::vector<int> rank_of_stage_;  // where ranks differ
   bool monotone_;
 };
 

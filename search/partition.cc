@@ -12,9 +12,7 @@ constexpr std::int64_t kInfinite = std::numeric_limits<std::int64_t>::max();
 class Greedy {
  public:
   explicit Greedy(const PartitionProblem& problem)
-      : problem_(problem),
-        prefix_(*problem.time_prefix),
-        sections_(static_cast<int>(prefix_.size()) - 1) {}
+      : problem_(problem), sections_(problem.sections()) {}
 
   // Even with empty stages allowed and no bottleneck: can the limits cover all sections?
   [[nodiscard]] bool may_be_covered() const {
@@ -37,20 +35,33 @@ class Greedy {
       const int most = sections_ - (problem_.stages - stage - 1);
       const int end = reach(stage, at, most, bottleneck);
       if (end < most && fits(stage, at, end + 1)) {
-        pass.next_try = std::min(pass.next_try, time(at, end + 1));
+        pass.next_try = std::min(pass.next_try, time(stage, at, end + 1));
       }
-      pass.slowest = std::max(pass.slowest, time(at, end));
+      pass.slowest = std::max(pass.slowest, time(stage, at, end));
       at = end;
     }
     pass.feasible = at == sections_;
     return pass;
   }
 
-  // The smallest feasible bottleneck.
+  // The longest time of one section on any stage. Below it a stage may have to stay empty, which
+  // greedy passes do not know how to avoid; with stages of one speed no bottleneck is shorter.
+  [[nodiscard]] std::int64_t longest_section() const {
+    std::int64_t longest = 0;
+    const int different = problem_.prefix_of_stage.empty() ? 1 : problem_.stages;
+    for (int stage = 0; stage < different; ++stage) {
+      for (int i = 0; i < sections_; ++i) longest = std::max(longest, time(stage, i, i + 1));
+    }
+    return longest;
+  }
+
+  // The smallest feasible bottleneck that is no shorter than the longest section; a shorter one
+  // that comes out need not be the smallest.
   [[nodiscard]] std::int64_t bottleneck() const {
-    std::int64_t low = 0;
-    for (int i = 0; i < sections_; ++i) low = std::max(low, time(i, i + 1));
-    low = std::max(low, (time(0, sections_) + problem_.stages - 1) / problem_.stages);
+    std::int64_t low = longest_section();
+    if (problem_.prefix_of_stage.empty()) {
+      low = std::max(low, (time(0, 0, sections_) + problem_.stages - 1) / problem_.stages);
+    }
     std::int64_t high = run(kInfinite).slowest;
     while (low < high) {
       const std::int64_t middle = low + (high - low) / 2;
@@ -74,7 +85,8 @@ class Greedy {
       int high = needed - 1;
       while (low < high) {
         const int middle = low + (high - low) / 2;
-        const bool enough = time(middle, needed) <= bottleneck && fits(stage, middle, needed);
+        const bool enough =
+            time(stage, middle, needed) <= bottleneck && fits(stage, middle, needed);
         (enough ? high : low) = enough ? middle : middle + 1;
       }
       earliest[static_cast<std::size_t>(stage)] = high;
@@ -91,8 +103,9 @@ class Greedy {
   }
 
  private:
-  [[nodiscard]] std::int64_t time(int first, int end) const {
-    return prefix_[static_cast<std::size_t>(end)] - prefix_[static_cast<std::size_t>(first)];
+  [[nodiscard]] std::int64_t time(int stage, int first, int end) const {
+    const std::vector<std::int64_t>& prefix = problem_.prefix(stage);
+    return prefix[static_cast<std::size_t>(end)] - prefix[static_cast<std::size_t>(first)];
   }
   [[nodiscard]] bool fits(int stage, int first, int end) const {
     return problem_.limit == nullptr || problem_.limit->fits(stage, first, end);
@@ -102,11 +115,12 @@ class Greedy {
   [[nodiscard]] int reach(int stage, int first, int most, std::int64_t bottleneck) const {
     int end = most;
     if (bottleneck != kInfinite) {
-      const auto from = prefix_.begin() + first;
-      const auto last = prefix_.begin() + most + 1;
+      const std::vector<std::int64_t>& prefix = problem_.prefix(stage);
+      const auto from = prefix.begin() + first;
+      const auto last = prefix.begin() + most + 1;
       end = static_cast<int>(
-          std::upper_bound(from, last, prefix_[static_cast<std::size_t>(first)] + bottleneck) -
-          prefix_.begin() - 1);
+          std::upper_bound(from, last, prefix[static_cast<std::size_t>(first)] + bottleneck) -
+          prefix.begin() - 1);
     }
     if (problem_.limit == nullptr || fits(stage, first, end)) return end;
     int low = first;
@@ -118,7 +132,6 @@ class Greedy {
   }
 
   const PartitionProblem& problem_;
-  const std::vector<std::int64_t>& prefix_;
   int sections_;
 };
 
@@ -132,7 +145,7 @@ bool has_uniform_traffic(const PartitionProblem& problem) {
 }  // namespace
 
 std::optional<Partition> partition(const PartitionProblem& problem) {
-  if (problem.stages > static_cast<int>(problem.time_prefix->size()) - 1) return std::nullopt;
+  if (problem.stages > problem.sections()) return std::nullopt;
   const Greedy greedy(problem);
   if (problem.limit != nullptr) {
     if (!problem.limit->is_monotone()) return partition_by_table(problem);
@@ -141,6 +154,9 @@ std::optional<Partition> partition(const PartitionProblem& problem) {
   }
   if (!has_uniform_traffic(problem)) return partition_by_table(problem);
   const std::int64_t bottleneck = greedy.bottleneck();
+  if (!problem.prefix_of_stage.empty() && bottleneck <= greedy.longest_section()) {
+    return partition_by_table(problem);
+  }
   return Partition{greedy.earliest_cuts(bottleneck), bottleneck};
 }
 

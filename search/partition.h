@@ -25,6 +25,14 @@ struct PartitionProblem {
   const std::vector<std::int64_t>* boundary_bytes =
       nullptr;                        // per section: what a cut behind it sends
   const StageLimit* limit = nullptr;  // null: everything fits
+  // Stages of different speed: a prefix for each of them. Empty: time_prefix for all.
+  std::vector<const std::vector<std::int64_t>*> prefix_of_stage{};
+
+  [[nodiscard]] const std::vector<std::int64_t>& prefix(int stage) const {
+    return prefix_of_stage.empty() ? *time_prefix
+                                   : *prefix_of_stage[static_cast<std::size_t>(stage)];
+  }
+  [[nodiscard]] int sections() const { return static_cast<int>(prefix(0).size()) - 1; }
 };
 
 struct Partition {
@@ -38,6 +46,8 @@ struct Partition {
 //
 // A monotone limit makes the sections that s stages can reach an interval, so the bottleneck is
 // found by bisection over greedy passes, O(stages * log sections) each; without it by the table.
+// So it is with stages of different speed as long as every stage is fast enough for any one
+// section; where a bottleneck below that is possible, the table finds it.
 std::optional<Partition> partition(const PartitionProblem& problem);
 
 // The same by dynamic programming over (stage, first section) alone, O(stages * sections^2): for

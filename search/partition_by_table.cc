@@ -14,7 +14,7 @@ class Solver {
  public:
   explicit Solver(const PartitionProblem& problem)
       : problem_(problem),
-        sections_(static_cast<int>(problem.time_prefix->size()) - 1),
+        sections_(problem.sections()),
         bottleneck_(
             static_cast<std::size_t>(problem.stages + 1) * static_cast<std::size_t>(sections_ + 1),
             kInfinite) {}
@@ -32,9 +32,9 @@ class Solver {
     return static_cast<std::size_t>(stage) * static_cast<std::size_t>(sections_ + 1) +
            static_cast<std::size_t>(first);
   }
-  [[nodiscard]] std::int64_t time(int first, int end) const {
-    return (*problem_.time_prefix)[static_cast<std::size_t>(end)] -
-           (*problem_.time_prefix)[static_cast<std::size_t>(first)];
+  [[nodiscard]] std::int64_t time(int stage, int first, int end) const {
+    const std::vector<std::int64_t>& prefix = problem_.prefix(stage);
+    return prefix[static_cast<std::size_t>(end)] - prefix[static_cast<std::size_t>(first)];
   }
   [[nodiscard]] bool fits(int stage, int first, int end) const {
     return problem_.limit == nullptr || problem_.limit->fits(stage, first, end);
@@ -50,7 +50,7 @@ class Solver {
         std::int64_t best = kInfinite;
         const int shortest = stage + 1 == problem_.stages ? sections_ : first + 1;
         for (int end = shortest; end <= last_start(stage) + 1; ++end) {
-          const std::int64_t own = time(first, end);
+          const std::int64_t own = time(stage, first, end);
           if (own >= best) break;  // longer stages are slower still
           const std::int64_t rest = bottleneck_[at(stage + 1, end)];
           const std::int64_t both = std::max(own, rest);
@@ -73,7 +73,7 @@ class Solver {
         if (bottleneck_[at(stage, first)] > bottleneck) continue;
         const int shortest = stage + 1 == problem_.stages ? sections_ : first + 1;
         for (int end = shortest; end <= last_start(stage) + 1; ++end) {
-          if (time(first, end) > bottleneck) break;
+          if (time(stage, first, end) > bottleneck) break;
           const std::int64_t rest = traffic[at(stage + 1, end)];
           if (rest == kInfinite) continue;
           const std::int64_t sum =

@@ -16,22 +16,32 @@ namespace penstock {
 namespace {
 
 // Whether the plan fits, cuts chosen as the search does.
-bool fits(const PlanInputs& inputs, const DeviceCluster& cluster, const Plan& plan) {
+bool fits(const PlanInputs& inputs, const Plan& plan) {
+  const PlanDevices devices = devices_of(*inputs.cluster, plan, inputs.reserve);
   if (plan.stages_per_copy() > static_cast<int>(inputs.profile->sections.size()) ||
-      plan.devices() > cluster.devices || !why_no_program(plan).empty()) {
+      !too_few_devices(devices, plan).empty() || !why_no_program(plan).empty()) {
     return false;
   }
-  const SectionSums sums =
-      sum_sections(*inputs.profile, plan.device, plan.tensor, plan.micro_batch_size,
-                   plan.sequence_length, plan.recompute);
-  if (!sums.why_not.empty()) return false;
+  std::vector<SectionSums> of_type;
+  of_type.reserve(devices.types.size());
+  for (const DeviceCluster& type : devices.types) {
+    of_type.push_back(sum_sections(*inputs.profile, type.device.name, plan.tensor,
+                                   plan.micro_batch_size, plan.sequence_length, plan.recompute));
+    if (!of_type.back().why_not.empty()) return false;
+  }
+  std::vector<const SectionSums*> of_rank;
+  of_rank.reserve(devices.type_of_rank.size());
+  for (const int type : devices.type_of_rank) {
+    of_rank.push_back(&of_type[static_cast<std::size_t>(type)]);
+  }
+  const RankSums sums = plan.is_mixed() ? RankSums(std::move(of_rank)) : RankSums(of_type[0]);
   const BackwardKind backward = find_schedule(plan.schedule)->backward;
-  const auto balanced = balanced_cuts(sums, plan.stages_per_copy(), backward);
+  const auto balanced = balanced_cuts(sums, plan, backward);
   const TiedParameters ties(*inputs.profile, plan.tensor);
   const HeldCounts held(liveness_of(with_stand_in(plan)));
   const StageMemory memory(sums, ties, inputs.profile->training,
-                           plan.zero1 ? plan.weight_copies() : 1, held, cluster.reserve,
-                           cluster.device.memory);
+                           plan.zero1 ? plan.weight_copies() : 1, held, devices.reserve(),
+                           devices.memory());
   return !choose_cuts(sums, memory, plan, backward, *balanced).why_not;
 }
 
@@ -55,7 +65,7 @@ std::vector<Change> single_changes(const PlanInputs& inputs, const Plan& plan) {
   for (int b = plan.micro_batch_size / 2; b >= 1; b /= 2) {
     add("micro-batch size " + std::to_string(b), [&](Plan& p) { p.micro_batch_size = b; });
   }
-  for (int p = plan.pipeline + 1; p <= 2 * plan.pipeline; ++p) {
+  for (int p = plan.pipeline + 1; p <= 2 * plan.pipeline && !plan.is_mixed(); ++p) {
     add("P=" + std::to_string(p), [p](Plan& changed) { changed.pipeline = p; });
   }
   for (const int degree : measured_tensor_degrees(*inputs.profile, plan.device)) {
@@ -86,12 +96,10 @@ Rejection with_remedy(const PlanInputs& inputs, const Rejections::Entry& entry, 
     return why;
   }
   if (!why.least_over) return why;
-  const DeviceCluster cluster =
-      device_cluster(*inputs.cluster, entry.closest.device, inputs.reserve);
   auto changes = single_changes(inputs, entry.closest);
   devices_last(changes, gpus);
   for (const auto& [plan, words] : changes) {
-    if (fits(inputs, cluster, plan)) {
+    if (fits(inputs, plan)) {
       why.remedy = words;
       break;
     }

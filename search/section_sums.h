@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/per_rank.h"
 #include "core/profile.h"
 #include "costmodel/price_stages.h"
 #include "simulator/schedules/schedules.h"
@@ -37,6 +39,19 @@ struct SectionSums {
     if (backward == BackwardKind::kMixed) return mixed_work;
     return backward == BackwardKind::kSplit ? split_work : work;
   }
+};
+
+// The sums of every pipeline rank, by its device type; a reference to one stands for all.
+class RankSums {
+ public:
+  RankSums(const SectionSums& of_all) : sums_(&of_all) {}
+  explicit RankSums(std::vector<const SectionSums*> of_each)
+      : sums_(PerRank<const SectionSums*>::of_each(std::move(of_each))) {}
+  [[nodiscard]] const SectionSums& operator[](int rank) const { return *sums_[rank]; }
+  [[nodiscard]] bool is_one_for_all() const { return sums_.is_one_for_all(); }
+
+ private:
+  PerRank<const SectionSums*> sums_;
 };
 
 SectionSums sum_sections(const ModelProfile& profile, const std::string& device, int tensor_degree,

@@ -26,13 +26,11 @@ std::vector<int> devices(int first, int count) {
 }
 
 TEST_CASE("the level of a set is the innermost one whose domain holds all of it") {
-  const ClusterSpec cluster = eight_per_node(4);
-  CHECK(level_of(cluster, {3}) == 0);
-  CHECK(level_of(cluster, {0, 7}) == 0);
-  CHECK(level_of(cluster, {7, 8}) == 1);
-  CHECK(level_of(cluster, {1, 9, 25}) == 1);
-  CHECK(level_between(cluster, 24, 31) == 0);
-  CHECK(level_between(cluster, 31, 0) == 1);
+  const DeviceLayout layout(eight_per_node(4));
+  CHECK(level_of(layout, {3}) == 0);
+  CHECK(level_of(layout, {0, 7}) == 0);
+  CHECK(level_of(layout, {7, 8}) == 1);
+  CHECK(level_of(layout, {1, 9, 25}) == 1);
 }
 
 TEST_CASE("without a curve a transfer takes latency plus bytes over bandwidth") {
@@ -128,11 +126,11 @@ TEST_CASE("uneven groups take the longest ring inside and the largest share acro
 }
 
 TEST_CASE("the shape of a group counts domains and members per level") {
-  const GroupShape group = group_shape(eight_per_node(3), {0, 1, 2, 8, 9, 16});
+  const GroupShape group = group_shape(DeviceLayout(eight_per_node(3)), {0, 1, 2, 8, 9, 16});
   CHECK(group.participants == 6);
   REQUIRE(group.levels.size() == 2);
-  CHECK(group.levels[0] == GroupLevel{.most = 3, .least = 1, .members = 1});
-  CHECK(group.levels[1] == GroupLevel{.most = 3, .least = 3, .members = 3});
+  CHECK(group.levels[0] == GroupLevel{.most = 3, .least = 1, .members = 1, .beside = 1});
+  CHECK(group.levels[1] == GroupLevel{.most = 3, .least = 3, .members = 3, .beside = 8});
 }
 
 TEST_CASE("a measured collective of the same kind, level and size is preferred") {
@@ -153,18 +151,6 @@ TEST_CASE("a measured collective among others is no faster than its part of the 
   CHECK(collective_time(cluster, CollectiveKind::kAllReduce, {0, 8}, bytes, 1) == us(2500));
   // 2 messages of 12.5 MB at 6.25 GB/s.
   CHECK(collective_time(cluster, CollectiveKind::kAllReduce, {0, 8}, bytes, 8) == us(4000));
-}
-
-TEST_CASE("the ranks of a tensor-parallel group are neighbours in both placements") {
-  Plan plan;
-  plan.pipeline = 4;
-  plan.data = 3;
-  plan.tensor = 2;
-  // (d * P + p) * T + t = (1 * 4 + 2) * 2 + 1
-  CHECK(device_of(plan, 2, 1, 1) == 13);
-  plan.placement = Placement::kDataInner;
-  // (p * D + d) * T + t = (2 * 3 + 1) * 2 + 1
-  CHECK(device_of(plan, 2, 1, 1) == 15);
 }
 
 TEST_CASE("a level that the cluster does not have is refused") {

@@ -34,6 +34,7 @@ Program chains(int ranks, int replicas) {
 
 Plan plan_of(int pipeline, int data, int tensor) {
   Plan plan;
+  plan.device = "gpu";
   plan.pipeline = pipeline;
   plan.data = data;
   plan.tensor = tensor;

@@ -38,7 +38,7 @@ StagePricing priced(const ModelProfile& profile, const ClusterSpec& cluster, con
   const SectionTable table =
       price_sections(profile, plan.device, plan.tensor, plan.micro_batch_size, 0, plan.recompute);
   REQUIRE(table.why_not == "");
-  return price_stages(profile, cluster, plan, {&table});
+  return price_stages(profile, cluster, plan, {{&table}});
 }
 
 TEST_CASE("a stage is the sum of its sections; peaks do not add") {
@@ -228,7 +228,8 @@ TEST_CASE("every micro-batch shape has its prices") {
   plan.global_batch = 5;
   const SectionTable full = price_sections(profile, "gpu", 1, 2, 0, "none");
   const SectionTable rest = price_sections(profile, "gpu", 1, 1, 0, "none");
-  const StagePrices prices = price_stages(profile, eight_per_node(1), plan, {&full, &rest}).prices;
+  const StagePrices prices =
+      price_stages(profile, eight_per_node(1), plan, {{&full, &rest}}).prices;
   CHECK(prices.shapes == 2);
   CHECK(prices.stages == 2);
   CHECK(prices.compute_of(1, 0).forward.duration.count() == 170);
@@ -243,9 +244,10 @@ TEST_CASE("a plan without cuts and a table with a reason are our bugs") {
   const SectionTable table = price_sections(profile, "gpu", 1, 1, 0, "none");
   Plan plan = even_plan(2, 1, 1, 1);
   plan.cuts.clear();
-  CHECK_THROWS_AS(price_stages(profile, eight_per_node(1), plan, {&table}), Error);
+  CHECK_THROWS_AS(price_stages(profile, eight_per_node(1), plan, {{&table}}), Error);
   const SectionTable none = price_sections(profile, "other", 1, 1, 0, "none");
-  CHECK_THROWS_AS(price_stages(profile, eight_per_node(1), even_plan(2, 1, 1, 1), {&none}), Error);
+  CHECK_THROWS_AS(price_stages(profile, eight_per_node(1), even_plan(2, 1, 1, 1), {{&none}}),
+                  Error);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "core/error.h"
+#include "costmodel/device_places.h"
 #include "tests/costmodel/clusters.h"
 #include "tests/costmodel/profiles.h"
 
@@ -40,8 +41,12 @@ Plan even_plan(int pipeline, int data) {
   return plan_of(pipeline, data, cuts);
 }
 
+StepPrices steps_of(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan) {
+  return price_steps(profile, DevicePlaces(cluster, plan), plan);
+}
+
 TEST_CASE("state is bytes per parameter times parameters") {
-  const StepPrices prices = price_steps(tied_model(), eight_per_node(1), plan_of(2, 1, {0, 2, 4}));
+  const StepPrices prices = steps_of(tied_model(), eight_per_node(1), plan_of(2, 1, {0, 2, 4}));
   REQUIRE(prices.step.size() == 2);
   CHECK(prices.step[0].parameters.count == 1500 * 2);
   CHECK(prices.step[0].gradients.count == 1500 * 2);
@@ -51,15 +56,14 @@ TEST_CASE("state is bytes per parameter times parameters") {
 }
 
 TEST_CASE("tied weights on one stage are stored once and reduced nowhere") {
-  const StepPrices prices = price_steps(tied_model(), eight_per_node(1), plan_of(1, 1, {0, 4}));
+  const StepPrices prices = steps_of(tied_model(), eight_per_node(1), plan_of(1, 1, {0, 4}));
   CHECK(prices.step[0].parameters.count == (1000 + 500 + 500 + 1000 - 800) * 2);
   CHECK(prices.tied_reduce.empty());
   CHECK(prices.ties.empty());
 }
 
 TEST_CASE("tied weights on two stages are stored twice and their gradients reduced") {
-  const StepPrices prices =
-      price_steps(tied_model(), eight_per_node(1), plan_of(3, 1, {0, 1, 3, 4}));
+  const StepPrices prices = steps_of(tied_model(), eight_per_node(1), plan_of(3, 1, {0, 1, 3, 4}));
   CHECK(prices.step[0].parameters.count == 1000 * 2);
   CHECK(prices.step[1].parameters.count == 1000 * 2);
   CHECK(prices.step[2].parameters.count == 1000 * 2);
@@ -73,14 +77,14 @@ TEST_CASE("a tied group of three with two together stores and reduces accordingl
   ModelProfile profile = model_of(section_type("layer", 100, {}), 3);
   profile.tied_weights = {{"all", {SectionId{0}, SectionId{1}, SectionId{2}}, {{1, 60}}}};
   profile.training.optimizer_ps_per_parameter = 1;
-  const StepPrices prices = price_steps(profile, eight_per_node(1), plan_of(2, 1, {0, 2, 3}));
+  const StepPrices prices = steps_of(profile, eight_per_node(1), plan_of(2, 1, {0, 2, 3}));
   CHECK(prices.step[0].parameters.count == (200 - 60) * 2);
   CHECK(prices.step[1].parameters.count == 100 * 2);
   CHECK(prices.ties == std::vector<PlanTie>{{"all", {0, 1}}});
 }
 
 TEST_CASE("tied weights on two chunks of one rank cost no transfer") {
-  const StepPrices prices = price_steps(tied_model(), eight_per_node(1), plan_of(1, 1, {0, 2, 4}));
+  const StepPrices prices = steps_of(tied_model(), eight_per_node(1), plan_of(1, 1, {0, 2, 4}));
   REQUIRE(prices.tied_reduce.size() == 1);
   CHECK(prices.tied_reduce[0].duration == Duration{});
 }
@@ -91,7 +95,7 @@ TEST_CASE("the worst replica decides on a tied reduction") {
   ModelProfile profile = even_model(6, 20'000'000);
   profile.tied_weights = {{"embedding", {SectionId{0}, SectionId{5}}, {{1, 12'500'000}}}};
   profile.training.optimizer_ps_per_parameter = 1;
-  const StepPrices prices = price_steps(profile, eight_per_node(2), even_plan(6, 2));
+  const StepPrices prices = steps_of(profile, eight_per_node(2), even_plan(6, 2));
   REQUIRE(prices.tied_reduce.size() == 1);
   CHECK(prices.tied_reduce[0].duration == us(2060));
 }
@@ -102,14 +106,14 @@ TEST_CASE("gradients are reduced over the replicas, all stages of a node at once
   ModelProfile profile = even_model(8, 6'250'000);
   profile.training.optimizer_ps_per_parameter = 1;
   Plan plan = even_plan(8, 2);
-  const StepPrices prices = price_steps(profile, eight_per_node(2), plan);
+  const StepPrices prices = steps_of(profile, eight_per_node(2), plan);
   for (const StepPrice& step : prices.step) {
     CHECK(step.reduce_gradient.duration == us(2060));
     CHECK(step.unshard.duration == Duration{});
   }
   // Side by side in one node: 2 x (10 us + 6.25 MB / 300 GB/s) = 2 x 30,833.33 ns.
   plan.placement = Placement::kDataInner;
-  CHECK(price_steps(profile, eight_per_node(2), plan).step[3].reduce_gradient.duration.count() ==
+  CHECK(steps_of(profile, eight_per_node(2), plan).step[3].reduce_gradient.duration.count() ==
         61'667);
 }
 
@@ -121,13 +125,11 @@ TEST_CASE("a calibration of the plan's device prices reductions, per byte and by
   cluster.calibration->device = "gpu";
   cluster.calibration->factors.reduction = 2.0;
   cluster.calibration->factors.reduction_ps_per_byte = 20.0;
-  CHECK(price_steps(profile, cluster, even_plan(8, 2)).step[0].reduce_gradient.duration ==
+  CHECK(steps_of(profile, cluster, even_plan(8, 2)).step[0].reduce_gradient.duration ==
         us(4120 + 250));
-  CHECK(price_steps(profile, cluster, even_plan(8, 1)).step[0].reduce_gradient.duration ==
-        Duration{});
+  CHECK(steps_of(profile, cluster, even_plan(8, 1)).step[0].reduce_gradient.duration == Duration{});
   cluster.calibration->device = "other";
-  CHECK(price_steps(profile, cluster, even_plan(8, 2)).step[0].reduce_gradient.duration ==
-        us(2060));
+  CHECK(steps_of(profile, cluster, even_plan(8, 2)).step[0].reduce_gradient.duration == us(2060));
 }
 
 TEST_CASE("ZeRO-1 shards the optimizer's state and replaces the all-reduce by its two halves") {
@@ -136,7 +138,7 @@ TEST_CASE("ZeRO-1 shards the optimizer's state and replaces the all-reduce by it
   profile.training.optimizer_ps_per_parameter = 17;
   Plan plan = even_plan(8, 2);
   plan.zero1 = true;
-  const StepPrice step = price_steps(profile, eight_per_node(2), plan).step[0];
+  const StepPrice step = steps_of(profile, eight_per_node(2), plan).step[0];
   CHECK(step.parameters.count == 12'500'002);
   CHECK(step.gradients.count == 25'000'004);
   CHECK(step.optimizer_state.count == 37'500'006);
@@ -154,24 +156,24 @@ TEST_CASE("sharded state rounds up") {
   Plan plan = even_plan(1, 7);
   plan.zero1 = true;
   // 1200 / 7 = 171.4
-  CHECK(price_steps(profile, eight_per_node(1), plan).step[0].optimizer_state.count == 172);
+  CHECK(steps_of(profile, eight_per_node(1), plan).step[0].optimizer_state.count == 172);
 }
 
 TEST_CASE("the optimizer takes its measured time per parameter, rounded up") {
   // 1500 x 17 ps = 25.5 ns
-  const StepPrices prices = price_steps(tied_model(), eight_per_node(1), plan_of(2, 1, {0, 2, 4}));
+  const StepPrices prices = steps_of(tied_model(), eight_per_node(1), plan_of(2, 1, {0, 2, 4}));
   CHECK(prices.step[0].optimizer.duration.count() == 26);
 }
 
 TEST_CASE("an optimizer that was not measured reads and writes all state once") {
   ModelProfile profile = tied_model();
   profile.training.optimizer_ps_per_parameter.reset();
-  const StepPrices prices = price_steps(profile, eight_per_node(1), plan_of(2, 1, {0, 2, 4}));
+  const StepPrices prices = steps_of(profile, eight_per_node(1), plan_of(2, 1, {0, 2, 4}));
   // 2 x 1500 x (2 + 2 + 12) B over 1 TB/s
   CHECK(prices.step[0].optimizer.duration.count() == 48);
   Plan elsewhere = plan_of(2, 1, {0, 2, 4});
   elsewhere.device = "h100";
-  CHECK_THROWS_WITH_AS(price_steps(profile, eight_per_node(1), elsewhere),
+  CHECK_THROWS_WITH_AS(steps_of(profile, eight_per_node(1), elsewhere),
                        "cluster 'test' has no device type 'h100'", Error);
 }
 
@@ -191,7 +193,7 @@ Plan two_copies(int pipeline, int data) {
 TEST_CASE("two copies of the weights reduce their gradients without any replicas") {
   ModelProfile profile = even_model(4, 6'250'000);
   profile.training.optimizer_ps_per_parameter = 1;
-  const StepPrices prices = price_steps(profile, eight_per_node(1), two_copies(4, 1));
+  const StepPrices prices = steps_of(profile, eight_per_node(1), two_copies(4, 1));
   REQUIRE(prices.step.size() == 8);
   for (const StepPrice& step : prices.step) {
     CHECK(step.parameters.count == 12'500'000);
@@ -209,7 +211,7 @@ TEST_CASE("two copies of the weights reduce their gradients without any replicas
 TEST_CASE("gradients are reduced over the copies of all replicas") {
   ModelProfile profile = even_model(8, 6'250'000);
   profile.training.optimizer_ps_per_parameter = 1;
-  const StepPrices prices = price_steps(profile, eight_per_node(2), two_copies(8, 2));
+  const StepPrices prices = steps_of(profile, eight_per_node(2), two_copies(8, 2));
   REQUIRE(prices.step.size() == 16);
   for (const StepPrice& step : prices.step) {
     CHECK(step.reduce_gradient.duration.count() == 61'667 + 1'060'000);
@@ -223,7 +225,7 @@ TEST_CASE("ZeRO-1 shards over the copies too") {
   profile.training.optimizer_ps_per_parameter = 1000;
   Plan plan = two_copies(8, 2);
   plan.zero1 = true;
-  const StepPrice step = price_steps(profile, eight_per_node(2), plan).step[11];
+  const StepPrice step = steps_of(profile, eight_per_node(2), plan).step[11];
   CHECK(step.optimizer_state.count == 18'750'000);
   CHECK(step.optimizer.duration.count() == 1'562'500);
   CHECK(step.reduce_gradient.duration.count() == 30'834 + 530'000);
@@ -232,21 +234,21 @@ TEST_CASE("ZeRO-1 shards over the copies too") {
 
 TEST_CASE("tied weights are reduced over the stages of both copies at once") {
   // Stages 0 and 3 on rank 0, 1 and 2 on rank 1: a ring of two for 1,600 B, as without copies.
-  StepPrices prices = price_steps(tied_model(), eight_per_node(1),
-                                  mapped_plan(StageMap::kBidirectional, 2, 1, {0, 2, 4}));
+  StepPrices prices = steps_of(tied_model(), eight_per_node(1),
+                               mapped_plan(StageMap::kBidirectional, 2, 1, {0, 2, 4}));
   CHECK(prices.ties == std::vector<PlanTie>{{"embedding", {0, 1, 2, 3}}});
   CHECK(prices.tied_reduce[0].duration.count() == 20'006);
   // On one stage of each copy they are not tied, only reduced with the rest.
-  prices = price_steps(tied_model(), eight_per_node(1),
-                       mapped_plan(StageMap::kBidirectional, 1, 1, {0, 4}));
+  prices = steps_of(tied_model(), eight_per_node(1),
+                    mapped_plan(StageMap::kBidirectional, 1, 1, {0, 4}));
   CHECK(prices.ties.empty());
   CHECK(prices.step[1].parameters.count == (1000 + 500 + 500 + 1000 - 800) * 2);
   CHECK(prices.step[1].reduce_gradient.duration == Duration{});  // one device holds both
 }
 
 TEST_CASE("the ends of a V are on one rank: tying them is free") {
-  const StepPrices prices = price_steps(tied_model(), eight_per_node(1),
-                                        mapped_plan(StageMap::kV, 2, 1, {0, 1, 2, 3, 4}));
+  const StepPrices prices =
+      steps_of(tied_model(), eight_per_node(1), mapped_plan(StageMap::kV, 2, 1, {0, 1, 2, 3, 4}));
   CHECK(prices.ties == std::vector<PlanTie>{{"embedding", {0, 3}}});
   CHECK(prices.tied_reduce[0].duration == Duration{});
   CHECK(prices.step[0].reduce_gradient.duration == Duration{});
@@ -256,25 +258,26 @@ TEST_CASE("the norm is an all-reduce of one number over the whole job") {
   ModelProfile profile = even_model(8, 1);
   profile.training.optimizer_ps_per_parameter = 1;
   // 14 x 10 us inside, 2 x 30 us across, and less than a nanosecond each for the bytes.
-  CHECK(price_steps(profile, eight_per_node(2), even_plan(8, 2)).norm.duration ==
+  CHECK(steps_of(profile, eight_per_node(2), even_plan(8, 2)).norm.duration ==
         us(200) + Duration{2});
-  CHECK(price_steps(even_model(1, 1), eight_per_node(1), even_plan(1, 1)).norm == Price{});
+  CHECK(steps_of(even_model(1, 1), eight_per_node(1), even_plan(1, 1)).norm == Price{});
 }
 
 TEST_CASE("levels count as used when a collective has a ring on them") {
   ModelProfile profile = even_model(8, 1);
-  CHECK(price_steps(profile, eight_per_node(2), even_plan(8, 1)).level_used ==
+  CHECK(steps_of(profile, eight_per_node(2), even_plan(8, 1)).level_used ==
         std::vector<bool>{true, false});
-  CHECK(price_steps(profile, eight_per_node(2), even_plan(8, 2)).level_used ==
+  CHECK(steps_of(profile, eight_per_node(2), even_plan(8, 2)).level_used ==
         std::vector<bool>{true, true});
 }
 
 TEST_CASE("one tensor rank stands for all when nodes hold whole tensor-parallel groups") {
   Plan plan;
+  plan.device = "gpu";
   plan.tensor = 4;
-  CHECK(distinct_tensor_ranks(eight_per_node(2), plan) == std::vector<int>{0});
+  CHECK(DevicePlaces(eight_per_node(2), plan).distinct_tensor_ranks() == std::vector<int>{0});
   plan.tensor = 3;
-  CHECK(distinct_tensor_ranks(eight_per_node(2), plan) == std::vector<int>{0, 1, 2});
+  CHECK(DevicePlaces(eight_per_node(2), plan).distinct_tensor_ranks() == std::vector<int>{0, 1, 2});
 }
 
 }  // namespace

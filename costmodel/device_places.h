@@ -1,0 +1,57 @@
+// Which device of a cluster is (pipeline rank, replica, tensor rank) of a plan. The ranks of one
+// device type are numbered by the plan's placement as if they were all there is, and that number
+// counts the devices of the nodes of that type, in the order of the cluster file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/cluster.h"
+#include "core/plan.h"
+#include "costmodel/device_layout.h"
+
+namespace penstock {
+
+// Keeps the cluster and the plan by reference.
+class DevicePlaces {
+ public:
+  // Error{kBadInput} when the cluster has no nodes of a type that the plan names.
+  DevicePlaces(const ClusterSpec& cluster, const Plan& plan);
+
+  [[nodiscard]] const ClusterSpec& cluster() const { return cluster_; }
+  [[nodiscard]] const DeviceLayout& layout() const { return layout_; }
+  [[nodiscard]] int device_of(int rank, int replica, int tensor_rank) const;
+  // Of the whole plan, ascending.
+  [[nodiscard]] std::vector<int> all_devices() const;
+  // The tensor ranks that have to be looked at: only the first when every domain holds whole
+  // tensor-parallel groups (then they all lie alike), else all.
+  [[nodiscard]] std::vector<int> distinct_tensor_ranks() const;
+  // How many devices of the plan may lie in one domain of `level` that holds devices of these
+  // ranks: those of the same types when domains do not reach beyond a node, else all.
+  [[nodiscard]] int devices_beside(const std::vector<int>& ranks, int level) const;
+
+ private:
+  // Consecutive devices of one type.
+  struct Stretch {
+    int first_of_type = 0, first_device = 0;
+  };
+  struct OfType {
+    std::string name;
+    int ranks = 0;
+    std::vector<Stretch> stretches;
+  };
+  struct OfRank {
+    int type = 0, position = 0;  // among the ranks of the type
+  };
+
+  void find_stretches(OfType& type) const;
+  [[nodiscard]] static int device(const OfType& type, int index);
+
+  const ClusterSpec& cluster_;
+  const Plan& plan_;
+  DeviceLayout layout_;
+  std::vector<OfType> types_;
+  std::vector<OfRank> ranks_;
+};
+
+}  // namespace penstock
