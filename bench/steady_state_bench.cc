@@ -1,5 +1,7 @@
 // Generating and replaying a schedule with the jump over its steady state: the hot path of a
-// search. `uneven`: 0 equal stages, 1 every stage its own times.
+// search. `uneven`: 0 equal stages, 1 every stage its own times. Counters: `steps`, the compute
+// actions that were replayed one by one; `actions`, those of the lowered Program that the answer
+// stands for, transfers included; and these per second.
 #include <string>
 
 #include <benchmark/benchmark.h>
@@ -30,6 +32,17 @@ StagePrices prices_of(int stages, bool uneven, std::int64_t transfer) {
   return prices;
 }
 
+// Compute, and a send and a receive per micro-batch, direction and boundary between ranks.
+double actions_of(const Schedule& schedule) {
+  double crossings = 0;
+  for (int s = 0; s + 1 < schedule.stages(); ++s) {
+    const auto stage = static_cast<std::size_t>(s);
+    if (!schedule.has_next(s)) continue;
+    if (schedule.rank_of_stage[stage] != schedule.rank_of_stage[stage + 1]) ++crossings;
+  }
+  return static_cast<double>(schedule.length()) + 4 * crossings * schedule.micro_batches_per_copy();
+}
+
 void build_and_jump(benchmark::State& state, const std::string& name) {
   const ScheduleKind& kind = *find_schedule(name);
   ScheduleShape shape;
@@ -38,11 +51,19 @@ void build_and_jump(benchmark::State& state, const std::string& name) {
   shape.chunks = kind.most_chunks == 0 ? 2 : kind.fewest_chunks;
   const StagePrices prices =
       prices_of(shape.ranks * shape.chunks, state.range(2) == 1, state.range(3) * 1000);
+  ReplayWork work;
   for (auto _ : state) {
     const Schedule schedule = kind.generate(shape);
-    benchmark::DoNotOptimize(
-        simulate_schedule({{&schedule, {{schedule.micro_batches, {}}}, 1}}, {}, prices, {}));
+    const CountedSimulation simulation =
+        simulate_schedule_counted({{&schedule, {{schedule.micro_batches, {}}}, 1}}, {}, prices, {});
+    benchmark::DoNotOptimize(simulation.summary);
+    work = simulation.work;
   }
+  const double actions = actions_of(kind.generate(shape));
+  state.counters["steps"] = static_cast<double>(work.steps);
+  state.counters["actions"] = actions;
+  state.counters["actions/s"] =
+      benchmark::Counter(actions, benchmark::Counter::kIsIterationInvariantRate);
 }
 
 void sizes(benchmark::internal::Benchmark* bench) {

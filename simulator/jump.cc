@@ -1,133 +1,167 @@
 #include "simulator/jump.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "simulator/rolled_replay.h"
 #include "simulator/steady_window.h"
 
 namespace penstock {
 namespace {
 
 constexpr std::int64_t kLongestWindow = 2048;  // rounds
-constexpr std::int64_t kLeastWindows = 4;      // a shorter jump costs more than it saves
+constexpr std::int64_t kLeastRounds = 8;       // a shorter jump costs more than it saves
+constexpr std::int64_t kLeastWindows = 4;      // likewise, of growing lines
 constexpr int kMostFailures = 2;               // windows checked in vain at one look
 
-// Whether the ends of every rank's rounds look as if they grew by a constant every `rounds`.
-bool may_grow(const RolledReplay::Rank& rank, std::int64_t rounds) {
-  const std::int64_t growth = clock_of(rank, 0) - clock_of(rank, rounds);
-  return growth == clock_of(rank, 1) - clock_of(rank, rounds + 1) &&
-         growth == clock_of(rank, rounds) - clock_of(rank, 2 * rounds);
-}
-bool all_may_grow(const RolledReplay& replay, std::int64_t rounds) {
-  return std::all_of(replay.ranks.begin(), replay.ranks.end(),
-                     [&](const auto& rank) { return rank.done() || may_grow(rank, rounds); });
-}
+struct SkippedRow {
+  std::size_t row;
+  Arrivals::Skipped part;
+  std::int64_t more;  // places of the next window
+};
 
-// Whether all of them are later by one time than `rounds` rounds ago.
-bool all_as_before(const RolledReplay& replay, std::int64_t rounds) {
-  const RolledReplay::Rank* first = nullptr;
-  for (const RolledReplay::Rank& rank : replay.ranks) {
-    if (rank.done()) continue;
-    if (first == nullptr) first = &rank;
-    if (clock_of(rank, 0) - clock_of(rank, rounds) !=
-        clock_of(*first, 0) - clock_of(*first, rounds)) {
-      return false;
-    }
-  }
-  return first != nullptr;
-}
-
-// The arrivals that a jump leaves out: what follows, per boundary, the last that its rank wrote.
-void note_skipped(RolledReplay& replay, const RolledReplay::Rank& rank,
-                  const SteadyWindow& window) {
-  const std::int64_t rounds = window.rounds;
-  const std::int64_t step = rounds * std::abs(std::int64_t{rank.block->advance});
-  std::vector<std::pair<std::size_t, Arrivals::Skipped>> skipped;  // by boundary
+// The last places that the rank wrote, one per step that writes, by row.
+std::vector<std::pair<std::size_t, std::int64_t>> last_written(const RolledReplay& replay,
+                                                               const RolledReplay::Rank& rank) {
+  std::vector<std::pair<std::size_t, std::int64_t>> places;
+  places.reserve(rank.block->end - rank.block->begin);
   for (std::uint32_t at = rank.block->begin; at < rank.block->end; ++at) {
-    const RolledReplay::Step& writer = replay.steps[at];
-    if (writer.write < 0) continue;
-    const auto index = static_cast<std::size_t>(writer.write);
-    const RolledReplay::Boundary& boundary = replay.boundaries[index];
-    auto entry = std::find_if(skipped.begin(), skipped.end(),
-                              [&](const auto& known) { return known.first == index; });
-    if (entry == skipped.end()) {
-      skipped.emplace_back(index, Arrivals::Skipped{step, window.windows, {}, {}});
-      entry = skipped.end() - 1;
-      entry->second.latest.assign(static_cast<std::size_t>(step), Arrivals::Skipped::kNever);
-      entry->second.slope.assign(static_cast<std::size_t>(step), 0);
-    }
-    // Of the current repetition the steps before rank.at have run.
-    const std::int64_t last = rank.shift - (at < rank.at ? 0 : rank.block->advance);
-    for (std::int64_t back = 0; back < rounds; ++back) {
-      const std::int64_t m = writer.micro_batch + last - back * rank.block->advance;
-      const std::int64_t place = boundary.place_of(m);
-      const auto residue = static_cast<std::size_t>(place % step);
-      entry->second.latest[residue] = place;
-      entry->second.slope[residue] =
-          window.period ? *window.period : boundary.get(place) - boundary.get(place - step);
-    }
+    if (replay.steps[at].write < 0) continue;
+    const auto row = static_cast<std::size_t>(replay.steps[at].write);
+    const std::int64_t m = replay.next_of(rank, at) - rank.block->advance;
+    places.emplace_back(row, replay.arrivals.place_of(row, m));
   }
-  for (auto& [index, part] : skipped) replay.boundaries[index].skip(std::move(part));
+  std::sort(places.begin(), places.end());
+  return places;
 }
 
-void jump(RolledReplay& replay, const SteadyWindow& window) {
-  const std::int64_t repetitions = window.windows * window.rounds;
+std::vector<std::int64_t> slopes_of(const RolledReplay& replay, const SkippedRow& skipped,
+                                    const SteadyWindow& window) {
+  if (window.period) return {*window.period};
+  const std::int64_t period = skipped.part.period;
+  std::vector<std::int64_t> slopes(static_cast<std::size_t>(period));
+  for (std::int64_t place = skipped.part.cut + 1; place <= skipped.part.cut + period; ++place) {
+    slopes[static_cast<std::size_t>(place % period)] =
+        replay.arrivals.get(skipped.row, place) - replay.arrivals.get(skipped.row, place - period);
+  }
+  return slopes;
+}
+
+// Adds what a jump leaves out of the rows that the rank writes. False when it does not write them
+// place after place: then the window is no stretch of the row.
+bool add_skipped(const RolledReplay& replay, const RolledReplay::Rank& rank,
+                 const SteadyWindow& window, std::vector<SkippedRow>& skipped) {
+  const std::int64_t advance = std::abs(std::int64_t{rank.block->advance});
+  const std::int64_t windows = window.rounds / window.length;
+  const auto places = last_written(replay, rank);
+  for (std::size_t i = 0; i < places.size();) {
+    std::size_t end = i + 1;
+    while (end < places.size() && places[end].first == places[i].first) {
+      if (places[end].second != places[end - 1].second + 1) return false;
+      ++end;
+    }
+    if (static_cast<std::int64_t>(end - i) != advance) return false;
+    const std::int64_t period = window.length * advance;
+    skipped.push_back({places[i].first,
+                       {places[end - 1].second - period, period, windows, {}},
+                       window.rounds % window.length * advance});
+    skipped.back().part.slopes = slopes_of(replay, skipped.back(), window);
+    i = end;
+  }
+  return true;
+}
+
+// The rank's clock after window.rounds rounds: whole windows after a round of the last one.
+std::int64_t clock_after(const RoundHistory& history, std::size_t rank,
+                         const SteadyWindow& window) {
+  const std::int64_t back = window.length - window.rounds % window.length;
+  const std::int64_t clock = history.clock(rank, back);
+  const std::int64_t growth =
+      window.period ? *window.period : clock - history.clock(rank, back + window.length);
+  return clock + (window.rounds / window.length + 1) * growth;
+}
+
+bool jump(RolledReplay& replay, const RoundHistory& history, const SteadyWindow& window) {
+  std::vector<SkippedRow> skipped;
+  skipped.reserve(replay.arrivals.rows());
+  for (const RolledReplay::Rank& rank : replay.ranks) {
+    if (!rank.done() && !add_skipped(replay, rank, window, skipped)) return false;
+  }
+  for (SkippedRow& row : skipped) replay.arrivals.skip(row.row, std::move(row.part), row.more);
+  const auto repetitions = static_cast<std::uint32_t>(window.rounds);
   for (std::size_t r = 0; r < replay.ranks.size(); ++r) {
     RolledReplay::Rank& rank = replay.ranks[r];
     if (rank.done()) continue;
-    note_skipped(replay, rank, window);
-    rank.now += window.windows * (clock_of(rank, 0) - clock_of(rank, window.rounds));
-    rank.busy += window.windows * window.busy[r];
-    rank.actions += repetitions * rank.size();
-    rank.goal += repetitions * rank.size();
-    rank.waits_for_place += repetitions * std::abs(std::int64_t{rank.block->advance});
-    rank.repetition += static_cast<std::uint32_t>(repetitions);
-    rank.shift += repetitions * rank.block->advance;
-    rank.ends.assign(1, rank.now);
+    rank.now = clock_after(history, r, window);
+    rank.waits = false;  // it will see
+    rank.resolved = 0;
+    rank.repetition += repetitions;
+    rank.goal += repetitions;
+    rank.shift += std::int64_t{repetitions} * rank.block->advance;
+    replay.work.skipped += std::int64_t{repetitions} * (rank.block->end - rank.block->begin);
   }
+  ++replay.work.jumps;
+  return true;
 }
 
 bool all_loop(const RolledReplay& replay) {
-  return std::all_of(replay.ranks.begin(), replay.ranks.end(),
-                     [](const auto& rank) { return rank.done() || rank.loops; });
+  bool any = false;
+  for (const RolledReplay::Rank& rank : replay.ranks) {
+    if (rank.done()) continue;
+    if (!rank.loops()) return false;
+    any = true;
+  }
+  return any;
 }
 
-// The first of the given windows that passes a test and is seen to be steady.
-template <class Test, class See>
-std::optional<SteadyWindow> look(const RolledReplay& replay, std::int64_t longest, Test may_be,
-                                 See see) {
-  int failures = 0;
-  for (std::int64_t rounds = 1; rounds <= longest && failures < kMostFailures; ++rounds) {
-    if (!may_be(replay, rounds)) continue;
-    SteadyWindow window = see(replay, rounds);
-    if (window.windows >= kLeastWindows) return window;
-    ++failures;
+// The first window that looks steady and is, and goes on for long enough.
+template <class Next, class See, class LongEnough>
+std::optional<SteadyWindow> look(std::int64_t longest, Next next, See see, LongEnough long_enough) {
+  std::int64_t length = 0;
+  for (int failures = 0; failures < kMostFailures; ++failures) {
+    length = next(length, longest);
+    if (length > longest) break;
+    SteadyWindow window = see(length);
+    if (long_enough(window)) return window;
   }
   return std::nullopt;
 }
 
 }  // namespace
 
+void JumpSearch::restart() {
+  history_.clear();
+  next_look_ = next_look_at_lines_ = 0;
+}
+
 void JumpSearch::after_round(RolledReplay& replay) {
-  if (!all_loop(replay)) {
-    streak_ = next_look_ = 0;
-    return;
-  }
-  if (++streak_ < next_look_ || streak_ < 2) return;
-  next_look_ = streak_ + 1 + streak_ / 16;
+  if (!all_loop(replay)) return restart();
+  history_.add(replay);
+  const std::int64_t rounds = history_.rounds();
+  if (rounds < next_look_) return;
+  next_look_ = rounds + 1 + rounds / 128;
   const Room room = room_of(replay);
-  if (!room.alike) return;
-  const std::int64_t longest = std::min(kLongestWindow, room.repetitions / kLeastWindows);
-  auto window = look(replay, std::min(streak_ - 1, longest), all_as_before, repeating_state);
-  if (!window) {
-    window = look(replay, std::min((streak_ - 1) / 2, longest), all_may_grow, growing_lines);
+  if (!room.alike || room.repetitions < kLeastRounds) return;
+  auto window = look(
+      std::min(rounds, kLongestWindow),
+      [&](auto length, auto longest) { return history_.next_repeat(length, longest); },
+      [&](auto length) { return repeating_state(replay, history_, length); },
+      [](const auto& seen) { return seen.rounds >= kLeastRounds; });
+  if (!window && rounds >= next_look_at_lines_) {
+    window = look(
+        std::min({rounds / 2, kLongestWindow, room.repetitions / kLeastWindows}),
+        [&](auto length, auto longest) { return history_.next_growth(length, longest); },
+        [&](auto length) {
+          next_look_at_lines_ = rounds + 1 + rounds / 16;
+          return growing_lines(replay, history_, length);
+        },
+        [](const auto& seen) {
+          return seen.rounds > 0 && seen.rounds >= kLeastWindows * seen.length;
+        });
   }
-  if (!window) return;
-  jump(replay, *window);
-  streak_ = next_look_ = 0;
+  if (window && jump(replay, history_, *window)) restart();
 }
 
 }  // namespace penstock

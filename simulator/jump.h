@@ -3,9 +3,10 @@
 
 #include <cstdint>
 
-namespace penstock {
+#include "simulator/rolled_replay.h"
+#include "simulator/round_history.h"
 
-struct RolledReplay;
+namespace penstock {
 
 class JumpSearch {
  public:
@@ -13,8 +14,11 @@ class JumpSearch {
   void after_round(RolledReplay& replay);
 
  private:
-  std::int64_t streak_ = 0;     // rounds in which every rank looped
-  std::int64_t next_look_ = 0;  // the streak at which to look again
+  void restart();
+
+  RoundHistory history_;  // of the rounds in which every rank looped
+  // At how many rounds to look again; for lines, whose check takes as long as some rounds, later.
+  std::int64_t next_look_ = 0, next_look_at_lines_ = 0;
 };
 
 }  // namespace penstock

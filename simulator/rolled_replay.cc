@@ -1,13 +1,12 @@
 #include "simulator/rolled_replay.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "simulator/jump.h"
 
 namespace penstock {
 namespace {
-
-constexpr std::size_t kEndsAtFirst = 256;
 
 // Makes the steps of one pipeline from its schedule.
 class StepTable {
@@ -82,32 +81,31 @@ class StepTable {
 
 // The direction in which every boundary's micro-batches are sent.
 void orient_boundaries(const Schedule& schedule, RolledReplay& replay) {
-  const std::int64_t per_copy = schedule.micro_batches_per_copy();
-  for (std::size_t b = 0; b < replay.boundaries.size(); ++b) {
-    const auto copy = static_cast<std::int64_t>(b / 2) / schedule.stages_per_copy();
-    replay.boundaries[b].origin = copy * per_copy;
-    replay.boundaries[b].reader = static_cast<std::uint32_t>(schedule.rank_of_stage[b / 2]);
-  }
+  std::vector<bool> downwards(replay.arrivals.rows());
   for (const ScheduleBlock& block : schedule.blocks) {
     if (block.advance >= 0) continue;
     for (std::uint32_t at = block.begin; at < block.end; ++at) {
-      if (replay.steps[at].write < 0) continue;
-      RolledReplay::Boundary& boundary =
-          replay.boundaries[static_cast<std::size_t>(replay.steps[at].write)];
-      if (boundary.sign < 0) continue;
-      boundary.sign = -1;
-      boundary.origin += per_copy - 1;
+      const std::int32_t boundary = replay.steps[at].write;
+      if (boundary >= 0) downwards[static_cast<std::size_t>(boundary)] = true;
     }
+  }
+  const std::int64_t per_copy = schedule.micro_batches_per_copy();
+  for (std::size_t b = 0; b < downwards.size(); ++b) {
+    const auto copy = static_cast<std::int64_t>(b / 2) / schedule.stages_per_copy();
+    const std::int64_t origin = copy * per_copy + (downwards[b] ? per_copy - 1 : 0);
+    replay.arrivals.orient(b, origin, downwards[b]);
   }
 }
 
-// Leaves empty blocks behind.
-void enter_block(RolledReplay::Rank& rank) {
-  while (!rank.done() && (rank.block->repeat == 0 || rank.size() == 0)) ++rank.block;
-  rank.repetition = 0;
-  rank.shift = 0;
-  rank.ends.clear();
-  if (!rank.done()) rank.at = rank.block->begin;
+// Room for the arrivals of fill, one period and drain of 1F1B.
+std::size_t places_at_first(const Schedule& schedule) {
+  return static_cast<std::size_t>(
+      std::min(schedule.micro_batches_per_copy(), 3 * schedule.ranks * schedule.chunks + 32));
+}
+
+// Blocks that no steady state is looked for in run without stopping.
+bool runs_at_once(const ScheduleBlock& block, std::size_t ranks) {
+  return std::uint64_t{block.repeat} * (block.end - block.begin) <= 2 * ranks;
 }
 
 }  // namespace
@@ -115,9 +113,11 @@ void enter_block(RolledReplay::Rank& rank) {
 RolledReplay::RolledReplay(const Schedule& schedule, const std::vector<MicroBatchRun>& runs,
                            const Program& program, std::size_t pipeline, const PriceTable& prices,
                            bool recompute, bool transfers)
-    : ranks(static_cast<std::size_t>(schedule.ranks)),
-      stages(static_cast<std::size_t>(schedule.stages())),
-      boundaries(2 * stages.size()) {
+    : ends(schedule.actions.size()),
+      ranks(static_cast<std::size_t>(schedule.ranks)),
+      arrivals(2 * static_cast<std::size_t>(schedule.stages()), places_at_first(schedule)),
+      schedule_(schedule),
+      resolved_(schedule.actions.size()) {
   for (const MicroBatchRun& run : runs) {
     run_end.push_back((run_end.empty() ? 0 : run_end.back()) + run.count);
   }
@@ -139,8 +139,8 @@ RolledReplay::RolledReplay(const Schedule& schedule, const std::vector<MicroBatc
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     ranks[r].block = schedule.blocks.data() + schedule.begin[r];
     ranks[r].end = schedule.blocks.data() + schedule.begin[r + 1];
-    ranks[r].ends.reserve(kEndsAtFirst);
     enter_block(ranks[r]);
+    order_.push_back(static_cast<std::uint32_t>(r));
   }
 }
 
@@ -149,109 +149,241 @@ bool RolledReplay::run() {
   while (round()) {
     if (jumps) jump.after_round(*this);
   }
+  work.steps = actions() - work.skipped;
   return std::all_of(ranks.begin(), ranks.end(), [](const Rank& rank) { return rank.done(); });
 }
 
-PipelineTimes RolledReplay::times() const { return {{ranks.begin(), ranks.end()}, stages}; }
-
-// False when no rank could run anything. Ranks that something arrives for run next, so that a round
-// follows an activation down the pipeline and its gradient back.
+// False when no rank could run anything.
 bool RolledReplay::round() {
-  for (std::size_t r = ranks.size(); r-- > 0;) {
+  begin_round();
+  for (const std::uint32_t r : order_) {
+    run_to_goal(r);
+    while (!woken_.empty()) {
+      const std::uint32_t woken = woken_.back();
+      woken_.pop_back();
+      run_to_goal(woken);
+    }
+  }
+  return end_round();
+}
+
+void RolledReplay::begin_round() {
+  next_order_.clear();
+  for (const std::uint32_t r : order_) {
     Rank& rank = ranks[r];
-    rank.before = rank.actions;
-    rank.loops = !rank.done();
-    if (rank.done()) continue;
-    rank.goal += rank.size();
-    if (rank.waits_for < 0) runnable_.push_back(static_cast<std::uint32_t>(r));
+    rank.goal = std::min(rank.goal + 1, rank.block->repeat);
+    rank.at_before = rank.at;
+    rank.repetition_before = rank.repetition;
+    rank.stays = true;
   }
-  while (!runnable_.empty()) {
-    Rank& rank = ranks[runnable_.back()];
-    runnable_.pop_back();
-    run_to_goal(rank);
-  }
+}
+
+bool RolledReplay::end_round() {
   bool progress = false;
-  for (Rank& rank : ranks) {
-    progress |= rank.actions > rank.before;
-    rank.loops = rank.loops && rank.actions - rank.before == rank.size();
+  for (const std::uint32_t r : order_) {
+    const Rank& rank = ranks[r];
+    progress |=
+        !rank.stays || rank.at != rank.at_before || rank.repetition != rank.repetition_before;
+    if (rank.waits) next_order_.push_back(r);
   }
+  order_.swap(next_order_);
   return progress;
 }
 
-void RolledReplay::run_to_goal(Rank& rank) {
-  while (rank.actions < rank.goal) {
-    if (!perform(rank)) return;
-    if (rank.at < rank.block->end) continue;
-    if (++rank.repetition == rank.block->repeat) {
-      ++rank.block;
-      enter_block(rank);
-      rank.goal = rank.actions;
-      rank.loops = false;
+void RolledReplay::run_to_goal(std::uint32_t index) {
+  Rank& rank = ranks[index];
+  if (rank.waits || rank.repetition >= rank.goal) return;
+  if (repeat_block(rank) && !rank.done()) next_order_.push_back(index);
+}
+
+// False when the rank must wait before it reaches its goal.
+bool RolledReplay::repeat_block(Rank& rank) {
+  while (rank.repetition < rank.goal) {
+    if (rank.repetition >= rank.resolved) {
+      rank.resolved = resolved_.resolve(*this, *rank.block, rank.repetition);
+    }
+    if (rank.repetition < rank.resolved) {
+      run_resolved(rank);
+    } else {
+      run_step_by_step(rank);
+    }
+    if (rank.waits) return false;
+    next_repetition(rank);
+  }
+  return true;
+}
+
+// The rest of a repetition; leaves a note where it must wait.
+void RolledReplay::run_resolved(Rank& rank) {
+  const ScheduleBlock& block = *rank.block;
+  std::int64_t* const cells =
+      arrivals.cells() + std::int64_t{rank.repetition} * std::abs(std::int64_t{block.advance});
+  std::int64_t now = rank.now;
+  std::uint32_t at = rank.at;
+  for (; at < block.end; ++at) {
+    const ResolvedStep& step = resolved_[at];
+    if (step.read != ResolvedStep::kNothing) {
+      std::int64_t& read = cells[step.read];
+      if (read <= 0) {
+        read = Arrivals::kAwaited;
+        rank.waits = true;
+        break;
+      }
+      now = std::max(now, read - 1);
+    }
+    now += step.duration;
+    ends[at] = now;
+    if (step.write == ResolvedStep::kNothing) continue;
+    std::int64_t& written = cells[step.write];
+    const bool awaited = written == Arrivals::kAwaited;
+    written = now + step.delay + 1;
+    if (awaited) wake_reader(steps[at].write);
+  }
+  rank.at = at;
+  rank.now = now;
+}
+
+// The same for any repetition.
+void RolledReplay::run_step_by_step(Rank& rank) {
+  while (rank.at < rank.block->end) {
+    const std::int64_t end = end_of(rank.at, rank.shift, rank.now);
+    if (end < 0) {
+      await(rank.at, rank.shift);
+      rank.waits = true;
       return;
     }
-    rank.at = rank.block->begin;
-    rank.shift += rank.block->advance;
-  }
-}
-
-// The step that the rank is at, with the other member of an OVERLAP; false when it must wait.
-bool RolledReplay::perform(Rank& rank) {
-  const Step& step = steps[rank.at];
-  const std::int64_t m = step.micro_batch + rank.shift;
-  const Costs& own = costs_of(rank.at, m);
-  std::int64_t time = rank.now;
-  if (!step.pair) {
-    if (!arrived(rank, step, m, time)) return false;
-    if (rank.first < 0) rank.first = time;
-    rank.busy += own.duration;
-    finish(rank, step, m, time + own.duration, own.delay);
+    rank.now = end;
+    finish(rank.at, rank.shift, end);
+    if (steps[rank.at].pair) finish(++rank.at, rank.shift, end);
     ++rank.at;
-    return true;
   }
-  const Step& second = steps[rank.at + 1];
-  const std::int64_t second_m = second.micro_batch + rank.shift;
-  const Costs& other = costs_of(rank.at + 1, second_m);
-  if (!arrived(rank, second, second_m, time)) return false;
-  time += other.lead;
-  if (!arrived(rank, step, m, time)) return false;
-  if (rank.first < 0) rank.first = time - other.lead;
-  const std::int64_t together = own.together_with(other);
-  rank.busy += other.lead + together;
-  finish(rank, step, m, time + together, own.delay);
-  finish(rank, second, second_m, time + together, other.delay);
-  rank.at += 2;
-  return true;
 }
 
-// Moves `time` on to the arrival of what the step reads; false when it has not arrived.
-bool RolledReplay::arrived(Rank& rank, const Step& step, std::int64_t m, std::int64_t& time) {
-  if (step.read < 0) return true;
-  const Boundary& boundary = boundaries[static_cast<std::size_t>(step.read)];
-  const std::int64_t place = boundary.place_of(m);
-  const std::int64_t arrival = boundary.get(place);
-  if (arrival < 0) {
-    rank.waits_for = step.read;
-    rank.waits_for_place = place;
-    return false;
-  }
-  time = std::max(time, arrival);
-  return true;
+void RolledReplay::next_repetition(Rank& rank) {
+  rank.at = rank.block->begin;
+  rank.shift += rank.block->advance;
+  if (++rank.repetition < rank.block->repeat) return;
+  ++rank.block;
+  enter_block(rank);
 }
 
-void RolledReplay::finish(Rank& rank, const Step& step, std::int64_t m, std::int64_t time,
-                          std::int64_t delay) {
-  rank.now = time;
-  ++rank.actions;
-  rank.ends.push_back(time);
-  if (step.completes_gradient) stages[step.stage] = {time, rank.actions};
+// Leaves empty blocks behind.
+void RolledReplay::enter_block(Rank& rank) {
+  while (!rank.done() && (rank.block->repeat == 0 || rank.block->begin == rank.block->end)) {
+    ++rank.block;
+  }
+  rank.repetition = rank.goal = rank.resolved = 0;
+  rank.shift = 0;
+  rank.stays = false;
+  if (rank.done()) return;
+  rank.at = rank.block->begin;
+  if (runs_at_once(*rank.block, ranks.size())) rank.goal = rank.block->repeat;
+}
+
+// The place of a micro-batch; what is looked up must be looked up again when cells move.
+std::int64_t RolledReplay::make_room(std::size_t row, std::int64_t m) {
+  const std::int64_t place = arrivals.place_of(row, m);
+  if (arrivals.reserve(row, place)) {
+    for (Rank& rank : ranks) rank.resolved = 0;
+  }
+  return place;
+}
+
+// Leaves a note where what the step waits for will arrive.
+void RolledReplay::await(std::uint32_t at, std::int64_t shift) {
+  if (arrival(at, shift) >= 0) ++at;
+  const auto row = static_cast<std::size_t>(steps[at].read);
+  arrivals.await(row, make_room(row, steps[at].micro_batch + shift));
+}
+
+void RolledReplay::finish(std::uint32_t at, std::int64_t shift, std::int64_t end) {
+  ends[at] = end;
+  const Step& step = steps[at];
   if (step.write < 0) return;
-  Boundary& boundary = boundaries[static_cast<std::size_t>(step.write)];
-  const std::int64_t place = boundary.place_of(m);
-  boundary.set(place, time + delay);
-  Rank& reader = ranks[boundary.reader];
-  if (reader.waits_for != step.write || reader.waits_for_place != place) return;
-  reader.waits_for = -1;
-  runnable_.push_back(boundary.reader);
+  const auto row = static_cast<std::size_t>(step.write);
+  const std::int64_t m = step.micro_batch + shift;
+  const std::int64_t place = make_room(row, m);
+  if (arrivals.set(row, place, end + costs_of(at, m).delay)) wake_reader(step.write);
+}
+
+void RolledReplay::wake_reader(std::int32_t boundary) {
+  const int rank = schedule_.rank_of_stage[static_cast<std::size_t>(boundary / 2)];
+  const auto reader = static_cast<std::uint32_t>(rank);
+  ranks[reader].waits = false;
+  woken_.push_back(reader);
+}
+
+std::int64_t RolledReplay::end_of_pair(std::uint32_t at, std::int64_t shift,
+                                       std::int64_t now) const {
+  const std::int64_t read = arrival(at, shift), second_read = arrival(at + 1, shift);
+  if (read < 0 || second_read < 0) return -1;
+  const Costs& own = costs_of(at, steps[at].micro_batch + shift);
+  const Costs& second = costs_of(at + 1, steps[at + 1].micro_batch + shift);
+  return std::max(std::max(now, second_read) + second.lead, read) + own.together_with(second);
+}
+
+std::int64_t RolledReplay::busy_of(std::uint32_t at, std::int64_t shift) const {
+  const Costs& own = costs_of(at, steps[at].micro_batch + shift);
+  if (!steps[at].pair) return own.duration;
+  const Costs& second = costs_of(at + 1, steps[at + 1].micro_batch + shift);
+  return second.lead + own.together_with(second);
+}
+
+std::int64_t RolledReplay::actions() const {
+  std::int64_t count = 0;
+  for (const ScheduleBlock& block : schedule_.blocks) {
+    count += std::int64_t{block.repeat} * (block.end - block.begin);
+  }
+  return count;
+}
+
+std::int64_t RolledReplay::alike_after(std::int64_t m, std::int64_t advance) const {
+  const std::size_t run = run_of(m);
+  const std::int64_t first = run == 0 ? 0 : run_end[run - 1];
+  return advance > 0 ? (run_end[run] - 1 - m) / advance : (m - first) / -advance;
+}
+
+PipelineTimes RolledReplay::times() const {
+  PipelineTimes times;
+  times.ranks.resize(ranks.size());
+  times.stages.resize(static_cast<std::size_t>(schedule_.stages()));
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    PipelineTimes::Rank& rank = times.ranks[r];
+    std::int64_t position = 0;
+    for (std::size_t b = schedule_.begin[r]; b < schedule_.begin[r + 1]; ++b) {
+      const ScheduleBlock& block = schedule_.blocks[b];
+      if (block.repeat == 0 || block.begin == block.end) continue;
+      if (rank.first < 0) {
+        rank.first = end_of(block.begin, 0, 0) - busy_of(block.begin, 0);
+      }
+      rank.busy += busy_in(block);
+      position += std::int64_t{block.repeat - 1} * (block.end - block.begin);
+      for (std::uint32_t at = block.begin; at < block.end; ++at) {
+        ++position;
+        if (steps[at].completes_gradient) times.stages[steps[at].stage] = {ends[at], position};
+      }
+    }
+  }
+  return times;
+}
+
+// Follows from the prices alone.
+std::int64_t RolledReplay::busy_in(const ScheduleBlock& block) const {
+  std::int64_t busy = 0;
+  for (std::uint32_t at = block.begin; at < block.end; at += steps[at].pair ? 2 : 1) {
+    for (std::int64_t repetition = 0; repetition < block.repeat;) {
+      const std::int64_t shift = repetition * block.advance;
+      std::int64_t alike = block.repeat - repetition;
+      for (std::uint32_t member = at; member <= at + (steps[at].pair ? 1 : 0); ++member) {
+        if (block.advance == 0) break;
+        const std::int64_t m = steps[member].micro_batch + shift;
+        alike = std::min(alike, alike_after(m, block.advance) + 1);
+      }
+      busy += alike * busy_of(at, shift);
+      repetition += alike;
+    }
+  }
+  return busy;
 }
 
 }  // namespace penstock

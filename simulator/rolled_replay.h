@@ -1,6 +1,6 @@
 // Replays the rolled-up lists of one pipeline without lowering them, in rounds: in each, every rank
-// runs as many steps as its block has, unless it must wait. Once every rank repeats its block and
-// all times grow by constants, the rest of the steady state is jumped over, exactly (jump.h).
+// runs one repetition of its block, unless it must wait. Once every rank repeats its block and all
+// times grow by constants, the rest of the steady state is jumped over, exactly (jump.h).
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include "core/schedule.h"
 #include "simulator/arrivals.h"
 #include "simulator/price_table.h"
+#include "simulator/resolved_steps.h"
 #include "simulator/simulate_schedule.h"
 
 namespace penstock {
@@ -19,13 +20,11 @@ namespace penstock {
 struct PipelineTimes {
   struct Rank {
     std::int64_t first = -1;  // start of its first action; -1 when it has none
-    std::int64_t now = 0;     // end of its last
     std::int64_t busy = 0;
-    std::int64_t actions = 0;  // how many ran
   };
   struct Stage {
     std::int64_t last = 0;      // end of the last W or B
-    std::int64_t position = 0;  // how many actions its rank had run then
+    std::int64_t position = 0;  // of that action in its rank's list, from 1
   };
   std::vector<Rank> ranks;
   std::vector<Stage> stages;
@@ -51,36 +50,28 @@ struct RolledReplay {
       return std::max({duration, second.duration, duration + second.duration - gain});
     }
   };
-  struct Boundary : Arrivals {
-    std::int64_t origin = 0;   // the micro-batch at place 0
-    std::int64_t sign = 1;     // -1: micro-batches run downwards
-    std::uint32_t reader = 0;  // rank
-    [[nodiscard]] std::int64_t place_of(std::int64_t m) const { return (m - origin) * sign; }
-  };
-  struct Rank : PipelineTimes::Rank {
+  struct Rank {
+    std::int64_t now = 0;  // end of the last step that ran
     const ScheduleBlock* block = nullptr;
     const ScheduleBlock* end = nullptr;
     std::uint32_t at = 0;          // next step
     std::uint32_t repetition = 0;  // of the block
     std::int64_t shift = 0;        // repetition * advance
-    std::int64_t goal = 0;         // how many actions it may have run when the round ends
-    std::int64_t before = 0;       // and how many it had run when the round began
-    bool loops =
-        false;  // in the last round it ran one whole repetition and did not leave the block
-    // What the rank waits for; boundary -1 when for nothing.
-    std::int32_t waits_for = -1;
-    std::int64_t waits_for_place = 0;
-    // Ends of the steps of this block, as far back as the last jump. Members of a pair have one
-    // each.
-    std::vector<std::int64_t> ends;
+    std::uint32_t goal = 0;        // repetitions it may have run when the round ends
+    std::uint32_t resolved = 0;    // repetitions for which its steps are looked up
+    std::uint32_t at_before = 0, repetition_before = 0;  // when the round began
+    bool waits = false;                                  // for an arrival
+    bool stays = false;  // in the block that it was in when the round began
 
     [[nodiscard]] bool done() const { return block == end; }
-    [[nodiscard]] std::uint32_t size() const { return block->end - block->begin; }
+    // In the last round it ran one whole repetition and did not leave the block.
+    [[nodiscard]] bool loops() const {
+      return stays && at == at_before && repetition == repetition_before + 1;
+    }
   };
 
   // `recompute`: every backward recomputes first; without `transfers` what another rank needs is
-  // there at once. `program` holds the pipeline's stages and one
-  // micro-batch per run.
+  // there at once. `program` holds the pipeline's stages and one micro-batch per run.
   RolledReplay(const Schedule& schedule, const std::vector<MicroBatchRun>& runs,
                const Program& program, std::size_t pipeline, const PriceTable& prices,
                bool recompute, bool transfers);
@@ -88,6 +79,11 @@ struct RolledReplay {
   // False when the lists wait for each other.
   [[nodiscard]] bool run();
   [[nodiscard]] PipelineTimes times() const;
+  // Compute actions of all ranks.
+  [[nodiscard]] std::int64_t actions() const;
+
+  // Room for the arrival of a micro-batch; its place.
+  std::int64_t make_room(std::size_t row, std::int64_t m);
 
   // Of micro-batch m.
   [[nodiscard]] std::size_t run_of(std::int64_t m) const {
@@ -98,23 +94,62 @@ struct RolledReplay {
   [[nodiscard]] const Costs& costs_of(std::size_t step, std::int64_t m) const {
     return costs[step * run_end.size() + run_of(m)];
   }
+  // How many further micro-batches at a distance of `advance` cost what m costs.
+  [[nodiscard]] std::int64_t alike_after(std::int64_t m, std::int64_t advance) const;
+  // The micro-batch that the rank's step `at` works on next.
+  [[nodiscard]] std::int64_t next_of(const Rank& rank, std::uint32_t at) const {
+    const std::int64_t ran = at < rank.at ? rank.block->advance : 0;
+    return steps[at].micro_batch + rank.shift + ran;
+  }
+  // Of what step `at` reads, 0 when it reads nothing; negative while it has not arrived.
+  [[nodiscard]] std::int64_t arrival(std::uint32_t at, std::int64_t shift) const {
+    if (steps[at].read < 0) return 0;
+    const auto row = static_cast<std::size_t>(steps[at].read);
+    return arrivals.get(row, arrivals.place_of(row, steps[at].micro_batch + shift));
+  }
+  // Of step `at`, with the other member of an OVERLAP, on a rank that is free from `now` on;
+  // negative while it must wait.
+  [[nodiscard]] std::int64_t end_of(std::uint32_t at, std::int64_t shift, std::int64_t now) const {
+    if (steps[at].pair) return end_of_pair(at, shift, now);
+    const std::int64_t read = arrival(at, shift);
+    if (read < 0) return read;
+    return std::max(now, read) + costs_of(at, steps[at].micro_batch + shift).duration;
+  }
+  // How long it keeps the rank busy.
+  [[nodiscard]] std::int64_t busy_of(std::uint32_t at, std::int64_t shift) const;
 
   std::vector<Step> steps;            // one per action of the schedule
   std::vector<Costs> costs;           // [step][run]
   std::vector<std::int64_t> run_end;  // cumulated
+  std::vector<std::int64_t> ends;     // [step], of its last repetition so far
   std::vector<Rank> ranks;
-  std::vector<PipelineTimes::Stage> stages;
-  std::vector<Boundary> boundaries;
+  Arrivals arrivals;  // one row per boundary
   bool jumps = true;  // off: the plain replay, for comparison
+  ReplayWork work;
 
  private:
   bool round();
-  void run_to_goal(Rank& rank);
-  bool perform(Rank& rank);
-  bool arrived(Rank& rank, const Step& step, std::int64_t m, std::int64_t& time);
-  void finish(Rank& rank, const Step& step, std::int64_t m, std::int64_t time, std::int64_t delay);
+  void begin_round();
+  bool end_round();
+  void run_to_goal(std::uint32_t index);
+  bool repeat_block(Rank& rank);
+  void run_resolved(Rank& rank);
+  void run_step_by_step(Rank& rank);
+  void next_repetition(Rank& rank);
+  void enter_block(Rank& rank);
+  void await(std::uint32_t at, std::int64_t shift);
+  void finish(std::uint32_t at, std::int64_t shift, std::int64_t end);
+  void wake_reader(std::int32_t boundary);
+  [[nodiscard]] std::int64_t end_of_pair(std::uint32_t at, std::int64_t shift,
+                                         std::int64_t now) const;
+  [[nodiscard]] std::int64_t busy_in(const ScheduleBlock& block) const;
 
-  std::vector<std::uint32_t> runnable_;  // ranks, the next one last
+  const Schedule& schedule_;
+  ResolvedSteps resolved_;
+  std::vector<std::uint32_t> order_;  // in which ranks run: the one in which they reached their
+                                      // goals last time, so that few must wait
+  std::vector<std::uint32_t> next_order_;
+  std::vector<std::uint32_t> woken_;
 };
 
 }  // namespace penstock

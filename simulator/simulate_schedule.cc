@@ -129,25 +129,37 @@ bool can_simulate_schedule(const Schedule& schedule, const ExecutorModel& execut
 
 TimelineSummary simulate_schedule(const std::vector<RolledInput>& pipelines,
                                   const LoweringOptions& options, const StagePrices& prices,
-                                  const ExecutorModel& executor, bool jumps) {
+                                  const ExecutorModel& executor) {
+  return simulate_schedule_counted(pipelines, options, prices, executor).summary;
+}
+
+CountedSimulation simulate_schedule_counted(const std::vector<RolledInput>& pipelines,
+                                            const LoweringOptions& options,
+                                            const StagePrices& prices,
+                                            const ExecutorModel& executor, bool jumps) {
   const std::vector<PipelineInput> inputs = with_one_per_run(pipelines);
   EndOfStep end(inputs, options);
   const PriceTable table(end.tables(), prices, executor);
+  CountedSimulation result;
   std::vector<PipelineTimes> times;
   std::int64_t actions = 0;
   for (std::size_t p = 0; p < pipelines.size(); ++p) {
     RolledReplay replay(*pipelines[p].schedule, pipelines[p].micro_batches, end.tables(), p, table,
                         options.recompute, options.transfers);
     replay.jumps = jumps;
+    actions += 4 * replay.actions();
+    table.check_sum(static_cast<std::size_t>(actions));
     if (!replay.run()) {
       throw_bad_input(pipelines[p].schedule->name +
                       ": the lists cannot be carried out: nothing can run");
     }
     times.push_back(replay.times());
-    for (const PipelineTimes::Rank& rank : times.back().ranks) actions += 4 * rank.actions;
+    result.work.steps += replay.work.steps;
+    result.work.skipped += replay.work.skipped;
+    result.work.jumps += replay.work.jumps;
   }
-  table.check_sum(static_cast<std::size_t>(actions));
-  return end.finish(times, prices, executor);
+  result.summary = end.finish(times, prices, executor);
+  return result;
 }
 
 }  // namespace penstock

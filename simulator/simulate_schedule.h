@@ -30,10 +30,23 @@ struct RolledInput {
 // order while the step runs.
 bool can_simulate_schedule(const Schedule& schedule, const ExecutorModel& executor);
 
-// Error{kBadInput} as lower() and simulate() give it. `jumps` off: the plain replay of every
-// repetition, for comparison.
+// Error{kBadInput} as lower() and simulate() give it.
 TimelineSummary simulate_schedule(const std::vector<RolledInput>& pipelines,
                                   const LoweringOptions& options, const StagePrices& prices,
-                                  const ExecutorModel& executor, bool jumps = true);
+                                  const ExecutorModel& executor);
+
+// How a replay went: compute actions that ran one by one, those that jumps went over.
+struct ReplayWork {
+  std::int64_t steps = 0, skipped = 0, jumps = 0;
+};
+struct CountedSimulation {
+  TimelineSummary summary;
+  ReplayWork work;  // of all pipelines
+};
+// The same with the work. `jumps` off: the plain replay of every repetition, for comparison.
+CountedSimulation simulate_schedule_counted(const std::vector<RolledInput>& pipelines,
+                                            const LoweringOptions& options,
+                                            const StagePrices& prices,
+                                            const ExecutorModel& executor, bool jumps = true);
 
 }  // namespace penstock
