@@ -33,6 +33,18 @@ void set_rank_devices(Plan& plan, std::vector<std::string> types) {
   if (plan.device_types().size() == 1) plan.rank_devices.clear();
 }
 
+std::string device_words(const Plan& plan) {
+  if (!plan.is_mixed()) return plan.device;
+  std::string words;
+  for (auto run = plan.rank_devices.begin(); run != plan.rank_devices.end();) {
+    const auto end = std::find_if(run, plan.rank_devices.end(),
+                                  [&](const std::string& type) { return type != *run; });
+    words += (words.empty() ? "" : " + ") + std::to_string(end - run) + " " + *run;
+    run = end;
+  }
+  return words;
+}
+
 int samples_of_replica(const Plan& plan, int index) {
   return plan.global_batch / plan.data + (index < plan.global_batch % plan.data ? 1 : 0);
 }

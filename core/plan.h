@@ -70,6 +70,10 @@ int samples_of_replica(const Plan& plan, int index);
 // Puts rank r on devices of type `types[r]`; where all are one type, the plan is not mixed.
 void set_rank_devices(Plan& plan, std::vector<std::string> types);
 
+// What the ranks are on: "a100-40gb", of a mixed plan the ranks of each type in the order of the
+// pipeline: "2 a100-40gb + 3 v100-16gb".
+std::string device_words(const Plan& plan);
+
 // The distinct micro-batch sizes of a step, the full size first, then the short ones, descending.
 // Shape i of StagePrices and of the Program's micro-batch table is entry i.
 std::vector<int> micro_batch_shapes(const Plan& plan);

@@ -28,14 +28,16 @@ std::array<Category, 7> categories(const MemoryUse& use) {
 
 }  // namespace
 
-std::string memory_table(const Evaluation& evaluation) {
+std::string memory_table(const Evaluation& evaluation, const Plan& plan) {
   std::vector<Column> columns{{"rank"}};
+  if (plan.is_mixed()) columns.push_back({"device", true});
   for (const auto& [name, bytes] : categories({})) columns.push_back({std::string(name)});
   for (const char* name : {"total", "capacity", "left"}) columns.push_back({name});
   TextTable table(columns);
   for (std::size_t r = 0; r < evaluation.ranks.size(); ++r) {
     const RankEvaluation& rank = evaluation.ranks[r];
     std::vector<std::string> cells{fmt::format("{}", r)};
+    if (plan.is_mixed()) cells.push_back(plan.device_of_rank(static_cast<int>(r)));
     for (const auto& [name, bytes] : categories(rank.memory)) cells.push_back(gib(bytes));
     cells.push_back(gib(rank.memory.total()));
     cells.push_back(gib(rank.capacity));

@@ -4,11 +4,12 @@
 #include <string>
 
 #include "core/evaluation.h"
+#include "core/plan.h"
 
 namespace penstock {
 
-// One row per rank, in GiB.
-std::string memory_table(const Evaluation& evaluation);
+// One row per rank, in a mixed plan with its device type, in GiB.
+std::string memory_table(const Evaluation& evaluation, const Plan& plan);
 
 // "Rank 0 is the tightest: 37.2 of 39.6 GiB, 2.4 GiB left; most of it is stash (18.3 GiB)."
 std::string tightest_rank_text(const Evaluation& evaluation);

@@ -14,10 +14,12 @@ namespace {
 // What the columns have to show, over all rows.
 struct Shown {
   bool tokens = false, price = false;
+  bool devices = false;  // plans on different devices
   explicit Shown(const std::vector<RankedPlan>& plans) {
     for (const RankedPlan& ranked : plans) {
       tokens = tokens || ranked.plan.sequence_length > 0;
       price = price || ranked.evaluation.usd_per_step > 0.0;
+      devices = devices || ranked.plan.is_mixed() || ranked.plan.device != plans[0].plan.device;
     }
   }
 };
@@ -74,6 +76,9 @@ std::string marks_line(const std::vector<RankedPlan>& plans, const Shown& shown)
   parts.emplace_back("in: what lies side by side, P stages or D replicas");
   parts.emplace_back("GiB: peak of the tightest rank / its capacity");
   parts.emplace_back("bub%: bubble by makespan");
+  if (shown.devices) {
+    parts.emplace_back("on: the device type, or how many pipeline ranks are on which, in order");
+  }
   return wrapped(joined(parts, "; ") + ".", 100, "", "");
 }
 
@@ -111,6 +116,7 @@ std::string plan_table(const std::vector<RankedPlan>& plans) {
                               {"GiB", false, 1},
                               {"bub%", false, 1}};
   if (shown.price) columns.push_back({shown.tokens ? "$/Mtok" : "$/step", false, 1});
+  if (shown.devices) columns.push_back({"on", true, 1});
   TextTable table(columns);
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const auto& [plan, evaluation, tied, pareto, placed] = plans[i];
@@ -134,6 +140,7 @@ std::string plan_table(const std::vector<RankedPlan>& plans) {
         memory_text(evaluation),
         fixed(100.0 * bubble_rate(evaluation.makespan, evaluation.ideal), 1)};
     if (shown.price) cells.push_back(one_price(plans[i], shown));
+    if (shown.devices) cells.push_back(device_words(plan));
     table.add(std::move(cells));
   }
   return table.text() + marks_line(plans, shown);
@@ -149,17 +156,20 @@ std::string pareto_table(const std::vector<RankedPlan>& plans) {
     std::vector<std::string> cells{aligned(ranked.evaluation.step_time),
                                    gib(ranked.evaluation.peak_memory())};
     add_price(cells, ranked, shown);
-    cells.push_back(plan_line(ranked.plan));
+    std::string line = plan_line(ranked.plan);
+    if (shown.devices && !ranked.plan.is_mixed()) line += " of type " + ranked.plan.device;
+    cells.push_back(std::move(line));
     table.add(std::move(cells));
   }
   return table.text(120);
 }
 
 std::string plan_line(const Plan& plan) {
-  return fmt::format("T={} P={} V={} D={} b={} M={} {}, recompute {}, ZeRO-1 {}, {}", plan.tensor,
+  return fmt::format("T={} P={} V={} D={} b={} M={} {}, recompute {}, ZeRO-1 {}, {}{}", plan.tensor,
                      plan.pipeline, plan.chunks, plan.data, plan.micro_batch_size,
                      micro_batches_of(plan), plan.schedule, plan.recompute,
-                     plan.zero1 ? "on" : "off", count_of(plan.devices(), "GPU"));
+                     plan.zero1 ? "on" : "off", count_of(plan.devices(), "GPU"),
+                     plan.is_mixed() ? ", ranks on " + device_words(plan) : "");
 }
 
 std::string stages_text(const Plan& plan, const std::vector<std::string>& section_names) {
@@ -175,7 +185,8 @@ std::string stages_text(const Plan& plan, const std::vector<std::string>& sectio
     std::string name = section_names.at(first);
     if (last != first) name += ".." + section_names.at(last);
     const std::string text =
-        fmt::format("{}: {} ({})", numbers_of(plan, s, width), name, last - first + 1);
+        fmt::format("{}: {} ({}{})", numbers_of(plan, s, width), name, last - first + 1,
+                    plan.is_mixed() ? " on " + plan.device_of_rank(plan.rank_of(s)) : "");
     if (!line.empty() && line.size() + 3 + text.size() > 96) flush();
     line += (line.empty() ? "" : " | ") + text;
   }

@@ -75,6 +75,10 @@ Json to_json(const Plan& plan) {
   json.set("placement",
            plan.placement == Placement::kPipelineInner ? "pipeline_inner" : "data_inner");
   json.set("device", plan.device);
+  if (plan.is_mixed()) {
+    json.set("rank_devices",
+             array_of(plan.rank_devices, [](const auto& type) { return Json(type); }));
+  }
   json.set("devices", plan.devices());
   json.set("cuts", array_of(plan.cuts, [](int cut) { return Json(cut); }));
   return json;

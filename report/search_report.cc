@@ -58,7 +58,7 @@ std::string best_plan_sections(const SearchResult& result, const SearchReport& a
     out += wrapped(ties, 100, "", "");
   }
   out += section("Plan 1", why_first(best, about));
-  out += section("Memory of plan 1 by rank (GiB)", memory_table(best.evaluation));
+  out += section("Memory of plan 1 by rank (GiB)", memory_table(best.evaluation, best.plan));
   if (about.program != nullptr && about.timeline != nullptr) {
     out += section("One step of plan 1", gantt(*about.program, *about.timeline));
   }

@@ -99,8 +99,8 @@ std::string binding(const Evaluation& evaluation) {
 std::string simulation_report(const PlanFile& file, const Evaluation& evaluation,
                               const Timeline& timeline, const std::string& note) {
   return header(file) + summary(file, evaluation, note) +
-         "\nTime by rank (share of the makespan)\n" + time_table(evaluation) +
-         "\nMemory by rank (GiB)\n" + memory_table(evaluation) + "\nOne step\n" +
+         "\nTime by rank (share of the makespan)\n" + time_table(evaluation, file.plan) +
+         "\nMemory by rank (GiB)\n" + memory_table(evaluation, file.plan) + "\nOne step\n" +
          gantt(file.program, timeline);
 }
 
@@ -111,7 +111,7 @@ std::string explanation(const PlanFile& file, const Evaluation& evaluation,
   out += busiest_rank_time(evaluation);
   out += "\nWhat each change would gain (the same plan, replayed)\n";
   out += what_if_table(evaluation.step_time, changes);
-  out += "\nMemory by rank (GiB)\n" + memory_table(evaluation);
+  out += "\nMemory by rank (GiB)\n" + memory_table(evaluation, file.plan);
   out += "\nStages and their sections (stage s on rank s mod P)\n" +
          stages_text(file.plan, file.section_names);
   if (!evaluation.assumptions.empty()) {

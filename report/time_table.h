@@ -6,14 +6,15 @@
 #include <vector>
 
 #include "core/evaluation.h"
+#include "core/plan.h"
 
 namespace penstock {
 
 // The busiest rank's makespan, part by part, with what each part means; the shares sum to 100.0 %.
 std::string busiest_rank_time(const Evaluation& evaluation);
 
-// One row per rank: the shares of the makespan.
-std::string time_table(const Evaluation& evaluation);
+// One row per rank, in a mixed plan with its device type: the shares of the makespan.
+std::string time_table(const Evaluation& evaluation, const Plan& plan);
 
 // The parts of `total` in tenths of a percent, rounded so that they sum to 1,000: the largest
 // remainders round up, ties the earlier part.

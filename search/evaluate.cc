@@ -167,7 +167,9 @@ void arrange_and_replay(const PlanInputs& inputs, const PlanDevices& devices, bo
 
 // A plan's stage map follows from its schedule; where all ranks are on one type it is not mixed.
 Plan as_evaluated(Plan plan) {
-  if (plan.is_mixed()) set_rank_devices(plan, plan.rank_devices);
+  if (plan.rank_devices.size() == static_cast<std::size_t>(plan.pipeline)) {
+    set_rank_devices(plan, plan.rank_devices);
+  }
   const ScheduleKind* kind = find_schedule(plan.schedule);
   if (kind != nullptr) plan.stage_map = kind->map;
   return plan;

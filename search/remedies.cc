@@ -113,7 +113,8 @@ std::string plan_words(const Plan& plan) {
   words += " D=" + std::to_string(plan.data) + " b=" + std::to_string(plan.micro_batch_size);
   if (!plan.schedule.empty()) words += " " + plan.schedule;
   words += " recompute=" + plan.recompute;
-  return words + (plan.zero1 ? " ZeRO-1" : "");
+  if (plan.zero1) words += " ZeRO-1";
+  return plan.is_mixed() ? words + ", ranks on " + device_words(plan) : words;
 }
 
 }  // namespace penstock

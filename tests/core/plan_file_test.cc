@@ -484,5 +484,40 @@ TEST_CASE("refused: a prediction for other ranks") {
         "2^53, got -200");
 }
 
+TEST_CASE("a plan of two device types says what each of its ranks has") {
+  const PlanFile file = tiny_plan(two_device_types());
+  CHECK(file.plan.rank_devices == std::vector<std::string>{"toy", "old"});
+  CHECK(file.plan.device_of_rank(1) == "old");
+  CHECK(device_of_rank(file, 0) == PlanDevice{"toy", Bytes{1000}, Bytes{50}, 0.0, 2});
+  CHECK(device_of_rank(file, 1) == PlanDevice{"old", Bytes{900}, Bytes{50}, 1.5, 4});
+  CHECK(plan_of(text_of(file)) == file);
+  CHECK(device_words(file.plan) == "1 toy + 1 old");
+  CHECK(text_of(tiny_plan()).find("rank_devices") == std::string::npos);
+  CHECK(text_of(tiny_plan()).find("other_devices") == std::string::npos);
+}
+
+TEST_CASE("device types that do not fit the ranks are refused") {
+  const auto with_types = [](const std::string& types) {
+    Edits edits = two_device_types();
+    const std::string key = R"("device": "toy", "rank_devices": )" + types + R"(, "cuts")";
+    edits[0].second = key;
+    return refusal_with(edits);
+  };
+  CHECK(with_types(R"(["toy"])") ==
+        "/plan/rank_devices: expected a device type for each of the 2 pipeline ranks, got 1");
+  CHECK(with_types(R"(["old", "toy"])") ==
+        "/plan/rank_devices: rank 0 is on 'old', but 'device' says 'toy'; 'device' is the type of "
+        "rank 0");
+  CHECK(with_types(R"(["toy", "toy"])") ==
+        "/plan/rank_devices: all ranks are on 'toy'; leave this key out of a plan that is not "
+        "mixed");
+  CHECK(with_types(R"(["toy", "new"])") ==
+        "/cluster: expected \"other_devices\" to be: 'new', the types of 'rank_devices' after the "
+        "first");
+  CHECK(refusal_with(Edits{two_device_types()[1]}) ==
+        "/cluster: expected \"other_devices\" to be absent, the types of 'rank_devices' after the "
+        "first");
+}
+
 }  // namespace
 }  // namespace penstock

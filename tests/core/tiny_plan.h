@@ -145,6 +145,15 @@ inline std::string edited(const Edits& edits) { return edited(std::string(kTinyP
 inline PlanFile plan_of(std::string_view text) { return read_plan(parse_json(text, "t"), "t"); }
 inline PlanFile tiny_plan(const Edits& edits = {}) { return plan_of(edited(edits)); }
 
+// Rank 1 on another type, with 900 B; its prediction still says 1000 B.
+inline Edits two_device_types() {
+  return {
+      {R"("device": "toy", "cuts")", R"("device": "toy", "rank_devices": ["toy", "old"], "cuts")"},
+      {R"("devices_per_node": 2, "levels")",
+       R"("devices_per_node": 2, "other_devices": [{"name": "old", "memory_per_device_bytes": 900,
+        "reserve_bytes": 50, "usd_per_hour": 1.5, "devices_per_node": 4}], "levels")"}};
+}
+
 // The lists of the tiny plan, to be replaced by others.
 inline constexpr std::string_view kRank0 =
     R"(["0F0", "0SEND_F0", "0F1", "0SEND_F1", "0RECV_B0", "0B0", "0RECV_B1", "0B1", "0NORM", "0OPT"])";

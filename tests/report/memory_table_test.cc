@@ -8,7 +8,7 @@ using namespace penstock;
 
 TEST_CASE("memory by category, and what is left") {
   CHECK(
-      memory_table(tests::evaluation()) ==
+      memory_table(tests::evaluation(), tests::plan()) ==
       "rank  parameters  gradients  optimizer  stash  working  buffers  reserve  total  capacity  "
       "left\n"
       "   0         1.0        0.0        0.0   29.0      0.0      0.0      0.0   30.0      40.0  "

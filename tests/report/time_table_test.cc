@@ -29,7 +29,7 @@ TEST_CASE("the busiest rank's makespan, part by part") {
 }
 
 TEST_CASE("all ranks") {
-  CHECK(time_table(tests::evaluation()) ==
+  CHECK(time_table(tests::evaluation(), tests::plan()) ==
         "rank  compute  warm-up  drain  imbalance  order  transfer  barrier\n"
         "   0   80.0 %   20.0 %  0.0 %      0.0 %  0.0 %     0.0 %    0.0 %\n"
         "   1   90.0 %   10.0 %  0.0 %      0.0 %  0.0 %     0.0 %    0.0 %\n");

@@ -147,6 +147,34 @@ ClusterSpec random_cluster(Random& random, int nodes, int per_node) {
   return cluster;
 }
 
+ModelProfile also_on(ModelProfile model, const std::string& device, int slower) {
+  for (SectionType& type : model.section_types) {
+    const std::vector<Measurement> measured = type.measurements;
+    for (Measurement m : measured) {
+      if (m.device != "gpu") continue;
+      m.device = device;
+      m.forward.median *= slower;
+      m.recompute_time.median *= slower;
+      for (auto* time : {&m.input_gradient, &m.weight_gradient, &m.fused_backward}) {
+        if (*time) (*time)->median *= slower;
+      }
+      type.measurements.push_back(std::move(m));
+    }
+  }
+  return model;
+}
+
+void add_nodes(ClusterSpec& cluster, const std::string& device, int nodes, int per_node,
+               std::int64_t memory) {
+  DeviceType type = cluster.device_types[0];
+  type.name = device;
+  type.memory = {memory};
+  cluster.device_types.push_back(type);
+  cluster.node_types.push_back(
+      {"node of " + device, static_cast<int>(cluster.device_types.size()) - 1, per_node});
+  cluster.nodes.push_back({static_cast<int>(cluster.node_types.size()) - 1, nodes});
+}
+
 SectionSums sums_of(const ModelProfile& model, int samples) {
   return sum_sections(model, "gpu", 1, samples, 0, "none");
 }

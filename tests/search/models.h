@@ -40,6 +40,12 @@ ClusterSpec cluster_of(const ClusterShape& shape);
 ModelProfile random_model(Random& random, int sections);
 ClusterSpec random_cluster(Random& random, int nodes, int per_node);
 
+// The model measured on a second device type as well: all times `slower` times those of "gpu".
+ModelProfile also_on(ModelProfile model, const std::string& device, int slower);
+// `nodes` nodes of `per_node` more devices, of a type that is "gpu" but for its name and memory.
+void add_nodes(ClusterSpec& cluster, const std::string& device, int nodes, int per_node,
+               std::int64_t memory);
+
 // The sections of a model priced at b = 1, T = 1, mode "none".
 SectionSums sums_of(const ModelProfile& model, int samples = 1);
 

@@ -72,7 +72,7 @@ class Enumerated {
 
  private:
   void extend() {
-    const int sections = static_cast<int>(problem_.time_prefix->size()) - 1;
+    const int sections = problem_.sections();
     const int stage = static_cast<int>(cuts_.size()) - 1;
     if (stage == problem_.stages) {
       if (cuts_.back() == sections) judge();
@@ -91,8 +91,8 @@ class Enumerated {
     for (std::size_t s = 0; s + 1 < cuts_.size(); ++s) {
       const auto first = static_cast<std::size_t>(cuts_[s]);
       const auto end = static_cast<std::size_t>(cuts_[s + 1]);
-      bottleneck =
-          std::max(bottleneck, (*problem_.time_prefix)[end] - (*problem_.time_prefix)[first]);
+      const auto& prefix = problem_.prefix(static_cast<int>(s));
+      bottleneck = std::max(bottleneck, prefix[end] - prefix[first]);
       if (s + 2 < cuts_.size()) traffic += (*problem_.boundary_bytes)[end - 1];
     }
     std::tuple found{bottleneck, traffic, cuts_};
@@ -181,6 +181,62 @@ TEST_CASE("random chains under any limit are cut as enumeration cuts them") {
     const AnyLimit limit(random.next() % 1'000'000);
     compare(times, std::vector<std::int64_t>(times.size(), 7), &limit);
     compare(times, random_values(random, sections, 4), &limit);
+  }
+}
+
+// A stage that is `slower[s]` times as slow as the others.
+struct Speeds {
+  std::vector<std::vector<std::int64_t>> prefixes;
+  PartitionProblem problem;
+  Speeds(const std::vector<std::int64_t>& times, const std::vector<int>& slower,
+         const std::vector<std::int64_t>& boundary, const StageLimit* limit)
+      : problem{static_cast<int>(slower.size()), nullptr, &boundary, limit, {}} {
+    for (const int factor : slower) {
+      auto& scaled = prefixes.emplace_back(times);
+      for (std::int64_t& time : scaled) time *= factor;
+      scaled = prefix_of(scaled);
+    }
+    for (const auto& prefix : prefixes) problem.prefix_of_stage.push_back(&prefix);
+    problem.time_prefix = problem.prefix_of_stage.front();
+  }
+};
+
+TEST_CASE("a stage twice as fast takes twice as many sections") {
+  const std::vector<std::int64_t> boundary(9, 1);
+  const Speeds speeds(std::vector<std::int64_t>(9, 10), {1, 2}, boundary, nullptr);
+  CHECK(partition(speeds.problem) == Partition{{0, 6, 9}, 60});
+}
+
+TEST_CASE("a section too long for a slow stage does not leave that stage empty") {
+  // 1 | 1 (2 on the slow stage) | 9 1: greedily the fast stage takes both short ones, and the long
+  // one, 18, is then the slow stage's.
+  const std::vector<std::int64_t> boundary(4, 1);
+  const Speeds speeds({1, 1, 9, 1}, {1, 2, 1}, boundary, nullptr);
+  CHECK(partition(speeds.problem) == Partition{{0, 1, 2, 4}, 10});
+}
+
+TEST_CASE("random chains on stages of different speed are cut as enumeration cuts them") {
+  Random random(5);
+  for (int i = 0; i < 400; ++i) {
+    const int sections = random.between(1, 8);
+    const int stages = random.between(1, sections);
+    const auto times = random_values(random, sections, random.between(1, 12));
+    std::vector<int> slower;
+    for (int s = 0; s < stages; ++s) slower.push_back(random.between(1, 3));
+    auto most = random_values(random, stages, 12);
+    for (auto& m : most) m += random.between(0, 10);
+    const WeightLimit weights(random_values(random, sections, 6), most);
+    const AnyLimit any(random.next() % 1'000'000);
+    const auto traffic = random.coin() ? std::vector<std::int64_t>(times.size(), 7)
+                                       : random_values(random, sections, 4);
+    for (const StageLimit* limit :
+         {static_cast<const StageLimit*>(nullptr), static_cast<const StageLimit*>(&weights),
+          static_cast<const StageLimit*>(&any)}) {
+      const Speeds speeds(times, slower, traffic, limit);
+      const auto expected = Enumerated(speeds.problem).best();
+      REQUIRE(partition_by_table(speeds.problem) == expected);
+      REQUIRE(partition(speeds.problem) == expected);
+    }
   }
 }
 
