@@ -12,7 +12,7 @@
 
 namespace penstock {
 
-// Keeps the cluster and the plan by reference.
+// Keeps the cluster by reference.
 class DevicePlaces {
  public:
   // Error{kBadInput} when the cluster has no nodes of a type that the plan names.
@@ -48,7 +48,7 @@ class DevicePlaces {
   [[nodiscard]] static int device(const OfType& type, int index);
 
   const ClusterSpec& cluster_;
-  const Plan& plan_;
+  Plan plan_;
   DeviceLayout layout_;
   std::vector<OfType> types_;
   std::vector<OfRank> ranks_;

@@ -6,7 +6,6 @@
 
 #include "core/error.h"
 #include "costmodel/assumptions.h"
-#include "costmodel/device_places.h"
 #include "costmodel/interpolate.h"
 #include "costmodel/links.h"
 #include "costmodel/step_prices.h"
@@ -53,82 +52,14 @@ ComputePrice stage_compute(const SectionTable& table, int first, int last) {
   return stage;
 }
 
-// The way between two pipeline ranks: the worst level over replicas and tensor ranks, and the most
-// devices of one lower domain that cross it at once, in either direction.
-struct RankLink {
-  int level = -1;  // -1: one rank
-  int flows_there = 1, flows_back = 1;
-};
-
-// Counts equal values that follow one another. Devices of one rank ascend with (replica, tensor
-// rank), so those of one domain do.
-class LongestRun {
- public:
-  void add(int value, int count) {
-    run_ = value == value_ ? run_ + count : count;
-    value_ = value;
-    longest_ = std::max(longest_, run_);
-  }
-  [[nodiscard]] int longest() const { return longest_; }
-
- private:
-  int value_ = -1, run_ = 0, longest_ = 1;
-};
-
-template <class Visit>
-void for_each_pair(const DevicePlaces& places, const Plan& plan,
-                   const std::vector<int>& tensor_ranks, int rank, int next, Visit visit) {
-  for (int d = 0; d < plan.data; ++d) {
-    for (const int t : tensor_ranks) {
-      visit(places.device_of(rank, d, t), places.device_of(next, d, t));
-    }
-  }
-}
-
-RankLink rank_link(const DevicePlaces& places, const Plan& plan,
-                   const std::vector<int>& tensor_ranks, int rank, int next) {
-  RankLink link;
-  if (rank == next) return link;
-  const DeviceLayout& layout = places.layout();
-  for_each_pair(places, plan, tensor_ranks, rank, next, [&](int from, int to) {
-    link.level = std::max(link.level, layout.level_between(from, to));
-  });
-  if (link.level == 0) return link;
-  const int senders = plan.tensor / static_cast<int>(tensor_ranks.size());  // that one t stands for
-  LongestRun there, back;
-  for_each_pair(places, plan, tensor_ranks, rank, next, [&](int from, int to) {
-    if (layout.level_between(from, to) != link.level) return;
-    there.add(layout.domain(link.level - 1, from), senders);
-    back.add(layout.domain(link.level - 1, to), senders);
-  });
-  link.flows_there = there.longest();
-  link.flows_back = back.longest();
-  return link;
-}
-
-// From every rank to the next, from the last to the first.
-std::vector<RankLink> rank_links(const DevicePlaces& places, const Plan& plan) {
-  const std::vector<int> tensor_ranks = places.distinct_tensor_ranks();
-  std::vector<RankLink> links;
-  links.reserve(static_cast<std::size_t>(plan.pipeline));
-  for (int rank = 0; rank < plan.pipeline; ++rank) {
-    // The last rank sends to the first only between chunks.
-    const bool is_used = rank + 1 < plan.pipeline || plan.chunks > 1;
-    links.push_back(is_used
-                        ? rank_link(places, plan, tensor_ranks, rank, (rank + 1) % plan.pipeline)
-                        : RankLink{});
-  }
-  return links;
-}
-
 // The way from a stage to the next one, if there is a way: not at the end of a copy of the weights,
 // not at the turn of a V.
-RankLink boundary_link(const Plan& plan, const std::vector<RankLink>& links, int stage) {
+RankLink boundary_link(const Plan& plan, const PlanWiring& wiring, int stage) {
   if (!plan.has_next(stage)) return {};
   const int from = plan.rank_of(stage), to = plan.rank_of(stage + 1);
   if (from == to) return {};
-  if (to == (from + 1) % plan.pipeline) return links[static_cast<std::size_t>(from)];
-  RankLink link = links[static_cast<std::size_t>(to)];  // the same wires, the other way
+  if (to == (from + 1) % plan.pipeline) return wiring.link_behind(from);
+  RankLink link = wiring.link_behind(to);  // the same wires, the other way
   std::swap(link.flows_there, link.flows_back);
   return link;
 }
@@ -172,10 +103,9 @@ void require_priced(const Plan& plan, const RankTables& tables) {
   }
 }
 
-void price_micro_batches(const DevicePlaces& places, const Plan& plan, const RankTables& tables,
+void price_micro_batches(const PlanWiring& wiring, const Plan& plan, const RankTables& tables,
                          StagePricing& pricing) {
-  const ClusterSpec& cluster = places.cluster();
-  const std::vector<RankLink> links = rank_links(places, plan);
+  const ClusterSpec& cluster = wiring.cluster();
   const std::size_t shapes = tables[0].size();
   StagePrices& prices = pricing.prices;
   prices.stages = plan.stages();
@@ -183,7 +113,7 @@ void price_micro_batches(const DevicePlaces& places, const Plan& plan, const Ran
   prices.compute.reserve(static_cast<std::size_t>(prices.stages) * shapes);
   prices.transfer.reserve(prices.compute.capacity());
   for (int stage = 0; stage < prices.stages; ++stage) {
-    const RankLink link = boundary_link(plan, links, stage);
+    const RankLink link = boundary_link(plan, wiring, stage);
     const double factor = transfer_factor(cluster, plan, stage);
     if (stage + 1 < prices.stages) pricing.boundary_level.push_back(link.level);
     for (const SectionTable* table : tables[plan.rank_of(stage)]) {
@@ -198,11 +128,15 @@ void price_micro_batches(const DevicePlaces& places, const Plan& plan, const Ran
 
 StagePricing price_stages(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan,
                           const RankTables& tables) {
+  return price_stages(profile, PlanWiring(cluster, plan), plan, tables);
+}
+
+StagePricing price_stages(const ModelProfile& profile, const PlanWiring& wiring, const Plan& plan,
+                          const RankTables& tables) {
   require_priced(plan, tables);
-  const DevicePlaces places(cluster, plan);
   StagePricing pricing;
-  price_micro_batches(places, plan, tables, pricing);
-  StepPrices steps = price_steps(profile, places, plan);
+  price_micro_batches(wiring, plan, tables, pricing);
+  StepPrices steps = price_steps(profile, wiring, plan);
   pricing.prices.step = std::move(steps.step);
   pricing.prices.tied_reduce = std::move(steps.tied_reduce);
   pricing.prices.norm = steps.norm;
@@ -210,7 +144,7 @@ StagePricing price_stages(const ModelProfile& profile, const ClusterSpec& cluste
   for (const int level : pricing.boundary_level) {
     if (level >= 0) steps.level_used[static_cast<std::size_t>(level)] = true;
   }
-  weigh_assumptions(profile, cluster, plan, tables, steps.level_used, pricing);
+  weigh_assumptions(profile, wiring.cluster(), plan, tables, steps.level_used, pricing);
   return pricing;
 }
 

@@ -13,6 +13,7 @@
 #include "core/plan_file.h"
 #include "core/profile.h"
 #include "core/stage_prices.h"
+#include "costmodel/plan_wiring.h"
 
 namespace penstock {
 
@@ -73,6 +74,10 @@ using RankTables = PerRank<std::vector<const SectionTable*>>;
 // Prices of every stage of `plan` (its cuts are set), on the devices of `cluster` that are of its
 // types.
 StagePricing price_stages(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan,
+                          const RankTables& tables);
+
+// The same with the wiring of an equal plan, whatever its cuts, schedule and micro-batches.
+StagePricing price_stages(const ModelProfile& profile, const PlanWiring& wiring, const Plan& plan,
                           const RankTables& tables);
 
 }  // namespace penstock

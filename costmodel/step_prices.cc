@@ -80,13 +80,6 @@ Duration optimizer_time(const TrainingState& training, const ClusterSpec& cluste
   return whole_nanoseconds(2.0 * updated * static_cast<double>(state.count) / rate * 1e9);
 }
 
-// Where one set of devices lies, and how many such sets work at once.
-struct Collective {
-  GroupShape group;
-  int rings = 1;
-  bool operator==(const Collective&) const = default;
-};
-
 Duration slowest(const ClusterSpec& cluster, CollectiveKind kind,
                  const std::vector<Collective>& collectives, Bytes bytes) {
   Duration time{};
@@ -96,103 +89,12 @@ Duration slowest(const ClusterSpec& cluster, CollectiveKind kind,
   return time;
 }
 
-void add_distinct(std::vector<Collective>& all, Collective one) {
-  if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));
-}
-
 void mark_levels(const std::vector<Collective>& collectives, std::vector<bool>& used) {
   for (const Collective& each : collectives) {
     for (std::size_t level = 0; level < each.group.levels.size(); ++level) {
       if (each.group.levels[level].most > 1) used[level] = true;
     }
   }
-}
-
-// The ranks of the stages, ascending and each once.
-std::vector<int> ranks_of(const Plan& plan, const std::vector<int>& stages) {
-  std::vector<int> ranks;
-  ranks.reserve(stages.size());
-  for (const int stage : stages) ranks.push_back(plan.rank_of(stage));
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  return ranks;
-}
-
-// The stage that holds the same sections in every copy of the weights.
-std::vector<int> in_all_copies(const Plan& plan, int stage) {
-  std::vector<int> stages;
-  stages.reserve(static_cast<std::size_t>(plan.copies()));
-  for (int copy = 0; copy < plan.copies(); ++copy) {
-    stages.push_back(copy * plan.stages_per_copy() + stage);
-  }
-  return stages;
-}
-
-// The devices that hold the same weights: those of all replicas of the ranks. All such groups
-// reduce at the same time, so in a domain of the level below the outermost one every device belongs
-// to a group that sends.
-std::vector<Collective> weight_groups(const DevicePlaces& places, const Plan& plan,
-                                      const std::vector<int>& ranks,
-                                      const std::vector<int>& tensor_ranks) {
-  std::vector<Collective> groups;
-  std::vector<int> devices(static_cast<std::size_t>(plan.data) * ranks.size());
-  for (const int t : tensor_ranks) {
-    auto device = devices.begin();
-    for (const int rank : ranks) {
-      for (int d = 0; d < plan.data; ++d) *device++ = places.device_of(rank, d, t);
-    }
-    std::sort(devices.begin(), devices.end());
-    Collective one{group_shape(places.layout(), devices), 1};
-    if (!one.group.levels.empty()) {
-      const int below = static_cast<int>(one.group.levels.size()) - 2;
-      const GroupLevel& top = one.group.levels.back();
-      const int together = std::min(top.beside, places.devices_beside(ranks, below));
-      one.rings = std::max(together / top.members, 1);
-    }
-    add_distinct(groups, std::move(one));
-  }
-  return groups;
-}
-
-// Most devices of one pipeline rank, over its replicas and tensor ranks, in a domain of the level.
-int most_in_one_domain(const DevicePlaces& places, const Plan& plan, int rank, int level) {
-  int most = 0, here = 0, domain = -1;
-  for (int d = 0; d < plan.data; ++d) {
-    for (int t = 0; t < plan.tensor; ++t) {
-      const int of_device = places.layout().domain(level, places.device_of(rank, d, t));
-      if (of_device != domain) here = 0;
-      domain = of_device;
-      most = std::max(most, ++here);
-    }
-  }
-  return most;
-}
-
-// One device per stage that holds the tied weights, of one replica and tensor rank; the others'
-// groups lie beside it and share its wires.
-std::vector<Collective> tied_groups(const DevicePlaces& places, const Plan& plan,
-                                    const std::vector<int>& stages,
-                                    const std::vector<int>& tensor_ranks) {
-  const std::vector<int> ranks = ranks_of(plan, stages);
-  std::vector<Collective> groups;
-  if (ranks.size() < 2) return groups;
-  std::vector<int> devices(ranks.size());
-  for (int d = 0; d < plan.data; ++d) {
-    for (const int t : tensor_ranks) {
-      for (std::size_t i = 0; i < ranks.size(); ++i) {
-        devices[i] = places.device_of(ranks[i], d, t);
-      }
-      std::sort(devices.begin(), devices.end());
-      add_distinct(groups, {group_shape(places.layout(), devices), 1});
-    }
-  }
-  for (Collective& each : groups) {
-    const int below = static_cast<int>(each.group.levels.size()) - 2;
-    for (const int rank : ranks) {
-      each.rings = std::max(each.rings, most_in_one_domain(places, plan, rank, below));
-    }
-  }
-  return groups;
 }
 
 // In one copy of the weights, ascending.
@@ -205,8 +107,8 @@ std::vector<int> holding_stages(const Plan& plan, const TiedWeights& tied) {
   return stages;
 }
 
-void price_ties(const ModelProfile& profile, const DevicePlaces& places, const Plan& plan,
-                const std::vector<int>& tensor_ranks, StepPrices& prices) {
+void price_ties(const ModelProfile& profile, const PlanWiring& wiring, const Plan& plan,
+                StepPrices& prices) {
   for (const TiedWeights& tied : profile.tied_weights) {
     const std::vector<int> holders = holding_stages(plan, tied);
     if (holders.size() < 2) continue;
@@ -216,20 +118,20 @@ void price_ties(const ModelProfile& profile, const DevicePlaces& places, const P
         tie.stages.push_back(copy * plan.stages_per_copy() + stage);
       }
     }
-    const auto groups = tied_groups(places, plan, tie.stages, tensor_ranks);
+    const auto groups = wiring.tied_groups(ranks_of(plan, tie.stages));
     const Bytes bytes = profile.training.bytes_per_gradient *
                         needed_parameters(tied.parameters, tied.name, plan.tensor);
     prices.tied_reduce.push_back(
-        {slowest(places.cluster(), CollectiveKind::kAllReduce, groups, bytes), Duration{}});
+        {slowest(wiring.cluster(), CollectiveKind::kAllReduce, groups, bytes), Duration{}});
     prices.ties.push_back(std::move(tie));
     mark_levels(groups, prices.level_used);
   }
 }
 
-Price price_norm(const DevicePlaces& places, StepPrices& prices) {
-  const std::vector<Collective> all{{group_shape(places.layout(), places.all_devices()), 1}};
+Price price_norm(const PlanWiring& wiring, StepPrices& prices) {
+  const std::vector<Collective> all{wiring.all_devices()};
   mark_levels(all, prices.level_used);
-  return {slowest(places.cluster(), CollectiveKind::kAllReduce, all, kNormBytes), Duration{}};
+  return {slowest(wiring.cluster(), CollectiveKind::kAllReduce, all, kNormBytes), Duration{}};
 }
 
 StepPrice stage_state(const TrainingState& training, const Plan& plan, std::int64_t parameters) {
@@ -256,20 +158,14 @@ PriceFactors reduction_factors(const ClusterSpec& cluster, const Plan& plan,
   return slowest;
 }
 
-void reduce_gradients(const DevicePlaces& places, const Plan& plan,
-                      const std::vector<int>& tensor_ranks, StepPrices& prices) {
-  const ClusterSpec& cluster = places.cluster();
+void reduce_gradients(const PlanWiring& wiring, const Plan& plan, StepPrices& prices) {
+  const ClusterSpec& cluster = wiring.cluster();
   const auto kind = plan.zero1 ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
-  // By the first rank that holds a stage: ranks that share one stage share all of theirs.
-  std::vector<std::vector<Collective>> groups_of(static_cast<std::size_t>(plan.pipeline));
   for (int s = 0; s < plan.stages_per_copy(); ++s) {
     const std::vector<int> holders = in_all_copies(plan, s);
     const std::vector<int> ranks = ranks_of(plan, holders);
-    std::vector<Collective>& groups = groups_of[static_cast<std::size_t>(ranks.front())];
-    if (groups.empty()) {
-      groups = weight_groups(places, plan, ranks, tensor_ranks);
-      mark_levels(groups, prices.level_used);
-    }
+    const std::vector<Collective>& groups = wiring.weight_groups(ranks.front());
+    mark_levels(groups, prices.level_used);
     const StepPrice& of_first = prices.step[static_cast<std::size_t>(s)];
     const PriceFactors factors = reduction_factors(cluster, plan, ranks);
     const Duration reduce =
@@ -297,21 +193,20 @@ std::optional<std::int64_t> parameters_at(const std::vector<ParameterCount>& cou
   return std::nullopt;
 }
 
-StepPrices price_steps(const ModelProfile& profile, const DevicePlaces& places, const Plan& plan) {
+StepPrices price_steps(const ModelProfile& profile, const PlanWiring& wiring, const Plan& plan) {
   StepPrices prices;
-  prices.level_used.resize(places.cluster().levels.size());
-  const std::vector<int> tensor_ranks = places.distinct_tensor_ranks();
+  prices.level_used.resize(wiring.cluster().levels.size());
   const std::vector<std::int64_t> of_copy = stage_parameters(profile, plan);
   prices.step.reserve(static_cast<std::size_t>(plan.stages()));
   for (int stage = 0; stage < plan.stages(); ++stage) {
     const auto parameters = of_copy[static_cast<std::size_t>(stage % plan.stages_per_copy())];
     StepPrice& step = prices.step.emplace_back(stage_state(profile.training, plan, parameters));
     step.optimizer.duration =
-        optimizer_time(profile.training, places.cluster(), plan, plan.rank_of(stage), parameters);
+        optimizer_time(profile.training, wiring.cluster(), plan, plan.rank_of(stage), parameters);
   }
-  if (plan.weight_copies() > 1) reduce_gradients(places, plan, tensor_ranks, prices);
-  price_ties(profile, places, plan, tensor_ranks, prices);
-  if (plan.devices() > 1) prices.norm = price_norm(places, prices);
+  if (plan.weight_copies() > 1) reduce_gradients(wiring, plan, prices);
+  price_ties(profile, wiring, plan, prices);
+  if (plan.devices() > 1) prices.norm = price_norm(wiring, prices);
   return prices;
 }
 

@@ -10,7 +10,7 @@
 #include "core/plan_file.h"
 #include "core/profile.h"
 #include "core/stage_prices.h"
-#include "costmodel/device_places.h"
+#include "costmodel/plan_wiring.h"
 
 namespace penstock {
 
@@ -25,6 +25,6 @@ struct StepPrices {
   Price norm;
   std::vector<bool> level_used;  // per level of the cluster, by any of the collectives
 };
-StepPrices price_steps(const ModelProfile& profile, const DevicePlaces& places, const Plan& plan);
+StepPrices price_steps(const ModelProfile& profile, const PlanWiring& wiring, const Plan& plan);
 
 }  // namespace penstock

@@ -189,7 +189,10 @@ class GroupSearch {
   }
 
   void try_candidate(const Plan& plan, const std::vector<RankLiveness>& live) {
-    const StagePricing pricing = price_stages(*inputs_.profile, cluster_.spec, plan, tables_);
+    const auto wiring = shared_.wirings.get(
+        {key_.device, plan.pipeline, plan.data, plan.tensor, plan.placement, plan.stage_map},
+        [&] { return PlanWiring(*inputs_.cluster, plan); });
+    const StagePricing pricing = price_stages(*inputs_.profile, *wiring, plan, tables_);
     const auto memory = memory_of_ranks(pricing.prices, live, cluster_.reserve);
     if (const auto over = over_memory(memory, plan.chunks, cluster_.device.memory)) {
       result_.rejected.add(*over, 1, plan);

@@ -28,6 +28,8 @@ struct SearchShared {
   using CountsKey = std::tuple<std::ptrdiff_t, int, int, int, int>;
   Memo<CountsKey, HeldCounts> held_at_least;  // of least_liveness()
   Memo<CountsKey, HeldCounts> held;
+  // (device, P, D, T, placement, map of stages)
+  Memo<std::tuple<int, int, int, int, Placement, StageMap>, PlanWiring> wirings;
   // (device, T, mode, samples): the short micro-batches
   Memo<std::tuple<int, int, std::string, int>, SectionSums> shapes;
 };

@@ -42,7 +42,7 @@ Plan even_plan(int pipeline, int data) {
 }
 
 StepPrices steps_of(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan) {
-  return price_steps(profile, DevicePlaces(cluster, plan), plan);
+  return price_steps(profile, PlanWiring(cluster, plan), plan);
 }
 
 TEST_CASE("state is bytes per parameter times parameters") {

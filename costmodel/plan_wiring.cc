@@ -1,0 +1,160 @@
+#include "costmodel/plan_wiring.h"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+// Counts equal values that follow one another. Devices of one rank ascend with (replica, tensor
+// rank), so those of one domain do.
+class LongestRun {
+ public:
+  void add(int value, int count) {
+    run_ = value == value_ ? run_ + count : count;
+    value_ = value;
+    longest_ = std::max(longest_, run_);
+  }
+  [[nodiscard]] int longest() const { return longest_; }
+
+ private:
+  int value_ = -1, run_ = 0, longest_ = 1;
+};
+
+void add_distinct(std::vector<Collective>& all, Collective one) {
+  if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));
+}
+
+}  // namespace
+
+std::vector<int> ranks_of(const Plan& plan, const std::vector<int>& stages) {
+  std::vector<int> ranks;
+  ranks.reserve(stages.size());
+  for (const int stage : stages) ranks.push_back(plan.rank_of(stage));
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+std::vector<int> in_all_copies(const Plan& plan, int stage) {
+  std::vector<int> stages;
+  stages.reserve(static_cast<std::size_t>(plan.copies()));
+  for (int copy = 0; copy < plan.copies(); ++copy) {
+    stages.push_back(copy * plan.stages_per_copy() + stage);
+  }
+  return stages;
+}
+
+PlanWiring::PlanWiring(const ClusterSpec& cluster, const Plan& plan)
+    : plan_(plan),
+      places_(cluster, plan),
+      tensor_ranks_(places_.distinct_tensor_ranks()),
+      all_devices_{group_shape(places_.layout(), places_.all_devices()), 1} {
+  find_links();
+  find_weight_groups();
+}
+
+void PlanWiring::find_links() {
+  links_.reserve(static_cast<std::size_t>(plan_.pipeline));
+  for (int rank = 0; rank < plan_.pipeline; ++rank) {
+    links_.push_back(link_between(rank, (rank + 1) % plan_.pipeline));
+  }
+}
+
+void PlanWiring::find_weight_groups() {
+  weight_groups_.resize(static_cast<std::size_t>(plan_.pipeline));
+  if (plan_.weight_copies() == 1) return;
+  for (int stage = 0; stage < plan_.stages_per_copy(); ++stage) {
+    const std::vector<int> ranks = ranks_of(plan_, in_all_copies(plan_, stage));
+    auto& groups = weight_groups_[static_cast<std::size_t>(ranks.front())];
+    if (groups.empty()) groups = groups_of_all_replicas(ranks);
+  }
+}
+
+template <class Visit>
+void PlanWiring::for_each_pair(int rank, int next, Visit visit) const {
+  for (int d = 0; d < plan_.data; ++d) {
+    for (const int t : tensor_ranks_) {
+      visit(places_.device_of(rank, d, t), places_.device_of(next, d, t));
+    }
+  }
+}
+
+RankLink PlanWiring::link_between(int rank, int next) const {
+  RankLink link;
+  if (rank == next) return link;
+  const DeviceLayout& layout = places_.layout();
+  for_each_pair(rank, next, [&](int from, int to) {
+    link.level = std::max(link.level, layout.level_between(from, to));
+  });
+  if (link.level == 0) return link;
+  const int senders =
+      plan_.tensor / static_cast<int>(tensor_ranks_.size());  // that one t stands for
+  LongestRun there, back;
+  for_each_pair(rank, next, [&](int from, int to) {
+    if (layout.level_between(from, to) != link.level) return;
+    there.add(layout.domain(link.level - 1, from), senders);
+    back.add(layout.domain(link.level - 1, to), senders);
+  });
+  link.flows_there = there.longest();
+  link.flows_back = back.longest();
+  return link;
+}
+
+// All such groups reduce at the same time, so in a domain of the level below the outermost one
+// every device belongs to a group that sends.
+std::vector<Collective> PlanWiring::groups_of_all_replicas(const std::vector<int>& ranks) const {
+  std::vector<Collective> groups;
+  std::vector<int> devices(static_cast<std::size_t>(plan_.data) * ranks.size());
+  for (const int t : tensor_ranks_) {
+    auto device = devices.begin();
+    for (const int rank : ranks) {
+      for (int d = 0; d < plan_.data; ++d) *device++ = places_.device_of(rank, d, t);
+    }
+    std::sort(devices.begin(), devices.end());
+    Collective one{group_shape(places_.layout(), devices), 1};
+    if (!one.group.levels.empty()) {
+      const int below = static_cast<int>(one.group.levels.size()) - 2;
+      const GroupLevel& top = one.group.levels.back();
+      const int together = std::min(top.beside, places_.devices_beside(ranks, below));
+      one.rings = std::max(together / top.members, 1);
+    }
+    add_distinct(groups, std::move(one));
+  }
+  return groups;
+}
+
+// Most devices of one pipeline rank, over its replicas and tensor ranks, in a domain of the level.
+int PlanWiring::most_in_one_domain(int rank, int level) const {
+  int most = 0, here = 0, domain = -1;
+  for (int d = 0; d < plan_.data; ++d) {
+    for (int t = 0; t < plan_.tensor; ++t) {
+      const int of_device = places_.layout().domain(level, places_.device_of(rank, d, t));
+      if (of_device != domain) here = 0;
+      domain = of_device;
+      most = std::max(most, ++here);
+    }
+  }
+  return most;
+}
+
+std::vector<Collective> PlanWiring::tied_groups(const std::vector<int>& ranks) const {
+  std::vector<Collective> groups;
+  if (ranks.size() < 2) return groups;
+  std::vector<int> devices(ranks.size());
+  for (int d = 0; d < plan_.data; ++d) {
+    for (const int t : tensor_ranks_) {
+      for (std::size_t i = 0; i < ranks.size(); ++i) {
+        devices[i] = places_.device_of(ranks[i], d, t);
+      }
+      std::sort(devices.begin(), devices.end());
+      add_distinct(groups, {group_shape(places_.layout(), devices), 1});
+    }
+  }
+  for (Collective& each : groups) {
+    const int below = static_cast<int>(each.group.levels.size()) - 2;
+    for (const int rank : ranks) each.rings = std::max(each.rings, most_in_one_domain(rank, below));
+  }
+  return groups;
+}
+
+}  // namespace penstock

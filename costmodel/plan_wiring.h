@@ -1,0 +1,69 @@
+// The wires that a plan uses: between its ranks, and for its collectives. It depends on neither the
+// model, the cuts nor any size, so plans that differ in those share it.
+#pragma once
+
+#include <vector>
+
+#include "core/cluster.h"
+#include "core/plan.h"
+#include "costmodel/device_places.h"
+#include "costmodel/links.h"
+
+namespace penstock {
+
+// The way between two pipeline ranks: the worst level over replicas and tensor ranks, and the most
+// devices of one lower domain that cross it at once, in either direction.
+struct RankLink {
+  int level = -1;  // -1: one rank
+  int flows_there = 1, flows_back = 1;
+};
+
+// Where one set of devices lies, and how many such sets work at once.
+struct Collective {
+  GroupShape group;
+  int rings = 1;
+  bool operator==(const Collective&) const = default;
+};
+
+// The ranks of the stages, ascending and each once.
+std::vector<int> ranks_of(const Plan& plan, const std::vector<int>& stages);
+// The stage that holds the same sections in every copy of the weights.
+std::vector<int> in_all_copies(const Plan& plan, int stage);
+
+// Keeps the cluster by reference.
+class PlanWiring {
+ public:
+  PlanWiring(const ClusterSpec& cluster, const Plan& plan);
+
+  [[nodiscard]] const ClusterSpec& cluster() const { return places_.cluster(); }
+  // From the rank to the next one, from the last to the first.
+  [[nodiscard]] const RankLink& link_behind(int rank) const {
+    return links_[static_cast<std::size_t>(rank)];
+  }
+  // The devices that hold the same weights as this rank's; by the first of all ranks that do.
+  [[nodiscard]] const std::vector<Collective>& weight_groups(int rank) const {
+    return weight_groups_[static_cast<std::size_t>(rank)];
+  }
+  [[nodiscard]] const Collective& all_devices() const { return all_devices_; }
+  // One device of each of these ranks, of one replica and tensor rank; the others' groups lie
+  // beside it and share its wires.
+  [[nodiscard]] std::vector<Collective> tied_groups(const std::vector<int>& ranks) const;
+
+ private:
+  void find_links();
+  void find_weight_groups();
+  [[nodiscard]] RankLink link_between(int rank, int next) const;
+  [[nodiscard]] std::vector<Collective> groups_of_all_replicas(const std::vector<int>& ranks) const;
+  [[nodiscard]] int most_in_one_domain(int rank, int level) const;
+  template <class Visit>
+  void for_each_pair(int rank, int next, Visit visit) const;
+
+  Plan plan_;
+  DevicePlaces places_;
+  std::vector<int> tensor_ranks_;
+  std::vector<RankLink> links_;
+  std::vector<std::vector<Collective>> weight_groups_;
+  Collective all_devices_;
+};
+
+}  // namespace penstock
