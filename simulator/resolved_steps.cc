@@ -65,13 +65,23 @@ void make_room(RolledReplay& replay, const ScheduleBlock& block, std::uint32_t r
 
 }  // namespace
 
-std::uint32_t ResolvedSteps::resolve(RolledReplay& replay, const ScheduleBlock& block,
-                                     std::uint32_t repetition) {
+std::size_t most_resolved(const Schedule& schedule, std::size_t rank) {
+  std::size_t most = 0;
+  for (std::size_t b = schedule.begin[rank]; b < schedule.begin[rank + 1]; ++b) {
+    const ScheduleBlock& block = schedule.blocks[b];
+    if (block.repeat >= kFewRepetitions)
+      most = std::max<std::size_t>(most, block.end - block.begin);
+  }
+  return most;
+}
+
+std::uint32_t resolve(RolledReplay& replay, const ScheduleBlock& block, std::uint32_t repetition,
+                      ResolvedStep* steps) {
   if (block.repeat - repetition < kFewRepetitions) return repetition;
   make_room(replay, block, repetition);
   BlockResolver resolver(replay, block, repetition);
   for (std::uint32_t at = block.begin; at < block.end; ++at) {
-    if (!resolver.resolve(at, steps_[at])) return repetition;
+    if (!resolver.resolve(at, *steps++)) return repetition;
   }
   return repetition + static_cast<std::uint32_t>(resolver.alike());
 }

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <vector>
 
 #include "core/schedule.h"
 
@@ -22,18 +21,13 @@ struct ResolvedStep {
   std::int64_t duration = 0, delay = 0;
 };
 
-class ResolvedSteps {
- public:
-  explicit ResolvedSteps(std::size_t steps) : steps_(steps) {}
+// How many the rank's blocks need, one at a time.
+std::size_t most_resolved(const Schedule& schedule, std::size_t rank);
 
-  [[nodiscard]] const ResolvedStep& operator[](std::size_t step) const { return steps_[step]; }
-  // Looks up a block's steps for `repetition` and what follows; the first repetition for which that
-  // does not hold, or `repetition` itself when it must be done step by step. Makes room for the
-  // arrivals of that repetition.
-  std::uint32_t resolve(RolledReplay& replay, const ScheduleBlock& block, std::uint32_t repetition);
-
- private:
-  std::vector<ResolvedStep> steps_;
-};
+// Looks up a block's steps for `repetition` and what follows; the first repetition for which that
+// does not hold, or `repetition` itself when it must be done step by step. Makes room for the
+// arrivals of that repetition.
+std::uint32_t resolve(RolledReplay& replay, const ScheduleBlock& block, std::uint32_t repetition,
+                      ResolvedStep* steps);
 
 }  // namespace penstock

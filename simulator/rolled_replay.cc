@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "simulator/jump.h"
 
 namespace penstock {
 namespace {
 
-// Makes the steps of one pipeline from its schedule.
+constexpr std::size_t kComputeKinds = static_cast<std::size_t>(ActionKind::kRecompute) + 1;
+
+// Makes the steps of one pipeline from its schedule, and what they cost. Those of one kind, stage
+// and place in an OVERLAP differ in their micro-batches only.
 class StepTable {
  public:
   StepTable(const Schedule& schedule, const Program& program, std::size_t pipeline,
@@ -17,15 +21,32 @@ class StepTable {
         pipeline_(program.pipelines[pipeline]),
         prices_(prices),
         recompute_(recompute),
-        transfers_(transfers) {}
+        transfers_(transfers),
+        known_(2 * kComputeKinds * static_cast<std::size_t>(schedule.stages())) {}
 
-  [[nodiscard]] RolledReplay::Step step_of(const ComputeAction& action) const {
+  RolledReplay::Step step_of(const ComputeAction& action, bool second_of_pair,
+                             std::vector<RolledReplay::Costs>& costs) {
+    const std::size_t kind =
+        action.stage.value * kComputeKinds + static_cast<std::size_t>(action.kind);
+    std::optional<RolledReplay::Step>& known = known_[2 * kind + (second_of_pair ? 1 : 0)];
+    if (!known) {
+      known = between(action);
+      known->costs = static_cast<std::uint32_t>(costs.size());
+      for (std::uint32_t run = 0; run < pipeline_.micro_batches; ++run) {
+        costs.push_back(costs_of(action, second_of_pair, run));
+      }
+    }
+    RolledReplay::Step step = *known;
+    step.micro_batch = action.micro_batch.value;
+    step.pair = action.overlaps_next;
+    return step;
+  }
+
+ private:
+  // The boundaries that it reads and writes.
+  [[nodiscard]] RolledReplay::Step between(const ComputeAction& action) const {
     const int stage = action.stage.value;
     RolledReplay::Step step;
-    step.micro_batch = action.micro_batch.value;
-    step.stage = action.stage.value;
-    step.completes_gradient = completes_gradient(action.kind);
-    step.pair = action.overlaps_next;
     const bool backward = is_backward(action.kind);
     if (action.kind == ActionKind::kForward) {
       if (schedule_.has_previous(stage)) step.read = boundary(stage - 1, stage, 2 * stage);
@@ -66,7 +87,6 @@ class StepTable {
     return costs;
   }
 
- private:
   // Within a rank the order of its list says it all.
   [[nodiscard]] std::int32_t boundary(int a, int b, int index) const {
     const auto rank = [&](int s) { return schedule_.rank_of_stage[static_cast<std::size_t>(s)]; };
@@ -77,6 +97,7 @@ class StepTable {
   const Pipeline& pipeline_;
   const PriceTable& prices_;
   bool recompute_, transfers_;
+  std::vector<std::optional<RolledReplay::Step>> known_;  // [stage][kind][second of a pair]
 };
 
 // The direction in which every boundary's micro-batches are sent.
@@ -116,32 +137,31 @@ RolledReplay::RolledReplay(const Schedule& schedule, const std::vector<MicroBatc
     : ends(schedule.actions.size()),
       ranks(static_cast<std::size_t>(schedule.ranks)),
       arrivals(2 * static_cast<std::size_t>(schedule.stages()), places_at_first(schedule)),
-      schedule_(schedule),
-      resolved_(schedule.actions.size()) {
+      schedule_(schedule) {
   for (const MicroBatchRun& run : runs) {
     run_end.push_back((run_end.empty() ? 0 : run_end.back()) + run.count);
   }
   const bool places_recompute =
       std::any_of(schedule.actions.begin(), schedule.actions.end(),
                   [](const ComputeAction& a) { return a.kind == ActionKind::kRecompute; });
-  const StepTable table(schedule, program, pipeline, prices, recompute && !places_recompute,
-                        transfers);
+  StepTable table(schedule, program, pipeline, prices, recompute && !places_recompute, transfers);
   steps.reserve(schedule.actions.size());
-  costs.reserve(schedule.actions.size() * runs.size());
   for (const ComputeAction& action : schedule.actions) {
     const bool second = !steps.empty() && steps.back().pair;
-    steps.push_back(table.step_of(action));
-    for (std::uint32_t run = 0; run < runs.size(); ++run) {
-      costs.push_back(table.costs_of(action, second, run));
-    }
+    steps.push_back(table.step_of(action, second, costs));
   }
   orient_boundaries(schedule, *this);
+  order_.reserve(ranks.size());
+  std::size_t resolved = 0;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     ranks[r].block = schedule.blocks.data() + schedule.begin[r];
     ranks[r].end = schedule.blocks.data() + schedule.begin[r + 1];
     enter_block(ranks[r]);
     order_.push_back(static_cast<std::uint32_t>(r));
+    ranks[r].first_resolved = resolved;
+    resolved += most_resolved(schedule, r);
   }
+  resolved_.resize(resolved);
 }
 
 bool RolledReplay::run() {
@@ -200,7 +220,8 @@ void RolledReplay::run_to_goal(std::uint32_t index) {
 bool RolledReplay::repeat_block(Rank& rank) {
   while (rank.repetition < rank.goal) {
     if (rank.repetition >= rank.resolved) {
-      rank.resolved = resolved_.resolve(*this, *rank.block, rank.repetition);
+      ResolvedStep* const steps_of_rank = resolved_.data() + rank.first_resolved;
+      rank.resolved = resolve(*this, *rank.block, rank.repetition, steps_of_rank);
     }
     if (rank.repetition < rank.resolved) {
       run_resolved(rank);
@@ -216,12 +237,13 @@ bool RolledReplay::repeat_block(Rank& rank) {
 // The rest of a repetition; leaves a note where it must wait.
 void RolledReplay::run_resolved(Rank& rank) {
   const ScheduleBlock& block = *rank.block;
+  const ResolvedStep* const resolved = resolved_.data() + rank.first_resolved;
   std::int64_t* const cells =
       arrivals.cells() + std::int64_t{rank.repetition} * std::abs(std::int64_t{block.advance});
   std::int64_t now = rank.now;
   std::uint32_t at = rank.at;
   for (; at < block.end; ++at) {
-    const ResolvedStep& step = resolved_[at];
+    const ResolvedStep& step = resolved[at - block.begin];
     if (step.read != ResolvedStep::kNothing) {
       std::int64_t& read = cells[step.read];
       if (read <= 0) {
@@ -360,7 +382,9 @@ PipelineTimes RolledReplay::times() const {
       position += std::int64_t{block.repeat - 1} * (block.end - block.begin);
       for (std::uint32_t at = block.begin; at < block.end; ++at) {
         ++position;
-        if (steps[at].completes_gradient) times.stages[steps[at].stage] = {ends[at], position};
+        const ComputeAction& action = schedule_.actions[at];
+        if (completes_gradient(action.kind))
+          times.stages[action.stage.value] = {ends[at], position};
       }
     }
   }
@@ -375,7 +399,7 @@ std::int64_t RolledReplay::busy_in(const ScheduleBlock& block) const {
       const std::int64_t shift = repetition * block.advance;
       std::int64_t alike = block.repeat - repetition;
       for (std::uint32_t member = at; member <= at + (steps[at].pair ? 1 : 0); ++member) {
-        if (block.advance == 0) break;
+        if (block.advance == 0 || run_end.size() == 1) break;
         const std::int64_t m = steps[member].micro_batch + shift;
         alike = std::min(alike, alike_after(m, block.advance) + 1);
       }

@@ -36,9 +36,8 @@ struct RolledReplay {
   struct Step {
     std::int32_t read = -1, write = -1;  // boundaries; -1: none
     std::uint32_t micro_batch = 0;       // of the block's first repetition
-    std::uint16_t stage = 0;
-    bool completes_gradient = false;
-    bool pair = false;  // OVERLAP: the next step is its second member
+    std::uint32_t costs = 0;             // of the first run
+    bool pair = false;                   // OVERLAP: the next step is its second member
   };
   struct Costs {
     std::int64_t duration = 0;
@@ -54,11 +53,12 @@ struct RolledReplay {
     std::int64_t now = 0;  // end of the last step that ran
     const ScheduleBlock* block = nullptr;
     const ScheduleBlock* end = nullptr;
-    std::uint32_t at = 0;          // next step
-    std::uint32_t repetition = 0;  // of the block
-    std::int64_t shift = 0;        // repetition * advance
-    std::uint32_t goal = 0;        // repetitions it may have run when the round ends
-    std::uint32_t resolved = 0;    // repetitions for which its steps are looked up
+    std::uint32_t at = 0;            // next step
+    std::uint32_t repetition = 0;    // of the block
+    std::int64_t shift = 0;          // repetition * advance
+    std::uint32_t goal = 0;          // repetitions it may have run when the round ends
+    std::uint32_t resolved = 0;      // repetitions for which its steps are looked up
+    std::size_t first_resolved = 0;  // where those begin
     std::uint32_t at_before = 0, repetition_before = 0;  // when the round began
     bool waits = false;                                  // for an arrival
     bool stays = false;  // in the block that it was in when the round began
@@ -92,7 +92,7 @@ struct RolledReplay {
     return run;
   }
   [[nodiscard]] const Costs& costs_of(std::size_t step, std::int64_t m) const {
-    return costs[step * run_end.size() + run_of(m)];
+    return costs[steps[step].costs + run_of(m)];
   }
   // How many further micro-batches at a distance of `advance` cost what m costs.
   [[nodiscard]] std::int64_t alike_after(std::int64_t m, std::int64_t advance) const;
@@ -119,7 +119,7 @@ struct RolledReplay {
   [[nodiscard]] std::int64_t busy_of(std::uint32_t at, std::int64_t shift) const;
 
   std::vector<Step> steps;            // one per action of the schedule
-  std::vector<Costs> costs;           // [step][run]
+  std::vector<Costs> costs;           // Step::costs, then the other runs
   std::vector<std::int64_t> run_end;  // cumulated
   std::vector<std::int64_t> ends;     // [step], of its last repetition so far
   std::vector<Rank> ranks;
@@ -145,9 +145,9 @@ struct RolledReplay {
   [[nodiscard]] std::int64_t busy_in(const ScheduleBlock& block) const;
 
   const Schedule& schedule_;
-  ResolvedSteps resolved_;
-  std::vector<std::uint32_t> order_;  // in which ranks run: the one in which they reached their
-                                      // goals last time, so that few must wait
+  std::vector<ResolvedStep> resolved_;  // rank by rank
+  std::vector<std::uint32_t> order_;    // in which ranks run: the one in which they reached their
+                                        // goals last time, so that few must wait
   std::vector<std::uint32_t> next_order_;
   std::vector<std::uint32_t> woken_;
 };

@@ -15,13 +15,26 @@ namespace {
 
 SimTime at(std::int64_t nanoseconds) { return SimTime{Duration{nanoseconds}}; }
 
-// The pipelines with one micro-batch for every run of equal ones: what the tables of a Program and
-// its prices need to know.
+// A Schedule without its lists.
+Schedule without_lists(const Schedule& schedule) {
+  Schedule result;
+  result.name = schedule.name;
+  result.ranks = schedule.ranks;
+  result.chunks = schedule.chunks;
+  result.micro_batches = schedule.micro_batches;
+  result.copies = schedule.copies;
+  result.rule = schedule.rule;
+  result.rank_of_stage = schedule.rank_of_stage;
+  return result;
+}
+
+// The pipelines without lists and with one micro-batch for every run of equal ones: what the tables
+// of a Program and its prices need to know.
 std::vector<PipelineInput> with_one_per_run(const std::vector<RolledInput>& pipelines) {
   std::vector<PipelineInput> inputs;
   inputs.reserve(pipelines.size());
   for (const RolledInput& pipeline : pipelines) {
-    PipelineInput input{*pipeline.schedule, {}, pipeline.replicas};
+    PipelineInput input{without_lists(*pipeline.schedule), {}, pipeline.replicas};
     input.micro_batches.reserve(pipeline.micro_batches.size());
     for (const MicroBatchRun& run : pipeline.micro_batches) {
       input.micro_batches.push_back(run.each);
