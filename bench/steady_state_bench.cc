@@ -51,11 +51,12 @@ void build_and_jump(benchmark::State& state, const std::string& name) {
   shape.chunks = kind.most_chunks == 0 ? 2 : kind.fewest_chunks;
   const StagePrices prices =
       prices_of(shape.ranks * shape.chunks, state.range(2) == 1, state.range(3) * 1000);
+  ReplayBuffers buffers;
   ReplayWork work;
   for (auto _ : state) {
     const Schedule schedule = kind.generate(shape);
-    const CountedSimulation simulation =
-        simulate_schedule_counted({{&schedule, {{schedule.micro_batches, {}}}, 1}}, {}, prices, {});
+    const CountedSimulation simulation = simulate_schedule_counted(
+        {{&schedule, {{schedule.micro_batches, {}}}, 1}}, {}, prices, {}, buffers);
     benchmark::DoNotOptimize(simulation.summary);
     work = simulation.work;
   }

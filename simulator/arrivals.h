@@ -28,9 +28,10 @@ class Arrivals {
     }
   };
 
-  // `places`: how many a row has room for at first.
-  Arrivals(std::size_t rows, std::size_t places)
-      : length_(padded(places)), cells_(rows * length_), rows_(rows), parts_(rows) {
+  // `places`: how many a row has room for at first. What `cells` holds is overwritten.
+  Arrivals(std::size_t rows, std::size_t places, std::vector<std::int64_t>& cells)
+      : length_(padded(places)), cells_(cells), rows_(rows), parts_(rows) {
+    cells_.assign(rows * length_, 0);
     for (std::size_t row = 0; row < rows; ++row) {
       rows_[row].begin = static_cast<std::int64_t>(row * length_);
       rows_[row].end = static_cast<std::int64_t>(length_);
@@ -146,21 +147,23 @@ class Arrivals {
   void lengthen(std::int64_t by) {
     const std::size_t length =
         padded(std::max(length_ + static_cast<std::size_t>(by), 2 * length_));
-    std::vector<std::int64_t> cells(rows_.size() * length);
-    for (std::size_t row = 0; row < rows_.size(); ++row) {
-      std::copy_n(cells_.data() + row * length_, length_, cells.data() + row * length);
+    cells_.resize(rows_.size() * length);
+    for (std::size_t row = rows_.size(); row-- > 0;) {
+      std::int64_t* const from = cells_.data() + row * length_;
+      std::int64_t* const to = cells_.data() + row * length;
+      if (row > 0) std::copy_backward(from, from + length_, to + length_);
+      std::fill(to + length_, to + length, 0);
     }
     for (std::size_t row = 0; row < rows_.size(); ++row) {
       const auto longer = static_cast<std::int64_t>(length - length_);
       rows_[row].begin += static_cast<std::int64_t>(row) * longer;
       rows_[row].end += longer;
     }
-    cells_ = std::move(cells);
     length_ = length;
   }
 
   std::size_t length_;  // of every row
-  std::vector<std::int64_t> cells_;
+  std::vector<std::int64_t>& cells_;
   std::vector<Row> rows_;
   std::vector<std::vector<Skipped>> parts_;  // [row], in ascending order
 };

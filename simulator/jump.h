@@ -10,13 +10,14 @@ namespace penstock {
 
 class JumpSearch {
  public:
+  explicit JumpSearch(RoundHistory& history) : history_(history) { restart(); }
   // To be called after every round.
   void after_round(RolledReplay& replay);
 
  private:
   void restart();
 
-  RoundHistory history_;  // of the rounds in which every rank looped
+  RoundHistory& history_;  // of the rounds in which every rank looped
   // At how many rounds to look again; for lines, whose check takes as long as some rounds, later.
   std::int64_t next_look_ = 0, next_look_at_lines_ = 0;
 };

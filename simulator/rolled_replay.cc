@@ -133,11 +133,16 @@ bool runs_at_once(const ScheduleBlock& block, std::size_t ranks) {
 
 RolledReplay::RolledReplay(const Schedule& schedule, const std::vector<MicroBatchRun>& runs,
                            const Program& program, std::size_t pipeline, const PriceTable& prices,
-                           bool recompute, bool transfers)
-    : ends(schedule.actions.size()),
+                           bool recompute, bool transfers, ReplayBuffers::Contents& buffers)
+    : steps(buffers.steps),
+      ends(buffers.ends),
       ranks(static_cast<std::size_t>(schedule.ranks)),
-      arrivals(2 * static_cast<std::size_t>(schedule.stages()), places_at_first(schedule)),
-      schedule_(schedule) {
+      arrivals(2 * static_cast<std::size_t>(schedule.stages()), places_at_first(schedule),
+               buffers.cells),
+      schedule_(schedule),
+      history_(buffers.history),
+      resolved_(buffers.resolved) {
+  ends.assign(schedule.actions.size(), 0);
   for (const MicroBatchRun& run : runs) {
     run_end.push_back((run_end.empty() ? 0 : run_end.back()) + run.count);
   }
@@ -145,6 +150,7 @@ RolledReplay::RolledReplay(const Schedule& schedule, const std::vector<MicroBatc
       std::any_of(schedule.actions.begin(), schedule.actions.end(),
                   [](const ComputeAction& a) { return a.kind == ActionKind::kRecompute; });
   StepTable table(schedule, program, pipeline, prices, recompute && !places_recompute, transfers);
+  steps.clear();
   steps.reserve(schedule.actions.size());
   for (const ComputeAction& action : schedule.actions) {
     const bool second = !steps.empty() && steps.back().pair;
@@ -165,7 +171,7 @@ RolledReplay::RolledReplay(const Schedule& schedule, const std::vector<MicroBatc
 }
 
 bool RolledReplay::run() {
-  JumpSearch jump;
+  JumpSearch jump(history_);
   while (round()) {
     if (jumps) jump.after_round(*this);
   }
@@ -238,14 +244,14 @@ bool RolledReplay::repeat_block(Rank& rank) {
 void RolledReplay::run_resolved(Rank& rank) {
   const ScheduleBlock& block = *rank.block;
   const ResolvedStep* const resolved = resolved_.data() + rank.first_resolved;
-  std::int64_t* const cells =
-      arrivals.cells() + std::int64_t{rank.repetition} * std::abs(std::int64_t{block.advance});
+  std::int64_t* const cells = arrivals.cells();
+  const std::int64_t travel = rank.repetition * std::abs(std::int64_t{block.advance});
   std::int64_t now = rank.now;
   std::uint32_t at = rank.at;
   for (; at < block.end; ++at) {
     const ResolvedStep& step = resolved[at - block.begin];
     if (step.read != ResolvedStep::kNothing) {
-      std::int64_t& read = cells[step.read];
+      std::int64_t& read = cells[step.read + travel];
       if (read <= 0) {
         read = Arrivals::kAwaited;
         rank.waits = true;
@@ -256,7 +262,7 @@ void RolledReplay::run_resolved(Rank& rank) {
     now += step.duration;
     ends[at] = now;
     if (step.write == ResolvedStep::kNothing) continue;
-    std::int64_t& written = cells[step.write];
+    std::int64_t& written = cells[step.write + travel];
     const bool awaited = written == Arrivals::kAwaited;
     written = now + step.delay + 1;
     if (awaited) wake_reader(steps[at].write);

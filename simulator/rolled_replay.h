@@ -12,6 +12,7 @@
 #include "simulator/arrivals.h"
 #include "simulator/price_table.h"
 #include "simulator/resolved_steps.h"
+#include "simulator/round_history.h"
 #include "simulator/simulate_schedule.h"
 
 namespace penstock {
@@ -74,7 +75,7 @@ struct RolledReplay {
   // there at once. `program` holds the pipeline's stages and one micro-batch per run.
   RolledReplay(const Schedule& schedule, const std::vector<MicroBatchRun>& runs,
                const Program& program, std::size_t pipeline, const PriceTable& prices,
-               bool recompute, bool transfers);
+               bool recompute, bool transfers, ReplayBuffers::Contents& buffers);
 
   // False when the lists wait for each other.
   [[nodiscard]] bool run();
@@ -118,10 +119,10 @@ struct RolledReplay {
   // How long it keeps the rank busy.
   [[nodiscard]] std::int64_t busy_of(std::uint32_t at, std::int64_t shift) const;
 
-  std::vector<Step> steps;            // one per action of the schedule
+  std::vector<Step>& steps;           // one per action of the schedule
   std::vector<Costs> costs;           // Step::costs, then the other runs
   std::vector<std::int64_t> run_end;  // cumulated
-  std::vector<std::int64_t> ends;     // [step], of its last repetition so far
+  std::vector<std::int64_t>& ends;    // [step], of its last repetition so far
   std::vector<Rank> ranks;
   Arrivals arrivals;  // one row per boundary
   bool jumps = true;  // off: the plain replay, for comparison
@@ -145,11 +146,19 @@ struct RolledReplay {
   [[nodiscard]] std::int64_t busy_in(const ScheduleBlock& block) const;
 
   const Schedule& schedule_;
-  std::vector<ResolvedStep> resolved_;  // rank by rank
-  std::vector<std::uint32_t> order_;    // in which ranks run: the one in which they reached their
-                                        // goals last time, so that few must wait
+  RoundHistory& history_;
+  std::vector<ResolvedStep>& resolved_;  // rank by rank
+  std::vector<std::uint32_t> order_;     // in which ranks run: the one in which they reached their
+                                         // goals last time, so that few must wait
   std::vector<std::uint32_t> next_order_;
   std::vector<std::uint32_t> woken_;
+};
+
+struct ReplayBuffers::Contents {
+  std::vector<RolledReplay::Step> steps;
+  std::vector<std::int64_t> ends, cells;
+  std::vector<ResolvedStep> resolved;
+  RoundHistory history;
 };
 
 }  // namespace penstock

@@ -1,5 +1,7 @@
 #include "simulator/round_history.h"
 
+#include "simulator/rolled_replay.h"
+
 namespace penstock {
 void RoundHistory::clear() {
   clocks_.clear();

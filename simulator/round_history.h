@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "simulator/rolled_replay.h"
-
 namespace penstock {
+
+struct RolledReplay;
 
 class RoundHistory {
  public:

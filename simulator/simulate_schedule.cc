@@ -140,16 +140,27 @@ bool can_simulate_schedule(const Schedule& schedule, const ExecutorModel& execut
   return straight_replay_is_exact(executor) && schedule.rule == RunTimeRule::kNone;
 }
 
+ReplayBuffers::ReplayBuffers() : contents_(std::make_unique<Contents>()) {}
+ReplayBuffers::~ReplayBuffers() = default;
+
+TimelineSummary simulate_schedule(const std::vector<RolledInput>& pipelines,
+                                  const LoweringOptions& options, const StagePrices& prices,
+                                  const ExecutorModel& executor, ReplayBuffers& buffers) {
+  return simulate_schedule_counted(pipelines, options, prices, executor, buffers).summary;
+}
+
 TimelineSummary simulate_schedule(const std::vector<RolledInput>& pipelines,
                                   const LoweringOptions& options, const StagePrices& prices,
                                   const ExecutorModel& executor) {
-  return simulate_schedule_counted(pipelines, options, prices, executor).summary;
+  ReplayBuffers buffers;
+  return simulate_schedule(pipelines, options, prices, executor, buffers);
 }
 
 CountedSimulation simulate_schedule_counted(const std::vector<RolledInput>& pipelines,
                                             const LoweringOptions& options,
                                             const StagePrices& prices,
-                                            const ExecutorModel& executor, bool jumps) {
+                                            const ExecutorModel& executor, ReplayBuffers& buffers,
+                                            bool jumps) {
   const std::vector<PipelineInput> inputs = with_one_per_run(pipelines);
   EndOfStep end(inputs, options);
   const PriceTable table(end.tables(), prices, executor);
@@ -158,7 +169,7 @@ CountedSimulation simulate_schedule_counted(const std::vector<RolledInput>& pipe
   std::int64_t actions = 0;
   for (std::size_t p = 0; p < pipelines.size(); ++p) {
     RolledReplay replay(*pipelines[p].schedule, pipelines[p].micro_batches, end.tables(), p, table,
-                        options.recompute, options.transfers);
+                        options.recompute, options.transfers, buffers.contents());
     replay.jumps = jumps;
     actions += 4 * replay.actions();
     table.check_sum(static_cast<std::size_t>(actions));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/executor_model.h"
@@ -30,7 +31,25 @@ struct RolledInput {
 // order while the step runs.
 bool can_simulate_schedule(const Schedule& schedule, const ExecutorModel& executor);
 
+// Memory of replays that run one after the other, so that thousands of them ask for it once.
+class ReplayBuffers {
+ public:
+  ReplayBuffers();
+  ~ReplayBuffers();
+  ReplayBuffers(const ReplayBuffers&) = delete;
+  ReplayBuffers& operator=(const ReplayBuffers&) = delete;
+
+  struct Contents;  // rolled_replay.h
+  [[nodiscard]] Contents& contents() { return *contents_; }
+
+ private:
+  std::unique_ptr<Contents> contents_;
+};
+
 // Error{kBadInput} as lower() and simulate() give it.
+TimelineSummary simulate_schedule(const std::vector<RolledInput>& pipelines,
+                                  const LoweringOptions& options, const StagePrices& prices,
+                                  const ExecutorModel& executor, ReplayBuffers& buffers);
 TimelineSummary simulate_schedule(const std::vector<RolledInput>& pipelines,
                                   const LoweringOptions& options, const StagePrices& prices,
                                   const ExecutorModel& executor);
@@ -47,6 +66,7 @@ struct CountedSimulation {
 CountedSimulation simulate_schedule_counted(const std::vector<RolledInput>& pipelines,
                                             const LoweringOptions& options,
                                             const StagePrices& prices,
-                                            const ExecutorModel& executor, bool jumps = true);
+                                            const ExecutorModel& executor, ReplayBuffers& buffers,
+                                            bool jumps = true);
 
 }  // namespace penstock

@@ -31,12 +31,13 @@ std::int64_t check_both_ways(const std::vector<PipelineInput>& pipelines,
   for (const PipelineInput& pipeline : pipelines) {
     rolled.push_back({&pipeline.schedule, runs_of(pipeline.micro_batches), pipeline.replicas});
   }
-  const auto plain = simulate_schedule_counted(rolled, options, prices, executor, false);
+  ReplayBuffers buffers;
+  const auto plain = simulate_schedule_counted(rolled, options, prices, executor, buffers, false);
   CHECK(plain.summary.makespan == expected.makespan);
   CHECK(plain.summary.longest_span == expected.longest_span);
   CHECK(plain.summary.busy == expected.busy);
   CHECK(plain.work.jumps == 0);
-  const auto jumped = simulate_schedule_counted(rolled, options, prices, executor);
+  const auto jumped = simulate_schedule_counted(rolled, options, prices, executor, buffers);
   REQUIRE(jumped.summary == expected);
   CHECK(jumped.work.steps + jumped.work.skipped == plain.work.steps);
   CHECK((jumped.work.skipped > 0) == (jumped.work.jumps > 0));
@@ -115,8 +116,9 @@ TEST_CASE("and some with ten thousand micro-batches") {
 ReplayWork work_of(const Schedule& schedule, int chunks, std::int64_t transfer) {
   const StagePrices prices =
       testing::equal_prices(schedule.stages(), chunks, {120, 132, 96, transfer});
-  return simulate_schedule_counted({{&schedule, {{schedule.micro_batches, {}}}}}, {}, prices, {})
-      .work;
+  ReplayBuffers buffers;
+  const std::vector<RolledInput> pipelines{{&schedule, {{schedule.micro_batches, {}}}}};
+  return simulate_schedule_counted(pipelines, {}, prices, {}, buffers).work;
 }
 
 // Automatic schedules are written out, and rules may change the order: those are not replayed so.
