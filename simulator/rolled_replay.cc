@@ -2,103 +2,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <optional>
 
 #include "simulator/jump.h"
+#include "simulator/step_table.h"
 
 namespace penstock {
 namespace {
-
-constexpr std::size_t kComputeKinds = static_cast<std::size_t>(ActionKind::kRecompute) + 1;
-
-// Makes the steps of one pipeline from its schedule, and what they cost. Those of one kind, stage
-// and place in an OVERLAP differ in their micro-batches only.
-class StepTable {
- public:
-  StepTable(const Schedule& schedule, const Program& program, std::size_t pipeline,
-            const PriceTable& prices, bool recompute, bool transfers)
-      : schedule_(schedule),
-        pipeline_(program.pipelines[pipeline]),
-        prices_(prices),
-        recompute_(recompute),
-        transfers_(transfers),
-        known_(2 * kComputeKinds * static_cast<std::size_t>(schedule.stages())) {}
-
-  RolledReplay::Step step_of(const ComputeAction& action, bool second_of_pair,
-                             std::vector<RolledReplay::Costs>& costs) {
-    const std::size_t kind =
-        action.stage.value * kComputeKinds + static_cast<std::size_t>(action.kind);
-    std::optional<RolledReplay::Step>& known = known_[2 * kind + (second_of_pair ? 1 : 0)];
-    if (!known) {
-      known = between(action);
-      known->costs = static_cast<std::uint32_t>(costs.size());
-      for (std::uint32_t run = 0; run < pipeline_.micro_batches; ++run) {
-        costs.push_back(costs_of(action, second_of_pair, run));
-      }
-    }
-    RolledReplay::Step step = *known;
-    step.micro_batch = action.micro_batch.value;
-    step.pair = action.overlaps_next;
-    return step;
-  }
-
- private:
-  // The boundaries that it reads and writes.
-  [[nodiscard]] RolledReplay::Step between(const ComputeAction& action) const {
-    const int stage = action.stage.value;
-    RolledReplay::Step step;
-    const bool backward = is_backward(action.kind);
-    if (action.kind == ActionKind::kForward) {
-      if (schedule_.has_previous(stage)) step.read = boundary(stage - 1, stage, 2 * stage);
-      if (schedule_.has_next(stage)) step.write = boundary(stage, stage + 1, 2 * (stage + 1));
-    }
-    if (backward || action.kind == ActionKind::kRecompute) {
-      if (schedule_.has_next(stage)) step.read = boundary(stage, stage + 1, 2 * stage + 1);
-    }
-    if (backward && schedule_.has_previous(stage)) {
-      step.write = boundary(stage - 1, stage, 2 * (stage - 1) + 1);
-    }
-    return step;
-  }
-
-  [[nodiscard]] RolledReplay::Costs costs_of(const ComputeAction& action, bool second_of_pair,
-                                             std::uint32_t run) const {
-    const auto price = [&](ActionKind kind) {
-      Action priced;
-      priced.kind = kind;
-      priced.stage =
-          StageId{static_cast<std::uint16_t>(pipeline_.first_stage + action.stage.value)};
-      priced.micro_batch = MicroBatchId{pipeline_.first_micro_batch + run};
-      return priced;
-    };
-    RolledReplay::Costs costs;
-    const Action priced = price(action.kind);
-    costs.duration = prices_.of(priced).count();
-    costs.gain = prices_.entries()[prices_.entry_of_gain(priced)].count();
-    if (is_backward(action.kind) && recompute_) {
-      const std::int64_t again = prices_.of(price(ActionKind::kRecompute)).count();
-      (second_of_pair ? costs.lead : costs.duration) += again;
-    }
-    if (!transfers_) return costs;
-    const bool forward = action.kind == ActionKind::kForward;
-    costs.delay =
-        prices_.of(price(forward ? ActionKind::kSendActivation : ActionKind::kSendGradient))
-            .count();
-    return costs;
-  }
-
-  // Within a rank the order of its list says it all.
-  [[nodiscard]] std::int32_t boundary(int a, int b, int index) const {
-    const auto rank = [&](int s) { return schedule_.rank_of_stage[static_cast<std::size_t>(s)]; };
-    return rank(a) == rank(b) ? -1 : index;
-  }
-
-  const Schedule& schedule_;
-  const Pipeline& pipeline_;
-  const PriceTable& prices_;
-  bool recompute_, transfers_;
-  std::vector<std::optional<RolledReplay::Step>> known_;  // [stage][kind][second of a pair]
-};
 
 // The direction in which every boundary's micro-batches are sent.
 void orient_boundaries(const Schedule& schedule, RolledReplay& replay) {
@@ -163,7 +72,7 @@ RolledReplay::RolledReplay(const Schedule& schedule, const std::vector<MicroBatc
     ranks[r].block = schedule.blocks.data() + schedule.begin[r];
     ranks[r].end = schedule.blocks.data() + schedule.begin[r + 1];
     enter_block(ranks[r]);
-    order_.push_back(static_cast<std::uint32_t>(r));
+    if (!ranks[r].done()) order_.push_back(static_cast<std::uint32_t>(r));
     ranks[r].first_resolved = resolved;
     resolved += most_resolved(schedule, r);
   }
@@ -271,7 +180,7 @@ void RolledReplay::run_resolved(Rank& rank) {
   rank.now = now;
 }
 
-// The same for any repetition.
+// The same, for repetitions whose steps are not looked up.
 void RolledReplay::run_step_by_step(Rank& rank) {
   while (rank.at < rank.block->end) {
     const std::int64_t end = end_of(rank.at, rank.shift, rank.now);
@@ -381,16 +290,13 @@ PipelineTimes RolledReplay::times() const {
     for (std::size_t b = schedule_.begin[r]; b < schedule_.begin[r + 1]; ++b) {
       const ScheduleBlock& block = schedule_.blocks[b];
       if (block.repeat == 0 || block.begin == block.end) continue;
-      if (rank.first < 0) {
-        rank.first = end_of(block.begin, 0, 0) - busy_of(block.begin, 0);
-      }
+      if (rank.first < 0) rank.first = end_of(block.begin, 0, 0) - busy_of(block.begin, 0);
       rank.busy += busy_in(block);
       position += std::int64_t{block.repeat - 1} * (block.end - block.begin);
       for (std::uint32_t at = block.begin; at < block.end; ++at) {
         ++position;
-        const ComputeAction& action = schedule_.actions[at];
-        if (completes_gradient(action.kind))
-          times.stages[action.stage.value] = {ends[at], position};
+        const ComputeAction& ran = schedule_.actions[at];
+        if (completes_gradient(ran.kind)) times.stages[ran.stage.value] = {ends[at], position};
       }
     }
   }

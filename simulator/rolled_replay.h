@@ -1,6 +1,7 @@
 // Replays the rolled-up lists of one pipeline without lowering them, in rounds: in each, every rank
-// runs one repetition of its block, unless it must wait. Once every rank repeats its block and all
-// times grow by constants, the rest of the steady state is jumped over, exactly (jump.h).
+// runs one repetition of its block (all of a short one), unless it must wait. Once every rank
+// repeats its block and all times grow by constants, the rest of the steady state is jumped over,
+// exactly (jump.h).
 #pragma once
 
 #include <algorithm>
