@@ -12,6 +12,7 @@
 #include "search/group_search.h"
 #include "search/incumbents.h"
 #include "search/local_moves.h"
+#include "search/mixed_devices.h"
 #include "search/plan_program.h"
 #include "search/remedies.h"
 
@@ -35,7 +36,9 @@ const std::vector<std::string> kNotSearched = {
     "ZeRO-2 and ZeRO-3 (sharded gradients and parameters)",
     "context, sequence and expert parallelism",
     "tensor degrees and recompute modes that the profile does not hold",
-    "different device types in one plan",
+    "more than three device types in one plan; a type whose ranks are not in a row, or that "
+    "differs "
+    "between replicas",
     "interleaving groups other than PyTorch's",
     "cutting sequences into slices (seq-1f1b): profiles measure whole sequences",
     "automatic schedules and Varuna's, but on the best few plans; name them with --schedule",
@@ -120,6 +123,19 @@ class Search {
     result_.candidates = done_ = space_.candidates;
     for (const CandidateGroup& group : space_.groups) done_ -= group.candidates;
     result_.not_searched = kNotSearched;
+    run_groups();
+    if (result_.complete && space_.devices.size() > 1) {
+      take_mixed_groups();
+      run_groups();
+    }
+    if (result_.complete) refine();
+    rank();
+    explain();
+    return std::move(result_);
+  }
+
+ private:
+  void run_groups() {
     std::size_t next = 0;
     for (std::size_t size = kFirstBatch; next < space_.groups.size();
          size = std::min(2 * size, kLargestBatch)) {
@@ -131,13 +147,19 @@ class Search {
       const auto& best = incumbents_.best();
       progress_.update(done_, result_.candidates, best.empty() ? Duration{} : best[0].step_time);
     }
-    if (result_.complete) refine();
-    rank();
-    explain();
-    return std::move(result_);
   }
 
- private:
+  // After those on one type, since there are many and most lose against these.
+  void take_mixed_groups() {
+    MixedGroups mixed = enumerate_mixed(inputs_, request_, space_, incumbents_);
+    result_.candidates += mixed.candidates;
+    result_.bounded += mixed.bounded;
+    rejected_.merge(mixed.rejected);
+    done_ += mixed.candidates;
+    for (const CandidateGroup& group : mixed.groups) done_ -= group.candidates;
+    space_.groups = std::move(mixed.groups);
+  }
+
   // Collects up to `size` groups that may still matter and works through them; returns where the
   // next batch starts.
   std::size_t run_batch(std::size_t next, std::size_t size) {

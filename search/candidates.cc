@@ -16,31 +16,6 @@ constexpr int kDeviceHalvings = 3;  // N, N/2, N/4, N/8 devices
 
 bool allowed(const std::optional<int>& pin, int value) { return !pin || *pin == value; }
 
-// Which numbers of replicas are worth trying when at most `most` fit: for all devices and for each
-// halving, the fewest replicas that have the same load as the most; for all devices also the most
-// that divide the batch.
-std::set<int> data_degrees(const SearchRequest& request, int devices_per_replica) {
-  std::set<int> degrees;
-  if (request.pins.data) {
-    const bool fits = *request.pins.data * devices_per_replica <= request.gpus &&
-                      *request.pins.data <= request.global_batch;
-    if (fits) degrees.insert(*request.pins.data);
-    return degrees;
-  }
-  for (int halving = 0; halving <= kDeviceHalvings; ++halving) {
-    const int most =
-        std::min((request.gpus >> halving) / devices_per_replica, request.global_batch);
-    if (most < 1) break;
-    const int load = (request.global_batch + most - 1) / most;
-    degrees.insert((request.global_batch + load - 1) / load);
-    if (halving > 0) continue;
-    int divisor = most;
-    while (request.global_batch % divisor != 0) --divisor;
-    degrees.insert(divisor);
-  }
-  return degrees;
-}
-
 std::vector<int> micro_batch_sizes(const PlanInputs& inputs, const SearchRequest& request,
                                    const std::string& device, int tensor, int sequence_length,
                                    const std::string& mode) {
@@ -57,10 +32,12 @@ std::vector<int> micro_batch_sizes(const PlanInputs& inputs, const SearchRequest
 
 // Why this tensor degree cannot be placed; empty when it can.
 std::string tensor_why_not(const DeviceCluster& cluster, int tensor) {
-  if (cluster.devices_per_node % tensor == 0) return "";
-  return "tensor degree " + std::to_string(tensor) + " does not divide the " +
-         std::to_string(cluster.devices_per_node) +
-         " devices of a node: its measured times hold inside one node";
+  for (const int devices : cluster.node_sizes) {
+    if (devices % tensor == 0) continue;
+    return "tensor degree " + std::to_string(tensor) + " does not divide the " +
+           std::to_string(devices) + " devices of a node: its measured times hold inside one node";
+  }
+  return "";
 }
 
 class Enumeration {
@@ -108,16 +85,19 @@ class Enumeration {
                            : default_sequence_length(*inputs_.profile, cluster.device.name);
     for (const int b :
          micro_batch_sizes(inputs_, request_, cluster.device.name, tensor, length, mode)) {
-      SearchKey key{device, tensor, mode, b,
-                    sum_sections(*inputs_.profile, cluster.device.name, tensor, b, length, mode)};
-      std::string why_not = tensor_why_not(cluster, tensor);
-      if (why_not.empty()) why_not = key.sums.why_not;
+      SearchKey key{device,
+                    tensor,
+                    mode,
+                    b,
+                    sum_sections(*inputs_.profile, cluster.device.name, tensor, b, length, mode),
+                    tensor_why_not(cluster, tensor)};
+      if (key.why_not.empty()) key.why_not = key.sums.why_not;
       space_.keys.push_back(std::move(key));
-      add_groups(static_cast<int>(space_.keys.size()) - 1, why_not);
+      add_groups(static_cast<int>(space_.keys.size()) - 1);
     }
   }
 
-  void add_groups(int key, const std::string& why_not) {
+  void add_groups(int key) {
     const int tensor = space_.keys[static_cast<std::size_t>(key)].tensor;
     const DeviceCluster& cluster =
         space_.devices[static_cast<std::size_t>(space_.keys[static_cast<std::size_t>(key)].device)];
@@ -125,28 +105,28 @@ class Enumeration {
     for (int p = 1; p <= std::min(sections_, devices / tensor); ++p) {
       if (!allowed(request_.pins.pipeline, p)) continue;
       const auto schedules = schedule_choices(request_, sections_, p).size();
-      SearchRequest within = request_;
-      within.gpus = devices;
-      for (const int d : data_degrees(within, p * tensor)) {
-        CandidateGroup group{key, p, d, {}, {}, 0};
-        group.candidates = static_cast<std::int64_t>(schedules * zero1_choices(request_, d).size() *
-                                                     placement_choices(request_, p, d).size());
-        add_group(group, why_not);
+      for (const int d : data_degrees(request_, devices, p * tensor)) {
+        CandidateGroup group;
+        group.key = key;
+        group.pipeline = p;
+        group.data = d;
+        group.candidates = candidates_of(request_, schedules, p, d);
+        add_group(group);
       }
     }
   }
 
-  void add_group(CandidateGroup group, const std::string& why_not) {
+  void add_group(CandidateGroup group) {
+    const SearchKey& key = space_.keys[static_cast<std::size_t>(group.key)];
     const Plan plan = plan_of(space_, request_, group);
     const int samples = replica_loads(plan).front().samples;
     const bool pinned = request_.pins.micro_batch_size.has_value();
     if (group.candidates == 0 || (samples < plan.micro_batch_size && !pinned)) return;
     space_.candidates += group.candidates;
-    if (!why_not.empty()) {
-      space_.rejected.add(why_not, group.candidates, plan);
+    if (!key.why_not.empty()) {
+      space_.rejected.add(key.why_not, group.candidates, plan);
       return;
     }
-    const SearchKey& key = space_.keys[static_cast<std::size_t>(group.key)];
     const std::int64_t work = key.sums.mixed_work.back();
     // With two copies of the weights each takes half of the micro-batches.
     const std::int64_t longest = key.sums.longest_mixed_work / 2;
@@ -157,10 +137,12 @@ class Enumeration {
         key.sums.forward.back() + key.sums.recompute.back() + key.sums.first_gradient.back();
     const std::int64_t mean = (work + group.pipeline - 1) / group.pipeline;
     group.bound = Duration{std::max(full * std::max(mean, longest), full > 0 ? path : 0)};
-    group.least_memory = least_memory(key, group);
+    const DeviceCluster& cluster = space_.devices[static_cast<std::size_t>(key.device)];
+    // Some rank holds at least the mean of what must be held for the whole step.
+    const Bytes state = least_state(inputs_, request_, key, group.data);
+    group.least_memory = Bytes{state.count / group.pipeline} + cluster.reserve;
     group.devices = plan.devices();
     group.replay_size = std::int64_t{group.pipeline} * replica_loads(plan).front().micro_batches;
-    const DeviceCluster& cluster = space_.devices[static_cast<std::size_t>(key.device)];
     if (group.least_memory > cluster.device.memory) {
       const Bytes over = group.least_memory - cluster.device.memory;
       space_.rejected.add({"parameters, gradients and optimizer state alone over memory",
@@ -169,22 +151,6 @@ class Enumeration {
       return;
     }
     space_.groups.push_back(group);
-  }
-
-  // Some rank holds at least the mean of what must be held for the whole step.
-  [[nodiscard]] Bytes least_memory(const SearchKey& key, const CandidateGroup& group) const {
-    const TrainingState& training = inputs_.profile->training;
-    const TiedParameters ties(*inputs_.profile, key.tensor);
-    const std::int64_t parameters =
-        key.sums.parameters.back() - ties.repeated(0, key.sums.sections());
-    const bool sharded = zero1_choices(request_, group.data).front();
-    const std::int64_t optimizer =
-        parameters * training.optimizer_bytes_per_parameter.count / (sharded ? group.data : 1);
-    const std::int64_t state =
-        parameters * (training.bytes_per_parameter.count + training.bytes_per_gradient.count) +
-        optimizer;
-    return Bytes{state / group.pipeline} +
-           space_.devices[static_cast<std::size_t>(key.device)].reserve;
   }
 
   const PlanInputs& inputs_;
@@ -222,6 +188,47 @@ bool is_enumerated(const SearchRequest& request, const ScheduleKind& kind) {
 
 SearchSpace enumerate(const PlanInputs& inputs, const SearchRequest& request) {
   return Enumeration(inputs, request).run();
+}
+
+std::set<int> data_degrees(const SearchRequest& request, int devices, int devices_per_replica) {
+  std::set<int> degrees;
+  if (request.pins.data) {
+    const bool fits = *request.pins.data * devices_per_replica <= devices &&
+                      *request.pins.data <= request.global_batch;
+    if (fits) degrees.insert(*request.pins.data);
+    return degrees;
+  }
+  for (int halving = 0; halving <= kDeviceHalvings; ++halving) {
+    const int most = std::min((devices >> halving) / devices_per_replica, request.global_batch);
+    if (most < 1) break;
+    const int load = (request.global_batch + most - 1) / most;
+    degrees.insert((request.global_batch + load - 1) / load);
+    if (halving > 0) continue;
+    int divisor = most;
+    while (request.global_batch % divisor != 0) --divisor;
+    degrees.insert(divisor);
+  }
+  return degrees;
+}
+
+Bytes least_state(const PlanInputs& inputs, const SearchRequest& request, const SearchKey& key,
+                  int data) {
+  const TrainingState& training = inputs.profile->training;
+  const TiedParameters ties(*inputs.profile, key.tensor);
+  const std::int64_t parameters =
+      key.sums.parameters.back() - ties.repeated(0, key.sums.sections());
+  const bool sharded = zero1_choices(request, data).front();
+  const std::int64_t optimizer =
+      parameters * training.optimizer_bytes_per_parameter.count / (sharded ? data : 1);
+  return Bytes{parameters *
+                   (training.bytes_per_parameter.count + training.bytes_per_gradient.count) +
+               optimizer};
+}
+
+std::int64_t candidates_of(const SearchRequest& request, std::size_t schedules, int pipeline,
+                           int data) {
+  return static_cast<std::int64_t>(schedules * zero1_choices(request, data).size() *
+                                   placement_choices(request, pipeline, data).size());
 }
 
 std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int sections,
@@ -266,7 +273,15 @@ Plan plan_of(const SearchSpace& space, const SearchRequest& request, const Candi
   plan.global_batch = request.global_batch;
   plan.sequence_length = request.sequence_length;
   plan.recompute = key.recompute;
-  plan.device = space.devices[static_cast<std::size_t>(key.device)].device.name;
+  const auto name_of_key = [&](int of) {
+    const auto device = static_cast<std::size_t>(space.keys[static_cast<std::size_t>(of)].device);
+    return space.devices[device].device.name;
+  };
+  plan.device = name_of_key(group.key);
+  for (const RankRun& run : group.mixed) {
+    plan.rank_devices.resize(plan.rank_devices.size() + static_cast<std::size_t>(run.ranks),
+                             name_of_key(run.key));
+  }
   return plan;
 }
 

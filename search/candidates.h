@@ -2,8 +2,10 @@
 // recompute mode, b, P, D); its candidates differ in schedule, V, ZeRO-1 and placement.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,10 +29,18 @@ struct SearchKey {
   std::string recompute;
   int micro_batch_size = 1;
   SectionSums sums;
+  std::string why_not;  // no plan can use it: the reason
+};
+
+// Consecutive pipeline ranks on one device type.
+struct RankRun {
+  int key = 0;  // index into SearchSpace::keys
+  int ranks = 1;
 };
 
 struct CandidateGroup {
-  int key = 0;  // index into SearchSpace::keys
+  int key = 0;                   // index into SearchSpace::keys; of a mixed group that of rank 0
+  std::vector<RankRun> mixed{};  // of a mixed group: its ranks in order
   int pipeline = 1;
   int data = 1;
   Duration bound{};    // no candidate of the group is faster
@@ -48,7 +58,21 @@ struct SearchSpace {
   Rejections rejected;  // whole groups that cannot run
 };
 
+// Groups on one device type.
 SearchSpace enumerate(const PlanInputs& inputs, const SearchRequest& request);
+
+// Which numbers of replicas are worth trying when at most `devices` may be used: for all of them
+// and for each halving, the fewest replicas that have the same load as the most; for all also the
+// most that divide the batch.
+std::set<int> data_degrees(const SearchRequest& request, int devices, int devices_per_replica);
+
+// What the whole pipeline must hold for a step at least: parameters, gradients, optimizer state.
+Bytes least_state(const PlanInputs& inputs, const SearchRequest& request, const SearchKey& key,
+                  int data);
+
+// Candidates of a group with this P and D and so many schedule_choices().
+std::int64_t candidates_of(const SearchRequest& request, std::size_t schedules, int pipeline,
+                           int data);
 
 // What the candidates of a group with this P and D may choose from.
 std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int sections,

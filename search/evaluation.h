@@ -32,12 +32,5 @@ Evaluation evaluation_of(const Program& program, const StagePrices& prices,
 // As of totals (choose_cuts.h).
 std::optional<Rejection> over_memory(const std::vector<MemoryUse>& ranks, const Plan& plan,
                                      const PerRank<Bytes>& capacity);
-// Of a plan on one device type.
-inline std::optional<Rejection> over_memory(const std::vector<MemoryUse>& ranks, int chunks,
-                                            Bytes capacity) {
-  Plan plan;
-  plan.chunks = chunks;
-  return over_memory(ranks, plan, capacity);
-}
 
 }  // namespace penstock

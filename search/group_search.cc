@@ -5,6 +5,7 @@
 #include "costmodel/price_stages.h"
 #include "search/choose_cuts.h"
 #include "search/evaluation.h"
+#include "search/group_prices.h"
 #include "search/lower_bound.h"
 #include "search/memory.h"
 #include "search/plan_program.h"
@@ -36,18 +37,17 @@ class GroupSearch {
         request_(request),
         group_(group),
         key_(space.keys[static_cast<std::size_t>(group.key)]),
-        cluster_(space.devices[static_cast<std::size_t>(key_.device)]),
         known_(known),
         shared_(shared),
         base_(plan_of(space, request, group)),
+        prices_(inputs, space, group, base_, shared),
         ties_(*inputs.profile, key_.tensor),
         zero1_(zero1_choices(request, group.data)),
         placements_(placement_choices(request, group.pipeline, group.data)) {}
 
   GroupResult run() {
-    load_shapes();
-    if (!shapes_why_not_.empty()) {
-      result_.rejected.add(shapes_why_not_, group_.candidates, base_);
+    if (!prices_.why_not().empty()) {
+      result_.rejected.add(prices_.why_not(), group_.candidates, base_);
       return std::move(result_);
     }
     const auto choices = schedule_choices(
@@ -57,23 +57,6 @@ class GroupSearch {
   }
 
  private:
-  void load_shapes() {
-    for (const int samples : micro_batch_shapes(base_)) {
-      const SectionSums* sums = &key_.sums;
-      if (samples != key_.micro_batch_size) {
-        short_shapes_.push_back(
-            shared_.shapes.get({key_.device, key_.tensor, key_.recompute, samples}, [&] {
-              return sum_sections(*inputs_.profile, base_.device, base_.tensor, samples,
-                                  base_.sequence_length, base_.recompute);
-            }));
-        sums = short_shapes_.back().get();
-      }
-      if (!sums->why_not.empty()) shapes_why_not_ = sums->why_not;
-      shapes_.push_back(sums);
-      tables_.push_back(&sums->table);
-    }
-  }
-
   void try_schedule(const ScheduleChoice& choice) {
     Plan plan = base_;
     plan.schedule = choice.kind->name;
@@ -98,10 +81,7 @@ class GroupSearch {
         return;
       }
     }
-    const int largest = micro_batch_shapes(plan).front();
-    const auto balanced = shared_.balanced.get(
-        {group_.key, largest, plan.stages_per_copy(), backward_},
-        [&] { return balanced_cuts(*shapes_[0], plan.stages_per_copy(), backward_).value(); });
+    const auto balanced = balanced_cuts_of(plan);
     if (!may_matter(bottleneck_bound(plan, *balanced), kNoMemory)) {
       result_.bounded += variants;
       return;
@@ -127,13 +107,22 @@ class GroupSearch {
     }
   }
 
+  // Those of ranks of one type serve all schedules with as many stages.
+  std::shared_ptr<const std::vector<int>> balanced_cuts_of(const Plan& plan) {
+    const auto cuts = [&] { return balanced_cuts(prices_.sums(), plan, backward_).value(); };
+    if (plan.is_mixed()) return std::make_shared<const std::vector<int>>(cuts());
+    const int largest = micro_batch_shapes(plan).front();
+    return shared_.balanced.get({group_.key, largest, plan.stages_per_copy(), backward_}, cuts);
+  }
+
   // Where all micro-batches are held at once, some rank holds at least the mean of them.
   [[nodiscard]] std::optional<Rejection> all_held_over_memory(const ScheduleKind& kind,
                                                               const Plan& plan) const {
     if (!kind.holds_all_micro_batches) return std::nullopt;
-    const Bytes stash{shapes_[0]->stash.back() * replica_loads(plan)[0].micro_batches /
+    if (plan.is_mixed()) return std::nullopt;
+    const Bytes stash{prices_.sums()[0].stash.back() * replica_loads(plan)[0].micro_batches /
                       plan.pipeline};
-    const Bytes over = group_.least_memory + stash - cluster_.device.memory;
+    const Bytes over = group_.least_memory + stash - prices_.memory()[0];
     if (over.count <= 0) return std::nullopt;
     return Rejection{"all micro-batches held at once: the mean rank over memory", 1, over, over,
                      ""};
@@ -148,12 +137,12 @@ class GroupSearch {
     if (plan.chunks > 1) {
       // All work of one micro-batch lies on its way there and back when backwards are fused.
       const bool fused = backward_ == BackwardKind::kFused;
-      const std::int64_t path = !fused || full == 0 ? 0 : shapes_[0]->work.back();
+      const std::int64_t path = !fused || full == 0 ? 0 : prices_.least_work(backward_);
       return std::max(group_.bound, Duration{path});
     }
     std::int64_t longest = 0;
-    const auto& work = shapes_[0]->work_of(backward_);
     for (std::size_t s = 0; s + 1 < balanced.size(); ++s) {
+      const auto& work = prices_.sums()[static_cast<int>(s)].work_of(backward_);
       longest = std::max(longest, work[static_cast<std::size_t>(balanced[s + 1])] -
                                       work[static_cast<std::size_t>(balanced[s])]);
     }
@@ -162,17 +151,18 @@ class GroupSearch {
     // With fused backward all that lies before a rank counts, with split backward or a short last
     // micro-batch only its forwards.
     const bool whole = backward_ == BackwardKind::kFused && samples % plan.micro_batch_size == 0;
-    const double share = whole ? 1.0 : shapes_[0]->least_forward_share;
-    return std::max(Duration{longest * full}, fill_bound(work.back(), share, full, plan.pipeline));
+    const double share = whole ? 1.0 : prices_.least_forward_share();
+    return std::max(Duration{longest * full},
+                    fill_bound(prices_.least_work(backward_), share, full, plan.pipeline));
   }
 
   // Chooses the plan's cuts. With counts that are too small: whether any may matter.
   bool cuts_may_matter(Plan& plan, const std::vector<int>& balanced, const HeldCounts& held) {
     const auto variants = static_cast<std::int64_t>(placements_.size());
-    const StageMemory memory(*shapes_[0], ties_, inputs_.profile->training,
-                             plan.zero1 ? plan.weight_copies() : 1, held, cluster_.reserve,
-                             cluster_.device.memory);
-    Cuts cuts = choose_cuts(*shapes_[0], memory, plan, backward_, balanced, over_memory_);
+    const StageMemory memory(prices_.sums(), ties_, inputs_.profile->training,
+                             plan.zero1 ? plan.weight_copies() : 1, held, prices_.reserve(),
+                             prices_.memory());
+    Cuts cuts = choose_cuts(prices_.sums(), memory, plan, backward_, balanced, over_memory_);
     plan.cuts = balanced;
     if (cuts.why_not) {
       over_memory_ = true;
@@ -180,7 +170,7 @@ class GroupSearch {
       return false;
     }
     plan.cuts = std::move(cuts.cuts);
-    if (!may_matter(compute_bound(*shapes_[0], plan, backward_, held.ranks, inputs_.executor),
+    if (!may_matter(compute_bound(prices_.sums(), plan, backward_, held.ranks, inputs_.executor),
                     cuts.fullest)) {
       result_.bounded += variants;
       return false;
@@ -189,12 +179,10 @@ class GroupSearch {
   }
 
   void try_candidate(const Plan& plan, const std::vector<RankLiveness>& live) {
-    const auto wiring = shared_.wirings.get(
-        {key_.device, plan.pipeline, plan.data, plan.tensor, plan.placement, plan.stage_map},
-        [&] { return PlanWiring(*inputs_.cluster, plan); });
-    const StagePricing pricing = price_stages(*inputs_.profile, *wiring, plan, tables_);
-    const auto memory = memory_of_ranks(pricing.prices, live, cluster_.reserve);
-    if (const auto over = over_memory(memory, plan.chunks, cluster_.device.memory)) {
+    const StagePricing pricing =
+        price_stages(*inputs_.profile, *wiring_of(plan), plan, prices_.tables());
+    const auto memory = memory_of_ranks(pricing.prices, live, prices_.reserve());
+    if (const auto over = over_memory(memory, plan, prices_.memory())) {
       result_.rejected.add(*over, 1, plan);
       return;
     }
@@ -217,14 +205,25 @@ class GroupSearch {
     result_.found.push_back(found);
   }
 
+  std::shared_ptr<const PlanWiring> wiring_of(const Plan& plan) {
+    const auto wiring = [&] { return PlanWiring(*inputs_.cluster, plan); };
+    if (plan.is_mixed()) {
+      return shared_.mixed_wirings.get(
+          {plan.rank_devices, plan.data, plan.tensor, plan.placement, plan.stage_map}, wiring);
+    }
+    return shared_.wirings.get(
+        {key_.device, plan.pipeline, plan.data, plan.tensor, plan.placement, plan.stage_map},
+        wiring);
+  }
+
   // Nothing when transfers deadlock.
   std::optional<TimelineSummary> simulated(const Plan& plan, const StagePricing& pricing) {
-    const bool recomputes = shapes_[0]->recompute.back() > 0;
+    const bool recomputes = prices_.recomputes();
     if (straight_replay_is_exact(inputs_.executor)) {
       if (!schedules_) schedules_ = schedules_of(plan);
       return simulate_schedule(schedules_->pipelines,
                                lowering_of(plan, pricing.ties, recomputes, inputs_.executor),
-                               pricing.prices, inputs_.executor);
+                               pricing.prices, inputs_.executor, replay_buffers_);
     }
     const auto program = shared_.programs.get(plan, pricing.ties, recomputes);
     if (may_deadlock() && deadlock(*program, inputs_.executor)) return std::nullopt;
@@ -246,21 +245,18 @@ class GroupSearch {
   const SearchRequest& request_;
   const CandidateGroup& group_;
   const SearchKey& key_;
-  const DeviceCluster& cluster_;
   const Incumbents& known_;
   std::optional<Incumbents> own_;  // known_ and what this group found, once it found something
   SearchShared& shared_;
   const Plan base_;
+  const GroupPrices prices_;
   const TiedParameters ties_;
   const std::vector<bool> zero1_;
   const std::vector<Placement> placements_;
   BackwardKind backward_ = BackwardKind::kFused;  // of the schedule at hand
   bool over_memory_ = false;                      // it did not fit with less state (ZeRO-1)
   std::optional<PlanSchedules> schedules_;        // likewise
-  std::vector<std::shared_ptr<const SectionSums>> short_shapes_;
-  std::vector<const SectionSums*> shapes_;
-  std::vector<const SectionTable*> tables_;
-  std::string shapes_why_not_;
+  ReplayBuffers replay_buffers_;
   GroupResult result_;
 };
 

@@ -30,6 +30,9 @@ struct SearchShared {
   Memo<CountsKey, HeldCounts> held;
   // (device, P, D, T, placement, map of stages)
   Memo<std::tuple<int, int, int, int, Placement, StageMap>, PlanWiring> wirings;
+  // (device types of the ranks, D, T, placement, map of stages)
+  Memo<std::tuple<std::vector<std::string>, int, int, Placement, StageMap>, PlanWiring>
+      mixed_wirings;
   // (device, T, mode, samples): the short micro-batches
   Memo<std::tuple<int, int, std::string, int>, SectionSums> shapes;
 };

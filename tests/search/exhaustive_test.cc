@@ -93,6 +93,31 @@ TEST_CASE("bounds and threads change neither the best plans nor the front") {
   CHECK(with_plans < 40);  // and some do not fit
 }
 
+TEST_CASE("nor with several device types, where plans may mix them") {
+  Random random(34);
+  int mixed = 0;
+  for (int i = 0; i < 24; ++i) {
+    CAPTURE(i);
+    Question q;
+    q.model = testing::also_on(testing::random_model(random, random.between(2, 6)), "old",
+                               random.between(1, 3));
+    q.cluster = testing::random_cluster(random, random.between(1, 2), 2);
+    testing::add_nodes(q.cluster, "old", random.between(1, 3), random.between(1, 2),
+                       random.between(500, 5000));
+    if (random.between(0, 3) == 0) {
+      q.model = testing::also_on(q.model, "third", 2);
+      testing::add_nodes(q.cluster, "third", 1, 2, random.between(500, 5000));
+    }
+    q.request.gpus = random.between(2, std::min(6, device_count(q.cluster)));
+    q.request.global_batch = random.between(1, 12);
+    q.request.top = random.between(1, 6);
+    if (random.between(0, 3) == 0) q.executor.per_transfer = Duration{random.between(0, 2000)};
+    const SearchResult plain = compare(q);
+    if (!plain.best.empty() && plain.best.front().plan.is_mixed()) ++mixed;
+  }
+  CHECK(mixed >= 5);
+}
+
 TEST_CASE("nor under executors that block, queue and cost") {
   Random random(32);
   for (int i = 0; i < 12; ++i) {

@@ -1,0 +1,101 @@
+#include "search/group_prices.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "search/group_search.h"
+
+namespace penstock {
+namespace {
+
+const DeviceCluster& device_of_key(const SearchSpace& space, int key) {
+  return space.devices[static_cast<std::size_t>(space.keys[static_cast<std::size_t>(key)].device)];
+}
+
+}  // namespace
+
+GroupPrices::GroupPrices(const PlanInputs& inputs, const SearchSpace& space,
+                         const CandidateGroup& group, const Plan& plan, SearchShared& shared)
+    : memory_(device_of_key(space, group.key).device.memory),
+      reserve_(device_of_key(space, group.key).reserve) {
+  if (group.mixed.empty()) load(inputs, space, group.key, plan, shared);
+  for (const RankRun& run : group.mixed) load(inputs, space, run.key, plan, shared);
+  if (!why_not_.empty()) return;
+  if (!group.mixed.empty()) {
+    spread(space, group);
+    return;
+  }
+  sums_ = RankSums(*of_type_[0][0]);
+  tables_ = tables_of(of_type_[0]);
+}
+
+void GroupPrices::load(const PlanInputs& inputs, const SearchSpace& space, int key_index,
+                       const Plan& plan, SearchShared& shared) {
+  const SearchKey& key = space.keys[static_cast<std::size_t>(key_index)];
+  Shapes& shapes = of_type_.emplace_back();
+  for (const int samples : micro_batch_shapes(plan)) {
+    if (samples == key.micro_batch_size) {
+      // The key's own: shared without a count, since the space stays.
+      shapes.emplace_back(std::shared_ptr<const SectionSums>(), &key.sums);
+    } else {
+      shapes.push_back(shared.shapes.get({key.device, key.tensor, key.recompute, samples}, [&] {
+        return sum_sections(*inputs.profile, device_of_key(space, key_index).device.name,
+                            plan.tensor, samples, plan.sequence_length, plan.recompute);
+      }));
+    }
+    if (!shapes.back()->why_not.empty()) why_not_ = shapes.back()->why_not;
+  }
+}
+
+void GroupPrices::spread(const SearchSpace& space, const CandidateGroup& group) {
+  std::vector<const SectionSums*> sums;
+  std::vector<std::vector<const SectionTable*>> tables;
+  std::vector<Bytes> memory, reserve;
+  for (std::size_t type = 0; type < group.mixed.size(); ++type) {
+    const DeviceCluster& device = device_of_key(space, group.mixed[type].key);
+    for (int rank = 0; rank < group.mixed[type].ranks; ++rank) {
+      sums.push_back(of_type_[type][0].get());
+      tables.push_back(tables_of(of_type_[type]));
+      memory.push_back(device.device.memory);
+      reserve.push_back(device.reserve);
+    }
+  }
+  sums_ = RankSums(std::move(sums));
+  tables_ = RankTables::of_each(std::move(tables));
+  memory_ = PerRank<Bytes>::of_each(std::move(memory));
+  reserve_ = PerRank<Bytes>::of_each(std::move(reserve));
+}
+
+std::vector<const SectionTable*> GroupPrices::tables_of(const Shapes& shapes) {
+  std::vector<const SectionTable*> tables;
+  tables.reserve(shapes.size());
+  for (const auto& shape : shapes) tables.push_back(&shape->table);
+  return tables;
+}
+
+bool GroupPrices::recomputes() const {
+  return std::any_of(of_type_.begin(), of_type_.end(),
+                     [](const Shapes& shapes) { return shapes[0]->recompute.back() > 0; });
+}
+
+std::int64_t GroupPrices::least_work(BackwardKind backward) const {
+  if (of_type_.size() == 1) return of_type_[0][0]->work_of(backward).back();
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i + 1 < of_type_[0][0]->work.size(); ++i) {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (const Shapes& shapes : of_type_) {
+      const std::vector<std::int64_t>& work = shapes[0]->work_of(backward);
+      least = std::min(least, work[i + 1] - work[i]);
+    }
+    sum += least;
+  }
+  return sum;
+}
+
+double GroupPrices::least_forward_share() const {
+  double least = 1.0;
+  for (const Shapes& shapes : of_type_) least = std::min(least, shapes[0]->least_forward_share);
+  return least;
+}
+
+}  // namespace penstock

@@ -1,0 +1,50 @@
+// What the sections of a model cost on the devices of one group: by rank where it is mixed.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/per_rank.h"
+#include "search/candidates.h"
+#include "search/evaluate.h"
+#include "search/section_sums.h"
+
+namespace penstock {
+
+struct SearchShared;
+
+// The search space outlives it.
+class GroupPrices {
+ public:
+  GroupPrices(const PlanInputs& inputs, const SearchSpace& space, const CandidateGroup& group,
+              const Plan& plan, SearchShared& shared);
+
+  [[nodiscard]] const std::string& why_not() const { return why_not_; }  // empty: there are prices
+  // Of the largest micro-batches.
+  [[nodiscard]] const RankSums& sums() const { return *sums_; }
+  [[nodiscard]] const RankTables& tables() const { return *tables_; }
+  [[nodiscard]] const PerRank<Bytes>& memory() const { return memory_; }
+  [[nodiscard]] const PerRank<Bytes>& reserve() const { return reserve_; }
+  [[nodiscard]] bool recomputes() const;
+  // Of one micro-batch, every section on the type that is fastest for it.
+  [[nodiscard]] std::int64_t least_work(BackwardKind backward) const;
+  [[nodiscard]] double least_forward_share() const;
+
+ private:
+  using Shapes = std::vector<std::shared_ptr<const SectionSums>>;
+
+  void load(const PlanInputs& inputs, const SearchSpace& space, int key, const Plan& plan,
+            SearchShared& shared);
+  void spread(const SearchSpace& space, const CandidateGroup& group);
+  static std::vector<const SectionTable*> tables_of(const Shapes& shapes);
+
+  std::vector<Shapes> of_type_;  // as RankRun, one by one
+  std::string why_not_;
+  std::optional<RankSums> sums_;
+  std::optional<RankTables> tables_;
+  PerRank<Bytes> memory_, reserve_;
+};
+
+}  // namespace penstock
