@@ -76,11 +76,6 @@ std::vector<std::int64_t> room_for_activations(const Plan& plan, const StagePric
   return room;
 }
 
-bool is_costly(const ScheduleKind& kind) {
-  return kind.is_automatic() || kind.rule != RunTimeRule::kNone || kind.name == "v-half" ||
-         kind.name == "v-min";
-}
-
 std::string_view stand_in_of(const ScheduleKind& kind) {
   if (kind.rule != RunTimeRule::kNone) return "1f1b";
   if (!kind.is_automatic()) return kind.name;

@@ -31,10 +31,6 @@ std::vector<std::int64_t> room_for_activations(const Plan& plan, const StagePric
                                                const PerRank<Bytes>& reserve,
                                                const PerRank<Bytes>& capacity);
 
-// Whether making its lists takes longer than many bounds: such schedules are tried on the best
-// plans of the others, unless they are asked for.
-bool is_costly(const ScheduleKind& kind);
-
 // A static schedule of the same placement: its cuts and its liveness serve until the automatic one
 // is arranged, and the search looks for plans worth arranging with it.
 std::string_view stand_in_of(const ScheduleKind& kind);

@@ -220,11 +220,10 @@ class Search {
 
   [[nodiscard]] bool is_refined(const ScheduleKind& kind) const {
     const auto& wanted = request_.pins.schedules;
-    if (!is_costly(kind)) return false;
+    if (!kind.is_costly) return false;
     if (request_.pins.chunks.value_or(kind.fewest_chunks) != kind.fewest_chunks) return false;
     if (request_.trainer && !why_not_run(*request_.trainer, kind).empty()) return false;
-    // The published limits are cases of zb-auto; Varuna's other policies need to be asked for.
-    if (wanted.empty()) return kind.limit_in_ranks == 0 && !kind.name.starts_with("varuna-");
+    if (wanted.empty()) return !kind.only_when_named;
     if (stand_in_of(kind) == kind.name) return false;  // it was searched itself
     return std::find(wanted.begin(), wanted.end(), kind.name) != wanted.end();
   }

@@ -181,7 +181,7 @@ bool is_enumerated(const SearchRequest& request, const ScheduleKind& kind) {
   if (stands_in_only(request, kind)) return true;
   if (request.trainer && !why_not_run(*request.trainer, kind).empty()) return false;
   if (!request.pins.schedules.empty()) return is_named(request, kind);
-  return !is_costly(kind) && kind.name != "interleaved-overlap";
+  return !kind.is_costly && !kind.only_when_named;
 }
 
 }  // namespace

@@ -69,10 +69,10 @@ class GroupSearch {
       result_.rejected.add("schedule rule: " + plan.schedule, variants, plan);
       return;
     }
-    const bool ragged = plan.schedule == "grouped-interleaved" &&
+    const bool ragged = choice.kind->ragged_groups &&
                         replica_loads(plan).front().micro_batches % plan.pipeline != 0;
     if (ragged && request_.pins.schedules.empty()) {
-      result_.rejected.add("grouped-interleaved: only searched where P divides M", variants, plan);
+      result_.rejected.add(plan.schedule + ": only searched where P divides M", variants, plan);
       return;
     }
     if (request_.trainer) {

@@ -83,9 +83,9 @@ Steady steady_of(const Schedule& schedule) {
 // last one lacks.
 int enough_groups(const ScheduleKind& kind, const Plan& plan, int micro_batches) {
   const int rounds = std::max(1, micro_batches / plan.pipeline);
-  const bool ragged = plan.group > 0 || kind.name == "grouped-interleaved";
+  const bool ragged = plan.group > 0 || kind.ragged_groups;
   const int group = plan.group > 0 ? plan.group : ragged ? plan.pipeline : micro_batches / rounds;
-  const int groups = ragged || kind.name == "interleaved-overlap" ? 3 : 2;
+  const int groups = ragged ? 3 : 2;
   return micro_batches <= groups * group ? micro_batches : groups * group + micro_batches % group;
 }
 

@@ -41,6 +41,8 @@ const ScheduleKind kZb1p = {
     .name = "zb-1p",
     .summary = "automatic: I and W arranged by their costs, at most 1F1B's memory",
     .backward = BackwardKind::kSplit,
+    .is_costly = true,
+    .only_when_named = true,  // a case of zb-auto
     .limit_in_ranks = 1,
     .arrange = [](const ScheduleShape& shape,
                   const StageCosts& costs) { return published(kZb1p, shape, costs); },
@@ -50,6 +52,8 @@ const ScheduleKind kZb2p = {
     .name = "zb-2p",
     .summary = "the same with at most twice 1F1B's memory",
     .backward = BackwardKind::kSplit,
+    .is_costly = true,
+    .only_when_named = true,  // a case of zb-auto
     .limit_in_ranks = 2,
     .arrange = [](const ScheduleShape& shape,
                   const StageCosts& costs) { return published(kZb2p, shape, costs); },
@@ -59,6 +63,7 @@ const ScheduleKind kZbAuto = {
     .name = "zb-auto",
     .summary = "automatic: the shortest of many arrangements that fit a given --limit",
     .backward = BackwardKind::kSplit,
+    .is_costly = true,
     .arrange =
         [](const ScheduleShape& shape, const StageCosts& costs) {
           return arranged(kZbAuto, shape, zb_auto(costs, shape.micro_batches));
@@ -72,6 +77,7 @@ const ScheduleKind kZbVAuto = {
     .map = StageMap::kV,
     .fewest_chunks = 2,
     .most_chunks = 2,
+    .is_costly = true,
     .arrange = [](const ScheduleShape& shape,
                   const StageCosts& costs) { return on_the_v(kZbVAuto, shape, costs); },
 };

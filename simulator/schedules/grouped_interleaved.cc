@@ -37,11 +37,11 @@ const ScheduleKind kGroupedInterleaved = {
     .name = "grouped-interleaved",
     .summary =
         "interleaved with a short warm-up in groups of P / 2 to P (default P): less stash, no "
-        "slack "
-        "for transfers",
+        "slack for transfers",
     .fewest_chunks = 2,
     .most_chunks = 0,
     .has_groups = true,
+    .ragged_groups = true,
     .why_not = why_not,
     .generate = generate,
 };

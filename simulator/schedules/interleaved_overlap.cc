@@ -42,6 +42,8 @@ const ScheduleKind kInterleavedOverlap = {
     .fewest_chunks = 2,
     .most_chunks = 0,
     .has_groups = true,
+    .ragged_groups = true,
+    .only_when_named = true,  // what it gains is not measured
     .why_not = why_not,
     .generate = generate,
 };

@@ -44,8 +44,11 @@ struct ScheduleKind {
   int most_chunks = 1;                   // 0: any number
   bool holds_all_micro_batches = false;  // the stash grows with M
   bool has_groups = false;               // ScheduleShape::group means something
+  bool ragged_groups = false;            // its own group is P, whether or not P divides M
   bool has_slices = false;               // ScheduleShape::slices too
   bool recomputes = false;               // its lists hold R: activations are always recomputed
+  bool is_costly = false;                // making its lists takes longer than many bounds
+  bool only_when_named = false;          // a search does not try it unasked
   RunTimeRule rule = RunTimeRule::kNone;
   // Automatic: activations that a rank may hold, as a multiple of P; 0: as many as memory allows.
   int limit_in_ranks = 0;

@@ -96,6 +96,7 @@ const ScheduleKind kVaruna = {
         "recompute whose gradient has not arrived",
     .holds_all_micro_batches = true,
     .recomputes = true,
+    .is_costly = true,
     .rule = RunTimeRule::kVaruna,
     .generate = [](const ScheduleShape& shape) { return generate(kVaruna, shape); },
 };
@@ -105,6 +106,8 @@ const ScheduleKind kVarunaRuntime = {
     .summary = "the same, and with no forward left a recompute does not wait for its gradient",
     .holds_all_micro_batches = true,
     .recomputes = true,
+    .is_costly = true,
+    .only_when_named = true,
     .rule = RunTimeRule::kVarunaRuntime,
     .generate = [](const ScheduleShape& shape) { return generate(kVarunaRuntime, shape); },
 };
@@ -114,6 +117,8 @@ const ScheduleKind kVarunaStrict = {
     .summary = "varuna, but only a forward whose activation has arrived goes before",
     .holds_all_micro_batches = true,
     .recomputes = true,
+    .is_costly = true,
+    .only_when_named = true,
     .rule = RunTimeRule::kVarunaStrict,
     .generate = [](const ScheduleShape& shape) { return generate(kVarunaStrict, shape); },
 };
