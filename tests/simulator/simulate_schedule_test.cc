@@ -25,13 +25,12 @@ std::vector<MicroBatchRun> runs_of(const std::vector<MicroBatch>& micro_batches)
 // How often the second way jumped.
 std::int64_t check_both_ways(const std::vector<PipelineInput>& pipelines,
                              const LoweringOptions& options, const StagePrices& prices,
-                             const ExecutorModel& executor) {
+                             const ExecutorModel& executor, ReplayBuffers& buffers) {
   const TimelineSummary expected = simulate_summary(lower(pipelines, options), prices, executor);
   std::vector<RolledInput> rolled;
   for (const PipelineInput& pipeline : pipelines) {
     rolled.push_back({&pipeline.schedule, runs_of(pipeline.micro_batches), pipeline.replicas});
   }
-  ReplayBuffers buffers;
   const auto plain = simulate_schedule_counted(rolled, options, prices, executor, buffers, false);
   CHECK(plain.summary.makespan == expected.makespan);
   CHECK(plain.summary.longest_span == expected.longest_span);
@@ -73,7 +72,8 @@ StagePrices random_prices(Random& random, int stages, int shapes, int most) {
   return prices;
 }
 
-bool jumps_and_agrees(std::uint64_t seed, int most_ranks, int most_micro_batches, int most_price) {
+bool jumps_and_agrees(std::uint64_t seed, int most_ranks, int most_micro_batches, int most_price,
+                      ReplayBuffers& buffers) {
   Random random(seed);
   const Schedule schedule = testing::random_schedule(random, most_ranks, most_micro_batches);
   std::vector<PipelineInput> pipelines{testing::input_of(schedule)};
@@ -85,16 +85,17 @@ bool jumps_and_agrees(std::uint64_t seed, int most_ranks, int most_micro_batches
   INFO("seed ", seed, ": ", schedule.name, " P=", schedule.ranks, " V=", schedule.chunks,
        " M=", schedule.micro_batches);
   const LoweringOptions options = random_options(random, schedule.stages());
-  return check_both_ways(pipelines, options, prices, executor) > 0;
+  return check_both_ways(pipelines, options, prices, executor, buffers) > 0;
 }
 
 // How many of the seeds jump. Those that do not are short or settle late, or they are interleaved
 // in groups of so many micro-batches that there are only few groups to repeat.
 int jumping(std::uint64_t first, std::uint64_t end, int most_ranks, int most_micro_batches,
             int most_price) {
+  ReplayBuffers buffers;  // one for all, of different sizes
   int jumping = 0;
   for (std::uint64_t seed = first; seed < end; ++seed) {
-    if (jumps_and_agrees(seed, most_ranks, most_micro_batches, most_price)) ++jumping;
+    if (jumps_and_agrees(seed, most_ranks, most_micro_batches, most_price, buffers)) ++jumping;
   }
   return jumping;
 }
