@@ -60,6 +60,9 @@ class ChunkShare : public StageLimit {
     return chunk * chunks_ <= memory_.capacity_of(stage) - memory_.reserve_of(stage);
   }
   [[nodiscard]] bool is_monotone() const override { return memory_.is_monotone(); }
+  [[nodiscard]] bool is_hopeless() const override {
+    return memory_.some_stage_stays_empty(chunks_);
+  }
   [[nodiscard]] bool every_section_fits() const override {
     return memory_.every_section_within(chunks_);
   }

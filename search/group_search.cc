@@ -92,17 +92,17 @@ class GroupSearch {
     }
     const SearchShared::CountsKey key{choice.kind - schedule_kinds().data(), plan.pipeline,
                                       plan.chunks, plan.group, counted_micro_batches(plan)};
-    const auto at_least =
-        shared_.held_at_least.get(key, [&] { return HeldCounts(least_liveness_of(plan)); });
+    const auto at_least = shared_.held_at_least.get(key, [&] { return least_held_of(plan); });
     over_memory_ = false;
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
       if (!cuts_may_matter(plan, *balanced, *at_least)) continue;
-      const auto held = shared_.held.get(key, [&] { return HeldCounts(liveness_of(plan)); });
-      if (!cuts_may_matter(plan, *balanced, *held)) continue;
+      const auto live = shared_.liveness.get(key, [&] { return liveness_of(plan); });
+      const HeldCounts held(*live);
+      if (!cuts_may_matter(plan, *balanced, held)) continue;
       for (const Placement placement : placements_) {
         plan.placement = placement;
-        try_candidate(plan, held->ranks);
+        try_candidate(plan, *live, held);
       }
     }
   }
@@ -170,7 +170,7 @@ class GroupSearch {
       return false;
     }
     plan.cuts = std::move(cuts.cuts);
-    if (!may_matter(compute_bound(prices_.sums(), plan, backward_, held.ranks, inputs_.executor),
+    if (!may_matter(compute_bound(prices_.sums(), plan, backward_, held, inputs_.executor),
                     cuts.fullest)) {
       result_.bounded += variants;
       return false;
@@ -178,7 +178,8 @@ class GroupSearch {
     return true;
   }
 
-  void try_candidate(const Plan& plan, const std::vector<RankLiveness>& live) {
+  void try_candidate(const Plan& plan, const std::vector<RankLiveness>& live,
+                     const HeldCounts& held) {
     const StagePricing pricing =
         price_stages(*inputs_.profile, *wiring_of(plan), plan, prices_.tables());
     const auto memory = memory_of_ranks(pricing.prices, live, prices_.reserve());
@@ -188,7 +189,7 @@ class GroupSearch {
     }
     Bytes fullest;
     for (const MemoryUse& use : memory) fullest = std::max(fullest, use.total());
-    const Duration bound = step_bound(pricing.prices, plan, backward_, live, inputs_.executor);
+    const Duration bound = step_bound(pricing.prices, plan, backward_, held, inputs_.executor);
     if (!may_matter(bound, fullest)) {
       ++result_.bounded;
       return;

@@ -28,12 +28,11 @@ struct Tail {
 
 class Bound {
  public:
-  Bound(const Plan& plan, std::vector<StageTimes> stages, Tail tail,
-        const std::vector<RankLiveness>& liveness)
+  Bound(const Plan& plan, std::vector<StageTimes> stages, Tail tail, const HeldCounts& held)
       : plan_(plan),
         stages_(std::move(stages)),
         tail_(std::move(tail)),
-        liveness_(liveness),
+        held_(held),
         full_(replica_loads(plan).front().samples / plan.micro_batch_size / plan.copies()),
         splits_(std::any_of(stages_.begin(), stages_.end(),
                             [](const StageTimes& t) { return t.weight > 0; })),
@@ -95,10 +94,10 @@ class Bound {
       trip += stages_[s].forward + stages_[s].backward;
       if (s + 1 < stages_.size()) trip += stages_[s].send + stages_[s].send_back;
     }
-    if (liveness_.empty()) return trip;
+    if (held_.ranks() == 0) return trip;
     std::int64_t in_flight = 1;
-    for (const LiveCounts& peak : liveness_[static_cast<std::size_t>(rank)].peaks) {
-      in_flight = std::max<std::int64_t>(in_flight, peak.stash[0]);
+    for (const Held& held : held_.peaks_of_stage(rank)) {
+      in_flight = std::max<std::int64_t>(in_flight, held.stash);
     }
     const std::int64_t trips = (full_ - 1) / in_flight + 1;
     const std::int64_t rest = full_ - 1 - (trips - 1) * in_flight;
@@ -108,7 +107,7 @@ class Bound {
   const Plan& plan_;
   std::vector<StageTimes> stages_;
   Tail tail_;
-  const std::vector<RankLiveness>& liveness_;
+  const HeldCounts& held_;
   std::int64_t full_;  // full micro-batches of a stage of the longest pipeline
   bool splits_;
   std::vector<OfRank> ranks_;
@@ -207,7 +206,7 @@ const std::vector<std::int64_t>& gradient_of(const SectionSums& sums, BackwardKi
 }  // namespace
 
 Duration compute_bound(const RankSums& sums_of_ranks, const Plan& plan, BackwardKind backward,
-                       const std::vector<RankLiveness>& liveness, const ExecutorModel& executor) {
+                       const HeldCounts& held, const ExecutorModel& executor) {
   const bool shorter = has_short_micro_batch(plan);
   std::vector<StageTimes> stages;
   for (int s = 0; s < plan.stages(); ++s) {
@@ -229,18 +228,17 @@ Duration compute_bound(const RankSums& sums_of_ranks, const Plan& plan, Backward
   }
   Tail tail;
   tail.reduce.assign(stages.size(), 0);
-  return bound_of(Bound(plan, std::move(stages), std::move(tail), liveness), executor);
+  return bound_of(Bound(plan, std::move(stages), std::move(tail), held), executor);
 }
 
 Duration step_bound(const StagePrices& prices, const Plan& plan, BackwardKind backward,
-                    const std::vector<RankLiveness>& liveness, const ExecutorModel& executor) {
+                    const HeldCounts& held, const ExecutorModel& executor) {
   std::vector<StageTimes> stages;
   stages.reserve(static_cast<std::size_t>(prices.stages));
   for (int s = 0; s < prices.stages; ++s) {
     stages.push_back(times_of(prices, plan, s, backward, executor));
   }
-  return bound_of(Bound(plan, std::move(stages), tail_of(prices, plan, executor), liveness),
-                  executor);
+  return bound_of(Bound(plan, std::move(stages), tail_of(prices, plan, executor), held), executor);
 }
 
 }  // namespace penstock

@@ -8,16 +8,16 @@
 #include "core/plan.h"
 #include "core/stage_prices.h"
 #include "search/section_sums.h"
-#include "simulator/liveness.h"
+#include "simulator/held_counts.h"
 
 namespace penstock {
 
-// By compute alone, before transfers and reductions are priced; `liveness` may be empty.
+// By compute alone, before transfers and reductions are priced; `held` may be empty.
 Duration compute_bound(const RankSums& sums, const Plan& plan, BackwardKind backward,
-                       const std::vector<RankLiveness>& liveness, const ExecutorModel& executor);
+                       const HeldCounts& held, const ExecutorModel& executor);
 
 // By everything that is priced. Sound for every executor model.
 Duration step_bound(const StagePrices& prices, const Plan& plan, BackwardKind backward,
-                    const std::vector<RankLiveness>& liveness, const ExecutorModel& executor);
+                    const HeldCounts& held, const ExecutorModel& executor);
 
 }  // namespace penstock

@@ -56,9 +56,9 @@ bool grow_with_sections(const RankSums& sums, const TiedParameters& ties, std::s
 }
 
 std::vector<int> ranks_of_stages(const HeldCounts& held) {
-  std::vector<int> ranks(held.stages.size());
-  for (std::size_t rank = 0; rank < held.ranks.size(); ++rank) {
-    for (const int stage : held.ranks[rank].stages) {
+  std::vector<int> ranks(held.stages());
+  for (std::size_t rank = 0; rank < held.ranks(); ++rank) {
+    for (const int stage : held.stages_of(rank)) {
       ranks[static_cast<std::size_t>(stage)] = static_cast<int>(rank);
     }
   }
@@ -95,26 +95,6 @@ std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
   return ranks;
 }
 
-HeldCounts::HeldCounts(std::vector<RankLiveness> liveness) : ranks(std::move(liveness)) {
-  std::size_t count = 0;
-  for (const RankLiveness& rank : ranks) count += rank.stages.size();
-  stages.resize(count);
-  for (const RankLiveness& rank : ranks) {
-    for (std::size_t c = 0; c < rank.stages.size(); ++c) {
-      StageCounts& counts = stages[static_cast<std::size_t>(rank.stages[c])];
-      for (const LiveCounts& peak : rank.peaks) {
-        counts.peaks.emplace_back(peak.stash[c], peak.weight_stash[c]);
-      }
-      std::sort(counts.peaks.begin(), counts.peaks.end());
-      counts.peaks.erase(std::unique(counts.peaks.begin(), counts.peaks.end()), counts.peaks.end());
-      counts.activation_receives = rank.activation_receives[c];
-      counts.gradient_receives = rank.gradient_receives[c];
-      counts.activation_sends = rank.sends_activation[c] ? 1 : 0;
-      counts.gradient_sends = rank.sends_gradient[c] ? 1 : 0;
-    }
-  }
-}
-
 StageMemory::StageMemory(const RankSums& sums, const TiedParameters& ties,
                          const TrainingState& training, int optimizer_shards,
                          const HeldCounts& held, const PerRank<Bytes>& reserve,
@@ -126,7 +106,7 @@ StageMemory::StageMemory(const RankSums& sums, const TiedParameters& ties,
       held_(held),
       reserve_(reserve),
       capacity_(capacity),
-      monotone_(held.stages.size() > 1 && grow_with_sections(sums, ties, held.ranks.size())) {
+      monotone_(held.stages() > 1 && grow_with_sections(sums, ties, held.ranks())) {
   const bool alike = sums.is_one_for_all() && reserve.is_one_for_all() && capacity.is_one_for_all();
   if (!alike) rank_of_stage_ = ranks_of_stages(held);
 }
@@ -143,7 +123,7 @@ std::int64_t StageMemory::state(int first, int end) const {
 }
 
 std::int64_t StageMemory::buffers(int stage, int first, int end) const {
-  const StageCounts& counts = counts_of(stage);
+  const HeldCounts::Transfers& counts = held_.transfers(stage);
   std::int64_t bytes = sums_of(stage).boundary[static_cast<std::size_t>(end) - 1] *
                        (counts.gradient_receives + counts.activation_sends);
   if (first > 0) {
@@ -160,8 +140,8 @@ std::int64_t StageMemory::peak(int stage, int first, int end) const {
   const std::int64_t stash = sums.stash[e] - sums.stash[f];
   const std::int64_t weight_stash = sums.weight_stash[e] - sums.weight_stash[f];
   std::int64_t most = 0;
-  for (const auto& [held, held_for_weights] : counts_of(stage).peaks) {
-    most = std::max(most, held * stash + held_for_weights * weight_stash);
+  for (const Held& held : held_.peaks_of_stage(stage)) {
+    most = std::max(most, held.stash * stash + held.weight_stash * weight_stash);
   }
   return most;
 }
@@ -173,59 +153,73 @@ Bytes StageMemory::total(int stage, int first, int end) const {
 }
 
 Bytes StageMemory::total_of_rank(std::size_t rank, const std::vector<int>& cuts) const {
-  const RankLiveness& live = held_.ranks[rank];
+  const auto stages = held_.stages_of(rank);
   const SectionSums& sums = sums_[static_cast<int>(rank)];
   std::int64_t kept = 0;
   std::int64_t working = 0;
   const std::size_t per_copy = cuts.size() - 1;
-  for (const int stage : live.stages) {
+  for (const int stage : stages) {
     const auto s = static_cast<std::size_t>(stage) % per_copy;
     kept += state(cuts[s], cuts[s + 1]) + buffers(stage, cuts[s], cuts[s + 1]);
     working = std::max(working, sums.working_peak_of(cuts[s], cuts[s + 1]));
   }
-  for (const auto& [a, b] : live.overlaps) {
+  for (const auto& [a, b] : held_.overlaps(rank)) {
     const auto peak_of = [&](std::size_t chunk) {
-      const auto s = static_cast<std::size_t>(live.stages[chunk]) % per_copy;
+      const auto s = static_cast<std::size_t>(stages[chunk]) % per_copy;
       return sums.working_peak_of(cuts[s], cuts[s + 1]);
     };
     working = std::max(working, peak_of(a) + peak_of(b));
   }
   std::int64_t peak = 0;
-  for (const LiveCounts& counts : live.peaks) {
+  for (std::size_t i = 0; i < held_.peaks(rank); ++i) {
+    const auto counts = held_.peak(rank, i);
     std::int64_t held = 0;
-    for (std::size_t c = 0; c < live.stages.size(); ++c) {
-      const auto s = static_cast<std::size_t>(live.stages[c]) % per_copy;
+    for (std::size_t c = 0; c < stages.size(); ++c) {
+      const auto s = static_cast<std::size_t>(stages[c]) % per_copy;
       const auto first = static_cast<std::size_t>(cuts[s]);
       const auto end = static_cast<std::size_t>(cuts[s + 1]);
-      held += counts.stash[c] * (sums.stash[end] - sums.stash[first]) +
-              counts.weight_stash[c] * (sums.weight_stash[end] - sums.weight_stash[first]);
+      held += counts[c].stash * (sums.stash[end] - sums.stash[first]) +
+              counts[c].weight_stash * (sums.weight_stash[end] - sums.weight_stash[first]);
     }
     peak = std::max(peak, held);
   }
   return Bytes{kept + peak + working} + reserve_[static_cast<int>(rank)];
 }
 
+std::int64_t StageMemory::section_alone(int stage, int section) const {
+  return state(section, section + 1) + peak(stage, section, section + 1) +
+         sums_of(stage).working_peak_of(section, section + 1);
+}
+
 bool StageMemory::every_section_within(int parts) const {
-  const std::size_t different = sums_.is_one_for_all() ? 1 : held_.ranks.size();
+  const std::size_t different = sums_.is_one_for_all() ? 1 : held_.ranks();
   std::int64_t widest = 0;  // boundary
   for (std::size_t rank = 0; rank < different; ++rank) {
     const std::vector<std::int64_t>& boundary = sums_[static_cast<int>(rank)].boundary;
     widest = std::max(widest, *std::max_element(boundary.begin(), boundary.end()));
   }
-  for (int stage = 0; stage < static_cast<int>(held_.stages.size()); ++stage) {
-    const SectionSums& sums = sums_of(stage);
-    const Bytes most{(capacity_of(stage) - reserve_of(stage)).count / parts};
-    const StageCounts& counts = counts_of(stage);
+  for (int stage = 0; stage < static_cast<int>(held_.stages()); ++stage) {
+    const HeldCounts::Transfers& counts = held_.transfers(stage);
     const std::int64_t transfers = widest * (counts.activation_receives + counts.gradient_receives +
                                              counts.activation_sends + counts.gradient_sends);
-    const bool fits = std::all_of(sums.distinct.begin(), sums.distinct.end(), [&](int section) {
-      const std::int64_t bytes = state(section, section + 1) + peak(stage, section, section + 1) +
-                                 sums.working_peak_of(section, section + 1) + transfers;
-      return Bytes{bytes} <= most;
+    const std::vector<int>& distinct = sums_of(stage).distinct;
+    const bool fits = std::all_of(distinct.begin(), distinct.end(), [&](int section) {
+      return section_alone(stage, section) + transfers <= part_of(stage, parts);
     });
     if (!fits) return false;
   }
   return true;
+}
+
+bool StageMemory::some_stage_stays_empty(int parts) const {
+  for (int stage = 0; stage < static_cast<int>(held_.stages()); ++stage) {
+    const std::vector<int>& distinct = sums_of(stage).distinct;
+    const bool empty = std::none_of(distinct.begin(), distinct.end(), [&](int section) {
+      return section_alone(stage, section) <= part_of(stage, parts);
+    });
+    if (empty) return true;
+  }
+  return false;
 }
 
 }  // namespace penstock

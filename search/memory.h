@@ -9,7 +9,7 @@
 #include "core/stage_prices.h"
 #include "search/partition.h"
 #include "search/section_sums.h"
-#include "simulator/liveness.h"
+#include "simulator/held_counts.h"
 
 namespace penstock {
 
@@ -17,18 +17,6 @@ namespace penstock {
 std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
                                        const std::vector<RankLiveness>& liveness,
                                        const PerRank<Bytes>& reserve);
-
-// What the stages of a schedule hold, whatever the bytes: liveness by rank, and by stage alone.
-struct StageCounts {
-  std::vector<std::pair<std::int64_t, std::int64_t>> peaks;  // (stash, weight stash)
-  std::int64_t activation_receives = 0, gradient_receives = 0;
-  std::int64_t activation_sends = 0, gradient_sends = 0;
-};
-struct HeldCounts {
-  explicit HeldCounts(std::vector<RankLiveness> liveness);
-  std::vector<RankLiveness> ranks;
-  std::vector<StageCounts> stages;
-};
 
 // The same for one stage per rank before the cuts are known: what partition() asks.
 class StageMemory : public StageLimit {
@@ -47,6 +35,9 @@ class StageMemory : public StageLimit {
   // Whether no stage takes more than such a part of what its device has beyond the reserve for any
   // single section.
   [[nodiscard]] bool every_section_within(int parts) const;
+  // Whether some stage can take no section at all of such a part. May say no when unsure.
+  [[nodiscard]] bool some_stage_stays_empty(int parts) const;
+  [[nodiscard]] bool is_hopeless() const override { return some_stage_stays_empty(1); }
   // What a rank with several stages holds under these cuts (as memory_of_ranks() of full-size
   // micro-batches would say).
   [[nodiscard]] Bytes total_of_rank(std::size_t rank, const std::vector<int>& cuts) const;
@@ -56,6 +47,11 @@ class StageMemory : public StageLimit {
   [[nodiscard]] Bytes reserve_of(int stage) const { return reserve_[rank_of(stage)]; }
 
  private:
+  // What one section takes, but for the transfers.
+  [[nodiscard]] std::int64_t section_alone(int stage, int section) const;
+  [[nodiscard]] std::int64_t part_of(int stage, int parts) const {
+    return (capacity_of(stage) - reserve_of(stage)).count / parts;
+  }
   [[nodiscard]] std::int64_t state(int first, int end) const;
   [[nodiscard]] std::int64_t peak(int stage, int first, int end) const;
   [[nodiscard]] std::int64_t buffers(int stage, int first, int end) const;
@@ -64,9 +60,6 @@ class StageMemory : public StageLimit {
     return rank_of_stage_.empty() ? 0 : rank_of_stage_[static_cast<std::size_t>(stage)];
   }
   [[nodiscard]] const SectionSums& sums_of(int stage) const { return sums_[rank_of(stage)]; }
-  [[nodiscard]] const StageCounts& counts_of(int stage) const {
-    return held_.stages[static_cast<std::size_t>(stage)];
-  }
 
   RankSums sums_;
   const TiedParameters& ties_;

@@ -148,6 +148,7 @@ std::optional<Partition> partition(const PartitionProblem& problem) {
   if (problem.stages > problem.sections()) return std::nullopt;
   const Greedy greedy(problem);
   if (problem.limit != nullptr) {
+    if (problem.limit->is_hopeless()) return std::nullopt;
     if (!problem.limit->is_monotone()) return partition_by_table(problem);
     if (!greedy.may_be_covered()) return std::nullopt;
     if (!problem.limit->every_section_fits()) return partition_by_table(problem);

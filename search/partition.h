@@ -15,6 +15,8 @@ class StageLimit {
   [[nodiscard]] virtual bool fits(int stage, int first, int end) const = 0;
   // Whether a run that fits still fits when it loses sections at either end.
   [[nodiscard]] virtual bool is_monotone() const { return false; }
+  // Whether some stage can hold no section at all. May say no when unsure.
+  [[nodiscard]] virtual bool is_hopeless() const { return false; }
   // Whether every stage may hold any single section. May say no when unsure.
   [[nodiscard]] virtual bool every_section_fits() const { return false; }
 };

@@ -230,16 +230,18 @@ int counted_micro_batches(const Plan& plan) {
   const int micro_batches = replica_loads(plan).front().micro_batches;
   const ScheduleKind& kind = *find_schedule(plan.schedule);
   if (repeats_by_groups(kind)) return enough_groups(kind, plan, micro_batches);
-  // Fill and drain take fewer than 2 P V; the rest repeats one by one on the loop, and two by two
-  // or P by P on the V and with two copies.
+  // Fill and drain take fewer than 2 P V; the rest repeats one by one on the loop, two by two on
+  // the V and P by P with two copies.
   const int enough = 2 * plan.pipeline * (plan.chunks + 1);
-  const int period = kind.map == StageMap::kLoop ? 1 : 2 * plan.pipeline;
+  const int period = kind.map == StageMap::kLoop ? 1
+                     : kind.map == StageMap::kV  ? 2
+                                                 : 2 * plan.pipeline;
   if (kind.holds_all_micro_batches || micro_batches <= enough) return micro_batches;
   return enough + (micro_batches - enough) % period;
 }
 
-std::vector<RankLiveness> least_liveness_of(const Plan& plan) {
-  return least_liveness(make_schedule(plan.schedule, shape_of(plan, counted_micro_batches(plan))));
+HeldCounts least_held_of(const Plan& plan) {
+  return least_held(make_schedule(plan.schedule, shape_of(plan, counted_micro_batches(plan))));
 }
 
 std::vector<RankLiveness> liveness_of(const Plan& plan) {

@@ -8,6 +8,7 @@
 #include "core/plan.h"
 #include "core/plan_file.h"
 #include "core/program.h"
+#include "simulator/held_counts.h"
 #include "simulator/liveness.h"
 #include "simulator/lower.h"
 #include "simulator/simulate_schedule.h"
@@ -51,9 +52,9 @@ Program program_of(const PlanSchedules& schedules, const LoweringOptions& option
 std::vector<RankLiveness> liveness_of(const Plan& plan);
 // How many micro-batches are enough for that.
 int telling_micro_batches(const Plan& plan);
-// least_liveness() of it; the same for plans that differ only in micro-batches but have the same
-// of these:
-std::vector<RankLiveness> least_liveness_of(const Plan& plan);
+// least_held() of its schedule; the same for plans that differ only in micro-batches but have the
+// same of these:
+HeldCounts least_held_of(const Plan& plan);
 int counted_micro_batches(const Plan& plan);
 
 }  // namespace penstock

@@ -44,8 +44,4 @@ std::vector<RankLiveness> liveness(const Program& program);
 std::vector<RankLiveness> liveness(const Schedule& schedule);
 std::vector<RankLiveness> liveness(const Schedule& schedule, const WaitingReceives& waiting);
 
-// A lower bound of it that takes as long for a million micro-batches as for a hundred: per rank the
-// position that holds most and the one with most stash, and one receive wherever there is any.
-std::vector<RankLiveness> least_liveness(const Schedule& schedule);
-
 }  // namespace penstock

@@ -106,7 +106,7 @@ void compare_counts(const Plan& plan) {
   const Program program = the_program(plan);
   const auto expected = liveness(program);
   REQUIRE(liveness_of(plan) == expected);
-  REQUIRE(least_liveness_of(plan) == least_liveness(schedules_of(plan).schedules[0]));
+  REQUIRE(least_held_of(plan) == least_held(schedules_of(plan).schedules[0]));
   REQUIRE(telling_micro_batches(plan) <= plan.global_batch);
 }
 
@@ -118,6 +118,26 @@ TEST_CASE("liveness on the micro-batches that tell is the whole Program's") {
           Plan plan = plan_of(p, 1, 1, m);
           testing::set_schedule(plan, *kind, v);
           compare_counts(plan);
+        }
+      }
+    }
+  }
+}
+
+// Up to 2 P (V + 1) micro-batches they are all counted.
+TEST_CASE("the lower bound of what is held is counted on few micro-batches") {
+  for (const ScheduleKind* kind : testing::static_kinds()) {
+    for (int p = 1; p <= 8; ++p) {
+      for (int v = 1; v <= 4; ++v) {
+        for (int m = p * (2 * v + 1); m <= p * (2 * v + 7); ++m) {
+          Plan plan = plan_of(p, 1, 1, m);
+          testing::set_schedule(plan, *kind, v);
+          if (!why_no_program(plan).empty()) continue;
+          CAPTURE(plan.schedule);
+          CAPTURE(p);
+          CAPTURE(plan.chunks);
+          CAPTURE(m);
+          REQUIRE(least_held_of(plan) == least_held(schedules_of(plan).schedules[0]));
         }
       }
     }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <numeric>
 #include <set>
 #include <vector>
 
@@ -190,59 +189,6 @@ TEST_CASE("the peaks give the bytes of a walk over the list, for random sizes") 
               std::equal(a.weight_stash.begin(), a.weight_stash.end(), b.weight_stash.begin(),
                          std::less_equal<>());
           CHECK_FALSE(covered);
-        }
-      }
-    }
-  }
-}
-
-bool is_covered(const LiveCounts& counts, const std::vector<LiveCounts>& peaks) {
-  return std::any_of(peaks.begin(), peaks.end(), [&](const LiveCounts& peak) {
-    return std::equal(counts.stash.begin(), counts.stash.end(), peak.stash.begin(),
-                      std::less_equal<>()) &&
-           std::equal(counts.weight_stash.begin(), counts.weight_stash.end(),
-                      peak.weight_stash.begin(), std::less_equal<>());
-  });
-}
-
-void compare_with_least(const Schedule& schedule) {
-  const auto exact = liveness(schedule);
-  const auto least = least_liveness(schedule);
-  REQUIRE(least.size() == exact.size());
-  for (std::size_t r = 0; r < exact.size(); ++r) {
-    CHECK(least[r].stages == exact[r].stages);
-    CHECK(least[r].peak_chunks == exact[r].peak_chunks);
-    CHECK(least[r].overlaps == exact[r].overlaps);
-    CHECK(least[r].sends_activation == exact[r].sends_activation);
-    CHECK(least[r].sends_gradient == exact[r].sends_gradient);
-    std::int64_t most = 0;
-    for (const LiveCounts& peak : least[r].peaks) {
-      CHECK(is_covered(peak, exact[r].peaks));
-      most = std::max(most, std::accumulate(peak.stash.begin(), peak.stash.end(), std::int64_t{}) +
-                                std::accumulate(peak.weight_stash.begin(), peak.weight_stash.end(),
-                                                std::int64_t{}));
-    }
-    CHECK(most == exact[r].peak_chunks);
-    for (std::size_t c = 0; c < exact[r].stages.size(); ++c) {
-      CHECK(least[r].activation_receives[c] == std::min(1, exact[r].activation_receives[c]));
-      CHECK(least[r].gradient_receives[c] == std::min(1, exact[r].gradient_receives[c]));
-    }
-  }
-}
-
-TEST_CASE("the lower bound never counts more, and as much at the fullest position") {
-  for (const ScheduleKind& kind : schedule_kinds()) {
-    if (kind.is_automatic() || kind.rule != RunTimeRule::kNone) continue;
-    for (int p = 1; p <= 6; ++p) {
-      for (int v = kind.fewest_chunks; v <= std::max(kind.most_chunks, 3); ++v) {
-        for (int m = 1; m <= 4 * p; ++m) {
-          const ScheduleShape shape{p, v, m, 0};
-          if (!why_no_schedule(kind, shape).empty()) continue;
-          CAPTURE(kind.name);
-          CAPTURE(p);
-          CAPTURE(v);
-          CAPTURE(m);
-          compare_with_least(make_schedule(kind.name, shape));
         }
       }
     }

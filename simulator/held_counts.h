@@ -1,0 +1,78 @@
+// What the ranks and the stages of a schedule hold, whatever the bytes: liveness in a few flat
+// arrays, since a search keeps thousands of them.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/schedule.h"
+#include "simulator/liveness.h"
+
+namespace penstock {
+
+// Activations held at one position of a list: forward done and I or B not; I done and W not.
+struct Held {
+  std::int32_t stash = 0, weight_stash = 0;
+  auto operator<=>(const Held&) const = default;
+};
+
+class HeldCounts {
+ public:
+  HeldCounts() = default;
+  HeldCounts(const std::vector<RankLiveness>& ranks);  // not explicit: the same in another form
+
+  struct Transfers {
+    std::int32_t activation_receives = 0, gradient_receives = 0;  // that wait at once
+    std::int32_t activation_sends = 0, gradient_sends = 0;        // 1: it sends at all
+    bool operator==(const Transfers&) const = default;
+  };
+  bool operator==(const HeldCounts&) const = default;
+
+  [[nodiscard]] std::size_t ranks() const { return ranks_.size(); }
+  [[nodiscard]] std::size_t stages() const { return stages_.size(); }
+  // Of one rank: its stages, ascending; at how many positions its peak may lie; what each chunk
+  // holds there; which chunks run forward and backward together.
+  [[nodiscard]] std::span<const int> stages_of(std::size_t rank) const;
+  [[nodiscard]] std::size_t peaks(std::size_t rank) const { return ranks_[rank].peaks; }
+  [[nodiscard]] std::span<const Held> peak(std::size_t rank, std::size_t index) const;
+  [[nodiscard]] std::span<const std::pair<std::size_t, std::size_t>> overlaps(
+      std::size_t rank) const;
+  // Of one stage by itself.
+  [[nodiscard]] std::span<const Held> peaks_of_stage(int stage) const;
+  [[nodiscard]] const Transfers& transfers(int stage) const {
+    return stages_[static_cast<std::size_t>(stage)].transfers;
+  }
+
+ private:
+  friend HeldCounts least_held(const Schedule& schedule);
+  struct Rank {
+    std::size_t first_stage = 0, chunks = 0;
+    std::size_t first_held = 0, peaks = 0;
+    std::size_t first_overlap = 0, overlaps = 0;
+    bool operator==(const Rank&) const = default;
+  };
+  struct Stage {
+    Transfers transfers;
+    std::size_t first_peak = 0, peaks = 0;
+    bool operator==(const Stage&) const = default;
+  };
+  void begin_ranks(const std::vector<int>& rank_of_stage, std::size_t ranks);
+  void add_peaks_of_stages(std::size_t rank);
+
+  std::vector<Rank> ranks_;
+  std::vector<Stage> stages_;
+  std::vector<int> rank_stages_;
+  std::vector<Held> held_;         // of ranks: chunk by chunk, peak by peak
+  std::vector<Held> stage_peaks_;  // of stages: each once, ascending
+  std::vector<std::pair<std::size_t, std::size_t>> overlaps_;
+};
+
+// A lower bound that takes as long for a million micro-batches as for a hundred: per rank the
+// position that holds most and the one with most stash, and one receive wherever there is any.
+HeldCounts least_held(const Schedule& schedule);
+
+}  // namespace penstock
