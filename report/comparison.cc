@@ -85,16 +85,23 @@ std::vector<std::string> row_of(const Variant& variant, std::size_t number, doub
 std::string comparison_table(const std::vector<Variant>& variants) {
   if (variants.empty()) return "";
   const double baseline = baseline_speed(variants);
-  TextTable table(columns_of(variants.front()));
+  const bool mixed = std::any_of(variants.begin(), variants.end(), [](const Variant& variant) {
+    return variant.best && variant.best->plan.is_mixed();
+  });
+  std::vector<Column> columns = columns_of(variants.front());
+  if (mixed) columns.push_back({"ranks on", true, 1});
+  TextTable table(std::move(columns));
   std::string reasons;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const Variant& variant = variants[i];
-    table.add(row_of(variant, i + 1, baseline));
+    std::vector<std::string> row = row_of(variant, i + 1, baseline);
+    if (mixed) row.push_back(variant.best ? device_words(variant.best->plan) : "-");
+    table.add(std::move(row));
     if (variant.best) continue;
     reasons += wrapped(fmt::format("{}: {}", i + 1, variant.why_not), 100, "  ", "    ");
   }
   std::string out =
-      table.text() +
+      table.text(mixed ? 120 : 100) +
       wrapped(
           "speed: samples per second relative to the first row with a plan; +-: how far off the "
           "step time may be; Z1: ZeRO-1; GiB: peak of the worst rank; bub%: bubble by makespan.",

@@ -44,7 +44,7 @@ std::string memory_table(const Evaluation& evaluation, const Plan& plan) {
     cells.push_back(gib(headroom(rank)));
     table.add(std::move(cells));
   }
-  return table.text();
+  return table.text(plan.is_mixed() ? 120 : 100);
 }
 
 std::string tightest_rank_text(const Evaluation& evaluation) {

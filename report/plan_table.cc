@@ -77,7 +77,7 @@ std::string marks_line(const std::vector<RankedPlan>& plans, const Shown& shown)
   parts.emplace_back("GiB: peak of the tightest rank / its capacity");
   parts.emplace_back("bub%: bubble by makespan");
   if (shown.devices) {
-    parts.emplace_back("on: the device type, or how many pipeline ranks are on which, in order");
+    parts.emplace_back("ranks on: their device type, or how many of them in a row are on which");
   }
   return wrapped(joined(parts, "; ") + ".", 100, "", "");
 }
@@ -116,7 +116,7 @@ std::string plan_table(const std::vector<RankedPlan>& plans) {
                               {"GiB", false, 1},
                               {"bub%", false, 1}};
   if (shown.price) columns.push_back({shown.tokens ? "$/Mtok" : "$/step", false, 1});
-  if (shown.devices) columns.push_back({"on", true, 1});
+  if (shown.devices) columns.push_back({"ranks on", true, 1});
   TextTable table(columns);
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const auto& [plan, evaluation, tied, pareto, placed] = plans[i];
@@ -143,7 +143,7 @@ std::string plan_table(const std::vector<RankedPlan>& plans) {
     if (shown.devices) cells.push_back(device_words(plan));
     table.add(std::move(cells));
   }
-  return table.text() + marks_line(plans, shown);
+  return table.text(shown.devices ? 120 : 100) + marks_line(plans, shown);
 }
 
 std::string pareto_table(const std::vector<RankedPlan>& plans) {
