@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/error.h"
 #include "costmodel/price_stages.h"
 #include "search/arrange.h"
 #include "search/choose_cuts.h"
@@ -10,98 +9,13 @@
 #include "search/evaluation.h"
 #include "search/memory.h"
 #include "search/plan_program.h"
-#include "search/section_sums.h"
-#include "simulator/replay.h"
-#include "simulator/schedules/schedules.h"
+#include "search/prepared_plan.h"
 #include "simulator/simulate.h"
 
 namespace penstock {
 namespace {
 
 Rejection reason(std::string text) { return {std::move(text), 1, std::nullopt, std::nullopt, ""}; }
-
-// What the sections cost on the devices of a plan: [type][shape], types as in PlanDevices.
-class PlanSums {
- public:
-  PlanSums(const ModelProfile& profile, const PlanDevices& devices, const Plan& plan)
-      : type_of_rank_(devices.type_of_rank) {
-    const std::vector<int> shapes = micro_batch_shapes(plan);
-    sums_.reserve(devices.types.size());
-    for (const DeviceCluster& type : devices.types) {
-      std::vector<SectionSums>& of_type = sums_.emplace_back();
-      of_type.reserve(shapes.size());
-      for (const int samples : shapes) {
-        of_type.push_back(sum_sections(profile, type.device.name, plan.tensor, samples,
-                                       plan.sequence_length, plan.recompute));
-      }
-    }
-  }
-  // The first reason why there are no prices; empty when there are.
-  [[nodiscard]] std::string why_not() const {
-    for (const auto& of_type : sums_) {
-      for (const SectionSums& shape : of_type) {
-        if (!shape.why_not.empty()) return shape.why_not;
-      }
-    }
-    return "";
-  }
-  [[nodiscard]] bool recomputes() const {
-    return std::any_of(sums_.begin(), sums_.end(),
-                       [](const auto& of_type) { return of_type[0].recompute.back() > 0; });
-  }
-  // Of full-size micro-batches.
-  [[nodiscard]] RankSums full_size() const {
-    if (sums_.size() == 1) return sums_[0][0];
-    std::vector<const SectionSums*> of_rank;
-    of_rank.reserve(type_of_rank_.size());
-    for (const int type : type_of_rank_) of_rank.push_back(&of_type(type)[0]);
-    return RankSums(std::move(of_rank));
-  }
-  [[nodiscard]] RankTables tables() const {
-    if (sums_.size() == 1) return tables_of(sums_[0]);
-    std::vector<std::vector<const SectionTable*>> of_rank;
-    of_rank.reserve(type_of_rank_.size());
-    for (const int type : type_of_rank_) of_rank.push_back(tables_of(of_type(type)));
-    return RankTables::of_each(std::move(of_rank));
-  }
-
- private:
-  [[nodiscard]] const std::vector<SectionSums>& of_type(int type) const {
-    return sums_[static_cast<std::size_t>(type)];
-  }
-  static std::vector<const SectionTable*> tables_of(const std::vector<SectionSums>& shapes) {
-    std::vector<const SectionTable*> tables;
-    tables.reserve(shapes.size());
-    for (const SectionSums& shape : shapes) tables.push_back(&shape.table);
-    return tables;
-  }
-
-  const std::vector<int>& type_of_rank_;
-  std::vector<std::vector<SectionSums>> sums_;
-};
-
-void refuse_nonsense(const PlanInputs& inputs, const Plan& plan) {
-  if (plan.pipeline < 1 || plan.chunks < 1 || plan.data < 1 || plan.tensor < 1 ||
-      plan.micro_batch_size < 1 || plan.global_batch < plan.data) {
-    throw_bad_input("a plan needs P, V, D, T, b of at least 1 and at least one sample per replica");
-  }
-  if (plan.stages_per_copy() > static_cast<int>(inputs.profile->sections.size())) {
-    throw_bad_input("P * V = " + std::to_string(plan.stages()) + " stages, but the model has " +
-                    std::to_string(inputs.profile->sections.size()) +
-                    " sections; choose fewer stages");
-  }
-  if (plan.is_mixed() && plan.rank_devices.size() != static_cast<std::size_t>(plan.pipeline)) {
-    throw_bad_input("a mixed plan needs a device type for each of its " +
-                    std::to_string(plan.pipeline) + " pipeline ranks, not " +
-                    std::to_string(plan.rank_devices.size()));
-  }
-}
-
-PlanDevices enough_devices(const PlanInputs& inputs, const Plan& plan) {
-  PlanDevices devices = devices_of(*inputs.cluster, plan, inputs.reserve);
-  if (const auto why = too_few_devices(devices, plan); !why.empty()) throw_bad_input(why);
-  return devices;
-}
 
 PerRank<double> usd_per_hour(const PlanDevices& devices) {
   if (devices.types.size() == 1) return devices.types[0].device.usd_per_hour;
@@ -113,8 +27,11 @@ PerRank<double> usd_per_hour(const PlanDevices& devices) {
   return PerRank<double>::of_each(std::move(prices));
 }
 
-std::optional<Rejection> choose(const PlanInputs& inputs, const PlanDevices& devices,
-                                const RankSums& sums, BackwardKind backward, Plan& plan) {
+std::optional<Rejection> choose(const PlanInputs& inputs, const PreparedPlan& prepared,
+                                Plan& plan) {
+  const PlanDevices& devices = prepared.devices;
+  const RankSums sums = prepared.sums.full_size();
+  const BackwardKind backward = prepared.kind->backward;
   const auto balanced = balanced_cuts(sums, plan, backward);
   plan.cuts = balanced.value();  // stages() <= sections
   const TiedParameters ties(*inputs.profile, plan.tensor);
@@ -128,11 +45,12 @@ std::optional<Rejection> choose(const PlanInputs& inputs, const PlanDevices& dev
 }
 
 // Works out everything that follows from the schedules.
-void replay(const PlanInputs& inputs, const PlanDevices& devices, const PlanSchedules& schedules,
-            bool recomputes, double uncertainty, EvaluatedPlan& result) {
+void replay(const PlanInputs& inputs, const PreparedPlan& prepared, const PlanSchedules& schedules,
+            double uncertainty, EvaluatedPlan& result) {
+  const PlanDevices& devices = prepared.devices;
   const ExecutorModel& executor = inputs.executor;
-  result.program =
-      program_of(schedules, lowering_of(result.plan, result.ties, recomputes, executor));
+  result.program = program_of(
+      schedules, lowering_of(result.plan, result.ties, prepared.sums.recomputes(), executor));
   result.timeline = simulate(result.program, result.prices, executor);
   result.evaluation = evaluation_of(result.program, result.prices, result.timeline, executor,
                                     devices.memory(), devices.reserve(), uncertainty);
@@ -145,8 +63,9 @@ void replay(const PlanInputs& inputs, const PlanDevices& devices, const PlanSche
 
 // Arranges within what the rest of the memory leaves; buffers are known only afterwards, so that a
 // second try may need to hold less.
-void arrange_and_replay(const PlanInputs& inputs, const PlanDevices& devices, bool recomputes,
-                        double uncertainty, EvaluatedPlan& result) {
+void arrange_and_replay(const PlanInputs& inputs, const PreparedPlan& prepared, double uncertainty,
+                        EvaluatedPlan& result) {
+  const PlanDevices& devices = prepared.devices;
   constexpr int kMostTries = 4;
   auto room = room_for_activations(result.plan, result.prices, devices.reserve(), devices.memory());
   for (int tries = 0; tries < kMostTries; ++tries) {
@@ -156,7 +75,7 @@ void arrange_and_replay(const PlanInputs& inputs, const PlanDevices& devices, bo
       result.why_not = reason(arranged.why_not);
       return;
     }
-    replay(inputs, devices, arranged.schedules, recomputes, uncertainty, result);
+    replay(inputs, prepared, arranged.schedules, uncertainty, result);
     if (!result.why_not) return;
     for (std::size_t r = 0; r < room.size(); ++r) {
       const RankEvaluation& rank = result.evaluation.ranks[r];
@@ -165,57 +84,26 @@ void arrange_and_replay(const PlanInputs& inputs, const PlanDevices& devices, bo
   }
 }
 
-// A plan's stage map follows from its schedule; where all ranks are on one type it is not mixed.
-Plan as_evaluated(Plan plan) {
-  if (plan.rank_devices.size() == static_cast<std::size_t>(plan.pipeline)) {
-    set_rank_devices(plan, plan.rank_devices);
-  }
-  const ScheduleKind* kind = find_schedule(plan.schedule);
-  if (kind != nullptr) plan.stage_map = kind->map;
-  return plan;
-}
-
 }  // namespace
 
 EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
+  const PreparedPlan prepared = prepare(inputs, plan);
   EvaluatedPlan result;
-  result.plan = as_evaluated(plan);
-  refuse_nonsense(inputs, result.plan);
-  const PlanDevices devices = enough_devices(inputs, result.plan);
-  if (auto why = why_no_program(result.plan); !why.empty()) {
-    result.why_not = reason(why);
-    return result;
-  }
-  const PlanSums sums(*inputs.profile, devices, result.plan);
-  if (auto why = sums.why_not(); !why.empty()) {
-    result.why_not = reason(std::move(why));
-    return result;
-  }
-  const ScheduleKind& kind = *find_schedule(plan.schedule);
-  const bool recomputes = sums.recomputes();
-  if (kind.recomputes && !recomputes) {
-    result.why_not = reason(plan.schedule + " recomputes, but recompute mode '" + plan.recompute +
-                            "' has nothing to recompute");
-    return result;
-  }
-  if (kind.rule != RunTimeRule::kNone && !straight_replay_is_exact(inputs.executor)) {
-    result.why_not = reason(plan.schedule + ": its order changes while it runs, which executor '" +
-                            inputs.executor.name + "' cannot carry out");
-    return result;
-  }
+  result.plan = prepared.plan;
+  result.why_not = prepared.why_not;
+  if (result.why_not) return result;
   std::optional<Rejection> why_not;
-  if (plan.cuts.empty()) {
-    why_not = choose(inputs, devices, sums.full_size(), kind.backward, result.plan);
-  }
+  if (plan.cuts.empty()) why_not = choose(inputs, prepared, result.plan);
 
-  StagePricing pricing = price_stages(*inputs.profile, *inputs.cluster, result.plan, sums.tables());
+  StagePricing pricing =
+      price_stages(*inputs.profile, *inputs.cluster, result.plan, prepared.sums.tables());
   result.prices = std::move(pricing.prices);
   result.ties = std::move(pricing.ties);
   result.boundary_level = std::move(pricing.boundary_level);
-  if (kind.is_automatic()) {
-    arrange_and_replay(inputs, devices, recomputes, pricing.uncertainty, result);
+  if (prepared.kind->is_automatic()) {
+    arrange_and_replay(inputs, prepared, pricing.uncertainty, result);
   } else {
-    replay(inputs, devices, schedules_of(result.plan), recomputes, pricing.uncertainty, result);
+    replay(inputs, prepared, schedules_of(result.plan), pricing.uncertainty, result);
     if (!result.why_not) result.why_not = why_not;
   }
   result.evaluation.assumptions = std::move(pricing.assumptions);

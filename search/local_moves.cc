@@ -1,19 +1,80 @@
 #include "search/local_moves.h"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
+
+#include "search/evaluation.h"
+#include "search/memory.h"
+#include "search/plan_program.h"
+#include "search/prepared_plan.h"
+#include "simulator/replay.h"
+#include "simulator/simulate_schedule.h"
 
 namespace penstock {
 namespace {
 
 constexpr int kMostRounds = 8;
 
-int busiest_rank(const Evaluation& evaluation) {
-  int busiest = 0;
-  for (std::size_t r = 0; r < evaluation.ranks.size(); ++r) {
-    const auto& most = evaluation.ranks[static_cast<std::size_t>(busiest)].time.busy;
-    if (evaluation.ranks[r].time.busy > most) busiest = static_cast<int>(r);
+// What the moves go by.
+struct Tried {
+  Duration step_time{};
+  int busiest = 0;  // rank
+};
+// Of a plan with some cuts; nothing when it does not fit.
+using TryCuts = std::function<std::optional<Tried>(const Plan&)>;
+
+int busiest_rank(const std::vector<Duration>& busy, int ranks) {
+  return static_cast<int>(std::max_element(busy.begin(), busy.begin() + ranks) - busy.begin());
+}
+
+std::optional<Tried> tried(const EvaluatedPlan& evaluated) {
+  if (evaluated.why_not) return std::nullopt;
+  std::vector<Duration> busy;
+  busy.reserve(evaluated.evaluation.ranks.size());
+  for (const RankEvaluation& rank : evaluated.evaluation.ranks) busy.push_back(rank.time.busy);
+  return Tried{evaluated.evaluation.step_time, busiest_rank(busy, static_cast<int>(busy.size()))};
+}
+
+// Replays a plan of a static schedule with other cuts; whatever does not depend on them is made
+// once. Outlived by the plan that was prepared.
+class CutsReplay {
+ public:
+  CutsReplay(const PlanInputs& inputs, const PreparedPlan& prepared)
+      : inputs_(inputs),
+        tables_(prepared.sums.tables()),
+        recomputes_(prepared.sums.recomputes()),
+        capacity_(prepared.devices.memory()),
+        reserve_(prepared.devices.reserve()),
+        wiring_(*inputs.cluster, prepared.plan),
+        liveness_(liveness_of(prepared.plan)),
+        schedules_(schedules_of(prepared.plan)) {}
+
+  std::optional<Tried> run(const Plan& plan) {
+    const StagePricing pricing = price_stages(*inputs_.profile, wiring_, plan, tables_);
+    const auto memory = memory_of_ranks(pricing.prices, liveness_, reserve_);
+    if (over_memory(memory, plan, capacity_)) return std::nullopt;
+    const TimelineSummary summary = simulate_schedule(
+        schedules_.pipelines, lowering_of(plan, pricing.ties, recomputes_, inputs_.executor),
+        pricing.prices, inputs_.executor, buffers_);
+    return Tried{step_time_of(summary, inputs_.executor),
+                 busiest_rank(summary.busy, plan.pipeline)};
   }
-  return busiest;
+
+ private:
+  const PlanInputs& inputs_;
+  const RankTables tables_;
+  const bool recomputes_;
+  const PerRank<Bytes> capacity_, reserve_;
+  const PlanWiring wiring_;
+  const std::vector<RankLiveness> liveness_;
+  const PlanSchedules schedules_;
+  ReplayBuffers buffers_;
+};
+
+bool can_replay_cuts(const PlanInputs& inputs, const PreparedPlan& prepared) {
+  return !prepared.why_not && !prepared.plan.cuts.empty() && !prepared.kind->is_automatic() &&
+         prepared.kind->rule == RunTimeRule::kNone && straight_replay_is_exact(inputs.executor);
 }
 
 // The cut moved by one section, if both stages keep at least one.
@@ -22,29 +83,49 @@ bool move_cut(std::vector<int>& cuts, std::size_t cut, int step) {
   return cuts[cut] > cuts[cut - 1] && cuts[cut] < cuts[cut + 1];
 }
 
+// The best of `plan` and its neighbours; `now` is what was tried of it.
+Plan best_move(const Plan& plan, const TryCuts& try_cuts, Tried& now) {
+  Plan best = plan;
+  const int rank = now.busiest;
+  for (const int held : plan.stages_of_rank(rank)) {
+    const int stage = held % plan.stages_per_copy();
+    // Give the stage's first section to the one before it, or its last to the one behind it.
+    for (const auto& [cut, step] : {std::pair{stage, +1}, std::pair{stage + 1, -1}}) {
+      if (cut == 0 || cut == plan.stages_per_copy()) continue;
+      Plan moved = plan;
+      if (!move_cut(moved.cuts, static_cast<std::size_t>(cut), step)) continue;
+      const auto then = try_cuts(moved);
+      if (!then || then->step_time >= now.step_time) continue;
+      now = *then;
+      best = std::move(moved);
+    }
+  }
+  return best;
+}
+
+Plan improve(Plan plan, std::optional<Tried> now, const TryCuts& try_cuts) {
+  for (int round = 0; round < kMostRounds && now; ++round) {
+    Plan better = best_move(plan, try_cuts, *now);
+    if (better == plan) break;
+    plan = std::move(better);
+  }
+  return plan;
+}
+
 }  // namespace
 
 Plan improve_by_local_moves(const PlanInputs& inputs, const Plan& plan) {
-  EvaluatedPlan best = evaluate(inputs, plan);
-  for (int round = 0; round < kMostRounds && !best.why_not; ++round) {
-    const EvaluatedPlan start = best;
-    const int rank = busiest_rank(start.evaluation);
-    for (const int held : plan.stages_of_rank(rank)) {
-      const int stage = held % plan.stages_per_copy();
-      // Give the stage's first section to the one before it, or its last to the one behind it.
-      for (const auto& [cut, step] : {std::pair{stage, +1}, std::pair{stage + 1, -1}}) {
-        if (cut == 0 || cut == plan.stages_per_copy()) continue;
-        Plan moved = start.plan;
-        if (!move_cut(moved.cuts, static_cast<std::size_t>(cut), step)) continue;
-        EvaluatedPlan tried = evaluate(inputs, moved);
-        if (!tried.why_not && tried.evaluation.step_time < best.evaluation.step_time) {
-          best = std::move(tried);
-        }
-      }
-    }
-    if (best.plan == start.plan) break;
-  }
-  return best.plan;
+  const PreparedPlan prepared = prepare(inputs, plan);
+  if (!can_replay_cuts(inputs, prepared)) return improve_by_evaluated_moves(inputs, plan);
+  CutsReplay replay(inputs, prepared);
+  return improve(prepared.plan, replay.run(prepared.plan),
+                 [&](const Plan& moved) { return replay.run(moved); });
+}
+
+Plan improve_by_evaluated_moves(const PlanInputs& inputs, const Plan& plan) {
+  const EvaluatedPlan start = evaluate(inputs, plan);
+  return improve(start.plan, tried(start),
+                 [&](const Plan& moved) { return tried(evaluate(inputs, moved)); });
 }
 
 }  // namespace penstock

@@ -11,4 +11,8 @@ namespace penstock {
 // The improved plan (or `plan` itself). Heuristic: a local optimum.
 Plan improve_by_local_moves(const PlanInputs& inputs, const Plan& plan);
 
+// The same with every move fully evaluated: what works for every plan, and what the short cut for
+// static schedules is compared with.
+Plan improve_by_evaluated_moves(const PlanInputs& inputs, const Plan& plan);
+
 }  // namespace penstock

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "search/choose_cuts.h"
 #include "simulator/schedules/schedules.h"
 #include "tests/search/models.h"
 
@@ -70,6 +71,46 @@ TEST_CASE("moves never make a plan slower, nor one that fits too large") {
     if (after.evaluation.step_time < before.evaluation.step_time) ++improved;
   }
   CHECK(improved > 10);
+}
+
+// Sections of one model on one or two device types, under any static schedule; recompute, ties,
+// ZeRO-1, replicas of different sizes and short last micro-batches included.
+TEST_CASE("replayed moves and evaluated moves end at the same plan") {
+  Random random(77);
+  int moved = 0, mixed = 0, over = 0;
+  for (int i = 0; i < 1200; ++i) {
+    const ModelProfile model = testing::also_on(
+        testing::random_model(random, random.between(6, 14)), "old", random.between(2, 3));
+    ClusterSpec cluster = testing::random_cluster(random, 2, 2);
+    testing::add_nodes(cluster, "old", 2, 2, cluster.device_types[0].memory.count);
+    PlanInputs inputs{&model, &cluster, {}, std::nullopt};
+    inputs.executor.per_transfer = Duration{random.between(0, 300)};
+    if (random.coin()) inputs.executor.optimizer = OptimizerGate::kPostValidation;
+    Plan plan;
+    plan.pipeline = 2;
+    testing::set_schedule(plan, testing::random_static_kind(random), random.between(2, 3));
+    plan.data = random.between(1, 2);
+    plan.micro_batch_size = random.between(1, 2);
+    plan.global_batch = plan.data * 4 * random.between(1, 3) + random.between(0, 1);
+    plan.zero1 = random.coin();
+    plan.device = "gpu";
+    if (random.coin()) set_rank_devices(plan, {"gpu", "old"});
+    if (plan.stages_per_copy() > static_cast<int>(model.sections.size())) continue;
+    plan.cuts = equal_cuts(static_cast<int>(model.sections.size()), plan.stages_per_copy());
+    const Plan slow = improve_by_evaluated_moves(inputs, plan);
+    const Plan fast = improve_by_local_moves(inputs, plan);
+    CHECK(fast == slow);
+    const EvaluatedPlan end = evaluate(inputs, slow);
+    if (end.why_not) {
+      ++over;
+    } else if (slow.cuts != plan.cuts) {
+      ++moved;
+      if (plan.is_mixed()) ++mixed;
+    }
+  }
+  CHECK(moved > 100);
+  CHECK(mixed > 50);
+  CHECK(over > 100);
 }
 
 }  // namespace

@@ -1,0 +1,132 @@
+#include "search/prepared_plan.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "search/plan_program.h"
+#include "simulator/replay.h"
+
+namespace penstock {
+namespace {
+
+Rejection reason(std::string text) { return {std::move(text), 1, std::nullopt, std::nullopt, ""}; }
+
+std::vector<const SectionTable*> tables_of(const std::vector<SectionSums>& shapes) {
+  std::vector<const SectionTable*> tables;
+  tables.reserve(shapes.size());
+  for (const SectionSums& shape : shapes) tables.push_back(&shape.table);
+  return tables;
+}
+
+void refuse_nonsense(const PlanInputs& inputs, const Plan& plan) {
+  if (plan.pipeline < 1 || plan.chunks < 1 || plan.data < 1 || plan.tensor < 1 ||
+      plan.micro_batch_size < 1 || plan.global_batch < plan.data) {
+    throw_bad_input("a plan needs P, V, D, T, b of at least 1 and at least one sample per replica");
+  }
+  if (plan.stages_per_copy() > static_cast<int>(inputs.profile->sections.size())) {
+    throw_bad_input("P * V = " + std::to_string(plan.stages()) + " stages, but the model has " +
+                    std::to_string(inputs.profile->sections.size()) +
+                    " sections; choose fewer stages");
+  }
+  if (plan.is_mixed() && plan.rank_devices.size() != static_cast<std::size_t>(plan.pipeline)) {
+    throw_bad_input("a mixed plan needs a device type for each of its " +
+                    std::to_string(plan.pipeline) + " pipeline ranks, not " +
+                    std::to_string(plan.rank_devices.size()));
+  }
+}
+
+PlanDevices enough_devices(const PlanInputs& inputs, const Plan& plan) {
+  PlanDevices devices = devices_of(*inputs.cluster, plan, inputs.reserve);
+  if (const auto why = too_few_devices(devices, plan); !why.empty()) throw_bad_input(why);
+  return devices;
+}
+
+// A plan's stage map follows from its schedule; where all ranks are on one type it is not mixed.
+Plan as_evaluated(Plan plan) {
+  if (plan.rank_devices.size() == static_cast<std::size_t>(plan.pipeline)) {
+    set_rank_devices(plan, plan.rank_devices);
+  }
+  const ScheduleKind* kind = find_schedule(plan.schedule);
+  if (kind != nullptr) plan.stage_map = kind->map;
+  return plan;
+}
+
+// Why the schedule cannot be carried out like this; empty when it can.
+std::string why_no_run(const PlanInputs& inputs, const ScheduleKind& kind, const Plan& plan,
+                       bool recomputes) {
+  if (kind.recomputes && !recomputes) {
+    return plan.schedule + " recomputes, but recompute mode '" + plan.recompute +
+           "' has nothing to recompute";
+  }
+  if (kind.rule != RunTimeRule::kNone && !straight_replay_is_exact(inputs.executor)) {
+    return plan.schedule + ": its order changes while it runs, which executor '" +
+           inputs.executor.name + "' cannot carry out";
+  }
+  return "";
+}
+
+}  // namespace
+
+PlanSums::PlanSums(const ModelProfile& profile, const PlanDevices& devices, const Plan& plan)
+    : type_of_rank_(devices.type_of_rank) {
+  const std::vector<int> shapes = micro_batch_shapes(plan);
+  sums_.reserve(devices.types.size());
+  for (const DeviceCluster& type : devices.types) {
+    std::vector<SectionSums>& of_type = sums_.emplace_back();
+    of_type.reserve(shapes.size());
+    for (const int samples : shapes) {
+      of_type.push_back(sum_sections(profile, type.device.name, plan.tensor, samples,
+                                     plan.sequence_length, plan.recompute));
+    }
+  }
+}
+
+std::string PlanSums::why_not() const {
+  for (const auto& of_type : sums_) {
+    for (const SectionSums& shape : of_type) {
+      if (!shape.why_not.empty()) return shape.why_not;
+    }
+  }
+  return "";
+}
+
+bool PlanSums::recomputes() const {
+  return std::any_of(sums_.begin(), sums_.end(),
+                     [](const auto& of_type) { return of_type[0].recompute.back() > 0; });
+}
+
+RankSums PlanSums::full_size() const {
+  if (sums_.size() == 1) return sums_[0][0];
+  std::vector<const SectionSums*> of_rank;
+  of_rank.reserve(type_of_rank_.size());
+  for (const int type : type_of_rank_) of_rank.push_back(&of_type(type)[0]);
+  return RankSums(std::move(of_rank));
+}
+
+RankTables PlanSums::tables() const {
+  if (sums_.size() == 1) return tables_of(sums_[0]);
+  std::vector<std::vector<const SectionTable*>> of_rank;
+  of_rank.reserve(type_of_rank_.size());
+  for (const int type : type_of_rank_) of_rank.push_back(tables_of(of_type(type)));
+  return RankTables::of_each(std::move(of_rank));
+}
+
+PreparedPlan prepare(const PlanInputs& inputs, const Plan& plan) {
+  PreparedPlan prepared;
+  prepared.plan = as_evaluated(plan);
+  refuse_nonsense(inputs, prepared.plan);
+  prepared.devices = enough_devices(inputs, prepared.plan);
+  std::string why = why_no_program(prepared.plan);
+  if (why.empty()) {
+    prepared.kind = find_schedule(plan.schedule);
+    prepared.sums = PlanSums(*inputs.profile, prepared.devices, prepared.plan);
+    why = prepared.sums.why_not();
+  }
+  if (why.empty()) {
+    why = why_no_run(inputs, *prepared.kind, prepared.plan, prepared.sums.recomputes());
+  }
+  if (!why.empty()) prepared.why_not = reason(std::move(why));
+  return prepared;
+}
+
+}  // namespace penstock
