@@ -14,6 +14,7 @@ class StageTimes {
       return sums[plan.rank_of(stage)].work_of(backward);
     };
     added_.reserve(static_cast<std::size_t>(plan.stages_per_copy()));
+    prefixes_.reserve(added_.capacity());
     for (int stage = 0; stage < plan.stages_per_copy(); ++stage) {
       prefixes_.push_back(&prefix_of(stage));
       if (plan.copies() == 1) continue;

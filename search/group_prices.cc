@@ -32,8 +32,10 @@ GroupPrices::GroupPrices(const PlanInputs& inputs, const SearchSpace& space,
 void GroupPrices::load(const PlanInputs& inputs, const SearchSpace& space, int key_index,
                        const Plan& plan, SearchShared& shared) {
   const SearchKey& key = space.keys[static_cast<std::size_t>(key_index)];
+  const std::vector<int> sizes = micro_batch_shapes(plan);
   Shapes& shapes = of_type_.emplace_back();
-  for (const int samples : micro_batch_shapes(plan)) {
+  shapes.reserve(sizes.size());
+  for (const int samples : sizes) {
     if (samples == key.micro_batch_size) {
       // The key's own: shared without a count, since the space stays.
       shapes.emplace_back(std::shared_ptr<const SectionSums>(), &key.sums);
@@ -51,6 +53,11 @@ void GroupPrices::spread(const SearchSpace& space, const CandidateGroup& group) 
   std::vector<const SectionSums*> sums;
   std::vector<std::vector<const SectionTable*>> tables;
   std::vector<Bytes> memory, reserve;
+  const auto ranks = static_cast<std::size_t>(group.pipeline);
+  sums.reserve(ranks);
+  tables.reserve(ranks);
+  memory.reserve(ranks);
+  reserve.reserve(ranks);
   for (std::size_t type = 0; type < group.mixed.size(); ++type) {
     const DeviceCluster& device = device_of_key(space, group.mixed[type].key);
     for (int rank = 0; rank < group.mixed[type].ranks; ++rank) {

@@ -84,6 +84,7 @@ class MixedEnumeration {
       if (!key.why_not.empty()) continue;
       usable_[{key.device, key.tensor, key.recompute, key.micro_batch_size}] = static_cast<int>(k);
     }
+    schedules_.reserve(static_cast<std::size_t>(sections_) + 1);
     for (int p = 0; p <= sections_; ++p) {
       schedules_.push_back(p < 2 ? 0 : schedule_choices(request, sections_, p).size());
     }
@@ -189,6 +190,7 @@ class MixedEnumeration {
       reserve = std::min(reserve, device(t).reserve);
     }
     group.least_memory = Bytes{state.count / pipeline} + reserve;
+    group.mixed.reserve(ranks_.size());
     for (std::size_t t = 0; t < ranks_.size(); ++t) group.mixed.push_back({keys_[t], ranks_[t]});
     if (state > room) {
       const Bytes over{(state - room).count / pipeline};
