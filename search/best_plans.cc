@@ -1,15 +1,15 @@
 #include "search/best_plans.h"
 
 #include <algorithm>
-#include <atomic>
-#include <future>
 
 #include "core/error.h"
 #include "costmodel/assumptions.h"
 #include "costmodel/price_stages.h"
 #include "search/arrange.h"
 #include "search/candidates.h"
+#include "search/group_queue.h"
 #include "search/group_search.h"
+#include "search/in_parallel.h"
 #include "search/incumbents.h"
 #include "search/local_moves.h"
 #include "search/mixed_devices.h"
@@ -18,13 +18,6 @@
 
 namespace penstock {
 namespace {
-
-// Groups are taken up in batches: what one batch found is known to the next, whatever the number of
-// threads, so that the answer and its counts never depend on it. Batches grow, since the first
-// finds matter most to what follows, but not beyond so many stages times micro-batches.
-constexpr std::size_t kFirstBatch = 2;
-constexpr std::size_t kLargestBatch = 128;
-constexpr std::int64_t kLargestReplay = 1 << 15;
 
 // Automatic schedules are arranged for so many of the best plans, of so many stages times
 // micro-batches; more when they are asked for by name.
@@ -116,89 +109,55 @@ class Search {
         progress_(progress),
         space_(enumerate(inputs, request)),
         shared_(inputs.executor),
-        incumbents_(std::max(request.top, kFewestKept), budgets_of(request, space_)),
-        rejected_(space_.rejected) {}
+        tally_(Incumbents(std::max(request.top, kFewestKept), budgets_of(request, space_))) {
+    tally_.rejected = space_.rejected;
+  }
 
   SearchResult run() {
-    result_.candidates = done_ = space_.candidates;
-    for (const CandidateGroup& group : space_.groups) done_ -= group.candidates;
-    result_.not_searched = kNotSearched;
+    tally_.candidates = tally_.done = space_.candidates;
+    for (const CandidateGroup& group : space_.groups) tally_.done -= group.candidates;
     run_groups();
-    if (result_.complete && space_.devices.size() > 1) {
+    if (tally_.complete && space_.devices.size() > 1) {
       take_mixed_groups();
       run_groups();
     }
-    if (result_.complete) refine();
+    if (tally_.complete) refine();
     rank();
     explain();
+    result_.candidates = tally_.candidates;
+    result_.bounded = tally_.bounded;
+    result_.evaluated = tally_.evaluated;
+    result_.complete = tally_.complete;
+    result_.not_searched = kNotSearched;
     return std::move(result_);
   }
 
  private:
-  void run_groups() {
-    std::size_t next = 0;
-    for (std::size_t size = kFirstBatch; next < space_.groups.size();
-         size = std::min(2 * size, kLargestBatch)) {
-      if (progress_.stop()) {
-        result_.complete = false;
-        break;
-      }
-      next = run_batch(next, size);
-      const auto& best = incumbents_.best();
-      progress_.update(done_, result_.candidates, best.empty() ? Duration{} : best[0].step_time);
-    }
-  }
+  void run_groups() { GroupQueue(inputs_, request_, space_, shared_, tally_, progress_).run(); }
 
   // After those on one type, since there are many and most lose against these.
   void take_mixed_groups() {
-    MixedGroups mixed = enumerate_mixed(inputs_, request_, space_, incumbents_);
-    result_.candidates += mixed.candidates;
-    result_.bounded += mixed.bounded;
-    rejected_.merge(mixed.rejected);
-    done_ += mixed.candidates;
-    for (const CandidateGroup& group : mixed.groups) done_ -= group.candidates;
+    MixedGroups mixed = enumerate_mixed(inputs_, request_, space_, tally_.incumbents);
+    tally_.candidates += mixed.candidates;
+    tally_.bounded += mixed.bounded;
+    tally_.rejected.merge(mixed.rejected);
+    tally_.done += mixed.candidates;
+    for (const CandidateGroup& group : mixed.groups) tally_.done -= group.candidates;
     space_.groups = std::move(mixed.groups);
-  }
-
-  // Collects up to `size` groups that may still matter and works through them; returns where the
-  // next batch starts.
-  std::size_t run_batch(std::size_t next, std::size_t size) {
-    std::vector<const CandidateGroup*> batch;
-    std::int64_t replay_size = 0;
-    for (; next < space_.groups.size() && batch.size() < size; ++next) {
-      const CandidateGroup& group = space_.groups[next];
-      if (request_.bounds &&
-          !incumbents_.may_matter(group.bound, group.devices, group.least_memory)) {
-        result_.bounded += group.candidates;
-        done_ += group.candidates;
-        continue;
-      }
-      if (batch.size() >= kFirstBatch && replay_size + group.replay_size > kLargestReplay) break;
-      replay_size += group.replay_size;
-      done_ += group.candidates;
-      batch.push_back(&group);
-    }
-    for (GroupResult& part : work_through(batch)) {
-      result_.bounded += part.bounded;
-      result_.evaluated += static_cast<std::int64_t>(part.found.size());
-      rejected_.merge(part.rejected);
-      for (const Found& found : part.found) incumbents_.add(found);
-    }
-    return next;
   }
 
   // Automatic schedules, and run-time rules, are worked out on the best plans only: arranging one
   // costs more than thousands of bounds.
   void refine() {
-    std::vector<Found> bases = incumbents_.best();
+    std::vector<Found> bases = tally_.incumbents.best();
     const bool asked = !request_.pins.schedules.empty();
     if (asked) {  // among them those that leave most memory
-      const auto more = incumbents_.fastest_per_budget();
+      const auto more = tally_.incumbents.fastest_per_budget();
       bases.insert(bases.end(), more.begin(), more.end());
     }
     std::erase_if(bases, [](const Found& found) { return found.plan.pipeline < 2; });
     if (!asked && bases.size() > kMostRefined) bases.resize(kMostRefined);
-    std::vector<Plan> tried;
+    std::vector<Refined> tries;
     for (const ScheduleKind& kind : schedule_kinds()) {
       if (!is_refined(kind)) continue;
       for (const Found& base : bases) {
@@ -207,14 +166,18 @@ class Search {
         plan.stage_map = kind.map;
         plan.chunks = kind.fewest_chunks;
         plan.cuts.clear();
+        if (plan.stages() > static_cast<int>(inputs_.profile->sections.size())) continue;
         const std::int64_t size =
             std::int64_t{plan.stages()} * replica_loads(plan).front().micro_batches;
-        const bool known = std::find(tried.begin(), tried.end(), plan) != tried.end();
+        const bool known = std::any_of(tries.begin(), tries.end(),
+                                       [&](const Refined& other) { return other.plan == plan; });
         if (known || (!asked && size > kMostArranged)) continue;
-        tried.push_back(plan);
-        try_refined(plan, asked ? std::nullopt : std::optional(base.step_time));
+        // A plan that is no faster is not worth a line beside the one it was made from.
+        tries.push_back({std::move(plan), asked ? Duration::max() : base.step_time, {}, {}});
       }
     }
+    in_parallel(request_.threads, tries.size(), [&](std::size_t i) { work_out(tries[i]); });
+    for (const Refined& one : tries) take_refined(one);
     if (asked) keep_only_wanted();
   }
 
@@ -228,56 +191,41 @@ class Search {
     return std::find(wanted.begin(), wanted.end(), kind.name) != wanted.end();
   }
 
-  // `to_beat`: a plan that is no faster is not worth a line beside the one it was made from.
-  void try_refined(const Plan& plan, std::optional<Duration> to_beat) {
-    if (plan.stages() > static_cast<int>(inputs_.profile->sections.size())) return;
-    ++result_.candidates;
-    const EvaluatedPlan evaluated = evaluate(inputs_, plan);
-    if (evaluated.why_not) {
-      rejected_.add(*evaluated.why_not, 1, plan);
+  struct Refined {
+    Plan plan;
+    Duration to_beat{};
+    std::optional<Rejection> why_not;
+    Found found;
+  };
+  void work_out(Refined& one) const {
+    const EvaluatedPlan evaluated = evaluate(inputs_, one.plan);
+    one.why_not = evaluated.why_not;
+    if (one.why_not) return;
+    one.found = {evaluated.plan, evaluated.evaluation.step_time,
+                 evaluated.evaluation.peak_memory()};
+  }
+  void take_refined(const Refined& one) {
+    ++tally_.candidates;
+    if (one.why_not) {
+      tally_.rejected.add(*one.why_not, 1, one.plan);
       return;
     }
-    ++result_.evaluated;
-    if (to_beat && evaluated.evaluation.step_time >= *to_beat) return;
-    incumbents_.add(
-        {evaluated.plan, evaluated.evaluation.step_time, evaluated.evaluation.peak_memory()});
+    ++tally_.evaluated;
+    if (one.found.step_time < one.to_beat) tally_.incumbents.add(one.found);
   }
 
   // Stand-ins were searched for the sake of others.
   void keep_only_wanted() {
     const auto& wanted = request_.pins.schedules;
-    incumbents_.keep_only([&](const Found& found) {
+    tally_.incumbents.keep_only([&](const Found& found) {
       return std::find(wanted.begin(), wanted.end(), found.plan.schedule) != wanted.end();
     });
   }
 
-  std::vector<GroupResult> work_through(const std::vector<const CandidateGroup*>& batch) {
-    std::vector<GroupResult> results(batch.size());
-    for_each_index(batch.size(), [&](std::size_t i) {
-      results[i] = search_group(inputs_, request_, space_, *batch[i], incumbents_, shared_);
-    });
-    return results;
-  }
-
-  // Shared out over the threads; every index is one's own, so the order does not matter.
-  template <class Work>
-  void for_each_index(std::size_t count, Work work) const {
-    std::atomic<std::size_t> taken{0};
-    const auto take = [&] {
-      for (std::size_t i = taken++; i < count; i = taken++) work(i);
-    };
-    std::vector<std::future<void>> others;
-    for (int t = 1; t < request_.threads; ++t) {
-      others.push_back(std::async(std::launch::async, take));
-    }
-    take();
-    for (std::future<void>& other : others) other.get();  // hands on what they threw
-  }
-
   void rank() {
-    std::vector<Found> fastest = incumbents_.best();
+    std::vector<Found> fastest = tally_.incumbents.best();
     fastest.resize(std::min(fastest.size(), static_cast<std::size_t>(request_.top)));
-    std::vector<Found> front = incumbents_.fastest_per_budget();
+    std::vector<Found> front = tally_.incumbents.fastest_per_budget();
     std::erase_if(front, [&](const Found& one) {
       return std::any_of(fastest.begin(), fastest.end(),
                          [&](const Found& other) { return other.plan == one.plan; });
@@ -304,7 +252,7 @@ class Search {
 
   std::vector<RankedPlan> details_of(const std::vector<Found>& found) {
     std::vector<RankedPlan> plans(found.size());
-    for_each_index(found.size(), [&](std::size_t i) {
+    in_parallel(request_.threads, found.size(), [&](std::size_t i) {
       const Plan& plan = found[i].plan;
       EvaluatedPlan evaluated =
           evaluate(inputs_, plan.chunks > 1 ? improve_by_local_moves(inputs_, plan) : plan);
@@ -378,11 +326,11 @@ class Search {
   }
 
   void explain() {
-    for (const Rejections::Entry& entry : rejected_.sorted()) {
+    for (const Rejections::Entry& entry : tally_.rejected.sorted()) {
       result_.rejected.push_back(with_remedy(inputs_, entry, request_.gpus));
     }
     if (!result_.best.empty()) return;
-    for (const Rejections::Entry& entry : rejected_.sorted()) {
+    for (const Rejections::Entry& entry : tally_.rejected.sorted()) {
       if (!entry.rejection.least_over) continue;
       if (result_.nearest_miss &&
           *entry.rejection.least_over >= *result_.nearest_miss->least_over) {
@@ -400,10 +348,8 @@ class Search {
   SearchProgress& progress_;
   SearchSpace space_;
   SearchShared shared_;
-  Incumbents incumbents_;
-  Rejections rejected_;
+  SearchTally tally_;
   SearchResult result_;
-  std::int64_t done_ = 0;  // candidates that no later batch looks at
 };
 
 }  // namespace

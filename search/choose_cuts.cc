@@ -61,11 +61,11 @@ class ChunkShare : public StageLimit {
     return chunk * chunks_ <= memory_.capacity_of(stage) - memory_.reserve_of(stage);
   }
   [[nodiscard]] bool is_monotone() const override { return memory_.is_monotone(); }
-  [[nodiscard]] bool is_hopeless() const override {
-    return memory_.some_stage_stays_empty(chunks_);
+  [[nodiscard]] bool is_hopeless(int stages) const override {
+    return memory_.some_stage_stays_empty(stages, chunks_);
   }
-  [[nodiscard]] bool every_section_fits() const override {
-    return memory_.every_section_within(chunks_);
+  [[nodiscard]] bool every_section_fits(int stages) const override {
+    return memory_.every_section_within(stages, chunks_);
   }
 
  private:

@@ -191,33 +191,35 @@ std::int64_t StageMemory::section_alone(int stage, int section) const {
          sums_of(stage).working_peak_of(section, section + 1);
 }
 
-bool StageMemory::every_section_within(int parts) const {
+bool StageMemory::every_section_within(int stages, int parts) const {
   const std::size_t different = sums_.is_one_for_all() ? 1 : held_.ranks();
   std::int64_t widest = 0;  // boundary
   for (std::size_t rank = 0; rank < different; ++rank) {
     const std::vector<std::int64_t>& boundary = sums_[static_cast<int>(rank)].boundary;
     widest = std::max(widest, *std::max_element(boundary.begin(), boundary.end()));
   }
-  for (int stage = 0; stage < static_cast<int>(held_.stages()); ++stage) {
+  for (int stage = 0; stage < stages; ++stage) {
     const HeldCounts::Transfers& counts = held_.transfers(stage);
     const std::int64_t transfers = widest * (counts.activation_receives + counts.gradient_receives +
                                              counts.activation_sends + counts.gradient_sends);
-    const std::vector<int>& distinct = sums_of(stage).distinct;
-    const bool fits = std::all_of(distinct.begin(), distinct.end(), [&](int section) {
-      return section_alone(stage, section) + transfers <= part_of(stage, parts);
-    });
-    if (!fits) return false;
+    const auto fits = [&](const SectionSums::Distinct& section) {
+      return !could_get(stage, stages, section) ||
+             section_alone(stage, section.first) + transfers <= part_of(stage, parts);
+    };
+    const auto& distinct = sums_of(stage).distinct;
+    if (!std::all_of(distinct.begin(), distinct.end(), fits)) return false;
   }
   return true;
 }
 
-bool StageMemory::some_stage_stays_empty(int parts) const {
-  for (int stage = 0; stage < static_cast<int>(held_.stages()); ++stage) {
-    const std::vector<int>& distinct = sums_of(stage).distinct;
-    const bool empty = std::none_of(distinct.begin(), distinct.end(), [&](int section) {
-      return section_alone(stage, section) <= part_of(stage, parts);
-    });
-    if (empty) return true;
+bool StageMemory::some_stage_stays_empty(int stages, int parts) const {
+  for (int stage = 0; stage < stages; ++stage) {
+    const auto fits = [&](const SectionSums::Distinct& section) {
+      return could_get(stage, stages, section) &&
+             section_alone(stage, section.first) <= part_of(stage, parts);
+    };
+    const auto& distinct = sums_of(stage).distinct;
+    if (std::none_of(distinct.begin(), distinct.end(), fits)) return true;
   }
   return false;
 }

@@ -31,13 +31,18 @@ class StageMemory : public StageLimit {
     return total(stage, first, end) <= capacity_[rank_of(stage)];
   }
   [[nodiscard]] bool is_monotone() const override { return monotone_; }
-  [[nodiscard]] bool every_section_fits() const override { return every_section_within(1); }
-  // Whether no stage takes more than such a part of what its device has beyond the reserve for any
-  // single section.
-  [[nodiscard]] bool every_section_within(int parts) const;
-  // Whether some stage can take no section at all of such a part. May say no when unsure.
-  [[nodiscard]] bool some_stage_stays_empty(int parts) const;
-  [[nodiscard]] bool is_hopeless() const override { return some_stage_stays_empty(1); }
+  [[nodiscard]] bool every_section_fits(int stages) const override {
+    return every_section_within(stages, 1);
+  }
+  // Whether none of so many stages takes more than such a part of what its device has beyond the
+  // reserve for any single section that it could get.
+  [[nodiscard]] bool every_section_within(int stages, int parts) const;
+  // Whether one of so many stages can take none of the sections that it could get in such a part.
+  // May say no when unsure.
+  [[nodiscard]] bool some_stage_stays_empty(int stages, int parts) const;
+  [[nodiscard]] bool is_hopeless(int stages) const override {
+    return some_stage_stays_empty(stages, 1);
+  }
   // What a rank with several stages holds under these cuts (as memory_of_ranks() of full-size
   // micro-batches would say).
   [[nodiscard]] Bytes total_of_rank(std::size_t rank, const std::vector<int>& cuts) const;
@@ -47,6 +52,10 @@ class StageMemory : public StageLimit {
   [[nodiscard]] Bytes reserve_of(int stage) const { return reserve_[rank_of(stage)]; }
 
  private:
+  // Every stage before this one and behind it has a section of its own.
+  [[nodiscard]] bool could_get(int stage, int stages, const SectionSums::Distinct& section) const {
+    return section.last >= stage && section.first <= stage + sums_[0].sections() - stages;
+  }
   // What one section takes, but for the transfers.
   [[nodiscard]] std::int64_t section_alone(int stage, int section) const;
   [[nodiscard]] std::int64_t part_of(int stage, int parts) const {

@@ -148,10 +148,10 @@ std::optional<Partition> partition(const PartitionProblem& problem) {
   if (problem.stages > problem.sections()) return std::nullopt;
   const Greedy greedy(problem);
   if (problem.limit != nullptr) {
-    if (problem.limit->is_hopeless()) return std::nullopt;
+    if (problem.limit->is_hopeless(problem.stages)) return std::nullopt;
     if (!problem.limit->is_monotone()) return partition_by_table(problem);
     if (!greedy.may_be_covered()) return std::nullopt;
-    if (!problem.limit->every_section_fits()) return partition_by_table(problem);
+    if (!problem.limit->every_section_fits(problem.stages)) return partition_by_table(problem);
   }
   if (!has_uniform_traffic(problem)) return partition_by_table(problem);
   const std::int64_t bottleneck = greedy.bottleneck();

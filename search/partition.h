@@ -15,10 +15,10 @@ class StageLimit {
   [[nodiscard]] virtual bool fits(int stage, int first, int end) const = 0;
   // Whether a run that fits still fits when it loses sections at either end.
   [[nodiscard]] virtual bool is_monotone() const { return false; }
-  // Whether some stage can hold no section at all. May say no when unsure.
-  [[nodiscard]] virtual bool is_hopeless() const { return false; }
-  // Whether every stage may hold any single section. May say no when unsure.
-  [[nodiscard]] virtual bool every_section_fits() const { return false; }
+  // Where all sections go on so many stages: whether one of them can hold none of the sections that
+  // it could get; whether each can hold any of those alone. Both may say no when unsure.
+  [[nodiscard]] virtual bool is_hopeless(int /*stages*/) const { return false; }
+  [[nodiscard]] virtual bool every_section_fits(int /*stages*/) const { return false; }
 };
 
 struct PartitionProblem {

@@ -85,9 +85,14 @@ SectionSums sum_sections(const ModelProfile& profile, const std::string& device,
   }
   sums.working_maxima = maxima_of(sums.working_peak);
   for (int s = 0; s < sums.sections(); ++s) {
-    const bool known = std::any_of(sums.distinct.begin(), sums.distinct.end(),
-                                   [&](int other) { return holds_the_same(sums, s, other); });
-    if (!known) sums.distinct.push_back(s);
+    const auto known = std::find_if(
+        sums.distinct.begin(), sums.distinct.end(),
+        [&](const SectionSums::Distinct& other) { return holds_the_same(sums, s, other.first); });
+    if (known == sums.distinct.end()) {
+      sums.distinct.push_back({s, s});
+    } else {
+      known->last = s;
+    }
   }
   return sums;
 }

@@ -26,7 +26,11 @@ struct SectionSums {
   // per section
   std::vector<std::int64_t> working_peak, boundary;
   std::int64_t longest_mixed_work = 0;  // of one section
-  std::vector<int> distinct;  // the first section of each that holds other bytes than all before it
+  // The sections that hold other bytes than all before them, and the last that holds the same.
+  struct Distinct {
+    int first = 0, last = 0;
+  };
+  std::vector<Distinct> distinct;
   double least_forward_share = 1.0;  // smallest F / (F + R + I + W) of a section
 
   // The largest working peak of a run of sections, from a table of the maxima of 1, 2, 4, ..

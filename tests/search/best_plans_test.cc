@@ -304,10 +304,10 @@ TEST_CASE("requests that make no sense are refused by name") {
   CHECK(refusal([](auto& r) { r.pins.micro_batch_size = 0; }) == "--pin b=0: must be at least 1");
 }
 
-// Ends the search after a number of batches of groups.
+// Ends the search after a number of groups.
 class StopAfter : public SearchProgress {
  public:
-  explicit StopAfter(int batches) : left_(batches) {}
+  explicit StopAfter(int groups) : left_(groups) {}
   void update(std::int64_t done, std::int64_t candidates, Duration best_step) override {
     CHECK(done >= done_);
     CHECK(done <= candidates);
@@ -335,8 +335,8 @@ TEST_CASE("a stopped search hands over the best so far and says so") {
   CHECK_FALSE(nothing.complete);
   CHECK(nothing.best.empty());
   CHECK(nothing.evaluated == 0);
-  StopAfter one_batch(1);
-  const SearchResult some = best_plans(inputs, request, one_batch);
+  StopAfter early(60);
+  const SearchResult some = best_plans(inputs, request, early);
   CHECK_FALSE(some.complete);
   CHECK_FALSE(some.best.empty());
   check_result(gpt(), p4d(), some);

@@ -264,6 +264,7 @@ TEST_CASE("a limit that says it is monotone is; if every section fits, every one
   Random random(13);
   int monotone = 0;
   int fitting = 0;
+  int hopeless = 0;
   for (int i = 0; i < 400; ++i) {
     ModelProfile model = testing::random_model(random, random.between(2, 9));
     const bool one_boundary = random.coin();  // as most models have
@@ -279,11 +280,20 @@ TEST_CASE("a limit that says it is monotone is; if every section fits, every one
     const StageMemory memory(sums, ties, model.training, plan.zero1 ? plan.weight_copies() : 1,
                              held, Bytes{0}, Bytes{random.between(100, 2500)});
     const int stages = plan.stages();
-    if (memory.every_section_fits()) {
-      ++fitting;
-      for (int s = 0; s < stages; ++s) {
-        for (int at = 0; at < sections; ++at) REQUIRE(memory.fits(s, at, at + 1));
-      }
+    // Stage s starts at section s at the earliest and leaves one for every stage behind it.
+    const int of_copy = plan.stages_per_copy();
+    const bool every = memory.every_section_fits(of_copy);
+    fitting += every ? 1 : 0;
+    int fewest = sections;  // of those that a stage could get, how many fit it
+    for (int s = 0; s < of_copy; ++s) {
+      int fits = 0;
+      for (int at = s; at <= s + sections - of_copy; ++at) fits += memory.fits(s, at, at + 1);
+      if (every) REQUIRE(fits == sections - of_copy + 1);
+      fewest = std::min(fewest, fits);
+    }
+    if (memory.is_hopeless(of_copy)) {
+      ++hopeless;
+      REQUIRE(fewest == 0);
     }
     if (!memory.is_monotone()) continue;
     ++monotone;
@@ -300,6 +310,7 @@ TEST_CASE("a limit that says it is monotone is; if every section fits, every one
   }
   CHECK(monotone > 50);
   CHECK(fitting > 50);
+  CHECK(hopeless > 50);
 }
 
 TEST_CASE("sections that differ in what they send are cut as the table cuts them") {

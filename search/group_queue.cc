@@ -1,0 +1,138 @@
+#include "search/group_queue.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "search/in_parallel.h"
+
+namespace penstock {
+namespace {
+
+// How far a group's knowledge lies behind it. The first groups wait for each other, since their
+// finds matter most to what follows; later ones leave room for many threads.
+constexpr std::size_t kFurthestBehind = 32;
+
+std::size_t known_to(std::size_t group) {
+  if (group == 0) return 0;
+  return group - std::clamp<std::size_t>(group / 2, 1, kFurthestBehind);
+}
+
+}  // namespace
+
+GroupQueue::GroupQueue(const PlanInputs& inputs, const SearchRequest& request,
+                       const SearchSpace& space, SearchShared& shared, SearchTally& tally,
+                       SearchProgress& progress)
+    : inputs_(inputs),
+      request_(request),
+      space_(space),
+      shared_(shared),
+      tally_(tally),
+      progress_(progress) {
+  versions_.push_back({0, std::make_shared<const Incumbents>(tally.incumbents)});
+}
+
+void GroupQueue::run() {
+  const auto threads = static_cast<std::size_t>(std::max(1, request_.threads));
+  in_parallel(request_.threads, threads, [&](std::size_t thread) { work(thread == 0); });
+  if (merged_ == space_.groups.size()) return;
+  tally_.complete = false;
+  for (const auto& [group, result] : waiting_) merge(result);
+}
+
+void GroupQueue::work(bool leads) {
+  // Nobody waits for a thread that failed.
+  struct EndOnFailure {
+    GroupQueue& queue;
+    bool succeeded = false;
+    ~EndOnFailure() {
+      if (succeeded) return;
+      const std::scoped_lock lock(queue.mutex_);
+      queue.ended_ = true;
+      queue.handed_in_.notify_all();
+    }
+  } guard{*this};
+  if (leads) ask();
+  while (const auto task = take()) {
+    const CandidateGroup& group = space_.groups[task->group];
+    hand_in(task->group, search_group(inputs_, request_, space_, group, *task->known, shared_));
+    if (!leads) continue;
+    report();
+    ask();
+  }
+  guard.succeeded = true;
+}
+
+// The next group that may matter; those before it that do not are handed in at once.
+std::optional<GroupQueue::Task> GroupQueue::take() {
+  std::unique_lock lock(mutex_);
+  while (next_ < space_.groups.size() && !ended_) {
+    const std::size_t index = next_++;
+    handed_in_.wait(lock, [&] { return ended_ || merged_ >= known_to(index); });
+    if (ended_) break;
+    const CandidateGroup& group = space_.groups[index];
+    auto known = version_for(index);
+    if (!request_.bounds || known->may_matter(group.bound, group.devices, group.least_memory)) {
+      return Task{index, std::move(known)};
+    }
+    GroupResult skipped;
+    skipped.bounded = group.candidates;
+    waiting_.emplace(index, std::move(skipped));
+    merge_waiting();
+  }
+  return std::nullopt;
+}
+
+// The newest that the group may know. Groups that wait are not behind the merged ones.
+std::shared_ptr<const Incumbents> GroupQueue::version_for(std::size_t group) {
+  while (versions_.size() > 1 && versions_[1].groups <= known_to(merged_)) versions_.pop_front();
+  const auto newer = std::find_if(versions_.begin() + 1, versions_.end(), [&](const Version& each) {
+    return each.groups > known_to(group);
+  });
+  return std::prev(newer)->incumbents;
+}
+
+void GroupQueue::hand_in(std::size_t group, GroupResult result) {
+  const std::scoped_lock lock(mutex_);
+  waiting_.emplace(group, std::move(result));
+  merge_waiting();
+}
+
+void GroupQueue::merge_waiting() {
+  while (!waiting_.empty() && waiting_.begin()->first == merged_) {
+    merge(waiting_.begin()->second);
+    waiting_.erase(waiting_.begin());
+    tally_.done += space_.groups[merged_++].candidates;
+  }
+  handed_in_.notify_all();
+}
+
+void GroupQueue::merge(const GroupResult& result) {
+  tally_.bounded += result.bounded;
+  tally_.evaluated += static_cast<std::int64_t>(result.found.size());
+  tally_.rejected.merge(result.rejected);
+  if (result.found.empty()) return;
+  for (const Found& found : result.found) tally_.incumbents.add(found);
+  versions_.push_back({merged_ + 1, std::make_shared<const Incumbents>(tally_.incumbents)});
+}
+
+void GroupQueue::report() {
+  std::int64_t done = 0;
+  Duration best{};
+  {
+    const std::scoped_lock lock(mutex_);
+    done = tally_.done;
+    if (!tally_.incumbents.best().empty()) best = tally_.incumbents.best()[0].step_time;
+  }
+  progress_.update(done, tally_.candidates, best);
+}
+
+// Whether to go on.
+void GroupQueue::ask() {
+  if (!progress_.stop()) return;
+  const std::scoped_lock lock(mutex_);
+  ended_ = true;
+  handed_in_.notify_all();
+}
+
+}  // namespace penstock

@@ -1,0 +1,77 @@
+// Works through the groups of a search in the order of their bounds, on several threads. A group
+// knows what all groups up to a certain one before it found, no less and no more, whatever the
+// number of threads: so neither the answer nor its counts depend on it.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "search/best_plans.h"
+#include "search/candidates.h"
+#include "search/group_search.h"
+#include "search/incumbents.h"
+#include "search/rejections.h"
+
+namespace penstock {
+
+// What a search has found and left out so far.
+struct SearchTally {
+  explicit SearchTally(Incumbents known) : incumbents(std::move(known)) {}
+
+  Incumbents incumbents;
+  Rejections rejected;
+  std::int64_t candidates = 0;
+  std::int64_t done = 0;  // candidates that were looked at
+  std::int64_t bounded = 0, evaluated = 0;
+  bool complete = true;  // false: ended by SearchProgress
+};
+
+class GroupQueue {
+ public:
+  GroupQueue(const PlanInputs& inputs, const SearchRequest& request, const SearchSpace& space,
+             SearchShared& shared, SearchTally& tally, SearchProgress& progress);
+
+  void run();
+
+ private:
+  // The incumbents after so many groups.
+  struct Version {
+    std::size_t groups = 0;
+    std::shared_ptr<const Incumbents> incumbents;
+  };
+  struct Task {
+    std::size_t group = 0;
+    std::shared_ptr<const Incumbents> known;
+  };
+
+  void work(bool leads);
+  std::optional<Task> take();
+  void hand_in(std::size_t group, GroupResult result);
+  void merge_waiting();
+  void merge(const GroupResult& result);
+  std::shared_ptr<const Incumbents> version_for(std::size_t group);
+  void report();
+  void ask();
+
+  const PlanInputs& inputs_;
+  const SearchRequest& request_;
+  const SearchSpace& space_;
+  SearchShared& shared_;
+  SearchTally& tally_;
+  SearchProgress& progress_;
+
+  std::mutex mutex_;  // for all below, and the tally
+  std::condition_variable handed_in_;
+  std::size_t next_ = 0, merged_ = 0;           // groups
+  std::map<std::size_t, GroupResult> waiting_;  // for one before them
+  std::deque<Version> versions_;                // ascending; none that nobody needs any more
+  bool ended_ = false;                          // by the progress, or since a thread failed
+};
+
+}  // namespace penstock
