@@ -1,5 +1,5 @@
 // A whole search, on the shipped profile and cluster: as they are, and grown to 100 sections and
-// 1,024 devices.
+// 1,024 or 16,384 devices.
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -65,6 +65,8 @@ BENCHMARK(plan)
     ->Args({64, 34, 512, 1})
     ->Args({1024, 100, 2048, 1})
     ->Args({1024, 100, 2048, 2})
+    ->Args({16384, 100, 16384, 2})
+    ->Args({16384, 100, 2048, 2})
     ->MeasureProcessCPUTime()
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);

@@ -1,7 +1,6 @@
 #include "search/group_queue.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "search/in_parallel.h"
@@ -9,13 +8,12 @@
 namespace penstock {
 namespace {
 
-// How far a group's knowledge lies behind it. The first groups wait for each other, since their
+// How many tasks a task's knowledge lies behind it. The first wait for each other, since their
 // finds matter most to what follows; later ones leave room for many threads.
-constexpr std::size_t kFurthestBehind = 32;
+constexpr std::size_t kFurthestBehind = 16;
 
-std::size_t known_to(std::size_t group) {
-  if (group == 0) return 0;
-  return group - std::clamp<std::size_t>(group / 2, 1, kFurthestBehind);
+std::size_t behind(std::size_t task) {
+  return std::clamp<std::size_t>(task / 2, 2, kFurthestBehind);
 }
 
 }  // namespace
@@ -65,31 +63,30 @@ void GroupQueue::work(bool leads) {
 
 // The next group that may matter; those before it that do not are handed in at once.
 std::optional<GroupQueue::Task> GroupQueue::take() {
+  const std::scoped_lock turn(turn_);  // which group is the next task follows from the one before
   std::unique_lock lock(mutex_);
-  while (next_ < space_.groups.size() && !ended_) {
-    const std::size_t index = next_++;
-    handed_in_.wait(lock, [&] { return ended_ || merged_ >= known_to(index); });
-    if (ended_) break;
-    const CandidateGroup& group = space_.groups[index];
-    auto known = version_for(index);
+  const std::size_t task = task_groups_.size();
+  const std::size_t known_to = task < behind(task) ? 0 : task_groups_[task - behind(task)] + 1;
+  handed_in_.wait(lock, [&] { return ended_ || merged_ >= known_to; });
+  const auto known = version_of(known_to);
+  for (; next_ < space_.groups.size() && !ended_; ++next_) {
+    const CandidateGroup& group = space_.groups[next_];
     if (!request_.bounds || known->may_matter(group.bound, group.devices, group.least_memory)) {
-      return Task{index, std::move(known)};
+      task_groups_.push_back(next_);
+      return Task{next_++, known};
     }
     GroupResult skipped;
     skipped.bounded = group.candidates;
-    waiting_.emplace(index, std::move(skipped));
+    waiting_.emplace(next_, std::move(skipped));
     merge_waiting();
   }
   return std::nullopt;
 }
 
-// The newest that the group may know. Groups that wait are not behind the merged ones.
-std::shared_ptr<const Incumbents> GroupQueue::version_for(std::size_t group) {
-  while (versions_.size() > 1 && versions_[1].groups <= known_to(merged_)) versions_.pop_front();
-  const auto newer = std::find_if(versions_.begin() + 1, versions_.end(), [&](const Version& each) {
-    return each.groups > known_to(group);
-  });
-  return std::prev(newer)->incumbents;
+// The newest after at most so many groups. What tasks know only grows from one to the next.
+std::shared_ptr<const Incumbents> GroupQueue::version_of(std::size_t groups) {
+  while (versions_.size() > 1 && versions_[1].groups <= groups) versions_.pop_front();
+  return versions_.front().incumbents;
 }
 
 void GroupQueue::hand_in(std::size_t group, GroupResult result) {

@@ -1,6 +1,7 @@
-// Works through the groups of a search in the order of their bounds, on several threads. A group
-// knows what all groups up to a certain one before it found, no less and no more, whatever the
-// number of threads: so neither the answer nor its counts depend on it.
+// Works through the groups of a search in the order of their bounds, on several threads. The tasks
+// are the groups that may matter. A task knows what all groups up to a certain task before it
+// found, no less and no more, whatever the number of threads: so neither the answer nor its counts
+// depend on it.
 #pragma once
 
 #include <condition_variable>
@@ -11,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "search/best_plans.h"
 #include "search/candidates.h"
@@ -55,7 +57,7 @@ class GroupQueue {
   void hand_in(std::size_t group, GroupResult result);
   void merge_waiting();
   void merge(const GroupResult& result);
-  std::shared_ptr<const Incumbents> version_for(std::size_t group);
+  std::shared_ptr<const Incumbents> version_of(std::size_t groups);
   void report();
   void ask();
 
@@ -66,9 +68,11 @@ class GroupQueue {
   SearchTally& tally_;
   SearchProgress& progress_;
 
+  std::mutex turn_;   // held by the thread that takes the next task
   std::mutex mutex_;  // for all below, and the tally
   std::condition_variable handed_in_;
   std::size_t next_ = 0, merged_ = 0;           // groups
+  std::vector<std::size_t> task_groups_;        // those that were not skipped
   std::map<std::size_t, GroupResult> waiting_;  // for one before them
   std::deque<Version> versions_;                // ascending; none that nobody needs any more
   bool ended_ = false;                          // by the progress, or since a thread failed
