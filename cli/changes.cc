@@ -16,7 +16,7 @@ void free_transfers(PlanFile& file) {
 
 void free_reductions(PlanFile& file) {
   for (StepPrice& step : file.prices.step) step.reduce_gradient = step.unshard = {};
-  for (Price& price : file.prices.tied_reduce) price = {};
+  for (TiedPrice& price : file.prices.tied_reduce) price.reduce = {};
   file.prices.norm = {};
 }
 

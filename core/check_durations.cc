@@ -43,7 +43,7 @@ Duration collective_duration(const PlanFile& file, const Action& action) {
   }
   for (std::size_t k = 0; k < file.ties.size(); ++k) {
     if ("tied." + file.ties[k].name == file.program.groups[action.group.value].name) {
-      return file.prices.tied_reduce[k].duration;
+      return file.prices.tied_reduce[k].reduce.duration;
     }
   }
   return {};

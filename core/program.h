@@ -56,6 +56,7 @@ struct Group {
   std::uint32_t members = 1;  // how many actions of one kind take part
   bool operator==(const Group&) const = default;
 };
+[[nodiscard]] inline std::string tied_group_name(const std::string& tie) { return "tied." + tie; }
 
 inline constexpr std::uint32_t kWaitsForNothing = 0xFFFF'FFFFU;
 

@@ -267,12 +267,13 @@ StagePrices read_prices(JsonReader reader, const PlanFile& file) {
   }
   for (const JsonReader& stage : stages) read_stage_prices(stage, prices);
   const JsonReader ties = reader.at("ties");
-  for (JsonReader tie : ties.elements()) {
-    prices.tied_reduce.push_back(read_price(tie, "tied_reduce"));
-    tie.finish();
-  }
-  if (prices.tied_reduce.size() != file.ties.size()) {
+  std::vector<JsonReader> of_ties = ties.elements();
+  if (of_ties.size() != file.ties.size()) {
     ties.expected("prices of " + std::to_string(file.ties.size()) + " ties");
+  }
+  for (std::size_t k = 0; k < of_ties.size(); ++k) {
+    prices.tied_reduce.push_back({file.ties[k].name, read_price(of_ties[k], "tied_reduce")});
+    of_ties[k].finish();
   }
   prices.norm = read_price(reader, "norm");
   reader.finish();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/units.h"
@@ -46,6 +47,13 @@ struct StepPrice {
   bool operator==(const StepPrice&) const = default;
 };
 
+// One tied group whose sections lie on several stages.
+struct TiedPrice {
+  std::string name;  // of the tie; its groups in a Program are called tied_group_name(name)
+  Price reduce;
+  bool operator==(const TiedPrice&) const = default;
+};
+
 struct StagePrices {
   int stages = 0;  // of one pipeline: S
   int shapes = 1;
@@ -53,7 +61,7 @@ struct StagePrices {
   std::vector<TransferPrice> transfer;  // [stage * shapes + shape], stage s: from s to s + 1;
                                         // the last stage's entries are zero
   std::vector<StepPrice> step;          // [stage]
-  std::vector<Price> tied_reduce;       // one per tied group whose sections lie on several stages
+  std::vector<TiedPrice> tied_reduce;
   Price norm;
   bool operator==(const StagePrices&) const = default;
 

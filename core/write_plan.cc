@@ -177,9 +177,9 @@ Json write_prices(const StagePrices& prices) {
     stages.push(std::move(stage));
   }
   Json tied_reduce = Json::array();
-  for (const Price& price : prices.tied_reduce) {
+  for (const TiedPrice& price : prices.tied_reduce) {
     Json tie = Json::object();
-    set_price(tie, "tied_reduce", price);
+    set_price(tie, "tied_reduce", price.reduce);
     tied_reduce.push(std::move(tie));
   }
   Json json = Json::object();

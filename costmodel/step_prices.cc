@@ -122,7 +122,8 @@ void price_ties(const ModelProfile& profile, const PlanWiring& wiring, const Pla
     const Bytes bytes = profile.training.bytes_per_gradient *
                         needed_parameters(tied.parameters, tied.name, plan.tensor);
     prices.tied_reduce.push_back(
-        {slowest(wiring.cluster(), CollectiveKind::kAllReduce, groups, bytes), Duration{}});
+        {tied.name,
+         {slowest(wiring.cluster(), CollectiveKind::kAllReduce, groups, bytes), Duration{}}});
     prices.ties.push_back(std::move(tie));
     mark_levels(groups, prices.level_used);
   }

@@ -19,9 +19,9 @@ std::optional<std::int64_t> parameters_at(const std::vector<ParameterCount>& cou
                                           int tensor_degree);
 
 struct StepPrices {
-  std::vector<StepPrice> step;     // per stage
-  std::vector<Price> tied_reduce;  // as in StagePrices
-  std::vector<PlanTie> ties;       // one per entry of tied_reduce
+  std::vector<StepPrice> step;         // per stage
+  std::vector<TiedPrice> tied_reduce;  // as in StagePrices
+  std::vector<PlanTie> ties;           // one per entry of tied_reduce
   Price norm;
   std::vector<bool> level_used;  // per level of the cluster, by any of the collectives
 };

@@ -17,7 +17,7 @@ void for_each_price(Prices& prices, const Visit& visit) {
   for (auto& step : prices.step) {
     visit(step.reduce_gradient), visit(step.optimizer), visit(step.unshard);
   }
-  for (auto& tied : prices.tied_reduce) visit(tied);
+  for (auto& tied : prices.tied_reduce) visit(tied.reduce);
   visit(prices.norm);
 }
 

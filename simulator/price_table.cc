@@ -11,21 +11,20 @@
 namespace penstock {
 namespace {
 
-// Tied groups of one name (one per pipeline) share an entry of StagePrices::tied_reduce, in the
-// order in which the names first appear.
+Duration tied_price(const Group& group, const std::vector<TiedPrice>& prices) {
+  for (const TiedPrice& price : prices) {
+    if (tied_group_name(price.name) == group.name) return price.reduce.duration;
+  }
+  throw_bad_input(fmt::format("prices: no tied_reduce price for group {}", group.name));
+}
+
+// By group. Those of one name (one per pipeline) share a price, in whatever order they stand.
 std::vector<Duration> tied_prices(const Program& program, const StagePrices& prices) {
   std::vector<Duration> result(program.groups.size());
-  std::vector<std::string> names;
   for (std::size_t g = 0; g < program.groups.size(); ++g) {
-    if (program.groups[g].kind != GroupKind::kTiedWeights) continue;
-    std::size_t tie = 0;
-    while (tie < names.size() && names[tie] != program.groups[g].name) ++tie;
-    if (tie == names.size()) names.push_back(program.groups[g].name);
-    if (tie >= prices.tied_reduce.size()) {
-      throw_bad_input(
-          fmt::format("prices: no tied_reduce price for group {}", program.groups[g].name));
-    }
-    result[g] = prices.tied_reduce[tie].duration;
+    const Group& group = program.groups[g];
+    if (group.kind != GroupKind::kTiedWeights) continue;
+    result[g] = tied_price(group, prices.tied_reduce);
   }
   return result;
 }

@@ -37,7 +37,7 @@ class StepTail {
   void reduce_tied() {
     for (std::size_t p = 0; p < inputs_.size(); ++p) {
       for (const TiedStages& tie : options_.tied) {
-        const GroupId group = add_group(GroupKind::kTiedWeights, "tied." + tie.name,
+        const GroupId group = add_group(GroupKind::kTiedWeights, tied_group_name(tie.name),
                                         static_cast<std::uint32_t>(tie.stages.size()));
         for (const int s : tie.stages) {
           reduction_[at(p, s)] = static_cast<std::uint32_t>(program_.actions.size());

@@ -232,7 +232,7 @@ TEST_CASE("everything in a plan file survives") {
                    Duration(2),
                    Duration(3)};
   file.prices.norm.spread = Duration(4);
-  file.prices.tied_reduce[0].spread = Duration(5);
+  file.prices.tied_reduce[0].reduce.spread = Duration(5);
   file.prices.transfer[0].gradient.spread = Duration(6);
   file.prices.step[0].unshard.spread = Duration(7);
   file.program.micro_batches[1].loss_weight = 17;

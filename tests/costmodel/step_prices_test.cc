@@ -70,7 +70,7 @@ TEST_CASE("tied weights on two stages are stored twice and their gradients reduc
   CHECK(prices.ties == std::vector<PlanTie>{{"embedding", {0, 2}}});
   REQUIRE(prices.tied_reduce.size() == 1);
   // 1,600 B in a ring of 2: 2 x (10 us + 800 B / 300 GB/s) = 2 x 10,002.67 ns.
-  CHECK(prices.tied_reduce[0].duration.count() == 20'006);
+  CHECK(prices.tied_reduce[0].reduce.duration.count() == 20'006);
 }
 
 TEST_CASE("a tied group of three with two together stores and reduces accordingly") {
@@ -86,7 +86,7 @@ TEST_CASE("a tied group of three with two together stores and reduces accordingl
 TEST_CASE("tied weights on two chunks of one rank cost no transfer") {
   const StepPrices prices = steps_of(tied_model(), eight_per_node(1), plan_of(1, 1, {0, 2, 4}));
   REQUIRE(prices.tied_reduce.size() == 1);
-  CHECK(prices.tied_reduce[0].duration == Duration{});
+  CHECK(prices.tied_reduce[0].reduce.duration == Duration{});
 }
 
 TEST_CASE("the worst replica decides on a tied reduction") {
@@ -97,7 +97,7 @@ TEST_CASE("the worst replica decides on a tied reduction") {
   profile.training.optimizer_ps_per_parameter = 1;
   const StepPrices prices = steps_of(profile, eight_per_node(2), even_plan(6, 2));
   REQUIRE(prices.tied_reduce.size() == 1);
-  CHECK(prices.tied_reduce[0].duration == us(2060));
+  CHECK(prices.tied_reduce[0].reduce.duration == us(2060));
 }
 
 TEST_CASE("gradients are reduced over the replicas, all stages of a node at once") {
@@ -237,7 +237,7 @@ TEST_CASE("tied weights are reduced over the stages of both copies at once") {
   StepPrices prices = steps_of(tied_model(), eight_per_node(1),
                                mapped_plan(StageMap::kBidirectional, 2, 1, {0, 2, 4}));
   CHECK(prices.ties == std::vector<PlanTie>{{"embedding", {0, 1, 2, 3}}});
-  CHECK(prices.tied_reduce[0].duration.count() == 20'006);
+  CHECK(prices.tied_reduce[0].reduce.duration.count() == 20'006);
   // On one stage of each copy they are not tied, only reduced with the rest.
   prices = steps_of(tied_model(), eight_per_node(1),
                     mapped_plan(StageMap::kBidirectional, 1, 1, {0, 4}));
@@ -250,7 +250,7 @@ TEST_CASE("the ends of a V are on one rank: tying them is free") {
   const StepPrices prices =
       steps_of(tied_model(), eight_per_node(1), mapped_plan(StageMap::kV, 2, 1, {0, 1, 2, 3, 4}));
   CHECK(prices.ties == std::vector<PlanTie>{{"embedding", {0, 3}}});
-  CHECK(prices.tied_reduce[0].duration == Duration{});
+  CHECK(prices.tied_reduce[0].reduce.duration == Duration{});
   CHECK(prices.step[0].reduce_gradient.duration == Duration{});
 }
 

@@ -1,10 +1,13 @@
 #include "search/evaluate.h"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "core/check.h"
 #include "core/error.h"
 #include "search/device_cluster.h"
+#include "simulator/simulate.h"
 #include "tests/search/models.h"
 
 namespace penstock {
@@ -53,6 +56,58 @@ TEST_CASE("an evaluated plan: prices, Program, timeline and memory belong togeth
   CHECK(e.evaluation.step_time_low < e.evaluation.step_time);
   CHECK(e.evaluation.step_time_high > e.evaluation.step_time);
   CHECK(check(to_plan_file(f.inputs, e)).findings.empty());
+}
+
+// The same Program whose groups stand in the opposite order.
+void reverse_groups(Program& program) {
+  const auto last = static_cast<std::uint32_t>(program.groups.size() - 1);
+  std::reverse(program.groups.begin(), program.groups.end());
+  for (Action& action : program.actions) {
+    if (is_collective(action.kind)) action.group.value = last - action.group.value;
+  }
+}
+
+struct TwoTies : Fixture {
+  TwoTies() {
+    model.tied_weights = {{"small", {SectionId{0}, SectionId{3}}, {{1, 2}}},
+                          {"large", {SectionId{1}, SectionId{2}}, {{1, 9}}}};
+  }
+};
+
+TEST_CASE("the order of groups in a Program does not matter: ties are priced by name") {
+  const TwoTies f;
+  const EvaluatedPlan e = evaluate(f.inputs, f.plan);
+  REQUIRE(e.ties.size() == 2);
+  REQUIRE(e.prices.tied_reduce[0].reduce.duration < e.prices.tied_reduce[1].reduce.duration);
+  PlanFile file = to_plan_file(f.inputs, e);
+  reverse_groups(file.program);
+  CHECK(file.program.groups.back().name != e.program.groups.back().name);
+  CHECK(simulate(file.program, file.prices, file.executor) == e.timeline);
+  CHECK(replay_plan_file(file).evaluation.ranks == e.evaluation.ranks);
+  CHECK(check(file).findings.empty());
+}
+
+// `text` with both words exchanged.
+std::string exchanged(std::string text, const std::string& one, const std::string& other) {
+  const std::size_t first = text.find(one), second = text.find(other);
+  REQUIRE(first < second);
+  text.replace(second, other.size(), one);
+  text.replace(first, one.size(), other);
+  return text;
+}
+
+// In a file, a stage's reductions of ties belong to its groups in the order of those: with both
+// groups exchanged the large tie is reduced first.
+TEST_CASE("a plan file whose groups stand in another order than its ties") {
+  const TwoTies f;
+  const PlanFile file = to_plan_file(f.inputs, evaluate(f.inputs, f.plan));
+  const std::string text = exchanged(to_text(write_plan(file)), "\"tied.small\"", "\"tied.large\"");
+  const PlanFile read = read_plan(parse_json(text, "t"), "t");
+  CHECK(read.prices == file.prices);
+  CHECK(read.program.groups != file.program.groups);
+  const Replayed replayed = replay_plan_file(read);
+  CHECK(replayed.evaluation.step_time == check(read).replayed);
+  CHECK(replayed.evaluation.step_time == file.prediction.step_time);
 }
 
 TEST_CASE("a plan file replays to what was predicted") {

@@ -51,9 +51,11 @@ ExecutorModel random_executor(Random& random) {
 
 // Prices that a cost model could give: nothing is reduced without replicas, nothing gathered
 // without ZeRO-1, nothing sent inside a rank.
-StagePrices random_prices(Random& random, const Plan& plan, bool recomputes, std::size_t ties) {
+StagePrices random_prices(Random& random, const Plan& plan, bool recomputes,
+                          const std::vector<PlanTie>& ties) {
   const int shapes = static_cast<int>(micro_batch_shapes(plan).size());
-  StagePrices prices = testing::random_prices(random, plan.stages(), shapes, ties);
+  StagePrices prices =
+      testing::random_prices(random, plan.stages(), shapes, testing::names_of(ties));
   if (random.between(0, 2) == 0) {  // something that stands out
     auto& compute = prices.compute[static_cast<std::size_t>(
         random.between(0, static_cast<int>(prices.compute.size()) - 1))];
@@ -124,7 +126,7 @@ TEST_CASE("no replay beats its bounds, whatever the plan, the prices and the exe
     const ExecutorModel executor = random_executor(random);
     const bool recomputes = random.between(0, 2) == 0;
     const auto ties = random_ties(random, plan.stages());
-    const StagePrices prices = random_prices(random, plan, recomputes, ties.size());
+    const StagePrices prices = random_prices(random, plan, recomputes, ties);
     const Program program =
         program_of(schedules_of(plan), lowering_of(plan, ties, recomputes, executor));
     if (deadlock(program, executor)) continue;

@@ -172,7 +172,7 @@ TEST_CASE("memory of ranks is what a walk over their lists counts in bytes") {
     plan.data = 1;
     const int shapes = static_cast<int>(micro_batch_shapes(plan).size());
     if (!why_no_program(plan).empty()) continue;
-    StagePrices prices = testing::random_prices(random, plan.stages(), shapes, 0);
+    StagePrices prices = testing::random_prices(random, plan.stages(), shapes);
     set_random_bytes(random, prices);
     const Program program = program_of(schedules_of(plan), lowering_of(plan, {}, false, {}));
     const auto use = memory_of_ranks(prices, liveness_of(plan), Bytes{7});

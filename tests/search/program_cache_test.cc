@@ -38,7 +38,8 @@ TEST_CASE("a shared Program replays as the plan's own does") {
     CHECK(program->groups == own.groups);
     REQUIRE(program->micro_batches.size() == own.micro_batches.size());
     const int shapes = static_cast<int>(micro_batch_shapes(plan).size());
-    const StagePrices prices = testing::random_prices(random, plan.stages(), shapes, ties.size());
+    const StagePrices prices =
+        testing::random_prices(random, plan.stages(), shapes, testing::names_of(ties));
     CHECK(simulate_summary(*program, prices, executor) == simulate_summary(own, prices, executor));
     CHECK(cache.get(plan, ties, recomputes) == program);
   }

@@ -179,7 +179,7 @@ TEST_CASE("two tied stages on one rank do not wait for each other") {
   options.optimizer = OptimizerGate::kPostValidation;
   options.tied = {{"embedding", {0, 1}}};
   StagePrices prices = equal_prices(2, 2, {20, 24, 16, 0});
-  prices.tied_reduce = {Price{Duration{9}, Duration{}}};
+  prices.tied_reduce = {{"embedding", {Duration{9}, Duration{}}}};
   const Program program = lower({input_of(make_schedule("looped-bfs", {1, 2, 1, 0}))}, options);
   CHECK(explained(program, prices) == "busy 60, barrier 9");
 }

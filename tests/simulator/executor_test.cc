@@ -236,7 +236,7 @@ TEST_CASE("tied stages reduce when the last of them is done, then over the repli
   options.tied = {{"embedding", {0, 2}}};
   StagePrices prices = equal_prices(3, 1, {10, 12, 8, 0});
   for (StepPrice& step : prices.step) step.reduce_gradient.duration = Duration{5};
-  prices.tied_reduce = {Price{Duration{9}, Duration{}}};
+  prices.tied_reduce = {{"embedding", {Duration{9}, Duration{}}}};
   const Program program = lower({input_of(make_schedule("gpipe", {3, 1, 1, 0}))}, options);
   const Timeline timeline = simulate(program, prices, {});
   CHECK(times(program, timeline, "1REDUCE_GRAD") == "70..75");
@@ -256,7 +256,8 @@ TEST_CASE("tied groups of one name share a price") {
   const PipelineInput input = input_of(make_schedule("1f1b", {2, 1, 1, 0}));
   const Program program = lower({input, input}, options);
   StagePrices prices = equal_prices(2, 1, {10, 12, 8, 0});
-  prices.tied_reduce = {Price{Duration{9}, Duration{}}, Price{Duration{4}, Duration{}}};
+  prices.tied_reduce = {{"first", {Duration{9}, Duration{}}},
+                        {"second", {Duration{4}, Duration{}}}};
   for (const auto engine : {simulate, simulate_by_worklist}) {
     const Timeline timeline = engine(program, prices, {});
     CHECK(times(program, timeline, "0TIED_REDUCE") == "60..69");
@@ -479,7 +480,7 @@ TEST_CASE("the step of a lowered schedule is what the rules of its lists say") {
   Random random(6);
   for (int i = 0; i < 1500; ++i) {
     const Schedule schedule = testing::random_schedule(random, 6, 12);
-    const StagePrices prices = testing::random_prices(random, schedule.stages(), 1, 0);
+    const StagePrices prices = testing::random_prices(random, schedule.stages(), 1);
     const Program program = lower({input_of(schedule)}, {});
     REQUIRE(simulate(program, prices, {}).step_end ==
             SimTime{} + testing::by_the_rules(schedule, prices));

@@ -142,7 +142,8 @@ Schedule random_schedule(Random& random, int most_ranks, int most_micro_batches)
   }
 }
 
-StagePrices random_prices(Random& random, int stages, int shapes, std::size_t ties) {
+StagePrices random_prices(Random& random, int stages, int shapes,
+                          const std::vector<std::string>& ties) {
   // Few distinct values, zero among them, so that ties in time are frequent.
   const auto price = [&] { return Price{Duration{random.between(0, 7)}, Duration{}}; };
   StagePrices prices;
@@ -167,7 +168,7 @@ StagePrices random_prices(Random& random, int stages, int shapes, std::size_t ti
     step.unshard = price();
     prices.step.push_back(step);
   }
-  for (std::size_t t = 0; t < ties; ++t) prices.tied_reduce.push_back(price());
+  for (const std::string& tie : ties) prices.tied_reduce.push_back({tie, price()});
   prices.norm = price();
   return prices;
 }
@@ -211,7 +212,7 @@ PricedProgram random_program(Random& random, const RandomProgramOptions& limits)
   options.issue = limits.issue;
   PricedProgram result;
   result.program = lower(pipelines, options);
-  result.prices = random_prices(random, schedule.stages(), shapes, options.tied.size());
+  result.prices = random_prices(random, schedule.stages(), shapes, names_of(options.tied));
   return result;
 }
 

@@ -70,6 +70,13 @@ struct RandomProgramOptions {
   IssueOrder issue = IssueOrder::kEager;
 };
 PricedProgram random_program(Random& random, const RandomProgramOptions& options = {});
-StagePrices random_prices(Random& random, int stages, int shapes, std::size_t ties);
+StagePrices random_prices(Random& random, int stages, int shapes,
+                          const std::vector<std::string>& ties = {});
+template <class Tie>
+std::vector<std::string> names_of(const std::vector<Tie>& ties) {
+  std::vector<std::string> names;
+  for (const Tie& tie : ties) names.push_back(tie.name);
+  return names;
+}
 
 }  // namespace penstock::testing

@@ -39,7 +39,7 @@ std::vector<StagePrices> random_lanes(Random& random, const PricedProgram& price
   std::vector<StagePrices> result{priced.prices};
   while (result.size() < static_cast<std::size_t>(lanes)) {
     result.push_back(testing::random_prices(random, priced.prices.stages, priced.prices.shapes,
-                                            priced.prices.tied_reduce.size()));
+                                            testing::names_of(priced.prices.tied_reduce)));
     for (ComputePrice& compute : result.back().compute) {
       compute.overlap_gain = Duration{random.between(0, 4)};
     }

@@ -57,7 +57,7 @@ LoweringOptions random_options(Random& random, int stages) {
 
 // Small prices: ties and zeros are frequent, and steady states come late and change.
 StagePrices random_prices(Random& random, int stages, int shapes, int most) {
-  StagePrices prices = testing::random_prices(random, stages, shapes, 1);
+  StagePrices prices = testing::random_prices(random, stages, shapes, {"embedding"});
   for (ComputePrice& price : prices.compute) {
     for (Price* p : {&price.forward, &price.input_gradient, &price.weight_gradient,
                      &price.fused_backward, &price.recompute}) {

@@ -41,7 +41,7 @@ TEST_CASE("the checker finds the same order, ties in time included") {
     const int ranks = random.between(1, 6);
     PlanFile file;
     file.program = varuna_program(ranks, random.between(1, 25), rule);
-    file.prices = testing::random_prices(random, ranks, 1, 0);
+    file.prices = testing::random_prices(random, ranks, 1);
     for (ComputePrice& price : file.prices.compute) {
       for (Price* each : {&price.forward, &price.recompute, &price.fused_backward}) {
         each->duration = Duration{random.between(1, 4)};

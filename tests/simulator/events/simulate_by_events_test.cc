@@ -178,7 +178,7 @@ TEST_CASE("inputs held per stage: far more than in the static order") {
 
 // Short, so that ties in time are frequent; transfers may take no time at all.
 StagePrices random_varuna_prices(Random& random, int ranks) {
-  StagePrices prices = testing::random_prices(random, ranks, 1, 0);
+  StagePrices prices = testing::random_prices(random, ranks, 1);
   for (ComputePrice& price : prices.compute) {
     for (Price* each : {&price.forward, &price.recompute, &price.fused_backward}) {
       each->duration = Duration{random.between(1, 4)};

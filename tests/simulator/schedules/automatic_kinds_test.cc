@@ -33,7 +33,7 @@ Lists lists_of(const Schedule& schedule) {
 }
 
 StagePrices random_prices_with_memory(Random& random, int stages) {
-  StagePrices prices = random_prices(random, stages, 1, 0);
+  StagePrices prices = random_prices(random, stages, 1);
   for (ComputePrice& price : prices.compute) {
     price.weight_stash = Bytes{random.between(0, 5)};
     price.stash = Bytes{price.weight_stash.count + random.between(0, 5)};
