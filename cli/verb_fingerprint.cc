@@ -1,9 +1,11 @@
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "cli/fingerprint_plans.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
 #include "core/json_reader.h"
@@ -99,25 +101,30 @@ Answer run_fingerprint(const Arguments& arguments) {
   bool json = false;
   Options options("fingerprint [--json]",
                   "One hash per schedule over the simulated times of a fixed list of programs with "
-                  "uneven stages. It changes exactly when a prediction of the simulator changes: "
-                  "compare two builds or two versions by it.",
+                  "uneven stages, and one over each of two whole plans: replicas that share links, "
+                  "and ranks on two device types. It changes exactly when such a prediction "
+                  "changes: compare two builds or two versions by it.",
                   kExamples);
   options.heading("Options");
   options.flag("--json", "the hashes as one JSON object", json);
   if (auto help = options.parse(arguments)) return {*help};
 
-  Json hashes = Json::object();
   std::string text;
-  for (const ScheduleKind& kind : schedule_kinds()) {
-    const std::string hash = content_hash(ends_of(kind));
-    text += fmt::format("{:<20}{}\n", kind.name, hash);
-    hashes.set(std::string(kind.name), hash);
-  }
+  const auto add = [&text](std::string_view name, const std::string& times, Json& hashes) {
+    const std::string hash = content_hash(times);
+    text += fmt::format("{:<20}{}\n", name, hash);
+    hashes.set(std::string(name), hash);
+  };
+  Json schedules = Json::object(), plans = Json::object();
+  for (const ScheduleKind& kind : schedule_kinds()) add(kind.name, ends_of(kind), schedules);
+  add("contention", times_with_contention(), plans);
+  add("mixed-devices", times_of_mixed_plan(), plans);
   if (!json) return {text};
   Json object = Json::object();
   object.set("schema_version", kResultSchemaVersion);
   object.set("verb", "fingerprint");
-  object.set("schedules", std::move(hashes));
+  object.set("schedules", std::move(schedules));
+  object.set("plans", std::move(plans));
   return {to_text(object) + '\n'};
 }
 
