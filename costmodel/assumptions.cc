@@ -1,10 +1,8 @@
 #include "costmodel/assumptions.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "costmodel/sources.h"
@@ -20,13 +18,6 @@ double ns(Duration duration) { return static_cast<double>(duration.count()); }
 int micro_batches(const Plan& plan) {
   const int samples = samples_of_replica(plan, 0);
   return std::max((samples + plan.micro_batch_size - 1) / plan.micro_batch_size, 1);
-}
-
-// By name, since this module knows no schedules.
-bool splits_backward(const Plan& plan) {
-  constexpr std::array<std::string_view, 4> kFamilies{"zb-", "interleaved-zb", "v-", "dualpipe"};
-  return std::any_of(kFamilies.begin(), kFamilies.end(),
-                     [&](std::string_view family) { return plan.schedule.starts_with(family); });
 }
 
 double rank_time(const StagePrices& prices, const Plan& plan, int rank) {
@@ -84,14 +75,14 @@ Weights weigh_rank(const ModelProfile& profile, const SectionTable& table, const
   return weights;
 }
 
-double uncertainty_of(const Weights& weights, const Plan& plan, double repeatability) {
+double uncertainty_of(const Weights& weights, const Plan& plan, double repeatability,
+                      bool splits_backward) {
   const int m = micro_batches(plan);
   const double assumed = kNotMeasured * weights.share(weights.assumed);
   const double extrapolated = kNotMeasured * weights.share(weights.extrapolated);
   // A wrong split leaves a rank's work as it is and moves only the bubble.
   const double bubble = static_cast<double>(plan.pipeline - 1) / (m + plan.pipeline - 1);
-  const double split =
-      splits_backward(plan) ? kNotMeasured * weights.share(weights.split) * bubble : 0.0;
+  const double split = splits_backward ? kNotMeasured * weights.share(weights.split) * bubble : 0.0;
   // The spreads of independent micro-batches average out: every stage takes M of them, or its
   // copy's share.
   const double of_stage = static_cast<double>(m) / plan.copies();
@@ -115,10 +106,10 @@ std::string link_text(const LinkLevel& level, const Source& source) {
          origin_in_words(source.origin) + " (" + in_short(source) + ")";
 }
 
-void add_section_notes(const SectionTable& table, const Weights& weights, const Plan& plan,
+void add_section_notes(const SectionTable& table, const Weights& weights, bool splits_backward,
                        double part_of_step, std::vector<Assumption>& all) {
   for (const SectionNote& note : table.notes) {
-    if (note.about_split && !splits_backward(plan)) continue;
+    if (note.about_split && !splits_backward) continue;
     const int sections = weights.sections_of_type[static_cast<std::size_t>(note.type)];
     add(all, note.text, weights.share(sections * ns(note.touched)) * part_of_step);
   }
@@ -141,35 +132,38 @@ std::string calibration_text(const Calibration& calibration) {
 
 }  // namespace
 
-void weigh_assumptions(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan,
-                       const RankTables& tables, const std::vector<bool>& level_used,
-                       StagePricing& pricing) {
+PriceBasis weigh_assumptions(const ModelProfile& profile, const ClusterSpec& cluster,
+                             const Plan& plan, const RankTables& tables,
+                             const StagePricing& pricing, bool splits_backward) {
   const int busiest = busiest_rank(pricing.prices, plan);
   const std::vector<const SectionTable*>& shapes = tables[busiest];
   const Weights weights = weigh_rank(profile, *shapes.front(), plan, pricing.prices, busiest);
   const Calibration* calibration = calibration_of(cluster, plan);
-  pricing.uncertainty = uncertainty_of(
-      weights, plan, calibration ? std::max(kRunToRun, calibration->error) : kRunToRun);
+  PriceBasis basis;
+  basis.uncertainty = uncertainty_of(
+      weights, plan, calibration ? std::max(kRunToRun, calibration->error) : kRunToRun,
+      splits_backward);
   for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
     // Of the shapes after the first, a replica has at most one micro-batch.
     const double part = shape == 0 ? 1.0 : 1.0 / micro_batches(plan);
-    add_section_notes(*shapes[shape], weights, plan, part, pricing.assumptions);
+    add_section_notes(*shapes[shape], weights, splits_backward, part, basis.assumptions);
   }
-  if (calibration) add(pricing.assumptions, calibration_text(*calibration), 0.0);
+  if (calibration) add(basis.assumptions, calibration_text(*calibration), 0.0);
   if (!profile.training.optimizer_ps_per_parameter) {
-    add(pricing.assumptions, "optimizer priced from memory bandwidth", 0.0);
+    add(basis.assumptions, "optimizer priced from memory bandwidth", 0.0);
   }
   if (const Source* source = unmeasured_source(profile.sources, profile.training.source)) {
-    add(pricing.assumptions,
+    add(basis.assumptions,
         "training state per parameter " + origin_in_words(source->origin) + " (" +
             in_short(*source) + ")",
         0.0);
   }
   for (std::size_t level = 0; level < cluster.levels.size(); ++level) {
-    if (!level_used[level]) continue;
+    if (!pricing.level_used[level]) continue;
     const Source* source = unmeasured_source(cluster.sources, cluster.levels[level].source);
-    if (source != nullptr) add(pricing.assumptions, link_text(cluster.levels[level], *source), 0.0);
+    if (source != nullptr) add(basis.assumptions, link_text(cluster.levels[level], *source), 0.0);
   }
+  return basis;
 }
 
 }  // namespace penstock

@@ -11,10 +11,16 @@ namespace penstock {
 // Two measured runs of one plan differ by 5 % on average (Sailor, SOSP'25).
 inline constexpr double kRunToRun = 0.05;
 
-// Fills assumptions and uncertainty of `pricing`, whose prices and levels are set. `level_used`
-// tells per level of the cluster whether any transfer or collective of the plan crosses it.
-void weigh_assumptions(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan,
-                       const RankTables& tables, const std::vector<bool>& level_used,
-                       StagePricing& pricing);
+struct PriceBasis {
+  std::vector<Assumption> assumptions;
+  // Relative half-width of the step time's interval, from docs/cost_model.md, "Intervals".
+  double uncertainty = 0.0;
+};
+
+// Of a plan that price_stages() has priced from the same tables. `splits_backward`: its schedule
+// takes I and W apart, so that the division of a measured B between them matters.
+PriceBasis weigh_assumptions(const ModelProfile& profile, const ClusterSpec& cluster,
+                             const Plan& plan, const RankTables& tables,
+                             const StagePricing& pricing, bool splits_backward);
 
 }  // namespace penstock

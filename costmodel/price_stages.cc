@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/error.h"
-#include "costmodel/assumptions.h"
 #include "costmodel/interpolate.h"
 #include "costmodel/links.h"
 #include "costmodel/step_prices.h"
@@ -141,10 +140,10 @@ StagePricing price_stages(const ModelProfile& profile, const PlanWiring& wiring,
   pricing.prices.tied_reduce = std::move(steps.tied_reduce);
   pricing.prices.norm = steps.norm;
   pricing.ties = std::move(steps.ties);
+  pricing.level_used = std::move(steps.level_used);
   for (const int level : pricing.boundary_level) {
-    if (level >= 0) steps.level_used[static_cast<std::size_t>(level)] = true;
+    if (level >= 0) pricing.level_used[static_cast<std::size_t>(level)] = true;
   }
-  weigh_assumptions(profile, wiring.cluster(), plan, tables, steps.level_used, pricing);
   return pricing;
 }
 

@@ -1,4 +1,4 @@
-// ModelProfile + ClusterSpec + Plan -> StagePrices, with what the prices rest on.
+// ModelProfile + ClusterSpec + Plan -> StagePrices. What they rest on: assumptions.h.
 #pragma once
 
 #include <map>
@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/cluster.h"
-#include "core/evaluation.h"
 #include "core/per_rank.h"
 #include "core/plan.h"
 #include "core/plan_file.h"
@@ -57,14 +56,12 @@ std::vector<int> measured_micro_batch_sizes(const ModelProfile& profile, const s
 // The longest sequence length measured; 0 when the model has no such dimension.
 int default_sequence_length(const ModelProfile& profile, const std::string& device);
 
-// Everything evaluate() needs about a plan's stages.
+// A plan's stages, priced, and the links that they use.
 struct StagePricing {
   StagePrices prices;
   std::vector<PlanTie> ties;        // one per entry of prices.tied_reduce
   std::vector<int> boundary_level;  // per stage boundary s -> s + 1; -1: nothing is sent
-  std::vector<Assumption> assumptions;
-  // Relative half-width of the step time's interval, from docs/cost_model.md, "Intervals".
-  double uncertainty = 0.0;
+  std::vector<bool> level_used;     // per level of the cluster: by any transfer or collective
 };
 
 // The section tables of a plan's ranks, by their device types: one per micro-batch shape, in the

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "costmodel/assumptions.h"
 #include "costmodel/price_stages.h"
 #include "search/arrange.h"
 #include "search/choose_cuts.h"
@@ -95,18 +96,20 @@ EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
   std::optional<Rejection> why_not;
   if (plan.cuts.empty()) why_not = choose(inputs, prepared, result.plan);
 
-  StagePricing pricing =
-      price_stages(*inputs.profile, *inputs.cluster, result.plan, prepared.sums.tables());
+  const RankTables tables = prepared.sums.tables();
+  StagePricing pricing = price_stages(*inputs.profile, *inputs.cluster, result.plan, tables);
+  PriceBasis basis = weigh_assumptions(*inputs.profile, *inputs.cluster, result.plan, tables,
+                                       pricing, prepared.kind->splits_backward());
   result.prices = std::move(pricing.prices);
   result.ties = std::move(pricing.ties);
   result.boundary_level = std::move(pricing.boundary_level);
   if (prepared.kind->is_automatic()) {
-    arrange_and_replay(inputs, prepared, pricing.uncertainty, result);
+    arrange_and_replay(inputs, prepared, basis.uncertainty, result);
   } else {
-    replay(inputs, prepared, schedules_of(result.plan), pricing.uncertainty, result);
+    replay(inputs, prepared, schedules_of(result.plan), basis.uncertainty, result);
     if (!result.why_not) result.why_not = why_not;
   }
-  result.evaluation.assumptions = std::move(pricing.assumptions);
+  result.evaluation.assumptions = std::move(basis.assumptions);
   return result;
 }
 

@@ -30,8 +30,8 @@ Plan plan_of(int pipeline, int micro_batches) {
   return plan;
 }
 
-StagePricing priced(const ModelProfile& profile, const Plan& plan,
-                    const ClusterSpec& cluster = eight_per_node(1)) {
+PriceBasis basis_of(const ModelProfile& profile, const Plan& plan,
+                    const ClusterSpec& cluster = eight_per_node(1), bool splits_backward = false) {
   std::vector<SectionTable> tables;
   for (const int samples : micro_batch_shapes(plan)) {
     tables.push_back(price_sections(profile, "gpu", 1, samples, 0, "none"));
@@ -40,13 +40,14 @@ StagePricing priced(const ModelProfile& profile, const Plan& plan,
   std::vector<const SectionTable*> shapes;
   shapes.reserve(tables.size());
   for (const SectionTable& table : tables) shapes.push_back(&table);
-  return price_stages(profile, cluster, plan, shapes);
+  const StagePricing pricing = price_stages(profile, cluster, plan, shapes);
+  return weigh_assumptions(profile, cluster, plan, shapes, pricing, splits_backward);
 }
 
 TEST_CASE("a plan priced from measurements alone has the run-to-run interval") {
-  const StagePricing pricing = priced(one_type(whole(1), 2), plan_of(2, 4));
-  CHECK(pricing.assumptions.empty());
-  CHECK(pricing.uncertainty == doctest::Approx(0.05));
+  const PriceBasis basis = basis_of(one_type(whole(1), 2), plan_of(2, 4));
+  CHECK(basis.assumptions.empty());
+  CHECK(basis.uncertainty == doctest::Approx(0.05));
 }
 
 TEST_CASE("a calibrated plan carries the error of the calibration") {
@@ -56,25 +57,26 @@ TEST_CASE("a calibrated plan carries the error of the calibration") {
   cluster.calibration->device = "gpu";
   cluster.calibration->runs = 9;
   cluster.calibration->error = 0.0627;
-  const StagePricing pricing = priced(one_type(whole(1), 2), plan_of(2, 4), cluster);
+  const PriceBasis basis = basis_of(one_type(whole(1), 2), plan_of(2, 4), cluster);
   CHECK(
-      pricing.assumptions ==
+      basis.assumptions ==
       std::vector<Assumption>{{"calibrated on 9 runs of GPT (error of runs left out 6.3 %)", 0.0}});
-  CHECK(pricing.uncertainty == doctest::Approx(0.0627));
+  CHECK(basis.uncertainty == doctest::Approx(0.0627));
   // Two runs of one plan differ by more than that.
   cluster.calibration->error = 0.01;
-  CHECK(priced(one_type(whole(1), 2), plan_of(2, 4), cluster).uncertainty == doctest::Approx(0.05));
+  CHECK(basis_of(one_type(whole(1), 2), plan_of(2, 4), cluster).uncertainty ==
+        doctest::Approx(0.05));
   cluster.calibration->device = "other";
-  CHECK(priced(one_type(whole(1), 2), plan_of(2, 4), cluster).assumptions.empty());
+  CHECK(basis_of(one_type(whole(1), 2), plan_of(2, 4), cluster).assumptions.empty());
 }
 
 TEST_CASE("assumed times widen the interval by a quarter of their share") {
   Measurement m = whole(1);
   m.time_source = 1;
-  const StagePricing pricing = priced(one_type(m, 2), plan_of(2, 4));
-  CHECK(pricing.assumptions ==
+  const PriceBasis basis = basis_of(one_type(m, 2), plan_of(2, 4));
+  CHECK(basis.assumptions ==
         std::vector<Assumption>{{"compute times assumed (shape: from tensor shapes)", 1.0}});
-  CHECK(pricing.uncertainty == doctest::Approx(0.25495));  // sqrt(0.05^2 + 0.25^2)
+  CHECK(basis.uncertainty == doctest::Approx(0.25495));  // sqrt(0.05^2 + 0.25^2)
 }
 
 TEST_CASE("extrapolated times do so too, by their share of the busiest rank") {
@@ -84,27 +86,26 @@ TEST_CASE("extrapolated times do so too, by their share of the busiest rank") {
   profile.sections = {{"layer", 0}, {"block", 1}, {"layer", 0}, {"block", 1}};
   Plan plan = plan_of(2, 4);
   plan.cuts = {0, 2, 4};
-  const StagePricing pricing = priced(profile, plan);
-  CHECK(pricing.assumptions ==
+  const PriceBasis basis = basis_of(profile, plan);
+  CHECK(basis.assumptions ==
         std::vector<Assumption>{{"extrapolated micro-batch size 1 beyond measured 2", 0.5}});
-  CHECK(pricing.uncertainty == doctest::Approx(0.134629));  // sqrt(0.05^2 + 0.125^2)
+  CHECK(basis.uncertainty == doctest::Approx(0.134629));  // sqrt(0.05^2 + 0.125^2)
 }
 
 TEST_CASE("an assumed split counts only for schedules that use it, and only in the bubble") {
   const ModelProfile profile = one_type(measured(1, 0, 100, 200), 2);
-  Plan plan = plan_of(2, 3);
-  CHECK(priced(profile, plan).assumptions.empty());
-  CHECK(priced(profile, plan).uncertainty == doctest::Approx(0.05));
-  plan.schedule = "zb-h1";
-  const StagePricing pricing = priced(profile, plan);
-  REQUIRE(pricing.assumptions.size() == 1);
-  CHECK(pricing.assumptions[0].text ==
+  const Plan plan = plan_of(2, 3);
+  CHECK(basis_of(profile, plan).assumptions.empty());
+  CHECK(basis_of(profile, plan).uncertainty == doctest::Approx(0.05));
+  const PriceBasis basis = basis_of(profile, plan, eight_per_node(1), true);
+  REQUIRE(basis.assumptions.size() == 1);
+  CHECK(basis.assumptions[0].text ==
         "backward split into input and weight gradient: 50 % of B taken for W in 'layer', assumed "
         "for want "
         "of any figure");
-  CHECK(pricing.assumptions[0].share == doctest::Approx(2.0 / 3));
+  CHECK(basis.assumptions[0].share == doctest::Approx(2.0 / 3));
   // 0.25 x 2/3 x (P - 1) / (M + P - 1) = 1/24; sqrt(0.05^2 + 1/24^2)
-  CHECK(pricing.uncertainty == doctest::Approx(0.0650854));
+  CHECK(basis.uncertainty == doctest::Approx(0.0650854));
 }
 
 TEST_CASE("measured spreads average out over the micro-batches") {
@@ -112,7 +113,7 @@ TEST_CASE("measured spreads average out over the micro-batches") {
   m.forward.spread = Duration{60};
   m.fused_backward->spread = Duration{80};
   // 100 of 300 ns over sqrt(4): 1/6
-  CHECK(priced(one_type(m, 2), plan_of(2, 4)).uncertainty ==
+  CHECK(basis_of(one_type(m, 2), plan_of(2, 4)).uncertainty ==
         doctest::Approx(0.174005));  // sqrt(0.05^2 + 1/36)
 }
 
@@ -124,20 +125,7 @@ TEST_CASE("with two copies of the weights a stage sees half of the micro-batches
   plan.chunks = 2;
   plan.stage_map = StageMap::kBidirectional;
   // Two stages of 300 ns with a spread of 100 ns each: sqrt(2) x 100 of 600 ns over sqrt(2): 1/6
-  CHECK(priced(one_type(m, 2), plan).uncertainty == doctest::Approx(0.174005));
-}
-
-TEST_CASE("every schedule that splits the backward rests on how it is split") {
-  const ModelProfile profile = one_type(measured(1, 0, 100, 200), 2);
-  Plan plan = plan_of(2, 4);
-  for (const char* schedule : {"zb-h1", "zb-auto", "interleaved-zb", "v-half", "dualpipe-v"}) {
-    plan.schedule = schedule;
-    CHECK_MESSAGE(priced(profile, plan).assumptions.size() == 1, schedule);
-  }
-  for (const char* schedule : {"1f1b", "interleaved", "varuna", "chimera"}) {
-    plan.schedule = schedule;
-    CHECK_MESSAGE(priced(profile, plan).assumptions.empty(), schedule);
-  }
+  CHECK(basis_of(one_type(m, 2), plan).uncertainty == doctest::Approx(0.174005));
 }
 
 TEST_CASE("equal texts are merged, and a short last micro-batch weighs one of M") {
@@ -148,12 +136,12 @@ TEST_CASE("equal texts are merged, and a short last micro-batch weighs one of M"
   Plan plan = plan_of(1, 9);
   plan.micro_batch_size = 2;
   plan.cuts = {0, 2};
-  const StagePricing pricing = priced(profile, plan);
-  REQUIRE(pricing.assumptions.size() == 1);
-  CHECK(pricing.assumptions[0].text == "extrapolated micro-batch size 1 beyond measured 2");
+  const PriceBasis basis = basis_of(profile, plan);
+  REQUIRE(basis.assumptions.size() == 1);
+  CHECK(basis.assumptions[0].text == "extrapolated micro-batch size 1 beyond measured 2");
   // 2 x 300 ns of the full shape's 2 x 600 ns, in one micro-batch of five
-  CHECK(pricing.assumptions[0].share == doctest::Approx(0.1));
-  CHECK(pricing.uncertainty == doctest::Approx(0.05));
+  CHECK(basis.assumptions[0].share == doctest::Approx(0.1));
+  CHECK(basis.uncertainty == doctest::Approx(0.05));
 }
 
 TEST_CASE("links and optimizer are named when the plan uses them") {
@@ -168,17 +156,18 @@ TEST_CASE("links and optimizer are named when the plan uses them") {
                           0.0};
   const Assumption between{
       "link efa: latency and bandwidth from a datasheet (sheet: vendor's page)", 0.0};
-  CHECK(priced(profile, plan_of(8, 4), cluster).assumptions ==
+  CHECK(basis_of(profile, plan_of(8, 4), cluster).assumptions ==
         std::vector<Assumption>{optimizer, inside});
-  CHECK(priced(profile, plan_of(16, 4), cluster).assumptions ==
+  CHECK(basis_of(profile, plan_of(16, 4), cluster).assumptions ==
         std::vector<Assumption>{optimizer, inside, between});
-  CHECK(priced(profile, plan_of(1, 4), cluster).assumptions == std::vector<Assumption>{optimizer});
+  CHECK(basis_of(profile, plan_of(1, 4), cluster).assumptions ==
+        std::vector<Assumption>{optimizer});
 }
 
 TEST_CASE("assumed training state is named with its source") {
   ModelProfile profile = one_type(whole(1), 1);
   profile.training.source = 1;
-  CHECK(priced(profile, plan_of(1, 4)).assumptions ==
+  CHECK(basis_of(profile, plan_of(1, 4)).assumptions ==
         std::vector<Assumption>{
             {"training state per parameter assumed (shape: from tensor shapes)", 0.0}});
 }

@@ -135,6 +135,31 @@ TEST_CASE("a plan over memory is worked out all the same") {
   CHECK(e.evaluation.step_time > Duration{});
 }
 
+// The sections were measured with fused backwards only.
+TEST_CASE("a plan rests on how backward is split when its schedule takes I and W apart") {
+  Fixture f;
+  f.plan.data = 1;
+  f.plan.global_batch = 8;
+  const auto assumptions = [&](const char* schedule, int chunks) {
+    f.plan.schedule = schedule;
+    f.plan.chunks = chunks;
+    const EvaluatedPlan e = evaluate(f.inputs, f.plan);
+    REQUIRE_FALSE(e.why_not);
+    return e.evaluation.assumptions.size();
+  };
+  for (const auto& [schedule, chunks] : {std::pair{"zb-h1", 1},
+                                         {"zb-auto", 1},
+                                         {"interleaved-zb", 2},
+                                         {"v-half", 2},
+                                         {"dualpipe-v", 2}}) {
+    CHECK_MESSAGE(assumptions(schedule, chunks) == 4, schedule);  // one for each type of section
+  }
+  for (const auto& [schedule, chunks] :
+       {std::pair{"1f1b", 1}, {"interleaved", 2}, {"gpipe", 1}, {"chimera", 2}}) {
+    CHECK_MESSAGE(assumptions(schedule, chunks) == 0, schedule);
+  }
+}
+
 TEST_CASE("what cannot be priced or scheduled is a reason; nonsense is refused") {
   Fixture f;
   f.plan.recompute = "full";
