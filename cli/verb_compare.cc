@@ -9,11 +9,14 @@
 #include "cli/parse.h"
 #include "cli/progress.h"
 #include "cli/search_options.h"
+#include "cli/slow_options.h"
 #include "cli/verbs.h"
 #include "report/comparison.h"
 #include "report/reasons.h"
 #include "report/result_json.h"
 #include "report/words.h"
+#include "search/evaluate.h"
+#include "simulator/scenario.h"
 
 namespace penstock {
 namespace {
@@ -25,6 +28,8 @@ constexpr const char* kExamples =
       --vary schedule=1f1b,zb-h1 --vary b=1,2,4
   penstock compare profile.json --cluster cluster.json --global-batch 512 --vary gpus=8,16,32,64
   penstock compare profile.json --cluster cluster.json --global-batch 512 --vary bandwidth=1,2,10
+  penstock compare profile.json --cluster cluster.json --global-batch 512 \
+      --vary schedule=gpipe,1f1b,zb-h1 --slow rank=3:1.3
 )";
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
@@ -108,10 +113,19 @@ struct Compared {
   bool complete = true;
 };
 
-Compared compare(const Question& base, const std::vector<Settings>& rows) {
+// The best plan, as the search found it, on a machine that is uneven.
+void slow_down_best(const PlanInputs& inputs, const Scenario& scenario, Variant& variant) {
+  EvaluatedPlan evaluated = evaluate(inputs, variant.best->plan);
+  variant.why_not_slow = why_not_slowed(evaluated.program, scenario);
+  if (!variant.why_not_slow.empty()) return;
+  variant.slow = slow_down(scenario, evaluated.program, inputs.executor, evaluated.prices);
+}
+
+Compared compare(const Question& base, const std::vector<Settings>& rows, const SlowOptions& slow) {
   std::vector<Question> questions;  // all are understood before the first search begins
   questions.reserve(rows.size());
   for (const Settings& settings : rows) questions.push_back(varied(base, settings));
+  const Scenario scenario = slow.scenario();
   Compared compared;
   compared.asked = rows.size();
   WatchedSearch watched(base.budget);
@@ -123,6 +137,7 @@ Compared compare(const Question& base, const std::vector<Settings>& rows) {
       variant.why_not = why_nothing(result);
     } else {
       variant.best = result.best.front();
+      if (slow.given()) slow_down_best(questions[i].inputs(), scenario, variant);
     }
     compared.complete = result.complete;
     compared.variants.push_back(std::move(variant));
@@ -164,6 +179,7 @@ int exit_of(const Compared& compared) {
 Answer run_compare(const Arguments& arguments) {
   SearchOptions given;
   std::vector<std::string> vary;
+  SlowOptions slow;
   bool json = false;
   Options options(
       "compare PROFILE --cluster FILE --global-batch B --vary KEY=A,B,... [OPTIONS]",
@@ -178,13 +194,15 @@ Answer run_compare(const Arguments& arguments) {
       "several times: all combinations",
       vary);
   given.declare(options);
+  options.heading("What if the machine is uneven");
+  slow.declare(options);
   options.heading("What to print");
   options.flag("--json", "the result as one JSON object", json);
   if (auto help = options.parse(arguments)) return {*help};
 
   const std::vector<Settings> rows = combinations(axes_of(vary));
   const Question question = question_of(given);
-  const Compared compared = compare(question, rows);
+  const Compared compared = compare(question, rows, slow);
   const std::string text =
       json ? to_text(json_of(question, compared)) + '\n' : text_of(question, compared);
   return {text, exit_of(compared)};

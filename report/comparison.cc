@@ -80,34 +80,71 @@ std::vector<std::string> row_of(const Variant& variant, std::size_t number, doub
   return row;
 }
 
+template <class Predicate>
+bool any_of(const std::vector<Variant>& variants, Predicate predicate) {
+  return std::any_of(variants.begin(), variants.end(), predicate);
+}
+
+bool is_slowed(const Variant& variant) { return variant.slow || !variant.why_not_slow.empty(); }
+
+// The step under the scenario, and how much longer it is.
+std::vector<std::string> slow_cells(const Variant& variant) {
+  if (!variant.slow) return {"-", "-"};
+  const auto with = static_cast<double>(variant.slow->step_time.count());
+  const auto without = static_cast<double>(variant.slow->step_time_without.count());
+  return {aligned(variant.slow->step_time), fmt::format("{:.1f}%", 100.0 * (with / without - 1.0))};
+}
+
+std::string scenario_legend(const std::vector<Variant>& variants) {
+  for (const Variant& variant : variants) {
+    if (!variant.slow) continue;
+    return wrapped(
+        "slow step: of the same plan when " + variant.slow->scenario + "; longer: by how much.",
+        100, "", "");
+  }
+  return "";
+}
+
+std::string reasons(const std::string& heading, const std::vector<Variant>& variants,
+                    std::string Variant::*reason) {
+  std::string lines;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    const std::string& text = variants[i].*reason;
+    if (!text.empty()) lines += wrapped(fmt::format("{}: {}", i + 1, text), 100, "  ", "    ");
+  }
+  return lines.empty() ? "" : "\n" + heading + ":\n" + lines;
+}
+
 }  // namespace
 
 std::string comparison_table(const std::vector<Variant>& variants) {
   if (variants.empty()) return "";
   const double baseline = baseline_speed(variants);
-  const bool mixed = std::any_of(variants.begin(), variants.end(), [](const Variant& variant) {
+  const bool mixed = any_of(variants, [](const Variant& variant) {
     return variant.best && variant.best->plan.is_mixed();
   });
+  const bool slow = any_of(variants, is_slowed);
   std::vector<Column> columns = columns_of(variants.front());
+  if (slow) columns.insert(columns.end(), {{"slow step", false, 1}, {"longer", false, 1}});
   if (mixed) columns.push_back({"ranks on", true, 1});
   TextTable table(std::move(columns));
-  std::string reasons;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const Variant& variant = variants[i];
     std::vector<std::string> row = row_of(variant, i + 1, baseline);
+    if (slow) {
+      for (std::string& cell : slow_cells(variant)) row.push_back(std::move(cell));
+    }
     if (mixed) row.push_back(variant.best ? device_words(variant.best->plan) : "-");
     table.add(std::move(row));
-    if (variant.best) continue;
-    reasons += wrapped(fmt::format("{}: {}", i + 1, variant.why_not), 100, "  ", "    ");
   }
-  std::string out =
-      table.text(mixed ? 120 : 100) +
-      wrapped(
-          "speed: samples per second relative to the first row with a plan; +-: how far off the "
-          "step time may be; Z1: ZeRO-1; GiB: peak of the worst rank; bub%: bubble by makespan.",
-          100, "", "");
-  if (!reasons.empty()) out += "\nNo plan:\n" + reasons;
-  return out;
+  return table.text(mixed || slow ? 120 : 100) +
+         wrapped(
+             "speed: samples per second relative to the first row with a plan; +-: how far off "
+             "the step time may be; Z1: ZeRO-1; GiB: peak of the worst rank; bub%: bubble by "
+             "makespan.",
+             100, "", "") +
+         scenario_legend(variants) + reasons("No plan", variants, &Variant::why_not) +
+         reasons("Not in the scenario", variants, &Variant::why_not_slow);
 }
 
 Json comparison_json(const std::vector<Variant>& variants) {
@@ -120,6 +157,8 @@ Json comparison_json(const std::vector<Variant>& variants) {
     if (variant.best) {
       row.set("relative_speed", speed_of(*variant.best) / baseline);
       row.set("best", to_json(*variant.best));
+      if (variant.slow) row.set("scenario", to_json(*variant.slow));
+      if (!variant.why_not_slow.empty()) row.set("why_not_slow", variant.why_not_slow);
     } else {
       row.set("why_not", variant.why_not);
     }

@@ -8,6 +8,7 @@
 
 #include "core/evaluation.h"
 #include "core/json.h"
+#include "report/uncertainty.h"
 
 namespace penstock {
 
@@ -15,10 +16,13 @@ struct Variant {
   std::vector<std::pair<std::string, std::string>> settings;  // same keys in every variant
   std::optional<RankedPlan> best;
   std::string why_not;  // when there is no plan
+  // The best plan, unchanged, under the scenario that was asked for; or why that cannot be.
+  std::optional<ScenarioResult> slow = std::nullopt;
+  std::string why_not_slow;
 };
 
-// Speeds are relative to the first variant that has a plan; the reasons of those that have none
-// follow the table.
+// Speeds are relative to the first variant that has a plan; the reasons of those that have none, or
+// to which the scenario does not apply, follow the table.
 std::string comparison_table(const std::vector<Variant>& variants);
 Json comparison_json(const std::vector<Variant>& variants);
 

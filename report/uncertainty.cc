@@ -40,17 +40,6 @@ std::string scenario_text(const ScenarioResult& result) {
   return out;
 }
 
-Json scenario_json(const ScenarioResult& result) {
-  return Json::object()
-      .set("scenario", result.scenario)
-      .set("step_time_ns", std::int64_t{result.step_time.count()})
-      .set("step_time_without_ns", std::int64_t{result.step_time_without.count()})
-      .set("busiest_rank", static_cast<std::int64_t>(result.busiest_rank))
-      .set("busiest_rank_without", static_cast<std::int64_t>(result.busiest_rank_without))
-      .set("busiest_rank_work_ns", std::int64_t{result.work.count()})
-      .set("busiest_rank_work_without_ns", std::int64_t{result.work_without.count()});
-}
-
 std::string jitter_text(const JitterResult& result) {
   if (!result.has_spreads) {
     return "\nJitter\n  no spreads were measured, so jitter changes nothing; --jitter-percent N "
@@ -86,13 +75,24 @@ Json jitter_json(const JitterResult& result) {
 
 }  // namespace
 
+Json to_json(const ScenarioResult& result) {
+  return Json::object()
+      .set("scenario", result.scenario)
+      .set("step_time_ns", std::int64_t{result.step_time.count()})
+      .set("step_time_without_ns", std::int64_t{result.step_time_without.count()})
+      .set("busiest_rank", static_cast<std::int64_t>(result.busiest_rank))
+      .set("busiest_rank_without", static_cast<std::int64_t>(result.busiest_rank_without))
+      .set("busiest_rank_work_ns", std::int64_t{result.work.count()})
+      .set("busiest_rank_work_without_ns", std::int64_t{result.work_without.count()});
+}
+
 std::string uncertainty_text(const Uncertainty& uncertainty) {
   return (uncertainty.scenario ? scenario_text(*uncertainty.scenario) : "") +
          (uncertainty.jitter ? jitter_text(*uncertainty.jitter) : "");
 }
 
 void set_uncertainty(Json& json, const Uncertainty& uncertainty) {
-  if (uncertainty.scenario) json.set("scenario", scenario_json(*uncertainty.scenario));
+  if (uncertainty.scenario) json.set("scenario", to_json(*uncertainty.scenario));
   if (uncertainty.jitter) json.set("jitter", jitter_json(*uncertainty.jitter));
 }
 

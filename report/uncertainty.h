@@ -31,6 +31,8 @@ struct JitterResult {
   Duration low{}, median{}, high{};  // 5th, 50th, 95th percentile of the samples
 };
 
+Json to_json(const ScenarioResult& result);
+
 // What was asked for.
 struct Uncertainty {
   std::optional<ScenarioResult> scenario;

@@ -20,6 +20,7 @@ class Placed {
   explicit Placed(const Program& program) : pipeline_(program.pipelines.at(0)), program_(program) {}
 
   [[nodiscard]] int ranks() const { return pipeline_.ranks; }
+  [[nodiscard]] int stages() const { return pipeline_.stages; }
   [[nodiscard]] int rank_of(int stage) const {
     return stage_at(stage).rank.value - pipeline_.first_rank;
   }
@@ -40,10 +41,22 @@ class Placed {
   const Program& program_;
 };
 
-void refuse_unknown_rank(int rank, const Placed& placed) {
-  if (rank >= 0 && rank < placed.ranks()) return;
-  throw_bad_input(
-      fmt::format("slow rank {}: the pipeline has ranks 0 to {}", rank, placed.ranks() - 1));
+std::string why_no_rank(int rank, const Placed& placed) {
+  if (rank >= 0 && rank < placed.ranks()) return "";
+  return fmt::format("slow rank {}: the pipeline has ranks 0 to {}", rank, placed.ranks() - 1);
+}
+
+std::string why_no_link(const SlowLink& link, const Placed& placed) {
+  for (const int rank : {link.one, link.other}) {
+    if (auto why = why_no_rank(rank, placed); !why.empty()) return why;
+  }
+  if (link.one != link.other) {
+    for (int stage = 0; stage < placed.stages(); ++stage) {
+      if (placed.crosses(stage, link)) return "";
+    }
+  }
+  return fmt::format("slow link {}-{}: no stage of one rank sends to a stage of the other",
+                     link.one, link.other);
 }
 
 void slow_stage(StagePrices& prices, int stage, Factor factor) {
@@ -68,33 +81,32 @@ void slow_boundary(StagePrices& prices, int stage, Factor factor) {
   }
 }
 
-void apply(const SlowLink& link, const Placed& placed, StagePrices& prices) {
-  refuse_unknown_rank(link.one, placed);
-  refuse_unknown_rank(link.other, placed);
-  bool used = false;
-  for (int stage = 0; stage < prices.stages; ++stage) {
-    if (link.one == link.other || !placed.crosses(stage, link)) continue;
-    slow_boundary(prices, stage, link.factor);
-    used = true;
-  }
-  if (!used) {
-    throw_bad_input(
-        fmt::format("slow link {}-{}: no stage of one rank sends to a stage of the other", link.one,
-                    link.other));
-  }
-}
-
 }  // namespace
 
-StagePrices slowed(StagePrices prices, const Program& program, const Scenario& scenario) {
+std::string why_not_slowed(const Program& program, const Scenario& scenario) {
   const Placed placed(program);
   for (const SlowRank& slow_rank : scenario.ranks) {
-    refuse_unknown_rank(slow_rank.rank, placed);
+    if (auto why = why_no_rank(slow_rank.rank, placed); !why.empty()) return why;
+  }
+  for (const SlowLink& link : scenario.links) {
+    if (auto why = why_no_link(link, placed); !why.empty()) return why;
+  }
+  return "";
+}
+
+StagePrices slowed(StagePrices prices, const Program& program, const Scenario& scenario) {
+  if (const auto why = why_not_slowed(program, scenario); !why.empty()) throw_bad_input(why);
+  const Placed placed(program);
+  for (const SlowRank& slow_rank : scenario.ranks) {
     for (int stage = 0; stage < prices.stages; ++stage) {
       if (placed.rank_of(stage) == slow_rank.rank) slow_stage(prices, stage, slow_rank.factor);
     }
   }
-  for (const SlowLink& link : scenario.links) apply(link, placed, prices);
+  for (const SlowLink& link : scenario.links) {
+    for (int stage = 0; stage < prices.stages; ++stage) {
+      if (placed.crosses(stage, link)) slow_boundary(prices, stage, link.factor);
+    }
+  }
   return prices;
 }
 

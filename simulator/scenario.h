@@ -1,6 +1,7 @@
 // A named scenario: the same Program on a machine of which some parts are slow.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/factor.h"
@@ -30,9 +31,12 @@ struct Scenario {
   bool operator==(const Scenario&) const = default;
 };
 
+// A rank that the pipeline does not have, or a link that no transfer uses; empty when there is
+// none.
+std::string why_not_slowed(const Program& program, const Scenario& scenario);
+
 // Prices under the scenario, rounded up; spreads stay in proportion. Collectives keep their prices.
-// Error{kBadInput} for a rank that the pipeline does not have, and for a link that no transfer
-// uses.
+// Error{kBadInput} with why_not_slowed().
 StagePrices slowed(StagePrices prices, const Program& program, const Scenario& scenario);
 
 }  // namespace penstock

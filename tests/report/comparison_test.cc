@@ -43,6 +43,29 @@ TEST_CASE("speeds are relative to the first row that has a plan; what varies has
         "  1: nothing fits\n");
 }
 
+// Three rows: no plan; 30 ms more than 100 ms; a pipeline of two ranks has no rank 3.
+TEST_CASE("a scenario gets two columns, and a row that it does not apply to says why") {
+  std::vector<Variant> variants = three_variants();
+  ScenarioResult slow;
+  slow.scenario = "rank 1 computes 1.5 times as long";
+  slow.step_time = Duration(130'000'000);
+  slow.step_time_without = Duration(100'000'000);
+  variants[1].slow = slow;
+  variants[2].why_not_slow = "slow rank 3: the pipeline has ranks 0 to 1";
+  const std::string text = comparison_table(variants);
+  for (const char* part :
+       {" bub% slow step longer\n", " 10.0  130.0 ms  30.0%\n", " 10.0         -      -\n",
+        "\nslow step: of the same plan when rank 1 computes 1.5 times as long; "
+        "longer: by how much.\n",
+        "\nNot in the scenario:\n  3: slow rank 3: the pipeline has ranks 0 to 1\n"}) {
+    CHECK_MESSAGE(text.find(part) != std::string::npos, text);
+  }
+  const Json rows = comparison_json(variants);
+  CHECK(rows.elements()[0].find("scenario") == nullptr);
+  CHECK(rows.elements()[1].find("scenario")->find("step_time_ns")->text() == "130000000");
+  CHECK(rows.elements()[2].find("why_not_slow")->text() == variants[2].why_not_slow);
+}
+
 TEST_CASE("the same for programs") {
   const Json rows = comparison_json(three_variants());
   REQUIRE(rows.elements().size() == 3);

@@ -104,6 +104,7 @@ std::string refusal(const Scenario& scenario) {
     (void)slowed(equal_prices(4, 1, {10, 12, 8, 3}), program, scenario);
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::kBadInput);
+    CHECK(why_not_slowed(program, scenario) == error.what());
     return error.what();
   }
   return "";
