@@ -2,6 +2,7 @@
 // recompute mode, b, P, D); its candidates differ in schedule, V, ZeRO-1 and placement.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -36,6 +37,7 @@ struct SearchKey {
 struct RankRun {
   int key = 0;  // index into SearchSpace::keys
   int ranks = 1;
+  auto operator<=>(const RankRun&) const = default;
 };
 
 struct CandidateGroup {

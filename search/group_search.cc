@@ -107,11 +107,14 @@ class GroupSearch {
     }
   }
 
-  // Those of ranks of one type serve all schedules with as many stages.
+  // On one type they serve all schedules with as many stages.
   std::shared_ptr<const std::vector<int>> balanced_cuts_of(const Plan& plan) {
     const auto cuts = [&] { return balanced_cuts(prices_.sums(), plan, backward_).value(); };
-    if (plan.is_mixed()) return std::make_shared<const std::vector<int>>(cuts());
     const int largest = micro_batch_shapes(plan).front();
+    if (plan.is_mixed()) {
+      return shared_.mixed_balanced.get(
+          {group_.mixed, largest, plan.chunks, plan.stage_map, backward_}, cuts);
+    }
     return shared_.balanced.get({group_.key, largest, plan.stages_per_copy(), backward_}, cuts);
   }
 

@@ -24,6 +24,9 @@ struct SearchShared {
   ProgramCache programs;
   // (key, samples of the largest micro-batch, stages of a copy, backward) -> cuts
   Memo<std::tuple<int, int, int, BackwardKind>, std::vector<int>> balanced;
+  // (runs of ranks, samples of the largest micro-batch, V, map of stages, backward) -> cuts
+  Memo<std::tuple<std::vector<RankRun>, int, int, StageMap, BackwardKind>, std::vector<int>>
+      mixed_balanced;
   // (index into schedule_kinds(), P, V, group, micro-batches that are counted)
   using CountsKey = std::tuple<std::ptrdiff_t, int, int, int, int>;
   Memo<CountsKey, HeldCounts> held_at_least;
