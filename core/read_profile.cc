@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -69,9 +70,11 @@ std::vector<ParameterCount> read_parameters(JsonReader& object) {
   return parameters;
 }
 
+// Degrees ascend.
 const ParameterCount* at_degree(const std::vector<ParameterCount>& parameters, int degree) {
-  const auto found = std::ranges::find(parameters, degree, &ParameterCount::tensor_degree);
-  return found == parameters.end() ? nullptr : &*found;
+  const auto found =
+      std::ranges::lower_bound(parameters, degree, {}, &ParameterCount::tensor_degree);
+  return found == parameters.end() || found->tensor_degree != degree ? nullptr : &*found;
 }
 
 std::optional<Timing> read_timing(JsonReader& row, const std::string& stem) {
@@ -231,24 +234,27 @@ class ProfileReader {
     TiedWeights tie;
     tie.name = ties_.add(need(object, "name", "the name of the shared tensor"));
     const JsonReader sections = need(object, "sections", "the names of at least two sections");
+    std::set<SectionId> listed;
     for (const JsonReader& name : sections.elements()) {
-      const SectionId id{sections_.resolve(name)};
-      if (std::ranges::find(tie.sections, id) != tie.sections.end()) {
+      if (!listed.insert(SectionId{sections_.resolve(name)}).second) {
         name.fail("the section " + to_text(name.value()) + " is listed twice; remove one");
       }
-      tie.sections.push_back(id);
     }
-    if (tie.sections.size() < 2) sections.expected("the names of at least two sections");
-    std::ranges::sort(tie.sections);
+    if (listed.size() < 2) sections.expected("the names of at least two sections");
+    tie.sections.assign(listed.begin(), listed.end());
     tie.parameters = read_parameters(object);
-    for (const SectionId id : tie.sections) check_share(object, tie, id);
+    std::set<int> types;
+    for (const SectionId id : tie.sections) {
+      const Section& section = profile_.sections[static_cast<std::size_t>(id.value)];
+      if (types.insert(section.type).second) check_share(object, tie, section);
+    }
     object.finish();
     return tie;
   }
 
-  // A section counts what it shares among its own parameters, at every tensor degree.
-  void check_share(const JsonReader& object, const TiedWeights& tie, SectionId id) const {
-    const Section& section = profile_.sections[static_cast<std::size_t>(id.value)];
+  // A section counts what it shares among its own parameters, at every tensor degree; so do all of
+  // its type.
+  void check_share(const JsonReader& object, const TiedWeights& tie, const Section& section) const {
     const SectionType& type = profile_.section_types[static_cast<std::size_t>(section.type)];
     for (const ParameterCount& own : type.parameters) {
       const ParameterCount* shared = at_degree(tie.parameters, own.tensor_degree);
