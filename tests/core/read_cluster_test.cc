@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/json_reader.h"
+#include "tests/core/byte_changes.h"
 
 namespace penstock {
 namespace {
@@ -383,22 +384,8 @@ TEST_CASE("a missing key is refused with its meaning") {
 }
 
 TEST_CASE("no cut and no changed character makes the reader do anything but read or refuse") {
-  constexpr std::string_view kIntruders("\0\"-9]}e\xff", 8);
-  const auto survives = [](const std::string& text) {
-    try {
-      (void)read(text);
-    } catch (const Error& error) {
-      REQUIRE(error.kind() == ErrorKind::kBadInput);
-      REQUIRE(std::string_view(error.what()).starts_with("c.json:"));
-    }
-  };
-  const std::string text(kCluster);
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    survives(text.substr(0, i));
-    std::string changed = text;
-    changed[i] = kIntruders[i % kIntruders.size()];
-    survives(changed);
-  }
+  testing::cut_and_change_every_byte(kCluster, "c.json",
+                                     [](const std::string& text) { return read(text); });
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/json_reader.h"
+#include "tests/core/byte_changes.h"
 
 namespace penstock {
 namespace {
@@ -410,22 +411,8 @@ TEST_CASE("tied weights are counted at every degree, and within their sections")
 }
 
 TEST_CASE("no cut and no changed character makes the reader do anything but read or refuse") {
-  constexpr std::string_view kIntruders("\0\"-9]}e\xff", 8);
-  const auto survives = [](const std::string& text) {
-    try {
-      (void)read(text);
-    } catch (const Error& error) {
-      REQUIRE(error.kind() == ErrorKind::kBadInput);
-      REQUIRE(std::string_view(error.what()).starts_with("p.json:"));
-    }
-  };
-  const std::string text(kProfile);
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    survives(text.substr(0, i));
-    std::string changed = text;
-    changed[i] = kIntruders[i % kIntruders.size()];
-    survives(changed);
-  }
+  testing::cut_and_change_every_byte(kProfile, "p.json",
+                                     [](const std::string& text) { return read(text); });
 }
 
 }  // namespace
