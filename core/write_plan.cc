@@ -33,27 +33,6 @@ Json write_input(const InputFile& input) {
   return Json::object().set("path", input.path).set("hash", input.hash);
 }
 
-Json write_decisions(const Plan& plan) {
-  Json json = Json::object();
-  json.set("schedule", plan.schedule);
-  json.set("group", plan.group);
-  json.set("pipeline", plan.pipeline);
-  json.set("chunks", plan.chunks);
-  json.set("stage_map", word_of(kStageMapWords, plan.stage_map));
-  json.set("data", plan.data);
-  json.set("tensor", plan.tensor);
-  json.set("micro_batch_size", plan.micro_batch_size);
-  json.set("global_batch", plan.global_batch);
-  json.set("sequence_length", plan.sequence_length);
-  json.set("recompute", plan.recompute);
-  json.set("zero1", plan.zero1);
-  json.set("placement", word_of(kPlacementWords, plan.placement));
-  json.set("device", plan.device);
-  if (plan.is_mixed()) json.set("rank_devices", strings(plan.rank_devices));
-  json.set("cuts", ints(plan.cuts));
-  return json;
-}
-
 void require_cuts(const Plan& plan, std::size_t sections) {
   bool ascend = plan.cuts.size() == static_cast<std::size_t>(plan.stages_per_copy()) + 1 &&
                 plan.cuts.front() >= 0 && plan.cuts.back() <= static_cast<int>(sections);
@@ -118,6 +97,27 @@ Json write_ties(const std::vector<PlanTie>& ties) {
 }
 
 }  // namespace
+
+Json write_decisions(const Plan& plan) {
+  Json json = Json::object();
+  json.set("schedule", plan.schedule);
+  json.set("group", plan.group);
+  json.set("pipeline", plan.pipeline);
+  json.set("chunks", plan.chunks);
+  json.set("stage_map", word_of(kStageMapWords, plan.stage_map));
+  json.set("data", plan.data);
+  json.set("tensor", plan.tensor);
+  json.set("micro_batch_size", plan.micro_batch_size);
+  json.set("global_batch", plan.global_batch);
+  json.set("sequence_length", plan.sequence_length);
+  json.set("recompute", plan.recompute);
+  json.set("zero1", plan.zero1);
+  json.set("placement", word_of(kPlacementWords, plan.placement));
+  json.set("device", plan.device);
+  if (plan.is_mixed()) json.set("rank_devices", strings(plan.rank_devices));
+  json.set("cuts", ints(plan.cuts));
+  return json;
+}
 
 Json write_executor(const ExecutorModel& executor) {
   Json json = Json::object();

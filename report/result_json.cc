@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "core/plan_file.h"
 #include "report/measures.h"
 
 namespace penstock {
@@ -58,29 +59,9 @@ void set_prices(Json& json, const Evaluation& evaluation, const Plan& plan) {
 }  // namespace
 
 Json to_json(const Plan& plan) {
-  Json json = Json::object();
-  json.set("schedule", plan.schedule);
-  json.set("group", plan.group);
-  json.set("pipeline", plan.pipeline);
-  json.set("chunks", plan.chunks);
-  json.set("stage_map", std::string(name_of(plan.stage_map)));
-  json.set("data", plan.data);
-  json.set("tensor", plan.tensor);
-  json.set("micro_batch_size", plan.micro_batch_size);
+  Json json = write_decisions(plan);
   json.set("micro_batches", micro_batches_of(plan));
-  json.set("global_batch", plan.global_batch);
-  json.set("sequence_length", plan.sequence_length);
-  json.set("recompute", plan.recompute);
-  json.set("zero1", plan.zero1);
-  json.set("placement",
-           plan.placement == Placement::kPipelineInner ? "pipeline_inner" : "data_inner");
-  json.set("device", plan.device);
-  if (plan.is_mixed()) {
-    json.set("rank_devices",
-             array_of(plan.rank_devices, [](const auto& type) { return Json(type); }));
-  }
   json.set("devices", plan.devices());
-  json.set("cuts", array_of(plan.cuts, [](int cut) { return Json(cut); }));
   return json;
 }
 

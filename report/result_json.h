@@ -11,6 +11,7 @@ namespace penstock {
 
 inline constexpr int kResultSchemaVersion = 1;
 
+// The keys of a plan file, and what follows from them: the micro-batches of a replica, all devices.
 Json to_json(const Plan& plan);
 Json to_json(const Evaluation& evaluation, const Plan& plan);
 Json to_json(const RankedPlan& ranked);
