@@ -28,7 +28,9 @@ class HeldLimit : public StageLimit {
     return std::int64_t{stages_ - stage} * (end - first) <= capacity_;
   }
   [[nodiscard]] bool is_monotone() const override { return true; }
-  [[nodiscard]] bool every_section_fits(int /*stages*/) const override { return stages_ <= capacity_; }
+  [[nodiscard]] bool every_section_fits(int /*stages*/) const override {
+    return stages_ <= capacity_;
+  }
 
  private:
   int stages_;
