@@ -147,16 +147,15 @@ TEST_CASE("a plan rests on how backward is split when its schedule takes I and W
     REQUIRE_FALSE(e.why_not);
     return e.evaluation.assumptions.size();
   };
-  for (const auto& [schedule, chunks] : {std::pair{"zb-h1", 1},
-                                         {"zb-auto", 1},
-                                         {"interleaved-zb", 2},
-                                         {"v-half", 2},
-                                         {"dualpipe-v", 2}}) {
-    CHECK_MESSAGE(assumptions(schedule, chunks) == 4, schedule);  // one for each type of section
+  using Kind = std::pair<const char*, int>;
+  for (const Kind& kind : {Kind{"zb-h1", 1}, Kind{"zb-auto", 1}, Kind{"interleaved-zb", 2},
+                           Kind{"v-half", 2}, Kind{"dualpipe-v", 2}}) {
+    CHECK_MESSAGE(assumptions(kind.first, kind.second) == 4,
+                  kind.first);  // one per type of section
   }
-  for (const auto& [schedule, chunks] :
-       {std::pair{"1f1b", 1}, {"interleaved", 2}, {"gpipe", 1}, {"chimera", 2}}) {
-    CHECK_MESSAGE(assumptions(schedule, chunks) == 0, schedule);
+  for (const Kind& kind :
+       {Kind{"1f1b", 1}, Kind{"interleaved", 2}, Kind{"gpipe", 1}, Kind{"chimera", 2}}) {
+    CHECK_MESSAGE(assumptions(kind.first, kind.second) == 0, kind.first);
   }
 }
 
