@@ -29,9 +29,8 @@ const std::vector<std::string> kNotSearched = {
     "ZeRO-2 and ZeRO-3 (sharded gradients and parameters)",
     "context, sequence and expert parallelism",
     "tensor degrees and recompute modes that the profile does not hold",
-    "more than three device types in one plan; a type whose ranks are not in a row, or that "
-    "differs "
-    "between replicas",
+    "more than three device types in one plan, a type whose ranks are not in a row",
+    "replicas that differ in their device types",
     "interleaving groups other than PyTorch's",
     "cutting sequences into slices (seq-1f1b): profiles measure whole sequences",
     "automatic schedules and Varuna's, but on the best few plans; name them with --schedule",

@@ -55,8 +55,7 @@ TEST_CASE("a scenario gets two columns, and a row that it does not apply to says
   const std::string text = comparison_table(variants);
   for (const char* part :
        {" bub% slow step longer\n", " 10.0  130.0 ms  30.0%\n", " 10.0         -      -\n",
-        "\nslow step: of the same plan when rank 1 computes 1.5 times as long; "
-        "longer: by how much.\n",
+        "\nslow step: of the same plan when rank 1 computes 1.5 times as long; longer: by ",
         "\nNot in the scenario:\n  3: slow rank 3: the pipeline has ranks 0 to 1\n"}) {
     CHECK_MESSAGE(text.find(part) != std::string::npos, text);
   }
