@@ -138,6 +138,9 @@ TEST_CASE("the lower bound of what is held is counted on few micro-batches") {
           CAPTURE(plan.chunks);
           CAPTURE(m);
           REQUIRE(least_held_of(plan) == least_held(schedules_of(plan).schedules[0]));
+          Plan counted = plan;  // a search shares the exact counts, too
+          counted.global_batch = counted_micro_batches(plan);
+          REQUIRE(liveness_of(counted) == liveness_of(plan));
         }
       }
     }
