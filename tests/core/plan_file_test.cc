@@ -11,16 +11,6 @@
 namespace penstock {
 namespace {
 
-std::vector<std::string> list_of(const Program& program, int rank) {
-  std::vector<std::string> names;
-  for (const Action& action : program.actions) {
-    if (program.rank_of(action).value == rank) names.push_back(name_of(program, action));
-  }
-  return names;
-}
-
-std::string text_of(const PlanFile& file) { return to_text(write_plan(file)); }
-
 TEST_CASE("a plan file is read as it says") {
   const PlanFile file = tiny_plan();
   CHECK(file.model == "tiny");

@@ -28,16 +28,6 @@ std::string waits_of(const Program& program) {
   return text;
 }
 
-std::vector<std::string> list_of(const Program& program, int rank) {
-  std::vector<std::string> names;
-  for (const Action& action : program.actions) {
-    if (program.rank_of(action).value == rank) names.push_back(name_of(program, action));
-  }
-  return names;
-}
-
-std::string text_of(const PlanFile& file) { return to_text(write_plan(file)); }
-
 TEST_CASE("the order over all ranks goes round after round") {
   const Program program = tiny_plan().program;
   // One line per round: rank 0, then rank 1; a send takes its receive along when that is next.

@@ -227,4 +227,15 @@ inline Edits two_replicas() {
   };
 }
 
+// One rank's actions, by name.
+inline std::vector<std::string> list_of(const Program& program, int rank) {
+  std::vector<std::string> names;
+  for (const Action& action : program.actions) {
+    if (program.rank_of(action).value == rank) names.push_back(name_of(program, action));
+  }
+  return names;
+}
+
+inline std::string text_of(const PlanFile& file) { return to_text(write_plan(file)); }
+
 }  // namespace penstock
