@@ -1,7 +1,5 @@
 // The engines against each other and against the rules, on random Programs under random executor
 // models.
-#include <cstdint>
-
 #include <doctest/doctest.h>
 
 #include "core/executor_model.h"
