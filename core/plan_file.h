@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/evaluation.h"
 #include "core/executor_model.h"
 #include "core/json.h"
+#include "core/model_description.h"
 #include "core/plan.h"
 #include "core/profile.h"
 #include "core/program.h"
@@ -70,6 +72,7 @@ struct PlanFile {
   Program program;
   Evaluation prediction;
   std::vector<std::string> not_searched;
+  std::optional<ModelDescription> description{};  // of the profile, if it has one
   bool operator==(const PlanFile&) const = default;
 };
 

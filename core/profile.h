@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "core/model_description.h"
 #include "core/units.h"
 
 namespace penstock {
@@ -109,6 +110,7 @@ struct ModelProfile {
   std::vector<SectionType> section_types;
   std::vector<Section> sections;  // along the model
   std::vector<TiedWeights> tied_weights;
+  std::optional<ModelDescription> description{};  // absent: such a model cannot be trained
   bool operator==(const ModelProfile&) const = default;
 };
 

@@ -364,6 +364,9 @@ PlanFile read_plan(const Json& json, const std::string& file_name, std::uint64_t
   if (format.string() != "penstock.plan/1") format.expected("\"penstock.plan/1\"");
   PlanFile file;
   file.model = reader.at("model").string();
+  if (auto description = reader.get("description")) {
+    file.description = read_description(std::move(*description));
+  }
   file.tool_version = reader.at("tool_version").string();
   read_inputs(reader.at("inputs"), file);
   const JsonReader sections = reader.at("sections");

@@ -163,6 +163,9 @@ class ProfileReader {
   ModelProfile read() {
     read_format(file_, "penstock.profile/1");
     profile_.name = read_name(need(file_, "name", "the name of the model"));
+    if (auto description = file_.get("description")) {
+      profile_.description = read_description(std::move(*description));
+    }
     profile_.sources = read_sources(file_, sources_);
     profile_.training =
         read_training(need(file_, "training", "what training keeps per parameter"), sources_);

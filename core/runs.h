@@ -33,5 +33,6 @@ struct MeasuredRuns {
 };
 
 MeasuredRuns read_runs(const Json& json, const std::string& file);
+Json write_runs(const MeasuredRuns& runs);
 
 }  // namespace penstock

@@ -242,6 +242,7 @@ Json write_plan(const PlanFile& file) {
   Json json = Json::object();
   json.set("format", "penstock.plan/1");
   json.set("model", file.model);
+  if (file.description) json.set("description", write_description(*file.description));
   json.set("tool_version", file.tool_version);
   json.set("inputs", std::move(inputs));
   json.set("plan", write_decisions(file.plan));

@@ -99,9 +99,9 @@ Json write_profile(const ModelProfile& profile) {
     sections.push(Json::object().set("name", section.name).set("type", type.name));
   }
   Json file = Json::object();
-  file.set("format", "penstock.profile/1")
-      .set("name", profile.name)
-      .set("sources", write_sources(profile.sources))
+  file.set("format", "penstock.profile/1").set("name", profile.name);
+  if (profile.description) file.set("description", write_description(*profile.description));
+  file.set("sources", write_sources(profile.sources))
       .set("training", write_training(profile.training, profile.sources))
       .set("section_types", std::move(types))
       .set("sections", std::move(sections));

@@ -100,5 +100,10 @@ TEST_CASE("all runs are on one device type") {
         "file per device type");
 }
 
+TEST_CASE("runs are written as they are read") {
+  const MeasuredRuns runs = read(kRuns);
+  CHECK(read(to_text(write_runs(runs))) == runs);
+}
+
 }  // namespace
 }  // namespace penstock
