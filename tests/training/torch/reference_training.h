@@ -1,0 +1,25 @@
+// The training that every layout must equal: one process, the whole model, the whole global batch,
+// torch::optim. Written without a look at training/torch, but for the data and the initial weights,
+// which are given.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "training/byte_data.h"
+#include "training/rank_setup.h"
+
+namespace penstock::testing {
+
+struct ReferenceRun {
+  std::vector<double> losses, gradient_norms;  // by step
+  // By section and parameter, as in the outline.
+  std::vector<std::vector<std::vector<double>>> weights;
+};
+
+// In double or single precision, by setup.model; the rank's view (stages, micro-batches) is
+// ignored.
+ReferenceRun reference_training(const RankSetup& setup, const ByteData& data, int steps);
+
+}  // namespace penstock::testing

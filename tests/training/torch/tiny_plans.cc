@@ -1,0 +1,175 @@
+#include "tests/training/torch/tiny_plans.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "runtime_bridge/execute_step.h"
+#include "runtime_bridge/rank_program.h"
+#include "search/evaluate.h"
+#include "simulator/schedules/schedules.h"
+#include "training/loopback.h"
+#include "training/model_outline.h"
+#include "training/torch/cpu_device.h"
+#include "training/torch/torch_work.h"
+
+namespace penstock::testing {
+namespace {
+
+using std::chrono::milliseconds;
+
+Measurement measurement(int samples, const std::string& mode) {
+  Measurement m;
+  m.device = "toy";
+  m.micro_batch_size = samples;
+  m.sequence_length = kTinyLength;
+  m.recompute = mode;
+  m.forward.median = milliseconds(2 * samples);
+  m.fused_backward = Timing{milliseconds(4 * samples), Duration{}};
+  if (mode == "full") m.recompute_time = m.forward;
+  m.stash = m.weight_stash = m.working_peak = {1000 * samples};
+  m.boundary = {1000 * samples};
+  return m;
+}
+
+ModelProfile profile_of(const ModelDescription& model) {
+  const ModelOutline outline = built_in_outline(model);
+  ModelProfile profile;
+  profile.name = "tiny";
+  profile.description = model;
+  profile.sources = {{"paper", Origin::kAssumed, "", ""}};
+  profile.training.optimizer_ps_per_parameter = 1'000'000;
+  for (const SectionOutline& section : outline.sections) {
+    SectionType type;
+    type.name = section.name;
+    type.parameters = {{1, section.parameter_count()}};
+    for (const std::string mode : {"none", "full"}) {
+      for (const int samples : {1, 8}) type.measurements.push_back(measurement(samples, mode));
+    }
+    profile.sections.push_back({section.name, static_cast<int>(profile.section_types.size())});
+    profile.section_types.push_back(std::move(type));
+  }
+  for (const TieOutline& tie : outline.ties) {
+    TiedWeights tied;
+    tied.name = tie.name;
+    tied.parameters = {{1, outline.tied_parameter_count(tie)}};
+    for (const int section : tie.sections) tied.sections.emplace_back(section);
+    profile.tied_weights.push_back(std::move(tied));
+  }
+  return profile;
+}
+
+ClusterSpec cluster_of(int devices) {
+  ClusterSpec cluster;
+  cluster.name = "toys";
+  cluster.sources = {{"paper", Origin::kAssumed, "", ""}};
+  DeviceType device;
+  device.name = "toy";
+  device.memory = {1'000'000'000};
+  device.memory_bandwidth = {1e12};
+  cluster.device_types = {device};
+  cluster.node_types = {{"node", 0, devices}};
+  cluster.nodes = {{0, 1}};
+  LinkLevel level;
+  level.name = "wire";
+  level.bandwidth = {1e9};
+  cluster.levels = {level};
+  return cluster;
+}
+
+// body(rank) on a thread per rank; the first exception goes on.
+void on_threads(int ranks, const std::function<void(int)>& body) {
+  std::mutex mutex;
+  std::exception_ptr first;
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        body(rank);
+      } catch (...) {
+        const std::scoped_lock lock(mutex);
+        if (!first) first = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (first) std::rethrow_exception(first);
+}
+
+}  // namespace
+
+TinyPlan tiny_plan(const ModelDescription& model, const TinyLayout& layout) {
+  const ScheduleKind& kind = *find_schedule(layout.schedule);
+  Plan plan;
+  plan.schedule = layout.schedule;
+  plan.stage_map = kind.map;
+  plan.pipeline = layout.pipeline;
+  plan.chunks =
+      kind.most_chunks == 0 ? std::max(layout.chunks, kind.fewest_chunks) : kind.fewest_chunks;
+  plan.data = layout.data;
+  plan.micro_batch_size = layout.micro_batch_size;
+  plan.global_batch = layout.global_batch;
+  plan.sequence_length = kTinyLength;
+  plan.recompute = layout.recompute || kind.recomputes ? "full" : "none";
+  plan.zero1 = layout.zero1;
+  plan.device = "toy";
+  const int sections = static_cast<int>(built_in_outline(model).sections.size());
+  const int stages = plan.stages_per_copy();
+  for (int s = 0; s <= stages; ++s) plan.cuts.push_back(s * sections / stages);
+  const ModelProfile profile = profile_of(model);
+  const ClusterSpec cluster = cluster_of(plan.devices());
+  PlanInputs inputs;
+  inputs.profile = &profile;
+  inputs.cluster = &cluster;
+  const EvaluatedPlan evaluated = evaluate(inputs, plan);
+  if (evaluated.why_not) return {{}, evaluated.why_not->reason};
+  return {to_plan_file(inputs, evaluated), ""};
+}
+
+RankSetup whole_job(const PlanFile& file, const TrainingOptions& options) {
+  return rank_program(file, model_of(file), options, 0).setup;
+}
+
+TrainedPlan train(const PlanFile& file, const TrainingOptions& options, int steps,
+                  const ReferenceRun& expected) {
+  const auto programs = rank_programs(file, model_of(file), options);
+  const int ranks = static_cast<int>(programs.size());
+  const ByteData data = tiny_data();
+  LoopbackOptions loopback;
+  loopback.time_out = std::chrono::seconds(60);
+  LoopbackHub hub(ranks, loopback);
+  TrainedPlan result;
+  WeightComparison weights(expected);
+  std::mutex mutex;
+  on_threads(ranks, [&](int rank) {
+    const auto transport = hub.transport(rank);
+    try {
+      const auto device = make_cpu_device();
+      const RankProgram& program = programs[static_cast<std::size_t>(rank)];
+      TorchWork work(program.setup, *device, data, /*bucket_bytes=*/4096);
+      StepExecutor executor(program, work, *transport, {});
+      for (int step = 0; step < steps; ++step) {
+        const NormShare all = executor.execute(step).all;
+        if (rank > 0) continue;
+        result.losses.push_back(all.loss);
+        result.gradient_norms.push_back(std::sqrt(all.squared_norm));
+      }
+      const std::scoped_lock lock(mutex);
+      if (!expected.weights.empty()) weights.add(program.setup.model, work.section_states());
+      for (const std::string& section : work.not_split()) result.not_split.push_back(section);
+    } catch (const std::exception& error) {
+      transport->abort(error.what());
+      throw;
+    }
+  });
+  result.weights = weights.worst();
+  return result;
+}
+
+}  // namespace penstock::testing

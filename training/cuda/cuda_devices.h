@@ -1,0 +1,35 @@
+// Which GPUs this machine has, or what is missing for it to have one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/units.h"
+
+namespace penstock {
+
+struct CudaDevice {
+  int index = 0;
+  std::string name;          // "NVIDIA H200"
+  std::string bus_id;        // "0000:3B:00.0"
+  int major = 0, minor = 0;  // compute capability
+  Bytes memory{};
+  Bytes l2_cache{};
+  bool operator==(const CudaDevice&) const = default;
+};
+
+// "13.0"; empty when there is no driver.
+std::string cuda_driver_version();
+std::string cuda_runtime_version();
+
+// Empty when at least one GPU can be used; else what is missing and what to do.
+std::string why_no_cuda();
+
+// All of them; Error{kMissingResource} with why_no_cuda() when there is none.
+std::vector<CudaDevice> cuda_devices();
+
+// The GPU of a rank's flag `--device cuda:INDEX`; Error{kMissingResource} that says how many there
+// are.
+CudaDevice cuda_device_at(int index);
+
+}  // namespace penstock

@@ -1,0 +1,215 @@
+#include "training/model_from_config.h"
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "core/json_reader.h"
+
+namespace penstock {
+namespace {
+
+enum class Positions { kLearned, kRotary };
+enum class Perceptron { kTwoMatrices, kGated };
+enum class Norm { kLayerNorm, kRmsNorm };
+
+// What a model_type says without saying it.
+struct Architecture {
+  std::string_view model_type;
+  ModelFamily family = ModelFamily::kGpt;
+  Positions positions = Positions::kLearned;
+  Perceptron perceptron = Perceptron::kTwoMatrices;
+  Norm norm = Norm::kLayerNorm;
+  std::string_view activation = "gelu";  // where the file names none
+  bool tied = false;                     // likewise
+  std::string_view other;                // one more difference
+};
+
+constexpr Architecture kArchitectures[] = {
+    {"gpt2", ModelFamily::kGpt, Positions::kLearned, Perceptron::kTwoMatrices, Norm::kLayerNorm,
+     "gelu_new", true, ""},
+    {"gpt_neo", ModelFamily::kGpt, Positions::kLearned, Perceptron::kTwoMatrices, Norm::kLayerNorm,
+     "gelu_new", true, "local attention in every second layer (attention_types)"},
+    {"gpt_neox", ModelFamily::kGpt, Positions::kRotary, Perceptron::kTwoMatrices, Norm::kLayerNorm,
+     "gelu", false, ""},
+    {"gptj", ModelFamily::kGpt, Positions::kRotary, Perceptron::kTwoMatrices, Norm::kLayerNorm,
+     "gelu_new", false, "attention and perceptron side by side in a block"},
+    {"opt", ModelFamily::kGpt, Positions::kLearned, Perceptron::kTwoMatrices, Norm::kLayerNorm,
+     "relu", true, ""},
+    {"llama", ModelFamily::kGpt, Positions::kRotary, Perceptron::kGated, Norm::kRmsNorm, "silu",
+     false, ""},
+    {"mistral", ModelFamily::kGpt, Positions::kRotary, Perceptron::kGated, Norm::kRmsNorm, "silu",
+     false, ""},
+    {"qwen2", ModelFamily::kGpt, Positions::kRotary, Perceptron::kGated, Norm::kRmsNorm, "silu",
+     false, ""},
+    {"bert", ModelFamily::kBert, Positions::kLearned, Perceptron::kTwoMatrices, Norm::kLayerNorm,
+     "gelu", true, "norms behind attention and perceptron, not before them"},
+    {"roberta", ModelFamily::kBert, Positions::kLearned, Perceptron::kTwoMatrices, Norm::kLayerNorm,
+     "gelu", true, "norms behind attention and perceptron, not before them"},
+};
+
+// The same size has several names.
+using Names = std::initializer_list<std::string_view>;
+
+class ConfigReader {
+ public:
+  ConfigReader(const Json& json, const std::string& file) : reader_(json, file) {}
+
+  ConfiguredModel read() {
+    const Architecture& architecture = architecture_of_file();
+    ModelDescription& model = result_.description;
+    model.family = architecture.family;
+    model.layers = required({"num_hidden_layers", "n_layer", "num_layers"});
+    model.hidden = required({"hidden_size", "n_embd"});
+    model.heads = required({"num_attention_heads", "n_head", "num_heads"});
+    model.vocabulary = required({"vocab_size"});
+    model.positions = required({"max_position_embeddings", "n_positions", "n_ctx"});
+    model.feed_forward =
+        size({"intermediate_size", "n_inner", "ffn_dim"}).value_or(4 * model.hidden);
+    model.tied_embedding = boolean("tie_word_embeddings").value_or(architecture.tied);
+    model.precision = precision();
+    check(model);
+    add_built_in_differences(architecture);
+    add_attention_differences(model);
+    add_switches(architecture);
+    return std::move(result_);
+  }
+
+ private:
+  const Architecture& architecture_of_file() {
+    const auto type = reader_.get("model_type");
+    std::string known;
+    for (const Architecture& architecture : kArchitectures) {
+      if (type && type->string() == architecture.model_type) return architecture;
+      known += (known.empty() ? "" : ", ") + std::string(architecture.model_type);
+    }
+    const std::string remedy =
+        "known are " + known +
+        "; describe another model by its sizes (penstock profile --help), or "
+        "profile a TorchScript archive of it";
+    if (type) type->fail("architecture \"" + type->string() + "\" is not known; " + remedy);
+    reader_.fail("no model_type; " + remedy);
+  }
+
+  [[nodiscard]] std::optional<JsonReader> present(std::string_view name) {
+    auto value = reader_.get(name);
+    if (value && value->value().kind() == Json::Kind::kNull) return std::nullopt;
+    return value;
+  }
+  [[nodiscard]] std::optional<int> size(Names names) {
+    for (const std::string_view name : names) {
+      if (auto value = present(name)) {
+        return static_cast<int>(value->integer(1, std::int64_t{1} << 30));
+      }
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] int required(Names names) {
+    if (const auto value = size(names)) return *value;
+    std::string text;
+    for (const std::string_view name : names) {
+      text += (text.empty() ? "" : " or ") + std::string(name);
+    }
+    reader_.fail("expected " + text);
+  }
+  [[nodiscard]] std::optional<bool> boolean(std::string_view name) {
+    if (auto value = present(name)) return value->boolean();
+    return std::nullopt;
+  }
+
+  [[nodiscard]] Precision precision() {
+    for (const std::string_view name : {"torch_dtype", "dtype"}) {
+      if (auto value = present(name)) {
+        if (const auto found = precision_named(value->string())) return *found;
+        value->fail("element type \"" + value->string() + "\" is not known");
+      }
+    }
+    return Precision::kFloat32;
+  }
+
+  void check(const ModelDescription& model) {
+    if (model.hidden % model.heads != 0) {
+      reader_.fail(std::to_string(model.heads) + " attention heads do not divide a width of " +
+                   std::to_string(model.hidden));
+    }
+    if (model.vocabulary < 256) {
+      reader_.fail("a vocabulary of " + std::to_string(model.vocabulary) +
+                   "; training on bytes needs 256");
+    }
+  }
+
+  void differ(std::string what) { result_.differences.push_back(std::move(what)); }
+
+  void add_built_in_differences(const Architecture& architecture) {
+    if (architecture.positions == Positions::kRotary) {
+      differ("rotary positions (rope); built in are learned ones");
+    }
+    if (architecture.perceptron == Perceptron::kGated) {
+      differ("a gated perceptron of three matrices; built in is one of two");
+    }
+    if (architecture.norm == Norm::kRmsNorm) {
+      differ("RMS norms without biases; built in are layer norms");
+    }
+    if (!architecture.other.empty()) differ(std::string(architecture.other));
+    std::string activation(architecture.activation);
+    for (const std::string_view name : {"hidden_act", "activation_function"}) {
+      if (auto value = present(name)) activation = value->string();
+    }
+    if (activation != "gelu") differ("activation " + activation + "; built in is gelu");
+  }
+
+  void add_attention_differences(const ModelDescription& model) {
+    const int keys = size({"num_key_value_heads"}).value_or(model.heads);
+    if (keys != model.heads) {
+      differ(std::to_string(keys) + " key-value heads for " + std::to_string(model.heads) +
+             " heads (num_key_value_heads)");
+    }
+    const int width = size({"head_dim"}).value_or(model.hidden / model.heads);
+    if (width != model.hidden / model.heads) {
+      differ("heads of width " + std::to_string(width) + " (head_dim)");
+    }
+    const bool slides = boolean("use_sliding_window").value_or(true);
+    if (const auto window = size({"sliding_window"}); window && slides) {
+      differ("attention over the last " + std::to_string(*window) + " tokens (sliding_window)");
+    }
+    for (const Names names :
+         {Names{"num_local_experts"}, Names{"n_routed_experts"}, Names{"num_experts"}}) {
+      if (const auto experts = size(names)) {
+        differ(std::to_string(*experts) + " experts (" + std::string(*names.begin()) + ")");
+      }
+    }
+    if (present("rope_scaling")) differ("scaled rotary positions (rope_scaling)");
+  }
+
+  void add_switches(const Architecture& architecture) {
+    if (architecture.model_type == "gpt_neox" && boolean("use_parallel_residual").value_or(true)) {
+      differ("attention and perceptron side by side in a block (use_parallel_residual)");
+    }
+    if (architecture.model_type == "opt" && !boolean("do_layer_norm_before").value_or(true)) {
+      differ("norms behind attention and perceptron, not before them (do_layer_norm_before)");
+    }
+    if (const auto types = size({"type_vocab_size"}); types && *types > 1) {
+      differ("token types (type_vocab_size)");
+    }
+    for (const std::string_view name :
+         {"attn_pdrop", "resid_pdrop", "embd_pdrop", "attention_dropout", "hidden_dropout",
+          "hidden_dropout_prob", "attention_probs_dropout_prob", "dropout"}) {
+      const auto value = present(name);
+      if (value && value->number(0.0, 1.0) > 0.0) differ("dropout (" + std::string(name) + ")");
+    }
+  }
+
+  JsonReader reader_;
+  ConfiguredModel result_;
+};
+
+}  // namespace
+
+ConfiguredModel model_from_config(const Json& json, const std::string& file) {
+  return ConfigReader(json, file).read();
+}
+
+}  // namespace penstock

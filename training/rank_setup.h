@@ -1,0 +1,67 @@
+// What one rank holds and which samples it sees: a plan from the point of view of one rank. A
+// value; runtime_bridge/ makes it from a plan file, a RankWork is built from it.
+//
+// Stages are numbered 0..S-1 within the pipeline, micro-batches 0..M-1 within the rank's pipeline.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/model_description.h"
+
+namespace penstock {
+
+struct StageSetup {
+  int stage = 0;
+  int first_section = 0, end_section = 0;
+  // Of its copy of the weights: whether it takes the tokens, whether it ends in the loss.
+  bool takes_input = false, ends_in_loss = false;
+  // The holders of these weights (replicas, and copies within a pipeline) and which one this is.
+  // Holder 0 counts in the global norm (ties: their first stage in replica 0).
+  int holders = 1, holder = 0;
+  bool operator==(const StageSetup&) const = default;
+};
+
+// Weights that sections on several stages share.
+struct TieSetup {
+  std::string name;
+  std::vector<int> stages;  // all of them, ascending, those of other ranks too
+  bool operator==(const TieSetup&) const = default;
+};
+
+// Samples [first_sample, first_sample + samples) of the step's global batch.
+struct MicroBatchSetup {
+  int first_sample = 0, samples = 1;
+  bool operator==(const MicroBatchSetup&) const = default;
+};
+
+// What a plan file leaves open: how the optimizer steps.
+struct TrainingOptions {
+  double learning_rate = 1e-3;
+  double weight_decay =
+      0.0;                // AdamW: decoupled; of matrices and embeddings, not of biases and norms
+  double momentum = 0.0;  // SGD
+  double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;  // AdamW
+  double clip_norm = 0.0;                            // global gradient norm; 0: not clipped
+  std::uint64_t seed = 1;  // of initial weights and of the sampling of data
+  bool operator==(const TrainingOptions&) const = default;
+};
+
+struct RankSetup {
+  int rank = 0, ranks = 1;        // of the job
+  int replica = 0, replicas = 1;  // D
+  int pipeline_rank = 0;          // p, 0..P-1
+  ModelDescription model;
+  std::vector<StageSetup> stages;  // of this rank, ascending
+  std::vector<TieSetup> ties;
+  std::vector<MicroBatchSetup> micro_batches;  // of this rank's pipeline
+  int global_batch = 1;
+  int sequence_length = 0;
+  bool recompute = false;  // forward keeps a stage's input only; an R action brings the rest back
+  bool zero1 = false;      // optimizer state divided over the holders
+  TrainingOptions options;
+  bool operator==(const RankSetup&) const = default;
+};
+
+}  // namespace penstock

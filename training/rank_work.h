@@ -1,0 +1,70 @@
+// What a rank computes, behind an interface that knows no tensors: the executor decides when, the
+// RankWork how. Implementations: TorchWork (training/torch) and VirtualWork, which sleeps.
+//
+// Calls come from one thread, in the order of the rank's Program. Buffers that are handed out stay
+// valid until the call that ends their life. Stages and micro-batches as in RankSetup.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/action_kind.h"
+#include "training/buffer.h"
+
+namespace penstock {
+
+// The rank's part in the global norm, summed over all ranks by the executor.
+struct NormShare {
+  double squared_norm = 0.0;  // of the weights that this rank counts (holder 0, ties once)
+  double loss = 0.0;          // sum over the rank's micro-batches, each already weighted
+  double not_finite = 0.0;    // 1 when a gradient is infinite or not a number
+};
+
+class RankWork {
+ public:
+  virtual ~RankWork() = default;
+
+  // A new step: gradients are zero, the step's samples are chosen (the same for any layout).
+  virtual void begin_step(std::int64_t step) = 0;
+
+  // F, I, W, B or R of one micro-batch. On a GPU the work may only have been queued.
+  virtual void compute(ActionKind kind, int stage, int micro_batch) = 0;
+  // Returns when everything computed so far is really there.
+  virtual void synchronize() {}
+
+  // Where the boundary tensors of F(stage) and of its backward are received. Asked for once, before
+  // that action; the tensor lives until the RankWork no longer needs it.
+  virtual Buffer activation_to_receive(int stage, int micro_batch) = 0;
+  virtual Buffer gradient_to_receive(int stage, int micro_batch) = 0;
+  // What F(stage) and its backward made for the neighbours on other ranks; until sent_...() is
+  // called.
+  virtual Buffer activation_to_send(int stage, int micro_batch) = 0;
+  virtual Buffer gradient_to_send(int stage, int micro_batch) = 0;
+  virtual void sent_activation(int stage, int micro_batch) = 0;
+  virtual void sent_gradient(int stage, int micro_batch) = 0;
+  // From `stage` to stage + 1, or gradient from `stage` to stage - 1, where both are on this rank.
+  virtual void hand_on_activation(int stage, int micro_batch) = 0;
+  virtual void hand_on_gradient(int stage, int micro_batch) = 0;
+
+  // Gradients of the stage to be summed over the holders of its weights, in buckets, without those
+  // of ties. With ZeRO-1 each bucket divides evenly by the number of holders, and part h belongs to
+  // holder h.
+  virtual std::vector<Buffer> gradients(int stage) = 0;
+  // The gradient of weights that several stages share, as held by `stage`. Not part of
+  // gradients(): summed over the stages of the tie first, then over the replicas.
+  virtual Buffer tied_gradient(int tie, int stage) = 0;
+  // Adds the gradient of another stage of this rank to that of `stage`, or copies it there.
+  virtual void add_tied_gradient(int tie, int from_stage, int to_stage) = 0;
+  virtual void copy_tied_gradient(int tie, int from_stage, int to_stage) = 0;
+
+  virtual NormShare norm_share() = 0;
+  // With the sums over all ranks: clips, skips the step (fp16 overflow), adapts the loss scale.
+  virtual void set_global_norm(const NormShare& all) = 0;
+  virtual void optimize(int stage) = 0;
+  // ZeRO-1: the updated weights, each buffer in as many parts as there are holders.
+  virtual std::vector<Buffer> parameters_to_gather(int stage) = 0;
+  // After the gather has ended.
+  virtual void gathered(int stage) = 0;
+};
+
+}  // namespace penstock

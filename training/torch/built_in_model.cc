@@ -1,0 +1,68 @@
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include <ATen/ATen.h>
+
+#include "core/error.h"
+#include "training/initial_values.h"
+#include "training/torch/model.h"
+#include "training/torch/script_model.h"
+
+namespace penstock {
+namespace {
+
+class BuiltInModel : public Model {
+ public:
+  explicit BuiltInModel(const ModelDescription& description)
+      : description_(description), outline_(built_in_outline(description)) {}
+
+  const ModelOutline& outline() const override { return outline_; }
+  std::unique_ptr<Section> section(int index, at::Device /*device*/,
+                                   at::ScalarType /*type*/) const override {
+    return built_in_section(description_, outline_.sections[static_cast<std::size_t>(index)]);
+  }
+  at::Tensor initial(int section, int parameter, std::uint64_t seed,
+                     at::ScalarType type) const override {
+    // Tied tensors start as that of their first section, wherever they are.
+    for (const TieOutline& tie : outline_.ties) {
+      for (std::size_t i = 1; i < tie.sections.size(); ++i) {
+        if (tie.sections[i] == section && tie.parameters[i] == parameter) {
+          return initial(tie.sections[0], tie.parameters[0], seed, type);
+        }
+      }
+    }
+    const ParameterOutline& outline = outline_.sections[static_cast<std::size_t>(section)]
+                                          .parameters[static_cast<std::size_t>(parameter)];
+    at::Tensor values = at::empty(outline.shape, type);
+    const auto count = static_cast<std::size_t>(values.numel());
+    if (type == at::kDouble) {
+      fill_initial(outline, seed, section, parameter,
+                   std::span<double>(values.data_ptr<double>(), count));
+    } else {
+      fill_initial(outline, seed, section, parameter,
+                   std::span<float>(values.data_ptr<float>(), count));
+    }
+    return values;
+  }
+  std::vector<std::int64_t> output_shape(int section, std::int64_t samples,
+                                         std::int64_t tokens) const override {
+    const bool is_head = section + 1 == static_cast<int>(outline_.sections.size());
+    return {samples, tokens, is_head ? description_.vocabulary : description_.hidden};
+  }
+  void check_division(std::int64_t /*tokens*/) const override {}  // they are all there is
+
+ private:
+  ModelDescription description_;
+  ModelOutline outline_;
+};
+
+}  // namespace
+
+std::unique_ptr<Model> make_model(const ModelDescription& description) {
+  if (description.family == ModelFamily::kTorchScript) return make_script_model(description);
+  return std::make_unique<BuiltInModel>(description);
+}
+
+}  // namespace penstock

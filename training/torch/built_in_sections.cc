@@ -1,0 +1,96 @@
+#include <cmath>
+#include <utility>
+
+#include "core/error.h"
+#include "training/byte_data.h"
+#include "training/torch/section.h"
+#include "training/torch/torch_version.h"
+
+namespace penstock {
+namespace {
+
+constexpr double kNormEpsilon = 1e-5;
+
+class BuiltInSection : public Section {
+ public:
+  BuiltInSection(const ModelDescription& description, std::size_t parameters)
+      : description_(description) {
+    weights_.resize(parameters);
+  }
+  void bind(std::size_t parameter, const at::Tensor& storage) override {
+    weights_[parameter] = storage.detach().set_requires_grad(true);
+  }
+
+ protected:
+  const ModelDescription description_;
+
+  // Of the two parameters from `first` on.
+  [[nodiscard]] at::Tensor norm(const at::Tensor& x, std::size_t first) const {
+    return at::layer_norm(x, {description_.hidden}, weights_[first], weights_[first + 1],
+                          kNormEpsilon);
+  }
+  [[nodiscard]] at::Tensor linear(const at::Tensor& x, std::size_t first) const {
+    return at::linear(x, weights_[first], weights_[first + 1]);
+  }
+};
+
+class Embedding : public BuiltInSection {
+ public:
+  using BuiltInSection::BuiltInSection;
+  at::Tensor forward(const at::Tensor& tokens, std::uint64_t /*draw*/) override {
+    return at::embedding(weights_[0], tokens) + weights_[1].narrow(0, 0, tokens.size(1));
+  }
+};
+
+class Block : public BuiltInSection {
+ public:
+  using BuiltInSection::BuiltInSection;
+  at::Tensor forward(const at::Tensor& input, std::uint64_t /*draw*/) override {
+    at::Tensor x = input;
+    std::size_t next = 0;
+    if (description_.family != ModelFamily::kMlp) {
+      x = x + attended(norm(x, 0));
+      next = 6;
+    }
+    return x + linear(at::gelu(linear(norm(x, next), next + 2)), next + 4);
+  }
+
+ private:
+  [[nodiscard]] at::Tensor attended(const at::Tensor& x) const {
+    const auto samples = x.size(0), tokens = x.size(1), width = x.size(2);
+    const std::int64_t heads = description_.heads;
+    const at::Tensor qkv =
+        linear(x, 2).view({samples, tokens, 3, heads, width / heads}).permute({2, 0, 3, 1, 4});
+    const at::Tensor y =
+        attention(qkv[0], qkv[1], qkv[2], description_.family == ModelFamily::kGpt);
+    return linear(y.transpose(1, 2).reshape({samples, tokens, width}), 4);
+  }
+};
+
+class Head : public BuiltInSection {
+ public:
+  using BuiltInSection::BuiltInSection;
+  at::Tensor forward(const at::Tensor& input, std::uint64_t /*draw*/) override {
+    return at::linear(norm(input, 0), weights_[2]);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Section> built_in_section(const ModelDescription& description,
+                                          const SectionOutline& outline) {
+  const std::size_t parameters = outline.parameters.size();
+  if (outline.type == "embedding") return std::make_unique<Embedding>(description, parameters);
+  if (outline.type == "block") return std::make_unique<Block>(description, parameters);
+  if (outline.type == "head") return std::make_unique<Head>(description, parameters);
+  throw Error(ErrorKind::kInternal, "no section of type " + outline.type);
+}
+
+at::Tensor token_loss(const at::Tensor& logits, const at::Tensor& targets, double weight) {
+  at::Tensor rows = logits.reshape({-1, logits.size(-1)});
+  if (rows.scalar_type() != at::kDouble) rows = rows.to(at::kFloat);
+  return at::cross_entropy_loss(rows, targets.reshape({-1}), {}, at::Reduction::Sum, kNoTarget) *
+         weight;
+}
+
+}  // namespace penstock

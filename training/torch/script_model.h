@@ -1,0 +1,15 @@
+// A TorchScript archive as a Model. Private to training/torch.
+#pragma once
+
+#include <memory>
+
+#include "training/torch/model.h"
+
+namespace penstock {
+
+// The archive is divided where its forward is a chain of submodules, each called once with what the
+// one before it made; at the description's cutpoints, or at all of these places. It takes token ids
+// [samples, tokens] and makes logits [samples, tokens, vocabulary]. Load trusted files only.
+std::unique_ptr<Model> make_script_model(const ModelDescription& description);
+
+}  // namespace penstock

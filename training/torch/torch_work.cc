@@ -1,0 +1,358 @@
+#include "training/torch/torch_work.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <ATen/ATen.h>
+
+#include "core/error.h"
+#include "training/loss_scaler.h"
+#include "training/mixed_bits.h"
+#include "training/torch/element_types.h"
+#include "training/torch/stage_pass.h"
+
+namespace penstock {
+namespace {
+
+// torch::nn::utils::clip_grad_norm_ has it too.
+constexpr double kClipEpsilon = 1e-6;
+
+// One micro-batch at one stage. Tensors that are not there are undefined.
+struct Slot {
+  at::Tensor activation_in, activation_out, gradient_in, gradient_out;
+  std::unique_ptr<StagePass> pass;
+};
+
+void check_setup(const RankSetup& setup, const Device& device) {
+  const ModelDescription& model = setup.model;
+  if (model.precision == Precision::kFloat16 && !device.is_gpu()) {
+    throw_bad_input("float16 is for GPUs; on a CPU train in bfloat16 or float32");
+  }
+  if (setup.sequence_length < 1) {
+    throw_bad_input("sequence length " + std::to_string(setup.sequence_length) +
+                    ": training needs at least one token per sample");
+  }
+  if (model.family != ModelFamily::kTorchScript && setup.sequence_length > model.positions) {
+    throw_bad_input("sequence length " + std::to_string(setup.sequence_length) +
+                    " is beyond the model's " + std::to_string(model.positions) +
+                    " positions; shorten it, or profile a model with more positions");
+  }
+}
+
+}  // namespace
+
+class TorchWork::Impl {
+ public:
+  Impl(const RankSetup& setup, Device& device, const ByteData& data, std::size_t bucket_bytes)
+      : setup_(setup), device_(device), data_(data), model_(make_model(setup.model)) {
+    check_setup(setup, device);
+    if (setup.rank == 0) model_->check_division(setup.sequence_length);
+    for (const StageSetup& stage : setup.stages) {
+      stages_.emplace(stage.stage,
+                      std::make_unique<StageState>(*model_, setup, stage, device, bucket_bytes));
+    }
+  }
+
+  void begin_step(std::int64_t step) {
+    step_ = step;
+    slots_.clear();
+    for (auto& [number, stage] : stages_) stage->zero_gradients();
+    const std::int64_t tokens = loss_tokens(setup_.model, setup_.options.seed, step,
+                                            setup_.global_batch, setup_.sequence_length);
+    loss_weight_ = 1.0 / static_cast<double>(std::max<std::int64_t>(tokens, 1));
+    loss_ = at::zeros({}, options(at::kDouble));
+    knows_norm_ = skips_ = false;
+    steps_optimizer_ = true;
+  }
+
+  void compute(ActionKind kind, int stage, int micro_batch) {
+    Slot& slot = slots_[{stage, micro_batch}];
+    switch (kind) {
+      case ActionKind::kForward:
+        return forward(stage, micro_batch, slot);
+      case ActionKind::kRecompute:
+        return slot.pass->recompute();
+      case ActionKind::kFusedBackward:
+        slot.gradient_out = slot.pass->fused_backward(gradient_into(stage, slot));
+        slot.pass.reset();
+        return;
+      case ActionKind::kInputGradient:
+        slot.gradient_out = slot.pass->input_backward(
+            gradient_into(stage, slot), [&](std::size_t section, const std::string& why) {
+              const auto index = static_cast<std::size_t>(state(stage).setup().first_section);
+              not_split_.insert(model_->outline().sections[index + section].name + ": " + why);
+            });
+        return;
+      case ActionKind::kWeightGradient:
+        slot.pass->weight_backward();
+        slot.pass.reset();
+        return;
+      default:
+        throw Error(ErrorKind::kInternal, "TorchWork does not compute " +
+                                              std::string(name_of(kind)) + " of a micro-batch");
+    }
+  }
+
+  Slot& slot(int stage, int micro_batch) { return slots_.at({stage, micro_batch}); }
+  StageState& state(int stage) { return *stages_.at(stage); }
+  Device& device() { return device_; }
+  [[nodiscard]] const std::set<std::string>& not_split() const { return not_split_; }
+
+  Buffer activation_to_receive(int stage, int micro_batch) {
+    Slot& slot = slots_[{stage, micro_batch}];
+    slot.activation_in = boundary(state(stage).setup().first_section - 1, micro_batch);
+    return buffer_of(slot.activation_in, device_);
+  }
+  Buffer gradient_to_receive(int stage, int micro_batch) {
+    Slot& slot = slots_[{stage, micro_batch}];
+    slot.gradient_in = boundary(state(stage).setup().end_section - 1, micro_batch);
+    return buffer_of(slot.gradient_in, device_);
+  }
+  void hand_on_activation(int stage, int micro_batch) {
+    slots_[{stage + 1, micro_batch}].activation_in =
+        std::move(slot(stage, micro_batch).activation_out);
+  }
+  void hand_on_gradient(int stage, int micro_batch) {
+    slots_[{stage - 1, micro_batch}].gradient_in = std::move(slot(stage, micro_batch).gradient_out);
+  }
+
+  NormShare norm_share() {
+    at::Tensor sum = at::zeros({}, options(at::kDouble));
+    for (auto& [number, stage] : stages_) sum.add_(stage->squared_norm());
+    NormShare share;
+    share.squared_norm = sum.item<double>();
+    share.loss = loss_.item<double>();
+    if (!std::isfinite(share.squared_norm)) {
+      share.squared_norm = 0.0;
+      share.not_finite = 1.0;
+    }
+    share.squared_norm /= loss_scale() * loss_scale();
+    return share;
+  }
+
+  void set_global_norm(const NormShare& all) {
+    const bool overflow = all.not_finite > 0.0;
+    if (overflow && !scales_loss()) {
+      throw_bad_input("step " + std::to_string(step_) +
+                      ": a gradient is infinite or not a number; lower the learning rate (" +
+                      std::to_string(setup_.options.learning_rate) +
+                      ") or clip gradients, and start from the last checkpoint");
+    }
+    gradient_factor_ = 1.0 / loss_scale();
+    if (setup_.options.clip_norm > 0.0) {
+      const double norm = std::sqrt(all.squared_norm);
+      gradient_factor_ *= std::min(1.0, setup_.options.clip_norm / (norm + kClipEpsilon));
+    }
+    if (scales_loss()) scaler_.update(overflow);
+    skips_ = overflow;
+    knows_norm_ = true;
+  }
+
+  void optimize(int stage) {
+    if (!knows_norm_) {
+      if (setup_.options.clip_norm > 0.0 || scales_loss()) {
+        throw_bad_input(
+            "the plan's optimizer does not wait for the global gradient norm, which clipping and "
+            "fp16 need; plan with the optimizer behind the norm");
+      }
+      gradient_factor_ = 1.0;
+    }
+    if (skips_) return;
+    if (std::exchange(steps_optimizer_, false)) ++optimizer_steps_;
+    OptimizerStep step;
+    step.kind = setup_.model.optimizer;
+    step.options = setup_.options;
+    step.number = optimizer_steps_;
+    step.gradient_factor = gradient_factor_;
+    state(stage).optimize(step);
+  }
+
+  std::vector<SectionState> section_states() {
+    std::vector<SectionState> all;
+    for (auto& [number, stage] : stages_) {
+      for (SectionState& section : stage->section_states()) all.push_back(std::move(section));
+    }
+    std::stable_sort(all.begin(), all.end(), [](const SectionState& a, const SectionState& b) {
+      return a.section < b.section;
+    });
+    return all;
+  }
+  std::vector<std::pair<std::string, double>> shared_numbers() {
+    std::vector<std::pair<std::string, double>> numbers{
+        {"optimizer_steps", static_cast<double>(optimizer_steps_)}};
+    if (scales_loss()) {
+      numbers.emplace_back("loss_scale", scaler_.scale());
+      numbers.emplace_back("loss_scale_good_steps", static_cast<double>(scaler_.good_steps()));
+    }
+    return numbers;
+  }
+  void state_was_loaded(const std::vector<std::pair<std::string, double>>& shared) {
+    const std::map<std::string, double> numbers(shared.begin(), shared.end());
+    const auto number = [&](const std::string& name) {
+      const auto found = numbers.find(name);
+      if (found != numbers.end()) return found->second;
+      throw_bad_input("checkpoint: holds no number \"" + name + "\", which this run needs");
+    };
+    optimizer_steps_ = static_cast<std::int64_t>(number("optimizer_steps"));
+    if (!scales_loss()) return;
+    scaler_.restore(number("loss_scale"),
+                    static_cast<std::int64_t>(number("loss_scale_good_steps")));
+  }
+
+ private:
+  [[nodiscard]] at::TensorOptions options(at::ScalarType type) const {
+    return at::TensorOptions(at::Device(device_.name())).dtype(type);
+  }
+  [[nodiscard]] bool scales_loss() const { return setup_.model.precision == Precision::kFloat16; }
+  [[nodiscard]] double loss_scale() const { return scales_loss() ? scaler_.scale() : 1.0; }
+  [[nodiscard]] const MicroBatchSetup& micro_batch(int m) const {
+    return setup_.micro_batches[static_cast<std::size_t>(m)];
+  }
+
+  void forward(int stage, int m, Slot& slot) {
+    const StageSetup& setup = state(stage).setup();
+    at::Tensor input = std::move(slot.activation_in);
+    LossTarget loss;
+    if (setup.takes_input || setup.ends_in_loss) {
+      auto [tokens, targets] = samples_of(m);
+      if (setup.takes_input) input = std::move(tokens);
+      if (setup.ends_in_loss) loss = {std::move(targets), loss_weight_};
+    }
+    const std::uint64_t draw =
+        mixed_bits({setup_.options.seed, static_cast<std::uint64_t>(step_),
+                    static_cast<std::uint64_t>(micro_batch(m).first_sample)});
+    slot.pass = std::make_unique<StagePass>(state(stage), std::move(input), std::move(loss), draw);
+    at::Tensor output = slot.pass->forward(!setup_.recompute);
+    if (setup.ends_in_loss) {
+      loss_.add_(output);
+    } else {
+      slot.activation_out = std::move(output);
+    }
+  }
+
+  // What backward starts with. A schedule that recomputes may leave out the R that would directly
+  // follow its F; then it is done here.
+  at::Tensor gradient_into(int stage, Slot& slot) {
+    if (!slot.pass->has_graph()) slot.pass->recompute();
+    if (!state(stage).setup().ends_in_loss) return std::move(slot.gradient_in);
+    // Of the loss, which is computed in single precision at least.
+    return at::full({}, loss_scale(), options(master_type(setup_.model.precision)));
+  }
+
+  std::pair<at::Tensor, at::Tensor> samples_of(int m) {
+    const auto length = static_cast<std::int64_t>(setup_.sequence_length);
+    const auto samples = static_cast<std::int64_t>(micro_batch(m).samples);
+    at::Tensor tokens = at::empty({samples, length}, at::kLong);
+    at::Tensor targets = at::empty({samples, length}, at::kLong);
+    for (std::int64_t i = 0; i < samples; ++i) {
+      const SampleId id{setup_.options.seed, step_,
+                        micro_batch(m).first_sample + static_cast<int>(i)};
+      const TokenSample sample = data_.sample(setup_.model, id);
+      std::copy(sample.inputs.begin(), sample.inputs.end(),
+                tokens.data_ptr<std::int64_t>() + i * length);
+      std::copy(sample.targets.begin(), sample.targets.end(),
+                targets.data_ptr<std::int64_t>() + i * length);
+    }
+    const at::Device where(device_.name());
+    return {tokens.to(where), targets.to(where)};
+  }
+
+  // What `section` makes of a micro-batch, to be received.
+  [[nodiscard]] at::Tensor boundary(int section, int m) const {
+    return at::empty(model_->output_shape(section, micro_batch(m).samples, setup_.sequence_length),
+                     options(compute_type(setup_.model.precision)));
+  }
+
+  const RankSetup setup_;
+  Device& device_;
+  const ByteData& data_;
+  std::unique_ptr<Model> model_;
+  std::map<int, std::unique_ptr<StageState>> stages_;
+  std::map<std::pair<int, int>, Slot> slots_;  // by stage and micro-batch
+  std::set<std::string> not_split_;
+
+  std::int64_t step_ = 0;
+  double loss_weight_ = 1.0;
+  at::Tensor loss_;
+  LossScaler scaler_;
+  double gradient_factor_ = 1.0;
+  bool knows_norm_ = false, skips_ = false;
+  bool steps_optimizer_ = true;  // no stage has been stepped in this step yet
+  std::int64_t optimizer_steps_ = 0;
+};
+
+TorchWork::TorchWork(const RankSetup& setup, Device& device, const ByteData& data,
+                     std::size_t bucket_bytes)
+    : impl_(std::make_unique<Impl>(setup, device, data, bucket_bytes)) {}
+TorchWork::~TorchWork() = default;
+
+std::vector<std::string> TorchWork::not_split() const {
+  return {impl_->not_split().begin(), impl_->not_split().end()};
+}
+
+void TorchWork::begin_step(std::int64_t step) { impl_->begin_step(step); }
+void TorchWork::compute(ActionKind kind, int stage, int micro_batch) {
+  impl_->compute(kind, stage, micro_batch);
+}
+void TorchWork::synchronize() { impl_->device().synchronize(); }
+
+Buffer TorchWork::activation_to_receive(int stage, int micro_batch) {
+  return impl_->activation_to_receive(stage, micro_batch);
+}
+Buffer TorchWork::gradient_to_receive(int stage, int micro_batch) {
+  return impl_->gradient_to_receive(stage, micro_batch);
+}
+Buffer TorchWork::activation_to_send(int stage, int micro_batch) {
+  return buffer_of(impl_->slot(stage, micro_batch).activation_out, impl_->device());
+}
+Buffer TorchWork::gradient_to_send(int stage, int micro_batch) {
+  at::Tensor& gradient = impl_->slot(stage, micro_batch).gradient_out;
+  gradient = gradient.contiguous();
+  return buffer_of(gradient, impl_->device());
+}
+void TorchWork::sent_activation(int stage, int micro_batch) {
+  impl_->slot(stage, micro_batch).activation_out.reset();
+}
+void TorchWork::sent_gradient(int stage, int micro_batch) {
+  impl_->slot(stage, micro_batch).gradient_out.reset();
+}
+void TorchWork::hand_on_activation(int stage, int micro_batch) {
+  impl_->hand_on_activation(stage, micro_batch);
+}
+void TorchWork::hand_on_gradient(int stage, int micro_batch) {
+  impl_->hand_on_gradient(stage, micro_batch);
+}
+
+std::vector<Buffer> TorchWork::gradients(int stage) {
+  return impl_->state(stage).gradient_buckets();
+}
+Buffer TorchWork::tied_gradient(int tie, int stage) {
+  return impl_->state(stage).tied_gradient_buffer(tie);
+}
+void TorchWork::add_tied_gradient(int tie, int from_stage, int to_stage) {
+  impl_->state(to_stage).tied_gradient(tie).add_(impl_->state(from_stage).tied_gradient(tie));
+}
+void TorchWork::copy_tied_gradient(int tie, int from_stage, int to_stage) {
+  impl_->state(to_stage).tied_gradient(tie).copy_(impl_->state(from_stage).tied_gradient(tie));
+}
+NormShare TorchWork::norm_share() { return impl_->norm_share(); }
+void TorchWork::set_global_norm(const NormShare& all) { impl_->set_global_norm(all); }
+void TorchWork::optimize(int stage) { impl_->optimize(stage); }
+std::vector<Buffer> TorchWork::parameters_to_gather(int stage) {
+  return impl_->state(stage).weight_buckets();
+}
+void TorchWork::gathered(int /*stage*/) {}  // sections compute with what was gathered into
+
+std::vector<SectionState> TorchWork::section_states() { return impl_->section_states(); }
+std::vector<std::pair<std::string, double>> TorchWork::shared_numbers() {
+  return impl_->shared_numbers();
+}
+void TorchWork::state_was_loaded(const std::vector<std::pair<std::string, double>>& shared) {
+  impl_->state_was_loaded(shared);
+}
+
+}  // namespace penstock

@@ -1,0 +1,85 @@
+// A rank that computes nothing and sleeps what its actions would take: the executor, the transport
+// and the order of a plan can be tried without a model and without a device.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/action_kind.h"
+#include "core/units.h"
+#include "training/rank_setup.h"
+#include "training/rank_work.h"
+
+namespace penstock {
+
+// What F, I, W, B and R of every stage and micro-batch take, and OPT of every stage. Stages and
+// micro-batches as in RankSetup.
+class VirtualDurations {
+ public:
+  VirtualDurations(int stages, int micro_batches);
+  void set(ActionKind kind, int stage, int micro_batch, Duration duration) {
+    compute_[at(kind, stage, micro_batch)] = duration;
+  }
+  void set_optimizer(int stage, Duration duration) {
+    optimizer_[static_cast<std::size_t>(stage)] = duration;
+  }
+  [[nodiscard]] Duration of(ActionKind kind, int stage, int micro_batch) const {
+    return compute_[at(kind, stage, micro_batch)];
+  }
+  [[nodiscard]] Duration of_optimizer(int stage) const {
+    return optimizer_[static_cast<std::size_t>(stage)];
+  }
+
+ private:
+  [[nodiscard]] std::size_t at(ActionKind kind, int stage, int micro_batch) const;
+
+  int stages_, micro_batches_;
+  std::vector<Duration> compute_;    // [kind][stage][micro-batch]
+  std::vector<Duration> optimizer_;  // [stage]
+};
+
+// Boundary tensors and gradients are a few bytes: prices decide what their ways take, not sizes.
+// The loss is 0.
+class VirtualWork : public RankWork {
+ public:
+  VirtualWork(const RankSetup& setup, std::shared_ptr<const VirtualDurations> durations);
+
+  void begin_step(std::int64_t /*step*/) override {}
+  void compute(ActionKind kind, int stage, int micro_batch) override;
+
+  Buffer activation_to_receive(int stage, int micro_batch) override;
+  Buffer gradient_to_receive(int stage, int micro_batch) override;
+  Buffer activation_to_send(int stage, int micro_batch) override;
+  Buffer gradient_to_send(int stage, int micro_batch) override;
+  void sent_activation(int /*stage*/, int /*micro_batch*/) override {}
+  void sent_gradient(int /*stage*/, int /*micro_batch*/) override {}
+  void hand_on_activation(int /*stage*/, int /*micro_batch*/) override {}
+  void hand_on_gradient(int /*stage*/, int /*micro_batch*/) override {}
+
+  std::vector<Buffer> gradients(int stage) override;
+  Buffer tied_gradient(int tie, int stage) override;
+  void add_tied_gradient(int /*tie*/, int /*from_stage*/, int /*to_stage*/) override {}
+  void copy_tied_gradient(int /*tie*/, int /*from_stage*/, int /*to_stage*/) override {}
+
+  NormShare norm_share() override { return {}; }
+  void set_global_norm(const NormShare& /*all*/) override {}
+  void optimize(int stage) override;
+  std::vector<Buffer> parameters_to_gather(int stage) override;
+  void gathered(int /*stage*/) override {}
+
+ private:
+  enum class Way { kActivationIn, kActivationOut, kGradientIn, kGradientOut };
+  [[nodiscard]] Buffer of_boundary(Way way, int stage, int micro_batch);
+  [[nodiscard]] Buffer of_weights(int stage);
+
+  std::shared_ptr<const VirtualDurations> durations_;
+  std::map<std::tuple<Way, int, int>, float> boundaries_;  // by stage and micro-batch
+  std::map<int, std::vector<float>> weights_;              // by stage, one element per holder
+  std::map<std::pair<int, int>, float> tied_;              // by tie and stage
+};
+
+}  // namespace penstock
