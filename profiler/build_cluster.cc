@@ -1,0 +1,93 @@
+#include "profiler/build_cluster.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "core/error.h"
+
+namespace penstock {
+namespace {
+
+std::string name_of(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::kAllReduce:
+      return "all-reduce";
+    case CollectiveKind::kReduceScatter:
+      return "reduce-scatter";
+    case CollectiveKind::kAllGather:
+      return "all-gather";
+  }
+  return "";
+}
+
+// Times that do not fall. One note per curve, on the first point that did.
+std::vector<CurvePoint> rising(std::vector<CurvePoint> curve, const std::string& what,
+                               std::vector<std::string>& notes) {
+  int falling = 0;
+  std::string first;
+  for (std::size_t i = 1; i < curve.size(); ++i) {
+    const CurvePoint& before = curve[i - 1];
+    CurvePoint& point = curve[i];
+    if (point.time >= before.time) continue;
+    if (falling++ == 0) {
+      first = to_text(point.bytes) + " took " + to_text(point.time) + ", less than " +
+              to_text(before.bytes) + "; the curve says " + to_text(before.time) + " for both";
+    }
+    point.time = before.time;
+  }
+  if (falling == 0) return curve;
+  const std::string more =
+      falling == 1 ? "" : "; so with " + std::to_string(falling - 1) + " larger ones";
+  notes.push_back(what + ": " + first + more);
+  return curve;
+}
+
+DeviceType device_of(const MachineToDescribe& machine) {
+  DeviceType type;
+  type.name = machine.device;
+  type.memory = machine.memory_per_device;
+  type.reserve = machine.reserve;
+  type.memory_bandwidth = machine.memory_bandwidth;
+  return type;
+}
+
+}  // namespace
+
+BuiltCluster build_cluster(const MachineToDescribe& machine, const LinkSamples& samples,
+                           bool under_load, LinkStatistic statistic) {
+  BuiltCluster built;
+  ClusterSpec& cluster = built.cluster;
+  cluster.name = machine.name;
+  cluster.sources = {
+      {.id = "run", .origin = Origin::kMeasured, .text = machine.provenance, .licence = ""}};
+  cluster.device_types = {device_of(machine)};
+  cluster.node_types = {{.name = machine.name, .device_type = 0, .devices = machine.devices}};
+  cluster.nodes = {{.node_type = 0, .count = 1}};
+  LinkLevel level;
+  level.name = machine.level;
+  level.curve = rising(curve_of(samples, LinkPattern::kAlone, under_load, statistic), machine.level,
+                       built.notes);
+  if (level.curve.empty()) {
+    throw_bad_input("no transfer between two ranks was measured" +
+                    std::string(under_load ? " under load" : "") +
+                    "\nhelp: give --links a larger --budget");
+  }
+  cluster.levels = {std::move(level)};
+  std::set<std::pair<CollectiveKind, int>> kinds;
+  for (const CollectiveSample& sample : samples.collectives) {
+    if (sample.under_load == under_load) kinds.insert({sample.kind, sample.participants});
+  }
+  for (const auto& [kind, participants] : kinds) {
+    CollectiveCurve collective;
+    collective.kind = kind;
+    collective.participants = participants;
+    collective.curve = rising(curve_of(samples, kind, participants, under_load, statistic),
+                              name_of(kind) + " of " + std::to_string(participants), built.notes);
+    if (!collective.curve.empty()) cluster.collectives.push_back(std::move(collective));
+  }
+  return built;
+}
+
+}  // namespace penstock

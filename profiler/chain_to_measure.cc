@@ -1,0 +1,59 @@
+#include "profiler/chain_to_measure.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <utility>
+
+namespace penstock {
+
+ChainToMeasure choose_sections(const ModelDescription& model, const ModelOutline& outline,
+                               int most_of_a_type) {
+  ChainToMeasure chain;
+  chain.model = model;
+  std::map<std::string, int> chosen;
+  std::map<int, int> stage_of;  // by section
+  for (std::size_t i = 0; i < outline.sections.size(); ++i) {
+    const SectionOutline& section = outline.sections[i];
+    if (chosen[section.type]++ >= most_of_a_type) continue;
+    stage_of[static_cast<int>(i)] = chain.stages();
+    chain.sections.push_back(static_cast<int>(i));
+    chain.types.push_back(section.type);
+    chain.parameters += section.parameter_count();
+  }
+  for (const TieOutline& tie : outline.ties) {
+    TieSetup setup{.name = tie.name, .stages = {}};
+    for (const int section : tie.sections) {
+      if (const auto found = stage_of.find(section); found != stage_of.end()) {
+        setup.stages.push_back(found->second);
+      }
+    }
+    if (setup.stages.size() > 1) chain.ties.push_back(std::move(setup));
+  }
+  return chain;
+}
+
+RankSetup setup_of(const ChainToMeasure& chain) {
+  RankSetup setup;
+  setup.model = chain.model;
+  const int stages = chain.stages();
+  setup.stages.reserve(chain.sections.size());
+  for (int stage = 0; stage < stages; ++stage) {
+    const int section = chain.sections[static_cast<std::size_t>(stage)];
+    setup.stages.push_back({.stage = stage,
+                            .first_section = section,
+                            .end_section = section + 1,
+                            .takes_input = stage == 0,
+                            .ends_in_loss = stage == stages - 1});
+  }
+  setup.ties = chain.ties;
+  const int samples = chain.micro_batch_size;
+  setup.micro_batches = {{.first_sample = 0, .samples = samples},
+                         {.first_sample = samples, .samples = samples}};
+  setup.global_batch = 2 * samples;
+  setup.sequence_length = chain.sequence_length;
+  setup.recompute = chain.recompute;
+  return setup;
+}
+
+}  // namespace penstock

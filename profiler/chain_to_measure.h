@@ -1,0 +1,41 @@
+// What is run to be measured: sections of a model, each a stage of its own, on one rank.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/model_description.h"
+#include "training/model_outline.h"
+#include "training/rank_setup.h"
+
+namespace penstock {
+
+struct ChainToMeasure {
+  ModelDescription model;
+  // Which sections, along the model; the first takes the tokens, the last ends in the loss.
+  std::vector<int> sections;
+  std::vector<std::string> types;  // of each of them
+  std::vector<TieSetup> ties;      // among them
+  std::int64_t parameters = 0;     // of all of them together
+  int micro_batch_size = 1, sequence_length = 0;
+  bool recompute = false;
+  bool splits = true;  // false: only the fused backward is measured
+
+  [[nodiscard]] int stages() const { return static_cast<int>(types.size()); }
+};
+
+// Sections of one type cost the same, so the first `most_of_a_type` of each are enough. Several,
+// because one alone would find its weights in the caches, where those of its neighbours are in a
+// run.
+ChainToMeasure choose_sections(const ModelDescription& model, const ModelOutline& outline,
+                               int most_of_a_type);
+
+// Of the two micro-batches of a step the first runs the fused backward, the second input and weight
+// gradient apart.
+inline constexpr int kFusedMicroBatch = 0, kSplitMicroBatch = 1;
+
+// What a RankWork that runs the chain is made from.
+RankSetup setup_of(const ChainToMeasure& chain);
+
+}  // namespace penstock

@@ -1,0 +1,126 @@
+#include "profiler/torch/measure_model.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "training/byte_data.h"
+#include "training/steady_time.h"
+#include "training/torch/model.h"
+#include "training/torch/torch_work.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kSectionsOfAType = 4;
+// Samples are drawn from this many bytes.
+constexpr std::size_t kTextBytes = std::size_t{1} << 20;
+
+// Bytes without a pattern; times do not depend on them, but an embedding's backward adds to as many
+// rows as there are different tokens.
+std::string text_to_train_on(int sequence_length) {
+  std::string text(std::max(kTextBytes, static_cast<std::size_t>(sequence_length) * 4), '\0');
+  std::uint32_t state = 1;
+  for (char& c : text) {
+    state = state * 1664525U + 1013904223U;
+    c = static_cast<char>(state >> 24);
+  }
+  return text;
+}
+
+// The caller's progress, until a moment.
+class Until : public ProfilingProgress {
+ public:
+  Until(ProfilingProgress& outer, SteadyTime deadline) : outer_(outer), deadline_(deadline) {}
+  bool stop() override { return outer_.stop() || steady_now() >= deadline_; }
+
+ private:
+  ProfilingProgress& outer_;
+  SteadyTime deadline_;
+};
+
+struct Size {
+  int micro_batch_size = 1;
+  bool recompute = false;
+  [[nodiscard]] std::string text() const {
+    return "b = " + std::to_string(micro_batch_size) + ", recompute " +
+           (recompute ? "full" : "none");
+  }
+};
+
+ChainToMeasure chain_of(const ModelToMeasure& question, const ModelOutline& outline) {
+  ChainToMeasure chain = choose_sections(
+      question.model, outline,
+      question.every_section ? static_cast<int>(outline.sections.size()) : kSectionsOfAType);
+  chain.sequence_length = question.sequence_length;
+  chain.splits = question.splits;
+  return chain;
+}
+
+class ModelMeasuring {
+ public:
+  ModelMeasuring(const ModelToMeasure& question, Device& device, ProfilingProgress& progress,
+                 const RanksBeside& beside)
+      : question_(question),
+        device_(device),
+        progress_(progress),
+        beside_(beside),
+        data_(text_to_train_on(question.sequence_length), question.sequence_length,
+              "the profiler's text") {
+    samples_.outline = make_model(question.model)->outline();
+    chain_ = chain_of(question, samples_.outline);
+    samples_.chain_parameters = chain_.parameters;
+  }
+
+  ModelSamples measure() {
+    std::vector<Size> sizes;
+    for (const bool recompute : question_.recompute) {
+      for (const int b : question_.micro_batch_sizes) sizes.push_back({b, recompute});
+    }
+    const SteadyTime end = steady_now() + question_.budget;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      progress_.update(sizes[i].text(), static_cast<int>(i), static_cast<int>(sizes.size()));
+      if (same_answer(progress_.stop(), beside_)) {
+        samples_.not_measured.push_back(sizes[i].text());
+        continue;
+      }
+      // What earlier sizes did not need of their parts is there for the later ones.
+      const SteadyTime now = steady_now();
+      measure(sizes[i], now + (end - now) / static_cast<std::int64_t>(sizes.size() - i));
+    }
+    return std::move(samples_);
+  }
+
+ private:
+  void measure(const Size& size, SteadyTime deadline) {
+    chain_.micro_batch_size = size.micro_batch_size;
+    chain_.recompute = size.recompute;
+    const Bytes before = device_.held_memory();
+    TorchWork work(setup_of(chain_), device_, data_);
+    samples_.state_bytes_per_parameter =
+        static_cast<double>((device_.held_memory() - before).count) /
+        static_cast<double>(std::max<std::int64_t>(chain_.parameters, 1));
+    Until until(progress_, deadline);
+    ChainSamples chain = measure_beside(chain_, work, device_, question_.rule, until, beside_);
+    if (!chain.sections.empty()) samples_.chains.push_back(std::move(chain));
+    samples_.not_split = work.not_split();
+  }
+
+  const ModelToMeasure& question_;
+  Device& device_;
+  ProfilingProgress& progress_;
+  const RanksBeside& beside_;
+  ByteData data_;
+  ChainToMeasure chain_;
+  ModelSamples samples_;
+};
+
+}  // namespace
+
+ModelSamples measure_model(const ModelToMeasure& question, Device& device,
+                           ProfilingProgress& progress, const RanksBeside& beside) {
+  return ModelMeasuring(question, device, progress, beside).measure();
+}
+
+}  // namespace penstock

@@ -1,0 +1,104 @@
+#include "profiler/torch/measure_model.h"
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "training/torch/cpu_device.h"
+
+namespace penstock {
+namespace {
+
+// Two blocks of width 16, two heads, one sequence of 8 tokens per sample.
+ModelToMeasure small_question() {
+  ModelToMeasure question;
+  question.model.layers = 2;
+  question.model.hidden = 16;
+  question.model.heads = 2;
+  question.model.feed_forward = 32;
+  question.model.vocabulary = 256;
+  question.model.positions = 8;
+  question.sequence_length = 8;
+  question.micro_batch_sizes = {1, 2};
+  question.rule = {.warm_up = 1, .least = 2, .most = 3, .error = 0.5};
+  question.budget = std::chrono::seconds(5);
+  return question;
+}
+
+ModelSamples measured(const ModelToMeasure& question) {
+  const auto device = make_cpu_device();
+  ProfilingProgress progress;
+  return measure_model(question, *device, progress, {});
+}
+
+TEST_CASE("a model is measured at every size, with what it runs of it") {
+  const ModelSamples samples = measured(small_question());
+  CHECK(samples.outline.sections.size() == 4);
+  CHECK(samples.not_measured.empty());
+  CHECK(samples.not_split.empty());
+  REQUIRE(samples.chains.size() == 2);
+  REQUIRE(samples.chains[0].sections.size() == 3);
+  const SectionSamples& block = samples.chains[1].sections[1];
+  CHECK(block.type == "block");
+  CHECK(block.micro_batch_size == 2);
+  CHECK(block.forward.median > Duration{});
+  CHECK(block.input_gradient.median > Duration{});
+  CHECK(block.weight_gradient.median > Duration{});
+  CHECK(block.fused_backward.median > Duration{});
+  CHECK(block.recompute_time.count == 0);
+  CHECK(samples.chains[0].optimizer.median > Duration{});
+  CHECK(samples.chain_parameters == samples.outline.sections[0].parameter_count() +
+                                        2 * samples.outline.sections[1].parameter_count() +
+                                        samples.outline.sections[3].parameter_count());
+}
+
+// Boundary: samples x 8 tokens x 16 floats of 4 bytes. A block keeps its input and more of that
+// size, at least the normed inputs of its linear layers; after I, W still needs those.
+TEST_CASE("memory grows with the micro-batch, and is that of the tensors") {
+  const ModelSamples samples = measured(small_question());
+  const SectionMemory& one = samples.chains[0].sections[1].memory;
+  const SectionMemory& two = samples.chains[1].sections[1].memory;
+  CHECK(one.boundary == Bytes{512});
+  CHECK(two.boundary == Bytes{1024});
+  CHECK(one.stash >= Bytes{4 * 512});
+  CHECK(two.stash > one.stash);
+  CHECK(one.weight_stash > Bytes{});
+  CHECK(one.working_peak >= Bytes{512});
+  // The head hands nothing on.
+  CHECK(samples.chains[0].sections[2].memory.boundary == Bytes{});
+}
+
+// Single precision and AdamW: 4 + 4 + 8 bytes.
+TEST_CASE("weights, gradients and moments are counted") {
+  const double bytes = measured(small_question()).state_bytes_per_parameter;
+  CHECK(bytes > 15.2);
+  CHECK(bytes < 17.5);
+}
+
+TEST_CASE("with recompute a block keeps its input only") {
+  ModelToMeasure question = small_question();
+  question.micro_batch_sizes = {1};
+  question.recompute = {true};
+  const ModelSamples samples = measured(question);
+  const SectionSamples& block = samples.chains[0].sections[1];
+  CHECK(block.recompute == "full");
+  CHECK(block.recompute_time.median > Duration{});
+  CHECK(block.memory.stash == Bytes{512});
+  CHECK(block.memory.working_peak > Bytes{4 * 512});
+}
+
+TEST_CASE("what is not begun before somebody stops it is named") {
+  class Stopped : public ProfilingProgress {
+   public:
+    bool stop() override { return true; }
+  } progress;
+  const auto device = make_cpu_device();
+  const ModelSamples samples = measure_model(small_question(), *device, progress, {});
+  CHECK(samples.chains.empty());
+  CHECK(samples.not_measured ==
+        std::vector<std::string>{"b = 1, recompute none", "b = 2, recompute none"});
+}
+
+}  // namespace
+}  // namespace penstock
