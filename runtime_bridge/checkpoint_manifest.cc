@@ -1,0 +1,168 @@
+#include "runtime_bridge/checkpoint_manifest.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <optional>
+
+#include "core/json_reader.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr double kLargest = std::numeric_limits<double>::max();
+constexpr const char* kFormat = "penstock.checkpoint/1";
+
+Json write_options(const TrainingOptions& options) {
+  Json json = Json::object();
+  json.set("learning_rate", options.learning_rate)
+      .set("weight_decay", options.weight_decay)
+      .set("momentum", options.momentum)
+      .set("beta1", options.beta1)
+      .set("beta2", options.beta2)
+      .set("epsilon", options.epsilon)
+      .set("clip_norm", options.clip_norm)
+      .set("seed", options.seed);
+  return json;
+}
+
+// All 64 bits, where JsonReader::integer() stops at 63.
+std::uint64_t read_seed(const JsonReader& reader) {
+  const std::string& text = reader.value().text();
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (reader.value().kind() != Json::Kind::kNumber || error != std::errc() ||
+      end != text.data() + text.size()) {
+    reader.expected("an integer from 0 to 2^64 - 1");
+  }
+  return seed;
+}
+
+TrainingOptions read_options(JsonReader reader) {
+  TrainingOptions options;
+  const auto number = [&](const char* key) { return reader.at(key).number(-kLargest, kLargest); };
+  options.learning_rate = number("learning_rate");
+  options.weight_decay = number("weight_decay");
+  options.momentum = number("momentum");
+  options.beta1 = number("beta1");
+  options.beta2 = number("beta2");
+  options.epsilon = number("epsilon");
+  options.clip_norm = number("clip_norm");
+  options.seed = read_seed(reader.at("seed"));
+  reader.finish();
+  return options;
+}
+
+StateKind read_kind(const JsonReader& reader) {
+  const std::string name = reader.string();
+  for (const StateKind kind : {StateKind::kParameters, StateKind::kOptimizer}) {
+    if (name == name_of(kind)) return kind;
+  }
+  reader.expected("parameters or optimizer");
+}
+
+// Of a file in the folder itself: a manifest does not reach elsewhere.
+std::string read_name(const JsonReader& reader) {
+  std::string name = reader.string();
+  if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos) {
+    reader.expected("the name of a file in the same folder");
+  }
+  return name;
+}
+
+CheckpointFile read_file_entry(JsonReader reader) {
+  CheckpointFile file;
+  file.name = read_name(reader.at("name"));
+  file.section = static_cast<int>(reader.at("section").integer(0, 1 << 20));
+  file.kind = read_kind(reader.at("kind"));
+  file.bytes = static_cast<std::uint64_t>(reader.at("bytes").integer(0, kMost));
+  file.header_checksum = reader.at("header_checksum").string();
+  reader.finish();
+  return file;
+}
+
+std::vector<CheckpointFile> read_file_entries(const JsonReader& reader) {
+  std::vector<CheckpointFile> files;
+  for (const JsonReader& entry : reader.elements()) files.push_back(read_file_entry(entry));
+  return files;
+}
+
+void check_all_sections(const CheckpointManifest& manifest, const JsonReader& reader) {
+  for (int section = 0; section < manifest.info.sections; ++section) {
+    if (std::ranges::none_of(manifest.files, [&](const CheckpointFile& file) {
+          return file.section == section && file.kind == StateKind::kParameters;
+        })) {
+      reader.fail("no file holds the parameters of section " + std::to_string(section));
+    }
+  }
+}
+
+CheckpointInfo read_info(JsonReader& reader) {
+  CheckpointInfo info;
+  info.step = reader.at("step").integer(0, kMost);
+  info.model = reader.at("model").string();
+  info.sections = static_cast<int>(reader.at("sections").integer(1, 1 << 20));
+  info.plan_hash = reader.at("plan_hash").string();
+  info.samples = reader.at("samples").integer(0, kMost);
+  info.options = read_options(reader.at("training"));
+  for (auto& [name, value] : reader.at("shared_numbers").members()) {
+    info.shared_numbers.emplace_back(name, value.number(-kLargest, kLargest));
+  }
+  return info;
+}
+
+}  // namespace
+
+std::string_view name_of(StateKind kind) {
+  return kind == StateKind::kParameters ? "parameters" : "optimizer";
+}
+
+Json write_checkpoint_files(const std::vector<CheckpointFile>& files) {
+  Json list = Json::array();
+  for (const CheckpointFile& file : files) {
+    Json entry = Json::object();
+    entry.set("name", file.name)
+        .set("section", file.section)
+        .set("kind", std::string(name_of(file.kind)))
+        .set("bytes", file.bytes)
+        .set("header_checksum", file.header_checksum);
+    list.push(std::move(entry));
+  }
+  return list;
+}
+
+std::vector<CheckpointFile> read_checkpoint_files(const Json& json, const std::string& file) {
+  return read_file_entries(JsonReader(json, file));
+}
+
+Json write_manifest(const CheckpointManifest& manifest) {
+  const CheckpointInfo& info = manifest.info;
+  Json numbers = Json::object();
+  for (const auto& entry : info.shared_numbers) numbers.set(entry.first, entry.second);
+  Json json = Json::object();
+  json.set("format", kFormat)
+      .set("step", info.step)
+      .set("model", info.model)
+      .set("sections", info.sections)
+      .set("plan_hash", info.plan_hash)
+      .set("samples", info.samples)
+      .set("training", write_options(info.options))
+      .set("shared_numbers", std::move(numbers))
+      .set("files", write_checkpoint_files(manifest.files));
+  return json;
+}
+
+CheckpointManifest read_manifest(const Json& json, const std::string& file) {
+  JsonReader reader(json, file);
+  const JsonReader format = reader.at("format");
+  if (format.string() != kFormat) format.expected(std::string("\"") + kFormat + "\"");
+  CheckpointManifest manifest;
+  manifest.info = read_info(reader);
+  manifest.files = read_file_entries(reader.at("files"));
+  reader.finish();
+  check_all_sections(manifest, reader);
+  return manifest;
+}
+
+}  // namespace penstock

@@ -1,0 +1,53 @@
+// What a checkpoint says of itself: penstock.checkpoint/1, manifest.json in its folder. Written
+// last: a folder with a manifest is complete.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+#include "training/rank_setup.h"
+
+namespace penstock {
+
+struct CheckpointInfo {
+  std::int64_t step = 0;  // steps done, and the number of the next one
+  std::string model;      // a checkpoint of another model is refused
+  int sections = 0;
+  std::string plan_hash;     // of the plan that was running
+  std::int64_t samples = 0;  // seen so far: the position in the data
+  TrainingOptions options;   // with the seed
+  std::vector<std::pair<std::string, double>> shared_numbers;  // optimizer steps, loss scale
+  bool operator==(const CheckpointInfo&) const = default;
+};
+
+enum class StateKind { kParameters, kOptimizer };
+std::string_view name_of(StateKind kind);  // "parameters"
+
+struct CheckpointFile {
+  std::string name;  // within the folder
+  int section = 0;
+  StateKind kind = StateKind::kParameters;
+  std::uint64_t bytes = 0;
+  std::string header_checksum;  // and the header holds those of the tensors
+  bool operator==(const CheckpointFile&) const = default;
+};
+
+struct CheckpointManifest {
+  CheckpointInfo info;
+  std::vector<CheckpointFile> files;
+  bool operator==(const CheckpointManifest&) const = default;
+};
+
+Json write_manifest(const CheckpointManifest& manifest);
+// Error{kBadInput} for anything malformed, or when a section has no parameters.
+CheckpointManifest read_manifest(const Json& json, const std::string& file);
+
+// The files of one rank, for the one that writes the manifest.
+Json write_checkpoint_files(const std::vector<CheckpointFile>& files);
+std::vector<CheckpointFile> read_checkpoint_files(const Json& json, const std::string& file);
+
+}  // namespace penstock

@@ -1,0 +1,173 @@
+#include "runtime_bridge/checkpoint_writer.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <system_error>
+#include <utility>
+
+#include "core/error.h"
+#include "core/json_reader.h"
+#include "runtime_bridge/checkpoint_disk.h"
+#include "training/steady_time.h"
+#include "training/transport.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPartial = ".partial";
+
+[[noreturn]] void fail(const std::string& path, const std::string& what) {
+  throw Error(ErrorKind::kMissingResource, path + ": " + what);
+}
+
+std::string list_name(int rank) { return "rank-" + std::to_string(rank) + ".json"; }
+
+void make_folder(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) fail(path, "cannot be made: " + error.message());
+}
+
+std::vector<fs::path> folders_in(const std::string& path) {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->is_directory()) folders.push_back(entry->path());
+  }
+  return folders;
+}
+
+}  // namespace
+
+std::string checkpoint_name(std::int64_t step) { return "step-" + std::to_string(step); }
+
+std::optional<std::int64_t> step_of_name(const std::string& name) {
+  constexpr std::string_view kStart = "step-";
+  if (!name.starts_with(kStart)) return std::nullopt;
+  std::int64_t step = 0;
+  const char* const last = name.data() + name.size();
+  const auto [end, error] = std::from_chars(name.data() + kStart.size(), last, step);
+  if (error != std::errc() || end != last || step < 0 || name != checkpoint_name(step)) {
+    return std::nullopt;
+  }
+  return step;
+}
+
+std::string agree_on_attempt(KeyValueStore& store, int rank, Duration limit) {
+  const std::string key = "checkpoint_attempt";
+  if (rank == 0) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    store.set(key, std::to_string(std::chrono::duration_cast<Duration>(now).count()));
+  }
+  const SteadyTime deadline = steady_now() + limit;
+  for (;;) {
+    if (auto attempt = store.get(key)) return *attempt;
+    if (steady_now() > deadline) {
+      throw TransportFailure(0, "rank 0 has not said how checkpoints are to be named");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+CheckpointWriter::CheckpointWriter(CheckpointOptions options) : options_(std::move(options)) {
+  if (options_.attempt.find('/') != std::string::npos) {
+    throw Error(ErrorKind::kInternal, "an attempt's name is part of a file's: " + options_.attempt);
+  }
+}
+
+CheckpointWriter::~CheckpointWriter() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void CheckpointWriter::begin(const CheckpointInfo& info, const std::vector<SectionState>& states,
+                             const BufferCopy& copy) {
+  finish();
+  thread_ = std::thread([this, info, files = take_snapshot(states, copy)] {
+    try {
+      write(info, files);
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  });
+}
+
+void CheckpointWriter::finish() {
+  if (thread_.joinable()) thread_.join();
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void CheckpointWriter::write(const CheckpointInfo& info,
+                             const std::vector<SnapshotFile>& files) const {
+  const std::string partial =
+      options_.folder + "/" + checkpoint_name(info.step) + "." + options_.attempt + kPartial;
+  make_folder(partial);
+  std::vector<CheckpointFile> list;
+  list.reserve(files.size());
+  for (const SnapshotFile& file : files) list.push_back(write_snapshot_file(partial, file));
+  // Renamed, so that rank 0 never reads half of it.
+  const std::string path = partial + "/" + list_name(options_.rank);
+  write_synced(path + ".tmp", to_text(write_checkpoint_files(list)) + "\n");
+  fs::rename(path + ".tmp", path);
+  if (options_.rank == 0) complete(info, partial);
+}
+
+std::vector<CheckpointFile> CheckpointWriter::wait_for_lists(const std::string& partial) const {
+  const SteadyTime deadline = steady_now() + options_.limit;
+  std::vector<CheckpointFile> all;
+  for (int rank = 0; rank < options_.ranks; ++rank) {
+    const std::string path = partial + "/" + list_name(rank);
+    while (!fs::exists(path)) {
+      if (steady_now() > deadline) {
+        fail(path, "rank " + std::to_string(rank) +
+                       " has not written its part of the checkpoint: see what it printed, and that "
+                       "all ranks see the same folder");
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    const auto files = read_checkpoint_files(parse_json(read_file(path), path), path);
+    all.insert(all.end(), files.begin(), files.end());
+  }
+  std::ranges::sort(all, {}, [](const CheckpointFile& file) {
+    return std::pair(std::pair(file.section, file.kind), file.name);
+  });
+  return all;
+}
+
+void CheckpointWriter::complete(const CheckpointInfo& info, const std::string& partial) const {
+  const CheckpointManifest manifest{info, wait_for_lists(partial)};
+  const std::string text = to_text(write_manifest(manifest)) + "\n";
+  const std::string path = partial + "/manifest.json";
+  (void)read_manifest(parse_json(text, path), path);  // one that could not be read is no checkpoint
+  write_synced(path, text);
+  for (int rank = 0; rank < options_.ranks; ++rank) fs::remove(partial + "/" + list_name(rank));
+  sync_folder(partial);
+  // A checkpoint of this step may be left from before a restart from an older one.
+  const std::string complete = options_.folder + "/" + checkpoint_name(info.step);
+  fs::remove_all(complete);
+  fs::rename(partial, complete);
+  sync_folder(options_.folder);
+  remove_old(info.step);
+}
+
+void CheckpointWriter::remove_old(std::int64_t newest) const {
+  std::vector<std::int64_t> steps;
+  for (const fs::path& folder : folders_in(options_.folder)) {
+    const std::string name = folder.filename();
+    const auto step = step_of_name(name);
+    if (step && *step <= newest && fs::exists(folder / "manifest.json")) steps.push_back(*step);
+    // What an attempt that was cut off has left; ours is complete by now.
+    if (name.starts_with("step-") && name.ends_with(kPartial)) fs::remove_all(folder);
+  }
+  std::ranges::sort(steps, std::greater<>());
+  for (std::size_t i = static_cast<std::size_t>(options_.keep); i < steps.size(); ++i) {
+    fs::remove_all(options_.folder + "/" + checkpoint_name(steps[i]));
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,65 @@
+// Writes checkpoints while training goes on: what a rank has is copied at once, a thread brings it
+// to the disk. The folder is one that all ranks see.
+//
+//   FOLDER/step-17.ATTEMPT.partial/   being written; each rank's files, then its list rank-R.json
+//   FOLDER/step-17/                   complete: rank 0 waits for all lists, joins them in
+//                                     manifest.json, and gives the folder its name
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/units.h"
+#include "runtime_bridge/checkpoint_manifest.h"
+#include "runtime_bridge/checkpoint_snapshot.h"
+#include "training/key_value_store.h"
+#include "training/section_state.h"
+
+namespace penstock {
+
+struct CheckpointOptions {
+  std::string folder;
+  int rank = 0, ranks = 1;
+  std::string attempt = "0";                 // the same on all ranks, another after every restart
+  int keep = 2;                              // complete checkpoints; older ones are removed
+  Duration limit = std::chrono::minutes(5);  // for which rank 0 waits for the other ranks' files
+};
+
+class CheckpointWriter {
+ public:
+  explicit CheckpointWriter(CheckpointOptions options);
+  CheckpointWriter(const CheckpointWriter&) = delete;
+  CheckpointWriter& operator=(const CheckpointWriter&) = delete;
+  ~CheckpointWriter();
+
+  // Called by every rank after the same step. Returns when the states are copied; waits for the
+  // checkpoint before it, and throws what went wrong with that.
+  void begin(const CheckpointInfo& info, const std::vector<SectionState>& states,
+             const BufferCopy& copy);
+  // Waits until this rank has done its part: on rank 0, until the checkpoint is complete.
+  void finish();
+
+ private:
+  void write(const CheckpointInfo& info, const std::vector<SnapshotFile>& files) const;
+  void complete(const CheckpointInfo& info, const std::string& partial) const;
+  std::vector<CheckpointFile> wait_for_lists(const std::string& partial) const;
+  void remove_old(std::int64_t newest) const;
+
+  CheckpointOptions options_;
+  std::thread thread_;
+  std::exception_ptr failure_;  // of the thread; read after it has ended
+};
+
+// A name for CheckpointOptions::attempt: rank 0 makes it up and tells the others through `store`.
+// TransportFailure when it has not within `limit`.
+std::string agree_on_attempt(KeyValueStore& store, int rank, Duration limit);
+
+// "step-17", and back: nothing when it is no such name.
+std::string checkpoint_name(std::int64_t step);
+std::optional<std::int64_t> step_of_name(const std::string& name);
+
+}  // namespace penstock

@@ -1,0 +1,63 @@
+// Carries out a rank's list of actions, step by step: decides when, a RankWork decides how, a
+// Transport moves what ranks exchange.
+//
+// Receives are posted ahead of their place in the list, sends and reductions run beside what
+// follows them, and an action waits for exactly what it needs: compute for the receive that brings
+// its input, NORM and OPT for the reductions. An OVERLAP is a forward and then a backward.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/run_log.h"
+#include "runtime_bridge/rank_program.h"
+#include "training/rank_work.h"
+#include "training/steady_time.h"
+#include "training/transport.h"
+
+namespace penstock {
+
+struct ExecuteOptions {
+  // Receives among this many transfers that come next in the list are posted; each holds a boundary
+  // tensor from then on. 0: every transfer is issued at its place, those between two other actions
+  // together, as a transport with one queue per rank (NCCL on one stream) needs it.
+  int transfers_ahead = 4;
+  // Waits for the device after every action, so that its recorded end is its end. Without it, on a
+  // GPU, that is when the work was queued.
+  bool exact_times = false;
+  // Told before every action, for signs of life; none when empty.
+  std::function<void(std::int64_t step, std::int64_t position)> progress;
+};
+
+// One step of one rank. Entry i of the times belongs to the i-th action of its list.
+struct StepRecord {
+  std::vector<SteadyTime> start, end;
+  NormShare all;  // summed over all ranks; without a NORM in the Program only its loss is
+  StepPhases phases;
+};
+
+class StepExecutor {
+ public:
+  // Forms the rank's groups: all ranks of the job make theirs at the same time. All three must live
+  // as long. Error{kBadInput} for a run-time rule that is not supported.
+  StepExecutor(const RankProgram& program, RankWork& work, Transport& transport,
+               const ExecuteOptions& options);
+  ~StepExecutor();
+  StepExecutor(const StepExecutor&) = delete;
+  StepExecutor& operator=(const StepExecutor&) = delete;
+
+  // After it has thrown, transfers may still be under way: call Transport::abort() before the
+  // executor and what it was given are destroyed.
+  StepRecord execute(std::int64_t step);
+
+  // The group of all ranks; there must be more than one.
+  [[nodiscard]] CommunicatorId job() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,108 @@
+// Signs of life: each rank writes into the job's store, once a second, how far it is. When a
+// transfer fails, that says which rank is to blame, also to ranks that only saw others stop.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/units.h"
+#include "training/key_value_store.h"
+#include "training/transport.h"
+
+namespace penstock {
+
+enum class RankState {
+  kRunning,
+  kSawFailure,  // stopped because a transfer failed
+  kFailed,      // stopped on its own account
+  kFinished,
+};
+
+// What a rank writes; the store holds its latest.
+struct SignOfLife {
+  std::int64_t sequence = 0;  // grows while the rank lives
+  RankState state = RankState::kRunning;
+  std::int64_t step = 0;
+  std::int64_t position = 0;  // in the rank's list of actions
+  std::string process;        // "pid 4711 on host a"
+  std::string reason;         // why it stopped
+  bool operator==(const SignOfLife&) const = default;
+};
+std::string write_sign_of_life(const SignOfLife& sign);
+// Nothing when it is malformed.
+std::optional<SignOfLife> read_sign_of_life(const std::string& text);
+
+// Signs of all ranks when this rank looked first and when it looked last, `watched` apart.
+struct SignsSeen {
+  std::vector<std::optional<SignOfLife>> first, last;
+  Duration watched{};
+};
+
+struct HeartbeatOptions {
+  int rank = 0, ranks = 1;
+  std::string process;                                 // "pid 4711 on host a"
+  Duration interval = std::chrono::seconds(1);         // between signs
+  Duration silence = std::chrono::milliseconds(3000);  // after which a rank counts as lost
+  bool serves_store = false;  // this process does: when all fails it ends last
+};
+
+// Writes from a thread of its own while it lives.
+class Heartbeat {
+ public:
+  Heartbeat(const HeartbeatOptions& options, std::unique_ptr<KeyValueStore> store);
+  Heartbeat(const Heartbeat&) = delete;
+  Heartbeat& operator=(const Heartbeat&) = delete;
+  ~Heartbeat();
+
+  // The rank is at this action of this step. Cheap: called before every action.
+  void at(std::int64_t step, std::int64_t position) {
+    step_.store(step, std::memory_order_relaxed);
+    position_.store(position, std::memory_order_relaxed);
+  }
+  // Tells the others at once, if the store is still there.
+  void stopped(RankState state, const std::string& reason);
+
+  // After `failure`: says that this rank stopped because of it, waits until it is clear which other
+  // ranks live, and returns a failure that names who is to blame.
+  [[nodiscard]] TransportFailure explain(const TransportFailure& failure);
+
+ private:
+  void write_signs();
+  void write_one();
+  std::vector<std::optional<SignOfLife>> read_all();
+  SignsSeen watch_the_others();
+
+  HeartbeatOptions options_;
+  std::unique_ptr<KeyValueStore> store_;  // guarded by store_mutex_
+  std::mutex store_mutex_;
+  std::atomic<std::int64_t> step_{0}, position_{0};
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  RankState state_ = RankState::kRunning;
+  std::string reason_;
+  std::int64_t sequence_ = 0;
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+// Runs `body`, then says that the rank has finished. A TransportFailure leaves it explained, of any
+// other exception the others are told first.
+void run_watched(Heartbeat& heartbeat, const std::function<void()>& body);
+
+struct Blame {
+  std::optional<int> rank;
+  std::string words;  // "rank 2 (pid 4711 on host a) was lost in step 17: ..."
+  bool operator==(const Blame&) const = default;
+};
+// The judgement itself, a pure function.
+Blame blame(const SignsSeen& seen, int own_rank);
+
+}  // namespace penstock

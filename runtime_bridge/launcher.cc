@@ -1,0 +1,241 @@
+#include "runtime_bridge/launcher.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "training/steady_time.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kLauncherVariable = "PENSTOCK_LAUNCHER_PROCESS";
+constexpr std::array<int, 3> kPassedOn{SIGINT, SIGTERM, SIGUSR1};
+
+// Blocks the signals that launch() waits for, and gives back what was before.
+class Signals {
+ public:
+  Signals() {
+    sigemptyset(&waited_for_);
+    sigaddset(&waited_for_, SIGCHLD);
+    for (const int signal : kPassedOn) sigaddset(&waited_for_, signal);
+    pthread_sigmask(SIG_BLOCK, &waited_for_, &before_);
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+  ~Signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+  // The next of them; nothing when there is none within `limit`.
+  [[nodiscard]] std::optional<int> wait(Duration limit) const {
+    timespec time{};
+    time.tv_sec = static_cast<time_t>(limit / std::chrono::seconds(1));
+    time.tv_nsec = (limit % std::chrono::seconds(1)).count();
+    const int signal = sigtimedwait(&waited_for_, nullptr, &time);
+    return signal > 0 ? std::optional<int>(signal) : std::nullopt;
+  }
+
+ private:
+  sigset_t waited_for_{}, before_{};
+};
+
+class Job {
+ public:
+  explicit Job(const LaunchOptions& options) : options_(options) {}
+  // Nothing survives, also when starting a later child failed.
+  ~Job() {
+    signal_all(SIGKILL);
+    while (!running_.empty() && reap(0)) {
+    }
+  }
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  void start() {
+    store_ = options_.serve ? options_.serve() : HostedStore{};
+    for (int rank = 0; rank < options_.ranks; ++rank) {
+      Environment environment =
+          environment_of_rank(options_.environment, rank, options_.ranks, "127.0.0.1", store_.port);
+      environment[kLauncherVariable] = std::to_string(getpid());
+      running_.push_back({rank, options_.start(rank, environment)});
+    }
+  }
+
+  LaunchResult run(const Signals& signals) {
+    while (!running_.empty()) {
+      const std::optional<int> signal = signals.wait(std::chrono::milliseconds(50));
+      if (signal && *signal != SIGCHLD) {
+        pass_on(*signal);
+      }
+      while (reap(WNOHANG)) {
+      }
+      hurry();
+    }
+    return std::move(result_);
+  }
+
+ private:
+  struct Running {
+    int rank;
+    pid_t process;
+  };
+
+  // Ranks end a step and write a checkpoint first, however long that takes; told a second time to
+  // end, they are not waited for.
+  void pass_on(int signal) {
+    const bool again = signal != SIGUSR1 && std::ranges::find_if(result_.passed_on, [](int before) {
+                                              return before != SIGUSR1;
+                                            }) != result_.passed_on.end();
+    if (again) deadline_ = steady_now();
+    result_.passed_on.push_back(signal);
+    signal_all(signal);
+  }
+
+  // Not somebody's failure: we ended it, or a signal that we only passed on did.
+  [[nodiscard]] bool is_our_doing(const RankEnd& end) const {
+    return end.signal != 0 &&
+           (stage_ != Stage::kRunning ||
+            std::ranges::find(result_.passed_on, end.signal) != result_.passed_on.end());
+  }
+
+  // Ranks that exit after a signal do as they were asked, and the others are about to.
+  [[nodiscard]] bool is_reason_to_hurry(const RankEnd& end) const {
+    return end.failed() && !end.ended_by_us && (end.signal != 0 || result_.passed_on.empty());
+  }
+
+  // Whether there was one to reap.
+  bool reap(int flags) {
+    for (auto child = running_.begin(); child != running_.end(); ++child) {
+      int status = 0;
+      pid_t got = 0;
+      do {
+        got = waitpid(child->process, &status, flags);
+      } while (got < 0 && errno == EINTR);
+      if (got == 0) continue;
+      RankEnd end;
+      end.rank = child->rank;
+      end.process = child->process;
+      if (got < 0) end.exit_code = -1;  // somebody else took its end
+      if (got > 0 && WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
+      if (got > 0 && WIFSIGNALED(status)) end.signal = WTERMSIG(status);
+      end.ended_by_us = is_our_doing(end);
+      running_.erase(child);
+      result_.ends.push_back(end);
+      if (is_reason_to_hurry(end) && !deadline_) deadline_ = steady_now() + options_.grace;
+      return true;
+    }
+    return false;
+  }
+
+  // Ends those that do not end by themselves after a failure.
+  void hurry() {
+    if (!deadline_ || steady_now() < *deadline_ || running_.empty()) return;
+    stage_ = stage_ == Stage::kRunning ? Stage::kAsked : Stage::kKilled;
+    signal_all(stage_ == Stage::kAsked ? SIGTERM : SIGKILL);
+    // A stopped process takes note of SIGTERM only when it runs again.
+    if (stage_ == Stage::kAsked) signal_all(SIGCONT);
+    deadline_ = steady_now() + options_.to_end;
+  }
+
+  void signal_all(int signal) const {
+    for (const Running& child : running_) kill(child.process, signal);
+  }
+
+  enum class Stage { kRunning, kAsked, kKilled };
+
+  const LaunchOptions& options_;
+  HostedStore store_;
+  std::vector<Running> running_;
+  std::optional<SteadyTime> deadline_;
+  Stage stage_ = Stage::kRunning;
+  LaunchResult result_;
+};
+
+// For exec: pointers into texts that live as long.
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  result.reserve(texts.size() + 1);
+  for (std::string& text : texts) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+// A child must not inherit that we block signals.
+void prepare(posix_spawnattr_t& attributes) {
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+}
+
+}  // namespace
+
+std::optional<RankEnd> LaunchResult::first_failure() const {
+  const auto found = std::ranges::find_if(
+      ends, [](const RankEnd& end) { return end.failed() && !end.ended_by_us; });
+  if (found == ends.end()) return std::nullopt;
+  return *found;
+}
+
+LaunchResult launch(const LaunchOptions& options) {
+  const Signals signals;  // before any thread that serves the store, which then blocks them too
+  Job job(options);
+  job.start();
+  return job.run(signals);
+}
+
+StartChild start_program(const std::string& program, const std::vector<std::string>& arguments) {
+  return [program, arguments](int rank, const Environment& environment) {
+    std::vector<std::string> words{program};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<std::string> variables;
+    variables.reserve(environment.size());
+    for (const auto& entry : environment) variables.push_back(entry.first + "=" + entry.second);
+    posix_spawnattr_t attributes;
+    prepare(attributes);
+    pid_t process = 0;
+    const int error = posix_spawn(&process, program.c_str(), nullptr, &attributes,
+                                  pointers(words).data(), pointers(variables).data());
+    posix_spawnattr_destroy(&attributes);
+    if (error != 0) {
+      throw Error(ErrorKind::kMissingResource, "rank " + std::to_string(rank) +
+                                                   " could not be started: " + program + ": " +
+                                                   std::strerror(error));
+    }
+    return process;
+  };
+}
+
+void end_with_launcher(const Environment& environment) {
+  const auto launcher = environment.find(kLauncherVariable);
+  if (launcher == environment.end()) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // It may have gone before that.
+  if (std::to_string(getppid()) != launcher->second) {
+    throw Error(ErrorKind::kMissingResource,
+                "the launcher of this rank (process " + launcher->second + ") is gone");
+  }
+}
+
+std::string words_of(const RankEnd& end) {
+  const std::string who =
+      "rank " + std::to_string(end.rank) + " (process " + std::to_string(end.process) + ") ";
+  if (end.signal != 0) {
+    return who + "was ended by signal " + std::to_string(end.signal) + " (" +
+           strsignal(end.signal) + ")";
+  }
+  return who + "ended with exit code " + std::to_string(end.exit_code);
+}
+
+}  // namespace penstock

@@ -1,0 +1,68 @@
+// Starts the ranks of a job on this machine, passes signals on to them, and sees them all end: when
+// one dies, the others get some time to say what they saw, then they are ended too.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/units.h"
+#include "runtime_bridge/launch_environment.h"
+
+namespace penstock {
+
+// The job's store, in the launcher since ranks may die. `keeps` serves while it lives.
+struct HostedStore {
+  std::shared_ptr<void> keeps;
+  int port = 0;
+};
+
+// The process id of a new child with this environment.
+using StartChild = std::function<int(int rank, const Environment& environment)>;
+
+struct LaunchOptions {
+  int ranks = 1;
+  Environment environment;                    // the launcher's own; each rank gets its part on top
+  std::function<HostedStore()> serve;         // called before the first child is started
+  StartChild start;                           // start_program(), or a test's
+  Duration grace = std::chrono::seconds(10);  // for the others, after one has failed
+  Duration to_end = std::chrono::seconds(5);  // after SIGTERM, before SIGKILL
+};
+
+struct RankEnd {
+  int rank = 0;
+  int process = 0;
+  int exit_code = 0;         // 0 where a signal ended it
+  int signal = 0;            // that ended it, or 0
+  bool ended_by_us = false;  // or by a signal that we passed on
+  [[nodiscard]] bool failed() const { return exit_code != 0 || signal != 0; }
+  bool operator==(const RankEnd&) const = default;
+};
+
+struct LaunchResult {
+  std::vector<RankEnd> ends;   // in the order in which they ended
+  std::vector<int> passed_on;  // signals that the ranks got from us because we got them
+  // Who failed first, on its own account.
+  [[nodiscard]] std::optional<RankEnd> first_failure() const;
+  bool operator==(const LaunchResult&) const = default;
+};
+
+// Returns when every rank has ended. SIGINT, SIGTERM and SIGUSR1 that arrive in the meantime go to
+// the ranks, which then end by themselves; the second SIGINT or SIGTERM ends them for good. The
+// calling thread must stay until then: ranks end when it does.
+LaunchResult launch(const LaunchOptions& options);
+
+// For StartChild: `arguments` with `program` (an absolute path; "/proc/self/exe" is this one), in a
+// process group of its own, so that the terminal's Ctrl-C reaches it only through the launcher.
+StartChild start_program(const std::string& program, const std::vector<std::string>& arguments);
+
+// First thing in a rank: it gets killed when its launcher is gone, however that came about. No
+// effect in a process that has no launcher.
+void end_with_launcher(const Environment& environment);
+
+// "rank 2 (process 4711) was ended by signal 9 (Killed)"
+std::string words_of(const RankEnd& end);
+
+}  // namespace penstock

@@ -1,0 +1,175 @@
+#include "runtime_bridge/plan_support.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "core/error.h"
+
+namespace penstock {
+namespace {
+
+[[noreturn]] void refuse(const std::string& what, const std::string& remedy) {
+  throw_bad_input("this plan cannot be run: " + what + "; " + remedy);
+}
+
+void require_kinds(const Program& program, bool zero1) {
+  for (const Action& action : program.actions) {
+    const bool moves_weights = action.kind == ActionKind::kLoad ||
+                               action.kind == ActionKind::kStore ||
+                               action.kind == ActionKind::kReshard;
+    if (moves_weights || (action.kind == ActionKind::kUnshard && !zero1)) {
+      refuse(name_of(program, action) + " is not supported",
+             "of sharded weights only the optimizer state of ZeRO-1 is (penstock plan --zero1)");
+    }
+  }
+}
+
+void require_micro_batches(const Program& program) {
+  const bool sliced = std::any_of(program.micro_batches.begin(), program.micro_batches.end(),
+                                  [](const MicroBatch& m) { return m.slice != 0; });
+  if (sliced) {
+    refuse("it cuts sequences into slices (" + program.schedule + ")",
+           "choose a schedule that does not, such as 1f1b");
+  }
+}
+
+void require_norm(const PlanFile& file, const ModelDescription& model,
+                  const TrainingOptions& options) {
+  const auto norms = std::count_if(file.program.actions.begin(), file.program.actions.end(),
+                                   [](const Action& a) { return a.kind == ActionKind::kNorm; });
+  if (norms == file.program.ranks()) return;
+  if (norms > 0) {
+    refuse("only " + std::to_string(norms) + " of " + std::to_string(file.program.ranks()) +
+               " ranks have a NORM",
+           "`penstock check` says what is wrong");
+  }
+  const std::string remedy = "plan for an executor whose optimizer waits for a global barrier";
+  if (options.clip_norm > 0) {
+    refuse("gradients are to be clipped, and its Program has no NORM", remedy);
+  }
+  if (model.precision == Precision::kFloat16) {
+    refuse("float16 needs a NORM to notice an overflow, and its Program has none", remedy);
+  }
+}
+
+// What has happened to the stages of a rank so far.
+class Order {
+ public:
+  explicit Order(const PlanFile& file) : file_(file), program_(file.program) {}
+
+  void see(const Action& action) {
+    const Stage& stage = program_.stages[action.stage.value];
+    if (!known(stage.rank)) add_stages(stage.rank);
+    OfStage& own = stages_.at(action.stage);
+    switch (action.kind) {
+      case ActionKind::kTiedReduce:
+        expect(action, own.backwards == 0, "comes before the last backward of its stage");
+        expect(action, own.ties > 0, "is one more than its stage has tied weights");
+        --own.ties;
+        break;
+      case ActionKind::kReduceGradient:
+        expect(action, own.backwards == 0, "comes before the last backward of its stage");
+        expect(action, own.ties == 0, "comes before the TIED_REDUCE of its stage");
+        expect(action, own.reductions == 1, "is one more than its stage needs");
+        --own.reductions;
+        break;
+      case ActionKind::kNorm:
+        expect(action, !norm_, "is the rank's second");
+        for (const auto& entry : stages_) expect_reduced(action, entry.second);
+        norm_ = true;
+        break;
+      case ActionKind::kOptimizer:
+        expect_reduced(action, own);
+        expect(action, own.updates == 1, "is the stage's second");
+        --own.updates;
+        break;
+      case ActionKind::kUnshard:
+        expect(action, own.updates == 0, "comes before the OPT of its stage");
+        expect(action, own.gathers == 1, "is one more than its stage needs");
+        --own.gathers;
+        break;
+      default:
+        if (!completes_gradient(action.kind)) break;
+        expect(action, !norm_, "comes after the NORM of its rank");
+        --own.backwards;
+    }
+  }
+
+  void end() const {
+    for (const auto& entry : stages_) {
+      const OfStage& own = entry.second;
+      const std::string name = "stage " + std::to_string(entry.first.value);
+      if (own.backwards > 0) refuse(name + " lacks backwards", kCheck);
+      if (own.ties > 0) refuse(name + " lacks a TIED_REDUCE", kCheck);
+      if (own.reductions > 0) refuse(name + " lacks its REDUCE_GRAD", kCheck);
+      if (own.updates > 0) refuse(name + " lacks its OPT", kCheck);
+      if (own.gathers > 0) refuse(name + " lacks its UNSHARD", kCheck);
+    }
+  }
+
+ private:
+  // What is still to come.
+  struct OfStage {
+    int backwards = 0, ties = 0, reductions = 0, updates = 1, gathers = 0;
+  };
+  static constexpr const char* kCheck = "`penstock check` says what is wrong";
+
+  [[nodiscard]] bool known(RankId rank) const {
+    return !stages_.empty() && program_.stages[stages_.begin()->first.value].rank == rank;
+  }
+
+  void add_stages(RankId rank) {
+    const bool shared = file_.plan.weight_copies() > 1;
+    for (std::size_t i = 0; i < program_.stages.size(); ++i) {
+      if (program_.stages[i].rank != rank) continue;
+      const Pipeline& pipeline =
+          program_.pipelines[static_cast<std::size_t>(program_.stages[i].pipeline)];
+      OfStage own;
+      own.backwards = static_cast<int>(pipeline.micro_batches) / pipeline.copies;
+      own.reductions = shared ? 1 : 0;
+      own.gathers = shared && file_.plan.zero1 ? 1 : 0;
+      const int s = static_cast<int>(i) - pipeline.first_stage;
+      for (const PlanTie& tie : file_.ties) {
+        own.ties += static_cast<int>(std::count(tie.stages.begin(), tie.stages.end(), s));
+      }
+      stages_[StageId{static_cast<std::uint16_t>(i)}] = own;
+    }
+  }
+
+  void expect_reduced(const Action& action, const OfStage& own) const {
+    expect(action, own.backwards == 0, "comes before the last backward");
+    expect(action, own.ties == 0, "comes before a TIED_REDUCE");
+    expect(action, own.reductions == 0, "comes before a REDUCE_GRAD");
+  }
+
+  void expect(const Action& action, bool holds, const std::string& otherwise) const {
+    if (!holds) refuse(name_of(program_, action) + " " + otherwise, kCheck);
+  }
+
+  const PlanFile& file_;
+  const Program& program_;
+  std::map<StageId, OfStage> stages_;
+  bool norm_ = false;
+};
+
+}  // namespace
+
+void require_supported(const PlanFile& file, const ModelDescription& model,
+                       const TrainingOptions& options) {
+  if (file.plan.tensor != 1) {
+    refuse("it divides tensors over " + std::to_string(file.plan.tensor) + " devices",
+           "plan with --tensor 1");
+  }
+  require_kinds(file.program, file.plan.zero1);
+  require_micro_batches(file.program);
+  require_norm(file, model, options);
+}
+
+void require_order(const PlanFile& file, const std::vector<Action>& list) {
+  Order order(file);
+  for (const Action& action : list) order.see(action);
+  order.end();
+}
+
+}  // namespace penstock

@@ -1,0 +1,313 @@
+#include "runtime_bridge/rank_program.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "core/error.h"
+#include "runtime_bridge/job_layout.h"
+#include "runtime_bridge/plan_support.h"
+
+namespace penstock {
+namespace {
+
+using List = std::vector<Action>;
+
+// The Program's actions by its ranks.
+std::vector<List> lists_of(const Program& program) {
+  std::vector<List> lists(static_cast<std::size_t>(program.ranks()));
+  for (const Action& action : program.actions) {
+    lists[static_cast<std::size_t>(program.rank_of(action).value)].push_back(action);
+  }
+  return lists;
+}
+
+int index_of(const std::vector<int>& values, int value) {
+  return static_cast<int>(std::find(values.begin(), values.end(), value) - values.begin());
+}
+
+// Works out one rank.
+class RankBuilder {
+ public:
+  RankBuilder(const PlanFile& file, const JobLayout& layout, const List& list, int rank)
+      : file_(file),
+        layout_(layout),
+        list_(list),
+        rank_(rank),
+        replica_(layout.replica_of(rank)),
+        pipeline_(file.program.pipelines[static_cast<std::size_t>(layout.pipeline_of(replica_))]) {}
+
+  RankProgram build(const ModelDescription& model, const TrainingOptions& options) {
+    program_.pipeline = layout_.pipeline_of(replica_);
+    program_.rule = file_.program.rule;
+    RankSetup& setup = program_.setup;
+    setup.rank = rank_;
+    setup.ranks = layout_.ranks();
+    setup.replica = replica_;
+    setup.replicas = file_.plan.data;
+    setup.pipeline_rank = layout_.pipeline_rank_of(rank_);
+    setup.model = model;
+    setup.options = options;
+    setup.global_batch = file_.plan.global_batch;
+    setup.sequence_length = file_.plan.sequence_length;
+    setup.zero1 = file_.plan.zero1 && file_.plan.weight_copies() > 1;
+    add_micro_batches();
+    add_communicators();
+    add_stages();
+    add_ties();
+    add_actions();
+    setup.recompute = recomputes();
+    return std::move(program_);
+  }
+
+ private:
+  void add_micro_batches() {
+    int first = layout_.first_sample_of(replica_);
+    program_.setup.micro_batches.reserve(pipeline_.micro_batches);
+    for (std::uint32_t m = 0; m < pipeline_.micro_batches; ++m) {
+      const int samples = file_.program.micro_batches[pipeline_.first_micro_batch + m].samples;
+      program_.setup.micro_batches.push_back({first, samples});
+      first += samples;
+    }
+  }
+
+  void add_communicators() {
+    for (CommunicatorSetup& group : layout_.groups()) {
+      if (std::binary_search(group.members.begin(), group.members.end(), rank_)) {
+        program_.communicators.push_back(std::move(group));
+      }
+    }
+    program_.job = communicator(JobLayout::job_name());
+  }
+  [[nodiscard]] int communicator(const std::string& name) const {
+    for (std::size_t i = 0; i < program_.communicators.size(); ++i) {
+      if (program_.communicators[i].name == name) return static_cast<int>(i);
+    }
+    return kNone;
+  }
+
+  void add_stages() {
+    for (int s = 0; s < layout_.stages(); ++s) {
+      if (layout_.rank_of_stage(replica_, s) != rank_) continue;
+      const Stage& stage = layout_.stage(replica_, s);
+      const std::vector<int>& holders = layout_.holders(stage.weight_set);
+      StageSetup setup;
+      setup.stage = s;
+      setup.first_section = file_.plan.first_section(s);
+      setup.end_section = file_.plan.end_section(s);
+      setup.takes_input = stage.previous == kNoStage;
+      setup.ends_in_loss = stage.next == kNoStage;
+      setup.holders = static_cast<int>(holders.size());
+      setup.holder = index_of(holders, rank_);
+      program_.setup.stages.push_back(setup);
+      StageGroups groups;
+      groups.holders = communicator(JobLayout::holders_name(stage.weight_set));
+      groups.replicas = communicator(JobLayout::replicas_name(s));
+      for (std::size_t tie = 0; tie < file_.ties.size(); ++tie) {
+        const std::vector<int>& tied = file_.ties[tie].stages;
+        if (std::find(tied.begin(), tied.end(), s) != tied.end()) {
+          groups.ties.push_back(static_cast<int>(tie));
+        }
+      }
+      program_.stages.push_back(std::move(groups));
+    }
+  }
+
+  void add_ties() {
+    for (std::size_t tie = 0; tie < file_.ties.size(); ++tie) {
+      program_.setup.ties.push_back({file_.ties[tie].name, file_.ties[tie].stages});
+      TieGroups groups;
+      groups.communicator = communicator(layout_.tie_name(tie, replica_));
+      for (const int s : file_.ties[tie].stages) {
+        if (layout_.rank_of_stage(replica_, s) == rank_) groups.own_stages.push_back(s);
+      }
+      program_.ties.push_back(std::move(groups));
+    }
+  }
+
+  void add_actions() {
+    program_.actions.reserve(list_.size());
+    for (const Action& listed : list_) {
+      RankAction action;
+      action.kind = listed.kind;
+      action.stage = listed.stage.value - pipeline_.first_stage;
+      if (has_micro_batch(listed.kind)) {
+        action.micro_batch =
+            static_cast<int>(listed.micro_batch.value - pipeline_.first_micro_batch);
+      }
+      if (is_send(listed.kind) || is_receive(listed.kind)) {
+        complete_transfer(listed, action);
+      } else if (listed.kind == ActionKind::kTiedReduce) {
+        action.tie = tie_of(listed);
+      } else if (is_compute(listed.kind) && listed.kind != ActionKind::kOptimizer) {
+        complete_compute(listed, action);
+      }
+      program_.actions.push_back(action);
+    }
+    require_sends();
+  }
+
+  [[nodiscard]] int previous(int s) const { return neighbour(layout_.stage(replica_, s).previous); }
+  [[nodiscard]] int next(int s) const { return neighbour(layout_.stage(replica_, s).next); }
+  [[nodiscard]] int neighbour(StageId stage) const {
+    return stage == kNoStage ? kNone : stage.value - pipeline_.first_stage;
+  }
+  [[nodiscard]] bool is_here(int s) const { return layout_.rank_of_stage(replica_, s) == rank_; }
+
+  // A tag says which boundary of which micro-batch goes which way: the stage that sends.
+  void complete_transfer(const Action& listed, RankAction& action) {
+    const bool gradient =
+        action.kind == ActionKind::kSendGradient || action.kind == ActionKind::kReceiveGradient;
+    const bool to_or_from_next =
+        action.kind == ActionKind::kSendActivation || action.kind == ActionKind::kReceiveGradient;
+    const int other = to_or_from_next ? next(action.stage) : previous(action.stage);
+    if (other == kNone || is_here(other)) {
+      throw_bad_input(name_of(file_.program, listed) +
+                      " has no stage on another rank at its other end; `penstock check` says what "
+                      "is wrong");
+    }
+    action.peer = layout_.rank_of_stage(replica_, other);
+    const int sender = is_send(action.kind) ? action.stage : other;
+    const auto boundary = static_cast<MessageTag>(sender) * pipeline_.micro_batches +
+                          static_cast<MessageTag>(action.micro_batch);
+    action.tag = 2 * boundary + (gradient ? 1 : 0);
+    const auto position = static_cast<int>(program_.actions.size());
+    if (is_send(action.kind)) {
+      ++sends_;
+    } else {
+      received_[{gradient, action.stage, action.micro_batch}] = position;
+    }
+  }
+
+  void complete_compute(const Action& listed, RankAction& action) {
+    if (action.kind == ActionKind::kWeightGradient) return;
+    const bool forward = action.kind == ActionKind::kForward;
+    const int from = forward ? previous(action.stage) : next(action.stage);
+    const int to = forward ? next(action.stage) : previous(action.stage);
+    if (from != kNone && !is_here(from)) {
+      const auto found = received_.find({!forward, action.stage, action.micro_batch});
+      // Varuna's runtime recomputes whether the gradient is there or not.
+      if (found != received_.end()) {
+        action.needs = found->second;
+      } else if (action.kind != ActionKind::kRecompute) {
+        throw_bad_input("no receive brings " + name_of(file_.program, listed) +
+                        " what it needs; run a plan whose Program holds the transfers");
+      }
+    }
+    if (to == kNone || action.kind == ActionKind::kRecompute) return;
+    action.hands_on = is_here(to);
+    if (!action.hands_on) ++crossings_;
+  }
+
+  void require_sends() const {
+    if (sends_ == crossings_) return;
+    throw_bad_input("rank " + std::to_string(rank_) + " makes " + std::to_string(crossings_) +
+                    " boundary tensors for other ranks and sends " + std::to_string(sends_) +
+                    "; `penstock check` says what is wrong");
+  }
+
+  [[nodiscard]] int tie_of(const Action& listed) const {
+    const std::string& group = file_.program.groups[listed.group.value].name;
+    for (std::size_t tie = 0; tie < file_.ties.size(); ++tie) {
+      if (tied_group_name(file_.ties[tie].name) == group) return static_cast<int>(tie);
+    }
+    throw_bad_input(name_of(file_.program, listed) + " is of group '" + group +
+                    "', which is none of the plan's ties; `penstock check` says what is wrong");
+  }
+
+  // A rank recomputes every micro-batch of all of its stages, or none.
+  [[nodiscard]] bool recomputes() const {
+    const auto count = [this](ActionKind kind) {
+      return std::count_if(list_.begin(), list_.end(),
+                           [kind](const Action& action) { return action.kind == kind; });
+    };
+    const auto recomputed = count(ActionKind::kRecompute);
+    if (recomputed != 0 && recomputed != count(ActionKind::kForward)) {
+      throw_bad_input("rank " + std::to_string(rank_) + " recomputes " +
+                      std::to_string(recomputed) + " of " +
+                      std::to_string(count(ActionKind::kForward)) +
+                      " forwards; training recomputes all forwards of a rank, or none");
+    }
+    return recomputed > 0;
+  }
+
+  const PlanFile& file_;
+  const JobLayout& layout_;
+  const List& list_;
+  int rank_, replica_;
+  const Pipeline& pipeline_;
+  RankProgram program_;
+  std::map<std::tuple<bool, int, int>, int> received_;  // (gradient, stage, micro-batch)
+  int sends_ = 0, crossings_ = 0;
+};
+
+// What all ranks of a job have in common.
+class JobBuilder {
+ public:
+  JobBuilder(const PlanFile& file, const ModelDescription& model, const TrainingOptions& options)
+      : file_(file),
+        model_(model),
+        options_(options),
+        layout_(file),
+        lists_(lists_of(file.program)) {
+    require_supported(file, model, options);
+    for (const List& list : lists_) {
+      require_order(file, list);
+      longest_ = std::max(longest_, list.size());
+    }
+  }
+
+  [[nodiscard]] int ranks() const { return layout_.ranks(); }
+  [[nodiscard]] RankProgram build(int rank) const {
+    const int replica = layout_.replica_of(rank);
+    const auto pipeline = static_cast<std::size_t>(layout_.pipeline_of(replica));
+    const int listed =
+        file_.program.pipelines[pipeline].first_rank + layout_.pipeline_rank_of(rank);
+    RankBuilder builder(file_, layout_, lists_[static_cast<std::size_t>(listed)], rank);
+    RankProgram program = builder.build(model_, options_);
+    program.longest_list = longest_;
+    return program;
+  }
+
+ private:
+  const PlanFile& file_;
+  const ModelDescription& model_;
+  const TrainingOptions& options_;
+  JobLayout layout_;
+  std::vector<List> lists_;
+  std::size_t longest_ = 0;
+};
+
+}  // namespace
+
+const ModelDescription& model_of(const PlanFile& file) {
+  if (!file.description) {
+    throw_bad_input("the plan does not say how to build model '" + file.model +
+                    "', because the profile it was made from does not; measure the model with "
+                    "`penstock profile` and plan with that profile");
+  }
+  return *file.description;
+}
+
+RankProgram rank_program(const PlanFile& file, const ModelDescription& model,
+                         const TrainingOptions& options, int rank) {
+  const JobBuilder job(file, model, options);
+  if (rank < 0 || rank >= job.ranks()) {
+    throw_bad_input("rank " + std::to_string(rank) + ": the plan is for " +
+                    std::to_string(job.ranks()) + " ranks");
+  }
+  return job.build(rank);
+}
+
+std::vector<RankProgram> rank_programs(const PlanFile& file, const ModelDescription& model,
+                                       const TrainingOptions& options) {
+  const JobBuilder job(file, model, options);
+  std::vector<RankProgram> programs;
+  programs.reserve(static_cast<std::size_t>(job.ranks()));
+  for (int rank = 0; rank < job.ranks(); ++rank) programs.push_back(job.build(rank));
+  return programs;
+}
+
+}  // namespace penstock

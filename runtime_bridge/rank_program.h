@@ -1,0 +1,83 @@
+// A plan file from the point of view of one rank of the job: what it holds, with whom it talks, and
+// its list of actions in issue order. Pure; execute_step.h carries it out.
+//
+// Rank of the job: with pipeline_inner replica * P + pipeline rank, with data_inner pipeline rank *
+// D + replica. Replicas run the distinct pipelines of the Program in order, each as often as it
+// says.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/action_kind.h"
+#include "core/plan_file.h"
+#include "core/run_time_rule.h"
+#include "training/rank_setup.h"
+#include "training/transport.h"
+
+namespace penstock {
+
+inline constexpr int kNone = -1;  // where there is no rank, communicator, tie or action
+
+// Entry i of a rank's list belongs to the i-th action of its list in the Program. Stages and
+// micro-batches are counted within the pipeline.
+struct RankAction {
+  ActionKind kind = ActionKind::kForward;
+  int stage = 0;
+  int micro_batch = kNone;
+  int peer = kNone;       // of transfers: the other rank of the job
+  MessageTag tag = 0;     // of transfers
+  int needs = kNone;      // of compute: the receive of this list that brings its input
+  bool hands_on = false;  // of compute: what it makes is for a neighbouring stage on this rank
+  int tie = kNone;        // of TIED_REDUCE
+  bool operator==(const RankAction&) const = default;
+};
+
+// A group that this rank is a member of, to be formed in the order of the list. There is none for a
+// group of one.
+struct CommunicatorSetup {
+  std::string name;          // "job", "dp.stage0", "tied.embedding.replica1", "dp.stage0.tied"
+  std::vector<int> members;  // ranks of the job, ascending
+  bool operator==(const CommunicatorSetup&) const = default;
+};
+
+// Which communicators a stage of this rank reduces over: indices, kNone where it is alone.
+struct StageGroups {
+  int holders = kNone;    // of its weights, in all copies and replicas
+  int replicas = kNone;   // of this very stage: for weights that TIED_REDUCE has summed already
+  std::vector<int> ties;  // that it has a part in
+  bool operator==(const StageGroups&) const = default;
+};
+struct TieGroups {
+  int communicator = kNone;     // of the ranks of this replica with such stages
+  std::vector<int> own_stages;  // of this rank, ascending
+  bool operator==(const TieGroups&) const = default;
+};
+
+struct RankProgram {
+  RankSetup setup;
+  int pipeline = 0;  // index into Program::pipelines
+  RunTimeRule rule = RunTimeRule::kNone;
+  std::vector<CommunicatorSetup> communicators;
+  int job = kNone;                  // the communicator of all ranks
+  std::vector<StageGroups> stages;  // as setup.stages
+  std::vector<TieGroups> ties;      // as setup.ties
+  std::vector<RankAction> actions;
+  std::size_t longest_list = 0;  // over all ranks
+  bool operator==(const RankProgram&) const = default;
+};
+
+// How to build the model of the plan. Error{kBadInput} when the plan does not say it.
+const ModelDescription& model_of(const PlanFile& file);
+
+// Error{kBadInput}, with what to do about it, for a plan that cannot be carried out: tensor
+// degrees, slices of sequences, LOAD, STORE or RESHARD, several stages of one weight set on one
+// rank, lists that reduce too early, not at all or twice, clipping without a NORM. Virtual ranks
+// need no model: ModelDescription{}.
+RankProgram rank_program(const PlanFile& file, const ModelDescription& model,
+                         const TrainingOptions& options, int rank);
+// Of all ranks of the job.
+std::vector<RankProgram> rank_programs(const PlanFile& file, const ModelDescription& model,
+                                       const TrainingOptions& options);
+
+}  // namespace penstock

@@ -1,0 +1,82 @@
+// The loop of one rank over the steps of a run: a barrier, the step, what all ranks measured to
+// rank 0, checkpoints, and an end that all ranks agree on.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "core/run_log.h"
+#include "runtime_bridge/execute_step.h"
+#include "runtime_bridge/program_source.h"
+#include "runtime_bridge/rank_program.h"
+#include "training/rank_work.h"
+#include "training/transport.h"
+
+namespace penstock {
+
+// Told on rank 0 only.
+class StepObserver {
+ public:
+  virtual ~StepObserver() = default;
+  virtual void step_finished(const MeasuredStep& step) = 0;
+};
+
+enum class RunRequest {
+  kGoOn,
+  kCheckpoint,  // write one after this step, and go on
+  kStop,        // write one after this step, and end
+};
+
+// Asked on every rank after every step (a signal may have come to one of them). What was asked for
+// most on any rank, in the order above, is done on all.
+class RunControl {
+ public:
+  virtual ~RunControl() = default;
+  virtual RunRequest requested() = 0;
+};
+
+// Each rank has its own. `next_step` is the step that a run would go on with from the checkpoint.
+class StepCheckpoints {
+ public:
+  virtual ~StepCheckpoints() = default;
+  // Besides those that are requested; the same answer on every rank. `last`: the run ends here.
+  virtual bool is_due(std::int64_t next_step, bool last) = 0;
+  // Writes the rank's part.
+  virtual void write(std::int64_t next_step) = 0;
+  // On rank 0, once every rank has written.
+  virtual void complete(std::int64_t next_step) = 0;
+};
+
+struct RunRankOptions {
+  std::int64_t first_step = 0, end_step = 1;  // steps [first_step, end_step)
+  TrainingOptions training;
+  bool timeline = false;  // MeasuredStep::ranks
+  // All ranks on one host, so that their steady clocks are one. Otherwise a rank's times count from
+  // when it left the barrier before the step.
+  bool one_clock = true;
+  ExecuteOptions execute;
+};
+
+// All may be absent.
+struct RunRankHooks {
+  StepObserver* observer = nullptr;
+  RunControl* control = nullptr;
+  StepCheckpoints* checkpoints = nullptr;
+};
+
+struct RunEnd {
+  std::int64_t next_step = 0;
+  bool requested = false;  // RunRequest::kStop ended it
+};
+
+// Makes what the rank computes with; called again when the source changes the plan.
+using MakeWork =
+    std::function<std::unique_ptr<RankWork>(const PlanFile& file, const RankProgram& program)>;
+
+// Every rank of the job calls it with the same options. When anything throws, the transport is
+// aborted with the reason before the exception goes on, so that the others end too.
+RunEnd run_rank(ProgramSource& source, const MakeWork& make_work, Transport& transport,
+                const RunRankOptions& options, const RunRankHooks& hooks);
+
+}  // namespace penstock

@@ -1,0 +1,36 @@
+// A plan carried out in real time by ranks that sleep: the executor and the order of the plan as a
+// real run has them, with the plan's prices for compute, transfers, reductions and optimizer, and
+// without a model.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/plan_file.h"
+#include "core/run_log.h"
+#include "core/units.h"
+#include "runtime_bridge/run_rank.h"
+
+namespace penstock {
+
+struct VirtualRunOptions {
+  std::int64_t steps = 1;
+  bool timeline = true;
+  // Every price times this, and every measured time divided by it again: how late a sleeping thread
+  // wakes up (some 0.1 ms) counts for less.
+  std::int64_t stretch = 1;
+  Duration time_out = std::chrono::minutes(5);  // of each wait, not stretched
+  RunControl* control = nullptr;                // of all ranks, asked by all of their threads
+};
+
+// Transfers are asynchronous, whatever executor the plan was made for; the two actions of an
+// OVERLAP run one after the other and take as long as the pair. `observer` may be null; it is told
+// what is returned, step by step. Error{kBadInput} as rank_program().
+std::vector<MeasuredStep> run_virtual(std::shared_ptr<const PlanFile> plan,
+                                      const VirtualRunOptions& options, StepObserver* observer);
+
+// The least stretch with which every F, I, W, B and R that takes any time takes `shortest`.
+std::int64_t stretch_for(const PlanFile& plan, Duration shortest);
+
+}  // namespace penstock

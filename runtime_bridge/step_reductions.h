@@ -1,0 +1,60 @@
+// What ends a step, over groups of ranks: tied weights, gradients, norm, gathers. Each is begun at
+// its place in the list and waited for where its result is needed. Private to runtime_bridge/.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime_bridge/execute_step.h"
+
+namespace penstock {
+
+class StepReductions {
+ public:
+  // Forms the rank's groups.
+  StepReductions(const RankProgram& program, RankWork& work, Transport& transport);
+
+  [[nodiscard]] CommunicatorId communicator(int index) const {
+    return communicators_[static_cast<std::size_t>(index)];
+  }
+
+  void begin(StepRecord& record);
+  // Each takes the index of an action of its kind.
+  void reduce_tied(int index);
+  void reduce_gradients(int index);
+  void norm(int index);
+  void gather(int index);
+  // Until the gradients of a stage are reduced.
+  void wait_for_stage(int stage);
+  void wait_for_gathers();
+  // Without a NORM: the loss of all ranks.
+  void sum_loss();
+
+ private:
+  using Transfers = std::vector<std::unique_ptr<Transfer>>;
+  // Begun, not waited for.
+  struct Pending {
+    int stage = 0;
+    std::vector<int> actions;
+    Transfers transfers;
+  };
+
+  [[nodiscard]] const RankAction& action(int index) const {
+    return program_.actions[static_cast<std::size_t>(index)];
+  }
+  [[nodiscard]] const StageGroups& groups_of(int stage) const;
+  void start(int index) { record_->start[static_cast<std::size_t>(index)] = steady_now(); }
+  void wait_for(Pending& pending);
+  void wait_for_tie(int tie);
+  [[nodiscard]] NormShare sum_over_job(const NormShare& share, int index);
+
+  const RankProgram& program_;
+  RankWork& work_;
+  Transport& transport_;
+  std::vector<CommunicatorId> communicators_;
+  StepRecord* record_ = nullptr;
+  std::vector<Pending> ties_;  // [tie]
+  std::vector<Pending> gradients_, gathers_;
+};
+
+}  // namespace penstock

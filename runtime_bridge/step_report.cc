@@ -1,0 +1,109 @@
+#include "runtime_bridge/step_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+namespace penstock {
+namespace {
+
+std::int64_t since_epoch(SteadyTime time) { return time.time_since_epoch().count(); }
+
+}  // namespace
+
+RunRequest StepReport::exchange(SteadyTime began, const StepRecord& record, RunRequest request) {
+  Numbers own(kFields);
+  own[kBegan] = since_epoch(began);
+  own[kFirstStart] = own[kLastEnd] = own[kBegan];
+  if (!record.start.empty()) {
+    own[kFirstStart] = since_epoch(*std::min_element(record.start.begin(), record.start.end()));
+    own[kLastEnd] = since_epoch(*std::max_element(record.end.begin(), record.end.end()));
+  }
+  own[kCompute] = record.phases.compute.count();
+  own[kWaiting] = record.phases.waiting.count();
+  own[kReducing] = record.phases.reducing.count();
+  own[kOptimizer] = record.phases.optimizer.count();
+  own[kRequest] = static_cast<std::int64_t>(request);
+  own[kPipeline] = program_.pipeline;
+  own[kPipelineRank] = program_.setup.pipeline_rank;
+  own[kActions] = static_cast<std::int64_t>(program_.actions.size());
+  fields_ = gathered(own);
+  if (options_.timeline) {
+    const std::int64_t start = start_of_step(program_.setup.rank);
+    Numbers times(2 * program_.longest_list);
+    for (std::size_t i = 0; i < record.start.size(); ++i) {
+      times[i] = since_epoch(record.start[i]) - start;
+      times[program_.longest_list + i] = since_epoch(record.end[i]) - start;
+    }
+    times_ = gathered(times);
+  }
+  return static_cast<RunRequest>(most(kRequest));
+}
+
+StepReport::Numbers StepReport::gathered(const Numbers& own) const {
+  const auto rank = static_cast<std::size_t>(program_.setup.rank);
+  Numbers all(own.size() * static_cast<std::size_t>(program_.setup.ranks));
+  std::copy(own.begin(), own.end(), all.begin() + static_cast<std::ptrdiff_t>(rank * own.size()));
+  if (program_.job == kNone) return all;
+  const Buffer buffer{reinterpret_cast<std::byte*>(all.data()), all.size(), ElementType::kInt64};
+  transport_.all_gather(executor_.job(), buffer)->wait();
+  return all;
+}
+
+std::int64_t StepReport::most(Field field) const {
+  std::int64_t most = of(0, field);
+  for (int rank = 1; rank < program_.setup.ranks; ++rank) most = std::max(most, of(rank, field));
+  return most;
+}
+
+// On that rank's clock.
+std::int64_t StepReport::start_of_step(int rank) const {
+  if (!options_.one_clock) return of(rank, kBegan);
+  std::int64_t first = of(0, kBegan);
+  for (int other = 1; other < program_.setup.ranks; ++other) {
+    first = std::min(first, of(other, kBegan));
+  }
+  return first;
+}
+
+MeasuredStep StepReport::measured(std::int64_t step, const NormShare& all) const {
+  MeasuredStep result;
+  result.step = step;
+  result.loss = all.loss;
+  result.skipped = all.not_finite > 0;
+  result.gradient_norm = result.skipped ? 0.0 : std::sqrt(all.squared_norm);
+  result.tokens = std::int64_t{program_.setup.global_batch} * program_.setup.sequence_length;
+  std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = 0;
+  for (int rank = 0; rank < program_.setup.ranks; ++rank) {
+    first = std::min(first, of(rank, kFirstStart) - start_of_step(rank));
+    last = std::max(last, of(rank, kLastEnd) - start_of_step(rank));
+  }
+  result.step_time = Duration{last - first};
+  result.phases = {Duration{most(kCompute)}, Duration{most(kWaiting)}, Duration{most(kReducing)},
+                   Duration{most(kOptimizer)}};
+  if (options_.timeline) result.ranks = timelines();
+  return result;
+}
+
+std::vector<MeasuredRank> StepReport::timelines() const {
+  std::vector<MeasuredRank> ranks(static_cast<std::size_t>(program_.setup.ranks));
+  for (int rank = 0; rank < program_.setup.ranks; ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    MeasuredRank& measured = ranks[r];
+    measured.rank = rank;
+    measured.pipeline = static_cast<int>(of(rank, kPipeline));
+    measured.pipeline_rank = static_cast<int>(of(rank, kPipelineRank));
+    const auto actions = static_cast<std::size_t>(of(rank, kActions));
+    measured.start.reserve(actions);
+    measured.end.reserve(actions);
+    const std::size_t starts = 2 * r * program_.longest_list;
+    for (std::size_t i = 0; i < actions; ++i) {
+      measured.start.emplace_back(times_[starts + i]);
+      measured.end.emplace_back(times_[starts + program_.longest_list + i]);
+    }
+  }
+  return ranks;
+}
+
+}  // namespace penstock

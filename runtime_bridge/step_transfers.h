@@ -1,0 +1,58 @@
+// The messages of one rank and step: posted in time, each waited for once. Private to
+// runtime_bridge/.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "runtime_bridge/execute_step.h"
+
+namespace penstock {
+
+// When a transfer ended: as the transport knows it, else now.
+[[nodiscard]] SteadyTime end_of(const Transfer& transfer);
+
+class StepTransfers {
+ public:
+  StepTransfers(const RankProgram& program, RankWork& work, Transport& transport,
+                int transfers_ahead)
+      : actions_(program.actions),
+        work_(work),
+        transport_(transport),
+        transfers_ahead_(static_cast<std::size_t>(transfers_ahead)) {}
+
+  void begin(StepRecord& record);
+  // At every action, before it is carried out: posts the receives among the transfers that come
+  // next, and looks which sends have ended. `order` lists actions, and `at` is the place in it.
+  void look_ahead(const std::vector<int>& order, std::size_t at);
+  // The transfers from `at` up to the next action of another kind, together.
+  void issue(const std::vector<int>& order, std::size_t at);
+  // Until what a receive brings is there. Returns how long that took.
+  Duration wait_for(int receive);
+  [[nodiscard]] bool has_arrived(int receive);
+  void wait_for_sends();
+
+ private:
+  struct Send {
+    int action;
+    std::unique_ptr<Transfer> transfer;
+  };
+
+  [[nodiscard]] const RankAction& action(int index) const {
+    return actions_[static_cast<std::size_t>(index)];
+  }
+  void post(int index);
+  void end_send(const Send& send);
+
+  const std::vector<RankAction>& actions_;
+  RankWork& work_;
+  Transport& transport_;
+  std::size_t transfers_ahead_;
+  StepRecord* record_ = nullptr;
+  std::vector<bool> posted_;                          // [action]
+  std::vector<std::unique_ptr<Transfer>> receiving_;  // [action]
+  std::vector<Send> sending_;
+};
+
+}  // namespace penstock

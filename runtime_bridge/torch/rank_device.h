@@ -1,0 +1,34 @@
+// What a rank needs of the device it is on. Of the pair rank_device_cpu.cc and rank_device_cuda.cc
+// one is linked. Private to this folder.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime_bridge/checkpoint_snapshot.h"
+#include "runtime_bridge/launch_environment.h"
+#include "runtime_bridge/rank_program.h"
+#include "runtime_bridge/train_options.h"
+#include "training/copy_engine.h"
+#include "training/device.h"
+#include "training/key_value_store.h"
+#include "training/transport.h"
+
+namespace penstock {
+
+// Error{kMissingResource} when there is no such device, or this build cannot use it.
+void require_device(const std::string& name);
+std::string words_of_device(const std::string& name);
+std::unique_ptr<Device> make_rank_device(const std::string& name, int local_rank);
+// To and from tensors of the device, for checkpoints.
+BufferCopy make_rank_copy(const std::string& name);
+// For ranks that are threads; nullptr: host memory.
+std::unique_ptr<CopyEngine> make_rank_copies(const std::string& name);
+// `transport` for tensors of the device: through pinned memory where it moves host memory only.
+std::unique_ptr<Transport> staged(std::unique_ptr<Transport> transport, const std::string& name,
+                                  int local_rank);
+std::unique_ptr<Transport> make_nccl(const RankProgram& program, const LaunchEnvironment& place,
+                                     const TrainOptions& options,
+                                     std::unique_ptr<KeyValueStore> store);
+
+}  // namespace penstock

@@ -1,0 +1,193 @@
+#include "runtime_bridge/torch/train_rank.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/json_reader.h"
+#include "runtime_bridge/heartbeat.h"
+#include "runtime_bridge/program_source.h"
+#include "runtime_bridge/rank_program.h"
+#include "runtime_bridge/rank_threads.h"
+#include "runtime_bridge/rendezvous_lists.h"
+#include "runtime_bridge/torch/rank_checkpoints.h"
+#include "runtime_bridge/torch/rank_device.h"
+#include "training/gloo/gloo_transport.h"
+#include "training/gloo/tcp_store.h"
+#include "training/loopback.h"
+#include "training/pin_to_processor.h"
+#include "training/torch/library.h"
+#include "training/torch/torch_work.h"
+
+namespace penstock {
+namespace {
+
+std::string own_process() {
+  char host[256] = "";
+  if (gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
+  return "pid " + std::to_string(getpid()) + " on host " + host;
+}
+
+std::shared_ptr<const ByteData> read_data(const TrainJob& job) {
+  return std::make_shared<ByteData>(read_file(job.options.data), job.plan->plan.sequence_length,
+                                    job.options.data);
+}
+
+StoreAddress address_of(const LaunchEnvironment& place) {
+  return {place.host, place.port, place.key_prefix};
+}
+
+// Whether all ranks are on this machine, so that they share a clock.
+bool is_local(const LaunchEnvironment& place) {
+  return place.host == "127.0.0.1" || place.host == "localhost";
+}
+
+// One rank on the calling thread, over a transport that is there.
+class Rank {
+ public:
+  Rank(const TrainJob& job, std::shared_ptr<const ByteData> data, int local_rank)
+      : job_(job), data_(std::move(data)) {
+    if (job.options.device == "cpu") {
+      set_library_threads(job.options.threads_per_rank);
+      if (job.options.pin_threads && job.options.threads_per_rank == 1) {
+        pin_to_processor(local_rank);
+      }
+    }
+    device_ = make_rank_device(job.options.device, local_rank);
+  }
+
+  RunEnd run(Transport& transport, const std::string& attempt, bool one_clock,
+             const TrainHooks& hooks,
+             std::function<void(std::int64_t step, std::int64_t position)> reached) {
+    checkpoints_ = std::make_unique<RankCheckpoints>(job_, transport, attempt);
+    RunRankOptions options;
+    options.first_step = job_.first_step;
+    options.end_step = job_.options.steps;
+    options.training = job_.options.training;
+    options.timeline = job_.options.timeline;
+    options.one_clock = one_clock;
+    options.execute.exact_times = job_.options.timeline;
+    options.execute.progress = std::move(reached);
+    OnePlan source(job_.plan);
+    const RunEnd end = run_rank(
+        source, [&](const PlanFile&, const RankProgram& program) { return make_work(program); },
+        transport, options, {hooks.observer, hooks.control, checkpoints_.get()});
+    checkpoints_->finish();
+    return end;
+  }
+
+ private:
+  std::unique_ptr<RankWork> make_work(const RankProgram& program) {
+    auto work = std::make_unique<TorchWork>(program.setup, *device_, *data_);
+    checkpoints_->serve(*work);
+    return work;
+  }
+
+  const TrainJob& job_;
+  std::shared_ptr<const ByteData> data_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<RankCheckpoints> checkpoints_;
+};
+
+std::unique_ptr<Transport> make_gloo(const LaunchEnvironment& place, const TrainOptions& options) {
+  GlooOptions gloo;
+  gloo.rank = place.rank;
+  gloo.ranks = place.ranks;
+  gloo.store = address_of(place);
+  gloo.serves_store = place.serves_store;
+  gloo.limit = options.time_out;
+  return staged(make_gloo_transport(gloo), options.device, place.local_rank);
+}
+
+}  // namespace
+
+void check_training(const TrainJob& job) {
+  require_device(job.options.device);
+  if (job.options.data.empty()) {
+    throw_bad_input(
+        "--data: there is nothing to train on\nhelp: name a text file; its bytes are the tokens");
+  }
+  const std::vector<RankProgram> programs =
+      rank_programs(*job.plan, model_of(*job.plan), job.options.training);
+  // NCCL buffers nothing: ranks that wait for each other would do so until the time-out.
+  if (job.options.transport == TransportKind::kNccl) {
+    const std::string wrong = check_rendezvous(rendezvous_lists(programs));
+    if (!wrong.empty()) {
+      throw_bad_input("--transport nccl: " + wrong +
+                      "\nhelp: choose another schedule, or --transport gloo");
+    }
+  }
+  static_cast<void>(read_data(job));
+}
+
+RunEnd train_rank(const TrainJob& job, const LaunchEnvironment& place, const TrainHooks& hooks) {
+  if (place.ranks != job.plan->plan.devices()) {
+    throw_bad_input("the job has " + std::to_string(place.ranks) + " ranks (by " + place.believed +
+                    "), but the plan needs " + std::to_string(job.plan->plan.devices()) +
+                    "\nhelp: start as many ranks as the plan has, or plan for --gpus " +
+                    std::to_string(place.ranks));
+  }
+  Rank rank(job, read_data(job), place.local_rank);
+  // The transport first: with Gloo rank 0 may have to serve the store.
+  std::unique_ptr<StoreServer> server;
+  std::unique_ptr<Transport> transport;
+  if (job.options.transport == TransportKind::kNccl) {
+    if (place.serves_store) server = serve_store(place.port);
+    transport =
+        make_nccl(rank_program(*job.plan, model_of(*job.plan), job.options.training, place.rank),
+                  place, job.options, connect_store(address_of(place), job.options.time_out));
+  } else {
+    transport = make_gloo(place, job.options);
+  }
+  HeartbeatOptions options;
+  options.rank = place.rank;
+  options.ranks = place.ranks;
+  options.process = own_process();
+  options.serves_store = place.serves_store;
+  std::unique_ptr<KeyValueStore> store = connect_store(address_of(place), job.options.time_out);
+  const std::string attempt = agree_on_attempt(*store, place.rank, job.options.time_out);
+  Heartbeat heartbeat(options, std::move(store));
+  RunEnd end;
+  run_watched(heartbeat, [&] {
+    end = rank.run(*transport, attempt, is_local(place), hooks,
+                   [&](std::int64_t step, std::int64_t position) { heartbeat.at(step, position); });
+  });
+  return end;
+}
+
+RunEnd train_threads(const TrainJob& job, const TrainHooks& hooks) {
+  const int ranks = job.plan->plan.devices();
+  const std::unique_ptr<CopyEngine> copies = make_rank_copies(job.options.device);
+  LoopbackOptions options;
+  options.time_out = job.options.time_out;
+  options.engine = copies.get();
+  LoopbackHub hub(ranks, options);
+  const std::shared_ptr<const ByteData> data = read_data(job);
+  const std::string attempt = "process-" + std::to_string(getpid());
+  RunEnd end;
+  on_rank_threads(ranks, [&](int r) {
+    const std::unique_ptr<Transport> transport = hub.transport(r);
+    try {
+      Rank rank(job, data, job.options.device == "cpu" ? r : 0);
+      const RunEnd own = rank.run(*transport, attempt, true, hooks, {});
+      if (r == 0) end = own;
+    } catch (const std::exception& error) {
+      transport->abort(error.what());
+      throw;
+    }
+  });
+  return end;
+}
+
+std::string library_words() { return library_name(); }
+
+HostedStore serve_job_store() {
+  std::shared_ptr<StoreServer> server = serve_store(0);
+  const int port = server->port();
+  return {std::move(server), port};
+}
+
+}  // namespace penstock

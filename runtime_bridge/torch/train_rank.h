@@ -1,0 +1,46 @@
+// `penstock train`, put together: the ranks of a plan on LibTorch, each a process or a thread, with
+// their transport, signs of life and checkpoints.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/plan_file.h"
+#include "runtime_bridge/launch_environment.h"
+#include "runtime_bridge/launcher.h"
+#include "runtime_bridge/run_rank.h"
+#include "runtime_bridge/train_options.h"
+
+namespace penstock {
+
+struct TrainJob {
+  std::shared_ptr<const PlanFile> plan;
+  std::string plan_hash;
+  TrainOptions options;
+  std::int64_t first_step = 0;  // > 0: the checkpoint of this step is loaded
+};
+
+struct TrainHooks {
+  StepObserver* observer = nullptr;  // told on rank 0
+  RunControl* control = nullptr;     // asked on every rank
+  // On rank 0: something that the person who waits should know.
+  std::function<void(const std::string&)> note;
+};
+
+// Error{kMissingResource} when the job needs what this build or this machine lacks.
+void check_training(const TrainJob& job);
+
+// This process is one rank of the job. When another is lost, Error{kMissingResource} names it.
+RunEnd train_rank(const TrainJob& job, const LaunchEnvironment& place, const TrainHooks& hooks);
+// All ranks as threads of this process (TransportKind::kLoopback, and jobs of one rank).
+RunEnd train_threads(const TrainJob& job, const TrainHooks& hooks);
+
+// The store through which the ranks of a job find each other; for launch().
+HostedStore serve_job_store();
+
+// "cpu", "NVIDIA H200"; "LibTorch 1.13.1"
+std::string words_of_device(const std::string& device);
+std::string library_words();
+
+}  // namespace penstock

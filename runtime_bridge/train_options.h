@@ -1,0 +1,38 @@
+// What `penstock train` was asked for besides the plan. A value; the verb fills it, train_rank()
+// (runtime_bridge/torch) carries it out.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "core/units.h"
+#include "training/rank_setup.h"
+
+namespace penstock {
+
+enum class TransportKind {
+  kGloo,
+  kNccl,      // GPUs only
+  kLoopback,  // all ranks as threads of this process
+};
+
+struct TrainOptions {
+  std::string data;  // a text file; its bytes are the tokens
+  std::int64_t steps = 10;
+  TrainingOptions training;  // learning rate, clipping, seed, ...
+  TransportKind transport = TransportKind::kGloo;
+  std::string device = "cpu";  // or "cuda": of each rank the GPU of its local rank
+  int threads_per_rank = 1;    // of LibTorch
+  bool pin_threads = true;     // each rank to processors of its own, where there are enough
+  Duration time_out = std::chrono::seconds(60);  // without an answer from a peer
+  std::string log;                               // penstock.run/1; empty: none
+  bool timeline = false;                         // the log holds when every action ran
+  std::string checkpoint_folder;                 // empty: none
+  std::int64_t checkpoint_every = 0;             // steps; 0: at the end and on SIGUSR1
+  int checkpoint_keep = 2;                       // complete ones; older ones are removed
+  bool resume = false;  // from the newest complete checkpoint of the folder
+  bool operator==(const TrainOptions&) const = default;
+};
+
+}  // namespace penstock

@@ -1,0 +1,125 @@
+#include "runtime_bridge/virtual_prices.h"
+
+#include <algorithm>
+
+#include "core/price_of.h"
+#include "runtime_bridge/job_layout.h"
+
+namespace penstock {
+namespace {
+
+const MicroBatch& micro_batch_of(const PlanFile& file, int pipeline, int m) {
+  const Pipeline& of = file.program.pipelines[static_cast<std::size_t>(pipeline)];
+  return file.program.micro_batches[of.first_micro_batch + static_cast<std::uint32_t>(m)];
+}
+
+constexpr ActionKind kComputed[] = {ActionKind::kForward, ActionKind::kInputGradient,
+                                    ActionKind::kWeightGradient, ActionKind::kFusedBackward,
+                                    ActionKind::kRecompute};
+
+// The backward of an OVERLAP takes what the pair takes beyond its forward.
+void shorten_overlaps(const PlanFile& file, int pipeline, std::int64_t stretch,
+                      VirtualDurations& durations) {
+  const Program& program = file.program;
+  const Pipeline& of = program.pipelines[static_cast<std::size_t>(pipeline)];
+  std::map<RankId, const Action*> open;  // a forward whose backward comes next on the rank
+  for (const Action& action : program.actions) {
+    const Stage& stage = program.stages[action.stage.value];
+    if (stage.pipeline != pipeline) continue;
+    const int s = action.stage.value - of.first_stage;
+    const auto m = static_cast<int>(action.micro_batch.value - of.first_micro_batch);
+    if (const auto found = open.find(stage.rank); found != open.end()) {
+      const Action& first = *found->second;
+      const int first_stage = first.stage.value - of.first_stage;
+      const auto first_m = static_cast<int>(first.micro_batch.value - of.first_micro_batch);
+      const Duration f = durations.of(ActionKind::kForward, first_stage, first_m);
+      const Duration b = durations.of(action.kind, s, m);
+      const int shape = program.micro_batches[first.micro_batch.value].shape;
+      const Duration gain = file.prices.compute_of(first_stage, shape).overlap_gain * stretch;
+      durations.set(action.kind, s, m, std::max({f, b, f + b - gain}) - f);
+      open.erase(found);
+    }
+    if (action.overlaps_next) open[stage.rank] = &action;
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const VirtualDurations> virtual_durations(const PlanFile& file, int pipeline,
+                                                          std::int64_t stretch) {
+  const Pipeline& of = file.program.pipelines[static_cast<std::size_t>(pipeline)];
+  const auto micro_batches = static_cast<int>(of.micro_batches);
+  auto durations = std::make_shared<VirtualDurations>(of.stages, micro_batches);
+  const Duration more = file.executor.per_action;
+  for (int s = 0; s < of.stages; ++s) {
+    for (int m = 0; m < micro_batches; ++m) {
+      const ComputePrice& price =
+          file.prices.compute_of(s, micro_batch_of(file, pipeline, m).shape);
+      for (const ActionKind kind : kComputed) {
+        durations->set(kind, s, m, (price_of(price, kind) + more) * stretch);
+      }
+    }
+    const Duration optimizer = file.prices.step[static_cast<std::size_t>(s)].optimizer.duration;
+    durations->set_optimizer(s, (optimizer + more) * stretch);
+  }
+  shorten_overlaps(file, pipeline, stretch, *durations);
+  return durations;
+}
+
+PlanDelays::PlanDelays(const PlanFile& file, std::int64_t stretch) : stretch_(stretch) {
+  const auto programs = rank_programs(file, ModelDescription{}, {});
+  messages_.resize(programs.size());
+  for (const RankProgram& program : programs) add_messages(file, program);
+  add_collectives(file);
+}
+
+void PlanDelays::add_messages(const PlanFile& file, const RankProgram& program) {
+  for (const RankAction& action : program.actions) {
+    if (!is_send(action.kind)) continue;
+    const int shape = micro_batch_of(file, program.pipeline, action.micro_batch).shape;
+    const Duration price = action.kind == ActionKind::kSendActivation
+                               ? file.prices.transfer_of(action.stage, shape).activation.duration
+                               : file.prices.transfer_of(action.stage - 1, shape).gradient.duration;
+    messages_[static_cast<std::size_t>(program.setup.rank)][action.tag] =
+        (price + file.executor.per_transfer) * stretch_;
+  }
+}
+
+void PlanDelays::add_collectives(const PlanFile& file) {
+  const auto set = [this](const std::string& group, GroupCall call, Duration price) {
+    Duration& known = collectives_[{group, call}];
+    known = std::max(known, price * stretch_);
+  };
+  const bool has_norm =
+      std::any_of(file.program.actions.begin(), file.program.actions.end(),
+                  [](const Action& action) { return action.kind == ActionKind::kNorm; });
+  if (has_norm) set(JobLayout::job_name(), GroupCall::kAllReduce, file.prices.norm.duration);
+  // The copies of a stage share a group; the longest price counts, as in the simulator.
+  for (int s = 0; s < file.plan.stages(); ++s) {
+    const StepPrice& price = file.prices.step[static_cast<std::size_t>(s)];
+    const std::string group =
+        JobLayout::holders_name(file.program.stages[static_cast<std::size_t>(s)].weight_set);
+    set(group, GroupCall::kAllReduce, price.reduce_gradient.duration);
+    set(group, GroupCall::kReduceScatter, price.reduce_gradient.duration);
+    set(group, GroupCall::kAllGather, price.unshard.duration);
+  }
+  const JobLayout layout(file);
+  for (std::size_t tie = 0; tie < file.ties.size(); ++tie) {
+    for (int replica = 0; replica < file.plan.data; ++replica) {
+      set(layout.tie_name(tie, replica), GroupCall::kAllReduce,
+          file.prices.tied_reduce[tie].reduce.duration);
+    }
+  }
+}
+
+Duration PlanDelays::of_message(int from, int /*to*/, MessageTag tag, std::size_t /*bytes*/) const {
+  return messages_[static_cast<std::size_t>(from)].at(tag);
+}
+
+Duration PlanDelays::of_collective(const std::string& group, GroupCall call,
+                                   std::size_t /*bytes*/) const {
+  const auto found = collectives_.find({group, call});
+  return found == collectives_.end() ? Duration{0} : found->second;
+}
+
+}  // namespace penstock

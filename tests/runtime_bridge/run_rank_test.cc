@@ -1,0 +1,205 @@
+#include "runtime_bridge/run_rank.h"
+
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "runtime_bridge/rank_threads.h"
+#include "tests/runtime_bridge/ring_plans.h"
+#include "tests/runtime_bridge/ring_work.h"
+#include "training/loopback.h"
+
+namespace penstock {
+namespace {
+
+using namespace penstock::testing;
+
+class Observed : public StepObserver {
+ public:
+  void step_finished(const MeasuredStep& step) override { steps.push_back(step); }
+  std::vector<MeasuredStep> steps;
+};
+
+class Asks : public RunControl {
+ public:
+  explicit Asks(RunRequest at_second) : at_second_(at_second) {}
+  RunRequest requested() override { return ++calls_ == 2 ? at_second_ : RunRequest::kGoOn; }
+
+ private:
+  RunRequest at_second_;
+  int calls_ = 0;
+};
+
+// Notes what it is told; of all ranks together how many have written.
+class Notes : public StepCheckpoints {
+ public:
+  Notes(std::atomic<int>& written, std::int64_t every) : written_(written), every_(every) {}
+  bool is_due(std::int64_t next_step, bool last) override {
+    return last || next_step % every_ == 0;
+  }
+  void write(std::int64_t next_step) override {
+    ++written_;
+    steps.push_back(next_step);
+  }
+  void complete(std::int64_t /*next_step*/) override { written_at_completion.push_back(written_); }
+  std::vector<std::int64_t> steps;
+  std::vector<int> written_at_completion;
+
+ private:
+  std::atomic<int>& written_;
+  std::int64_t every_;
+};
+
+MakeWork ring_work_of(const RingModel& model) {
+  return [&model](const PlanFile& /*file*/, const RankProgram& program) {
+    return std::make_unique<RingWork>(model, program.setup);
+  };
+}
+
+TEST_CASE("rank 0 hears of every step what all ranks measured") {
+  const RingModel model = ring_model(4, true);
+  const auto plan =
+      std::make_shared<const PlanFile>(ring_plan(model, plan_of("1f1b", {2, 1, 2, 3})));
+  OnePlan source(plan);
+  LoopbackHub hub(4, {});
+  RunRankOptions options;
+  options.first_step = 5;
+  options.end_step = 8;
+  options.timeline = true;
+  Observed observed;
+  std::atomic<int> positions{0};
+  options.execute.progress = [&](std::int64_t, std::int64_t) { ++positions; };
+  on_rank_threads(4, [&](int rank) {
+    const auto transport = hub.transport(rank);
+    const RunEnd end =
+        run_rank(source, ring_work_of(model), *transport, options, {&observed, nullptr, nullptr});
+    CHECK(end.next_step == 8);
+    CHECK(!end.requested);
+  });
+  REQUIRE(observed.steps.size() == 3);
+  RingWeights weights = first_weights(model);
+  int actions = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const MeasuredStep& step = observed.steps[i];
+    const RingStep expected = plain_step(model, weights, 5 + static_cast<int>(i), 6, true);
+    weights = expected.weights;
+    CHECK(step.step == 5 + static_cast<int>(i));
+    CHECK(step.loss == expected.all.loss);
+    CHECK(step.gradient_norm == std::sqrt(expected.all.squared_norm));
+    REQUIRE(step.ranks.size() == 4);
+    Duration last{0};
+    for (int rank = 0; rank < 4; ++rank) {
+      const MeasuredRank& measured = step.ranks[static_cast<std::size_t>(rank)];
+      CHECK(measured.rank == rank);
+      CHECK(measured.pipeline == 0);
+      CHECK(measured.pipeline_rank == rank % 2);
+      // Three micro-batches: F, B, SEND, RECV; REDUCE_GRAD, TIED_REDUCE of both ties but for the
+      // first two sections, which lie on stage 0 together; NORM and OPT.
+      REQUIRE(measured.start.size() == 3 * 4 + 4);
+      REQUIRE(measured.end.size() == measured.start.size());
+      actions += static_cast<int>(measured.start.size());
+      for (std::size_t a = 0; a < measured.start.size(); ++a) {
+        CHECK(measured.start[a] >= Duration{0});
+        CHECK(measured.end[a] >= measured.start[a]);
+        last = std::max(last, measured.end[a]);
+      }
+    }
+    CHECK(step.step_time <= last);
+    CHECK(step.step_time > Duration{0});
+    CHECK(step.phases.compute > Duration{0});
+  }
+  CHECK(positions == actions);
+}
+
+TEST_CASE("what one rank asks for all do, and all write before a checkpoint is complete") {
+  const RingModel model = ring_model(4, false);
+  const auto plan =
+      std::make_shared<const PlanFile>(ring_plan(model, plan_of("gpipe", {4, 1, 1, 2})));
+  for (const RunRequest request : {RunRequest::kStop, RunRequest::kCheckpoint}) {
+    OnePlan source(plan);
+    LoopbackHub hub(4, {});
+    RunRankOptions options;
+    options.end_step = 6;
+    std::atomic<int> written{0};
+    std::vector<Notes> notes(4, Notes(written, 5));
+    std::vector<RunEnd> ends(4);
+    on_rank_threads(4, [&](int rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      const auto transport = hub.transport(rank);
+      Asks asks(rank == 2 ? request : RunRequest::kGoOn);
+      ends[r] =
+          run_rank(source, ring_work_of(model), *transport, options, {nullptr, &asks, &notes[r]});
+    });
+    const bool stops = request == RunRequest::kStop;
+    for (std::size_t r = 0; r < 4; ++r) {
+      CHECK(ends[r].next_step == (stops ? 2 : 6));
+      CHECK(ends[r].requested == stops);
+      CHECK(notes[r].steps ==
+            (stops ? std::vector<std::int64_t>{2} : std::vector<std::int64_t>{2, 5, 6}));
+    }
+    CHECK(notes[0].written_at_completion ==
+          (stops ? std::vector<int>{4} : std::vector<int>{4, 8, 12}));
+    CHECK(notes[1].written_at_completion.empty());
+  }
+}
+
+// Another plan from step 2 on.
+class TwoPlans : public ProgramSource {
+ public:
+  TwoPlans(PlanForSteps first, PlanForSteps second)
+      : first_(std::move(first)), second_(std::move(second)) {}
+  PlanForSteps plan_from(std::int64_t step) override {
+    return step < first_.end_step ? first_ : second_;
+  }
+
+ private:
+  PlanForSteps first_, second_;
+};
+
+TEST_CASE("a source may change the plan between steps") {
+  const RingModel model = ring_model(4, false);
+  const auto plan = [&](const char* schedule, int chunks) {
+    return std::make_shared<const PlanFile>(ring_plan(model, plan_of(schedule, {2, chunks, 1, 4})));
+  };
+  TwoPlans source({plan("1f1b", 1), 2}, {plan("interleaved", 2), kNeverEnds});
+  LoopbackHub hub(2, {});
+  RunRankOptions options;
+  options.end_step = 4;
+  Observed observed;
+  std::atomic<int> made{0};
+  on_rank_threads(2, [&](int rank) {
+    const auto transport = hub.transport(rank);
+    const MakeWork make = [&](const PlanFile&, const RankProgram& program) {
+      ++made;
+      return std::make_unique<RingWork>(model, program.setup);
+    };
+    run_rank(source, make, *transport, options, {&observed, nullptr, nullptr});
+  });
+  CHECK(made == 4);
+  REQUIRE(observed.steps.size() == 4);
+  // Every work begins with the first weights.
+  CHECK(observed.steps[2].loss == plain_step(model, first_weights(model), 2, 4, true).all.loss);
+}
+
+TEST_CASE("a rank that cannot start ends the others") {
+  const RingModel model = ring_model(2, false);
+  OnePlan source(std::make_shared<const PlanFile>(ring_plan(model, plan_of("1f1b", {2, 1, 1, 2}))));
+  LoopbackHub hub(2, {});
+  const auto run = [&](int rank) {
+    const auto transport = hub.transport(rank);
+    const MakeWork make = [&](const PlanFile&, const RankProgram& program) {
+      if (rank == 1) throw Error(ErrorKind::kMissingResource, "no such device");
+      return std::make_unique<RingWork>(model, program.setup);
+    };
+    run_rank(source, make, *transport, {}, {});
+  };
+  CHECK_THROWS_WITH_AS(on_rank_threads(2, run), "no such device", Error);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,123 @@
+#include "runtime_bridge/run_virtual.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "search/evaluate.h"
+#include "tests/runtime_bridge/ring_plans.h"
+
+namespace penstock {
+namespace {
+
+using namespace penstock::testing;
+using std::chrono::milliseconds;
+
+// The ends of every rank's actions as the simulator has them.
+std::vector<std::vector<Duration>> simulated_ends(const PlanFile& file) {
+  const Timeline timeline = replay_plan_file(file).timeline;
+  std::vector<std::vector<Duration>> ends(static_cast<std::size_t>(file.program.ranks()));
+  for (std::size_t i = 0; i < file.program.actions.size(); ++i) {
+    const int rank = file.program.rank_of(file.program.actions[i]).value;
+    ends[static_cast<std::size_t>(rank)].push_back(timeline.end[i].time_since_epoch());
+  }
+  return ends;
+}
+
+// A thread may be late, never early: nothing ends before the simulator says.
+void check_times(const PlanFile& file, const MeasuredStep& step) {
+  const auto simulated = simulated_ends(file);
+  CHECK(step.step_time >= file.prediction.step_time);
+  for (const MeasuredRank& rank : step.ranks) {
+    const Pipeline& pipeline = file.program.pipelines[static_cast<std::size_t>(rank.pipeline)];
+    const int listed = pipeline.first_rank + rank.pipeline_rank;
+    const auto& ends = simulated[static_cast<std::size_t>(listed)];
+    REQUIRE(rank.end.size() == ends.size());
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      CAPTURE(rank.rank);
+      CAPTURE(i);
+      CHECK(rank.end[i] >= ends[i]);
+    }
+  }
+}
+
+// A rank computes one thing at a time, in the order of its list.
+void check_order(const PlanFile& file, const MeasuredStep& step) {
+  for (const MeasuredRank& rank : step.ranks) {
+    Duration before{0};
+    std::size_t position = 0;
+    for (const Action& action : file.program.actions) {
+      if (file.program.rank_of(action).value != rank.pipeline_rank) continue;
+      if (is_compute(action.kind)) {
+        CHECK(rank.start[position] >= before);
+        before = rank.end[position];
+      }
+      ++position;
+    }
+  }
+}
+
+TEST_CASE("ranks that sleep keep the order and the times of the plan") {
+  // Two ranks, three micro-batches, F 20 ms, B 40 ms, 2 ms per hop: GPipe takes (3 + 1) 60 + 2 * 2
+  // = 244 ms and the norm.
+  const RingModel model = ring_model(2, false);
+  for (const char* schedule : {"gpipe", "1f1b"}) {
+    const auto file = std::make_shared<const PlanFile>(
+        ring_plan(model, plan_of(schedule, {2, 1, 1, 3}), {20, 40, 2}));
+    CHECK(file->prediction.step_time >= milliseconds(244));
+    VirtualRunOptions options;
+    options.steps = 2;
+    const auto steps = run_virtual(file, options, nullptr);
+    REQUIRE(steps.size() == 2);
+    for (const MeasuredStep& step : steps) {
+      check_times(*file, step);
+      CHECK(step.phases.compute >= milliseconds(180));
+      check_order(*file, step);
+    }
+  }
+}
+
+TEST_CASE("reductions, ties, gathers and both copies keep their prices") {
+  for (const char* schedule : {"zb-h1", "interleaved", "chimera", "zb-v"}) {
+    CAPTURE(schedule);
+    Plan plan = plan_of(schedule, {2, 2, 2, 4});
+    plan.zero1 = true;
+    const RingModel model = ring_model(4, true);
+    const auto file = std::make_shared<const PlanFile>(ring_plan(model, plan, {2, 4, 2}));
+    const auto steps = run_virtual(file, {}, nullptr);
+    REQUIRE(steps.size() == 1);
+    check_times(*file, steps[0]);
+  }
+}
+
+TEST_CASE("a stretched run is told as if it had not been") {
+  const RingModel model = ring_model(2, false);
+  const auto file =
+      std::make_shared<const PlanFile>(ring_plan(model, plan_of("1f1b", {2, 1, 1, 2}), {2, 4, 1}));
+  CHECK(stretch_for(*file, milliseconds(10)) == 5);
+  CHECK(stretch_for(*file, milliseconds(1)) == 1);
+  VirtualRunOptions options;
+  options.stretch = 5;
+  const SteadyTime begin = steady_now();
+  const auto steps = run_virtual(file, options, nullptr);
+  CHECK(steady_now() - begin >= 5 * file->prediction.step_time);
+  check_times(*file, steps.at(0));
+  options.stretch = 0;
+  CHECK_THROWS_AS((void)run_virtual(file, options, nullptr), Error);
+}
+
+TEST_CASE("Varuna's rule makes a real step shorter than its lists") {
+  // Four ranks, F = R = 20 ms, B = 40 ms, no transfers: the rule pays. The step takes at least what
+  // the busiest rank computes.
+  Plan plan = plan_of("varuna-runtime", {4, 1, 1, 4});
+  plan.recompute = "full";
+  const RingModel model = ring_model(4, false);
+  const auto file = std::make_shared<const PlanFile>(ring_plan(model, plan, {10, 20, 0}));
+  const auto steps = run_virtual(file, {}, nullptr);
+  CHECK(steps.at(0).step_time >= milliseconds(4 * 40));  // four times F, R and B
+}
+
+}  // namespace
+}  // namespace penstock
