@@ -117,6 +117,7 @@ PlanFile to_plan_file(const PlanInputs& inputs, const EvaluatedPlan& evaluated) 
   const PlanDevices devices = devices_of(*inputs.cluster, evaluated.plan, inputs.reserve);
   PlanFile file;
   file.model = inputs.profile->name;
+  file.description = inputs.profile->description;
   for (const Section& section : inputs.profile->sections) {
     file.section_names.push_back(section.name);
   }

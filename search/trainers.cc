@@ -6,7 +6,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::array<std::pair<Trainer, std::string_view>, 4> kTrainers{{
+constexpr std::array<std::pair<Trainer, std::string_view>, 5> kTrainers{{
+    {Trainer::kPenstock, "penstock"},
     {Trainer::kPytorch, "pytorch"},
     {Trainer::kTorchtitan, "torchtitan"},
     {Trainer::kMegatron, "megatron"},
@@ -20,6 +21,13 @@ std::string why_not_a_csv(const ScheduleKind& kind) {
   if (kind.recomputes || kind.rule != RunTimeRule::kNone) {
     return "a list cannot recompute or change its order while it runs";
   }
+  if (kind.has_slices) return "sequences are not cut into slices";
+  return "";
+}
+
+// Ours carries out any static lists, with any number of copies of the weights.
+std::string why_not_ours(const ScheduleKind& kind) {
+  if (kind.rule != RunTimeRule::kNone) return "a rank does not change its order while it runs";
   if (kind.has_slices) return "sequences are not cut into slices";
   return "";
 }
@@ -49,6 +57,8 @@ std::vector<std::string> trainer_names() {
 
 std::string why_not_run(Trainer trainer, const ScheduleKind& kind) {
   switch (trainer) {
+    case Trainer::kPenstock:
+      return why_not_ours(kind);
     case Trainer::kMegatron:
       return kind.name == "1f1b" || kind.name == "interleaved" ? ""
                                                                : "it has 1f1b and interleaved only";
@@ -60,6 +70,9 @@ std::string why_not_run(Trainer trainer, const ScheduleKind& kind) {
 }
 
 std::string why_not_run(Trainer trainer, const Plan& plan) {
+  if (trainer == Trainer::kPenstock) {
+    return plan.tensor > 1 ? "a rank is one device (T = 1)" : "";
+  }
   if (plan.global_batch % (plan.data * plan.micro_batch_size) != 0) {
     return "the batch must be a multiple of D times b";
   }

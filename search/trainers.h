@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-enum class Trainer { kPytorch, kTorchtitan, kMegatron, kDeepspeed };
+enum class Trainer { kPenstock, kPytorch, kTorchtitan, kMegatron, kDeepspeed };
 
 std::string_view name_of(Trainer trainer);
 std::optional<Trainer> trainer_named(std::string_view name);

@@ -87,5 +87,17 @@ TEST_CASE("only what a trainer can run is ranked for it") {
   }
 }
 
+TEST_CASE("for our own trainer a rank is one device, and its list does not change while it runs") {
+  SearchRequest request = gpt_on(16, 46);
+  request.trainer = Trainer::kPenstock;
+  request.top = 50;
+  const SearchResult result = testing::search(testing::gpt(), testing::p4d(), request);
+  REQUIRE_FALSE(result.best.empty());
+  for (const RankedPlan& ranked : result.best) {
+    CHECK(ranked.plan.tensor == 1);
+    CHECK(ranked.plan.schedule.rfind("varuna", 0) != 0);
+  }
+}
+
 }  // namespace
 }  // namespace penstock

@@ -1,0 +1,107 @@
+#include "report/training_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "report/validation.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kWarmUp = 3;
+
+double seconds(Duration duration) { return static_cast<double>(duration.count()) * 1e-9; }
+
+double tokens_per_second_of(std::int64_t tokens, Duration time) {
+  return time > Duration{} ? static_cast<double>(tokens) / seconds(time) : 0.0;
+}
+
+// Ranks that sleep have none.
+std::string losses(const RunLog& run, const TrainingSummary& summary) {
+  if (run.header.device == "virtual") return "";
+  return fmt::format(": loss {} to {}", significant(summary.first_loss, 5),
+                     significant(summary.last_loss, 5));
+}
+
+// A loss that is infinite or no number has no other way into JSON.
+Json finite_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+Json to_json(const MeasuredStep& step) {
+  Json json = Json::object();
+  json.set("step", step.step).set("loss", finite_or_null(step.loss));
+  json.set("gradient_norm", finite_or_null(step.gradient_norm));
+  json.set("skipped", step.skipped).set("tokens", step.tokens);
+  json.set("step_time_ns", std::int64_t{step.step_time.count()});
+  return json;
+}
+
+}  // namespace
+
+std::string step_line(const MeasuredStep& step, std::int64_t end_step) {
+  return fmt::format("step {} of {}: loss {}, gradient norm {}, {}, {} tokens/s{}", step.step + 1,
+                     end_step, significant(step.loss, 5), significant(step.gradient_norm, 3),
+                     to_text(step.step_time),
+                     rate(tokens_per_second_of(step.tokens, step.step_time)),
+                     step.skipped ? "; no update: a gradient overflowed" : "");
+}
+
+TrainingSummary summarize(const RunLog& run) {
+  TrainingSummary summary;
+  summary.steps = static_cast<int>(run.steps.size());
+  summary.first_loss = run.steps.front().loss;
+  summary.last_loss = run.steps.back().loss;
+  const std::size_t first = run.steps.size() > kWarmUp ? kWarmUp : 0;
+  std::vector<Duration> times;
+  times.reserve(run.steps.size());
+  std::int64_t tokens = 0;
+  Duration total{};
+  for (std::size_t i = 0; i < run.steps.size(); ++i) {
+    summary.skipped_updates += run.steps[i].skipped ? 1 : 0;
+    if (i < first) continue;
+    times.push_back(run.steps[i].step_time);
+    tokens += run.steps[i].tokens;
+    total += run.steps[i].step_time;
+  }
+  summary.timed_steps = static_cast<int>(times.size());
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  summary.step_time = *middle;
+  summary.tokens_per_second = tokens_per_second_of(tokens, total);
+  return summary;
+}
+
+std::string training_report(const RunLog& run, Duration predicted) {
+  const TrainingSummary s = summarize(run);
+  std::string out = fmt::format("{} of {} on {} ({}, {}){}\n", count_of(s.steps, "step"),
+                                run.header.model, count_of(run.header.ranks, "rank"),
+                                run.header.transport, run.header.device, losses(run, s));
+  if (s.skipped_updates > 0) {
+    out += fmt::format("{} without an update: a gradient overflowed\n",
+                       count_of(s.skipped_updates, "step"));
+  }
+  out += fmt::format("step time {} (median of {}), predicted {} ({:+.1f} %); {} tokens/s\n",
+                     to_text(s.step_time), s.timed_steps, to_text(predicted),
+                     100.0 * prediction_error(predicted, s.step_time), rate(s.tokens_per_second));
+  return out;
+}
+
+void set_training(Json& json, const RunLog& run, Duration predicted) {
+  const TrainingSummary s = summarize(run);
+  json.set("model", run.header.model).set("ranks", run.header.ranks);
+  json.set("transport", run.header.transport).set("device", run.header.device);
+  json.set("first_loss", finite_or_null(s.first_loss));
+  json.set("last_loss", finite_or_null(s.last_loss));
+  json.set("step_time_ns", std::int64_t{s.step_time.count()}).set("timed_steps", s.timed_steps);
+  json.set("predicted_step_time_ns", std::int64_t{predicted.count()});
+  json.set("tokens_per_second", s.tokens_per_second);
+  Json steps = Json::array();
+  for (const MeasuredStep& step : run.steps) steps.push(to_json(step));
+  json.set("steps", std::move(steps));
+}
+
+}  // namespace penstock

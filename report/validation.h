@@ -1,0 +1,80 @@
+// Predicted against measured: a run of a plan laid over the plan's own replay, action by action.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "core/plan_file.h"
+#include "core/run_log.h"
+#include "core/timeline.h"
+
+namespace penstock {
+
+struct ValidationOptions {
+  int warm_up = 3;          // steps at the beginning that do not count
+  double tolerance = 0.10;  // of the step time, relative to the measured one
+};
+
+// How far a prediction is off, as a share of what was measured: -0.05 is 5 % too short.
+inline double prediction_error(Duration predicted, Duration measured) {
+  return measured == Duration{} ? 0.0
+                                : static_cast<double>((predicted - measured).count()) /
+                                      static_cast<double>(measured.count());
+}
+
+// Actions of one kind and stage, on all replicas.
+struct KindComparison {
+  ActionKind kind = ActionKind::kForward;
+  int stage = 0;
+  std::int64_t count = 0;                     // of one step, over all replicas
+  Duration predicted{};                       // mean of one action
+  Duration measured{}, fastest{}, slowest{};  // median of one, over steps and micro-batches
+  bool operator==(const KindComparison&) const = default;
+};
+
+// One action of one rank: medians over the steps.
+struct ActionComparison {
+  int rank = 0;  // of the job
+  std::string name;
+  Duration predicted_start{}, predicted_end{};
+  Duration measured_start{}, measured_end{};
+  bool operator==(const ActionComparison&) const = default;
+};
+
+// One rank of the job: medians over the steps.
+struct RankComparison {
+  int rank = 0;
+  Duration predicted_busy{}, measured_busy{};  // F, I, W, B, R, OPT
+  Duration predicted_end{}, measured_end{};    // of its last action
+  bool operator==(const RankComparison&) const = default;
+};
+
+struct Validation {
+  int steps = 0;    // that count
+  int skipped = 0;  // at the beginning
+  Duration predicted{};
+  Duration measured{};         // median
+  Duration measured_spread{};  // median absolute deviation
+  Duration fastest{}, slowest{};
+  double error = 0.0;  // of the step time
+  double tolerance = 0.0;
+  int traced_steps = 0;  // that hold when every action ran; without any, what follows is empty
+  std::vector<KindComparison> kinds;      // by kind, then stage
+  std::vector<RankComparison> ranks;      // ascending
+  std::vector<ActionComparison> actions;  // by rank, in the order of its list
+  [[nodiscard]] bool holds() const { return error <= tolerance && error >= -tolerance; }
+  bool operator==(const Validation&) const = default;
+};
+
+// `predicted`: the replay of the plan's Program. Error{kBadInput} when the run has no step after
+// the warm-up, or its lists are not those of the plan; `run_name` is for messages.
+Validation validate(const PlanFile& plan, const Timeline& predicted, const RunLog& run,
+                    const ValidationOptions& options, const std::string& run_name);
+
+std::string validation_report(const Validation& validation, const RunHeader& run);
+// Appends the comparison to `json`, every action included.
+void set_validation(Json& json, const Validation& validation);
+
+}  // namespace penstock

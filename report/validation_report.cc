@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "report/table.h"
+#include "report/validation.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kLargest = 8;  // deviations that are listed
+
+std::string signed_percent(double share) { return fmt::format("{:+.1f} %", 100.0 * share); }
+
+std::string verdict(const Validation& v) {
+  const std::string distance =
+      v.error < 0 ? percent(-v.error) + " too short" : percent(v.error) + " too long";
+  return fmt::format("the prediction is {}; the tolerance of {} {}\n", distance,
+                     percent(v.tolerance), v.holds() ? "holds" : "does NOT hold");
+}
+
+std::string step_lines(const Validation& v, const RunHeader& run) {
+  std::string out =
+      fmt::format("predicted  {}\nmeasured   {}  median of {}; {} to {}, median deviation {}\n",
+                  aligned(v.predicted), aligned(v.measured), count_of(v.steps, "step"),
+                  to_text(v.fastest), to_text(v.slowest), to_text(v.measured_spread));
+  if (v.skipped > 0)
+    out += fmt::format("           {} left out as warm-up\n", count_of(v.skipped, "step"));
+  out += fmt::format("           {} on {}, {}, {}, {} per rank, {}\n", count_of(run.ranks, "rank"),
+                     run.device, run.transport, run.library,
+                     count_of(run.threads_per_rank, "thread"), run.started);
+  return out;
+}
+
+std::string kind_table(const Validation& v) {
+  TextTable table({{"action", true},
+                   {"stage"},
+                   {"per step"},
+                   {"predicted"},
+                   {"measured"},
+                   {"least"},
+                   {"most"},
+                   {"error"}});
+  for (const KindComparison& kind : v.kinds) {
+    table.add({std::string(name_of(kind.kind)), std::to_string(kind.stage),
+               std::to_string(kind.count), aligned(kind.predicted), aligned(kind.measured),
+               aligned(kind.fastest), aligned(kind.slowest),
+               signed_percent(prediction_error(kind.predicted, kind.measured))});
+  }
+  return "\nOne action (measured: median over steps and micro-batches)\n" + table.text();
+}
+
+std::string rank_table(const Validation& v) {
+  TextTable table({{"rank"},
+                   {"computes, predicted"},
+                   {"measured"},
+                   {"error"},
+                   {"ends, predicted", false, 4},
+                   {"measured"},
+                   {"error"}});
+  for (const RankComparison& rank : v.ranks) {
+    table.add({std::to_string(rank.rank), aligned(rank.predicted_busy), aligned(rank.measured_busy),
+               signed_percent(prediction_error(rank.predicted_busy, rank.measured_busy)),
+               aligned(rank.predicted_end), aligned(rank.measured_end),
+               signed_percent(prediction_error(rank.predicted_end, rank.measured_end))});
+  }
+  return "\nRanks (medians over steps)\n" + table.text();
+}
+
+Duration shift_of(const ActionComparison& action) {
+  return action.measured_end < action.predicted_end ? action.predicted_end - action.measured_end
+                                                    : action.measured_end - action.predicted_end;
+}
+
+std::string largest_shifts(const Validation& v) {
+  std::vector<const ActionComparison*> actions;
+  actions.reserve(v.actions.size());
+  for (const ActionComparison& action : v.actions) actions.push_back(&action);
+  std::stable_sort(actions.begin(), actions.end(),
+                   [](const auto* a, const auto* b) { return shift_of(*a) > shift_of(*b); });
+  actions.resize(std::min(actions.size(), kLargest));
+  TextTable table({{"rank"},
+                   {"action", true},
+                   {"predicted"},
+                   {"to"},
+                   {"measured", false, 4},
+                   {"to"},
+                   {"ends off by", false, 4}});
+  for (const ActionComparison* action : actions) {
+    table.add({std::to_string(action->rank), action->name, aligned(action->predicted_start),
+               aligned(action->predicted_end), aligned(action->measured_start),
+               aligned(action->measured_end), aligned(shift_of(*action))});
+  }
+  return "\nWhere the two lie farthest apart\n" + table.text();
+}
+
+Json nanoseconds(Duration duration) { return std::int64_t{duration.count()}; }
+
+Json to_json(const KindComparison& kind) {
+  return Json::object()
+      .set("kind", std::string(name_of(kind.kind)))
+      .set("stage", kind.stage)
+      .set("count", kind.count)
+      .set("predicted_ns", nanoseconds(kind.predicted))
+      .set("measured_ns", nanoseconds(kind.measured))
+      .set("fastest_ns", nanoseconds(kind.fastest))
+      .set("slowest_ns", nanoseconds(kind.slowest));
+}
+
+Json to_json(const RankComparison& rank) {
+  return Json::object()
+      .set("rank", rank.rank)
+      .set("predicted_busy_ns", nanoseconds(rank.predicted_busy))
+      .set("measured_busy_ns", nanoseconds(rank.measured_busy))
+      .set("predicted_end_ns", nanoseconds(rank.predicted_end))
+      .set("measured_end_ns", nanoseconds(rank.measured_end));
+}
+
+Json to_json(const ActionComparison& action) {
+  return Json::object()
+      .set("rank", action.rank)
+      .set("action", action.name)
+      .set("predicted_start_ns", nanoseconds(action.predicted_start))
+      .set("predicted_end_ns", nanoseconds(action.predicted_end))
+      .set("measured_start_ns", nanoseconds(action.measured_start))
+      .set("measured_end_ns", nanoseconds(action.measured_end));
+}
+
+template <class Value>
+Json to_array(const std::vector<Value>& values) {
+  Json json = Json::array();
+  for (const Value& value : values) json.push(to_json(value));
+  return json;
+}
+
+}  // namespace
+
+std::string validation_report(const Validation& validation, const RunHeader& run) {
+  std::string out = step_lines(validation, run) + verdict(validation);
+  if (validation.traced_steps == 0) {
+    return out +
+           "\nThe run holds no times of single actions: train with --timeline to compare them.\n";
+  }
+  return out + kind_table(validation) + rank_table(validation) + largest_shifts(validation);
+}
+
+void set_validation(Json& json, const Validation& v) {
+  json.set("predicted_step_time_ns", nanoseconds(v.predicted))
+      .set("measured_step_time_ns", nanoseconds(v.measured))
+      .set("measured_spread_ns", nanoseconds(v.measured_spread))
+      .set("fastest_ns", nanoseconds(v.fastest))
+      .set("slowest_ns", nanoseconds(v.slowest))
+      .set("steps", v.steps)
+      .set("warm_up_steps", v.skipped)
+      .set("traced_steps", v.traced_steps)
+      .set("error", v.error)
+      .set("tolerance", v.tolerance)
+      .set("holds", v.holds())
+      .set("kinds", to_array(v.kinds))
+      .set("ranks", to_array(v.ranks))
+      .set("actions", to_array(v.actions));
+}
+
+}  // namespace penstock

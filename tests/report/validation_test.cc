@@ -1,0 +1,128 @@
+#include "report/validation.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "core/error.h"
+#include "simulator/simulate.h"
+#include "tests/core/tiny_plan.h"
+
+namespace penstock {
+namespace {
+
+PlanFile tiny() { return read_plan(parse_json(kTinyPlan, "tiny.json"), "tiny.json"); }
+
+Timeline replay(const PlanFile& plan) { return simulate(plan.program, plan.prices, plan.executor); }
+
+// One replica that runs exactly as predicted, every time multiplied.
+MeasuredStep measured(const PlanFile& plan, std::int64_t step, int numerator, int denominator) {
+  const Timeline timeline = replay(plan);
+  MeasuredStep out;
+  out.step = step;
+  out.step_time = timeline.step_end.time_since_epoch() * numerator / denominator;
+  for (int r = 0; r < plan.program.ranks(); ++r) {
+    MeasuredRank rank;
+    rank.rank = rank.pipeline_rank = r;
+    for (std::size_t i = 0; i < plan.program.actions.size(); ++i) {
+      if (plan.program.rank_of(plan.program.actions[i]).value != r) continue;
+      rank.start.push_back(timeline.start[i].time_since_epoch() * numerator / denominator);
+      rank.end.push_back(timeline.end[i].time_since_epoch() * numerator / denominator);
+    }
+    out.ranks.push_back(std::move(rank));
+  }
+  return out;
+}
+
+RunLog run_of(std::vector<MeasuredStep> steps) {
+  RunLog run;
+  run.header.ranks = 2;
+  run.steps = std::move(steps);
+  return run;
+}
+
+Validation validated(const RunLog& run, const ValidationOptions& options) {
+  const PlanFile plan = tiny();
+  return validate(plan, replay(plan), run, options, "run.jsonl");
+}
+
+std::string complaint(const RunLog& run, const ValidationOptions& options) {
+  try {
+    static_cast<void>(validated(run, options));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_CASE("a run that is exactly as predicted has no error anywhere") {
+  const PlanFile plan = tiny();
+  const RunLog run = run_of({measured(plan, 0, 5, 1), measured(plan, 1, 1, 1)});
+  const Validation v = validated(run, {.warm_up = 1, .tolerance = 0.0});
+  CHECK(v.steps == 1);
+  CHECK(v.predicted == Duration{10'110});
+  CHECK(v.error == 0.0);
+  CHECK(v.holds());
+  for (const ActionComparison& action : v.actions) {
+    CHECK(action.predicted_start == action.measured_start);
+    CHECK(action.predicted_end == action.measured_end);
+  }
+  // Both ranks compute for 2 * 1 + 2 * 2 us + 100 ns.
+  REQUIRE(v.ranks.size() == 2);
+  CHECK(v.ranks[0].predicted_busy == Duration{6'100});
+  CHECK(v.ranks[1].measured_busy == Duration{6'100});
+}
+
+TEST_CASE("the step time is the median of the steps after the warm-up") {
+  // 1x, 2x, 2x and 10x of 10,110 ns: the median of the last three is 20,220, so that the prediction
+  // is half of it: an error of -50 %.
+  const PlanFile plan = tiny();
+  const RunLog run = run_of({measured(plan, 0, 1, 1), measured(plan, 1, 2, 1),
+                             measured(plan, 2, 10, 1), measured(plan, 3, 2, 1)});
+  const Validation v = validated(run, {.warm_up = 1, .tolerance = 0.1});
+  CHECK(v.measured == Duration{20'220});
+  CHECK(v.error == -0.5);
+  CHECK_FALSE(v.holds());
+  CHECK(v.measured_spread == Duration{0});
+  CHECK(v.slowest == Duration{101'100});
+  // F of stage 0 takes 1 us; measured 2, 10, 2 us, twice each.
+  REQUIRE_FALSE(v.kinds.empty());
+  CHECK(v.kinds[0].kind == ActionKind::kForward);
+  CHECK(v.kinds[0].count == 2);
+  CHECK(v.kinds[0].predicted == Duration{1'000});
+  CHECK(v.kinds[0].measured == Duration{2'000});
+  CHECK(v.kinds[0].slowest == Duration{10'000});
+  const std::string text = validation_report(v, run.header);
+  CHECK(text.find("50.0 % too short; the tolerance of 10.0 % does NOT hold") != std::string::npos);
+}
+
+TEST_CASE("without times of actions the step time is all there is") {
+  const PlanFile plan = tiny();
+  MeasuredStep step = measured(plan, 0, 1, 1);
+  step.ranks.clear();
+  const RunLog run = run_of({step});
+  const Validation v = validated(run, {.warm_up = 0, .tolerance = 0.1});
+  CHECK(v.traced_steps == 0);
+  CHECK(v.kinds.empty());
+  CHECK(validation_report(v, run.header).find("--timeline") != std::string::npos);
+}
+
+TEST_CASE("a run of another plan, and one without steps, are refused") {
+  const PlanFile plan = tiny();
+  CHECK(complaint(run_of({measured(plan, 0, 1, 1)}), {.warm_up = 3, .tolerance = 0.1})
+            .find("run.jsonl: 1 steps, and the first 3 are warm-up") == 0);
+  MeasuredStep shorter = measured(plan, 4, 1, 1);
+  shorter.ranks[1].start.pop_back();
+  shorter.ranks[1].end.pop_back();
+  CHECK(complaint(run_of({shorter}), {.warm_up = 0, .tolerance = 0.1})
+            .find("run.jsonl: step 4, rank 1: it ran") == 0);
+  MeasuredStep other = measured(plan, 4, 1, 1);
+  other.ranks[1].pipeline = 1;
+  CHECK(complaint(run_of({other}), {.warm_up = 0, .tolerance = 0.1})
+            .find("it ran pipeline 1, but the plan has 1") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace penstock
