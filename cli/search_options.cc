@@ -154,7 +154,8 @@ void SearchOptions::declare(Options& options) {
       pins);
   options.repeated("--schedule", "NAME,...", "only these schedules", schedules);
   options.option("--for", "TRAINER",
-                 "only what this trainer can run: pytorch, torchtitan, megatron or deepspeed",
+                 "only what this trainer can run: penstock (train), pytorch, torchtitan, megatron "
+                 "or deepspeed",
                  trainer);
   options.option("--recompute", "MODE", "only this recompute mode of the profile", recompute);
   options.option("--zero1", "on|off", "optimizer state sharded over the replicas, or not", zero1);

@@ -61,6 +61,9 @@ std::span<const Verb> verbs() {
       Verb{"compare", "the best plans when settings vary, relative to each other", run_compare},
       Verb{"explain", "what binds a plan, and what each change would gain", run_explain},
       Verb{"calibrate", "fit an executor model to measured runs", run_calibrate},
+      Verb{"profile", "measure a model's sections, and links, on this machine", run_profile},
+      Verb{"train", "run a plan on LibTorch ranks, or on ranks that sleep", run_train},
+      Verb{"validate", "predicted against measured, action by action", run_validate},
       Verb{"check", "an independent check of a plan file", run_check},
       Verb{"fingerprint", "hashes that change when a simulated time changes", run_fingerprint},
   };

@@ -1,0 +1,26 @@
+// The verbs of the planner in a program that was built without it.
+#include <string>
+
+#include "cli/verbs.h"
+#include "core/error.h"
+
+namespace penstock {
+namespace {
+
+Answer not_built(const std::string& verb) {
+  throw Error(ErrorKind::kMissingResource,
+              "this penstock was built without the planner, so that it has no '" + verb +
+                  "'\nhelp: plan on another machine, or reconfigure with -DPENSTOCK_PLANNER=ON");
+}
+
+}  // namespace
+
+Answer run_plan(const Arguments&) { return not_built("plan"); }
+Answer run_simulate(const Arguments&) { return not_built("simulate"); }
+Answer run_schedule(const Arguments&) { return not_built("schedule"); }
+Answer run_compare(const Arguments&) { return not_built("compare"); }
+Answer run_explain(const Arguments&) { return not_built("explain"); }
+Answer run_calibrate(const Arguments&) { return not_built("calibrate"); }
+Answer run_fingerprint(const Arguments&) { return not_built("fingerprint"); }
+
+}  // namespace penstock

@@ -1,0 +1,38 @@
+// Measuring on this machine: of the pair profiling_none.cc and profiling_torch.cc one is linked.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/answer.h"
+#include "cli/profile_options.h"
+#include "profiler/link_samples.h"
+#include "profiler/progress.h"
+#include "profiler/torch/measure_model.h"
+#include "runtime_bridge/launch_environment.h"
+
+namespace penstock {
+
+struct Measured {
+  std::optional<ModelSamples> sections;
+  std::optional<LinkSamples> links;
+  BytesPerSecond memory_bandwidth;  // with links
+  Bytes reserve;                    // what a rank holds before it has a model
+  std::string library;              // "LibTorch 1.13.1"
+  std::string device;               // "cpu", "NVIDIA H200, CUDA 13.0"
+  double gigaflops = 0.0;           // of one thread's matrix products
+};
+
+// Error{kMissingResource} when `request` needs what this build or this machine lacks.
+void check_profiling(const ProfileRequest& request);
+
+// Starts `ranks` times this program with the same arguments; the exit code of the first that
+// failed, or 0. Rank 0 prints.
+int run_profiling_ranks(const Arguments& arguments, int ranks, const Environment& environment);
+
+// What rank 0 measured; on other ranks nothing.
+std::optional<Measured> measure_as_rank(const ProfileRequest& request,
+                                        const LaunchEnvironment& place,
+                                        ProfilingProgress& progress);
+
+}  // namespace penstock

@@ -1,0 +1,27 @@
+// `penstock train` on real ranks in a program that was built without LibTorch.
+#include "core/error.h"
+#include "runtime_bridge/torch/train_rank.h"
+
+namespace penstock {
+namespace {
+
+[[noreturn]] void not_built() {
+  throw Error(
+      ErrorKind::kMissingResource,
+      "this penstock was built without LibTorch, so that it cannot train\nhelp: reconfigure "
+      "with -DPENSTOCK_TORCH=ON, or let ranks sleep what the plan says (--virtual)");
+}
+
+}  // namespace
+
+void check_training(const TrainJob& /*job*/) { not_built(); }
+RunEnd train_rank(const TrainJob& /*job*/, const LaunchEnvironment& /*place*/,
+                  const TrainHooks& /*hooks*/) {
+  not_built();
+}
+RunEnd train_threads(const TrainJob& /*job*/, const TrainHooks& /*hooks*/) { not_built(); }
+HostedStore serve_job_store() { not_built(); }
+std::string words_of_device(const std::string& /*device*/) { not_built(); }
+std::string library_words() { not_built(); }
+
+}  // namespace penstock

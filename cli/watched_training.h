@@ -1,0 +1,52 @@
+// What a training run tells the person who waits for it, what it leaves in the log, and how it is
+// stopped.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "cli/run_log_file.h"
+#include "core/run_log.h"
+#include "runtime_bridge/run_rank.h"
+
+namespace penstock {
+
+// Steps as they end: on a terminal a line that changes, else a line now and then.
+class WatchedTraining : public StepObserver {
+ public:
+  // `log`: a path, or empty.
+  WatchedTraining(const RunHeader& header, std::int64_t end_step, const std::string& log);
+  ~WatchedTraining() override;
+  WatchedTraining(const WatchedTraining&) = delete;
+  WatchedTraining& operator=(const WatchedTraining&) = delete;
+
+  void step_finished(const MeasuredStep& step) override;
+
+  // Without the times of single actions, which are in the log.
+  [[nodiscard]] const RunLog& run() const { return run_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  RunLog run_;
+  std::int64_t end_step_;
+  std::optional<RunLogFile> log_;
+  bool terminal_;
+  bool line_is_open_ = false;
+  Clock::time_point next_line_;
+};
+
+// While it lives, SIGINT, SIGTERM and SIGUSR1 end the run after the step that is under way, with a
+// checkpoint; a second SIGINT or SIGTERM kills.
+class TrainingSignals : public RunControl {
+ public:
+  TrainingSignals();
+  ~TrainingSignals() override;
+  TrainingSignals(const TrainingSignals&) = delete;
+  TrainingSignals& operator=(const TrainingSignals&) = delete;
+
+  RunRequest requested() override;
+};
+
+}  // namespace penstock

@@ -1,0 +1,62 @@
+#include "cli/add_run.h"
+
+#include <filesystem>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "cli/files.h"
+#include "core/runs.h"
+#include "tests/cli/messages.h"
+#include "tests/core/tiny_plan.h"
+
+namespace penstock {
+namespace {
+
+// A folder that goes with the test.
+struct Folder {
+  std::filesystem::path path = std::filesystem::temp_directory_path() / "penstock_add_run_test";
+  Folder() { std::filesystem::create_directories(path / "runs"); }
+  ~Folder() { std::filesystem::remove_all(path); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  [[nodiscard]] std::string operator/(const char* name) const { return (path / name).string(); }
+};
+
+TEST_CASE("runs of one profile and cluster gather in a file, each once") {
+  const Folder folder;
+  PlanFile plan = read_plan(parse_json(kTinyPlan, "tiny.json"), "tiny.json");
+  plan.profile.path = folder / "tiny.json";
+  plan.cluster_file.path = folder / "two.json";
+  RunHeader run;
+  run.plan = "plan.json";
+  run.started = "2026-11-22T01:02:03Z";
+  Validation validation;
+  validation.measured = Duration{10'500};
+  validation.measured_spread = Duration{100};
+  validation.steps = 17;
+
+  const std::string path = folder / "runs/all.json";
+  add_run(path, plan, run, validation);
+  run.started = "2026-11-22T02:00:00Z";
+  add_run(path, plan, run, validation);
+  const MeasuredRuns runs = read_runs(load_json(path).value, path);
+  CHECK(runs.profile == "../tiny.json");
+  CHECK(runs.cluster == "../two.json");
+  REQUIRE(runs.runs.size() == 2);
+  CHECK(runs.runs[1].name == "plan.json, 2026-11-22T02:00:00Z");
+  CHECK(runs.runs[1].step_time == Duration{10'500});
+  CHECK(runs.runs[1].step_spread == Duration{149});  // 148.26, rounded up
+  CHECK(runs.runs[1].count == 17);
+  CHECK(runs.runs[1].source == 1);
+
+  CHECK(tests::message_of([&] { add_run(path, plan, run, validation); }).find("already") !=
+        std::string::npos);
+  plan.profile.path = folder / "other.json";
+  CHECK(tests::message_of([&] {
+          add_run(path, plan, run, validation);
+        }).find("name another file") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace penstock
