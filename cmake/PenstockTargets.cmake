@@ -15,7 +15,7 @@ set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ${PENSTOCK_DEV})
 
 # A fused multiply-add rounds once where the separate instructions round twice, so predictions would
 # differ between machines. It holds for everything built here and is not exported.
-add_compile_options(-ffp-contract=off)
+add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
 
 # Not exported either: warnings are for those who work on Penstock, and fatal only for them, since
 # a user's compiler may be newer than ours and know warnings that ours does not.
@@ -26,12 +26,13 @@ target_compile_options(penstock_warnings INTERFACE
   # GCC 12 sees an overlap in std::string's operator+ at -O3 that is not there.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>,$<CONFIG:Release>>:-Wno-restrict>)
 
-# penstock_library(NAME SOURCES a.cc ... HEADERS a.h ... LINK core ... PRIVATE_LINK fmt::fmt ...)
+# penstock_library(NAME [NOT_INSTALLED] SOURCES a.cc ... HEADERS a.h ... LINK core ... PRIVATE_LINK fmt::fmt ...)
 # A static library, penstock::NAME here and in the installed package. LINK names modules, PRIVATE_LINK
 # targets of other packages; PACKAGE::TARGET makes penstockConfig.cmake look for PACKAGE, because a
-# static library hands its private dependencies to whoever links it.
+# static library hands its private dependencies to whoever links it. NOT_INSTALLED: parts that link
+# LibTorch or CUDA serve the program only.
 function(penstock_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;HEADERS;LINK;PRIVATE_LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "NOT_INSTALLED" "" "SOURCES;HEADERS;LINK;PRIVATE_LINK")
   set(target penstock_${name})
   add_library(${target} STATIC ${ARG_SOURCES})
   add_library(penstock::${name} ALIAS ${target})
@@ -42,6 +43,9 @@ function(penstock_library name)
   list(TRANSFORM ARG_LINK PREPEND penstock::)
   target_link_libraries(${target} PUBLIC ${ARG_LINK}
                                   PRIVATE $<BUILD_INTERFACE:penstock_warnings> ${ARG_PRIVATE_LINK})
+  if(ARG_NOT_INSTALLED)
+    return()
+  endif()
   install(TARGETS ${target} EXPORT penstockTargets
           FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/penstock)
   list(FILTER ARG_PRIVATE_LINK INCLUDE REGEX "::")
