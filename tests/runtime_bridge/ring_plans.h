@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/plan_file.h"
-#include "tests/runtime_bridge/ring_work.h"
+#include "tests/runtime_bridge/ring_model.h"
 
 namespace penstock::testing {
 

@@ -3,32 +3,10 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "tests/runtime_bridge/ring_arithmetic.h"
+
 namespace penstock::testing {
 namespace {
-
-// Signed numbers that wrap around, without undefined behaviour.
-std::int64_t times(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-}
-void add(std::int64_t& sum, std::int64_t term) {
-  sum =
-      static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(term));
-}
-
-std::int64_t sample(std::int64_t step, int i) { return 3 + 17 * step + i; }
-double small_part(std::int64_t value) { return static_cast<double>(value & 0xFFFF); }
-double squared(std::int64_t gradient) {
-  const double part = static_cast<double>(gradient & 0x3FF);
-  return part * part;
-}
-std::int64_t rate_of(const NormShare& all) {
-  return 1 + static_cast<std::int64_t>(all.squared_norm) % 5;
-}
-void update(std::int64_t& weight, std::int64_t gradient, std::int64_t rate) {
-  add(weight, times(-rate, gradient));
-}
-
-std::size_t weights_of_section(int section) { return 1 + static_cast<std::size_t>(section) % 3; }
 
 [[noreturn]] void out_of_turn(const std::string& what, int stage, int micro_batch) {
   throw std::logic_error(what + ", stage " + std::to_string(stage) + ", micro-batch " +
@@ -50,118 +28,54 @@ Buffer buffer_of(Numbers& numbers) {
 
 }  // namespace
 
-RingWeights first_weights(const RingModel& model) {
-  RingWeights weights;
-  weights.sections.resize(static_cast<std::size_t>(model.sections));
-  for (int k = 0; k < model.sections; ++k) {
-    Numbers& own = weights.sections[static_cast<std::size_t>(k)];
-    for (std::size_t j = 0; j < weights_of_section(k); ++j) {
-      own.push_back(3 + 7 * k + static_cast<int>(j));
-    }
-  }
-  for (std::size_t t = 0; t < model.ties.size(); ++t) {
-    weights.ties.push_back(5 + static_cast<int>(t));
-  }
-  return weights;
-}
-
-RingStep plain_step(const RingModel& model, const RingWeights& weights, std::int64_t step,
-                    int samples, bool normed) {
-  const auto sections = static_cast<std::size_t>(model.sections);
-  Numbers factors(sections);
-  for (std::size_t k = 0; k < sections; ++k) {
-    for (std::size_t j = 0; j < weights.sections[k].size(); ++j) {
-      add(factors[k], times(static_cast<std::int64_t>(j) + 1, weights.sections[k][j]));
-    }
-    for (std::size_t t = 0; t < model.ties.size(); ++t) {
-      for (const int tied : model.ties[t].sections) {
-        if (static_cast<std::size_t>(tied) == k) add(factors[k], weights.ties[t]);
-      }
-    }
-  }
-  RingStep result;
-  Numbers slopes(sections);  // of the whole loss by each factor
-  for (int i = 0; i < samples; ++i) {
-    std::int64_t y = times(i + 1, sample(step, i));
-    for (const std::int64_t factor : factors) y = times(y, factor);
-    result.all.loss += small_part(y);
-    for (std::size_t k = 0; k < sections; ++k) {
-      std::int64_t slope = times(i + 1, sample(step, i));
-      for (std::size_t other = 0; other < sections; ++other) {
-        if (other != k) slope = times(slope, factors[other]);
-      }
-      add(slopes[k], slope);
-    }
-  }
-  const auto gradient = [&](std::size_t k, std::size_t j) {
-    return times(static_cast<std::int64_t>(j) + 1, slopes[k]);
-  };
-  Numbers tied(model.ties.size());
-  for (std::size_t t = 0; t < tied.size(); ++t) {
-    for (const int k : model.ties[t].sections) add(tied[t], slopes[static_cast<std::size_t>(k)]);
-  }
-  if (normed) {
-    for (std::size_t k = 0; k < sections; ++k) {
-      for (std::size_t j = 0; j < weights.sections[k].size(); ++j) {
-        result.all.squared_norm += squared(gradient(k, j));
-      }
-    }
-    for (const std::int64_t slope : tied) result.all.squared_norm += squared(slope);
-  }
-  const std::int64_t rate = normed ? rate_of(result.all) : 1;
-  result.weights = weights;
-  for (std::size_t k = 0; k < sections; ++k) {
-    for (std::size_t j = 0; j < weights.sections[k].size(); ++j) {
-      update(result.weights.sections[k][j], gradient(k, j), rate);
-    }
-  }
-  for (std::size_t t = 0; t < tied.size(); ++t) update(result.weights.ties[t], tied[t], rate);
-  return result;
-}
-
 RingWork::RingWork(const RingModel& model, const RankSetup& setup) : model_(model), setup_(setup) {
   const RingWeights weights = first_weights(model);
-  for (const StageSetup& stage_setup : setup.stages) {
-    OfStage stage;
-    stage.setup = stage_setup;
-    Numbers flat;
-    for (int k = stage_setup.first_section; k < stage_setup.end_section; ++k) {
-      const Numbers& own = weights.sections[static_cast<std::size_t>(k)];
-      for (std::size_t j = 0; j < own.size(); ++j) {
-        stage.places.emplace_back(k, j);
-        flat.push_back(own[j]);
-      }
-    }
-    // Ties within one stage are weights like others.
-    for (int t = 0; t < static_cast<int>(model.ties.size()); ++t) {
-      const int first = model.ties[static_cast<std::size_t>(t)].sections.front();
-      const bool here = first >= stage_setup.first_section && first < stage_setup.end_section;
-      if (is_shared(t) || !here) continue;
-      stage.places.emplace_back(-1 - t, 0);
-      flat.push_back(weights.ties[static_cast<std::size_t>(t)]);
-    }
-    const auto holders = static_cast<std::size_t>(stage_setup.holders);
-    const std::size_t half = flat.size() / 2;
-    for (const auto& [begin, end] :
-         {std::pair(std::size_t{0}, half), std::pair(half, flat.size())}) {
-      Numbers bucket(flat.begin() + static_cast<std::ptrdiff_t>(begin),
-                     flat.begin() + static_cast<std::ptrdiff_t>(end));
-      bucket.resize((bucket.size() + holders - 1) / holders * holders);
-      stage.weights.push_back(bucket);
-      stage.gradients.emplace_back(bucket.size());
-    }
-    stages_.push_back(std::move(stage));
-  }
-  for (std::size_t t = 0; t < setup.ties.size(); ++t) {
-    for (std::size_t of_model = 0; of_model < model.ties.size(); ++of_model) {
-      if (model.ties[of_model].name != setup.ties[t].name) continue;
-      for (const StageSetup& stage : setup.stages) {
-        const auto& tied = setup.ties[t].stages;
-        if (std::find(tied.begin(), tied.end(), stage.stage) == tied.end()) continue;
-        tied_[{static_cast<int>(t), stage.stage}] = weights.ties[of_model];
-      }
+  for (const StageSetup& stage : setup.stages) {
+    stages_.push_back(first_of_stage(stage, weights));
+    for (std::size_t t = 0; t < setup.ties.size(); ++t) {
+      const std::vector<int>& tied = setup.ties[t].stages;
+      if (std::find(tied.begin(), tied.end(), stage.stage) == tied.end()) continue;
+      tied_[{static_cast<int>(t), stage.stage}] = weights.ties[of_model(static_cast<int>(t))];
     }
   }
+}
+
+RingWork::OfStage RingWork::first_of_stage(const StageSetup& setup,
+                                           const RingWeights& weights) const {
+  OfStage stage;
+  stage.setup = setup;
+  Numbers flat;
+  for (int k = setup.first_section; k < setup.end_section; ++k) {
+    const Numbers& own = weights.sections[static_cast<std::size_t>(k)];
+    for (std::size_t j = 0; j < own.size(); ++j) {
+      stage.places.emplace_back(k, j);
+      flat.push_back(own[j]);
+    }
+  }
+  // Ties within one stage are weights like others.
+  for (int t = 0; t < static_cast<int>(model_.ties.size()); ++t) {
+    const int first = model_.ties[static_cast<std::size_t>(t)].sections.front();
+    const bool here = first >= setup.first_section && first < setup.end_section;
+    if (is_shared(t) || !here) continue;
+    stage.places.emplace_back(-1 - t, 0);
+    flat.push_back(weights.ties[static_cast<std::size_t>(t)]);
+  }
+  const auto middle = flat.begin() + static_cast<std::ptrdiff_t>(flat.size() / 2);
+  stage.weights = {Numbers(flat.begin(), middle), Numbers(middle, flat.end())};
+  const auto holders = static_cast<std::size_t>(setup.holders);
+  for (Numbers& bucket : stage.weights) {
+    bucket.resize((bucket.size() + holders - 1) / holders * holders);
+    stage.gradients.emplace_back(bucket.size());
+  }
+  return stage;
+}
+
+std::size_t RingWork::of_model(int tie) const {
+  const std::string& name = setup_.ties[static_cast<std::size_t>(tie)].name;
+  const auto found =
+      std::find_if(model_.ties.begin(), model_.ties.end(),
+                   [&name](const RingModel::Tie& of_model) { return of_model.name == name; });
+  return static_cast<std::size_t>(found - model_.ties.begin());
 }
 
 bool RingWork::is_shared(int tie) const {
@@ -223,10 +137,9 @@ std::int64_t RingWork::factor(OfStage& stage, int section) {
   for (std::size_t j = 0; j < weights_of_section(section); ++j) {
     add(sum, times(static_cast<std::int64_t>(j) + 1, weight(stage, section, j)));
   }
-  for (int t = 0; t < static_cast<int>(model_.ties.size()); ++t) {
-    for (const int tied : model_.ties[static_cast<std::size_t>(t)].sections) {
-      if (tied == section) add(sum, tied_weight(t, stage.setup.stage));
-    }
+  for (std::size_t t = 0; t < model_.ties.size(); ++t) {
+    const std::int64_t uses = shares(t, section);
+    if (uses > 0) add(sum, times(uses, tied_weight(static_cast<int>(t), stage.setup.stage)));
   }
   return sum;
 }
@@ -323,27 +236,28 @@ void RingWork::weight_gradient(int stage_number, int m) {
       }
       add(slope, term);
     }
-    for (std::size_t place = 0; place < stage.places.size(); ++place) {
-      const auto& [section, index] = stage.places[place];
-      if (section == k) {
-        add(at(stage.gradients, stage, place), times(static_cast<std::int64_t>(index) + 1, slope));
-      } else if (section < 0) {
-        for (const int tied : model_.ties[static_cast<std::size_t>(-1 - section)].sections) {
-          if (tied == k) add(at(stage.gradients, stage, place), slope);
-        }
-      }
-    }
-    for (std::size_t t = 0; t < setup_.ties.size(); ++t) {
-      const auto found = tied_gradient_.find({static_cast<int>(t), stage_number});
-      if (found == tied_gradient_.end()) continue;
-      for (const RingModel::Tie& tie : model_.ties) {
-        if (tie.name != setup_.ties[t].name) continue;
-        for (const int tied : tie.sections) {
-          if (tied == k) add(found->second, slope);
-        }
-      }
-    }
+    add_slope(stage, k, slope);
   }
+}
+
+// To the gradients of all weights that section k has or shares.
+void RingWork::add_slope(OfStage& stage, int k, std::int64_t slope) {
+  for (std::size_t place = 0; place < stage.places.size(); ++place) {
+    const auto& [section, index] = stage.places[place];
+    std::int64_t& gradient = at(stage.gradients, stage, place);
+    if (section == k) add(gradient, times(static_cast<std::int64_t>(index) + 1, slope));
+    if (section < 0) add(gradient, times(shares(static_cast<std::size_t>(-1 - section), k), slope));
+  }
+  for (auto& [key, gradient] : tied_gradient_) {
+    if (key.second == stage.setup.stage)
+      add(gradient, times(shares(of_model(key.first), k), slope));
+  }
+}
+
+// How often section k uses a tie of the model.
+std::int64_t RingWork::shares(std::size_t tie, int k) const {
+  const std::vector<int>& sections = model_.ties[tie].sections;
+  return std::count(sections.begin(), sections.end(), k);
 }
 
 Buffer RingWork::activation_to_receive(int stage, int m) {

@@ -1,53 +1,17 @@
-// A model in which everything is exact: numbers are int64 that wrap around, so sums are the same in
-// any order, and losses, gradients and weights of a run are known to the bit from a plain loop over
-// samples. A RankWork of it complains about every call that comes out of turn.
-//
-// Section k has the weights w[k][0..n). Of a sample x it makes c x, with c = 1 w[k][0] + 2 w[k][1]
-// +
-// ... + the tied weights that it shares. Sample i of a step has x = 3 + 17 step + i, and its loss
-// is (i + 1) y.
+// A RankWork of a RingModel that complains about every call that comes out of turn.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <set>
-#include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "tests/runtime_bridge/ring_model.h"
 #include "training/rank_setup.h"
 #include "training/rank_work.h"
 
 namespace penstock::testing {
-
-using Numbers = std::vector<std::int64_t>;
-
-struct RingModel {
-  int sections = 1;
-  struct Tie {
-    std::string name;
-    std::vector<int> sections;
-  };
-  std::vector<Tie> ties;
-};
-
-struct RingWeights {
-  std::vector<Numbers> sections;  // [section]
-  Numbers ties;                   // [tie]
-  bool operator==(const RingWeights&) const = default;
-};
-RingWeights first_weights(const RingModel& model);
-
-// What all ranks must agree on after a step. Norm and loss are sums of small parts of the true
-// numbers, so that a double holds them exactly.
-struct RingStep {
-  NormShare all;
-  RingWeights weights;
-};
-// `normed`: the step has a NORM, and the update depends on it.
-RingStep plain_step(const RingModel& model, const RingWeights& weights, std::int64_t step,
-                    int samples, bool normed);
 
 class RingWork : public RankWork {
  public:
@@ -88,15 +52,19 @@ class RingWork : public RankWork {
     std::vector<Numbers> weights, gradients;          // [bucket]
   };
 
+  [[nodiscard]] OfStage first_of_stage(const StageSetup& setup, const RingWeights& weights) const;
   [[nodiscard]] OfStage& of(int stage);
   [[nodiscard]] std::int64_t& at(std::vector<Numbers>& buckets, const OfStage& stage,
                                  std::size_t place) const;
   [[nodiscard]] std::int64_t weight(OfStage& stage, int section, std::size_t index);
   [[nodiscard]] std::int64_t factor(OfStage& stage, int section);
   [[nodiscard]] bool is_shared(int tie) const;
+  [[nodiscard]] std::size_t of_model(int tie) const;  // of the setup's ties
+  [[nodiscard]] std::int64_t shares(std::size_t tie, int k) const;
   void forward(int stage, int micro_batch);
   void input_gradient(int stage, int micro_batch);
   void weight_gradient(int stage, int micro_batch);
+  void add_slope(OfStage& stage, int k, std::int64_t slope);
   // The part of a bucket that this holder keeps.
   [[nodiscard]] std::pair<std::size_t, std::size_t> own_part(const OfStage& stage,
                                                              const Numbers& bucket) const;
