@@ -1,5 +1,6 @@
 #include "report/validation.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -96,6 +97,88 @@ TEST_CASE("the step time is the median of the steps after the warm-up") {
   CHECK(v.kinds[0].slowest == Duration{10'000});
   const std::string text = validation_report(v, run.header);
   CHECK(text.find("50.0 % too short; the tolerance of 10.0 % does NOT hold") != std::string::npos);
+}
+
+// Rank 1 computes F1 and B0 as a pair: 1 + 2 us less 0.5.
+//
+//   us      0    1    2    3    4    5    6    7    8    9   10
+//   rank 0  |F0  |F1  |               |B0       |B1       |NORM, OPT
+//   rank 1  |      |F0  |F1;B0      |B1       |
+//
+// F0 and F1 arrive at 1.5 and 2.5 us; the pair runs from 2.5 to 5 us, B1 to 7 us; the gradients
+// arrive at 5.5 and 7.5 us, and B1 of rank 0 ends at 9.5 us: with NORM and OPT the step takes 9,610
+// ns. The ranks that run compute one after the other: F1 to 3.5, B0 to 5.5, B1 to 7.5 us, so that
+// B0 and B1 of rank 0 begin and end half a microsecond later, and the step takes 10,110 ns.
+PlanFile overlapping() {
+  return tiny_plan(
+      {{kRank1, R"(["1RECV_F0", "1F0", "1RECV_F1", "(1F1;1B0)OVERLAP_F_B", "1SEND_B0", "1B1",
+                    "1SEND_B1"])"},
+       {R"("recompute_ns": 0, "overlap_gain_ns": 0,)",
+        R"("recompute_ns": 0, "overlap_gain_ns": 500,)"}});
+}
+
+void ran(const PlanFile& plan, MeasuredRank& rank, const std::string& action, int start, int end) {
+  const std::vector<std::string> names = list_of(plan.program, rank.rank);
+  const auto found = std::find(names.begin(), names.end(), action);
+  REQUIRE(found != names.end());
+  const auto i = static_cast<std::size_t>(found - names.begin());
+  rank.start[i] = Duration{start};
+  rank.end[i] = Duration{end};
+}
+
+const KindComparison& kind_of(const Validation& v, ActionKind kind, int stage) {
+  const auto found = std::find_if(v.kinds.begin(), v.kinds.end(), [&](const KindComparison& k) {
+    return k.kind == kind && k.stage == stage;
+  });
+  REQUIRE(found != v.kinds.end());
+  return *found;
+}
+
+TEST_CASE("a pair that was planned to overlap is compared with its two actions, each alone") {
+  const PlanFile plan = overlapping();
+  MeasuredStep step = measured(plan, 0, 1, 1);
+  CHECK(step.step_time == Duration{9'610});
+  step.step_time = Duration{10'110};
+  ran(plan, step.ranks[1], "1F1", 2'500, 3'500);
+  ran(plan, step.ranks[1], "1B0", 3'500, 5'500);
+  ran(plan, step.ranks[1], "1B1", 5'500, 7'500);
+  ran(plan, step.ranks[0], "0B0", 6'000, 8'000);
+  ran(plan, step.ranks[0], "0B1", 8'000, 10'000);
+  for (MeasuredRank& rank : step.ranks) {
+    const std::string stage = std::to_string(rank.rank);
+    ran(plan, rank, stage + "NORM", 10'000, 10'010);
+    ran(plan, rank, stage + "OPT", 10'010, 10'110);
+  }
+  const Validation v = validate(plan, replay(plan), run_of({step}), {.warm_up = 0}, "run.jsonl");
+  CHECK(v.predicted == Duration{9'610});
+  CHECK(v.error == -500.0 / 10'110.0);
+  // In the timeline either lasts 2.5 us, which no rank can be measured at.
+  const KindComparison& forward = kind_of(v, ActionKind::kForward, 1);
+  CHECK(forward.predicted == Duration{1'000});
+  CHECK(forward.slowest == Duration{1'000});
+  const KindComparison& backward = kind_of(v, ActionKind::kFusedBackward, 1);
+  CHECK(backward.predicted == Duration{2'000});
+  CHECK(backward.slowest == Duration{2'000});
+  CHECK(v.ranks[1].predicted_busy == Duration{6'100});
+  CHECK(v.ranks[1].measured_busy == Duration{6'100});
+  CHECK(v.ranks[1].predicted_end == Duration{9'610});
+  CHECK(v.ranks[1].measured_end == Duration{10'110});
+}
+
+// The first activation takes 2 us instead of 0.5, most of it while rank 0 computes F1; nobody says
+// here what that does to the others.
+TEST_CASE("a transfer that runs beside compute counts as a transfer and not as compute") {
+  const PlanFile plan = tiny();
+  MeasuredStep step = measured(plan, 0, 1, 1);
+  ran(plan, step.ranks[0], "0SEND_F0", 1'000, 3'000);
+  const Validation v = validated(run_of({step}), {.warm_up = 0, .tolerance = 0.1});
+  const KindComparison& sends = kind_of(v, ActionKind::kSendActivation, 0);
+  CHECK(sends.count == 2);
+  CHECK(sends.predicted == Duration{500});
+  CHECK(sends.fastest == Duration{500});
+  CHECK(sends.slowest == Duration{2'000});
+  CHECK(v.ranks[0].measured_busy == v.ranks[0].predicted_busy);
+  for (const KindComparison& kind : v.kinds) CHECK_FALSE(is_receive(kind.kind));
 }
 
 TEST_CASE("without times of actions the step time is all there is") {
