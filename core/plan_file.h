@@ -83,8 +83,10 @@ PlanDevice device_of_rank(const PlanFile& file, int rank);
 // The Program is written per rank as blocks "repeat n times, micro-batches advance by k": warm-up,
 // period and drain show, and a million micro-batches take a few lines (docs/file_formats.md).
 Json write_plan(const PlanFile& file);
-// What stands under "plan" there: the decisions.
+// What stands under "plan" there, the decisions, and under "memory" and "time" of its ranks.
 Json write_decisions(const Plan& plan);
+Json write_memory(const MemoryUse& memory);
+Json write_rank_time(const RankTime& time);
 // No file stands for more actions than this: 1 GiB of them, and several times that while reading.
 inline constexpr std::uint64_t kMostActions = std::uint64_t{1} << 26;
 

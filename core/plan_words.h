@@ -1,4 +1,5 @@
-// The words that penstock.plan/1 uses for enumerations: one table for writing and reading.
+// The words that penstock.plan/1 uses for enumerations, and the keys of what is predicted of a
+// rank: one table each for writing and reading.
 #pragma once
 
 #include <array>
@@ -6,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/evaluation.h"
 #include "core/executor_model.h"
 #include "core/json_reader.h"
 #include "core/plan.h"
@@ -55,6 +57,28 @@ inline constexpr Words<RunTimeRule, 4> kRuleWords{{
     {RunTimeRule::kVarunaRuntime, "varuna-runtime"},
     {RunTimeRule::kVarunaStrict, "varuna-strict"},
 }};
+
+// Keys without their units, "_bytes" and "_ns".
+inline constexpr std::array<std::pair<std::string_view, Bytes MemoryUse::*>, 7> kMemoryKeys{{
+    {"parameters", &MemoryUse::parameters},
+    {"gradients", &MemoryUse::gradients},
+    {"optimizer_state", &MemoryUse::optimizer_state},
+    {"stash", &MemoryUse::stash},
+    {"working_peak", &MemoryUse::working_peak},
+    {"communication", &MemoryUse::communication},
+    {"reserve", &MemoryUse::reserve},
+}};
+inline constexpr std::array<std::pair<std::string_view, Duration RankTime::*>, 7> kRankTimeKeys{{
+    {"busy", &RankTime::busy},
+    {"warm_up", &RankTime::warm_up},
+    {"drain", &RankTime::drain},
+    {"imbalance", &RankTime::imbalance},
+    {"order", &RankTime::order},
+    {"transfer", &RankTime::transfer},
+    {"barrier", &RankTime::barrier},
+}};
+static_assert(sizeof(MemoryUse) == kMemoryKeys.size() * sizeof(Bytes), "a part without a key");
+static_assert(sizeof(RankTime) == kRankTimeKeys.size() * sizeof(Duration), "a part without a key");
 
 template <class Enum, std::size_t N>
 std::string word_of(const Words<Enum, N>& words, Enum value) {

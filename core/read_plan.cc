@@ -282,26 +282,16 @@ StagePrices read_prices(JsonReader reader, const PlanFile& file) {
 
 MemoryUse read_memory(JsonReader reader) {
   MemoryUse memory;
-  memory.parameters = reader.at("parameters_bytes").bytes();
-  memory.gradients = reader.at("gradients_bytes").bytes();
-  memory.optimizer_state = reader.at("optimizer_state_bytes").bytes();
-  memory.stash = reader.at("stash_bytes").bytes();
-  memory.working_peak = reader.at("working_peak_bytes").bytes();
-  memory.communication = reader.at("communication_bytes").bytes();
-  memory.reserve = reader.at("reserve_bytes").bytes();
+  for (const auto& [key, part] : kMemoryKeys) {
+    memory.*part = reader.at(std::string(key) + "_bytes").bytes();
+  }
   reader.finish();
   return memory;
 }
 
 RankTime read_rank_time(JsonReader reader) {
   RankTime time;
-  time.busy = reader.duration("busy");
-  time.warm_up = reader.duration("warm_up");
-  time.drain = reader.duration("drain");
-  time.imbalance = reader.duration("imbalance");
-  time.order = reader.duration("order");
-  time.transfer = reader.duration("transfer");
-  time.barrier = reader.duration("barrier");
+  for (const auto& [key, part] : kRankTimeKeys) time.*part = reader.duration(key);
   reader.finish();
   return time;
 }

@@ -190,27 +190,10 @@ Json write_prices(const StagePrices& prices) {
 }
 
 Json write_rank(const RankEvaluation& rank) {
-  Json memory = Json::object();
-  memory.set("parameters_bytes", rank.memory.parameters.count);
-  memory.set("gradients_bytes", rank.memory.gradients.count);
-  memory.set("optimizer_state_bytes", rank.memory.optimizer_state.count);
-  memory.set("stash_bytes", rank.memory.stash.count);
-  memory.set("working_peak_bytes", rank.memory.working_peak.count);
-  memory.set("communication_bytes", rank.memory.communication.count);
-  memory.set("reserve_bytes", rank.memory.reserve.count);
-  Json time = Json::object();
-  time.set("busy_ns", std::int64_t{rank.time.busy.count()});
-  time.set("warm_up_ns", std::int64_t{rank.time.warm_up.count()});
-  time.set("drain_ns", std::int64_t{rank.time.drain.count()});
-  time.set("imbalance_ns", std::int64_t{rank.time.imbalance.count()});
-  time.set("order_ns", std::int64_t{rank.time.order.count()});
-  time.set("transfer_ns", std::int64_t{rank.time.transfer.count()});
-  time.set("barrier_ns", std::int64_t{rank.time.barrier.count()});
-  Json json = Json::object();
-  json.set("memory", std::move(memory));
-  json.set("capacity_bytes", rank.capacity.count);
-  json.set("time", std::move(time));
-  return json;
+  return Json::object()
+      .set("memory", write_memory(rank.memory))
+      .set("capacity_bytes", rank.capacity.count)
+      .set("time", write_rank_time(rank.time));
 }
 
 Json write_prediction(const Evaluation& prediction) {
@@ -234,6 +217,22 @@ Json write_prediction(const Evaluation& prediction) {
 }
 
 }  // namespace
+
+Json write_memory(const MemoryUse& memory) {
+  Json json = Json::object();
+  for (const auto& [key, part] : kMemoryKeys) {
+    json.set(std::string(key) + "_bytes", (memory.*part).count);
+  }
+  return json;
+}
+
+Json write_rank_time(const RankTime& time) {
+  Json json = Json::object();
+  for (const auto& [key, part] : kRankTimeKeys) {
+    json.set(std::string(key) + "_ns", std::int64_t{(time.*part).count()});
+  }
+  return json;
+}
 
 Json write_plan(const PlanFile& file) {
   Json inputs = Json::object();

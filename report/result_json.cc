@@ -18,34 +18,12 @@ Json array_of(const Values& values, const Convert& convert) {
   return json;
 }
 
-Json memory_json(const MemoryUse& use) {
-  return Json::object()
-      .set("parameters_bytes", use.parameters.count)
-      .set("gradients_bytes", use.gradients.count)
-      .set("optimizer_state_bytes", use.optimizer_state.count)
-      .set("stash_bytes", use.stash.count)
-      .set("working_peak_bytes", use.working_peak.count)
-      .set("communication_bytes", use.communication.count)
-      .set("reserve_bytes", use.reserve.count)
-      .set("total_bytes", use.total().count);
-}
-
-Json time_json(const RankTime& time) {
-  return Json::object()
-      .set("busy_ns", ns(time.busy))
-      .set("warm_up_ns", ns(time.warm_up))
-      .set("drain_ns", ns(time.drain))
-      .set("imbalance_ns", ns(time.imbalance))
-      .set("order_ns", ns(time.order))
-      .set("transfer_ns", ns(time.transfer))
-      .set("barrier_ns", ns(time.barrier));
-}
-
+// As in a plan file, and the sum.
 Json rank_json(const RankEvaluation& rank) {
   return Json::object()
-      .set("memory", memory_json(rank.memory))
+      .set("memory", write_memory(rank.memory).set("total_bytes", rank.memory.total().count))
       .set("capacity_bytes", rank.capacity.count)
-      .set("time", time_json(rank.time));
+      .set("time", write_rank_time(rank.time));
 }
 
 void set_prices(Json& json, const Evaluation& evaluation, const Plan& plan) {
