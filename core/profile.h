@@ -91,7 +91,7 @@ struct TiedWeights {
   bool operator==(const TiedWeights&) const = default;
 };
 
-// What training keeps per parameter, and what the optimizer step costs.
+// What training keeps per parameter, and what the end of a step costs.
 struct TrainingState {
   Bytes bytes_per_parameter{2};
   Bytes bytes_per_gradient{2};
@@ -99,6 +99,9 @@ struct TrainingState {
   // Time of the optimizer step per parameter held, in picoseconds; when absent it is priced as
   // memory-bound: all the bytes above read and written once at the device's memory bandwidth.
   std::optional<std::int64_t> optimizer_ps_per_parameter;
+  // Time of a rank's part in the global gradient norm, in picoseconds per parameter that it counts.
+  // 0: not measured apart, as in files whose time of the optimizer has it inside.
+  std::int64_t norm_ps_per_parameter = 0;
   int source = 0;
   bool operator==(const TrainingState&) const = default;
 };

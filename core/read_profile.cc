@@ -22,7 +22,7 @@ constexpr std::size_t kMostSections = 60'000;
 constexpr std::int64_t kMostParameters = 1'000'000'000'000;
 constexpr int kMostBytesPerParameter = 32;
 constexpr int kMostOptimizerBytes = 64;
-constexpr std::int64_t kMostOptimizerPicoseconds = 1'000'000'000;
+constexpr std::int64_t kMostPicosecondsPerParameter = 1'000'000'000;
 constexpr int kMostDegree = 1'000'000;
 constexpr int kMostSamples = 1'000'000;
 constexpr int kMostTokens = 100'000'000;
@@ -41,7 +41,10 @@ TrainingState read_training(JsonReader object, const Names& sources) {
       bytes("optimizer_bytes_per_parameter", 0, kMostOptimizerBytes,
             "12 for Adam with a master copy in single precision");
   if (const auto time = object.get("optimizer_ps_per_parameter")) {
-    training.optimizer_ps_per_parameter = time->integer(0, kMostOptimizerPicoseconds);
+    training.optimizer_ps_per_parameter = time->integer(0, kMostPicosecondsPerParameter);
+  }
+  if (const auto time = object.get("norm_ps_per_parameter")) {
+    training.norm_ps_per_parameter = time->integer(0, kMostPicosecondsPerParameter);
   }
   training.source = sources.resolve(object, "source", 0);
   object.finish();

@@ -62,7 +62,7 @@ struct StagePrices {
                                         // the last stage's entries are zero
   std::vector<StepPrice> step;          // [stage]
   std::vector<TiedPrice> tied_reduce;
-  Price norm;
+  Price norm;  // of all ranks together, from when the last of them is ready
   bool operator==(const StagePrices&) const = default;
 
   [[nodiscard]] const ComputePrice& compute_of(int stage, int shape) const {

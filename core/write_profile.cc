@@ -19,6 +19,9 @@ Json write_training(const TrainingState& training, const std::vector<Source>& so
   if (training.optimizer_ps_per_parameter) {
     object.set("optimizer_ps_per_parameter", *training.optimizer_ps_per_parameter);
   }
+  if (training.norm_ps_per_parameter != 0) {
+    object.set("norm_ps_per_parameter", training.norm_ps_per_parameter);
+  }
   object.set("source", id_of(sources, training.source));
   return object;
 }

@@ -107,6 +107,36 @@ std::vector<int> holding_stages(const Plan& plan, const TiedWeights& tied) {
   return stages;
 }
 
+// What a stage of one copy counts of the global norm: of a tie the first stage that holds it.
+std::vector<std::int64_t> normed_parameters(const ModelProfile& profile, const Plan& plan,
+                                            std::vector<std::int64_t> of_copy) {
+  for (const TiedWeights& tied : profile.tied_weights) {
+    const std::int64_t shared = needed_parameters(tied.parameters, tied.name, plan.tensor);
+    const std::vector<int> holders = holding_stages(plan, tied);
+    for (std::size_t i = 1; i < holders.size(); ++i) {
+      of_copy[static_cast<std::size_t>(holders[i])] -= shared;
+    }
+  }
+  return of_copy;
+}
+
+// Of the rank that counts most. Without ZeRO-1 one holder of a stage counts all of it; of the ranks
+// that hold two stages in two copies, the lower ones are that holder for both.
+Duration longest_norm_part(const ModelProfile& profile, const Plan& plan,
+                           const std::vector<std::int64_t>& of_copy) {
+  if (profile.training.norm_ps_per_parameter == 0) return Duration{};
+  const std::vector<std::int64_t> counted = normed_parameters(profile, plan, of_copy);
+  std::vector<std::int64_t> of_rank(static_cast<std::size_t>(plan.pipeline), 0);
+  for (int stage = 0; stage < plan.stages(); ++stage) {
+    const auto parameters = counted[static_cast<std::size_t>(stage % plan.stages_per_copy())];
+    of_rank[static_cast<std::size_t>(plan.rank_of(stage))] +=
+        plan.zero1 ? rounded_up(parameters, plan.weight_copies()) : parameters;
+  }
+  return whole_nanoseconds(static_cast<double>(profile.training.norm_ps_per_parameter) *
+                           static_cast<double>(*std::max_element(of_rank.begin(), of_rank.end())) /
+                           1000.0);
+}
+
 void price_ties(const ModelProfile& profile, const PlanWiring& wiring, const Plan& plan,
                 StepPrices& prices) {
   for (const TiedWeights& tied : profile.tied_weights) {
@@ -129,10 +159,10 @@ void price_ties(const ModelProfile& profile, const PlanWiring& wiring, const Pla
   }
 }
 
-Price price_norm(const PlanWiring& wiring, StepPrices& prices) {
+Duration norm_reduction(const PlanWiring& wiring, StepPrices& prices) {
   const std::vector<Collective> all{wiring.all_devices()};
   mark_levels(all, prices.level_used);
-  return {slowest(wiring.cluster(), CollectiveKind::kAllReduce, all, kNormBytes), Duration{}};
+  return slowest(wiring.cluster(), CollectiveKind::kAllReduce, all, kNormBytes);
 }
 
 StepPrice stage_state(const TrainingState& training, const Plan& plan, std::int64_t parameters) {
@@ -207,7 +237,8 @@ StepPrices price_steps(const ModelProfile& profile, const PlanWiring& wiring, co
   }
   if (plan.weight_copies() > 1) reduce_gradients(wiring, plan, prices);
   price_ties(profile, wiring, plan, prices);
-  if (plan.devices() > 1) prices.norm = price_norm(wiring, prices);
+  prices.norm.duration = longest_norm_part(profile, plan, of_copy);
+  if (plan.devices() > 1) prices.norm.duration += norm_reduction(wiring, prices);
   return prices;
 }
 

@@ -22,8 +22,8 @@ struct StepPrices {
   std::vector<StepPrice> step;         // per stage
   std::vector<TiedPrice> tied_reduce;  // as in StagePrices
   std::vector<PlanTie> ties;           // one per entry of tied_reduce
-  Price norm;
-  std::vector<bool> level_used;  // per level of the cluster, by any of the collectives
+  Price norm;                          // the longest part of a rank, and the all-reduce
+  std::vector<bool> level_used;        // per level of the cluster, by any of the collectives
 };
 StepPrices price_steps(const ModelProfile& profile, const PlanWiring& wiring, const Plan& plan);
 

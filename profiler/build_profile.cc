@@ -51,7 +51,8 @@ class ProfileBuilder {
         {.id = kSource, .origin = Origin::kMeasured, .text = model_.provenance, .licence = ""}};
     profile_.training =
         training_state_of(model_.description.precision, model_.description.optimizer);
-    profile_.training.optimizer_ps_per_parameter = optimizer_time();
+    profile_.training.optimizer_ps_per_parameter = per_parameter(&ChainSamples::optimizer);
+    profile_.training.norm_ps_per_parameter = per_parameter(&ChainSamples::norm).value_or(0);
     for (const SectionOutline& section : model_.outline.sections) add_section(section);
     for (const TieOutline& tie : model_.outline.ties) add_tie(tie);
     for (const ChainSamples& chain : model_.chains) add_rows(chain);
@@ -91,14 +92,14 @@ class ProfileBuilder {
     }
   }
 
-  // Of the norm, the clipping and the step together, since they follow each other on every rank;
-  // the median over the chains that were run.
-  [[nodiscard]] std::optional<std::int64_t> optimizer_time() const {
+  // In picoseconds, rounded up: the median over the chains that were run.
+  [[nodiscard]] std::optional<std::int64_t> per_parameter(SampleSummary ChainSamples::*what) const {
     if (model_.chain_parameters <= 0) return std::nullopt;
     std::vector<Duration> times;
     times.reserve(model_.chains.size());
     for (const ChainSamples& chain : model_.chains) {
-      if (chain.optimizer.count > 0) times.push_back(chain.optimizer.median + chain.norm.median);
+      const SampleSummary& summary = chain.*what;
+      if (summary.count > 0) times.push_back(summary.median);
     }
     if (times.empty()) return std::nullopt;
     const std::int64_t picoseconds = summarize(times).median.count() * 1000;

@@ -20,8 +20,8 @@ struct MeasuredModel {
   std::string device;                // device type, as in cluster files
   std::string provenance;            // who measured, where, when: the text of the source
   std::vector<ChainSamples> chains;  // one per size and recompute mode
-  std::int64_t chain_parameters =
-      0;  // of the sections that were run: those of the optimizer's time
+  // Of the sections that were run: those that the norm and the optimizer took their time for.
+  std::int64_t chain_parameters = 0;
 };
 
 ModelProfile build_profile(const MeasuredModel& model);

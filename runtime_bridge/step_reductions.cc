@@ -108,9 +108,8 @@ void StepReductions::wait_for(Pending& pending) {
 
 void StepReductions::norm(int index) {
   for (const StageSetup& stage : program_.setup.stages) wait_for_stage(stage.stage);
-  const NormShare share = work_.norm_share();
   start(index);
-  record_->all = sum_over_job(share, index);
+  record_->all = sum_over_job(work_.norm_share(), index);
   work_.set_global_norm(record_->all);
 }
 

@@ -17,6 +17,11 @@ constexpr ActionKind kComputed[] = {ActionKind::kForward, ActionKind::kInputGrad
                                     ActionKind::kWeightGradient, ActionKind::kFusedBackward,
                                     ActionKind::kRecompute};
 
+bool has_norm(const PlanFile& file) {
+  return std::any_of(file.program.actions.begin(), file.program.actions.end(),
+                     [](const Action& action) { return action.kind == ActionKind::kNorm; });
+}
+
 // The backward of an OVERLAP takes what the pair takes beyond its forward.
 void shorten_overlaps(const PlanFile& file, int pipeline, std::int64_t stretch,
                       VirtualDurations& durations) {
@@ -62,6 +67,10 @@ std::shared_ptr<const VirtualDurations> virtual_durations(const PlanFile& file, 
     const Duration optimizer = file.prices.step[static_cast<std::size_t>(s)].optimizer.duration;
     durations->set_optimizer(s, (optimizer + more) * stretch);
   }
+  // Of several ranks the all-reduce takes it (PlanDelays); a rank alone has none.
+  if (has_norm(file) && file.plan.pipeline * file.plan.data == 1) {
+    durations->set_norm(file.prices.norm.duration * stretch);
+  }
   shorten_overlaps(file, pipeline, stretch, *durations);
   return durations;
 }
@@ -90,10 +99,9 @@ void PlanDelays::add_collectives(const PlanFile& file) {
     Duration& known = collectives_[{group, call}];
     known = std::max(known, price * stretch_);
   };
-  const bool has_norm =
-      std::any_of(file.program.actions.begin(), file.program.actions.end(),
-                  [](const Action& action) { return action.kind == ActionKind::kNorm; });
-  if (has_norm) set(JobLayout::job_name(), GroupCall::kAllReduce, file.prices.norm.duration);
+  if (has_norm(file)) {
+    set(JobLayout::job_name(), GroupCall::kAllReduce, file.prices.norm.duration);
+  }
   // The copies of a stage share a group; the longest price counts, as in the simulator.
   for (int s = 0; s < file.plan.stages(); ++s) {
     const StepPrice& price = file.prices.step[static_cast<std::size_t>(s)];

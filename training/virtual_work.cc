@@ -53,6 +53,11 @@ void VirtualWork::compute(ActionKind kind, int stage, int micro_batch) {
 
 void VirtualWork::optimize(int stage) { sleep_from_now(durations_->of_optimizer(stage)); }
 
+NormShare VirtualWork::norm_share() {
+  sleep_from_now(durations_->of_norm());
+  return {};
+}
+
 Buffer VirtualWork::of_boundary(Way way, int stage, int micro_batch) {
   float& element = boundaries_[{way, stage, micro_batch}];
   return {reinterpret_cast<std::byte*>(&element), 1, ElementType::kFloat32};

@@ -16,8 +16,8 @@
 
 namespace penstock {
 
-// What F, I, W, B and R of every stage and micro-batch take, and OPT of every stage. Stages and
-// micro-batches as in RankSetup.
+// What F, I, W, B and R of every stage and micro-batch take, OPT of every stage, and a rank's own
+// part of NORM. Stages and micro-batches as in RankSetup.
 class VirtualDurations {
  public:
   VirtualDurations(int stages, int micro_batches);
@@ -27,12 +27,14 @@ class VirtualDurations {
   void set_optimizer(int stage, Duration duration) {
     optimizer_[static_cast<std::size_t>(stage)] = duration;
   }
+  void set_norm(Duration duration) { norm_ = duration; }
   [[nodiscard]] Duration of(ActionKind kind, int stage, int micro_batch) const {
     return compute_[at(kind, stage, micro_batch)];
   }
   [[nodiscard]] Duration of_optimizer(int stage) const {
     return optimizer_[static_cast<std::size_t>(stage)];
   }
+  [[nodiscard]] Duration of_norm() const { return norm_; }
 
  private:
   [[nodiscard]] std::size_t at(ActionKind kind, int stage, int micro_batch) const;
@@ -40,6 +42,7 @@ class VirtualDurations {
   int stages_, micro_batches_;
   std::vector<Duration> compute_;    // [kind][stage][micro-batch]
   std::vector<Duration> optimizer_;  // [stage]
+  Duration norm_{};
 };
 
 // Boundary tensors and gradients are a few bytes: prices decide what their ways take, not sizes.
@@ -65,7 +68,7 @@ class VirtualWork : public RankWork {
   void add_tied_gradient(int /*tie*/, int /*from_stage*/, int /*to_stage*/) override {}
   void copy_tied_gradient(int /*tie*/, int /*from_stage*/, int /*to_stage*/) override {}
 
-  NormShare norm_share() override { return {}; }
+  NormShare norm_share() override;
   void set_global_norm(const NormShare& /*all*/) override {}
   void optimize(int stage) override;
   std::vector<Buffer> parameters_to_gather(int stage) override;

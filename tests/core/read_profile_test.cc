@@ -148,6 +148,7 @@ TEST_CASE("a profile reads back as it was written") {
 TEST_CASE("a profile with every optional part, or none, reads back as it was written") {
   ModelProfile full = expected_profile();
   full.training.optimizer_ps_per_parameter = 17;
+  full.training.norm_ps_per_parameter = 3;
   for (Measurement& m : full.section_types[0].measurements) {
     m.input_gradient = timing(1, 2);
     m.weight_gradient = timing(3, 4);

@@ -263,6 +263,42 @@ TEST_CASE("the norm is an all-reduce of one number over the whole job") {
   CHECK(steps_of(even_model(1, 1), eight_per_node(1), even_plan(1, 1)).norm == Price{});
 }
 
+// 14 x 10 us inside, 2 x 30 us across and 2 ns for the bytes, as above.
+TEST_CASE("the norm waits for the rank that counts the most parameters") {
+  ModelProfile profile = even_model(8, 6'250'001);
+  profile.training.optimizer_ps_per_parameter = 17;
+  profile.training.norm_ps_per_parameter = 3;
+  // 6,250,001 x 3 ps = 18,750,003 ps; the optimizer's time has no part in it.
+  Plan plan = even_plan(8, 2);
+  const Duration reduction = us(200) + Duration{2};
+  CHECK(steps_of(profile, eight_per_node(2), plan).norm.duration == Duration{18'751} + reduction);
+  // ZeRO-1: 3,125,001 x 3 ps = 9,375,003 ps, and 3,125,001 x 17 ps = 53,125,017 ps.
+  plan.zero1 = true;
+  const StepPrices sharded = steps_of(profile, eight_per_node(2), plan);
+  CHECK(sharded.norm.duration == Duration{9'376} + reduction);
+  CHECK(sharded.step[0].optimizer.duration.count() == 53'126);
+  // Two copies: every rank holds two stages, and the lower ones count both, 37,500 ns; then 6 x 10
+  // us and less than a nanosecond.
+  profile = even_model(4, 6'250'000);
+  profile.training.norm_ps_per_parameter = 3;
+  CHECK(steps_of(profile, eight_per_node(1), two_copies(4, 1)).norm.duration ==
+        Duration{37'500} + us(60) + Duration{1});
+}
+
+TEST_CASE("tied weights count once in the norm, on their first stage") {
+  // Alone, 2,200 parameters x 1,000 ps on one device: nothing to reduce.
+  ModelProfile profile = tied_model();
+  profile.training.norm_ps_per_parameter = 1000;
+  CHECK(steps_of(profile, eight_per_node(1), plan_of(1, 1, {0, 4})).norm.duration ==
+        Duration{2'200});
+  // In two stages 1,500 and 1,500 - 800, in a ring of two: 2 x 10 us and less than a ns for 2 B.
+  CHECK(steps_of(profile, eight_per_node(1), plan_of(2, 1, {0, 2, 4})).norm.duration ==
+        us(20) + Duration{1} + Duration{1'500});
+  // The last stage has the most without its part of the tie: 1,000 and 1,200.
+  CHECK(steps_of(profile, eight_per_node(1), plan_of(2, 1, {0, 1, 4})).norm.duration ==
+        us(20) + Duration{1} + Duration{1'200});
+}
+
 TEST_CASE("levels count as used when a collective has a ring on them") {
   ModelProfile profile = even_model(8, 1);
   CHECK(steps_of(profile, eight_per_node(2), even_plan(8, 1)).level_used ==

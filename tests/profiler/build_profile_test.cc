@@ -47,7 +47,7 @@ ModelDescription tiny_gpt() {
   return model;
 }
 
-// The optimizer takes 900 ns and the norm 100 for 3,000 parameters: 333.3 ps, rounded up 334.
+// The optimizer takes 900 ns and the norm 100 for 3,000 parameters: 300 and 33.3 ps, rounded up.
 MeasuredModel measured(const std::vector<int>& sizes, int nanoseconds = 1000) {
   MeasuredModel model;
   model.name = "tiny";
@@ -76,7 +76,8 @@ TEST_CASE("samples become measurements, one type for all sections that cost the 
   CHECK(profile.sections[1].type == 1);
   CHECK(profile.sections[2].type == 1);
   CHECK(profile.sections[2].name == "block.1");
-  CHECK(profile.training.optimizer_ps_per_parameter == 334);
+  CHECK(profile.training.optimizer_ps_per_parameter == 300);
+  CHECK(profile.training.norm_ps_per_parameter == 34);
   // Embedding: (256 + 32) * 8 parameters, of which the head shares 256 * 8.
   CHECK(profile.section_types[0].parameters[0].count == 2304);
   REQUIRE(profile.tied_weights.size() == 1);
@@ -97,6 +98,14 @@ TEST_CASE("samples become measurements, one type for all sections that cost the 
 TEST_CASE("a profile that was measured can be written and read again") {
   const ModelProfile profile = build_profile(measured({1, 2, 4}));
   CHECK(read_profile(write_profile(profile), "p.json") == profile);
+}
+
+TEST_CASE("what was not run has no time of its own") {
+  MeasuredModel model = measured({1});
+  model.chains[0].optimizer = model.chains[0].norm = SampleSummary{};
+  const TrainingState training = build_profile(model).training;
+  CHECK_FALSE(training.optimizer_ps_per_parameter);
+  CHECK(training.norm_ps_per_parameter == 0);
 }
 
 TEST_CASE("without a split the gradients are not told apart") {

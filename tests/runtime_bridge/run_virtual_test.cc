@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -90,6 +91,16 @@ TEST_CASE("reductions, ties, gathers and both copies keep their prices") {
     REQUIRE(steps.size() == 1);
     check_times(*file, steps[0]);
   }
+}
+
+TEST_CASE("a rank alone takes its time for the norm, though it has nobody to reduce it with") {
+  // Two micro-batches of F 2 and B 4 ms, the norm 30 ms.
+  PlanFile plan = ring_plan(ring_model(1, false), plan_of("1f1b", {1, 1, 1, 2}), {2, 4, 1});
+  plan.prices.norm.duration = milliseconds(30);
+  const auto file = std::make_shared<const PlanFile>(std::move(plan));
+  const auto steps = run_virtual(file, {}, nullptr);
+  check_times(*file, steps.at(0));
+  CHECK(steps[0].step_time >= milliseconds(2 * 6 + 30));
 }
 
 TEST_CASE("a stretched run is told as if it had not been") {
