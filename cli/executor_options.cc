@@ -25,12 +25,21 @@ constexpr std::array<Preset, 4> kPresets{{
     {"deepspeed", TransferMode::kRendezvous, IssueOrder::kDeepSpeed},
 }};
 
-constexpr std::array<std::pair<std::string_view, QueueLayout>, 4> kLayouts{{
+using NamedLayout = std::pair<std::string_view, QueueLayout>;
+constexpr std::array<NamedLayout, 4> kLayouts{{
     {"none", QueueLayout::kNone},
     {"per-direction", QueueLayout::kPerDirection},
     {"per-peer", QueueLayout::kPerPeer},
     {"per-rank", QueueLayout::kPerRank},
 }};
+
+template <typename Table, typename Name>
+std::vector<std::string> names_of(const Table& table, Name name) {
+  std::vector<std::string> names;
+  names.reserve(table.size());
+  for (const auto& entry : table) names.emplace_back(entry.*name);
+  return names;
+}
 
 [[noreturn]] void unknown(std::string_view option, const std::string& value,
                           const std::vector<std::string>& known) {
@@ -38,21 +47,17 @@ constexpr std::array<std::pair<std::string_view, QueueLayout>, 4> kLayouts{{
 }
 
 Preset preset_named(const std::string& name) {
-  std::vector<std::string> known;
   for (const Preset& preset : kPresets) {
     if (preset.name == name) return preset;
-    known.emplace_back(preset.name);
   }
-  unknown("--executor", name, known);
+  unknown("--executor", name, names_of(kPresets, &Preset::name));
 }
 
 QueueLayout layout_named(const std::string& name) {
-  std::vector<std::string> known;
   for (const auto& [word, layout] : kLayouts) {
     if (word == name) return layout;
-    known.emplace_back(word);
   }
-  unknown("--queues", name, known);
+  unknown("--queues", name, names_of(kLayouts, &NamedLayout::first));
 }
 
 std::string_view words_of(TransferMode mode) {
@@ -77,10 +82,12 @@ void ExecutorOptions::declare(Options& options) {
       "it sends; rendezvous: both ranks are; deepspeed: rendezvous in the order of "
       "DeepSpeed's pipeline engine",
       name);
+  options.choices(names_of(kPresets, &Preset::name));
   options.option("--queues", "LAYOUT",
                  "transfers of one queue run one after the other: none (default), per-direction, "
                  "per-peer, per-rank",
                  queues);
+  options.choices(names_of(kLayouts, &NamedLayout::first));
   options.flag("--posted", "a transfer starts only when the receiver has reached its receive",
                posted);
 }

@@ -1,6 +1,7 @@
 #include "cli/options.h"
 
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -16,6 +17,7 @@ namespace penstock {
 // A line of the help, and where its value goes; a heading has neither.
 struct Options::Entry {
   std::string names, value_name, help;
+  std::vector<std::string> choices;
   CLI::Option* option = nullptr;
   bool is_positional = false;
   std::string* text = nullptr;
@@ -30,9 +32,20 @@ struct Options::Parser {
 
 namespace {
 
+constexpr const char* kSelf = "this text";
+
 std::string spaced(const std::string& names) {
   std::string out;
   for (const char c : names) out += c == ',' ? std::string(", ") : std::string(1, c);
+  return out;
+}
+
+// "on|off" names its values itself.
+std::vector<std::string> alternatives(const std::string& value_name) {
+  std::vector<std::string> out;
+  if (value_name.find('|') == std::string::npos) return out;
+  std::istringstream parts(value_name);
+  for (std::string part; std::getline(parts, part, '|');) out.push_back(part);
   return out;
 }
 
@@ -86,10 +99,17 @@ void Options::flag(const std::string& names, std::string help, bool& value) {
   entry.flag = &value;
 }
 
+void Options::choices(std::vector<std::string> values) {
+  entries_.back().choices = std::move(values);
+}
+
 std::optional<std::string> Options::parse(const Arguments& arguments) {
-  for (const std::string& argument : arguments) {
-    if (argument == "--") break;
-    if (argument == "--help" || argument == "-h") return help();
+  const auto options_end = std::find(arguments.begin(), arguments.end(), "--");
+  const auto given = [&](const char* name) {
+    return std::find(arguments.begin(), options_end, name) != options_end;
+  };
+  if (given("--help") || given("-h")) {
+    return given("--json") ? to_text(write_option_table(table())) + '\n' : help();
   }
   for (Entry& entry : entries_) {
     if (entry.option == nullptr || entry.flag != nullptr) continue;
@@ -159,8 +179,34 @@ std::string Options::help() const {
     left.resize(kColumn, ' ');
     out += wrapped(entry.help, 100, left, std::string(kColumn, ' '));
   }
-  out += wrapped("this text", 100, fmt::format("{:<{}}", "  -h, --help", kColumn), "");
+  out += wrapped(kSelf, 100, fmt::format("{:<{}}", "  -h, --help", kColumn), "");
   return out + "\nExamples:\n" + examples_;
+}
+
+OptionTable Options::table() const {
+  OptionTable table{.usage = usage_, .about = about_, .rows = {}, .examples = examples_};
+  std::string heading;
+  for (const Entry& entry : entries_) {
+    if (entry.option == nullptr) {
+      heading = entry.names;
+      continue;
+    }
+    OptionRow row;
+    row.heading = heading;
+    row.names = parse_list("option", entry.names);
+    row.value_name = entry.value_name;
+    row.help = entry.help;
+    row.choices = entry.choices.empty() ? alternatives(entry.value_name) : entry.choices;
+    row.positional = entry.is_positional;
+    row.repeated = entry.list != nullptr;
+    table.rows.push_back(std::move(row));
+  }
+  OptionRow self;
+  self.heading = heading;
+  self.names = {"-h", "--help"};
+  self.help = kSelf;
+  table.rows.push_back(std::move(self));
+  return table;
 }
 
 const std::string& required(const std::optional<std::string>& value, const std::string& option,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/answer.h"
+#include "cli/option_table.h"
 
 namespace penstock {
 
@@ -29,12 +30,16 @@ class Options {
   void repeated(const std::string& names, std::string value_name, std::string help,
                 std::vector<std::string>& values);
   void flag(const std::string& names, std::string help, bool& value);
+  // All values that the option declared last can have: for completions, not for checking.
+  void choices(std::vector<std::string> values);
 
-  // Fills the values. Returns the help text when that was asked for. Error{kBadInput} for unknown
+  // Fills the values. Returns the help when that was asked for: a text, or with --json the table of
+  // options. Error{kBadInput} for unknown
   // options (with the nearest name), missing values and missing arguments.
   [[nodiscard]] std::optional<std::string> parse(const Arguments& arguments);
 
   [[nodiscard]] std::string help() const;
+  [[nodiscard]] OptionTable table() const;
 
  private:
   struct Entry;

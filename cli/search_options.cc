@@ -17,10 +17,9 @@ namespace penstock {
 namespace {
 
 std::string check_schedule(const std::string& option, const std::string& name) {
-  std::vector<std::string> known;
-  for (const ScheduleKind& kind : schedule_kinds()) known.emplace_back(kind.name);
   if (find_schedule(name) == nullptr) {
-    bad_option(option, fmt::format("unknown schedule '{}'", name), did_you_mean(name, known));
+    bad_option(option, fmt::format("unknown schedule '{}'", name),
+               did_you_mean(name, schedule_names()));
   }
   return name;
 }
@@ -153,14 +152,17 @@ void SearchOptions::declare(Options& options) {
       "size; for example P=8,T=1",
       pins);
   options.repeated("--schedule", "NAME,...", "only these schedules", schedules);
+  options.choices(schedule_names());
   options.option("--for", "TRAINER",
                  "only what this trainer can run: penstock (train), pytorch, torchtitan, megatron "
                  "or deepspeed",
                  trainer);
+  options.choices(trainer_names());
   options.option("--recompute", "MODE", "only this recompute mode of the profile", recompute);
   options.option("--zero1", "on|off", "optimizer state sharded over the replicas, or not", zero1);
   options.option("--device", "NAME", "only this device type of the cluster", device);
   options.option("--placement", "NAME", "pipeline-inner or data-inner", placement);
+  options.choices({"pipeline-inner", "data-inner"});
   options.option("--reserve-gib", "X", "memory per device that is never planned for", reserve_gib);
   executor.declare(options);
   options.heading("The search");

@@ -59,6 +59,7 @@ struct ScheduleOptions {
     options.heading("The pipeline");
     known += "; or FILE.csv, PyTorch's pipeline CSV, which says P, V and M itself";
     options.positional("NAME", known, name);
+    options.choices(schedule_names());
     options.option("-P,--ranks", "N", "pipeline ranks", ranks);
     options.option("-V,--chunks", "N",
                    "virtual stages per rank; default: the fewest that the schedule has", chunks);
@@ -104,15 +105,15 @@ struct ScheduleOptions {
                    "compute_only: PyTorch adds the communication (default); compute_comms: sends, "
                    "receives and reductions are in the file",
                    csv_form);
+    options.choices({"compute_only", "compute_comms"});
     options.flag("--json", "the result as one JSON object", json);
   }
 };
 
 const ScheduleKind& kind_named(const std::string& name) {
   if (const ScheduleKind* kind = find_schedule(name)) return *kind;
-  std::vector<std::string> known;
-  for (const ScheduleKind& kind : schedule_kinds()) known.emplace_back(kind.name);
-  bad_option("NAME", fmt::format("unknown schedule '{}'", name), did_you_mean(name, known));
+  bad_option("NAME", fmt::format("unknown schedule '{}'", name),
+             did_you_mean(name, schedule_names()));
 }
 
 ScheduleShape shape_of(const ScheduleOptions& given) {

@@ -22,11 +22,14 @@ constexpr std::string_view kExamples = R"(Six ways to begin (penstock VERB --hel
   penstock check plan.json
 )";
 
-constexpr std::string_view kExitCodes = R"(
-Results go to stdout, everything else to stderr; every verb has --json and --help.
+constexpr std::string_view kStreams = R"(
+Results go to stdout, everything else to stderr. With --json every answer is one JSON object, and
+penstock VERB --help --json prints the options of a verb.
 
 Exit codes:
-  0   done
+)";
+
+constexpr std::string_view kExitCodes = R"(  0   done
   1   the answer is no: nothing fits, or the checker found something
   2   bad usage, or a malformed file
   3   the machine lacks something: no such file, a full disk
@@ -39,7 +42,7 @@ std::string help() {
       "usage: penstock VERB [ARGUMENTS]\n\nPlans how to train a model on N GPUs with "
       "pipeline parallelism.\n\nVerbs:\n";
   for (const Verb& verb : verbs()) out += fmt::format("  {:<13}{}\n", verb.name, verb.summary);
-  return out + '\n' + std::string(kExamples) + std::string(kExitCodes);
+  return out + '\n' + std::string(kExamples) + std::string(kStreams) + std::string(kExitCodes);
 }
 
 const Verb& verb_named(const std::string& name) {
@@ -66,9 +69,23 @@ std::span<const Verb> verbs() {
       Verb{"validate", "predicted against measured, action by action", run_validate},
       Verb{"check", "an independent check of a plan file", run_check},
       Verb{"fingerprint", "hashes that change when a simulated time changes", run_fingerprint},
+      Verb{"completions", "what makes the shell complete verbs and options", run_completions},
+      Verb{"man", "the manual page, for man -l", run_man},
   };
   return kVerbs;
 }
+
+OptionTable options_of(const Verb& verb) {
+  try {
+    const std::string table = verb.run({"--help", "--json"}).text;
+    return read_option_table(parse_json(table, std::string(verb.name)));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kMissingResource) throw;
+    return {};
+  }
+}
+
+std::string_view exit_codes() { return kExitCodes; }
 
 Answer run_penstock(const Arguments& arguments) {
   if (arguments.empty()) return {std::string(kExamples)};

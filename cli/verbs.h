@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cli/answer.h"
+#include "cli/option_table.h"
 
 namespace penstock {
 
@@ -15,6 +16,8 @@ struct Verb {
 };
 
 std::span<const Verb> verbs();
+// The table of options of a verb; empty when this build lacks the verb.
+OptionTable options_of(const Verb& verb);
 
 Answer run_plan(const Arguments& arguments);
 Answer run_simulate(const Arguments& arguments);
@@ -27,6 +30,11 @@ Answer run_train(const Arguments& arguments);
 Answer run_validate(const Arguments& arguments);
 Answer run_check(const Arguments& arguments);
 Answer run_fingerprint(const Arguments& arguments);
+Answer run_completions(const Arguments& arguments);
+Answer run_man(const Arguments& arguments);
+
+// The exit codes, as --help lists them: whole lines.
+std::string_view exit_codes();
 
 // The whole program behind its name: finds the verb and runs it; `penstock` alone, --help and
 // --version. Throws Error.

@@ -3,6 +3,7 @@
 #include <array>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/error.h"
 #include "simulator/schedules/kinds.h"
@@ -106,6 +107,13 @@ std::span<const ScheduleKind> schedule_kinds() {
   return kinds;
 }
 
+std::vector<std::string> schedule_names() {
+  std::vector<std::string> names;
+  names.reserve(schedule_kinds().size());
+  for (const ScheduleKind& kind : schedule_kinds()) names.emplace_back(kind.name);
+  return names;
+}
+
 const ScheduleKind* find_schedule(std::string_view name) {
   for (const ScheduleKind& kind : schedule_kinds()) {
     if (kind.name == name) return &kind;
@@ -132,11 +140,8 @@ std::vector<int> stage_ranks(StageMap map, const ScheduleShape& shape) {
 Schedule make_schedule(std::string_view name, const ScheduleShape& shape) {
   const ScheduleKind* kind = find_schedule(name);
   if (kind == nullptr) {
-    std::string known;
-    for (const ScheduleKind& k : schedule_kinds()) {
-      known += (known.empty() ? "" : ", ") + std::string(k.name);
-    }
-    throw_bad_input(fmt::format("unknown schedule '{}'; known: {}", name, known));
+    throw_bad_input(
+        fmt::format("unknown schedule '{}'; known: {}", name, fmt::join(schedule_names(), ", ")));
   }
   if (auto reason = why_no_schedule(*kind, shape); !reason.empty()) throw_bad_input(reason);
   if (kind->is_automatic()) {

@@ -64,6 +64,7 @@ struct ScheduleKind {
 };
 
 std::span<const ScheduleKind> schedule_kinds();
+std::vector<std::string> schedule_names();                 // in their order
 const ScheduleKind* find_schedule(std::string_view name);  // null when unknown
 
 // Why this shape cannot be generated, with the remedy; empty when it can.

@@ -92,10 +92,11 @@ TEST_CASE("every verb has help with examples, and bare penstock shows six") {
   for (const Verb& verb : verbs()) {
     const Answer answer = run_penstock({std::string(verb.name), "--help"});
     CHECK(answer.exit == 0);
-    CHECK(answer.text.starts_with("usage: penstock " + std::string(verb.name) + " "));
+    CHECK(answer.text.starts_with("usage: penstock " + std::string(verb.name)));
     CHECK(answer.text.find("\nExamples:\n  penstock " + std::string(verb.name)) !=
           std::string::npos);
-    CHECK(answer.text.find("--json") != std::string::npos);
+    const bool prints_for_machines = verb.name == "completions" || verb.name == "man";
+    CHECK((answer.text.find("--json") != std::string::npos) != prints_for_machines);
     CHECK(answer.text == run_penstock({"help", std::string(verb.name)}).text);
   }
   const std::string bare = run_penstock({}).text;
