@@ -3,14 +3,14 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <map>
-#include <mutex>
+#include <memory>
 #include <thread>
 
 #include <doctest/doctest.h>
 
 #include "tests/gpu/device_array.h"
 #include "tests/gpu/kernels.h"
+#include "tests/runtime_bridge/memory_store.h"
 #include "training/cuda/cuda_devices.h"
 #include "training/cuda/cuda_stream.h"
 
@@ -18,31 +18,11 @@ namespace penstock {
 namespace {
 
 using testing::DeviceArray;
+using tests::MemoryStore;
+using tests::SharedMemory;
 
-struct SharedValues {
-  std::mutex mutex;
-  std::map<std::string, std::string> values;
-};
-
-class MemoryStore : public KeyValueStore {
- public:
-  explicit MemoryStore(SharedValues& shared) : shared_(shared) {}
-  void set(const std::string& key, const std::string& value) override {
-    const std::lock_guard lock(shared_.mutex);
-    shared_.values[key] = value;
-  }
-  std::optional<std::string> get(const std::string& key) override {
-    const std::lock_guard lock(shared_.mutex);
-    const auto found = shared_.values.find(key);
-    if (found == shared_.values.end()) return std::nullopt;
-    return found->second;
-  }
-
- private:
-  SharedValues& shared_;
-};
-
-std::unique_ptr<Transport> transport_of(int rank, int size, SharedValues& shared) {
+std::unique_ptr<Transport> transport_of(int rank, int size,
+                                        const std::shared_ptr<SharedMemory>& shared) {
   NcclOptions options;
   options.rank = rank;
   options.size = size;
@@ -63,7 +43,7 @@ void check_alone(Transport& transport, CommunicatorId group, const CudaStream& s
 }
 
 TEST_CASE("collectives of one rank change nothing, in every element type") {
-  SharedValues shared;
+  const auto shared = std::make_shared<SharedMemory>();
   const auto transport = transport_of(0, 1, shared);
   const CommunicatorId group = transport->form_group("alone", {0});
   const CudaStream stream;
@@ -78,7 +58,7 @@ TEST_CASE("collectives of one rank change nothing, in every element type") {
 }
 
 TEST_CASE("a collective comes after what its stream holds") {
-  SharedValues shared;
+  const auto shared = std::make_shared<SharedMemory>();
   const auto transport = transport_of(0, 1, shared);
   const CommunicatorId group = transport->form_group("alone", {0});
   const CudaStream stream;
@@ -93,7 +73,7 @@ TEST_CASE("a collective comes after what its stream holds") {
 }
 
 TEST_CASE("a buffer in host memory goes through the GPU") {
-  SharedValues shared;
+  const auto shared = std::make_shared<SharedMemory>();
   const auto transport = transport_of(0, 1, shared);
   const CommunicatorId group = transport->form_group("alone", {0});
   std::vector<double> values{1.0, 2.0};
@@ -104,7 +84,7 @@ TEST_CASE("a buffer in host memory goes through the GPU") {
 }
 
 TEST_CASE("after an abort everything fails and says why") {
-  SharedValues shared;
+  const auto shared = std::make_shared<SharedMemory>();
   const auto transport = transport_of(0, 1, shared);
   const CommunicatorId group = transport->form_group("alone", {0});
   const CudaStream stream;
@@ -121,7 +101,7 @@ void run_two_ranks(const std::function<void(Transport&, const CudaStream&)>& bod
     MESSAGE("one GPU only: not run");
     return;
   }
-  SharedValues shared;
+  const auto shared = std::make_shared<SharedMemory>();
   std::vector<std::thread> threads;
   threads.reserve(2);
   for (int rank = 0; rank < 2; ++rank) {

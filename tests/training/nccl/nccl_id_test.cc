@@ -1,14 +1,13 @@
 #include "training/nccl/nccl_id.h"
 
-#include <map>
-#include <mutex>
-#include <optional>
+#include <memory>
 #include <thread>
 
 #include <doctest/doctest.h>
 #include <nccl.h>
 
 #include "core/error.h"
+#include "tests/runtime_bridge/memory_store.h"
 #include "training/nccl/nccl_id_text.h"
 #include "training/transport.h"
 
@@ -16,30 +15,8 @@ namespace penstock {
 namespace {
 
 using std::chrono::milliseconds;
-
-struct SharedValues {
-  std::mutex mutex;
-  std::map<std::string, std::string> values;
-};
-
-// One rank's way to the shared values.
-class MemoryStore : public KeyValueStore {
- public:
-  explicit MemoryStore(SharedValues& shared) : shared_(shared) {}
-  void set(const std::string& key, const std::string& value) override {
-    const std::lock_guard lock(shared_.mutex);
-    shared_.values[key] = value;
-  }
-  std::optional<std::string> get(const std::string& key) override {
-    const std::lock_guard lock(shared_.mutex);
-    const auto found = shared_.values.find(key);
-    if (found == shared_.values.end()) return std::nullopt;
-    return found->second;
-  }
-
- private:
-  SharedValues& shared_;
-};
+using tests::MemoryStore;
+using tests::SharedMemory;
 
 void go_on() {}
 
@@ -50,7 +27,7 @@ TEST_CASE("the identity of a communicator is made without a GPU, each time anoth
 }
 
 TEST_CASE("an identity survives the way through a store") {
-  SharedValues values;
+  const auto values = std::make_shared<SharedMemory>();
   const std::string id = new_nccl_id();
   std::string received;
   std::thread other([&] {
@@ -66,7 +43,7 @@ TEST_CASE("an identity survives the way through a store") {
 }
 
 TEST_CASE("a root that does not come is named after the time-out") {
-  SharedValues values;
+  const auto values = std::make_shared<SharedMemory>();
   MemoryStore store(values);
   try {
     (void)wait_for_nccl_id(store, "job/nccl/way/3-1", 3, milliseconds(20), go_on);
@@ -80,7 +57,7 @@ TEST_CASE("a root that does not come is named after the time-out") {
 }
 
 TEST_CASE("who waits for an identity can be called off") {
-  SharedValues values;
+  const auto values = std::make_shared<SharedMemory>();
   MemoryStore store(values);
   int asked = 0;
   const auto call_off = [&] {
