@@ -52,11 +52,19 @@ void WatchedTraining::step_finished(const MeasuredStep& step) {
   line_is_open_ = terminal_;
 }
 
+// A launcher of ours has blocked SIGUSR1 for us until there is a handler.
 TrainingSignals::TrainingSignals() {
   stop_requested = 0;
+  handle(SIGUSR1, 0);
+  sigset_t waiting;
+  sigemptyset(&waiting);
+  sigaddset(&waiting, SIGUSR1);
+  pthread_sigmask(SIG_UNBLOCK, &waiting, nullptr);
+}
+
+void TrainingSignals::keep_interrupts() {
   handle(SIGINT, SA_RESETHAND);
   handle(SIGTERM, SA_RESETHAND);
-  handle(SIGUSR1, 0);
 }
 
 TrainingSignals::~TrainingSignals() {

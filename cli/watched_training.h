@@ -37,8 +37,9 @@ class WatchedTraining : public StepObserver {
   Clock::time_point next_line_;
 };
 
-// While it lives, SIGINT, SIGTERM and SIGUSR1 end the run after the step that is under way, with a
-// checkpoint; a second SIGINT or SIGTERM kills.
+// While it lives, SIGUSR1 ends the run after the step that is under way, with a checkpoint. It
+// comes before anything else, since who starts a rank may ask it to end while it still reads its
+// files.
 class TrainingSignals : public RunControl {
  public:
   TrainingSignals();
@@ -46,6 +47,9 @@ class TrainingSignals : public RunControl {
   TrainingSignals(const TrainingSignals&) = delete;
   TrainingSignals& operator=(const TrainingSignals&) = delete;
 
+  // From now on SIGINT and SIGTERM do the same; before, there is nothing to keep and they kill, and
+  // so does the second of them.
+  void keep_interrupts();
   RunRequest requested() override;
 };
 

@@ -11,6 +11,7 @@ namespace penstock {
 namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMostSamples = std::numeric_limits<int>::max();
 constexpr double kLargest = std::numeric_limits<double>::max();
 constexpr const char* kFormat = "penstock.checkpoint/1";
 
@@ -52,6 +53,27 @@ TrainingOptions read_options(JsonReader reader) {
   options.seed = read_seed(reader.at("seed"));
   reader.finish();
   return options;
+}
+
+Json write_data(const CheckpointData& data) {
+  Json json = Json::object();
+  json.set("path", data.path).set("bytes", data.bytes).set("checksum", data.checksum);
+  return json;
+}
+
+CheckpointData read_data(JsonReader reader) {
+  CheckpointData data;
+  data.path = reader.at("path").string();
+  data.bytes = reader.at("bytes").integer(0, kMost);
+  data.checksum = reader.at("checksum").string();
+  reader.finish();
+  return data;
+}
+
+Precision read_precision(const JsonReader& reader) {
+  const auto precision = precision_named(reader.string());
+  if (!precision) reader.expected("float32, bfloat16, float16 or float64");
+  return *precision;
 }
 
 StateKind read_kind(const JsonReader& reader) {
@@ -105,6 +127,10 @@ CheckpointInfo read_info(JsonReader& reader) {
   info.sections = static_cast<int>(reader.at("sections").integer(1, 1 << 20));
   info.plan_hash = reader.at("plan_hash").string();
   info.samples = reader.at("samples").integer(0, kMost);
+  info.precision = read_precision(reader.at("precision"));
+  info.global_batch = static_cast<int>(reader.at("global_batch").integer(1, kMostSamples));
+  info.sequence_length = static_cast<int>(reader.at("sequence_length").integer(1, kMostSamples));
+  info.data = read_data(reader.at("data"));
   info.options = read_options(reader.at("training"));
   for (auto& [name, value] : reader.at("shared_numbers").members()) {
     info.shared_numbers.emplace_back(name, value.number(-kLargest, kLargest));
@@ -147,6 +173,10 @@ Json write_manifest(const CheckpointManifest& manifest) {
       .set("sections", info.sections)
       .set("plan_hash", info.plan_hash)
       .set("samples", info.samples)
+      .set("precision", std::string(name_of(info.precision)))
+      .set("global_batch", info.global_batch)
+      .set("sequence_length", info.sequence_length)
+      .set("data", write_data(info.data))
       .set("training", write_options(info.options))
       .set("shared_numbers", std::move(numbers))
       .set("files", write_checkpoint_files(manifest.files));

@@ -9,17 +9,31 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/model_description.h"
 #include "training/rank_setup.h"
 
 namespace penstock {
+
+// The file that the tokens came from.
+struct CheckpointData {
+  std::string path;  // as given: for people, the checksum decides
+  std::int64_t bytes = 0;
+  std::string checksum;
+  bool operator==(const CheckpointData&) const = default;
+};
 
 struct CheckpointInfo {
   std::int64_t step = 0;  // steps done, and the number of the next one
   std::string model;      // a checkpoint of another model is refused
   int sections = 0;
   std::string plan_hash;     // of the plan that was running
-  std::int64_t samples = 0;  // seen so far: the position in the data
-  TrainingOptions options;   // with the seed
+  std::int64_t samples = 0;  // seen so far
+  // With the options, all that decides what the steps before this one have computed, and what those
+  // behind it would compute (runtime_bridge/resume.h).
+  Precision precision = Precision::kFloat32;
+  int global_batch = 1, sequence_length = 1;
+  CheckpointData data;
+  TrainingOptions options;                                     // with the seed
   std::vector<std::pair<std::string, double>> shared_numbers;  // optimizer steps, loss scale
   bool operator==(const CheckpointInfo&) const = default;
 };

@@ -41,7 +41,8 @@ std::string name(const SignsSeen& seen, std::size_t rank) {
   return "rank " + std::to_string(rank) + (sign ? " (" + sign->process + ")" : "");
 }
 
-std::string in_step(const SignOfLife& sign) { return " in step " + std::to_string(sign.step); }
+std::string in_step_of(std::int64_t step) { return " in step " + std::to_string(step); }
+std::string in_step(const SignOfLife& sign) { return in_step_of(sign.step); }
 
 // Its last sign may be a second old; this rank knows better in which step it missed the other.
 std::string in_last_step(const SignsSeen& seen, const SignOfLife& sign, int own_rank) {
@@ -211,17 +212,32 @@ SignsSeen Heartbeat::watch_the_others() {
   return seen;
 }
 
+// With the store went its rank, or only the way to both. Whether another rank was lost before them
+// nobody can tell any more.
+TransportFailure Heartbeat::without_store(const TransportFailure& failure,
+                                          const std::string& unreachable) const {
+  const std::string rank = std::to_string(*options_.store_rank);
+  return {
+      options_.store_rank,
+      "rank " + rank + ", which serves the job's store, cannot be reached" +
+          in_step_of(step_.load(std::memory_order_relaxed)) +
+          ": it was lost, or the network between it and this rank; whether another rank was lost "
+          "before cannot be told (" +
+          failure.what() + "; " + unreachable + ")"};
+}
+
 TransportFailure Heartbeat::explain(const TransportFailure& failure) {
   const std::string what = failure.what();
   try {
     stopped(RankState::kSawFailure, what);
     const Blame found = blame(watch_the_others(), options_.rank);
-    if (options_.serves_store) std::this_thread::sleep_for(options_.silence);
+    if (serves_store()) std::this_thread::sleep_for(options_.silence);
     if (!found.rank) return failure;
     return {found.rank, found.words + " (" + what + ")"};
   } catch (const TransportFailure& of_store) {
-    return {failure.peer(),
-            what + "; which rank is to blame cannot be told: " + std::string(of_store.what())};
+    const std::string unreachable = of_store.what();
+    if (options_.store_rank && !serves_store()) return without_store(failure, unreachable);
+    return {failure.peer(), what + "; which rank is to blame cannot be told: " + unreachable};
   }
 }
 

@@ -51,7 +51,8 @@ struct HeartbeatOptions {
   std::string process;                                 // "pid 4711 on host a"
   Duration interval = std::chrono::seconds(1);         // between signs
   Duration silence = std::chrono::milliseconds(3000);  // after which a rank counts as lost
-  bool serves_store = false;  // this process does: when all fails it ends last
+  // The rank that serves the store, and ends last when all fails; nothing: no rank does.
+  std::optional<int> store_rank;
 };
 
 // Writes from a thread of its own while it lives.
@@ -79,6 +80,9 @@ class Heartbeat {
   void write_one();
   std::vector<std::optional<SignOfLife>> read_all();
   SignsSeen watch_the_others();
+  [[nodiscard]] bool serves_store() const { return options_.store_rank == options_.rank; }
+  [[nodiscard]] TransportFailure without_store(const TransportFailure& failure,
+                                               const std::string& unreachable) const;
 
   HeartbeatOptions options_;
   std::unique_ptr<KeyValueStore> store_;  // guarded by store_mutex_

@@ -124,7 +124,8 @@ int local_rank_of(const Environment& environment, const LaunchFlags& flags,
 void set_store(const Environment& environment, const Launcher* launcher, LaunchEnvironment& all) {
   const bool agent_serves = launcher != nullptr && std::string_view(launcher->name) == "torchrun" &&
                             find(environment, "TORCHELASTIC_USE_AGENT_STORE") == "True";
-  all.serves_store = !agent_serves && all.rank == 0;
+  if (!agent_serves) all.store_rank = 0;
+  all.serves_store = all.store_rank == all.rank;
   const auto attempt = find(environment, "TORCHELASTIC_RESTART_COUNT");
   // torchrun's own ranks use this prefix, so theirs and ours could share the agent's store.
   all.key_prefix = "/worker/attempt_" + attempt.value_or("0");
@@ -138,6 +139,8 @@ std::optional<LaunchEnvironment> read_launch_environment(const Environment& envi
   const Launcher* launcher = launchers.empty() ? nullptr : launchers.front();
   if (launcher == nullptr && !flags.rank) {
     if (flags.ranks) missing("--ranks was given", "which rank this is", "--rank");
+    if (flags.local_rank) missing("--local-rank was given", "which rank this is", "--rank");
+    if (flags.master) missing("--master was given", "which rank this is", "--rank");
     if (find(environment, "WORLD_SIZE")) missing("WORLD_SIZE is set", "RANK", "--rank");
     return std::nullopt;
   }

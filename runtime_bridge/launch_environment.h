@@ -24,14 +24,15 @@ struct LaunchEnvironment {
   int rank = 0, ranks = 1, local_rank = 0;
   std::string host;
   int port = 0;
-  std::string key_prefix;     // of what this attempt writes to the store
-  bool serves_store = false;  // rank 0 of launchers that do not serve it themselves
+  std::string key_prefix;         // of what this attempt writes to the store
+  bool serves_store = false;      // rank 0 of launchers that do not serve it themselves
+  std::optional<int> store_rank;  // the rank that does; nothing: the launcher
   // Other launchers that left their variables too, and were not believed.
   std::vector<std::string> ignored;
   bool operator==(const LaunchEnvironment&) const = default;
 };
 
-// Nothing when neither flags nor environment say that there are other ranks. Error{kBadInput} for
+// Nothing when neither flags nor environment say which rank this is. Error{kBadInput} for
 // what is missing, malformed or contradictory, naming the variable and the flag that settles it.
 std::optional<LaunchEnvironment> read_launch_environment(const Environment& environment,
                                                          const LaunchFlags& flags = {});

@@ -169,12 +169,13 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-// A child must not inherit that we block signals.
+// Of the signals that we block a child inherits only SIGUSR1: those that end a process may do so.
 void prepare(posix_spawnattr_t& attributes) {
-  sigset_t none;
-  sigemptyset(&none);
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGUSR1);
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigmask(&attributes, &blocked);
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
 }
@@ -190,6 +191,7 @@ std::optional<RankEnd> LaunchResult::first_failure() const {
 
 LaunchResult launch(const LaunchOptions& options) {
   const Signals signals;  // before any thread that serves the store, which then blocks them too
+  if (options.is_stopped && options.is_stopped()) return {};
   Job job(options);
   job.start();
   return job.run(signals);
@@ -217,15 +219,16 @@ StartChild start_program(const std::string& program, const std::vector<std::stri
   };
 }
 
-void end_with_launcher(const Environment& environment) {
+bool end_with_launcher(const Environment& environment) {
   const auto launcher = environment.find(kLauncherVariable);
-  if (launcher == environment.end()) return;
+  if (launcher == environment.end()) return false;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // It may have gone before that.
   if (std::to_string(getppid()) != launcher->second) {
     throw Error(ErrorKind::kMissingResource,
                 "the launcher of this rank (process " + launcher->second + ") is gone");
   }
+  return true;
 }
 
 std::string words_of(const RankEnd& end) {

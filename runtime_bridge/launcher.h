@@ -29,6 +29,9 @@ struct LaunchOptions {
   StartChild start;                           // start_program(), or a test's
   Duration grace = std::chrono::seconds(10);  // for the others, after one has failed
   Duration to_end = std::chrono::seconds(5);  // after SIGTERM, before SIGKILL
+  // Asked once, when signals are passed on already: whether one has come before, so that nothing
+  // need be started. None when empty.
+  std::function<bool()> is_stopped;
 };
 
 struct RankEnd {
@@ -55,12 +58,14 @@ struct LaunchResult {
 LaunchResult launch(const LaunchOptions& options);
 
 // For StartChild: `arguments` with `program` (an absolute path; "/proc/self/exe" is this one), in a
-// process group of its own, so that the terminal's Ctrl-C reaches it only through the launcher.
+// process group of its own, so that the terminal's Ctrl-C reaches it only through the launcher. The
+// program starts with SIGUSR1 blocked: one that comes while it is loaded waits until the program
+// has a handler and unblocks it.
 StartChild start_program(const std::string& program, const std::vector<std::string>& arguments);
 
 // First thing in a rank: it gets killed when its launcher is gone, however that came about. No
-// effect in a process that has no launcher.
-void end_with_launcher(const Environment& environment);
+// effect in a process that has no launcher, of which it returns false.
+bool end_with_launcher(const Environment& environment);
 
 // "rank 2 (process 4711) was ended by signal 9 (Killed)"
 std::string words_of(const RankEnd& end);

@@ -62,6 +62,7 @@ class RankLoop {
     if (hooks_.observer != nullptr && transport_.rank() == 0) {
       hooks_.observer->step_finished(report.measured(step, record.all));
     }
+    if (hooks_.step_done) hooks_.step_done(step);
     return agreed;
   }
 

@@ -63,6 +63,7 @@ struct RunRankHooks {
   StepObserver* observer = nullptr;
   RunControl* control = nullptr;
   StepCheckpoints* checkpoints = nullptr;
+  std::function<void(std::int64_t step)> step_done{};  // told on every rank, once it has ended
 };
 
 struct RunEnd {

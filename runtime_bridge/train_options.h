@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/units.h"
 #include "training/rank_setup.h"
@@ -31,7 +32,8 @@ struct TrainOptions {
   std::string checkpoint_folder;                 // empty: none
   std::int64_t checkpoint_every = 0;             // steps; 0: at the end and on SIGUSR1
   int checkpoint_keep = 2;                       // complete ones; older ones are removed
-  bool resume = false;  // from the newest complete checkpoint of the folder
+  bool resume = false;                  // from the newest complete checkpoint of the folder
+  std::vector<std::string> may_change;  // names of check_resumed(): may differ from the checkpoint
   bool operator==(const TrainOptions&) const = default;
 };
 

@@ -3,26 +3,14 @@
 #include <string>
 #include <utility>
 
-#include "core/json.h"
-#include "core/model_description.h"
-#include "runtime_bridge/rank_program.h"
+#include "runtime_bridge/resume.h"
 #include "runtime_bridge/torch/rank_device.h"
 
 namespace penstock {
-namespace {
-
-// What a checkpoint must agree with: the sections, not in which precision they are computed.
-std::string words_of_model(const PlanFile& plan) {
-  ModelDescription model = model_of(plan);
-  model.precision = Precision::kFloat32;
-  return to_text(write_description(model), 1 << 20);
-}
-
-}  // namespace
 
 RankCheckpoints::RankCheckpoints(const TrainJob& job, Transport& transport,
                                  const std::string& attempt)
-    : job_(job) {
+    : job_(job), info_(checkpoint_info(*job.plan, job.plan_hash, job.options, job.data.file)) {
   if (job.options.checkpoint_folder.empty()) return;
   CheckpointOptions options;
   options.folder = job.options.checkpoint_folder;
@@ -42,7 +30,7 @@ void RankCheckpoints::serve(StateHolder& holder) {
 void RankCheckpoints::load(StateHolder& holder) const {
   const Checkpoint checkpoint =
       open_checkpoint(job_.options.checkpoint_folder + "/" + checkpoint_name(job_.first_step));
-  load_checkpoint(checkpoint, words_of_model(*job_.plan), holder.section_states(),
+  load_checkpoint(checkpoint, info_.model, holder.section_states(),
                   make_rank_copy(job_.options.device));
   holder.state_was_loaded(checkpoint.manifest.info.shared_numbers);
 }
@@ -58,15 +46,10 @@ bool RankCheckpoints::is_due(std::int64_t next_step, bool last) {
 
 void RankCheckpoints::write(std::int64_t next_step) {
   if (!writer_) return;
-  CheckpointInfo info;
-  info.step = next_step;
-  info.model = words_of_model(*job_.plan);
-  info.sections = static_cast<int>(job_.plan->section_names.size());
-  info.plan_hash = job_.plan_hash;
-  info.samples = next_step * job_.plan->plan.global_batch;
-  info.options = job_.options.training;
-  info.shared_numbers = holder_->shared_numbers();
-  writer_->begin(info, holder_->section_states(), make_rank_copy(job_.options.device));
+  info_.step = next_step;
+  info_.samples = job_.first_samples + (next_step - job_.first_step) * info_.global_batch;
+  info_.shared_numbers = holder_->shared_numbers();
+  writer_->begin(info_, holder_->section_states(), make_rank_copy(job_.options.device));
 }
 
 // The thread of rank 0's writer does that, as soon as all ranks have written.

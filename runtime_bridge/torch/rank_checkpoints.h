@@ -34,6 +34,7 @@ class RankCheckpoints : public StepCheckpoints {
   void load(StateHolder& holder) const;
 
   const TrainJob& job_;
+  CheckpointInfo info_;  // what does not change from one to the next, and of the last the rest
   StateHolder* holder_ = nullptr;
   bool loaded_ = false;
   std::unique_ptr<CheckpointWriter> writer_;

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "core/error.h"
-#include "core/json_reader.h"
 #include "runtime_bridge/heartbeat.h"
 #include "runtime_bridge/program_source.h"
 #include "runtime_bridge/rank_program.h"
@@ -31,11 +30,6 @@ std::string own_process() {
   return "pid " + std::to_string(getpid()) + " on host " + host;
 }
 
-std::shared_ptr<const ByteData> read_data(const TrainJob& job) {
-  return std::make_shared<ByteData>(read_file(job.options.data), job.plan->plan.sequence_length,
-                                    job.options.data);
-}
-
 StoreAddress address_of(const LaunchEnvironment& place) {
   return {place.host, place.port, place.key_prefix};
 }
@@ -48,8 +42,7 @@ bool is_local(const LaunchEnvironment& place) {
 // One rank on the calling thread, over a transport that is there.
 class Rank {
  public:
-  Rank(const TrainJob& job, std::shared_ptr<const ByteData> data, int local_rank)
-      : job_(job), data_(std::move(data)) {
+  Rank(const TrainJob& job, int local_rank) : job_(job) {
     if (job.options.device == "cpu") {
       set_library_threads(job.options.threads_per_rank);
       if (job.options.pin_threads && job.options.threads_per_rank == 1) {
@@ -72,22 +65,40 @@ class Rank {
     options.execute.exact_times = job_.options.timeline;
     options.execute.progress = std::move(reached);
     OnePlan source(job_.plan);
+    RunRankHooks of_run{hooks.observer, hooks.control, checkpoints_.get()};
+    of_run.step_done = [&](std::int64_t step) {
+      if (step == job_.first_step && hooks.note) tell_what_is_not_split(hooks);
+    };
     const RunEnd end = run_rank(
         source, [&](const PlanFile&, const RankProgram& program) { return make_work(program); },
-        transport, options, {hooks.observer, hooks.control, checkpoints_.get()});
+        transport, options, of_run);
     checkpoints_->finish();
     return end;
   }
 
  private:
   std::unique_ptr<RankWork> make_work(const RankProgram& program) {
-    auto work = std::make_unique<TorchWork>(program.setup, *device_, *data_);
+    auto work = std::make_unique<TorchWork>(program.setup, *device_, *job_.data.tokens);
     checkpoints_->serve(*work);
+    work_ = work.get();
+    rank_ = program.setup.rank;
+    replica_ = program.setup.replica;
     return work;
   }
 
+  // The plan has prices for I and W of these sections, and the run will not keep them. The sections
+  // of all replicas are the same.
+  void tell_what_is_not_split(const TrainHooks& hooks) const {
+    if (replica_ > 0) return;
+    for (const std::string& section : work_->not_split()) {
+      hooks.note("rank " + std::to_string(rank_) + " cannot split the backward of section " +
+                 section + "; its I computes what W would");
+    }
+  }
+
   const TrainJob& job_;
-  std::shared_ptr<const ByteData> data_;
+  const TorchWork* work_ = nullptr;  // of the run that is under way
+  int rank_ = 0, replica_ = 0;
   std::unique_ptr<Device> device_;
   std::unique_ptr<RankCheckpoints> checkpoints_;
 };
@@ -120,7 +131,6 @@ void check_training(const TrainJob& job) {
                       "\nhelp: choose another schedule, or --transport gloo");
     }
   }
-  static_cast<void>(read_data(job));
 }
 
 RunEnd train_rank(const TrainJob& job, const LaunchEnvironment& place, const TrainHooks& hooks) {
@@ -130,7 +140,7 @@ RunEnd train_rank(const TrainJob& job, const LaunchEnvironment& place, const Tra
                     "\nhelp: start as many ranks as the plan has, or plan for --gpus " +
                     std::to_string(place.ranks));
   }
-  Rank rank(job, read_data(job), place.local_rank);
+  Rank rank(job, place.local_rank);
   // The transport first: with Gloo rank 0 may have to serve the store.
   std::unique_ptr<StoreServer> server;
   std::unique_ptr<Transport> transport;
@@ -146,7 +156,7 @@ RunEnd train_rank(const TrainJob& job, const LaunchEnvironment& place, const Tra
   options.rank = place.rank;
   options.ranks = place.ranks;
   options.process = own_process();
-  options.serves_store = place.serves_store;
+  options.store_rank = place.store_rank;
   std::unique_ptr<KeyValueStore> store = connect_store(address_of(place), job.options.time_out);
   const std::string attempt = agree_on_attempt(*store, place.rank, job.options.time_out);
   Heartbeat heartbeat(options, std::move(store));
@@ -165,13 +175,12 @@ RunEnd train_threads(const TrainJob& job, const TrainHooks& hooks) {
   options.time_out = job.options.time_out;
   options.engine = copies.get();
   LoopbackHub hub(ranks, options);
-  const std::shared_ptr<const ByteData> data = read_data(job);
   const std::string attempt = "process-" + std::to_string(getpid());
   RunEnd end;
   on_rank_threads(ranks, [&](int r) {
     const std::unique_ptr<Transport> transport = hub.transport(r);
     try {
-      Rank rank(job, data, job.options.device == "cpu" ? r : 0);
+      Rank rank(job, job.options.device == "cpu" ? r : 0);
       const RunEnd own = rank.run(*transport, attempt, true, hooks, {});
       if (r == 0) end = own;
     } catch (const std::exception& error) {

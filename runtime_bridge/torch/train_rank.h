@@ -11,6 +11,7 @@
 #include "runtime_bridge/launcher.h"
 #include "runtime_bridge/run_rank.h"
 #include "runtime_bridge/train_options.h"
+#include "runtime_bridge/training_data.h"
 
 namespace penstock {
 
@@ -18,17 +19,22 @@ struct TrainJob {
   std::shared_ptr<const PlanFile> plan;
   std::string plan_hash;
   TrainOptions options;
-  std::int64_t first_step = 0;  // > 0: the checkpoint of this step is loaded
+  TrainingData data;
+  std::int64_t first_step = 0;     // > 0: the checkpoint of this step is loaded
+  std::int64_t first_samples = 0;  // that its run had seen
 };
 
 struct TrainHooks {
   StepObserver* observer = nullptr;  // told on rank 0
   RunControl* control = nullptr;     // asked on every rank
-  // On rank 0: something that the person who waits should know.
-  std::function<void(const std::string&)> note;
+  // Something that the person who waits should know, one line. Any rank may call it, ranks that are
+  // threads at the same time; none when empty.
+  std::function<void(const std::string&)> note{};
 };
 
-// Error{kMissingResource} when the job needs what this build or this machine lacks.
+// What can be known to be wrong before anything is read or started: a plan that ranks cannot carry
+// out, Error{kMissingResource} for what this build or this machine lacks. Looks at plan and options
+// only.
 void check_training(const TrainJob& job);
 
 // This process is one rank of the job. When another is lost, Error{kMissingResource} names it.

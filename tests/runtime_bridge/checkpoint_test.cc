@@ -51,6 +51,10 @@ CheckpointInfo info_of(std::int64_t step) {
   info.sections = 4;
   info.plan_hash = "fnv1a64:0123456789abcdef";
   info.samples = step * 8;
+  info.precision = Precision::kBFloat16;
+  info.global_batch = 8;
+  info.sequence_length = 12;
+  info.data = {"corpus.txt", 4711, "xxh64:0123456789abcdef"};
   info.options.learning_rate = 3e-4;
   info.options.seed = 0xFFFF'FFFF'FFFF'FFFFU;
   info.shared_numbers = {{"optimizer_steps", 16.0}, {"loss_scale", 65536.0}};

@@ -124,5 +124,21 @@ TEST_CASE("without a store the failure is handed on, and says so") {
         "closed; which rank is to blame cannot be told: the store does not answer");
 }
 
+TEST_CASE("a store that went with its rank says which rank that was") {
+  const auto memory = std::make_shared<SharedMemory>();
+  HeartbeatOptions options = quick(2, 3);
+  options.store_rank = 0;
+  Heartbeat third(options, std::make_unique<MemoryStore>(memory));
+  third.at(17, 4);
+  memory->out_of_reach = true;
+  const TransportFailure failure = third.explain({1, "receiving from rank 1 failed"});
+  CHECK(failure.peer() == 0);
+  CHECK(std::string(failure.what()) ==
+        "rank 0, which serves the job's store, cannot be reached in step 17: it was lost, or the "
+        "network between it and this rank; whether another rank was lost before cannot be told "
+        "(receiving from rank 1 failed; the store does not answer)");
+  third.stopped(RankState::kFinished, "");
+}
+
 }  // namespace
 }  // namespace penstock

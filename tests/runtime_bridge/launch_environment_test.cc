@@ -43,10 +43,25 @@ TEST_CASE("torchrun's variables are read") {
 TEST_CASE("rank 0 serves the store unless torchrun's agent does") {
   const Environment rank0 = with(kTorchrun, {{"RANK", "0"}});
   CHECK(read_launch_environment(rank0)->serves_store);
+  CHECK(read_launch_environment(kTorchrun)->store_rank == 0);  // as rank 3 sees it
   const auto under_agent = read_launch_environment(
       with(rank0, {{"TORCHELASTIC_USE_AGENT_STORE", "True"}, {"TORCHELASTIC_RESTART_COUNT", "2"}}));
   CHECK(!under_agent->serves_store);
+  CHECK(!under_agent->store_rank);
   CHECK(under_agent->key_prefix == "/worker/attempt_2");
+}
+
+TEST_CASE("flags that mean nothing without a rank are refused") {
+  LaunchFlags local;
+  local.local_rank = 1;
+  CHECK(message_of([&] { (void)read_launch_environment({}, local); }) ==
+        "--local-rank was given, but which rank this is is missing: set it, or give --rank");
+  LaunchFlags master;
+  master.master = "gpu7:4000";
+  CHECK(message_of([&] {
+          (void)read_launch_environment({}, master);
+        }).starts_with("--master was given, but "));
+  CHECK(read_launch_environment(kTorchrun, master)->host == "gpu7");
 }
 
 TEST_CASE("the ranks of our launcher read what it wrote for them") {

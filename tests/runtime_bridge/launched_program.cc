@@ -39,6 +39,10 @@ volatile std::sig_atomic_t asked = 0;
 
 void wait_for_signal(int signal) {
   std::signal(signal, [](int) { asked = 1; });
+  sigset_t waiting;  // it was blocked until now
+  sigemptyset(&waiting);
+  sigaddset(&waiting, signal);
+  pthread_sigmask(SIG_UNBLOCK, &waiting, nullptr);
   for (int i = 0; i < 4000 && asked == 0; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
@@ -60,7 +64,8 @@ int run(const std::vector<std::string>& words) {
   const std::string rank = std::getenv("RANK");
   if (verb == "write_and_sleep") return write_and_sleep(words[2]);
   if (verb == "rank_as_code") return std::stoi(rank);
-  if (verb == "asked") {
+  if (verb == "asked_early") std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  if (verb == "asked" || verb == "asked_early") {
     wait_for_signal(SIGUSR1);
     std::this_thread::sleep_for(std::chrono::milliseconds(rank == "0" ? 500 : 0));
     return 4;

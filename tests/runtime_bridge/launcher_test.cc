@@ -137,6 +137,32 @@ TEST_CASE("asked with SIGUSR1, ranks take their time, and their exit codes are t
   CHECK(result.first_failure() == end_of(result, 1));
 }
 
+TEST_CASE("a SIGUSR1 that comes before a rank has a handler waits for it") {
+  LaunchOptions options = options_for(2, "asked_early");
+  const StartChild start = options.start;
+  // Almost always before the sleep of the ranks has ended; after it, it would be handled as well.
+  options.start = [start](int rank, const Environment& environment) {
+    const int process = start(rank, environment);
+    if (rank == 1) std::raise(SIGUSR1);
+    return process;
+  };
+  const LaunchResult result = launch(options);
+  CHECK(end_of(result, 0).exit_code == 4);
+  CHECK(end_of(result, 1).exit_code == 4);
+}
+
+TEST_CASE("a launcher that was asked to end before it began starts nothing") {
+  LaunchOptions options = options_for(2, "exits");
+  options.is_stopped = [] { return true; };
+  bool served = false;
+  options.serve = [&served] {
+    served = true;
+    return HostedStore{};
+  };
+  CHECK(launch(options) == LaunchResult{});
+  CHECK(!served);
+}
+
 TEST_CASE("told twice to end, ranks that do not listen are ended") {
   LaunchOptions options = options_for(2, "deaf");
   const StartChild start = options.start;

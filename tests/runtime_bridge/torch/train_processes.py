@@ -5,14 +5,15 @@
 
 A small GPT on two to four ranks of this machine, over Gloo. Ranks and launcher are killed, stopped
 and asked to end in the middle of a run; what counts is who is named, how soon, that no process is
-left, and that a resumed run has the losses of one that nobody hurt. Nothing here waits without a
-limit.
+left, and that a resumed run has the losses of one that nobody hurt. Runs that go on under another
+layout have the losses of one process that was never interrupted. Nothing here waits without a limit.
 """
 
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -20,13 +21,15 @@ import time
 import unittest
 
 PENSTOCK = ""
+SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../data/schemas",
+                      "penstock.checkpoint-1.schema.json")
 SOURCE = "made up for tests/runtime_bridge/torch/train_processes.py"
 LIMIT = 120  # seconds for anything; a machine may be busy
 LAYERS = 2
 SEQUENCE = 32
 
 
-def profile():
+def profile(precision="float32"):
     row = {"device": "processor", "tensor_degree": 1, "micro_batch_size": 1,
            "sequence_length": SEQUENCE, "recompute": "none", "forward_ms": 1,
            "input_gradient_ms": 1, "weight_gradient_ms": 1, "fused_backward_ms": 2,
@@ -40,7 +43,7 @@ def profile():
         "sources": [{"id": "made-up", "origin": "assumed", "text": SOURCE}],
         "description": {"family": "gpt", "layers": LAYERS, "hidden": 32, "heads": 2,
                         "feed_forward": 64, "vocabulary": 256, "positions": SEQUENCE,
-                        "tied_embedding": False, "precision": "float32", "optimizer": "adamw"},
+                        "tied_embedding": False, "precision": precision, "optimizer": "adamw"},
         "training": {"bytes_per_parameter": 4, "bytes_per_gradient": 4,
                      "optimizer_bytes_per_parameter": 8, "optimizer_ps_per_parameter": 1000},
         "section_types": [section],
@@ -96,10 +99,10 @@ def wait_until(condition, what):
 class Job:
     """penstock train, started and watched by its log."""
 
-    def __init__(self, folder, plan, *options, name="run"):
+    def __init__(self, folder, plan, *options, name="run", data="data.txt"):
         self.log = os.path.join(folder, f"{name}.jsonl")
         self.process = subprocess.Popen(
-            [PENSTOCK, "train", plan, "--data", os.path.join(folder, "data.txt"), "--log", self.log,
+            [PENSTOCK, "train", plan, "--data", os.path.join(folder, data), "--log", self.log,
              "--no-pinning", *options],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -148,21 +151,31 @@ class TrainProcesses(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def plan(self, pipeline, data, *options):
-        for name, value in (("profile", profile()), ("cluster", cluster(pipeline * data))):
+    def plan(self, pipeline, data, schedule="1f1b", chunks=1, zero1=False, batch=8,
+             precision="float32"):
+        for name, value in (("profile", profile(precision)), ("cluster", cluster(pipeline * data))):
             with open(self.path(f"{name}.json"), "w", encoding="utf-8") as file:
                 json.dump(value, file)
-        plan = self.path(f"plan-{pipeline}-{data}-{len(options)}.json")
+        plan = self.path(f"plan-{pipeline}-{data}-{schedule}-{zero1}-{batch}-{precision}.json")
         subprocess.run([PENSTOCK, "plan", self.path("profile.json"), "--cluster",
-                        self.path("cluster.json"), "--for", "penstock", "--global-batch", "8",
-                        "--schedule", "1f1b", "--pin", f"P={pipeline},D={data},b=1", *options,
-                        "-o", plan], check=True, timeout=LIMIT, capture_output=True)
+                        self.path("cluster.json"), "--for", "penstock", "--global-batch",
+                        str(batch), "--schedule", schedule, "--pin",
+                        f"P={pipeline},D={data},V={chunks},b=1", "--zero1",
+                        "on" if zero1 else "off", "-o", plan],
+                       check=True, timeout=LIMIT, capture_output=True)
         return plan
 
-    def train(self, plan, *options, name="run"):
-        job = Job(self.folder, plan, *options, name=name)
+    def train(self, plan, *options, name="run", data="data.txt"):
+        job = Job(self.folder, plan, *options, name=name, data=data)
         self.jobs.append(job)
         return job
+
+    def run_to_end(self, plan, *options, exit_code=0, **names):
+        """Its losses and what it said."""
+        job = self.train(plan, *options, **names)
+        ended, words = job.end()
+        self.assertEqual(ended, exit_code, words)
+        return job.losses(), words
 
     def losses_of_whole_run(self, plan, steps):
         job = self.train(plan, "--steps", str(steps), name="whole")
@@ -212,8 +225,8 @@ class TrainProcesses(unittest.TestCase):
             if step in before:
                 self.assertEqual(loss, before[step], f"step {step}")
         # Other layouts read the same checkpoint; their sums are rounded in another order.
-        for pipeline, data, zero1 in ((1, 2, ()), (4, 1, ()), (2, 2, ("--zero1", "on"))):
-            other = self.train(self.plan(pipeline, data, *zero1), "--steps", str(more + 1),
+        for pipeline, data, zero1 in ((1, 2, False), (4, 1, False), (2, 2, True)):
+            other = self.train(self.plan(pipeline, data, zero1=zero1), "--steps", str(more + 1),
                                "--resume", "--checkpoints", folder,
                                name=f"other-{pipeline}-{data}")
             exit_code, words = other.end()
@@ -263,6 +276,120 @@ class TrainProcesses(unittest.TestCase):
         self.assertEqual(sorted(ranks), [0, 1])
         job.process.kill()
         self.check_gone(ranks.values())
+
+    def check_resumed(self, precision, tolerance, *moves):
+        """Ten steps of one layout, ten more of another, against twenty of one process."""
+        alone = self.plan(1, 1, precision=precision)
+        whole, _ = self.run_to_end(alone, "--steps", "20", name=f"alone-{precision}")
+        for number, (transport, first, then) in enumerate(moves):
+            options = ("--checkpoints", self.path(f"checkpoints-{precision}-{number}"),
+                       "--transport", transport)
+            begun, _ = self.run_to_end(self.plan(*first, precision=precision), "--steps", "10",
+                                       *options, name=f"begun-{precision}-{number}")
+            went_on, words = self.run_to_end(self.plan(*then, precision=precision), "--steps",
+                                             "20", "--resume", *options,
+                                             name=f"on-{precision}-{number}")
+            self.assertIn("note: going on at step 10", words)
+            self.assertEqual(sorted(begun), list(range(10)))
+            self.assertEqual(sorted(went_on), list(range(10, 20)))
+            for step, loss in sorted((begun | went_on).items()):
+                self.assertLessEqual(abs(loss - whole[step]), tolerance * whole[step],
+                                     f"{first} -> {then}, {precision}, step {step}")
+
+    def test_a_run_goes_on_under_another_layout_as_if_nothing_had_happened(self):
+        # P, D, schedule, chunks, ZeRO-1. Ranks that are threads are quicker to start.
+        fused = (2, 1, "1f1b", 1, False)
+        zero1 = (1, 2, "1f1b", 1, True)
+        self.check_resumed(
+            "float64", 1e-10, ("gloo", fused, zero1),
+            ("loopback", (2, 1, "interleaved", 2, False), (1, 1, "1f1b", 1, False)),
+            ("loopback", (2, 1, "zb-h1", 1, False), (4, 1, "gpipe", 1, False)))
+        self.check_resumed("float32", 1e-4, ("loopback", zero1, fused))
+
+    def refusal(self, plan, *options, **names):
+        _, words = self.run_to_end(plan, *options, exit_code=2, **names)
+        return words
+
+    def test_what_would_silently_change_a_resumed_run_is_refused_and_the_rest_is_said(self):
+        plan = self.plan(1, 1)
+        options = ("--checkpoints", self.path("checkpoints"))
+        self.run_to_end(plan, "--steps", "4", "--learning-rate", "0.01", "--seed", "7", *options)
+        options += ("--resume", "--steps", "6")
+        manifest = self.path("checkpoints/step-4/manifest.json")
+        self.assertIn(f"error: {manifest}: /training/seed: the checkpoint was made with the seed 7,"
+                      " this run has 1\nhelp: ", self.refusal(plan, "--seed", "1", *options))
+        with open(self.path("other.txt"), "w", encoding="utf-8") as file:
+            file.write("something else, and shorter. " * 20)
+        self.assertIn(f"{manifest}: /data: ", self.refusal(plan, *options, data="other.txt"))
+        self.assertIn(f"{manifest}: /global_batch: ",
+                      self.refusal(self.plan(1, 1, batch=4), *options))
+        self.assertIn(f"{manifest}: /precision: ",
+                      self.refusal(self.plan(1, 1, precision="bfloat16"), *options))
+        # Two ranks are as good as one, and it is said once.
+        words = self.refusal(self.plan(2, 1, batch=4), *options)
+        self.assertEqual(words.count("error: "), 1, words)
+        # What was not given is as it was; what was given and differs is said.
+        losses, words = self.run_to_end(plan, *options, name="same")
+        self.assertEqual(words.count("note: "), 1, words)
+        self.assertEqual(sorted(losses), [4, 5])
+        with open(self.path("checkpoints/step-6/manifest.json"), encoding="utf-8") as file:
+            kept = json.load(file)
+        self.assertEqual((kept["training"]["learning_rate"], kept["training"]["seed"],
+                          kept["samples"]), (0.01, 7, 48))
+        _, words = self.run_to_end(
+            self.plan(2, 1, batch=4), *options[:2], "--resume", "--steps", "8", "--learning-rate",
+            "0.001", "--may-change", "global-batch,data", data="other.txt", name="changed")
+        for note in ("the data is ", "the global batch is 4 from here on; the checkpoint was made "
+                     "with 8", "the learning rate is 0.001 from here on; the checkpoint was made "
+                     "with 0.01", "going on at step 6"):
+            self.assertEqual(words.count(f"note: {note}"), 1, words)
+        with open(self.path("checkpoints/step-8/manifest.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["samples"], 48 + 2 * 4)
+
+    def test_manifests_keep_the_schema(self):
+        try:
+            import jsonschema  # pylint: disable=import-outside-toplevel
+        except ImportError:
+            self.skipTest("python3-jsonschema is not installed")
+        self.run_to_end(self.plan(1, 1), "--steps", "1", "--checkpoints", self.path("checkpoints"))
+        with open(SCHEMA, encoding="utf-8") as file:
+            schema = json.load(file)
+        with open(self.path("checkpoints/step-1/manifest.json"), encoding="utf-8") as file:
+            manifest = json.load(file)
+        kind = jsonschema.validators.validator_for(schema)
+        kind.check_schema(schema)
+        self.assertEqual([str(error) for error in kind(schema).iter_errors(manifest)], [])
+        del manifest["data"]["checksum"]
+        self.assertFalse(kind(schema).is_valid(manifest))
+
+    def test_a_signal_that_comes_while_ranks_are_loaded_ends_the_run_after_its_first_step(self):
+        folder = self.path("checkpoints")
+        job = self.train(self.plan(2, 1), "--steps", "100000", "--checkpoints", folder)
+        wait_until(lambda: 1 in children_of(job.process.pid) or job.process.poll() is not None,
+                   "rank 1")
+        os.kill(children_of(job.process.pid)[1], signal.SIGUSR1)
+        exit_code, words = job.end()
+        self.assertEqual(exit_code, 4, words)
+        self.assertEqual(os.listdir(folder), [f"step-{len(job.losses())}"])
+
+    def test_when_the_rank_that_serves_the_store_is_killed_the_others_say_so(self):
+        plan = self.plan(2, 1)
+        for _ in range(5):  # another process may take the port before rank 0 does
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                place = f"127.0.0.1:{free.getsockname()[1]}"
+            jobs = [self.train(plan, "--steps", "100000", "--ranks", "2", "--rank", str(rank),
+                               "--local-rank", str(rank), "--master", place, name=f"rank-{rank}")
+                    for rank in (0, 1)]
+            wait_until(lambda: 3 in jobs[0].losses() or jobs[0].process.poll() is not None, "steps")
+            if jobs[0].process.poll() is None:
+                break
+            jobs[1].kill()
+        jobs[0].kill()
+        exit_code, words = jobs[1].end()
+        self.assertEqual(exit_code, 3, words)
+        self.assertRegex(words, r"error: rank 0, which serves the job's store, cannot be reached in "
+                                r"step \d+: it was lost, or the network")
 
 
 if __name__ == "__main__":

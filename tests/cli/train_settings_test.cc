@@ -1,0 +1,192 @@
+#include "cli/train_settings.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/cli/messages.h"
+
+namespace penstock {
+namespace {
+
+TrainSettings settings_of(const Arguments& arguments) {
+  TrainSettings settings;
+  Options options("train", "", "");
+  settings.declare(options);
+  static_cast<void>(options.parse(arguments));
+  return settings;
+}
+
+TrainOptions options_of(const Arguments& arguments) {
+  return settings_of(arguments).train_options();
+}
+
+std::string refusal(const Arguments& arguments) {
+  return tests::message_of([&] { static_cast<void>(options_of(arguments)); });
+}
+
+Arguments with(Arguments arguments, const Arguments& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+TEST_CASE("without options a run takes the defaults") { CHECK(options_of({}) == TrainOptions{}); }
+
+TEST_CASE("what is given reaches the run") {
+  const TrainOptions options = options_of({"--data",
+                                           "corpus.txt",
+                                           "--steps",
+                                           "50",
+                                           "--learning-rate",
+                                           "0.01",
+                                           "--weight-decay",
+                                           "0.1",
+                                           "--clip-norm",
+                                           "1",
+                                           "--seed",
+                                           "7",
+                                           "--transport",
+                                           "loopback",
+                                           "--threads-per-rank",
+                                           "2",
+                                           "--no-pinning",
+                                           "--time-out",
+                                           "5s",
+                                           "--log",
+                                           "run.jsonl",
+                                           "--timeline",
+                                           "--checkpoints",
+                                           "ckpt",
+                                           "--checkpoint-every",
+                                           "10",
+                                           "--checkpoint-keep",
+                                           "3",
+                                           "--resume",
+                                           "--may-change",
+                                           "data,seed"});
+  CHECK(options.data == "corpus.txt");
+  CHECK(options.steps == 50);
+  CHECK(options.training.learning_rate == 0.01);
+  CHECK(options.training.weight_decay == 0.1);
+  CHECK(options.training.clip_norm == 1.0);
+  CHECK(options.training.seed == 7);
+  CHECK(options.transport == TransportKind::kLoopback);
+  CHECK(options.threads_per_rank == 2);
+  CHECK_FALSE(options.pin_threads);
+  CHECK(options.time_out == std::chrono::seconds(5));
+  CHECK(options.log == "run.jsonl");
+  CHECK(options.timeline);
+  CHECK(options.checkpoint_folder == "ckpt");
+  CHECK(options.checkpoint_every == 10);
+  CHECK(options.checkpoint_keep == 3);
+  CHECK(options.resume);
+  CHECK(options.may_change == std::vector<std::string>{"data", "seed"});
+}
+
+TEST_CASE("what was not given of the optimizer is as it was otherwise") {
+  TrainingOptions before;
+  before.learning_rate = 0.5;
+  before.clip_norm = 2.0;
+  before.beta2 = 0.99;
+  before.seed = 7;
+  const TrainingOptions options =
+      settings_of({"--clip-norm", "1", "--weight-decay", "0.1"}).training(before);
+  CHECK(options.learning_rate == 0.5);
+  CHECK(options.weight_decay == 0.1);
+  CHECK(options.clip_norm == 1.0);
+  CHECK(options.beta2 == 0.99);
+  CHECK(options.seed == 7);
+}
+
+TEST_CASE("ranks that sleep take steps, stretch, time-out and a log, and refuse the rest") {
+  const Arguments sleeping{"--virtual"};
+  CHECK(refusal(with(sleeping, {"--steps", "3", "--stretch", "2", "--time-out", "9s", "--log",
+                                "run.jsonl", "--timeline"}))
+            .empty());
+  CHECK(settings_of({"--virtual", "--stretch", "2"}).stretch() == 2);
+  const std::string help = "\nhelp: leave it out; or leave out --virtual, to train";
+  CHECK(refusal({"--virtual", "--data", "x"}) ==
+        "--data: ranks that sleep (--virtual) train nothing" + help);
+  CHECK(refusal({"--virtual", "--device", "cpu"}) ==
+        "--device: ranks that sleep (--virtual) are threads of this process, all those of the "
+        "plan" +
+            help);
+  CHECK(refusal({"--virtual", "--checkpoints", "x"}) ==
+        "--checkpoints: ranks that sleep (--virtual) have no weights to keep" + help);
+  for (const Arguments& ignored : std::vector<Arguments>{{"--learning-rate", "1"},
+                                                         {"--weight-decay", "1"},
+                                                         {"--clip-norm", "1"},
+                                                         {"--seed", "1"},
+                                                         {"--transport", "gloo"},
+                                                         {"--threads-per-rank", "1"},
+                                                         {"--no-pinning"},
+                                                         {"--rank", "0"},
+                                                         {"--ranks", "1"},
+                                                         {"--local-rank", "0"},
+                                                         {"--master", "a:1"},
+                                                         {"--checkpoint-every", "1"},
+                                                         {"--checkpoint-keep", "1"},
+                                                         {"--resume"},
+                                                         {"--may-change", "seed"}}) {
+    CHECK(refusal(with(sleeping, ignored)).starts_with(ignored[0] + ": ranks that sleep"));
+  }
+}
+
+TEST_CASE("an option that nothing would look at is refused, with what it needs") {
+  CHECK(refusal({"--stretch", "2"}) == "--stretch: it stretches sleep\nhelp: add --virtual");
+  CHECK(refusal({"--timeline"}) == "--timeline: it goes to the log\nhelp: add --log run.jsonl");
+  for (const Arguments& kept : std::vector<Arguments>{
+           {"--resume"}, {"--checkpoint-every", "1"}, {"--checkpoint-keep", "1"}}) {
+    CHECK(refusal(kept) ==
+          kept[0] + ": there is no folder of checkpoints\nhelp: add --checkpoints FOLDER");
+  }
+  CHECK(refusal({"--checkpoints", "ckpt", "--may-change", "seed"}) ==
+        "--may-change: there is no checkpoint to differ from\nhelp: add --resume");
+  for (const Arguments& place : std::vector<Arguments>{
+           {"--rank", "0"}, {"--ranks", "2"}, {"--local-rank", "0"}, {"--master", "a:1"}}) {
+    CHECK(refusal(with({"--transport", "loopback"}, place)) ==
+          place[0] +
+              ": with --transport loopback all ranks of the plan are threads of this process\n"
+              "help: leave it out, or choose another transport");
+  }
+  CHECK(refusal({"--device", "cuda", "--threads-per-rank", "2"}) ==
+        "--threads-per-rank: is for ranks that compute on processors\nhelp: leave it out, or leave "
+        "out --device");
+  CHECK(refusal({"--device", "cuda", "--no-pinning"}).starts_with("--no-pinning: "));
+}
+
+TEST_CASE("values that make no sense are refused") {
+  CHECK(refusal({"--transport", "glo"}) ==
+        "--transport: unknown transport 'glo'\nhelp: did you mean 'gloo'?");
+  CHECK(refusal({"--transport", "nccl"}) ==
+        "--transport: nccl moves data between GPUs only\nhelp: add --device cuda");
+  CHECK(refusal({"--device", "gpu"}).starts_with("--device: expected cpu or cuda, got 'gpu'\n"));
+  CHECK(refusal({"--time-out", "10ms"}).starts_with("--time-out: expected at least 1s, got 10ms"));
+  CHECK(refusal({"--steps", "0"}).starts_with("--steps: "));
+  CHECK(refusal({"--checkpoints", "c", "--resume", "--may-change", "sed"}) ==
+        "--may-change: unknown setting 'sed'\nhelp: did you mean 'seed'?");
+}
+
+TEST_CASE("threads of one process do not run in several") {
+  const TrainSettings threads = settings_of({"--transport", "loopback"});
+  const auto refused = [](const TrainSettings& settings, const LaunchEnvironment& place) {
+    return tests::message_of([&] { settings.refuse_other_ranks(place); });
+  };
+  LaunchEnvironment place;
+  place.believed = "torchrun";
+  place.ranks = 4;
+  CHECK(refused(threads, place) ==
+        "--transport loopback: all ranks of the plan are threads of one process, but torchrun "
+        "started 4 processes\nhelp: start one, or choose another transport");
+  CHECK(refused(settings_of({"--virtual"}), place).starts_with("--virtual: "));
+  // What an allocation leaves in a shell.
+  place.believed = "Slurm";
+  CHECK(refused(threads, place).empty());
+  place.rank = 1;
+  CHECK_FALSE(refused(threads, place).empty());
+  place.rank = 0;
+  place.ranks = 1;
+  CHECK(refused(threads, place).empty());
+  threads.refuse_other_ranks(std::nullopt);
+}
+
+}  // namespace
+}  // namespace penstock
