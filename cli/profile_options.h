@@ -23,6 +23,7 @@ struct ProfileRequest {
   double error = 0.005;  // of medians
   int beside = 0;        // ranks that run the same sections meanwhile
   std::string device = "cpu", device_type = "cpu";
+  bool trace = true, record = false;  // on a GPU: its activity, and kept
 
   bool links = false, busy_links = false;
   int participants = 2;

@@ -6,6 +6,7 @@
 
 #include "cli/answer.h"
 #include "cli/profile_options.h"
+#include "profiler/copy_samples.h"
 #include "profiler/link_samples.h"
 #include "profiler/progress.h"
 #include "profiler/torch/measure_model.h"
@@ -13,18 +14,32 @@
 
 namespace penstock {
 
+struct MeasuredGpu {
+  int gpus = 1;                    // of this machine
+  Bytes memory;                    // of the one that was measured
+  std::vector<CopySample> copies;  // with links
+};
+
 struct Measured {
   std::optional<ModelSamples> sections;
-  std::optional<LinkSamples> links;
-  BytesPerSecond memory_bandwidth;  // with links
-  Bytes reserve;                    // what a rank holds before it has a model
-  std::string library;              // "LibTorch 1.13.1"
-  std::string device;               // "cpu", "NVIDIA H200, CUDA 13.0"
-  double gigaflops = 0.0;           // of one thread's matrix products
+  std::optional<LinkSamples> links;  // none where one GPU is alone
+  std::optional<MeasuredGpu> gpu;    // unless the device is a CPU
+  std::string link_level = "gloo";   // or "nccl": what joins the ranks
+  BytesPerSecond memory_bandwidth;   // with links
+  Bytes reserve;  // what a rank holds before it has a model; of a GPU: what is taken by then
+  std::vector<std::string> notes;  // sentences
+  std::string library;             // "LibTorch 1.13.1"
+  std::string device;              // "cpu", "NVIDIA H200, CUDA 13.0"
+  double gigaflops = 0.0;          // of one thread's matrix products
 };
 
 // Error{kMissingResource} when `request` needs what this build or this machine lacks.
 void check_profiling(const ProfileRequest& request);
+
+// How many ranks links are measured between: as asked for, but on GPUs each needs one of its own.
+// 1: no links, only copies between the host and one GPU. Error{kMissingResource} when several GPUs
+// are too few.
+int link_ranks(const ProfileRequest& request);
 
 // Starts `ranks` times this program with the same arguments; the exit code of the first that
 // failed, or 0. Rank 0 prints.

@@ -14,6 +14,7 @@ namespace {
 }  // namespace
 
 void check_profiling(const ProfileRequest&) { not_built(); }
+int link_ranks(const ProfileRequest&) { not_built(); }
 int run_profiling_ranks(const Arguments&, int, const Environment&) { not_built(); }
 std::optional<Measured> measure_as_rank(const ProfileRequest&, const LaunchEnvironment&,
                                         ProfilingProgress&) {

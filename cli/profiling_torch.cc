@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "cli/environment.h"
+#include "cli/gpu_profiling.h"
 #include "cli/parse.h"
 #include "cli/profiling.h"
 #include "core/error.h"
+#include "profiler/link_pool.h"
 #include "profiler/memory_bandwidth.h"
 #include "profiler/torch/matmul_load.h"
 #include "runtime_bridge/launcher.h"
@@ -43,25 +45,62 @@ ModelToMeasure question_of(const ProfileRequest& request) {
   question.splits = request.splits;
   question.rule.error = request.error;
   question.budget = request.budget;
+  question.keeps_recordings = request.record;
   return question;
 }
 
+// `device` is where the load computes.
 LinkSamples measure_links_here(const ProfileRequest& request, Transport& transport,
+                               const LinkPool& pool, const std::string& device,
                                ProfilingProgress& progress) {
   LinkPlan plan;
   plan.largest = request.largest_message;
   plan.budget = request.budget;
-  // Larger than the caches, so that messages come from memory.
-  constexpr std::int64_t kPool = std::int64_t{192} << 20;
-  std::vector<float> memory(
-      static_cast<std::size_t>(std::max(kPool, 2 * request.largest_message.count)) / sizeof(float),
-      1.0F);
-  Buffer pool;
-  pool.data = reinterpret_cast<std::byte*>(memory.data());
-  pool.elements = memory.size();
-  pool.type = ElementType::kFloat32;
-  return measure_links(transport, pool, plan, request.busy_links ? matmul_load() : LinkLoad{},
-                       progress);
+  return measure_links(transport, pool.buffer, plan,
+                       request.busy_links ? matmul_load(device) : LinkLoad{}, progress);
+}
+
+void measure_host_links(const ProfileRequest& request, const LaunchEnvironment& place,
+                        Transport& transport, ProfilingProgress& progress, Measured& measured) {
+  const LinkPool pool = make_host_pool(link_pool_bytes(request.largest_message));
+  measured.links = measure_links_here(request, transport, pool, "cpu", progress);
+  if (place.rank == 0) measured.memory_bandwidth = measure_memory_bandwidth();
+}
+
+// One rank per GPU, the one of its local rank.
+void measure_gpu_links(const ProfileRequest& request, const LaunchEnvironment& place, int gpu,
+                       GpuProfiling& gpus, Transport& gloo, ProfilingProgress& progress,
+                       Measured& measured) {
+  gloo.barrier();  // rank 0 may have measured sections for long
+  const std::unique_ptr<Transport> nccl = gpus.transport(
+      place, connect_store({.host = place.host, .port = place.port, .prefix = place.key_prefix},
+                           std::chrono::minutes(5)));
+  const LinkPool pool = gpus.pool(link_pool_bytes(request.largest_message));
+  measured.links =
+      measure_links_here(request, *nccl, pool, "cuda:" + std::to_string(gpu), progress);
+  measured.link_level = "nccl";
+}
+
+std::string why_only_copies(const ProfileRequest& request, int gpus) {
+  const std::string fact = request.device == "cuda"
+                               ? "this machine has " + std::to_string(gpus)
+                               : "--device " + request.device + " names one; give --device cuda";
+  return "links between GPUs were not measured, only copies: NCCL needs two GPUs, one for each "
+         "rank, and " +
+         fact;
+}
+
+void measure_gpu(const ProfileRequest& request, const LaunchEnvironment& place, int gpu,
+                 GpuProfiling& gpus, Transport* gloo, ProfilingProgress& progress,
+                 Measured& measured) {
+  if (request.device == "cuda" && gloo != nullptr) {
+    measure_gpu_links(request, place, gpu, gpus, *gloo, progress, measured);
+  } else {
+    measured.notes.push_back(why_only_copies(request, measured.gpu->gpus));
+  }
+  if (place.rank > 0) return;
+  measured.gpu->copies = gpus.copies(request.largest_message, request.busy_links, progress);
+  measured.memory_bandwidth = memory_bandwidth_of(measured.gpu->copies);
 }
 
 // "cuda:2" is that one; "cuda" a rank's own.
@@ -73,16 +112,47 @@ int gpu_of(const std::string& device, const LaunchEnvironment& place) {
 
 // Ranks that are there for links only stand by.
 std::optional<ModelSamples> sections_of(const ProfileRequest& request, Transport* transport,
-                                        ProfilingProgress& progress, int gpu) {
+                                        ProfilingProgress& progress, int gpu,
+                                        ActivityTracer* tracer) {
   const RanksBeside beside{.job = transport, .ranks = 1 + request.beside};
   if (beside.rank() >= beside.ranks) return std::nullopt;
   const std::unique_ptr<Device> device = make_rank_device(request.device, gpu);
-  return measure_model(question_of(request), *device, progress, beside);
+  return measure_model(question_of(request), *device, progress, beside, tracer);
+}
+
+// Of rank 0 only, whose sections are measured.
+std::unique_ptr<ActivityTracer> tracer_of(const ProfileRequest& request,
+                                          const LaunchEnvironment& place, GpuProfiling* gpus,
+                                          std::vector<std::string>& notes) {
+  if (gpus == nullptr || !request.model || place.rank > 0) return nullptr;
+  if (!request.trace) {
+    notes.emplace_back(
+        "not traced, as --no-trace asks: nothing says whether all that the GPU does belongs to a "
+        "section");
+    return nullptr;
+  }
+  if (std::string warning = gpus->tracer_warning(); !warning.empty()) {
+    notes.push_back(std::move(warning));
+  }
+  return gpus->tracer();
 }
 
 }  // namespace
 
 void check_profiling(const ProfileRequest& request) { require_device(request.device); }
+
+int link_ranks(const ProfileRequest& request) {
+  const std::unique_ptr<GpuProfiling> gpus = make_gpu_profiling(request.device, 0);
+  if (!gpus) return request.participants;
+  const int most = request.device == "cuda" ? gpus->gpus() : 1;
+  if (most > 1 && request.participants > most) {
+    throw Error(ErrorKind::kMissingResource,
+                "--participants " + std::to_string(request.participants) + ": this machine has " +
+                    std::to_string(most) +
+                    " GPUs, and NCCL needs one for each rank\nhelp: ask for as many as there are");
+  }
+  return std::min(request.participants, most);
+}
 
 int run_profiling_ranks(const Arguments& arguments, int ranks, const Environment& environment) {
   Arguments all{"profile"};
@@ -107,19 +177,27 @@ std::optional<Measured> measure_as_rank(const ProfileRequest& request,
                                         const LaunchEnvironment& place,
                                         ProfilingProgress& progress) {
   end_with_launcher(process_environment());
+  const int gpu = gpu_of(request.device, place);
+  const std::unique_ptr<GpuProfiling> gpus = make_gpu_profiling(request.device, gpu);
+  Measured measured;
+  // Before anything else uses the GPU, and before its thread would share a processor with ours.
+  const std::unique_ptr<ActivityTracer> tracer =
+      tracer_of(request, place, gpus.get(), measured.notes);
   const std::unique_ptr<Transport> transport = transport_of(place);
   pin_to_processor(place.local_rank);
-  Measured measured;
   measured.library = library_name();
   measured.device = words_of_device(request.device);
-  measured.reserve = resident_memory();
+  measured.reserve = gpus ? gpus->taken_memory() : resident_memory();
+  if (gpus)
+    measured.gpu = MeasuredGpu{.gpus = gpus->gpus(), .memory = gpus->memory(), .copies = {}};
   measured.gigaflops = matmul_gigaflops();
-  if (request.model)
-    measured.sections =
-        sections_of(request, transport.get(), progress, gpu_of(request.device, place));
-  if (request.links) {
-    measured.links = measure_links_here(request, *transport, progress);
-    if (place.rank == 0) measured.memory_bandwidth = measure_memory_bandwidth();
+  if (request.model) {
+    measured.sections = sections_of(request, transport.get(), progress, gpu, tracer.get());
+  }
+  if (request.links && gpus) {
+    measure_gpu(request, place, gpu, *gpus, transport.get(), progress, measured);
+  } else if (request.links) {
+    measure_host_links(request, place, *transport, progress, measured);
   }
   if (transport) transport->barrier();
   if (place.rank > 0) return std::nullopt;

@@ -10,6 +10,7 @@
 
 #include "cli/environment.h"
 #include "cli/files.h"
+#include "cli/gpu_report.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/profile_options.h"
@@ -19,6 +20,7 @@
 #include "cli/watched_profiling.h"
 #include "core/format.h"
 #include "core/json_reader.h"
+#include "profiler/activity_file.h"
 #include "profiler/build_cluster.h"
 #include "profiler/build_profile.h"
 #include "profiler/merge_profiles.h"
@@ -35,6 +37,7 @@ constexpr const char* kExamples =
   penstock profile gpt --links -o profile.json --cluster-out cluster.json
   penstock profile none --links --participants 4 --cluster-out cluster.json
   penstock profile models/gpt2/config.json --sequence-length 256 --recompute none,full -o gpt2.json
+  penstock profile gpt --device cuda --micro-batch-sizes 1 --record activity.json
 )";
 // What LibTorch reaches on one core with OpenBLAS is several times this; with the reference BLAS, a
 // fraction of it.
@@ -43,7 +46,7 @@ constexpr double kSlowGigaflops = 20.0;
 constexpr double kStateTolerance = 0.05;
 
 struct Outputs {
-  std::optional<std::string> profile, cluster, resume;
+  std::optional<std::string> profile, cluster, resume, record;
   bool json = false, cluster_busy = false;
 };
 
@@ -56,9 +59,10 @@ struct Results {
 
 std::string provenance_of(const ProfileRequest& request, const Measured& measured,
                           const Machine& machine) {
-  return fmt::format("penstock {} with {} on {}{}, {}; one thread per rank{}", version(),
+  return fmt::format("penstock {} with {} on {}{}{}, {}; one thread per rank{}", version(),
                      measured.library, machine.host,
-                     machine.processor.empty() ? "" : ", " + machine.processor, today(),
+                     machine.processor.empty() ? "" : ", " + machine.processor,
+                     measured.gpu ? ", " + measured.device : "", today(),
                      request.model && request.beside > 0
                          ? fmt::format(", {} beside", count_of(request.beside, "rank"))
                          : "");
@@ -81,6 +85,22 @@ void check_state(const ModelSamples& samples, const TrainingState& state,
                   significant(counted, 3), significant(expected, 3)));
 }
 
+void add_trace_notes(const ModelSamples& samples, std::vector<std::string>& notes) {
+  for (const std::string& size : samples.not_traced) {
+    notes.push_back("not traced, as it was stopped before: " + size);
+  }
+  for (const TraceSamples& trace : samples.traces) {
+    if (trace.why_void.empty()) continue;
+    notes.push_back(fmt::format("void, and in no profile: b = {}, recompute {}: {}",
+                                trace.micro_batch_size, trace.recompute, trace.why_void));
+  }
+}
+
+bool any_is_void(const ModelSamples& samples) {
+  return std::ranges::any_of(samples.traces,
+                             [](const TraceSamples& trace) { return !trace.why_void.empty(); });
+}
+
 void add_profile(const ProfileRequest& request, const Measured& measured, const Machine& machine,
                  const Outputs& outputs, Results& results) {
   const ModelSamples& samples = *measured.sections;
@@ -90,6 +110,7 @@ void add_profile(const ProfileRequest& request, const Measured& measured, const 
   for (const std::string& size : samples.not_measured) {
     results.notes.push_back("not measured: " + size);
   }
+  add_trace_notes(samples, results.notes);
   if (samples.chains.empty()) return;
   MeasuredModel model;
   model.name = request.name;
@@ -110,23 +131,38 @@ void add_profile(const ProfileRequest& request, const Measured& measured, const 
   }
 }
 
+// A GPU without links to others is a cluster of its own.
+void describe_devices(const ProfileRequest& request, const Measured& measured,
+                      const Machine& machine, MachineToDescribe& description) {
+  if (measured.gpu) {
+    description.devices = measured.links ? std::max(measured.gpu->gpus, request.participants) : 1;
+    description.memory_per_device = measured.gpu->memory;
+    return;
+  }
+  description.devices = std::max(machine.processors, request.participants);
+  description.memory_per_device = {machine.memory.count / description.devices};
+}
+
 void add_cluster(const ProfileRequest& request, const Measured& measured, const Machine& machine,
                  const Outputs& outputs, Results& results) {
+  if (measured.memory_bandwidth.value <= 0.0) {
+    results.notes.emplace_back("no cluster: copies within the device were stopped before");
+    return;
+  }
   MachineToDescribe description;
   description.name = machine.host;
   description.device = request.device_type;
-  description.devices = std::max(machine.processors, request.participants);
-  description.memory_per_device = {machine.memory.count / description.devices};
+  describe_devices(request, measured, machine, description);
   description.reserve = measured.reserve;
   description.memory_bandwidth = measured.memory_bandwidth;
-  description.level = "gloo";
+  description.level = measured.link_level;
   description.provenance = provenance_of(request, measured, machine) +
                            (outputs.cluster_busy ? "; links while all ranks compute" : "");
-  BuiltCluster built =
-      build_cluster(description, *measured.links, outputs.cluster_busy, LinkStatistic::kQuarter);
+  BuiltCluster built = build_cluster(description, measured.links.value_or(LinkSamples{}),
+                                     outputs.cluster_busy, LinkStatistic::kQuarter);
   results.cluster = std::move(built.cluster);
   for (std::string& note : built.notes) results.notes.push_back(std::move(note));
-  if (!measured.links->complete) {
+  if (measured.links && !measured.links->complete) {
     results.notes.emplace_back("the budget ended before the largest messages were measured");
   }
 }
@@ -144,9 +180,17 @@ Results results_of(const ProfileRequest& request, const Measured& measured,
         "install libopenblas0-pthread",
         significant(measured.gigaflops, 2)));
   }
+  results.notes.insert(results.notes.end(), measured.notes.begin(), measured.notes.end());
   if (measured.sections) add_profile(request, measured, machine, outputs, results);
-  if (measured.links) add_cluster(request, measured, machine, outputs, results);
+  if (request.links) add_cluster(request, measured, machine, outputs, results);
   return results;
+}
+
+std::vector<std::string> names_of(const ModelSamples& samples) {
+  std::vector<std::string> names;
+  names.reserve(samples.outline.sections.size());
+  for (const SectionOutline& section : samples.outline.sections) names.push_back(section.name);
+  return names;
 }
 
 Json json_of(const Measured& measured, const Results& results) {
@@ -157,6 +201,12 @@ Json json_of(const Measured& measured, const Results& results) {
   if (results.profile) json.set("profile", write_profile(*results.profile));
   if (results.cluster) json.set("cluster", write_cluster(*results.cluster));
   if (measured.links) json.set("links", links_json(*measured.links));
+  if (measured.gpu && !measured.gpu->copies.empty()) {
+    json.set("copies", copies_json(measured.gpu->copies));
+  }
+  if (measured.sections && !measured.sections->traces.empty()) {
+    json.set("traces", traces_json(measured.sections->traces, names_of(*measured.sections)));
+  }
   Json notes = Json::array();
   for (const std::string& note : results.notes) notes.push(note);
   return json.set("notes", std::move(notes));
@@ -183,15 +233,28 @@ std::string report_of(const ProfileRequest& request, const Measured& measured,
         count_of(static_cast<std::int64_t>(measured.sections->outline.sections.size()), "section"));
     text += sections_report(measured.sections->chains);
     text += optimizer_text(*measured.sections);
+    const std::string traces = traces_report(measured.sections->traces, measured.sections->chains);
+    if (!traces.empty()) text += '\n' + traces;
   }
   if (measured.links) text += (text.empty() ? "" : "\n") + links_report(*measured.links);
+  if (measured.gpu && !measured.gpu->copies.empty()) {
+    text += (text.empty() ? "" : "\n") + copies_report(measured.gpu->copies);
+  }
   if (!results.notes.empty()) text += "\nNotes:\n";
   for (const std::string& note : results.notes) text += wrapped(note, 100, "  - ", "    ");
   return text;
 }
 
-std::string write_files(const Results& results, const Outputs& outputs) {
-  std::string text;
+// Of a void trace as well: it shows what belongs to no section.
+std::string write_recording(const Measured& measured, const Outputs& outputs) {
+  if (!outputs.record || !measured.sections || measured.sections->recordings.empty()) return "";
+  write_file(*outputs.record,
+             to_text(write_activity(measured.sections->recordings.front())) + '\n');
+  return fmt::format("\n{} holds what the GPU did\n", *outputs.record);
+}
+
+std::string write_files(const Measured& measured, const Results& results, const Outputs& outputs) {
+  std::string text = write_recording(measured, outputs);
   if (results.profile && outputs.profile && *outputs.profile != "-") {
     write_file(*outputs.profile, to_text(write_profile(*results.profile)) + '\n');
     text += fmt::format("\n{} holds the profile; next: penstock plan {} --cluster FILE\n",
@@ -230,9 +293,10 @@ Answer run_rank(ProfileRequest request, const LaunchEnvironment& place, const Ou
   }
   const Results results = results_of(request, *measured, outputs);
   const bool incomplete =
-      stopped || (measured->sections && !measured->sections->not_measured.empty());
+      stopped || (measured->sections &&
+                  (!measured->sections->not_measured.empty() || any_is_void(*measured->sections)));
   const int exit = incomplete ? kStopped : kYes;
-  const std::string files = write_files(results, outputs);
+  const std::string files = write_files(*measured, results, outputs);
   if (outputs.profile && *outputs.profile == "-" && results.profile) {
     return {to_text(write_profile(*results.profile)) + '\n', exit};
   }
@@ -240,7 +304,25 @@ Answer run_rank(ProfileRequest request, const LaunchEnvironment& place, const Ou
   return {report_of(request, *measured, results) + files, exit};
 }
 
+// What only a GPU has a tracer for, and a file holds one size of.
+void check_tracing(const ProfileRequest& request, const Outputs& outputs) {
+  const char* const option = outputs.record ? "--record" : "--no-trace";
+  if (!outputs.record && request.trace) return;
+  if (request.device == "cpu") {
+    bad_option(option, "a CPU's work is not traced, only timed",
+               "give --device cuda, or leave it out");
+  }
+  if (!request.model) bad_option(option, "there is no section to trace", "name a model");
+  if (!outputs.record) return;
+  if (!request.trace) bad_option(option, "nothing is traced", "leave out --no-trace");
+  if (request.micro_batch_sizes.size() * request.recompute.size() > 1) {
+    bad_option(option, "a recording is of one size, and several are measured",
+               "give one of --micro-batch-sizes, and one mode of --recompute");
+  }
+}
+
 void check_outputs(const ProfileRequest& request, Outputs& outputs) {
+  check_tracing(request, outputs);
   if (outputs.cluster && !request.links) {
     bad_option("--cluster-out", "no links are measured", "add --links");
   }
@@ -265,6 +347,7 @@ void check_outputs(const ProfileRequest& request, Outputs& outputs) {
 Answer run_profile(const Arguments& arguments) {
   ProfileOptions given;
   Outputs outputs;
+  bool no_trace = false;
   Options options(
       "profile MODEL [OPTIONS]",
       "Measures the sections of a model on this machine, as a training run executes them: forward, "
@@ -277,6 +360,12 @@ Answer run_profile(const Arguments& arguments) {
                  outputs.cluster);
   options.flag("--cluster-busy", "with the times that were measured while all ranks compute",
                outputs.cluster_busy);
+  options.heading("On a GPU");
+  options.option("--record", "FILE",
+                 "write what the GPU did while one size was traced (penstock.activity/1)",
+                 outputs.record);
+  options.flag("--no-trace", "do not check that all that the GPU does belongs to a section",
+               no_trace);
   options.heading("What to print");
   options.option("-o,--output", "FILE", "write the profile (- for stdout, instead of the report)",
                  outputs.profile);
@@ -288,13 +377,16 @@ Answer run_profile(const Arguments& arguments) {
                outputs.json);
   if (auto help = options.parse(arguments)) return {*help};
 
-  const ProfileRequest request = given.request(this_machine().processors);
+  ProfileRequest request = given.request(this_machine().processors);
+  request.trace = !no_trace;
+  request.record = outputs.record.has_value();
   check_outputs(request, outputs);
-  check_profiling(request);
   const Environment environment = process_environment();
   if (const std::optional<LaunchEnvironment> place = place_of(environment)) {
     return run_rank(request, *place, outputs);
   }
+  check_profiling(request);
+  if (request.links) request.participants = link_ranks(request);
   return {"", run_profiling_ranks(arguments, request.ranks(), environment)};
 }
 

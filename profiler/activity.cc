@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kKinds{
     "kernel", "memcpy", "memset", "runtime", "driver", "external_correlation", "overhead"};
-constexpr std::array<std::string_view, 8> kPhases{
+constexpr std::array<std::string_view, 10> kPhases{
     "",          "forward",   "input_gradient", "weight_gradient", "fused_backward",
-    "recompute", "optimizer", "communication"};
+    "recompute", "optimizer", "communication",  "gradient_norm",   "step_begin"};
 
 bool runs_on_device(ActivityKind kind) { return kind <= ActivityKind::kMemset; }
 bool is_host_call(ActivityKind kind) {

@@ -47,9 +47,15 @@ enum class ActivityPhase : std::uint8_t {
   kRecompute,
   kOptimizer,
   kCommunication,
+  // Of all sections together; tags name section 0 then.
+  kGradientNorm,
+  kStepBegin,  // gradients are set to 0
 };
 std::string_view name_of(ActivityPhase phase);  // "forward"
 std::optional<ActivityPhase> activity_phase_named(std::string_view name);
+constexpr bool is_of_one_section(ActivityPhase phase) {
+  return phase != ActivityPhase::kGradientNorm && phase != ActivityPhase::kStepBegin;
+}
 
 // What a scope measures: a phase of a section.
 struct ActivityTag {

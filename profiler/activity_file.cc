@@ -58,8 +58,8 @@ ActivityScope read_scope(JsonReader& object) {
   const std::optional<ActivityPhase> found = activity_phase_named(phase.string());
   if (!found) {
     phase.expected(
-        "forward, input_gradient, weight_gradient, fused_backward, recompute, optimizer or "
-        "communication");
+        "forward, input_gradient, weight_gradient, fused_backward, recompute, optimizer, "
+        "communication, gradient_norm or step_begin");
   }
   scope.tag = activity_tag(section, *found);
   scope.begin = object.duration("begin");

@@ -65,6 +65,7 @@ BuiltCluster build_cluster(const MachineToDescribe& machine, const LinkSamples& 
   cluster.device_types = {device_of(machine)};
   cluster.node_types = {{.name = machine.name, .device_type = 0, .devices = machine.devices}};
   cluster.nodes = {{.node_type = 0, .count = 1}};
+  if (machine.devices == 1 && samples.links.empty()) return built;
   LinkLevel level;
   level.name = machine.level;
   level.curve = rising(curve_of(samples, LinkPattern::kAlone, under_load, statistic), machine.level,

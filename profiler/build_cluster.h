@@ -20,7 +20,7 @@ struct MachineToDescribe {
   Bytes memory_per_device;  // of a CPU: the machine's, divided by the ranks
   Bytes reserve;
   BytesPerSecond memory_bandwidth;
-  std::string level;       // "gloo": what joins them
+  std::string level;       // "gloo", "nccl": what joins them
   std::string provenance;  // who measured, where, when
 };
 
@@ -30,7 +30,7 @@ struct BuiltCluster {
 };
 
 // Transfers one at a time, idle or under load; collectives likewise. Error{kBadInput} when there is
-// no such sample of a transfer.
+// no such sample of a transfer; a machine of one device needs none, and its cluster has no level.
 BuiltCluster build_cluster(const MachineToDescribe& machine, const LinkSamples& samples,
                            bool under_load, LinkStatistic statistic);
 

@@ -75,12 +75,16 @@ class Load {
 
 class CopyMeter {
  public:
-  CopyMeter(const CudaDevice& device, const CopyPlan& plan)
-      : plan_(plan), current_(device.index), pool_bytes_(pool_bytes(device, plan)) {}
+  CopyMeter(const CudaDevice& device, const CopyPlan& plan, ProfilingProgress& progress)
+      : plan_(plan),
+        progress_(progress),
+        current_(device.index),
+        pool_bytes_(pool_bytes(device, plan)) {}
 
   std::vector<CopySample> run() {
-    for (const bool under_load : {false, true}) {
-      for (const Case& one : kCases) sweep(one, under_load);
+    for (const Case& one : kCases) sweep(one, false);
+    for (const Case& one : kCases) {
+      if (plan_.under_load) sweep(one, true);
     }
     return std::move(samples_);
   }
@@ -106,7 +110,11 @@ class CopyMeter {
   }
 
   void sweep(const Case& one, bool under_load) {
+    const auto cases = static_cast<int>(kCases.size());
+    progress_.update(under_load ? "copies under load" : "copies", case_++,
+                     plan_.under_load ? 2 * cases : cases);
     for (Bytes bytes = plan_.smallest; bytes <= plan_.largest; bytes = bytes * 2) {
+      if (progress_.stop()) return;
       CopySample sample{one.way, one.memory, under_load, bytes, {}};
       const std::optional<std::vector<Duration>> times = measure(one, under_load, bytes);
       if (!times) continue;
@@ -187,6 +195,7 @@ class CopyMeter {
   }
 
   const CopyPlan& plan_;
+  ProfilingProgress& progress_;
   CurrentCudaDevice current_;
   std::size_t pool_bytes_;
   Memory device_{Place::kDevice, pool_bytes_}, other_device_{Place::kDevice, pool_bytes_};
@@ -196,15 +205,16 @@ class CopyMeter {
   CudaStream first_, second_;
   CudaEvent begin_{CudaEvent::Timing::kOn}, end_{CudaEvent::Timing::kOn}, other_end_;
   Load load_{load_memory_};
-  int load_kernels_ = 64;
+  int load_kernels_ = 64, case_ = 0;
   std::size_t turn_ = 0;
   std::vector<CopySample> samples_;
 };
 
 }  // namespace
 
-std::vector<CopySample> measure_copies(int device, const CopyPlan& plan) {
-  return CopyMeter(cuda_device_at(device), plan).run();
+std::vector<CopySample> measure_copies(int device, const CopyPlan& plan,
+                                       ProfilingProgress& progress) {
+  return CopyMeter(cuda_device_at(device), plan, progress).run();
 }
 
 }  // namespace penstock

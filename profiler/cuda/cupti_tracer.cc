@@ -17,6 +17,7 @@
 #include "profiler/cuda/cupti_records.h"
 #include "training/cuda/check_cuda.h"
 #include "training/cuda/cuda_devices.h"
+#include "training/cuda/cuda_stream.h"
 #include "training/steady_time.h"
 
 namespace penstock {
@@ -76,8 +77,7 @@ class Subscription {
     if (code == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
       throw Error(ErrorKind::kMissingResource,
                   std::string("CUPTI is held by another tool (") +
-                      (other[0] != 0 ? other.data() : "it gives no name") +
-                      "); run without it, or measure with CUDA events only");
+                      (other[0] != 0 ? other.data() : "it gives no name") + "); run without it");
     }
     check_cupti(code, "be used for tracing");
   }
@@ -135,6 +135,7 @@ class CuptiTracer : public ActivityTracer {
   }
 
   ActivityRecording stop() override {
+    const CurrentCudaDevice current(device_);
     check_cuda(cudaDeviceSynchronize(), "wait for what is being traced");
     check_cupti(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "collect the records");
     disable_all();

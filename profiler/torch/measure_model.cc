@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "profiler/trace_chain.h"
 #include "training/byte_data.h"
 #include "training/steady_time.h"
 #include "training/torch/model.h"
@@ -61,11 +62,12 @@ ChainToMeasure chain_of(const ModelToMeasure& question, const ModelOutline& outl
 class ModelMeasuring {
  public:
   ModelMeasuring(const ModelToMeasure& question, Device& device, ProfilingProgress& progress,
-                 const RanksBeside& beside)
+                 const RanksBeside& beside, ActivityTracer* tracer)
       : question_(question),
         device_(device),
         progress_(progress),
         beside_(beside),
+        tracer_(tracer),
         data_(text_to_train_on(question.sequence_length), question.sequence_length,
               "the profiler's text") {
     samples_.outline = make_model(question.model)->outline();
@@ -103,14 +105,29 @@ class ModelMeasuring {
         static_cast<double>(std::max<std::int64_t>(chain_.parameters, 1));
     Until until(progress_, deadline);
     ChainSamples chain = measure_beside(chain_, work, device_, question_.rule, until, beside_);
-    if (!chain.sections.empty()) samples_.chains.push_back(std::move(chain));
     samples_.not_split = work.not_split();
+    if (chain.sections.empty() || !all_is_attributed(size, work)) return;
+    samples_.chains.push_back(std::move(chain));
+  }
+
+  // Whoever asks to stop gets what was measured, untraced.
+  bool all_is_attributed(const Size& size, TorchWork& work) {
+    if (tracer_ == nullptr) return true;
+    if (progress_.stop()) {
+      samples_.not_traced.push_back(size.text());
+      return true;
+    }
+    ChainTrace trace = trace_chain(chain_, work, device_, *tracer_);
+    samples_.traces.push_back(std::move(trace.samples));
+    if (question_.keeps_recordings) samples_.recordings.push_back(std::move(trace.recording));
+    return samples_.traces.back().why_void.empty();
   }
 
   const ModelToMeasure& question_;
   Device& device_;
   ProfilingProgress& progress_;
   const RanksBeside& beside_;
+  ActivityTracer* tracer_;  // may be absent
   ByteData data_;
   ChainToMeasure chain_;
   ModelSamples samples_;
@@ -119,8 +136,9 @@ class ModelMeasuring {
 }  // namespace
 
 ModelSamples measure_model(const ModelToMeasure& question, Device& device,
-                           ProfilingProgress& progress, const RanksBeside& beside) {
-  return ModelMeasuring(question, device, progress, beside).measure();
+                           ProfilingProgress& progress, const RanksBeside& beside,
+                           ActivityTracer* tracer) {
+  return ModelMeasuring(question, device, progress, beside, tracer).measure();
 }
 
 }  // namespace penstock

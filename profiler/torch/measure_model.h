@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "core/model_description.h"
+#include "profiler/activity_tracer.h"
 #include "profiler/measure_beside.h"
 #include "profiler/progress.h"
 #include "profiler/samples.h"
 #include "profiler/section_samples.h"
+#include "profiler/trace_samples.h"
 #include "training/device.h"
 #include "training/model_outline.h"
 
@@ -24,6 +26,7 @@ struct ModelToMeasure {
   bool splits = true;                     // I and W, too
   SamplingRule rule;
   Duration budget = std::chrono::seconds(60);  // for all sizes together; each gets its part
+  bool keeps_recordings = false;               // of what a tracer saw
 };
 
 struct ModelSamples {
@@ -33,11 +36,18 @@ struct ModelSamples {
   double state_bytes_per_parameter = 0.0;  // held before the first step, counted
   std::vector<std::string> not_split;      // sections whose I does the work of W too
   std::vector<std::string> not_measured;   // "b = 4, recompute full"
+
+  // With a tracer only. A size with activity that belongs to no section is void: its times are in
+  // no chain, because something has no price.
+  std::vector<TraceSamples> traces;           // one per size that was traced, void ones too
+  std::vector<std::string> not_traced;        // "b = 4, recompute full": stopped before
+  std::vector<ActivityRecording> recordings;  // of `traces`, when they are to be kept
 };
 
-// Each of the ranks calls it with the same question; rank 0 has the answer. Error{kBadInput} when
-// the model cannot be run.
+// Each of the ranks calls it with the same question; rank 0 has the answer. `tracer`, on rank 0
+// only, traces every size once its times are known. Error{kBadInput} when the model cannot be run.
 ModelSamples measure_model(const ModelToMeasure& question, Device& device,
-                           ProfilingProgress& progress, const RanksBeside& beside);
+                           ProfilingProgress& progress, const RanksBeside& beside,
+                           ActivityTracer* tracer = nullptr);
 
 }  // namespace penstock

@@ -11,7 +11,8 @@ TEST_CASE("every way of copying has a time for every size") {
   CopyPlan plan;
   plan.smallest = Bytes{1 << 20};
   plan.largest = Bytes{1 << 24};  // 5 sizes
-  const std::vector<CopySample> samples = measure_copies(0, plan);
+  ProfilingProgress silent;
+  const std::vector<CopySample> samples = measure_copies(0, plan, silent);
   const auto idle = std::ranges::count(samples, false, &CopySample::under_load);
   CHECK(idle == 6 * 5);
   for (const CopySample& sample : samples) {

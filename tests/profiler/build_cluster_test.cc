@@ -83,6 +83,15 @@ TEST_CASE("a collective that was faster with more bytes keeps its time, and a no
         "all-reduce of 2: 2.0 KiB took 95 ns, less than 1.0 KiB; the curve says 100 ns for both");
 }
 
+TEST_CASE("a machine of one device is a cluster without links") {
+  MachineToDescribe one = machine();
+  one.devices = 1;
+  const ClusterSpec cluster = build_cluster(one, {}, false, LinkStatistic::kQuarter).cluster;
+  CHECK(cluster.levels.empty());
+  CHECK(cluster.device_types[0].memory == Bytes{1 << 30});
+  CHECK(read_cluster(write_cluster(cluster), "c.json") == cluster);
+}
+
 TEST_CASE("without a transfer there is no cluster") {
   CHECK_THROWS_WITH_AS(build_cluster(machine(), {}, false, LinkStatistic::kQuarter),
                        doctest::Contains("no transfer between two ranks was measured"), Error);

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/profiler/fake_tracer.h"
+#include "training/steady_time.h"
 #include "training/torch/cpu_device.h"
 
 namespace penstock {
@@ -86,6 +88,42 @@ TEST_CASE("with recompute a block keeps its input only") {
   CHECK(block.recompute_time.median > Duration{});
   CHECK(block.memory.stash == Bytes{512});
   CHECK(block.memory.working_peak > Bytes{4 * 512});
+}
+
+ModelSamples traced(tests::FakeTracer& tracer, bool keeps_recordings) {
+  ModelToMeasure question = small_question();
+  question.keeps_recordings = keeps_recordings;
+  const auto device = make_cpu_device();
+  ProfilingProgress progress;
+  return measure_model(question, *device, progress, {}, &tracer);
+}
+
+// An embedding, two blocks, a head: F, B, I, W and the optimizer of each, the beginning of a step
+// and the norm.
+TEST_CASE("every size is traced after it was measured, all actions of all sections") {
+  tests::FakeTracer tracer([] { return steady_now().time_since_epoch(); });
+  const ModelSamples samples = traced(tracer, true);
+  CHECK(samples.chains.size() == 2);
+  REQUIRE(samples.traces.size() == 2);
+  CHECK(samples.traces[1].micro_batch_size == 2);
+  CHECK(samples.traces[1].why_void.empty());
+  CHECK(samples.traces[1].sections.size() == 4 * 5 + 2);
+  CHECK(samples.traces[1].types.size() == 3 * 5 + 2);
+  CHECK(samples.traces[1].untraced_step.count == samples.traces[1].steps);
+  REQUIRE(samples.recordings.size() == 2);
+  CHECK(samples.recordings[0].scopes.size() ==
+        static_cast<std::size_t>(samples.traces[0].steps) * (2 * 4 + 3 * 4 + 4 + 2));
+}
+
+TEST_CASE("a size with activity of nobody is in no profile") {
+  tests::FakeTracer tracer([] { return steady_now().time_since_epoch(); });
+  tracer.stray = "somebody_else";
+  const ModelSamples samples = traced(tracer, false);
+  CHECK(samples.chains.empty());
+  REQUIRE(samples.traces.size() == 2);
+  CHECK(samples.traces[0].why_void.find("somebody_else (launched outside all scopes)") !=
+        std::string::npos);
+  CHECK(samples.recordings.empty());
 }
 
 TEST_CASE("what is not begun before somebody stops it is named") {
