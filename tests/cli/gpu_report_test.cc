@@ -60,14 +60,14 @@ ChainSamples chain() {
 TEST_CASE("what the GPU did stands beside the untraced times, and what tracing cost below") {
   CHECK(traces_report({trace()}, {chain()}) ==
         R"(What the GPU did, traced after the times above (untraced: by CUDA events, the price):
-section  b  recompute  phase           kernels  copies  memsets      busy   covered  launch gaps  untraced  bound by
-block    2  none       forward               3       0        1    950 ns    940 ns        50 ns  1.000 us  launches
-block    2  none       fused backward        3       0        1  2.100 us  1.900 us         0 ns  2.000 us  the device
-all      2  none       gradient norm         3       0        1     30 ns     30 ns         0 ns     31 ns  the device
+section  b  recompute  phase           kernels  copies  memsets    busy  covered  launch gaps  untraced  bound by
+block    2  none       forward               3       0        1  950 ns   940 ns        50 ns      1 us  launches
+block    2  none       fused backward        3       0        1  2.1 us   1.9 us         0 ns      2 us  the device
+all      2  none       gradient norm         3       0        1   30 ns    30 ns         0 ns     31 ns  the device
 
-b = 2, recompute none: a step takes 8.000 us, and 9.000 us while it is traced (+12.5 %; medians of
-10 steps). No activity is left over: of 60 an external id confirms 40, 20 without one were launched
-by another thread.
+b = 2, recompute none: a step takes 8 us, and 9 us while it is traced (+12.5 %; medians of 10
+steps). No activity is left over: of 60 an external id confirms 40, 20 without one were launched by
+another thread.
 )");
 }
 
