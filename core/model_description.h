@@ -35,7 +35,7 @@ struct ModelDescription {
   // Of an archive.
   std::string archive;                 // path, as given
   std::string archive_hash;            // content_hash() of the file
-  std::vector<std::string> cutpoints;  // submodules that end a section, along the model
+  std::vector<std::string> cutpoints;  // names of what ends a section, but the last
   // Of both.
   Precision precision = Precision::kFloat32;
   OptimizerKind optimizer = OptimizerKind::kAdamW;

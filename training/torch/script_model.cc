@@ -2,142 +2,121 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <regex>
-#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
-#include <torch/csrc/jit/passes/inliner.h>
-#include <torch/script.h>
+#include <ATen/ATen.h>
+#include <torch/csrc/jit/passes/canonicalize.h>
 
 #include "core/error.h"
-#include "core/json_reader.h"
-#include "training/torch/script_chain.h"
+#include "training/torch/load_archive.h"
+#include "training/torch/script_section.h"
 
 namespace penstock {
 namespace {
 
-// The steps of one section.
-using Steps = std::vector<ChainStep>;
+// The same storage under two names is one weight.
+using TensorKey = std::tuple<const void*, std::vector<std::int64_t>, std::vector<std::int64_t>>;
+TensorKey key_of(const at::Tensor& tensor) {
+  const void* const place = tensor.numel() > 0 ? tensor.data_ptr() : tensor.unsafeGetTensorImpl();
+  return {place, tensor.sizes().vec(), tensor.strides().vec()};
+}
 
-struct NamedTensor {
-  std::string name;
+struct Weight {
+  std::string name;  // the first of its names
   at::Tensor tensor;
+  std::size_t order = 0;  // in the module
 };
+using Weights = std::map<TensorKey, Weight>;
 
-// Each tensor once, by its first name.
-std::vector<NamedTensor> parameters_of(const Steps& steps) {
-  std::vector<NamedTensor> parameters;
-  std::set<const void*> seen;
-  for (const ChainStep& step : steps) {
-    for (const auto& parameter : step.module.named_parameters()) {
-      if (!seen.insert(parameter.value.unsafeGetTensorImpl()).second) continue;
-      std::string name = parameter.name;
-      if (steps.size() > 1) name = step.name + "." + name;
-      parameters.push_back({std::move(name), parameter.value});
-    }
+Weights weights_of(const torch::jit::Module& module) {
+  Weights weights;
+  for (const auto& parameter : module.named_parameters()) {
+    weights.try_emplace(key_of(parameter.value),
+                        Weight{parameter.name, parameter.value, weights.size()});
   }
-  return parameters;
+  return weights;
 }
 
-std::string inlined_text(const torch::jit::Module& module) {
-  const auto graph = module.get_method("forward").graph()->copy();
-  torch::jit::Inline(*graph);
-  return graph->toString(/*print_source_locations=*/false);
+std::vector<ScriptWeight> in_order(std::vector<std::pair<std::size_t, ScriptWeight>> weights) {
+  std::sort(weights.begin(), weights.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<ScriptWeight> sorted;
+  sorted.reserve(weights.size());
+  for (auto& [order, weight] : weights) sorted.push_back(std::move(weight));
+  return sorted;
 }
 
-// With leaves for parameters, as a clone of tensors that require a gradient would not have.
-torch::jit::Module copy_of(const torch::jit::Module& module) {
-  const at::NoGradGuard no_grad;
-  torch::jit::Module copy = module.deepcopy();
-  for (at::Tensor parameter : copy.parameters()) parameter.set_requires_grad(true);
-  return copy;
-}
-
-bool draws_random_numbers(const std::string& graph) {
-  static const std::regex random("aten::(\\w*dropout|rand\\w*|bernoulli|normal|multinomial)_?\\(");
-  return std::regex_search(graph, random);
+// Which of the piece's inputs are weights.
+std::vector<ScriptWeight> weights_among(const ScriptPart& part, const Weights& weights) {
+  std::map<std::size_t, ScriptWeight> found;  // by order
+  for (std::size_t i = 0; i < part.values.size(); ++i) {
+    if (!part.values[i].isTensor() || !part.values[i].toTensor().defined()) continue;
+    const auto weight = weights.find(key_of(part.values[i].toTensor()));
+    if (weight == weights.end()) continue;
+    ScriptWeight& own = found[weight->second.order];
+    own.name = weight->second.name;
+    own.tensor = weight->second.tensor;
+    own.inputs.push_back(i);
+  }
+  std::vector<std::pair<std::size_t, ScriptWeight>> list(found.begin(), found.end());
+  return in_order(std::move(list));
 }
 
 // Sections with the same code on tensors of the same shapes cost the same.
-std::string signature_of(const Steps& steps) {
-  std::string text;
-  for (const ChainStep& step : steps) {
-    text += inlined_text(step.module);
-    for (const auto& parameter : step.module.named_parameters()) {
-      text += parameter.name + c10::str(parameter.value.sizes());
-    }
+std::string signature_of(const ScriptPart& part) {
+  const auto graph = torch::jit::Canonicalize(part.piece.graph, /*keep_unique_names=*/false);
+  std::string text = graph->toString(/*print_source_locations=*/false);
+  for (const c10::IValue& value : part.values) {
+    text += value.isTensor() && value.toTensor().defined() ? c10::str(value.toTensor().sizes())
+            : value.isObject()                             ? value.tagKind()
+                                                           : c10::str(value);
+    text += ';';
   }
   return std::regex_replace(text, std::regex("___torch_mangle_\\d+\\."), "");
 }
 
-class ScriptSection : public Section {
- public:
-  // Of a copy: another section may share tensors with this one, and is bound elsewhere.
-  ScriptSection(const Steps& steps, at::Device device, at::ScalarType type) {
-    for (const ChainStep& step : steps) {
-      steps_.push_back({step.name, copy_of(step.module)});
-      torch::jit::Module& module = steps_.back().module;
-      module.train();
-      module.to(device);
-      for (const at::Tensor& buffer : module.buffers()) {
-        if (buffer.is_floating_point()) at::Tensor(buffer).set_data(buffer.to(type));
-      }
-      is_random_ = is_random_ || draws_random_numbers(inlined_text(module));
-    }
-    for (const NamedTensor& parameter : parameters_of(steps_)) weights_.push_back(parameter.tensor);
-  }
+std::string class_of(const torch::jit::Module& module) {
+  const auto& name = module.type()->name();
+  return name ? name->name() : "section";
+}
 
-  void bind(std::size_t parameter, const at::Tensor& storage) override {
-    weights_[parameter].set_requires_grad(false);
-    weights_[parameter].set_data(storage);
-    weights_[parameter].set_requires_grad(true);
+// Within the section where everything in it belongs to the submodule that it is named after.
+void shorten_names(const std::string& section, std::vector<ParameterOutline>& parameters) {
+  const std::string prefix = section + ".";
+  for (const ParameterOutline& parameter : parameters) {
+    if (!parameter.name.starts_with(prefix)) return;
   }
-
-  at::Tensor forward(const at::Tensor& input, std::uint64_t draw) override {
-    if (!is_random_) return run(input);
-    // The generator is the whole process's, and ranks may be its threads.
-    static std::mutex one_at_a_time;
-    const std::scoped_lock lock(one_at_a_time);
-    auto generator = at::globalContext().defaultGenerator(input.device());
-    {
-      const std::scoped_lock of_generator(generator.mutex());
-      generator.set_current_seed(draw);
-    }
-    return run(input);
-  }
-
- private:
-  at::Tensor run(at::Tensor x) {
-    for (ChainStep& step : steps_) x = step.module.forward({x}).toTensor();
-    return x;
-  }
-
-  Steps steps_;
-  bool is_random_ = false;
-};
+  for (ParameterOutline& parameter : parameters) parameter.name.erase(0, prefix.size());
+}
 
 class ScriptModel : public Model {
  public:
   explicit ScriptModel(const ModelDescription& description)
-      : archive_(description.archive), module_(load(description)) {
-    // The optimizing executor would hide the graph of a section behind one node.
-    torch::jit::setGraphExecutorOptimize(false);
-    divide(chain_of(module_), description.cutpoints);
-    describe();
+      : archive_(description.archive),
+        module_(load_archive(description)),
+        weights_(weights_of(module_)) {
+    if (description.cutpoints.empty()) {
+      take_whole();
+    } else {
+      divide(description.cutpoints);
+    }
+    add_ties();
   }
 
   const ModelOutline& outline() const override { return outline_; }
+
   std::unique_ptr<Section> section(int index, at::Device device,
                                    at::ScalarType type) const override {
-    return std::make_unique<ScriptSection>(sections_[static_cast<std::size_t>(index)], device,
-                                           type);
+    return make_section(static_cast<std::size_t>(index), {.device = device, .type = type});
   }
+
   at::Tensor initial(int section, int parameter, std::uint64_t /*seed*/,
                      at::ScalarType type) const override {
-    return parameters_of(
-               sections_[static_cast<std::size_t>(section)])[static_cast<std::size_t>(parameter)]
+    return parts_[static_cast<std::size_t>(section)]
+        .weights[static_cast<std::size_t>(parameter)]
         .tensor.detach()
         .to(type);
   }
@@ -146,10 +125,9 @@ class ScriptModel : public Model {
                                          std::int64_t tokens) const override {
     auto& shapes = shapes_[tokens];
     if (shapes.empty()) {
-      const at::NoGradGuard no_grad;
-      at::Tensor x = some_tokens(tokens);
-      for (const Steps& steps : sections_) {
-        x = run(steps, x);
+      at::Tensor x = some_tokens(1, tokens);
+      for (const ScriptPart& part : parts_) {
+        x = part.piece.graph ? run_piece(part, x) : run_whole(module_, x);
         if (x.dim() == 0 || x.size(0) != 1) refuse("makes a tensor without a dimension of samples");
         shapes.push_back(x.sizes().vec());
       }
@@ -160,155 +138,171 @@ class ScriptModel : public Model {
   }
 
   void check_division(std::int64_t tokens) const override {
-    torch::jit::Module whole = copy_of(module_);
-    whole.eval();
-    const auto parameters = parameters_of({{"", whole}});
-    const at::Tensor expected = whole.forward({some_tokens(tokens)}).toTensor();
-    const auto expected_gradients = gradients(expected.sum(), parameters);
+    if (!parts_.front().piece.graph) return;  // not divided
+    const auto expected = whole_run(some_tokens(1, tokens));
+    const auto found = divided_run(some_tokens(1, tokens));
+    if (!at::equal(found.result, expected.result)) {
+      refuse("computes something else section by section");
+    }
+    for (const auto& [key, weight] : weights_) {
+      const auto a = expected.gradients.find(weight.name);
+      const auto b = found.gradients.find(weight.name);
+      const bool in_one = a == expected.gradients.end(), in_other = b == found.gradients.end();
+      const bool same =
+          in_one || in_other ? in_one == in_other : at::allclose(b->second, a->second, 1e-5, 1e-7);
+      if (!same) refuse("gives " + weight.name + " another gradient section by section");
+    }
+  }
 
+ private:
+  struct Run {
+    at::Tensor result;
+    std::map<std::string, at::Tensor> gradients;  // by the first name of the weight
+    void add(const std::string& name, const at::Tensor& gradient) {
+      if (!gradient.defined()) return;
+      at::Tensor& sum = gradients[name];
+      sum = sum.defined() ? sum + gradient : gradient;
+    }
+  };
+
+  Run whole_run(const at::Tensor& tokens) const {
+    const std::vector<ScriptWeight> weights = all_weights();
+    const auto whole = whole_section(module_, weights, {.type = {}, .training = false});
+    Run run;
+    try {
+      run.result = whole->forward(tokens, 0);
+      run.result.sum().backward();
+    } catch (const std::exception& error) {
+      throw_bad_input(archive_ + ": cannot be trained, even as a whole, on " +
+                      std::to_string(tokens.size(1)) + " tokens (" + reason_of(error) + ")");
+    }
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      run.add(weights[i].name, whole->weights()[i].grad());
+    }
+    return run;
+  }
+
+  Run divided_run(const at::Tensor& tokens) const {
+    std::vector<std::unique_ptr<Section>> sections;
     std::vector<std::pair<at::Tensor, at::Tensor>> boundaries;  // leaf, output
-    torch::jit::Module again = copy_of(module_);
-    again.eval();
-    at::Tensor x = some_tokens(tokens);
-    for (const Steps& steps : divided(chain_of(again))) {
+    at::Tensor x = tokens;
+    for (std::size_t s = 0; s < parts_.size(); ++s) {
+      sections.push_back(make_section(s, {.type = {}, .training = false}));
       at::Tensor leaf = x.detach();
       leaf.set_requires_grad(leaf.is_floating_point());
-      x = run(steps, leaf);
+      x = sections.back()->forward(leaf, 0);
       boundaries.emplace_back(leaf, x);
     }
-    if (!at::equal(x, expected)) refuse("computes something else section by section");
+    Run run{x, {}};
     x = at::ones_like(x);
     for (auto at = boundaries.rbegin(); at != boundaries.rend(); ++at) {
       at->second.backward(x);
       x = at->first.grad();
     }
-    const auto found = parameters_of({{"", again}});
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      const at::Tensor gradient = found[i].tensor.grad();
-      const bool same = gradient.defined() && expected_gradients[i].defined()
-                            ? at::allclose(gradient, expected_gradients[i], 1e-5, 1e-7)
-                            : gradient.defined() == expected_gradients[i].defined();
-      if (!same) refuse("gives " + found[i].name + " another gradient section by section");
+    for (std::size_t s = 0; s < parts_.size(); ++s) {
+      for (std::size_t i = 0; i < parts_[s].weights.size(); ++i) {
+        run.add(parts_[s].weights[i].name, sections[s]->weights()[i].grad());
+      }
     }
-  }
-
- private:
-  static torch::jit::Module load(const ModelDescription& description) {
-    const std::string bytes = read_file(description.archive);
-    if (!description.archive_hash.empty() && content_hash(bytes) != description.archive_hash) {
-      throw_bad_input(description.archive +
-                      ": is not the archive that was profiled (another content hash); profile it "
-                      "again");
-    }
-    try {
-      torch::jit::Module module = torch::jit::load(description.archive);
-      for (at::Tensor parameter : module.parameters()) parameter.set_requires_grad(true);
-      return module;
-    } catch (const c10::Error& error) {
-      const std::string reason = error.what_without_backtrace();
-      throw_bad_input(description.archive + ": no TorchScript archive that this LibTorch reads (" +
-                      reason.substr(0, reason.find('\n')) + ")");
-    }
+    return run;
   }
 
   [[noreturn]] void refuse(const std::string& what) const {
     throw_bad_input(archive_ + ": " + what + "; choose other cutpoints");
   }
 
-  // Sections end where `cutpoints` says, or after every step.
-  void divide(const Steps& steps, const std::vector<std::string>& cutpoints) {
-    std::size_t next = 0;
-    Steps section;
-    std::string names;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      section.push_back(steps[i]);
-      names += (names.empty() ? "" : ", ") + steps[i].name;
-      const bool is_cut = next < cutpoints.size() && cutpoints[next] == steps[i].name;
-      if (is_cut) ++next;
-      if (!is_cut && !cutpoints.empty() && i + 1 < steps.size()) continue;
-      lengths_.push_back(section.size());
-      sections_.push_back(std::move(section));
-      section.clear();
+  [[nodiscard]] std::vector<ScriptWeight> all_weights() const {
+    std::vector<std::pair<std::size_t, ScriptWeight>> weights;
+    weights.reserve(weights_.size());
+    for (const auto& [key, weight] : weights_) {
+      weights.push_back({weight.order, {weight.name, weight.tensor, {}}});
     }
-    if (next < cutpoints.size()) {
-      throw_bad_input(archive_ + ": no cutpoint \"" + cutpoints[next] +
-                      "\" here; along the model there are " + names);
-    }
-  }
-  // Another copy of the model, divided alike.
-  [[nodiscard]] std::vector<Steps> divided(const Steps& steps) const {
-    std::vector<Steps> sections;
-    auto at = steps.begin();
-    for (const std::size_t length : lengths_) {
-      sections.emplace_back(at, at + static_cast<std::ptrdiff_t>(length));
-      at += static_cast<std::ptrdiff_t>(length);
-    }
-    return sections;
+    return in_order(std::move(weights));
   }
 
-  void describe() {
+  [[nodiscard]] std::unique_ptr<Section> make_section(std::size_t section,
+                                                      const SectionMode& mode) const {
+    const ScriptPart& part = parts_[section];
+    return part.piece.graph ? piece_section(part, mode)
+                            : whole_section(module_, part.weights, mode);
+  }
+
+  void take_whole() {
+    ScriptPart part;
+    part.weights = all_weights();
+    add_section("model", class_of(module_), std::move(part));
+  }
+
+  void divide(const std::vector<std::string>& cutpoints) {
+    const ScriptFlow flow(module_);
+    std::vector<int> ends = named_cuts(flow.graph(), cutpoints, archive_);
+    ends.push_back(static_cast<int>(flow.graph().nodes.size()) - 1);
     std::map<std::string, std::string> types;  // by signature
     std::map<std::string, int> used;           // names of types
-    std::map<const void*, std::vector<std::pair<int, int>>> places;
-    std::vector<const void*> order;
-    for (std::size_t s = 0; s < sections_.size(); ++s) {
-      const Steps& steps = sections_[s];
-      SectionOutline section;
-      section.name = steps.back().name.empty() ? "model" : steps.back().name;
-      std::string& type = types[signature_of(steps)];
+    int from = 0;
+    for (const int to : ends) {
+      ScriptPart part;
+      part.piece = flow.piece(from, to);
+      for (const int attribute : part.piece.attributes) {
+        const ScriptAttribute& read = flow.attributes()[static_cast<std::size_t>(attribute)];
+        part.values.push_back(read.value);
+        part.names.push_back(read.name);
+      }
+      part.weights = weights_among(part, weights_);
+      std::string& type = types[signature_of(part)];
       if (type.empty()) {
-        const auto& name = steps.back().module.type()->name();
-        type = name ? name->name() : "section";
+        type = type_name(flow, to);
         const int number = used[type]++;
-        if (number > 0) type += "." + std::to_string(number);
+        if (number > 0) type += "#" + std::to_string(number + 1);
       }
-      section.type = type;
-      for (const NamedTensor& parameter : parameters_of(steps)) {
-        auto& at = places[parameter.tensor.unsafeGetTensorImpl()];
-        if (at.empty()) order.push_back(parameter.tensor.unsafeGetTensorImpl());
-        at.emplace_back(static_cast<int>(s), static_cast<int>(section.parameters.size()));
-        section.parameters.push_back({parameter.name, parameter.tensor.sizes().vec()});
-      }
-      outline_.sections.push_back(std::move(section));
+      add_section(flow.graph().nodes[static_cast<std::size_t>(to)].name, type, std::move(part));
+      from = to;
     }
-    for (const void* tensor : order) add_tie(places[tensor]);
-  }
-  void add_tie(const std::vector<std::pair<int, int>>& places) {
-    if (places.size() < 2) return;
-    TieOutline tie;
-    const auto [section, parameter] = places.front();
-    const SectionOutline& first = outline_.sections[static_cast<std::size_t>(section)];
-    tie.name = first.name + "." + first.parameters[static_cast<std::size_t>(parameter)].name;
-    for (const auto& place : places) {
-      tie.sections.push_back(place.first);
-      tie.parameters.push_back(place.second);
-    }
-    outline_.ties.push_back(std::move(tie));
   }
 
-  static at::Tensor run(const Steps& steps, at::Tensor x) {
-    for (const ChainStep& step : steps) {
-      torch::jit::Module module = step.module;
-      x = module.forward({x}).toTensor();
+  // The class of the submodule that ends the section; with the operation where it goes on.
+  [[nodiscard]] std::string type_name(const ScriptFlow& flow, int end) const {
+    if (const std::string path = flow.returned_by(end); !path.empty()) {
+      return class_of(submodule(module_, path));
     }
-    return x;
+    return class_of(submodule(module_, flow.computed_in(end))) + "." + flow.operation(end);
   }
-  static at::Tensor some_tokens(std::int64_t tokens) {
-    return at::arange(tokens, at::kLong).remainder(97).unsqueeze(0);
+
+  void add_section(const std::string& name, const std::string& type, ScriptPart part) {
+    SectionOutline section;
+    section.name = name;
+    section.type = type;
+    for (const ScriptWeight& weight : part.weights) {
+      section.parameters.push_back({weight.name, weight.tensor.sizes().vec()});
+    }
+    shorten_names(name, section.parameters);
+    outline_.sections.push_back(std::move(section));
+    parts_.push_back(std::move(part));
   }
-  static std::vector<at::Tensor> gradients(const at::Tensor& sum,
-                                           const std::vector<NamedTensor>& parameters) {
-    sum.backward();
-    std::vector<at::Tensor> gradients;
-    gradients.reserve(parameters.size());
-    for (const NamedTensor& parameter : parameters) gradients.push_back(parameter.tensor.grad());
-    return gradients;
+
+  void add_ties() {
+    for (const ScriptWeight& weight : all_weights()) {
+      TieOutline tie{weight.name, {}, {}};
+      for (std::size_t s = 0; s < parts_.size(); ++s) {
+        for (std::size_t i = 0; i < parts_[s].weights.size(); ++i) {
+          if (parts_[s].weights[i].name != weight.name) continue;
+          tie.sections.push_back(static_cast<int>(s));
+          tie.parameters.push_back(static_cast<int>(i));
+        }
+      }
+      if (tie.sections.size() > 1) outline_.ties.push_back(std::move(tie));
+    }
+  }
+
+  static at::Tensor run_whole(torch::jit::Module module, const at::Tensor& tokens) {
+    const at::NoGradGuard no_grad;
+    return module.forward({tokens}).toTensor();
   }
 
   std::string archive_;
   torch::jit::Module module_;
-  std::vector<Steps> sections_;
-  std::vector<std::size_t> lengths_;  // steps of each section
+  Weights weights_;
+  std::vector<ScriptPart> parts_;  // without a graph: the only one, all of the module
   ModelOutline outline_;
   mutable std::map<std::int64_t, std::vector<std::vector<std::int64_t>>> shapes_;  // by tokens
 };

@@ -7,9 +7,9 @@
 
 namespace penstock {
 
-// The archive is divided where its forward is a chain of submodules, each called once with what the
-// one before it made; at the description's cutpoints, or at all of these places. It takes token ids
-// [samples, tokens] and makes logits [samples, tokens, vocabulary]. Load trusted files only.
+// The archive is divided at the description's cutpoints; without any it is one section. It takes
+// token ids [samples, tokens] and makes logits [samples, tokens, vocabulary]. Load trusted files
+// only.
 std::unique_ptr<Model> make_script_model(const ModelDescription& description);
 
 }  // namespace penstock

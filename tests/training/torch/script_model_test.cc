@@ -12,6 +12,7 @@
 #include "tests/training/torch/tiny_models.h"
 #include "training/torch/cpu_device.h"
 #include "training/torch/describe_model.h"
+#include "training/torch/read_archive_graph.h"
 #include "training/torch/torch_work.h"
 
 namespace penstock {
@@ -59,6 +60,42 @@ Module chain() {
   return model;
 }
 
+// Token and position embedding, two residual blocks, a norm, a head that is tied to the tokens'
+// embedding: what is written between the blocks belongs to no submodule. `residual` adds to h.
+Module gpt(const std::string& residual = "h = h + self.second.forward(h)") {
+  at::manual_seed(5);
+  Module model = module_of("Gpt");
+  model.register_parameter("tokens", random({256, 16}), false);
+  model.register_parameter("positions", random({32, 16}), false);
+  model.register_parameter("gain", at::ones({16}), false);
+  Module branch = module_of("Branch");
+  branch.register_parameter("weight", random({16, 16}), false);
+  branch.define("def forward(self, x):\n  return torch.tanh(torch.linear(x, self.weight))\n");
+  model.register_module("first", block());
+  model.register_module("second", branch);
+  model.define(
+      "def forward(self, x):\n"
+      "  at = torch.arange(x.size(1), device=x.device)\n"
+      "  h = torch.embedding(self.tokens, x) + torch.embedding(self.positions, at)\n"
+      "  h = self.first.forward(h)\n  " +
+      residual +
+      "\n  h = torch.layer_norm(h, [16], self.gain)\n"
+      "  return torch.linear(h, self.tokens)\n");
+  return model;
+}
+
+// Embedding, then `body` of h, then the head.
+Module around(const std::string& body) {
+  at::manual_seed(7);
+  Module model = module_of("Around");
+  model.register_parameter("tokens", random({256, 16}), false);
+  model.register_module("first", block());
+  model.register_module("second", block());
+  model.define("def forward(self, x):\n  h = torch.embedding(self.tokens, x)\n" + body +
+               "  return torch.linear(h, self.tokens)\n");
+  return model;
+}
+
 struct Archive {
   explicit Archive(const Module& module, const std::string& name)
       : path(std::filesystem::temp_directory_path() / ("penstock_" + name + ".pt")) {
@@ -79,6 +116,23 @@ struct Archive {
   std::string path;
 };
 
+std::vector<std::string> all_cuts(const Archive& archive) {
+  const ArchiveGraph graph = read_archive_graph(archive.description(), 12);
+  std::vector<std::string> names;
+  for (const int cut : possible_cuts(graph)) {
+    names.push_back(graph.nodes[static_cast<std::size_t>(cut)].name);
+  }
+  return names;
+}
+ModelDescription at_cuts(const Archive& archive, const std::vector<std::string>& cutpoints) {
+  ModelDescription model = archive.description();
+  model.cutpoints = cutpoints;
+  return model;
+}
+ModelDescription at_children(const Archive& archive) {
+  return at_cuts(archive, children_cuts(read_archive_graph(archive.description(), 12)));
+}
+
 std::string refusal(const ModelDescription& model) {
   try {
     describe_model(model);
@@ -90,7 +144,7 @@ std::string refusal(const ModelDescription& model) {
 
 TEST_CASE("an archive's sections are the steps of its chain, with their types, sizes and ties") {
   const Archive archive(chain(), "chain");
-  const ModelOutline outline = describe_model(archive.description());
+  const ModelOutline outline = describe_model(at_children(archive));
   REQUIRE(outline.sections.size() == 4);
   CHECK(outline.sections[0].name == "embedding");
   CHECK(outline.sections[1].name == "blocks.first");
@@ -106,8 +160,7 @@ TEST_CASE("an archive's sections are the steps of its chain, with their types, s
 
 TEST_CASE("cutpoints choose among the steps; one that is none is refused with those that are") {
   const Archive archive(chain(), "cutpoints");
-  ModelDescription model = archive.description();
-  model.cutpoints = {"blocks.first"};
+  ModelDescription model = at_cuts(archive, {"blocks.first"});
   const ModelOutline outline = describe_model(model);
   REQUIRE(outline.sections.size() == 2);
   CHECK(outline.sections[0].name == "blocks.first");
@@ -115,18 +168,93 @@ TEST_CASE("cutpoints choose among the steps; one that is none is refused with th
   CHECK(outline.sections[1].name == "head");
   model.cutpoints = {"blocks.third"};
   CHECK(refusal(model).find("no cutpoint \"blocks.third\" here; along the model there are "
-                            "embedding, blocks.first, blocks.second, head") != std::string::npos);
+                            "embedding, blocks.first, blocks.second") != std::string::npos);
 }
 
-TEST_CASE("a forward that does more than call one submodule after the other is one section") {
-  Module model = module_of("Residual");
-  model.register_module("inner", block());
-  model.define("def forward(self, x):\n  return x + self.inner.forward(x)\n");
-  const Archive archive(model, "residual");
-  const ModelOutline outline = describe_model(archive.description());
+// Around the blocks lie operations of the model itself. The positions' embedding does not depend on
+// the tokens but for their number, so the sum is the only reader of it.
+TEST_CASE("a residual model can be cut between its operations, at every node that all pass") {
+  const Archive archive(gpt(), "residual");
+  CHECK(all_cuts(archive) ==
+        std::vector<std::string>{"embedding", "add", "first", "add#2", "layer_norm"});
+  CHECK(children_cuts(read_archive_graph(archive.description(), 12)) ==
+        std::vector<std::string>{"first"});
+  const ModelDescription model = at_cuts(archive, {"embedding", "add", "first", "add#2"});
+  const ModelOutline outline = describe_model(model);
+  REQUIRE(outline.sections.size() == 5);
+  CHECK(outline.sections[1].name == "add");
+  CHECK(outline.sections[1].type == "Gpt.add");
+  CHECK(outline.sections[1].parameters[0].name == "positions");
+  CHECK(outline.sections[2].type == "Block");
+  CHECK(outline.sections[2].parameter_count() == 24 * 16 + 24 + 16 * 24);
+  CHECK(outline.sections[3].parameters[0].name == "second.weight");
+  CHECK(outline.sections[3].type == "Gpt.add#2");
+  CHECK(outline.sections[4].name == "linear");
+  REQUIRE(outline.ties.size() == 1);
+  CHECK(outline.ties[0] == TieOutline{"tokens", {0, 4}, {0, 0}});
+  make_script_model(model)->check_division(12);
+  CHECK(make_script_model(model)->output_shape(3, 2, 9) == std::vector<std::int64_t>{2, 9, 16});
+}
+
+TEST_CASE("a tensor that is added to in place is as good as a new one where nobody else sees it") {
+  const Archive archive(gpt("s = self.second.forward(h) * 2\n  s += h\n  h = s"), "in_place");
+  CHECK(all_cuts(archive) ==
+        std::vector<std::string>{"embedding", "add", "first", "add#2", "layer_norm"});
+  make_script_model(at_cuts(archive, {"first", "add#2"}))->check_division(12);
+  // The weights of `second` would be trained with what h is after the sum: LibTorch refuses it.
+  const Archive wrong(gpt("h += self.second.forward(h)"), "wrong");
+  std::string words;
+  try {
+    make_script_model(at_cuts(wrong, {"first"}))->check_division(12);
+  } catch (const Error& error) {
+    words = error.what();
+  }
+  CHECK(words.find("cannot be trained, even as a whole, on 12 tokens (one of the variables") !=
+        std::string::npos);
+}
+
+TEST_CASE("a branch that joins late keeps what it goes around in one section") {
+  const Archive archive(around("  late = h * 2\n  h = self.first.forward(h)\n"
+                               "  h = self.second.forward(h) + late\n"),
+                        "late");
+  CHECK(all_cuts(archive) == std::vector<std::string>{"embedding", "add"});
+  CHECK(refusal(at_cuts(archive, {"first"}))
+            .find("no cutpoint \"first\" here; along the model "
+                  "there are embedding, add") != std::string::npos);
+  make_script_model(at_cuts(archive, {"embedding", "add"}))->check_division(12);
+}
+
+// A mask that is made once, of sizes; a weight that both blocks use besides their own.
+TEST_CASE("what does not depend on the tokens is worked out by every section that reads it") {
+  const Archive archive(around("  n = x.size(1)\n"
+                               "  mask = torch.tril(torch.ones([n, n])) / n\n"
+                               "  mix = torch.tanh(self.tokens[0:16])\n"
+                               "  h = self.first.forward(torch.matmul(mask, h))\n"
+                               "  h = torch.linear(h, mix)\n"
+                               "  h = self.second.forward(torch.matmul(mask, h))\n"),
+                        "mask");
+  const ModelDescription model = at_cuts(archive, {"first", "linear", "second"});
+  const ModelOutline outline = describe_model(model);
+  REQUIRE(outline.ties.size() == 1);
+  CHECK(outline.ties[0].sections == std::vector<int>{0, 1, 3});
+  make_script_model(model)->check_division(12);
+}
+
+TEST_CASE("an archive without cutpoints says why") {
+  const Archive skip(around("  h = self.first.forward(h) * x.unsqueeze(-1)\n"
+                            "  h = self.second.forward(h) + x.unsqueeze(-1)\n"),
+                     "skip");
+  CHECK(all_cuts(skip) == std::vector<std::string>{"add"});
+  const Archive seen(around("  flat = h.view([-1])\n  h.mul_(2.0)\n  h = h + flat.sum()\n"),
+                     "seen");
+  CHECK(all_cuts(seen).empty());
+  CHECK(refusal(at_cuts(seen, {"first"}))
+            .find("it cannot be divided, since its forward changes a value in place that is seen "
+                  "elsewhere (aten::mul_)") != std::string::npos);
+  const ModelOutline outline = describe_model(seen.description());
   REQUIRE(outline.sections.size() == 1);
   CHECK(outline.sections[0].name == "model");
-  CHECK(outline.sections[0].parameters.size() == 3);
+  CHECK(outline.sections[0].parameters.size() == 7);
 }
 
 TEST_CASE("files that are no archives, or not the one that was profiled, are refused by name") {
@@ -173,52 +301,70 @@ std::vector<double> descend(const ModelDescription& description, const RankSetup
   return losses;
 }
 
-TEST_CASE("an archive trains in sections, split or fused, as the whole module does") {
-  const Archive archive(chain(), "trained");
+RankSetup two_stages(const ModelDescription& model, int sections, const std::string& tie) {
   RankSetup setup;
-  setup.model = archive.description();
+  setup.model = model;
   setup.options.learning_rate = 0.5;
   setup.sequence_length = testing::kTinyLength;
   setup.global_batch = 4;
   setup.micro_batches = {{0, 2}, {2, 2}};
-  setup.stages = {{0, 0, 2, true, false}, {1, 2, 4, false, true}};
-  setup.ties = {{"embedding.weight", {0, 1}}};
+  setup.stages = {{0, 0, 2, true, false}, {1, 2, sections, false, true}};
+  setup.ties = {{tie, {0, 1}}};
+  return setup;
+}
+
+// Five steps of both stages, the second one split.
+std::vector<double> train(const RankSetup& setup, const ByteData& data) {
+  const auto device = make_cpu_device();
+  TorchWork work(setup, *device, data);
+  std::vector<double> losses;
+  for (int step = 0; step < 5; ++step) {
+    work.begin_step(step);
+    for (const int m : {0, 1}) {
+      work.compute(ActionKind::kForward, 0, m);
+      work.hand_on_activation(0, m);
+      work.compute(ActionKind::kForward, 1, m);
+      if (setup.recompute) work.compute(ActionKind::kRecompute, 1, m);
+      work.compute(ActionKind::kInputGradient, 1, m);
+      work.hand_on_gradient(1, m);
+      work.compute(ActionKind::kFusedBackward, 0, m);
+      work.compute(ActionKind::kWeightGradient, 1, m);
+    }
+    work.add_tied_gradient(0, 1, 0);
+    work.copy_tied_gradient(0, 0, 1);
+    const NormShare share = work.norm_share();
+    work.set_global_norm(share);
+    work.optimize(0);
+    work.optimize(1);
+    losses.push_back(share.loss);
+  }
+  CHECK(work.not_split().empty());
+  return losses;
+}
+
+void check_training(RankSetup setup) {
   const ByteData data = testing::tiny_data();
   const std::vector<double> expected = descend(setup.model, setup, data, 5);
   CHECK(expected.back() < expected.front());
   for (const bool recompute : {false, true}) {
     setup.recompute = recompute;
-    const auto device = make_cpu_device();
-    TorchWork work(setup, *device, data);
-    std::vector<double> losses;
-    for (int step = 0; step < 5; ++step) {
-      work.begin_step(step);
-      for (const int m : {0, 1}) {
-        work.compute(ActionKind::kForward, 0, m);
-        work.hand_on_activation(0, m);
-        work.compute(ActionKind::kForward, 1, m);
-        if (recompute) work.compute(ActionKind::kRecompute, 1, m);
-        work.compute(ActionKind::kInputGradient, 1, m);
-        work.hand_on_gradient(1, m);
-        work.compute(ActionKind::kFusedBackward, 0, m);
-        work.compute(ActionKind::kWeightGradient, 1, m);
-      }
-      work.add_tied_gradient(0, 1, 0);
-      work.copy_tied_gradient(0, 0, 1);
-      const NormShare share = work.norm_share();
-      work.set_global_norm(share);
-      work.optimize(0);
-      work.optimize(1);
-      losses.push_back(share.loss);
-    }
-    CHECK(testing::distance(losses, expected) <= 1e-10);
-    CHECK(work.not_split().empty());
+    CHECK(testing::distance(train(setup, data), expected) <= 1e-10);
   }
+}
+
+TEST_CASE("an archive trains in sections, split or fused, as the whole module does") {
+  const Archive archive(chain(), "trained");
+  check_training(two_stages(at_children(archive), 4, "embedding.weight"));
+}
+
+TEST_CASE("so do the pieces of a residual archive") {
+  const Archive archive(gpt(), "trained_pieces");
+  check_training(two_stages(at_cuts(archive, {"embedding", "add", "first", "add#2"}), 5, "tokens"));
 }
 
 TEST_CASE("the parameters of a section are leaves, of its own copy of the archive") {
   const Archive archive(chain(), "leaves");
-  const auto script = make_script_model(archive.description());
+  const auto script = make_script_model(at_children(archive));
   script->check_division(10);
   const auto first = script->section(0, at::Device("cpu"), at::kFloat);
   const auto again = script->section(0, at::Device("cpu"), at::kFloat);
@@ -238,7 +384,7 @@ TEST_CASE("dropout draws the same again when a forward is recomputed") {
   outer.register_module("drop", dropout);
   outer.define("def forward(self, x):\n  return self.drop.forward(self.body.forward(x))\n");
   const Archive archive(outer, "dropout");
-  const auto script = make_script_model(archive.description());
+  const auto script = make_script_model(at_children(archive));
   const int last = static_cast<int>(script->outline().sections.size()) - 1;
   const auto section = script->section(last, at::Device("cpu"), at::kFloat);
   const at::Tensor x = at::ones({4, 100});

@@ -1,0 +1,302 @@
+#include "training/torch/flat_forward.h"
+
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/ir/alias_analysis.h>
+#include <torch/csrc/jit/passes/constant_propagation.h>
+#include <torch/csrc/jit/passes/dead_code_elimination.h>
+#include <torch/csrc/jit/passes/inliner.h>
+#include <torch/csrc/jit/passes/lower_tuples.h>
+#include <torch/csrc/jit/passes/remove_mutation.h>
+
+#include "training/torch/load_archive.h"
+
+namespace penstock {
+namespace {
+
+using torch::jit::Block;
+using torch::jit::Graph;
+using torch::jit::Node;
+using torch::jit::Value;
+
+std::string joined(const std::string& path, const std::string& name) {
+  return path.empty() ? name : path + "." + name;
+}
+
+template <class Visit>
+void for_each_node(Block& block, const Visit& visit) {
+  for (auto at = block.nodes().begin(); at != block.nodes().end();) {
+    Node* const node = *at++;  // the visitor may destroy it
+    for (Block* inner : node->blocks()) for_each_node(*inner, visit);
+    visit(node);
+  }
+}
+
+bool is_mutable(const Node& node) {
+  const c10::FunctionSchema* schema = node.maybeSchema();
+  return schema != nullptr && schema->is_mutable();
+}
+
+class Flattening {
+ public:
+  explicit Flattening(const torch::jit::Module& module) : module_(module) {
+    flat_.graph = module.get_method("forward").graph()->copy();
+    modules_.emplace(graph().inputs()[0], Submodule{"", module});
+  }
+
+  FlatForward run() && {
+    if (bind_defaults()) {
+      inline_calls(*graph().block());
+      lift_attributes();
+      simplify();
+      name_results();
+      torch::jit::RemoveListMutation(flat_.graph);
+      remove_in_place();
+      torch::jit::EliminateDeadCode(flat_.graph);
+      drop_module();
+      if (flat_.undivided.empty()) find_obstacle();
+    }
+    return std::move(flat_);
+  }
+
+ private:
+  struct Submodule {
+    std::string path;
+    torch::jit::Module module;
+  };
+
+  Graph& graph() { return *flat_.graph; }
+  std::string& computed_in(const Value* value) { return flat_.computed_in[value->unique()]; }
+
+  // Of what comes after the tokens.
+  bool bind_defaults() {
+    const auto& arguments = module_.get_method("forward").function().getSchema().arguments();
+    const torch::jit::WithInsertPoint at(*graph().nodes().begin());
+    while (graph().inputs().size() > 2) {
+      const std::size_t last = graph().inputs().size() - 1;
+      const auto& value = arguments[last].default_value();
+      if (!value) {
+        flat_.undivided = "its forward takes more than the tokens: " + arguments[last].name();
+        return false;
+      }
+      graph().inputs()[last]->replaceAllUsesWith(graph().insertConstant(*value));
+      graph().eraseInput(last);
+    }
+    return true;
+  }
+
+  void inline_calls(Block& block) {
+    Node* node = block.return_node()->next();
+    while (node != block.return_node()) {
+      Node* const before = node->prev();
+      if (inline_call(*node)) {
+        node = before->next();  // what it was replaced by
+        continue;
+      }
+      if (node->kind() == c10::prim::GetAttr) note_submodule(*node);
+      for (Block* inner : node->blocks()) inline_calls(*inner);
+      node = node->next();
+    }
+  }
+
+  void note_submodule(const Node& node) {
+    const auto owner = modules_.find(node.input(0));
+    if (owner == modules_.end()) return;
+    const std::string name = node.s(c10::attr::name);
+    const c10::IValue value = owner->second.module.attr(name);
+    if (!value.isModule()) return;
+    modules_.emplace(node.output(), Submodule{joined(owner->second.path, name), value.toModule()});
+  }
+
+  bool inline_call(Node& call) {
+    const bool is_method = call.kind() == c10::prim::CallMethod;
+    if (!is_method && call.kind() != c10::prim::CallFunction) return false;
+    torch::jit::GraphFunction* const callee = torch::jit::tryToGraphFunction(&call);
+    if (callee == nullptr) return false;
+    const auto called = is_method ? modules_.find(call.input(0)) : modules_.end();
+    const std::string scope =
+        called != modules_.end() ? called->second.path : computed_in(call.output());
+
+    const torch::jit::WithInsertPoint at(&call);
+    Node* const before = call.prev();
+    const auto inputs = is_method ? call.inputs() : call.inputs().slice(1);
+    const std::vector<Value*> results = torch::jit::insertGraph(graph(), *callee->graph(), inputs);
+    for (Node* node = before->next(); node != &call; node = node->next()) set_scope(*node, scope);
+    // "forward__0" is one of several that were compiled for different types.
+    const std::string method = is_method ? call.s(c10::attr::name) : "";
+    const bool is_forward = method == "forward" || method.starts_with("forward__");
+    if (is_forward && called != modules_.end() && call.owningBlock() == graph().block()) {
+      keep_result(scope, results[0]);
+    }
+    call.output()->replaceAllUsesWith(results[0]);
+    call.destroy();
+    return true;
+  }
+
+  void set_scope(Node& node, const std::string& scope) {
+    for (const Value* value : node.outputs()) computed_in(value) = scope;
+    for (Block* inner : node.blocks()) {
+      for (Node* part : inner->nodes()) set_scope(*part, scope);
+    }
+  }
+
+  // As one more output of the graph, which the passes carry along whatever they replace it by.
+  void keep_result(const std::string& path, Value* result) {
+    if (const auto tuple = result->type()->cast<c10::TupleType>()) {
+      if (tuple->elements().empty()) return;
+      Value* const zero = graph().insertConstant(0);
+      Node* const first = graph().createTupleIndex(result, zero, tuple->elements()[0]);
+      result = graph().insertNode(first)->output();
+      computed_in(result) = path;
+    }
+    if (!result->type()->isSubtypeOf(*c10::TensorType::get())) return;
+    graph().registerOutput(result);
+    results_.push_back(path);
+  }
+
+  void lift_attributes() {
+    std::map<std::string, Value*> inputs;
+    for_each_node(*graph().block(), [&](Node* node) {
+      if (node->kind() != c10::prim::GetAttr || modules_.contains(node->output())) return;
+      const auto owner = modules_.find(node->input(0));
+      if (owner == modules_.end()) return;
+      const std::string name = joined(owner->second.path, node->s(c10::attr::name));
+      Value*& input = inputs[name];
+      if (input == nullptr) {
+        input = graph().addInput()->setType(node->output()->type());
+        flat_.attributes.push_back({name, owner->second.module.attr(node->s(c10::attr::name))});
+      }
+      node->output()->replaceAllUsesWith(input);
+      node->destroy();
+    });
+  }
+
+  void simplify() {
+    torch::jit::ConstantPropagation(flat_.graph);
+    torch::jit::LowerSimpleTuples(flat_.graph);
+    torch::jit::EliminateDeadCode(flat_.graph);
+  }
+
+  void name_results() {
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      flat_.returned_by[graph().outputs()[1 + i]->unique()].push_back(results_[i]);
+    }
+    while (graph().outputs().size() > 1) graph().eraseOutput(graph().outputs().size() - 1);
+  }
+
+  void remove_in_place() {
+    std::vector<Node*> nodes;
+    for (Node* node : graph().nodes()) {
+      const std::string name = node->kind().toUnqualString();
+      if (is_mutable(*node) && name.ends_with('_') && !name.ends_with("__")) nodes.push_back(node);
+    }
+    for (Node* node : nodes) remove_in_place(*node);
+  }
+
+  void remove_in_place(Node& node) {
+    const std::string name = node.kind().toQualString();
+    Value* const target = node.input(0);
+    Node* const pure =
+        graph().create(c10::Symbol::fromQualString(name.substr(0, name.size() - 1)), node.inputs());
+    pure->insertBefore(&node);
+    if (pure->maybeSchema() == nullptr || is_mutable(*pure) || is_seen(*target, node)) {
+      pure->destroy();
+      return;
+    }
+    Value* const result = pure->output()->setType(node.output()->type());
+    computed_in(result) = computed_in(node.output());
+    if (const auto known = flat_.returned_by.find(node.output()->unique());
+        known != flat_.returned_by.end()) {
+      flat_.returned_by[result->unique()] = known->second;
+    }
+    target->replaceAllUsesAfterNodeWith(&node, result);
+    node.output()->replaceAllUsesWith(result);
+    node.destroy();
+  }
+
+  // Whether somebody sees by another name that `node` changes the tensor: a name from before it,
+  // since what comes after it reads its result.
+  bool is_seen(Value& target, const Node& node) {
+    const torch::jit::AliasDb aliases(flat_.graph);
+    for (Value* input : graph().inputs()) {
+      if (aliases.mayContainAlias(&target, input)) return true;
+    }
+    bool seen = false;
+    for_each_node(*graph().block(), [&](Node* other) {
+      for (Value* value : other->outputs()) {
+        if (seen || value == &target || !other->isBefore(&node)) continue;
+        if (!is_read_after(*value, node)) continue;
+        seen = aliases.mayContainAlias(&target, value);
+      }
+    });
+    return seen;
+  }
+  static bool is_read_after(const Value& value, const Node& node) {
+    for (const torch::jit::Use& use : value.uses()) {
+      if (use.user->isAfter(&node)) return true;
+    }
+    return false;
+  }
+
+  void drop_module() {
+    if (graph().inputs()[0]->hasUses()) {
+      flat_.undivided = "its forward hands modules around in ways that are not read here";
+    } else {
+      graph().eraseInput(0);
+    }
+  }
+
+  // What would be lost or doubled if only a part of the graph ran.
+  void find_obstacle() {
+    static const std::set<std::string> harmless{"prim::Print", "prim::RaiseException", "aten::warn",
+                                                "aten::is_grad_enabled"};
+    for_each_node(*graph().block(), [&](Node* node) {
+      if (!flat_.undivided.empty() || !node->blocks().empty()) return;
+      const std::string name = node->kind().toQualString();
+      if (harmless.contains(name)) return;
+      if (is_mutable(*node)) {
+        flat_.undivided = "its forward changes a value in place that is seen elsewhere (" + name +
+                          in_module(*node) + ")";
+      } else if (node->hasSideEffects() || node->kind() == c10::prim::GetAttr) {
+        flat_.undivided = "its forward does more than compute (" + name + in_module(*node) + ")";
+      }
+    });
+  }
+  std::string in_module(const Node& node) {
+    if (node.outputs().empty()) return "";
+    const std::string& path = computed_in(node.outputs()[0]);
+    return path.empty() ? "" : " in " + path;
+  }
+
+  const torch::jit::Module& module_;
+  FlatForward flat_;
+  std::unordered_map<const Value*, Submodule> modules_;
+  std::vector<std::string> results_;  // paths of the outputs after the first
+};
+
+}  // namespace
+
+FlatForward flatten_forward(const torch::jit::Module& module) {
+  try {
+    return Flattening(module).run();
+  } catch (const c10::Error& error) {
+    FlatForward none;
+    none.undivided = "LibTorch does not take its graph apart (" + reason_of(error) + ")";
+    return none;
+  }
+}
+
+torch::jit::Module submodule(const torch::jit::Module& module, const std::string& path) {
+  torch::jit::Module at = module;
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t end = std::min(path.find('.', begin), path.size());
+    at = at.attr(path.substr(begin, end - begin)).toModule();
+    begin = end + 1;
+  }
+  return at;
+}
+
+}  // namespace penstock

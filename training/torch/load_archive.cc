@@ -1,0 +1,53 @@
+#include "training/torch/load_archive.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/jit/serialization/import.h>
+
+#include "core/error.h"
+#include "core/json_reader.h"
+#include "training/torch/read_archive_graph.h"
+#include "training/torch/script_flow.h"
+
+namespace penstock {
+
+torch::jit::Module load_archive(const ModelDescription& description) {
+  const std::string bytes = read_file(description.archive);
+  if (!description.archive_hash.empty() && content_hash(bytes) != description.archive_hash) {
+    throw_bad_input(description.archive +
+                    ": is not the archive that was profiled (another content hash); profile it "
+                    "again");
+  }
+  try {
+    torch::jit::Module module = torch::jit::load(description.archive);
+    for (at::Tensor parameter : module.parameters()) parameter.set_requires_grad(true);
+    return module;
+  } catch (const c10::Error& error) {
+    throw_bad_input(description.archive + ": no TorchScript archive that this LibTorch reads (" +
+                    reason_of(error) + ")");
+  }
+}
+
+at::Tensor some_tokens(std::int64_t samples, std::int64_t tokens) {
+  return at::arange(samples * tokens, at::kLong).remainder(97).view({samples, tokens});
+}
+
+std::string reason_of(const std::exception& error) {
+  const auto* const known = dynamic_cast<const c10::Error*>(&error);
+  const std::string text = known != nullptr ? known->what_without_backtrace() : error.what();
+  return text.substr(0, text.find('\n'));
+}
+
+ArchiveGraph read_archive_graph(const ModelDescription& description, std::int64_t tokens) {
+  ScriptFlow flow(load_archive(description));
+  // Another number of samples than of tokens, so that the two are not mistaken for each other.
+  const std::int64_t samples = tokens == 2 ? 3 : 2;
+  try {
+    if (flow.graph().undivided.empty()) flow.try_out(some_tokens(samples, tokens));
+  } catch (const std::exception& error) {
+    throw_bad_input(description.archive + ": cannot be run on " + std::to_string(samples) +
+                    " samples of " + std::to_string(tokens) + " tokens (" + reason_of(error) + ")");
+  }
+  return flow.graph();
+}
+
+}  // namespace penstock

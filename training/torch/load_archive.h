@@ -1,0 +1,23 @@
+// A TorchScript archive from its file. Private to training/torch.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <torch/csrc/jit/api/module.h>
+
+#include "core/model_description.h"
+
+namespace penstock {
+
+// On the CPU, every parameter with a gradient. Error{kBadInput} for what is no archive, and for
+// another one than the description was made of.
+torch::jit::Module load_archive(const ModelDescription& description);
+
+// What an archive is tried out with: tokens [samples, tokens].
+at::Tensor some_tokens(std::int64_t samples, std::int64_t tokens);
+
+// The first line of what LibTorch says.
+std::string reason_of(const std::exception& error);
+
+}  // namespace penstock

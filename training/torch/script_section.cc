@@ -1,0 +1,150 @@
+#include "training/torch/script_section.h"
+
+#include <map>
+#include <mutex>
+#include <regex>
+#include <utility>
+
+#include <ATen/ATen.h>
+#include <torch/csrc/jit/passes/inliner.h>
+#include <torch/csrc/jit/runtime/graph_executor.h>
+
+namespace penstock {
+namespace {
+
+bool draws_random_numbers(const torch::jit::Graph& graph) {
+  static const std::regex random("aten::(\\w*dropout|rand\\w*|bernoulli|normal|multinomial)_?\\(");
+  return std::regex_search(graph.toString(/*print_source_locations=*/false), random);
+}
+
+at::Tensor leaf_of(const at::Tensor& tensor, const SectionMode& mode) {
+  const auto type = mode.type.value_or(tensor.scalar_type());
+  return tensor.detach().to(mode.device, type, /*non_blocking=*/false, /*copy=*/true);
+}
+
+// What is no weight: buffers in the type that is computed in, settings as they are.
+c10::IValue placed(const std::string& name, const c10::IValue& value, const SectionMode& mode) {
+  if (name == "training" || name.ends_with(".training")) return mode.training;
+  if (!value.isTensor() || !value.toTensor().defined()) return value;
+  SectionMode kept = mode;
+  if (!value.toTensor().is_floating_point()) kept.type.reset();
+  return leaf_of(value.toTensor(), kept);
+}
+
+// The optimizing executor would hide the operations behind one node of autograd's graph.
+at::Tensor run_plainly(const torch::jit::GraphExecutor& executor, torch::jit::Stack stack) {
+  const torch::jit::GraphOptimizerEnabledGuard plain(false);
+  torch::jit::GraphExecutor(executor).run(stack);
+  return stack.front().toTensor();
+}
+
+class ScriptSection : public Section {
+ public:
+  void bind(std::size_t parameter, const at::Tensor& storage) override {
+    weights_[parameter].set_requires_grad(false);
+    weights_[parameter].set_data(storage);
+    weights_[parameter].set_requires_grad(true);
+  }
+
+  at::Tensor forward(const at::Tensor& input, std::uint64_t draw) override {
+    if (!is_random_) return run(input);
+    // The generator is the whole process's, and ranks may be its threads.
+    static std::mutex one_at_a_time;
+    const std::scoped_lock lock(one_at_a_time);
+    auto generator = at::globalContext().defaultGenerator(input.device());
+    {
+      const std::scoped_lock of_generator(generator.mutex());
+      generator.set_current_seed(draw);
+    }
+    return run(input);
+  }
+
+ protected:
+  virtual at::Tensor run(const at::Tensor& input) = 0;
+  bool is_random_ = false;
+};
+
+class PieceSection : public ScriptSection {
+ public:
+  PieceSection(const ScriptPart& part, const SectionMode& mode)
+      : executor_(part.piece.graph, "section"), values_(part.values) {
+    is_random_ = draws_random_numbers(*part.piece.graph);
+    for (const ScriptWeight& weight : part.weights) {
+      weights_.push_back(leaf_of(weight.tensor, mode).set_requires_grad(true));
+      for (const std::size_t input : weight.inputs) values_[input] = c10::IValue();
+    }
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      values_[i] = placed(part.names[i], values_[i], mode);
+    }
+    for (std::size_t i = 0; i < weights_.size(); ++i) {
+      for (const std::size_t input : part.weights[i].inputs) values_[input] = weights_[i];
+    }
+  }
+
+ private:
+  at::Tensor run(const at::Tensor& input) override {
+    torch::jit::Stack stack{input};
+    stack.insert(stack.end(), values_.begin(), values_.end());
+    return run_plainly(executor_, std::move(stack));
+  }
+
+  torch::jit::GraphExecutor executor_;
+  std::vector<c10::IValue> values_;
+};
+
+class WholeSection : public ScriptSection {
+ public:
+  WholeSection(const torch::jit::Module& module, const std::vector<ScriptWeight>& weights,
+               const SectionMode& mode) {
+    {
+      const at::NoGradGuard no_grad;
+      module_ = module.deepcopy();
+    }
+    module_.train(mode.training);
+    module_.to(mode.device);
+    std::map<std::string, at::Tensor> parameters;
+    for (const auto& parameter : module_.named_parameters()) {
+      parameters[parameter.name] = parameter.value;
+    }
+    for (const ScriptWeight& weight : weights) {
+      weights_.push_back(parameters.at(weight.name).set_requires_grad(true));
+    }
+    if (mode.type) {
+      for (at::Tensor buffer : module_.buffers()) {
+        if (buffer.is_floating_point()) buffer.set_data(buffer.to(*mode.type));
+      }
+    }
+    const auto graph = module_.get_method("forward").graph()->copy();
+    torch::jit::Inline(*graph);
+    is_random_ = draws_random_numbers(*graph);
+  }
+
+ private:
+  at::Tensor run(const at::Tensor& input) override {
+    const torch::jit::GraphOptimizerEnabledGuard plain(false);
+    return module_.forward({input}).toTensor();
+  }
+
+  torch::jit::Module module_;
+};
+
+}  // namespace
+
+std::unique_ptr<Section> piece_section(const ScriptPart& part, const SectionMode& mode) {
+  return std::make_unique<PieceSection>(part, mode);
+}
+
+std::unique_ptr<Section> whole_section(const torch::jit::Module& module,
+                                       const std::vector<ScriptWeight>& weights,
+                                       const SectionMode& mode) {
+  return std::make_unique<WholeSection>(module, weights, mode);
+}
+
+at::Tensor run_piece(const ScriptPart& part, const at::Tensor& input) {
+  const at::NoGradGuard no_grad;
+  torch::jit::Stack stack{input};
+  stack.insert(stack.end(), part.values.begin(), part.values.end());
+  return run_plainly(torch::jit::GraphExecutor(part.piece.graph, "section"), std::move(stack));
+}
+
+}  // namespace penstock
