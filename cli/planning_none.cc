@@ -1,6 +1,7 @@
 // The verbs of the planner in a program that was built without it.
 #include <string>
 
+#include "cli/model_cutpoints.h"
 #include "cli/verbs.h"
 #include "core/error.h"
 
@@ -22,5 +23,13 @@ Answer run_compare(const Arguments&) { return not_built("compare"); }
 Answer run_explain(const Arguments&) { return not_built("explain"); }
 Answer run_calibrate(const Arguments&) { return not_built("calibrate"); }
 Answer run_fingerprint(const Arguments&) { return not_built("fingerprint"); }
+
+std::vector<std::string> search_cutpoints(const ArchiveGraph&) {
+  throw Error(
+      ErrorKind::kMissingResource,
+      "this penstock was built without the planner and its Boost.Graph, so that it does not "
+      "search an archive for cutpoints\nhelp: give --cutpoints children, or name them; or "
+      "reconfigure with -DPENSTOCK_PLANNER=ON");
+}
 
 }  // namespace penstock

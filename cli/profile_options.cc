@@ -83,6 +83,11 @@ void ProfileOptions::declare(Options& options) {
                  vocabulary_);
   options.option("--positions", "N", "longest sequence; default 256", positions_);
   options.flag("--tied", "embedding and head share their weight", tied_);
+  options.option(
+      "--cutpoints", "LIST",
+      "where an archive is divided: auto (default; found in its graph), children (behind "
+      "its submodules), or names; a wrong one is answered with those there are",
+      cutpoints_);
   options.option("--precision", "NAME", "float32 (default), bfloat16, float16, float64",
                  precision_);
   options.option("--optimizer", "NAME", "adamw (default) or sgd", optimizer_);
@@ -174,6 +179,23 @@ void ProfileOptions::set_model(ProfileRequest& request) const {
   request.model = model;
 }
 
+void ProfileOptions::set_cutpoints(ProfileRequest& request) const {
+  const bool is_archive = request.model && request.model->family == ModelFamily::kTorchScript;
+  if (!is_archive) {
+    if (cutpoints_) {
+      bad_option("--cutpoints", "only archives are divided at names", "leave it out");
+    }
+    return;
+  }
+  request.cutpoints = parse_list("--cutpoints", cutpoints_.value_or("auto"));
+  for (const std::string& name : request.cutpoints) {
+    if (request.cutpoints.size() > 1 && (name == "auto" || name == "children")) {
+      bad_option("--cutpoints", fmt::format("'{}' stands among names", name),
+                 "give it alone, or names only");
+    }
+  }
+}
+
 void ProfileOptions::set_sizes(ProfileRequest& request) const {
   request.micro_batch_sizes = numbers_of("--micro-batch-sizes", sizes_.value_or("1,2,4"));
   request.recompute = modes_of(recompute_.value_or("none"));
@@ -212,6 +234,7 @@ void ProfileOptions::set_links(ProfileRequest& request, int processors) const {
 ProfileRequest ProfileOptions::request(int processors) const {
   ProfileRequest request;
   set_model(request);
+  set_cutpoints(request);
   set_sizes(request);
   request.device = device_.value_or("cpu");
   if (request.device != "cpu" && !request.device.starts_with("cuda")) {

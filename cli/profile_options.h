@@ -16,6 +16,9 @@ struct ProfileRequest {
   std::optional<ModelDescription> model;
   std::string name;
   std::vector<std::string> model_notes;  // what the model has and we do not measure
+  // Of an archive: {"auto"}, {"children"} or names.
+  std::vector<std::string> cutpoints;
+  std::vector<std::string> notes;  // sentences for the report
   std::vector<int> micro_batch_sizes = {1};
   int sequence_length = 0;
   std::vector<bool> recompute = {false};
@@ -42,11 +45,13 @@ class ProfileOptions {
  private:
   [[nodiscard]] ModelDescription built_in(ModelFamily family) const;
   void set_model(ProfileRequest& request) const;
+  void set_cutpoints(ProfileRequest& request) const;
   void set_sizes(ProfileRequest& request) const;
   void set_links(ProfileRequest& request, int processors) const;
 
   std::string model_;
   std::optional<std::string> layers_, hidden_, heads_, feed_forward_, vocabulary_, positions_;
+  std::optional<std::string> cutpoints_;
   std::optional<std::string> sizes_, sequence_length_, recompute_, precision_, optimizer_;
   std::optional<std::string> device_, device_type_, budget_, spread_, beside_;
   std::optional<std::string> participants_, largest_;

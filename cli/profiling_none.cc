@@ -1,3 +1,4 @@
+#include "cli/model_cutpoints.h"
 #include "cli/profiling.h"
 #include "core/error.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 void check_profiling(const ProfileRequest&) { not_built(); }
 int link_ranks(const ProfileRequest&) { not_built(); }
+void divide_model(ProfileRequest&) {}  // nothing is measured anyway
 int run_profiling_ranks(const Arguments&, int, const Environment&) { not_built(); }
 std::optional<Measured> measure_as_rank(const ProfileRequest&, const LaunchEnvironment&,
                                         ProfilingProgress&) {

@@ -11,6 +11,7 @@
 #include "cli/environment.h"
 #include "cli/files.h"
 #include "cli/gpu_report.h"
+#include "cli/model_cutpoints.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/profile_options.h"
@@ -174,6 +175,7 @@ Results results_of(const ProfileRequest& request, const Measured& measured,
   for (const std::string& difference : request.model_notes) {
     results.notes.push_back("the built-in model has no " + difference);
   }
+  results.notes.insert(results.notes.end(), request.notes.begin(), request.notes.end());
   if (measured.gigaflops < kSlowGigaflops) {
     results.notes.push_back(fmt::format(
         "matrix products run at {} GFLOP/s on one core, as with the reference BLAS; apt-get "
@@ -380,6 +382,7 @@ Answer run_profile(const Arguments& arguments) {
   ProfileRequest request = given.request(this_machine().processors);
   request.trace = !no_trace;
   request.record = outputs.record.has_value();
+  divide_model(request);
   check_outputs(request, outputs);
   const Environment environment = process_environment();
   if (const std::optional<LaunchEnvironment> place = place_of(environment)) {
