@@ -1,17 +1,19 @@
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "cli/add_run.h"
 #include "cli/files.h"
+#include "cli/load_run.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/verbs.h"
-#include "core/error.h"
-#include "core/json_reader.h"
 #include "report/result_json.h"
 #include "report/validation.h"
+#include "report/words.h"
 #include "simulator/simulate.h"
 
 namespace penstock {
@@ -21,17 +23,11 @@ constexpr const char* kExamples =
     R"(  penstock validate plan.json run.jsonl
   penstock validate plan.json run.jsonl --tolerance-percent 5 --json
   penstock validate plan.json run.jsonl --add-to runs.json
+  penstock validate plan.json profiler_traces
 )";
 
-void require_same_plan(const Loaded<PlanFile>& plan, const RunLog& run, const std::string& path) {
-  if (run.header.plan_hash == plan.file.hash) return;
-  throw_bad_input(
-      fmt::format("{}: it ran a plan with the hash {} ({}), but {} has {}\n"
-                  "help: name the plan file that it ran, or compare anyway with --any-plan",
-                  path, run.header.plan_hash, run.header.plan, plan.file.path, plan.file.hash));
-}
-
-Json validation_json(const PlanFile& plan, const RunHeader& run, const Validation& validation) {
+Json validation_json(const PlanFile& plan, const RunHeader& run, const Validation& validation,
+                     const std::vector<std::string>& notes) {
   Json json = Json::object();
   json.set("schema_version", kResultSchemaVersion);
   json.set("verb", "validate");
@@ -39,6 +35,9 @@ Json validation_json(const PlanFile& plan, const RunHeader& run, const Validatio
   json.set("plan", to_json(plan.plan));
   json.set("device", run.device).set("transport", run.transport).set("started", run.started);
   set_validation(json, validation);
+  Json said = Json::array();
+  for (const std::string& note : notes) said.push(note);
+  json.set("notes", std::move(said));
   return json;
 }
 
@@ -56,11 +55,18 @@ Answer run_validate(const Arguments& arguments) {
       kExamples);
   options.heading("Options");
   options.positional("PLAN", "the plan file that ran", plan_path);
-  options.positional("RUN", "what penstock train --log RUN --timeline wrote", run_path);
+  options.positional("RUN",
+                     "what penstock train --log RUN --timeline wrote; or a folder with the traces "
+                     "of PyTorch's profiler, one *.json per rank, whose pipeline names its actions "
+                     "(PP:2F0)",
+                     run_path);
   options.option("--tolerance-percent", "X",
                  "how far the predicted step time may be off, of the measured one (default 10)",
                  tolerance);
-  options.option("--warm-up", "N", "steps at the beginning that do not count (default 3)", warm_up);
+  options.option("--warm-up", "N",
+                 "steps at the beginning that do not count (default 3; of traces 1, where they "
+                 "hold several steps)",
+                 warm_up);
   options.option("--add-to", "FILE",
                  "add the run to this file of runs, which penstock calibrate fits to; made where "
                  "there is none",
@@ -75,14 +81,24 @@ Answer run_validate(const Arguments& arguments) {
     settings.tolerance = parse_number("--tolerance-percent", *tolerance, 0.0, 1000.0) / 100.0;
   }
   const Loaded<PlanFile> plan = load_plan(plan_path);
-  const RunLog run = read_run_log(read_file(run_path), run_path);
-  if (!any_plan) require_same_plan(plan, run, run_path);
+  const LoadedRun run = load_run(run_path, plan);
+  if (!run.is_traces && !any_plan) require_same_plan(plan, run.log, run_path);
+  if (run.is_traces && runs) {
+    bad_option("--add-to", "profiler traces say neither when nor where the run was",
+               "leave it out");
+  }
+  if (run.is_traces && !warm_up) settings.warm_up = run.log.steps.size() > 1 ? 1 : 0;
   const Timeline predicted = simulate(plan.value.program, plan.value.prices, plan.value.executor);
-  const Validation validation = validate(plan.value, predicted, run, settings, run_path);
-  if (runs) add_run(*runs, plan.value, run.header, validation);
+  const Validation validation = validate(plan.value, predicted, run.log, settings, run_path);
+  if (runs) add_run(*runs, plan.value, run.log.header, validation);
   const int exit = validation.holds() ? kYes : kNo;
-  if (json) return {to_text(validation_json(plan.value, run.header, validation)) + '\n', exit};
-  return {validation_report(validation, run.header), exit};
+  if (json) {
+    return {to_text(validation_json(plan.value, run.log.header, validation, run.notes)) + '\n',
+            exit};
+  }
+  std::string text = validation_report(validation, run.log.header);
+  for (const std::string& note : run.notes) text += wrapped(note, 100, "note: ", "      ");
+  return {text, exit};
 }
 
 }  // namespace penstock

@@ -67,6 +67,8 @@ std::span<const Verb> verbs() {
       Verb{"profile", "measure a model's sections, and links, on this machine", run_profile},
       Verb{"train", "run a plan on LibTorch ranks, or on ranks that sleep", run_train},
       Verb{"validate", "predicted against measured, action by action", run_validate},
+      Verb{"export", "what a trainer needs to run a plan: flags, configuration", run_export},
+      Verb{"trace", "the step of a plan, and a measured one, for trace viewers", run_trace},
       Verb{"check", "an independent check of a plan file", run_check},
       Verb{"fingerprint", "hashes that change when a simulated time changes", run_fingerprint},
       Verb{"completions", "what makes the shell complete verbs and options", run_completions},

@@ -28,6 +28,8 @@ Answer run_calibrate(const Arguments& arguments);
 Answer run_profile(const Arguments& arguments);
 Answer run_train(const Arguments& arguments);
 Answer run_validate(const Arguments& arguments);
+Answer run_trace(const Arguments& arguments);
+Answer run_export(const Arguments& arguments);
 Answer run_check(const Arguments& arguments);
 Answer run_fingerprint(const Arguments& arguments);
 Answer run_completions(const Arguments& arguments);

@@ -45,7 +45,9 @@ std::vector<Duration> read_times(const JsonReader& array) {
   const std::vector<JsonReader> elements = array.elements();
   times.reserve(elements.size());
   for (const JsonReader& element : elements) {
-    times.emplace_back(element.integer(0, kLongestDuration.count()));
+    const bool measured = element.value().kind() != Json::Kind::kNull;
+    times.push_back(measured ? Duration{element.integer(0, kLongestDuration.count())}
+                             : kNotMeasured);
   }
   return times;
 }
@@ -63,6 +65,10 @@ MeasuredRank read_rank(JsonReader reader, const RunHeader& header) {
               ", got " + std::to_string(rank.end.size()));
   }
   for (std::size_t i = 0; i < rank.start.size(); ++i) {
+    if ((rank.end[i] == kNotMeasured) != (rank.start[i] == kNotMeasured)) {
+      ends.fail("action " + std::to_string(i) +
+                " has only one of start and end; null stands in both");
+    }
     if (rank.end[i] < rank.start[i]) {
       ends.fail("action " + std::to_string(i) + " ends before it starts");
     }

@@ -12,9 +12,13 @@
 
 namespace penstock {
 
+// In place of a time: a trace of another trainer need not hold every action.
+inline constexpr Duration kNotMeasured{-1};
+
 // One rank of the job in one step: entry i belongs to the i-th action of the rank's list in the
 // Program. Times count from the start of the step, which is the same moment for all ranks. Of a
-// transfer: from its posting to its end as far as the transport knows it.
+// transfer: from its posting to its end as far as the transport knows it. An action that was not
+// measured has kNotMeasured in both.
 struct MeasuredRank {
   int rank = 0;           // of the job
   int pipeline = 0;       // index into Program::pipelines

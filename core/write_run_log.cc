@@ -15,7 +15,9 @@ Json finite_or_null(double value) { return std::isfinite(value) ? Json(value) : 
 
 Json nanoseconds(const std::vector<Duration>& times) {
   Json json = Json::array();
-  for (const Duration time : times) json.push(std::int64_t{time.count()});
+  for (const Duration time : times) {
+    json.push(time == kNotMeasured ? Json() : Json(std::int64_t{time.count()}));
+  }
   return json;
 }
 

@@ -55,6 +55,8 @@ struct MeasuredList {
   std::vector<const MeasuredRank*> steps;
 };
 
+bool is_measured(const MeasuredRank& rank, std::size_t i) { return rank.end[i] != kNotMeasured; }
+
 class Comparison {
  public:
   Comparison(const PlanFile& plan, const Timeline& predicted, const RunLog& run,
@@ -153,12 +155,16 @@ class Comparison {
     std::vector<Duration> busy(list.steps.size()), ends(list.steps.size());
     for (std::size_t i = 0; i < list.actions->size(); ++i) {
       const Action& action = program_.actions[(*list.actions)[i]];
+      const bool measured = std::any_of(list.steps.begin(), list.steps.end(),
+                                        [i](const MeasuredRank* s) { return is_measured(*s, i); });
+      if (!measured) continue;
       const ActionComparison both = compare_action(list, i);
       rank.predicted_end = std::max(rank.predicted_end, both.predicted_end);
       const Duration predicted = predicted_of(plan_, action, predicted_, (*list.actions)[i]);
       if (is_compute(action.kind)) rank.predicted_busy += predicted;
       for (std::size_t k = 0; k < list.steps.size(); ++k) {
         const MeasuredRank& step = *list.steps[k];
+        if (!is_measured(step, i)) continue;
         ends[k] = std::max(ends[k], step.end[i]);
         if (is_compute(action.kind)) busy[k] += step.end[i] - step.start[i];
       }
@@ -177,6 +183,7 @@ class Comparison {
     starts.reserve(list.steps.size());
     ends.reserve(list.steps.size());
     for (const MeasuredRank* step : list.steps) {
+      if (!is_measured(*step, i)) continue;
       starts.push_back(step->start[i]);
       ends.push_back(step->end[i]);
     }
@@ -195,6 +202,7 @@ class Comparison {
     samples.predicted_ns += predicted.count();
     ++samples.count;
     for (const MeasuredRank* step : list.steps) {
+      if (!is_measured(*step, i)) continue;
       samples.measured.push_back(step->end[i] - step->start[i]);
     }
   }

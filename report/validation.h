@@ -34,7 +34,7 @@ struct KindComparison {
   bool operator==(const KindComparison&) const = default;
 };
 
-// One action of one rank: medians over the steps.
+// One action of one rank: medians over the steps in which it was measured.
 struct ActionComparison {
   int rank = 0;  // of the job
   std::string name;
@@ -46,8 +46,8 @@ struct ActionComparison {
 // One rank of the job: medians over the steps.
 struct RankComparison {
   int rank = 0;
-  Duration predicted_busy{}, measured_busy{};  // F, I, W, B, R, OPT
-  Duration predicted_end{}, measured_end{};    // of its last action
+  Duration predicted_busy{}, measured_busy{};  // F, I, W, B, R, OPT, as far as they were measured
+  Duration predicted_end{}, measured_end{};    // of its last action that was measured
   bool operator==(const RankComparison&) const = default;
 };
 

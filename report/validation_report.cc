@@ -28,9 +28,13 @@ std::string step_lines(const Validation& v, const RunHeader& run) {
                   to_text(v.fastest), to_text(v.slowest), to_text(v.measured_spread));
   if (v.skipped > 0)
     out += fmt::format("           {} left out as warm-up\n", count_of(v.skipped, "step"));
-  out += fmt::format("           {} on {}, {}, {}, {} per rank, {}\n", count_of(run.ranks, "rank"),
-                     run.device, run.transport, run.library,
-                     count_of(run.threads_per_rank, "thread"), run.started);
+  out += fmt::format("           {} on {}, {}, {}", count_of(run.ranks, "rank"), run.device,
+                     run.transport, run.library);
+  // Profiler traces do not say when they were recorded.
+  if (!run.started.empty()) {
+    out += fmt::format(", {} per rank, {}", count_of(run.threads_per_rank, "thread"), run.started);
+  }
+  out += '\n';
   return out;
 }
 

@@ -1,0 +1,157 @@
+#include "cli/nearest_plan.h"
+
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/verbs.h"
+#include "core/format.h"
+#include "costmodel/calibrated_profile.h"
+#include "search/best_plans.h"
+#include "search/trainers.h"
+#include "simulator/schedules/schedules.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kVaruna = "varuna";
+
+std::string why_not_varuna(const ScheduleKind& kind, const Plan& plan) {
+  if (kind.rule == RunTimeRule::kNone || !kind.recomputes) {
+    return "it has its own rule only, by which ranks recompute and change their order (varuna, "
+           "varuna-runtime, varuna-strict)";
+  }
+  if (plan.global_batch % (plan.data * plan.micro_batch_size) != 0) {
+    return "the batch must be a multiple of D times b";
+  }
+  return "";
+}
+
+// By the schedule and sizes; empty when those are no obstacle.
+std::string why_not_run(const PlanFile& plan, const ExportTarget& target) {
+  const ScheduleKind* kind = find_schedule(plan.plan.schedule);
+  if (kind == nullptr) return "";
+  if (target.name == kVaruna) return why_not_varuna(*kind, plan.plan);
+  const Trainer trainer = *trainer_named(target.name);
+  const std::string why = why_not_run(trainer, *kind);
+  return why.empty() ? why_not_run(trainer, plan.plan) : why;
+}
+
+// What the plan was made from, if it is still there.
+struct Inputs {
+  ModelProfile profile;
+  ClusterSpec cluster;
+  ExecutorModel executor;
+  std::optional<Bytes> reserve;
+  std::string why_not;
+
+  [[nodiscard]] PlanInputs values() const { return {&profile, &cluster, executor, reserve}; }
+};
+
+std::string why_not_there(const InputFile& file, std::string_view format) {
+  if (!std::filesystem::is_regular_file(file.path)) return file.path + " is not here";
+  const Loaded<Json> json = load_json(file.path);
+  if (json.file.hash != file.hash) return file.path + " has changed since the plan was made";
+  if (format_of(json.value) != format)
+    return file.path + " is not in the format " + std::string(format);
+  return "";
+}
+
+Inputs inputs_of(const PlanFile& plan) {
+  Inputs inputs;
+  inputs.why_not = why_not_there(plan.profile, "penstock.profile/1");
+  if (inputs.why_not.empty()) {
+    inputs.why_not = why_not_there(plan.cluster_file, "penstock.cluster/1");
+  }
+  if (!inputs.why_not.empty()) return inputs;
+  inputs.profile = load_profile(plan.profile.path).value;
+  inputs.cluster = load_cluster(plan.cluster_file.path).value;
+  inputs.executor = plan.executor;
+  auto& calibration = inputs.cluster.calibration;
+  if (calibration && calibration->executor != plan.executor) calibration.reset();
+  if (calibration) inputs.profile = calibrated_profile(inputs.profile, *calibration);
+  if (!plan.plan.is_mixed()) inputs.reserve = plan.cluster.reserve;
+  return inputs;
+}
+
+// The plan worked out, if it fits and the target takes it; or with the cuts that it asks for.
+std::optional<PlanFile> accepted(const Inputs& inputs, Plan plan, const PlanFile& like,
+                                 const ExportTarget& target, const ExportRequest& request) {
+  for (int tries = 0; tries < 2; ++tries) {
+    const EvaluatedPlan evaluated = evaluate(inputs.values(), plan);
+    if (evaluated.why_not) return {};
+    PlanFile file = to_plan_file(inputs.values(), evaluated);
+    file.tool_version = version();
+    file.profile = like.profile;
+    file.cluster_file = like.cluster_file;
+    const Export again = exported(file, target, request);
+    if (again.why_not.empty()) return file;
+    if (!again.nearest) return {};
+    plan = *again.nearest;
+  }
+  return {};
+}
+
+SearchRequest request_for(const PlanFile& file, const ExportTarget& target) {
+  const Plan& plan = file.plan;
+  SearchRequest request;
+  request.gpus = plan.devices();
+  request.global_batch = plan.global_batch;
+  request.sequence_length = plan.sequence_length;
+  request.top = 1;
+  if (target.name == kVaruna) {
+    request.pins.schedules = {kVaruna};
+  } else {
+    request.trainer = trainer_named(target.name);
+  }
+  return request;
+}
+
+// From all four degrees pinned to none.
+std::vector<Pins> pins_of(const Plan& plan, const Pins& base) {
+  std::vector<Pins> pins(4, base);
+  for (std::size_t i = 0; i < 3; ++i) {
+    pins[i].pipeline = plan.pipeline;
+    pins[i].tensor = plan.tensor;
+    if (i < 2) pins[i].data = plan.data;
+    if (i < 1) pins[i].micro_batch_size = plan.micro_batch_size;
+  }
+  return pins;
+}
+
+}  // namespace
+
+Export exported(const PlanFile& plan, const ExportTarget& target, const ExportRequest& request) {
+  const std::string why = why_not_run(plan, target);
+  if (why.empty()) return target.write(plan, request);
+  Export answer;
+  answer.why_not = fmt::format("{} cannot run {} with P = {}, V = {}: {}", target.name,
+                               plan.plan.schedule, plan.plan.pipeline, plan.plan.chunks, why);
+  return answer;
+}
+
+NearestPlan nearest_plan(const PlanFile& plan, const Export& refusal, const ExportTarget& target,
+                         const ExportRequest& request) {
+  const Inputs inputs = inputs_of(plan);
+  if (!inputs.why_not.empty()) return {{}, inputs.why_not};
+  if (refusal.nearest) {
+    if (auto file = accepted(inputs, *refusal.nearest, plan, target, request)) return {file, ""};
+  }
+  SearchRequest search = request_for(plan, target);
+  for (const Pins& pins : pins_of(plan.plan, search.pins)) {
+    search.pins = pins;
+    SearchProgress progress;
+    const SearchResult result = best_plans(inputs.values(), search, progress);
+    if (result.best.empty()) continue;
+    if (auto file = accepted(inputs, result.best.front().plan, plan, target, request)) {
+      return {file, ""};
+    }
+  }
+  return {{},
+          fmt::format("none that was tried on {} GPUs fits and is one that {} can take",
+                      plan.plan.devices(), target.name)};
+}
+
+}  // namespace penstock

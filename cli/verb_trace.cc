@@ -1,0 +1,238 @@
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/files.h"
+#include "cli/load_run.h"
+#include "cli/nearest.h"
+#include "cli/options.h"
+#include "cli/parse.h"
+#include "cli/verbs.h"
+#include "core/error.h"
+#include "core/json_reader.h"
+#include "report/result_json.h"
+#include "report/trace_files.h"
+#include "report/validation.h"
+#include "report/words.h"
+#include "simulator/simulate.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kExamples = R"(  penstock trace plan.json -o step.json
+  penstock trace plan.json --run run.jsonl -o both.tar
+  penstock trace plan.json --format kineto -o traces
+  penstock trace plan.json --run run.jsonl --step 7 --format kineto -o traces
+)";
+
+struct TraceOptions {
+  std::string plan;
+  std::optional<std::string> run, step, format, output;
+  bool any_plan = false, json = false;
+
+  [[nodiscard]] bool is_kineto() const { return format && *format == "kineto"; }
+
+  void check() const {
+    if (format && *format != "kineto" && *format != "perfetto") {
+      bad_option("--format", fmt::format("unknown '{}'", *format),
+                 did_you_mean(*format, {"perfetto", "kineto"}));
+    }
+    if (step && !run) bad_option("--step", "there is no run", "add --run RUN");
+    if (any_plan && !run) bad_option("--any-plan", "there is no run", "add --run RUN");
+    const bool to_stdout = !output || *output == "-";
+    if (to_stdout && is_kineto()) {
+      bad_option("--output", "Kineto traces are a file per rank", "name a folder: -o traces");
+    }
+    if (to_stdout && run) {
+      bad_option("--output", "prediction and run go into one archive", "name a file: -o both.tar");
+    }
+    if (to_stdout && json) {
+      bad_option("--json", "the trace itself goes to stdout", "name a file: -o step.json");
+    }
+  }
+};
+
+// Of the steps that hold when every action ran the one with the median time, after the warm-up
+// where there are enough: what `validate` compares with.
+const MeasuredStep& step_of(const TraceOptions& given, const LoadedRun& run) {
+  std::vector<const MeasuredStep*> traced;
+  for (const MeasuredStep& step : run.log.steps) {
+    if (!step.ranks.empty()) traced.push_back(&step);
+  }
+  if (traced.empty()) {
+    throw_bad_input(fmt::format(
+        "{}: no step holds when its actions ran\nhelp: train with --timeline", *given.run));
+  }
+  if (given.step) {
+    const int number = parse_int("--step", *given.step, 0);
+    for (const MeasuredStep* step : traced) {
+      if (step->step == number) return *step;
+    }
+    bad_option("--step", fmt::format("{} is not among the traced steps of {}", number, *given.run),
+               fmt::format("it has {} to {}", traced.front()->step, traced.back()->step));
+  }
+  const auto warm_up = std::min<std::size_t>(3, traced.size() - 1);
+  traced.erase(traced.begin(), traced.begin() + static_cast<std::ptrdiff_t>(warm_up));
+  std::stable_sort(traced.begin(), traced.end(), [](const MeasuredStep* a, const MeasuredStep* b) {
+    return a->step_time < b->step_time;
+  });
+  return *traced[(traced.size() - 1) / 2];
+}
+
+Json metadata_of(const StepTrace& trace, const Loaded<PlanFile>& plan) {
+  Json json = Json::object();
+  json.set("what", trace.what).set("model", plan.value.model);
+  json.set("plan", plan.file.path).set("plan_hash", plan.file.hash);
+  json.set("tool", fmt::format("penstock {}", version()));
+  json.set("executor", plan.value.executor.name);
+  json.set("step_time_ns", std::int64_t{trace.length.count()});
+  if (trace.what == "measured") json.set("step", trace.step);
+  json.set("predicted_step_time_ns", std::int64_t{plan.value.prediction.step_time.count()});
+  json.set("predicted_peak_memory_bytes", plan.value.prediction.peak_memory().count);
+  return json;
+}
+
+void write_into(const std::string& folder, const std::vector<NamedText>& files,
+                std::vector<std::string>& written) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    throw Error(ErrorKind::kMissingResource,
+                folder + ": cannot be made: " + error.message() + "\nhelp: name another folder");
+  }
+  for (const NamedText& file : files) {
+    written.push_back((std::filesystem::path(folder) / file.name).string());
+    write_file(written.back(), file.text);
+  }
+}
+
+// The files that were written.
+std::vector<std::string> write_traces(const TraceOptions& given, const Loaded<PlanFile>& plan,
+                                      const std::vector<StepTrace>& traces) {
+  std::vector<std::string> written;
+  if (given.is_kineto()) {
+    for (const StepTrace& trace : traces) {
+      // Side by side in folders, since the names of the files are those that HTA looks for.
+      const std::string folder =
+          traces.size() > 1 ? *given.output + '/' + trace.what : *given.output;
+      write_into(folder, kineto_files(trace, plan.value), written);
+    }
+    return written;
+  }
+  std::vector<NamedText> files;
+  std::vector<std::string> names;
+  for (const StepTrace& trace : traces) {
+    files.push_back({trace.what + ".json", perfetto_json(trace, metadata_of(trace, plan))});
+    names.push_back(files.back().name);
+  }
+  if (files.size() > 1) files.insert(files.begin(), perfetto_manifest(names));
+  write_file(*given.output, files.size() > 1 ? tar_of(files) : files.front().text);
+  return {*given.output};
+}
+
+std::string report_of(const TraceOptions& given, const std::vector<StepTrace>& traces,
+                      const std::vector<std::string>& written,
+                      const std::vector<std::string>& notes) {
+  std::string text;
+  for (const StepTrace& trace : traces) {
+    std::int64_t slices = 0;
+    for (const TraceRank& rank : trace.ranks)
+      slices += static_cast<std::int64_t>(rank.slices.size());
+    text += fmt::format(
+        "{}: {}, {}, {}, step {}\n", trace.what,
+        count_of(static_cast<std::int64_t>(trace.ranks.size()), "rank"), count_of(slices, "slice"),
+        count_of(static_cast<std::int64_t>(trace.flows.size()), "arrow"), exact(trace.length));
+  }
+  for (const std::string& note : notes) text += wrapped(note, 100, "note: ", "      ");
+  if (given.is_kineto()) {
+    return text + fmt::format("{} in {}; HolisticTraceAnalysis reads the folder\n",
+                              count_of(static_cast<std::int64_t>(written.size()), "file"),
+                              *given.output);
+  }
+  return text + fmt::format("{} is written; open it at https://ui.perfetto.dev\n", written.front());
+}
+
+Json trace_json(const std::vector<StepTrace>& traces, const std::vector<std::string>& written,
+                const std::vector<std::string>& notes) {
+  Json json = Json::object();
+  json.set("schema_version", kResultSchemaVersion).set("verb", "trace");
+  Json list = Json::array();
+  for (const StepTrace& trace : traces) {
+    std::int64_t slices = 0;
+    for (const TraceRank& rank : trace.ranks)
+      slices += static_cast<std::int64_t>(rank.slices.size());
+    list.push(Json::object()
+                  .set("what", trace.what)
+                  .set("ranks", static_cast<std::int64_t>(trace.ranks.size()))
+                  .set("slices", slices)
+                  .set("flows", static_cast<std::int64_t>(trace.flows.size()))
+                  .set("step_time_ns", std::int64_t{trace.length.count()}));
+  }
+  json.set("traces", std::move(list));
+  Json files = Json::array(), said = Json::array();
+  for (const std::string& file : written) files.push(file);
+  for (const std::string& note : notes) said.push(note);
+  return json.set("files", std::move(files)).set("notes", std::move(said));
+}
+
+}  // namespace
+
+Answer run_trace(const Arguments& arguments) {
+  TraceOptions given;
+  Options options(
+      "trace PLAN [OPTIONS]",
+      "Writes the step of a plan as a trace that viewers open: every rank a process, every action "
+      "by PyTorch's name, an arrow from each send to what it feeds, memory over time. With a run, "
+      "prediction and measurement side by side.",
+      kExamples);
+  options.heading("Options");
+  options.positional("PLAN", "a plan file, as written by penstock plan -o", given.plan);
+  options.option("--run", "RUN",
+                 "also the measured step: what penstock train --log RUN --timeline wrote, or a "
+                 "folder of PyTorch profiler traces, one per rank",
+                 given.run);
+  options.option("--step", "N", "which step of the run; default: the one with the median time",
+                 given.step);
+  options.flag("--any-plan", "show the run although it names another plan file", given.any_plan);
+  options.option("--format", "NAME",
+                 "perfetto: one JSON file for ui.perfetto.dev, with a run an archive (TAR) of two "
+                 "(default); kineto: a folder with a file per rank, as PyTorch's profiler writes "
+                 "them and HolisticTraceAnalysis reads them",
+                 given.format);
+  options.choices({"perfetto", "kineto"});
+  options.option(
+      "-o,--output", "FILE",
+      "where to write, with --format kineto a folder; default: a prediction for Perfetto "
+      "goes to stdout",
+      given.output);
+  options.flag("--json", "what was written as one JSON object", given.json);
+  if (auto help = options.parse(arguments)) return {*help};
+  given.check();
+
+  const Loaded<PlanFile> plan = load_plan(given.plan);
+  const Timeline predicted = simulate(plan.value.program, plan.value.prices, plan.value.executor);
+  std::vector<StepTrace> traces{trace_of(plan.value, predicted)};
+  std::vector<std::string> notes;
+  if (given.run) {
+    LoadedRun run = load_run(*given.run, plan);
+    if (!run.is_traces && !given.any_plan) require_same_plan(plan, run.log, *given.run);
+    // Refuses what is no run of this plan.
+    static_cast<void>(validate(plan.value, predicted, run.log, {.warm_up = 0}, *given.run));
+    traces.push_back(trace_of(plan.value, step_of(given, run)));
+    notes = std::move(run.notes);
+  }
+  if (!given.output || *given.output == "-") {
+    return {perfetto_json(traces.front(), metadata_of(traces.front(), plan))};
+  }
+  const std::vector<std::string> written = write_traces(given, plan, traces);
+  if (given.json) return {to_text(trace_json(traces, written, notes)) + '\n'};
+  return {report_of(given, traces, written, notes)};
+}
+
+}  // namespace penstock

@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include "report/export_parts.h"
+#include "report/measures.h"
+
+namespace penstock {
+namespace {
+
+std::string config_of(const Plan& plan) {
+  Json json = Json::object();
+  json.set("train_batch_size", plan.global_batch)
+      .set("train_micro_batch_size_per_gpu", plan.micro_batch_size)
+      .set("gradient_accumulation_steps", micro_batches_of(plan));
+  json.set("zero_optimization", Json::object().set("stage", plan.zero1 ? 1 : 0));
+  json.set("pipeline",
+           Json::object().set("activation_checkpoint_interval", plan.recompute == "full" ? 1 : 0));
+  return to_text(json) + '\n';
+}
+
+// Ranks in the order of the plan's placement.
+std::string topology_of(const Plan& plan) {
+  std::string axes = R"("pipe", "data")";
+  std::string sizes = fmt::format("{}, {}", plan.pipeline, plan.data);
+  if (plan.placement == Placement::kPipelineInner) {
+    axes = R"("data", "pipe")";
+    sizes = fmt::format("{}, {}", plan.data, plan.pipeline);
+  }
+  if (plan.tensor > 1) {
+    axes += R"(, "model")";
+    sizes += fmt::format(", {}", plan.tensor);
+  }
+  return fmt::format("ProcessTopology(axes=[{}], dims=[{}])", axes, sizes);
+}
+
+std::string module_of(const PlanFile& file, const ExportRequest& request) {
+  const Plan& plan = file.plan;
+  std::string text = header_of(file, request, "DeepSpeed", "# ");
+  text += R"(#
+# DeepSpeed takes no list of cuts, so that this class sets them. Use it in place of PipelineModule:
+#   model = PenstockPipelineModule(layers=layers, loss_fn=loss_fn)
+#   engine, *_ = deepspeed.initialize(model=model, config="ds_config.json", ...)
+# `layers` has an entry per section of the plan:
+)";
+  for (std::size_t i = 0; i < file.section_names.size(); ++i) {
+    text += fmt::format("#   {:>3} {}\n", i, file.section_names[i]);
+  }
+  text += R"(from deepspeed.pipe import PipelineModule
+from deepspeed.runtime.pipe.topology import ProcessTopology
+
+)";
+  text += fmt::format("PARTS = [{}]  # stage i builds layers PARTS[i] to PARTS[i + 1] - 1\n",
+                      fmt::join(plan.cuts, ", "));
+  text += fmt::format("SECTIONS = {}\n", file.section_names.size());
+  text += fmt::format("STAGES = {}\n\n\n", plan.pipeline);
+  text += fmt::format(R"(def topology():
+    return {}
+
+
+class PenstockPipelineModule(PipelineModule):
+    def __init__(self, layers, **options):
+        if len(layers) != SECTIONS:
+            raise ValueError(f"the plan has {{SECTIONS}} sections, the model {{len(layers)}} layers")
+        options.setdefault("topology", topology())
+        super().__init__(layers=layers, **options)
+
+    def _partition_layers(self, method="uniform"):
+        stages = self._topo.get_dim("pipe")
+        stage = self._topo.get_coord(self.global_rank).pipe
+        assert len(PARTS) == stages + 1 == STAGES + 1, f"the plan has {{STAGES}} stages, not {{stages}}"
+        assert PARTS[-1] == len(self._layer_specs), "the plan's sections are not the model's layers"
+        self.parts = list(PARTS)
+        self._set_bounds(start=self.parts[stage], stop=self.parts[stage + 1])
+)",
+                      topology_of(plan));
+  return text;
+}
+
+}  // namespace
+
+Export export_deepspeed(const PlanFile& file, const ExportRequest& request) {
+  const Plan& plan = file.plan;
+  if (plan.recompute != "none" && plan.recompute != "full") {
+    return refused(fmt::format(
+        "DeepSpeed's pipeline recomputes whole layers or nothing, and the plan has the mode '{}'",
+        plan.recompute));
+  }
+  Export answer;
+  answer.files.push_back({"ds_config.json", config_of(plan)});
+  answer.files.push_back({"penstock_pipeline.py", module_of(file, request)});
+  if (plan.tensor > 1) {
+    answer.notes.push_back(fmt::format(
+        "the layers must be tensor-parallel themselves (T = {}); DeepSpeed only numbers the ranks",
+        plan.tensor));
+  }
+  return answer;
+}
+
+}  // namespace penstock

@@ -1,0 +1,136 @@
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "report/trace_files.h"
+
+namespace penstock {
+namespace {
+
+// Streams as PyTorch numbers them in practice; HTA wants them >= 1.
+constexpr int kComputeStream = 7;
+constexpr int kSendStream = 20;
+constexpr int kCollectiveStream = 1020;
+constexpr int kHostThread = 1;
+
+std::string quoted(const std::string& text) { return to_text(Json(text)); }
+
+int stream_of(const TraceSlice& slice) {
+  const int first = slice.lane == TraceLane::kCompute ? kComputeStream
+                    : slice.lane == TraceLane::kSends ? kSendStream
+                                                      : kCollectiveStream;
+  return first + slice.track;
+}
+
+// HTA goes by names: communication starts with "nccl"; of compute nothing may contain Sync, dma,
+// Memcpy or Memset.
+const char* kernel_name(ActionKind kind) {
+  switch (kind) {
+    case ActionKind::kForward:
+      return "forward";
+    case ActionKind::kInputGradient:
+      return "input_gradient";
+    case ActionKind::kWeightGradient:
+      return "weight_gradient";
+    case ActionKind::kFusedBackward:
+      return "backward";
+    case ActionKind::kRecompute:
+      return "recompute";
+    case ActionKind::kOptimizer:
+      return "optimizer";
+    case ActionKind::kSendActivation:
+    case ActionKind::kSendGradient:
+      return "ncclDevKernel_SendRecv";
+    case ActionKind::kUnshard:
+      return "ncclDevKernel_AllGather";
+    default:
+      return "ncclDevKernel_AllReduce_Sum";
+  }
+}
+
+const char* collective_name(ActionKind kind) {
+  if (is_send(kind)) return "send";
+  return kind == ActionKind::kUnshard ? "_allgather_base" : "allreduce";
+}
+
+class RankFile {
+ public:
+  RankFile(const StepTrace& trace, const TraceRank& rank, const PlanFile& plan)
+      : trace_(trace), rank_(rank), plan_(plan) {}
+
+  std::string write() {
+    text_ = fmt::format(
+        "{{\n\"schemaVersion\": 1,\n\"deviceProperties\": [\n"
+        R"({{"id": {}, "name": {}, "totalGlobalMem": {}}})"
+        "\n],\n"
+        // HTA finds the rank by "rank", a colon and a blank.
+        R"("distributedInfo": {{"backend": "nccl", "rank": {}, "world_size": {}}},)"
+        "\n\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": 0,\n\"traceEvents\": [",
+        rank_.rank, quoted(rank_.device), rank_.capacity.count, rank_.rank, plan_.plan.devices());
+    event(fmt::format(
+        R"({{"ph": "M", "name": "process_name", "pid": {0}, "tid": 0, "ts": 0.000, "args": {{"name": "rank {0}, {1}"}}}})",
+        rank_.rank, trace_.what));
+    event(fmt::format(
+        R"({{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#{}", "pid": {}, "tid": {}, "ts": 0.000, "dur": {}}})",
+        trace_.step, rank_.rank, kHostThread, microseconds(trace_.length)));
+    for (const TraceSlice& slice : rank_.slices) add_slice(slice);
+    return std::move(text_) + "\n]\n}\n";
+  }
+
+ private:
+  void event(const std::string& body) {
+    text_ += text_.back() == '[' ? "\n" : ",\n";
+    text_ += body;
+  }
+
+  // The arguments that HTA reads of a communication kernel. Counts are bytes, which the plan has;
+  // it does not say of which type elements are.
+  [[nodiscard]] std::string communication(const TraceSlice& slice) {
+    std::string args = fmt::format(
+        R"(, "Collective name": "{}", "In msg nelems": {}, "Out msg nelems": {}, "Group size": {}, "dtype": "Byte", "Process Group Name": "{}", "Process Group Description": "{}", "Seq": {})",
+        collective_name(slice.kind), slice.bytes.count, slice.bytes.count,
+        is_send(slice.kind) ? 2 : slice.members, is_send(slice.kind) ? "pp" : "dp",
+        is_send(slice.kind) ? "pipeline" : "data_parallel", ++sequence_);
+    if (slice.peer >= 0) {
+      args += fmt::format(R"(, "Src Rank": {}, "Dst Rank": {})", rank_.rank, slice.peer);
+    }
+    return args;
+  }
+
+  void add_slice(const TraceSlice& slice) {
+    ++correlation_;
+    const std::string place =
+        fmt::format(R"("pid": {}, "tid": {}, "ts": {}, "dur": {})", rank_.rank, stream_of(slice),
+                    microseconds(slice.start), microseconds(slice.end - slice.start));
+    event(fmt::format(
+        R"({{"ph": "X", "cat": "gpu_user_annotation", "name": "PP:{}", {}, "args": {{"External id": {}}}}})",
+        slice.name, place, correlation_));
+    const bool is_overlap = slice.name.front() == '(';
+    event(fmt::format(
+        R"({{"ph": "X", "cat": "kernel", "name": "{}", {}, "args": {{"device": {}, "stream": {}, "correlation": {}{}}}}})",
+        is_overlap ? "forward_and_backward" : kernel_name(slice.kind), place, rank_.rank,
+        stream_of(slice), correlation_,
+        slice.lane == TraceLane::kCompute ? "" : communication(slice)));
+  }
+
+  const StepTrace& trace_;
+  const TraceRank& rank_;
+  const PlanFile& plan_;
+  int correlation_ = 0;
+  int sequence_ = 0;
+  std::string text_;
+};
+
+}  // namespace
+
+std::vector<NamedText> kineto_files(const StepTrace& trace, const PlanFile& plan) {
+  std::vector<NamedText> files;
+  files.reserve(trace.ranks.size());
+  for (const TraceRank& rank : trace.ranks) {
+    files.push_back(
+        {fmt::format("rank{}_trace.json", rank.rank), RankFile(trace, rank, plan).write()});
+  }
+  return files;
+}
+
+}  // namespace penstock

@@ -1,0 +1,315 @@
+#include "report/step_trace.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "report/job_rank.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+struct Span {
+  Duration start{}, end{};
+};
+
+// A rank of the job that is to be shown, and when each action of its list ran.
+struct ShownRank {
+  int rank = 0;
+  int pipeline = 0, pipeline_rank = 0;
+  int chain = 0;  // ranks with the same pipeline and chain are one replica
+  int replicas = 1;
+  std::vector<Span> spans;
+};
+
+class TraceBuilder {
+ public:
+  explicit TraceBuilder(const PlanFile& plan)
+      : plan_(plan),
+        program_(plan.program),
+        receive_of_(consumers(false)),
+        user_of_(consumers(true)) {
+    lists_.resize(static_cast<std::size_t>(program_.ranks()));
+    for (std::size_t i = 0; i < program_.actions.size(); ++i) {
+      lists_[static_cast<std::size_t>(program_.rank_of(program_.actions[i]).value)].push_back(i);
+    }
+  }
+
+  [[nodiscard]] const std::vector<std::size_t>& list(int pipeline, int pipeline_rank) const {
+    const Pipeline& owner = program_.pipelines[static_cast<std::size_t>(pipeline)];
+    return lists_[static_cast<std::size_t>(owner.first_rank + pipeline_rank)];
+  }
+
+  void add(const std::vector<ShownRank>& shown, bool with_memory, StepTrace& trace) {
+    for (const ShownRank& rank : shown) rank_of_[key(rank, rank.pipeline_rank)] = rank.rank;
+    for (const ShownRank& rank : shown) {
+      trace.ranks.push_back(shown_rank(rank));
+      if (with_memory) add_memory(rank, trace.ranks.back());
+    }
+    for (std::size_t r = 0; r < shown.size(); ++r)
+      position_of_[key(shown[r], shown[r].pipeline_rank)] = r;
+    for (std::size_t r = 0; r < shown.size(); ++r) add_flows(shown[r], r, trace);
+  }
+
+ private:
+  using Key = std::pair<int, std::pair<int, int>>;  // pipeline, chain, rank of the pipeline
+  static Key key(const ShownRank& rank, int pipeline_rank) {
+    return {rank.pipeline, {rank.chain, pipeline_rank}};
+  }
+
+  // Of every action the first that waits for it: receives wait for sends, compute for receives.
+  [[nodiscard]] std::vector<std::size_t> consumers(bool compute) const {
+    std::vector<std::size_t> first(program_.actions.size(), kNone);
+    for (std::size_t i = 0; i < program_.actions.size(); ++i) {
+      const Action& action = program_.actions[i];
+      if (action.waits_for == kWaitsForNothing || first[action.waits_for] != kNone) continue;
+      if (compute ? is_compute(action.kind) : is_receive(action.kind)) first[action.waits_for] = i;
+    }
+    return first;
+  }
+
+  [[nodiscard]] const Pipeline& pipeline_of(const Action& action) const {
+    return program_
+        .pipelines[static_cast<std::size_t>(program_.stages[action.stage.value].pipeline)];
+  }
+  [[nodiscard]] int local_stage(const Action& action) const {
+    return action.stage.value - pipeline_of(action).first_stage;
+  }
+  // The rank, within its pipeline, of the stage that takes what this send carries.
+  [[nodiscard]] int receiver(const Action& send) const {
+    const Stage& stage = program_.stages[send.stage.value];
+    const StageId other = send.kind == ActionKind::kSendActivation ? stage.next : stage.previous;
+    return program_.stages[other.value].rank.value - pipeline_of(send).first_rank;
+  }
+
+  [[nodiscard]] Bytes bytes_of(const Action& action) const {
+    const int stage = local_stage(action);
+    if (is_send(action.kind)) {
+      const int shape = program_.micro_batches[action.micro_batch.value].shape;
+      const int from = action.kind == ActionKind::kSendActivation ? stage : stage - 1;
+      return plan_.prices.compute_of(from, shape).boundary;
+    }
+    const StepPrice& step = plan_.prices.step[static_cast<std::size_t>(stage)];
+    if (action.kind == ActionKind::kReduceGradient) return step.gradients;
+    if (action.kind == ActionKind::kUnshard) return step.parameters;
+    return {};
+  }
+
+  [[nodiscard]] TraceSlice slice(const ShownRank& rank, const Action& action, Span span) const {
+    TraceSlice slice;
+    slice.name = name_of(program_, local(action));
+    slice.kind = action.kind;
+    slice.lane = is_compute(action.kind) ? TraceLane::kCompute
+                 : is_send(action.kind)  ? TraceLane::kSends
+                                         : TraceLane::kCollectives;
+    slice.stage = local_stage(action);
+    if (action.micro_batch != kNoMicroBatch) {
+      slice.micro_batch =
+          std::int64_t{action.micro_batch.value} - pipeline_of(action).first_micro_batch;
+    }
+    slice.start = span.start;
+    slice.end = span.end;
+    slice.bytes = bytes_of(action);
+    if (is_send(action.kind)) {
+      const auto peer = rank_of_.find(key(rank, receiver(action)));
+      if (peer != rank_of_.end()) slice.peer = peer->second;
+    }
+    if (action.group != kNoGroup) {
+      slice.members = members_of(program_.groups[action.group.value]);
+    }
+    return slice;
+  }
+
+  // A group of the Program counts every distinct pipeline once.
+  [[nodiscard]] int members_of(const Group& group) const {
+    switch (group.kind) {
+      case GroupKind::kDataParallel:
+        return plan_.plan.weight_copies();
+      case GroupKind::kJob:
+        return plan_.plan.devices();
+      default:
+        return static_cast<int>(group.members);
+    }
+  }
+
+  // Its name is that of the first pipeline: trainers count the stages of each from 0.
+  [[nodiscard]] Action local(Action action) const {
+    const Pipeline& pipeline = pipeline_of(action);
+    const Pipeline& first = program_.pipelines.front();
+    action.stage.value =
+        static_cast<std::uint16_t>(action.stage.value - pipeline.first_stage + first.first_stage);
+    if (action.micro_batch != kNoMicroBatch) {
+      action.micro_batch.value += first.first_micro_batch - pipeline.first_micro_batch;
+    }
+    return action;
+  }
+
+  TraceRank shown_rank(const ShownRank& shown) {
+    TraceRank rank;
+    rank.rank = shown.rank;
+    rank.pipeline_rank = shown.pipeline_rank;
+    rank.replicas = shown.replicas;
+    rank.stages = plan_.plan.stages_of_rank(shown.pipeline_rank);
+    rank.device = plan_.plan.device_of_rank(shown.pipeline_rank);
+    rank.capacity = device_of_rank(plan_, shown.pipeline_rank).memory;
+    std::vector<std::size_t>& slice_of = slice_of_[shown.rank];
+    slice_of.assign(program_.actions.size(), kNone);
+    const std::vector<std::size_t>& actions = list(shown.pipeline, shown.pipeline_rank);
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+      const Action& action = program_.actions[actions[i]];
+      const Span span = shown.spans[i];
+      if (is_receive(action.kind) || span.end <= span.start) continue;
+      if (i > 0 && program_.actions[actions[i - 1]].overlaps_next &&
+          slice_of[actions[i - 1]] != kNone && rank.slices.back().start == span.start &&
+          rank.slices.back().end == span.end) {
+        std::string& name = rank.slices.back().name;
+        name = '(' + name + ';' + name_of(program_, local(action)) + ")OVERLAP_F_B";
+      } else {
+        rank.slices.push_back(slice(shown, action, span));
+      }
+      slice_of[actions[i]] = rank.slices.size() - 1;
+    }
+    set_tracks(rank.slices);
+    return rank;
+  }
+
+  // Slices of a lane go to the first of its tracks that is free.
+  static void set_tracks(std::vector<TraceSlice>& slices) {
+    std::vector<TraceSlice*> ordered;
+    ordered.reserve(slices.size());
+    for (TraceSlice& slice : slices) ordered.push_back(&slice);
+    std::stable_sort(ordered.begin(), ordered.end(),
+                     [](const TraceSlice* a, const TraceSlice* b) { return a->start < b->start; });
+    std::map<TraceLane, std::vector<Duration>> ends;
+    for (TraceSlice* slice : ordered) {
+      std::vector<Duration>& tracks = ends[slice->lane];
+      const auto free = std::find_if(tracks.begin(), tracks.end(),
+                                     [slice](Duration end) { return end <= slice->start; });
+      slice->track = static_cast<int>(free - tracks.begin());
+      if (free == tracks.end()) {
+        tracks.push_back(slice->end);
+      } else {
+        *free = slice->end;
+      }
+    }
+  }
+
+  // F takes its stash when it starts; what I, B and W no longer need goes when they end.
+  void add_memory(const ShownRank& shown, TraceRank& rank) const {
+    std::vector<std::pair<Duration, std::int64_t>> changes;
+    const std::vector<std::size_t>& actions = list(shown.pipeline, shown.pipeline_rank);
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+      const Action& action = program_.actions[actions[i]];
+      if (action.micro_batch == kNoMicroBatch) continue;
+      const ComputePrice& price = plan_.prices.compute_of(
+          local_stage(action), program_.micro_batches[action.micro_batch.value].shape);
+      const Span span = shown.spans[i];
+      const std::int64_t stash = price.stash.count, weight_stash = price.weight_stash.count;
+      if (action.kind == ActionKind::kForward) changes.emplace_back(span.start, stash);
+      if (action.kind == ActionKind::kInputGradient) {
+        changes.emplace_back(span.end, weight_stash - stash);
+      }
+      if (action.kind == ActionKind::kFusedBackward) changes.emplace_back(span.end, -stash);
+      if (action.kind == ActionKind::kWeightGradient) changes.emplace_back(span.end, -weight_stash);
+    }
+    // What is given back at a moment is free for what starts then.
+    std::sort(changes.begin(), changes.end());
+    const auto place = static_cast<std::size_t>(shown.pipeline_rank);
+    Bytes kept{};
+    if (place < plan_.prediction.ranks.size()) {
+      const MemoryUse& use = plan_.prediction.ranks[place].memory;
+      kept = use.total() - use.stash;
+    }
+    Bytes stash{};
+    rank.memory.push_back({Duration{}, stash, kept});
+    for (const auto& [time, change] : changes) {
+      stash += Bytes{change};
+      if (rank.memory.back().time != time) rank.memory.push_back({.time = time});
+      rank.memory.back().stash = stash;
+      rank.memory.back().total = kept + stash;
+    }
+  }
+
+  void add_flows(const ShownRank& shown, std::size_t from, StepTrace& trace) const {
+    const std::vector<std::size_t>& own = slice_of_.at(shown.rank);
+    for (const std::size_t i : list(shown.pipeline, shown.pipeline_rank)) {
+      const Action& action = program_.actions[i];
+      if (!is_send(action.kind) || own[i] == kNone || receive_of_[i] == kNone) continue;
+      const std::size_t user = user_of_[receive_of_[i]];
+      const auto to = position_of_.find(key(shown, receiver(action)));
+      if (user == kNone || to == position_of_.end()) continue;
+      const std::size_t slice = slice_of_.at(trace.ranks[to->second].rank)[user];
+      if (slice == kNone) continue;
+      trace.flows.push_back({from, own[i], to->second, slice});
+    }
+  }
+
+  const PlanFile& plan_;
+  const Program& program_;
+  std::vector<std::vector<std::size_t>> lists_;       // actions by rank of the Program
+  std::vector<std::size_t> receive_of_, user_of_;     // by action
+  std::map<Key, int> rank_of_;                        // of the job
+  std::map<Key, std::size_t> position_of_;            // in StepTrace::ranks
+  std::map<int, std::vector<std::size_t>> slice_of_;  // by rank of the job, then action
+};
+
+void sort_by_rank(std::vector<ShownRank>& shown) {
+  std::sort(shown.begin(), shown.end(),
+            [](const ShownRank& a, const ShownRank& b) { return a.rank < b.rank; });
+}
+
+}  // namespace
+
+StepTrace trace_of(const PlanFile& plan, const Timeline& predicted) {
+  TraceBuilder builder(plan);
+  std::vector<ShownRank> shown;
+  int replica = 0;
+  for (std::size_t k = 0; k < plan.program.pipelines.size(); ++k) {
+    const Pipeline& pipeline = plan.program.pipelines[k];
+    for (int p = 0; p < pipeline.ranks; ++p) {
+      ShownRank rank{.rank = job_rank(plan.plan, replica, p),
+                     .pipeline = static_cast<int>(k),
+                     .pipeline_rank = p,
+                     .replicas = pipeline.replicas,
+                     .spans = {}};
+      for (const std::size_t i : builder.list(rank.pipeline, p)) {
+        rank.spans.push_back(
+            {predicted.start[i].time_since_epoch(), predicted.end[i].time_since_epoch()});
+      }
+      shown.push_back(std::move(rank));
+    }
+    replica += pipeline.replicas;
+  }
+  sort_by_rank(shown);
+  StepTrace trace{.what = "predicted", .ranks = {}, .flows = {}};
+  trace.length = predicted.step_end.time_since_epoch();
+  builder.add(shown, true, trace);
+  return trace;
+}
+
+StepTrace trace_of(const PlanFile& plan, const MeasuredStep& step) {
+  TraceBuilder builder(plan);
+  std::vector<ShownRank> shown;
+  for (const MeasuredRank& measured : step.ranks) {
+    ShownRank rank{.rank = measured.rank,
+                   .pipeline = measured.pipeline,
+                   .pipeline_rank = measured.pipeline_rank,
+                   .spans = {}};
+    for (std::size_t i = 0; i < measured.start.size(); ++i) {
+      rank.spans.push_back({measured.start[i], measured.end[i]});
+    }
+    shown.push_back(std::move(rank));
+  }
+  sort_by_rank(shown);
+  // Whatever the placement, the replicas of a pipeline rank have ascending ranks.
+  std::map<std::pair<int, int>, int> seen;
+  for (ShownRank& rank : shown) rank.chain = seen[{rank.pipeline, rank.pipeline_rank}]++;
+  StepTrace trace{.what = "measured", .step = step.step, .ranks = {}, .flows = {}};
+  trace.length = step.step_time;
+  builder.add(shown, false, trace);
+  return trace;
+}
+
+}  // namespace penstock

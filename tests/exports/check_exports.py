@@ -1,0 +1,201 @@
+#!/usr/bin/python3
+"""What other tools read, read by their own languages.
+
+    check_exports.py PENSTOCK
+
+Plans a model, exports the plan to every target, and lets bash, TOML, JSON and Python read the files;
+the modules that those import are stood in for by ones that only record what they are told. Then
+writes traces and unpacks the archive. Exits with 77 (skipped) where this Python has no tomllib.
+"""
+
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import types
+
+try:
+    import tomllib
+except ImportError:
+    print("skipped: this Python has no tomllib (3.11 has)")
+    sys.exit(77)
+
+MODEL = ["data/profiles/llama-3-8b.json", "--cluster", "data/clusters/gh200-96gb-16x4.json"]
+QUESTION = ["--gpus", "8", "--global-batch", "32", "--threads", "1"]
+
+
+class Checker:
+    def __init__(self, penstock, folder):
+        self.penstock, self.folder = penstock, folder
+
+    def run(self, *arguments, code=0):
+        done = subprocess.run([self.penstock, *arguments], capture_output=True, text=True,
+                              timeout=300, check=False)
+        assert done.returncode == code, (arguments, done.returncode, done.stdout, done.stderr)
+        return done.stdout
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def plan(self, name, *pins):
+        self.run("plan", *MODEL, *QUESTION, *pins, "-o", self.path(name))
+        with open(self.path(name), encoding="utf-8") as file:
+            return json.load(file)
+
+    def export(self, plan, target, version):
+        folder = self.path(f"{plan}.{target}.{version}")
+        self.run("export", self.path(plan), "--to", target, "--target-version", version, "-o",
+                 folder)
+        return folder
+
+
+def text_of(*names):
+    with open(os.path.join(*names), encoding="utf-8") as file:
+        return file.read()
+
+
+def megatron(checker, name, plan):
+    folder = checker.export(name, "megatron", "0.20")
+    script = f'set -eu; source {folder}/megatron_args.sh; printf "%s\\n" "${{PENSTOCK_ARGS[@]}}"'
+    words = subprocess.run(["bash", "-c", script], capture_output=True, text=True,
+                           check=True).stdout.split("\n")[:-1]
+    value = dict(zip(words, words[1:]))
+    decisions = plan["plan"]
+    assert int(value["--pipeline-model-parallel-size"]) == decisions["pipeline"]
+    assert int(value["--global-batch-size"]) % (int(value["--micro-batch-size"]) *
+                                                decisions["data"]) == 0
+    # Every cell of the layout arrives as one word, unharmed by the shell.
+    assert value["--pipeline-model-parallel-layout"].startswith("Et")
+    assert value["--pipeline-model-parallel-layout"].endswith("L")
+
+
+def sections_of(plan):
+    cuts = plan["plan"]["cuts"]
+    return [plan["sections"][a:b] for a, b in zip(cuts, cuts[1:])]
+
+
+def check_modules(parts, plan, head):
+    decisions = plan["plan"]
+    assert len(parts) == decisions["pipeline"] * decisions["chunks"]
+    layers = len([name for name in plan["sections"] if name.startswith("layer.")])
+    flat = [name for part in parts for name in part]
+    assert flat == ["tok_embeddings", *(f"layers.{i}" for i in range(layers)), "norm", head]
+    for part, stage in zip(parts, sections_of(plan)):
+        assert sum(name.startswith("layers.") for name in part) == sum(
+            name.startswith("layer.") for name in stage)
+
+
+def torchtitan(checker, name, plan):
+    decisions = plan["plan"]
+    folder = checker.export(name, "torchtitan", "0.2")
+    config = tomllib.loads(text_of(folder, "torchtitan.toml"))
+    parallelism, training = config["parallelism"], config["training"]
+    check_modules(parallelism["module_fqns_per_model_part"], plan, "output")
+    micro_batches = training["local_batch_size"] // parallelism["pipeline_parallel_microbatch_size"]
+    assert training["local_batch_size"] * decisions["data"] == decisions["global_batch"]
+    csv = text_of(folder, parallelism["pipeline_parallel_schedule_csv"])
+    rows = csv.splitlines()
+    assert len(rows) == decisions["pipeline"]
+    assert sum(cell[0] == "0" and "F" in cell for cell in rows[0].split(",")) == micro_batches
+    assert parallelism["data_parallel_replicate_degree"] * parallelism[
+        "data_parallel_shard_degree"] == decisions["data"]
+
+    old = tomllib.loads(text_of(checker.export(name, "torchtitan", "0.1"), "torchtitan.toml"))
+    assert len(old["parallelism"]["pipeline_parallel_split_points"]) == len(sections_of(plan)) - 1
+
+    class Anything(types.SimpleNamespace):
+        pass
+
+    sys.modules["torchtitan"] = types.ModuleType("torchtitan")
+    sys.modules["torchtitan.trainer"] = types.ModuleType("torchtitan.trainer")
+    sys.modules["torchtitan.trainer"].Trainer = Anything(Config=object)
+    folder = checker.export(name, "torchtitan", "head")
+    module = {"__file__": os.path.join(folder, "penstock_plan.py")}
+    exec(compile(text_of(folder, "penstock_plan.py"), "penstock_plan.py", "exec"), module)
+    config = Anything(training=Anything(), parallelism=Anything(),
+                      activation_checkpoint=Anything())
+    assert module["planned"](config) is config
+    check_modules(config.parallelism.module_fqns_per_model_part, plan, "lm_head")
+    assert os.path.isfile(config.parallelism.pipeline_parallel_schedule_csv)
+    assert config.parallelism.num_pp_microbatches == micro_batches
+    assert config.training.num_tokens_per_train_step == config.parallelism.num_pp_microbatches * (
+        config.training.num_tokens_per_microbatch_per_dp_rank * decisions["data"])
+
+
+def deepspeed(checker, name, plan):
+    decisions = plan["plan"]
+    folder = checker.export(name, "deepspeed", "0.19")
+    config = json.loads(text_of(folder, "ds_config.json"))
+    assert config["train_batch_size"] == config["train_micro_batch_size_per_gpu"] * (
+        config["gradient_accumulation_steps"] * decisions["data"])
+
+    class Topology:
+        def __init__(self, axes, dims):
+            self.axes, self.dims = axes, dims
+
+        def get_dim(self, axis):
+            return self.dims[self.axes.index(axis)]
+
+        def get_coord(self, rank):
+            place = {}
+            for axis, size in reversed(list(zip(self.axes, self.dims))):
+                place[axis], rank = rank % size, rank // size
+            return types.SimpleNamespace(**place)
+
+    class PipelineModule:
+        rank = 0
+
+        def __init__(self, layers, topology, num_stages=None):
+            self._layer_specs, self._topo = list(layers), topology
+            self.global_rank = PipelineModule.rank
+            self._partition_layers()
+
+        def _set_bounds(self, start, stop):
+            self.built = self._layer_specs[start:stop]
+
+    for module in ("deepspeed", "deepspeed.pipe", "deepspeed.runtime", "deepspeed.runtime.pipe",
+                   "deepspeed.runtime.pipe.topology"):
+        sys.modules[module] = types.ModuleType(module)
+    sys.modules["deepspeed.pipe"].PipelineModule = PipelineModule
+    sys.modules["deepspeed.runtime.pipe.topology"].ProcessTopology = Topology
+    module = {}
+    exec(compile(text_of(folder, "penstock_pipeline.py"), "penstock_pipeline.py", "exec"), module)
+    pipeline, data = decisions["pipeline"], decisions["data"]
+    for stage in range(pipeline):
+        for replica in range(data):
+            inner = decisions["placement"] == "pipeline_inner"
+            PipelineModule.rank = (replica * pipeline + stage if inner else stage * data + replica)
+            built = module["PenstockPipelineModule"](layers=plan["sections"]).built
+            assert built == sections_of(plan)[stage], (PipelineModule.rank, built)
+
+
+def traces(checker, name, plan):
+    trace = json.loads(checker.run("trace", checker.path(name)))
+    assert trace["metadata"]["predicted_step_time_ns"] == plan["prediction"]["step_time_ns"]
+    folder = checker.path("traces")
+    checker.run("trace", checker.path(name), "--format", "kineto", "-o", folder)
+    # The traces of the prediction, taken for a run, confirm it exactly.
+    result = json.loads(checker.run("validate", checker.path(name), folder, "--json",
+                                    "--tolerance-percent", "0"))
+    assert result["notes"] == [], result["notes"]
+    archive = checker.path("both.tar")
+    checker.run("trace", checker.path(name), "--run", folder, "-o", archive)
+    with open(archive, "rb") as file, tarfile.open(fileobj=io.BytesIO(file.read())) as tar:
+        assert tar.getnames() == ["perfetto_manifest.json", "predicted.json", "measured.json"]
+        for member in tar.getnames():
+            json.load(tar.extractfile(member))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        checker = Checker(sys.argv[1], folder)
+        plan = checker.plan("plan.json", "--pin", "P=4,D=2,T=1,b=1", "--schedule", "1f1b")
+        for check in (megatron, torchtitan, deepspeed, traces):
+            check(checker, "plan.json", plan)
+    print("bash, TOML, JSON, Python and tar read what the exporters wrote")
+
+
+main()
