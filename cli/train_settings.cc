@@ -78,7 +78,9 @@ void TrainSettings::declare(Options& options) {
                  "gloo: processes, on CPUs (default); nccl: processes, one GPU each; loopback: all "
                  "ranks as threads of this process",
                  transport_);
+  options.choices({"gloo", "nccl", "loopback"});
   options.option("--device", "NAME", "cpu (default) or cuda", device_);
+  options.choices({"cpu", "cuda"});
   options.option("--threads-per-rank", "N", "of LibTorch; default 1", threads_);
   options.flag("--no-pinning", "do not pin ranks to processors of their own", no_pinning_);
   options.option("--time-out", "TIME", "a peer that does nothing for so long is lost; default 60s",
