@@ -23,6 +23,7 @@ Answer run_compare(const Arguments&) { return not_built("compare"); }
 Answer run_explain(const Arguments&) { return not_built("explain"); }
 Answer run_export(const Arguments&) { return not_built("export"); }
 Answer run_calibrate(const Arguments&) { return not_built("calibrate"); }
+Answer run_estimate(const Arguments&) { return not_built("estimate"); }
 Answer run_fingerprint(const Arguments&) { return not_built("fingerprint"); }
 
 std::vector<std::string> search_cutpoints(const ArchiveGraph&) {

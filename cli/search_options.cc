@@ -9,12 +9,16 @@
 #include "cli/nearest.h"
 #include "cli/parse.h"
 #include "cli/verbs.h"
+#include "core/format.h"
 #include "costmodel/calibrated_profile.h"
+#include "estimator/default_cluster.h"
 #include "report/words.h"
 #include "simulator/schedules/schedules.h"
 
 namespace penstock {
 namespace {
+
+constexpr const char* kAssumedCluster = "assumed cluster";
 
 std::string check_schedule(const std::string& option, const std::string& name) {
   if (find_schedule(name) == nullptr) {
@@ -100,7 +104,9 @@ void set_pins(Question& question, const SearchOptions& options) {
   }
   if (options.recompute) set(question, "--recompute", "recompute", *options.recompute);
   if (options.zero1) set(question, "--zero1", "zero1", *options.zero1);
-  if (options.device) set(question, "--device", "device", *options.device);
+  if (options.device && !question.estimated) {
+    set(question, "--device", "device", *options.device);
+  }
   if (options.placement) pins.placement = parse_placement(*options.placement);
   if (!options.trainer) return;
   question.request.trainer = parse_trainer(*options.trainer);
@@ -135,16 +141,62 @@ void use_calibration(Question& question, const ExecutorOptions& asked) {
   }
 }
 
+void use_measurements(Question& question, const SearchOptions& options, const Loaded<Json>& model) {
+  if (options.precision) {
+    bad_option("--precision", "this profile was measured, at one precision",
+               "leave it out, or give a config.json");
+  }
+  const std::string& cluster = required(options.cluster, "--cluster", "--cluster cluster.json");
+  question.profile = {read_profile(model.value, options.profile), model.file};
+  question.cluster = load_cluster(cluster);
+}
+
+void use_estimate(Question& question, const SearchOptions& options, const Loaded<Json>& config) {
+  EstimateSettings settings;
+  settings.device = options.device;
+  settings.precision = options.precision;
+  settings.sequence_length = options.sequence_length;
+  if (options.cluster) {
+    question.cluster = load_cluster(*options.cluster);
+    settings.cluster = &question.cluster.value;
+    settings.gpus = options.gpus ? question.request.gpus : device_count(question.cluster.value);
+  } else {
+    required(options.gpus, "--gpus", "--gpus 64, or give --cluster");
+    settings.gpus = question.request.gpus;
+  }
+  question.estimated = estimate_model(config, settings);
+  const EstimatedModel& estimated = *question.estimated;
+  question.profile = {estimated.estimate.profile, config.file};
+  question.request.sequence_length = estimated.request.sequence_length;
+  question.request.pins.device = estimated.request.device;
+  if (options.cluster) return;
+  question.cluster.value = default_cluster(estimated.device, question.request.gpus);
+  question.cluster.file = {kAssumedCluster,
+                           content_hash(to_text(write_cluster(question.cluster.value)))};
+}
+
 }  // namespace
 
 void SearchOptions::declare(Options& options) {
   options.heading("The question");
-  options.positional("PROFILE", "what was measured of the model (penstock.profile/1)", profile);
-  options.option("--cluster", "FILE", "what there is to run on (penstock.cluster/1)", cluster);
+  options.positional("PROFILE",
+                     "what was measured of the model (penstock.profile/1), or its config.json with "
+                     "--device, to be estimated",
+                     profile);
+  options.option("--cluster", "FILE",
+                 "what there is to run on (penstock.cluster/1); default of a config.json: nodes of "
+                 "the device as its datasheet has them, 50 GB/s per GPU between nodes",
+                 cluster);
   options.option("--gpus", "N", "use at most this many; default: all of the cluster", gpus);
   options.option("--global-batch", "B", "samples per step", global_batch);
-  options.option("--sequence-length", "S", "tokens per sample; default: the longest measured",
-                 sequence_length);
+  options.option(
+      "--sequence-length", "S",
+      "tokens per sample; default: the longest measured; of a config.json the model's, at "
+      "most 8192",
+      sequence_length);
+  options.option("--precision", "NAME",
+                 "of a config.json: bfloat16 (default), float16, tensorfloat32 or float32",
+                 precision);
   options.heading("What is fixed; everything else is searched");
   options.repeated(
       "--pin", "K=N,...",
@@ -160,7 +212,11 @@ void SearchOptions::declare(Options& options) {
   options.choices(trainer_names());
   options.option("--recompute", "MODE", "only this recompute mode of the profile", recompute);
   options.option("--zero1", "on|off", "optimizer state sharded over the replicas, or not", zero1);
-  options.option("--device", "NAME", "only this device type of the cluster", device);
+  options.option(
+      "--device", "NAME",
+      "only this device type of the cluster; of a config.json the device to estimate for "
+      "(h100-sxm, a100-80gb, ..., or the path of a penstock.device/1)",
+      device);
   options.option("--placement", "NAME", "pipeline-inner or data-inner", placement);
   options.choices({"pipeline-inner", "data-inner"});
   options.option("--reserve-gib", "X", "memory per device that is never planned for", reserve_gib);
@@ -175,7 +231,6 @@ void SearchOptions::declare(Options& options) {
 }
 
 Question question_of(const SearchOptions& options) {
-  const std::string& cluster = required(options.cluster, "--cluster", "--cluster cluster.json");
   const std::string& batch = required(options.global_batch, "--global-batch", "--global-batch 512");
   Question question;
   SearchRequest& request = question.request;
@@ -191,8 +246,12 @@ Question question_of(const SearchOptions& options) {
   if (options.budget) question.budget = parse_time("--budget", *options.budget);
   request.bounds = !options.every_candidate;
 
-  question.profile = load_profile(options.profile);
-  question.cluster = load_cluster(cluster);
+  const Loaded<Json> model = load_json(options.profile);
+  if (is_model_config(model.value)) {
+    use_estimate(question, options, model);
+  } else {
+    use_measurements(question, options, model);
+  }
   use_calibration(question, options.executor);
   const int devices = device_count(question.cluster.value);
   if (!options.gpus) request.gpus = devices;
@@ -255,7 +314,22 @@ std::string words_of(const Question& question) {
   if (request.sequence_length > 0) {
     text += fmt::format(", sequence length {}", request.sequence_length);
   }
-  return text + ", executor " + question.executor.name;
+  text += ", executor " + question.executor.name;
+  if (question.estimated) text += "; " + headline_of(*question.estimated);
+  return text;
+}
+
+std::vector<std::string> notes_of(const Question& question) {
+  if (!question.estimated) return {};
+  std::vector<std::string> notes = notes_of(*question.estimated);
+  if (question.cluster.file.path != kAssumedCluster) return notes;
+  const ClusterSpec& cluster = question.cluster.value;
+  std::string text = fmt::format("assumed: {} GPUs a node, {} inside ({} GB/s per direction)",
+                                 cluster.node_types.front().devices, cluster.levels.front().name,
+                                 fixed(cluster.levels.front().bandwidth.value / 1e9, 0));
+  if (cluster.levels.size() > 1) text += ", 50 GB/s per GPU between nodes";
+  notes.push_back(text + "; give --cluster for yours");
+  return notes;
 }
 
 std::string origin_of(const Question& question) {
@@ -274,6 +348,12 @@ void set_question(Json& json, const Question& question) {
   json.set("inputs", Json::object()
                          .set("profile", input(question.profile.file))
                          .set("cluster", input(question.cluster.file)));
+  if (question.estimated) {
+    json.set(
+        "estimated",
+        to_json(*question.estimated)
+            .set("cluster", question.cluster.file.path == kAssumedCluster ? "assumed" : "given"));
+  }
   json.set("executor", words_of(question.executor));
   json.set("gpus", question.request.gpus);
   json.set("global_batch", question.request.global_batch);

@@ -7,6 +7,7 @@
 
 #include "cli/executor_options.h"
 #include "cli/files.h"
+#include "cli/model_input.h"
 #include "cli/options.h"
 #include "search/best_plans.h"
 
@@ -14,8 +15,8 @@ namespace penstock {
 
 struct SearchOptions {
   std::string profile;
-  std::optional<std::string> cluster, gpus, global_batch, sequence_length, recompute, zero1, device,
-      placement, trainer, reserve_gib, top, threads, budget;
+  std::optional<std::string> cluster, precision, gpus, global_batch, sequence_length, recompute,
+      zero1, device, placement, trainer, reserve_gib, top, threads, budget;
   std::vector<std::string> pins, schedules;
   ExecutorOptions executor;
   bool every_candidate = false;
@@ -23,9 +24,11 @@ struct SearchOptions {
   void declare(Options& options);
 };
 
-// Profile and cluster as they were read.
+// Profile and cluster as they were read, or estimated and assumed.
 struct Question {
   Loaded<ModelProfile> profile;
+  // Of a model that was given by its config.json; its profile is this estimate.
+  std::optional<EstimatedModel> estimated;
   Loaded<ClusterSpec> cluster;
   ExecutorModel executor;
   std::optional<Bytes> reserve;
@@ -52,6 +55,8 @@ void scale_bandwidth(ClusterSpec& cluster, double factor);
 std::string words_of(const Question& question);
 // "penstock 0.1.0; profile p.json fnv1a64:..., cluster c.json fnv1a64:..."
 std::string origin_of(const Question& question);
+// What an estimate rests on, in lines; nothing of a measured profile.
+std::vector<std::string> notes_of(const Question& question);
 // Appends the question to a JSON object.
 void set_question(Json& json, const Question& question);
 

@@ -20,7 +20,8 @@ namespace penstock {
 namespace {
 
 constexpr const char* kExamples =
-    R"(  penstock plan profile.json --cluster cluster.json --gpus 64 --global-batch 512 -o plan.json
+    R"(  penstock plan config.json --device h100-sxm --gpus 64 --global-batch 1024
+  penstock plan profile.json --cluster cluster.json --gpus 64 --global-batch 512 -o plan.json
   penstock plan profile.json --cluster cluster.json --gpus 16 --global-batch 64 --pin P=4,b=1
   penstock plan profile.json --cluster cluster.json --global-batch 512 --schedule 1f1b,zb-h1
   penstock plan profile.json --cluster cluster.json --global-batch 512 --baseline plan.json --json
@@ -83,6 +84,7 @@ std::string report_of(const Question& question, const SearchResult& result, cons
   SearchReport about;
   about.question = words_of(question);
   about.origin = origin_of(question);
+  about.notes = notes_of(question);
   for (const Section& section : question.profile.value.sections) {
     about.section_names.push_back(section.name);
   }

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kExamples = R"(Six ways to begin (penstock VERB --help says more):
 
   penstock schedule 1f1b -P 4 -M 8 --cost F=10ms,B=20ms,C=0.5ms --print
-  penstock plan profile.json --cluster cluster.json --gpus 64 --global-batch 512 -o plan.json
+  penstock plan config.json --device h100-sxm --gpus 64 --global-batch 512 -o plan.json
   penstock explain plan.json
   penstock simulate plan.json --executor sender-blocks
   penstock compare profile.json --cluster cluster.json --gpus 64 --global-batch 512 \
@@ -64,6 +64,7 @@ std::span<const Verb> verbs() {
       Verb{"compare", "the best plans when settings vary, relative to each other", run_compare},
       Verb{"explain", "what binds a plan, and what each change would gain", run_explain},
       Verb{"calibrate", "fit an executor model to measured runs", run_calibrate},
+      Verb{"estimate", "a model's sections from its config.json and a datasheet", run_estimate},
       Verb{"profile", "measure a model's sections, and links, on this machine", run_profile},
       Verb{"train", "run a plan on LibTorch ranks, or on ranks that sleep", run_train},
       Verb{"validate", "predicted against measured, action by action", run_validate},

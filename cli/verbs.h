@@ -25,6 +25,7 @@ Answer run_schedule(const Arguments& arguments);
 Answer run_compare(const Arguments& arguments);
 Answer run_explain(const Arguments& arguments);
 Answer run_calibrate(const Arguments& arguments);
+Answer run_estimate(const Arguments& arguments);
 Answer run_profile(const Arguments& arguments);
 Answer run_train(const Arguments& arguments);
 Answer run_validate(const Arguments& arguments);

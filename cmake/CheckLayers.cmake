@@ -8,8 +8,9 @@ cmake_minimum_required(VERSION 3.25)
 
 # Who may include whom; a folder may always include itself. Folders that are not named here (tests,
 # bench) may include every module.
-set(modules core costmodel simulator training profiler runtime_bridge search report cli)
+set(modules core estimator costmodel simulator training profiler runtime_bridge search report cli)
 set(may_include_core)
+set(may_include_estimator core)
 set(may_include_costmodel core)
 set(may_include_simulator core)
 set(may_include_training core)
@@ -25,7 +26,7 @@ set(device_folders "(^|/)(torch|gloo|nccl|cuda|gpu)/")
 set(json_library "^nlohmann/")
 set(json_files "^core/[^/]*\\.cc$")
 # What users of these modules include must not drag another library along.
-set(clean_headers "^(core|costmodel|simulator|search|report|training|profiler|runtime_bridge)/.*\\.h$")
+set(clean_headers "^(core|estimator|costmodel|simulator|search|report|training|profiler|runtime_bridge)/.*\\.h$")
 
 function(refuse file include reason)
   file(READ ${ROOT}/${file} text)

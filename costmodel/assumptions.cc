@@ -10,9 +10,6 @@
 namespace penstock {
 namespace {
 
-// Least error bar of a number that no measurement stands behind; an assumption itself.
-constexpr double kNotMeasured = 0.25;
-
 double ns(Duration duration) { return static_cast<double>(duration.count()); }
 
 int micro_batches(const Plan& plan) {
@@ -39,7 +36,7 @@ int busiest_rank(const StagePrices& prices, const Plan& plan) {
 
 // Compute time of one micro-batch of the first shape on the busiest rank, and parts of it.
 struct Weights {
-  double total = 0.0, assumed = 0.0, split = 0.0, extrapolated = 0.0;
+  double total = 0.0, assumed_error = 0.0, split = 0.0, extrapolated = 0.0;
   double variance = 0.0;
   std::vector<int> sections_of_type;
 
@@ -53,10 +50,14 @@ void add_stage(const ModelProfile& profile, const SectionTable& table, const Pla
   for (int index = plan.first_section(stage); index < plan.end_section(stage); ++index) {
     const auto i = static_cast<std::size_t>(index);
     const SectionPrice& section = table.sections[i];
-    weights.assumed += ns(section.assumed_time);
+    const auto type = static_cast<std::size_t>(profile.sections[i].type);
+    if (section.assumed_time > Duration{}) {
+      const double error = error_of_assumed_times(profile.section_types[type], profile.sources);
+      weights.assumed_error += error * ns(section.assumed_time);
+    }
     weights.split += ns(section.assumed_split_time);
     weights.extrapolated += ns(section.extrapolated_time);
-    ++weights.sections_of_type[static_cast<std::size_t>(profile.sections[i].type)];
+    ++weights.sections_of_type[type];
   }
 }
 
@@ -78,7 +79,7 @@ Weights weigh_rank(const ModelProfile& profile, const SectionTable& table, const
 double uncertainty_of(const Weights& weights, const Plan& plan, double repeatability,
                       bool splits_backward) {
   const int m = micro_batches(plan);
-  const double assumed = kNotMeasured * weights.share(weights.assumed);
+  const double assumed = weights.total > 0.0 ? weights.assumed_error / weights.total : 0.0;
   const double extrapolated = kNotMeasured * weights.share(weights.extrapolated);
   // A wrong split leaves a rank's work as it is and moves only the bubble.
   const double bubble = static_cast<double>(plan.pipeline - 1) / (m + plan.pipeline - 1);

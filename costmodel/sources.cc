@@ -28,6 +28,15 @@ bool is_assumed(const Source* source) {
          (source->origin == Origin::kAssumed || source->origin == Origin::kDatasheet);
 }
 
+double error_of_assumed_times(const SectionType& type, const std::vector<Source>& sources) {
+  const bool datasheet =
+      std::any_of(type.measurements.begin(), type.measurements.end(), [&](const Measurement& m) {
+        const Source* source = unmeasured_source(sources, m.time_source);
+        return source != nullptr && source->origin == Origin::kDatasheet;
+      });
+  return datasheet ? kFromDatasheet : kNotMeasured;
+}
+
 std::string origin_in_words(Origin origin) {
   switch (origin) {
     case Origin::kMeasured:

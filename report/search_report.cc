@@ -93,6 +93,7 @@ std::string search_report(const SearchResult& result, const SearchReport& about)
   std::string out = wrapped(about.question, 100, "", "  ") + wrapped(about.origin, 100, "", "  ");
   out += '\n';
   out += result.best.empty() ? nothing_fits(result) : best_plan_sections(result, about);
+  out += section("Estimated, not measured", list_text(about.notes));
   out += section("Candidates",
                  wrapped(counts_text(result), 100, "  ", "  ") + rejections_text(result.rejected));
   out += section("Not searched", list_text(result.not_searched));

@@ -20,8 +20,9 @@ struct Rival {
 };
 
 struct SearchReport {
-  std::string question;  // model, cluster, batch: one line
-  std::string origin;    // versions and hashes of the inputs: one line
+  std::string question;            // model, cluster, batch: one line
+  std::string origin;              // versions and hashes of the inputs: one line
+  std::vector<std::string> notes;  // what an estimate rests on
   std::vector<std::string> section_names;
   std::vector<Rival> rivals;
   // The replay of the best plan; null when there is none.

@@ -106,7 +106,10 @@ std::string simulation_report(const PlanFile& file, const Evaluation& evaluation
 
 std::string explanation(const PlanFile& file, const Evaluation& evaluation,
                         const std::vector<WhatIf>& changes) {
-  std::string out = header(file) + "What binds it\n" + binding(evaluation);
+  std::string out = header(file);
+  out += fmt::format("Step {}, between {} and {}\n\n", exact(evaluation.step_time),
+                     to_text(evaluation.step_time_low), to_text(evaluation.step_time_high));
+  out += "What binds it\n" + binding(evaluation);
   out += fmt::format("\nWhere the time of the busiest rank ({}) goes\n", busiest_rank(evaluation));
   out += busiest_rank_time(evaluation);
   out += "\nWhat each change would gain (the same plan, replayed)\n";

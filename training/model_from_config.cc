@@ -1,13 +1,10 @@
 #include "training/model_from_config.h"
 
-#include <cstdint>
-#include <initializer_list>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
 
-#include "core/json_reader.h"
+#include "core/config_fields.h"
 
 namespace penstock {
 namespace {
@@ -51,25 +48,21 @@ constexpr Architecture kArchitectures[] = {
      "gelu", true, "norms behind attention and perceptron, not before them"},
 };
 
-// The same size has several names.
-using Names = std::initializer_list<std::string_view>;
-
 class ConfigReader {
  public:
-  ConfigReader(const Json& json, const std::string& file) : reader_(json, file) {}
+  ConfigReader(const Json& json, const std::string& file) : fields_(JsonReader(json, file)) {}
 
   ConfiguredModel read() {
     const Architecture& architecture = architecture_of_file();
     ModelDescription& model = result_.description;
     model.family = architecture.family;
-    model.layers = required({"num_hidden_layers", "n_layer", "num_layers"});
-    model.hidden = required({"hidden_size", "n_embd"});
-    model.heads = required({"num_attention_heads", "n_head", "num_heads"});
-    model.vocabulary = required({"vocab_size"});
-    model.positions = required({"max_position_embeddings", "n_positions", "n_ctx"});
-    model.feed_forward =
-        size({"intermediate_size", "n_inner", "ffn_dim"}).value_or(4 * model.hidden);
-    model.tied_embedding = boolean("tie_word_embeddings").value_or(architecture.tied);
+    model.layers = fields_.required(kLayerNames);
+    model.hidden = fields_.required(kHiddenNames);
+    model.heads = fields_.required(kHeadNames);
+    model.vocabulary = fields_.required({"vocab_size"});
+    model.positions = fields_.required(kPositionNames);
+    model.feed_forward = fields_.size(kFeedForwardNames).value_or(4 * model.hidden);
+    model.tied_embedding = fields_.boolean("tie_word_embeddings").value_or(architecture.tied);
     model.precision = precision();
     check(model);
     add_built_in_differences(architecture);
@@ -80,7 +73,7 @@ class ConfigReader {
 
  private:
   const Architecture& architecture_of_file() {
-    const auto type = reader_.get("model_type");
+    const auto type = fields_.reader().get("model_type");
     std::string known;
     for (const Architecture& architecture : kArchitectures) {
       if (type && type->string() == architecture.model_type) return architecture;
@@ -91,38 +84,12 @@ class ConfigReader {
         "; describe another model by its sizes (penstock profile --help), or "
         "profile a TorchScript archive of it";
     if (type) type->fail("architecture \"" + type->string() + "\" is not known; " + remedy);
-    reader_.fail("no model_type; " + remedy);
-  }
-
-  [[nodiscard]] std::optional<JsonReader> present(std::string_view name) {
-    auto value = reader_.get(name);
-    if (value && value->value().kind() == Json::Kind::kNull) return std::nullopt;
-    return value;
-  }
-  [[nodiscard]] std::optional<int> size(Names names) {
-    for (const std::string_view name : names) {
-      if (auto value = present(name)) {
-        return static_cast<int>(value->integer(1, std::int64_t{1} << 30));
-      }
-    }
-    return std::nullopt;
-  }
-  [[nodiscard]] int required(Names names) {
-    if (const auto value = size(names)) return *value;
-    std::string text;
-    for (const std::string_view name : names) {
-      text += (text.empty() ? "" : " or ") + std::string(name);
-    }
-    reader_.fail("expected " + text);
-  }
-  [[nodiscard]] std::optional<bool> boolean(std::string_view name) {
-    if (auto value = present(name)) return value->boolean();
-    return std::nullopt;
+    fields_.reader().fail("no model_type; " + remedy);
   }
 
   [[nodiscard]] Precision precision() {
     for (const std::string_view name : {"torch_dtype", "dtype"}) {
-      if (auto value = present(name)) {
+      if (auto value = fields_.present(name)) {
         if (const auto found = precision_named(value->string())) return *found;
         value->fail("element type \"" + value->string() + "\" is not known");
       }
@@ -132,12 +99,13 @@ class ConfigReader {
 
   void check(const ModelDescription& model) {
     if (model.hidden % model.heads != 0) {
-      reader_.fail(std::to_string(model.heads) + " attention heads do not divide a width of " +
-                   std::to_string(model.hidden));
+      fields_.reader().fail(std::to_string(model.heads) +
+                            " attention heads do not divide a width of " +
+                            std::to_string(model.hidden));
     }
     if (model.vocabulary < 256) {
-      reader_.fail("a vocabulary of " + std::to_string(model.vocabulary) +
-                   "; training on bytes needs 256");
+      fields_.reader().fail("a vocabulary of " + std::to_string(model.vocabulary) +
+                            "; training on bytes needs 256");
     }
   }
 
@@ -156,53 +124,54 @@ class ConfigReader {
     if (!architecture.other.empty()) differ(std::string(architecture.other));
     std::string activation(architecture.activation);
     for (const std::string_view name : {"hidden_act", "activation_function"}) {
-      if (auto value = present(name)) activation = value->string();
+      if (auto value = fields_.present(name)) activation = value->string();
     }
     if (activation != "gelu") differ("activation " + activation + "; built in is gelu");
   }
 
   void add_attention_differences(const ModelDescription& model) {
-    const int keys = size({"num_key_value_heads"}).value_or(model.heads);
+    const int keys = fields_.size(kKeyValueHeadNames).value_or(model.heads);
     if (keys != model.heads) {
       differ(std::to_string(keys) + " key-value heads for " + std::to_string(model.heads) +
              " heads (num_key_value_heads)");
     }
-    const int width = size({"head_dim"}).value_or(model.hidden / model.heads);
+    const int width = fields_.size({"head_dim"}).value_or(model.hidden / model.heads);
     if (width != model.hidden / model.heads) {
       differ("heads of width " + std::to_string(width) + " (head_dim)");
     }
-    const bool slides = boolean("use_sliding_window").value_or(true);
-    if (const auto window = size({"sliding_window"}); window && slides) {
+    const bool slides = fields_.boolean("use_sliding_window").value_or(true);
+    if (const auto window = fields_.size({"sliding_window"}); window && slides) {
       differ("attention over the last " + std::to_string(*window) + " tokens (sliding_window)");
     }
-    for (const Names names :
-         {Names{"num_local_experts"}, Names{"n_routed_experts"}, Names{"num_experts"}}) {
-      if (const auto experts = size(names)) {
-        differ(std::to_string(*experts) + " experts (" + std::string(*names.begin()) + ")");
+    for (const std::string_view name : kExpertNames) {
+      if (const auto experts = fields_.size({name})) {
+        differ(std::to_string(*experts) + " experts (" + std::string(name) + ")");
       }
     }
-    if (present("rope_scaling")) differ("scaled rotary positions (rope_scaling)");
+    if (fields_.present("rope_scaling")) differ("scaled rotary positions (rope_scaling)");
   }
 
   void add_switches(const Architecture& architecture) {
-    if (architecture.model_type == "gpt_neox" && boolean("use_parallel_residual").value_or(true)) {
+    if (architecture.model_type == "gpt_neox" &&
+        fields_.boolean("use_parallel_residual").value_or(true)) {
       differ("attention and perceptron side by side in a block (use_parallel_residual)");
     }
-    if (architecture.model_type == "opt" && !boolean("do_layer_norm_before").value_or(true)) {
+    if (architecture.model_type == "opt" &&
+        !fields_.boolean("do_layer_norm_before").value_or(true)) {
       differ("norms behind attention and perceptron, not before them (do_layer_norm_before)");
     }
-    if (const auto types = size({"type_vocab_size"}); types && *types > 1) {
+    if (const auto types = fields_.size({"type_vocab_size"}); types && *types > 1) {
       differ("token types (type_vocab_size)");
     }
     for (const std::string_view name :
          {"attn_pdrop", "resid_pdrop", "embd_pdrop", "attention_dropout", "hidden_dropout",
           "hidden_dropout_prob", "attention_probs_dropout_prob", "dropout"}) {
-      const auto value = present(name);
+      const auto value = fields_.present(name);
       if (value && value->number(0.0, 1.0) > 0.0) differ("dropout (" + std::string(name) + ")");
     }
   }
 
-  JsonReader reader_;
+  ConfigFields fields_;
   ConfiguredModel result_;
 };
 

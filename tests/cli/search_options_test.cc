@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "costmodel/price_stages.h"
 #include "tests/cli/messages.h"
 
 using namespace penstock;
@@ -104,4 +105,47 @@ TEST_CASE("every key that can vary can be set, and no other") {
     CHECK_MESSAGE(set(question, "--vary " + key, key, value), key);
   }
   CHECK_FALSE(set(question, "--vary x", "x", "2"));
+}
+
+TEST_CASE("a config.json and a device make a question; the cluster is assumed") {
+  SearchOptions given;
+  given.profile = "data/models/llama-3-8b.json";
+  given.device = "H100";
+  given.gpus = "16";
+  given.global_batch = "64";
+  const Question question = question_of(given);
+  REQUIRE(question.estimated);
+  CHECK(question.profile.value.name == "Llama-3-8B (estimated)");
+  CHECK(question.request.sequence_length == 8192);
+  CHECK(question.request.pins.device == "h100-sxm");
+  CHECK(device_count(question.cluster.value) == 16);
+  CHECK(question.cluster.value.levels.size() == 2);
+  CHECK(words_of(question).find("; estimated for h100-sxm, bfloat16") != std::string::npos);
+  CHECK(notes_of(question).back() ==
+        "assumed: 8 GPUs a node, nvlink4 inside (450 GB/s per direction), 50 GB/s per GPU between "
+        "nodes; give --cluster for yours");
+  Json json = Json::object();
+  set_question(json, question);
+  REQUIRE(json.find("estimated") != nullptr);
+  CHECK(json.find("estimated")->find("cluster")->text() == "assumed");
+  CHECK(json.find("estimated")->find("parameters")->text() == "8030261248");
+}
+
+TEST_CASE("an estimate takes the device of the cluster, by the cluster's name for it") {
+  SearchOptions given = options();
+  given.profile = "data/models/llama-3-8b.json";
+  given.sequence_length = "2048";
+  const Question question = question_of(given);
+  REQUIRE(question.estimated);
+  CHECK(question.estimated->device.name == "a100-sxm-40gb");
+  CHECK(question.request.pins.device == "a100-40gb");
+  CHECK(question.request.sequence_length == 2048);
+  CHECK(measured_tensor_degrees(question.profile.value, "a100-40gb") ==
+        std::vector<int>{1, 2, 4, 8});
+  given.device = "h100";
+  CHECK(first_line(given) == "--device: the cluster has no h100-sxm");
+  given.cluster = {};
+  given.device = {};
+  given.gpus = "8";
+  CHECK(first_line(given) == "--device: missing");
 }

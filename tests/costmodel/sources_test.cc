@@ -1,6 +1,10 @@
 #include "costmodel/sources.h"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
+
+#include "core/json_reader.h"
 
 namespace penstock {
 namespace {
@@ -35,6 +39,23 @@ TEST_CASE("only datasheets and assumptions count as assumed") {
   CHECK_FALSE(is_assumed(unmeasured_source(sources, 1)));
   CHECK(is_assumed(unmeasured_source(sources, 2)));
   CHECK(is_assumed(unmeasured_source(sources, 3)));
+}
+
+TEST_CASE("times from a datasheet carry the error of the fitted efficiencies") {
+  const std::vector<Source> sources = {{"guess", Origin::kAssumed, "", ""},
+                                       {"sheet", Origin::kDatasheet, "", ""}};
+  SectionType type;
+  type.measurements.resize(2);
+  CHECK(error_of_assumed_times(type, sources) == kNotMeasured);
+  type.measurements[1].time_source = 1;
+  CHECK(error_of_assumed_times(type, sources) == kFromDatasheet);
+  const std::string path = "data/efficiency/fitted.json";
+  const Json fitted = parse_json(read_file(path), path);
+  double largest = 0.0;
+  for (const Json& curve : fitted.find("curves")->elements()) {
+    largest = std::max(largest, std::stod(curve.find("error")->text()));
+  }
+  CHECK(largest == kFromDatasheet);
 }
 
 }  // namespace

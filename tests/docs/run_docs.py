@@ -10,8 +10,8 @@ last line needs no saying when that is "...". Where the exit code is not 0, a la
 
 The commands of one document run one after the other in one folder, which has the repository's data/
 and the files that examples like to name: profile.json and cluster.json (the quickstart's), other.json
-(the same cluster), and corpus.txt. A block without output that repeats commands of earlier blocks only
-is not run again. Blocks that begin with `penstock profile` measure this machine, which takes minutes,
+(the same cluster), config.json (Llama-3-8B) and corpus.txt. A block without output that repeats
+commands of earlier blocks only is not run again. Blocks that begin with `penstock profile` measure this machine, which takes minutes,
 and hold it to the prediction, which takes a quiet one: they run with --measure only (the demo goes the
 same way with a smaller model).
 """
@@ -30,6 +30,7 @@ FENCE = re.compile(r"^```[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 EXAMPLES = {
     "profile.json": "data/profiles/gpt-6.7b.a100-40gb.json",
     "cluster.json": "data/clusters/a100-40gb-p4d-8x8.json",
+    "config.json": "data/models/llama-3-8b.json",
     "other.json": "data/clusters/a100-40gb-p4d-8x8.json",
 }
 

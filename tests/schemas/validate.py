@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Validates data/profiles, data/clusters and data/runs against the schemas in data/schemas.
+"""Validates data/profiles, data/clusters, data/runs, data/devices and data/efficiency against the schemas in data/schemas.
 
 Run from the repository root. Exits with 77 (ctest: skipped) when python3-jsonschema is missing.
 """
@@ -20,6 +20,8 @@ CHECKED = (
     ("data/profiles/*.json", "data/schemas/penstock.profile-1.schema.json"),
     ("data/clusters/*.json", "data/schemas/penstock.cluster-1.schema.json"),
     ("data/runs/*.json", "data/schemas/penstock.runs-1.schema.json"),
+    ("data/devices/*.json", "data/schemas/penstock.device-1.schema.json"),
+    ("data/efficiency/fitted.json", "data/schemas/penstock.efficiency-1.schema.json"),
 )
 # A string, to be left as it is, or a comment. Line breaks stay, so that line numbers do.
 STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)

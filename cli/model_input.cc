@@ -1,0 +1,154 @@
+#include "cli/model_input.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/nearest.h"
+#include "cli/options.h"
+#include "cli/parse.h"
+#include "estimator/count_operations.h"
+#include "estimator/shipped_data.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+DeviceSheet sheet_of(const std::string& name) {
+  if (name.ends_with(".json")) return read_device_sheet(load_json(name).value, name);
+  std::vector<std::string> names, all;
+  for (DeviceSheet& sheet : shipped_devices()) {
+    if (sheet.is_called(name)) return std::move(sheet);
+    names.push_back(sheet.name);
+    all.push_back(sheet.name);
+    all.insert(all.end(), sheet.aliases.begin(), sheet.aliases.end());
+  }
+  const std::string near = did_you_mean(name, all);
+  const std::string hint = near.starts_with("did you mean") ? near + " " : "";
+  bad_option("--device", fmt::format("no datasheet of '{}'", name),
+             fmt::format("{}known are {}; or give the path of a penstock.device/1 file "
+                         "(docs/file_formats.md)",
+                         hint, joined(names, ", ")));
+}
+
+// The device that a cluster calls its own way; of a cluster of one type also without --device.
+DeviceSheet sheet_in(const ClusterSpec& cluster, const std::optional<std::string>& name,
+                     std::string& called) {
+  if (!name && cluster.device_types.size() != 1) required(name, "--device", "--device h100-sxm");
+  DeviceSheet sheet = sheet_of(name ? *name : cluster.device_types.front().name);
+  std::string listed;
+  for (const DeviceType& type : cluster.device_types) {
+    if (sheet.is_called(type.name)) return called = type.name, sheet;
+    listed += (listed.empty() ? "" : ", ") + type.name;
+  }
+  bad_option("--device", fmt::format("the cluster has no {}", sheet.name),
+             fmt::format("it has {}; name one of them, or leave out --cluster", listed));
+}
+
+Arithmetic arithmetic_of(const DeviceSheet& sheet, const std::optional<std::string>& text) {
+  if (!text) return default_arithmetic(sheet);
+  if (const auto arithmetic = arithmetic_named(*text)) return *arithmetic;
+  bad_option("--precision", fmt::format("unknown '{}'", *text),
+             "bfloat16, float16, tensorfloat32 or float32 (bf16, fp16, tf32, fp32)");
+}
+
+int largest_node(const ClusterSpec& cluster) {
+  int most = 1;
+  for (const NodeType& type : cluster.node_types) most = std::max(most, type.devices);
+  return most;
+}
+
+// The file's own name, the folder's for config.json.
+std::string name_of_file(const std::string& path) {
+  const std::filesystem::path file(path);
+  const std::string folder = file.parent_path().filename().string();
+  return file.stem() == "config" && !folder.empty() ? folder : file.stem().string();
+}
+
+}  // namespace
+
+bool is_model_config(const Json& json) {
+  if (json.kind() != Json::Kind::kObject || json.find("format") != nullptr) return false;
+  return std::any_of(json.members().begin(), json.members().end(), [](const auto& member) {
+    for (const std::string_view key :
+         {"model_type", "architectures", "hidden_size", "n_embd", "d_model", "vocab_size",
+          "text_config", "num_hidden_layers", "n_layer"}) {
+      if (member.first == key) return true;
+    }
+    return false;
+  });
+}
+
+EstimatedModel estimate_model(const Loaded<Json>& config, const EstimateSettings& settings) {
+  EstimatedModel estimated;
+  estimated.model = read_architecture(config.value, config.file.path);
+  if (estimated.model.name.empty()) estimated.model.name = name_of_file(config.file.path);
+  EstimateRequest& request = estimated.request;
+  if (settings.cluster != nullptr) {
+    estimated.device = sheet_in(*settings.cluster, settings.device, request.device);
+  } else {
+    estimated.device = sheet_of(required(settings.device, "--device", "--device h100-sxm"));
+    request.device = estimated.device.name;
+  }
+  const int node =
+      settings.cluster != nullptr ? largest_node(*settings.cluster) : estimated.device.node.devices;
+  request.most_tensor_degree = std::min(settings.gpus, node);
+  request.arithmetic = arithmetic_of(estimated.device, settings.precision);
+  request.sequence_length = settings.sequence_length
+                                ? parse_int("--sequence-length", *settings.sequence_length, 1)
+                                : default_sequence_length(estimated.model);
+  if (request.sequence_length == 0) {
+    bad_option("--sequence-length", "missing",
+               config.file.path +
+                   " does not say how long sequences are; add for example "
+                   "--sequence-length 2048");
+  }
+  estimated.estimate =
+      estimate_profile(estimated.model, estimated.device, shipped_efficiency(), request);
+  return estimated;
+}
+
+std::string headline_of(const EstimatedModel& estimated) {
+  return fmt::format(
+      "estimated for {}, {}: nothing was measured, nine of ten such estimates were "
+      "within {} of a measurement",
+      estimated.device.name, name_of(estimated.request.arithmetic),
+      percent(estimated.estimate.error));
+}
+
+std::vector<std::string> notes_of(const EstimatedModel& estimated) {
+  std::vector<std::string> notes;
+  for (const std::string& text : estimated.model.assumed) notes.push_back("assumed: " + text);
+  for (const std::string& text : estimated.estimate.assumptions) {
+    notes.push_back("assumed: " + text);
+  }
+  if (!estimated.model.not_read.empty()) {
+    notes.push_back("not read: " + joined(estimated.model.not_read, ", "));
+  }
+  return notes;
+}
+
+Json to_json(const EstimatedModel& estimated) {
+  const auto strings = [](const std::vector<std::string>& texts) {
+    Json array = Json::array();
+    for (const std::string& text : texts) array.push(text);
+    return array;
+  };
+  std::vector<std::string> assumed = estimated.model.assumed;
+  assumed.insert(assumed.end(), estimated.estimate.assumptions.begin(),
+                 estimated.estimate.assumptions.end());
+  return Json::object()
+      .set("device", estimated.device.name)
+      .set("arithmetic", std::string(name_of(estimated.request.arithmetic)))
+      .set("sequence_length", estimated.request.sequence_length)
+      .set("architecture", estimated.model.family)
+      .set("parameters", parameter_count(estimated.model))
+      .set("active_parameters", active_parameter_count(estimated.model))
+      .set("error_nine_of_ten", estimated.estimate.error)
+      .set("assumed", strings(assumed))
+      .set("not_read", strings(estimated.model.not_read));
+}
+
+}  // namespace penstock

@@ -1,0 +1,41 @@
+// A model by its config.json: what `plan`, `compare` and `estimate` make of it with a datasheet.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/files.h"
+#include "core/architecture.h"
+#include "core/device_sheet.h"
+#include "estimator/estimate_profile.h"
+
+namespace penstock {
+
+// Is it one, rather than a file of ours?
+bool is_model_config(const Json& json);
+
+struct EstimateSettings {
+  std::optional<std::string> device;  // a name, or the path of a penstock.device/1 file
+  std::optional<std::string> precision, sequence_length;
+  int gpus = 1;                          // T is at most this
+  const ClusterSpec* cluster = nullptr;  // null: the device's own node
+};
+
+struct EstimatedModel {
+  Architecture model;
+  DeviceSheet device;
+  EstimateRequest request;
+  Estimate estimate;
+};
+
+// Error{kBadInput} for a device that is not known, with the nearest name and all others.
+EstimatedModel estimate_model(const Loaded<Json>& config, const EstimateSettings& settings);
+
+// "estimated for h100-sxm, bfloat16; nine of ten such estimates were within 45 %"
+std::string headline_of(const EstimatedModel& estimated);
+// What was assumed, and what of the file was not read; for people.
+std::vector<std::string> notes_of(const EstimatedModel& estimated);
+Json to_json(const EstimatedModel& estimated);
+
+}  // namespace penstock

@@ -1,0 +1,236 @@
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/files.h"
+#include "cli/model_input.h"
+#include "cli/options.h"
+#include "cli/parse.h"
+#include "cli/verbs.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/json_reader.h"
+#include "estimator/count_operations.h"
+#include "estimator/default_cluster.h"
+#include "estimator/fit_efficiency.h"
+#include "estimator/shipped_data.h"
+#include "report/result_json.h"
+#include "report/table.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kExamples =
+    R"(  penstock estimate config.json --device h100-sxm
+  penstock estimate config.json --device a100-80gb --gpus 16 -o profile.json --cluster-out c.json
+  penstock estimate config.json --device my-device.json --sequence-length 4096 --precision fp16
+  penstock estimate data/efficiency/cases.json --fit -o fitted.json
+)";
+
+struct Given {
+  std::string file;
+  std::optional<std::string> device, gpus, sequence_length, precision, output, cluster_output;
+  bool fit = false, json = false;
+};
+
+std::string sections_table(const EstimatedModel& estimated) {
+  TextTable table(
+      {{"section", true}, {"times"}, {"parameters"}, {"forward"}, {"backward"}, {"stash GiB"}});
+  const ModelProfile& profile = estimated.estimate.profile;
+  for (std::size_t type = 0; type < profile.section_types.size(); ++type) {
+    const SectionType& section = profile.section_types[type];
+    const auto times =
+        std::count_if(profile.sections.begin(), profile.sections.end(),
+                      [&](const Section& each) { return each.type == static_cast<int>(type); });
+    const Measurement& first = section.measurements.front();
+    table.add({section.name, std::to_string(times), with_commas(section.parameters.front().count),
+               aligned(first.forward.median), aligned(first.fused_backward->median),
+               fixed(static_cast<double>(first.stash.count) / (1 << 30), 2)});
+  }
+  return table.text();
+}
+
+std::string text_of(const EstimatedModel& estimated) {
+  const Architecture& model = estimated.model;
+  std::string out = wrapped(model.name + " " + headline_of(estimated), 100, "", "  ");
+  std::string parameters = with_commas(parameter_count(model)) + " parameters";
+  if (model.experts) {
+    parameters += ", of which a token meets " + with_commas(active_parameter_count(model));
+  }
+  out += fmt::format("{}; one sample of {} tokens on one device:\n\n{}", parameters,
+                     with_commas(estimated.request.sequence_length), sections_table(estimated));
+  out += '\n';
+  for (const std::string& note : notes_of(estimated)) out += wrapped(note, 100, "- ", "  ");
+  return out;
+}
+
+std::string next_step(const Given& given) {
+  std::string out;
+  if (given.output && *given.output != "-") {
+    out += fmt::format("\n{} holds the profile: every time in it is marked as estimated\n",
+                       *given.output);
+  }
+  if (given.cluster_output) out += fmt::format("{} holds the cluster\n", *given.cluster_output);
+  return out;
+}
+
+Answer estimate(const Given& given) {
+  const Loaded<Json> config = load_json(given.file);
+  if (!is_model_config(config.value)) {
+    throw_bad_input(given.file +
+                    ": no config.json of a model (no model_type, no sizes)\nhelp: give "
+                    "the config.json that lies beside a model's weights");
+  }
+  EstimateSettings settings;
+  settings.device = given.device;
+  settings.precision = given.precision;
+  settings.sequence_length = given.sequence_length;
+  settings.gpus = given.gpus ? parse_int("--gpus", *given.gpus, 1, 1'000'000) : 8;
+  const EstimatedModel estimated = estimate_model(config, settings);
+  const std::string profile = to_text(write_profile(estimated.estimate.profile)) + '\n';
+  if (given.output && *given.output != "-") write_file(*given.output, profile);
+  if (given.cluster_output) {
+    const ClusterSpec cluster = default_cluster(estimated.device, settings.gpus);
+    write_file(*given.cluster_output, to_text(write_cluster(cluster)) + '\n');
+  }
+  if (given.output && *given.output == "-") return {profile};
+  if (given.json) {
+    Json json = Json::object();
+    json.set("schema_version", kResultSchemaVersion).set("verb", "estimate");
+    json.set("model", estimated.model.name).set("estimated", to_json(estimated));
+    return {to_text(json) + '\n'};
+  }
+  return {text_of(estimated) + next_step(given)};
+}
+
+EfficiencyCase read_case(JsonReader object) {
+  EfficiencyCase one;
+  const std::string profile = object.at("profile").string();
+  one.name = std::filesystem::path(profile).stem().string();
+  one.profile = load_profile(profile).value;
+  const Loaded<Json> config = load_json(object.at("config").string());
+  one.model = read_architecture(config.value, config.file.path);
+  const JsonReader arithmetic = object.at("arithmetic");
+  if (const auto named = arithmetic_named(arithmetic.string())) {
+    one.arithmetic = *named;
+  } else {
+    arithmetic.expected("\"bfloat16\", \"float16\", \"tensorfloat32\" or \"float32\"");
+  }
+  const JsonReader attention = object.at("attention");
+  if (attention.string() != "kept" && attention.string() != "fused") {
+    attention.expected("\"kept\" or \"fused\"");
+  }
+  one.attention = attention.string() == "kept" ? AttentionKind::kKept : AttentionKind::kFused;
+  one.in_fit = !object.get("left_out_because");
+  object.finish();
+  return one;
+}
+
+std::vector<EfficiencyCase> read_cases(const std::string& path) {
+  const Loaded<Json> json = load_json(path);
+  JsonReader reader(json.value, path);
+  const JsonReader format = reader.at("format");
+  if (format.string() != "penstock.efficiency-cases/1") {
+    format.expected("\"penstock.efficiency-cases/1\"");
+  }
+  std::vector<EfficiencyCase> cases;
+  for (JsonReader& element : reader.at("cases").elements()) cases.push_back(read_case(element));
+  reader.finish();
+  return cases;
+}
+
+std::string curves_table(const Efficiency& efficiency) {
+  TextTable table({{"generation", true},
+                   {"arithmetic", true},
+                   {"of peak"},
+                   {"of memory"},
+                   {"of link"},
+                   {"floor F"},
+                   {"floor B"},
+                   {"error"}});
+  for (const EfficiencyCurve& curve : efficiency.curves) {
+    const EfficiencyTerms& terms = curve.terms;
+    table.add({curve.generation,
+               curve.generation == "any" ? "any"
+               : curve.tensor_cores      ? "tensor cores"
+                                         : "float32",
+               percent(terms.products), percent(terms.memory), percent(terms.link),
+               aligned(round_up_to_ns(terms.forward_floor_s)),
+               aligned(round_up_to_ns(terms.backward_floor_s)), percent(curve.error)});
+  }
+  return table.text();
+}
+
+std::string left_out_table(const Efficiency& efficiency) {
+  TextTable table({{"left out", true},
+                   {"passes"},
+                   {"median"},
+                   {"nine of ten"},
+                   {"largest"},
+                   {"measured/estimated - 1"},
+                   {"in fit", true}});
+  for (const LeftOut& left : efficiency.left_out) {
+    table.add({left.what, std::to_string(left.passes), percent(left.median),
+               percent(left.nine_of_ten), percent(left.largest),
+               fmt::format("{:+.1f} %", 100.0 * left.bias), left.in_fit ? "yes" : "no"});
+  }
+  return table.text();
+}
+
+Answer fit(const Given& given) {
+  std::vector<EfficiencyCase> cases = read_cases(given.file);
+  std::string names;
+  for (const EfficiencyCase& one : cases) {
+    if (one.in_fit) names += (names.empty() ? "" : ", ") + one.name;
+  }
+  Efficiency efficiency = fit_efficiency(cases, shipped_devices());
+  efficiency.text = "fitted on " + names + " by: penstock estimate " + given.file + " --fit";
+  const std::string file = to_text(write_efficiency(efficiency)) + '\n';
+  if (given.output && *given.output != "-") write_file(*given.output, file);
+  if (given.json || (given.output && *given.output == "-")) return {file};
+  return {
+      fmt::format("Shares of the datasheet's rates, {}\n\n{}\n"
+                  "Passes over a whole model, by a fit that has not seen them:\n\n{}",
+                  efficiency.text, curves_table(efficiency), left_out_table(efficiency))};
+}
+
+}  // namespace
+
+Answer run_estimate(const Arguments& arguments) {
+  Given given;
+  Options options("estimate CONFIG --device NAME [OPTIONS]",
+                  "Estimates a model's sections from its config.json and a device's datasheet, and "
+                  "writes them as a profile in which every time is marked as estimated; `plan` and "
+                  "`compare` do the same when they are given a config.json. Nothing in the file is "
+                  "executed.",
+                  kExamples);
+  options.heading("The model and the device");
+  options.positional("CONFIG", "config.json as Hugging Face's models have it", given.file);
+  options.option("--device", "NAME", "a device that is known, or the path of a penstock.device/1",
+                 given.device);
+  options.option("--gpus", "N", "how many there are; default 8", given.gpus);
+  options.option("--sequence-length", "S", "tokens per sample; default: the model's, at most 8192",
+                 given.sequence_length);
+  options.option("--precision", "NAME", "bfloat16 (default), float16, tensorfloat32 or float32",
+                 given.precision);
+  options.heading("What to write");
+  options.option("-o,--output", "FILE", "the profile (- for stdout)", given.output);
+  options.option("--cluster-out", "FILE", "the cluster that is assumed", given.cluster_output);
+  options.flag("--json", "the result as one JSON object", given.json);
+  options.heading("Fitting");
+  options.flag(
+      "--fit",
+      "CONFIG lists measured profiles (data/efficiency/cases.json): fit the shares of the "
+      "datasheets' rates that they got, and say how far off a fit is that has not seen them",
+      given.fit);
+  if (auto help = options.parse(arguments)) return {*help};
+  return given.fit ? fit(given) : estimate(given);
+}
+
+}  // namespace penstock

@@ -1,0 +1,292 @@
+#include "estimator/estimate_profile.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+
+#include "core/error.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::array kSamples{1, 2, 4, 8, 16};
+constexpr int kLongestDefault = 8192;
+constexpr int kLongestSequence = 1 << 22;
+constexpr int kMostTensorDegree = 8;
+
+// Indices into the profile's sources.
+enum SourceIndex { kTimes, kShapes, kOperations, kTraining };
+
+std::string percent(double share) {
+  return std::to_string(static_cast<int>(std::floor(100.0 * share + 0.5))) + " %";
+}
+
+int bytes_of(Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::kBFloat16 || arithmetic == Arithmetic::kFloat16 ? 2 : 4;
+}
+
+Duration rounded(double seconds) {
+  const double longest = static_cast<double>(kLongestDuration.count()) * 1e-9;
+  return round_up_to_ns(std::min(seconds, longest));
+}
+
+class ProfileEstimate {
+ public:
+  ProfileEstimate(const Architecture& model, const DeviceSheet& device,
+                  const Efficiency& efficiency, const EstimateRequest& request)
+      : model_(model),
+        device_(device),
+        request_(request),
+        curve_(curve_for(efficiency, device, request.arithmetic)),
+        error_(efficiency.error()) {}
+
+  Estimate run() {
+    check();
+    estimate_.error = error_;
+    ModelProfile& profile = estimate_.profile;
+    profile.name = model_.name + " (estimated)";  // what every output shows
+    add_sources();
+    add_training();
+    add_degrees();
+    add_sections();
+    add_assumptions();
+    return std::move(estimate_);
+  }
+
+ private:
+  void check() {
+    const PeakRate* peak = device_.peak(request_.arithmetic);
+    if (peak == nullptr) {
+      std::string known;
+      for (const PeakRate& each : device_.peaks) {
+        known += (known.empty() ? "" : ", ") + std::string(name_of(each.arithmetic));
+      }
+      throw_bad_input("the datasheet of " + device_.name + " has no rate for " +
+                      std::string(name_of(request_.arithmetic)) + "\nhelp: --precision " + known);
+    }
+    peak_ = peak->flops_per_s;
+    const int length = request_.sequence_length;
+    if (length < 1 || length > kLongestSequence) {
+      throw_bad_input(model_.name + ": a sequence of " + std::to_string(length) +
+                      " tokens\nhelp: give --sequence-length, from 1 to " +
+                      std::to_string(kLongestSequence));
+    }
+    if (model_.position_rows > 0 && length > model_.positions) {
+      throw_bad_input(model_.name + ": a sequence of " + std::to_string(length) +
+                      " tokens, but the model has " + std::to_string(model_.positions) +
+                      " learned positions\nhelp: shorten --sequence-length");
+    }
+  }
+
+  void add_sources() {
+    auto& sources = estimate_.profile.sources;
+    sources.resize(4);
+    sources[kTimes] = {"estimate", Origin::kDatasheet,
+                       "estimated from a datasheet: operations and bytes of " + model_.name +
+                           " over the rates of " + device_.name + " for " +
+                           std::string(name_of(request_.arithmetic)) + "; " + shares() +
+                           "; nothing was measured on this device for this model",
+                       ""};
+    sources[kShapes] = {"shapes", Origin::kDerived,
+                        "counted from shapes: see docs/estimates.md; nothing is counted for "
+                        "fragmentation, workspaces and dropout masks",
+                        ""};
+    sources[kOperations] = {"operations", Origin::kAssumed,
+                            "operations: W / (I + W) counted from matrix products", ""};
+    const bool half = bytes_of(request_.arithmetic) == 2;
+    sources[kTraining] = {
+        "training", Origin::kAssumed,
+        half ? "mixed precision with AdamW: per parameter 2 bytes weight, 4 gradient, 12 master "
+               "copy and two moments"
+             : "float32 with AdamW: per parameter 4 bytes weight, 4 gradient, 8 two moments",
+        ""};
+  }
+
+  [[nodiscard]] std::string shares() const {
+    return percent(curve_.terms.products) + " of the peak rate and " +
+           percent(curve_.terms.memory) + " of the memory bandwidth, fitted on measured profiles" +
+           (curve_.generation == "any"
+                ? " of other devices"
+                : " of devices of its generation (" + curve_.generation + ")");
+  }
+
+  void add_training() {
+    const bool half = bytes_of(request_.arithmetic) == 2;
+    TrainingState& state = estimate_.profile.training;
+    state.bytes_per_parameter = {half ? 2 : 4};
+    state.bytes_per_gradient = {4};
+    state.optimizer_bytes_per_parameter = {half ? 12 : 8};
+    state.source = kTraining;
+  }
+
+  void add_degrees() {
+    const int most = std::min(request_.most_tensor_degree, kMostTensorDegree);
+    for (int degree = 1; degree <= most; degree *= 2) {
+      if (divides(model_, degree)) degrees_.push_back(degree);
+    }
+  }
+
+  template <class Counts>  // SectionCounts(const CountKey&)
+  int add_type(const std::string& name, Place place, const Counts& counts) {
+    SectionType type;
+    type.name = name;
+    type.parameter_source = kShapes;
+    for (const int degree : degrees_) {
+      for (const int samples : kSamples) {
+        const SectionCounts counted = counts(key_of(degree, samples));
+        if (samples == 1) type.parameters.push_back({degree, counted.parameters});
+        add_measurements(counted, degree, samples, name, place, type);
+      }
+    }
+    auto& types = estimate_.profile.section_types;
+    types.push_back(std::move(type));
+    return static_cast<int>(types.size()) - 1;
+  }
+
+  [[nodiscard]] CountKey key_of(int degree, int samples) const {
+    return {degree, samples, request_.sequence_length, bytes_of(request_.arithmetic),
+            AttentionKind::kFused};
+  }
+
+  [[nodiscard]] Duration time(const Work& work, Direction direction, Place place) const {
+    return rounded(time_of(work, direction, place, device_, peak_, curve_.terms));
+  }
+
+  void add_measurements(const SectionCounts& counts, int degree, int samples,
+                        const std::string& name, Place place, SectionType& type) {
+    Measurement m;
+    m.device = request_.device.empty() ? device_.name : request_.device;
+    m.tensor_degree = degree;
+    m.micro_batch_size = samples;
+    m.sequence_length = request_.sequence_length;
+    m.forward.median = time(counts.forward, Direction::kForward, place);
+    m.fused_backward = Timing{time(counts.backward, Direction::kBackward, place), Duration{}};
+    m.weight_gradient_share = counts.weight_share;
+    m.stash = counts.stash;
+    m.weight_stash = counts.weight_stash;
+    m.working_peak = counts.working_peak;
+    m.boundary = counts.boundary;
+    m.time_source = kTimes;
+    m.split_source = kOperations;
+    m.memory_source = kShapes;
+    if (at_floor(counts.forward, Direction::kForward, place, device_, peak_, curve_.terms) &&
+        degree == 1) {
+      note_floor(name, samples);
+    }
+    type.measurements.push_back(m);
+    // Full recompute keeps a section's input; what the forward kept is back while it works.
+    Measurement full = m;
+    full.recompute = "full";
+    full.recompute_time = place == Place::kLayer ? m.forward : Timing{};
+    if (place == Place::kLayer) {
+      full.stash = counts.boundary;
+      full.working_peak = counts.working_peak + counts.stash;
+    }
+    type.measurements.push_back(full);
+  }
+
+  void note_floor(const std::string& name, int samples) {
+    if (std::find(floors_.begin(), floors_.end(), name) != floors_.end()) return;
+    floors_.push_back(name);
+    if (name == "embedding") return;
+    estimate_.assumptions.push_back(
+        "forward of '" + name + "' with " + std::to_string(samples) +
+        " sample is bound by what the host took to launch it in the measured profiles; compiled or "
+        "captured kernels are faster");
+  }
+
+  void add_sections() {
+    ModelProfile& profile = estimate_.profile;
+    const int embedding = add_type("embedding", Place::kEnd, [&](const CountKey& key) {
+      return count_embedding(model_, key);
+    });
+    profile.sections.push_back({"embedding", embedding});
+    const std::array types{layer_type(LayerKind::kDense), layer_type(LayerKind::kExperts)};
+    for (int layer = 0; layer < model_.layers; ++layer) {
+      const auto kind = static_cast<std::size_t>(kind_of_layer(model_, layer));
+      profile.sections.push_back({"layer." + std::to_string(layer), types[kind]});
+    }
+    const int head = add_type("head", Place::kEnd, [&](const CountKey& key) {
+      return count_end(model_, EndKind::kNormAndHead, key);
+    });
+    profile.sections.push_back({"head", head});
+    if (model_.tied_head) add_tie();
+  }
+
+  int layer_type(LayerKind kind) {
+    const auto is = [&](int layer) { return kind_of_layer(model_, layer) == kind; };
+    bool any = false;
+    for (int layer = 0; layer < model_.layers && !any; ++layer) any = is(layer);
+    if (!any) return -1;
+    const std::string name = !model_.experts             ? "layer"
+                             : kind == LayerKind::kDense ? "dense layer"
+                                                         : "expert layer";
+    return add_type(name, Place::kLayer,
+                    [&](const CountKey& key) { return count_layer(model_, kind, key); });
+  }
+
+  void add_tie() {
+    ModelProfile& profile = estimate_.profile;
+    TiedWeights tied;
+    tied.name = "word embedding";
+    tied.sections = {SectionId{0}, SectionId{static_cast<int>(profile.sections.size()) - 1}};
+    for (const int degree : degrees_) {
+      tied.parameters.push_back({degree, vocabulary_rows(model_, degree) * model_.hidden});
+    }
+    profile.tied_weights.push_back(std::move(tied));
+  }
+
+  void add_assumptions() {
+    auto& list = estimate_.assumptions;
+    list.emplace_back("attention fused (scores stay on the chip)");
+    if (model_.experts) {
+      list.emplace_back(
+          "experts all on the ranks of their layer, no expert parallelism, tokens "
+          "spread evenly");
+    }
+    if (curve_.generation == "any") {
+      list.push_back("no profile was measured on a device of the generation " + device_.generation +
+                     " with this arithmetic");
+    }
+    const PeakRate& peak = *device_.peak(request_.arithmetic);
+    for (const int index : {peak.source, device_.memory_source, device_.memory_bandwidth_source,
+                            device_.node.source}) {
+      const Source& source = device_.sources[static_cast<std::size_t>(index)];
+      if (source.origin != Origin::kAssumed) continue;
+      const std::string text = device_.name + ": " + source.text;
+      if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
+    }
+  }
+
+  const Architecture& model_;
+  const DeviceSheet& device_;
+  const EstimateRequest& request_;
+  const EfficiencyCurve& curve_;
+  double error_;
+  double peak_ = 0.0;
+  std::vector<int> degrees_;
+  std::vector<std::string> floors_;
+  Estimate estimate_;
+};
+
+}  // namespace
+
+Estimate estimate_profile(const Architecture& model, const DeviceSheet& device,
+                          const Efficiency& efficiency, const EstimateRequest& request) {
+  return ProfileEstimate(model, device, efficiency, request).run();
+}
+
+Arithmetic default_arithmetic(const DeviceSheet& device) {
+  for (const Arithmetic arithmetic : {Arithmetic::kBFloat16, Arithmetic::kFloat16}) {
+    if (device.peak(arithmetic) != nullptr) return arithmetic;
+  }
+  return device.peaks.front().arithmetic;
+}
+
+int default_sequence_length(const Architecture& model) {
+  return std::min(model.positions, kLongestDefault);
+}
+
+}  // namespace penstock

@@ -1,0 +1,108 @@
+#include "estimator/count_operations.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/estimator/models.h"
+
+using namespace penstock;
+using tests::model_of;
+using tests::shipped_model;
+
+namespace {
+
+CountKey key_of(int degree, int samples, int length) {
+  return {degree, samples, length, 2, AttentionKind::kFused};
+}
+
+}  // namespace
+
+// 4096 * 4096 * 2 + 2 * 4096 * 1024 = 41,943,040 of attention, 3 * 4096 * 14336 = 176,160,768 of
+// the perceptron, 2 * 4096 of norms; 32 layers, two tables of 128256 * 4096 and the last norm.
+TEST_CASE("Llama-3-8B has 8,030,261,248 parameters, 218,112,000 in a layer") {
+  const Architecture llama = shipped_model("llama-3-8b");
+  CHECK(count_layer(llama, LayerKind::kDense, key_of(1, 1, 1)).parameters == 218'112'000);
+  CHECK(parameter_count(llama) == 8'030'261'248);
+  // Matrices are divided, norms are not: 218,103,808 / 8 + 8,192.
+  CHECK(count_layer(llama, LayerKind::kDense, key_of(8, 1, 1)).parameters == 27'271'168);
+}
+
+// 2 * 8192 * 218,103,808 = 3,573,412,790,272 for the matrices, and half of
+// 4 * 8192^2 * 4096 = 1,099,511,627,776 for causal attention.
+TEST_CASE("a layer of Llama-3-8B takes 4.123 TFLOP for one sample of 8192 tokens") {
+  const Architecture llama = shipped_model("llama-3-8b");
+  const SectionCounts layer = count_layer(llama, LayerKind::kDense, key_of(1, 1, 8192));
+  CHECK(layer.forward.flops == 3'573'412'790'272.0 + 549'755'813'888.0);
+  // Twice the matrices, and attention with its scores computed again: 2.5 times.
+  CHECK(layer.backward.flops == 2 * 3'573'412'790'272.0 + 2.5 * 549'755'813'888.0);
+  CHECK(layer.boundary == Bytes{8192 * 4096 * 2});
+  CHECK(layer.forward.reduced == 0.0);
+  // Two all-reduces of 64 MiB; a ring moves 2 * 3 / 4 of it per rank.
+  const SectionCounts quarter = count_layer(llama, LayerKind::kDense, key_of(4, 1, 8192));
+  CHECK(quarter.forward.reduced == 2 * 1.5 * 67'108'864.0);
+  CHECK(quarter.forward.flops * 4 == layer.forward.flops);
+}
+
+TEST_CASE("published sizes of other models come out to the last parameter") {
+  CHECK(parameter_count(shipped_model("gpt2")) == 124'439'808);
+  CHECK(parameter_count(shipped_model("mixtral-8x7b")) == 46'702'792'704);
+  CHECK(active_parameter_count(shipped_model("mixtral-8x7b")) == 12'879'925'248);
+  CHECK(parameter_count(shipped_model("deepseek-v2-lite")) == 15'706'484'224);
+  CHECK(parameter_count(model_of(R"({"architectures": ["MistralForCausalLM"],
+      "num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32,
+      "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 32000})")) ==
+        7'241'732'096);
+  CHECK(parameter_count(model_of(R"({"architectures": ["Qwen2ForCausalLM"],
+      "num_hidden_layers": 28, "hidden_size": 3584, "num_attention_heads": 28,
+      "num_key_value_heads": 4, "intermediate_size": 18944, "vocab_size": 152064,
+      "tie_word_embeddings": false})")) == 7'615'616'512);
+  CHECK(parameter_count(model_of(R"({"model_type": "opt", "num_hidden_layers": 12,
+      "hidden_size": 768, "num_attention_heads": 12, "ffn_dim": 3072,
+      "max_position_embeddings": 2048, "vocab_size": 50272})")) == 125'239'296);
+  CHECK(parameter_count(model_of(R"({"model_type": "gpt_neox", "num_hidden_layers": 44,
+      "hidden_size": 6144, "num_attention_heads": 64, "intermediate_size": 24576,
+      "vocab_size": 50432})")) == 20'554'567'680);
+}
+
+// Per token and layer, in elements: inputs of the norms and of the first products 4 h, queries,
+// keys and values 3 h / T, input of the output projection h / T, two inner tensors of 4 h: 16 h for
+// T = 1 and 4 h + 12 h / 8 for T = 8 (arXiv 2205.05198 has 2 bytes of dropout masks besides).
+TEST_CASE("what a layer of GPT keeps for its backward") {
+  const Architecture gpt = shipped_model("gpt-6.7b");
+  const std::int64_t tokens_by_width = std::int64_t{2048} * 4096;
+  CHECK(count_layer(gpt, LayerKind::kDense, key_of(1, 1, 2048)).stash ==
+        Bytes{32 * tokens_by_width});
+  CHECK(count_layer(gpt, LayerKind::kDense, key_of(8, 1, 2048)).stash ==
+        Bytes{11 * tokens_by_width});
+  CountKey kept = key_of(1, 1, 2048);
+  kept.attention = AttentionKind::kKept;
+  CHECK(count_layer(gpt, LayerKind::kDense, kept).stash ==
+        Bytes{32 * tokens_by_width + 2 * std::int64_t{32} * 2048 * 2048});
+}
+
+TEST_CASE("experts: all of them are held, a token's operations are those it visits") {
+  const Architecture mixtral = shipped_model("mixtral-8x7b");
+  const SectionCounts layer = count_layer(mixtral, LayerKind::kExperts, key_of(1, 1, 1024));
+  // attention, 8 experts of 3 * 4096 * 14336, router, norms
+  CHECK(layer.parameters == 41'943'040 + 8 * 176'160'768 + 8 * 4096 + 8192);
+  const double products = 41'943'040.0 + 2 * 176'160'768.0 + 8 * 4096.0;
+  CHECK(layer.forward.flops == 2 * 1024 * products + 2.0 * 1024 * 512 * 8192);
+}
+
+TEST_CASE("a window bounds how far attention reaches back") {
+  const std::string sizes = R"("num_hidden_layers": 1, "hidden_size": 8, "num_attention_heads": 1,
+      "intermediate_size": 8, "vocab_size": 8, "model_type": "mistral")";
+  const Architecture whole = model_of("{" + sizes + "}");
+  const Architecture window = model_of("{" + sizes + R"(, "sliding_window": 16})");
+  const auto flops = [](const Architecture& model) {
+    return count_layer(model, LayerKind::kDense, key_of(1, 1, 64)).forward.flops;
+  };
+  // Pairs: 64^2 / 2 = 2048 against 64 * 16 - 16^2 / 2 = 896; 4 * 8 operations each.
+  CHECK(flops(whole) - flops(window) == (2048 - 896) * 32);
+}
+
+TEST_CASE("tensor degrees that do not divide heads and perceptrons are none") {
+  const Architecture llama = shipped_model("llama-3-8b");
+  CHECK(divides(llama, 8));
+  CHECK_FALSE(divides(llama, 16));                 // 8 key-value heads
+  CHECK_FALSE(divides(shipped_model("gpt2"), 8));  // 12 heads
+}

@@ -1,0 +1,179 @@
+#include "estimator/estimate_profile.h"
+
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/json.h"
+#include "estimator/default_cluster.h"
+#include "estimator/shipped_data.h"
+#include "tests/estimator/models.h"
+
+using namespace penstock;
+using tests::shipped_model;
+
+namespace {
+
+// 1e15 FLOP/s, 1e12 B/s and 1e11 B/s, so that times can be read off the counts.
+DeviceSheet round_device() {
+  DeviceSheet device;
+  device.name = "round";
+  device.generation = "none";
+  device.sources = {{"sheet", Origin::kDatasheet, "made up", ""}};
+  device.peaks = {{Arithmetic::kBFloat16, 1e15, 0}};
+  device.memory = {80'000'000'000};
+  device.memory_bandwidth = {1e12};
+  device.node = {8, "link", {1e11}, 0};
+  return device;
+}
+
+Efficiency half_of_everything() {
+  Efficiency efficiency;
+  efficiency.curves = {{"any", true, {0.5, 0.5, 0.5, 0.0, 0.0, 0.0}, 0.4}};
+  return efficiency;
+}
+
+const Measurement& measurement(const ModelProfile& profile, const std::string& type, int degree,
+                               int samples, const std::string& recompute) {
+  for (const SectionType& each : profile.section_types) {
+    if (each.name != type) continue;
+    for (const Measurement& m : each.measurements) {
+      if (m.tensor_degree == degree && m.micro_batch_size == samples && m.recompute == recompute) {
+        return m;
+      }
+    }
+  }
+  FAIL("no such measurement");
+  return profile.section_types.front().measurements.front();
+}
+
+std::string refusal(const EstimateRequest& request, const std::string& model) {
+  try {
+    static_cast<void>(
+        estimate_profile(shipped_model(model), round_device(), half_of_everything(), request));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a time is operations over half the peak and bytes over half the bandwidth") {
+  const Architecture llama = shipped_model("llama-3-8b");
+  const EstimateRequest request{"", Arithmetic::kBFloat16, 8192, 8};
+  const Estimate estimate = estimate_profile(llama, round_device(), half_of_everything(), request);
+  const SectionCounts counts =
+      count_layer(llama, LayerKind::kDense, {2, 4, 8192, 2, AttentionKind::kFused});
+  const double seconds =
+      counts.forward.flops / 5e14 + counts.forward.bytes / 5e11 + counts.forward.reduced / 5e10;
+  const Measurement& layer = measurement(estimate.profile, "layer", 2, 4, "none");
+  CHECK(layer.forward.median == round_up_to_ns(seconds));
+  CHECK(layer.device == "round");
+  CHECK(layer.stash == counts.stash);
+  CHECK(estimate.profile.sections.size() == 34);
+  CHECK(estimate.profile.tied_weights.empty());
+  CHECK(estimate.error == 0.4);
+}
+
+TEST_CASE("every time says that it was not measured") {
+  const Estimate estimate =
+      estimate_profile(shipped_model("deepseek-v2-lite"), round_device(), half_of_everything(),
+                       {"", Arithmetic::kBFloat16, 4096, 8});
+  const ModelProfile& profile = estimate.profile;
+  CHECK(profile.name == "DeepSeek-V2-Lite (estimated)");
+  for (const SectionType& type : profile.section_types) {
+    for (const Measurement& m : type.measurements) {
+      CHECK(profile.sources[static_cast<std::size_t>(m.time_source)].origin == Origin::kDatasheet);
+    }
+  }
+  // One dense layer, then 26 with experts.
+  CHECK(profile.section_types[static_cast<std::size_t>(profile.sections[1].type)].name ==
+        "dense layer");
+  CHECK(profile.section_types[static_cast<std::size_t>(profile.sections[2].type)].name ==
+        "expert layer");
+  // What is written is read again as it was.
+  const std::string text = to_text(write_profile(profile));
+  CHECK(read_profile(parse_json(text, "p.json"), "p.json") == profile);
+}
+
+TEST_CASE("full recompute keeps a layer's input and forwards once more") {
+  const Estimate estimate =
+      estimate_profile(shipped_model("gpt2"), round_device(), half_of_everything(),
+                       {"", Arithmetic::kBFloat16, 1024, 8});
+  const Measurement& none = measurement(estimate.profile, "layer", 1, 2, "none");
+  const Measurement& full = measurement(estimate.profile, "layer", 1, 2, "full");
+  CHECK(full.stash == none.boundary);
+  CHECK(full.recompute_time == none.forward);
+  CHECK(full.working_peak == none.working_peak + none.stash);
+  REQUIRE(estimate.profile.tied_weights.size() == 1);
+  CHECK(estimate.profile.tied_weights[0].parameters[0].count == 50257 * 768);
+  // 12 heads: T of 1, 2 and 4.
+  CHECK(estimate.profile.tied_weights[0].parameters.size() == 3);
+}
+
+// 2 + 4 + 12 bytes.
+TEST_CASE("training in mixed precision holds 18 bytes per parameter") {
+  const Estimate estimate =
+      estimate_profile(shipped_model("gpt2"), round_device(), half_of_everything(),
+                       {"", Arithmetic::kBFloat16, 1024, 1});
+  const TrainingState& state = estimate.profile.training;
+  CHECK(state.bytes_per_parameter.count + state.bytes_per_gradient.count +
+            state.optimizer_bytes_per_parameter.count ==
+        18);
+}
+
+TEST_CASE("what cannot be estimated is refused with a remedy") {
+  CHECK(refusal({"", Arithmetic::kFloat16, 1024, 1}, "gpt2") ==
+        "the datasheet of round has no rate for float16\nhelp: --precision bfloat16");
+  CHECK(refusal({"", Arithmetic::kBFloat16, 2048, 1}, "gpt2")
+            .starts_with("GPT-2: a sequence of 2048 tokens, but the model has 1024 learned"));
+  CHECK(refusal({"", Arithmetic::kBFloat16, 0, 1}, "llama-3-8b")
+            .find("help: give --sequence-length") != std::string::npos);
+}
+
+TEST_CASE("the default cluster has whole nodes, or one smaller node") {
+  const ClusterSpec large = default_cluster(round_device(), 20);
+  CHECK(device_count(large) == 24);
+  REQUIRE(large.levels.size() == 2);
+  CHECK(large.levels[0].bandwidth.value == 1e11);
+  CHECK(large.levels[0].devices == 8);
+  CHECK(large.levels[1].bandwidth.value == 50e9);
+  CHECK(large.levels[1].devices == 0);
+  CHECK(large.sources[2].origin == Origin::kAssumed);
+  const ClusterSpec small = default_cluster(round_device(), 4);
+  CHECK(device_count(small) == 4);
+  CHECK(small.levels.size() == 1);
+  const std::string text = to_text(write_cluster(large));
+  CHECK(read_cluster(parse_json(text, "c.json"), "c.json") == large);
+}
+
+TEST_CASE("shipped datasheets are read, and no name stands for two devices") {
+  const std::vector<DeviceSheet> devices = shipped_devices();
+  CHECK(devices.size() >= 15);
+  for (const DeviceSheet& device : devices) {
+    CHECK(std::count_if(devices.begin(), devices.end(), [&](const DeviceSheet& other) {
+            return other.is_called(device.name);
+          }) == 1);
+    for (const std::string& alias : device.aliases) {
+      CHECK(std::count_if(devices.begin(), devices.end(),
+                          [&](const DeviceSheet& other) { return other.is_called(alias); }) == 1);
+    }
+  }
+}
+
+TEST_CASE("a generation with a curve of its own is priced by it, others by that of any") {
+  const Efficiency efficiency = shipped_efficiency();
+  DeviceSheet device = round_device();
+  CHECK(curve_for(efficiency, device, Arithmetic::kBFloat16).generation == "any");
+  device.generation = "hopper";
+  CHECK(curve_for(efficiency, device, Arithmetic::kBFloat16).generation == "hopper");
+  // Measured in full float32 only.
+  device.generation = "volta";
+  CHECK(curve_for(efficiency, device, Arithmetic::kFloat32).generation == "volta");
+  CHECK(curve_for(efficiency, device, Arithmetic::kFloat16).generation == "any");
+  const std::string text = to_text(write_efficiency(efficiency));
+  CHECK(read_efficiency(parse_json(text, "e.json"), "e.json") == efficiency);
+}
