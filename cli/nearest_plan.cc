@@ -59,8 +59,28 @@ std::string why_not_there(const InputFile& file, std::string_view format) {
   return "";
 }
 
-Inputs inputs_of(const PlanFile& plan) {
+// Plans are also made from a config.json, which holds no profile to search again.
+bool is_estimated(const PlanFile& plan) {
+  if (!std::filesystem::is_regular_file(plan.profile.path)) return false;
+  return format_of(load_json(plan.profile.path).value).empty();
+}
+
+std::string how_to_estimate(const PlanFile& file, const ExportTarget& target) {
+  const Plan& plan = file.plan;
+  const bool varuna = target.name == kVaruna;
+  return fmt::format(
+      "the plan rests on an estimate; ask for another one: penstock plan {} --device {} --gpus {} "
+      "--global-batch {} --sequence-length {} {} {}",
+      file.profile.path, file.cluster.device, plan.devices(), plan.global_batch,
+      plan.sequence_length, varuna ? "--schedule" : "--for", target.name);
+}
+
+Inputs inputs_of(const PlanFile& plan, const ExportTarget& target) {
   Inputs inputs;
+  if (is_estimated(plan)) {
+    inputs.why_not = how_to_estimate(plan, target);
+    return inputs;
+  }
   inputs.why_not = why_not_there(plan.profile, "penstock.profile/1");
   if (inputs.why_not.empty()) {
     inputs.why_not = why_not_there(plan.cluster_file, "penstock.cluster/1");
@@ -134,7 +154,7 @@ Export exported(const PlanFile& plan, const ExportTarget& target, const ExportRe
 
 NearestPlan nearest_plan(const PlanFile& plan, const Export& refusal, const ExportTarget& target,
                          const ExportRequest& request) {
-  const Inputs inputs = inputs_of(plan);
+  const Inputs inputs = inputs_of(plan, target);
   if (!inputs.why_not.empty()) return {{}, inputs.why_not};
   if (refusal.nearest) {
     if (auto file = accepted(inputs, *refusal.nearest, plan, target, request)) return {file, ""};

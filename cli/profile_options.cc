@@ -90,7 +90,9 @@ void ProfileOptions::declare(Options& options) {
       cutpoints_);
   options.option("--precision", "NAME", "float32 (default), bfloat16, float16, float64",
                  precision_);
+  options.choices({"float32", "bfloat16", "float16", "float64"});
   options.option("--optimizer", "NAME", "adamw (default) or sgd", optimizer_);
+  options.choices({"adamw", "sgd"});
   options.heading("What to measure");
   options.option("--micro-batch-sizes", "LIST", "samples per micro-batch; default 1,2,4", sizes_);
   options.option("--sequence-length", "N", "tokens per sample; default the model's positions",

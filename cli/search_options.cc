@@ -197,6 +197,7 @@ void SearchOptions::declare(Options& options) {
   options.option("--precision", "NAME",
                  "of a config.json: bfloat16 (default), float16, tensorfloat32 or float32",
                  precision);
+  options.choices({"bfloat16", "float16", "tensorfloat32", "float32"});
   options.heading("What is fixed; everything else is searched");
   options.repeated(
       "--pin", "K=N,...",
