@@ -318,8 +318,8 @@ class RunBuilder {
     measured.pipeline = rank.pipeline;
     measured.pipeline_rank = rank.pipeline_rank;
     Duration compute{};
-    for (const std::size_t i :
-         lists_[static_cast<std::size_t>(pipeline.first_rank + rank.pipeline_rank)]) {
+    for (const std::size_t i : lists_[static_cast<std::size_t>(pipeline.first_rank) +
+                                      static_cast<std::size_t>(rank.pipeline_rank)]) {
       const Action& action = program_.actions[i];
       Duration start = kNotMeasured, end = kNotMeasured;
       const auto at = left.find(key_of(action, pipeline));

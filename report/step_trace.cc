@@ -39,7 +39,8 @@ class TraceBuilder {
 
   [[nodiscard]] const std::vector<std::size_t>& list(int pipeline, int pipeline_rank) const {
     const Pipeline& owner = program_.pipelines[static_cast<std::size_t>(pipeline)];
-    return lists_[static_cast<std::size_t>(owner.first_rank + pipeline_rank)];
+    return lists_[static_cast<std::size_t>(owner.first_rank) +
+                  static_cast<std::size_t>(pipeline_rank)];
   }
 
   void add(const std::vector<ShownRank>& shown, bool with_memory, StepTrace& trace) {
@@ -165,7 +166,10 @@ class TraceBuilder {
           slice_of[actions[i - 1]] != kNone && rank.slices.back().start == span.start &&
           rank.slices.back().end == span.end) {
         std::string& name = rank.slices.back().name;
-        name = '(' + name + ';' + name_of(program_, local(action)) + ")OVERLAP_F_B";
+        name.insert(0, 1, '(');
+        name += ';';
+        name += name_of(program_, local(action));
+        name += ")OVERLAP_F_B";
       } else {
         rank.slices.push_back(slice(shown, action, span));
       }
