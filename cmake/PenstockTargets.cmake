@@ -27,15 +27,19 @@ target_compile_options(penstock_warnings INTERFACE
   # GCC 12 sees an overlap in std::string's operator+ at -O3 that is not there.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>,$<CONFIG:Release>>:-Wno-restrict>)
 
-# penstock_library(NAME [NOT_INSTALLED] SOURCES a.cc ... HEADERS a.h ... LINK core ... PRIVATE_LINK fmt::fmt ...)
+# penstock_library(NAME [NOT_INSTALLED] [HOT] SOURCES a.cc ... HEADERS a.h ... LINK core ... PRIVATE_LINK fmt::fmt ...)
 # A static library, penstock::NAME here and in the installed package. LINK names modules, PRIVATE_LINK
 # targets of other packages; PACKAGE::TARGET makes penstockConfig.cmake look for PACKAGE, because a
 # static library hands its private dependencies to whoever links it. NOT_INSTALLED: parts that link
-# LibTorch or CUDA serve the program only.
+# LibTorch or CUDA serve the program only. HOT: what tests spend their time in, so that it is
+# optimized a little even in sanitized builds.
 function(penstock_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "NOT_INSTALLED" "" "SOURCES;HEADERS;LINK;PRIVATE_LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "NOT_INSTALLED;HOT" "" "SOURCES;HEADERS;LINK;PRIVATE_LINK")
   set(target penstock_${name})
   add_library(${target} STATIC ${ARG_SOURCES})
+  if(ARG_HOT AND CMAKE_CXX_FLAGS MATCHES "-fsanitize=address")
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Debug>:-O1>)
+  endif()
   add_library(penstock::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(${target} PUBLIC cxx_std_20)

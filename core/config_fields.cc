@@ -16,7 +16,7 @@ std::optional<int> ConfigFields::size(Names names, int least) {
   for (const std::string_view name : names) {
     const auto value = present(name);  // asked of all, so that none counts as unknown
     if (value && !found) {
-      found = static_cast<int>(value->integer(least, std::int64_t{1} << 30));
+      found = static_cast<int>(value->integer(least, kLargestSize));
     }
   }
   return found;

@@ -20,11 +20,14 @@ class ConfigFields {
   using Names = std::span<const std::string_view>;
   using List = std::initializer_list<std::string_view>;
 
+  // No model is wider or has a longer table, and four such sizes still are an int.
+  static constexpr int kLargestSize = 1 << 24;
+
   explicit ConfigFields(JsonReader reader) : reader_(std::move(reader)) {}
 
   // The member, unless it is missing or null.
   [[nodiscard]] std::optional<JsonReader> present(std::string_view name);
-  // The first of the names that is present, as a whole number in [least, 2^30].
+  // The first of the names that is present, as a whole number in [least, kLargestSize].
   [[nodiscard]] std::optional<int> size(Names names, int least = 1);
   [[nodiscard]] std::optional<int> size(List names, int least = 1) {
     return size(Names(names.begin(), names.size()), least);

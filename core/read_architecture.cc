@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -183,6 +185,16 @@ class ArchitectureReader {
   void assume(std::string what) { model_.assumed.push_back(std::move(what)); }
   [[noreturn]] void fail(const std::string& message) { fields_.reader().fail(message); }
 
+  // So many parts, each as wide.
+  int width_of(int parts, int each) {
+    const std::int64_t width = std::int64_t{parts} * each;
+    if (width > std::numeric_limits<int>::max()) {
+      fail(std::to_string(parts) + " times " + std::to_string(each) +
+           " is wider than any model; correct one of them");
+    }
+    return static_cast<int>(width);
+  }
+
   void read_family() {
     if (const auto classes = fields_.present("architectures")) {
       const auto elements = classes->elements();
@@ -312,7 +324,7 @@ class ArchitectureReader {
     experts.count = *count;
     experts.per_token = *per_token;
     experts.width = width.value_or(model_.feed_forward);
-    experts.shared_width = shared_width.value_or(shared.value_or(0) * experts.width);
+    experts.shared_width = shared_width.value_or(width_of(shared.value_or(0), experts.width));
     experts.shared_gate = shared_width.value_or(0) > 0;
     model_.experts = experts;
     for (int layer = 0; layer < model_.layers; ++layer) {
@@ -355,7 +367,7 @@ class ArchitectureReader {
     }
     if (family.query_key_norm == kHead) model_.query_key_norm = 2 * model_.head_width;
     if (family.query_key_norm == kWhole) {
-      model_.query_key_norm = (model_.heads + model_.key_value_heads) * model_.head_width;
+      model_.query_key_norm = width_of(model_.heads + model_.key_value_heads, model_.head_width);
     }
     extra_heads_ = fields_.size({"num_nextn_predict_layers", "mtp_num_hidden_layers"}, 0);
     narrow_embedding_ = fields_.size({"word_embed_proj_dim"});

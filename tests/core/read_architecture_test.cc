@@ -94,9 +94,14 @@ TEST_CASE("what is missing, impossible or of another kind is refused") {
             .find("encoder-decoder models are not estimated") != std::string::npos);
   CHECK(refused("{" + std::string(kSizes) + R"(, "num_experts": 8})")
             .find("expected num_experts_per_tok, since there are 8 experts") != std::string::npos);
-  CHECK(refused(R"({"num_hidden_layers": 100000, "hidden_size": 1073741824,
+  CHECK(refused(R"({"num_hidden_layers": 100000, "hidden_size": 16777216,
                     "num_attention_heads": 1, "vocab_size": 9})")
             .find("more than 10^15 parameters") != std::string::npos);
+  CHECK(refused(R"({"num_hidden_layers": 2, "hidden_size": 16777217})").find("/hidden_size") !=
+        std::string::npos);
+  CHECK(refused("{" + std::string(kSizes) + R"(, "num_experts": 8, "num_experts_per_tok": 2,
+                    "moe_intermediate_size": 16777216, "n_shared_experts": 16777216})")
+            .find("16777216 times 16777216 is wider than any model") != std::string::npos);
   CHECK(refused("{" + std::string(kSizes) + R"(, "num_key_value_heads": 3})")
             .find("3 key-value heads do not divide 4 heads") != std::string::npos);
 }
