@@ -90,14 +90,14 @@ function(penstock_bench name)
   set_tests_properties(bench.${name} PROPERTIES LABELS bench)
 endfunction()
 
-# penstock_fuzzer(NAME LINK core ...): the libFuzzer target fuzz_NAME of fuzz_NAME.cc, with the
+# penstock_fuzzer(NAME [SOURCES more.cc] LINK core ...): the libFuzzer target fuzz_NAME of fuzz_NAME.cc, with the
 # dictionary NAME.dict and the seeds in corpus/NAME. ctest fuzz.NAME.corpus replays the seeds, and
 # fuzz.NAME.new makes up inputs for PENSTOCK_FUZZ_SECONDS; what it finds stays in the build folder.
 function(penstock_fuzzer name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;LINK")
   list(TRANSFORM ARG_LINK PREPEND penstock:: REGEX "^[^:]+$")
   set(target fuzz_${name})
-  add_executable(${target} ${target}.cc)
+  add_executable(${target} ${target}.cc ${ARG_SOURCES})
   target_link_libraries(${target} PRIVATE penstock_fuzzing penstock_warnings ${ARG_LINK})
   set(found ${CMAKE_CURRENT_BINARY_DIR}/found/${name})
   file(MAKE_DIRECTORY ${found})
