@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "core/json_reader.h"
-#include "report/read_kineto.h"
+#include "report/traces/read_kineto.h"
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/files.h"
-#include "report/export_plan.h"
+#include "report/trainers/export_plan.h"
 #include "search/evaluate.h"
 
 namespace penstock {

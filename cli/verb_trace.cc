@@ -17,7 +17,7 @@
 #include "core/error.h"
 #include "core/json_reader.h"
 #include "report/result_json.h"
-#include "report/trace_files.h"
+#include "report/traces/trace_files.h"
 #include "report/validation.h"
 #include "report/words.h"
 #include "simulator/simulate.h"

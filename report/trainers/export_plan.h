@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/plan_file.h"
-#include "report/trace_files.h"
+#include "report/traces/trace_files.h"
 
 namespace penstock {
 

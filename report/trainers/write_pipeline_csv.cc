@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "report/pipeline_csv.h"
+#include "report/trainers/pipeline_csv.h"
 
 namespace penstock {
 namespace {

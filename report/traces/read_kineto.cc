@@ -1,4 +1,4 @@
-#include "report/read_kineto.h"
+#include "report/traces/read_kineto.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "report/export_parts.h"
+#include "report/trainers/export_parts.h"
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "report/export_plan.h"
+#include "report/trainers/export_plan.h"
 
 namespace penstock {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/plan_file.h"
-#include "report/step_trace.h"
+#include "report/traces/step_trace.h"
 
 namespace penstock {
 

@@ -1,4 +1,4 @@
-#include "report/pipeline_csv_rules.h"
+#include "report/trainers/pipeline_csv_rules.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "report/read_kineto.h"
+#include "report/traces/read_kineto.h"
 
 #include <string>
 #include <vector>
@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "core/error.h"
-#include "report/trace_files.h"
+#include "report/traces/trace_files.h"
 #include "report/validation.h"
 #include "simulator/simulate.h"
 #include "tests/core/byte_changes.h"

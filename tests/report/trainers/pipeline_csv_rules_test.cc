@@ -1,8 +1,8 @@
-#include "report/pipeline_csv_rules.h"
+#include "report/trainers/pipeline_csv_rules.h"
 
 #include <doctest/doctest.h>
 
-#include "tests/report/pipeline_csv.h"
+#include "tests/report/trainers/pipeline_csv.h"
 
 using namespace penstock;
 using namespace penstock::tests;

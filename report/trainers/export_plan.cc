@@ -1,4 +1,4 @@
-#include "report/export_plan.h"
+#include "report/trainers/export_plan.h"
 
 #include <algorithm>
 #include <array>
@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "core/schedule.h"
-#include "report/export_parts.h"
 #include "report/measures.h"
-#include "report/pipeline_csv.h"
+#include "report/trainers/export_parts.h"
+#include "report/trainers/pipeline_csv.h"
 #include "report/words.h"
 
 namespace penstock {

@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 #include "core/program_blocks.h"
-#include "report/read_kineto.h"
+#include "report/traces/read_kineto.h"
 #include "report/words.h"
 
 namespace penstock {

@@ -1,4 +1,4 @@
-#include "report/pipeline_csv.h"
+#include "report/trainers/pipeline_csv.h"
 
 #include <cstddef>
 #include <utility>
@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "core/order_actions.h"
-#include "report/pipeline_csv_rules.h"
+#include "report/trainers/pipeline_csv_rules.h"
 
 namespace penstock {
 namespace {

@@ -1,6 +1,6 @@
 // Every file is read back by a reader of the target's own rules, written here, and must say what
 // the plan says.
-#include "report/export_plan.h"
+#include "report/trainers/export_plan.h"
 
 #include <algorithm>
 #include <map>
@@ -11,7 +11,7 @@
 
 #include <doctest/doctest.h>
 
-#include "report/pipeline_csv.h"
+#include "report/trainers/pipeline_csv.h"
 #include "tests/core/tiny_plan.h"
 
 namespace penstock {

@@ -1,10 +1,10 @@
-#include "report/pipeline_csv.h"
+#include "report/trainers/pipeline_csv.h"
 
 #include <string>
 
 #include <doctest/doctest.h>
 
-#include "tests/report/pipeline_csv.h"
+#include "tests/report/trainers/pipeline_csv.h"
 
 using namespace penstock;
 using namespace penstock::tests;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "report/pipeline_csv_cells.h"
+#include "report/trainers/pipeline_csv_cells.h"
 
 namespace penstock {
 

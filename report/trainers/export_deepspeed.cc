@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "report/export_parts.h"
 #include "report/measures.h"
+#include "report/trainers/export_parts.h"
 
 namespace penstock {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/trace_files.h"
+#include "report/traces/trace_files.h"
 
 #include <map>
 #include <regex>

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "report/trace_files.h"
+#include "report/traces/trace_files.h"
 
 namespace penstock {
 namespace {

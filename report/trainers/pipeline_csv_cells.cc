@@ -1,4 +1,4 @@
-#include "report/pipeline_csv_cells.h"
+#include "report/trainers/pipeline_csv_cells.h"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "report/pipeline_csv_rules.h"
+#include "report/trainers/pipeline_csv_rules.h"
 
 namespace penstock {
 namespace {

@@ -1,5 +1,5 @@
 // The grammar of PyTorch's pipeline CSV: from a text to actions, each with its place in the file.
-// How they fit together is another question (report/pipeline_csv_rules.h).
+// How they fit together is another question (report/trainers/pipeline_csv_rules.h).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include "core/action_kind.h"
 #include "core/ids.h"
-#include "report/pipeline_csv.h"
+#include "report/trainers/pipeline_csv.h"
 
 namespace penstock {
 

@@ -1,4 +1,5 @@
-// Files in PyTorch's form and what becomes of them, for the tests of report/pipeline_csv.h.
+// Files in PyTorch's form and what becomes of them, for the tests of
+// report/trainers/pipeline_csv.h.
 #pragma once
 
 #include <string>
@@ -7,7 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "core/error.h"
-#include "report/pipeline_csv.h"
+#include "report/trainers/pipeline_csv.h"
 #include "simulator/lower.h"
 #include "simulator/simulate.h"
 
