@@ -1,0 +1,191 @@
+// (4) Memory of every rank: its peak by category, and how it rises and falls over the step.
+
+const kManyRanks = 4;  // up to so many are shown side by side
+
+function memoryColour(part) {
+  return `--memory-${part.name}`;
+}
+
+/** Ranks as the bars and tables want them: {rank, parts: {name: bytes}, total, capacity}. */
+function memoryOfRanks(prediction) {
+  return prediction.ranks.map((rank, index) => ({
+    rank: index, total: rank.memory.total_bytes, capacity: rank.capacity_bytes,
+    parts: Object.fromEntries(kMemoryParts.map((part) => [part.name, rank.memory[part.total] ?? 0])),
+  }));
+}
+
+function memoryColumns() {
+  const bytes = (key, title, value) => ({key, title, numeric: true, text: bytesText, value});
+  return [
+    {key: 'rank', title: 'Rank', value: (row) => row.rank},
+    ...kMemoryParts.map((part) => bytes(`${part.name}_bytes`, capitalized(part.name),
+        (row) => row.parts[part.name])),
+    bytes('total_bytes', 'Total', (row) => row.total),
+    bytes('capacity_bytes', 'Limit', (row) => row.capacity),
+    bytes('left_bytes', 'Left', (row) => row.capacity - row.total),
+  ];
+}
+
+/** One bar a rank: what the peak is made of, and the limit as a mark. */
+function makeMemoryBar(row, widest) {
+  const share = (bytes) => `${100 * bytes / widest}%`;
+  const segments = kMemoryParts.filter((part) => row.parts[part.name] > 0).map((part) =>
+      make('span', {class: 'segment', title: `${part.name}: ${bytesText(row.parts[part.name])}`,
+                    style: `width: ${share(row.parts[part.name])}; --segment: var(${memoryColour(part)})`}));
+  return make('div', {class: 'bar-row'}, make('span', {class: 'bar-label'}, `rank ${row.rank}`),
+      make('span', {class: 'bar-track'}, segments,
+          make('span', {class: 'bar-limit', style: `left: ${share(row.capacity)}`})),
+      make('span', {class: 'bar-value'}, bytesText(row.total)));
+}
+
+function makeMemoryBars(prediction) {
+  const rows = memoryOfRanks(prediction);
+  const widest = Math.max(...rows.map((row) => Math.max(row.total, row.capacity)));
+  const tight = rows[tightestRank(prediction)];
+  const finding = `Rank ${tight.rank} is the tightest: ${bytesText(tight.total)} of ` +
+      `${bytesText(tight.capacity)}, ${bytesText(tight.capacity - tight.total)} left.`;
+  return make('figure', {},
+      make('figcaption', {}, finding),
+      makeLegend([...kMemoryParts.map((part) => ({name: part.name, colour: memoryColour(part)})),
+        {name: 'limit', colour: '--bad', line: true}]),
+      make('div', {class: 'bars', role: 'img', 'aria-label': `Peak memory by rank. ${finding}`},
+          rows.map((row) => makeMemoryBar(row, widest))),
+      makeNumbers('memory-by-rank', 'Peak memory by rank', memoryColumns(), rows));
+}
+
+/** Stash over time of one rank in nanoseconds and bytes, from the start of the step to its end. */
+function stashCurve(timeline, boxes, memory) {
+  const {first, count} = memory;
+  const times = [0];
+  const values = [0];
+  for (let point = first; point < first + count; ++point) {
+    times.push(boxes.pointTime[point] * timeline.tick_ns);
+    values.push(boxes.stash[point]);
+  }
+  times.push(timeline.length_ns);
+  values.push(values[values.length - 1]);
+  return {times, values};
+}
+
+function constantParts(memory) {
+  return kMemoryParts.filter((part) => part.constant).map((part) =>
+      ({...part, bytes: memory.constant_bytes[part.constant] ?? 0}));
+}
+
+/** Cumulated series of uPlot, from the top of the stack down, so that each is painted over the one above. */
+function stackedSeries(memory, curve) {
+  const series = [];
+  let sum = 0;
+  for (const part of constantParts(memory)) {
+    sum += part.bytes;
+    const level = sum;
+    series.unshift({colour: memoryColour(part), values: curve.values.map(() => level / 2 ** 30)});
+  }
+  const constant = sum;
+  series.unshift({colour: '--memory-stash', values: curve.values.map((stash) => (constant + stash) / 2 ** 30)});
+  return series;
+}
+
+function drawPeak(plot, memory) {
+  const x = plot.valToPos(memory.peak_at_ns, 'x', true);
+  const y = plot.valToPos(memory.peak_bytes / 2 ** 30, 'y', true);
+  drawDot(plot, x, y, 3.5, themeColour('--surface'), themeColour('--text'));
+  drawLabel(plot, `${bytesText(memory.peak_bytes)} at ${memory.peak_at}`, x, y, themeColour('--text'));
+}
+
+function memoryPlot(timeline, memory, curve, width, say) {
+  const shown = decimate(curve.times, curve.values, width);
+  const series = stackedSeries(memory, {values: shown.values});
+  const top = 1.06 * Math.max(memory.capacity_bytes, memory.peak_bytes) / 2 ** 30;
+  const steps = uPlot.paths.stepped({align: 1});
+  const constant = constantParts(memory).reduce((sum, part) => sum + part.bytes, 0);
+  return {
+    data: [shown.times, ...series.map(({values}) => values)],
+    options: {
+      height: 240,
+      scales: {x: {time: false, range: [0, timeline.length_ns]}, y: {range: [0, top]}},
+      axes: [makeAxis('Time in the step', durationTick, {space: 90}),
+        makeAxis('GiB', (value) => value.toFixed(0), {size: 44})],
+      series: [{}, ...series.map(({colour}) => ({
+        fill: themeColour(colour), stroke: themeColour(colour), width: 0, paths: steps, points: {show: false},
+      }))],
+      cursor: {drag: {x: false, y: false}, points: {show: false}},
+      hooks: {
+        draw: [(plot) => {
+          drawLimit(plot, memory.capacity_bytes / 2 ** 30, `limit ${bytesText(memory.capacity_bytes)}`);
+          drawPeak(plot, memory);
+        }],
+        setCursor: [(plot) => {
+          const index = plot.cursor.idx;
+          say(isAbsent(index) ? null : `${durationText(shown.times[index])}: stash ` +
+              `${bytesText(shown.values[index])}, total ${bytesText(constant + shown.values[index])}`);
+        }],
+      },
+    },
+  };
+}
+
+/** A round time on an axis: "0.5 s", "20 ms". */
+function durationTick(ns) {
+  if (ns === 0) return '0';
+  return durationText(ns).replace(/(\.\d*?)0+(?=\D)/, '$1').replace(/\.(?=\D)/, '');
+}
+
+function makeMemoryCurve(timeline, boxes, memory) {
+  const curve = stashCurve(timeline, boxes, memory);
+  const finding = `Rank ${memory.rank}: peak ${bytesText(memory.peak_bytes)} at ${memory.peak_at} ` +
+      `(${durationText(memory.peak_at_ns)}), ${bytesText(memory.capacity_bytes - memory.peak_bytes)} ` +
+      'below the limit.';
+  const columns = [
+    {key: 'time_ns', title: 'From', numeric: true, text: durationText, value: (row) => row.time},
+    {key: 'stash_bytes', title: 'Stash', numeric: true, text: bytesText, value: (row) => row.stash},
+  ];
+  const rows = Array.from({length: memory.count}, (_, index) => ({
+    time: boxes.pointTime[memory.first + index] * timeline.tick_ns, stash: boxes.stash[memory.first + index],
+  }));
+  const figure = makeFigure(
+      {finding, draw: (width, say) => memoryPlot(timeline, memory, curve, width, say)});
+  figure.append(makeNumbers(`stash-rank-${memory.rank}`, `Stash of rank ${memory.rank} over time`, columns, rows));
+  return figure;
+}
+
+function tightestMemory(memories) {
+  return memories.reduce((best, memory, index) =>
+      memory.capacity_bytes - memory.peak_bytes < memories[best].capacity_bytes - memories[best].peak_bytes
+          ? index : best, 0);
+}
+
+/** Curves of all ranks when they are few, else of the one that is chosen, the tightest at first. */
+function makeMemoryCurves(timeline, boxes) {
+  const memories = timeline.memory;
+  const few = memories.length <= kManyRanks;
+  const holder = make('div', {class: few ? 'multiples' : 'single'});
+  const show = (chosen) => {
+    forgetChartsOf(holder);
+    holder.replaceChildren(...chosen.map((memory) => makeMemoryCurve(timeline, boxes, memory)));
+    paintCharts();
+  };
+  if (few) {
+    show(memories);
+    return holder;
+  }
+  const tight = tightestMemory(memories);
+  show([memories[tight]]);
+  return [makeSelect('Rank', memories.map((memory) => `rank ${memory.rank}`), tight,
+      (index) => show([memories[index]])), holder];
+}
+
+/** `drawn` are the predicted timelines with their boxes: [{timeline, boxes}]. */
+function memorySection(data, page) {
+  const entry = data.plans?.[0];
+  if (!entry?.prediction.ranks?.length) return null;
+  const section = makeSection('memory', 'Memory', null, makeMemoryBars(entry.prediction));
+  const curves = make('div', {class: 'curves'});
+  section.append(curves);
+  page.addEventListener('decoded', ({detail: {timeline, boxes}}) => {
+    if (!timeline.memory?.length || curves.childElementCount > 0) return;
+    curves.append(make('h3', {}, `Over the step: ${timeline.title}`),
+        ...[makeMemoryCurves(timeline, boxes)].flat());
+  });
+  return section;
+}

@@ -1,0 +1,142 @@
+// (6) What speed costs: plans by two of step time, memory and price.
+
+/** What a point can be placed by; absent for plans that the data price in no other way. */
+function paretoMeasures(data) {
+  return [
+    {key: 'step_time_ns', name: 'step time', unit: 's', text: durationText, scale: 1e9,
+     value: (point) => point.step_time_ns},
+    {key: 'peak_memory_bytes', name: 'peak memory', unit: 'GiB', text: bytesText, scale: 2 ** 30,
+     value: (point) => point.peak_memory_bytes},
+    {key: 'price', name: 'price', unit: priceUnit(data), text: dollarsText, scale: 1,
+     value: (point) => point.price},
+    {key: 'devices', name: 'GPUs', unit: 'GPUs', text: countText, scale: 1, value: (point) => point.devices},
+  ].filter((measure) => measure.key !== 'price' || hasPrices(data));
+}
+
+function paretoIndexes(data) {
+  return new Set((data.pareto ?? []).filter((entry) => Number.isInteger(entry)));
+}
+
+/** Every plan and every near miss as a point: {name, kind: "front" | "other" | "infeasible", ...}. */
+function paretoPoints(data) {
+  const onFront = paretoIndexes(data);
+  const ranked = data.plans.length;
+  const points = allPlans(data).map((entry, index) => ({
+    name: entry.title, words: entry.words ?? entry.plan.schedule, why: entry.reason,
+    kind: entry.on_pareto_front || onFront.has(index) || index >= ranked ? 'front' : 'other',
+    step_time_ns: entry.prediction.step_time_ns, peak_memory_bytes: entry.prediction.peak_memory_bytes,
+    price: priceOf(entry.prediction), devices: entry.plan.devices,
+  }));
+  const misses = (data.infeasible ?? []).map((entry) => ({
+    name: '\u2715', words: entry.words, why: entry.why, kind: 'infeasible',
+    step_time_ns: entry.step_time_ns, peak_memory_bytes: entry.peak_memory_bytes,
+  }));
+  return [...points, ...misses];
+}
+
+const kPointKinds = [
+  {kind: 'front', name: 'on the Pareto front', colour: '--accent'},
+  {kind: 'other', name: 'other plans', colour: '--muted'},
+  {kind: 'infeasible', name: 'cannot run', colour: '--bad', hollow: true},
+];
+
+const kWideRange = 4;
+
+function nameDots(plot, points, across, up) {
+  const taken = [];
+  for (const point of points) {
+    drawLabel(plot, point.name, plot.valToPos(across.value(point) / across.scale, 'x', true),
+        plot.valToPos(up.value(point) / up.scale, 'y', true), themeColour('--text'), taken);
+  }
+}
+
+/** Logarithmic where the greatest is many times the least: else most points would share a corner. */
+function scatterScale(values) {
+  const least = Math.min(...values);
+  const greatest = Math.max(...values);
+  if (least > 0 && greatest / least > kWideRange) {
+    return {distr: 3, range: [least / 1.15, greatest * 1.15]};
+  }
+  // Leaves air around the points, and never an empty range.
+  const air = (greatest - least) * 0.08 || Math.abs(greatest) * 0.08 || 1;
+  return {range: [Math.max(0, least - air), greatest + air]};
+}
+
+function scatterPlot(points, across, up, width, say) {
+  const placed = points.filter((point) => !isAbsent(across.value(point)) && !isAbsent(up.value(point)))
+      .sort((a, b) => across.value(a) - across.value(b));
+  const ofKind = (kind) => placed.map((point) => (point.kind === kind ? up.value(point) / up.scale : null));
+  const label = (measure) => (measure.name === measure.unit ? measure.name : `${measure.name} (${measure.unit})`);
+  const tick = (value) => String(Number(value.toPrecision(6)));
+  return {
+    data: [placed.map((point) => across.value(point) / across.scale),
+      ...kPointKinds.map(({kind}) => ofKind(kind))],
+    options: {
+      height: 320,
+      scales: {x: {time: false, ...scatterScale(placed.map((point) => across.value(point) / across.scale))},
+               y: scatterScale(placed.map((point) => up.value(point) / up.scale))},
+      axes: [makeAxis(capitalized(label(across)), tick), makeAxis(capitalized(label(up)), tick, {size: 60})],
+      series: [{}, ...kPointKinds.map(({colour, hollow}) => ({
+        paths: () => null, stroke: themeColour(colour),
+        points: {show: true, size: 10, width: 2, stroke: themeColour(colour),
+                 fill: themeColour(hollow ? '--surface' : colour)},
+      }))],
+      cursor: {drag: {x: false, y: false}, points: {show: false}, y: false},
+      hooks: {
+        draw: [(plot) => nameDots(plot, placed, across, up)],
+        setCursor: [(plot) => {
+          const point = placed[plot.cursor.idx];
+          say(point && `${point.name}: ${point.words}; ${across.text(across.value(point))}, ` +
+              `${up.text(up.value(point))}${point.why ? ` \u2013 ${point.why}` : ''}`);
+        }],
+      },
+    },
+  };
+}
+
+function paretoColumns(measures) {
+  return [
+    {key: 'name', title: 'Plan', value: (point) => point.name},
+    {key: 'kind', title: 'Kind', value: (point) => kPointKinds.find(({kind}) => kind === point.kind).name},
+    ...measures.map((measure) => ({key: measure.key, title: capitalized(measure.name), numeric: true,
+                                   text: measure.text, value: measure.value})),
+    {key: 'words', title: 'What', class: 'prose', value: (point) => point.words},
+    {key: 'why', title: 'Why', class: 'prose', value: (point) => point.why},
+  ];
+}
+
+function paretoFinding(points) {
+  const front = points.filter(({kind}) => kind === 'front');
+  const fastest = front.reduce((best, point) => (point.step_time_ns < best.step_time_ns ? point : best), front[0]);
+  const smallest = front.reduce(
+      (best, point) => (point.peak_memory_bytes < best.peak_memory_bytes ? point : best), front[0]);
+  if (!fastest) return 'No plan is on the front.';
+  return `${countOf(front.length, 'plan')} on the front: from ${durationText(fastest.step_time_ns)} with ` +
+      `${bytesText(fastest.peak_memory_bytes)} (the fastest) to ${bytesText(smallest.peak_memory_bytes)} with ` +
+      `${durationText(smallest.step_time_ns)} (the smallest).`;
+}
+
+function paretoSection(data) {
+  if (!data.pareto?.length && !data.pareto_plans?.length) return null;
+  const points = paretoPoints(data);
+  const measures = paretoMeasures(data);
+  const chosen = {across: 0, up: 1};
+  const holder = make('div');
+  const show = () => {
+    forgetChartsOf(holder);
+    holder.replaceChildren(makeFigure({
+      finding: paretoFinding(points), legend: kPointKinds.filter(({kind}) =>
+        points.some((point) => point.kind === kind)),
+      draw: (width, say) => scatterPlot(points, measures[chosen.across], measures[chosen.up], width, say),
+    }));
+    paintCharts();
+  };
+  const select = (label, key) => makeSelect(label, measures.map(({name}) => name), chosen[key], (index) => {
+    chosen[key] = index;
+    show();
+  });
+  show();
+  return makeSection('pareto', 'What speed costs', null,
+      kHasCurves ? make('p', {class: 'choices'}, select('Across', 'across'), select('Up', 'up')) : null,
+      holder, makeNumbers('pareto', 'Pareto front and other plans', paretoColumns(measures), points));
+}

@@ -1,0 +1,139 @@
+// (2) The plans that were ranked, why each is where it is, and why others cannot run.
+
+/** "V" of a plan and the like: decisions in the terminal's letters, in full as a tooltip. */
+const kDecisionColumns = [
+  {key: 'tensor', title: 'T', abbreviates: 'tensor degree'},
+  {key: 'pipeline', title: 'P', abbreviates: 'pipeline ranks'},
+  {key: 'chunks', title: 'V', abbreviates: 'chunks per rank'},
+  {key: 'data', title: 'D', abbreviates: 'replicas'},
+  {key: 'micro_batch_size', title: 'b', abbreviates: 'micro-batch size'},
+  {key: 'micro_batches', title: 'M', abbreviates: 'micro-batches'},
+].map((column) => ({...column, numeric: true, value: ({plan}) => plan[column.key], text: countText}));
+
+function planMarks(entry) {
+  return [
+    entry.role && entry.role !== 'ranked' ? entry.role : null,
+    entry.tied ? 'tied' : null,
+    entry.on_pareto_front ? 'front' : null,
+  ].filter(Boolean).join(', ');
+}
+
+function planColumns(data) {
+  const measures = [
+    {key: 'step_time_ns', title: 'Step', numeric: true, text: durationText,
+     value: ({prediction}) => prediction.step_time_ns},
+    {key: 'uncertainty', title: '±', abbreviates: 'half of the interval', numeric: true, text: percentText,
+     value: ({prediction}) => uncertaintyOf(prediction)},
+    {key: 'throughput', title: throughputUnit(data), numeric: true, text: throughputText,
+     value: ({prediction}) => throughputOf(prediction)},
+    {key: 'peak_memory_bytes', title: 'Memory', abbreviates: 'peak of the tightest rank', numeric: true,
+     text: bytesText, value: ({prediction}) => prediction.peak_memory_bytes},
+    {key: 'bubble', title: 'Bubble', numeric: true, text: percentText,
+     value: ({prediction}) => prediction.bubble_rate_makespan},
+    {key: 'price', title: priceUnit(data), numeric: true, text: dollarsText,
+     value: ({prediction}) => priceOf(prediction)},
+  ];
+  return [
+    ...measures.filter((column) => column.key !== 'price' || hasPrices(data)),
+    {key: 'schedule', title: 'Schedule', value: ({plan}) => plan.schedule},
+    ...kDecisionColumns,
+    {key: 'recompute', title: 'Recompute', value: ({plan}) => plan.recompute},
+    {key: 'zero1', title: 'ZeRO-1', value: ({plan}) => (plan.zero1 ? 'on' : 'off')},
+    {key: 'devices', title: 'GPUs', numeric: true, text: countText, value: ({plan}) => plan.devices},
+    {key: 'marks', title: 'Marks', value: (entry) => planMarks(entry) || null},
+  ];
+}
+
+/** The plan's name as a button that lays it beside plan 1. */
+function nameColumn(page) {
+  return {
+    key: 'title', title: 'Plan', value: (entry) => sortableTitle(entry.title),
+    node: (value, entry) => make('button', {
+      type: 'button', class: 'pick', 'aria-pressed': 'false', 'data-plan': page.plans.indexOf(entry),
+      'aria-label': `Compare ${planName(entry)}`,
+    }, entry.title),
+  };
+}
+
+/** Numbers sort as numbers and before words. */
+function sortableTitle(title) {
+  return /^\d+$/.test(title) ? title.padStart(9, ' ') : title;
+}
+
+function planDetail(entry) {
+  return make('div', {class: 'why'},
+      make('p', {}, entry.reason ? `${capitalized(entry.reason)} ` : null,
+          entry.placed ? make('span', {class: 'muted'}, `${capitalized(entry.placed)}.`) : null),
+      entry.command ? makeCommand(entry.command, `the command that finds ${planName(entry)}`) : null);
+}
+
+/** Shows which plan was picked; clicks anywhere in a row pick, too, but not those on its other controls. */
+function connectPicks(holder, page) {
+  holder.addEventListener('click', (event) => {
+    if (event.target.closest('button:not(.pick), pre, summary, a') || !getSelection().isCollapsed) return;
+    const pick = event.target.closest('tbody')?.querySelector('.pick');
+    if (!pick) return;
+    page.pick(Number(pick.dataset.plan));
+    announce(`${capitalized(planName(page.plans[page.picked]))} is compared with ` +
+        `${planName(page.plans[0])} below`);
+  });
+  const show = () => {
+    for (const pick of holder.querySelectorAll('.pick')) {
+      const picked = Number(pick.dataset.plan) === page.picked;
+      pick.setAttribute('aria-pressed', String(picked));
+      pick.closest('tbody').classList.toggle('picked', picked);
+    }
+  };
+  page.addEventListener('pick', show);
+  // Sorting makes the rows again.
+  new MutationObserver(show).observe(holder.querySelector('table'), {childList: true});
+  show();
+}
+
+function candidatesSentence(data) {
+  const counts = data.candidates;
+  if (!counts) return null;
+  const end = counts.complete === false ? ' The search was cut short: these are the best so far.' : '';
+  return `${countOf(counts.candidates, 'candidate')}: ${countText(counts.evaluated)} replayed, ` +
+      `${countText(counts.bounded)} skipped because their lower bound already loses.${end}`;
+}
+
+function makeRejected(data) {
+  if (!data.rejected?.length) return null;
+  const columns = [
+    {key: 'reason', title: 'Why they cannot run', class: 'prose', value: (row) => row.text ?? row.reason},
+    {key: 'candidates', title: 'Candidates', numeric: true, text: countText, value: (row) => row.candidates},
+    {key: 'least_over_bytes', title: 'Least over', numeric: true, text: bytesText,
+     value: (row) => row.least_over_bytes},
+    {key: 'most_over_bytes', title: 'Most over', numeric: true, text: bytesText,
+     value: (row) => row.most_over_bytes},
+    {key: 'remedy', title: 'Smallest change that fits', value: (row) => row.remedy || null},
+  ];
+  return make('details', {class: 'rejected'},
+      make('summary', {}, `What cannot run: ${countOf(data.rejected.length, 'reason')}`),
+      makeTable('Candidates that cannot run, by reason', columns, data.rejected, {sortable: true}),
+      makeSaveButtons('rejected', columns, data.rejected));
+}
+
+function plansLead(data) {
+  const tied = data.plans.filter((entry) => entry.tied).length;
+  const many = data.plans.length > 1;
+  return [
+    many ? 'Choose a plan to lay it beside plan 1 under Comparison.' : null,
+    tied > 0 ? `${countOf(tied, 'plan')} ${tied === 1 ? 'ties' : 'tie'} with plan 1: the difference in step ` +
+        'time is smaller than its uncertainty; choose by memory or price, or measure.' : null,
+  ].filter(Boolean).join(' ');
+}
+
+function plansSection(data, page) {
+  if (!data.plans?.length) return null;
+  const columns = [nameColumn(page), ...planColumns(data)];
+  const table = makeTable('Plans with reasons', columns, data.plans,
+      {sortable: true, detail: planDetail, rowAttributes: () => ({class: 'plan'})});
+  connectPicks(table, page);
+  return makeSection('plans', data.plans.length > 1 ? 'Plans' : 'The plan', plansLead(data), table,
+      makeSaveButtons('plans', columns.map((column) => column.key === 'title'
+          ? {...column, value: (entry) => entry.title} : column), data.plans),
+      candidatesSentence(data) ? make('p', {class: 'muted'}, candidatesSentence(data)) : null,
+      makeRejected(data));
+}

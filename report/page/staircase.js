@@ -1,0 +1,93 @@
+// (7) The best plan for every number of GPUs. It never falls: a smaller plan with idle GPUs is a candidate.
+
+function staircaseMeasures(data) {
+  const tokens = data.staircase.some((step) => !isAbsent(step.tokens_per_s));
+  return [
+    tokens ? {key: 'tokens_per_s', name: 'tokens/s', text: throughputText}
+           : {key: 'samples_per_s', name: 'samples/s', text: throughputText},
+    {key: 'step_time_ns', name: 'step time', text: durationText},
+    {key: 'usd_per_mtok', name: '$/Mtok', text: dollarsText},
+    {key: 'gpus_used', name: 'GPUs used', text: countText},
+  ].filter(({key}) => data.staircase.some((step) => !isAbsent(step[key])));
+}
+
+function staircasePlot(steps, measure, width, say) {
+  const values = steps.map((step) => step[measure.key] ?? null);
+  const fresh = steps.map((step, index) => (step.same_as_before ? null : values[index]));
+  const short = (value) => measure.text(value).replace(/(\.\d*?)0+(?=\D|$)/, '$1').replace(/\.(?=\D|$)/, '');
+  return {
+    data: [steps.map((step) => step.gpus), values, fresh],
+    options: {
+      height: 260,
+      scales: {x: {time: false, range: (plot, least, greatest) => [Math.max(0, least - 1), greatest + 1]},
+               y: {range: (plot, least, greatest) => [0, greatest * 1.08 || 1]}},
+      axes: [makeAxis('GPUs at most', countText), makeAxis(capitalized(measure.name), short, {size: 78})],
+      series: [{},
+        {stroke: themeColour('--accent'), width: 2, paths: uPlot.paths.stepped({align: 1}), points: {show: false}},
+        {paths: () => null, stroke: themeColour('--accent'),
+         points: {show: true, size: 7, fill: themeColour('--surface'), stroke: themeColour('--accent'), width: 2}}],
+      cursor: {drag: {x: false, y: false}, points: {show: false}, y: false},
+      hooks: {
+        setCursor: [(plot) => {
+          const step = steps[plot.cursor.idx];
+          say(step && (step.why_not ? `${step.gpus} GPUs: ${step.why_not}`
+              : `${step.gpus} GPUs: ${measure.text(step[measure.key])}, ${step.words}${idleWords(step)}`));
+        }],
+      },
+    },
+  };
+}
+
+function idleWords(step) {
+  const idle = step.gpus - step.gpus_used;
+  return `${idle > 0 ? `, ${idle} idle` : ''}${step.same_as_before ? ', the same plan as with fewer' : ''}`;
+}
+
+function staircaseColumns(measures) {
+  return [
+    {key: 'gpus', title: 'GPUs', numeric: true, text: countText, value: (step) => step.gpus},
+    ...measures.map(({key, name, text}) => ({key, title: capitalized(name), numeric: true, text,
+                                             value: (step) => step[key]})),
+    {key: 'idle', title: 'Idle', numeric: true, text: countText,
+     value: (step) => (isAbsent(step.gpus_used) ? null : step.gpus - step.gpus_used)},
+    {key: 'peak_memory_bytes', title: 'Memory', numeric: true, text: bytesText,
+     value: (step) => step.peak_memory_bytes},
+    {key: 'same_as_before', title: 'New plan', value: (step) =>
+      (step.why_not ? null : step.same_as_before ? 'same as before' : 'new')},
+    {key: 'words', title: 'Plan', class: 'prose', value: (step) => step.why_not ?? step.words},
+  ];
+}
+
+function staircaseFinding(data) {
+  const steps = data.staircase.filter((step) => !step.why_not);
+  if (steps.length === 0) return 'Nothing fits at any number of GPUs.';
+  const [least, most] = [steps[0], steps[steps.length - 1]];
+  const [measure] = staircaseMeasures(data);
+  const speed = (step) => `${measure.text(step[measure.key])} ${measure.name}`;
+  const plans = steps.filter((step) => !step.same_as_before).length;
+  return `From ${speed(least)} on ${countOf(least.gpus, 'GPU')}` +
+      `${steps.length < data.staircase.length ? ', the fewest on which anything fits,' : ''} to ` +
+      `${speed(most)} on ${most.gpus}: ${countOf(plans, 'different plan')}.`;
+}
+
+function staircaseSection(data) {
+  if (!data.staircase?.length) return null;
+  const measures = staircaseMeasures(data);
+  const holder = make('div');
+  const show = (index) => {
+    forgetChartsOf(holder);
+    holder.replaceChildren(makeFigure({
+      finding: staircaseFinding(data),
+      legend: [{name: 'best plan', colour: '--accent', line: true},
+        {name: 'a new plan from here on', colour: '--accent', hollow: true}],
+      draw: (width, say) => staircasePlot(data.staircase, measures[index], width, say),
+    }));
+    paintCharts();
+  };
+  show(0);
+  return makeSection('staircase', 'More or fewer GPUs', null,
+      kHasCurves ? make('p', {class: 'choices'},
+          makeSelect('Show', measures.map(({name}) => name), 0, show)) : null,
+      holder, makeNumbers('staircase', 'The best plan for every number of GPUs', staircaseColumns(measures),
+          data.staircase));
+}
