@@ -1,0 +1,491 @@
+// The timeline of a step: rows of boxes on a canvas that is zoomed, searched and read box by box, by mouse or
+// keyboard alone. What is painted how is timeline_painter.js's business, who asks for it timeline_input.js's.
+
+// Keys W and S change the span shown by this factor, A and D move it by this share.
+const kZoomFactor = 1.5;
+const kPanShare = 0.2;
+// Nothing is to be seen below this many ticks across the canvas.
+const kLeastTicks = 20;
+const kMapHeight = 30;
+const kGlideMs = 160;
+const kHelp = 'W and S zoom, A and D move, F shows all, arrows step through the boxes, with Shift they select a ' +
+    'span, Z zooms to it, / searches, N goes to the next hit, C shows the critical path, L hides the lanes ' +
+    'of transfers, Enter reads the box, Escape lets go. With the mouse: wheel, drag, and drag on the axis.';
+
+let timelinesMade = 0;
+
+class Timeline {
+  /**
+   * @param {Element} container is filled
+   * @param {object} json the timeline's entry in the page's data
+   * @param {Boxes} boxes
+   * @param {{onSelect?: (box: number) => void}} options
+   */
+  constructor(container, json, boxes, options = {}) {
+    this.container = container;
+    this.json = json;
+    this.boxes = boxes;
+    this.options = options;
+    this.length = Math.max(1, json.length_ns / json.tick_ns);
+    this.window = {t0: 0, t1: this.length};
+    this.computeOnly = false;
+    this.lanes = [];
+    this.selected = kNoBox;
+    this.hovered = kNoBox;
+    this.range = null;
+    this.path = null;  // made when first asked for
+    this.pathShown = false;
+    this.search = {text: '', hits: new Uint32Array(), at: -1};
+    this.paintMs = 0;  // of the last paint
+    this.frame = 0;
+    this.build();
+    this.painter = new TimelinePainter(this.canvas, json, boxes);
+    this.map = new MapPainter(this.mapCanvas, json, boxes);
+    this.input = new TimelineInput(this);
+    this.watch();
+    this.arrange();
+    // Of no use to the first picture, and a walk over all boxes.
+    setTimeout(() => this.describePath());
+  }
+
+  // ---- what is shown ----
+
+  /** The span shown, in ns from the start of the step. */
+  visibleRange() {
+    const {t0, t1} = this.window;
+    return {start_ns: t0 * this.json.tick_ns, end_ns: t1 * this.json.tick_ns};
+  }
+
+  /** Shows the whole step. */
+  fit() {
+    this.glideTo(0, this.length);
+  }
+
+  /** Shows the span from `startNs` to `endNs`, as far as there is one. */
+  zoomTo(startNs, endNs) {
+    this.show(startNs / this.json.tick_ns, endNs / this.json.tick_ns);
+  }
+
+  /** Makes the span shown longer by `factor`, so that `tick` stays where it is. */
+  zoomAt(tick, factor) {
+    const {t0, t1} = this.window;
+    const span = this.allowedSpan((t1 - t0) * factor);
+    const start = tick - (tick - t0) * span / (t1 - t0);
+    this.show(start, start + span);
+  }
+
+  /** Moves by a share of the span shown. */
+  panBy(share) {
+    const {t0, t1} = this.window;
+    const by = share * (t1 - t0);
+    this.show(t0 + by, t1 + by);
+  }
+
+  show(t0, t1) {
+    const span = this.allowedSpan(t1 - t0);
+    const start = Math.min(Math.max(0, t0), this.length - span);
+    this.glide = null;
+    this.window = {t0: start, t1: start + span};
+    this.repaint();
+  }
+
+  allowedSpan(span) {
+    return Math.min(this.length, Math.max(Math.min(kLeastTicks, this.length), span));
+  }
+
+  /** Like show(), but the eye can follow; at once for those who want no motion. */
+  glideTo(t0, t1) {
+    const from = this.window;
+    if (matchMedia('(prefers-reduced-motion: reduce)').matches || document.hidden) {
+      this.show(t0, t1);
+      return;
+    }
+    const began = performance.now();
+    const glide = (now) => {
+      if (this.glide !== glide) return;  // another move took over
+      const part = Math.min(1, Math.max(0, (now - began) / kGlideMs));
+      const eased = part * (2 - part);
+      this.show(from.t0 + (t0 - from.t0) * eased, from.t1 + (t1 - from.t1) * eased);
+      if (part === 1) return;
+      this.glide = glide;
+      requestAnimationFrame(glide);
+    };
+    this.glide = glide;
+    requestAnimationFrame(glide);
+  }
+
+  // ---- where things are, in CSS pixels from the canvas's corner ----
+
+  tickAt(x) {
+    const {t0, t1} = this.window;
+    const left = this.painter.left / this.ratio;
+    return t0 + (x - left) * (t1 - t0) * this.ratio / this.painter.columns;
+  }
+
+  laneAt(y) {
+    return y < kAxisHeight ? null : this.lanes[laneAt(this.lanes, y - kAxisHeight + this.view.scrollTop)] ?? null;
+  }
+
+  /** The box at a point, or -1. */
+  hitTest(x, y) {
+    const lane = x * this.ratio < this.painter.left ? null : this.laneAt(y);
+    return lane ? boxAt(this.boxes, lane.row, this.tickAt(x)) : -1;
+  }
+
+  /** Like hitTest(), but of boxes too small to be met it takes the nearest; kNoBox where none is near. */
+  boxNear(x, y) {
+    const lane = x * this.ratio < this.painter.left ? null : this.laneAt(y);
+    if (!lane) return kNoBox;
+    const slack = 2 * (this.tickAt(1) - this.tickAt(0));
+    const box = boxNear(this.boxes, lane.row, this.tickAt(x), slack);
+    return box < 0 ? kNoBox : box;
+  }
+
+  /** Where a box is, or null where its lane is not shown. */
+  boxRect(box) {
+    const lane = this.lanes.find(({index}) => index === this.boxes.row[box]);
+    if (!lane) return null;
+    const x = this.painter.xOf(this.boxes.start[box]) / this.ratio;
+    const end = this.painter.xOf(this.boxes.start[box] + this.boxes.duration[box]) / this.ratio;
+    return {x, y: kAxisHeight + lane.top - this.view.scrollTop, width: end - x, height: lane.height};
+  }
+
+  // ---- selection ----
+
+  /** Selects a box, shows what is known of it, and moves so far that it is in sight. */
+  select(box, {closer = false} = {}) {
+    this.selected = box;
+    if (box !== kNoBox) this.reveal(box, closer);
+    this.fillPanel();
+    this.repaint();
+    this.options.onSelect?.(box);
+  }
+
+  reveal(box, closer) {
+    if (this.computeOnly && !this.lanes.some(({index}) => index === this.boxes.row[box])) this.showLanes(false);
+    const rect = this.boxRect(box);
+    const high = this.view.clientHeight;
+    if (rect.y < kAxisHeight || rect.y + rect.height > high) {
+      this.view.scrollTop += rect.y + rect.height / 2 - (high + kAxisHeight) / 2;
+    }
+    const from = this.boxes.start[box];
+    const to = from + this.boxes.duration[box];
+    let {t0, t1} = this.window;
+    let span = t1 - t0;
+    // Close enough to see the box and what is around it.
+    if (closer && (to - from) / span < 0.02) span = this.allowedSpan((to - from) / 0.02);
+    const inside = span === t1 - t0 && (from >= t0 && to <= t1 || from < t0 && to > t1);
+    if (inside) return;
+    const middle = Math.min(Math.max((from + to) / 2, from), from + span / 2);
+    t0 = Math.min(Math.max(0, middle - span / 2), this.length - span);
+    this.glideTo(t0, t0 + span);
+  }
+
+  /** The neighbour of the selected box on its lane; the first one in sight where none is selected. */
+  selectBeside(step, extend) {
+    const before = this.selected;
+    if (before === kNoBox) {
+      this.select(this.firstInSight());
+      return;
+    }
+    const {first, count} = this.json.rows[this.boxes.row[before]];
+    const box = Math.min(Math.max(before + step, first), first + count - 1);
+    this.select(box);
+    if (extend) this.extendRange(before, box);
+  }
+
+  /** The box of the next lane up or down that runs when the selected one begins, or is nearest to it. */
+  selectAcross(step) {
+    if (this.selected === kNoBox) {
+      this.select(this.firstInSight());
+      return;
+    }
+    let at = this.lanes.findIndex(({index}) => index === this.boxes.row[this.selected]) + step;
+    while (this.lanes[at] && this.lanes[at].row.count === 0) at += step;
+    if (!this.lanes[at]) return;
+    const tick = this.boxes.start[this.selected] + this.boxes.duration[this.selected] / 2;
+    this.select(boxNear(this.boxes, this.lanes[at].row, tick, Infinity));
+  }
+
+  firstInSight() {
+    for (const {row} of this.lanes) {
+      const box = firstEndingAfter(this.boxes, row, this.window.t0);
+      if (box < row.first + row.count) return box;
+    }
+    return kNoBox;
+  }
+
+  setRange(range) {
+    this.range = range && range.t1 > range.t0 ? range : null;
+    this.rangeText.textContent = this.range ? rangeWords(this.json, this.boxes, this.range) : '';
+    this.rangePart.hidden = !this.range;
+    this.repaint();
+  }
+
+  extendRange(from, to) {
+    const {start, duration} = this.boxes;
+    const old = this.range ?? {t0: Infinity, t1: 0};
+    this.setRange({
+      t0: Math.min(old.t0, start[from], start[to]),
+      t1: Math.max(old.t1, start[from] + duration[from], start[to] + duration[to]),
+    });
+  }
+
+  /** Zooms to the selected span, else to the selected box. */
+  zoomToSelection() {
+    const {start, duration} = this.boxes;
+    const box = this.selected;
+    if (this.range) {
+      this.glideTo(this.range.t0, this.range.t1);
+    } else if (box !== kNoBox) {
+      this.glideTo(start[box] - duration[box], start[box] + 2 * duration[box]);
+    }
+  }
+
+  // ---- search ----
+
+  /** Marks the boxes that `text` means and goes to the first. @returns {number} how many there are */
+  find(text) {
+    this.findBox.value = text;
+    this.markHits(text);
+    this.goToHit(1);
+    return this.search.hits.length;
+  }
+
+  markHits(text) {
+    if (text === this.search.text) return;
+    const {hits, problem} = findBoxes(this.json, this.boxes, text);
+    this.search = {text, hits, at: -1};
+    this.findCount.textContent = problem || (hits.length ? countOf(hits.length, 'hit') : '');
+    this.findCount.classList.toggle('problem', problem !== '');
+    this.findBox.setAttribute('aria-invalid', String(problem !== ''));
+    this.repaint();
+  }
+
+  /** The next hit, or with step -1 the one before; after the last comes the first. */
+  goToHit(step) {
+    const {hits} = this.search;
+    if (hits.length === 0) return;
+    const at = this.search.at < 0 && step < 0 ? 0 : this.search.at;
+    this.search.at = (at + step + hits.length) % hits.length;
+    const box = hits[this.search.at];
+    this.findCount.textContent = `${countText(this.search.at + 1)} of ${countOf(hits.length, 'hit')}`;
+    this.select(box, {closer: true});
+    announce(boxSentence(this.json, this.boxes, box, false));
+  }
+
+  // ---- critical path and lanes ----
+
+  showPath(shown) {
+    this.pathShown = shown && this.pathOfBoxes().length > 0;
+    this.pathButton.setAttribute('aria-pressed', String(this.pathShown));
+    this.repaint();
+  }
+
+  pathOfBoxes() {
+    this.path ??= criticalPath(this.boxes);
+    return this.path;
+  }
+
+  describePath() {
+    const path = this.pathOfBoxes();
+    this.pathButton.disabled = path.length === 0;
+    this.pathText.textContent = path.length ?
+        `Critical path: ${pathWordsOf(this.json, this.boxes, path)}` :
+        'The critical path of this step is not known.';
+  }
+
+  showLanes(computeOnly) {
+    this.computeOnly = computeOnly;
+    this.lanesButton.setAttribute('aria-pressed', String(!computeOnly));
+    this.arrange();
+  }
+
+  // ---- painting ----
+
+  /** Paints in the next frame, however often it is asked for. */
+  repaint() {
+    if (this.frame === 0) this.frame = requestAnimationFrame(() => this.paint());
+  }
+
+  /** Places the lanes for the width there is, and paints at once. */
+  arrange() {
+    const limit = Math.max(320, 0.7 * innerHeight) - kAxisHeight;
+    const {lanes, height} = layoutLanes(this.json, this.computeOnly, limit);
+    this.lanes = lanes;
+    this.contentHeight = kAxisHeight + height;
+    this.viewHeight = Math.min(this.contentHeight, kAxisHeight + limit);
+    this.view.style.height = `${this.viewHeight}px`;
+    this.canvas.style.height = `${this.viewHeight}px`;
+    this.spacer.style.height = `${this.contentHeight - this.viewHeight}px`;
+    this.paint();
+  }
+
+  paint() {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+    const width = this.view.clientWidth;
+    if (width === 0) return;  // hidden; the observer calls again
+    const began = performance.now();
+    this.ratio = devicePixelRatio;
+    this.colours ??= readColours(this.view, this.json.kinds);
+    this.painter.paint(this.scene(width, this.viewHeight, this.view.scrollTop));
+    this.map.paint({width, height: kMapHeight, ratio: this.ratio, colours: this.colours, length: this.length}, this.window);
+    this.paintMs = performance.now() - began;
+  }
+
+  scene(width, height, scroll) {
+    return {
+      window: this.window, lanes: this.lanes, width, height, scroll, ratio: this.ratio, colours: this.colours,
+      path: this.pathShown ? this.path : null, hits: this.search.hits,
+      selected: this.selected, hovered: this.hovered, range: this.range,
+    };
+  }
+
+  /** All lanes over the span shown, whatever of them is scrolled out of sight. @returns {Promise<Blob>} */
+  picture() {
+    const canvas = document.createElement('canvas');
+    new TimelinePainter(canvas, this.json, this.boxes)
+        .paint(this.scene(this.view.clientWidth, this.contentHeight, 0));
+    return new Promise((resolve) => canvas.toBlob(resolve, 'image/png'));
+  }
+
+  async savePicture() {
+    saveAs(`${this.json.id}.png`, 'image/png', await this.picture());
+  }
+
+  /** Calls when the width, the resolution or the theme changes. */
+  watch() {
+    let width = this.view.clientWidth;
+    new ResizeObserver(() => {
+      if (this.view.clientWidth === width && this.ratio === devicePixelRatio) return;
+      width = this.view.clientWidth;
+      this.arrange();
+    }).observe(this.view);
+    addEventListener('resize', () => this.arrange());
+    const recolour = () => {
+      this.colours = null;
+      this.repaint();
+    };
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', recolour);
+    new MutationObserver(recolour).observe(document.documentElement, {attributes: true});
+  }
+
+  // ---- elements ----
+
+  build() {
+    const {json} = this;
+    this.mapCanvas = make('canvas', {class: 'timeline-map', 'aria-hidden': 'true'});
+    this.mapCanvas.style.height = `${kMapHeight}px`;
+    this.canvas = make('canvas', {class: 'timeline-canvas'});
+    this.spacer = make('div', {});
+    const help = make('p', {class: 'timeline-help', id: `timeline-help-${++timelinesMade}`}, kHelp);
+    this.view = make('div', {class: 'timeline-view', tabindex: '0', role: 'application',
+                             'aria-roledescription': 'timeline', 'aria-label': timelineLabel(json, this.boxes),
+                             'aria-describedby': help.id}, this.canvas, this.spacer);
+    this.tip = make('div', {class: 'timeline-tip', hidden: true});
+    this.pathText = make('p', {class: 'timeline-path'});
+    this.panel = make('div', {class: 'timeline-panel', hidden: true});
+    this.rangeText = make('span', {role: 'status'});
+    this.rangePart = make('p', {class: 'timeline-range', hidden: true}, this.rangeText, ' ',
+        this.button('Zoom to it', 'Z', () => this.zoomToSelection()));
+    this.container.append(make('div', {class: 'timeline'}, this.buildBar(), this.buildLegend(), this.mapCanvas, this.view,
+        this.tip, this.rangePart, this.panel, this.pathText, help));
+  }
+
+  button(text, key, click, attributes = {}) {
+    return make('button', {type: 'button', title: `Key ${key}`, on: {click}, ...attributes}, text);
+  }
+
+  buildBar() {
+    const zoom = (factor) => () => this.zoomAt((this.window.t0 + this.window.t1) / 2, factor);
+    this.pathButton = this.button('Critical path', 'C', () => this.showPath(!this.pathShown), {'aria-pressed': 'false'});
+    this.lanesButton = this.button('Transfers', 'L', () => this.showLanes(!this.computeOnly), {'aria-pressed': 'true'});
+    this.findBox = make('input', {type: 'search', placeholder: '3B2, stage 3, SEND_F', spellcheck: 'false',
+                                  autocomplete: 'off'});
+    this.findCount = make('output', {class: 'timeline-count'});
+    return make('div', {class: 'timeline-bar', role: 'group', 'aria-label': `Controls of ${this.json.title}`},
+        this.button('+', 'W', zoom(1 / kZoomFactor), {'aria-label': 'Zoom in'}),
+        this.button('\u2212', 'S', zoom(kZoomFactor), {'aria-label': 'Zoom out'}),
+        this.button('Fit', 'F', () => this.fit()),
+        this.pathButton, this.lanesButton,
+        make('label', {class: 'timeline-find', title: 'Key /'}, make('span', {}, 'Find'), this.findBox),
+        this.button('\u2039', 'Shift+N', () => this.goToHit(-1), {'aria-label': 'Previous hit'}),
+        this.button('\u203a', 'N', () => this.goToHit(1), {'aria-label': 'Next hit'}),
+        this.findCount,
+        make('button', {type: 'button', on: {click: () => this.savePicture()}}, 'Save PNG'));
+  }
+
+  buildLegend() {
+    const used = usedKinds(this.boxes, this.json.kinds.length);
+    return make('ul', {class: 'timeline-legend', 'aria-label': 'Colours'},
+        this.json.kinds.map((kind, index) => used[index] && make('li', {},
+            swatch(kind), make('b', {}, kind), ` ${kindWords(kind)}`)));
+  }
+
+  fillPanel() {
+    this.panel.hidden = this.selected === kNoBox;
+    this.panel.replaceChildren();
+    if (this.selected === kNoBox) return;
+    const facts = boxFacts(this.json, this.boxes, this.selected);
+    const rate = facts.bytes * 1e9 / facts.durationNs;
+    const entries = [
+      ['Rank', rowWords(facts.row, true)],
+      ['Stage', String(facts.stage)],
+      ['Micro-batch', facts.microBatch],
+      ['Starts at', durationText(facts.startNs)],
+      ['Takes', durationText(facts.durationNs)],
+      ['Bytes', facts.bytes > 0 ? `${bytesText(facts.bytes)}, ${(rate / 1e9).toPrecision(3)} GB/s` : null],
+      ['Waited for', this.waitedFor(facts)],
+      ['Let start', this.letStart()],
+      ['Critical path', facts.onPath ? 'is part of it' : null],
+    ];
+    this.panel.append(
+        make('p', {class: 'timeline-name'}, swatch(this.json.kinds[this.boxes.kind[this.selected]]),
+            make('b', {}, facts.name), ` ${facts.kind}`),
+        make('dl', {}, entries.filter(([, value]) => !isAbsent(value))
+            .map(([term, value]) => make('div', {}, make('dt', {}, term), make('dd', {}, value)))));
+  }
+
+  waitedFor(facts) {
+    const words = waitWords(facts);
+    return facts.waitedFor === kNoBox ? words : [this.link(facts.waitedFor), `: ${words}`];
+  }
+
+  letStart() {
+    const found = boxesLetStart(this.boxes, this.selected, 6);
+    return found.length ? found.flatMap((box, i) => (i ? [', ', this.link(box)] : [this.link(box)])) : null;
+  }
+
+  /** A link that selects another box. */
+  link(box) {
+    const row = this.json.rows[this.boxes.row[box]];
+    return make('button', {type: 'button', class: 'timeline-link', on: {click: () => this.follow(box)}},
+        `${boxName(this.json, this.boxes, box)} (${rowWords(row, true)})`);
+  }
+
+  follow(box) {
+    this.select(box, {closer: true});
+    // The link is gone with the old panel: the keyboard goes on from the timeline.
+    this.view.focus({preventScroll: true});
+    announce(boxSentence(this.json, this.boxes, box, false));
+  }
+}
+
+function swatch(kind) {
+  const mark = make('span', {class: 'timeline-swatch'});
+  mark.style.background = `var(--kind-${kind}, var(--kind-other))`;
+  return mark;
+}
+
+function usedKinds(boxes, kinds) {
+  const used = new Array(kinds).fill(false);
+  for (const kind of boxes.kind) used[kind] = true;
+  return used;
+}
+
+function timelineLabel(json, boxes) {
+  const ranks = new Set(json.rows.map(({rank}) => rank)).size;
+  return `${json.title}: ${countOf(boxes.count, 'action')} of ${countOf(ranks, 'rank')} in ` +
+      `${durationText(json.length_ns)}`;
+}
