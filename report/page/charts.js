@@ -112,8 +112,8 @@ function makeAxis(label, text, options = {}) {
 }
 
 /**
- * A label beside a point of the plot, kept inside the plotting area. Where it would lie on one of `taken`,
- * it is left out: the pointer still names the point.
+ * A label to the right or the left of a point, inside the plotting area. Where it would lie on one of `taken`
+ * either way, it is left out: the pointer still names the point.
  */
 function drawLabel(plot, text, x, y, colour, taken = []) {
   const {ctx, bbox} = plot;
@@ -124,11 +124,11 @@ function drawLabel(plot, text, x, y, colour, taken = []) {
   ctx.textBaseline = 'middle';
   ctx.textAlign = 'left';
   const width = ctx.measureText(text).width;
-  const left = x + gap + width > bbox.left + bbox.width ? x - gap - width : x + gap;
   const middle = Math.max(y, bbox.top + gap);
-  const isFree = taken.every((box) => left > box.right || left + width < box.left ||
-      Math.abs(middle - box.middle) > 1.5 * gap);
-  if (isFree) {
+  const isFree = (left) => left >= bbox.left && left + width <= bbox.left + bbox.width &&
+      taken.every((box) => left > box.right || left + width < box.left || Math.abs(middle - box.middle) > 1.5 * gap);
+  const left = [x + gap, x - gap - width].find(isFree);
+  if (left !== undefined) {
     ctx.fillText(text, left, middle);
     taken.push({left, right: left + width, middle});
   }

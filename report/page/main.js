@@ -7,6 +7,8 @@ class Page extends EventTarget {
     this.plans = allPlans(data);
     this.picked = this.plans.length > 1 ? 1 : 0;
     this.timelines = [];
+    // What has to wait until the page has its width.
+    this.whenLaidOut = async () => {};
   }
 
   pick(index) {
@@ -62,10 +64,11 @@ function layOut(data, page) {
       make('p', {}, `Written by ${data.tool}. This file holds everything and loads nothing.`));
 }
 
-async function showReport() {
+function showReport() {
   const data = JSON.parse(document.getElementById('report-data').textContent);
   const page = new Page(data);
-  const shown = () => page.timelines.find((timeline) => timeline.container.isConnected) ?? page.timelines[0];
+  // Of several timelines the one that is seen first.
+  const shown = () => page.timelines.find((timeline) => timeline.canvas.isConnected);
   window.penstock = {
     data,
     timelines: page.timelines,
@@ -75,7 +78,7 @@ async function showReport() {
   followTheme();
   layOut(data, page);
   paintCharts();
-  window.penstock.ready = page.timelinesShown?.then(() => true) ?? Promise.resolve(true);
+  window.penstock.ready = page.whenLaidOut().then(() => true);
 }
 
 showReport();

@@ -90,13 +90,14 @@ function drawPeak(plot, memory) {
   const x = plot.valToPos(memory.peak_at_ns, 'x', true);
   const y = plot.valToPos(memory.peak_bytes / 2 ** 30, 'y', true);
   drawDot(plot, x, y, 3.5, themeColour('--surface'), themeColour('--text'));
-  drawLabel(plot, `${bytesText(memory.peak_bytes)} at ${memory.peak_at}`, x, y, themeColour('--text'));
+  drawLabel(plot, `${bytesText(memory.peak_bytes)} at ${memory.peak_at}`, x, y - 9 * devicePixelRatio, themeColour('--text'));
 }
 
 function memoryPlot(timeline, memory, curve, width, say) {
   const shown = decimate(curve.times, curve.values, width);
   const series = stackedSeries(memory, {values: shown.values});
-  const top = 1.06 * Math.max(memory.capacity_bytes, memory.peak_bytes) / 2 ** 30;
+  // Room for the limit's name above its line.
+  const top = 1.14 * Math.max(memory.capacity_bytes, memory.peak_bytes) / 2 ** 30;
   const steps = uPlot.paths.stepped({align: 1});
   const constant = constantParts(memory).reduce((sum, part) => sum + part.bytes, 0);
   return {
@@ -175,17 +176,29 @@ function makeMemoryCurves(timeline, boxes) {
       (index) => show([memories[index]])), holder];
 }
 
-/** `drawn` are the predicted timelines with their boxes: [{timeline, boxes}]. */
+/** Shows one of the steps whose memory is known; with a choice where there are several. */
+function showMemoryOverTime(holder, steps, chosen) {
+  const {timeline, boxes} = steps[chosen];
+  forgetChartsOf(holder);
+  holder.replaceChildren(
+      make('h3', {}, steps.length > 1 ? 'Over the step' : `Over the step: ${timeline.title}`),
+      ...steps.length > 1 ? [makeSelect('Of', steps.map((step) => step.timeline.title), chosen,
+          (index) => showMemoryOverTime(holder, steps, index))] : [],
+      ...[makeMemoryCurves(timeline, boxes)].flat());
+  paintCharts();
+}
+
 function memorySection(data, page) {
   const entry = data.plans?.[0];
   if (!entry?.prediction.ranks?.length) return null;
   const section = makeSection('memory', 'Memory', null, makeMemoryBars(entry.prediction));
   const curves = make('div', {class: 'curves'});
   section.append(curves);
-  page.addEventListener('decoded', ({detail: {timeline, boxes}}) => {
-    if (!timeline.memory?.length || curves.childElementCount > 0) return;
-    curves.append(make('h3', {}, `Over the step: ${timeline.title}`),
-        ...[makeMemoryCurves(timeline, boxes)].flat());
+  const steps = [];
+  page.addEventListener('decoded', ({detail}) => {
+    if (!detail.timeline.memory?.length) return;
+    steps.push(detail);
+    showMemoryOverTime(curves, steps, 0);
   });
   return section;
 }

@@ -41,13 +41,25 @@ const kPointKinds = [
 ];
 
 const kWideRange = 4;
+const kDotSize = 10;
 
 function nameDots(plot, points, across, up) {
-  const taken = [];
-  for (const point of points) {
-    drawLabel(plot, point.name, plot.valToPos(across.value(point) / across.scale, 'x', true),
-        plot.valToPos(up.value(point) / up.scale, 'y', true), themeColour('--text'), taken);
-  }
+  const dots = points.map((point) => ({
+    x: plot.valToPos(across.value(point) / across.scale, 'x', true),
+    y: plot.valToPos(up.value(point) / up.scale, 'y', true),
+  }));
+  const radius = kDotSize / 2 * devicePixelRatio;
+  const taken = dots.map(({x, y}) => ({left: x - radius, right: x + radius, middle: y}));
+  points.forEach((point, index) =>
+    drawLabel(plot, point.name, dots[index].x, dots[index].y, themeColour('--text'), taken));
+}
+
+/** Of the marks of a logarithmic axis those that get a number. */
+function roundMarks(plot, splits) {
+  return splits.map((value) => {
+    const leading = value / 10 ** Math.floor(Math.log10(value) + 1e-9);
+    return [1, 2, 3, 5, 7].includes(Math.round(leading * 1e6) / 1e6) ? value : null;
+  });
 }
 
 /** Logarithmic where the greatest is many times the least: else most points would share a corner. */
@@ -68,17 +80,20 @@ function scatterPlot(points, across, up, width, say) {
   const ofKind = (kind) => placed.map((point) => (point.kind === kind ? up.value(point) / up.scale : null));
   const label = (measure) => (measure.name === measure.unit ? measure.name : `${measure.name} (${measure.unit})`);
   const tick = (value) => String(Number(value.toPrecision(6)));
+  const xScale = scatterScale(placed.map((point) => across.value(point) / across.scale));
+  const yScale = scatterScale(placed.map((point) => up.value(point) / up.scale));
+  const filter = (scale) => (scale.distr === 3 ? {filter: roundMarks} : {});
   return {
     data: [placed.map((point) => across.value(point) / across.scale),
       ...kPointKinds.map(({kind}) => ofKind(kind))],
     options: {
       height: 320,
-      scales: {x: {time: false, ...scatterScale(placed.map((point) => across.value(point) / across.scale))},
-               y: scatterScale(placed.map((point) => up.value(point) / up.scale))},
-      axes: [makeAxis(capitalized(label(across)), tick), makeAxis(capitalized(label(up)), tick, {size: 60})],
+      scales: {x: {time: false, ...xScale}, y: yScale},
+      axes: [makeAxis(capitalized(label(across)), tick, filter(xScale)),
+        makeAxis(capitalized(label(up)), tick, {size: 60, ...filter(yScale)})],
       series: [{}, ...kPointKinds.map(({colour, hollow}) => ({
         paths: () => null, stroke: themeColour(colour),
-        points: {show: true, size: 10, width: 2, stroke: themeColour(colour),
+        points: {show: true, size: kDotSize, width: 2, stroke: themeColour(colour),
                  fill: themeColour(hollow ? '--surface' : colour)},
       }))],
       cursor: {drag: {x: false, y: false}, points: {show: false}, y: false},

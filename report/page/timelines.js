@@ -1,52 +1,69 @@
-// (3) The step as it is predicted, of this plan or another one, or as it was measured. Payloads are decoded
-// one after the other: what is looked at first comes first.
+// (3) The step as it is predicted, of this plan or another one, and as it was measured. Payloads are decoded
+// one after the other, and what is looked at first comes first.
 
-async function decodeTimeline(timeline) {
-  return decodePayload(document.getElementById(timeline.id), timeline);
+/** A place for one timeline. A payload that cannot be read is said here, and the rest of the page stands. */
+class TimelinePlace {
+  constructor(page, timelines, boxesOf) {
+    this.holder = make('div', {class: 'timeline-place'});
+    this.page = page;
+    this.timelines = timelines;
+    this.boxesOf = boxesOf;
+    this.made = new Map();
+  }
+
+  /** Shows the timeline of this index; of -1 none. */
+  async show(index) {
+    this.holder.replaceChildren();
+    if (index < 0) return;
+    if (!this.made.has(index)) this.made.set(index, await this.makeTimeline(index));
+    this.holder.replaceChildren(this.made.get(index));
+  }
+
+  async makeTimeline(index) {
+    try {
+      const boxes = await this.boxesOf(index);
+      // In the page before it is drawn: it is as wide as the page.
+      const container = make('div');
+      this.holder.replaceChildren(container);
+      this.page.timelines.push(new Timeline(container, this.timelines[index], boxes, {}));
+      return container;
+    } catch (error) {
+      return make('p', {class: 'problem', role: 'alert'}, `This timeline cannot be shown: ${error.message}`);
+    }
+  }
 }
 
-/** Two places, one above the other, so that predicted and measured can be compared; the second may be empty. */
-function makePlace(page, timelines, boxesOf, first) {
-  const holder = make('div', {class: 'timeline-place'});
-  const made = new Map();
-  const show = async (index) => {
-    if (index < 0) {
-      holder.replaceChildren();
-      return;
-    }
-    if (!made.has(index)) {
-      const container = make('div', {class: 'timeline-holder'});
-      holder.replaceChildren(container);
-      const boxes = await boxesOf(index);
-      made.set(index, {container, timeline: new Timeline(container, timelines[index], boxes, {})});
-      page.timelines.push(made.get(index).timeline);
-    }
-    holder.replaceChildren(made.get(index).container);
-  };
-  return {holder, show, first};
+/** Boxes of every timeline, decoded once. */
+function boxesOnce(timelines) {
+  const decoded = timelines.map(() => null);
+  return (index) => decoded[index] ??=
+      decodePayload(document.getElementById(timelines[index].id), timelines[index]);
+}
+
+/** Tells the sections whose numbers stand in the payloads. */
+async function announceBoxes(page, timelines, boxesOf) {
+  for (const [index, timeline] of timelines.entries()) {
+    // Where one cannot be read, its place says so.
+    const boxes = await boxesOf(index).catch(() => null);
+    if (boxes) page.dispatchEvent(new CustomEvent('decoded', {detail: {timeline, boxes}}));
+  }
 }
 
 function timelineSection(data, page) {
   const timelines = data.timelines ?? [];
   if (timelines.length === 0) return null;
-  const decoded = timelines.map(() => null);
-  const boxesOf = (index) => decoded[index] ??= decodeTimeline(timelines[index]);
+  const boxesOf = boxesOnce(timelines);
+  const [above, below] = [0, 1].map(() => new TimelinePlace(page, timelines, boxesOf));
   const titles = timelines.map(({title}) => title);
   const measured = timelines.findIndex(({what}) => what === 'measured');
-  const above = makePlace(page, timelines, boxesOf);
-  const below = makePlace(page, timelines, boxesOf);
-  const choices = timelines.length < 2 ? null : make('p', {class: 'choices'},
-      makeSelect('Show', titles, 0, above.show),
-      makeSelect('and below it', ['nothing', ...titles], measured > 0 ? measured + 1 : 0,
-          (index) => below.show(index - 1)));
-  page.timelinesShown = (async () => {
-    // The sections below are laid out first: they wait for what is decoded here.
-    await null;
+  const second = measured > 0 ? measured : -1;
+  page.whenLaidOut = async () => {
     await above.show(0);
-    if (measured > 0) await below.show(measured);
-    for (const [index, timeline] of timelines.entries()) {
-      page.dispatchEvent(new CustomEvent('decoded', {detail: {timeline, boxes: await boxesOf(index)}}));
-    }
-  })();
+    await below.show(second);
+    await announceBoxes(page, timelines, boxesOf);
+  };
+  const choices = timelines.length < 2 ? null : make('p', {class: 'choices'},
+      makeSelect('Show', titles, 0, (index) => above.show(index)),
+      makeSelect('and below it', ['nothing', ...titles], second + 1, (index) => below.show(index - 1)));
   return makeSection('timeline', 'One step', null, choices, above.holder, below.holder);
 }

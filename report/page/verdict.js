@@ -64,13 +64,18 @@ function makeKeyFigures(data) {
       makeFigureOf('GPUs', makeNumber(plan.devices, countText(plan.devices))));
 }
 
+/** Of the same level as a section's, so that none is left out below the h1; it looks like a smaller one. */
+function makeMinorHeading(text) {
+  return make('h2', {class: 'minor'}, text);
+}
+
 function makeOrigins(data) {
   const columns = [
     {key: 'role', title: 'Input', value: (input) => input.role},
     {key: 'path', title: 'File', class: 'path', value: (input) => input.path},
     {key: 'hash', title: 'Hash', class: 'path', value: (input) => input.hash},
   ];
-  return [make('h3', {}, 'Made from'),
+  return [makeMinorHeading('Made from'),
     data.inputs?.length ? makeTable('Inputs', columns, data.inputs) : null,
     make('p', {class: 'muted'}, `By ${data.tool}; the same files and command give the same numbers.`)];
 }
@@ -104,8 +109,8 @@ function verdictSection(data) {
       data.plans?.length ? makeKeyFigures(data) : null,
       (data.question?.notes ?? []).map((note) => make('p', {class: 'remark'}, note)),
       verdict.apply_command
-          ? [make('h3', {}, 'To run it'), makeCommand(verdict.apply_command, 'the command that runs it')] : null,
-      make('h3', {}, 'This report again'),
+          ? [makeMinorHeading('To run it'), makeCommand(verdict.apply_command, 'the command that runs it')] : null,
+      makeMinorHeading('This report again'),
       makeCommand(data.command, 'the command of this report'),
       makeOrigins(data), makeAssumptions(data), makeNotSearched(data));
 }

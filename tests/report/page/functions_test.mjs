@@ -1,0 +1,100 @@
+// What the page computes, without a page: numbers in words, sorting, files, thinned curves.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import {kSource} from './reports.mjs';
+import {importScripts} from './timeline_page.mjs';
+
+const page = await importScripts(kSource, ['format.js', 'table.js', 'charts.js', 'plan_words.js', 'memory.js', 'validation.js'], [
+  'durationText', 'bytesText', 'percentText', 'dollarsText', 'signedText', 'relativeText', 'countOf', 'durationTick',
+  'compareCells', 'sortedRows', 'rowsAsCsv', 'rowsAsObjects', 'decimate', 'stackedSeries', 'tightestRank', 'busiestRank',
+  'errorOf',
+]);
+const spaced = (text) => text.replaceAll('\u00a0', ' ');
+
+test('durations have four digits and the unit in which they are not small', () => {
+  const expected = [[4687871405, '4.688 s'], [95140000, '95.14 ms'], [12000, '12.00 us'], [999, '999 ns'], [0, '0 ns'],
+                    [12345678000000, '12,346 s']];
+  for (const [ns, text] of expected) assert.equal(spaced(page.durationText(ns)), text);
+  assert.equal(spaced(page.durationTick(500000000)), '500 ms');
+  assert.equal(spaced(page.durationTick(1500000000)), '1.5 s');
+  assert.equal(spaced(page.durationTick(100000000000)), '100 s');
+});
+
+test('bytes of a device are in GiB, small ones in a smaller unit', () => {
+  const expected = [[38398659536, '35.8 GiB'], [0, '0 B'], [1023, '1023 B'], [1536, '1.5 KiB'], [33554432, '32.0 MiB'],
+                    [2 ** 30 / 8, '0.1 GiB'], [1.5 * 2 ** 40, '1.5 TiB']];
+  for (const [bytes, text] of expected) assert.equal(spaced(page.bytesText(bytes)), text);
+});
+
+test('differences carry a sign', () => {
+  assert.equal(page.signedText(0, page.percentText), '\u00b10');
+  assert.equal(spaced(page.signedText(-0.031, page.percentText)), '\u22123.1 %');
+  assert.equal(spaced(page.relativeText(200, 206)), '+3.0 %');
+  assert.equal(page.relativeText(0, 5), '\u2013');
+  assert.equal(page.countOf(1, 'plan'), '1 plan');
+  assert.equal(page.countOf(2000, 'plan'), '2,000 plans');
+  assert.equal(page.dollarsText(0.325566), '$0.3256');
+});
+
+test('rows sort by value, equal ones keep their order, absent ones come last both ways', () => {
+  const rows = [{n: 'a', v: 10}, {n: 'b', v: null}, {n: 'c', v: 9}, {n: 'd', v: 10}];
+  const names = (direction) => page.sortedRows(rows, {value: ({v}) => v}, direction).map(({n}) => n).join('');
+  assert.equal(names(1), 'cadb');
+  assert.equal(names(-1), 'adcb');
+});
+
+test('CSV quotes what would break a cell', () => {
+  const columns = [{key: 'name', value: ({name}) => name}, {key: 'n', value: ({n}) => n}];
+  const rows = [{name: 'a,b', n: 1}, {name: 'say "x"', n: null}, {name: 'two\nlines', n: 0}];
+  assert.equal(page.rowsAsCsv(columns, rows), 'name,n\r\n"a,b",1\r\n"say ""x""",\r\n"two\nlines",0\r\n');
+  assert.deepEqual(page.rowsAsObjects(columns, rows)[1], {name: 'say "x"', n: null});
+});
+
+test('a thinned curve keeps first, least, greatest and last of every column', () => {
+  // Two columns over 0 to 15: the points 0..7 and 8..15.
+  const times = Array.from({length: 16}, (_, index) => index);
+  const values = [5, 1, 9, 4, 4, 4, 4, 6, 0, 0, 3, -2, 8, 0, 0, 7];
+  const thin = page.decimate(times, values, 2);
+  assert.deepEqual(thin.times, [0, 1, 2, 7, 8, 11, 12, 15]);
+  assert.deepEqual(thin.values, [5, 1, 9, 6, 0, -2, 8, 7]);
+});
+
+test('a thinned curve of a million points has its extremes and at most four points a column', () => {
+  const count = 1_000_000;
+  const times = Float64Array.from({length: count}, (_, index) => index * 3);
+  const values = Float64Array.from({length: count}, (_, index) => (index * 7919) % 1000);
+  values[123456] = 5000;
+  values[654321] = -5000;
+  const thin = page.decimate(times, values, 500);
+  assert.ok(thin.times.length <= 2000);
+  assert.equal(Math.max(...thin.values), 5000);
+  assert.equal(Math.min(...thin.values), -5000);
+  assert.ok(thin.times.every((time, index) => index === 0 || time > thin.times[index - 1]));
+});
+
+test('a short curve is not thinned', () => {
+  assert.deepEqual(page.decimate([0, 5, 7], [1, 2, 3], 10), {times: [0, 5, 7], values: [1, 2, 3]});
+});
+
+test('memory is stacked from what does not change to the stash on top', () => {
+  const GiB = 2 ** 30;
+  const memory = {constant_bytes: {parameters: 4 * GiB, gradients: 3 * GiB, optimizer_state: 2 * GiB, working: GiB,
+                                   communication: 0, reserve: 2 * GiB}};
+  const series = page.stackedSeries(memory, {values: [0, 5 * GiB]});
+  assert.deepEqual(series.map(({values}) => values),
+      [[12, 17], [12, 12], [10, 10], [10, 10], [9, 9], [7, 7], [4, 4]]);
+});
+
+test('of equal ranks the first is the tightest, and the busiest', () => {
+  const rank = (left, busy) => ({capacity_bytes: 100, memory: {total_bytes: 100 - left}, time: {busy_ns: busy}});
+  const prediction = {ranks: [rank(5, 7), rank(3, 9), rank(3, 9)]};
+  assert.equal(page.tightestRank(prediction), 1);
+  assert.equal(page.busiestRank(prediction), 1);
+  assert.equal(page.tightestRank({}), -1);
+});
+
+test('an error is relative to what was measured', () => {
+  assert.equal(page.errorOf(183, 200), -0.085);
+  assert.equal(page.errorOf(1, 0), null);
+});

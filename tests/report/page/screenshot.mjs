@@ -1,0 +1,25 @@
+// A picture of a report, for documents: the window of 1200 pixels that shows the section.
+// usage: node screenshot.mjs REPORT.html NPM_FOLDER OUT.png [--section ID] [--theme dark] [--height N]
+import {parseArgs} from 'node:util';
+
+import {openBrowser, openPage} from './browser.mjs';
+
+const {positionals: [report, npmFolder, out], values} = parseArgs({
+  allowPositionals: true,
+  options: {
+    section: {type: 'string', default: 'verdict'}, theme: {type: 'string', default: 'light'},
+    height: {type: 'string', default: '900'},
+  },
+});
+if (!out) {
+  console.error('usage: node screenshot.mjs REPORT.html NPM_FOLDER OUT.png [--section ID] [--theme dark] [--height N]');
+  process.exit(2);
+}
+
+const {context, close} = await openBrowser(npmFolder,
+    {viewport: {width: 1200, height: Number(values.height)}, colorScheme: values.theme, reducedMotion: 'reduce'});
+const {page} = await openPage(context, report);
+await page.evaluate(() => window.penstock.ready);
+await page.evaluate((id) => document.getElementById(id).scrollIntoView(), values.section);
+await page.screenshot({path: out, animations: 'disabled'});
+await close();
