@@ -32,6 +32,7 @@ function boxAt(boxes, row, tick) {
 
 /** The box of the row that runs at `tick`; else the nearest one within `slack` ticks, or -1. */
 function boxNear(boxes, row, tick, slack) {
+  if (row.count === 0) return -1;
   const next = firstEndingAfter(boxes, row, tick);
   const gapAfter = next < row.first + row.count ? Math.max(0, boxes.start[next] - tick) : Infinity;
   const gapBefore = next > row.first ? tick - (boxes.start[next - 1] + boxes.duration[next - 1]) : Infinity;

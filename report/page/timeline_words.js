@@ -96,12 +96,9 @@ function searchPart(timeline, word) {
   const name = kName.exec(upper);
   const kindOfName = name ? timeline.kinds.indexOf(name[2]) : -1;
   if (kindOfName < 0) return null;
-  return {
-    name: upper,
-    stage: Number(name[1]),
-    kind: kindOfName,
-    microBatch: name[3] === undefined ? kNoMicroBatch : Number(name[3]),
-  };
+  // "3B" are those of all micro-batches; "2REDUCE_GRAD" has none.
+  const microBatch = name[3] === undefined ? undefined : Number(name[3]);
+  return {stage: Number(name[1]), kind: kindOfName, microBatch};
 }
 
 function searchProblem(timeline, word) {
