@@ -129,6 +129,11 @@ function drawLabel(plot, text, x, y, colour, taken = []) {
       taken.every((box) => left > box.right || left + width < box.left || Math.abs(middle - box.middle) > 1.5 * gap);
   const left = [x + gap, x - gap - width].find(isFree);
   if (left !== undefined) {
+    // Over lines of the plot, too, it can be read.
+    ctx.strokeStyle = themeColour('--page');
+    ctx.lineWidth = 4 * devicePixelRatio;
+    ctx.lineJoin = 'round';
+    ctx.strokeText(text, left, middle);
     ctx.fillText(text, left, middle);
     taken.push({left, right: left + width, middle});
   }

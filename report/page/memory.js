@@ -146,7 +146,8 @@ function makeMemoryCurve(timeline, boxes, memory) {
   }));
   const figure = makeFigure(
       {finding, draw: (width, say) => memoryPlot(timeline, memory, curve, width, say)});
-  figure.append(makeNumbers(`stash-rank-${memory.rank}`, `Stash of rank ${memory.rank} over time`, columns, rows));
+  const title = `Stash of rank ${memory.rank} over time`;
+  figure.append(makeNumbers(`stash-rank-${memory.rank}`, title, columns, rows));
   return figure;
 }
 

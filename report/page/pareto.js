@@ -28,7 +28,7 @@ function paretoPoints(data) {
     price: priceOf(entry.prediction), devices: entry.plan.devices,
   }));
   const misses = (data.infeasible ?? []).map((entry) => ({
-    name: '\u2715', words: entry.words, why: entry.why, kind: 'infeasible',
+    name: entry.title ?? '\u2715', words: entry.words, why: entry.why, kind: 'infeasible',
     step_time_ns: entry.step_time_ns, peak_memory_bytes: entry.peak_memory_bytes,
   }));
   return [...points, ...misses];

@@ -90,12 +90,20 @@ function connectPicks(holder, page) {
   show();
 }
 
-function candidatesSentence(data) {
-  const counts = data.candidates;
-  if (!counts) return null;
-  const end = counts.complete === false ? ' The search was cut short: these are the best so far.' : '';
-  return `${countOf(counts.candidates, 'candidate')}: ${countText(counts.evaluated)} replayed, ` +
-      `${countText(counts.bounded)} skipped because their lower bound already loses.${end}`;
+/** Plans that were near the best one, but for memory. */
+function makeInfeasible(data) {
+  if (!data.infeasible?.length) return null;
+  const columns = [
+    {key: 'words', title: 'Plan', class: 'prose', value: (row) => row.words},
+    {key: 'step_time_ns', title: 'Step', numeric: true, text: durationText, value: (row) => row.step_time_ns},
+    {key: 'peak_memory_bytes', title: 'Memory', numeric: true, text: bytesText,
+     value: (row) => row.peak_memory_bytes},
+    {key: 'why', title: 'Why it cannot run', class: 'prose', value: (row) => row.why},
+  ];
+  return make('details', {},
+      make('summary', {}, `Fast, but over memory: ${countOf(data.infeasible.length, 'plan')}`),
+      makeTable('Plans that are over memory', columns, data.infeasible, {sortable: true}),
+      makeSaveButtons('over-memory', columns, data.infeasible));
 }
 
 function makeRejected(data) {
@@ -125,8 +133,18 @@ function plansLead(data) {
   ].filter(Boolean).join(' ');
 }
 
+/** What the search left out; where nothing fits, that is all there is to say, and it is open. */
+function makeLeftOut(data) {
+  const isOpen = !data.plans?.length;
+  const folds = [makeRejected(data), makeInfeasible(data)].filter((fold) => fold !== null);
+  for (const fold of folds) fold.open = isOpen;
+  return [data.candidates?.text ? make('p', {class: 'muted'}, data.candidates.text) : null, ...folds];
+}
+
 function plansSection(data, page) {
-  if (!data.plans?.length) return null;
+  if (!data.plans?.length) {
+    return data.rejected?.length ? makeSection('plans', 'Plans', 'None can run.', makeLeftOut(data)) : null;
+  }
   const columns = [nameColumn(page), ...planColumns(data)];
   const table = makeTable('Plans with reasons', columns, data.plans,
       {sortable: true, detail: planDetail, rowAttributes: () => ({class: 'plan'})});
@@ -134,6 +152,5 @@ function plansSection(data, page) {
   return makeSection('plans', data.plans.length > 1 ? 'Plans' : 'The plan', plansLead(data), table,
       makeSaveButtons('plans', columns.map((column) => column.key === 'title'
           ? {...column, value: (entry) => entry.title} : column), data.plans),
-      candidatesSentence(data) ? make('p', {class: 'muted'}, candidatesSentence(data)) : null,
-      makeRejected(data));
+      makeLeftOut(data));
 }
