@@ -21,6 +21,7 @@ Answer run_simulate(const Arguments&) { return not_built("simulate"); }
 Answer run_schedule(const Arguments&) { return not_built("schedule"); }
 Answer run_compare(const Arguments&) { return not_built("compare"); }
 Answer run_explain(const Arguments&) { return not_built("explain"); }
+Answer run_report(const Arguments&) { return not_built("report"); }
 Answer run_export(const Arguments&) { return not_built("export"); }
 Answer run_calibrate(const Arguments&) { return not_built("calibrate"); }
 Answer run_estimate(const Arguments&) { return not_built("estimate"); }

@@ -69,6 +69,7 @@ std::span<const Verb> verbs() {
       Verb{"train", "run a plan on LibTorch ranks, or on ranks that sleep", run_train},
       Verb{"validate", "predicted against measured, action by action", run_validate},
       Verb{"export", "what a trainer needs to run a plan: flags, configuration", run_export},
+      Verb{"report", "one HTML file that shows a plan: timeline, memory, reasons", run_report},
       Verb{"trace", "the step of a plan, and a measured one, for trace viewers", run_trace},
       Verb{"check", "an independent check of a plan file", run_check},
       Verb{"fingerprint", "hashes that change when a simulated time changes", run_fingerprint},

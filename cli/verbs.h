@@ -29,6 +29,7 @@ Answer run_estimate(const Arguments& arguments);
 Answer run_profile(const Arguments& arguments);
 Answer run_train(const Arguments& arguments);
 Answer run_validate(const Arguments& arguments);
+Answer run_report(const Arguments& arguments);
 Answer run_trace(const Arguments& arguments);
 Answer run_export(const Arguments& arguments);
 Answer run_check(const Arguments& arguments);

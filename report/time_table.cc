@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -14,11 +13,7 @@
 namespace penstock {
 namespace {
 
-struct Part {
-  std::string_view name, meaning;
-  Duration RankTime::*time;
-};
-constexpr std::array<Part, 7> kParts{{
+constexpr std::array<TimePart, 7> kParts{{
     {"compute", "its own actions, the optimizer included", &RankTime::busy},
     {"warm-up", "before its first backward, while others compute", &RankTime::warm_up},
     {"drain", "after its last forward, while others compute", &RankTime::drain},
@@ -31,7 +26,7 @@ constexpr std::array<Part, 7> kParts{{
 std::vector<Duration> parts_of(const RankTime& time) {
   std::vector<Duration> parts;
   parts.reserve(kParts.size());
-  for (const Part& part : kParts) parts.push_back(time.*part.time);
+  for (const TimePart& part : kParts) parts.push_back(time.*part.time);
   return parts;
 }
 
@@ -40,6 +35,8 @@ std::string percent_text(std::int64_t tenths) {
 }
 
 }  // namespace
+
+std::span<const TimePart> time_parts() { return kParts; }
 
 std::vector<std::int64_t> tenths_of_percent(const std::vector<Duration>& parts) {
   const Duration total = std::accumulate(parts.begin(), parts.end(), Duration{});
@@ -77,7 +74,7 @@ std::string busiest_rank_time(const Evaluation& evaluation) {
 std::string time_table(const Evaluation& evaluation, const Plan& plan) {
   std::vector<Column> columns{{"rank"}};
   if (plan.is_mixed()) columns.push_back({"device", true});
-  for (const Part& part : kParts) columns.push_back({std::string(part.name)});
+  for (const TimePart& part : kParts) columns.push_back({std::string(part.name)});
   TextTable table(columns);
   for (std::size_t r = 0; r < evaluation.ranks.size(); ++r) {
     std::vector<std::string> cells{fmt::format("{}", r)};

@@ -2,13 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/evaluation.h"
 #include "core/plan.h"
 
 namespace penstock {
+
+struct TimePart {
+  std::string_view name, meaning;
+  Duration RankTime::*time;
+};
+// What a rank's makespan is made of, in the order in which it is told; `compute` comes first.
+std::span<const TimePart> time_parts();
 
 // The busiest rank's makespan, part by part, with what each part means; the shares sum to 100.0 %.
 std::string busiest_rank_time(const Evaluation& evaluation);

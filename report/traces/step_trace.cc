@@ -32,8 +32,12 @@ class TraceBuilder {
         receive_of_(consumers(false)),
         user_of_(consumers(true)) {
     lists_.resize(static_cast<std::size_t>(program_.ranks()));
+    place_.reserve(program_.actions.size());
     for (std::size_t i = 0; i < program_.actions.size(); ++i) {
-      lists_[static_cast<std::size_t>(program_.rank_of(program_.actions[i]).value)].push_back(i);
+      std::vector<std::size_t>& list =
+          lists_[static_cast<std::size_t>(program_.rank_of(program_.actions[i]).value)];
+      place_.push_back(list.size());
+      list.push_back(i);
     }
   }
 
@@ -98,8 +102,10 @@ class TraceBuilder {
     return {};
   }
 
-  [[nodiscard]] TraceSlice slice(const ShownRank& rank, const Action& action, Span span) const {
+  [[nodiscard]] TraceSlice slice(const ShownRank& rank, std::size_t index, Span span) const {
+    const Action& action = program_.actions[index];
     TraceSlice slice;
+    slice.action = static_cast<std::uint32_t>(index);
     slice.name = name_of(program_, local(action));
     slice.kind = action.kind;
     slice.lane = is_compute(action.kind) ? TraceLane::kCompute
@@ -156,24 +162,23 @@ class TraceBuilder {
     rank.device = plan_.plan.device_of_rank(shown.pipeline_rank);
     rank.capacity = device_of_rank(plan_, shown.pipeline_rank).memory;
     std::vector<std::size_t>& slice_of = slice_of_[shown.rank];
-    slice_of.assign(program_.actions.size(), kNone);
     const std::vector<std::size_t>& actions = list(shown.pipeline, shown.pipeline_rank);
+    slice_of.assign(actions.size(), kNone);
     for (std::size_t i = 0; i < actions.size(); ++i) {
       const Action& action = program_.actions[actions[i]];
       const Span span = shown.spans[i];
       if (is_receive(action.kind) || span.end <= span.start) continue;
-      if (i > 0 && program_.actions[actions[i - 1]].overlaps_next &&
-          slice_of[actions[i - 1]] != kNone && rank.slices.back().start == span.start &&
-          rank.slices.back().end == span.end) {
+      if (i > 0 && program_.actions[actions[i - 1]].overlaps_next && slice_of[i - 1] != kNone &&
+          rank.slices.back().start == span.start && rank.slices.back().end == span.end) {
         std::string& name = rank.slices.back().name;
         name.insert(0, 1, '(');
         name += ';';
         name += name_of(program_, local(action));
         name += ")OVERLAP_F_B";
       } else {
-        rank.slices.push_back(slice(shown, action, span));
+        rank.slices.push_back(slice(shown, actions[i], span));
       }
-      slice_of[actions[i]] = rank.slices.size() - 1;
+      slice_of[i] = rank.slices.size() - 1;
     }
     set_tracks(rank.slices);
     return rank;
@@ -240,23 +245,24 @@ class TraceBuilder {
     const std::vector<std::size_t>& own = slice_of_.at(shown.rank);
     for (const std::size_t i : list(shown.pipeline, shown.pipeline_rank)) {
       const Action& action = program_.actions[i];
-      if (!is_send(action.kind) || own[i] == kNone || receive_of_[i] == kNone) continue;
+      if (!is_send(action.kind) || own[place_[i]] == kNone || receive_of_[i] == kNone) continue;
       const std::size_t user = user_of_[receive_of_[i]];
       const auto to = position_of_.find(key(shown, receiver(action)));
       if (user == kNone || to == position_of_.end()) continue;
-      const std::size_t slice = slice_of_.at(trace.ranks[to->second].rank)[user];
+      const std::size_t slice = slice_of_.at(trace.ranks[to->second].rank)[place_[user]];
       if (slice == kNone) continue;
-      trace.flows.push_back({from, own[i], to->second, slice});
+      trace.flows.push_back({from, own[place_[i]], to->second, slice});
     }
   }
 
   const PlanFile& plan_;
   const Program& program_;
   std::vector<std::vector<std::size_t>> lists_;       // actions by rank of the Program
+  std::vector<std::size_t> place_;                    // of an action in the list of its rank
   std::vector<std::size_t> receive_of_, user_of_;     // by action
   std::map<Key, int> rank_of_;                        // of the job
   std::map<Key, std::size_t> position_of_;            // in StepTrace::ranks
-  std::map<int, std::vector<std::size_t>> slice_of_;  // by rank of the job, then action
+  std::map<int, std::vector<std::size_t>> slice_of_;  // by rank of the job, then place
 };
 
 void sort_by_rank(std::vector<ShownRank>& shown) {

@@ -21,6 +21,7 @@ struct TraceSlice {
   ActionKind kind = ActionKind::kForward;
   TraceLane lane = TraceLane::kCompute;
   int track = 0;                  // of the lane: slices of one track do not overlap
+  std::uint32_t action = 0;       // of the Program; of a pair that ran as one the first
   int stage = 0;                  // of its pipeline, 0 to S - 1
   std::int64_t micro_batch = -1;  // of its pipeline; -1: it has none
   Duration start{}, end{};        // from the start of the step; longer than 0

@@ -1,0 +1,39 @@
+#include "cli/report_timelines.h"
+
+#include <utility>
+
+#include "report/page/box_links.h"
+#include "report/page/timeline_payload.h"
+#include "report/page/timeline_rows.h"
+#include "report/traces/step_trace.h"
+#include "simulator/critical_path.h"
+
+namespace penstock {
+namespace {
+
+void add(ReportTimelines& timelines, const std::string& title, int plan, const PlanFile& file,
+         const StepTrace& trace, const TimelineRows& rows, const BoxLinks& links) {
+  const std::string id = "timeline-" + std::to_string(timelines.payloads.size());
+  TimelinePayload payload = timeline_payload({id, title, plan}, file, trace, rows, links);
+  timelines.about.push(std::move(payload.about));
+  timelines.payloads.push_back(std::move(payload.payload));
+}
+
+}  // namespace
+
+void ReportTimelines::add_predicted(const std::string& title, int plan, const PlanFile& file,
+                                    const Timeline& timeline) {
+  const StepTrace trace = trace_of(file, timeline);
+  const TimelineRows rows = rows_of(trace);
+  const auto bounds = bound_by(file.program, timeline, file.executor);
+  add(*this, title, plan, file, trace, rows, links_of(trace, rows, file.program, bounds));
+}
+
+void ReportTimelines::add_measured(const std::string& title, int plan, const PlanFile& file,
+                                   const MeasuredStep& step) {
+  const StepTrace trace = trace_of(file, step);
+  const TimelineRows rows = rows_of(trace);
+  add(*this, title, plan, file, trace, rows, measured_links_of(trace, rows, file.program));
+}
+
+}  // namespace penstock

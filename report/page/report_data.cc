@@ -1,0 +1,182 @@
+#include "report/page/report_data.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "report/measures.h"
+#include "report/page/verdict.h"
+#include "report/plan_table.h"
+#include "report/reasons.h"
+#include "report/result_json.h"
+#include "report/time_table.h"
+
+namespace penstock {
+namespace {
+
+std::int64_t ns(Duration duration) { return duration.count(); }
+
+template <class Values, class Convert>
+Json array_of(const Values& values, const Convert& convert) {
+  Json json = Json::array();
+  for (const auto& value : values) json.push(convert(value));
+  return json;
+}
+
+Json strings(const std::vector<std::string>& texts) {
+  return array_of(texts, [](const std::string& text) { return Json(text); });
+}
+
+void set_unless_empty(Json& json, const std::string& key, const std::string& text) {
+  if (!text.empty()) json.set(key, text);
+}
+
+Json input_json(const ReportInput& input) {
+  return Json::object()
+      .set("role", input.role)
+      .set("path", input.file.path)
+      .set("hash", input.file.hash);
+}
+
+Json plan_json(const ReportedPlan& reported) {
+  Json json = Json::object();
+  json.set("title", reported.title).set("role", reported.role);
+  json.set("plan", to_json(reported.plan));
+  json.set("prediction", to_json(reported.evaluation, reported.plan));
+  json.set("words", plan_line(reported.plan)).set("reason", reported.reason);
+  set_unless_empty(json, "command", reported.command);
+  json.set("tied", reported.tied).set("on_pareto_front", reported.on_pareto_front);
+  set_unless_empty(json, "placed", reported.placed);
+  return json;
+}
+
+Json infeasible_json(const ReportedPlan& reported) {
+  return Json::object()
+      .set("title", reported.title)
+      .set("words", plan_line(reported.plan))
+      .set("step_time_ns", ns(reported.evaluation.step_time))
+      .set("peak_memory_bytes", reported.evaluation.peak_memory().count)
+      .set("why", reported.reason);
+}
+
+Json rejection_json(const Rejection& rejection) {
+  return to_json(rejection).set("text", rejection_text(rejection));
+}
+
+Json step_json(const StaircaseStep& step) {
+  Json json = Json::object();
+  json.set("gpus", step.gpus);
+  if (!step.plan) return json.set("why_not", step.why_not);
+  const Duration time = step.evaluation.step_time;
+  json.set("words", plan_line(*step.plan)).set("step_time_ns", ns(time));
+  json.set("samples_per_s", samples_per_second(*step.plan, time));
+  if (step.plan->sequence_length > 0) {
+    json.set("tokens_per_s", tokens_per_second(*step.plan, time));
+  }
+  if (const double usd = usd_per_million_tokens(*step.plan, step.evaluation); usd > 0.0) {
+    json.set("usd_per_mtok", usd);
+  }
+  json.set("peak_memory_bytes", step.evaluation.peak_memory().count);
+  return json.set("gpus_used", step.plan->devices()).set("same_as_before", step.same_as_before);
+}
+
+// Of the busiest rank. What the step would take without a part is a bound: other ranks may bind
+// then.
+Json parts_json(const Evaluation& evaluation) {
+  const RankTime& time = evaluation.ranks.at(busiest_rank(evaluation)).time;
+  const auto makespan = static_cast<double>(evaluation.makespan.count());
+  return array_of(time_parts(), [&](const TimePart& part) {
+    const Duration spent = time.*part.time;
+    return Json::object()
+        .set("part", std::string(part.name))
+        .set("time_ns", ns(spent))
+        .set("share", makespan > 0.0 ? static_cast<double>(spent.count()) / makespan : 0.0)
+        .set("meaning", std::string(part.meaning))
+        .set("step_time_if_zero_ns", ns(evaluation.makespan - spent));
+  });
+}
+
+Json changes_json(Duration now, const std::vector<WhatIf>& changes) {
+  return array_of(changes, [now](const WhatIf& change) {
+    const auto saved = static_cast<double>((now - change.step_time).count());
+    return Json::object()
+        .set("change", change.change)
+        .set("step_time_ns", ns(change.step_time))
+        .set("gain", now > Duration{} ? saved / static_cast<double>(now.count()) : 0.0);
+  });
+}
+
+Json assumptions_json(std::vector<Assumption> assumptions) {
+  std::stable_sort(assumptions.begin(), assumptions.end(),
+                   [](const Assumption& a, const Assumption& b) { return a.share > b.share; });
+  return array_of(assumptions, [](const Assumption& one) {
+    return Json::object().set("text", one.text).set("share", one.share);
+  });
+}
+
+// The verdict when nothing fits.
+std::string no_plan_text(const ReportData& data) {
+  if (!data.search) return "There is no plan.";
+  if (!data.search->complete) return "No plan was found before the search was stopped.";
+  if (data.search->nearest_miss) {
+    return "No plan fits. Nearest miss: " + reason_text(*data.search->nearest_miss) + ".";
+  }
+  return "No plan fits.";
+}
+
+Json verdict_json(const ReportData& data) {
+  Json json = Json::object();
+  if (data.plans.empty()) return json.set("text", no_plan_text(data));
+  const ReportedPlan& best = data.plans.front();
+  json.set("text", verdict_text(best.plan, best.evaluation));
+  json.set("confidence", confidence_of(best.evaluation));
+  set_unless_empty(json, "apply_command", data.apply_command);
+  return json;
+}
+
+void set_search(Json& json, const ReportData& data) {
+  Json on_front = Json::array();
+  for (std::size_t i = 0; i < data.plans.size(); ++i) {
+    if (data.plans[i].on_pareto_front) on_front.push(static_cast<std::int64_t>(i));
+  }
+  json.set("pareto", std::move(on_front));
+  json.set("pareto_plans", array_of(data.pareto_plans, plan_json));
+  json.set("infeasible", array_of(data.infeasible, infeasible_json));
+  json.set("rejected", array_of(data.search->rejected, rejection_json));
+  json.set("candidates", Json::object()
+                             .set("candidates", data.search->candidates)
+                             .set("evaluated", data.search->evaluated)
+                             .set("bounded", data.search->bounded)
+                             .set("complete", data.search->complete)
+                             .set("text", counts_text(*data.search)));
+}
+
+}  // namespace
+
+Json to_json(const ReportData& data) {
+  Json json = Json::object();
+  json.set("schema_version", kResultSchemaVersion).set("verb", "report");
+  json.set("tool", data.tool).set("command", data.command).set("model", data.model);
+  json.set("inputs", array_of(data.inputs, input_json));
+  json.set("verdict", verdict_json(data));
+  json.set("question",
+           Json::object().set("words", data.question).set("notes", strings(data.notes)));
+  json.set("plans", array_of(data.plans, plan_json));
+  if (data.search) set_search(json, data);
+  if (!data.plans.empty()) {
+    const Evaluation& best = data.plans.front().evaluation;
+    json.set("parts", parts_json(best));
+    json.set("changes", changes_json(best.step_time, data.changes));
+    json.set("assumptions", assumptions_json(best.assumptions));
+  }
+  json.set("not_searched", strings(data.not_searched));
+  if (!data.staircase.empty()) json.set("staircase", array_of(data.staircase, step_json));
+  if (data.validation) {
+    Json validation = Json::object();
+    set_validation(validation, *data.validation);
+    json.set("validation", std::move(validation));
+  }
+  return json.set("timelines", data.timelines);
+}
+
+}  // namespace penstock

@@ -1,0 +1,109 @@
+#include "simulator/critical_path.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <tuple>
+
+#include "simulator/task_graph.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint32_t kNone = kWaitsForNothing;
+
+class BoundFinder {
+ public:
+  BoundFinder(const Program& program, const Timeline& timeline, const ExecutorModel& executor)
+      : program_(program),
+        timeline_(timeline),
+        graph_(build_task_graph(program, executor)),
+        bound_(graph_.action_of_task.size(), kNone) {}
+
+  std::vector<std::uint32_t> run() {
+    offer_needs();  // first, so that they win where ends are equal
+    offer_edges();
+    if (program_.rule != RunTimeRule::kNone) offer_executed_order();
+    std::vector<std::uint32_t> result;
+    result.reserve(graph_.task_of_action.size());
+    for (const std::uint32_t task : graph_.task_of_action) {
+      result.push_back(bound_[task] == kNone ? kNone : graph_.action_of_task[bound_[task]]);
+    }
+    return result;
+  }
+
+ private:
+  [[nodiscard]] SimTime start(std::uint32_t task) const {
+    return timeline_.start[graph_.action_of_task[task]];
+  }
+  [[nodiscard]] SimTime end(std::uint32_t task) const {
+    return timeline_.end[graph_.action_of_task[task]];
+  }
+
+  // A run-time rule may have started an action before what comes first in its list.
+  void offer(std::uint32_t task, std::uint32_t before) {
+    if (task == before || end(before) > start(task)) return;
+    if (bound_[task] == kNone || end(before) > end(bound_[task])) bound_[task] = before;
+  }
+
+  void offer_needs() {
+    for (std::size_t i = 0; i < program_.actions.size(); ++i) {
+      const Action& action = program_.actions[i];
+      if (action.waits_for == kWaitsForNothing || is_receive(action.kind)) continue;
+      offer(graph_.task_of_action[i], graph_.task_of_action[action.waits_for]);
+    }
+  }
+
+  void offer_edges() {
+    for (std::uint32_t task = 0; task < graph_.action_of_task.size(); ++task) {
+      for (std::uint32_t e = graph_.row[task]; e < graph_.row[task + 1]; ++e) {
+        offer(graph_.next[e], task);
+      }
+    }
+  }
+
+  // The graph does not know in which order a rule ran the compute of a rank.
+  void offer_executed_order() {
+    std::vector<std::vector<std::uint32_t>> computes(static_cast<std::size_t>(program_.ranks()));
+    for (std::uint32_t i = 0; i < program_.actions.size(); ++i) {
+      const Action& action = program_.actions[i];
+      if (!is_compute(action.kind)) continue;
+      computes[static_cast<std::size_t>(program_.rank_of(action).value)].push_back(i);
+    }
+    for (std::vector<std::uint32_t>& order : computes) {
+      std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
+        return std::tuple(timeline_.start[a], timeline_.end[a], a) <
+               std::tuple(timeline_.start[b], timeline_.end[b], b);
+      });
+      for (std::size_t k = 1; k < order.size(); ++k) {
+        offer(graph_.task_of_action[order[k]], graph_.task_of_action[order[k - 1]]);
+      }
+    }
+  }
+
+  const Program& program_;
+  const Timeline& timeline_;
+  const TaskGraph graph_;
+  std::vector<std::uint32_t> bound_;  // by task
+};
+
+}  // namespace
+
+std::vector<std::uint32_t> bound_by(const Program& program, const Timeline& timeline,
+                                    const ExecutorModel& executor) {
+  return BoundFinder(program, timeline, executor).run();
+}
+
+std::vector<std::uint32_t> critical_path(const Timeline& timeline,
+                                         const std::vector<std::uint32_t>& bounds) {
+  std::vector<std::uint32_t> path;
+  if (timeline.end.empty()) return path;
+  const auto last = std::max_element(timeline.end.begin(), timeline.end.end());
+  for (auto i = static_cast<std::uint32_t>(last - timeline.end.begin()); i != kNone;
+       i = bounds[i]) {
+    path.push_back(i);
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+}  // namespace penstock
