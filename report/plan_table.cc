@@ -164,11 +164,15 @@ std::string pareto_table(const std::vector<RankedPlan>& plans) {
   return table.text(120);
 }
 
-std::string plan_line(const Plan& plan) {
-  return fmt::format("T={} P={} V={} D={} b={} M={} {}, recompute {}, ZeRO-1 {}, {}{}", plan.tensor,
+std::string layout_line(const Plan& plan) {
+  return fmt::format("T={} P={} V={} D={} b={} M={} {}, recompute {}, ZeRO-1 {}", plan.tensor,
                      plan.pipeline, plan.chunks, plan.data, plan.micro_batch_size,
                      micro_batches_of(plan), plan.schedule, plan.recompute,
-                     plan.zero1 ? "on" : "off", count_of(plan.devices(), "GPU"),
+                     plan.zero1 ? "on" : "off");
+}
+
+std::string plan_line(const Plan& plan) {
+  return fmt::format("{}, {}{}", layout_line(plan), count_of(plan.devices(), "GPU"),
                      plan.is_mixed() ? ", ranks on " + device_words(plan) : "");
 }
 

@@ -15,8 +15,10 @@ std::string plan_table(const std::vector<RankedPlan>& plans);
 // What the Pareto front is made of: step time, memory, price.
 std::string pareto_table(const std::vector<RankedPlan>& plans);
 
-// "P=8 T=1 V=1 D=8, b=1, M=64, 1f1b, recompute none, ZeRO-1 off, 64 GPUs"
+// "T=1 P=8 V=1 D=8 b=1 M=64 1f1b, recompute none, ZeRO-1 off, 64 GPUs"
 std::string plan_line(const Plan& plan);
+// The same without the GPUs.
+std::string layout_line(const Plan& plan);
 
 // "0: embedding..layer.3 (5) | 1: layer.4..layer.7 (4)", broken into lines.
 std::string stages_text(const Plan& plan, const std::vector<std::string>& section_names);

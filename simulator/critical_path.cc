@@ -24,10 +24,8 @@ class BoundFinder {
     offer_edges();
     if (program_.rule != RunTimeRule::kNone) offer_executed_order();
     std::vector<std::uint32_t> result;
-    result.reserve(graph_.task_of_action.size());
-    for (const std::uint32_t task : graph_.task_of_action) {
-      result.push_back(bound_[task] == kNone ? kNone : graph_.action_of_task[bound_[task]]);
-    }
+    result.reserve(program_.actions.size());
+    for (std::uint32_t i = 0; i < program_.actions.size(); ++i) result.push_back(bound_of(i));
     return result;
   }
 
@@ -37,6 +35,16 @@ class BoundFinder {
   }
   [[nodiscard]] SimTime end(std::uint32_t task) const {
     return timeline_.end[graph_.action_of_task[task]];
+  }
+
+  // Of a collective the member that the action itself waits for.
+  [[nodiscard]] std::uint32_t bound_of(std::uint32_t i) const {
+    const std::uint32_t task = bound_[graph_.task_of_action[i]];
+    if (task == kNone) return kNone;
+    const std::uint32_t needed = program_.actions[i].waits_for;
+    const bool is_member = needed != kWaitsForNothing && graph_.task_of_action[needed] == task &&
+                           is_collective(program_.actions[needed].kind);
+    return is_member ? needed : graph_.action_of_task[task];
   }
 
   // A run-time rule may have started an action before what comes first in its list.

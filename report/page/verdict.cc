@@ -35,7 +35,7 @@ std::string memory_text(const Evaluation& evaluation) {
 
 std::string verdict_text(const Plan& plan, const Evaluation& evaluation) {
   return fmt::format("Train on {} with {}: {} a step ({} to {}), {}; {}.",
-                     count_of(plan.devices(), "GPU"), plan_line(plan),
+                     count_of(plan.devices(), "GPU"), layout_line(plan),
                      to_text(evaluation.step_time), to_text(evaluation.step_time_low),
                      to_text(evaluation.step_time_high), speed_text(plan, evaluation.step_time),
                      memory_text(evaluation));

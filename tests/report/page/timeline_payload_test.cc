@@ -84,7 +84,7 @@ TEST_CASE("every box knows what it waited for, and the critical path is as long 
   }
   CHECK(joined(waits) ==
         "- 0F0 1SEND_B0 1SEND_B1 0NORM 0F0 0F1 0B1 "
-        "0SEND_F0 1F0 1B0 1F1 0NORM 1B0 1B1 0B1");
+        "0SEND_F0 1F0 1B0 1F1 1NORM 1B0 1B1 0B1");
   CHECK(joined(path) == "0F0 0B1 0OPT 0SEND_F0 0NORM 1F0 1B0 1F1 1B1 1SEND_B1");
   CHECK(on_path == Duration{10'110});
 }
