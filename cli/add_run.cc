@@ -1,5 +1,6 @@
 #include "cli/add_run.h"
 
+#include <cmath>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -41,7 +42,7 @@ MeasuredRuns runs_in(const std::string& path, const PlanFile& plan) {
 }  // namespace
 
 void add_run(const std::string& path, const PlanFile& plan, const RunHeader& run,
-             const Validation& validation) {
+             const Validation& validation, const std::string& source) {
   MeasuredRuns runs = runs_in(path, plan);
   const std::string name = fmt::format("{}, {}", run.plan, run.started);
   for (const MeasuredRun& other : runs.runs) {
@@ -51,17 +52,15 @@ void add_run(const std::string& path, const PlanFile& plan, const RunHeader& run
     }
   }
   const std::string id = fmt::format("run{}", runs.sources.size() + 1);
-  runs.sources.push_back(
-      {id, Origin::kMeasured,
-       fmt::format("penstock train {} on {}, {}: {}, {}, {}", run.tool_version, run.host,
-                   run.started, run.device, run.transport, run.library),
-       ""});
+  runs.sources.push_back({id, Origin::kMeasured, source, ""});
   MeasuredRun measured;
   measured.name = name;
   measured.plan = plan.plan;
   measured.step_time = validation.measured;
-  // Of a normal distribution the standard deviation is 1.4826 times the median deviation.
-  measured.step_spread = scaled(validation.measured_spread, 1.4826);
+  // Of a normal distribution the standard deviation is 1.4826 times the median deviation, and that
+  // of one step sqrt(n) times that of means of n.
+  measured.step_spread = scaled(validation.measured_spread,
+                                1.4826 * std::sqrt(static_cast<double>(validation.steps_per_mean)));
   measured.count = validation.steps;
   measured.source = static_cast<int>(runs.sources.size()) - 1;
   runs.runs.push_back(std::move(measured));

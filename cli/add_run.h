@@ -10,8 +10,8 @@
 namespace penstock {
 
 // Makes the file where there is none. Error{kBadInput} when it holds runs of another profile or
-// cluster, or this very run already.
+// cluster, or this very run already. `source`: who measured it, where and when.
 void add_run(const std::string& path, const PlanFile& plan, const RunHeader& run,
-             const Validation& validation);
+             const Validation& validation, const std::string& source);
 
 }  // namespace penstock

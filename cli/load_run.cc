@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -40,7 +41,30 @@ LoadedRun from_traces(const std::string& folder, const Loaded<PlanFile>& plan) {
     traces.push_back(read_kineto_trace(parse_json(read_file(file), file), file));
   }
   KinetoRun run = run_of_kineto(plan.value, plan.file.path, traces);
-  return {std::move(run.log), std::move(run.notes), true};
+  LoadedRun loaded;
+  loaded.log = std::move(run.log);
+  loaded.notes = std::move(run.notes);
+  loaded.is_traces = true;
+  return loaded;
+}
+
+LoadedRun from_trainer_log(std::string_view text, const std::string& path,
+                           const Loaded<PlanFile>& plan, const LogOptions& options) {
+  LoggedRun run = run_of_log(text, path, plan.value, options);
+  LoadedRun loaded;
+  loaded.log = std::move(run.log);
+  loaded.log.header.plan = plan.file.path;
+  loaded.notes = std::move(run.notes);
+  loaded.is_trainer_log = true;
+  loaded.warm_up_steps = run.warm_up_steps;
+  loaded.steps_per_mean = run.interval;
+  loaded.memory = std::move(run.memory);
+  return loaded;
+}
+
+// Our own begin with an object. A trainer's may, too, where that logs JSON of its own before.
+bool is_own_log(std::string_view text) {
+  return text.starts_with('{') && text.find("penstock.run/") < text.find('\n');
 }
 
 }  // namespace
@@ -53,9 +77,23 @@ void require_same_plan(const Loaded<PlanFile>& plan, const RunLog& run, const st
                   path, run.header.plan_hash, run.header.plan, plan.file.path, plan.file.hash));
 }
 
-LoadedRun load_run(const std::string& path, const Loaded<PlanFile>& plan) {
+LoadedRun load_run(const std::string& path, const Loaded<PlanFile>& plan,
+                   const LogOptions& options) {
   if (std::filesystem::is_directory(path)) return from_traces(path, plan);
-  return {read_run_log(read_file(path), path), {}, false};
+  const std::string text = read_file(path);
+  if (!is_own_log(text) && trainer_of_log(text)) {
+    return from_trainer_log(text, path, plan, options);
+  }
+  if (!text.empty() && !text.starts_with('{')) {
+    throw_bad_input(path +
+                    ": neither a run of penstock train nor a log with steps of Megatron-LM "
+                    "(elapsed time per iteration) or torchtitan (step: .. tps: ..)\n"
+                    "help: give the file that penstock train --log wrote, the trainer's log, or a "
+                    "folder of profiler traces");
+  }
+  LoadedRun loaded;
+  loaded.log = read_run_log(text, path);
+  return loaded;
 }
 
 }  // namespace penstock

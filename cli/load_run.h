@@ -1,23 +1,33 @@
-// A measured run of a plan, from what people have: the log of `penstock train`, or a folder of
-// PyTorch's profiler traces.
+// A measured run of a plan, from what people have: the log of `penstock train`, that of another
+// trainer, or a folder of PyTorch's profiler traces.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "cli/files.h"
 #include "core/run_log.h"
+#include "report/imports/trainer_log.h"
 
 namespace penstock {
 
 struct LoadedRun {
   RunLog log;
-  std::vector<std::string> notes;  // how traces differ from the plan
+  std::vector<std::string> notes;  // how traces differ from the plan, what a log leaves open
   bool is_traces = false;          // they name no plan, and few steps are recorded
+  // Of another trainer's log, which names no plan either: its warm-up is left out already.
+  bool is_trainer_log = false;
+  std::int64_t warm_up_steps = 0, steps_per_mean = 1;
+  std::vector<LoggedMemory> memory;
+
+  [[nodiscard]] bool names_plan() const { return !is_traces && !is_trainer_log; }
 };
 
-// `path` is a file (penstock.run/1) or a folder with the *.json traces of one run, one per rank.
-LoadedRun load_run(const std::string& path, const Loaded<PlanFile>& plan);
+// `path` is a file (penstock.run/1, or a log of Megatron-LM or torchtitan) or a folder with the
+// *.json traces of one run, one per rank.
+LoadedRun load_run(const std::string& path, const Loaded<PlanFile>& plan,
+                   const LogOptions& options = {});
 
 // Error{kBadInput} when the run at `path` names another plan file.
 void require_same_plan(const Loaded<PlanFile>& plan, const RunLog& run, const std::string& path);

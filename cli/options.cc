@@ -33,6 +33,7 @@ struct Options::Parser {
 namespace {
 
 constexpr const char* kSelf = "this text";
+constexpr int kMostPositionals = 1 << 20;
 
 std::string spaced(const std::string& names) {
   std::string out;
@@ -79,6 +80,14 @@ void Options::positional(const std::string& name, std::string help, std::string&
   entry.text = &value;
 }
 
+void Options::positionals(const std::string& name, std::string help,
+                          std::vector<std::string>& values) {
+  Entry& entry = add(name, "", std::move(help));
+  entry.option = parser_->app.add_option(name);
+  entry.is_positional = true;
+  entry.list = &values;
+}
+
 void Options::option(const std::string& names, std::string value_name, std::string help,
                      std::optional<std::string>& value) {
   Entry& entry = add(names, std::move(value_name), std::move(help));
@@ -115,7 +124,10 @@ std::optional<std::string> Options::parse(const Arguments& arguments) {
     if (entry.option == nullptr || entry.flag != nullptr) continue;
     // All values are kept, one per name, so that a repetition can be refused in our words.
     entry.option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
-    if (entry.is_positional) entry.option->expected(1);
+    if (entry.is_positional && entry.list == nullptr) entry.option->expected(1);
+    if (entry.is_positional && entry.list != nullptr) {
+      entry.option->allow_extra_args()->expected(1, kMostPositionals);
+    }
   }
   try {
     parser_->app.parse(Arguments(arguments.rbegin(), arguments.rend()));

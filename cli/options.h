@@ -24,6 +24,8 @@ class Options {
   void heading(const std::string& title);
   // A required argument without a name, in order.
   void positional(const std::string& name, std::string help, std::string& value);
+  // The same, as the last one, and as many as there are.
+  void positionals(const std::string& name, std::string help, std::vector<std::string>& values);
   // `names`: "-P,--ranks".
   void option(const std::string& names, std::string value_name, std::string help,
               std::optional<std::string>& value);

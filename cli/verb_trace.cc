@@ -67,7 +67,8 @@ const MeasuredStep& step_of(const TraceOptions& given, const LoadedRun& run) {
   }
   if (traced.empty()) {
     throw_bad_input(fmt::format(
-        "{}: no step holds when its actions ran\nhelp: train with --timeline", *given.run));
+        "{}: no step holds when its actions ran\nhelp: {}", *given.run,
+        run.is_trainer_log ? "give a folder of profiler traces" : "train with --timeline"));
   }
   if (given.step) {
     const int number = parse_int("--step", *given.step, 0);
@@ -221,7 +222,7 @@ Answer run_trace(const Arguments& arguments) {
   std::vector<std::string> notes;
   if (given.run) {
     LoadedRun run = load_run(*given.run, plan);
-    if (!run.is_traces && !given.any_plan) require_same_plan(plan, run.log, *given.run);
+    if (run.names_plan() && !given.any_plan) require_same_plan(plan, run.log, *given.run);
     // Refuses what is no run of this plan.
     static_cast<void>(validate(plan.value, predicted, run.log, {.warm_up = 0}, *given.run));
     traces.push_back(trace_of(plan.value, step_of(given, run)));

@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/verbs.h"
+#include "report/imports/compare_memory.h"
 #include "report/result_json.h"
 #include "report/validation.h"
 #include "report/words.h"
@@ -24,6 +25,7 @@ constexpr const char* kExamples =
   penstock validate plan.json run.jsonl --tolerance-percent 5 --json
   penstock validate plan.json run.jsonl --add-to runs.json
   penstock validate plan.json profiler_traces
+  penstock validate plan.json train.log --add-to runs.json --run-device h100 --run-transport nccl
 )";
 
 Json validation_json(const PlanFile& plan, const RunHeader& run, const Validation& validation,
@@ -41,12 +43,88 @@ Json validation_json(const PlanFile& plan, const RunHeader& run, const Validatio
   return json;
 }
 
+// What a trainer's log leaves open, for a file of runs.
+struct Whereabouts {
+  std::optional<std::string> device, transport, started;
+
+  void declare(Options& options) {
+    options.heading("What a trainer's log does not say");
+    options.option("--run-device", "NAME", "what it ran on; for --add-to", device);
+    options.option("--run-transport", "NAME", "what its ranks talked over; for --add-to",
+                   transport);
+    options.option("--run-started", "TIME", "when; default: the time in its first line", started);
+  }
+
+  // Error{kBadInput} when they are given for a run that says so itself.
+  void fill(LoadedRun& run, const std::string& path) const {
+    if (!run.is_trainer_log) {
+      if (device || transport || started) {
+        bad_option("--run-device, --run-transport, --run-started",
+                   path + " is no log of another trainer", "leave them out");
+      }
+      return;
+    }
+    RunHeader& header = run.log.header;
+    header.device = device.value_or("");
+    header.transport = transport.value_or("");
+    if (started) header.started = *started;
+    if (!device || !transport) {
+      run.notes.push_back(
+          "the log says neither on which device nor over what it ran, and holds "
+          "no actions: --run-device and --run-transport name the former");
+    }
+  }
+};
+
+// Error{kBadInput} where something is missing that a file of runs must say.
+std::string source_of(const LoadedRun& run, const std::string& path) {
+  const RunHeader& header = run.log.header;
+  if (run.is_traces) {
+    bad_option("--add-to", "profiler traces say neither when nor where the run was",
+               "leave it out");
+  }
+  if (!run.is_trainer_log) {
+    return fmt::format("penstock train {} on {}, {}: {}, {}, {}", header.tool_version, header.host,
+                       header.started, header.device, header.transport, header.library);
+  }
+  if (header.device.empty() || header.transport.empty() || header.started.empty()) {
+    bad_option("--add-to",
+               fmt::format("{} does not say on which device, over what and when it ran", path),
+               "add --run-device h100 --run-transport nccl, and --run-started where the log has no "
+               "times");
+  }
+  return fmt::format("log of {}, {}, {}: {}, {}", header.library, path, header.started,
+                     header.device, header.transport);
+}
+
+ValidationOptions settings_of(const std::optional<std::string>& warm_up,
+                              const std::optional<std::string>& tolerance) {
+  ValidationOptions settings;
+  if (warm_up) settings.warm_up = parse_int("--warm-up", *warm_up, 0);
+  if (tolerance) {
+    settings.tolerance = parse_number("--tolerance-percent", *tolerance, 0.0, 1000.0) / 100.0;
+  }
+  return settings;
+}
+
+Validation compared(const Loaded<PlanFile>& plan, const LoadedRun& run,
+                    const ValidationOptions& settings, const std::string& path) {
+  const Timeline predicted = simulate(plan.value.program, plan.value.prices, plan.value.executor);
+  Validation validation = validate(plan.value, predicted, run.log, settings, path);
+  if (!run.is_trainer_log) return validation;
+  validation.skipped = static_cast<int>(run.warm_up_steps);
+  validation.steps_per_mean = run.steps_per_mean;
+  validation.memory = compare_memory(plan.value, run.memory);
+  return validation;
+}
+
 }  // namespace
 
 Answer run_validate(const Arguments& arguments) {
   std::string plan_path, run_path;
   std::optional<std::string> warm_up, tolerance, runs;
   bool json = false, any_plan = false;
+  Whereabouts whereabouts;
   Options options(
       "validate PLAN RUN [OPTIONS]",
       "Lays a measured run over the prediction of its plan, action by action: step time, how long "
@@ -56,9 +134,9 @@ Answer run_validate(const Arguments& arguments) {
   options.heading("Options");
   options.positional("PLAN", "the plan file that ran", plan_path);
   options.positional("RUN",
-                     "what penstock train --log RUN --timeline wrote; or a folder with the traces "
-                     "of PyTorch's profiler, one *.json per rank, whose pipeline names its actions "
-                     "(PP:2F0)",
+                     "what penstock train --log RUN --timeline wrote; the log of Megatron-LM or "
+                     "torchtitan (step times and memory); or a folder with the traces of PyTorch's "
+                     "profiler, one *.json per rank, whose pipeline names its actions (PP:2F0)",
                      run_path);
   options.option("--tolerance-percent", "X",
                  "how far the predicted step time may be off, of the measured one (default 10)",
@@ -71,26 +149,24 @@ Answer run_validate(const Arguments& arguments) {
                  "add the run to this file of runs, which penstock calibrate fits to; made where "
                  "there is none",
                  runs);
-  options.flag("--any-plan", "compare although the run names another plan file", any_plan);
+  options.flag("--any-plan",
+               "compare although the run names another plan file, or a log another "
+               "job",
+               any_plan);
   options.flag("--json", "the comparison as one JSON object, every action included", json);
+  whereabouts.declare(options);
   if (auto help = options.parse(arguments)) return {*help};
 
-  ValidationOptions settings;
-  if (warm_up) settings.warm_up = parse_int("--warm-up", *warm_up, 0);
-  if (tolerance) {
-    settings.tolerance = parse_number("--tolerance-percent", *tolerance, 0.0, 1000.0) / 100.0;
-  }
+  ValidationOptions settings = settings_of(warm_up, tolerance);
   const Loaded<PlanFile> plan = load_plan(plan_path);
-  const LoadedRun run = load_run(run_path, plan);
-  if (!run.is_traces && !any_plan) require_same_plan(plan, run.log, run_path);
-  if (run.is_traces && runs) {
-    bad_option("--add-to", "profiler traces say neither when nor where the run was",
-               "leave it out");
-  }
+  LoadedRun run = load_run(run_path, plan, {.warm_up = settings.warm_up, .any_plan = any_plan});
+  whereabouts.fill(run, run_path);
+  if (run.names_plan() && !any_plan) require_same_plan(plan, run.log, run_path);
+  const std::string source = runs ? source_of(run, run_path) : "";
   if (run.is_traces && !warm_up) settings.warm_up = run.log.steps.size() > 1 ? 1 : 0;
-  const Timeline predicted = simulate(plan.value.program, plan.value.prices, plan.value.executor);
-  const Validation validation = validate(plan.value, predicted, run.log, settings, run_path);
-  if (runs) add_run(*runs, plan.value, run.log.header, validation);
+  if (run.is_trainer_log) settings.warm_up = 0;
+  const Validation validation = compared(plan, run, settings, run_path);
+  if (runs) add_run(*runs, plan.value, run.log.header, validation, source);
   const int exit = validation.holds() ? kYes : kNo;
   if (json) {
     return {to_text(validation_json(plan.value, run.log.header, validation, run.notes)) + '\n',

@@ -68,6 +68,7 @@ std::span<const Verb> verbs() {
       Verb{"profile", "measure a model's sections, and links, on this machine", run_profile},
       Verb{"train", "run a plan on LibTorch ranks, or on ranks that sleep", run_train},
       Verb{"validate", "predicted against measured, action by action", run_validate},
+      Verb{"import", "what other tools measured, and prices, into a cluster file", run_import},
       Verb{"export", "what a trainer needs to run a plan: flags, configuration", run_export},
       Verb{"report", "one HTML file that shows a plan: timeline, memory, reasons", run_report},
       Verb{"trace", "the step of a plan, and a measured one, for trace viewers", run_trace},

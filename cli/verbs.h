@@ -31,6 +31,7 @@ Answer run_train(const Arguments& arguments);
 Answer run_validate(const Arguments& arguments);
 Answer run_report(const Arguments& arguments);
 Answer run_trace(const Arguments& arguments);
+Answer run_import(const Arguments& arguments);
 Answer run_export(const Arguments& arguments);
 Answer run_check(const Arguments& arguments);
 Answer run_fingerprint(const Arguments& arguments);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/rising_curve.h"
 
 namespace penstock {
 namespace {
@@ -22,25 +23,11 @@ std::string name_of(CollectiveKind kind) {
   return "";
 }
 
-// Times that do not fall. One note per curve, on the first point that did.
+// Times that do not fall. One note per curve.
 std::vector<CurvePoint> rising(std::vector<CurvePoint> curve, const std::string& what,
                                std::vector<std::string>& notes) {
-  int falling = 0;
-  std::string first;
-  for (std::size_t i = 1; i < curve.size(); ++i) {
-    const CurvePoint& before = curve[i - 1];
-    CurvePoint& point = curve[i];
-    if (point.time >= before.time) continue;
-    if (falling++ == 0) {
-      first = to_text(point.bytes) + " took " + to_text(point.time) + ", less than " +
-              to_text(before.bytes) + "; the curve says " + to_text(before.time) + " for both";
-    }
-    point.time = before.time;
-  }
-  if (falling == 0) return curve;
-  const std::string more =
-      falling == 1 ? "" : "; so with " + std::to_string(falling - 1) + " larger ones";
-  notes.push_back(what + ": " + first + more);
+  const std::string raised = raise_falling_times(curve);
+  if (!raised.empty()) notes.push_back(what + ": " + raised);
   return curve;
 }
 

@@ -1,6 +1,7 @@
 // Predicted against measured: a run of a plan laid over the plan's own replay, action by action.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,6 +52,15 @@ struct RankComparison {
   bool operator==(const RankComparison&) const = default;
 };
 
+// What the allocator of a rank held at most, beside the prediction without the device's reserve.
+struct MemoryComparison {
+  int rank = -1;  // of the job; -1: not said, the fullest of the plan
+  Bytes predicted;
+  std::optional<Bytes> allocated;  // where it was measured
+  Bytes reserved;                  // with what the allocator kept free
+  bool operator==(const MemoryComparison&) const = default;
+};
+
 struct Validation {
   int steps = 0;    // that count
   int skipped = 0;  // at the beginning
@@ -60,6 +70,8 @@ struct Validation {
   Duration fastest{}, slowest{};
   double error = 0.0;  // of the step time
   double tolerance = 0.0;
+  std::int64_t steps_per_mean = 1;       // a measured time is the mean of that many steps
+  std::vector<MemoryComparison> memory;  // ascending ranks; empty where nothing was measured
   int traced_steps = 0;  // that hold when every action ran; without any, what follows is empty
   std::vector<KindComparison> kinds;      // by kind, then stage
   std::vector<RankComparison> ranks;      // ascending

@@ -21,6 +21,9 @@ std::string verdict(const Validation& v) {
                      percent(v.tolerance), v.holds() ? "holds" : "does NOT hold");
 }
 
+// What penstock train wrote names its plan.
+bool is_own_run(const RunHeader& run) { return !run.plan_hash.empty(); }
+
 std::string step_lines(const Validation& v, const RunHeader& run) {
   std::string out =
       fmt::format("predicted  {}\nmeasured   {}  median of {}; {} to {}, median deviation {}\n",
@@ -28,14 +31,15 @@ std::string step_lines(const Validation& v, const RunHeader& run) {
                   to_text(v.fastest), to_text(v.slowest), to_text(v.measured_spread));
   if (v.skipped > 0)
     out += fmt::format("           {} left out as warm-up\n", count_of(v.skipped, "step"));
-  out += fmt::format("           {} on {}, {}, {}", count_of(run.ranks, "rank"), run.device,
-                     run.transport, run.library);
-  // Profiler traces do not say when they were recorded.
-  if (!run.started.empty()) {
-    out += fmt::format(", {} per rank, {}", count_of(run.threads_per_rank, "thread"), run.started);
+  out += "           " + count_of(run.ranks, "rank");
+  if (!run.device.empty()) out += " on " + run.device;
+  for (const std::string& part : {run.transport, run.library}) {
+    if (!part.empty()) out += ", " + part;
   }
-  out += '\n';
-  return out;
+  // Other trainers' logs have no threads, and profiler traces do not say when they were recorded.
+  if (is_own_run(run)) out += ", " + count_of(run.threads_per_rank, "thread") + " per rank";
+  if (!run.started.empty()) out += ", " + run.started;
+  return out + '\n';
 }
 
 std::string kind_table(const Validation& v) {
@@ -100,6 +104,23 @@ std::string largest_shifts(const Validation& v) {
   return "\nWhere the two lie farthest apart\n" + table.text();
 }
 
+std::string memory_table(const Validation& v) {
+  TextTable table({{"rank"}, {"predicted"}, {"allocated"}, {"error"}, {"reserved"}});
+  for (const MemoryComparison& rank : v.memory) {
+    const double error = rank.allocated && rank.allocated->count > 0
+                             ? static_cast<double>(rank.predicted.count) /
+                                       static_cast<double>(rank.allocated->count) -
+                                   1.0
+                             : 0.0;
+    table.add({rank.rank < 0 ? "fullest" : std::to_string(rank.rank), gib(rank.predicted),
+               rank.allocated ? gib(*rank.allocated) : "-",
+               rank.allocated ? signed_percent(error) : "-", gib(rank.reserved)});
+  }
+  return "\nMemory, GiB (predicted without the device's reserve; reserved: with what the allocator "
+         "keeps free)\n" +
+         table.text();
+}
+
 Json nanoseconds(Duration duration) { return std::int64_t{duration.count()}; }
 
 Json to_json(const KindComparison& kind) {
@@ -120,6 +141,14 @@ Json to_json(const RankComparison& rank) {
       .set("measured_busy_ns", nanoseconds(rank.measured_busy))
       .set("predicted_end_ns", nanoseconds(rank.predicted_end))
       .set("measured_end_ns", nanoseconds(rank.measured_end));
+}
+
+Json to_json(const MemoryComparison& rank) {
+  return Json::object()
+      .set("rank", rank.rank < 0 ? Json() : Json(rank.rank))
+      .set("predicted_bytes", rank.predicted.count)
+      .set("allocated_bytes", rank.allocated ? Json(rank.allocated->count) : Json())
+      .set("reserved_bytes", rank.reserved.count);
 }
 
 Json to_json(const ActionComparison& action) {
@@ -143,9 +172,11 @@ Json to_array(const std::vector<Value>& values) {
 
 std::string validation_report(const Validation& validation, const RunHeader& run) {
   std::string out = step_lines(validation, run) + verdict(validation);
+  if (!validation.memory.empty()) out += memory_table(validation);
   if (validation.traced_steps == 0) {
-    return out +
-           "\nThe run holds no times of single actions: train with --timeline to compare them.\n";
+    const std::string remedy =
+        is_own_run(run) ? "train with --timeline" : "record traces of PyTorch's profiler";
+    return out + "\nThe run holds no times of single actions: " + remedy + " to compare them.\n";
   }
   return out + kind_table(validation) + rank_table(validation) + largest_shifts(validation);
 }
@@ -158,6 +189,8 @@ void set_validation(Json& json, const Validation& v) {
       .set("slowest_ns", nanoseconds(v.slowest))
       .set("steps", v.steps)
       .set("warm_up_steps", v.skipped)
+      .set("steps_per_mean", v.steps_per_mean)
+      .set("memory", to_array(v.memory))
       .set("traced_steps", v.traced_steps)
       .set("error", v.error)
       .set("tolerance", v.tolerance)

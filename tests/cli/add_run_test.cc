@@ -37,9 +37,9 @@ TEST_CASE("runs of one profile and cluster gather in a file, each once") {
   validation.steps = 17;
 
   const std::string path = folder / "runs/all.json";
-  add_run(path, plan, run, validation);
+  add_run(path, plan, run, validation, "by hand");
   run.started = "2026-11-22T02:00:00Z";
-  add_run(path, plan, run, validation);
+  add_run(path, plan, run, validation, "by hand");
   const MeasuredRuns runs = read_runs(load_json(path).value, path);
   CHECK(runs.profile == "../tiny.json");
   CHECK(runs.cluster == "../two.json");
@@ -49,12 +49,14 @@ TEST_CASE("runs of one profile and cluster gather in a file, each once") {
   CHECK(runs.runs[1].step_spread == Duration{149});  // 148.26, rounded up
   CHECK(runs.runs[1].count == 17);
   CHECK(runs.runs[1].source == 1);
+  CHECK(runs.sources[1].text == "by hand");
 
-  CHECK(tests::message_of([&] { add_run(path, plan, run, validation); }).find("already") !=
-        std::string::npos);
+  CHECK(tests::message_of([&] {
+          add_run(path, plan, run, validation, "by hand");
+        }).find("already") != std::string::npos);
   plan.profile.path = folder / "other.json";
   CHECK(tests::message_of([&] {
-          add_run(path, plan, run, validation);
+          add_run(path, plan, run, validation, "by hand");
         }).find("name another file") != std::string::npos);
 }
 

@@ -189,7 +189,22 @@ TEST_CASE("without times of actions the step time is all there is") {
   const Validation v = validated(run, {.warm_up = 0, .tolerance = 0.1});
   CHECK(v.traced_steps == 0);
   CHECK(v.kinds.empty());
-  CHECK(validation_report(v, run.header).find("--timeline") != std::string::npos);
+  RunHeader header = run.header;
+  header.plan_hash = "fnv1a64:0123456789abcdef";
+  CHECK(validation_report(v, header).find("--timeline") != std::string::npos);
+  // The log of another trainer names no plan, and cannot be told to hold more.
+  header.plan_hash.clear();
+  CHECK(validation_report(v, header).find("profiler") != std::string::npos);
+}
+
+// 1.5 GiB where 2 were held: a quarter too little. What was not measured has no error.
+TEST_CASE("measured memory stands beside the predicted one") {
+  Validation v = validated(run_of({measured(tiny(), 0, 1, 1)}), {.warm_up = 0, .tolerance = 0.1});
+  v.memory = {{0, Bytes{3LL << 29}, Bytes{2LL << 30}, Bytes{5LL << 29}},
+              {-1, Bytes{3LL << 29}, std::nullopt, Bytes{5LL << 29}}};
+  const std::string text = validation_report(v, {});
+  CHECK(text.find("   0        1.5        2.0  -25.0 %       2.5") != std::string::npos);
+  CHECK(text.find("fullest        1.5          -        -       2.5") != std::string::npos);
 }
 
 TEST_CASE("a run of another plan, and one without steps, are refused") {
