@@ -19,14 +19,14 @@ class Timeline {
    * @param {Element} container is filled
    * @param {object} json the timeline's entry in the page's data
    * @param {Boxes} boxes
-   * @param {{onSelect?: (box: number) => void}} options
    */
-  constructor(container, json, boxes, options = {}) {
+  constructor(container, json, boxes) {
     this.container = container;
     this.json = json;
     this.boxes = boxes;
-    this.options = options;
     this.length = Math.max(1, json.length_ns / json.tick_ns);
+    this.extent = this.length;  // what can be shown, in ticks
+    this.linked = null;
     this.window = {t0: 0, t1: this.length};
     this.computeOnly = false;
     this.lanes = [];
@@ -58,7 +58,7 @@ class Timeline {
 
   /** Shows the whole step. */
   fit() {
-    this.glideTo(0, this.length);
+    this.glideTo(0, this.extent);
   }
 
   /** Shows the span from `startNs` to `endNs`, as far as there is one. */
@@ -82,15 +82,41 @@ class Timeline {
   }
 
   show(t0, t1) {
+    this.showAlone(t0, t1);
+    const {start_ns, end_ns} = this.visibleRange();
+    const other = this.linked;
+    other?.showAlone(start_ns / other.json.tick_ns, end_ns / other.json.tick_ns);
+  }
+
+  showAlone(t0, t1) {
     const span = this.allowedSpan(t1 - t0);
-    const start = Math.min(Math.max(0, t0), this.length - span);
+    const start = Math.min(Math.max(0, t0), this.extent - span);
     this.glide = null;
     this.window = {t0: start, t1: start + span};
     this.repaint();
   }
 
   allowedSpan(span) {
-    return Math.min(this.length, Math.max(Math.min(kLeastTicks, this.length), span));
+    return Math.min(this.extent, Math.max(Math.min(kLeastTicks, this.extent), span));
+  }
+
+  /** From now on both show the same span, up to the end of the longer one; with null each is alone again. */
+  link(other) {
+    const whole = this.window.t1 - this.window.t0 >= this.extent;
+    for (const timeline of [this, this.linked, other, other?.linked]) timeline?.unlink();
+    if (other) {
+      this.linked = other;
+      other.linked = this;
+      const longer = Math.max(this.json.length_ns, other.json.length_ns);
+      for (const timeline of [this, other]) timeline.extent = Math.max(1, longer / timeline.json.tick_ns);
+    }
+    this.show(this.window.t0, whole ? this.extent : this.window.t1);
+  }
+
+  unlink() {
+    this.linked = null;
+    this.extent = this.length;
+    this.showAlone(this.window.t0, this.window.t1);
   }
 
   /** Like show(), but the eye can follow; at once for those who want no motion. */
@@ -158,7 +184,6 @@ class Timeline {
     if (box !== kNoBox) this.reveal(box, closer);
     this.fillPanel();
     this.repaint();
-    this.options.onSelect?.(box);
   }
 
   reveal(box, closer) {
@@ -177,7 +202,7 @@ class Timeline {
     const inside = span === t1 - t0 && (from >= t0 && to <= t1 || from < t0 && to > t1);
     if (inside) return;
     const middle = Math.min(Math.max((from + to) / 2, from), from + span / 2);
-    t0 = Math.min(Math.max(0, middle - span / 2), this.length - span);
+    t0 = Math.min(Math.max(0, middle - span / 2), this.extent - span);
     this.glideTo(t0, t0 + span);
   }
 
@@ -330,13 +355,15 @@ class Timeline {
     this.ratio = devicePixelRatio;
     this.colours ??= readColours(this.view, this.json.kinds);
     this.painter.paint(this.scene(width, this.viewHeight, this.view.scrollTop));
-    this.map.paint({width, height: kMapHeight, ratio: this.ratio, colours: this.colours, length: this.length}, this.window);
+    this.map.paint({width, height: kMapHeight, ratio: this.ratio, colours: this.colours,
+                    length: this.length, extent: this.extent}, this.window);
     this.paintMs = performance.now() - began;
   }
 
   scene(width, height, scroll) {
     return {
-      window: this.window, lanes: this.lanes, width, height, scroll, ratio: this.ratio, colours: this.colours,
+      window: this.window, length: this.length, lanes: this.lanes, width, height, scroll, ratio: this.ratio,
+      colours: this.colours,
       path: this.pathShown ? this.path : null, hits: this.search.hits,
       selected: this.selected, hovered: this.hovered, range: this.range,
     };
@@ -367,8 +394,12 @@ class Timeline {
       this.colours = null;
       this.repaint();
     };
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', recolour);
     new MutationObserver(recolour).observe(document.documentElement, {attributes: true});
+    // Paper has a theme of its own, and no next frame.
+    addEventListener('beforeprint', () => {
+      this.colours = null;
+      this.paint();
+    });
   }
 
   // ---- elements ----
@@ -448,17 +479,17 @@ class Timeline {
   }
 
   waitedFor(facts) {
-    const words = waitWords(facts);
-    return facts.waitedFor === kNoBox ? words : [this.link(facts.waitedFor), `: ${words}`];
+    if (facts.waitedFor === kNoBox) return unknownWaitWords(facts);
+    return [this.boxButton(facts.waitedFor), `, ${waitWords(facts)}`];
   }
 
   letStart() {
     const found = boxesLetStart(this.boxes, this.selected, 6);
-    return found.length ? found.flatMap((box, i) => (i ? [', ', this.link(box)] : [this.link(box)])) : null;
+    return found.length ? found.flatMap((box, i) => (i ? [', ', this.boxButton(box)] : [this.boxButton(box)])) : null;
   }
 
   /** A link that selects another box. */
-  link(box) {
+  boxButton(box) {
     const row = this.json.rows[this.boxes.row[box]];
     return make('button', {type: 'button', class: 'timeline-link', on: {click: () => this.follow(box)}},
         `${boxName(this.json, this.boxes, box)} (${rowWords(row, true)})`);

@@ -42,15 +42,16 @@ function boxesLetStart(boxes, box, most) {
   return found;
 }
 
-/** How long it waited, without what for: "the lane was idle for 12.00 ms before". */
+/** For how long its lane had to wait: "its lane was idle for 12.00 ms before". */
 function waitWords(facts) {
-  const idle = facts.idleNs > 0 ? `its lane was idle for ${durationText(facts.idleNs)} before` : '';
-  if (facts.waitedFor === kNoBox) {
-    if (facts.startNs === 0) return 'nothing: it starts the step';
-    return idle ? `${idle}; for what is not known` : 'the end of what ran before it';
-  }
-  if (facts.waitedFor === facts.previous) return idle || 'nothing else';
-  return idle || 'no time was lost';
+  if (facts.idleNs > 0) return `its lane was idle for ${durationText(facts.idleNs)} before`;
+  return facts.waitedFor === facts.previous ? 'which ran right before it' : 'but its lane was not idle';
+}
+
+/** The same of a box of which nobody knows what it waited for. */
+function unknownWaitWords(facts) {
+  if (facts.startNs === 0) return 'nothing: it starts the step';
+  return facts.idleNs > 0 ? `${waitWords(facts)}; for what is not known` : 'the end of what ran before it';
 }
 
 /** A box in one sentence, for those who hear it: "3B2, rank 3, backward, 12.00 ms, starts at ...". */
@@ -63,8 +64,11 @@ function boxSentence(timeline, boxes, box, detailed) {
     parts.push(`starts at ${durationText(facts.startNs)}`);
     if (facts.bytes > 0) parts.push(bytesText(facts.bytes));
   }
-  if (facts.waitedFor !== kNoBox) parts.push(`waited for ${boxName(timeline, boxes, facts.waitedFor)}`);
-  if (detailed || facts.idleNs > 0) parts.push(waitWords(facts));
+  if (facts.waitedFor !== kNoBox) {
+    parts.push(`waited for ${boxName(timeline, boxes, facts.waitedFor)}`, waitWords(facts));
+  } else if (detailed) {
+    parts.push(`waited for ${unknownWaitWords(facts)}`);
+  }
   if (facts.onPath) parts.push('on the critical path');
   return parts.join(', ');
 }

@@ -46,7 +46,7 @@ class TimelineInput {
     } else {
       const {t0, t1} = timeline.window;
       // All is shown: the page may scroll on.
-      if (event.deltaY > 0 && t1 - t0 >= timeline.length && !event.ctrlKey) return;
+      if (event.deltaY > 0 && t1 - t0 >= timeline.extent && !event.ctrlKey) return;
       timeline.zoomAt(timeline.tickAt(x), Math.exp(event.deltaY * scale * kWheelZoom));
     }
     event.preventDefault();
@@ -137,7 +137,7 @@ class TimelineInput {
     const {timeline} = this;
     const {left} = timeline.mapCanvas.getBoundingClientRect();
     const inside = (event.clientX - left) * timeline.ratio - timeline.painter.left;
-    const middle = inside * timeline.length / timeline.painter.columns;
+    const middle = inside * timeline.extent / timeline.painter.columns;
     const {t0, t1} = timeline.window;
     timeline.mapCanvas.setPointerCapture(event.pointerId);
     timeline.show(middle - (t1 - t0) / 2, middle + (t1 - t0) / 2);
@@ -167,7 +167,7 @@ class TimelineInput {
       `${facts.kind}, ${rowWords(facts.row, true)}`,
       `${durationText(facts.durationNs)} from ${durationText(facts.startNs)} on`,
       facts.bytes > 0 && bytesText(facts.bytes),
-      facts.waitedFor !== kNoBox && `waited for ${boxName(json, boxes, facts.waitedFor)}: ${waitWords(facts)}`,
+      facts.waitedFor !== kNoBox && `waited for ${boxName(json, boxes, facts.waitedFor)}, ${waitWords(facts)}`,
       facts.onPath && 'on the critical path',
     ];
     tip.replaceChildren(make('b', {}, facts.name), ...lines.filter(Boolean).map((line) => make('div', {}, line)));
@@ -217,7 +217,7 @@ class TimelineInput {
       n: () => timeline.goToHit(shiftKey ? -1 : 1),
       '/': () => timeline.findBox.select(),
       home: () => timeline.show(0, timeline.window.t1 - timeline.window.t0),
-      end: () => timeline.show(timeline.length - timeline.window.t1 + timeline.window.t0, timeline.length),
+      end: () => timeline.show(timeline.extent - timeline.window.t1 + timeline.window.t0, timeline.extent),
       arrowleft: beside(-1),
       arrowright: beside(1),
       arrowup: () => this.telling(() => timeline.selectAcross(-1)),

@@ -11,7 +11,7 @@ const kOutlined = 4;
 
 /**
  * @typedef {object} Scene what a painter needs to know of the moment
- * @property {Window} window without `columns`, which the canvas decides
+ * @property {Window} window without `columns`, which the canvas decides @property {number} length of the step
  * @property {Lane[]} lanes @property {number} width @property {number} height of the canvas, CSS pixels
  * @property {number} ratio device pixels per CSS pixel @property {number} scroll CSS pixels above the view
  * @property {Colours} colours
@@ -117,7 +117,8 @@ class TimelinePainter {
     return axisMarks(t0 * tick, t1 * tick, columns / (120 * this.scene.ratio));
   }
 
-  // All lines of a lane are alike: one is mixed and then copied.
+  // All lines of a lane are alike: one is mixed and then copied. Wide boxes are filled in the same line, which
+  // costs less than rectangles of the canvas and leaves the share of their ends as it is.
   paintLane(lane, pixels) {
     const {columns, scene} = this;
     const y = this.yOf(lane.top) - this.top;
@@ -133,6 +134,8 @@ class TimelinePainter {
         pixels[at + from] = scene.colours.edges[kind];
       }
     }
+    const ended = Math.ceil(this.xOf(scene.length)) - this.left;
+    if (ended < columns) pixels.fill(scene.colours.ground.packed, at + Math.max(0, ended), at + columns);
     for (let line = first + 1; line < end; ++line) pixels.copyWithin(line * columns, at, at + columns);
   }
 
@@ -333,28 +336,38 @@ class MapPainter {
     this.strip = null;
   }
 
-  /** @param {{width: number, height: number, ratio: number, colours: Colours, length: number}} scene */
+  /**
+   * @param {{width: number, height: number, ratio: number, colours: Colours, length: number, extent: number}} scene
+   * @param {Window} window that the timeline shows
+   */
   paint(scene, window) {
     const {canvas, context} = this;
     const left = Math.round(gutterWidth(scene.width) * scene.ratio);
     const columns = Math.max(1, Math.round(scene.width * scene.ratio) - left);
     const height = Math.max(1, Math.round(scene.height * scene.ratio));
-    if (this.strip?.width !== columns || this.colours !== scene.colours) this.paintStrip(columns, scene);
+    const used = Math.max(1, Math.round(columns * scene.length / scene.extent));
+    if (this.strip?.width !== used || this.colours !== scene.colours) this.paintStrip(used, scene);
     canvas.width = left + columns;  // also clears
     canvas.height = height;
     context.fillStyle = scene.colours.ground.css;
     context.fillRect(0, 0, canvas.width, height);
     // Few lanes keep their edges, of many neighbours are mixed.
     context.imageSmoothingEnabled = this.strip.height > height;
-    context.drawImage(this.strip, left, 0, columns, height);
-    const from = Math.floor(window.t0 * columns / scene.length);
-    const to = Math.ceil(window.t1 * columns / scene.length);
+    context.drawImage(this.strip, left, 0, used, height);
+    this.paintWindow(window, left, columns, height, scene);
+  }
+
+  // What is not shown is dimmed.
+  paintWindow({t0, t1}, left, columns, height, {colours, extent, ratio}) {
+    const {context} = this;
+    const from = Math.floor(t0 * columns / extent);
+    const to = Math.ceil(t1 * columns / extent);
     context.globalAlpha = 0.6;
     context.fillRect(left, 0, from, height);
     context.fillRect(left + to, 0, columns - to, height);
     context.globalAlpha = 1;
-    context.strokeStyle = scene.colours.text.css;
-    context.lineWidth = Math.max(1, Math.round(scene.ratio));
+    context.strokeStyle = colours.text.css;
+    context.lineWidth = Math.max(1, Math.round(ratio));
     context.strokeRect(left + from + 0.5, 0.5, Math.max(2, to - from - 1), height - 1);
   }
 

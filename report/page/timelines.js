@@ -9,14 +9,18 @@ class TimelinePlace {
     this.timelines = timelines;
     this.boxesOf = boxesOf;
     this.made = new Map();
+    this.timeline = null;  // the one that is shown
   }
 
   /** Shows the timeline of this index; of -1 none. */
   async show(index) {
     this.holder.replaceChildren();
+    this.timeline = null;
     if (index < 0) return;
     if (!this.made.has(index)) this.made.set(index, await this.makeTimeline(index));
-    this.holder.replaceChildren(this.made.get(index));
+    const {container, timeline} = this.made.get(index);
+    this.holder.replaceChildren(container);
+    this.timeline = timeline;
   }
 
   async makeTimeline(index) {
@@ -25,10 +29,12 @@ class TimelinePlace {
       // In the page before it is drawn: it is as wide as the page.
       const container = make('div');
       this.holder.replaceChildren(container);
-      this.page.timelines.push(new Timeline(container, this.timelines[index], boxes, {}));
-      return container;
+      const timeline = new Timeline(container, this.timelines[index], boxes);
+      this.page.timelines.push(timeline);
+      return {container, timeline};
     } catch (error) {
-      return make('p', {class: 'problem', role: 'alert'}, `This timeline cannot be shown: ${error.message}`);
+      const said = `This timeline cannot be shown: ${error.message}`;
+      return {container: make('p', {class: 'problem', role: 'alert'}, said), timeline: null};
     }
   }
 }
@@ -57,13 +63,18 @@ function timelineSection(data, page) {
   const titles = timelines.map(({title}) => title);
   const measured = timelines.findIndex(({what}) => what === 'measured');
   const second = measured > 0 ? measured : -1;
+  // Two are compared on one scale of time: what one shows, the other shows.
+  const show = async (place, index) => {
+    await place.show(index);
+    above.timeline?.link(below.timeline);
+  };
   page.whenLaidOut = async () => {
-    await above.show(0);
-    await below.show(second);
+    await show(above, 0);
+    await show(below, second);
     await announceBoxes(page, timelines, boxesOf);
   };
   const choices = timelines.length < 2 ? null : make('p', {class: 'choices'},
-      makeSelect('Show', titles, 0, (index) => above.show(index)),
-      makeSelect('and below it', ['nothing', ...titles], second + 1, (index) => below.show(index - 1)));
+      makeSelect('Show', titles, 0, (index) => show(above, index)),
+      makeSelect('and below it', ['nothing', ...titles], second + 1, (index) => show(below, index - 1)));
   return makeSection('timeline', 'One step', null, choices, above.holder, below.holder);
 }

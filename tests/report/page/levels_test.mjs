@@ -11,7 +11,7 @@ const page = await importScripts(kSource,
     ['payload.js', 'levels.js', 'format.js', 'timeline_words.js', 'timeline_layout.js', 'timeline_facts.js',
      'timeline_colours.js'],
     ['decodePayload', 'Cover', 'coverRow', 'boxAt', 'boxNear', 'firstEndingAfter', 'sharesOfKinds', 'findBoxes',
-     'boxName', 'axisWords', 'axisMarks', 'layoutLanes', 'laneAt', 'boxFacts', 'boxesLetStart', 'waitWords',
+     'boxName', 'axisWords', 'axisMarks', 'layoutLanes', 'laneAt', 'boxFacts', 'boxesLetStart', 'waitWords', 'unknownWaitWords',
      'criticalPath', 'pathWordsOf', 'rangeWords', 'mixColumns', 'packColour', 'inkOn', 'kNoBox']);
 const kNone = 0xffffffff;
 
@@ -231,10 +231,13 @@ test('a search that finds nothing says so, and one that means nothing says what 
 
 test('what a box waited for, and for how long its lane was idle', () => {
   const factsOf = (box) => page.boxFacts(kSmall.json, kSmall.boxes, box);
-  const words = (box) => page.waitWords(factsOf(box)).replaceAll('\u00a0', ' ');
-  assert.equal(words(0), 'nothing: it starts the step');
+  const words = (box, of = page.waitWords) => of(factsOf(box)).replaceAll('\u00a0', ' ');
+  assert.equal(words(0, page.unknownWaitWords), 'nothing: it starts the step');
   assert.equal(words(1), 'its lane was idle for 34.00 us before');
-  assert.equal(words(4), 'nothing else');
+  assert.equal(words(4), 'which ran right before it');
+  assert.equal(page.waitWords({...factsOf(4), waitedFor: 2}), 'but its lane was not idle');
+  assert.equal(words(1, page.unknownWaitWords), 'its lane was idle for 34.00 us before; for what is not known');
+  assert.equal(words(4, page.unknownWaitWords), 'the end of what ran before it');
   const sent = factsOf(2);
   assert.deepEqual([sent.name, sent.startNs, sent.durationNs, sent.idleNs, sent.previous, sent.waitedFor, sent.onPath],
       ['0SEND_F0', 10000, 2000, 10000, page.kNoBox, 0, true]);

@@ -29,6 +29,7 @@ const timeline = new Timeline(document.getElementById('main'), json, boxes);
 const context = timeline.canvas.getContext('2d');
 context.getImageData(0, 0, 1, 1);
 const painted = performance.now();
+window.Timeline = Timeline;
 window.test = {timeline, json, boxes, decodeMs: decoded - began, firstPaintMs: painted - decoded};
 `;
 

@@ -6,6 +6,7 @@ import {tmpdir} from 'node:os';
 import {dirname, join, resolve} from 'node:path';
 import test, {after} from 'node:test';
 import {fileURLToPath} from 'node:url';
+import {gzipSync} from 'node:zlib';
 import {openBrowser, openPage} from './browser.mjs';
 import {kKinds, makeTimeline} from './timeline_fixture.mjs';
 import {pageOf} from './timeline_page.mjs';
@@ -303,7 +304,7 @@ test('arrows step through the boxes, Enter reads them', () => withPage(small, as
   assert.equal(await selectedOf(page), 0);
   await page.keyboard.press('ArrowRight');
   assert.equal(await selectedOf(page), 1);
-  assert.match(await said(page), /^0F1, rank 0 ×16, forward, 1\.007 ms, waited for 0F0$/);
+  assert.match(await said(page), /^0F1, rank 0 ×16, forward, 1\.007 ms, waited for 0F0, which ran right before it$/);
   await page.keyboard.press('ArrowLeft');
   await page.keyboard.press('ArrowLeft');
   assert.equal(await selectedOf(page), 0);
@@ -419,6 +420,42 @@ test('with motion the window glides to where it is sent; on a fine screen there 
   } finally {
     await other.close();
   }
+});
+
+test('two that are linked show the same span, up to the end of the longer one', () => withPage(small, async (page, {json}) => {
+  const length = json.length_ns;
+  const ranges = await page.evaluate((length) => {
+    const {timeline, boxes, json} = test;
+    const container = document.body.appendChild(document.createElement('div'));
+    // Measured in other ticks, and longer.
+    const other = new Timeline(container, {...json, tick_ns: 2 * json.tick_ns, length_ns: 2 * json.length_ns}, boxes);
+    const ranges = () => [timeline, other].map((one) => one.visibleRange());
+    timeline.link(other);
+    const whole = ranges();
+    other.zoomTo(length / 2, length * 1.5);
+    const zoomed = ranges();
+    timeline.paint();
+    const ended = timeline.canvas.getContext('2d').getImageData(
+        timeline.canvas.width - 5, timeline.painter.yOf(timeline.lanes[0].top) + 3, 1, 1).data;
+    timeline.link(null);
+    return {whole, zoomed, ended: [...ended], alone: ranges()};
+  }, length);
+  const same = (start_ns, end_ns) => [{start_ns, end_ns}, {start_ns, end_ns}];
+  assert.deepEqual(ranges.whole, same(0, 2 * length));
+  assert.deepEqual(ranges.zoomed, same(length / 2, length * 1.5));
+  assert.deepEqual(ranges.ended, [255, 255, 255, 255]);  // no lane where the shorter step has ended
+  assert.deepEqual(ranges.alone, [{start_ns: 0, end_ns: length}, {start_ns: length / 2, end_ns: length * 1.5}]);
+}));
+
+test('a step without boxes is an empty timeline', () => {
+  const json = {...small.json, boxes: 0, rows: []};
+  return withPage({json, payload: gzipSync(Buffer.alloc(0)).toString('base64'), boxes: []}, async (page) => {
+    assert.equal(await page.evaluate(() => test.timeline.hitTest(300, 40)), -1);
+    assert.equal(await textOf(page, '.timeline-path'), 'The critical path of this step is not known.');
+    await page.locator('.timeline-view').focus();
+    for (const key of ['ArrowRight', 'ArrowDown', 'c', 'w', 'z', 'n', 'Enter']) await page.keyboard.press(key);
+    assert.equal(await said(page), 'No box is selected.');
+  });
 });
 
 /** The best of some pages: other work on the machine must not fail the test. */
