@@ -6,8 +6,9 @@ const kNameFont = 'ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace'
 const kTextFont = 'system-ui, sans-serif';
 // From this width on, in device pixels, a box shows where it begins.
 const kEdged = 5;
-// From this width on, in device pixels, a box of the critical path has an outline; below it is a line.
-const kOutlined = 4;
+// From this width on, in CSS pixels, a box of the critical path has an outline; narrower ones only get lines
+// above and below, which leave their colours to be seen.
+const kOutlined = 14;
 
 /**
  * @typedef {object} Scene what a painter needs to know of the moment
@@ -149,10 +150,10 @@ class TimelinePainter {
     for (const ink of ['#000', '#fff']) {
       context.fillStyle = ink;
       for (const {lane, box, from, to} of runs) {
-        if (colours.ink[boxes.kind[box]] !== ink || to - from < 4 * letter) continue;
+        if (colours.ink[boxes.kind[box]] !== ink || to - from < 3 * letter) continue;
         if (lane.height < kNameSize + 1) continue;
         const name = boxName(timeline, boxes, box);
-        if (to - from < (name.length + 1) * letter) continue;
+        if (to - from < name.length * letter + 2 * ratio) continue;
         context.fillText(name, this.left + (from + to) / 2, this.yOf(lane.top) + this.heightOf(lane) / 2);
       }
     }
@@ -190,20 +191,22 @@ class TimelinePainter {
   }
 
   addToPath(outlines, lane, {from, to}, painted) {
-    const top = this.yOf(lane.top);
-    const height = this.heightOf(lane);
-    if (to - from >= kOutlined) {
+    const top = this.yOf(lane.top) + 1;
+    const height = this.heightOf(lane) - 2;
+    if (to - from >= kOutlined * this.scene.ratio) {
       // Kept near the canvas: far outside, a line's ends lose their precision.
       const left = Math.max(from, this.left - 9) + 1;
-      outlines.rect(left, top + 1, Math.min(to, this.canvas.width + 9) - 1 - left, height - 2);
+      outlines.rect(left, top, Math.min(to, this.canvas.width + 9) - 1 - left, height);
       return;
     }
     const end = Math.ceil(to);
-    if (end <= (painted.get(lane) ?? -1)) return;
+    const begin = Math.max(Math.floor(from), painted.get(lane) ?? 0);
+    if (end <= begin) return;
     painted.set(lane, end);
-    const middle = top + height / 2;
-    outlines.moveTo(Math.floor(from), middle);
-    outlines.lineTo(end, middle);
+    for (const y of [top, top + height]) {
+      outlines.moveTo(begin, y);
+      outlines.lineTo(end, y);
+    }
   }
 
   paintRange() {
