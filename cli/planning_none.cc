@@ -2,11 +2,14 @@
 #include <string>
 
 #include "cli/model_cutpoints.h"
+#include "cli/predict_launch.h"
 #include "cli/verbs.h"
 #include "core/error.h"
 
 namespace penstock {
 namespace {
+
+constexpr const char* kNoPrediction = "this penstock was built without the planner";
 
 Answer not_built(const std::string& verb) {
   throw Error(ErrorKind::kMissingResource,
@@ -26,6 +29,19 @@ Answer run_export(const Arguments&) { return not_built("export"); }
 Answer run_calibrate(const Arguments&) { return not_built("calibrate"); }
 Answer run_estimate(const Arguments&) { return not_built("estimate"); }
 Answer run_fingerprint(const Arguments&) { return not_built("fingerprint"); }
+
+std::optional<int> layers_of(const LaunchModel& model) {
+  if (!model.path()) return {};
+  throw Error(ErrorKind::kMissingResource,
+              std::string(kNoPrediction) +
+                  ", so that it reads no model\nhelp: leave --config and --profile out, or "
+                  "reconfigure with -DPENSTOCK_PLANNER=ON");
+}
+
+void predict_launch(const LaunchModel&, LintReport& report) {
+  report.not_judged.push_back({"E030", kNoPrediction});
+  report.not_judged.push_back({"W052", kNoPrediction});
+}
 
 std::vector<std::string> search_cutpoints(const ArchiveGraph&) {
   throw Error(

@@ -72,7 +72,7 @@ std::span<const Verb> verbs() {
       Verb{"export", "what a trainer needs to run a plan: flags, configuration", run_export},
       Verb{"report", "one HTML file that shows a plan: timeline, memory, reasons", run_report},
       Verb{"trace", "the step of a plan, and a measured one, for trace viewers", run_trace},
-      Verb{"check", "an independent check of a plan file", run_check},
+      Verb{"check", "an independent check of a plan file, or of a launch script", run_check},
       Verb{"fingerprint", "hashes that change when a simulated time changes", run_fingerprint},
       Verb{"completions", "what makes the shell complete verbs and options", run_completions},
       Verb{"man", "the manual page, for man -l", run_man},

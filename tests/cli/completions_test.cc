@@ -59,8 +59,9 @@ TEST_CASE("the table of options says what was declared, and survives JSON") {
 TEST_CASE("--help --json prints the table of a verb") {
   const std::string text = run_penstock({"check", "--help", "--json"}).text;
   const OptionTable read = read_option_table(parse_json(text, "check"));
-  CHECK(read.usage == "check FILE [--json]");
-  CHECK(read.rows.size() == 3);
+  CHECK(read.usage == "check FILE [OPTIONS]");
+  REQUIRE(read.rows.size() > 3);
+  CHECK(read.rows.back().names == std::vector<std::string>{"-h", "--help"});
 }
 
 TEST_CASE("bash: words, values, files, and nothing for numbers") {

@@ -1,0 +1,238 @@
+#include "report/trainers/lint/launch_script.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace penstock {
+namespace {
+
+using Words = std::vector<ShellWord>;
+
+constexpr std::size_t kShownText = 100;
+
+bool is_flag(const ShellWord& word) {
+  return word.text.size() > 2 && word.text.starts_with("--") && word.text[2] != '-';
+}
+
+// srun bash -c "torchrun ... pretrain_gpt.py ...": the command inside is read as it stands.
+Words unpacked(const Words& words) {
+  Words all;
+  for (const ShellWord& word : words) {
+    const bool is_command =
+        word.text.find(".py ") != std::string::npos && word.text.find(" --") != std::string::npos;
+    if (!is_command) {
+      all.push_back(word);
+      continue;
+    }
+    std::size_t at = 0;
+    while ((at = word.text.find_first_not_of(" \t\r\n", at)) != std::string::npos) {
+      const std::size_t end = std::min(word.text.find_first_of(" \t\r\n", at), word.text.size());
+      ShellWord part{word.text.substr(at, end - at), word.line, ""};
+      if (part.text.find('$') != std::string::npos) part.unresolved = part.text;
+      all.push_back(std::move(part));
+      at = end;
+    }
+  }
+  return all;
+}
+
+// Where the trainer's own flags begin; the end when no program is named.
+std::size_t behind_program(const Words& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& text = words[i].text;
+    if (text.ends_with(".py") || text.ends_with("run_train.sh")) return i + 1;
+    const bool is_module =
+        text == "-m" && i + 1 < words.size() && !words[i + 1].text.starts_with("torch.distributed");
+    if (is_module) return i + 2;
+  }
+  return words.size();
+}
+
+std::size_t count_flags(const Words& words, std::size_t from) {
+  return static_cast<std::size_t>(
+      std::count_if(words.begin() + static_cast<std::ptrdiff_t>(from), words.end(), is_flag));
+}
+
+LaunchSetting setting_of(const ShellWord& flag, const Words& values) {
+  LaunchSetting setting;
+  setting.line = flag.line;
+  setting.text = flag.text;
+  setting.unresolved = flag.unresolved;
+  const std::size_t equals = flag.text.find('=');
+  setting.name = flag.text.substr(0, equals);
+  if (equals != std::string::npos) {
+    setting.value = Json(flag.text.substr(equals + 1));
+  } else if (values.empty()) {
+    setting.value = Json(true);
+  } else if (values.size() == 1) {
+    setting.value = Json(values[0].text);
+  } else {
+    setting.value = Json::array();
+    for (const ShellWord& value : values) setting.value.push(value.text);
+  }
+  for (const ShellWord& value : values) {
+    setting.text += ' ' + value.text;
+    if (setting.unresolved.empty()) setting.unresolved = value.unresolved;
+  }
+  if (setting.text.size() > kShownText) setting.text = setting.text.substr(0, kShownText) + "...";
+  return setting;
+}
+
+// A flag takes up to `most` of the words behind it.
+void add_flags(const Words& words, std::size_t from, std::size_t to, LaunchSettings& settings,
+               std::size_t most = 1'000'000) {
+  for (std::size_t i = from; i < to; ++i) {
+    if (!is_flag(words[i])) continue;
+    Words values;
+    const ShellWord& flag = words[i];
+    const bool has_value = flag.text.find('=') != std::string::npos;
+    while (!has_value && i + 1 < to && values.size() < most && !is_flag(words[i + 1])) {
+      values.push_back(words[++i]);
+    }
+    settings.add(setting_of(flag, values));
+  }
+}
+
+// Flags of torchrun, whose names are written with dashes as well as underscores.
+bool is_torchrun(std::string& name) {
+  std::string dashed = name;
+  std::replace(dashed.begin(), dashed.end(), '_', '-');
+  for (const std::string_view known :
+       {"--nproc-per-node", "--nnodes",        "--node-rank",    "--master-addr",
+        "--master-port",    "--rdzv-id",       "--rdzv-backend", "--rdzv-endpoint",
+        "--rdzv-conf",      "--standalone",    "--max-restarts", "--monitor-interval",
+        "--log-dir",        "--redirects",     "--tee",          "--local-ranks-filter",
+        "--role",           "--start-method",  "--num-gpus",     "--num-nodes",
+        "--hostfile",       "--num-processes", "--num-machines"}) {
+    if (dashed == known) {
+      name = dashed;
+      return true;
+    }
+  }
+  return false;
+}
+
+// Torchrun's flags move to the launcher's, wherever they stand: arrays name both.
+void part_launcher(LaunchScript& script, const LaunchSettings& all) {
+  for (LaunchSetting setting : all.all()) {
+    LaunchSettings& to = is_torchrun(setting.name) ? script.launcher : script.flags;
+    to.add(std::move(setting));
+  }
+}
+
+void take_launch(const Words& words, std::size_t from, LaunchScript& script) {
+  LaunchSettings before(script.launcher.file());
+  // Torchrun's flags have one value at most; the program follows the last of them.
+  add_flags(words, 0, from, before, 1);
+  for (LaunchSetting setting : before.all()) {
+    if (is_torchrun(setting.name)) script.launcher.add(std::move(setting));
+  }
+  add_flags(words, from, words.size(), script.flags);
+  if (from > 0) script.line = words[from - 1].line;
+  for (std::size_t i = from; i < words.size(); ++i) {
+    if (words[i].unresolved.empty() || words[i].text != words[i].unresolved) continue;
+    const bool follows_flag = i > from && is_flag(words[i - 1]);
+    if (!follows_flag) {
+      script.not_followed.push_back(
+          fmt::format("{} (line {}) may hold more flags", words[i].text, words[i].line));
+    }
+  }
+}
+
+// No program: all flags there are, in arrays and on lines that begin with one.
+void take_all(const ShellScript& shell, LaunchScript& script) {
+  LaunchSettings all(script.flags.file());
+  const auto take = [&all](const Words& words) { add_flags(words, 0, words.size(), all); };
+  for (const Words& words : shell.commands) {
+    if (is_flag(words.front())) take(words);
+  }
+  for (const auto& [name, words] : shell.sets) {
+    const bool is_array =
+        std::find(shell.arrays.begin(), shell.arrays.end(), name) != shell.arrays.end();
+    if (is_array) take(words);
+  }
+  part_launcher(script, all);
+}
+
+std::optional<int> variable(const ShellScript& shell, const std::string& name) {
+  const auto found = shell.sets.find(name);
+  if (found == shell.sets.end() || found->second.size() != 1) return {};
+  LaunchSettings one("");
+  const ShellWord& word = found->second.front();
+  LaunchSetting setting;
+  setting.name = name;
+  setting.value = Json(word.text);
+  setting.unresolved = word.unresolved;
+  const bool is_number = !word.text.empty() && word.text.size() < 7 &&
+                         word.text.find_first_not_of("0123456789") == std::string::npos;
+  if (!is_number) return {};
+  one.add(std::move(setting));
+  const auto number = one.number(name);
+  return number ? std::optional<int>(static_cast<int>(number->value)) : std::nullopt;
+}
+
+// What torchrun, deepspeed and accelerate are told; the last one to say it wins.
+void count_gpus(const ShellScript& shell, LaunchScript& script) {
+  const LaunchSettings& launcher = script.launcher;
+  const LaunchSetting* each = launcher.find("--nproc-per-node");
+  const LaunchSetting* nodes = launcher.find("--nnodes");
+  if (each == nullptr) each = launcher.find("--num-gpus");
+  if (nodes == nullptr) nodes = launcher.find("--num-nodes");
+  constexpr int kMost = 1'000'000;
+  if (each != nullptr) {
+    const auto known = [&script](const LaunchSetting* setting) -> std::optional<std::int64_t> {
+      if (setting == nullptr) return 1;
+      const bool is_number =
+          setting->value.kind() == Json::Kind::kString && setting->unresolved.empty() &&
+          !setting->value.text().empty() && setting->value.text().size() < 7 &&
+          setting->value.text().find_first_not_of("0123456789") == std::string::npos;
+      if (is_number) return std::stoll(setting->value.text());
+      script.why_no_gpus = setting->unresolved.empty()
+                               ? fmt::format("{} is no number", setting->text)
+                               : fmt::format("{} is not set in this script", setting->unresolved);
+      return {};
+    };
+    const auto per_node = known(each), count = known(nodes);
+    if (!per_node || !count) return;
+    const std::int64_t all =
+        product_of({std::max<std::int64_t>(1, *per_node), std::max<std::int64_t>(1, *count)});
+    if (all <= kMost) script.gpus = static_cast<int>(all);
+    return;
+  }
+  script.gpus = variable(shell, "NGPU");
+}
+
+}  // namespace
+
+LaunchScript read_launch_script(std::string_view text, const std::string& file) {
+  const ShellScript shell = read_shell_script(text, file);
+  LaunchScript script{LaunchSettings(file), LaunchSettings(file), {}, {}, "", shell.not_followed};
+  Words best;
+  std::size_t most = 0, launches = 0;
+  for (const Words& command : shell.commands) {
+    Words words = unpacked(command);
+    const std::size_t flags = count_flags(words, behind_program(words));
+    if (flags == 0) continue;
+    ++launches;
+    if (flags < most) continue;
+    most = flags;
+    best = std::move(words);
+  }
+  if (most == 0) {
+    take_all(shell, script);
+  } else {
+    take_launch(best, behind_program(best), script);
+  }
+  if (launches > 1) {
+    script.not_followed.push_back(
+        fmt::format("{} programs are started; the one of line {} was judged", launches,
+                    script.line.value_or(0)));
+  }
+  count_gpus(shell, script);
+  return script;
+}
+
+}  // namespace penstock

@@ -1,0 +1,71 @@
+// What a launch file sets, whatever it is written in: a flag of a script, a key of a TOML or JSON
+// file. All readers of this folder end here, all rules begin here.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+
+namespace penstock {
+
+struct LaunchSetting {
+  std::string name;  // "--micro-batch-size", "parallelism.pipeline_parallel_degree"
+  Json value;        // of a flag: a string, a list of several, or true where nothing follows
+  int line = 0;
+  std::string text;        // as a person wrote it, "--micro-batch-size $B", for messages
+  std::string unresolved;  // "$B", where the file does not say what that is
+};
+
+// A whole number and where it comes from.
+struct LaunchNumber {
+  std::int64_t value = 0;
+  const LaunchSetting* from = nullptr;  // null: the trainer's default, or an option of ours
+};
+
+class LaunchSettings {
+ public:
+  explicit LaunchSettings(std::string file) : file_(std::move(file)) {}
+
+  void add(LaunchSetting setting) { all_.push_back(std::move(setting)); }
+  [[nodiscard]] const std::vector<LaunchSetting>& all() const { return all_; }
+  [[nodiscard]] const std::string& file() const { return file_; }
+
+  // The last one of this name, as trainers take it; null when there is none.
+  [[nodiscard]] const LaunchSetting* find(std::string_view name) const;
+  [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
+
+  // The number of that name, at least `least`; nothing when it is not set, or set to what the file
+  // does not say. Error{kBadInput} for what is no such number.
+  [[nodiscard]] std::optional<LaunchNumber> number(std::string_view name,
+                                                   std::int64_t least = 1) const;
+  // The same, with the trainer's default where it is not set.
+  [[nodiscard]] std::optional<LaunchNumber> number_or(std::string_view name, std::int64_t otherwise,
+                                                      std::int64_t least = 1) const;
+  // A text of that name; nothing as above.
+  [[nodiscard]] std::optional<std::string> text(std::string_view name) const;
+  // Is a switch on? A key that is false is off.
+  [[nodiscard]] bool on(std::string_view name) const;
+
+  // "FILE:LINE: NAME: WHAT\nhelp: HELP" as Error{kBadInput}.
+  [[noreturn]] void refuse(const LaunchSetting& setting, const std::string& what,
+                           const std::string& help) const;
+
+ private:
+  std::string file_;
+  std::vector<LaunchSetting> all_;
+};
+
+// No job has more of anything, and the product of two stays in 64 bits.
+inline constexpr std::int64_t kLargestLaunchNumber = 1'000'000'000;
+
+// Of positive numbers; kTooLarge when it would be more than that.
+inline constexpr std::int64_t kTooLarge = 1'000'000'000'000'000'000;
+std::int64_t product_of(std::initializer_list<std::int64_t> factors);
+
+}  // namespace penstock

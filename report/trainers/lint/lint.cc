@@ -1,0 +1,128 @@
+#include "report/trainers/lint/lint.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+
+#include "core/error.h"
+#include "core/json.h"
+#include "report/trainers/lint/judge.h"
+
+namespace penstock {
+namespace {
+
+struct Trainer {
+  LintTrainer trainer;
+  std::string_view name;
+  std::vector<std::string> versions;
+  LintReport (*lint)(std::string_view text, const std::string& file, const LintRequest& request);
+};
+
+const std::vector<Trainer>& trainers() {
+  static const std::vector<Trainer> kTrainers{
+      {LintTrainer::kMegatron, "megatron", {"0.20"}, lint_megatron},
+      {LintTrainer::kTorchtitan, "torchtitan", {"0.2", "0.1", "head"}, lint_torchtitan},
+      {LintTrainer::kDeepspeed, "deepspeed", {"0.19"}, lint_deepspeed},
+  };
+  return kTrainers;
+}
+
+const Trainer& row_of(LintTrainer trainer) { return trainers()[static_cast<std::size_t>(trainer)]; }
+
+bool has_any(std::string_view text, std::initializer_list<std::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(), [text](std::string_view part) {
+    return text.find(part) != std::string_view::npos;
+  });
+}
+
+// A JSON object that DeepSpeed would read; nothing of ours has such keys.
+bool is_deepspeed(std::string_view text, const std::string& file) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || (text[first] != '{' && text[first] != '/')) return false;
+  if (!has_any(text, {"\"train_batch_size\"", "\"train_micro_batch_size_per_gpu\"",
+                      "\"zero_optimization\"", "\"gradient_accumulation_steps\""})) {
+    return false;
+  }
+  const Json json = parse_json(text, file);
+  return json.kind() == Json::Kind::kObject && json.find("format") == nullptr;
+}
+
+void sort(LintReport& report) {
+  std::stable_sort(report.findings.begin(), report.findings.end(),
+                   [](const LintFinding& a, const LintFinding& b) {
+                     return std::tie(a.line, a.code) < std::tie(b.line, b.code);
+                   });
+}
+
+}  // namespace
+
+std::string_view name_of(LintTrainer trainer) { return row_of(trainer).name; }
+
+std::optional<LintTrainer> lint_trainer_named(std::string_view name) {
+  for (const Trainer& row : trainers()) {
+    if (row.name == name) return row.trainer;
+  }
+  return {};
+}
+
+std::vector<std::string> lint_trainer_names() {
+  std::vector<std::string> names;
+  names.reserve(trainers().size());
+  for (const Trainer& row : trainers()) names.emplace_back(row.name);
+  return names;
+}
+
+std::vector<std::string> versions_of(LintTrainer trainer) { return row_of(trainer).versions; }
+
+std::optional<LintTrainer> launch_trainer_of(std::string_view text, const std::string& file) {
+  if (is_deepspeed(text, file)) return LintTrainer::kDeepspeed;
+  // A document may show flags, and is no launch file.
+  if (file.ends_with(".json") || file.ends_with(".md")) return {};
+  if (has_any(text, {"[parallelism]", "--parallelism.", "parallelism.pipeline_parallel",
+                     "torchtitan.train", "./run_train.sh"})) {
+    return LintTrainer::kTorchtitan;
+  }
+  if (file.ends_with(".toml")) return LintTrainer::kTorchtitan;
+  if (has_any(text, {"--tensor-model-parallel-size", "--pipeline-model-parallel", "--num-layers",
+                     "--micro-batch-size", "--global-batch-size", "--num-attention-heads",
+                     "pretrain_gpt.py"})) {
+    return LintTrainer::kMegatron;
+  }
+  return {};
+}
+
+LintReport lint(std::string_view text, const std::string& file, LintTrainer trainer,
+                const LintRequest& request) {
+  LintRequest asked = request;
+  if (asked.version.empty()) asked.version = versions_of(trainer).front();
+  LintReport report = row_of(trainer).lint(text, file, asked);
+  sort(report);
+  return report;
+}
+
+const std::vector<LintRule>& lint_rules() {
+  static const std::vector<LintRule> kRules{
+      {"E001", "GPUs are T x P x C x D, and b x D divides the global batch", ""},
+      {"E010", "layers divide among the stages, or a layout says how", "Megatron-LM #1304"},
+      {"E011", "a layout has the model's layers and P x V stages", "Megatron-LM #1852"},
+      {"E012", "layers of the first or last stage are set only where P > 1", "Megatron-LM #1778"},
+      {"E013", "module lists have every module exactly once", "torchtitan PR #963"},
+      {"E020", "at least P micro-batches", "torchtitan #775"},
+      {"E021", "groups of an interleaved schedule have P to M micro-batches", "NeMo #14288"},
+      {"E030", "the fullest rank fits its memory", "Megatron-LM #1784"},
+      {"E040", "as many replicas as wrote the checkpoint", "DeepSpeed #3810, Lightning #19585"},
+      {"W050", "no divided backward together with recompute", "torchtitan #773"},
+      {"W051", "sends do not block the computation", "pytorch #172668"},
+      {"W052", "no stage is slower than 1.1 times the mean", "DeepSpeed #4477"},
+      {"W060", "the target version knows every setting", ""},
+  };
+  return kRules;
+}
+
+void add_finding(LintReport& report, LintFinding finding) {
+  report.findings.push_back(std::move(finding));
+  sort(report);
+}
+
+}  // namespace penstock

@@ -1,0 +1,333 @@
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/json.h"
+#include "report/trainers/lint/judge.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kBatch = "train_batch_size";
+constexpr const char* kMicroBatch = "train_micro_batch_size_per_gpu";
+constexpr const char* kSteps = "gradient_accumulation_steps";
+constexpr const char* kStage = "zero_optimization.stage";
+constexpr const char* kStages = "pipeline.stages";
+
+// Of the file's top level.
+constexpr std::array<std::string_view, 58> kKeys{"train_batch_size",
+                                                 "train_micro_batch_size_per_gpu",
+                                                 "gradient_accumulation_steps",
+                                                 "optimizer",
+                                                 "scheduler",
+                                                 "communication_data_type",
+                                                 "seq_parallel_communication_data_type",
+                                                 "prescale_gradients",
+                                                 "gradient_predivide_factor",
+                                                 "sparse_gradients",
+                                                 "fp16",
+                                                 "bf16",
+                                                 "bfloat16",
+                                                 "amp",
+                                                 "gradient_clipping",
+                                                 "zero_optimization",
+                                                 "zero_allow_untested_optimizer",
+                                                 "zero_force_ds_cpu_optimizer",
+                                                 "steps_per_print",
+                                                 "wall_clock_breakdown",
+                                                 "dump_state",
+                                                 "memory_breakdown",
+                                                 "disable_allgather",
+                                                 "flops_profiler",
+                                                 "activation_checkpointing",
+                                                 "sparse_attention",
+                                                 "data_efficiency",
+                                                 "curriculum_learning",
+                                                 "tensorboard",
+                                                 "wandb",
+                                                 "csv_monitor",
+                                                 "comet",
+                                                 "elasticity",
+                                                 "comms_logger",
+                                                 "compression_training",
+                                                 "checkpoint",
+                                                 "data_types",
+                                                 "pipeline",
+                                                 "aio",
+                                                 "autotuning",
+                                                 "hybrid_engine",
+                                                 "nebula",
+                                                 "eigenvalue",
+                                                 "progressive_layer_drop",
+                                                 "quantize_training",
+                                                 "dataloader_drop_last",
+                                                 "vocabulary_size",
+                                                 "graph_harvesting",
+                                                 "use_data_before_expert_parallelism",
+                                                 "compile",
+                                                 "tensor_parallel",
+                                                 "sequence_parallel_size",
+                                                 "data_parallel_size",
+                                                 "weight_quantization",
+                                                 "timers",
+                                                 "zenflow",
+                                                 "zero_quantized_weights",
+                                                 "seq_parallel_comm_data_type"};
+
+constexpr std::array<std::string_view, 4> kPipelineKeys{
+    "activation_checkpoint_interval", "pipe_partitioned", "grad_partitioned", "use_reentrant"};
+constexpr std::array<std::string_view, 3> kNotRead{"stages", "partition", "seed_layers"};
+
+// Objects become paths; "auto", which Hugging Face's trainer fills in, is a value nobody knows.
+void flatten(const Json& json, const std::string& path, LaunchSettings& settings) {
+  for (const auto& [key, value] : json.members()) {
+    const std::string name = path.empty() ? key : path + '.' + key;
+    LaunchSetting setting;
+    setting.name = name;
+    setting.value = value;
+    setting.line = value.line();
+    const bool is_plain = value.kind() != Json::Kind::kObject && value.kind() != Json::Kind::kArray;
+    setting.text = fmt::format("\"{}\"{}", key, is_plain ? ": " + to_text(value) : "");
+    if (value.kind() == Json::Kind::kString && value.text() == "auto") setting.unresolved = "auto";
+    settings.add(std::move(setting));
+    if (value.kind() == Json::Kind::kObject) flatten(value, name, settings);
+  }
+}
+
+class DeepspeedJudge : public Judge {
+ public:
+  using Judge::Judge;
+
+  void judge() {
+    read_sizes();
+    judge_product();
+    judge_sharding();
+    judge_micro_batches();
+    judge_resume();
+    judge_names();
+    describe();
+  }
+
+ private:
+  [[nodiscard]] bool has_pipeline() const {
+    return settings().has("pipeline") || request().stages.has_value();
+  }
+
+  void read_sizes() {
+    batch_ = known(kBatch, std::nullopt);
+    micro_batch_ = known(kMicroBatch, std::nullopt);
+    steps_ = known(kSteps, std::nullopt);
+    zero_ = known(kStage, 0, 0);
+    read_stages();
+    read_replicas();
+  }
+
+  // P stands in the job's Python; people write it here, too, where nobody reads it.
+  void read_stages() {
+    if (request().stages) {
+      stages_.value = *request().stages;
+    } else if (!has_pipeline()) {
+      stages_.value = 1;
+    } else {
+      const LaunchSetting* setting = settings().find(kStages);
+      const bool is_number = setting != nullptr && setting->value.kind() == Json::Kind::kNumber;
+      if (is_number) stages_ = known(kStages, std::nullopt);
+      if (!is_number) {
+        stages_.why_not =
+            "ds_config.json does not say how many stages PipelineModule has; say it "
+            "with --stages";
+      }
+    }
+  }
+
+  void read_replicas() {
+    if (request().gpus && stages_.is_known()) {
+      if (*request().gpus % *stages_ == 0) {
+        data_.value = *request().gpus / *stages_;
+      } else {
+        data_.why_not = "the GPUs are no multiple of the stages (E001)";
+      }
+    } else if (batch_.is_known() && micro_batch_.is_known() && steps_.is_known()) {
+      const std::int64_t share = product_of({*micro_batch_, *steps_});
+      if (*batch_ % share == 0) data_.value = *batch_ / share;
+      if (!data_.is_known()) data_.why_not = "it does not follow from the batch (E001)";
+    } else {
+      data_.why_not =
+          "the number of replicas does not follow from the file; say the GPUs with "
+          "--gpus";
+    }
+    fill_the_third();
+  }
+
+  // Of batch, micro-batch and steps DeepSpeed works out the one that is left out.
+  void fill_the_third() {
+    const bool all_but_steps = batch_.is_known() && micro_batch_.is_known() && data_.is_known();
+    if (!settings().has(kSteps) && all_but_steps) {
+      const std::int64_t share = product_of({*micro_batch_, *data_});
+      if (*batch_ % share == 0) steps_.value = *batch_ / share;
+    }
+  }
+
+  // --- E001
+
+  void judge_product() {
+    if (request().gpus && stages_.is_known() && *request().gpus % *stages_ != 0) {
+      broken("E001", {stages_.from, settings().find("pipeline")},
+             fmt::format("{} GPUs are no multiple of {} stages", *request().gpus, *stages_),
+             "DeepSpeed stops when it lays out the ranks.",
+             fmt::format("start {} GPUs", (*request().gpus / *stages_ + 1) * *stages_));
+      return;
+    }
+    if (!judgeable("E001", {&batch_, &micro_batch_})) return;
+    if (!steps_.is_known()) {
+      judge_without_steps();
+      return;
+    }
+    const std::int64_t share = product_of({*micro_batch_, *steps_});
+    if (!request().gpus || !data_.is_known()) {
+      if (*batch_ % share != 0) {
+        wrong_product(fmt::format("a batch of {} is no multiple of {} x {} = {}", *batch_,
+                                  *micro_batch_, *steps_, share),
+                      (*batch_ / share + 1) * share);
+      }
+      if (!request().gpus) not_judged("E001", "say the GPUs with --gpus");
+      return;
+    }
+    const std::int64_t product = product_of({share, *data_});
+    if (product == *batch_) return;
+    wrong_product(fmt::format("a batch of {} is not b x M x D = {} x {} x {} = {}", *batch_,
+                              *micro_batch_, *steps_, *data_, product),
+                  product);
+  }
+
+  void judge_without_steps() {
+    const std::int64_t data = data_.value.value_or(1);
+    const std::int64_t share = product_of({*micro_batch_, data});
+    if (*batch_ % share == 0) return;
+    wrong_product(fmt::format("a batch of {} is no multiple of b x D = {} x {}", *batch_,
+                              *micro_batch_, data),
+                  (*batch_ / share + 1) * share);
+  }
+
+  void wrong_product(std::string message, std::int64_t batch) {
+    broken("E001", {batch_.from}, std::move(message),
+           "DeepSpeed asserts the product when the engine is built, after the GPUs are allocated.",
+           fmt::format("\"{}\": {}", kBatch, batch));
+  }
+
+  void judge_sharding() {
+    if (!has_pipeline() || !zero_.is_known() || *zero_ < 2) return;
+    broken("E001", {zero_.from}, fmt::format("ZeRO {} does not go with a pipeline", *zero_),
+           "DeepSpeed rejects it: gradients of several micro-batches are held until the step ends.",
+           "\"stage\": 1");
+  }
+
+  // --- E020, E040, W060
+
+  void judge_micro_batches() {
+    if (!judgeable("E020", {&stages_, &steps_}) || *steps_ >= *stages_) return;
+    const double idle =
+        100.0 * static_cast<double>(*stages_ - 1) / static_cast<double>(*steps_ + *stages_ - 1);
+    broken("E020", {steps_.from, batch_.from},
+           fmt::format("{} micro-batches are fewer than {} stages", *steps_, *stages_),
+           fmt::format("DeepSpeed runs it without a word; ranks are idle for {:.0f} % of the step. "
+                       "Other trainers hang here.",
+                       idle),
+           fmt::format("\"{}\": {}, and {} times D samples in a batch", kSteps, *stages_,
+                       product_of({*stages_, micro_batch_.value.value_or(1)})));
+  }
+
+  void judge_resume() {
+    const bool reshards =
+        settings().on("checkpoint.load_universal") || (zero_.is_known() && *zero_ == 0);
+    judge_checkpoint(data_, reshards, settings().find(kStage),
+                     "DeepSpeed stops while loading: ZeRO's optimizer state is not dealt out "
+                     "again.",
+                     fmt::format("keep {} replicas; or convert the checkpoint with ds_to_universal "
+                                 "and set \"checkpoint\": {{\"load_universal\": true}}",
+                                 request().checkpoint_data_parallel.value_or(1)));
+  }
+
+  void judge_names() {
+    judged("W060");
+    for (const LaunchSetting& setting : settings().all()) {
+      const std::size_t dot = setting.name.find('.');
+      const std::string_view top = std::string_view(setting.name).substr(0, dot);
+      if (dot == std::string::npos) {
+        judge_key(setting);
+      } else if (top == "pipeline" && setting.name.find('.', dot + 1) == std::string::npos) {
+        judge_pipeline_key(setting, setting.name.substr(dot + 1));
+      }
+    }
+  }
+
+  void judge_key(const LaunchSetting& setting) {
+    if (std::find(kKeys.begin(), kKeys.end(), setting.name) != kKeys.end()) return;
+    const auto nearest = nearest_name(setting.name, {kKeys.begin(), kKeys.end()});
+    broken(
+        "W060", {&setting},
+        fmt::format("{} is no key of DeepSpeed's configuration that is known here", setting.name),
+        "DeepSpeed passes over keys that it does not know, without a word.",
+        nearest ? fmt::format("\"{}\"", *nearest) : "take it out, or --ignore W060");
+  }
+
+  void judge_pipeline_key(const LaunchSetting& setting, const std::string& key) {
+    if (std::find(kPipelineKeys.begin(), kPipelineKeys.end(), key) != kPipelineKeys.end()) return;
+    if (std::find(kNotRead.begin(), kNotRead.end(), key) != kNotRead.end()) {
+      broken("W060", {&setting}, fmt::format("the engine does not read pipeline.{}", key),
+             "It is passed over without a word; stages and cuts are set in Python.",
+             key == "stages"
+                 ? fmt::format("PipelineModule(layers=..., num_stages={})", to_text(setting.value))
+                 : "PipelineModule(layers=..., partition_method=...)");
+      return;
+    }
+    const auto nearest = nearest_name(key, {kPipelineKeys.begin(), kPipelineKeys.end()});
+    broken("W060", {&setting}, fmt::format("pipeline.{} is no key that is known here", key),
+           "DeepSpeed passes over keys that it does not know, without a word.",
+           nearest ? fmt::format("\"{}\"", *nearest) : "take it out, or --ignore W060");
+  }
+
+  void describe() {
+    LaunchJob& job = report().job;
+    job.gpus = request().gpus;
+    job.tensor = job.context = 1;
+    job.pipeline = as_int(stages_.value);
+    job.data = as_int(data_.value);
+    job.micro_batch_size = as_int(micro_batch_.value);
+    job.global_batch = as_int(batch_.value);
+    job.micro_batches = as_int(steps_.value);
+    job.layers = request().layers;
+    job.zero1 = zero_.is_known() && *zero_ >= 1;
+    const Known interval = known("pipeline.activation_checkpoint_interval", 0, 0);
+    if (interval.is_known() && *interval > 0) job.recompute = "full";
+    const LaunchSetting* place = micro_batch_.from != nullptr ? micro_batch_.from : batch_.from;
+    if (place == nullptr) return;
+    job.line = place->line;
+    job.setting = place->text;
+  }
+
+  Known batch_, micro_batch_, steps_, zero_, stages_, data_;
+};
+
+}  // namespace
+
+LintReport lint_deepspeed(std::string_view text, const std::string& file,
+                          const LintRequest& request) {
+  const Json json = parse_json(text, file);
+  if (json.kind() != Json::Kind::kObject) {
+    throw_bad_input(file + ": expected an object\nhelp: a DeepSpeed configuration is {...}");
+  }
+  LaunchSettings settings(file);
+  flatten(json, "", settings);
+  require_settings(settings, file, "DeepSpeed");
+  LintReport report;
+  report.trainer = LintTrainer::kDeepspeed;
+  report.version = request.version;
+  DeepspeedJudge(settings, request, report).judge();
+  return report;
+}
+
+}  // namespace penstock

@@ -1,0 +1,150 @@
+#include "report/trainers/lint/lint_text.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include <fmt/format.h>
+
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kWidth = 100, kCodeColumn = 71;
+
+std::string_view word_of(LintSeverity severity) {
+  return severity == LintSeverity::kError ? "error" : "warning";
+}
+
+std::string title_of(LintTrainer trainer, const std::string& version) {
+  switch (trainer) {
+    case LintTrainer::kMegatron:
+      return "Megatron-LM core " + version;
+    case LintTrainer::kTorchtitan:
+      return "torchtitan " + version;
+    case LintTrainer::kDeepspeed:
+      return "DeepSpeed " + version;
+  }
+  return version;
+}
+
+// The code stands in a column of its own where the sentence leaves room.
+std::string headline(const LintFinding& finding) {
+  std::string text = fmt::format("{}: {}", word_of(finding.severity), finding.message);
+  if (text.size() + 2 + finding.code.size() + 2 > kWidth) {
+    return wrapped(fmt::format("{}  [{}]", text, finding.code), kWidth, "", "  ");
+  }
+  text.resize(std::max(text.size() + 2, kCodeColumn), ' ');
+  return fmt::format("{}[{}]\n", text, finding.code);
+}
+
+std::string paragraph(const LintFinding& finding, const std::string& file) {
+  std::string text = headline(finding);
+  text += "  --> " + file;
+  if (finding.line > 0) text += fmt::format(":{}", finding.line);
+  if (!finding.setting.empty()) text += "  " + finding.setting;
+  text += '\n';
+  const std::string seen =
+      finding.seen_in.empty() ? "" : fmt::format(" Seen in {}.", finding.seen_in);
+  text += wrapped(finding.why + seen, kWidth, "  ", "  ");
+  return text + "help: " + finding.fix + "\n\n";
+}
+
+std::int64_t count(const LintReport& report, LintSeverity severity) {
+  return std::count_if(report.findings.begin(), report.findings.end(),
+                       [severity](const LintFinding& f) { return f.severity == severity; });
+}
+
+// GitHub's own escapes.
+std::string escaped(std::string_view text, bool in_property) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '%') {
+      out += "%25";
+    } else if (c == '\n') {
+      out += "%0A";
+    } else if (c == '\r') {
+      out += "%0D";
+    } else if (in_property && (c == ':' || c == ',')) {
+      out += c == ':' ? "%3A" : "%2C";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+Json strings(const std::vector<std::string>& texts) {
+  Json array = Json::array();
+  for (const std::string& text : texts) array.push(text);
+  return array;
+}
+
+// Rules that lack the same thing share a line.
+std::string gaps_text(const std::vector<LintGap>& gaps) {
+  std::string text;
+  for (std::size_t i = 0; i < gaps.size(); ++i) {
+    const auto same = [&gaps, i](const LintGap& gap) { return gap.why == gaps[i].why; };
+    const auto at = gaps.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::any_of(gaps.begin(), at, same)) continue;
+    std::string codes = gaps[i].code;
+    for (auto other = at + 1; other != gaps.end(); ++other) {
+      if (same(*other)) codes += ", " + other->code;
+    }
+    text += wrapped(fmt::format("not judged: {}: {}", codes, gaps[i].why), kWidth, "", "  ");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string lint_text(const LintReport& report, const std::string& file) {
+  std::string text;
+  for (const LintFinding& finding : report.findings) text += paragraph(finding, file);
+  const std::string found =
+      report.findings.empty()
+          ? "no findings"
+          : fmt::format("{}, {}", count_of(count(report, LintSeverity::kError), "error"),
+                        count_of(count(report, LintSeverity::kWarning), "warning"));
+  text += fmt::format("{}: {}\n", file, found);
+  text += wrapped(fmt::format("a launch file of {}, judged by {}",
+                              title_of(report.trainer, report.version), joined(report.judged, " ")),
+                  kWidth, "", "  ");
+  text += gaps_text(report.not_judged);
+  for (const std::string& note : report.notes) text += wrapped("note: " + note, kWidth, "", "  ");
+  return text;
+}
+
+std::string lint_annotations(const LintReport& report, const std::string& file) {
+  std::string text;
+  for (const LintFinding& finding : report.findings) {
+    text += fmt::format(
+        "::{} file={}{},title={}::{}\n", word_of(finding.severity), escaped(file, true),
+        finding.line > 0 ? fmt::format(",line={}", finding.line) : "", finding.code,
+        escaped(fmt::format("{}. {} Fix: {}", finding.message, finding.why, finding.fix), false));
+  }
+  return text;
+}
+
+Json to_json(const LintReport& report, const std::string& file) {
+  Json findings = Json::array(), gaps = Json::array();
+  for (const LintFinding& finding : report.findings) {
+    Json one = Json::object();
+    one.set("code", finding.code).set("severity", std::string(word_of(finding.severity)));
+    one.set("file", file).set("line", finding.line).set("setting", finding.setting);
+    one.set("message", finding.message).set("why", finding.why).set("fix", finding.fix);
+    findings.push(one.set("seen_in", finding.seen_in));
+  }
+  for (const LintGap& gap : report.not_judged) {
+    gaps.push(Json::object().set("code", gap.code).set("why", gap.why));
+  }
+  return Json::object()
+      .set("trainer", std::string(name_of(report.trainer)))
+      .set("target_version", report.version)
+      .set("findings", std::move(findings))
+      .set("judged", strings(report.judged))
+      .set("not_judged", std::move(gaps))
+      .set("notes", strings(report.notes));
+}
+
+}  // namespace penstock
