@@ -126,6 +126,11 @@ function memoryPlot(timeline, memory, curve, width, say) {
   };
 }
 
+/** The rank of the pipeline, as tables count them, of a timeline's rank of the job. */
+function pipelineRankOf(timeline, memory) {
+  return timeline.rows.find((row) => row.rank === memory.rank)?.pipeline_rank ?? memory.rank;
+}
+
 /** A round time on an axis: "0.5 s", "20 ms". */
 function durationTick(ns) {
   if (ns === 0) return '0';
@@ -134,7 +139,9 @@ function durationTick(ns) {
 
 function makeMemoryCurve(timeline, boxes, memory) {
   const curve = stashCurve(timeline, boxes, memory);
-  const finding = `Rank ${memory.rank}: peak ${bytesText(memory.peak_bytes)} at ${memory.peak_at} ` +
+  const rank = pipelineRankOf(timeline, memory);
+  const ofJob = rank === memory.rank ? '' : ` (${memory.rank} of the job)`;
+  const finding = `Rank ${rank}${ofJob}: peak ${bytesText(memory.peak_bytes)} at ${memory.peak_at} ` +
       `(${durationText(memory.peak_at_ns)}), ${bytesText(memory.capacity_bytes - memory.peak_bytes)} ` +
       'below the limit.';
   const columns = [
@@ -146,8 +153,8 @@ function makeMemoryCurve(timeline, boxes, memory) {
   }));
   const figure = makeFigure(
       {finding, draw: (width, say) => memoryPlot(timeline, memory, curve, width, say)});
-  const title = `Stash of rank ${memory.rank} over time`;
-  figure.append(makeNumbers(`stash-rank-${memory.rank}`, title, columns, rows));
+  const title = `Stash of rank ${rank} over time`;
+  figure.append(makeNumbers(`stash-rank-${rank}`, title, columns, rows));
   return figure;
 }
 
@@ -173,7 +180,7 @@ function makeMemoryCurves(timeline, boxes) {
   }
   const tight = tightestMemory(memories);
   show([memories[tight]]);
-  return [makeSelect('Rank', memories.map((memory) => `rank ${memory.rank}`), tight,
+  return [makeSelect('Rank', memories.map((memory) => `rank ${pipelineRankOf(timeline, memory)}`), tight,
       (index) => show([memories[index]])), holder];
 }
 

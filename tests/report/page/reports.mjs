@@ -1,6 +1,6 @@
 // Reports by the program itself, for tests of the page.
 import {execFileSync} from 'node:child_process';
-import {mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
@@ -12,11 +12,6 @@ const kQuestion = ['--cluster', 'data/clusters/a100-40gb-p4d-8x8.json', '--gpus'
 
 // What a hostile file could call its model: it would end the data, and then run.
 export const kHostile = '</script><img src=x onerror="window.hostile=1"><b>&amp;';
-
-/** Runs the program in the repository's root, so that no path of this machine gets into a report. */
-function run(program, ...arguments_) {
-  return execFileSync(program, arguments_, {cwd: kSource, maxBuffer: 2 ** 30, stdio: ['ignore', 'pipe', 'pipe']});
-}
 
 /** The data as they stand in the file, read without a browser. */
 export function dataOf(html) {
@@ -30,6 +25,7 @@ export class Reports {
   constructor(program) {
     this.program = program;
     this.folder = mkdtempSync(join(tmpdir(), 'penstock-page-'));
+    symlinkSync(join(kSource, 'data'), this.path('data'));
   }
 
   close() {
@@ -40,9 +36,14 @@ export class Reports {
     return join(this.folder, name);
   }
 
+  /** Runs the program in the folder: no path of this machine gets into a report. */
+  run(...arguments_) {
+    return execFileSync(this.program, arguments_, {cwd: this.folder, maxBuffer: 2 ** 30, stdio: ['ignore', 'pipe', 'pipe']});
+  }
+
   /** Writes what the program prints; `html`, its text, and `data`, what is embedded, come along. */
   write(name, ...arguments_) {
-    const html = run(this.program, 'report', ...arguments_, '-o', '-').toString();
+    const html = this.run('report', ...arguments_, '-o', '-').toString();
     return this.keep(name, html);
   }
 
@@ -56,20 +57,21 @@ export class Reports {
     return this.write('search.html', kProfile, ...kQuestion, '--top', '6');
   }
 
-  /** One plan against another. */
+  /** The best plan of four ranks. */
   plan() {
-    const plans = [['best.json', '1f1b'], ['other.json', 'gpipe']];
-    for (const [file, schedule] of plans) {
-      run(this.program, 'plan', kProfile, ...kQuestion, '--schedule', schedule, '-o', this.path(file));
-    }
-    return this.write('plan.html', this.path('best.json'), '--baseline', this.path('other.json'));
+    return this.ofProfile('plan', kProfile);
   }
 
   /** A plan of a model with a hostile name. */
   hostile() {
-    const profile = JSON.parse(readFileSync(join(kSource, kProfile), 'utf8'));
-    writeFileSync(this.path('hostile.json'), JSON.stringify({...profile, name: kHostile}));
-    return this.write('hostile.html', this.path('hostile.json'), ...kQuestion, '--top', '2');
+    const profile = JSON.parse(readFileSync(this.path(kProfile), 'utf8'));
+    writeFileSync(this.path('profile.json'), JSON.stringify({...profile, name: kHostile}));
+    return this.ofProfile('hostile', 'profile.json');
+  }
+
+  ofProfile(name, profile) {
+    this.run('plan', profile, ...kQuestion, '--pin', 'P=4', '--schedule', '1f1b', '-o', `${name}.json`);
+    return this.write(`${name}.html`, `${name}.json`);
   }
 
   /** As a build without uPlot writes it: where its script names itself, it names itself otherwise. */
