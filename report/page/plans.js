@@ -44,14 +44,15 @@ function planColumns(data) {
   ];
 }
 
-/** The plan's name as a button that lays it beside plan 1. */
+/** The plan's name, as a button that lays it beside plan 1 where there is more than one. */
 function nameColumn(page) {
+  const button = (entry) => make('button', {
+    type: 'button', class: 'pick', 'aria-pressed': 'false', 'data-plan': page.plans.indexOf(entry),
+    'aria-label': `Compare ${planName(entry)}`,
+  }, entry.title);
   return {
     key: 'title', title: 'Plan', value: (entry) => sortableTitle(entry.title),
-    node: (value, entry) => make('button', {
-      type: 'button', class: 'pick', 'aria-pressed': 'false', 'data-plan': page.plans.indexOf(entry),
-      'aria-label': `Compare ${planName(entry)}`,
-    }, entry.title),
+    node: (value, entry) => (page.plans.length > 1 ? button(entry) : entry.title),
   };
 }
 
@@ -148,7 +149,7 @@ function plansSection(data, page) {
   const columns = [nameColumn(page), ...planColumns(data)];
   const table = makeTable('Plans with reasons', columns, data.plans,
       {sortable: true, detail: planDetail, rowAttributes: () => ({class: 'plan'})});
-  connectPicks(table, page);
+  if (page.plans.length > 1) connectPicks(table, page);
   return makeSection('plans', data.plans.length > 1 ? 'Plans' : 'The plan', plansLead(data), table,
       makeSaveButtons('plans', columns.map((column) => column.key === 'title'
           ? {...column, value: (entry) => entry.title} : column), data.plans),
