@@ -52,14 +52,16 @@ class PriceSetter {
                         "one of its device_types",
                         result_.cluster.name, device));
       }
-      const bool is_offered =
-          std::any_of(catalog_.rows.begin(), catalog_.rows.end(),
-                      [&](const CatalogRow& row) { return row.accelerator == accelerator; });
-      if (!is_offered) {
+      if (!is_offered(accelerator)) {
         throw_bad_input(fmt::format("--match: {} has no accelerator '{}'\nhelp: near: {}",
                                     catalog_.file, accelerator, near(accelerator)));
       }
     }
+  }
+
+  [[nodiscard]] bool is_offered(const std::string& accelerator) const {
+    return std::any_of(catalog_.rows.begin(), catalog_.rows.end(),
+                       [&](const CatalogRow& row) { return row.accelerator == accelerator; });
   }
 
   [[nodiscard]] bool is_device(const CatalogRow& row, const DeviceType& type) const {
