@@ -1,7 +1,8 @@
-// What a verb hands to main(): everything for stdout, and the exit code.
+// What a verb hands to main(): everything for stdout, the exit code, and what is said beside them.
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace penstock {
@@ -18,7 +19,14 @@ enum ExitCode {
 struct Answer {
   std::string text;
   int exit = kYes;
+  std::string remark{};       // for stderr, whole lines: why a table is empty
+  bool has_headings = false;  // a text for people, which a terminal may show in colour
 };
+
+// A text for people, with headings.
+inline Answer report_answer(std::string text, int exit = kYes) {
+  return {std::move(text), exit, "", true};
+}
 
 using Arguments = std::vector<std::string>;  // behind the verb
 

@@ -110,7 +110,7 @@ Answer run_calibrate(const Arguments& arguments) {
     text += fmt::format("\n{} holds the cluster with this; next: penstock plan --cluster {}\n",
                         *output, *output);
   }
-  return {text};
+  return report_answer(text);
 }
 
 }  // namespace penstock

@@ -11,6 +11,7 @@
 #include "cli/model_input.h"
 #include "cli/options.h"
 #include "cli/parse.h"
+#include "cli/table_format.h"
 #include "cli/verbs.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -19,6 +20,7 @@
 #include "estimator/default_cluster.h"
 #include "estimator/fit_efficiency.h"
 #include "estimator/shipped_data.h"
+#include "report/flat_table.h"
 #include "report/result_json.h"
 #include "report/table.h"
 #include "report/words.h"
@@ -36,24 +38,48 @@ constexpr const char* kExamples =
 struct Given {
   std::string file;
   std::optional<std::string> device, gpus, sequence_length, precision, output, cluster_output;
-  bool fit = false, json = false;
+  TableFormatOptions format;
+  bool fit = false;
 };
 
-std::string sections_table(const EstimatedModel& estimated) {
+// How often a section of this type stands in the model.
+std::int64_t times_of(const ModelProfile& profile, std::size_t type) {
+  return std::count_if(profile.sections.begin(), profile.sections.end(),
+                       [&](const Section& each) { return each.type == static_cast<int>(type); });
+}
+
+TextTable sections_table(const EstimatedModel& estimated) {
   TextTable table(
       {{"section", true}, {"times"}, {"parameters"}, {"forward"}, {"backward"}, {"stash GiB"}});
   const ModelProfile& profile = estimated.estimate.profile;
   for (std::size_t type = 0; type < profile.section_types.size(); ++type) {
     const SectionType& section = profile.section_types[type];
-    const auto times =
-        std::count_if(profile.sections.begin(), profile.sections.end(),
-                      [&](const Section& each) { return each.type == static_cast<int>(type); });
     const Measurement& first = section.measurements.front();
-    table.add({section.name, std::to_string(times), with_commas(section.parameters.front().count),
-               aligned(first.forward.median), aligned(first.fused_backward->median),
+    table.add({section.name, std::to_string(times_of(profile, type)),
+               with_commas(section.parameters.front().count), aligned(first.forward.median),
+               aligned(first.fused_backward->median),
                fixed(static_cast<double>(first.stash.count) / (1 << 30), 2)});
   }
-  return table.text();
+  return table;
+}
+
+// The same in exact values.
+std::vector<Json> section_rows(const EstimatedModel& estimated) {
+  const ModelProfile& profile = estimated.estimate.profile;
+  std::vector<Json> rows;
+  rows.reserve(profile.section_types.size());
+  for (std::size_t type = 0; type < profile.section_types.size(); ++type) {
+    const SectionType& section = profile.section_types[type];
+    const Measurement& first = section.measurements.front();
+    rows.push_back(Json::object()
+                       .set("section", section.name)
+                       .set("times", times_of(profile, type))
+                       .set("parameters", section.parameters.front().count)
+                       .set("forward_ns", std::int64_t{first.forward.median.count()})
+                       .set("backward_ns", std::int64_t{first.fused_backward->median.count()})
+                       .set("stash_bytes", first.stash.count));
+  }
+  return rows;
 }
 
 std::string text_of(const EstimatedModel& estimated) {
@@ -63,8 +89,9 @@ std::string text_of(const EstimatedModel& estimated) {
   if (model.experts) {
     parameters += ", of which a token meets " + with_commas(active_parameter_count(model));
   }
-  out += fmt::format("{}; one sample of {} tokens on one device:\n\n{}", parameters,
-                     with_commas(estimated.request.sequence_length), sections_table(estimated));
+  out +=
+      fmt::format("{}; one sample of {} tokens on one device:\n\n{}", parameters,
+                  with_commas(estimated.request.sequence_length), sections_table(estimated).text());
   out += '\n';
   for (const std::string& note : notes_of(estimated)) out += wrapped(note, 100, "- ", "  ");
   return out;
@@ -100,13 +127,16 @@ Answer estimate(const Given& given) {
     write_file(*given.cluster_output, to_text(write_cluster(cluster)) + '\n');
   }
   if (given.output && *given.output == "-") return {profile};
-  if (given.json) {
+  const TableFormat format = given.format.chosen();
+  if (format == TableFormat::kCsv) return {flat_table(section_rows(estimated)).csv()};
+  if (format == TableFormat::kMarkdown) return {sections_table(estimated).markdown()};
+  if (format == TableFormat::kJson) {
     Json json = Json::object();
     json.set("schema_version", kResultSchemaVersion).set("verb", "estimate");
     json.set("model", estimated.model.name).set("estimated", to_json(estimated));
     return {to_text(json) + '\n'};
   }
-  return {text_of(estimated) + next_step(given)};
+  return report_answer(text_of(estimated) + next_step(given));
 }
 
 EfficiencyCase read_case(JsonReader object) {
@@ -193,7 +223,8 @@ Answer fit(const Given& given) {
   efficiency.text = "fitted on " + names + " by: penstock estimate " + given.file + " --fit";
   const std::string file = to_text(write_efficiency(efficiency)) + '\n';
   if (given.output && *given.output != "-") write_file(*given.output, file);
-  if (given.json || (given.output && *given.output == "-")) return {file};
+  const bool json = given.format.chosen() == TableFormat::kJson;
+  if (json || (given.output && *given.output == "-")) return {file};
   return {
       fmt::format("Shares of the datasheet's rates, {}\n\n{}\n"
                   "Passes over a whole model, by a fit that has not seen them:\n\n{}",
@@ -222,7 +253,7 @@ Answer run_estimate(const Arguments& arguments) {
   options.heading("What to write");
   options.option("-o,--output", "FILE", "the profile (- for stdout)", given.output);
   options.option("--cluster-out", "FILE", "the cluster that is assumed", given.cluster_output);
-  options.flag("--json", "the result as one JSON object", given.json);
+  given.format.declare(options, "one row per section");
   options.heading("Fitting");
   options.flag(
       "--fit",
@@ -230,6 +261,7 @@ Answer run_estimate(const Arguments& arguments) {
       "datasheets' rates that they got, and say how far off a fit is that has not seen them",
       given.fit);
   if (auto help = options.parse(arguments)) return {*help};
+  given.format.refuse_with_table(given.fit, "--fit");
   return given.fit ? fit(given) : estimate(given);
 }
 

@@ -9,9 +9,13 @@
 #include "cli/parse.h"
 #include "cli/progress.h"
 #include "cli/search_options.h"
+#include "cli/table_format.h"
+#include "cli/training_cost_options.h"
 #include "cli/verbs.h"
 #include "core/format.h"
 #include "core/json_reader.h"
+#include "report/flat_table.h"
+#include "report/plan_table.h"
 #include "report/reasons.h"
 #include "report/result_json.h"
 #include "report/search_report.h"
@@ -25,12 +29,14 @@ constexpr const char* kExamples =
   penstock plan profile.json --cluster cluster.json --gpus 16 --global-batch 64 --pin P=4,b=1
   penstock plan profile.json --cluster cluster.json --global-batch 512 --schedule 1f1b,zb-h1
   penstock plan profile.json --cluster cluster.json --global-batch 512 --baseline plan.json --json
+  penstock plan profile.json --cluster cluster.json --global-batch 512 --tokens 2T
 )";
 
 // The best plan, worked out again with its Program, and what it is compared with.
 struct Winner {
   EvaluatedPlan evaluated;
   std::vector<Rival> rivals;
+  std::optional<TrainingCost> training;  // when tokens were given
 };
 
 Rival rival_of(std::string name, EvaluatedPlan evaluated) {
@@ -61,10 +67,13 @@ Rival baseline(const PlanInputs& inputs, const std::string& path) {
 }
 
 Winner winner_of(const Question& question, const SearchResult& result,
-                 const std::optional<std::string>& baseline_path) {
+                 const std::optional<std::string>& baseline_path,
+                 const std::optional<TrainingQuestion>& training) {
   const PlanInputs inputs = question.inputs();
   Winner winner;
   if (result.best.empty()) return winner;
+  const RankedPlan& best = result.best.front();
+  winner.training = training_cost(training, best.plan, best.evaluation);
   winner.evaluated = evaluate(inputs, result.best.front().plan);
   winner.rivals.push_back(equal_split(inputs, result.best.front().plan));
   if (baseline_path) winner.rivals.push_back(baseline(inputs, *baseline_path));
@@ -89,6 +98,7 @@ std::string report_of(const Question& question, const SearchResult& result, cons
     about.section_names.push_back(section.name);
   }
   about.rivals = winner.rivals;
+  about.training = winner.training;
   about.program = &winner.evaluated.program;
   about.timeline = &winner.evaluated.timeline;
   return search_report(result, about);
@@ -112,12 +122,34 @@ Json json_of(const Question& question, const SearchResult& result, const Winner&
   Json rivals = Json::array();
   for (const Rival& rival : winner.rivals) rivals.push(rival_json(rival));
   json.set("compared_with", std::move(rivals));
+  if (winner.training) json.set("training", to_json(*winner.training));
   return json;
 }
 
-int exit_of(const SearchResult& result) {
+// One row per plan; without plans the reason is told beside the table.
+Answer table_of(const SearchResult& result, TableFormat format,
+                const std::optional<TrainingQuestion>& training, int exit) {
+  const std::string remark = result.best.empty() ? nothing_fits_text(result) : "";
+  if (format == TableFormat::kMarkdown) {
+    return {result.best.empty() ? "" : plan_rows(result.best).markdown(), exit, remark};
+  }
+  std::vector<Json> rows;
+  rows.reserve(result.best.size());
+  for (const RankedPlan& ranked : result.best) {
+    Json row = Json::object().set("number", static_cast<std::int64_t>(rows.size() + 1));
+    append_flat(row, flat_row(ranked));
+    if (training) {
+      append_flat(row, to_json(*training_cost(training, ranked.plan, ranked.evaluation)),
+                  "training_");
+    }
+    rows.push_back(std::move(row));
+  }
+  return {flat_table(rows).csv(), exit, remark};
+}
+
+int exit_of(const SearchResult& result, const Winner& winner) {
   if (!result.complete) return kStopped;
-  return result.best.empty() ? kNo : kYes;
+  return result.best.empty() || !ends(winner.training) ? kNo : kYes;
 }
 
 }  // namespace
@@ -125,7 +157,8 @@ int exit_of(const SearchResult& result) {
 Answer run_plan(const Arguments& arguments) {
   SearchOptions given;
   std::optional<std::string> baseline_path, output;
-  bool json = false;
+  TrainingCostOptions training;
+  TableFormatOptions format;
   Options options(
       "plan PROFILE --cluster FILE --gpus N --global-batch B [OPTIONS]",
       "Searches every split of the model, number of replicas, micro-batch size and "
@@ -134,35 +167,43 @@ Answer run_plan(const Arguments& arguments) {
       "nothing fits.",
       kExamples);
   given.declare(options);
+  training.declare(options);
   options.heading("What to print");
   options.option("--top", "K", "how many plans to print; default 10", given.top);
   options.option("--baseline", "PLAN", "compare plan 1 with this plan file", baseline_path);
   options.option("-o,--output", "FILE",
                  "write plan 1 as a plan file (- for stdout, instead of the report)", output);
-  options.flag("--json", "the result as one JSON object", json);
+  format.declare(options, "one row per plan");
   if (auto help = options.parse(arguments)) return {*help};
 
+  const TableFormat chosen = format.chosen();
+  const std::optional<TrainingQuestion> asked = training.question();
   Question question = question_of(given);
+  require_tokens(asked, question.profile.value);
+  training.set_price(question.cluster.value);
   WatchedSearch watched(question.budget);
   const SearchResult result = best_plans(question.inputs(), question.request, watched);
   // What the search chose where nothing was given.
   if (!result.best.empty()) {
     question.request.sequence_length = result.best.front().plan.sequence_length;
   }
-  const Winner winner = winner_of(question, result, baseline_path);
-  const int exit = exit_of(result);
+  const Winner winner = winner_of(question, result, baseline_path, asked);
+  const int exit = exit_of(result, winner);
   const bool writes = output && !result.best.empty();
   const std::string file =
       writes ? to_text(plan_file_of(question, result, winner)) + '\n' : std::string();
   if (writes && *output != "-") write_file(*output, file);
   if (writes && *output == "-") return {file, exit};
-  if (json) return {to_text(json_of(question, result, winner)) + '\n', exit};
+  if (chosen == TableFormat::kJson) {
+    return {to_text(json_of(question, result, winner)) + '\n', exit};
+  }
+  if (format.is_table()) return table_of(result, chosen, asked, exit);
   std::string text = report_of(question, result, winner);
   if (writes) {
     text += fmt::format("\nPlan 1 is in {}; next: penstock explain {}\n", *output, *output);
   }
   if (output && !writes) text += fmt::format("\n{} was not written: there is no plan\n", *output);
-  return {text, exit};
+  return report_answer(text, exit);
 }
 
 }  // namespace penstock

@@ -14,9 +14,11 @@
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/slow_options.h"
+#include "cli/table_format.h"
 #include "cli/verbs.h"
 #include "core/error.h"
 #include "core/json_reader.h"
+#include "report/flat_table.h"
 #include "report/gantt.h"
 #include "report/schedule_report.h"
 #include "report/trainers/pipeline_csv.h"
@@ -49,7 +51,8 @@ struct ScheduleOptions {
   ExecutorOptions executor;
   SlowOptions slow;
   JitterOptions jitter;
-  bool legacy_csv = false, print = false, json = false;
+  TableFormatOptions format;
+  bool legacy_csv = false, print = false;
 
   void declare(Options& options) {
     std::string known;
@@ -106,7 +109,7 @@ struct ScheduleOptions {
                    "receives and reductions are in the file",
                    csv_form);
     options.choices({"compute_only", "compute_comms"});
-    options.flag("--json", "the result as one JSON object", json);
+    format.declare(options, "one row");
   }
 };
 
@@ -356,6 +359,9 @@ Answer run_schedule(const Arguments& arguments) {
   if (given.csv_form && !given.csv) {
     bad_option("--csv-form", "no file is written", "add --csv FILE");
   }
+  const TableFormat chosen = given.format.chosen();
+  given.format.refuse_with_table(given.jitter.given(), "--jitter");
+  given.format.refuse_with_table(given.print, "--print");
   const Subject subject = given.name.ends_with(".csv") ? from_file(given) : generated(given);
   const ScheduleCosts costs = costs_of(given, subject);
   Extras extras;
@@ -363,7 +369,13 @@ Answer run_schedule(const Arguments& arguments) {
 
   if (given.csv == "-") return {extras.csv};
   if (given.csv) write_file(*given.csv, extras.csv);
-  if (given.json) {
+  if (given.format.is_table()) {
+    Json row = Json::object();
+    append_flat(row, schedule_json(result));
+    const TextTable table = flat_table({row});
+    return {chosen == TableFormat::kCsv ? table.csv() : table.markdown()};
+  }
+  if (chosen == TableFormat::kJson) {
     Json json = schedule_json(result);
     set_uncertainty(json, extras.uncertainty);
     return {to_text(json) + '\n'};
@@ -374,7 +386,7 @@ Answer run_schedule(const Arguments& arguments) {
             extras.drawing;
   }
   if (given.csv) text += fmt::format("\nPyTorch's CSV is in {}\n", *given.csv);
-  return {text};
+  return report_answer(text);
 }
 
 }  // namespace penstock

@@ -11,10 +11,15 @@
 #include "cli/parse.h"
 #include "cli/replay_with.h"
 #include "cli/slow_options.h"
+#include "cli/table_format.h"
+#include "cli/training_cost_options.h"
 #include "cli/verbs.h"
 #include "report/contention_report.h"
+#include "report/flat_table.h"
+#include "report/memory_table.h"
 #include "report/result_json.h"
 #include "report/simulation_report.h"
+#include "report/time_table.h"
 #include "report/uncertainty.h"
 #include "search/contention.h"
 #include "search/evaluate.h"
@@ -26,12 +31,14 @@ constexpr const char* kExamples = R"(  penstock simulate plan.json
   penstock simulate plan.json --executor sender-blocks --queues per-peer
   penstock simulate plan.json --jitter-percent 2 --slow rank=3:1.3
   penstock simulate plan.json --contention
+  penstock simulate plan.json --tokens 300B --mtbf-hours 50000 --usd-per-gpu-hour 2.5
   penstock simulate plan.json --json
 )";
 
 Json simulation_json(const PlanFile& file, const Evaluation& evaluation,
                      const Uncertainty& uncertainty,
-                     const std::optional<ContentionEffect>& contention) {
+                     const std::optional<ContentionEffect>& contention,
+                     const std::optional<TrainingCost>& training) {
   Json json = Json::object();
   json.set("schema_version", kResultSchemaVersion);
   json.set("verb", "simulate");
@@ -42,7 +49,15 @@ Json simulation_json(const PlanFile& file, const Evaluation& evaluation,
   json.set("predicted_step_time_ns", std::int64_t{file.prediction.step_time.count()});
   set_uncertainty(json, uncertainty);
   if (contention) json.set("contention", to_json(*contention));
+  if (training) json.set("training", to_json(*training));
   return json;
+}
+
+// One row per rank of the first pipeline; for people one table of time and one of memory.
+std::string table_of(const Evaluation& evaluation, const Plan& plan, TableFormat format) {
+  if (format == TableFormat::kCsv) return flat_table(rank_rows(evaluation, plan)).csv();
+  return "Time by rank (share of the makespan)\n\n" + time_rows(evaluation, plan).markdown() +
+         "\nMemory by rank (GiB)\n\n" + memory_rows(evaluation, plan).markdown();
 }
 
 // The replay of an untouched file takes what the file predicts, to the nanosecond.
@@ -60,27 +75,36 @@ std::string against_prediction(const PlanFile& file, const Evaluation& evaluatio
 
 Answer run_simulate(const Arguments& arguments) {
   std::string path;
-  bool json = false;
+  TableFormatOptions format;
   ExecutorOptions executor;
   SlowOptions slow;
   JitterOptions jitter;
   ContentionOptions shared;
+  TrainingCostOptions cost;
   Options options("simulate PLAN [OPTIONS]",
                   "Replays the step that a plan file holds: step time, bubble by both definitions, "
                   "time and memory by rank, and the step drawn. Needs neither profile nor cluster.",
                   kExamples);
   options.heading("Options");
   options.positional("PLAN", "a plan file, as written by penstock plan -o", path);
-  options.flag("--json", "the result as one JSON object", json);
+  format.declare(options, "one row per rank");
   executor.declare(options);
   options.heading("What if the machine is uneven");
   slow.declare(options);
   jitter.declare(options);
   options.heading("What if links are shared");
   shared.declare(options);
+  cost.declare(options);
   if (auto help = options.parse(arguments)) return {*help};
 
+  const TableFormat chosen = format.chosen();
+  format.refuse_with_table(jitter.given(), "--jitter");
+  format.refuse_with_table(shared.given(), "--contention");
+  const std::optional<TrainingQuestion> asked = cost.question();
+  format.refuse_with_table(asked.has_value(), "--tokens");
   PlanFile file = load_plan(path).value;
+  require_tokens(asked, file.plan);
+  cost.set_price(file);
   if (executor.given()) replay_with(executor.model(), file);
   Uncertainty uncertainty;
   if (slow.given()) {
@@ -101,14 +125,21 @@ Answer run_simulate(const Arguments& arguments) {
     cluster_name = cluster.name;
   }
   const Replayed replayed = replay_plan_file(file);
-  if (json) {
-    return {to_text(simulation_json(file, replayed.evaluation, uncertainty, contention)) + '\n'};
+  const std::optional<TrainingCost> training = training_cost(asked, file.plan, replayed.evaluation);
+  const int exit = ends(training) ? kYes : kNo;
+  if (format.is_table()) return {table_of(replayed.evaluation, file.plan, chosen)};
+  if (chosen == TableFormat::kJson) {
+    return {to_text(simulation_json(file, replayed.evaluation, uncertainty, contention, training)) +
+                '\n',
+            exit};
   }
   const std::string note =
       against_prediction(file, replayed.evaluation, executor.given(), slow.given());
-  return {simulation_report(file, replayed.evaluation, replayed.timeline, note) +
-          uncertainty_text(uncertainty) +
-          (contention ? contention_text(*contention, cluster_name) : "")};
+  return report_answer(simulation_report(file, replayed.evaluation, replayed.timeline, note) +
+                           uncertainty_text(uncertainty) +
+                           (contention ? contention_text(*contention, cluster_name) : "") +
+                           training_text(training),
+                       exit);
 }
 
 }  // namespace penstock

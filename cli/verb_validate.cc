@@ -174,7 +174,7 @@ Answer run_validate(const Arguments& arguments) {
   }
   std::string text = validation_report(validation, run.log.header);
   for (const std::string& note : run.notes) text += wrapped(note, 100, "note: ", "      ");
-  return {text, exit};
+  return report_answer(text, exit);
 }
 
 }  // namespace penstock

@@ -28,7 +28,7 @@ std::array<Category, 7> categories(const MemoryUse& use) {
 
 }  // namespace
 
-std::string memory_table(const Evaluation& evaluation, const Plan& plan) {
+TextTable memory_rows(const Evaluation& evaluation, const Plan& plan) {
   std::vector<Column> columns{{"rank"}};
   if (plan.is_mixed()) columns.push_back({"device", true});
   for (const auto& [name, bytes] : categories({})) columns.push_back({std::string(name)});
@@ -44,7 +44,11 @@ std::string memory_table(const Evaluation& evaluation, const Plan& plan) {
     cells.push_back(gib(headroom(rank)));
     table.add(std::move(cells));
   }
-  return table.text(plan.is_mixed() ? 120 : 100);
+  return table;
+}
+
+std::string memory_table(const Evaluation& evaluation, const Plan& plan) {
+  return memory_rows(evaluation, plan).text(plan.is_mixed() ? 120 : 100);
 }
 
 std::string tightest_rank_text(const Evaluation& evaluation) {

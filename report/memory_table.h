@@ -5,10 +5,12 @@
 
 #include "core/evaluation.h"
 #include "core/plan.h"
+#include "report/table.h"
 
 namespace penstock {
 
 // One row per rank, in a mixed plan with its device type, in GiB.
+TextTable memory_rows(const Evaluation& evaluation, const Plan& plan);
 std::string memory_table(const Evaluation& evaluation, const Plan& plan);
 
 // "Rank 0 is the tightest: 37.2 of 39.6 GiB, 2.4 GiB left; most of it is stash (18.3 GiB)."

@@ -95,7 +95,7 @@ int digits(int value) { return static_cast<int>(std::to_string(value).size()); }
 
 }  // namespace
 
-std::string plan_table(const std::vector<RankedPlan>& plans) {
+TextTable plan_rows(const std::vector<RankedPlan>& plans) {
   const Shown shown(plans);
   std::vector<Column> columns{{"#"},
                               {"", true, 0},
@@ -143,7 +143,12 @@ std::string plan_table(const std::vector<RankedPlan>& plans) {
     if (shown.devices) cells.push_back(device_words(plan));
     table.add(std::move(cells));
   }
-  return table.text(shown.devices ? 120 : 100) + marks_line(plans, shown);
+  return table;
+}
+
+std::string plan_table(const std::vector<RankedPlan>& plans) {
+  const Shown shown(plans);
+  return plan_rows(plans).text(shown.devices ? 120 : 100) + marks_line(plans, shown);
 }
 
 std::string pareto_table(const std::vector<RankedPlan>& plans) {

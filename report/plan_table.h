@@ -6,10 +6,12 @@
 
 #include "core/evaluation.h"
 #include "core/plan.h"
+#include "report/table.h"
 
 namespace penstock {
 
-// With the line that explains its marks.
+TextTable plan_rows(const std::vector<RankedPlan>& plans);
+// The same as text, with the line that explains its marks.
 std::string plan_table(const std::vector<RankedPlan>& plans);
 
 // What the Pareto front is made of: step time, memory, price.

@@ -22,17 +22,6 @@ std::string sentence(std::string text) {
   return text + ".";
 }
 
-std::string nothing_fits(const SearchResult& result) {
-  std::string out = result.complete ? "No plan fits.\n" : "No plan was found before the stop.\n";
-  if (result.nearest_miss) {
-    out += wrapped("Nearest miss: " + reason_text(*result.nearest_miss) + ".", 100, "", "  ");
-  } else if (!result.rejected.empty()) {
-    out +=
-        wrapped("The reason of most: " + reason_text(result.rejected.front()) + ".", 100, "", "  ");
-  }
-  return out;
-}
-
 std::string why_first(const RankedPlan& best, const SearchReport& about) {
   const Evaluation& evaluation = best.evaluation;
   std::string out =
@@ -62,6 +51,7 @@ std::string best_plan_sections(const SearchResult& result, const SearchReport& a
   if (about.program != nullptr && about.timeline != nullptr) {
     out += section("One step of plan 1", gantt(*about.program, *about.timeline));
   }
+  out += training_text(about.training);
   std::vector<std::string> rivals;
   for (const Rival& rival : about.rivals) {
     rivals.push_back(rival_text(rival, best.plan, best.evaluation) + ".");
@@ -75,6 +65,17 @@ std::string best_plan_sections(const SearchResult& result, const SearchReport& a
 }
 
 }  // namespace
+
+std::string nothing_fits_text(const SearchResult& result) {
+  std::string out = result.complete ? "No plan fits.\n" : "No plan was found before the stop.\n";
+  if (result.nearest_miss) {
+    out += wrapped("Nearest miss: " + reason_text(*result.nearest_miss) + ".", 100, "", "  ");
+  } else if (!result.rejected.empty()) {
+    out +=
+        wrapped("The reason of most: " + reason_text(result.rejected.front()) + ".", 100, "", "  ");
+  }
+  return out;
+}
 
 std::string rival_text(const Rival& rival, const Plan& best_plan, const Evaluation& best) {
   if (!rival.why_not.empty()) return rival.name + ": cannot run: " + rival.why_not;
@@ -92,7 +93,7 @@ std::string rival_text(const Rival& rival, const Plan& best_plan, const Evaluati
 std::string search_report(const SearchResult& result, const SearchReport& about) {
   std::string out = wrapped(about.question, 100, "", "  ") + wrapped(about.origin, 100, "", "  ");
   out += '\n';
-  out += result.best.empty() ? nothing_fits(result) : best_plan_sections(result, about);
+  out += result.best.empty() ? nothing_fits_text(result) : best_plan_sections(result, about);
   out += section("Estimated, not measured", list_text(about.notes));
   out += section("Candidates",
                  wrapped(counts_text(result), 100, "  ", "  ") + rejections_text(result.rejected));

@@ -2,12 +2,14 @@
 // its memory and its step, what it was compared with, what else there is and what cannot run.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/evaluation.h"
 #include "core/program.h"
 #include "core/timeline.h"
+#include "report/training_cost.h"
 
 namespace penstock {
 
@@ -25,12 +27,16 @@ struct SearchReport {
   std::vector<std::string> notes;  // what an estimate rests on
   std::vector<std::string> section_names;
   std::vector<Rival> rivals;
+  std::optional<TrainingCost> training{};  // with the best plan, if that was asked
   // The replay of the best plan; null when there is none.
   const Program* program = nullptr;
   const Timeline* timeline = nullptr;
 };
 
 std::string search_report(const SearchResult& result, const SearchReport& about);
+
+// Of a search without plans: that there is none, and what came closest. Whole lines.
+std::string nothing_fits_text(const SearchResult& result);
 
 // "NAME: 3.012 s, 4.9 % longer than plan 1" or "NAME: cannot run: ..."
 std::string rival_text(const Rival& rival, const Plan& best_plan, const Evaluation& best);

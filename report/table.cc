@@ -3,6 +3,28 @@
 #include <algorithm>
 
 namespace penstock {
+namespace {
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + '"';
+}
+
+// Blanks at the ends are those of an indented text table.
+std::string markdown_cell(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  if (first == std::string::npos) return "";
+  std::string out;
+  for (const char c : text.substr(first, text.find_last_not_of(' ') - first + 1)) {
+    if (c == '|' || c == '\\') out += '\\';
+    out += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return out;
+}
+
+}  // namespace
 
 std::size_t TextTable::width_of(std::size_t column) const {
   std::size_t width = columns_[column].header.size();
@@ -44,6 +66,35 @@ std::string TextTable::text(std::size_t width) const {
     used += needed;
   }
   return out + block(columns);
+}
+
+std::string TextTable::csv() const {
+  if (columns_.empty()) return "";
+  std::string out;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    out += (c > 0 ? "," : "") + csv_cell(columns_[c].header);
+  }
+  out += "\r\n";
+  for (const auto& row : rows_) {
+    for (std::size_t c = 0; c < row.size(); ++c) out += (c > 0 ? "," : "") + csv_cell(row[c]);
+    out += "\r\n";
+  }
+  return out;
+}
+
+std::string TextTable::markdown() const {
+  if (columns_.empty()) return "";
+  std::string out = "|";
+  for (const Column& column : columns_) out += ' ' + markdown_cell(column.header) + " |";
+  out += "\n|";
+  for (const Column& column : columns_) out += column.left ? " :--- |" : " ---: |";
+  out += '\n';
+  for (const auto& row : rows_) {
+    out += '|';
+    for (const std::string& cell : row) out += ' ' + markdown_cell(cell) + " |";
+    out += '\n';
+  }
+  return out;
 }
 
 }  // namespace penstock

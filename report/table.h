@@ -1,4 +1,4 @@
-// Tables of text for a terminal or a batch log.
+// Tables: of text for a terminal or a batch log, as CSV, and in Markdown.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +23,11 @@ class TextTable {
   // Every line ends in a newline and has no blanks before it. Columns that do not fit into `width`
   // follow in a second block, which repeats the first column.
   [[nodiscard]] std::string text(std::size_t width = 100) const;
+  // RFC 4180: lines end in CR LF; cells with commas, quotes or line breaks are quoted. Nothing when
+  // there are no columns.
+  [[nodiscard]] std::string csv() const;
+  // A table of GitHub's Markdown; in cells | and \ are escaped, and a line break is a blank.
+  [[nodiscard]] std::string markdown() const;
 
  private:
   [[nodiscard]] std::size_t width_of(std::size_t column) const;

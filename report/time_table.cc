@@ -71,7 +71,7 @@ std::string busiest_rank_time(const Evaluation& evaluation) {
   return table.text();
 }
 
-std::string time_table(const Evaluation& evaluation, const Plan& plan) {
+TextTable time_rows(const Evaluation& evaluation, const Plan& plan) {
   std::vector<Column> columns{{"rank"}};
   if (plan.is_mixed()) columns.push_back({"device", true});
   for (const TimePart& part : kParts) columns.push_back({std::string(part.name)});
@@ -84,7 +84,11 @@ std::string time_table(const Evaluation& evaluation, const Plan& plan) {
     }
     table.add(std::move(cells));
   }
-  return table.text();
+  return table;
+}
+
+std::string time_table(const Evaluation& evaluation, const Plan& plan) {
+  return time_rows(evaluation, plan).text();
 }
 
 }  // namespace penstock

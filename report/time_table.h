@@ -9,6 +9,7 @@
 
 #include "core/evaluation.h"
 #include "core/plan.h"
+#include "report/table.h"
 
 namespace penstock {
 
@@ -23,6 +24,7 @@ std::span<const TimePart> time_parts();
 std::string busiest_rank_time(const Evaluation& evaluation);
 
 // One row per rank, in a mixed plan with its device type: the shares of the makespan.
+TextTable time_rows(const Evaluation& evaluation, const Plan& plan);
 std::string time_table(const Evaluation& evaluation, const Plan& plan);
 
 // The parts of `total` in tenths of a percent, rounded so that they sum to 1,000: the largest

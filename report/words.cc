@@ -21,8 +21,8 @@ std::string grouped(std::string text) {
 }
 
 bool is_unit(std::string_view word) {
-  constexpr std::array<std::string_view, 10> kUnits{"ns", "us",  "ms",  "s",   "%",
-                                                    "B",  "KiB", "MiB", "GiB", "TiB"};
+  constexpr std::array<std::string_view, 12> kUnits{"ns", "us", "ms",  "s",   "min", "h",
+                                                    "%",  "B",  "KiB", "MiB", "GiB", "TiB"};
   while (!word.empty() && std::string_view(").,;:").find(word.back()) != std::string_view::npos) {
     word.remove_suffix(1);
   }

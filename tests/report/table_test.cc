@@ -21,3 +21,25 @@ TEST_CASE("columns that do not fit follow in a second block with the first colum
   CHECK(table.text(13) == "#  aaaa  bbbb\n1     2     3\n");
   CHECK(table.text(12) == "#  aaaa\n1     2\n\n#  bbbb\n1     3\n");
 }
+
+TEST_CASE("CSV quotes what needs it, and doubles quotes") {
+  TextTable table({{"name"}, {"a,b"}});
+  table.add({"plain text", "say \"x\""});
+  table.add({"two\nlines", ""});
+  CHECK(table.csv() ==
+        "name,\"a,b\"\r\n"
+        "plain text,\"say \"\"x\"\"\"\r\n"
+        "\"two\nlines\",\r\n");
+  CHECK(TextTable({}).csv().empty());
+}
+
+TEST_CASE("Markdown aligns as the text does, and escapes what would end a cell") {
+  TextTable table({{"#"}, {"  if", true}});
+  table.add({"1", "  a|b"});
+  table.add({"2", "c\\d\ne"});
+  CHECK(table.markdown() ==
+        "| # | if |\n"
+        "| ---: | :--- |\n"
+        "| 1 | a\\|b |\n"
+        "| 2 | c\\\\d e |\n");
+}
