@@ -8,7 +8,10 @@
 #include <string>
 
 #include <malloc.h>
+#include <unistd.h>
 
+#include "cli/color.h"
+#include "cli/environment.h"
 #include "cli/verbs.h"
 #include "core/error.h"
 
@@ -16,8 +19,20 @@ namespace {
 
 using namespace penstock;
 
-int complain(const std::string& message, int exit) {
-  std::fprintf(stderr, "error: %s\n", message.c_str());
+// What may be in colour.
+struct Streams {
+  bool color_out = false, color_err = false;
+};
+
+Streams streams_of(ColorChoice choice) {
+  const Environment environment = process_environment();
+  return {use_color(choice, environment, isatty(STDOUT_FILENO) == 1),
+          use_color(choice, environment, isatty(STDERR_FILENO) == 1)};
+}
+
+int complain(const Streams& streams, const std::string& message, int exit) {
+  const std::string text = "error: " + message + '\n';
+  std::fputs((streams.color_err ? colored_error(text) : text).c_str(), stderr);
   return exit;
 }
 
@@ -34,12 +49,15 @@ int exit_of(ErrorKind kind) {
 }
 
 // A reader who has seen enough (`penstock ... | head`) is no error; a full disk is.
-int print(const Answer& answer) {
+int print(const Streams& streams, const Answer& answer) {
+  std::fputs(answer.remark.c_str(), stderr);
+  const std::string text =
+      streams.color_out && answer.has_headings ? colored_text(answer.text) : answer.text;
   errno = 0;
-  const bool written =
-      std::fwrite(answer.text.data(), 1, answer.text.size(), stdout) == answer.text.size();
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if ((written && std::fflush(stdout) == 0) || errno == EPIPE) return answer.exit;
-  return complain(std::string("cannot write the result to stdout: ") + std::strerror(errno),
+  return complain(streams,
+                  std::string("cannot write the result to stdout: ") + std::strerror(errno),
                   kEnvironment);
 }
 
@@ -55,14 +73,20 @@ void keep_freed_memory() {
 int main(int count, char** values) {
   std::signal(SIGPIPE, SIG_IGN);
   keep_freed_memory();
+  Streams streams;
   try {
-    return print(run_penstock(Arguments(values + (count > 0 ? 1 : 0), values + count)));
+    streams = streams_of(ColorChoice::kAuto);  // for errors in --color itself
+    Arguments arguments(values + (count > 0 ? 1 : 0), values + count);
+    streams = streams_of(take_color(arguments));
+    return print(streams, run_penstock(arguments));
   } catch (const Error& error) {
-    return complain(error.what(), exit_of(error.kind()));
+    return complain(streams, error.what(), exit_of(error.kind()));
   } catch (const std::bad_alloc&) {
-    return complain("out of memory\nhelp: fewer micro-batches or stages need less", kEnvironment);
+    return complain(streams, "out of memory\nhelp: fewer micro-batches or stages need less",
+                    kEnvironment);
   } catch (const std::exception& error) {
     return complain(
-        std::string(error.what()) + "\nhelp: this is a bug of penstock; please report it", kOurBug);
+        streams, std::string(error.what()) + "\nhelp: this is a bug of penstock; please report it",
+        kOurBug);
   }
 }

@@ -34,6 +34,9 @@ namespace {
 
 constexpr const char* kSelf = "this text";
 constexpr int kMostPositionals = 1 << 20;
+// main() takes it out of the arguments of any verb.
+constexpr const char* kColor =
+    "auto (default): in a terminal, unless NO_COLOR or TERM=dumb; always; never";
 
 std::string spaced(const std::string& names) {
   std::string out;
@@ -191,6 +194,8 @@ std::string Options::help() const {
     left.resize(kColumn, ' ');
     out += wrapped(entry.help, 100, left, std::string(kColumn, ' '));
   }
+  out += wrapped(kColor, 100, fmt::format("{:<{}}", "  --color WHEN", kColumn),
+                 std::string(kColumn, ' '));
   out += wrapped(kSelf, 100, fmt::format("{:<{}}", "  -h, --help", kColumn), "");
   return out + "\nExamples:\n" + examples_;
 }
@@ -213,6 +218,13 @@ OptionTable Options::table() const {
     row.repeated = entry.list != nullptr;
     table.rows.push_back(std::move(row));
   }
+  OptionRow color;
+  color.heading = heading;
+  color.names = {"--color"};
+  color.value_name = "WHEN";
+  color.help = kColor;
+  color.choices = {"auto", "always", "never"};
+  table.rows.push_back(std::move(color));
   OptionRow self;
   self.heading = heading;
   self.names = {"-h", "--help"};

@@ -41,7 +41,7 @@ bool has(const std::string& text, const std::string& part) {
 
 TEST_CASE("the table of options says what was declared, and survives JSON") {
   const OptionTable made = table();
-  REQUIRE(made.rows.size() == 6);
+  REQUIRE(made.rows.size() == 7);
   CHECK(made.usage == "do FILE [OPTIONS]");
   CHECK(made.rows[0].positional);
   CHECK(made.rows[0].is_file());
@@ -52,7 +52,8 @@ TEST_CASE("the table of options says what was declared, and survives JSON") {
   CHECK(made.rows[3].choices == std::vector<std::string>{"on", "off"});
   CHECK(made.rows[3].heading == "What to print");
   CHECK_FALSE(made.rows[4].takes_value());
-  CHECK(made.rows[5].names == std::vector<std::string>{"-h", "--help"});
+  CHECK(made.rows[5].choices == std::vector<std::string>{"auto", "always", "never"});
+  CHECK(made.rows[6].names == std::vector<std::string>{"-h", "--help"});
   CHECK(read_option_table(write_option_table(made)) == made);
 }
 
@@ -69,7 +70,8 @@ TEST_CASE("bash: words, values, files, and nothing for numbers") {
   CHECK(has(script, "    do:-P|do:--ranks) return ;;\n"));
   CHECK(has(script, "    do:--cost) _penstock_words 'low high'; return ;;\n"));
   CHECK(has(script, "    do:--mode) _penstock_words 'on off'; return ;;\n"));
-  CHECK(has(script, "    do) options='-P --ranks --cost --mode --json -h --help'; values='' ;;\n"));
+  CHECK(has(script,
+            "    do) options='-P --ranks --cost --mode --json --color -h --help'; values='' ;;\n"));
 }
 
 TEST_CASE("zsh: quotes, brackets and colons are harmless") {
