@@ -17,10 +17,17 @@ bool is_flag(const ShellWord& word) {
   return word.text.size() > 2 && word.text.starts_with("--") && word.text[2] != '-';
 }
 
+// What ends the command in a text that eval reads once more.
+bool ends_command(const std::string& text) {
+  return text.find_first_not_of("|&;<>0123456789") == std::string::npos &&
+         text.find_first_of("|&;<>") != std::string::npos;
+}
+
 // srun bash -c "torchrun ... pretrain_gpt.py ...": the command inside is read as it stands.
 Words unpacked(const Words& words) {
   Words all;
   for (const ShellWord& word : words) {
+    if (ends_command(word.text)) break;
     const bool is_command =
         word.text.find(".py ") != std::string::npos && word.text.find(" --") != std::string::npos;
     if (!is_command) {

@@ -84,7 +84,9 @@ constexpr std::array<std::string_view, 3> kNotRead{"stages", "partition", "seed_
 // Objects become paths; "auto", which Hugging Face's trainer fills in, is a value nobody knows.
 void flatten(const Json& json, const std::string& path, LaunchSettings& settings) {
   for (const auto& [key, value] : json.members()) {
-    const std::string name = path.empty() ? key : path + '.' + key;
+    std::string name = path;
+    if (!path.empty()) name += '.';
+    name += key;
     LaunchSetting setting;
     setting.name = name;
     setting.value = value;

@@ -374,16 +374,19 @@ class MegatronJudge : public Judge {
 
   // A layout for as many stages, or fewer stages where there are not enough layers.
   void uneven(std::string message, std::int64_t stages, const LaunchSetting* place) {
-    LintFinding& finding = broken(
-        "E010", {place, pipeline_.from, layers_.from}, std::move(message),
-        "Megatron-LM stops here after the GPUs are allocated; older versions silently built 28 "
-        "of 30 layers.",
-        "");
+    LintFinding& finding =
+        broken("E010", {place, pipeline_.from, layers_.from}, std::move(message), kStops, "");
+    const bool has_ends = settings().has(kFirst) || settings().has(kLast);
+    if (!has_ends && stages <= *layers_) {
+      finding.why = fmt::format(
+          "Megatron-LM stops here after the GPUs are allocated; older versions silently built {} "
+          "layers.",
+          *layers_ / stages * stages);
+    }
     if (stages <= *layers_) {
       finding.fix_layers = spread_evenly(static_cast<int>(*layers_), static_cast<int>(stages));
       finding.fix = layout_flag(finding.fix_layers);
-      if (settings().has(kVirtualStages) || settings().has(kPerVirtualStage) ||
-          settings().has(kFirst) || settings().has(kLast)) {
+      if (settings().has(kVirtualStages) || settings().has(kPerVirtualStage) || has_ends) {
         finding.fix += " in place of the other flags that split";
       }
     } else {

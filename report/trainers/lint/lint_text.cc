@@ -80,6 +80,17 @@ Json strings(const std::vector<std::string>& texts) {
   return array;
 }
 
+std::vector<std::string> judged_codes(const LintReport& report) {
+  std::vector<std::string> codes = report.judged;
+  for (std::string& code : codes) {
+    const auto is_gap = [&code](const LintGap& gap) { return gap.code == code; };
+    if (std::any_of(report.not_judged.begin(), report.not_judged.end(), is_gap)) {
+      code += " (in part)";
+    }
+  }
+  return codes;
+}
+
 // Rules that lack the same thing share a line.
 std::string gaps_text(const std::vector<LintGap>& gaps) {
   std::string text;
@@ -107,9 +118,10 @@ std::string lint_text(const LintReport& report, const std::string& file) {
           : fmt::format("{}, {}", count_of(count(report, LintSeverity::kError), "error"),
                         count_of(count(report, LintSeverity::kWarning), "warning"));
   text += fmt::format("{}: {}\n", file, found);
-  text += wrapped(fmt::format("a launch file of {}, judged by {}",
-                              title_of(report.trainer, report.version), joined(report.judged, " ")),
-                  kWidth, "", "  ");
+  text += wrapped(
+      fmt::format("a launch file of {}, judged by {}", title_of(report.trainer, report.version),
+                  joined(judged_codes(report), " ")),
+      kWidth, "", "  ");
   text += gaps_text(report.not_judged);
   for (const std::string& note : report.notes) text += wrapped("note: " + note, kWidth, "", "  ");
   return text;

@@ -225,7 +225,7 @@ class TorchtitanJudge : public Judge {
   static std::vector<std::string> names_in(const Json& value) {
     std::vector<std::string> names;
     if (value.kind() == Json::Kind::kString) {
-      std::string text = value.text();
+      const std::string& text = value.text();
       for (std::size_t at = 0; at <= text.size();) {
         const std::size_t end = std::min(text.find(',', at), text.size());
         if (end > at) names.push_back(text.substr(at, end - at));
@@ -511,7 +511,7 @@ class TorchtitanJudge : public Judge {
     }
     const int layers = std::min(layers_.value_or(highest_layer() + 1), 100'000);
     for (int i = 0; i < layers; ++i) {
-      const std::string name = fmt::format("layers.{}", i);
+      std::string name = fmt::format("layers.{}", i);
       if (!times.contains(name)) return name;
     }
     return "";

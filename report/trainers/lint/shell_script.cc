@@ -251,18 +251,24 @@ class ShellReader {
       skip_blanks();
       if (done()) fail(line, "a ( is not closed", "close the array with )");
       if (peek() == ')') break;
-      if (peek() == '\n') {
-        next();
-      } else if (peek() == '#') {
+      if (peek() == '#') {
         skip_comment();
       } else if (ends_word(peek())) {
-        next();  // no array of bash has such, and nothing is lost
+        next();  // of these bash's arrays have only new lines
       } else {
         for (ShellText& field : read_word(0)) elements.push_back(std::move(field));
       }
     }
     ++at_;
     return elements;
+  }
+
+  // A+=(...), A+=..., and A="$A ...".
+  static bool adds_to(const Variable& variable, const Variable& value, bool appends) {
+    if (appends) return true;
+    if (variable.elements.empty() || value.elements.size() != 1 || value.is_array) return false;
+    const std::string& before = variable.elements[0].chars();
+    return !before.empty() && value.elements[0].chars().starts_with(before);
   }
 
   void set(const std::string& name, Variable value, bool appends) {
@@ -272,8 +278,8 @@ class ShellReader {
         script_.not_followed.push_back(
             fmt::format("${} is set under a condition (line {})", name, line_));
       }
-      // What was certain of an array stays so; what is added may or may not be there.
-      if (!(appends && value.is_array)) variable = unknown(name);
+      // What was certain stays so; what is added may or may not be there.
+      if (!adds_to(variable, value, appends)) variable = unknown(name);
       return;
     }
     if (!appends) {
@@ -502,7 +508,9 @@ class ShellReader {
   Expansion read_braces(int depth) {
     const int line = line_;
     ++at_;
-    const std::string name = read_name();
+    std::string name = read_name();
+    // An argument of the script: a plain start gives none.
+    if (name.empty() && is_digit(peek())) name = next();
     if (!name.empty() && peek() == '}') {
       ++at_;
       return value_of(name, line);

@@ -253,6 +253,52 @@ TEST_CASE("the job's own program is judged, also inside srun") {
                      flags + "\"\neval $CMD\n")) == Codes{"E010:1"});
 }
 
+// The shape of scripts that people have: strings of flags, more of them under conditions, a command
+// in a variable that eval reads.
+TEST_CASE("a long script is followed to its command") {
+  const LintReport report = judged(R"sh(#!/bin/bash
+LOG=${1:-"out.log"}
+export NCCL_IB_HCA=${NCCL_IB_HCA:-$(rdma link -j | python3 -c "import json; print('x')")}
+TP="${TP:-8}"
+PP="${PP:-4}"
+GPT_ARGS="
+    --tensor-model-parallel-size ${TP} \
+    --pipeline-model-parallel-size $PP \
+    --num-layers 30 \
+"
+if [ "$RECOMPUTE" -eq 1 ]; then
+    GPT_ARGS="$GPT_ARGS --recompute-granularity full \
+        "
+fi
+EXTRA=()
+if [[ "$DTYPE" == "fp8" ]]; then
+    EXTRA+=(
+        "--fp8-format hybrid"
+    )
+fi
+run_cmd="
+    torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py \
+        $GPT_ARGS --micro-batch-size 1 --global-batch-size 16 ${EXTRA[@]}
+"
+if [ "$TEE" -eq 0 ]; then
+    run_cmd="$run_cmd >& $LOG"
+else
+    run_cmd="$run_cmd |& tee $LOG"
+fi
+if [ "$NO_TRAINING" -eq 0 ]; then
+    eval $run_cmd
+fi
+echo 'import argparse
+print("--num-layers")' > mean.py
+)sh");
+  CHECK(found(report) == Codes{"E010:8"});
+  CHECK(report.job.data == 1);
+  CHECK(report.job.micro_batches == 16);
+  CHECK(report.notes == Codes{"$GPT_ARGS is set under a condition (line 13)",
+                              "$EXTRA is set under a condition (line 19)",
+                              "$run_cmd is set under a condition (line 26)"});
+}
+
 TEST_CASE("a value that is no number is refused with its place") {
   const auto refused = [](const std::string& flags) {
     return refusal([&flags] { (void)judged(script(flags)); });

@@ -44,6 +44,7 @@ TEST_CASE("variables are put in where the script sets them") {
   CHECK(words_of("run ${A:-4} ${A-5} ${A:+6}") == Words{"run", "4", "5"});
   CHECK(words_of("A=\nrun ${A:-4} \"${A-5}\"") == Words{"run", "4", ""});
   CHECK(words_of("run ${A:=7} $A") == Words{"run", "7", "7"});
+  CHECK(words_of("run ${1:-a} \"${2:-b c}\"") == Words{"run", "a", "b c"});
   CHECK(words_of("B=2\nrun ${A:-${B}3}") == Words{"run", "23"});
 }
 
@@ -97,6 +98,8 @@ TEST_CASE("what is set under a condition may or may not be so") {
   CHECK(read.commands.back()[1].unresolved == "$PP");
   CHECK(read.not_followed ==
         Words{"$PP is set under a condition (line 3)", "$A is set under a condition (line 4)"});
+  // What is added may be there or not; what was there stays.
+  CHECK(words_of("A='--x 1'\nif y; then\n A=\"$A --z\"\nfi\nrun $A") == Words{"run", "--x", "1"});
   // The same value changes nothing, and after fi all is certain again.
   CHECK(words_of("PP=4\nif x; then PP=4; fi\nrun $PP") == Words{"run", "4"});
   CHECK(words_of("if x; then y; fi\nPP=4\nrun $PP") == Words{"run", "4"});
