@@ -64,6 +64,11 @@ struct Whereabouts {
       }
       return;
     }
+    for (const auto& [option, value] :
+         {std::pair{"--run-device", device}, std::pair{"--run-transport", transport},
+          std::pair{"--run-started", started}}) {
+      if (value && value->empty()) bad_option(option, "it is empty", "leave it out, or say it");
+    }
     RunHeader& header = run.log.header;
     header.device = device.value_or("");
     header.transport = transport.value_or("");

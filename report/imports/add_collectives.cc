@@ -42,6 +42,7 @@ class CollectivesIntoCluster {
 
   ClusterChanges add(const std::vector<NcclTest>& tests) {
     for (const NcclTest& test : tests) add(test);
+    if (!result_.changes.empty()) tell_of_calibration(result_.cluster, result_.notes);
     return std::move(result_);
   }
 

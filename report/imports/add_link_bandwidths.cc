@@ -122,7 +122,8 @@ ClusterChanges add_link_bandwidths(const ClusterSpec& cluster, const NvBandwidth
     if (is_inside && !pairs.empty()) set_bandwidth(result, level, pairs, what);
     inner = span;
   }
-  if (result.changes.empty()) {
+  if (!result.changes.empty()) tell_of_calibration(result.cluster, result.notes);
+  if (result.changes.empty() && result.notes.empty()) {
     result.notes.push_back(fmt::format(
         "the cluster '{}' has no level inside a node that joins these devices", cluster.name));
   }

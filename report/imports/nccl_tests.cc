@@ -1,6 +1,7 @@
 #include "report/imports/nccl_tests.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -24,8 +25,9 @@ constexpr int kVersion = 3;  // of the JSON, as nccl-tests 2.19.6 writes it
 struct Timed {
   std::optional<Duration> time;
   bool wrong = false;
-  bool of_host = false;    // cpu_time: until the call returned
-  bool is_median = false;  // of -I
+  bool of_host = false;            // cpu_time: until the call returned
+  bool is_median = false;          // of -I
+  std::optional<double> gb_per_s;  // as the file says it
 };
 
 // Which results are of one curve.
@@ -148,6 +150,7 @@ class NcclReader {
       if (!is_outside) ++in_place_;
       if (chosen.of_host) ++of_host_;
       if (chosen.is_median) ++medians_;
+      if (!agrees(chosen, *bytes)) ++other_unit_;
       const Series series{text_or_empty(result, "type"), text_or_empty(result, "redop"),
                           text_or_empty(result, "root")};
       if (!series_) series_ = series;
@@ -157,6 +160,15 @@ class NcclReader {
         ++other_series_;
       }
     }
+  }
+
+  // Whether the bandwidth beside a time is bytes over it: to 5 %, and to the two decimals that are
+  // written.
+  static bool agrees(const Timed& timed, std::int64_t bytes) {
+    if (!timed.gb_per_s || timed.is_median) return true;
+    const auto nanoseconds = static_cast<double>(timed.time->count());
+    const auto size = static_cast<double>(bytes);
+    return std::abs(*timed.gb_per_s * nanoseconds - size) <= 0.05 * size + 0.01 * nanoseconds;
   }
 
   // Absent, null and "nan" are no time.
@@ -169,6 +181,7 @@ class NcclReader {
         timed.time = time_of(*place, "cpu_time");
         timed.of_host = timed.time.has_value();
       }
+      if (const auto speed = place->get("alg_bw")) timed.gb_per_s = loose_number(*speed);
       if (const auto wrong = place->get("nwrong")) {
         timed.wrong = loose_number(*wrong).value_or(0.0) > 0.0;
       }
@@ -206,6 +219,7 @@ class NcclReader {
     note(in_place_, "in place, since there is no time out of place");
     note(of_host_, "a time of the host, not of the device (-C)");
     note(medians_, "the median of -I, since there is no mean");
+    note(other_unit_, "alg_bw in GB/s is not size over time in microseconds, as which it is taken");
     if (other_series_ > 0) {
       const auto& [type, operation, root] = *series_;
       note(other_series_, fmt::format("left out, of another type, operation or root than the "
@@ -229,7 +243,7 @@ class NcclReader {
   std::map<std::int64_t, std::vector<Duration>> times_;
   std::optional<Series> series_;
   int results_ = 0, wrong_ = 0, without_time_ = 0, in_place_ = 0, of_host_ = 0, medians_ = 0;
-  int other_series_ = 0, repeated_ = 0;
+  int other_series_ = 0, other_unit_ = 0, repeated_ = 0;
 };
 
 // Behind the closing quote of the string that starts at `at`, or the end of the text.
@@ -240,27 +254,35 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
   return std::min(at + 1, text.size());
 }
 
-// Behind the value that starts at or after `at`.
-std::size_t end_of_value(std::string_view text, std::size_t at) {
-  int depth = 0;
-  while (at < text.size()) {
-    const char c = text[at];
-    if (c == '"') {
-      at = end_of_string(text, at);
-      continue;
-    }
-    if (depth == 0 && (c == ',' || c == ']' || c == '}')) return at;
-    if (c == '[' || c == '{') ++depth;
-    if (c == ']' || c == '}') --depth;
-    ++at;
+constexpr std::string_view kBlanks = " \t\r\n";
+
+std::size_t skip_blanks(std::string_view text, std::size_t at) {
+  return std::min(text.find_first_not_of(kBlanks, at), text.size());
+}
+
+bool is_at(std::string_view text, std::size_t at, char c) {
+  return at < text.size() && text[at] == c;
+}
+
+// Behind the list of texts that starts at or after `at`. A list that is not whole could leave a
+// part of itself to the parser, whose message would show it.
+std::optional<std::size_t> end_of_list(std::string_view text, std::size_t at) {
+  at = skip_blanks(text, at);
+  if (!is_at(text, at, '[')) return {};
+  at = skip_blanks(text, at + 1);
+  if (is_at(text, at, ']')) return at + 1;
+  while (is_at(text, at, '"')) {
+    at = skip_blanks(text, end_of_string(text, at));
+    if (is_at(text, at, ']')) return at + 1;
+    if (!is_at(text, at, ',')) return {};
+    at = skip_blanks(text, at + 1);
   }
-  return at;
+  return {};
 }
 
 }  // namespace
 
-std::string without_environment(std::string_view text) {
-  constexpr std::string_view kKey = "\"env\"";
+std::string without_environment(std::string_view text, const std::string& file) {
   std::string kept;
   std::size_t from = 0, at = 0;
   while (at < text.size()) {
@@ -269,11 +291,19 @@ std::string without_environment(std::string_view text) {
       continue;
     }
     const std::size_t end = end_of_string(text, at);
-    const bool is_environment = text.substr(at, end - at) == kKey;
-    const std::size_t colon = text.find_first_not_of(" \t\r\n", end);
+    const bool is_environment = text.substr(at, end - at) == "\"env\"";
+    const std::size_t colon = skip_blanks(text, end);
     at = end;
-    if (!is_environment || colon == std::string_view::npos || text[colon] != ':') continue;
-    at = end_of_value(text, colon + 1);
+    if (!is_environment || !is_at(text, colon, ':')) continue;
+    const std::optional<std::size_t> end_of_value = end_of_list(text, colon + 1);
+    if (!end_of_value) {
+      throw_bad_input(fmt::format(
+          "{}:{}: /env: expected a whole list of texts (its values are not shown)\nhelp: copy the "
+          "file again, or remove this key, which nothing needs",
+          file,
+          1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\n')));
+    }
+    at = *end_of_value;
     kept += text.substr(from, colon + 1 - from);
     kept += " null";
     const std::string_view cut = text.substr(colon + 1, at - colon - 1);
@@ -284,7 +314,7 @@ std::string without_environment(std::string_view text) {
 }
 
 NcclTest read_nccl_test(std::string_view text, const std::string& file) {
-  const Json json = parse_json(without_environment(text), file);
+  const Json json = parse_json(without_environment(text, file), file);
   return NcclReader(json, file).read(file);
 }
 

@@ -29,7 +29,8 @@ NcclTest read_nccl_test(std::string_view text, const std::string& file);
 // Bus bandwidth over algorithm bandwidth among `ranks`, 2 (n - 1) / n of an all-reduce.
 double bus_factor(const std::string& collective, int ranks);
 
-// `text` with the value of the outermost "env" replaced by null, lines kept.
-std::string without_environment(std::string_view text);
+// `text` with the value of every key "env" replaced by null, lines kept. Error{kBadInput}, which
+// shows nothing of it, where that is not a whole list of texts.
+std::string without_environment(std::string_view text, const std::string& file);
 
 }  // namespace penstock

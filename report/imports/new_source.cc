@@ -32,6 +32,12 @@ Source with_remark(const ClusterSpec& cluster, int index, const std::string& lab
   return source;
 }
 
+void tell_of_calibration(const ClusterSpec& cluster, std::vector<std::string>& notes) {
+  if (!cluster.calibration) return;
+  notes.emplace_back(
+      "the cluster's executor was fitted with the links as they were before: calibrate again");
+}
+
 std::string name_of_file(const std::string& path) {
   return path.substr(path.find_last_of('/') + 1);
 }

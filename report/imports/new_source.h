@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/cluster.h"
 
@@ -15,6 +16,9 @@ int add_source(ClusterSpec& cluster, Source source);
 // said there before: devices and levels have one source for several figures.
 Source with_remark(const ClusterSpec& cluster, int index, const std::string& label,
                    const std::string& text);
+
+// Says so where the cluster holds factors that were fitted to other prices than it has now.
+void tell_of_calibration(const ClusterSpec& cluster, std::vector<std::string>& notes);
 
 // The last part of a path: folders of a machine are nobody's business.
 std::string name_of_file(const std::string& path);

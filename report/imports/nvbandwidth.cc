@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-constexpr double kMostGbPerS = 1e7;
+constexpr double kLeastGbPerS = 1e-6, kMostGbPerS = 1e7;
 
 std::string text_or_empty(JsonReader& object, std::string_view key) {
   const std::optional<JsonReader> value = object.get(key);
@@ -50,7 +50,7 @@ Cells read_cells(const JsonReader& matrix) {
     std::vector<std::optional<double>>& line = cells.emplace_back();
     for (const JsonReader& cell : row.elements()) {
       const std::optional<double> value = loose_number(cell);
-      if (value && !(*value > 0.0 && *value <= kMostGbPerS)) {
+      if (value && !(*value >= kLeastGbPerS && *value <= kMostGbPerS)) {
         cell.expected("a bandwidth > 0 in GB/s, or \"N/A\"");
       }
       line.push_back(value);

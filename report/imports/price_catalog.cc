@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-constexpr double kMostPrice = 1e9;
+constexpr double kMostPrice = 1e6, kLeastCount = 0.01, kMostCount = 1e6;
 
 class CatalogReader {
  public:
@@ -67,17 +67,28 @@ class CatalogReader {
 
   [[nodiscard]] CatalogRow row_of(const CsvRow& row) const {
     CatalogRow found{.line = row.line,
-                     .instance = std::string(cell(row, kInstance)),
-                     .accelerator = std::string(cell(row, kAccelerator)),
+                     .instance = name(row, kInstance),
+                     .accelerator = name(row, kAccelerator),
                      .accelerators = 0.0,
                      .price = price(row, kPrice),
                      .spot_price = price(row, kSpot),
-                     .region = std::string(cell(row, kRegion)),
-                     .zone = std::string(cell(row, kZone))};
+                     .region = name(row, kRegion),
+                     .zone = name(row, kZone)};
     const std::optional<double> count = real_number(cell(row, kCount));
-    if (!count || *count <= 0.0 || *count > 1e6) bad_cell(row, kCount, "a number > 0");
+    if (!count || *count < kLeastCount || *count > kMostCount) {
+      bad_cell(row, kCount, "a number of 0.01 or more");
+    }
     found.accelerators = *count;
     return found;
+  }
+
+  // What clouds call things is plain; a file in another encoding is not what it seems.
+  [[nodiscard]] std::string name(const CsvRow& row, Column column) const {
+    const std::string_view text = cell(row, column);
+    const bool is_plain =
+        std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+    if (!is_plain) bad_cell(row, column, "a name in plain letters");
+    return std::string(text);
   }
 
   // Nothing in an empty cell: not offered so. Free machines there are none.
@@ -90,9 +101,10 @@ class CatalogReader {
   }
 
   [[noreturn]] void bad_cell(const CsvRow& row, Column column, const char* what) const {
-    fail_at(row.line,
-            fmt::format("{}: expected {}, got '{}'", kNames[static_cast<std::size_t>(column)], what,
-                        cell(row, column).substr(0, 60)));
+    std::string shown(cell(row, column).substr(0, 60));
+    for (char& c : shown) c = c >= ' ' && c <= '~' ? c : '?';
+    fail_at(row.line, fmt::format("{}: expected {}, got '{}'",
+                                  kNames[static_cast<std::size_t>(column)], what, shown));
   }
 
   [[noreturn]] void fail_at(int line, const std::string& what) const {

@@ -15,22 +15,24 @@ namespace {
 
 constexpr std::int64_t kMostSteps = 1'000'000;
 
-// From one start of the trainer to the next: a step that comes again, or an earlier one, is of a
-// restart.
+// From one start of the trainer to the next: an earlier step is of a restart.
 struct Attempt {
   std::map<std::int64_t, LogLine> lines;  // by iteration; of several ranks the slowest
 };
 
-std::vector<Attempt> attempts_of(const std::vector<LogLine>& lines) {
+// The same step once more is another rank's, whose prefix counts the ranks of a node only; but of
+// Megatron-LM one rank writes, so there it is of a restart, too.
+std::vector<Attempt> attempts_of(const std::vector<LogLine>& lines, LogTrainer trainer) {
+  const std::int64_t next = trainer == LogTrainer::kMegatron ? 1 : 0;
   std::vector<Attempt> attempts;
   struct Place {
     std::size_t attempt = 0;
-    std::int64_t iteration = -1;
+    std::int64_t iteration = -1;  // of the line before
   };
   std::map<int, Place> places;  // of every rank that has a prefix of its own
   for (const LogLine& line : lines) {
     Place& place = places[line.rank];
-    if (line.iteration < place.iteration) ++place.attempt;
+    if (line.iteration < place.iteration + next) ++place.attempt;
     place.iteration = line.iteration;
     if (place.attempt >= attempts.size()) attempts.resize(place.attempt + 1);
     const auto [at, is_new] = attempts[place.attempt].lines.emplace(line.iteration, line);
@@ -63,7 +65,7 @@ class RunOfLog {
   LoggedRun run() {
     require_same_job();
     if (trainer_ == LogTrainer::kTorchtitan) derive_times();
-    attempts_ = attempts_of(log_.lines);
+    attempts_ = attempts_of(log_.lines, trainer_);
     run_.interval = interval_of(attempts_);
     for (const Attempt& attempt : attempts_) add(attempt);
     require_steps();
@@ -169,10 +171,11 @@ class RunOfLog {
           "wrote it",
           file_, log_.broken > 0 ? fmt::format(":{}", log_.first_broken) : "", name_of(trainer_)));
     }
-    throw_bad_input(fmt::format(
-        "{}: {} lines that report steps, and nothing is left to compare: {} warm-up, {} skipped\n"
-        "help: train for more steps, or lower --warm-up",
-        file_, log_.lines.size(), count_of(run_.warm_up_steps, "step"), skipped_));
+    throw_bad_input(
+        fmt::format("{}: steps on {}, and nothing is left to compare: {} of warm-up, {} skipped\n"
+                    "help: train for more steps, or lower --warm-up",
+                    file_, count_of(static_cast<std::int64_t>(log_.lines.size()), "line"),
+                    count_of(run_.warm_up_steps, "step"), skipped_));
   }
 
   void set_header() {

@@ -52,7 +52,7 @@ std::string result(int size, const std::string& outside, const std::string& insi
 }
 
 std::string time_of(const std::string& us, const std::string& wrong = "0") {
-  return "{\"time\": " + us + ", \"alg_bw\": 1.0, \"nwrong\": " + wrong + "}";
+  return "{\"time\": " + us + ", \"nwrong\": " + wrong + "}";
 }
 
 NcclTest read(const std::string& results, int processes = 8, int hosts = 1) {
@@ -124,7 +124,7 @@ TEST_CASE("a size that was measured again counts with the median, and -I where t
 
 TEST_CASE("nothing of the environment is ever read") {
   const std::string text = file_of("all_reduce_perf", 2, 1, result(8, time_of("1")));
-  const std::string kept = without_environment(text);
+  const std::string kept = without_environment(text, "a.json");
   CHECK(!has(kept, "open-sesame"));
   CHECK(has(kept, "\"env\": null"));
   CHECK(has(kept, "nccl_version"));
@@ -137,6 +137,30 @@ TEST_CASE("nothing of the environment is ever read") {
   for (std::size_t end = 0; end < text.size(); ++end) {
     CHECK(!has(complaint([&] { return read_nccl_test(text.substr(0, end), "a.json"); }), "sesame"));
   }
+}
+
+TEST_CASE("an environment that is no whole list is refused unseen") {
+  // A quote in it that is not escaped, and one that swallows the rest of the file.
+  for (const char* list :
+       {R"(["A="open-sesame", "B=1"])", R"(["A=open-sesame)", R"({"A": "open-sesame"})"}) {
+    std::string text = file_of("all_reduce_perf", 2, 1, result(8, time_of("1")));
+    const std::size_t begin = text.find('[', text.find("\"env\""));
+    text.replace(begin, text.find("\n  \"nccl_version\"") - 1 - begin, list);
+    const std::string said = complaint([&] { return read_nccl_test(text, "a.json"); });
+    CHECK(has(said, "a.json:2: /env: expected a whole list of texts"));
+    CHECK(!has(said, "sesame"));
+  }
+}
+
+// 1,000,000 B in 1,000 us are 1 GB/s.
+TEST_CASE("a bandwidth that is not size over time is told") {
+  const auto with_speed = [](const std::string& speed) {
+    return read(result(1'000'000, "{\"time\": 1000, \"alg_bw\": " + speed + "}")).notes;
+  };
+  CHECK(with_speed("1.00").empty());
+  CHECK(with_speed("\"1.04\"").empty());
+  REQUIRE(with_speed("1000").size() == 1);
+  CHECK(has(with_speed("1000")[0], "alg_bw in GB/s is not size over time"));
 }
 
 TEST_CASE("files that are none, and values that are none, are refused with their place") {

@@ -141,7 +141,9 @@ TEST_CASE("a table that is none is refused with its line") {
   CHECK(has(complaint([] { return read_price_catalog("", "vms.csv"); }), "vms.csv:1: expected a"));
   CHECK(has(complaint([] { return read("a,H100,8\n"); }), "vms.csv:2: expected 8 cells"));
   CHECK(has(complaint([] { return read("a,H100,0,,1,,us,\n"); }),
-            "vms.csv:2: AcceleratorCount: expected a number > 0, got '0'"));
+            "vms.csv:2: AcceleratorCount: expected a number of 0.01 or more, got '0'"));
+  CHECK(has(complaint([] { return read("a\xff,H100,8,,1,,us,\n"); }),
+            "vms.csv:2: InstanceType: expected a name in plain letters, got 'a?'"));
   CHECK(has(complaint([] { return read("a,H100,8,,cheap,,us,\n"); }), "Price: expected a price"));
   CHECK(has(complaint([] { return read("a,H100,8,,-1,,us,\n"); }), "got '-1'"));
   CHECK(has(complaint([] { return read("a,H100,8,\"x,1,,us,\n"); }), "a quote is not closed"));

@@ -125,6 +125,19 @@ TEST_CASE("a restart warms up again") {
   CHECK(has_note(logged, "restarted once"));
 }
 
+// Two ranks of torchtitan whose lines have no prefix, or that of two nodes: not a restart.
+TEST_CASE("a step that comes again is a restart of Megatron-LM, another rank of torchtitan") {
+  const LoggedRun again =
+      run(megatron(1, "1.0") + megatron(2, "1.0") + megatron(2, "9.0") + megatron(3, "1.0"), 1);
+  CHECK(again.warm_up_steps == 2);
+  CHECK(again.log.steps.size() == 2);
+  const LoggedRun ranks =
+      run(titan(1, "1,000") + titan(1, "500") + titan(2, "1,000") + titan(2, "2,000"), 0, 1000);
+  REQUIRE(ranks.log.steps.size() == 2);
+  CHECK(ranks.log.steps[0].step_time == Duration{2'000'000'000});
+  CHECK(ranks.log.steps[1].step_time == Duration{1'000'000'000});
+}
+
 TEST_CASE("steps that the optimizer skipped, and those of another batch, do not count") {
   const LoggedRun logged =
       run(megatron(1, "10.0", 1) + megatron(2, "11.0", 2, 1) + megatron(3, "12.0"));
