@@ -9,7 +9,21 @@
 
 namespace penstock {
 
-// `now`: the evaluation of the unchanged file.
+// The step of a file that was changed, by a fresh replay.
+Duration step_of(const PlanFile& file);
+
+// What used to take time takes none.
+void free_transfers(PlanFile& file);
+void free_reductions(PlanFile& file);  // norm and gathers as well
+void free_optimizer(PlanFile& file);
+
+// The step without each of these three.
+std::vector<WhatIf> gains_of_removals(const PlanFile& file);
+// The step with the same work in other places, and the bounds of what that can gain. `now`: the
+// evaluation of the unchanged file. The last of them, which mixed plans lack, is what other cuts
+// and another order of the same actions can reach at best.
+std::vector<WhatIf> gains_of_rearranging(const PlanFile& file, const Evaluation& now);
+// Both, in this order.
 std::vector<WhatIf> gains_of_changes(const PlanFile& file, const Evaluation& now);
 
 }  // namespace penstock

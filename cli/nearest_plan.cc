@@ -6,9 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/plan_question.h"
 #include "cli/verbs.h"
-#include "core/format.h"
-#include "costmodel/calibrated_profile.h"
 #include "search/best_plans.h"
 #include "search/trainers.h"
 #include "simulator/schedules/schedules.h"
@@ -39,26 +38,6 @@ std::string why_not_run(const PlanFile& plan, const ExportTarget& target) {
   return why.empty() ? why_not_run(trainer, plan.plan) : why;
 }
 
-// What the plan was made from, if it is still there.
-struct Inputs {
-  ModelProfile profile;
-  ClusterSpec cluster;
-  ExecutorModel executor;
-  std::optional<Bytes> reserve;
-  std::string why_not;
-
-  [[nodiscard]] PlanInputs values() const { return {&profile, &cluster, executor, reserve}; }
-};
-
-std::string why_not_there(const InputFile& file, std::string_view format) {
-  if (!std::filesystem::is_regular_file(file.path)) return file.path + " is not here";
-  const Loaded<Json> json = load_json(file.path);
-  if (json.file.hash != file.hash) return file.path + " has changed since the plan was made";
-  if (format_of(json.value) != format)
-    return file.path + " is not in the format " + std::string(format);
-  return "";
-}
-
 // Plans are also made from a config.json, which holds no profile to search again.
 bool is_estimated(const PlanFile& plan) {
   if (!std::filesystem::is_regular_file(plan.profile.path)) return false;
@@ -75,34 +54,19 @@ std::string how_to_estimate(const PlanFile& file, const ExportTarget& target) {
       plan.sequence_length, varuna ? "--schedule" : "--for", target.name);
 }
 
-Inputs inputs_of(const PlanFile& plan, const ExportTarget& target) {
-  Inputs inputs;
-  if (is_estimated(plan)) {
-    inputs.why_not = how_to_estimate(plan, target);
-    return inputs;
-  }
-  inputs.why_not = why_not_there(plan.profile, "penstock.profile/1");
-  if (inputs.why_not.empty()) {
-    inputs.why_not = why_not_there(plan.cluster_file, "penstock.cluster/1");
-  }
-  if (!inputs.why_not.empty()) return inputs;
-  inputs.profile = load_profile(plan.profile.path).value;
-  inputs.cluster = load_cluster(plan.cluster_file.path).value;
-  inputs.executor = plan.executor;
-  auto& calibration = inputs.cluster.calibration;
-  if (calibration && calibration->executor != plan.executor) calibration.reset();
-  if (calibration) inputs.profile = calibrated_profile(inputs.profile, *calibration);
-  if (!plan.plan.is_mixed()) inputs.reserve = plan.cluster.reserve;
-  return inputs;
+// What the plan was made from, if it is still there.
+PlanQuestion asked_again(const PlanFile& plan, const ExportTarget& target) {
+  if (is_estimated(plan)) return {how_to_estimate(plan, target), {}};
+  return question_of(plan, "");
 }
 
 // The plan worked out, if it fits and the target takes it; or with the cuts that it asks for.
-std::optional<PlanFile> accepted(const Inputs& inputs, Plan plan, const PlanFile& like,
+std::optional<PlanFile> accepted(const PlanInputs& inputs, Plan plan, const PlanFile& like,
                                  const ExportTarget& target, const ExportRequest& request) {
   for (int tries = 0; tries < 2; ++tries) {
-    const EvaluatedPlan evaluated = evaluate(inputs.values(), plan);
+    const EvaluatedPlan evaluated = evaluate(inputs, plan);
     if (evaluated.why_not) return {};
-    PlanFile file = to_plan_file(inputs.values(), evaluated);
+    PlanFile file = to_plan_file(inputs, evaluated);
     file.tool_version = version();
     file.profile = like.profile;
     file.cluster_file = like.cluster_file;
@@ -154,8 +118,9 @@ Export exported(const PlanFile& plan, const ExportTarget& target, const ExportRe
 
 NearestPlan nearest_plan(const PlanFile& plan, const Export& refusal, const ExportTarget& target,
                          const ExportRequest& request) {
-  const Inputs inputs = inputs_of(plan, target);
-  if (!inputs.why_not.empty()) return {{}, inputs.why_not};
+  const PlanQuestion asked = asked_again(plan, target);
+  if (!asked.why_not.empty()) return {{}, asked.why_not};
+  const PlanInputs inputs = asked.question.inputs();
   if (refusal.nearest) {
     if (auto file = accepted(inputs, *refusal.nearest, plan, target, request)) return {file, ""};
   }
@@ -163,7 +128,7 @@ NearestPlan nearest_plan(const PlanFile& plan, const Export& refusal, const Expo
   for (const Pins& pins : pins_of(plan.plan, search.pins)) {
     search.pins = pins;
     SearchProgress progress;
-    const SearchResult result = best_plans(inputs.values(), search, progress);
+    const SearchResult result = best_plans(inputs, search, progress);
     if (result.best.empty()) continue;
     if (auto file = accepted(inputs, result.best.front().plan, plan, target, request)) {
       return {file, ""};

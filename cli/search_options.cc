@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/change_cluster.h"
 #include "cli/nearest.h"
 #include "cli/parse.h"
 #include "cli/verbs.h"
@@ -17,8 +18,6 @@
 
 namespace penstock {
 namespace {
-
-constexpr const char* kAssumedCluster = "assumed cluster";
 
 std::string check_schedule(const std::string& option, const std::string& name) {
   if (find_schedule(name) == nullptr) {
@@ -54,10 +53,10 @@ std::string check_recompute(const ModelProfile& profile, const std::string& opti
              did_you_mean(name, known));
 }
 
-Placement parse_placement(const std::string& text) {
+Placement parse_placement(const std::string& option, const std::string& text) {
   if (text == "pipeline-inner") return Placement::kPipelineInner;
   if (text == "data-inner") return Placement::kDataInner;
-  bad_option("--placement", fmt::format("unknown '{}'", text),
+  bad_option(option, fmt::format("unknown '{}'", text),
              "pipeline-inner (stages of one replica side by side) or data-inner (replicas of one "
              "stage side by side)");
 }
@@ -66,10 +65,6 @@ Trainer parse_trainer(const std::string& name) {
   if (const auto trainer = trainer_named(name)) return *trainer;
   bad_option("--for", fmt::format("unknown trainer '{}'", name),
              did_you_mean(name, trainer_names()));
-}
-
-int default_threads() {
-  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
 std::optional<int>* pinned_degree(Pins& pins, const std::string& key) {
@@ -107,7 +102,7 @@ void set_pins(Question& question, const SearchOptions& options) {
   if (options.device && !question.estimated) {
     set(question, "--device", "device", *options.device);
   }
-  if (options.placement) pins.placement = parse_placement(*options.placement);
+  if (options.placement) set(question, "--placement", "placement", *options.placement);
   if (!options.trainer) return;
   question.request.trainer = parse_trainer(*options.trainer);
   for (const std::string& name : pins.schedules) {
@@ -119,16 +114,11 @@ void set_pins(Question& question, const SearchOptions& options) {
   }
 }
 
-void scale_curve(std::vector<CurvePoint>& curve, double factor) {
-  if (curve.empty()) return;
-  const Duration latency = curve.front().time;
-  for (CurvePoint& point : curve) {
-    point.time = latency + scaled(point.time - latency, 1.0 / factor);
-  }
-}
-
-int integer_setting(const std::string& option, const std::string& key, const std::string& value) {
-  return parse_int(option.starts_with("--vary") ? option + " " + key : option, value, 1);
+// "interleaved", or with its chunks "interleaved:2".
+void set_schedule(Pins& pins, const std::string& option, const std::string& value) {
+  const std::size_t colon = value.find(':');
+  pins.schedules = {check_schedule(option, value.substr(0, colon))};
+  if (colon != std::string::npos) pins.chunks = parse_int(option, value.substr(colon + 1), 1);
 }
 
 // An executor that is asked for wins over what was fitted here, factors included.
@@ -176,6 +166,10 @@ void use_estimate(Question& question, const SearchOptions& options, const Loaded
 }
 
 }  // namespace
+
+int default_threads() {
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
 
 void SearchOptions::declare(Options& options) {
   options.heading("The question");
@@ -265,9 +259,14 @@ Question question_of(const SearchOptions& options) {
 }
 
 const std::vector<std::string>& settable_keys() {
-  static const std::vector<std::string> keys{
-      "schedule",     "P",         "V",     "D",      "T",           "b",        "gpus",
-      "global-batch", "recompute", "zero1", "device", "reserve-gib", "bandwidth"};
+  static const std::vector<std::string> keys = [] {
+    std::vector<std::string> all{"schedule",   "P",         "V",         "D",
+                                 "T",          "b",         "recompute", "zero1",
+                                 "device",     "placement", "gpus",      "global-batch",
+                                 "reserve-gib"};
+    all.insert(all.end(), cluster_keys().begin(), cluster_keys().end());
+    return all;
+  }();
   return keys;
 }
 
@@ -275,36 +274,59 @@ bool set(Question& question, const std::string& option, const std::string& key,
          const std::string& value) {
   SearchRequest& request = question.request;
   if (std::optional<int>* pin = pinned_degree(request.pins, key)) {
-    *pin = integer_setting(option, key, value);
+    *pin = parse_int(option, value, 1);
   } else if (key == "schedule") {
-    request.pins.schedules = {check_schedule(option, value)};
+    set_schedule(request.pins, option, value);
   } else if (key == "recompute") {
     request.pins.recompute = check_recompute(question.profile.value, option, value);
   } else if (key == "zero1") {
     request.pins.zero1 = parse_on_off(option, value);
   } else if (key == "device") {
     request.pins.device = check_device(question.cluster.value, option, value);
+  } else if (key == "placement") {
+    request.pins.placement = parse_placement(option, value);
   } else if (key == "gpus") {
-    request.gpus = integer_setting(option, key, value);
+    request.gpus = parse_int(option, value, 1);
   } else if (key == "global-batch") {
-    request.global_batch = integer_setting(option, key, value);
+    request.global_batch = parse_int(option, value, 1);
   } else if (key == "reserve-gib") {
     question.reserve = parse_gib(option, value);
-  } else if (key == "bandwidth") {
-    scale_bandwidth(question.cluster.value, parse_number(option, value, 1e-3, 1e3));
   } else {
-    return false;
+    return set(question.cluster.value, option, key, value);
   }
   return true;
 }
 
-void scale_bandwidth(ClusterSpec& cluster, double factor) {
-  for (LinkLevel& level : cluster.levels) {
-    scale_curve(level.curve, factor);
-    level.bandwidth.value *= factor;
-    level.shared_bandwidth.value *= factor;
+namespace {
+
+std::optional<std::string>* read_option(SearchOptions& options, const std::string& key) {
+  if (key == "cluster") return &options.cluster;
+  if (key == "precision") return &options.precision;
+  if (key == "sequence-length") return &options.sequence_length;
+  if (key == "executor") return &options.executor.name;
+  if (key == "for") return &options.trainer;
+  if (key == "gpus") return &options.gpus;
+  if (key == "global-batch") return &options.global_batch;
+  if (key == "device") return &options.device;
+  return nullptr;
+}
+
+}  // namespace
+
+bool set(SearchOptions& options, const std::string& key, const std::string& value) {
+  if (key == "profile") {
+    options.profile = value;
+    return true;
   }
-  for (CollectiveCurve& collective : cluster.collectives) scale_curve(collective.curve, factor);
+  std::optional<std::string>* option = read_option(options, key);
+  if (option != nullptr) *option = value;
+  return option != nullptr;
+}
+
+const std::vector<std::string>& readable_keys() {
+  static const std::vector<std::string> keys{"profile",         "cluster",  "precision",
+                                             "sequence-length", "executor", "for"};
+  return keys;
 }
 
 std::string words_of(const Question& question) {

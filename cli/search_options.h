@@ -41,15 +41,24 @@ struct Question {
 };
 
 Question question_of(const SearchOptions& options);
+// How an assumed cluster is called where a file would be named.
+inline constexpr const char* kAssumedCluster = "assumed cluster";
+// As many as this machine has.
+int default_threads();
 
-// Changes one thing of a question: a pin (schedule, P, V, D, T, b, recompute, zero1, device) or a
-// setting (gpus, global-batch, reserve-gib, bandwidth). False when the key is none of them.
+// Changes one thing of a question: a pin (schedule, P, V, D, T, b, recompute, zero1, device,
+// placement), gpus, global-batch, reserve-gib, or its cluster (change_cluster.h). False when the
+// key is none of them; Error{kBadInput}, which names `option`, for a bad value.
 bool set(Question& question, const std::string& option, const std::string& key,
          const std::string& value);
+// All of them but link.LEVEL.
 const std::vector<std::string>& settable_keys();
 
-// Every level and collective faster by `factor`; latencies stay.
-void scale_bandwidth(ClusterSpec& cluster, double factor);
+// Changes what a question is made from: a file to read, or what an estimate is made for. False when
+// the key is no such option; what is wrong with a value is found when the question is asked.
+bool set(SearchOptions& options, const std::string& key, const std::string& value);
+// Those of them that settable_keys() does not have.
+const std::vector<std::string>& readable_keys();
 
 // "GPT-6.7B on 8 x p4d: at most 64 GPUs, global batch 512, sequence length 2048, executor ideal"
 std::string words_of(const Question& question);

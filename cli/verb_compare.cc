@@ -1,3 +1,4 @@
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,7 +28,8 @@ constexpr const char* kExamples =
     R"(  penstock compare profile.json --cluster cluster.json --gpus 64 --global-batch 512 \
       --vary schedule=1f1b,zb-h1 --vary b=1,2,4
   penstock compare profile.json --cluster cluster.json --global-batch 512 --vary gpus=8,16,32,64
-  penstock compare profile.json --cluster cluster.json --global-batch 512 --vary bandwidth=1,2,10
+  penstock compare profile.json --global-batch 512 --vary cluster=a.json,b.json \
+      --vary link.efa=0.5,1,2 --vary schedule=1f1b,interleaved:2
   penstock compare profile.json --cluster cluster.json --global-batch 512 \
       --vary schedule=gpipe,1f1b,zb-h1 --slow rank=3:1.3
 )";
@@ -39,6 +41,25 @@ struct Axis {
   std::vector<std::string> values;
 };
 
+// What people call the micro-batch size.
+std::string key_of(const std::string& key) {
+  return key == "mbs" || key == "micro-batch" || key == "micro-batch-size" ? "b" : key;
+}
+
+// interleaved:2 says how many chunks; so does V.
+void refuse_chunks_twice(const std::vector<Axis>& axes) {
+  bool chunks = false, named = false;
+  for (const Axis& axis : axes) {
+    chunks = chunks || axis.key == "V";
+    for (const std::string& value : axis.values) {
+      named = named || (axis.key == "schedule" && value.find(':') != std::string::npos);
+    }
+  }
+  if (chunks && named) {
+    bad_option("--vary", "V and a schedule's ':V' both say how many chunks", "keep one of them");
+  }
+}
+
 std::vector<Axis> axes_of(const std::vector<std::string>& vary) {
   if (vary.empty()) bad_option("--vary", "missing", "add for example --vary schedule=1f1b,zb-h1");
   std::vector<Axis> axes;
@@ -49,7 +70,7 @@ std::vector<Axis> axes_of(const std::vector<std::string>& vary) {
       bad_option("--vary", fmt::format("'{}' is not KEY=VALUE,VALUE", text),
                  "write for example --vary b=1,2,4");
     }
-    Axis axis{text.substr(0, equals), parse_list("--vary", text.substr(equals + 1))};
+    Axis axis{key_of(text.substr(0, equals)), parse_list("--vary", text.substr(equals + 1))};
     for (const Axis& other : axes) {
       if (other.key == axis.key) {
         bad_option("--vary", fmt::format("{} is varied twice", axis.key),
@@ -63,6 +84,7 @@ std::vector<Axis> axes_of(const std::vector<std::string>& vary) {
     }
     axes.push_back(std::move(axis));
   }
+  refuse_chunks_twice(axes);
   return axes;
 }
 
@@ -82,22 +104,43 @@ std::vector<Settings> combinations(const std::vector<Axis>& axes) {
   return rows;
 }
 
-Question varied(const Question& base, const Settings& settings) {
-  Question question = base;
-  question.request.top = 1;
-  for (const auto& [key, value] : settings) {
-    if (!set(question, "--vary " + key, key, value)) {
-      bad_option("--vary", fmt::format("unknown key '{}'", key),
-                 did_you_mean(key, settable_keys()));
-    }
-  }
-  const int devices = device_count(question.cluster.value);
-  if (question.request.gpus > devices) {
-    bad_option("--vary gpus", fmt::format("{} is more than the cluster has", question.request.gpus),
-               fmt::format("{} has {} devices", question.cluster.value.name, devices));
-  }
-  return question;
+std::vector<std::string> known_keys() {
+  std::vector<std::string> keys = settable_keys();
+  keys.insert(keys.end(), readable_keys().begin(), readable_keys().end());
+  return keys;
 }
+
+// Asks every question, and reads what it is made from once for all rows that share it.
+class Asker {
+ public:
+  explicit Asker(const SearchOptions& given) : given_(given) {}
+
+  Question ask(const Settings& settings) {
+    SearchOptions options = given_;
+    Settings later, read;
+    for (const auto& setting : settings) {
+      (set(options, setting.first, setting.second) ? read : later).push_back(setting);
+    }
+    const auto known = asked_.find(read);
+    Question question = known != asked_.end()
+                            ? known->second
+                            : asked_.emplace(read, question_of(options)).first->second;
+    question.request.top = 1;
+    for (const auto& [key, value] : later) {
+      if (!set(question, "--vary " + key, key, value)) {
+        bad_option("--vary", fmt::format("unknown key '{}'", key), did_you_mean(key, known_keys()));
+      }
+    }
+    return question;
+  }
+
+  // Whether the rows differ in more than what is changed of one question.
+  [[nodiscard]] bool rows_differ() const { return asked_.size() > 1; }
+
+ private:
+  const SearchOptions& given_;
+  std::map<Settings, Question> asked_;
+};
 
 std::string why_nothing(const SearchResult& result) {
   if (!result.complete) return "stopped before a plan was found";
@@ -121,14 +164,12 @@ void slow_down_best(const PlanInputs& inputs, const Scenario& scenario, Variant&
   variant.slow = slow_down(scenario, evaluated.program, inputs.executor, evaluated.prices);
 }
 
-Compared compare(const Question& base, const std::vector<Settings>& rows, const SlowOptions& slow) {
-  std::vector<Question> questions;  // all are understood before the first search begins
-  questions.reserve(rows.size());
-  for (const Settings& settings : rows) questions.push_back(varied(base, settings));
+Compared compare(const std::vector<Question>& questions, const std::vector<Settings>& rows,
+                 const SlowOptions& slow) {
   const Scenario scenario = slow.scenario();
   Compared compared;
   compared.asked = rows.size();
-  WatchedSearch watched(base.budget);
+  WatchedSearch watched(questions.front().budget);
   for (std::size_t i = 0; i < rows.size() && compared.complete; ++i) {
     const SearchResult result = best_plans(questions[i].inputs(), questions[i].request, watched);
     Variant variant;
@@ -145,8 +186,9 @@ Compared compare(const Question& base, const std::vector<Settings>& rows, const 
   return compared;
 }
 
-std::string text_of(const Question& question, const Compared& compared) {
-  std::string text = wrapped(words_of(question), 100, "", "  ") +
+// `of_row_1`: other rows ask something else.
+std::string text_of(const Question& question, bool of_row_1, const Compared& compared) {
+  std::string text = wrapped((of_row_1 ? "Row 1: " : "") + words_of(question), 100, "", "  ") +
                      wrapped(origin_of(question), 100, "", "  ") + '\n' +
                      comparison_table(compared.variants);
   if (!compared.complete) {
@@ -189,9 +231,11 @@ Answer run_compare(const Arguments& arguments) {
   options.heading("What varies");
   options.repeated(
       "--vary", "KEY=A,B,...",
-      "schedule, P, V, D, T, b, recompute, zero1, device, gpus, global-batch, "
-      "reserve-gib, or bandwidth (a factor on all links; latencies stay). May be given "
-      "several times: all combinations",
+      "schedule (also with its chunks, interleaved:2), P, V, D, T, b (or mbs), recompute, zero1, "
+      "device, placement, gpus, global-batch, sequence-length, reserve-gib, memory-gib, "
+      "usd-per-gpu-hour; bandwidth or link.LEVEL (a factor on all links or those of one level; "
+      "latencies stay); profile, cluster, precision, executor, for. May be given several times: "
+      "all combinations",
       vary);
   given.declare(options);
   options.heading("What if the machine is uneven");
@@ -201,10 +245,14 @@ Answer run_compare(const Arguments& arguments) {
   if (auto help = options.parse(arguments)) return {*help};
 
   const std::vector<Settings> rows = combinations(axes_of(vary));
-  const Question question = question_of(given);
-  const Compared compared = compare(question, rows, slow);
-  const std::string text =
-      json ? to_text(json_of(question, compared)) + '\n' : text_of(question, compared);
+  Asker asker(given);
+  std::vector<Question> questions;  // all are understood before the first search begins
+  questions.reserve(rows.size());
+  for (const Settings& settings : rows) questions.push_back(asker.ask(settings));
+  const Compared compared = compare(questions, rows, slow);
+  const Question& first = questions.front();
+  const std::string text = json ? to_text(json_of(first, compared)) + '\n'
+                                : text_of(first, asker.rows_differ(), compared);
   return {text, exit_of(compared)};
 }
 

@@ -1,13 +1,20 @@
+#include <optional>
 #include <string>
 
 #include "cli/changes.h"
 #include "cli/files.h"
 #include "cli/options.h"
+#include "cli/parse.h"
+#include "cli/plan_question.h"
+#include "cli/progress.h"
+#include "cli/sensitivity.h"
 #include "cli/slow_options.h"
+#include "cli/step_parts.h"
 #include "cli/verbs.h"
+#include "cli/why_not.h"
+#include "report/explanation.h"
 #include "report/measures.h"
 #include "report/result_json.h"
-#include "report/simulation_report.h"
 #include "report/uncertainty.h"
 #include "search/evaluate.h"
 
@@ -15,12 +22,12 @@ namespace penstock {
 namespace {
 
 constexpr const char* kExamples = R"(  penstock explain plan.json
+  penstock explain plan.json --why-not P=8,D=8
   penstock explain plan.json --slow rank=3:1.3
   penstock explain plan.json --json
 )";
 
-Json explanation_json(const PlanFile& file, const Evaluation& evaluation,
-                      const std::vector<WhatIf>& changes, const Uncertainty& uncertainty) {
+Json heading_json(const PlanFile& file, const Evaluation& evaluation) {
   Json json = Json::object();
   json.set("schema_version", kResultSchemaVersion);
   json.set("verb", "explain");
@@ -31,7 +38,16 @@ Json explanation_json(const PlanFile& file, const Evaluation& evaluation,
   json.set("tightest_rank", static_cast<std::int64_t>(tightest));
   json.set("headroom_bytes", headroom(evaluation.ranks[tightest]).count);
   json.set("busiest_rank", static_cast<std::int64_t>(busiest_rank(evaluation)));
-  json.set("changes", what_if_json(evaluation.step_time, changes));
+  return json;
+}
+
+Json explanation_json(const PlanFile& file, const Explanation& about,
+                      const Uncertainty& uncertainty) {
+  const Evaluation& evaluation = about.evaluation;
+  Json json = heading_json(file, evaluation);
+  json.set("time_of_busiest_rank", to_json(evaluation.step_time, about.parts));
+  json.set("changes", what_if_json(evaluation.step_time, gains_of_changes(file, evaluation)));
+  json.set("sensitivity", to_json(about.sensitivities));
   Json not_searched = Json::array();
   for (const std::string& text : file.not_searched) not_searched.push(text);
   json.set("not_searched", std::move(not_searched));
@@ -39,32 +55,71 @@ Json explanation_json(const PlanFile& file, const Evaluation& evaluation,
   return json;
 }
 
+Answer explain_whole(PlanFile file, const PlanQuestion& asked, const SlowOptions& slow, bool json) {
+  Uncertainty uncertainty;
+  const Scenario scenario = slow.scenario();
+  if (slow.given()) {
+    uncertainty.scenario = slow_down(scenario, file.program, file.executor, file.prices);
+  }
+  const Replayed replayed = replay_plan_file(file);
+  WatchedSearch watched({});
+  Explanation about;
+  about.evaluation = replayed.evaluation;
+  about.parts = step_parts(file, replayed);
+  about.rearranged = gains_of_rearranging(file, replayed.evaluation);
+  about.sensitivities = sensitivities_of(file, replayed.evaluation, asked, scenario, watched);
+  if (json) return {to_text(explanation_json(file, about, uncertainty)) + '\n'};
+  return {explanation(file, about) + uncertainty_text(uncertainty)};
+}
+
+Answer explain_why_not(const PlanFile& file, const PlanQuestion& asked, const std::string& text,
+                       bool json) {
+  const Evaluation evaluation = replay_plan_file(file).evaluation;
+  if (!asked.why_not.empty()) {
+    bad_option("--why-not", "a search needs what the plan was made from, but " + asked.why_not,
+               "run it where these files are, or make the plan anew with penstock plan");
+  }
+  WatchedSearch watched({});
+  const WhyNot why = why_not(file, asked.question, text, watched);
+  const int exit = why.result.complete ? kYes : kStopped;
+  if (!json) return {why_not_report(file, evaluation, why), exit};
+  Json answer = heading_json(file, evaluation);
+  answer.set("why_not", to_json(why, file.plan, evaluation));
+  return {to_text(answer) + '\n', exit};
+}
+
 }  // namespace
 
 Answer run_explain(const Arguments& arguments) {
   std::string path;
+  std::optional<std::string> why_not_text;
   bool json = false;
   SlowOptions slow;
   Options options("explain PLAN [OPTIONS]",
                   "Says what binds a plan: the tightest rank and the busiest one, where the time "
-                  "goes, and what each change would gain (the same plan replayed with one thing "
-                  "changed: no transfers, no reductions, no optimizer, balanced stages).",
+                  "goes and what the step would be without each part of it, and how the speed "
+                  "answers to every stage, section, link, the memory and the batch. What needs the "
+                  "profile and the cluster is read from where the plan says.",
                   kExamples);
   options.heading("Options");
   options.positional("PLAN", "a plan file, as written by penstock plan -o", path);
+  options.option(
+      "--why-not", "K=V,...",
+      "instead: the best plan with these choices, beside this one, or why there is none. "
+      "P, V, D, T, b, schedule, recompute, zero1, device, placement; the rest is "
+      "searched",
+      why_not_text);
   options.flag("--json", "the result as one JSON object", json);
   slow.declare(options);
   if (auto help = options.parse(arguments)) return {*help};
-
-  PlanFile file = load_plan(path).value;
-  Uncertainty uncertainty;
-  if (slow.given()) {
-    uncertainty.scenario = slow_down(slow.scenario(), file.program, file.executor, file.prices);
+  if (why_not_text && slow.given()) {
+    bad_option("--why-not", "a search knows nothing of --slow", "leave one of them out");
   }
-  const Evaluation evaluation = replay_plan_file(file).evaluation;
-  const std::vector<WhatIf> changes = gains_of_changes(file, evaluation);
-  if (json) return {to_text(explanation_json(file, evaluation, changes, uncertainty)) + '\n'};
-  return {explanation(file, evaluation, changes) + uncertainty_text(uncertainty)};
+
+  const Loaded<PlanFile> plan = load_plan(path);
+  const PlanQuestion asked = question_of(plan.value, plan.file.path);
+  if (why_not_text) return explain_why_not(plan.value, asked, *why_not_text, json);
+  return explain_whole(plan.value, asked, slow, json);
 }
 
 }  // namespace penstock

@@ -12,43 +12,80 @@
 namespace penstock {
 namespace {
 
-double speed_of(const RankedPlan& ranked) {
-  return samples_per_second(ranked.plan, ranked.evaluation.step_time);
-}
+// What the rows are measured by: samples per second, or tokens where rows differ in the length of
+// their sequences; with prices per million tokens, or per step where there are none.
+struct Measure {
+  bool lengths_differ = false, priced = false, has_tokens = true;
+  double baseline = 0.0;  // speed of the first row that has a plan
 
-double baseline_speed(const std::vector<Variant>& variants) {
-  for (const Variant& variant : variants) {
-    if (variant.best) return speed_of(*variant.best);
+  explicit Measure(const std::vector<Variant>& variants) {
+    const RankedPlan* first = nullptr;
+    for (const Variant& variant : variants) {
+      if (!variant.best) continue;
+      if (first == nullptr) first = &*variant.best;
+      const Plan& plan = variant.best->plan;
+      lengths_differ = lengths_differ || plan.sequence_length != first->plan.sequence_length;
+      priced = priced || variant.best->evaluation.usd_per_step > 0.0;
+      has_tokens = has_tokens && plan.sequence_length > 0;
+    }
+    if (first != nullptr) baseline = speed(*first);
   }
-  return 0.0;
-}
 
-std::vector<Column> plan_columns() {
-  return {{"step"},        {"+-", false, 1},  {"samples/s", false, 1}, {"speed", false, 1},
-          {"T"},           {"P", false, 1},   {"V", false, 1},         {"D", false, 1},
-          {"b", false, 1}, {"M", false, 1},   {"schedule", true, 1},   {"recompute", true, 1},
-          {"Z1", true, 1}, {"GiB", false, 1}, {"bub%", false, 1}};
+  [[nodiscard]] bool by_tokens() const { return lengths_differ && has_tokens; }
+  [[nodiscard]] double speed(const RankedPlan& ranked) const {
+    const Duration step = ranked.evaluation.step_time;
+    return by_tokens() ? tokens_per_second(ranked.plan, step)
+                       : samples_per_second(ranked.plan, step);
+  }
+  [[nodiscard]] double relative(const RankedPlan& ranked) const { return speed(ranked) / baseline; }
+  [[nodiscard]] std::string price(const RankedPlan& ranked) const {
+    const double usd = has_tokens ? usd_per_million_tokens(ranked.plan, ranked.evaluation)
+                                  : ranked.evaluation.usd_per_step;
+    return usd > 0.0 ? significant(usd, 4) : "-";
+  }
+};
+
+std::vector<Column> plan_columns(const Measure& measure) {
+  std::vector<Column> columns{{"step"},
+                              {"+-", false, 1},
+                              {measure.by_tokens() ? "tokens/s" : "samples/s", false, 1},
+                              {"speed", false, 1},
+                              {"T"},
+                              {"P", false, 1},
+                              {"V", false, 1},
+                              {"D", false, 1},
+                              {"b", false, 1},
+                              {"M", false, 1},
+                              {"schedule", true, 1},
+                              {"recompute", true, 1},
+                              {"Z1", true, 1},
+                              {"GiB", false, 1},
+                              {"bub%", false, 1}};
+  if (measure.priced) columns.push_back({measure.has_tokens ? "$/Mtok" : "$/step", false, 1});
+  return columns;
 }
 
 // One per plan column.
-std::vector<std::string> plan_cells(const RankedPlan& ranked, double baseline) {
+std::vector<std::string> plan_cells(const RankedPlan& ranked, const Measure& measure) {
   const auto& [plan, evaluation, tied, pareto, placed] = ranked;
-  const double speed = speed_of(ranked);
-  return {aligned(evaluation.step_time),
-          fmt::format("{:.1f}%", 100.0 * relative_uncertainty(evaluation)),
-          significant(speed, 4),
-          fixed(speed / baseline, 2),
-          fmt::format("{}", plan.tensor),
-          fmt::format("{}", plan.pipeline),
-          fmt::format("{}", plan.chunks),
-          fmt::format("{}", plan.data),
-          fmt::format("{}", plan.micro_batch_size),
-          fmt::format("{}", micro_batches_of(plan)),
-          plan.schedule,
-          plan.recompute,
-          plan.zero1 ? "on" : "-",
-          gib(evaluation.peak_memory()),
-          fixed(100.0 * bubble_rate(evaluation.makespan, evaluation.ideal), 1)};
+  std::vector<std::string> cells{
+      aligned(evaluation.step_time),
+      fmt::format("{:.1f}%", 100.0 * relative_uncertainty(evaluation)),
+      significant(measure.speed(ranked), 4),
+      fixed(measure.relative(ranked), 2),
+      fmt::format("{}", plan.tensor),
+      fmt::format("{}", plan.pipeline),
+      fmt::format("{}", plan.chunks),
+      fmt::format("{}", plan.data),
+      fmt::format("{}", plan.micro_batch_size),
+      fmt::format("{}", micro_batches_of(plan)),
+      plan.schedule,
+      plan.recompute,
+      plan.zero1 ? "on" : "-",
+      gib(evaluation.peak_memory()),
+      fixed(100.0 * bubble_rate(evaluation.makespan, evaluation.ideal), 1)};
+  if (measure.priced) cells.push_back(measure.price(ranked));
+  return cells;
 }
 
 // A choice of the plan that varies has its column already.
@@ -58,24 +95,49 @@ bool varies(const Variant& variant, const std::string& column) {
                      [&key](const auto& setting) { return setting.first == key; });
 }
 
-std::vector<Column> columns_of(const Variant& variant) {
+// Which plan columns are shown. With three things that vary and more, one that says the same in all
+// rows gives way to a line below.
+struct PlanColumns {
+  std::vector<bool> shown;
+  std::vector<std::string> same;  // "T 1", "recompute none"
+
+  PlanColumns(const std::vector<Variant>& variants, const std::vector<Column>& columns,
+              const std::vector<std::vector<std::string>>& cells) {
+    const bool crowded = variants.front().settings.size() > 2 && variants.size() > 1;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const bool varied = varies(variants.front(), columns[c].header);
+      const bool is_same = crowded && std::all_of(cells.begin(), cells.end(), [&](const auto& row) {
+                             return row[c] == cells.front()[c];
+                           });
+      shown.push_back(!varied && !is_same);
+      if (!varied && is_same) same.push_back(columns[c].header + " " + cells.front()[c]);
+    }
+  }
+};
+
+std::vector<std::string> cells_of(const Variant& variant, const Measure& measure) {
+  if (variant.best) return plan_cells(*variant.best, measure);
+  std::vector<std::string> cells(plan_columns(measure).size(), "-");
+  cells.front() = "no plan";
+  return cells;
+}
+
+std::vector<Column> columns_of(const Variant& variant, const std::vector<Column>& all,
+                               const PlanColumns& plan) {
   std::vector<Column> columns{{"#"}};
   for (const auto& [key, value] : variant.settings) columns.push_back({key + "=", true, 1});
-  for (const Column& column : plan_columns()) {
-    if (!varies(variant, column.header)) columns.push_back(column);
+  for (std::size_t c = 0; c < all.size(); ++c) {
+    if (plan.shown[c]) columns.push_back(all[c]);
   }
   return columns;
 }
 
-std::vector<std::string> row_of(const Variant& variant, std::size_t number, double baseline) {
+std::vector<std::string> row_of(const Variant& variant, std::size_t number,
+                                std::vector<std::string> cells, const PlanColumns& plan) {
   std::vector<std::string> row{fmt::format("{}", number)};
   for (const auto& [key, value] : variant.settings) row.push_back(value);
-  const std::vector<Column> columns = plan_columns();
-  std::vector<std::string> cells(columns.size(), "-");
-  cells.front() = "no plan";
-  if (variant.best) cells = plan_cells(*variant.best, baseline);
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    if (!varies(variant, columns[c].header)) row.push_back(std::move(cells[c]));
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    if (plan.shown[c]) row.push_back(std::move(cells[c]));
   }
   return row;
 }
@@ -115,47 +177,104 @@ std::string reasons(const std::string& heading, const std::vector<Variant>& vari
   return lines.empty() ? "" : "\n" + heading + ":\n" + lines;
 }
 
+// The fastest row for one value of what varies; nothing when none has a plan.
+std::optional<std::size_t> fastest_with(const std::vector<Variant>& variants,
+                                        const Measure& measure, std::size_t axis,
+                                        const std::string& value) {
+  std::optional<std::size_t> fastest;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    if (!variants[i].best || variants[i].settings[axis].second != value) continue;
+    if (!fastest || measure.speed(*variants[i].best) > measure.speed(*variants[*fastest].best)) {
+      fastest = i;
+    }
+  }
+  return fastest;
+}
+
+std::vector<std::string> values_of(const std::vector<Variant>& variants, std::size_t axis) {
+  std::vector<std::string> values;
+  for (const Variant& variant : variants) {
+    const std::string& value = variant.settings[axis].second;
+    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+  }
+  return values;
+}
+
+// "Best by b: 1 1.00 (row 1), 2 1.12 (row 4)" for everything that varies: what a value is worth
+// when the rest is chosen to suit it.
+std::string best_by_value(const std::vector<Variant>& variants, const Measure& measure) {
+  std::string lines;
+  std::size_t axes = 0;
+  for (std::size_t axis = 0; axis < variants.front().settings.size(); ++axis) {
+    const std::vector<std::string> values = values_of(variants, axis);
+    if (values.size() < 2) continue;
+    ++axes;
+    std::vector<std::string> parts;
+    parts.reserve(values.size());
+    for (const std::string& value : values) {
+      const auto row = fastest_with(variants, measure, axis, value);
+      parts.push_back(row ? fmt::format("{} {} (row {})", value,
+                                        fixed(measure.relative(*variants[*row].best), 2), *row + 1)
+                          : value + " no plan");
+    }
+    lines += wrapped(variants.front().settings[axis].first + ": " + joined(parts, ", "), 100, "  ",
+                     "    ");
+  }
+  return axes < 2 ? "" : "\nBest speed by what varies\n" + lines;
+}
+
+// "speed: ...", what the columns mean.
+std::string legend(const Measure& measure, const PlanColumns& shown) {
+  return wrapped(
+      fmt::format("{}speed: {} per second relative to the first row with a plan; +-: how far off "
+                  "the step time may be; Z1: ZeRO-1; GiB: peak of the worst rank; bub%: bubble by "
+                  "makespan.",
+                  shown.same.empty() ? "" : "In all rows: " + joined(shown.same, ", ") + "; ",
+                  measure.by_tokens() ? "tokens" : "samples"),
+      100, "", "");
+}
+
 }  // namespace
 
 std::string comparison_table(const std::vector<Variant>& variants) {
   if (variants.empty()) return "";
-  const double baseline = baseline_speed(variants);
+  const Measure measure(variants);
   const bool mixed = any_of(variants, [](const Variant& variant) {
     return variant.best && variant.best->plan.is_mixed();
   });
   const bool slow = any_of(variants, is_slowed);
-  std::vector<Column> columns = columns_of(variants.front());
+  std::vector<std::vector<std::string>> cells;
+  cells.reserve(variants.size());
+  for (const Variant& variant : variants) cells.push_back(cells_of(variant, measure));
+  const std::vector<Column> all = plan_columns(measure);
+  const PlanColumns shown(variants, all, cells);
+  std::vector<Column> columns = columns_of(variants.front(), all, shown);
   if (slow) columns.insert(columns.end(), {{"slow step", false, 1}, {"longer", false, 1}});
   if (mixed) columns.push_back({"ranks on", true, 1});
   TextTable table(std::move(columns));
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const Variant& variant = variants[i];
-    std::vector<std::string> row = row_of(variant, i + 1, baseline);
+    std::vector<std::string> row = row_of(variant, i + 1, std::move(cells[i]), shown);
     if (slow) {
       for (std::string& cell : slow_cells(variant)) row.push_back(std::move(cell));
     }
     if (mixed) row.push_back(variant.best ? device_words(variant.best->plan) : "-");
     table.add(std::move(row));
   }
-  return table.text(mixed || slow ? 120 : 100) +
-         wrapped(
-             "speed: samples per second relative to the first row with a plan; +-: how far off "
-             "the step time may be; Z1: ZeRO-1; GiB: peak of the worst rank; bub%: bubble by "
-             "makespan.",
-             100, "", "") +
-         scenario_legend(variants) + reasons("No plan", variants, &Variant::why_not) +
+  return table.text(120) + legend(measure, shown) + scenario_legend(variants) +
+         best_by_value(variants, measure) + reasons("No plan", variants, &Variant::why_not) +
          reasons("Not in the scenario", variants, &Variant::why_not_slow);
 }
 
 Json comparison_json(const std::vector<Variant>& variants) {
-  const double baseline = baseline_speed(variants);
+  const Measure measure(variants);
   Json rows = Json::array();
   for (const Variant& variant : variants) {
     Json settings = Json::object();
     for (const auto& [key, value] : variant.settings) settings.set(key, value);
     Json row = Json::object().set("settings", std::move(settings));
     if (variant.best) {
-      row.set("relative_speed", speed_of(*variant.best) / baseline);
+      row.set("relative_speed", measure.relative(*variant.best));
       row.set("best", to_json(*variant.best));
       if (variant.slow) row.set("scenario", to_json(*variant.slow));
       if (!variant.why_not_slow.empty()) row.set("why_not_slow", variant.why_not_slow);

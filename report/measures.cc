@@ -21,6 +21,10 @@ double bubble_rate(Duration whole, Duration ideal) {
   return static_cast<double>((whole - ideal).count()) / static_cast<double>(whole.count());
 }
 
+double more_speed(Duration now, Duration then) {
+  return static_cast<double>((now - then).count()) / static_cast<double>(then.count());
+}
+
 double samples_per_second(const Plan& plan, Duration step_time) {
   return per_second(static_cast<double>(plan.global_batch), step_time);
 }

@@ -13,6 +13,10 @@ namespace penstock {
 // `whole` it is the bubble by that definition.
 double bubble_rate(Duration whole, Duration ideal);
 
+// How much faster a step of `then` is than one of `now`, as a share: 0.25 for 80 ms after 100 ms.
+// `then` must be positive.
+double more_speed(Duration now, Duration then);
+
 double samples_per_second(const Plan& plan, Duration step_time);
 double tokens_per_second(const Plan& plan, Duration step_time);  // 0 without a sequence length
 // 0 when there is no price or no sequence length.

@@ -113,6 +113,14 @@ EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
   return result;
 }
 
+PricedPlan price(const PlanInputs& inputs, const Plan& plan) {
+  const PreparedPlan prepared = prepare(inputs, plan);
+  if (prepared.why_not) return {prepared.why_not, {}};
+  return {
+      {},
+      price_stages(*inputs.profile, *inputs.cluster, prepared.plan, prepared.sums.tables()).prices};
+}
+
 PlanFile to_plan_file(const PlanInputs& inputs, const EvaluatedPlan& evaluated) {
   const PlanDevices devices = devices_of(*inputs.cluster, evaluated.plan, inputs.reserve);
   PlanFile file;

@@ -40,6 +40,13 @@ struct EvaluatedPlan {
 // `plan.cuts` may be empty: then the best cuts are chosen (as the search does).
 EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan);
 
+// Only what its stages cost, by the cuts that it has: for a Program that is there already.
+struct PricedPlan {
+  std::optional<Rejection> why_not;  // no measurement, schedule constraint
+  StagePrices prices;
+};
+PricedPlan price(const PlanInputs& inputs, const Plan& plan);
+
 // The self-contained file of an evaluated plan.
 PlanFile to_plan_file(const PlanInputs& inputs, const EvaluatedPlan& evaluated);
 

@@ -2,66 +2,37 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/cli/two_ranks.h"
+
 using namespace penstock;
 using namespace std::chrono_literals;
 
-namespace {
-
-// Two ranks, one micro-batch: F 1 and 3 ms, B 2 and 6 ms, 0.5 ms each way; no step actions.
-//   rank 0: F0 [0, 1]                              B0 [11, 13]
-//   rank 1:       F0 [1.5, 4.5]  B0 [4.5, 10.5]
-PlanFile plan_file() {
-  PlanFile file;
-  file.plan.pipeline = 2;
-  file.plan.cuts = {0, 1, 2};
-  file.prices.stages = 2;
-  file.prices.compute.resize(2);
-  file.prices.compute[0].forward.duration = 1ms;
-  file.prices.compute[1].forward.duration = 3ms;
-  file.prices.compute[0].fused_backward.duration = 2ms;
-  file.prices.compute[1].fused_backward.duration = 6ms;
-  file.prices.transfer.resize(2);
-  file.prices.transfer[0].activation.duration = 500us;
-  file.prices.transfer[0].gradient.duration = 500us;
-  file.prices.step.resize(2);
-  file.cluster.memory_per_device = Bytes{1000};
-
-  Program& program = file.program;
-  program.schedule = "1f1b";
-  Pipeline pipeline;
-  pipeline.ranks = pipeline.stages = 2;
-  program.pipelines = {pipeline};
-  program.micro_batches = {MicroBatch{}};
-  program.stages.resize(2);
-  program.stages[0].next = StageId{1};
-  program.stages[1].rank = RankId{1};
-  program.stages[1].previous = StageId{0};
-  const auto add = [&](ActionKind kind, int stage, std::uint32_t waits_for) {
-    program.actions.push_back(
-        {MicroBatchId{0}, waits_for, kNoGroup, StageId{static_cast<std::uint16_t>(stage)}, kind});
-  };
-  add(ActionKind::kForward, 0, kWaitsForNothing);
-  add(ActionKind::kSendActivation, 0, 0);
-  add(ActionKind::kReceiveActivation, 1, 1);
-  add(ActionKind::kForward, 1, 2);
-  add(ActionKind::kFusedBackward, 1, kWaitsForNothing);
-  add(ActionKind::kSendGradient, 1, 4);
-  add(ActionKind::kReceiveGradient, 0, 5);
-  add(ActionKind::kFusedBackward, 0, 6);
-  return file;
-}
-
-}  // namespace
-
 TEST_CASE("one thing changes at a time") {
-  const PlanFile file = plan_file();
-  Evaluation now;
-  now.ideal = 9ms;  // rank 1
-  const std::vector<WhatIf> gains = gains_of_changes(file, now);
-  REQUIRE(gains.size() == 5);
+  const PlanFile file = tests::two_ranks();
+  CHECK(step_of(file) == 13ms);
+  const std::vector<WhatIf> gains = gains_of_removals(file);
+  REQUIRE(gains.size() == 3);
   CHECK(gains[0].step_time == 12ms);  // no transfers: 1 + 3 + 6 + 2
   CHECK(gains[1].step_time == 13ms);  // no reductions: there are none
   CHECK(gains[2].step_time == 13ms);  // no optimizer: there is none
-  CHECK(gains[3].step_time == 13ms);  // balanced: 2 + 2 + 4 + 4, and 1 on the links
-  CHECK(gains[4].step_time == 9ms);   // no bubble
+}
+
+TEST_CASE("the same work in other places, and what that can reach at best") {
+  PlanFile file = tests::two_ranks();
+  Evaluation now;
+  now.ideal = 9ms;  // rank 1
+  now.ranks.resize(2);
+  now.ranks[0].time.busy = 3ms;
+  now.ranks[1].time.busy = 9ms;
+  std::vector<WhatIf> gains = gains_of_rearranging(file, now);
+  REQUIRE(gains.size() == 3);
+  CHECK(gains[0].step_time == 13ms);  // balanced: 2 + 2 + 4 + 4, and 1 on the links
+  CHECK(gains[1].step_time == 9ms);   // no bubble
+  CHECK(gains[2].step_time == 6ms);   // 12 ms of work on two ranks
+  file.executor.per_step = 1ms;
+  gains = gains_of_rearranging(file, now);
+  CHECK(gains[0].step_time == 14ms);
+  CHECK(gains[1].step_time == 10ms);
+  CHECK(gains[2].step_time == 7ms);
+  CHECK(gains_of_changes(file, now).size() == 6);
 }

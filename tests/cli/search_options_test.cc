@@ -78,22 +78,6 @@ TEST_CASE("what makes no sense is refused before the search") {
   CHECK(first_line(given) == "--recompute: the profile has no recompute mode 'al'");
 }
 
-TEST_CASE("a faster link keeps its latency") {
-  ClusterSpec cluster;
-  LinkLevel level;
-  level.bandwidth = {100.0};
-  level.shared_bandwidth = {400.0};
-  level.latency = 10us;
-  level.curve = {{Bytes{1}, 10us}, {Bytes{100}, 30us}};
-  cluster.levels = {level};
-  scale_bandwidth(cluster, 2.0);
-  CHECK(cluster.levels[0].bandwidth.value == 200.0);
-  CHECK(cluster.levels[0].shared_bandwidth.value == 800.0);
-  CHECK(cluster.levels[0].latency == 10us);
-  CHECK(cluster.levels[0].curve[0].time == 10us);
-  CHECK(cluster.levels[0].curve[1].time == 20us);  // 10 us of latency, 20 us of bytes halved
-}
-
 TEST_CASE("every key that can vary can be set, and no other") {
   Question question = question_of(options());
   for (const std::string& key : settable_keys()) {
@@ -102,6 +86,7 @@ TEST_CASE("every key that can vary can be set, and no other") {
     if (key == "recompute") value = "none";
     if (key == "zero1") value = "off";
     if (key == "device") value = "a100-40gb";
+    if (key == "placement") value = "data-inner";
     CHECK_MESSAGE(set(question, "--vary " + key, key, value), key);
   }
   CHECK_FALSE(set(question, "--vary x", "x", "2"));

@@ -127,7 +127,7 @@ TEST_CASE("a plan goes through its file: check, simulate and explain agree with 
       run_penstock({"simulate", file}).text.find("as the plan file predicts, to the nanosecond") !=
       std::string::npos);
   const Json explained = parse_json(run_penstock({"explain", file, "--json"}).text, "explain");
-  CHECK(explained.find("changes")->elements().size() == 5);
+  CHECK(explained.find("changes")->elements().size() == 6);
   // Transfers that block can only take longer.
   const Json blocked = parse_json(
       run_penstock({"simulate", file, "--executor", "deepspeed", "--json"}).text, "deepspeed");

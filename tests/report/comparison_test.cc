@@ -73,4 +73,49 @@ TEST_CASE("the same for programs") {
   CHECK(rows.elements()[2].find("settings")->find("schedule")->text() == "zb-h1");
 }
 
+// Four rows of 100 ms but for the last, 80 ms; the first has no plan.
+TEST_CASE(
+    "with three things that vary, columns that say the same give way, and values are ranked") {
+  std::vector<Variant> variants;
+  for (const char* schedule : {"1f1b", "zb-h1"}) {
+    for (const char* b : {"1", "2"}) {
+      Variant one;
+      one.settings = {{"schedule", schedule}, {"b", b}, {"gpus", "6"}};
+      one.best = tests::ranked();
+      variants.push_back(one);
+    }
+  }
+  variants[0].best.reset();
+  variants[0].why_not = "nothing fits";
+  variants[3].best->evaluation.step_time = Duration(80'000'000);
+  const std::string text = comparison_table(variants);
+  CHECK_MESSAGE(text.starts_with("# schedule= b= gpus=      step"), text);
+  CHECK_MESSAGE(text.find("\nBest speed by what varies\n"
+                          "  schedule: 1f1b 1.00 (row 2), zb-h1 1.25 (row 4)\n"
+                          "  b: 1 1.00 (row 3), 2 1.25 (row 4)\n") != std::string::npos,
+                text);
+  variants.erase(variants.begin());
+  const std::string same = comparison_table(variants);
+  CHECK_MESSAGE(same.find("\nIn all rows: T 1, P 2, V 1, D 3, M 4, recompute none, Z1 -, GiB 30.0, "
+                          "bub% 10.0; speed: ") != std::string::npos,
+                same);
+  CHECK(same.find(" recompute Z1") == std::string::npos);
+}
+
+TEST_CASE("rows of different sequence lengths are compared by tokens, and prices have a column") {
+  std::vector<Variant> variants(2);
+  variants[0].settings = {{"sequence-length", "1000"}};
+  variants[1].settings = {{"sequence-length", "4000"}};
+  for (Variant& variant : variants) variant.best = tests::ranked();
+  variants[0].best->plan.sequence_length = 1000;  // 20 samples in 100 ms
+  variants[1].best->plan.sequence_length = 4000;  // in 200 ms: half the samples, twice the tokens
+  variants[1].best->evaluation.step_time = Duration(200'000'000);
+  variants[0].best->evaluation.usd_per_step = 0.02;  // of 20,000 tokens: $1 per million
+  const std::string text = comparison_table(variants);
+  CHECK_MESSAGE(text.find("tokens/s speed") != std::string::npos, text);
+  CHECK_MESSAGE(text.find("  2.00 ") != std::string::npos, text);
+  CHECK_MESSAGE(text.find(" $/Mtok\n") != std::string::npos, text);
+  CHECK(comparison_json(variants).elements()[1].find("relative_speed")->text() == "2");
+}
+
 TEST_CASE("no variants, no table") { CHECK(comparison_table({}).empty()); }

@@ -1,0 +1,108 @@
+#include "report/explanation.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "report/measures.h"
+#include "report/memory_table.h"
+#include "report/plan_table.h"
+#include "report/reasons.h"
+#include "report/simulation_report.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+struct Wait {
+  std::string_view name;
+  Duration time{};
+};
+
+Wait longest_wait(const RankTime& time) {
+  const std::array<Wait, 6> waits{{{"warm-up", time.warm_up},
+                                   {"drain", time.drain},
+                                   {"imbalance", time.imbalance},
+                                   {"order", time.order},
+                                   {"transfers", time.transfer},
+                                   {"barriers", time.barrier}}};
+  return *std::max_element(waits.begin(), waits.end(),
+                           [](const Wait& a, const Wait& b) { return a.time < b.time; });
+}
+
+// After the busiest; the first of several.
+std::optional<std::size_t> next_busiest(const Evaluation& evaluation) {
+  const std::size_t busiest = busiest_rank(evaluation);
+  std::optional<std::size_t> next;
+  for (std::size_t r = 0; r < evaluation.ranks.size(); ++r) {
+    if (r == busiest) continue;
+    if (!next || evaluation.ranks[r].time.busy > evaluation.ranks[*next].time.busy) next = r;
+  }
+  return next;
+}
+
+// Work, waiting, memory: which of them would have to change for a shorter step. Work binds from
+// nine tenths of the makespan on.
+std::string binding(const Evaluation& evaluation) {
+  const std::size_t busiest = busiest_rank(evaluation);
+  const RankTime& time = evaluation.ranks.at(busiest).time;
+  const Wait wait = longest_wait(time);
+  const bool works = time.busy >= evaluation.makespan / 10 * 9;
+  std::string verdict = fmt::format(
+      "{}: rank {}, the busiest, works {} of a makespan of {}; most of its waiting is {} ({}).",
+      works ? "Work binds" : "Waiting binds", busiest, to_text(time.busy),
+      to_text(evaluation.makespan), wait.name, to_text(wait.time));
+  if (const auto next = next_busiest(evaluation)) {
+    verdict += fmt::format(" Rank {}, the next, works {}.", *next,
+                           to_text(evaluation.ranks[*next].time.busy));
+  }
+  const RankEvaluation& tight = evaluation.ranks.at(tightest_rank(evaluation));
+  const double left = static_cast<double>(headroom(tight).count) /
+                      static_cast<double>(std::max<std::int64_t>(1, tight.capacity.count));
+  return wrapped(verdict, 100, "  ", "  ") +
+         wrapped(fmt::format("Memory: {}. {} of its capacity is left{}.",
+                             tightest_rank_text(evaluation), percent(left),
+                             left < 0.05 ? ": memory binds too" : ""),
+                 100, "  ", "  ");
+}
+
+std::string step_line(const Evaluation& evaluation) {
+  return fmt::format("Step {}, between {} and {}\n\n", exact(evaluation.step_time),
+                     to_text(evaluation.step_time_low), to_text(evaluation.step_time_high));
+}
+
+}  // namespace
+
+std::string explanation(const PlanFile& file, const Explanation& about) {
+  const Evaluation& evaluation = about.evaluation;
+  std::string out = heading_of(file) + step_line(evaluation);
+  out += "What binds it\n" + binding(evaluation);
+  out += fmt::format("\nWhere the time of the busiest rank ({}) goes, and the step without it\n",
+                     busiest_rank(evaluation));
+  out += step_parts_table(evaluation.step_time, about.parts);
+  out += "\nWhat the same work in other places would gain\n";
+  out += what_if_table(evaluation.step_time, about.rearranged);
+  out +=
+      "\nWhat the speed answers to (one thing changed at a time; the same layout, but for "
+      "memory)\n";
+  out += sensitivity_text(about.sensitivities);
+  out += "\nMemory by rank (GiB)\n" + memory_table(evaluation, file.plan);
+  out += "\nStages and their sections (stage s on rank s mod P)\n" +
+         stages_text(file.plan, file.section_names);
+  if (!evaluation.assumptions.empty()) {
+    out += "\nWhat the prediction rests on (share of the busiest rank's compute time)\n" +
+           assumptions_text(evaluation.assumptions);
+  }
+  if (!file.not_searched.empty()) out += "\nNot searched\n" + list_text(file.not_searched);
+  return out;
+}
+
+std::string why_not_report(const PlanFile& file, const Evaluation& evaluation, const WhyNot& why) {
+  return heading_of(file) + step_line(evaluation) + why_not_text(why, file.plan, evaluation);
+}
+
+}  // namespace penstock

@@ -1,0 +1,25 @@
+// Why a plan was not made otherwise: the best plan with some choices pinned, beside this one.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/evaluation.h"
+#include "core/json.h"
+#include "core/plan.h"
+
+namespace penstock {
+
+struct WhyNot {
+  std::string asked;                        // "P=8, D=8"
+  std::vector<std::string> contradictions;  // not empty: no search was needed
+  std::string remark;                       // what else is to be known of the question
+  SearchResult result;                      // with these pins
+};
+
+// `plan` and `now`: the one that was asked about.
+std::string why_not_text(const WhyNot& why, const Plan& plan, const Evaluation& now);
+Json to_json(const WhyNot& why, const Plan& plan, const Evaluation& now);
+
+}  // namespace penstock

@@ -1,0 +1,89 @@
+#include "cli/plan_question.h"
+
+#include <filesystem>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "cli/verbs.h"
+#include "core/json_reader.h"
+
+using namespace penstock;
+
+namespace {
+
+// A folder that goes with the test.
+struct Folder {
+  std::filesystem::path path = std::filesystem::temp_directory_path() / "penstock_plan_question";
+  Folder() {
+    std::filesystem::remove_all(path);
+    std::filesystem::create_directories(path);
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  [[nodiscard]] std::string operator/(const char* name) const { return (path / name).string(); }
+};
+
+Loaded<PlanFile> plan_in(const Folder& folder, Arguments arguments) {
+  arguments.insert(arguments.end(), {"-o", folder / "plan.json"});
+  REQUIRE(run_penstock(arguments).exit == 0);
+  return load_plan(folder / "plan.json");
+}
+
+Loaded<PlanFile> measured_plan(const Folder& folder) {
+  write_file(folder / "p.json", read_file("data/profiles/gpt-6.7b.a100-40gb.json"));
+  write_file(folder / "c.json", read_file("data/clusters/a100-40gb-p4d-8x8.json"));
+  return plan_in(folder, {"plan", folder / "p.json", "--cluster", folder / "c.json", "--gpus", "8",
+                          "--global-batch", "16", "--reserve-gib", "1.5"});
+}
+
+}  // namespace
+
+TEST_CASE("the files that a plan names make its question again, also beside the plan") {
+  const Folder folder;
+  Loaded<PlanFile> plan = measured_plan(folder);
+  const PlanQuestion again = question_of(plan.value, plan.file.path);
+  REQUIRE(again.why_not.empty());
+  CHECK(again.question.request.gpus == plan.value.plan.devices());
+  CHECK(again.question.request.global_batch == 16);
+  CHECK(again.question.reserve == Bytes{1610612736});
+  CHECK(again.question.cluster.value == load_cluster(folder / "c.json").value);
+
+  plan.value.profile.path = "elsewhere/p.json";
+  plan.value.cluster_file.path = "c.json";
+  CHECK(question_of(plan.value, plan.file.path).why_not.empty());
+}
+
+TEST_CASE("files that are gone or have changed make no question, nor does another's plan") {
+  const Folder folder;
+  const Loaded<PlanFile> plan = measured_plan(folder);
+  Loaded<PlanFile> other = plan;
+  other.value.prices.compute.front().forward.duration += Duration{1};
+  CHECK(
+      question_of(other.value, other.file.path).why_not.starts_with((folder / "p.json") + " and "));
+  other = plan;
+  other.value.section_names.back() = "tail";
+  CHECK_FALSE(question_of(other.value, other.file.path).why_not.empty());
+
+  write_file(folder / "c.json", read_file(folder / "c.json") + "\n");
+  CHECK(question_of(plan.value, plan.file.path).why_not ==
+        (folder / "c.json") + " has changed since the plan was made");
+  std::filesystem::remove(folder / "p.json");
+  CHECK(question_of(plan.value, plan.file.path).why_not == (folder / "p.json") + " is not here");
+}
+
+TEST_CASE("an estimate is made again: the device, the precision and the size that was assumed") {
+  const Folder folder;
+  for (const char* gpus : {"3", "8", "20"}) {
+    for (const char* precision : {"bfloat16", "float32"}) {
+      const Loaded<PlanFile> plan =
+          plan_in(folder, {"plan", "data/models/gpt2.json", "--device", "h100-sxm", "--gpus", gpus,
+                           "--global-batch", "32", "--precision", precision});
+      const PlanQuestion again = question_of(plan.value, plan.file.path);
+      REQUIRE_MESSAGE(again.why_not.empty(), again.why_not);
+      CHECK(name_of(again.question.estimated->request.arithmetic) == precision);
+      CHECK(again.question.cluster.value.name == plan.value.cluster.name);
+    }
+  }
+}

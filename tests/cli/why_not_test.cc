@@ -1,0 +1,91 @@
+#include "cli/why_not.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/cli/messages.h"
+
+using namespace penstock;
+
+namespace {
+
+// 64 devices, 34 sections, T of 1, 2, 4 and 8.
+Question question() {
+  SearchOptions options;
+  options.profile = "data/profiles/gpt-6.7b.a100-40gb.json";
+  options.cluster = "data/clusters/a100-40gb-p4d-8x8.json";
+  options.gpus = "8";
+  options.global_batch = "16";
+  return question_of(options);
+}
+
+// Only the plan itself matters.
+PlanFile plan_on(int devices) {
+  PlanFile file;
+  file.plan.data = devices;
+  return file;
+}
+
+WhyNot ask(const std::string& text) {
+  SearchProgress progress;
+  return why_not(plan_on(8), question(), text, progress);
+}
+
+std::string contradiction(const std::string& text) {
+  const WhyNot why = ask(text);
+  CHECK(why.result.candidates == 0);  // no search was needed
+  REQUIRE(why.contradictions.size() == 1);
+  return why.contradictions.front();
+}
+
+}  // namespace
+
+TEST_CASE("the best plan with some choices is what a search with these pins finds") {
+  const WhyNot why = ask("schedule=1f1b,P=4");
+  CHECK(why.asked == "schedule=1f1b, P=4");
+  CHECK(why.contradictions.empty());
+  CHECK(why.remark.empty());
+  Question pinned = question();
+  pinned.request.pins.schedules = {"1f1b"};
+  pinned.request.pins.pipeline = 4;
+  SearchProgress progress;
+  const SearchResult expected = best_plans(pinned.inputs(), pinned.request, progress);
+  REQUIRE_FALSE(expected.best.empty());
+  CHECK(why.result.best.front().plan == expected.best.front().plan);
+}
+
+TEST_CASE("more GPUs than the plan uses are said, more than there are are a contradiction") {
+  CHECK(ask("P=4,D=4").remark == "It needs 16 GPUs, 8 more than this plan uses.");
+  CHECK(contradiction("P=16,D=8") ==
+        "P = 16, D = 8 together need 128 GPUs (P times D times T), but 8 x p4d.24xlarge has 64.");
+  CHECK(ask("P=8,D=16,T=2147483647").contradictions.at(0).find("but 8 x p4d.24xlarge has 64") !=
+        std::string::npos);
+}
+
+TEST_CASE("choices that contradict the batch, the model or each other are answered in words") {
+  CHECK(contradiction("D=17") ==
+        "D = 17: a global batch of 16 has less than one sample per replica.");
+  CHECK(contradiction("P=40") ==
+        "P = 40 makes 40 stages, but the model can be cut into no more than its 34 sections.");
+  CHECK(contradiction("T=3") == "T = 3: GPT-6.7B has times for T = 1, 2, 4, 8 only.");
+  CHECK(contradiction("schedule=interleaved,V=1") == "V = 1: interleaved needs at least V = 2.");
+  CHECK(contradiction("schedule=1f1b,V=2") == "V = 2: 1f1b has V = 1.");
+  CHECK(contradiction("schedule=interleaved,P=1") ==
+        "P = 1: interleaved has nothing to interleave on one rank.");
+}
+
+TEST_CASE("a key or a value that is none is a mistake") {
+  const auto first_line = [](const std::string& text) {
+    const std::string message = tests::message_of([&] { ask(text); });
+    return message.substr(0, message.find('\n'));
+  };
+  CHECK(tests::message_of([] { ask("PP=2"); }) ==
+        "--why-not: unknown key 'PP'\nhelp: did you mean 'P'?");
+  CHECK(
+      tests::message_of([] { ask("M=4"); }) ==
+      "--why-not: unknown key 'M'\nhelp: M follows from the global batch, D and b; ask for those");
+  CHECK(first_line("gpus=4") == "--why-not: unknown key 'gpus'");
+  CHECK(first_line("P=2,P=4") == "--why-not: P is given twice");
+  CHECK(first_line("P=0") == "--why-not P: '0' is too small");
+  CHECK(first_line("schedule=1f1c") == "--why-not schedule: unknown schedule '1f1c'");
+  CHECK(first_line("P") == "--why-not: 'P' is not KEY=VALUE");
+}
