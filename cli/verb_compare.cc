@@ -11,8 +11,11 @@
 #include "cli/progress.h"
 #include "cli/search_options.h"
 #include "cli/slow_options.h"
+#include "cli/table_format.h"
+#include "cli/training_cost_options.h"
 #include "cli/verbs.h"
 #include "report/comparison.h"
+#include "report/flat_table.h"
 #include "report/reasons.h"
 #include "report/result_json.h"
 #include "report/words.h"
@@ -165,7 +168,7 @@ void slow_down_best(const PlanInputs& inputs, const Scenario& scenario, Variant&
 }
 
 Compared compare(const std::vector<Question>& questions, const std::vector<Settings>& rows,
-                 const SlowOptions& slow) {
+                 const SlowOptions& slow, const std::optional<TrainingQuestion>& training) {
   const Scenario scenario = slow.scenario();
   Compared compared;
   compared.asked = rows.size();
@@ -178,6 +181,7 @@ Compared compare(const std::vector<Question>& questions, const std::vector<Setti
       variant.why_not = why_nothing(result);
     } else {
       variant.best = result.best.front();
+      variant.training = training_cost(training, variant.best->plan, variant.best->evaluation);
       if (slow.given()) slow_down_best(questions[i].inputs(), scenario, variant);
     }
     compared.complete = result.complete;
@@ -208,6 +212,27 @@ Json json_of(const Question& question, const Compared& compared) {
   return json;
 }
 
+// One row per combination; for people the reasons of those without a plan are told beside it.
+Answer table_of(const Compared& compared, TableFormat format, int exit) {
+  if (format == TableFormat::kCsv) return {flat_table(exact_rows(compared.variants)).csv(), exit};
+  std::string reasons;
+  for (std::size_t i = 0; i < compared.variants.size(); ++i) {
+    const std::string& why = compared.variants[i].why_not;
+    if (!why.empty()) reasons += wrapped(fmt::format("{}: {}", i + 1, why), 100, "", "  ");
+  }
+  return {comparison_rows(compared.variants).markdown(), exit, reasons};
+}
+
+// The price of every row, unless the rows differ in it.
+void set_price(const TrainingCostOptions& training, const std::vector<Axis>& axes,
+               std::vector<Question>& questions) {
+  for (const Axis& axis : axes) {
+    if (!training.price || axis.key != "usd-per-gpu-hour") continue;
+    bad_option("--usd-per-gpu-hour", "it varies, too", "leave it out");
+  }
+  for (Question& question : questions) training.set_price(question.cluster.value);
+}
+
 int exit_of(const Compared& compared) {
   if (!compared.complete) return kStopped;
   for (const Variant& variant : compared.variants) {
@@ -222,7 +247,8 @@ Answer run_compare(const Arguments& arguments) {
   SearchOptions given;
   std::vector<std::string> vary;
   SlowOptions slow;
-  bool json = false;
+  TableFormatOptions format;
+  TrainingCostOptions training;
   Options options(
       "compare PROFILE --cluster FILE --global-batch B --vary KEY=A,B,... [OPTIONS]",
       "Searches the best plan for every combination of the settings that vary, and prints them in "
@@ -240,20 +266,27 @@ Answer run_compare(const Arguments& arguments) {
   given.declare(options);
   options.heading("What if the machine is uneven");
   slow.declare(options);
+  training.declare(options);
   options.heading("What to print");
-  options.flag("--json", "the result as one JSON object", json);
+  format.declare(options, "one row per combination");
   if (auto help = options.parse(arguments)) return {*help};
 
-  const std::vector<Settings> rows = combinations(axes_of(vary));
+  const TableFormat chosen = format.chosen();
+  const std::optional<TrainingQuestion> asked = training.question();
+  const std::vector<Axis> axes = axes_of(vary);
+  const std::vector<Settings> rows = combinations(axes);
   Asker asker(given);
   std::vector<Question> questions;  // all are understood before the first search begins
   questions.reserve(rows.size());
   for (const Settings& settings : rows) questions.push_back(asker.ask(settings));
-  const Compared compared = compare(questions, rows, slow);
+  for (const Question& question : questions) require_tokens(asked, question.profile.value);
+  set_price(training, axes, questions);
+  const Compared compared = compare(questions, rows, slow, asked);
+  const int exit = exit_of(compared);
+  if (format.is_table()) return table_of(compared, chosen, exit);
   const Question& first = questions.front();
-  const std::string text = json ? to_text(json_of(first, compared)) + '\n'
-                                : text_of(first, asker.rows_differ(), compared);
-  return {text, exit_of(compared)};
+  if (chosen == TableFormat::kJson) return {to_text(json_of(first, compared)) + '\n', exit};
+  return report_answer(text_of(first, asker.rows_differ(), compared), exit);
 }
 
 }  // namespace penstock

@@ -10,9 +10,12 @@
 #include "cli/sensitivity.h"
 #include "cli/slow_options.h"
 #include "cli/step_parts.h"
+#include "cli/table_format.h"
+#include "cli/training_cost_options.h"
 #include "cli/verbs.h"
 #include "cli/why_not.h"
 #include "report/explanation.h"
+#include "report/flat_table.h"
 #include "report/measures.h"
 #include "report/result_json.h"
 #include "report/uncertainty.h"
@@ -42,7 +45,7 @@ Json heading_json(const PlanFile& file, const Evaluation& evaluation) {
 }
 
 Json explanation_json(const PlanFile& file, const Explanation& about,
-                      const Uncertainty& uncertainty) {
+                      const Uncertainty& uncertainty, const std::optional<TrainingCost>& training) {
   const Evaluation& evaluation = about.evaluation;
   Json json = heading_json(file, evaluation);
   json.set("time_of_busiest_rank", to_json(evaluation.step_time, about.parts));
@@ -52,10 +55,33 @@ Json explanation_json(const PlanFile& file, const Explanation& about,
   for (const std::string& text : file.not_searched) not_searched.push(text);
   json.set("not_searched", std::move(not_searched));
   set_uncertainty(json, uncertainty);
+  if (training) json.set("training", to_json(*training));
   return json;
 }
 
-Answer explain_whole(PlanFile file, const PlanQuestion& asked, const SlowOptions& slow, bool json) {
+// One row per change: what the same work in other places would take, and what the step answers to.
+std::string table_of(const PlanFile& file, const Explanation& about) {
+  std::vector<Json> rows;
+  const Json changes =
+      what_if_json(about.evaluation.step_time, gains_of_changes(file, about.evaluation));
+  rows.reserve(changes.elements().size());
+  for (const Json& change : changes.elements()) {
+    rows.push_back(Json::object().set("key", "replay").set("what", "the same plan, replayed"));
+    append_flat(rows.back(), change);
+  }
+  const Json sensitivity = to_json(about.sensitivities);
+  for (const Json& thing : sensitivity.find("rows")->elements()) {
+    for (const Json& outcome : thing.find("outcomes")->elements()) {
+      rows.push_back(
+          Json::object().set("key", *thing.find("key")).set("what", *thing.find("what")));
+      append_flat(rows.back(), outcome);
+    }
+  }
+  return flat_table(rows).csv();
+}
+
+Answer explain_whole(PlanFile file, const PlanQuestion& asked, const SlowOptions& slow,
+                     TableFormat format, const std::optional<TrainingQuestion>& tokens) {
   Uncertainty uncertainty;
   const Scenario scenario = slow.scenario();
   if (slow.given()) {
@@ -68,8 +94,16 @@ Answer explain_whole(PlanFile file, const PlanQuestion& asked, const SlowOptions
   about.parts = step_parts(file, replayed);
   about.rearranged = gains_of_rearranging(file, replayed.evaluation);
   about.sensitivities = sensitivities_of(file, replayed.evaluation, asked, scenario, watched);
-  if (json) return {to_text(explanation_json(file, about, uncertainty)) + '\n'};
-  return {explanation(file, about) + uncertainty_text(uncertainty)};
+  const std::optional<TrainingCost> training =
+      training_cost(tokens, file.plan, replayed.evaluation);
+  const int exit = ends(training) ? kYes : kNo;
+  if (format == TableFormat::kCsv) return {table_of(file, about)};
+  if (format == TableFormat::kMarkdown) return {sensitivity_rows(about.sensitivities).markdown()};
+  if (format == TableFormat::kJson) {
+    return {to_text(explanation_json(file, about, uncertainty, training)) + '\n', exit};
+  }
+  return report_answer(
+      explanation(file, about) + uncertainty_text(uncertainty) + training_text(training), exit);
 }
 
 Answer explain_why_not(const PlanFile& file, const PlanQuestion& asked, const std::string& text,
@@ -82,7 +116,7 @@ Answer explain_why_not(const PlanFile& file, const PlanQuestion& asked, const st
   WatchedSearch watched({});
   const WhyNot why = why_not(file, asked.question, text, watched);
   const int exit = why.result.complete ? kYes : kStopped;
-  if (!json) return {why_not_report(file, evaluation, why), exit};
+  if (!json) return report_answer(why_not_report(file, evaluation, why), exit);
   Json answer = heading_json(file, evaluation);
   answer.set("why_not", to_json(why, file.plan, evaluation));
   return {to_text(answer) + '\n', exit};
@@ -93,7 +127,8 @@ Answer explain_why_not(const PlanFile& file, const PlanQuestion& asked, const st
 Answer run_explain(const Arguments& arguments) {
   std::string path;
   std::optional<std::string> why_not_text;
-  bool json = false;
+  TableFormatOptions format;
+  TrainingCostOptions cost;
   SlowOptions slow;
   Options options("explain PLAN [OPTIONS]",
                   "Says what binds a plan: the tightest rank and the busiest one, where the time "
@@ -109,17 +144,29 @@ Answer run_explain(const Arguments& arguments) {
       "P, V, D, T, b, schedule, recompute, zero1, device, placement; the rest is "
       "searched",
       why_not_text);
-  options.flag("--json", "the result as one JSON object", json);
+  format.declare(options, "one row per change");
   slow.declare(options);
+  cost.declare(options);
   if (auto help = options.parse(arguments)) return {*help};
   if (why_not_text && slow.given()) {
     bad_option("--why-not", "a search knows nothing of --slow", "leave one of them out");
   }
+  const TableFormat chosen = format.chosen();
+  const std::optional<TrainingQuestion> tokens = cost.question();
+  format.refuse_with_table(why_not_text.has_value(), "--why-not");
+  format.refuse_with_table(tokens.has_value(), "--tokens");
+  if (why_not_text && tokens) {
+    bad_option("--why-not", "it is not answered for a whole training", "leave --tokens out");
+  }
 
-  const Loaded<PlanFile> plan = load_plan(path);
+  Loaded<PlanFile> plan = load_plan(path);
+  require_tokens(tokens, plan.value.plan);
+  cost.set_price(plan.value);
   const PlanQuestion asked = question_of(plan.value, plan.file.path);
-  if (why_not_text) return explain_why_not(plan.value, asked, *why_not_text, json);
-  return explain_whole(plan.value, asked, slow, json);
+  if (why_not_text) {
+    return explain_why_not(plan.value, asked, *why_not_text, chosen == TableFormat::kJson);
+  }
+  return explain_whole(plan.value, asked, slow, chosen, tokens);
 }
 
 }  // namespace penstock

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "report/flat_table.h"
 #include "report/measures.h"
 #include "report/result_json.h"
 #include "report/table.h"
@@ -167,6 +168,36 @@ std::string scenario_legend(const std::vector<Variant>& variants) {
   return "";
 }
 
+bool is_trained(const Variant& variant) { return variant.training.has_value(); }
+
+std::vector<std::string> training_cells(const Variant& variant) {
+  if (!variant.training) return {"-", "-"};
+  return {time_text(*variant.training), price_text(*variant.training)};
+}
+
+std::string training_legend(const std::vector<Variant>& variants) {
+  for (const Variant& variant : variants) {
+    if (!variant.training) continue;
+    return wrapped(fmt::format("training: on {} tokens, {}; price: of that.",
+                               with_commas(variant.training->tokens),
+                               variant.training->failures ? "failures and checkpoints included"
+                                                          : "no failures assumed"),
+                   100, "", "");
+  }
+  return "";
+}
+
+void append(std::vector<std::string>& row, std::vector<std::string> cells) {
+  for (std::string& cell : cells) row.push_back(std::move(cell));
+}
+
+PlanColumns shown_columns(const std::vector<Variant>& variants, const Measure& measure) {
+  std::vector<std::vector<std::string>> cells;
+  cells.reserve(variants.size());
+  for (const Variant& variant : variants) cells.push_back(cells_of(variant, measure));
+  return {variants, plan_columns(measure), cells};
+}
+
 std::string reasons(const std::string& heading, const std::vector<Variant>& variants,
                     std::string Variant::*reason) {
   std::string lines;
@@ -236,34 +267,56 @@ std::string legend(const Measure& measure, const PlanColumns& shown) {
 
 }  // namespace
 
-std::string comparison_table(const std::vector<Variant>& variants) {
-  if (variants.empty()) return "";
+TextTable comparison_rows(const std::vector<Variant>& variants) {
+  if (variants.empty()) return TextTable({});
   const Measure measure(variants);
   const bool mixed = any_of(variants, [](const Variant& variant) {
     return variant.best && variant.best->plan.is_mixed();
   });
-  const bool slow = any_of(variants, is_slowed);
-  std::vector<std::vector<std::string>> cells;
-  cells.reserve(variants.size());
-  for (const Variant& variant : variants) cells.push_back(cells_of(variant, measure));
-  const std::vector<Column> all = plan_columns(measure);
-  const PlanColumns shown(variants, all, cells);
-  std::vector<Column> columns = columns_of(variants.front(), all, shown);
+  const bool slow = any_of(variants, is_slowed), training = any_of(variants, is_trained);
+  const PlanColumns shown = shown_columns(variants, measure);
+  std::vector<Column> columns = columns_of(variants.front(), plan_columns(measure), shown);
   if (slow) columns.insert(columns.end(), {{"slow step", false, 1}, {"longer", false, 1}});
+  if (training) columns.insert(columns.end(), {{"training", false, 1}, {"price", false, 1}});
   if (mixed) columns.push_back({"ranks on", true, 1});
   TextTable table(std::move(columns));
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const Variant& variant = variants[i];
-    std::vector<std::string> row = row_of(variant, i + 1, std::move(cells[i]), shown);
-    if (slow) {
-      for (std::string& cell : slow_cells(variant)) row.push_back(std::move(cell));
-    }
+    std::vector<std::string> row = row_of(variant, i + 1, cells_of(variant, measure), shown);
+    if (slow) append(row, slow_cells(variant));
+    if (training) append(row, training_cells(variant));
     if (mixed) row.push_back(variant.best ? device_words(variant.best->plan) : "-");
     table.add(std::move(row));
   }
-  return table.text(120) + legend(measure, shown) + scenario_legend(variants) +
-         best_by_value(variants, measure) + reasons("No plan", variants, &Variant::why_not) +
+  return table;
+}
+
+std::string comparison_table(const std::vector<Variant>& variants) {
+  if (variants.empty()) return "";
+  const Measure measure(variants);
+  return comparison_rows(variants).text(120) + legend(measure, shown_columns(variants, measure)) +
+         scenario_legend(variants) + training_legend(variants) + best_by_value(variants, measure) +
+         reasons("No plan", variants, &Variant::why_not) +
          reasons("Not in the scenario", variants, &Variant::why_not_slow);
+}
+
+std::vector<Json> exact_rows(const std::vector<Variant>& variants) {
+  std::vector<Json> rows;
+  rows.reserve(variants.size());
+  const Json all = comparison_json(variants);
+  for (const Json& row : all.elements()) {
+    const Variant& variant = variants[rows.size()];
+    Json flat = Json::object().set("number", static_cast<std::int64_t>(rows.size() + 1));
+    for (const auto& [key, value] : row.members()) {
+      if (key == "best") {
+        append_flat(flat, flat_row(*variant.best));
+      } else {
+        append_flat(flat, Json::object().set(key == "settings" ? "vary" : key, value));
+      }
+    }
+    rows.push_back(std::move(flat));
+  }
+  return rows;
 }
 
 Json comparison_json(const std::vector<Variant>& variants) {
@@ -278,6 +331,7 @@ Json comparison_json(const std::vector<Variant>& variants) {
       row.set("best", to_json(*variant.best));
       if (variant.slow) row.set("scenario", to_json(*variant.slow));
       if (!variant.why_not_slow.empty()) row.set("why_not_slow", variant.why_not_slow);
+      if (variant.training) row.set("training", to_json(*variant.training));
     } else {
       row.set("why_not", variant.why_not);
     }

@@ -52,8 +52,8 @@ std::string bar_of(const Sensitivity& one, double largest) {
          std::string(faster, '+');
 }
 
-std::string rows_text(const std::vector<Sensitivity>& rows) {
-  if (rows.empty()) return "";
+TextTable table_of(const std::vector<Sensitivity>& rows) {
+  if (rows.empty()) return TextTable({});
   const double largest = largest_effect(rows.front());
   TextTable table({{"  what changes", true},
                    {"to", true},
@@ -65,7 +65,7 @@ std::string rows_text(const std::vector<Sensitivity>& rows) {
     table.add({"  " + row.what, row.less ? row.less->change : "", speed_text(row.less),
                row.more ? row.more->change : "", speed_text(row.more), bar_of(row, largest)});
   }
-  return table.text(120);
+  return table;
 }
 
 // "micro-batch size x2: rank 2 over memory by 3.1 GiB"
@@ -104,10 +104,14 @@ Json strings(const std::vector<std::string>& texts) {
 
 std::string sensitivity_text(const Sensitivities& sensitivities) {
   const std::vector<Sensitivity> rows = sorted(sensitivities);
-  return rows_text(rows) + list_text(sensitivities.notes) +
+  return (rows.empty() ? "" : table_of(rows).text(120)) + list_text(sensitivities.notes) +
          section("Plans that were found", remarks(rows, &Outcome::plan)) +
          section("Not possible (no)", remarks(rows, &Outcome::why_not)) +
          section("Not answered", sensitivities.not_answered);
+}
+
+TextTable sensitivity_rows(const Sensitivities& sensitivities) {
+  return table_of(sorted(sensitivities));
 }
 
 Json to_json(const Sensitivities& sensitivities) {

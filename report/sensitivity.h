@@ -7,6 +7,7 @@
 
 #include "core/json.h"
 #include "core/units.h"
+#include "report/table.h"
 
 namespace penstock {
 
@@ -36,6 +37,8 @@ struct Sensitivities {
 // Rows by their largest effect, ties in order; then plans that were found, what is not possible and
 // what was not answered.
 std::string sensitivity_text(const Sensitivities& sensitivities);
+// The rows alone. Without rows it has no columns.
+TextTable sensitivity_rows(const Sensitivities& sensitivities);
 // In the same order.
 Json to_json(const Sensitivities& sensitivities);
 

@@ -121,10 +121,9 @@ std::string failures_text(const TrainingCost& cost) {
                                 percent(effect.lost_share)));
 }
 
+std::string dollars(double usd) { return "$" + (usd >= 1000.0 ? plain(usd) : fixed(usd, 2)); }
+
 std::string totals_text(const TrainingCost& cost) {
-  const auto dollars = [](double usd) {
-    return "$" + (usd >= 1000.0 ? plain(usd) : fixed(usd, 2));
-  };
   return line("time", between(cost, &TrainingTotals::hours, span)) +
          line("GPU-hours", between(cost, &TrainingTotals::gpu_hours, plain)) +
          line("price", cost.expected.usd > 0.0
@@ -215,6 +214,14 @@ std::optional<TrainingCost> training_cost(const std::optional<TrainingQuestion>&
 }
 
 bool ends(const std::optional<TrainingCost>& cost) { return !cost || cost->why_never.empty(); }
+
+std::string time_text(const TrainingCost& cost) {
+  return ends(cost) ? span(cost.expected.hours) : "never";
+}
+
+std::string price_text(const TrainingCost& cost) {
+  return cost.expected.usd > 0.0 ? dollars(cost.expected.usd) : "-";
+}
 
 std::string training_text(const std::optional<TrainingCost>& cost) {
   if (!cost) return "";

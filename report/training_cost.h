@@ -65,6 +65,10 @@ double best_checkpoint_interval(double checkpoint_hours, double job_mtbf_hours);
 // after a restart, during which failures come, too.
 double expected_hours(double hours, double restart_hours, double job_mtbf_hours);
 
+// "103.5 days" or "never"; "$736,692", or "-" without a price.
+std::string time_text(const TrainingCost& cost);
+std::string price_text(const TrainingCost& cost);
+
 // A section behind an empty line, or nothing; the same for programs.
 std::string training_text(const std::optional<TrainingCost>& cost);
 Json to_json(const TrainingCost& cost);

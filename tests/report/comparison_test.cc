@@ -119,3 +119,38 @@ TEST_CASE("rows of different sequence lengths are compared by tokens, and prices
 }
 
 TEST_CASE("no variants, no table") { CHECK(comparison_table({}).empty()); }
+
+// 20 samples of 100 tokens a step: 72,000,000 tokens are 36,000 steps, of 100 ms 1 h, of 80 ms 48
+// min.
+TEST_CASE("a training that was asked for gets two columns") {
+  std::vector<Variant> variants = three_variants();
+  for (Variant& variant : variants) {
+    if (!variant.best) continue;
+    variant.best->plan.sequence_length = 100;
+    variant.training = training_cost(TrainingQuestion{72'000'000, {}}, variant.best->plan,
+                                     variant.best->evaluation);
+  }
+  const std::string text = comparison_table(variants);
+  for (const char* part :
+       {" bub% training price\n", " 10.0  1.000 h     -\n", " 10.0 48.0 min     -\n",
+        "\ntraining: on 72,000,000 tokens, no failures assumed; price: of that.\n"}) {
+    CHECK_MESSAGE(text.find(part) != std::string::npos, text);
+  }
+  const std::vector<Json> rows = exact_rows(variants);
+  CHECK(rows[1].find("training_time_hours")->text() == "1");
+  CHECK(rows[2].find("training_steps")->text() == "36000");
+}
+
+TEST_CASE("exact rows keep what varies apart from what was chosen") {
+  const std::vector<Json> rows = exact_rows(three_variants());
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0].find("number")->text() == "1");
+  CHECK(rows[0].find("vary_schedule")->text() == "gpipe");
+  CHECK(rows[0].find("why_not")->text() == "nothing fits");
+  CHECK(rows[0].find("step_time_ns") == nullptr);
+  CHECK(rows[2].find("vary_schedule")->text() == "zb-h1");
+  CHECK(rows[2].find("step_time_ns")->text() == "80000000");
+  CHECK(rows[2].find("relative_speed")->text() == "1.25");
+  CHECK(
+      comparison_rows(three_variants()).markdown().starts_with("| # | schedule= | gpus= | step |"));
+}
