@@ -2,7 +2,7 @@
 import {execFileSync} from 'node:child_process';
 import {mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
-import {join} from 'node:path';
+import {join, resolve} from 'node:path';
 import {fileURLToPath} from 'node:url';
 
 export const kSource = fileURLToPath(new URL('../../..', import.meta.url));
@@ -23,7 +23,7 @@ export function dataOf(html) {
 /** A folder of reports that goes when the tests end. */
 export class Reports {
   constructor(program) {
-    this.program = program;
+    this.program = resolve(program);
     this.folder = mkdtempSync(join(tmpdir(), 'penstock-page-'));
     symlinkSync(join(kSource, 'data'), this.path('data'));
   }
