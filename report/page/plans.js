@@ -12,7 +12,7 @@ const kDecisionColumns = [
 
 function planMarks(entry) {
   return [
-    entry.role && entry.role !== 'ranked' ? entry.role : null,
+    ['ranked', entry.title].includes(entry.role) ? null : entry.role,
     entry.tied ? 'tied' : null,
     entry.on_pareto_front ? 'front' : null,
   ].filter(Boolean).join(', ');
@@ -63,7 +63,7 @@ function sortableTitle(title) {
 
 function planDetail(entry) {
   return make('div', {class: 'why'},
-      make('p', {}, entry.reason ? `${capitalized(entry.reason)} ` : null,
+      make('p', {}, entry.reason ? `${capitalized(entry.reason)}. ` : null,
           entry.placed ? make('span', {class: 'muted'}, `${capitalized(entry.placed)}.`) : null),
       entry.command ? makeCommand(entry.command, `the command that finds ${planName(entry)}`) : null);
 }

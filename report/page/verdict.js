@@ -103,7 +103,7 @@ function verdictSection(data) {
   const verdict = data.verdict ?? {};
   return make('section', {id: 'verdict', 'aria-labelledby': 'verdict-heading'},
       make('h1', {id: 'verdict-heading'}, data.model),
-      data.question?.words ? make('p', {class: 'muted'}, data.question.words) : null,
+      data.question?.words ? make('p', {class: 'muted question'}, data.question.words) : null,
       make('p', {class: 'verdict'}, verdict.text),
       verdict.confidence ? makeBadge(verdict.confidence) : null,
       data.plans?.length ? makeKeyFigures(data) : null,

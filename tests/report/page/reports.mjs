@@ -20,6 +20,29 @@ export function dataOf(html) {
   return JSON.parse(match[1]);
 }
 
+/** How many actions the lists of a plan file's ranks have: blocks of names, and repeated ones. */
+function actionsOfRanks(plan) {
+  const ofBlock = (block) => (Array.isArray(block) ? block.length : block.repeat * block.actions.length);
+  return plan.program.pipelines[0].ranks.map((blocks) => blocks.reduce((sum, block) => sum + ofBlock(block), 0));
+}
+
+/** A penstock.run/1: in every step the actions of a rank follow each other, each as long as the next. */
+function runOf(plan, hash, stepTime) {
+  const header = {format: 'penstock.run/1', model: plan.model, plan: '1f1b.json', plan_hash: hash, tool_version: '0.1.0',
+                  transport: 'loopback', device: 'test', host: 'test', started: '2026-01-01T00:00:00Z', library: 'none',
+                  precision: 'float16', ranks: 4, threads_per_rank: 1, first_step: 0};
+  const ranks = actionsOfRanks(plan).map((count, rank) => {
+    const at = (index) => Math.floor(index * stepTime / count);
+    return {rank, pipeline: 0, pipeline_rank: rank, start_ns: Array.from({length: count}, (_, i) => at(i)),
+            end_ns: Array.from({length: count}, (_, i) => at(i + 1))};
+  });
+  const steps = Array.from({length: 5}, (_, step) => ({
+    step, loss: 1, gradient_norm: 1, skipped: false, tokens: 1, step_time_ns: stepTime, compute_ns: stepTime,
+    waiting_ns: 0, reducing_ns: 0, optimizer_ns: 0, ranks,
+  }));
+  return [header, ...steps].map((line) => JSON.stringify(line) + '\n').join('');
+}
+
 /** A folder of reports that goes when the tests end. */
 export class Reports {
   constructor(program) {
@@ -72,6 +95,19 @@ export class Reports {
   ofProfile(name, profile) {
     this.run('plan', profile, ...kQuestion, '--pin', 'P=4', '--schedule', '1f1b', '-o', `${name}.json`);
     return this.write(`${name}.html`, `${name}.json`);
+  }
+
+  /** One plan and its run, whose steps took `factor` times what was predicted; beside another plan. */
+  measured(factor) {
+    const question = ['--cluster', 'data/clusters/a100-40gb-p4d-8x8.json', '--gpus', '4', '--global-batch', '16',
+                      '--sequence-length', '2048'];
+    for (const schedule of ['1f1b', 'gpipe']) {
+      this.run('plan', kProfile, ...question, '--pin', 'P=4', '--recompute', 'full', '--schedule', schedule, '-o', `${schedule}.json`);
+    }
+    const predicted = JSON.parse(this.run('report', '1f1b.json', '--json'));
+    writeFileSync(this.path('run.jsonl'), runOf(JSON.parse(readFileSync(this.path('1f1b.json'), 'utf8')),
+        predicted.inputs[0].hash, Math.round(factor * predicted.plans[0].prediction.step_time_ns)));
+    return this.write(`measured-${factor}.html`, '1f1b.json', '--baseline', 'gpipe.json', '--run', 'run.jsonl');
   }
 
   /** As a build without uPlot writes it: where its script names itself, it names itself otherwise. */
