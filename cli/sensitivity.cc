@@ -18,6 +18,7 @@ namespace penstock {
 namespace {
 
 constexpr int kLargestBatch = 1 << 28;
+constexpr std::size_t kMostReplayed = std::size_t{1} << 22;  // actions of a step worked out anew
 
 StagePrices slowed_if_asked(StagePrices prices, const Program& program, const Scenario& scenario) {
   return scenario == Scenario{} ? std::move(prices) : slowed(std::move(prices), program, scenario);
@@ -86,27 +87,54 @@ Outcome evaluated(std::string change, const PlanFile& file, const Question& ques
   return answer;
 }
 
+// What the plan's own layout takes when its batch is another.
+class BatchAsker {
+ public:
+  BatchAsker(const PlanFile& file, const Question& question, const Scenario& scenario, Duration now)
+      : file_(file), question_(question), scenario_(scenario), now_(now) {}
+
+  [[nodiscard]] Sensitivity global_batch() const {
+    const int batch = file_.plan.global_batch;
+    Sensitivity row{"global-batch", fmt::format("global batch ({})", batch), {}, {}};
+    if (batch / 2 >= file_.plan.data) row.less = with(&Plan::global_batch, batch / 2);
+    if (batch <= kLargestBatch) row.more = with(&Plan::global_batch, batch * 2);
+    return row;
+  }
+
+  [[nodiscard]] Sensitivity micro_batch_size() const {
+    const int size = file_.plan.micro_batch_size;
+    Sensitivity row{"b", fmt::format("micro-batch size ({})", size), {}, {}};
+    if (size > 1) row.less = with(&Plan::micro_batch_size, size / 2);
+    if (size <= samples_of_replica(file_.plan, 0) / 2) {
+      row.more = with(&Plan::micro_batch_size, size * 2);
+    }
+    return row;
+  }
+
+ private:
+  [[nodiscard]] Outcome with(int Plan::*size, int value) const {
+    Plan plan = file_.plan;
+    plan.*size = value;
+    return evaluated(fmt::format("-> {}", value), file_, question_, scenario_, now_,
+                     std::move(plan));
+  }
+
+  const PlanFile& file_;
+  const Question& question_;
+  const Scenario& scenario_;
+  Duration now_;
+};
+
 void ask_batches(const PlanFile& file, const Question& question, const Scenario& scenario,
                  Duration now, Sensitivities& all) {
-  const auto ask = [&](const char* change, Plan plan) {
-    return evaluated(change, file, question, scenario, now, std::move(plan));
-  };
-  const Plan& plan = file.plan;
-  Sensitivity batch{"global-batch", fmt::format("global batch ({})", plan.global_batch), {}, {}};
-  Plan changed = plan;
-  changed.global_batch = plan.global_batch / 2;
-  if (changed.global_batch >= plan.data) batch.less = ask("x0.5", changed);
-  changed.global_batch = plan.global_batch * 2;
-  if (plan.global_batch <= kLargestBatch) batch.more = ask("x2", changed);
-  if (batch.less || batch.more) all.all.push_back(std::move(batch));
-
-  Sensitivity size{"b", fmt::format("micro-batch size ({})", plan.micro_batch_size), {}, {}};
-  changed = plan;
-  changed.micro_batch_size = plan.micro_batch_size / 2;
-  if (changed.micro_batch_size >= 1) size.less = ask("x0.5", changed);
-  changed.micro_batch_size = plan.micro_batch_size * 2;
-  if (changed.micro_batch_size <= samples_of_replica(plan, 0)) size.more = ask("x2", changed);
-  if (size.less || size.more) all.all.push_back(std::move(size));
+  if (file.program.actions.size() > kMostReplayed / 2) {  // twice the batch, twice the actions
+    all.not_answered.emplace_back("global batch, micro-batch size: the step has too many actions");
+    return;
+  }
+  const BatchAsker asker(file, question, scenario, now);
+  for (Sensitivity row : {asker.global_batch(), asker.micro_batch_size()}) {
+    if (row.less || row.more) all.all.push_back(std::move(row));
+  }
 }
 
 }  // namespace

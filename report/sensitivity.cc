@@ -104,7 +104,7 @@ Json strings(const std::vector<std::string>& texts) {
 
 std::string sensitivity_text(const Sensitivities& sensitivities) {
   const std::vector<Sensitivity> rows = sorted(sensitivities);
-  return (rows.empty() ? "" : table_of(rows).text(120)) + list_text(sensitivities.notes) +
+  return (rows.empty() ? "" : table_of(rows).text(140)) + list_text(sensitivities.notes) +
          section("Plans that were found", remarks(rows, &Outcome::plan)) +
          section("Not possible (no)", remarks(rows, &Outcome::why_not)) +
          section("Not answered", sensitivities.not_answered);

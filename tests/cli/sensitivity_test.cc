@@ -111,6 +111,7 @@ TEST_CASE("links, batches and memory answer as the plan does when it is worked o
   twice.global_batch *= 2;
   const Duration longer = evaluate(plan.asked.question.inputs(), twice).evaluation.step_time;
   CHECK(row(all, "global-batch").more->step_time == longer);
+  CHECK(row(all, "global-batch").more->change == "-> 128");
   // Longer, but not twice as long: the pipeline fills once for twice the work.
   CHECK(row(all, "global-batch").more->more_speed > 0.0);
   CHECK(row(all, "global-batch").less->more_speed < 0.0);
