@@ -130,7 +130,7 @@ WhyNot why_not(const PlanFile& file, Question question, const std::string& text,
   std::vector<std::string> words;
   for (const auto& [key, value] : choices_of(text)) {
     set(question, fmt::format("{} {}", kOption, key), key, value);
-    words.push_back(key + "=" + value);
+    words.push_back(fmt::format("{}={}", key, value));
   }
   why.asked = joined(words, ", ");
   const std::int64_t needed = devices_needed(question.request.pins);
