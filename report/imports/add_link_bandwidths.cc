@@ -89,6 +89,7 @@ void set_bandwidth(ClusterChanges& result, LinkLevel& level, const std::vector<d
   level.bandwidth = {median * 1e9};
   Source source = with_remark(result.cluster, level.source, "bandwidth measured", what);
   source.id = "nvbandwidth";
+  source.origin = Origin::kDerived;  // of a latency and a bandwidth that have not the same
   level.source = add_source(result.cluster, std::move(source));
   result.changes.push_back(
       fmt::format("bandwidth of level '{}': {}; its latency stays", level.name, figures));

@@ -26,9 +26,12 @@ int add_source(ClusterSpec& cluster, Source source) {
 Source with_remark(const ClusterSpec& cluster, int index, const std::string& label,
                    const std::string& text) {
   Source source = cluster.sources[static_cast<std::size_t>(index)];
-  const std::string mark = "; " + label + ": ";
-  const std::size_t before = source.text.find(mark);
-  source.text = source.text.substr(0, before) + mark + text;
+  const std::string mark = label + ": ", rest = "; the rest: ";
+  const std::size_t before = source.text.find(rest);
+  if (source.text.starts_with(mark) && before != std::string::npos) {
+    source.text.erase(0, before + rest.size());
+  }
+  source.text = mark + text + rest + source.text;
   return source;
 }
 

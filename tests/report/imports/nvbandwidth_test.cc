@@ -111,8 +111,8 @@ TEST_CASE("every level inside a node gets the median of its own pairs") {
   CHECK(changes.cluster.levels[2] == cluster().levels[2]);
   const auto source = static_cast<std::size_t>(changes.cluster.levels[0].source);
   CHECK(changes.cluster.sources[source].text ==
-        "a sheet; bandwidth measured: nvbandwidth v0.8 device_to_device_memcpy_write_ce, driver "
-        "570, 2026-11-22; nv.json");
+        "bandwidth measured: nvbandwidth v0.8 device_to_device_memcpy_write_ce, driver 570, "
+        "2026-11-22; nv.json; the rest: a sheet");
   CHECK(read_cluster(write_cluster(changes.cluster), "new.json") == changes.cluster);
   // Once more: the remark is replaced, not repeated.
   const ClusterChanges twice = add_link_bandwidths(changes.cluster, measured, {}, "2026-11-22");
