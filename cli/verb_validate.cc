@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -98,8 +102,9 @@ std::string source_of(const LoadedRun& run, const std::string& path) {
                "add --run-device h100 --run-transport nccl, and --run-started where the log has no "
                "times");
   }
-  return fmt::format("log of {}, {}, {}: {}, {}", header.library, path, header.started,
-                     header.device, header.transport);
+  return fmt::format("log of {}, {}, {}: {}, {}", header.library,
+                     std::filesystem::path(path).filename().string(), header.started, header.device,
+                     header.transport);
 }
 
 ValidationOptions settings_of(const std::optional<std::string>& warm_up,
@@ -117,7 +122,8 @@ Validation compared(const Loaded<PlanFile>& plan, const LoadedRun& run,
   const Timeline predicted = simulate(plan.value.program, plan.value.prices, plan.value.executor);
   Validation validation = validate(plan.value, predicted, run.log, settings, path);
   if (!run.is_trainer_log) return validation;
-  validation.skipped = static_cast<int>(run.warm_up_steps);
+  constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+  validation.skipped = static_cast<int>(std::min(run.warm_up_steps, kMost));
   validation.steps_per_mean = run.steps_per_mean;
   validation.memory = compare_memory(plan.value, run.memory);
   return validation;

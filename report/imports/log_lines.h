@@ -62,6 +62,9 @@ inline constexpr const char* kWorld = "ranks";
 LogContents read_megatron_log(const LogText& text, const std::string& file);
 LogContents read_torchtitan_log(const LogText& text, const std::string& file);
 
+// Of steps, and of what is counted in a line: sums of it stay inside 64 bits.
+inline constexpr std::int64_t kMostCounted = 1'000'000'000;
+
 std::string_view trimmed(std::string_view text);
 // The whole text as a number >= 0, thousands commas allowed where they belong; else nothing.
 std::optional<std::int64_t> whole_number(std::string_view text);

@@ -76,7 +76,7 @@ class MegatronReader {
     const std::vector<Field> fields = fields_of(line.text);
     LogLine step{.number = line.number, .rank = line.rank};
     const auto iteration = fields.empty() ? std::nullopt : iteration_of(fields.front().first);
-    if (!iteration || !set_time(fields, step)) {
+    if (!iteration || *iteration > kMostCounted || !set_time(fields, step)) {
       if (log_.broken++ == 0) log_.first_broken = line.number;
       return;
     }
@@ -114,7 +114,9 @@ class MegatronReader {
     const std::string_view value = value_of(fields, name);
     if (value.empty()) return 0;
     const std::optional<std::int64_t> count = whole_number(value);
-    if (!count) bad_log_value(file_, line, name, "a whole number >= 0", value);
+    if (!count || *count > kMostCounted) {
+      bad_log_value(file_, line, name, "a whole number from 0 to 10^9", value);
+    }
     return *count;
   }
 

@@ -12,8 +12,8 @@ namespace penstock {
 // used again. Returns its index.
 int add_source(ClusterSpec& cluster, Source source);
 
-// A source like the one at `index`, which says `text` behind `label` first, in place of what it said
-// there before: devices and levels have one source for several figures.
+// A source like the one at `index`, which says `text` behind `label` first, in place of what it
+// said there before: devices and levels have one source for several figures.
 Source with_remark(const ClusterSpec& cluster, int index, const std::string& label,
                    const std::string& text);
 

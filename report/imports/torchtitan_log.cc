@@ -52,7 +52,9 @@ class TorchtitanReader {
       return;
     }
     const auto step = whole_number(*step_text);
-    if (!step) bad_log_value(file_, line.number, "step", "a whole number >= 0", *step_text);
+    if (!step || *step > kMostCounted) {
+      bad_log_value(file_, line.number, "step", "a whole number from 0 to 10^9", *step_text);
+    }
     const auto speed = real_number(*speed_text);
     if (!speed || *speed > 1e15) {
       bad_log_value(file_, line.number, "tps", "tokens per second and GPU", *speed_text);
