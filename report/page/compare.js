@@ -60,8 +60,8 @@ function makeDecisions(left, right) {
   const same = decisions.filter((decision) => decision.left === decision.right);
   const columns = [
     {key: 'decision', title: 'Decision', value: (row) => row.name},
-    {key: 'left', title: capitalized(planName(left)), class: 'wraps', value: (row) => row.left},
-    {key: 'right', title: capitalized(planName(right)), class: 'wraps', value: (row) => row.right},
+    {key: 'left', title: planHeading(left), class: 'wraps', value: (row) => row.left},
+    {key: 'right', title: planHeading(right), class: 'wraps', value: (row) => row.right},
   ];
   return [
     other.length > 0
@@ -78,8 +78,8 @@ function makeMeasures(left, right) {
   });
   const columns = [
     {key: 'measure', title: 'Measure', value: (row) => row.name},
-    number('left', capitalized(planName(left)), (row) => row.left),
-    number('right', capitalized(planName(right)), (row) => row.right),
+    number('left', planHeading(left), (row) => row.left),
+    number('right', planHeading(right), (row) => row.right),
     {key: 'difference', title: 'Difference', numeric: true, value: (row) => row.right - row.left,
      node: (raw, row) => makeNumber(raw, signedText(raw, row.text))},
     {key: 'relative', title: 'in %', numeric: true, value: (row) => row.right - row.left,
@@ -96,12 +96,10 @@ function comparisonFinding(left, right) {
   const [a, b] = [left.prediction, right.prediction];
   const slower = b.step_time_ns / a.step_time_ns - 1;
   const more = b.peak_memory_bytes - a.peak_memory_bytes;
-  const pace = slower === 0 ? 'is as fast'
-      : `takes ${percentText(Math.abs(slower))} ${slower > 0 ? 'longer' : 'less'} a step`;
-  const memory = more === 0 ? 'as much memory' : `${bytesText(Math.abs(more))} ${more > 0 ? 'more' : 'less'} memory`;
-  return `${capitalized(planName(right))} ${pace} and needs ${memory} than ${planName(left)}.`
-      .replace('as fast and needs as much memory than', 'as fast and needs as much memory as')
-      .replace('is as fast and', 'is as fast as the other and');
+  const pace = slower === 0 ? `is as fast as ${planName(left)}`
+      : `takes ${percentText(Math.abs(slower))} ${slower > 0 ? 'longer' : 'less'} a step than ${planName(left)}`;
+  const memory = more === 0 ? 'as much' : `${bytesText(Math.abs(more))} ${more > 0 ? 'more' : 'less'}`;
+  return `${planHeading(right)} ${pace} and needs ${memory} memory.`;
 }
 
 function comparisonSection(data, page) {
@@ -110,7 +108,7 @@ function comparisonSection(data, page) {
   const finding = make('p', {class: 'lead', role: 'status'});
   const chosen = {left: 0, right: page.picked};
   const names = page.plans.map((entry) =>
-      `${capitalized(planName(entry))}${entry.words ? `: ${entry.words}` : ''}`);
+      `${planHeading(entry)}${entry.words ? `: ${entry.words}` : ''}`);
   const show = () => {
     const [left, right] = [page.plans[chosen.left], page.plans[chosen.right]];
     finding.textContent = comparisonFinding(left, right);

@@ -43,7 +43,7 @@ function makeMemoryBars(prediction) {
   const widest = Math.max(...rows.map((row) => Math.max(row.total, row.capacity)));
   const tight = rows[tightestRank(prediction)];
   const finding = `Rank ${tight.rank} is the tightest: ${bytesText(tight.total)} of ` +
-      `${bytesText(tight.capacity)}, ${bytesText(tight.capacity - tight.total)} left.`;
+      `${bytesText(tight.capacity)}, ${roomText(tight.capacity - tight.total)}.`;
   return make('figure', {},
       make('figcaption', {}, finding),
       makeLegend([...kMemoryParts.map((part) => ({name: part.name, colour: memoryColour(part)})),
@@ -82,7 +82,8 @@ function stackedSeries(memory, curve) {
     series.unshift({colour: memoryColour(part), values: curve.values.map(() => level / 2 ** 30)});
   }
   const constant = sum;
-  series.unshift({colour: '--memory-stash', values: curve.values.map((stash) => (constant + stash) / 2 ** 30)});
+  const total = curve.values.map((stash) => (constant + stash) / 2 ** 30);
+  series.unshift({colour: '--memory-stash', values: total});
   return series;
 }
 
@@ -142,8 +143,7 @@ function makeMemoryCurve(timeline, boxes, memory) {
   const rank = pipelineRankOf(timeline, memory);
   const ofJob = rank === memory.rank ? '' : ` (${memory.rank} of the job)`;
   const finding = `Rank ${rank}${ofJob}: peak ${bytesText(memory.peak_bytes)} at ${memory.peak_at} ` +
-      `(${durationText(memory.peak_at_ns)}), ${bytesText(memory.capacity_bytes - memory.peak_bytes)} ` +
-      'below the limit.';
+      `(${durationText(memory.peak_at_ns)}), ${roomText(memory.capacity_bytes - memory.peak_bytes)}.`;
   const columns = [
     {key: 'time_ns', title: 'From', numeric: true, text: durationText, value: (row) => row.time},
     {key: 'stash_bytes', title: 'Stash', numeric: true, text: bytesText, value: (row) => row.stash},

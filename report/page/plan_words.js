@@ -10,6 +10,11 @@ function planName(entry) {
   return /^\d+$/.test(entry.title) ? `plan ${entry.title}` : entry.title;
 }
 
+/** At the start of a sentence or as a heading; the name of a file stays as it is. */
+function planHeading(entry) {
+  return /^\d+$/.test(entry.title) ? `Plan ${entry.title}` : entry.title;
+}
+
 function capitalized(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
@@ -47,6 +52,11 @@ function uncertaintyOf(prediction) {
 
 function roomOf(rank) {
   return rank.capacity_bytes - rank.memory.total_bytes;
+}
+
+/** "3.8 GiB left", or by how much the limit is passed. */
+function roomText(bytes) {
+  return bytes < 0 ? `${bytesText(-bytes)} over` : `${bytesText(bytes)} left`;
 }
 
 /** The rank whose memory has least room; of equals the first. */

@@ -75,7 +75,7 @@ function connectPicks(holder, page) {
     const pick = event.target.closest('tbody')?.querySelector('.pick');
     if (!pick) return;
     page.pick(Number(pick.dataset.plan));
-    announce(`${capitalized(planName(page.plans[page.picked]))} is compared with ` +
+    announce(`${planHeading(page.plans[page.picked])} is compared with ` +
         `${planName(page.plans[0])} below`);
   });
   const show = () => {

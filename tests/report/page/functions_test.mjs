@@ -5,10 +5,11 @@ import test from 'node:test';
 import {kSource} from './reports.mjs';
 import {importScripts} from './timeline_page.mjs';
 
-const page = await importScripts(kSource, ['format.js', 'table.js', 'charts.js', 'plan_words.js', 'memory.js', 'validation.js'], [
+const kScripts = ['format.js', 'table.js', 'charts.js', 'plan_words.js', 'memory.js', 'compare.js', 'validation.js'];
+const page = await importScripts(kSource, kScripts, [
   'durationText', 'bytesText', 'percentText', 'dollarsText', 'signedText', 'relativeText', 'countOf', 'durationTick',
-  'compareCells', 'sortedRows', 'rowsAsCsv', 'rowsAsObjects', 'decimate', 'stackedSeries', 'tightestRank', 'busiestRank',
-  'errorOf',
+  'compareCells', 'sortedRows', 'rowsAsCsv', 'rowsAsObjects', 'decimate', 'stackedSeries', 'tightestRank', 'busiestRank', 'roomText',
+  'errorOf', 'comparisonFinding', 'decisionsOf',
 ]);
 const spaced = (text) => text.replaceAll('\u00a0', ' ');
 
@@ -94,7 +95,31 @@ test('of equal ranks the first is the tightest, and the busiest', () => {
   assert.equal(page.tightestRank({}), -1);
 });
 
+test('what does not fit is over, not negative', () => {
+  assert.equal(spaced(page.roomText(2 ** 30)), '1.0 GiB left');
+  assert.equal(spaced(page.roomText(-1.5 * 2 ** 30)), '1.5 GiB over');
+});
+
 test('an error is relative to what was measured', () => {
   assert.equal(page.errorOf(183, 200), -0.085);
   assert.equal(page.errorOf(1, 0), null);
+});
+
+test('a comparison is a sentence', () => {
+  const plan = (title, step, memory) => ({title, prediction: {step_time_ns: step, peak_memory_bytes: memory}});
+  const GiB = 2 ** 30;
+  const say = (left, right) => spaced(page.comparisonFinding(left, right));
+  assert.equal(say(plan('1', 1000, 4 * GiB), plan('2', 1031, 3 * GiB)),
+      'Plan 2 takes 3.1 % longer a step than plan 1 and needs 1.0 GiB less memory.');
+  assert.equal(say(plan('2', 1000, 3 * GiB), plan('old.json', 1000, 3 * GiB)),
+      'old.json is as fast as plan 2 and needs as much memory.');
+});
+
+test('decisions of both plans are laid side by side, also those that one lacks', () => {
+  const decisions = page.decisionsOf({plan: {zero1: true, cuts: [0, 4]}}, {plan: {cuts: [0, 5], new_one: 3}});
+  assert.deepEqual(decisions, [
+    {key: 'zero1', name: 'ZeRO-1', left: 'on', right: '\u2013'},
+    {key: 'cuts', name: 'cuts before sections', left: '0 4', right: '0 5'},
+    {key: 'new_one', name: 'new one', left: '\u2013', right: '3'},
+  ]);
 });

@@ -61,7 +61,8 @@ export class Reports {
 
   /** Runs the program in the folder: no path of this machine gets into a report. */
   run(...arguments_) {
-    return execFileSync(this.program, arguments_, {cwd: this.folder, maxBuffer: 2 ** 30, stdio: ['ignore', 'pipe', 'pipe']});
+    return execFileSync(this.program, arguments_,
+        {cwd: this.folder, maxBuffer: 2 ** 30, stdio: ['ignore', 'pipe', 'pipe']});
   }
 
   /** Writes what the program prints; `html`, its text, and `data`, what is embedded, come along. */
@@ -102,7 +103,8 @@ export class Reports {
     const question = ['--cluster', 'data/clusters/a100-40gb-p4d-8x8.json', '--gpus', '4', '--global-batch', '16',
                       '--sequence-length', '2048'];
     for (const schedule of ['1f1b', 'gpipe']) {
-      this.run('plan', kProfile, ...question, '--pin', 'P=4', '--recompute', 'full', '--schedule', schedule, '-o', `${schedule}.json`);
+      this.run('plan', kProfile, ...question, '--pin', 'P=4', '--recompute', 'full', '--schedule', schedule,
+          '-o', `${schedule}.json`);
     }
     const predicted = JSON.parse(this.run('report', '1f1b.json', '--json'));
     writeFileSync(this.path('run.jsonl'), runOf(JSON.parse(readFileSync(this.path('1f1b.json'), 'utf8')),
