@@ -4,6 +4,8 @@
 const kNoMicroBatch = 0xffffffff;
 const kNoBox = 0xffffffff;
 const kOnCriticalPath = 1;
+// A forward and a backward that ran as one are in the file under the first one's kind.
+const kPair = 'OVERLAP_F_B';
 
 // In the order of the file; of "boxes" there is one element per box, of "points" one per point of memory.
 const kPayloadArrays = [
@@ -21,8 +23,8 @@ const kPayloadArrays = [
 ];
 
 /**
- * @typedef {object} Boxes one element per box: times in ticks of `tick_ns`, `kind` an index into `kinds`
- * @property {number} count
+ * @typedef {object} Boxes one element per box: times in ticks of `tick_ns`
+ * @property {number} count @property {string[]} kinds names; `kind` is an index into them
  * @property {Float64Array} bytes @property {Float64Array} stash
  * @property {Uint32Array} start @property {Uint32Array} duration
  * @property {Uint32Array} microBatch kNoMicroBatch where there is none
@@ -69,7 +71,15 @@ function boxesOfBuffer(buffer, timeline) {
     boxes[name] = new type(buffer, offset, counts[of]);
     offset += boxes[name].byteLength;
   }
-  return boxes;
+  return {...boxes, kinds: kindsWithPairs(boxes.kind, timeline)};
+}
+
+/** Gives pairs that ran as one a kind of their own, so that no share of time counts them as forwards alone. */
+function kindsWithPairs(kind, {kinds, overlaps = {}}) {
+  const pairs = Object.keys(overlaps);
+  if (pairs.length === 0) return kinds;
+  for (const box of pairs) kind[box] = kinds.length;
+  return [...kinds, kPair];
 }
 
 function memoryPoints(timeline) {

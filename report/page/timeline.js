@@ -22,7 +22,7 @@ class Timeline {
    */
   constructor(container, json, boxes) {
     this.container = container;
-    this.json = json;
+    this.json = {...json, kinds: boxes.kinds};
     this.boxes = boxes;
     this.length = Math.max(1, json.length_ns / json.tick_ns);
     this.extent = this.length;  // what can be shown, in ticks
@@ -39,8 +39,8 @@ class Timeline {
     this.paintMs = 0;  // of the last paint
     this.frame = 0;
     this.build();
-    this.painter = new TimelinePainter(this.canvas, json, boxes);
-    this.map = new MapPainter(this.mapCanvas, json, boxes);
+    this.painter = new TimelinePainter(this.canvas, this.json, boxes);
+    this.map = new MapPainter(this.mapCanvas, this.json, boxes);
     this.input = new TimelineInput(this);
     this.watch();
     this.arrange();
@@ -462,7 +462,7 @@ class Timeline {
     const rate = facts.bytes * 1e9 / facts.durationNs;
     const entries = [
       ['Rank', rowWords(facts.row, true)],
-      ['Stage', String(facts.stage)],
+      ['Stage', facts.stage],
       ['Micro-batch', facts.microBatch],
       ['Starts at', durationText(facts.startNs)],
       ['Takes', durationText(facts.durationNs)],

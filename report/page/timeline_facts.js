@@ -3,7 +3,8 @@
 /**
  * @typedef {object} BoxFacts
  * @property {string} name @property {string} kind in words @property {object} row
- * @property {number} stage @property {?number} microBatch @property {number} bytes
+ * @property {?number} stage @property {?number} microBatch null where there is none, and of a pair
+ * @property {number} bytes
  * @property {number} startNs @property {number} durationNs
  * @property {number} idleNs its lane had nothing to do for so long before
  * @property {number} previous box of the lane, or kNoBox
@@ -16,13 +17,14 @@ function boxFacts(timeline, boxes, box) {
   const row = timeline.rows[boxes.row[box]];
   const previous = box > row.first ? box - 1 : kNoBox;
   const idleFrom = previous === kNoBox ? 0 : boxes.start[previous] + boxes.duration[previous];
+  const pair = timeline.overlaps?.[box] !== undefined;  // its name tells the stages of both
   const microBatch = boxes.microBatch[box];
   return {
     name: boxName(timeline, boxes, box),
     kind: kindWords(timeline.kinds[boxes.kind[box]]),
     row,
-    stage: boxes.stage[box],
-    microBatch: microBatch === kNoMicroBatch ? null : microBatch,
+    stage: pair ? null : boxes.stage[box],
+    microBatch: pair || microBatch === kNoMicroBatch ? null : microBatch,
     bytes: boxes.bytes[box],
     startNs: boxes.start[box] * timeline.tick_ns,
     durationNs: boxes.duration[box] * timeline.tick_ns,
@@ -59,7 +61,7 @@ function boxSentence(timeline, boxes, box, detailed) {
   const facts = boxFacts(timeline, boxes, box);
   const parts = [facts.name, rowWords(facts.row, true), facts.kind, durationText(facts.durationNs)];
   if (detailed) {
-    parts.push(`stage ${facts.stage}`);
+    if (facts.stage !== null) parts.push(`stage ${facts.stage}`);
     if (facts.microBatch !== null) parts.push(`micro-batch ${facts.microBatch}`);
     parts.push(`starts at ${durationText(facts.startNs)}`);
     if (facts.bytes > 0) parts.push(bytesText(facts.bytes));

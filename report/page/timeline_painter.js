@@ -152,7 +152,7 @@ class TimelinePainter {
       for (const {lane, box, from, to} of runs) {
         if (colours.ink[boxes.kind[box]] !== ink || to - from < 3 * letter) continue;
         if (lane.height < kNameSize + 1) continue;
-        const name = boxName(timeline, boxes, box);
+        const name = shortBoxName(timeline, boxes, box);
         if (to - from < name.length * letter + 2 * ratio) continue;
         context.fillText(name, this.left + (from + to) / 2, this.yOf(lane.top) + this.heightOf(lane) / 2);
       }

@@ -18,6 +18,7 @@ const kKindWords = {
   OPT: 'optimizer',
   LOAD: 'load from host',
   STORE: 'store to host',
+  OVERLAP_F_B: 'forward and backward as one',
 };
 
 const kLaneWords = {compute: 'compute', sends: 'sends', collectives: 'collectives'};
@@ -33,6 +34,11 @@ function boxName(timeline, boxes, box) {
   const microBatch = boxes.microBatch[box];
   const name = boxes.stage[box] + timeline.kinds[boxes.kind[box]];
   return microBatch === kNoMicroBatch ? name : name + microBatch;
+}
+
+/** The same where there is little room: of a pair "0F7;7B3". */
+function shortBoxName(timeline, boxes, box) {
+  return boxName(timeline, boxes, box).replace(/^\((.*)\).*$/, '$1');
 }
 
 /** "rank 3 ×16", and with `lane` "rank 3 ×16, sends". */
@@ -133,7 +139,9 @@ function holdsForRow(part, row) {
 function holdsForBox(part, timeline, boxes, box) {
   if (part.critical) return (boxes.flags[box] & kOnCriticalPath) !== 0;
   const pair = timeline.overlaps?.[box];
-  if (pair) return namesOfPair(timeline, pair).some((name) => equalWhereGiven(part, name));
+  if (pair) {
+    return [{kind: boxes.kind[box]}, ...namesOfPair(timeline, pair)].some((name) => equalWhereGiven(part, name));
+  }
   return (part.stage === undefined || part.stage === boxes.stage[box]) &&
       (part.kind === undefined || part.kind === boxes.kind[box]) &&
       (part.microBatch === undefined || part.microBatch === boxes.microBatch[box]);

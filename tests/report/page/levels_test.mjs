@@ -176,7 +176,7 @@ test('lanes get lower before the view must scroll, down to half', () => {
 // 0B0 44..64, and a pair that ran as one, 1F1 and 1B7, 42..52.
 const kSmall = {
   json: {
-    id: 'timeline-0', length_ns: 64000, tick_ns: 1000, boxes: 7, kinds: ['F', 'I', 'B', 'SEND_F', 'SEND_B'],
+    id: 'timeline-0', length_ns: 64000, tick_ns: 1000, boxes: 7, kinds: ['F', 'I', 'B', 'SEND_F', 'SEND_B', 'OVERLAP_F_B'],
     rows: [{rank: 0, replicas: 4, lane: 'compute', first: 0, count: 2}, {rank: 0, replicas: 4, lane: 'sends', first: 2, count: 1},
            {rank: 1, replicas: 1, lane: 'compute', first: 3, count: 3}, {rank: 1, replicas: 1, lane: 'sends', first: 6, count: 1}],
     overlaps: {5: '(1F1;1B7)OVERLAP_F_B'},
@@ -185,13 +185,14 @@ const kSmall = {
     count: 7,
     start: Uint32Array.of(0, 44, 10, 12, 22, 42, 42),
     duration: Uint32Array.of(10, 20, 2, 10, 20, 10, 2),
-    kind: Uint8Array.of(0, 2, 3, 0, 2, 0, 4),
+    kind: Uint8Array.of(0, 2, 3, 0, 2, 5, 4),
     stage: Uint16Array.of(0, 0, 0, 1, 1, 1, 1),
     microBatch: Uint32Array.of(0, 0, 0, 0, 0, 1, 0),
     row: Uint16Array.of(0, 0, 1, 2, 2, 2, 3),
     flags: Uint8Array.of(1, 1, 1, 1, 1, 0, 1),
     bytes: Float64Array.of(0, 0, 1024, 0, 0, 0, 2048),
     waitedFor: Uint32Array.of(kNone, 6, 0, 2, 3, 4, 4),
+    kinds: ['F', 'I', 'B', 'SEND_F', 'SEND_B', 'OVERLAP_F_B'],
   },
 };
 
@@ -219,12 +220,13 @@ test('a pair that ran as one is found by either name', () => {
   assert.deepEqual(find('1B7'), [5]);
   assert.deepEqual(find('mb 7'), [5]);
   assert.deepEqual(find('1B'), [4, 5]);
+  assert.deepEqual(find('overlap_f_b'), [5]);
   assert.equal(page.boxName(kSmall.json, kSmall.boxes, 5), '(1F1;1B7)OVERLAP_F_B');
 });
 
 test('a search that finds nothing says so, and one that means nothing says what would', () => {
   assert.equal(find('9F1'), 'Nothing is called “9F1” in this timeline.');
-  assert.match(find('3Q2'), /^“3Q2” is no name, kind or lane .*: F, I, B, SEND_F, SEND_B\.$/);
+  assert.match(find('3Q2'), /^“3Q2” is no name, kind or lane .*: F, I, B, SEND_F, SEND_B, OVERLAP_F_B\.$/);
   assert.match(find('input gradient'), /^Nothing is called “input gradient”/);
   assert.match(find('<b>'), /^“<b>” is no name/);
 });
@@ -254,9 +256,10 @@ test('the critical path by kind sums to the step', () => {
 });
 
 test('a span of time in words', () => {
-  // From 12 to 44: rank 0 idle; rank 1 F 10, B 20, then the pair (an F) for 2.
+  // From 12 to 44: rank 0 idle; rank 1 F 10, B 20, then the pair for 2.
   assert.equal(page.rangeWords(kSmall.json, kSmall.boxes, {t0: 12, t1: 44}).replaceAll('\u00a0', ' '),
-      '32.00 us from 12.00 us on: 31.3 % backward (B), 18.8 % forward (F), 50.0 % idle; mean of the compute lanes.');
+      '32.00 us from 12.00 us on: 31.3 % backward (B), 15.6 % forward (F), ' +
+      '3.1 % forward and backward as one (OVERLAP_F_B), 50.0 % idle; mean of the compute lanes.');
 });
 
 test('a payload is decoded to what was written', async () => {
@@ -271,6 +274,14 @@ test('a payload is decoded to what was written', async () => {
         [box.start, box.duration, box.kind, box.row, box.rank, box.microBatch, box.waitedFor?.index ?? kNone,
          box.onPath ? 1 : 0, box.lane === 'sends' ? 16777216 : 0]);
   }
+});
+
+test('a pair that ran as one is neither forward nor backward', async () => {
+  const {json, payload} = makeTimeline(2, 2);
+  const decoded = await page.decodePayload({textContent: payload}, {...json, overlaps: {3: '(0F1;0B0)OVERLAP_F_B'}});
+  assert.deepEqual(decoded.kinds, [...json.kinds, 'OVERLAP_F_B']);
+  assert.equal(decoded.kinds[decoded.kind[3]], 'OVERLAP_F_B');
+  assert.equal(json.kinds[decoded.kind[2]], decoded.kinds[decoded.kind[2]]);
 });
 
 test('a payload that was cut or does not fit its data is refused', async () => {
