@@ -81,6 +81,15 @@ LintFinding& Judge::broken(std::string_view code,
   return report_.findings.back();
 }
 
+bool Judge::tell_unknown_name() {
+  constexpr int kMost = 20;
+  if (++unknown_names_ == kMost + 1) {
+    report_.notes.push_back(
+        fmt::format("more than {} names are not known; W060 tells the first", kMost));
+  }
+  return unknown_names_ <= kMost;
+}
+
 void Judge::judge_checkpoint(const Known& data, bool reshards, const LaunchSetting* place,
                              const std::string& why, const std::string& fix) {
   if (!request_.checkpoint_data_parallel) {
@@ -105,6 +114,8 @@ std::optional<std::string> nearest_name(std::string_view word,
   std::optional<std::string> nearest;
   std::size_t least = std::max<std::size_t>(1, word.size() / 4) + 1;
   for (const std::string_view name : known) {
+    const std::size_t longer = std::max(name.size(), plain.size());
+    if (longer - std::min(name.size(), plain.size()) >= least) continue;
     std::string other(name);
     std::replace(other.begin(), other.end(), '_', '-');
     const std::size_t distance = edit_distance(plain, other);

@@ -47,6 +47,9 @@ class Judge {
   LintFinding& broken(std::string_view code, std::initializer_list<const LaunchSetting*> places,
                       std::string message, std::string why, std::string fix);
 
+  // Of names that nobody knows the first twenty are told, so that a file of nothing else ends.
+  bool tell_unknown_name();
+
   // E040: the same everywhere but for the words.
   void judge_checkpoint(const Known& data, bool reshards, const LaunchSetting* place,
                         const std::string& why, const std::string& fix);
@@ -55,6 +58,7 @@ class Judge {
   const LaunchSettings& settings_;
   const LintRequest& request_;
   LintReport& report_;
+  int unknown_names_ = 0;
 };
 
 // The known name that is nearest to `word`; nothing when none is near.

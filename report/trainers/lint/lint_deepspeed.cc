@@ -268,6 +268,7 @@ class DeepspeedJudge : public Judge {
 
   void judge_key(const LaunchSetting& setting) {
     if (std::find(kKeys.begin(), kKeys.end(), setting.name) != kKeys.end()) return;
+    if (!tell_unknown_name()) return;
     const auto nearest = nearest_name(setting.name, {kKeys.begin(), kKeys.end()});
     broken(
         "W060", {&setting},
@@ -286,6 +287,7 @@ class DeepspeedJudge : public Judge {
                  : "PipelineModule(layers=..., partition_method=...)");
       return;
     }
+    if (!tell_unknown_name()) return;
     const auto nearest = nearest_name(key, {kPipelineKeys.begin(), kPipelineKeys.end()});
     broken("W060", {&setting}, fmt::format("pipeline.{} is no key that is known here", key),
            "DeepSpeed passes over keys that it does not know, without a word.",

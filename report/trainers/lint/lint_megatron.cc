@@ -626,7 +626,7 @@ class MegatronJudge : public Judge {
         broken("W060", {&setting}, fmt::format("{} is no longer the flag's name", setting.name),
                fmt::format("Megatron-LM {}.", renamed->what), fmt::format("{}", renamed->now));
       } else if (!std::binary_search(all.begin(), all.end(), std::string_view(name))) {
-        unknown_flag(setting, nearest_name(name, all));
+        if (tell_unknown_name()) unknown_flag(setting, nearest_name(name, all));
       }
     }
   }

@@ -761,6 +761,7 @@ class TorchtitanJudge : public Judge {
     if (!setting.name.starts_with(kTable)) return;
     const std::string key = setting.name.substr(kTable.size());
     if (std::find(kParallelism.begin(), kParallelism.end(), key) != kParallelism.end()) return;
+    if (!tell_unknown_name()) return;
     const auto nearest = nearest_name(key, {kParallelism.begin(), kParallelism.end()});
     broken("W060", {&setting},
            fmt::format("{} is no key of torchtitan that is known here", setting.name),
