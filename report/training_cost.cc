@@ -82,10 +82,6 @@ std::string span(double hours) {
   return significant(60.0 * hours, 3) + " min";
 }
 
-std::string plain(double number) {
-  return number >= 1000.0 ? with_commas(std::llround(number)) : significant(number, 4);
-}
-
 std::string line(std::string_view name, const std::string& value) {
   return wrapped(value, 100, fmt::format("  {:<22}", name), std::string(24, ' '));
 }
@@ -105,7 +101,7 @@ std::string failures_text(const TrainingCost& cost) {
   };
   std::string out =
       line("failures", fmt::format("a GPU fails after {} h on average, so one of {} after {}",
-                                   plain(model.gpu_mtbf_hours), with_commas(cost.gpus),
+                                   significant(model.gpu_mtbf_hours, 4), with_commas(cost.gpus),
                                    span(effect.job_mtbf_hours)));
   const std::string each = fmt::format("a checkpoint takes {}, a restart {}",
                                        minutes(model.checkpoint_hours, model.checkpoint_is_assumed),
@@ -121,11 +117,13 @@ std::string failures_text(const TrainingCost& cost) {
                                 percent(effect.lost_share)));
 }
 
-std::string dollars(double usd) { return "$" + (usd >= 1000.0 ? plain(usd) : fixed(usd, 2)); }
+std::string four_digits(double number) { return significant(number, 4); }
+
+std::string dollars(double usd) { return "$" + (usd >= 1000.0 ? four_digits(usd) : fixed(usd, 2)); }
 
 std::string totals_text(const TrainingCost& cost) {
   return line("time", between(cost, &TrainingTotals::hours, span)) +
-         line("GPU-hours", between(cost, &TrainingTotals::gpu_hours, plain)) +
+         line("GPU-hours", between(cost, &TrainingTotals::gpu_hours, four_digits)) +
          line("price", cost.expected.usd > 0.0
                            ? between(cost, &TrainingTotals::usd, dollars)
                            : "unknown; --usd-per-gpu-hour X says what a GPU costs");

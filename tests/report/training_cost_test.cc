@@ -173,3 +173,15 @@ TEST_CASE("the same for programs") {
   CHECK(json.find("failures")->find("checkpoint_minutes")->text() == "30");
   CHECK(json.find("time_without_failures_hours")->text() == "2");
 }
+
+// 10^18 steps of 10^6 s: more hours than 64 bits hold.
+TEST_CASE("numbers beyond all reason are told in full") {
+  Plan one = plan();
+  one.global_batch = one.sequence_length = 1;
+  Evaluation slow = evaluation();
+  slow.step_time = slow.step_time_low = slow.step_time_high = kLongestDuration;
+  const auto cost = training_cost(TrainingQuestion{1'000'000'000'000'000'000, {}}, one, slow);
+  CHECK(cost->expected.hours == doctest::Approx(1e24 / 3600.0));
+  CHECK(training_text(cost).find("GPU-hours             1,666,666,666,666,66") !=
+        std::string::npos);
+}
