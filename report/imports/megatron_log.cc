@@ -3,6 +3,7 @@
 // one line per log interval, the time its mean. Older versions have no date and other names for the
 // speed, which is not read; Megatron-DeepSpeed has seconds in some.
 #include <array>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -125,7 +126,8 @@ class MegatronReader {
   void add_memory(const TextLine& line) {
     const auto rank = number_after(line.text, "[Rank ");
     // Nothing but a '|' tells whether the last number is whole, and here it has none.
-    const std::vector<Field> fields = fields_of(line.text + '|');
+    const std::string whole = line.text + '|';
+    const std::vector<Field> fields = fields_of(whole);
     const auto allocated = real_number(value_of(fields, "max allocated"));
     const auto reserved = real_number(value_of(fields, "max reserved"));
     constexpr double kMost = 1e9;  // 2^50 bytes
