@@ -90,8 +90,12 @@ function stackedSeries(memory, curve) {
 function drawPeak(plot, memory) {
   const x = plot.valToPos(memory.peak_at_ns, 'x', true);
   const y = plot.valToPos(memory.peak_bytes / 2 ** 30, 'y', true);
+  const limit = plot.valToPos(memory.capacity_bytes / 2 ** 30, 'y', true);
   drawDot(plot, x, y, 3.5, themeColour('--surface'), themeColour('--text'));
-  drawLabel(plot, `${bytesText(memory.peak_bytes)} at ${memory.peak_at}`, x, y - 9 * devicePixelRatio, themeColour('--text'));
+  // Below the peak where there is no room between it and the limit's line.
+  const shift = y > limit && y - limit < 20 * devicePixelRatio ? 12 : -9;
+  drawLabel(plot, `${bytesText(memory.peak_bytes)} at ${memory.peak_at}`, x, y + shift * devicePixelRatio,
+      themeColour('--text'));
 }
 
 function memoryPlot(timeline, memory, curve, width, say) {

@@ -51,7 +51,7 @@ function numbersSection(data, page) {
   page.addEventListener('decoded', ({detail: {timeline, boxes}}) =>
     files.append(makeBoxesButton(timeline, boxes)));
   return makeSection('numbers', 'Numbers', null,
-      make('p', {}, 'The numbers of every chart stand below it. These are in no chart:'),
+      rows.length ? make('p', {}, 'The numbers of every chart stand below it. These are in no chart:') : null,
       rows.length ? makeNumbers('time-by-rank', 'Time by rank of plan 1', timeColumns(), rows) : null,
       plan?.plan.cuts?.length > 1 ? makeNumbers('stages', 'Stages of plan 1', stageColumns(),
           stageRows(plan.plan.cuts)) : null,

@@ -110,7 +110,7 @@ function makeInfeasible(data) {
 function makeRejected(data) {
   if (!data.rejected?.length) return null;
   const columns = [
-    {key: 'reason', title: 'Why they cannot run', class: 'prose', value: (row) => row.text ?? row.reason},
+    {key: 'reason', title: 'Why they cannot run', class: 'prose', value: (row) => row.reason},
     {key: 'candidates', title: 'Candidates', numeric: true, text: countText, value: (row) => row.candidates},
     {key: 'least_over_bytes', title: 'Least over', numeric: true, text: bytesText,
      value: (row) => row.least_over_bytes},
@@ -118,7 +118,7 @@ function makeRejected(data) {
      value: (row) => row.most_over_bytes},
     {key: 'remedy', title: 'Smallest change that fits', value: (row) => row.remedy || null},
   ];
-  return make('details', {class: 'rejected'},
+  return make('details', {},
       make('summary', {}, `What cannot run: ${countOf(data.rejected.length, 'reason')}`),
       makeTable('Candidates that cannot run, by reason', columns, data.rejected, {sortable: true}),
       makeSaveButtons('rejected', columns, data.rejected));

@@ -70,9 +70,8 @@ function staircaseFinding(data) {
       `${speed(most)} on ${most.gpus}: ${countOf(plans, 'different plan')}.`;
 }
 
-function staircaseSection(data) {
-  if (!data.staircase?.length) return null;
-  const measures = staircaseMeasures(data);
+/** The curve of one of the measures, with a choice among them. */
+function makeStaircaseCurve(data, measures) {
   const holder = make('div');
   const show = (index) => {
     forgetChartsOf(holder);
@@ -85,9 +84,16 @@ function staircaseSection(data) {
     paintCharts();
   };
   show(0);
-  return makeSection('staircase', 'More or fewer GPUs', null,
-      kHasCurves ? make('p', {class: 'choices'},
-          makeSelect('Show', measures.map(({name}) => name), 0, show)) : null,
-      holder, makeNumbers('staircase', 'The best plan for every number of GPUs', staircaseColumns(measures),
+  const choice = kHasCurves && make('p', {class: 'choices'},
+      makeSelect('Show', measures.map(({name}) => name), 0, show));
+  return [choice, holder];
+}
+
+function staircaseSection(data) {
+  if (!data.staircase?.length) return null;
+  const measures = staircaseMeasures(data);
+  return makeSection('staircase', 'More or fewer GPUs', measures.length > 0 ? null : staircaseFinding(data),
+      measures.length > 0 ? makeStaircaseCurve(data, measures) : null,
+      makeNumbers('staircase', 'The best plan for every number of GPUs', staircaseColumns(measures),
           data.staircase));
 }

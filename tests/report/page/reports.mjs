@@ -1,5 +1,5 @@
 // Reports by the program itself, for tests of the page.
-import {execFileSync} from 'node:child_process';
+import {execFileSync, spawnSync} from 'node:child_process';
 import {mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join, resolve} from 'node:path';
@@ -79,6 +79,15 @@ export class Reports {
   /** A search: plans, Pareto front, staircase. */
   search() {
     return this.write('search.html', kProfile, ...kQuestion, '--top', '6');
+  }
+
+  /** A search in vain: the model is too large for one GPU. The program says so by its exit code, too. */
+  nothing() {
+    const question = ['--cluster', 'data/clusters/a100-40gb-p4d-8x8.json', '--gpus', '1', '--global-batch', '16'];
+    const {status, stdout} = spawnSync(this.program, ['report', kProfile, ...question, '-o', '-'],
+        {cwd: this.folder, maxBuffer: 2 ** 30});
+    if (status !== 1) throw new Error(`exit code ${status} where nothing fits`);
+    return this.keep('nothing.html', stdout.toString());
   }
 
   /** The best plan of four ranks. */

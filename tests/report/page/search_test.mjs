@@ -30,7 +30,7 @@ test('tables hold the numbers of the data', async ({context, search}) => {
   assertRows(await rowsOf(page, 'The best plan for every number of GPUs'), data.staircase.map((step) =>
     ({0: step.gpus, 1: step.tokens_per_s, 2: step.step_time_ns})), 'staircase');
   assertRows(await rowsOf(page, 'Candidates that cannot run, by reason'), data.rejected.map((row) =>
-    ({1: row.candidates, 2: row.least_over_bytes, 3: row.most_over_bytes})), 'rejected');
+    ({0: row.reason, 1: row.candidates, 2: row.least_over_bytes, 3: row.most_over_bytes})), 'rejected');
   await page.close();
 });
 
@@ -101,6 +101,18 @@ test('a click in a row picks the plan, one on its other controls does not', asyn
   assert.equal(await picked(), before);
   await page.locator('#plans tbody').nth(2).locator('tr.plan td').nth(3).click();
   assert.equal(await picked(), search.data.plans[2].title);
+  await page.close();
+});
+
+test('where nothing fits, the page says so and why', async ({context, reports}) => {
+  const report = reports.nothing();
+  assert.deepEqual(report.data.plans, []);
+  const {page, errors} = await open(context, report);
+  assert.deepEqual(errors, []);
+  const ids = await page.evaluate(() => [...document.querySelectorAll('main > section')].map(({id}) => id));
+  assert.deepEqual(ids, ['verdict', 'plans', 'staircase', 'numbers']);
+  assertRows(await rowsOf(page, 'Candidates that cannot run, by reason'), report.data.rejected.map((row) =>
+    ({0: row.reason, 1: row.candidates, 2: row.least_over_bytes, 3: row.most_over_bytes})), 'rejected');
   await page.close();
 });
 
