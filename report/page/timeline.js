@@ -1,5 +1,6 @@
 // The timeline of a step: rows of boxes on a canvas that is zoomed, searched and read box by box, by mouse or
-// keyboard alone. What is painted how is timeline_painter.js's business, who asks for it timeline_input.js's.
+// keyboard alone. Its elements are in timeline_elements.js, what
+// is painted how in timeline_painter.js, and what mouse and keys do in timeline_input.js.
 
 // Keys W and S change the span shown by this factor, A and D move it by this share.
 const kZoomFactor = 1.5;
@@ -8,11 +9,6 @@ const kPanShare = 0.2;
 const kLeastTicks = 20;
 const kMapHeight = 30;
 const kGlideMs = 160;
-const kHelp = 'W and S zoom, A and D move, F shows all, arrows step through the boxes, with Shift they select a ' +
-    'span, Z zooms to it, / searches, N goes to the next hit, C shows the critical path, L hides the lanes ' +
-    'of transfers, Enter reads the box, Escape lets go. With the mouse: wheel, drag, and drag on the axis.';
-
-let timelinesMade = 0;
 
 class Timeline {
   /**
@@ -38,7 +34,7 @@ class Timeline {
     this.search = {text: '', hits: new Uint32Array(), at: -1};
     this.paintMs = 0;  // of the last paint
     this.frame = 0;
-    this.build();
+    buildTimeline(this);
     this.painter = new TimelinePainter(this.canvas, this.json, boxes);
     this.map = new MapPainter(this.mapCanvas, this.json, boxes);
     this.input = new TimelineInput(this);
@@ -149,7 +145,8 @@ class Timeline {
   }
 
   laneAt(y) {
-    return y < kAxisHeight ? null : this.lanes[laneAt(this.lanes, y - kAxisHeight + this.view.scrollTop)] ?? null;
+    if (y < kAxisHeight) return null;
+    return this.lanes[laneAt(this.lanes, y - kAxisHeight + this.view.scrollTop)] ?? null;
   }
 
   /** The box at a point, or -1. */
@@ -182,12 +179,12 @@ class Timeline {
   select(box, {closer = false} = {}) {
     this.selected = box;
     if (box !== kNoBox) this.reveal(box, closer);
-    this.fillPanel();
+    fillPanel(this);
     this.repaint();
   }
 
   reveal(box, closer) {
-    if (this.computeOnly && !this.lanes.some(({index}) => index === this.boxes.row[box])) this.showLanes(false);
+    if (!this.boxRect(box)) this.showLanes(false);  // its lane is hidden
     const rect = this.boxRect(box);
     const high = this.view.clientHeight;
     if (rect.y < kAxisHeight || rect.y + rect.height > high) {
@@ -299,6 +296,13 @@ class Timeline {
     announce(boxSentence(this.json, this.boxes, box, false));
   }
 
+  /** Goes to a box that a link named. With the old panel the link is gone: keys go on from the view. */
+  follow(box) {
+    this.select(box, {closer: true});
+    this.view.focus({preventScroll: true});
+    announce(boxSentence(this.json, this.boxes, box, false));
+  }
+
   // ---- critical path and lanes ----
 
   showPath(shown) {
@@ -401,122 +405,4 @@ class Timeline {
       this.paint();
     });
   }
-
-  // ---- elements ----
-
-  build() {
-    const {json} = this;
-    this.mapCanvas = make('canvas', {class: 'timeline-map', 'aria-hidden': 'true'});
-    this.mapCanvas.style.height = `${kMapHeight}px`;
-    this.canvas = make('canvas', {class: 'timeline-canvas'});
-    this.spacer = make('div', {});
-    const help = make('p', {class: 'timeline-help', id: `timeline-help-${++timelinesMade}`}, kHelp);
-    this.view = make('div', {class: 'timeline-view', tabindex: '0', role: 'application',
-                             'aria-roledescription': 'timeline', 'aria-label': timelineLabel(json, this.boxes),
-                             'aria-describedby': help.id}, this.canvas, this.spacer);
-    this.tip = make('div', {class: 'timeline-tip', hidden: true});
-    this.pathText = make('p', {class: 'timeline-path'});
-    this.panel = make('div', {class: 'timeline-panel', hidden: true});
-    this.rangeText = make('span', {role: 'status'});
-    this.rangePart = make('p', {class: 'timeline-range', hidden: true}, this.rangeText, ' ',
-        this.button('Zoom to it', 'Z', () => this.zoomToSelection()));
-    this.container.append(make('div', {class: 'timeline'}, this.buildBar(), this.buildLegend(), this.mapCanvas, this.view,
-        this.tip, this.rangePart, this.panel, this.pathText, help));
-  }
-
-  button(text, key, click, attributes = {}) {
-    return make('button', {type: 'button', title: `Key ${key}`, on: {click}, ...attributes}, text);
-  }
-
-  buildBar() {
-    const zoom = (factor) => () => this.zoomAt((this.window.t0 + this.window.t1) / 2, factor);
-    this.pathButton = this.button('Critical path', 'C', () => this.showPath(!this.pathShown), {'aria-pressed': 'false'});
-    this.lanesButton = this.button('Transfers', 'L', () => this.showLanes(!this.computeOnly), {'aria-pressed': 'true'});
-    this.findBox = make('input', {type: 'search', placeholder: '3B2, stage 3, SEND_F', spellcheck: 'false',
-                                  autocomplete: 'off'});
-    this.findCount = make('output', {class: 'timeline-count'});
-    return make('div', {class: 'timeline-bar', role: 'group', 'aria-label': `Controls of ${this.json.title}`},
-        this.button('+', 'W', zoom(1 / kZoomFactor), {'aria-label': 'Zoom in'}),
-        this.button('\u2212', 'S', zoom(kZoomFactor), {'aria-label': 'Zoom out'}),
-        this.button('Fit', 'F', () => this.fit()),
-        this.pathButton, this.lanesButton,
-        make('label', {class: 'timeline-find', title: 'Key /'}, make('span', {}, 'Find'), this.findBox),
-        this.button('\u2039', 'Shift+N', () => this.goToHit(-1), {'aria-label': 'Previous hit'}),
-        this.button('\u203a', 'N', () => this.goToHit(1), {'aria-label': 'Next hit'}),
-        this.findCount,
-        make('button', {type: 'button', on: {click: () => this.savePicture()}}, 'Save PNG'));
-  }
-
-  buildLegend() {
-    const used = usedKinds(this.boxes, this.json.kinds.length);
-    return make('ul', {class: 'timeline-legend', 'aria-label': 'Colours'},
-        this.json.kinds.map((kind, index) => used[index] && make('li', {},
-            swatch(kind), make('b', {}, kind), ` ${kindWords(kind)}`)));
-  }
-
-  fillPanel() {
-    this.panel.hidden = this.selected === kNoBox;
-    this.panel.replaceChildren();
-    if (this.selected === kNoBox) return;
-    const facts = boxFacts(this.json, this.boxes, this.selected);
-    const rate = facts.bytes * 1e9 / facts.durationNs;
-    const entries = [
-      ['Rank', rowWords(facts.row, true)],
-      ['Stage', facts.stage],
-      ['Micro-batch', facts.microBatch],
-      ['Starts at', durationText(facts.startNs)],
-      ['Takes', durationText(facts.durationNs)],
-      ['Bytes', facts.bytes > 0 ? `${bytesText(facts.bytes)}, ${(rate / 1e9).toPrecision(3)} GB/s` : null],
-      ['Waited for', this.waitedFor(facts)],
-      ['Let start', this.letStart()],
-      ['Critical path', facts.onPath ? 'is part of it' : null],
-    ];
-    this.panel.append(
-        make('p', {class: 'timeline-name'}, swatch(this.json.kinds[this.boxes.kind[this.selected]]),
-            make('b', {}, facts.name), ` ${facts.kind}`),
-        make('dl', {}, entries.filter(([, value]) => !isAbsent(value))
-            .map(([term, value]) => make('div', {}, make('dt', {}, term), make('dd', {}, value)))));
-  }
-
-  waitedFor(facts) {
-    if (facts.waitedFor === kNoBox) return unknownWaitWords(facts);
-    return [this.boxButton(facts.waitedFor), `, ${waitWords(facts)}`];
-  }
-
-  letStart() {
-    const found = boxesLetStart(this.boxes, this.selected, 6);
-    return found.length ? found.flatMap((box, i) => (i ? [', ', this.boxButton(box)] : [this.boxButton(box)])) : null;
-  }
-
-  /** A link that selects another box. */
-  boxButton(box) {
-    const row = this.json.rows[this.boxes.row[box]];
-    return make('button', {type: 'button', class: 'timeline-link', on: {click: () => this.follow(box)}},
-        `${boxName(this.json, this.boxes, box)} (${rowWords(row, true)})`);
-  }
-
-  follow(box) {
-    this.select(box, {closer: true});
-    // The link is gone with the old panel: the keyboard goes on from the timeline.
-    this.view.focus({preventScroll: true});
-    announce(boxSentence(this.json, this.boxes, box, false));
-  }
-}
-
-function swatch(kind) {
-  const mark = make('span', {class: 'timeline-swatch'});
-  mark.style.background = `var(--kind-${kind}, var(--kind-other))`;
-  return mark;
-}
-
-function usedKinds(boxes, kinds) {
-  const used = new Array(kinds).fill(false);
-  for (const kind of boxes.kind) used[kind] = true;
-  return used;
-}
-
-function timelineLabel(json, boxes) {
-  const ranks = new Set(json.rows.map(({rank}) => rank)).size;
-  return `${json.title}: ${countOf(boxes.count, 'action')} of ${countOf(ranks, 'rank')} in ` +
-      `${durationText(json.length_ns)}`;
 }

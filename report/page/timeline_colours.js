@@ -20,14 +20,14 @@ function readColours(element, kinds) {
   };
   colours.ink = colours.kinds.map(inkOn);
   // Where a wide box begins: neighbours of one kind stay apart.
-  colours.edges = colours.kinds.map((colour) => packColour(
-      mixed(colour.red, colours.lane.red), mixed(colour.green, colours.lane.green), mixed(colour.blue, colours.lane.blue)));
+  colours.edges = colours.kinds.map((colour) => mixed(colour, colours.lane));
   reader.done();
   return colours;
 }
 
 function mixed(a, b) {
-  return 0.55 * a + 0.45 * b;
+  const part = (name) => 0.55 * a[name] + 0.45 * b[name];
+  return packColour(part('red'), part('green'), part('blue'));
 }
 
 /** Whatever notation a style sheet uses, a pixel of a canvas shows it as red, green and blue. */
@@ -59,10 +59,10 @@ function packColour(red, green, blue) {
   return (0xff000000 | (Math.round(blue) << 16) | (Math.round(green) << 8) | Math.round(red)) >>> 0;
 }
 
-/** Black or white, whichever is easier to read on the colour; the better one has a contrast of at least 4.5. */
-function inkOn(colour) {
+/** Black or white, whichever is easier to read on the colour: its contrast is at least 4.5. */
+function inkOn({red, green, blue}) {
   const linear = (byte) => (byte <= 10 ? byte / 3294 : ((byte / 255 + 0.055) / 1.055) ** 2.4);
-  const luminance = 0.2126 * linear(colour.red) + 0.7152 * linear(colour.green) + 0.0722 * linear(colour.blue);
+  const luminance = 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
   return (luminance + 0.05) ** 2 > 1.05 * 0.05 ? '#000' : '#fff';
 }
 

@@ -38,8 +38,10 @@ function boxFacts(timeline, boxes, box) {
 /** The boxes that started because this one ended, by index; at most `most` of them. */
 function boxesLetStart(boxes, box, most) {
   const found = [];
-  for (let i = boxes.waitedFor.indexOf(box); i >= 0 && found.length < most; i = boxes.waitedFor.indexOf(box, i + 1)) {
-    found.push(i);
+  let next = boxes.waitedFor.indexOf(box);
+  while (next >= 0 && found.length < most) {
+    found.push(next);
+    next = boxes.waitedFor.indexOf(box, next + 1);
   }
   return found;
 }
@@ -119,5 +121,6 @@ function partsInWords(timeline, shares) {
   return Array.from(shares, (share, kind) => ({share, kind}))
       .filter(({share}) => share >= 0.0005)
       .sort((a, b) => b.share - a.share || a.kind - b.kind)
-      .map(({share, kind}) => `${percentText(share)} ${kindWords(timeline.kinds[kind])} (${timeline.kinds[kind]})`);
+      .map(({share, kind}) => ({share, name: timeline.kinds[kind]}))
+      .map(({share, name}) => `${percentText(share)} ${kindWords(name)} (${name})`);
 }

@@ -167,10 +167,12 @@ class TimelineInput {
       `${facts.kind}, ${rowWords(facts.row, true)}`,
       `${durationText(facts.durationNs)} from ${durationText(facts.startNs)} on`,
       facts.bytes > 0 && bytesText(facts.bytes),
-      facts.waitedFor !== kNoBox && `waited for ${boxName(json, boxes, facts.waitedFor)}, ${waitWords(facts)}`,
+      facts.waitedFor !== kNoBox &&
+          `waited for ${boxName(json, boxes, facts.waitedFor)}, ${waitWords(facts)}`,
       facts.onPath && 'on the critical path',
     ];
-    tip.replaceChildren(make('b', {}, facts.name), ...lines.filter(Boolean).map((line) => make('div', {}, line)));
+    tip.replaceChildren(make('b', {}, facts.name),
+        ...lines.filter(Boolean).map((line) => make('div', {}, line)));
     tip.hidden = false;
     const left = Math.min(place.x + 14, view.clientWidth - tip.offsetWidth - 4);
     tip.style.left = `${view.offsetLeft + Math.max(0, left)}px`;

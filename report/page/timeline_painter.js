@@ -219,7 +219,10 @@ class TimelinePainter {
     context.fillStyle = colours.mark.css;
     context.fillRect(from, this.top, to - from, canvas.height);
     context.globalAlpha = 1;
-    for (const x of [from, to]) context.fillRect(Math.round(x - ratio / 2), this.top, Math.max(1, Math.round(ratio)), canvas.height);
+    const line = Math.max(1, Math.round(ratio));
+    for (const x of [from, to]) {
+      context.fillRect(Math.round(x - line / 2), this.top, line, canvas.height);
+    }
   }
 
   outline(box, visible, width) {
@@ -231,7 +234,8 @@ class TimelinePainter {
     const left = Math.max(from, this.left - 9);
     context.strokeStyle = scene.colours.text.css;
     context.lineWidth = width * scene.ratio;
-    context.strokeRect(left, this.yOf(lane.top), Math.min(to, this.canvas.width + 9) - left, this.heightOf(lane));
+    const wide = Math.min(to, this.canvas.width + 9) - left;
+    context.strokeRect(left, this.yOf(lane.top), wide, this.heightOf(lane));
   }
 
   paintAxis() {

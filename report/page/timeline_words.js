@@ -129,7 +129,8 @@ function findBoxes(timeline, boxes, text) {
     }
   }
   const found = Uint32Array.from(hits).sort((a, b) => boxes.start[a] - boxes.start[b] || a - b);
-  return {hits: found, problem: found.length ? '' : `Nothing is called “${text.trim()}” in this timeline.`};
+  const nothing = `Nothing is called “${text.trim()}” in this timeline.`;
+  return {hits: found, problem: found.length ? '' : nothing};
 }
 
 function holdsForRow(part, row) {
@@ -140,7 +141,8 @@ function holdsForBox(part, timeline, boxes, box) {
   if (part.critical) return (boxes.flags[box] & kOnCriticalPath) !== 0;
   const pair = timeline.overlaps?.[box];
   if (pair) {
-    return [{kind: boxes.kind[box]}, ...namesOfPair(timeline, pair)].some((name) => equalWhereGiven(part, name));
+    const names = [{kind: boxes.kind[box]}, ...namesOfPair(timeline, pair)];
+    return names.some((name) => equalWhereGiven(part, name));
   }
   return (part.stage === undefined || part.stage === boxes.stage[box]) &&
       (part.kind === undefined || part.kind === boxes.kind[box]) &&

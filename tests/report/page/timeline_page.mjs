@@ -5,7 +5,8 @@ import {join} from 'node:path';
 const kStyles = ['page.css', 'timeline.css'];
 // In the order in which they stand in the report.
 const kScripts = ['payload.js', 'levels.js', 'format.js', 'table.js', 'timeline_words.js', 'timeline_layout.js',
-                  'timeline_colours.js', 'timeline_facts.js', 'timeline_painter.js', 'timeline_input.js', 'timeline.js'];
+                  'timeline_colours.js', 'timeline_facts.js', 'timeline_painter.js', 'timeline_input.js',
+                  'timeline_elements.js', 'timeline.js'];
 
 export function readPart(source, name) {
   return readFileSync(join(source, 'report', 'page', name), 'utf8');
