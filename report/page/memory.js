@@ -50,7 +50,7 @@ function makeMemoryBars(prediction) {
         {name: 'limit', colour: '--bad', line: true}]),
       make('div', {class: 'bars', role: 'img', 'aria-label': `Peak memory by rank. ${finding}`},
           rows.map((row) => makeMemoryBar(row, widest))),
-      makeNumbers('memory-by-rank', 'Peak memory by rank', memoryColumns(), rows));
+      makeNumbers('memory-by-rank', 'Peak memory by rank', memoryColumns(), () => rows));
 }
 
 /** Stash over time of one rank in nanoseconds and bytes, from the start of the step to its end. */
@@ -152,13 +152,13 @@ function makeMemoryCurve(timeline, boxes, memory) {
     {key: 'time_ns', title: 'From', numeric: true, text: durationText, value: (row) => row.time},
     {key: 'stash_bytes', title: 'Stash', numeric: true, text: bytesText, value: (row) => row.stash},
   ];
-  const rows = Array.from({length: memory.count}, (_, index) => ({
+  const makeRows = () => Array.from({length: memory.count}, (_, index) => ({
     time: boxes.pointTime[memory.first + index] * timeline.tick_ns, stash: boxes.stash[memory.first + index],
   }));
   const figure = makeFigure(
       {finding, draw: (width, say) => memoryPlot(timeline, memory, curve, width, say)});
   const title = `Stash of rank ${rank} over time`;
-  figure.append(makeNumbers(`stash-rank-${rank}`, title, columns, rows));
+  figure.append(makeNumbers(`stash-rank-${rank}`, title, columns, makeRows));
   return figure;
 }
 

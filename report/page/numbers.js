@@ -52,8 +52,8 @@ function numbersSection(data, page) {
     files.append(makeBoxesButton(timeline, boxes)));
   return makeSection('numbers', 'Numbers', null,
       rows.length ? make('p', {}, 'The numbers of every chart stand below it. These are in no chart:') : null,
-      rows.length ? makeNumbers('time-by-rank', 'Time by rank of plan 1', timeColumns(), rows) : null,
+      rows.length ? makeNumbers('time-by-rank', 'Time by rank of plan 1', timeColumns(), () => rows) : null,
       plan?.plan.cuts?.length > 1 ? makeNumbers('stages', 'Stages of plan 1', stageColumns(),
-          stageRows(plan.plan.cuts)) : null,
+          () => stageRows(plan.plan.cuts)) : null,
       make('h3', {}, 'Save'), files);
 }

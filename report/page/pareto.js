@@ -153,5 +153,5 @@ function paretoSection(data) {
   show();
   return makeSection('pareto', 'What speed costs', null,
       kHasCurves ? make('p', {class: 'choices'}, select('Across', 'across'), select('Up', 'up')) : null,
-      holder, makeNumbers('pareto', 'Pareto front and other plans', paretoColumns(measures), points));
+      holder, makeNumbers('pareto', 'Pareto front and other plans', paretoColumns(measures), () => points));
 }

@@ -129,11 +129,12 @@ function makeSaveButtons(name, columns, rows) {
       button('CSV', 'csv', 'text/csv', () => rowsAsCsv(columns, rows)));
 }
 
-/** The numbers of a chart, folded away; made when first looked at. */
-function makeNumbers(name, caption, columns, rows) {
+/** The numbers of a chart, folded away; made when first looked at. `makeRows` gives them then. */
+function makeNumbers(name, caption, columns, makeRows) {
   const details = make('details', {class: 'numbers', 'data-name': name},
       make('summary', {}, `${caption}: the numbers`));
   details.addEventListener('toggle', () => {
+    const rows = makeRows();
     details.append(makeTable(caption, columns, rows, {sortable: true}),
         makeSaveButtons(name, columns, rows));
   }, {once: true});

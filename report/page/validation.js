@@ -84,7 +84,7 @@ function makeActions(validation) {
   return [make('h3', {}, 'Where the two lie farthest apart'),
     makeTable('The actions whose ends lie farthest apart', actionColumns(), rows.slice(0, kWorstActions),
         {sortable: true}),
-    makeNumbers('actions', 'All actions', actionColumns(), rows)];
+    makeNumbers('actions', 'All actions', actionColumns(), () => rows)];
 }
 
 function makeComparisonTable(title, name, columns, rows) {
