@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "cli/parse.h"
 #include "core/error.h"
 #include "core/json_reader.h"
+#include "report/imports/compare_memory.h"
 #include "report/traces/read_kineto.h"
 
 namespace penstock {
@@ -94,6 +97,44 @@ LoadedRun load_run(const std::string& path, const Loaded<PlanFile>& plan,
   LoadedRun loaded;
   loaded.log = read_run_log(text, path);
   return loaded;
+}
+
+Validation compared(const PlanFile& plan, const Timeline& predicted, const LoadedRun& run,
+                    const ValidationOptions& settings, const std::string& path) {
+  Validation validation = validate(plan, predicted, run.log, settings, path);
+  if (!run.is_trainer_log) return validation;
+  constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+  validation.skipped = static_cast<int>(std::min(run.warm_up_steps, kMost));
+  validation.steps_per_mean = run.steps_per_mean;
+  validation.memory = compare_memory(plan, run.memory);
+  return validation;
+}
+
+const MeasuredStep& shown_step(const LoadedRun& run, const std::string& path,
+                               const std::optional<std::string>& step) {
+  std::vector<const MeasuredStep*> traced;
+  for (const MeasuredStep& one : run.log.steps) {
+    if (!one.ranks.empty()) traced.push_back(&one);
+  }
+  if (traced.empty()) {
+    throw_bad_input(fmt::format(
+        "{}: no step holds when its actions ran\nhelp: {}", path,
+        run.is_trainer_log ? "give a folder of profiler traces" : "train with --timeline"));
+  }
+  if (step) {
+    const int number = parse_int("--step", *step, 0);
+    for (const MeasuredStep* one : traced) {
+      if (one->step == number) return *one;
+    }
+    bad_option("--step", fmt::format("{} is not among the traced steps of {}", number, path),
+               fmt::format("it has {} to {}", traced.front()->step, traced.back()->step));
+  }
+  const auto warm_up = std::min<std::size_t>(3, traced.size() - 1);
+  traced.erase(traced.begin(), traced.begin() + static_cast<std::ptrdiff_t>(warm_up));
+  std::stable_sort(traced.begin(), traced.end(), [](const MeasuredStep* a, const MeasuredStep* b) {
+    return a->step_time < b->step_time;
+  });
+  return *traced[(traced.size() - 1) / 2];
 }
 
 }  // namespace penstock

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/files.h"
 #include "core/run_log.h"
+#include "core/timeline.h"
 #include "report/imports/trainer_log.h"
+#include "report/validation.h"
 
 namespace penstock {
 
@@ -31,5 +34,16 @@ LoadedRun load_run(const std::string& path, const Loaded<PlanFile>& plan,
 
 // Error{kBadInput} when the run at `path` names another plan file.
 void require_same_plan(const Loaded<PlanFile>& plan, const RunLog& run, const std::string& path);
+
+// The run laid over the plan's replay, with what only another trainer's log says. `path` is for
+// messages.
+Validation compared(const PlanFile& plan, const Timeline& predicted, const LoadedRun& run,
+                    const ValidationOptions& settings, const std::string& path);
+
+// Of the steps that hold when every action ran the one that --step names, else the one with the
+// median time, after the warm-up where there are enough: what `validate` compares with.
+// Error{kBadInput} when there is none.
+const MeasuredStep& shown_step(const LoadedRun& run, const std::string& path,
+                               const std::optional<std::string>& step);
 
 }  // namespace penstock

@@ -13,9 +13,12 @@
 #include "cli/nearest.h"
 #include "cli/options.h"
 #include "cli/parse.h"
+#include "cli/png.h"
 #include "cli/verbs.h"
 #include "core/error.h"
 #include "core/json_reader.h"
+#include "report/pictures/step_picture.h"
+#include "report/plan_table.h"
 #include "report/result_json.h"
 #include "report/traces/trace_files.h"
 #include "report/validation.h"
@@ -28,6 +31,7 @@ namespace {
 constexpr const char* kExamples = R"(  penstock trace plan.json -o step.json
   penstock trace plan.json --run run.jsonl -o both.tar
   penstock trace plan.json --format kineto -o traces
+  penstock trace plan.json --format svg -o step.svg
   penstock trace plan.json --run run.jsonl --step 7 --format kineto -o traces
 )";
 
@@ -37,11 +41,12 @@ struct TraceOptions {
   bool any_plan = false, json = false;
 
   [[nodiscard]] bool is_kineto() const { return format && *format == "kineto"; }
+  [[nodiscard]] bool is_picture() const { return format && (*format == "svg" || *format == "png"); }
 
   void check() const {
-    if (format && *format != "kineto" && *format != "perfetto") {
+    if (format && *format != "perfetto" && !is_kineto() && !is_picture()) {
       bad_option("--format", fmt::format("unknown '{}'", *format),
-                 did_you_mean(*format, {"perfetto", "kineto"}));
+                 did_you_mean(*format, {"perfetto", "kineto", "svg", "png"}));
     }
     if (step && !run) bad_option("--step", "there is no run", "add --run RUN");
     if (any_plan && !run) bad_option("--any-plan", "there is no run", "add --run RUN");
@@ -49,7 +54,10 @@ struct TraceOptions {
     if (to_stdout && is_kineto()) {
       bad_option("--output", "Kineto traces are a file per rank", "name a folder: -o traces");
     }
-    if (to_stdout && run) {
+    if (to_stdout && format && *format == "png") {
+      bad_option("--output", "a PNG is no text", "name a file: -o step.png");
+    }
+    if (to_stdout && run && !is_picture()) {
       bad_option("--output", "prediction and run go into one archive", "name a file: -o both.tar");
     }
     if (to_stdout && json) {
@@ -57,34 +65,6 @@ struct TraceOptions {
     }
   }
 };
-
-// Of the steps that hold when every action ran the one with the median time, after the warm-up
-// where there are enough: what `validate` compares with.
-const MeasuredStep& step_of(const TraceOptions& given, const LoadedRun& run) {
-  std::vector<const MeasuredStep*> traced;
-  for (const MeasuredStep& step : run.log.steps) {
-    if (!step.ranks.empty()) traced.push_back(&step);
-  }
-  if (traced.empty()) {
-    throw_bad_input(fmt::format(
-        "{}: no step holds when its actions ran\nhelp: {}", *given.run,
-        run.is_trainer_log ? "give a folder of profiler traces" : "train with --timeline"));
-  }
-  if (given.step) {
-    const int number = parse_int("--step", *given.step, 0);
-    for (const MeasuredStep* step : traced) {
-      if (step->step == number) return *step;
-    }
-    bad_option("--step", fmt::format("{} is not among the traced steps of {}", number, *given.run),
-               fmt::format("it has {} to {}", traced.front()->step, traced.back()->step));
-  }
-  const auto warm_up = std::min<std::size_t>(3, traced.size() - 1);
-  traced.erase(traced.begin(), traced.begin() + static_cast<std::ptrdiff_t>(warm_up));
-  std::stable_sort(traced.begin(), traced.end(), [](const MeasuredStep* a, const MeasuredStep* b) {
-    return a->step_time < b->step_time;
-  });
-  return *traced[(traced.size() - 1) / 2];
-}
 
 Json metadata_of(const StepTrace& trace, const Loaded<PlanFile>& plan) {
   Json json = Json::object();
@@ -113,10 +93,22 @@ void write_into(const std::string& folder, const std::vector<NamedText>& files,
   }
 }
 
+std::string picture_of(const TraceOptions& given, const PlanFile& plan,
+                       const std::vector<StepTrace>& traces) {
+  const Picture picture =
+      step_picture(traces, fmt::format("{}: {}, step {}", plan.model, plan_line(plan.plan),
+                                       to_text(traces.front().length)));
+  return *given.format == "png" ? png_of(picture) : svg_of(picture);
+}
+
 // The files that were written.
 std::vector<std::string> write_traces(const TraceOptions& given, const Loaded<PlanFile>& plan,
                                       const std::vector<StepTrace>& traces) {
   std::vector<std::string> written;
+  if (given.is_picture()) {
+    write_file(*given.output, picture_of(given, plan.value, traces));
+    return {*given.output};
+  }
   if (given.is_kineto()) {
     for (const StepTrace& trace : traces) {
       // Side by side in folders, since the names of the files are those that HTA looks for.
@@ -156,6 +148,7 @@ std::string report_of(const TraceOptions& given, const std::vector<StepTrace>& t
                               count_of(static_cast<std::int64_t>(written.size()), "file"),
                               *given.output);
   }
+  if (given.is_picture()) return text + fmt::format("{} is written\n", written.front());
   return text + fmt::format("{} is written; open it at https://ui.perfetto.dev\n", written.front());
 }
 
@@ -204,13 +197,13 @@ Answer run_trace(const Arguments& arguments) {
   options.option("--format", "NAME",
                  "perfetto: one JSON file for ui.perfetto.dev, with a run an archive (TAR) of two "
                  "(default); kineto: a folder with a file per rank, as PyTorch's profiler writes "
-                 "them and HolisticTraceAnalysis reads them",
+                 "them and HolisticTraceAnalysis reads them; svg, png: a picture, a row per rank",
                  given.format);
-  options.choices({"perfetto", "kineto"});
+  options.choices({"perfetto", "kineto", "svg", "png"});
   options.option(
       "-o,--output", "FILE",
-      "where to write, with --format kineto a folder; default: a prediction for Perfetto "
-      "goes to stdout",
+      "where to write, with --format kineto a folder; default: a prediction for Perfetto, or "
+      "an SVG, goes to stdout",
       given.output);
   options.flag("--json", "what was written as one JSON object", given.json);
   if (auto help = options.parse(arguments)) return {*help};
@@ -225,10 +218,11 @@ Answer run_trace(const Arguments& arguments) {
     if (run.names_plan() && !given.any_plan) require_same_plan(plan, run.log, *given.run);
     // Refuses what is no run of this plan.
     static_cast<void>(validate(plan.value, predicted, run.log, {.warm_up = 0}, *given.run));
-    traces.push_back(trace_of(plan.value, step_of(given, run)));
+    traces.push_back(trace_of(plan.value, shown_step(run, *given.run, given.step)));
     notes = std::move(run.notes);
   }
   if (!given.output || *given.output == "-") {
+    if (given.is_picture()) return {picture_of(given, plan.value, traces)};
     return {perfetto_json(traces.front(), metadata_of(traces.front(), plan))};
   }
   const std::vector<std::string> written = write_traces(given, plan, traces);

@@ -15,7 +15,6 @@
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/verbs.h"
-#include "report/imports/compare_memory.h"
 #include "report/result_json.h"
 #include "report/validation.h"
 #include "report/words.h"
@@ -117,18 +116,6 @@ ValidationOptions settings_of(const std::optional<std::string>& warm_up,
   return settings;
 }
 
-Validation compared(const Loaded<PlanFile>& plan, const LoadedRun& run,
-                    const ValidationOptions& settings, const std::string& path) {
-  const Timeline predicted = simulate(plan.value.program, plan.value.prices, plan.value.executor);
-  Validation validation = validate(plan.value, predicted, run.log, settings, path);
-  if (!run.is_trainer_log) return validation;
-  constexpr std::int64_t kMost = std::numeric_limits<int>::max();
-  validation.skipped = static_cast<int>(std::min(run.warm_up_steps, kMost));
-  validation.steps_per_mean = run.steps_per_mean;
-  validation.memory = compare_memory(plan.value, run.memory);
-  return validation;
-}
-
 }  // namespace
 
 Answer run_validate(const Arguments& arguments) {
@@ -176,7 +163,8 @@ Answer run_validate(const Arguments& arguments) {
   const std::string source = runs ? source_of(run, run_path) : "";
   if (run.is_traces && !warm_up) settings.warm_up = run.log.steps.size() > 1 ? 1 : 0;
   if (run.is_trainer_log) settings.warm_up = 0;
-  const Validation validation = compared(plan, run, settings, run_path);
+  const Timeline predicted = simulate(plan.value.program, plan.value.prices, plan.value.executor);
+  const Validation validation = compared(plan.value, predicted, run, settings, run_path);
   if (runs) add_run(*runs, plan.value, run.log.header, validation, source);
   const int exit = validation.holds() ? kYes : kNo;
   if (json) {

@@ -87,8 +87,10 @@ struct Rejection {
 };
 
 struct SearchResult {
-  std::vector<RankedPlan> best;     // ascending step time, ties by candidate order
-  std::vector<RankedPlan> pareto;   // step time, memory, price: no entry beats another in all three
+  std::vector<RankedPlan> best;    // ascending step time, ties by candidate order
+  std::vector<RankedPlan> pareto;  // step time, memory, price: no entry beats another in all three
+  // Of SearchRequest::sizes, one each: the fastest plan on at most so many GPUs.
+  std::vector<std::optional<RankedPlan>> fastest_within;
   std::vector<Rejection> rejected;  // candidates that cannot run, most frequent first
   std::int64_t candidates = 0;      // in the space
   std::int64_t evaluated = 0;       // replayed

@@ -92,6 +92,8 @@ std::vector<Budget> budgets_of(const SearchRequest& request, const SearchSpace& 
     memory = std::max(memory, cluster.device.memory);
   }
   std::vector<Budget> budgets;
+  for (const int size : request.sizes) budgets.push_back({size, memory});
+  if (!budgets.empty()) return budgets;
   for (int halving = 0; halving <= 3 && (request.gpus >> halving) > 0; ++halving) {
     budgets.push_back({request.gpus >> halving, memory});
   }
@@ -247,6 +249,18 @@ class Search {
                       [&](const RankedPlan& other) { return other.plan == plan.plan; });
     }
     result_.best = std::move(best);
+    note_fastest(all);
+  }
+
+  // `plans` ascend in step time. A smaller plan is a candidate for more GPUs, some of which idle.
+  void note_fastest(const std::vector<RankedPlan>& plans) {
+    for (const int size : request_.sizes) {
+      const auto fastest = std::find_if(plans.begin(), plans.end(), [size](const RankedPlan& plan) {
+        return plan.plan.devices() <= size;
+      });
+      std::optional<RankedPlan>& found = result_.fastest_within.emplace_back();
+      if (fastest != plans.end()) found = *fastest;
+    }
   }
 
   std::vector<RankedPlan> details_of(const std::vector<Found>& found) {

@@ -30,6 +30,9 @@ struct SearchRequest {
   Pins pins;
   std::optional<Trainer> trainer;  // only what it can run
   int top = 10;                    // K
+  // Instead of the Pareto front: the fastest plan on at most each of so many GPUs (ascending, the
+  // last is `gpus`).
+  std::vector<int> sizes;
   int threads = 1;
   bool bounds = true;  // false: replay every candidate (slow; the oracle of the tests)
 };

@@ -184,6 +184,22 @@ bool is_enumerated(const SearchRequest& request, const ScheduleKind& kind) {
   return !kind.is_costly && !kind.only_when_named;
 }
 
+// Replicas on at most `devices`: as evenly loaded as possible, a divisor of the batch, and for half
+// and less of the devices.
+void add_degrees(const SearchRequest& request, int devices, int devices_per_replica,
+                 std::set<int>& degrees) {
+  for (int halving = 0; halving <= kDeviceHalvings; ++halving) {
+    const int most = std::min((devices >> halving) / devices_per_replica, request.global_batch);
+    if (most < 1) break;
+    const int load = (request.global_batch + most - 1) / most;
+    degrees.insert((request.global_batch + load - 1) / load);
+    if (halving > 0) continue;
+    int divisor = most;
+    while (request.global_batch % divisor != 0) --divisor;
+    degrees.insert(divisor);
+  }
+}
+
 }  // namespace
 
 SearchSpace enumerate(const PlanInputs& inputs, const SearchRequest& request) {
@@ -198,15 +214,9 @@ std::set<int> data_degrees(const SearchRequest& request, int devices, int device
     if (fits) degrees.insert(*request.pins.data);
     return degrees;
   }
-  for (int halving = 0; halving <= kDeviceHalvings; ++halving) {
-    const int most = std::min((devices >> halving) / devices_per_replica, request.global_batch);
-    if (most < 1) break;
-    const int load = (request.global_batch + most - 1) / most;
-    degrees.insert((request.global_batch + load - 1) / load);
-    if (halving > 0) continue;
-    int divisor = most;
-    while (request.global_batch % divisor != 0) --divisor;
-    degrees.insert(divisor);
+  if (request.sizes.empty()) add_degrees(request, devices, devices_per_replica, degrees);
+  for (const int size : request.sizes) {
+    add_degrees(request, std::min(size, devices), devices_per_replica, degrees);
   }
   return degrees;
 }

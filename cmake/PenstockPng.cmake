@@ -1,0 +1,23 @@
+# cairo, which writes PNG pictures: PENSTOCK_PNG=AUTO|ON|OFF. Sets penstock_cairo, a target, where it
+# is there.
+include_guard(GLOBAL)
+set(PENSTOCK_PNG AUTO CACHE STRING "PNG pictures of steps (cairo): AUTO, ON or OFF")
+set_property(CACHE PENSTOCK_PNG PROPERTY STRINGS AUTO ON OFF)
+if(NOT PENSTOCK_PNG MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "PENSTOCK_PNG=${PENSTOCK_PNG}: expected AUTO, ON or OFF")
+endif()
+if(NOT PENSTOCK_PNG STREQUAL "OFF")
+  find_package(PkgConfig QUIET)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(PENSTOCK_CAIRO QUIET IMPORTED_TARGET cairo cairo-png)
+  endif()
+  if(PENSTOCK_CAIRO_FOUND)
+    add_library(penstock_cairo INTERFACE)
+    target_link_libraries(penstock_cairo INTERFACE PkgConfig::PENSTOCK_CAIRO)
+  elseif(PENSTOCK_PNG STREQUAL "ON")
+    message(FATAL_ERROR "PENSTOCK_PNG=ON, but cairo was not found: apt-get install libcairo2-dev pkg-config, "
+                        "or set PENSTOCK_PNG=OFF")
+  else()
+    message(STATUS "There will be no PNG pictures: cairo was not found (libcairo2-dev, pkg-config)")
+  endif()
+endif()

@@ -1,0 +1,270 @@
+#include "report/pictures/step_picture.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::int64_t kLabels = 110 * kPixel;  // width left of the rows
+constexpr std::int64_t kColumns = 1080;         // pixels that the longest step takes
+constexpr std::int64_t kMargin = 10 * kPixel;
+constexpr std::int64_t kRowHeight = 18 * kPixel;  // compute
+constexpr std::int64_t kLaneHeight = 5 * kPixel;  // sends and collectives below it
+constexpr std::int64_t kRowPitch = 28 * kPixel;
+constexpr std::int64_t kTextSize = 10 * kPixel;
+constexpr std::int64_t kNameSize = 9 * kPixel;
+constexpr std::size_t kMostRanks = 256;
+
+constexpr Colour kGround{0xec, 0xee, 0xf1};  // idle
+constexpr Colour kInk{0x22, 0x26, 0x2c};
+constexpr Colour kGrid{0xc4, 0xc9, 0xd0};
+constexpr Colour kWhite{0xff, 0xff, 0xff};
+
+struct KindColour {
+  Colour colour;
+  std::string_view meaning;
+};
+
+// Those of the HTML report in its light theme.
+KindColour colour_of(ActionKind kind) {
+  switch (kind) {
+    case ActionKind::kForward:
+      return {{0x2f, 0x6f, 0xd6}, "forward"};
+    case ActionKind::kInputGradient:
+      return {{0x14, 0x90, 0x8c}, "input gradient"};
+    case ActionKind::kWeightGradient:
+      return {{0x3f, 0x9a, 0x45}, "weight gradient"};
+    case ActionKind::kFusedBackward:
+      return {{0xe8, 0x87, 0x1e}, "backward"};
+    case ActionKind::kRecompute:
+      return {{0x9a, 0xa1, 0xab}, "recompute"};
+    case ActionKind::kSendActivation:
+      return {{0x8d, 0x6b, 0xc4}, "activation sent"};
+    case ActionKind::kSendGradient:
+      return {{0xb7, 0x9a, 0xe0}, "gradient sent"};
+    case ActionKind::kReduceGradient:
+      return {{0x86, 0x55, 0x7f}, "gradients reduced"};
+    case ActionKind::kTiedReduce:
+      return {{0xa9, 0x7c, 0xa3}, "tied weights reduced"};
+    case ActionKind::kUnshard:
+      return {{0x6f, 0x6a, 0x9c}, "parameters gathered"};
+    case ActionKind::kNorm:
+      return {{0x7b, 0x84, 0x94}, "norm"};
+    case ActionKind::kOptimizer:
+      return {{0x59, 0x60, 0x6b}, "optimizer"};
+    default:
+      return {{0xa8, 0xad, 0xb5}, "other"};
+  }
+}
+
+// White on dark colours, else ink: by brightness as the eye weighs it.
+Colour ink_on(Colour colour) {
+  const int brightness = (299 * colour.red + 587 * colour.green + 114 * colour.blue) / 1000;
+  return brightness < 140 ? kWhite : kInk;
+}
+
+// What stands in one row of pixels, column by column: how much of each kind, in hundredths.
+class Coverage {
+ public:
+  Coverage() : columns_(static_cast<std::size_t>(kColumns)) {}
+
+  // From `left` to `right`, in hundredths of a pixel.
+  void add(std::int64_t left, std::int64_t right, ActionKind kind) {
+    for (std::int64_t at = left; at < right;) {
+      const std::int64_t column = at / kPixel;
+      const std::int64_t end = std::min(right, (at / kPixel + 1) * kPixel);
+      columns_[static_cast<std::size_t>(column)].add(kind, end - at);
+      at = end;
+    }
+  }
+
+  // Neighbours of one colour become one box; empty columns none.
+  void draw(std::int64_t top, std::int64_t height, std::vector<PictureBox>& boxes) const {
+    const std::size_t before = boxes.size();
+    for (std::int64_t i = 0; i < kColumns; ++i) {
+      const Column& column = columns_[static_cast<std::size_t>(i)];
+      if (column.covered == 0) continue;
+      const Colour colour = column.mixed();
+      const std::int64_t left = kLabels + i * kPixel;
+      if (boxes.size() > before && boxes.back().colour == colour &&
+          boxes.back().left + boxes.back().width == left) {
+        boxes.back().width += kPixel;
+      } else {
+        boxes.push_back({left, top, kPixel, height, colour});
+      }
+    }
+  }
+
+ private:
+  struct Column {
+    std::int64_t covered = 0, red = 0, green = 0, blue = 0;  // weighted sums
+    void add(ActionKind kind, std::int64_t weight) {
+      const Colour colour = colour_of(kind).colour;
+      covered += weight;
+      red += weight * colour.red;
+      green += weight * colour.green;
+      blue += weight * colour.blue;
+    }
+    [[nodiscard]] Colour mixed() const {
+      const std::int64_t idle = std::max<std::int64_t>(0, kPixel - covered);
+      const std::int64_t all = covered + idle;
+      const auto mix = [&](std::int64_t sum, std::int64_t ground) {
+        // In steps of 8, so that neighbours that look the same become one box.
+        return static_cast<std::uint8_t>((sum + idle * ground) / all / 8 * 8);
+      };
+      return {mix(red, kGround.red), mix(green, kGround.green), mix(blue, kGround.blue)};
+    }
+  };
+  std::vector<Column> columns_;
+};
+
+class Drawing {
+ public:
+  Drawing(const std::vector<StepTrace>& traces, const std::string& title) : traces_(traces) {
+    picture_.title = title;
+    picture_.width = kLabels + kColumns * kPixel + 3 * kMargin;
+    for (const StepTrace& trace : traces) length_ = std::max(length_, trace.length);
+    length_ = std::max(length_, Duration{1});
+  }
+
+  Picture draw() {
+    top_ = kMargin + kTextSize;
+    text(kMargin, top_, 13 * kPixel, TextAnchor::kStart, kInk, picture_.title);
+    top_ += kMargin;
+    for (const StepTrace& trace : traces_) draw_trace(trace);
+    draw_axis();
+    draw_legend();
+    picture_.height = top_ + kMargin;
+    return std::move(picture_);
+  }
+
+ private:
+  // Hundredths of a pixel from the start of the step, without overflow for any length.
+  [[nodiscard]] std::int64_t x_of(Duration time) const {
+    constexpr std::int64_t kWidth = kColumns * kPixel;
+    const std::int64_t length = length_.count();
+    const std::int64_t t = std::clamp<std::int64_t>(time.count(), 0, length);
+    if (length <= std::numeric_limits<std::int64_t>::max() / kWidth) return t * kWidth / length;
+    return std::min(kWidth, t / (length / kWidth));
+  }
+
+  void text(std::int64_t x, std::int64_t baseline, std::int64_t size, TextAnchor anchor,
+            Colour colour, std::string words) {
+    picture_.texts.push_back({x, baseline, size, anchor, colour, std::move(words)});
+  }
+
+  void draw_trace(const StepTrace& trace) {
+    top_ += kMargin;
+    if (traces_.size() > 1) {
+      text(kMargin, top_ + kTextSize, kTextSize, TextAnchor::kStart, kInk,
+           fmt::format("{}: {}", trace.what, to_text(trace.length)));
+      top_ += 2 * kMargin;
+    }
+    const std::size_t ranks = std::min(trace.ranks.size(), kMostRanks);
+    for (std::size_t r = 0; r < ranks; ++r) draw_rank(trace.ranks[r]);
+    if (ranks == trace.ranks.size()) return;
+    text(kMargin, top_ + kTextSize, kTextSize, TextAnchor::kStart, kInk,
+         fmt::format("{} more ranks are not drawn", trace.ranks.size() - ranks));
+    top_ += 2 * kMargin;
+  }
+
+  void draw_rank(const TraceRank& rank) {
+    const std::string copies = rank.replicas > 1 ? fmt::format(" x{}", rank.replicas) : "";
+    text(kLabels - kPixel * 6, top_ + 13 * kPixel, kTextSize, TextAnchor::kEnd, kInk,
+         fmt::format("rank {}{}", rank.rank, copies));
+    picture_.boxes.push_back({kLabels, top_, kColumns * kPixel, kRowHeight, kGround});
+    Coverage narrow, beside;
+    for (const TraceSlice& slice : rank.slices) {
+      seen_[static_cast<std::size_t>(slice.kind)] = true;
+      if (slice.lane != TraceLane::kCompute) {
+        beside.add(x_of(slice.start), x_of(slice.end), slice.kind);
+      } else if (!is_wide(slice)) {
+        narrow.add(x_of(slice.start), x_of(slice.end), slice.kind);
+      }
+    }
+    narrow.draw(top_, kRowHeight, picture_.boxes);
+    for (const TraceSlice& slice : rank.slices) {
+      if (slice.lane == TraceLane::kCompute && is_wide(slice)) draw_box(slice);
+    }
+    beside.draw(top_ + kRowHeight + kPixel, kLaneHeight, picture_.boxes);
+    top_ += kRowPitch;
+  }
+
+  [[nodiscard]] bool is_wide(const TraceSlice& slice) const {
+    return x_of(slice.end) - x_of(slice.start) >= kPixel;
+  }
+
+  void draw_box(const TraceSlice& slice) {
+    const std::int64_t left = x_of(slice.start), right = x_of(slice.end);
+    const Colour colour = colour_of(slice.kind).colour;
+    // Neighbours stay apart where there is room.
+    const std::int64_t gap = right - left >= 4 * kPixel ? kPixel / 2 : 0;
+    picture_.boxes.push_back({kLabels + left, top_, right - left - gap, kRowHeight, colour});
+    // A letter is about 0.65 of its size wide.
+    const auto needed = static_cast<std::int64_t>(slice.name.size()) * kNameSize * 65 / 100;
+    if (needed + 2 * kPixel > right - left) return;
+    text(kLabels + (left + right) / 2, top_ + 12 * kPixel, kNameSize, TextAnchor::kMiddle,
+         ink_on(colour), slice.name);
+  }
+
+  // 1, 2 or 5 times a power of ten, so that there are at most ten ticks.
+  [[nodiscard]] Duration tick() const {
+    std::int64_t step = 1;
+    for (int i = 0; length_.count() / step > 10; ++i) step = i % 3 == 1 ? step / 2 * 5 : step * 2;
+    return Duration{step};
+  }
+
+  void draw_axis() {
+    const Duration step = tick();
+    picture_.boxes.push_back({kLabels, top_, kColumns * kPixel, kPixel, kGrid});
+    for (std::int64_t i = 0; i <= length_ / step; ++i) {
+      const std::int64_t x = kLabels + x_of(step * i);
+      picture_.boxes.push_back({x, top_, kPixel, 5 * kPixel, kGrid});
+      text(x, top_ + 16 * kPixel, kTextSize, i == 0 ? TextAnchor::kStart : TextAnchor::kMiddle,
+           kInk, i == 0 ? "0" : to_text(step * i));
+    }
+    top_ += 32 * kPixel;
+  }
+
+  void draw_legend() {
+    std::int64_t x = kLabels;
+    for (std::size_t kind = 0; kind < seen_.size(); ++kind) {
+      if (!seen_[kind]) continue;
+      const auto action = static_cast<ActionKind>(kind);
+      const auto [colour, meaning] = colour_of(action);
+      const std::string words = fmt::format("{} {}", name_of(action), meaning);
+      const auto width = static_cast<std::int64_t>(words.size()) * kTextSize * 62 / 100;
+      if (x + width + 30 * kPixel > picture_.width && x > kLabels) {
+        x = kLabels;
+        top_ += 18 * kPixel;
+      }
+      picture_.boxes.push_back({x, top_, 10 * kPixel, 10 * kPixel, colour});
+      text(x + 14 * kPixel, top_ + 9 * kPixel, kTextSize, TextAnchor::kStart, kInk, words);
+      x += width + 30 * kPixel;
+    }
+    top_ += 12 * kPixel;
+  }
+
+  const std::vector<StepTrace>& traces_;
+  Duration length_{};
+  Picture picture_;
+  std::int64_t top_ = 0;
+  std::array<bool, static_cast<std::size_t>(kActionKinds)> seen_{};
+};
+
+}  // namespace
+
+Picture step_picture(const std::vector<StepTrace>& traces, const std::string& title) {
+  return Drawing(traces, title).draw();
+}
+
+}  // namespace penstock

@@ -1,0 +1,41 @@
+#include "cli/report_command.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/core/tiny_plan.h"
+
+namespace penstock {
+namespace {
+
+TEST_CASE("what a shell would take apart is quoted") {
+  CHECK(shell_word("--pin") == "--pin");
+  CHECK(shell_word("P=4,b=1") == "P=4,b=1");
+  CHECK(shell_word("my plan.json") == "'my plan.json'");
+  CHECK(shell_word("it's; rm *") == R"('it'\''s; rm *')");
+  CHECK(shell_word("") == "''");
+  CHECK(command_of("report", {"a b.json", "-o", "r.html"}) ==
+        "penstock report 'a b.json' -o r.html");
+}
+
+TEST_CASE("the command of one plan asks the same question and pins every choice") {
+  Plan plan;
+  plan.pipeline = 4;
+  plan.data = 16;
+  plan.schedule = "zb-h1";
+  plan.zero1 = true;
+  plan.placement = Placement::kDataInner;
+  CHECK(command_for(plan, {"p.json", "--cluster", "c.json", "--gpus=64", "--top", "3", "-o",
+                           "report.html", "--pin=P=4", "--scaling", "off", "--json"}) ==
+        "penstock plan p.json --cluster c.json --gpus=64 --pin P=4,V=1,D=16,T=1,b=1 --schedule "
+        "zb-h1 --recompute none --zero1 on --placement data-inner -o plan.json");
+}
+
+// One replica: nothing is sharded, nothing else can be side by side.
+TEST_CASE("what a plan had no choice about is not pinned") {
+  CHECK(command_for(Plan{}, {"p.json"}) ==
+        "penstock plan p.json --pin P=1,V=1,D=1,T=1,b=1 --schedule 1f1b --recompute none "
+        "-o plan.json");
+}
+
+}  // namespace
+}  // namespace penstock
