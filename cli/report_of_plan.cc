@@ -76,7 +76,8 @@ class PlanReport {
         load_run(path, plan_, {.warm_up = options.warm_up, .any_plan = request_.any_plan});
     if (run.names_plan() && !request_.any_plan) require_same_plan(plan_, run.log, path);
     const auto steps = static_cast<int>(run.log.steps.size());
-    options.warm_up = run.is_trainer_log ? 0 : std::min(run.is_traces ? 1 : 3, steps - 1);
+    options.warm_up =
+        run.is_trainer_log ? 0 : std::clamp(steps - 1, 0, run.is_traces ? 1 : options.warm_up);
     report_.data.validation = compared(plan_.value, replayed_.timeline, run, options, path);
     report_.data.notes = run.notes;
     const bool has_times =

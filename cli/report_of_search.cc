@@ -103,7 +103,7 @@ class SearchReport {
     const auto tied = std::count_if(result_.best.begin(), result_.best.end(),
                                     [](const RankedPlan& plan) { return plan.tied_with_best; });
     std::string& first = data().plans.front().reason;
-    first = "the fastest of the plans that fit";
+    first = "the fastest that the search found";
     if (tied > 0) first += fmt::format("; {} within its uncertainty", count_of(tied, "plan"));
     for (ReportedPlan& plan : data().plans) {
       if (plan.tied) plan.reason += " (a tie: within the uncertainty)";

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -30,6 +31,9 @@ void for_each_action(const TraceSlice& slice, const Program& program, Visit visi
   if (program.actions[slice.action].overlaps_next) visit(slice.action + 1);
 }
 
+// Clocks are read in microseconds, and those of two hosts agree no better.
+constexpr Duration kClockGrain{1000};
+
 // Offers boxes that came before; the one that ended last stays, of several the first offered.
 class Latest {
  public:
@@ -38,8 +42,10 @@ class Latest {
 
   void offer(std::uint32_t box) {
     if (box == kNoBox) return;
-    const Duration end = slice_of(trace_, rows_, box).end;
-    if (end > start_ || (best_ != kNoBox && end <= slice_of(trace_, rows_, best_).end)) return;
+    const auto [start, end] =
+        std::pair(slice_of(trace_, rows_, box).start, slice_of(trace_, rows_, box).end);
+    const bool before = start < start_ && end <= start_ + kClockGrain;
+    if (!before || (best_ != kNoBox && end <= slice_of(trace_, rows_, best_).end)) return;
     best_ = box;
   }
   [[nodiscard]] std::uint32_t best() const { return best_; }
@@ -97,8 +103,14 @@ BoxLinks measured_links_of(const StepTrace& trace, const TimelineRows& rows,
     Latest latest(trace, rows, box);
     latest.offer(sender[box]);
     for_each_action(slice_of(trace, rows, box), program, [&](std::uint32_t action) {
-      const auto needed = own.find(program.actions[action].waits_for);
-      if (needed != own.end()) latest.offer(needed->second);
+      std::uint32_t needed = program.actions[action].waits_for;
+      // A reduction among the stages of one rank takes no time.
+      while (needed != kWaitsForNothing && own.count(needed) == 0 &&
+             is_collective(program.actions[needed].kind)) {
+        needed = program.actions[needed].waits_for;
+      }
+      const auto found = own.find(needed);
+      if (found != own.end()) latest.offer(found->second);
     });
     if (rows.rows[place.row].first < box) latest.offer(box - 1);
     links.waited_for.push_back(latest.best());

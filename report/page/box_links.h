@@ -24,7 +24,8 @@ BoxLinks links_of(const StepTrace& trace, const TimelineRows& rows, const Progra
 
 // Of a measured step, where only times are known: of the boxes that must come before (the one
 // before on the row, for a send what makes its data, for what takes data the send) the one that
-// ended last; what ended after the box began is none. Other work of the machine leaves gaps.
+// ended last; what ended more than a microsecond after the box began is none. Other work of the
+// machine leaves gaps.
 BoxLinks measured_links_of(const StepTrace& trace, const TimelineRows& rows,
                            const Program& program);
 

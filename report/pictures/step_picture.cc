@@ -58,7 +58,7 @@ KindColour colour_of(ActionKind kind) {
     case ActionKind::kUnshard:
       return {{0x6f, 0x6a, 0x9c}, "parameters gathered"};
     case ActionKind::kNorm:
-      return {{0x7b, 0x84, 0x94}, "norm"};
+      return {{0x7b, 0x84, 0x94}, "gradient norm"};
     case ActionKind::kOptimizer:
       return {{0x59, 0x60, 0x6b}, "optimizer"};
     default:

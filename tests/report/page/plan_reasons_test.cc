@@ -11,7 +11,9 @@ struct Side {
 };
 
 // One rank; the makespan is the sum of the parts.
-Side side(const RankTime& time, std::int64_t memory = 0) {
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+
+Side side(const RankTime& time, std::int64_t memory = 2 * kGiB) {
   Side made;
   made.plan.global_batch = 8;
   RankEvaluation rank;
@@ -50,8 +52,7 @@ TEST_CASE("a second part is named when it is at least half as large") {
 }
 
 TEST_CASE("more compute is explained by what was decided otherwise") {
-  Side plan = side({.busy = 120_ms, .warm_up = 5_ms, .transfer = 4_ms, .barrier = 1_ms},
-                   -(std::int64_t{1} << 30));
+  Side plan = side({.busy = 120_ms, .warm_up = 5_ms, .transfer = 4_ms, .barrier = 1_ms}, kGiB);
   plan.plan.recompute = "full";
   CHECK(reason(kFirst, plan) ==
         "30.0 % slower than plan 1: more compute on its busiest rank (120 ms against 90 ms; "
