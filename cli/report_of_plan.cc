@@ -24,6 +24,8 @@ class PlanReport {
     add_plan();
     for (const std::string& path : request_.baselines) add_baseline(path);
     if (request_.run) add_run();
+    std::vector<std::string>& notes = report_.data.notes;
+    notes.insert(notes.end(), timelines_.notes.begin(), timelines_.notes.end());
     report_.data.timelines = std::move(timelines_.about);
     report_.payloads = std::move(timelines_.payloads);
     return std::move(report_);

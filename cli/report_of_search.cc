@@ -60,6 +60,7 @@ class SearchReport {
     }
     if (result_.complete) add_staircase(watched);
     data().search = std::move(result_);
+    data().notes.insert(data().notes.end(), timelines_.notes.begin(), timelines_.notes.end());
     data().timelines = std::move(timelines_.about);
     report_.payloads = std::move(timelines_.payloads);
     return {std::move(report_), exit_};

@@ -1,11 +1,15 @@
 #include "cli/report_timelines.h"
 
+#include <cstdint>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "report/page/box_links.h"
 #include "report/page/timeline_payload.h"
 #include "report/page/timeline_rows.h"
 #include "report/traces/step_trace.h"
+#include "report/words.h"
 #include "simulator/critical_path.h"
 
 namespace penstock {
@@ -19,10 +23,20 @@ void add(ReportTimelines& timelines, const std::string& title, int plan, const P
   timelines.payloads.push_back(std::move(payload.payload));
 }
 
+// Whether it has too many actions to be shown, which is then noted.
+bool leave_out(ReportTimelines& timelines, const std::string& title, std::size_t actions) {
+  if (actions <= kMostShownActions) return false;
+  timelines.notes.push_back(
+      fmt::format("{}: not drawn, since a step of {} is too much for a browser", title,
+                  count_of(static_cast<std::int64_t>(actions), "action")));
+  return true;
+}
+
 }  // namespace
 
 void ReportTimelines::add_predicted(const std::string& title, int plan, const PlanFile& file,
                                     const Timeline& timeline) {
+  if (leave_out(*this, title, file.program.actions.size())) return;
   const StepTrace trace = trace_of(file, timeline);
   const TimelineRows rows = rows_of(trace);
   const auto bounds = bound_by(file.program, timeline, file.executor);
@@ -31,6 +45,9 @@ void ReportTimelines::add_predicted(const std::string& title, int plan, const Pl
 
 void ReportTimelines::add_measured(const std::string& title, int plan, const PlanFile& file,
                                    const MeasuredStep& step) {
+  std::size_t actions = 0;
+  for (const MeasuredRank& rank : step.ranks) actions += rank.start.size();
+  if (leave_out(*this, title, actions)) return;
   const StepTrace trace = trace_of(file, step);
   const TimelineRows rows = rows_of(trace);
   add(*this, title, plan, file, trace, rows, measured_links_of(trace, rows, file.program));

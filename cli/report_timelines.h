@@ -1,6 +1,7 @@
 // The timelines of the HTML report: a plan replayed, and a measured step of it.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,13 @@
 
 namespace penstock {
 
+// A browser draws a million boxes with ease and ten million not at all.
+inline constexpr std::size_t kMostShownActions = 4'000'000;
+
 struct ReportTimelines {
   Json about = Json::array();
   std::vector<PagePayload> payloads;
+  std::vector<std::string> notes;  // on steps of more actions, which are left out
 
   // `plan`: its index among the plans of the report.
   void add_predicted(const std::string& title, int plan, const PlanFile& file,
