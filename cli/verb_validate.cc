@@ -1,7 +1,4 @@
-#include <algorithm>
-#include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
