@@ -49,6 +49,7 @@ std::string why_no_plan(const LaunchJob& job) {
   if (job.schedule.empty()) return "the job's schedule is none that is simulated here";
   if (!job.pipeline || !job.tensor) return "the degrees of the job are not known";
   if (job.context.value_or(1) > 1) return "context parallelism is not priced";
+  if (job.expert.value_or(1) > 1) return "expert parallelism is not priced";
   if (!job.data || !job.micro_batches) {
     return "the replicas and micro-batches of the job are not known (E001, E020)";
   }

@@ -297,7 +297,7 @@ class DeepspeedJudge : public Judge {
   void describe() {
     LaunchJob& job = report().job;
     job.gpus = request().gpus;
-    job.tensor = job.context = 1;
+    job.tensor = job.context = job.expert = 1;
     job.pipeline = as_int(stages_.value);
     job.data = as_int(data_.value);
     job.micro_batch_size = as_int(micro_batch_.value);

@@ -647,6 +647,7 @@ class MegatronJudge : public Judge {
     job.tensor = as_int(tensor_.value);
     job.pipeline = as_int(pipeline_.value);
     job.context = as_int(context_.value);
+    job.expert = as_int(known("--expert-model-parallel-size", 1).value);
     job.data = as_int(data_.value);
     job.chunks = as_int(chunks_.value).value_or(1);
     job.micro_batch_size = as_int(micro_batch_.value);

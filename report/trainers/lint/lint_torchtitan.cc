@@ -775,6 +775,7 @@ class TorchtitanJudge : public Judge {
     job.tensor = as_int(tensor_.value);
     job.pipeline = as_int(pipeline_.value);
     job.context = as_int(context_.value);
+    job.expert = as_int(known("parallelism.expert_parallel_degree", 1).value);
     job.data = as_int(data_.value);
     job.micro_batches = as_int(micro_batches_.value);
     job.layers = layers_;
