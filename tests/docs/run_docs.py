@@ -99,7 +99,7 @@ def prepare(folder):
     for name, source in EXAMPLES.items():
         shutil.copy(source, os.path.join(folder, name))
     with open(os.path.join(folder, "corpus.txt"), "w", encoding="utf-8") as corpus:
-        for document in sorted(os.listdir("docs")):
+        for document in sorted(name for name in os.listdir("docs") if name.endswith(".md")):
             with open(os.path.join("docs", document), encoding="utf-8") as text:
                 corpus.write(text.read())
 
