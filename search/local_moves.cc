@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <utility>
 
+#include "search/choose_cuts.h"
 #include "search/evaluation.h"
 #include "search/memory.h"
 #include "search/plan_program.h"
@@ -103,13 +105,31 @@ Plan best_move(const Plan& plan, const TryCuts& try_cuts, Tried& now) {
   return best;
 }
 
-Plan improve(Plan plan, std::optional<Tried> now, const TryCuts& try_cuts) {
+struct Improved {
+  Plan plan;
+  std::optional<Tried> now;
+};
+
+Improved improve(Plan plan, const TryCuts& try_cuts) {
+  std::optional<Tried> now = try_cuts(plan);
   for (int round = 0; round < kMostRounds && now; ++round) {
     Plan better = best_move(plan, try_cuts, *now);
     if (better == plan) break;
     plan = std::move(better);
   }
-  return plan;
+  return {std::move(plan), now};
+}
+
+// Where moves end depends on where they begin: they begin at the given cuts, and once more at equal
+// ones. Of two that are as good the first.
+Plan better_of_two_starts(const Plan& plan, std::size_t sections, const TryCuts& try_cuts) {
+  Improved given = improve(plan, try_cuts);
+  if (!given.now) return std::move(given.plan);
+  Plan equal = plan;
+  equal.cuts = equal_cuts(static_cast<int>(sections), plan.stages_per_copy());
+  Improved other = improve(std::move(equal), try_cuts);
+  const bool is_better = other.now && other.now->step_time < given.now->step_time;
+  return is_better ? std::move(other.plan) : std::move(given.plan);
 }
 
 }  // namespace
@@ -118,14 +138,13 @@ Plan improve_by_local_moves(const PlanInputs& inputs, const Plan& plan) {
   const PreparedPlan prepared = prepare(inputs, plan);
   if (!can_replay_cuts(inputs, prepared)) return improve_by_evaluated_moves(inputs, plan);
   CutsReplay replay(inputs, prepared);
-  return improve(prepared.plan, replay.run(prepared.plan),
-                 [&](const Plan& moved) { return replay.run(moved); });
+  return better_of_two_starts(prepared.plan, inputs.profile->sections.size(),
+                              [&](const Plan& moved) { return replay.run(moved); });
 }
 
 Plan improve_by_evaluated_moves(const PlanInputs& inputs, const Plan& plan) {
-  const EvaluatedPlan start = evaluate(inputs, plan);
-  return improve(start.plan, tried(start),
-                 [&](const Plan& moved) { return tried(evaluate(inputs, moved)); });
+  return better_of_two_starts(evaluate(inputs, plan).plan, inputs.profile->sections.size(),
+                              [&](const Plan& moved) { return tried(evaluate(inputs, moved)); });
 }
 
 }  // namespace penstock
