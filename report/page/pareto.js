@@ -34,10 +34,11 @@ function paretoPoints(data) {
   return [...points, ...misses];
 }
 
+// In the order in which they are drawn: the front lies on top.
 const kPointKinds = [
-  {kind: 'front', name: 'on the Pareto front', colour: '--accent'},
-  {kind: 'other', name: 'other plans', colour: '--muted'},
   {kind: 'infeasible', name: 'cannot run', colour: '--bad', hollow: true},
+  {kind: 'other', name: 'other plans', colour: '--muted'},
+  {kind: 'front', name: 'on the Pareto front', colour: '--accent'},
 ];
 
 const kWideRange = 4;

@@ -10,11 +10,12 @@ const kDecisionColumns = [
   {key: 'micro_batches', title: 'M', abbreviates: 'micro-batches'},
 ].map((column) => ({...column, numeric: true, value: ({plan}) => plan[column.key], text: countText}));
 
+/** The best is on the front anyway: nothing is faster. */
 function planMarks(entry) {
   return [
     ['ranked', entry.title].includes(entry.role) ? null : entry.role,
     entry.tied ? 'tied' : null,
-    entry.on_pareto_front ? 'front' : null,
+    entry.on_pareto_front && entry.role !== 'best' ? 'front' : null,
   ].filter(Boolean).join(', ');
 }
 
