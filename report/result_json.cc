@@ -4,19 +4,13 @@
 #include <vector>
 
 #include "core/plan_file.h"
+#include "report/json_array.h"
 #include "report/measures.h"
 
 namespace penstock {
 namespace {
 
 std::int64_t ns(Duration duration) { return duration.count(); }
-
-template <class Values, class Convert>
-Json array_of(const Values& values, const Convert& convert) {
-  Json json = Json::array();
-  for (const auto& value : values) json.push(convert(value));
-  return json;
-}
 
 // As in a plan file, and the sum.
 Json rank_json(const RankEvaluation& rank) {

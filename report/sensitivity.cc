@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "report/json_array.h"
 #include "report/reasons.h"
 #include "report/table.h"
 #include "report/words.h"
@@ -91,12 +92,6 @@ Json outcome_json(const Outcome& outcome) {
   json.set("step_time_ns", std::int64_t{outcome.step_time.count()});
   json.set("more_speed", outcome.more_speed);
   if (!outcome.plan.empty()) json.set("plan", outcome.plan);
-  return json;
-}
-
-Json strings(const std::vector<std::string>& texts) {
-  Json json = Json::array();
-  for (const std::string& text : texts) json.push(text);
   return json;
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "report/json_array.h"
 #include "report/measures.h"
 #include "report/page/verdict.h"
 #include "report/plan_table.h"
@@ -15,17 +16,6 @@ namespace penstock {
 namespace {
 
 std::int64_t ns(Duration duration) { return duration.count(); }
-
-template <class Values, class Convert>
-Json array_of(const Values& values, const Convert& convert) {
-  Json json = Json::array();
-  for (const auto& value : values) json.push(convert(value));
-  return json;
-}
-
-Json strings(const std::vector<std::string>& texts) {
-  return array_of(texts, [](const std::string& text) { return Json(text); });
-}
 
 void set_unless_empty(Json& json, const std::string& key, const std::string& text) {
   if (!text.empty()) json.set(key, text);

@@ -1,2 +1,1 @@
-torchrun pretrain_gpt.py --num-layers 8 \
-  --data-path "open
+../../../tests/golden/scripts/open_quote.sh

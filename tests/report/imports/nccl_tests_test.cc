@@ -5,28 +5,13 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
 #include "core/format.h"
 #include "report/imports/cluster_changes.h"
 #include "report/imports/import_report.h"
+#include "tests/report/imports/complaint.h"
 
 namespace penstock {
 namespace {
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-template <class Call>
-std::string complaint(const Call& call) {
-  try {
-    static_cast<void>(call());
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::kBadInput);
-    return error.what();
-  }
-  return "";
-}
 
 // `processes` of one GPU each, spread over `hosts`.
 std::string file_of(const std::string& program, int processes, int hosts,

@@ -4,27 +4,12 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
 #include "core/format.h"
 #include "report/imports/cluster_changes.h"
+#include "tests/report/imports/complaint.h"
 
 namespace penstock {
 namespace {
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-template <class Call>
-std::string complaint(const Call& call) {
-  try {
-    static_cast<void>(call());
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::kBadInput);
-    return error.what();
-  }
-  return "";
-}
 
 constexpr const char* kHead =
     "InstanceType,AcceleratorName,AcceleratorCount,GpuInfo,Price,SpotPrice,Region,"

@@ -1,0 +1,28 @@
+// What a reader says of a file that it refuses, for the tests of importers.
+#pragma once
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "core/error.h"
+
+namespace penstock {
+
+inline bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// Empty when nothing is refused.
+template <class Call>
+std::string complaint(const Call& call) {
+  try {
+    static_cast<void>(call());
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::kBadInput);
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace penstock
