@@ -46,8 +46,9 @@ std::optional<std::int64_t> whole(std::string_view number, int zeros) {
   std::int64_t value = 0;
   for (const char digit : digits + fraction) {
     if (digit < '0' || digit > '9') return {};
-    value = 10 * value + (digit - '0');
-    if (value > kMostTokens) return {};
+    const int last = digit - '0';
+    if (value > (kMostTokens - last) / 10) return {};
+    value = 10 * value + last;
   }
   return value;
 }
