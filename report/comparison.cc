@@ -6,6 +6,7 @@
 
 #include "report/flat_table.h"
 #include "report/measures.h"
+#include "report/plan_table.h"
 #include "report/result_json.h"
 #include "report/table.h"
 #include "report/words.h"
@@ -50,18 +51,11 @@ std::vector<Column> plan_columns(const Measure& measure) {
   std::vector<Column> columns{{"step"},
                               {"+-", false, 1},
                               {measure.by_tokens() ? "tokens/s" : "samples/s", false, 1},
-                              {"speed", false, 1},
-                              {"T"},
-                              {"P", false, 1},
-                              {"V", false, 1},
-                              {"D", false, 1},
-                              {"b", false, 1},
-                              {"M", false, 1},
-                              {"schedule", true, 1},
-                              {"recompute", true, 1},
-                              {"Z1", true, 1},
-                              {"GiB", false, 1},
-                              {"bub%", false, 1}};
+                              {"speed", false, 1}};
+  const std::vector<Column> decisions = decision_columns(2);
+  columns.insert(columns.end(), decisions.begin(), decisions.end());
+  columns.push_back({"GiB", false, 1});
+  columns.push_back({"bub%", false, 1});
   if (measure.priced) columns.push_back({measure.has_tokens ? "$/Mtok" : "$/step", false, 1});
   return columns;
 }
@@ -69,22 +63,14 @@ std::vector<Column> plan_columns(const Measure& measure) {
 // One per plan column.
 std::vector<std::string> plan_cells(const RankedPlan& ranked, const Measure& measure) {
   const auto& [plan, evaluation, tied, pareto, placed] = ranked;
-  std::vector<std::string> cells{
-      aligned(evaluation.step_time),
-      fmt::format("{:.1f}%", 100.0 * relative_uncertainty(evaluation)),
-      significant(measure.speed(ranked), 4),
-      fixed(measure.relative(ranked), 2),
-      fmt::format("{}", plan.tensor),
-      fmt::format("{}", plan.pipeline),
-      fmt::format("{}", plan.chunks),
-      fmt::format("{}", plan.data),
-      fmt::format("{}", plan.micro_batch_size),
-      fmt::format("{}", micro_batches_of(plan)),
-      plan.schedule,
-      plan.recompute,
-      plan.zero1 ? "on" : "-",
-      gib(evaluation.peak_memory()),
-      fixed(100.0 * bubble_rate(evaluation.makespan, evaluation.ideal), 1)};
+  std::vector<std::string> cells{aligned(evaluation.step_time),
+                                 fmt::format("{:.1f}%", 100.0 * relative_uncertainty(evaluation)),
+                                 significant(measure.speed(ranked), 4),
+                                 fixed(measure.relative(ranked), 2)};
+  const std::vector<std::string> decisions = decision_cells(plan);
+  cells.insert(cells.end(), decisions.begin(), decisions.end());
+  cells.push_back(gib(evaluation.peak_memory()));
+  cells.push_back(fixed(100.0 * bubble_rate(evaluation.makespan, evaluation.ideal), 1));
   if (measure.priced) cells.push_back(measure.price(ranked));
   return cells;
 }

@@ -93,7 +93,30 @@ std::string numbers_of(const Plan& plan, int stage, int width) {
 
 int digits(int value) { return static_cast<int>(std::to_string(value).size()); }
 
+template <class Value>
+void append(std::vector<Value>& to, const std::vector<Value>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
 }  // namespace
+
+std::vector<Column> decision_columns(std::size_t gap) {
+  return {{"T", false, gap},     {"P", false, 1},        {"V", false, 1},
+          {"D", false, 1},       {"b", false, 1},        {"M", false, 1},
+          {"schedule", true, 1}, {"recompute", true, 1}, {"Z1", true, 1}};
+}
+
+std::vector<std::string> decision_cells(const Plan& plan) {
+  return {fmt::format("{}", plan.tensor),
+          fmt::format("{}", plan.pipeline),
+          fmt::format("{}", plan.chunks),
+          fmt::format("{}", plan.data),
+          fmt::format("{}", plan.micro_batch_size),
+          fmt::format("{}", micro_batches_of(plan)),
+          plan.schedule,
+          plan.recompute,
+          plan.zero1 ? "on" : "-"};
+}
 
 TextTable plan_rows(const std::vector<RankedPlan>& plans) {
   const Shown shown(plans);
@@ -101,44 +124,24 @@ TextTable plan_rows(const std::vector<RankedPlan>& plans) {
                               {"", true, 0},
                               {"step", false, 1},
                               {"+-", false, 1},
-                              {shown.tokens ? "tokens/s" : "samples/s", false, 1},
-                              {"T", false, 1},
-                              {"P", false, 1},
-                              {"V", false, 1},
-                              {"D", false, 1},
-                              {"b", false, 1},
-                              {"M", false, 1},
-                              {"schedule", true, 1},
-                              {"recompute", true, 1},
-                              {"Z1", true, 1},
-                              {"in", true, 1},
-                              {"GPUs", false, 1},
-                              {"GiB", false, 1},
-                              {"bub%", false, 1}};
+                              {shown.tokens ? "tokens/s" : "samples/s", false, 1}};
+  append(columns, decision_columns(1));
+  append(columns, std::vector<Column>{
+                      {"in", true, 1}, {"GPUs", false, 1}, {"GiB", false, 1}, {"bub%", false, 1}});
   if (shown.price) columns.push_back({shown.tokens ? "$/Mtok" : "$/step", false, 1});
   if (shown.devices) columns.push_back({"ranks on", true, 1});
   TextTable table(columns);
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const auto& [plan, evaluation, tied, pareto, placed] = plans[i];
-    std::vector<std::string> cells{
-        fmt::format("{}", i + 1),
-        mark_text(plans[i]),
-        aligned(evaluation.step_time),
-        fmt::format("{:.1f}%", 100.0 * relative_uncertainty(evaluation)),
-        speed_text(plan, evaluation.step_time, shown),
-        fmt::format("{}", plan.tensor),
-        fmt::format("{}", plan.pipeline),
-        fmt::format("{}", plan.chunks),
-        fmt::format("{}", plan.data),
-        fmt::format("{}", plan.micro_batch_size),
-        fmt::format("{}", micro_batches_of(plan)),
-        plan.schedule,
-        plan.recompute,
-        plan.zero1 ? "on" : "-",
-        placement_text(plan),
-        fmt::format("{}", plan.devices()),
-        memory_text(evaluation),
-        fixed(100.0 * bubble_rate(evaluation.makespan, evaluation.ideal), 1)};
+    std::vector<std::string> cells{fmt::format("{}", i + 1), mark_text(plans[i]),
+                                   aligned(evaluation.step_time),
+                                   fmt::format("{:.1f}%", 100.0 * relative_uncertainty(evaluation)),
+                                   speed_text(plan, evaluation.step_time, shown)};
+    append(cells, decision_cells(plan));
+    append(cells,
+           std::vector<std::string>{
+               placement_text(plan), fmt::format("{}", plan.devices()), memory_text(evaluation),
+               fixed(100.0 * bubble_rate(evaluation.makespan, evaluation.ideal), 1)});
     if (shown.price) cells.push_back(one_price(plans[i], shown));
     if (shown.devices) cells.push_back(device_words(plan));
     table.add(std::move(cells));

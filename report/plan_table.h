@@ -1,6 +1,7 @@
 // Ranked plans and the Pareto front as tables, and one plan in words.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,10 @@
 #include "report/table.h"
 
 namespace penstock {
+
+// What a plan decides, T to ZeRO-1, in the order of every table; `gap`: before the first column.
+std::vector<Column> decision_columns(std::size_t gap);
+std::vector<std::string> decision_cells(const Plan& plan);
 
 TextTable plan_rows(const std::vector<RankedPlan>& plans);
 // The same as text, with the line that explains its marks.
