@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "costmodel/assumptions.h"
 #include "costmodel/price_stages.h"
-#include "search/arrange.h"
+#include "search/arranged_replay.h"
 #include "search/candidates.h"
 #include "search/group_queue.h"
 #include "search/group_search.h"
@@ -19,11 +19,11 @@
 namespace penstock {
 namespace {
 
-// Automatic schedules are arranged for so many of the best plans, of so many stages times
-// micro-batches; more when they are asked for by name.
-constexpr std::size_t kMostRefined = 3;
 constexpr int kFewestKept = 5;  // to choose from, however few are shown
-constexpr std::int64_t kMostArranged = 1 << 13;
+// Automatic schedules are worked out so many at a time, each batch against the best of those before
+// it, for so many stages times micro-batches in all.
+constexpr std::size_t kArrangedAtOnce = 4;
+constexpr std::int64_t kMostArranged = std::int64_t{1} << 22;
 
 const std::vector<std::string> kNotSearched = {
     "ZeRO-2 and ZeRO-3 (sharded gradients and parameters)",
@@ -33,7 +33,6 @@ const std::vector<std::string> kNotSearched = {
     "replicas that differ in their device types",
     "interleaving groups other than PyTorch's",
     "cutting sequences into slices (seq-1f1b): profiles measure whole sequences",
-    "automatic schedules and Varuna's, but on the best few plans; name them with --schedule",
     "Megatron's overlap of micro-batches (interleaved-overlap): its gain is not measured",
 };
 
@@ -122,7 +121,6 @@ class Search {
       take_mixed_groups();
       run_groups();
     }
-    if (tally_.complete) refine();
     rank();
     explain();
     result_.candidates = tally_.candidates;
@@ -134,7 +132,10 @@ class Search {
   }
 
  private:
-  void run_groups() { GroupQueue(inputs_, request_, space_, shared_, tally_, progress_).run(); }
+  void run_groups() {
+    GroupQueue(inputs_, request_, space_, shared_, tally_, progress_).run();
+    if (tally_.complete) work_out_arranged();
+  }
 
   // After those on one type, since there are many and most lose against these.
   void take_mixed_groups() {
@@ -147,80 +148,59 @@ class Search {
     space_.groups = std::move(mixed.groups);
   }
 
-  // Automatic schedules, and run-time rules, are worked out on the best plans only: arranging one
-  // costs more than thousands of bounds.
-  void refine() {
-    std::vector<Found> bases = tally_.incumbents.best();
-    const bool asked = !request_.pins.schedules.empty();
-    if (asked) {  // among them those that leave most memory
-      const auto more = tally_.incumbents.fastest_per_budget();
-      bases.insert(bases.end(), more.begin(), more.end());
-    }
-    std::erase_if(bases, [](const Found& found) { return found.plan.pipeline < 2; });
-    if (!asked && bases.size() > kMostRefined) bases.resize(kMostRefined);
-    std::vector<Refined> tries;
-    for (const ScheduleKind& kind : schedule_kinds()) {
-      if (!is_refined(kind)) continue;
-      for (const Found& base : bases) {
-        Plan plan = base.plan;
-        plan.schedule = kind.name;
-        plan.stage_map = kind.map;
-        plan.chunks = kind.fewest_chunks;
-        plan.cuts.clear();
-        if (plan.stages() > static_cast<int>(inputs_.profile->sections.size())) continue;
-        const std::int64_t size =
-            std::int64_t{plan.stages()} * replica_loads(plan).front().micro_batches;
-        const bool known = std::any_of(tries.begin(), tries.end(),
-                                       [&](const Refined& other) { return other.plan == plan; });
-        if (known || (!asked && size > kMostArranged)) continue;
-        // A plan that is no faster is not worth a line beside the one it was made from.
-        tries.push_back({std::move(plan), asked ? Duration::max() : base.step_time, {}, {}});
+  // Automatic schedules, and run-time rules: the most promising first, until no other's bound can
+  // matter.
+  void work_out_arranged() {
+    std::vector<ArrangedCandidate> arranged = std::move(tally_.arranged);
+    tally_.arranged.clear();
+    std::stable_sort(arranged.begin(), arranged.end(),
+                     [](const auto& a, const auto& b) { return a.bound < b.bound; });
+    std::vector<const ArrangedCandidate*> batch;
+    for (std::size_t next = 0; next < arranged.size() || !batch.empty();) {
+      if (next < arranged.size()) {
+        if (may_be_worked_out(arranged[next])) batch.push_back(&arranged[next]);
+        ++next;
       }
+      if (batch.size() < kArrangedAtOnce && next < arranged.size()) continue;
+      if (progress_.stop()) {
+        tally_.complete = false;
+        return;
+      }
+      work_out(batch);
+      batch.clear();
     }
-    in_parallel(request_.threads, tries.size(), [&](std::size_t i) { work_out(tries[i]); });
-    for (const Refined& one : tries) take_refined(one);
-    if (asked) keep_only_wanted();
   }
 
-  [[nodiscard]] bool is_refined(const ScheduleKind& kind) const {
-    const auto& wanted = request_.pins.schedules;
-    if (!kind.is_costly) return false;
-    if (request_.pins.chunks.value_or(kind.fewest_chunks) != kind.fewest_chunks) return false;
-    if (request_.trainer && !why_not_run(*request_.trainer, kind).empty()) return false;
-    if (wanted.empty()) return !kind.only_when_named;
-    if (stand_in_of(kind) == kind.name) return false;  // it was searched itself
-    return std::find(wanted.begin(), wanted.end(), kind.name) != wanted.end();
-  }
-
-  struct Refined {
-    Plan plan;
-    Duration to_beat{};
-    std::optional<Rejection> why_not;
-    Found found;
-  };
-  void work_out(Refined& one) const {
-    const EvaluatedPlan evaluated = evaluate(inputs_, one.plan);
-    one.why_not = evaluated.why_not;
-    if (one.why_not) return;
-    one.found = {evaluated.plan, evaluated.evaluation.step_time,
-                 evaluated.evaluation.peak_memory()};
-  }
-  void take_refined(const Refined& one) {
-    ++tally_.candidates;
-    if (one.why_not) {
-      tally_.rejected.add(*one.why_not, 1, one.plan);
-      return;
+  bool may_be_worked_out(const ArrangedCandidate& one) {
+    if (!request_.bounds) return true;
+    if (!tally_.incumbents.may_matter(one.bound, one.plan.devices(), Bytes{})) {
+      ++tally_.bounded;
+      return false;
     }
-    ++tally_.evaluated;
-    if (one.found.step_time < one.to_beat) tally_.incumbents.add(one.found);
+    const std::int64_t size =
+        std::int64_t{one.plan.stages()} * replica_loads(one.plan).front().micro_batches;
+    if (arranged_work_ + size <= kMostArranged) {
+      arranged_work_ += size;
+      return true;
+    }
+    tally_.rejected.add("not worked out, since enough others were: name it with --schedule (" +
+                            one.plan.schedule + ")",
+                        1, one.plan);
+    return false;
   }
 
-  // Stand-ins were searched for the sake of others.
-  void keep_only_wanted() {
-    const auto& wanted = request_.pins.schedules;
-    tally_.incumbents.keep_only([&](const Found& found) {
-      return std::find(wanted.begin(), wanted.end(), found.plan.schedule) != wanted.end();
-    });
+  void work_out(const std::vector<const ArrangedCandidate*>& batch) {
+    std::vector<ArrangedOutcome> outcomes(batch.size());
+    in_parallel(request_.threads, batch.size(),
+                [&](std::size_t i) { outcomes[i] = replay_arranged(inputs_, batch[i]->plan); });
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (outcomes[i].why_not) {
+        tally_.rejected.add(*outcomes[i].why_not, 1, batch[i]->plan);
+        continue;
+      }
+      ++tally_.evaluated;
+      tally_.incumbents.add(outcomes[i].found);
+    }
   }
 
   void rank() {
@@ -362,6 +342,7 @@ class Search {
   SearchSpace space_;
   SearchShared shared_;
   SearchTally tally_;
+  std::int64_t arranged_work_ = 0;  // stages times micro-batches
   SearchResult result_;
 };
 

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "core/error.h"
-#include "search/arrange.h"
 #include "search/plan_program.h"
 
 namespace penstock {
@@ -40,12 +39,27 @@ std::string tensor_why_not(const DeviceCluster& cluster, int tensor) {
   return "";
 }
 
+bool is_named(const SearchRequest& request, const ScheduleKind& kind) {
+  const auto& wanted = request.pins.schedules;
+  return std::find(wanted.begin(), wanted.end(), kind.name) != wanted.end();
+}
+
+// Sequences are not cut, since profiles measure whole ones; Megatron's overlap needs to be asked
+// for, since what it gains is not measured.
+bool is_enumerated(const SearchRequest& request, const ScheduleKind& kind) {
+  if (kind.has_slices) return false;
+  if (request.trainer && !why_not_run(*request.trainer, kind).empty()) return false;
+  if (!request.pins.schedules.empty()) return is_named(request, kind);
+  return !kind.only_when_named;
+}
+
 class Enumeration {
  public:
   Enumeration(const PlanInputs& inputs, const SearchRequest& request)
       : inputs_(inputs),
         request_(request),
-        sections_(static_cast<int>(inputs.profile->sections.size())) {}
+        sections_(static_cast<int>(inputs.profile->sections.size())),
+        last_rank_may_keep_(has_last_rank_that_keeps(request)) {}
 
   SearchSpace run() {
     for (const std::string& device : device_types_in_use(*inputs_.cluster)) {
@@ -137,6 +151,9 @@ class Enumeration {
         key.sums.forward.back() + key.sums.recompute.back() + key.sums.first_gradient.back();
     const std::int64_t mean = (work + group.pipeline - 1) / group.pipeline;
     group.bound = Duration{std::max(full * std::max(mean, longest), full > 0 ? path : 0)};
+    if (last_rank_may_keep_ && key.sums.recompute.back() > 0) {
+      group.bound = std::min(group.bound, bound_without_last_recompute(key.sums, group, full));
+    }
     const DeviceCluster& cluster = space_.devices[static_cast<std::size_t>(key.device)];
     // Some rank holds at least the mean of what must be held for the whole step.
     const Bytes state = least_state(inputs_, request_, key, group.data);
@@ -153,36 +170,32 @@ class Enumeration {
     space_.groups.push_back(group);
   }
 
+  // Varuna's last rank recomputes nothing. What a rank takes for F and B, times `ratio`, is the
+  // most that it could have recomputed: with t the longest of all, P t + ratio * t >= all work.
+  static Duration bound_without_last_recompute(const SectionSums& sums, const CandidateGroup& group,
+                                               std::int64_t full) {
+    double ratio = 0.0;
+    for (std::size_t i = 0; i + 1 < sums.recompute.size(); ++i) {
+      const std::int64_t again = sums.recompute[i + 1] - sums.recompute[i];
+      const std::int64_t rest = sums.mixed_work[i + 1] - sums.mixed_work[i] - again;
+      if (again > 0 && rest <= 0) return Duration{};
+      if (rest > 0) {
+        ratio = std::max(ratio, static_cast<double>(again) / static_cast<double>(rest));
+      }
+    }
+    constexpr double kRounding = 1.0 - 1e-9;
+    const double mean = kRounding * static_cast<double>(sums.mixed_work.back()) /
+                        (static_cast<double>(group.pipeline) + ratio);
+    const std::int64_t path = sums.forward.back() + sums.first_gradient.back();
+    return Duration{std::max(full * static_cast<std::int64_t>(mean), full > 0 ? path : 0)};
+  }
+
   const PlanInputs& inputs_;
   const SearchRequest& request_;
   int sections_;
+  bool last_rank_may_keep_;  // a schedule of the space recomputes on all ranks but the last
   SearchSpace space_;
 };
-
-bool is_named(const SearchRequest& request, const ScheduleKind& kind) {
-  const auto& wanted = request.pins.schedules;
-  return std::find(wanted.begin(), wanted.end(), kind.name) != wanted.end();
-}
-
-// Searched for the sake of a schedule that is asked for and made from its best plans.
-bool stands_in_only(const SearchRequest& request, const ScheduleKind& kind) {
-  const auto& wanted = request.pins.schedules;
-  return !is_named(request, kind) &&
-         std::any_of(wanted.begin(), wanted.end(), [&](const std::string& name) {
-           return stand_in_of(*find_schedule(name)) == kind.name;
-         });
-}
-
-// Automatic schedules and run-time rules are tried on the best plans of their stand-ins
-// (best_plans.cc); sequences are not cut, since profiles measure whole ones; Megatron's overlap
-// needs to be asked for, since what it gains is not measured.
-bool is_enumerated(const SearchRequest& request, const ScheduleKind& kind) {
-  if (kind.is_automatic() || kind.rule != RunTimeRule::kNone || kind.has_slices) return false;
-  if (stands_in_only(request, kind)) return true;
-  if (request.trainer && !why_not_run(*request.trainer, kind).empty()) return false;
-  if (!request.pins.schedules.empty()) return is_named(request, kind);
-  return !kind.is_costly && !kind.only_when_named;
-}
 
 // Replicas on at most `devices`: as evenly loaded as possible, a divisor of the batch, and for half
 // and less of the devices.
@@ -201,6 +214,13 @@ void add_degrees(const SearchRequest& request, int devices, int devices_per_repl
 }
 
 }  // namespace
+
+bool has_last_rank_that_keeps(const SearchRequest& request) {
+  const auto kinds = schedule_kinds();
+  return std::any_of(kinds.begin(), kinds.end(), [&](const ScheduleKind& kind) {
+    return kind.recomputes && is_enumerated(request, kind);
+  });
+}
 
 SearchSpace enumerate(const PlanInputs& inputs, const SearchRequest& request) {
   return Enumeration(inputs, request).run();
@@ -247,8 +267,8 @@ std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int s
   for (const ScheduleKind& kind : schedule_kinds()) {
     if (!is_enumerated(request, kind)) continue;
     // On one rank all schedules do the same work; 1F1B holds least.
-    if (pipeline == 1 && kind.fewest_chunks > 1) continue;         // nothing to interleave
-    if (pipeline == 1 && stands_in_only(request, kind)) continue;  // nothing to arrange
+    if (pipeline == 1 && kind.fewest_chunks > 1) continue;  // nothing to interleave
+    if (pipeline == 1 && kind.is_costly) continue;          // nothing to arrange
     if (pipeline == 1 && request.pins.schedules.empty() && kind.name != "1f1b") continue;
     const int most =
         kind.most_chunks == 0 ? request.pins.chunks.value_or(kMostChunks) : kind.most_chunks;

@@ -68,6 +68,9 @@ SearchSpace enumerate(const PlanInputs& inputs, const SearchRequest& request);
 // most that divide the batch.
 std::set<int> data_degrees(const SearchRequest& request, int devices, int devices_per_replica);
 
+// Whether a schedule of the space recomputes on all ranks but the last (Varuna's).
+bool has_last_rank_that_keeps(const SearchRequest& request);
+
 // What the whole pipeline must hold for a step at least: parameters, gradients, optimizer state.
 Bytes least_state(const PlanInputs& inputs, const SearchRequest& request, const SearchKey& key,
                   int data);

@@ -5,6 +5,7 @@
 #include "costmodel/assumptions.h"
 #include "costmodel/price_stages.h"
 #include "search/arrange.h"
+#include "search/arrange_within.h"
 #include "search/choose_cuts.h"
 #include "search/device_cluster.h"
 #include "search/evaluation.h"
@@ -15,8 +16,6 @@
 
 namespace penstock {
 namespace {
-
-Rejection reason(std::string text) { return {std::move(text), 1, std::nullopt, std::nullopt, ""}; }
 
 PerRank<double> usd_per_hour(const PlanDevices& devices) {
   if (devices.types.size() == 1) return devices.types[0].device.usd_per_hour;
@@ -62,27 +61,17 @@ void replay(const PlanInputs& inputs, const PreparedPlan& prepared, const PlanSc
   result.why_not = over_memory(memory, result.plan, devices.memory());
 }
 
-// Arranges within what the rest of the memory leaves; buffers are known only afterwards, so that a
-// second try may need to hold less.
 void arrange_and_replay(const PlanInputs& inputs, const PreparedPlan& prepared, double uncertainty,
                         EvaluatedPlan& result) {
   const PlanDevices& devices = prepared.devices;
-  constexpr int kMostTries = 4;
-  auto room = room_for_activations(result.plan, result.prices, devices.reserve(), devices.memory());
-  for (int tries = 0; tries < kMostTries; ++tries) {
-    const ArrangedSchedules arranged =
-        arrange_schedules(result.plan, result.prices, inputs.executor, room);
-    if (!arranged.why_not.empty()) {
-      result.why_not = reason(arranged.why_not);
-      return;
-    }
-    replay(inputs, prepared, arranged.schedules, uncertainty, result);
-    if (!result.why_not) return;
-    for (std::size_t r = 0; r < room.size(); ++r) {
-      const RankEvaluation& rank = result.evaluation.ranks[r];
-      room[r] -= std::max<std::int64_t>(0, (rank.memory.total() - rank.capacity).count);
-    }
+  const ArrangedWithin within =
+      arrange_within(inputs, result.plan, result.prices, result.ties, prepared.sums.recomputes(),
+                     devices.reserve(), devices.memory());
+  if (!within.arranged.why_not.empty()) {
+    result.why_not = within.why_not;
+    return;
   }
+  replay(inputs, prepared, within.arranged.schedules, uncertainty, result);
 }
 
 }  // namespace

@@ -108,6 +108,7 @@ void GroupQueue::merge(const GroupResult& result) {
   tally_.bounded += result.bounded;
   tally_.evaluated += static_cast<std::int64_t>(result.found.size());
   tally_.rejected.merge(result.rejected);
+  tally_.arranged.insert(tally_.arranged.end(), result.arranged.begin(), result.arranged.end());
   if (result.found.empty()) return;
   for (const Found& found : result.found) tally_.incumbents.add(found);
   versions_.push_back({merged_ + 1, std::make_shared<const Incumbents>(tally_.incumbents)});

@@ -31,7 +31,8 @@ struct SearchTally {
   std::int64_t candidates = 0;
   std::int64_t done = 0;  // candidates that were looked at
   std::int64_t bounded = 0, evaluated = 0;
-  bool complete = true;  // false: ended by SearchProgress
+  bool complete = true;                     // false: ended by SearchProgress
+  std::vector<ArrangedCandidate> arranged;  // yet to be worked out
 };
 
 class GroupQueue {

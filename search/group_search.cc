@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "costmodel/price_stages.h"
+#include "search/arrange.h"
+#include "search/arrange_within.h"
 #include "search/choose_cuts.h"
 #include "search/evaluation.h"
 #include "search/group_prices.h"
@@ -86,12 +88,15 @@ class GroupSearch {
       result_.bounded += variants;
       return;
     }
+    if (choice.kind->is_costly) {
+      try_arranged(*choice.kind, plan, *balanced);
+      return;
+    }
     if (const auto over = all_held_over_memory(*choice.kind, plan)) {
       result_.rejected.add(*over, variants, plan);
       return;
     }
-    const SearchShared::CountsKey key{choice.kind - schedule_kinds().data(), plan.pipeline,
-                                      plan.chunks, plan.group, counted_micro_batches(plan)};
+    const SearchShared::CountsKey key = counts_key(*choice.kind, plan);
     const auto at_least = shared_.held_at_least.get(key, [&] { return least_held_of(plan); });
     over_memory_ = false;
     for (const bool zero1 : zero1_) {
@@ -104,6 +109,70 @@ class GroupSearch {
         plan.placement = placement;
         try_candidate(plan, *live, held);
       }
+    }
+  }
+
+  static SearchShared::CountsKey counts_key(const ScheduleKind& kind, const Plan& plan) {
+    return {&kind - schedule_kinds().data(), plan.pipeline, plan.chunks, plan.group,
+            counted_micro_batches(plan)};
+  }
+
+  // Schedules that are worked out for one plan: cut by what a static one of the same placement
+  // holds, then bounded by what any order within the memory takes.
+  void try_arranged(const ScheduleKind& kind, Plan& plan, const std::vector<int>& balanced) {
+    if (kind.recomputes && !prices_.recomputes()) {
+      const auto variants = static_cast<std::int64_t>(zero1_.size() * placements_.size());
+      result_.rejected.add(plan.schedule + " recomputes, but recompute mode '" + plan.recompute +
+                               "' has nothing to recompute",
+                           variants, plan);
+      return;
+    }
+    const Plan stand_in = with_stand_in(plan);
+    const auto live = shared_.liveness.get(counts_key(*find_schedule(stand_in.schedule), stand_in),
+                                           [&] { return liveness_of(stand_in); });
+    const HeldCounts held(*live);
+    for (const bool zero1 : zero1_) {
+      plan.zero1 = zero1;
+      const StageMemory memory(prices_.sums(), ties_, inputs_.profile->training,
+                               zero1 ? plan.weight_copies() : 1, held, prices_.reserve(),
+                               prices_.memory());
+      Cuts cuts = choose_cuts(prices_.sums(), memory, plan, backward_, balanced);
+      plan.cuts = cuts.cuts.empty() ? balanced : std::move(cuts.cuts);
+      for (const Placement placement : placements_) {
+        plan.placement = placement;
+        try_arranged_candidate(kind, plan);
+      }
+    }
+  }
+
+  void try_arranged_candidate(const ScheduleKind& kind, const Plan& plan) {
+    const StagePricing pricing =
+        price_stages(*inputs_.profile, *wiring_of(plan), plan, prices_.tables());
+    HeldCounts most;
+    if (kind.is_automatic() && kind.limit_in_ranks == 0) {
+      const auto room =
+          room_for_activations(plan, pricing.prices, prices_.reserve(), prices_.memory());
+      if (!holds_one_of_each(plan, pricing.prices, room)) {
+        result_.rejected.add(no_arrangement_fits(plan), 1, plan);
+        return;
+      }
+      most = most_held_within(plan, pricing.prices, room);
+    }
+    const Duration bound =
+        step_bound(pricing.prices, plan, backward_, most, inputs_.executor, kind.recomputes);
+    if (!may_matter(bound, kNoMemory)) {
+      ++result_.bounded;
+      return;
+    }
+    if (request_.pins.schedules.empty()) {  // the others tell which of these are worth working out
+      result_.arranged.push_back({plan, bound});
+      return;
+    }
+    const ArrangedOutcome outcome = replay_arranged(inputs_, plan);
+    if (outcome.why_not) {
+      result_.rejected.add(*outcome.why_not, 1, plan);
+    } else {
+      add_found(outcome.found);
     }
   }
 
@@ -137,6 +206,7 @@ class GroupSearch {
                                           const std::vector<int>& balanced) const {
     const int samples = replica_loads(plan)[0].samples;
     const std::int64_t full = samples / plan.micro_batch_size;
+    if (find_schedule(plan.schedule)->recomputes) return group_.bound;  // not on the last rank
     if (plan.chunks > 1) {
       // All work of one micro-batch lies on its way there and back when backwards are fused.
       const bool fused = backward_ == BackwardKind::kFused;
@@ -203,7 +273,10 @@ class GroupSearch {
           "its transfers deadlock under executor model '" + inputs_.executor.name + "'", 1, plan);
       return;
     }
-    const Found found{plan, step_time_of(*summary, inputs_.executor), fullest};
+    add_found({plan, step_time_of(*summary, inputs_.executor), fullest});
+  }
+
+  void add_found(const Found& found) {
     if (!own_) own_ = known_;
     own_->add(found);
     result_.found.push_back(found);

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "search/arranged_replay.h"
 #include "search/candidates.h"
 #include "search/incumbents.h"
 #include "search/memo.h"
@@ -42,6 +43,7 @@ struct SearchShared {
 
 struct GroupResult {
   std::vector<Found> found;
+  std::vector<ArrangedCandidate> arranged;  // may matter, but are yet to be worked out
   Rejections rejected;
   std::int64_t bounded = 0;  // candidates that were not replayed because their bound loses
 };

@@ -36,14 +36,6 @@ class Incumbents {
   void add(const Found& found);
 
   [[nodiscard]] const std::vector<Found>& best() const { return best_; }
-  // Forgets the others.
-  template <class Keep>
-  void keep_only(Keep keep) {
-    std::erase_if(best_, [&](const Found& found) { return !keep(found); });
-    for (auto& fastest : fastest_) {
-      if (fastest && !keep(*fastest)) fastest.reset();
-    }
-  }
   // The fastest of every budget that has one.
   [[nodiscard]] std::vector<Found> fastest_per_budget() const;
 

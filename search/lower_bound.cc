@@ -155,10 +155,11 @@ Duration rest_of_backward(const ComputePrice& price, BackwardKind kind, Duration
 }
 
 StageTimes times_of(const StagePrices& prices, const Plan& plan, int stage, BackwardKind kind,
-                    const ExecutorModel& executor) {
+                    const ExecutorModel& executor, bool recomputes) {
   const auto backward = [&](int shape) {
     const ComputePrice& price = prices.compute_of(stage, shape);
-    return (price.recompute.duration + first_gradient(price, kind) + executor.per_action).count();
+    const Duration again = recomputes ? price.recompute.duration : Duration{};
+    return (again + first_gradient(price, kind) + executor.per_action).count();
   };
   const auto weight = [&](int shape) {
     return rest_of_backward(prices.compute_of(stage, shape), kind, executor.per_action).count();
@@ -232,11 +233,12 @@ Duration compute_bound(const RankSums& sums_of_ranks, const Plan& plan, Backward
 }
 
 Duration step_bound(const StagePrices& prices, const Plan& plan, BackwardKind backward,
-                    const HeldCounts& held, const ExecutorModel& executor) {
+                    const HeldCounts& held, const ExecutorModel& executor, bool last_rank_keeps) {
   std::vector<StageTimes> stages;
   stages.reserve(static_cast<std::size_t>(prices.stages));
   for (int s = 0; s < prices.stages; ++s) {
-    stages.push_back(times_of(prices, plan, s, backward, executor));
+    const bool recomputes = !last_rank_keeps || s + 1 < prices.stages;
+    stages.push_back(times_of(prices, plan, s, backward, executor, recomputes));
   }
   return bound_of(Bound(plan, std::move(stages), tail_of(prices, plan, executor), held), executor);
 }

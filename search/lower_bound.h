@@ -16,8 +16,10 @@ namespace penstock {
 Duration compute_bound(const RankSums& sums, const Plan& plan, BackwardKind backward,
                        const HeldCounts& held, const ExecutorModel& executor);
 
-// By everything that is priced. Sound for every executor model.
+// By everything that is priced. Sound for every executor model; with a schedule whose last rank
+// recomputes nothing (Varuna's) only if that is said.
 Duration step_bound(const StagePrices& prices, const Plan& plan, BackwardKind backward,
-                    const HeldCounts& held, const ExecutorModel& executor);
+                    const HeldCounts& held, const ExecutorModel& executor,
+                    bool last_rank_keeps = false);
 
 }  // namespace penstock

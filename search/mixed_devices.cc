@@ -14,8 +14,11 @@ namespace {
 // What the sections cost on several types, for bounds that hold however they are spread.
 class MixedCosts {
  public:
-  explicit MixedCosts(const std::vector<const SectionSums*>& types)
-      : types_(types), speeds_(types.size(), std::vector<double>(types.size(), 0.0)) {
+  // `last_rank_keeps`: a schedule of the space recomputes nothing on its last rank.
+  MixedCosts(const std::vector<const SectionSums*>& types, bool last_rank_keeps)
+      : types_(types),
+        last_rank_keeps_(last_rank_keeps),
+        speeds_(types.size(), std::vector<double>(types.size(), 0.0)) {
     const std::size_t sections = types[0]->mixed_work.size() - 1;
     for (std::size_t i = 0; i < sections; ++i) add_section(i);
   }
@@ -26,7 +29,12 @@ class MixedCosts {
     double best = 0.0;
     for (std::size_t reference = 0; reference < types_.size(); ++reference) {
       double together = 0.0;
-      for (std::size_t t = 0; t < ranks.size(); ++t) together += ranks[t] * speeds_[reference][t];
+      double fastest = 0.0;
+      for (std::size_t t = 0; t < ranks.size(); ++t) {
+        together += ranks[t] * speeds_[reference][t];
+        fastest = std::max(fastest, speeds_[reference][t]);
+      }
+      together += most_kept_ * fastest;
       const auto work = static_cast<double>(types_[reference]->mixed_work.back());
       if (together > 0.0) best = std::max(best, work / together);
     }
@@ -44,12 +52,18 @@ class MixedCosts {
     std::int64_t least_work = kMost, least_path = kMost;
     for (std::size_t t = 0; t < types_.size(); ++t) {
       const SectionSums& sums = *types_[t];
+      const std::int64_t again = sums.recompute[i + 1] - sums.recompute[i];
       const auto part = [i](const std::vector<std::int64_t>& prefix) {
         return prefix[i + 1] - prefix[i];
       };
-      least_work = std::min(least_work, part(sums.mixed_work));
-      least_path = std::min(least_path,
-                            part(sums.forward) + part(sums.recompute) + part(sums.first_gradient));
+      least_work = std::min(least_work, part(sums.mixed_work) - (last_rank_keeps_ ? again : 0));
+      least_path = std::min(least_path, part(sums.forward) + part(sums.first_gradient) +
+                                            (last_rank_keeps_ ? 0 : again));
+      if (last_rank_keeps_ && again > 0) {
+        const auto rest = static_cast<double>(part(sums.mixed_work) - again);
+        most_kept_ = std::max(most_kept_, rest > 0.0 ? static_cast<double>(again) / rest
+                                                     : std::numeric_limits<double>::infinity());
+      }
       for (std::size_t reference = 0; reference < types_.size(); ++reference) {
         const std::int64_t work = part(types_[reference]->mixed_work);
         if (work == 0) continue;
@@ -65,9 +79,11 @@ class MixedCosts {
   }
 
   const std::vector<const SectionSums*>& types_;
+  bool last_rank_keeps_;
   // [reference][type]: how many times as fast as the reference at most, for one section.
   std::vector<std::vector<double>> speeds_;
   std::int64_t longest_ = 0, path_ = 0;
+  double most_kept_ = 0.0;  // what a rank without recomputes saves, as a multiple of what it does
 };
 
 class MixedEnumeration {
@@ -78,7 +94,8 @@ class MixedEnumeration {
         request_(request),
         space_(space),
         known_(known),
-        sections_(static_cast<int>(inputs.profile->sections.size())) {
+        sections_(static_cast<int>(inputs.profile->sections.size())),
+        last_rank_keeps_(has_last_rank_that_keeps(request)) {
     for (std::size_t k = 0; k < space.keys.size(); ++k) {
       const SearchKey& key = space.keys[k];
       if (!key.why_not.empty()) continue;
@@ -134,7 +151,7 @@ class MixedEnumeration {
     std::vector<const SectionSums*> sums;
     sums.reserve(keys_.size());
     for (const int key : keys_) sums.push_back(&key_of(key).sums);
-    const MixedCosts costs(sums);
+    const MixedCosts costs(sums, last_rank_keeps_);
     ranks_.assign(keys_.size(), 1);
     extend(costs, 0);
   }
@@ -221,6 +238,7 @@ class MixedEnumeration {
   const SearchSpace& space_;
   const Incumbents& known_;
   int sections_;
+  bool last_rank_keeps_;
   std::map<std::tuple<int, int, std::string, int>, int> usable_;  // (device, T, mode, b): key
   std::vector<std::size_t> schedules_;                            // by P: how many choices
   // The mix at hand.

@@ -88,7 +88,6 @@ const ScheduleKind kVHalf = {
     .map = StageMap::kV,
     .fewest_chunks = 2,
     .most_chunks = 2,
-    .is_costly = true,
     .generate =
         [](const ScheduleShape& shape) { return v_schedule(kVHalf, VMemory::kHalf, shape); },
 };
@@ -102,7 +101,6 @@ const ScheduleKind kVMin = {
     .map = StageMap::kV,
     .fewest_chunks = 2,
     .most_chunks = 2,
-    .is_costly = true,
     .generate = [](const ScheduleShape& shape) { return v_schedule(kVMin, VMemory::kMin, shape); },
 };
 

@@ -1,0 +1,85 @@
+#include "search/arrange_within.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "search/choose_cuts.h"
+#include "search/evaluation.h"
+#include "search/memory.h"
+#include "simulator/liveness.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kMostTries = 4;
+
+// DeepSpeed's order posts receives later than the eager one, which needs no Program to be counted.
+std::vector<RankLiveness> liveness_of_arranged(const ArrangedSchedules& arranged, const Plan& plan,
+                                               const std::vector<PlanTie>& ties, bool recomputes,
+                                               const ExecutorModel& executor) {
+  if (executor.issue == IssueOrder::kEager) return liveness(arranged.schedules.schedules.front());
+  return liveness(program_of(arranged.schedules, lowering_of(plan, ties, recomputes, executor)));
+}
+
+}  // namespace
+
+ArrangedWithin arrange_within(const PlanInputs& inputs, const Plan& plan, const StagePrices& prices,
+                              const std::vector<PlanTie>& ties, bool recomputes,
+                              const PerRank<Bytes>& reserve, const PerRank<Bytes>& capacity) {
+  ArrangedWithin result;
+  auto room = room_for_activations(plan, prices, reserve, capacity);
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    result.arranged = arrange_schedules(plan, prices, inputs.executor, room);
+    if (!result.arranged.why_not.empty()) {
+      result.why_not = Rejection{result.arranged.why_not, 1, std::nullopt, std::nullopt, ""};
+      return result;
+    }
+    const auto memory = memory_of_ranks(
+        prices, liveness_of_arranged(result.arranged, plan, ties, recomputes, inputs.executor),
+        reserve);
+    result.why_not = over_memory(memory, plan, capacity);
+    result.fullest = {};
+    for (const MemoryUse& use : memory) result.fullest = std::max(result.fullest, use.total());
+    if (!result.why_not) return result;
+    for (std::size_t r = 0; r < room.size(); ++r) {
+      const Bytes over = memory[r].total() - capacity[static_cast<int>(r)];
+      room[r] -= std::max<std::int64_t>(0, over.count);
+    }
+  }
+  return result;
+}
+
+bool holds_one_of_each(const Plan& plan, const StagePrices& prices,
+                       const std::vector<std::int64_t>& room) {
+  for (int s = 0; s < plan.stages(); ++s) {
+    if (prices.compute_of(s, 0).stash.count > room[static_cast<std::size_t>(plan.rank_of(s))]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+HeldCounts most_held_within(const Plan& plan, const StagePrices& prices,
+                            const std::vector<std::int64_t>& room) {
+  std::vector<RankLiveness> ranks(room.size());
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    RankLiveness& rank = ranks[r];
+    rank.stages = plan.stages_of_rank(static_cast<int>(r));
+    LiveCounts peak;
+    for (const int stage : rank.stages) {
+      const std::int64_t each = prices.compute_of(stage, 0).stash.count;
+      const std::int64_t most = each > 0 ? room[r] / each : std::numeric_limits<int>::max();
+      peak.stash.push_back(
+          static_cast<std::int32_t>(std::min<std::int64_t>(most, std::numeric_limits<int>::max())));
+      peak.weight_stash.push_back(0);
+    }
+    rank.peaks.push_back(std::move(peak));
+    rank.activation_receives.assign(rank.stages.size(), 0);
+    rank.gradient_receives.assign(rank.stages.size(), 0);
+    rank.sends_activation.assign(rank.stages.size(), false);
+    rank.sends_gradient.assign(rank.stages.size(), false);
+  }
+  return ranks;
+}
+
+}  // namespace penstock

@@ -1,0 +1,36 @@
+// An automatic schedule within the memory that the rest of a plan leaves: buffers are known only
+// once it is arranged, so that a second try may need to hold less.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/evaluation.h"
+#include "core/plan_file.h"
+#include "search/arrange.h"
+#include "search/evaluate.h"
+
+namespace penstock {
+
+struct ArrangedWithin {
+  ArrangedSchedules arranged;        // of the last try
+  std::optional<Rejection> why_not;  // no arrangement, or still over memory
+  Bytes fullest;                     // rank
+};
+
+ArrangedWithin arrange_within(const PlanInputs& inputs, const Plan& plan, const StagePrices& prices,
+                              const std::vector<PlanTie>& ties, bool recomputes,
+                              const PerRank<Bytes>& reserve, const PerRank<Bytes>& capacity);
+
+// Whether every rank has room for one micro-batch's activations on each of its stages by itself: no
+// order of its actions needs less.
+bool holds_one_of_each(const Plan& plan, const StagePrices& prices,
+                       const std::vector<std::int64_t>& room);
+
+// The largest number of micro-batches whose activations a rank's first stage can hold in such room,
+// as what a static schedule holds: for bounds on anything that is arranged.
+HeldCounts most_held_within(const Plan& plan, const StagePrices& prices,
+                            const std::vector<std::int64_t>& room);
+
+}  // namespace penstock

@@ -1,0 +1,65 @@
+#include "search/arranged_replay.h"
+
+#include "costmodel/price_stages.h"
+#include "search/arrange_within.h"
+#include "search/evaluation.h"
+#include "search/plan_program.h"
+#include "search/prepared_plan.h"
+#include "simulator/replay.h"
+#include "simulator/simulate.h"
+
+namespace penstock {
+namespace {
+
+ArrangedOutcome replay_rule(const PlanInputs& inputs, const Plan& plan) {
+  const EvaluatedPlan evaluated = evaluate(inputs, plan);
+  if (evaluated.why_not) return {evaluated.why_not, {}};
+  return {std::nullopt,
+          {evaluated.plan, evaluated.evaluation.step_time, evaluated.evaluation.peak_memory()}};
+}
+
+// Nothing when its transfers deadlock.
+std::optional<TimelineSummary> summary_of(const ArrangedSchedules& arranged,
+                                          const LoweringOptions& options, const StagePrices& prices,
+                                          const ExecutorModel& executor) {
+  if (straight_replay_is_exact(executor)) {
+    return simulate_schedule(arranged.schedules.pipelines, options, prices, executor);
+  }
+  const Program program = program_of(arranged.schedules, options);
+  const bool may_deadlock = executor.issue == IssueOrder::kDeepSpeed;
+  if (may_deadlock && deadlock(program, executor)) return std::nullopt;
+  return simulate_summary(program, prices, executor);
+}
+
+}  // namespace
+
+Rejection no_arrangement_fits(const Plan& plan) {
+  return {plan.schedule + ": no arrangement fits the memory that is left for activations", 1,
+          std::nullopt, std::nullopt, ""};
+}
+
+ArrangedOutcome replay_arranged(const PlanInputs& inputs, const Plan& plan) {
+  if (!find_schedule(plan.schedule)->is_automatic()) return replay_rule(inputs, plan);
+  const PreparedPlan prepared = prepare(inputs, plan);
+  if (prepared.why_not) return {prepared.why_not, {}};
+  const bool recomputes = prepared.sums.recomputes();
+  const RankTables tables = prepared.sums.tables();
+  const StagePricing pricing =
+      price_stages(*inputs.profile, *inputs.cluster, prepared.plan, tables);
+  const ArrangedWithin within =
+      arrange_within(inputs, prepared.plan, pricing.prices, pricing.ties, recomputes,
+                     prepared.devices.reserve(), prepared.devices.memory());
+  if (!within.arranged.why_not.empty()) return {no_arrangement_fits(plan), {}};
+  if (within.why_not) return {within.why_not, {}};
+  const auto summary = summary_of(
+      within.arranged, lowering_of(prepared.plan, pricing.ties, recomputes, inputs.executor),
+      pricing.prices, inputs.executor);
+  if (!summary) {
+    return {Rejection{"its transfers deadlock under executor model '" + inputs.executor.name + "'",
+                      1, std::nullopt, std::nullopt, ""},
+            {}};
+  }
+  return {std::nullopt, {prepared.plan, step_time_of(*summary, inputs.executor), within.fullest}};
+}
+
+}  // namespace penstock

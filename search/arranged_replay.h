@@ -1,0 +1,26 @@
+// Schedules that are worked out for one plan (automatic ones, run-time rules): candidates like all
+// others, but making one costs more than many bounds.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/evaluation.h"
+#include "search/evaluate.h"
+#include "search/incumbents.h"
+
+namespace penstock {
+
+struct ArrangedCandidate {
+  Plan plan;         // with cuts
+  Duration bound{};  // no arrangement of it is faster
+};
+
+struct ArrangedOutcome {
+  std::optional<Rejection> why_not;
+  Found found;
+};
+Rejection no_arrangement_fits(const Plan& plan);
+ArrangedOutcome replay_arranged(const PlanInputs& inputs, const Plan& plan);
+
+}  // namespace penstock
