@@ -18,6 +18,7 @@ struct Experts {
   int width = 0;         // inner width of one expert
   int shared_width = 0;  // of what every token visits besides; 0: nothing
   bool shared_gate = false;
+  bool router_bias = false;
   bool operator==(const Experts&) const = default;
 };
 
@@ -59,9 +60,10 @@ struct Architecture {
   bool output_bias = false;
   bool perceptron_bias = false;
   bool head_bias = false;
-  int norms = 2;  // of a layer, each as wide as the model
+  int norms = 2;  // with weights, of a layer, each as wide as the model
   bool norm_bias = false;
-  int query_key_norm = 0;  // weights of the norms of queries and keys in a layer
+  int query_key_norm = 0;        // weights of the norms of queries and keys in a layer
+  bool attention_sinks = false;  // a weight per head
   // Fields that the file leaves out, "head width 128 (hidden / heads)", and fields that it has and
   // nobody here reads.
   std::vector<std::string> assumed{}, not_read{};
@@ -69,8 +71,9 @@ struct Architecture {
 };
 
 // Error{kBadInput} with file, line, field and remedy: sizes that are missing or that no model has,
-// state-space and encoder-decoder models. A decoder of an unknown name is read as a Llama, and
-// everything that is assumed of it is listed.
+// state-space and encoder-decoder models, and nested objects that would hold sizes and are not
+// known. A decoder of an unknown name is read as a Llama, with a perceptron as its activation says,
+// and everything that is assumed of it is listed.
 Architecture read_architecture(const Json& json, const std::string& file);
 
 }  // namespace penstock

@@ -58,9 +58,11 @@ inline constexpr std::array<std::string_view, 5> kFeedForwardNames{
     "intermediate_size", "n_inner", "ffn_dim", "d_ff", "ffn_hidden_size"};
 inline constexpr std::array<std::string_view, 3> kKeyValueHeadNames{"num_key_value_heads",
                                                                     "n_head_kv", "num_kv_heads"};
-inline constexpr std::array<std::string_view, 4> kPositionNames{
-    "max_position_embeddings", "n_positions", "n_ctx", "max_sequence_length"};
-inline constexpr std::array<std::string_view, 3> kExpertNames{"num_local_experts",
-                                                              "n_routed_experts", "num_experts"};
+inline constexpr std::array<std::string_view, 7> kPositionNames{
+    "max_position_embeddings", "n_positions", "n_ctx",
+    "max_sequence_length",     "max_seq_len", "seq_length",
+    "model_max_length"};
+inline constexpr std::array<std::string_view, 4> kExpertNames{
+    "num_local_experts", "n_routed_experts", "num_experts", "moe_num_experts"};
 
 }  // namespace penstock

@@ -2,147 +2,18 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/architecture.h"
 #include "core/config_fields.h"
+#include "core/known_families.h"
 
 namespace penstock {
 namespace {
-
-enum class QueryKeyNorm { kNone, kPerHead, kWhole };
-
-// What a family's name says without saying it: a config.json leaves out what equals the default of
-// its class. After the model code of Hugging Face's transformers.
-struct Family {
-  std::string_view name;        // of the class, without "ForCausalLM"
-  std::string_view model_type;  // in the file
-  bool gated = true;
-  bool tied = false;
-  int learned_positions = -1;  // rows more than positions; -1: no table
-  bool query_key_value_bias = false, output_bias = false, perceptron_bias = false;
-  int norms = 2;
-  bool norm_bias = false;
-  QueryKeyNorm query_key_norm = QueryKeyNorm::kNone;
-  bool head_bias = false;
-  bool embedding_norm = false;
-  bool causal = true;
-};
-
-constexpr auto kNo = QueryKeyNorm::kNone;
-constexpr auto kHead = QueryKeyNorm::kPerHead;
-constexpr auto kWhole = QueryKeyNorm::kWhole;
-
-//   name, model_type, gated, tied, positions, biases of qkv, output, perceptron, norms, ...
-constexpr std::array kFamilies{
-    Family{"Llama", "llama", true, false},
-    Family{"Mistral", "mistral", true, false},
-    Family{"Mixtral", "mixtral", true, false},
-    Family{"Qwen2", "qwen2", true, false, -1, true},
-    Family{"Qwen2Moe", "qwen2_moe", true, false, -1, true},
-    Family{"Qwen3", "qwen3", true, false, -1, false, false, false, 2, false, kHead},
-    Family{"Qwen3Moe", "qwen3_moe", true, false, -1, false, false, false, 2, false, kHead},
-    Family{"DeepseekV2", "deepseek_v2", true, false},
-    Family{"DeepseekV3", "deepseek_v3", true, false},
-    Family{"Gemma", "gemma", true, true},
-    Family{"Gemma2", "gemma2", true, true, -1, false, false, false, 4},
-    Family{"Gemma3", "gemma3_text", true, true, -1, false, false, false, 4, false, kHead},
-    Family{"Phi3", "phi3", true, false},
-    Family{"Olmo2", "olmo2", true, false, -1, false, false, false, 2, false, kWhole},
-    Family{"Olmoe", "olmoe", true, false, -1, false, false, false, 2, false, kWhole},
-    Family{"GPT2LMHead", "gpt2", false, true, 0, true, true, true, 2, true},
-    Family{"GPTNeo", "gpt_neo", false, true, 0, false, true, true, 2, true},
-    Family{"GPTNeoX", "gpt_neox", false, false, -1, true, true, true, 2, true},
-    Family{"GPTJ", "gptj", false, false, -1, false, false, true, 1, true, kNo, true},
-    Family{"OPT", "opt", false, true, 2, true, true, true, 2, true},
-    Family{"Bloom", "bloom", false, true, -1, true, true, true, 2, true, kNo, false, true},
-    Family{"Falcon", "falcon", false, true, -1, false, false, false, 1, true},
-    Family{"BertForMaskedLM", "bert", false, true, 0, true, true, true, 2, true, kNo, true, true,
-           false},
-};
-
-constexpr std::array<std::string_view, 22> kOtherKinds{"mamba",        "mamba2",
-                                                       "falcon_mamba", "rwkv",
-                                                       "jamba",        "zamba",
-                                                       "zamba2",       "bamba",
-                                                       "nemotron_h",   "falcon_h1",
-                                                       "lfm2",         "recurrent_gemma",
-                                                       "qwen3_next",   "granitemoehybrid",
-                                                       "t5",           "mt5",
-                                                       "umt5",         "bart",
-                                                       "mbart",        "pegasus",
-                                                       "marian",       "whisper"};
-
-// Of no weight for sizes and operations.
-constexpr std::array<std::string_view, 62> kHarmless{"_name_or_path",
-                                                     "activation_function",
-                                                     "architectures",
-                                                     "attention_bias",
-                                                     "attention_dropout",
-                                                     "attn_pdrop",
-                                                     "auto_map",
-                                                     "aux_loss_alpha",
-                                                     "bos_token_id",
-                                                     "classifier_dropout",
-                                                     "dropout",
-                                                     "dtype",
-                                                     "embd_pdrop",
-                                                     "eos_token_id",
-                                                     "ep_size",
-                                                     "gradient_checkpointing",
-                                                     "hidden_act",
-                                                     "hidden_activation",
-                                                     "hidden_dropout",
-                                                     "hidden_dropout_prob",
-                                                     "attention_probs_dropout_prob",
-                                                     "initializer_range",
-                                                     "layer_norm_eps",
-                                                     "layer_norm_epsilon",
-                                                     "layerdrop",
-                                                     "max_window_layers",
-                                                     "mlp_bias",
-                                                     "model_type",
-                                                     "moe_layer_freq",
-                                                     "n_group",
-                                                     "norm_topk_prob",
-                                                     "output_attentions",
-                                                     "output_hidden_states",
-                                                     "output_router_logits",
-                                                     "pad_token_id",
-                                                     "position_embedding_type",
-                                                     "pretraining_tp",
-                                                     "quantization_config",
-                                                     "query_pre_attn_scalar",
-                                                     "reorder_and_upcast_attn",
-                                                     "resid_pdrop",
-                                                     "rms_norm_eps",
-                                                     "rope_interleave",
-                                                     "rope_scaling",
-                                                     "rope_parameters",
-                                                     "rope_theta",
-                                                     "routed_scaling_factor",
-                                                     "router_aux_loss_coef",
-                                                     "router_jitter_noise",
-                                                     "scale_attn_by_inverse_layer_idx",
-                                                     "scale_attn_weights",
-                                                     "scoring_func",
-                                                     "seq_aux",
-                                                     "summary_activation",
-                                                     "summary_first_dropout",
-                                                     "summary_proj_to_labels",
-                                                     "summary_type",
-                                                     "summary_use_proj",
-                                                     "task_specific_params",
-                                                     "topk_group",
-                                                     "topk_method",
-                                                     "transformers_version"};
-constexpr std::array<std::string_view, 3> kHarmlessToo{"torch_dtype", "use_cache", "type"};
-
-template <class Names>
-bool is_among(std::string_view name, const Names& names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 std::string without_suffix(std::string name) {
   for (const std::string_view suffix :
@@ -154,28 +25,59 @@ std::string without_suffix(std::string name) {
   return name;
 }
 
-// Multimodal files nest the language model.
-const Json& language_part(const Json& json) {
-  const Json* nested = json.find("text_config");
-  return nested != nullptr && nested->kind() == Json::Kind::kObject && nested->find("vocab_size")
-             ? *nested
-             : json;
+bool is_object(const Json* json) { return json != nullptr && json->kind() == Json::Kind::kObject; }
+
+bool has_sizes(const Json& json) {
+  return std::any_of(kLayerNames.begin(), kLayerNames.end(),
+                     [&](std::string_view name) { return json.find(name) != nullptr; });
 }
+
+// Multimodal files nest the language model; the name of the object, empty when it is the file.
+std::string_view language_part(const Json& json) {
+  for (const std::string_view name : {"text_config", "llm_config", "language_config"}) {
+    const Json* nested = json.find(name);
+    if (!is_object(nested)) continue;
+    if (has_sizes(*nested) || nested->find("vocab_size") || !has_sizes(json)) return name;
+  }
+  return "";
+}
+
+JsonReader language_reader(const Json& json, const std::string& file) {
+  const std::string_view name = language_part(json);
+  return name.empty() ? JsonReader(json, file) : JsonReader(json, file).at(name);
+}
+
+std::string in_lower_case(std::string text) {
+  for (char& letter : text) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return text;
+}
+
+std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 class ArchitectureReader {
  public:
   ArchitectureReader(const Json& json, const std::string& file)
-      : outer_(json), fields_(JsonReader(language_part(json), file)) {}
+      : outer_(JsonReader(json, file)),
+        nested_(language_part(json)),
+        fields_(language_reader(json, file)) {}
 
   Architecture read() {
     read_family();
     read_name();
     refuse_other_kinds();
+    read_nested();
+    model_.matrices = is_gated() ? 3 : 2;
     read_sizes();
+    read_perceptron();
+    read_tie();
     read_attention();
     read_latent();
     read_experts();
     read_small_parts();
+    read_biases();
+    read_query_key_norm();
     check_total();
     list_not_read();
     return std::move(model_);
@@ -202,13 +104,8 @@ class ArchitectureReader {
     }
     const auto type = fields_.text("model_type");
     if (type) type_ = *type;
-    for (const Family& family : kFamilies) {
-      if (model_.family == family.name || (type && *type == family.model_type)) {
-        family_ = &family;
-        if (model_.family.empty()) model_.family = std::string(family.name);
-        return;
-      }
-    }
+    family_ = known_family(model_.family, type_);
+    if (family_ && model_.family.empty()) model_.family = std::string(family_->name);
     if (model_.family.empty()) model_.family = type.value_or("");
   }
 
@@ -219,63 +116,213 @@ class ArchitectureReader {
   }
 
   void refuse_other_kinds() {
-    const bool two_parts = fields_.boolean("is_encoder_decoder").value_or(false);
-    bool other = two_parts || is_among(type_, kOtherKinds);
-    for (const std::string_view field :
-         {"ssm_cfg", "state_size", "mamba_d_state", "hybrid_override_pattern", "layers_block_type",
-          "num_decoder_layers"}) {
-      other = other || fields_.reader().has(field);
+    std::string why(why_no_plain_stack(type_));
+    if (why.empty()) why = why_no_plain_stack(in_lower_case(model_.family));  // "T5"
+    if (fields_.boolean("is_encoder_decoder").value_or(false) ||
+        fields_.reader().has("num_decoder_layers")) {
+      why = "an encoder-decoder model";
     }
-    if (!other) return;
-    const std::string what = model_.family.empty() ? type_ : model_.family;
-    fail("\"" + what +
-         "\" is no plain stack of attention layers (state-space, hybrid and encoder-decoder models "
-         "are not estimated); measure it instead: penstock profile, or write a penstock.profile/1 "
-         "by hand (docs/file_formats.md), and plan from that");
+    for (const std::string_view field : {"ssm_cfg", "state_size", "mamba_d_state",
+                                         "hybrid_override_pattern", "layers_block_type"}) {
+      if (fields_.reader().has(field)) why = "a state-space or hybrid model";
+    }
+    for (const std::string_view field : {"cross_attention_layers", "block_configs"}) {
+      if (fields_.present(field)) why = "a model whose layers are not alike";
+    }
+    if (const auto types = fields_.present("layer_types")) {
+      for (const JsonReader& element : types->elements()) {
+        const std::string type = element.string();
+        if (!type.ends_with("attention") || type == "linear_attention") why = "a hybrid model";
+      }
+    }
+    if (why.empty()) return;
+    fail(quoted(model_.family.empty() ? type_ : model_.family) + " is " + why +
+         ", no plain stack of attention layers (state-space, hybrid and encoder-decoder models are "
+         "not estimated); measure it instead: penstock profile, or write a penstock.profile/1 by "
+         "hand (docs/file_formats.md), and plan from that");
+  }
+
+  // What a file nests: the language model itself, attention and perceptron of MPT and DBRX,
+  // settings that hold no sizes, and other kinds of input. Anything else may hold half of the
+  // model.
+  void read_nested() {
+    const bool opens = family_ && (family_->name == "MPT" || family_->name == "Dbrx");
+    for (const std::string_view name : {"attn_config", "ffn_config"}) {
+      const auto part = fields_.present(name);
+      if (!opens || !part || !is_object(&part->value())) continue;
+      (name == "attn_config" ? attention_ : perceptron_).emplace(*part);
+    }
+    if (family().name == "Dbrx" && !(attention_ && perceptron_)) {
+      fail("expected attn_config and ffn_config, which hold the sizes of DBRX");
+    }
+    if (!nested_.empty()) look_at_objects(outer_);
+    look_at_objects(fields_.reader());
+  }
+
+  void look_at_objects(JsonReader& reader) {
+    for (const auto& [key, value] : reader.members()) {
+      if (!key.ends_with("_config") || !is_object(&value.value())) continue;
+      if (value.value().members().empty()) continue;
+      if (key == nested_ || is_harmless_object(key)) continue;
+      if ((key == "attn_config" && attention_) || (key == "ffn_config" && perceptron_)) continue;
+      if (!is_other_input(key)) {
+        value.fail(
+            quoted(key) +
+            " is nested and its sizes are not known here; write what it says of the language "
+            "model at the top of the file, in the usual names (" +
+            std::string(key.starts_with("attn") ? "num_key_value_heads, head_dim"
+                                                : "intermediate_size, num_experts") +
+            ", ...), and take it out");
+      }
+      model_.not_read.push_back(key +
+                                ": another kind of input or output; its parameters and time are "
+                                "not part of this estimate");
+      if (&reader == &fields_.reader()) static_cast<void>(fields_.present(key));
+    }
+  }
+
+  // Of a nested language model, which may leave out what is the default of its class.
+  [[nodiscard]] const ClassSizes* class_sizes() const {
+    return nested_.empty() || !family_ ? nullptr : sizes_of_class(*family_);
+  }
+
+  // A size that a text_config leaves out because it is the default of its class.
+  int size_of(ConfigFields::Names names, int ClassSizes::*of_class) {
+    const ClassSizes* sizes = class_sizes();
+    if (const auto value = fields_.size(names)) return *value;
+    if (!sizes) return fields_.required(names);
+    const int value = sizes->*of_class;
+    assume(std::string(names.front()) + " " + std::to_string(value) + " (default of the class)");
+    return value;
   }
 
   void read_sizes() {
-    model_.layers = fields_.required(kLayerNames);
-    model_.hidden = fields_.required(kHiddenNames);
-    model_.heads = fields_.required(kHeadNames);
-    model_.vocabulary = fields_.required({"vocab_size"});
-    model_.positions = fields_.size(kPositionNames).value_or(0);
+    constexpr std::array<std::string_view, 2> kVocabularyNames{"vocab_size", "padded_vocab_size"};
+    model_.layers = size_of(kLayerNames, &ClassSizes::layers);
+    model_.hidden = size_of(kHiddenNames, &ClassSizes::hidden);
+    model_.heads = size_of(kHeadNames, &ClassSizes::heads);
+    model_.vocabulary = size_of(kVocabularyNames, &ClassSizes::vocabulary);
+    if (const auto padded = fields_.size({"padded_vocab_size"})) model_.vocabulary = *padded;
+    const ClassSizes* sizes = class_sizes();
+    model_.positions = fields_.size(kPositionNames).value_or(sizes ? sizes->positions : 0);
     if (model_.layers > kMostLayers) {
       fail("expected at most " + std::to_string(kMostLayers) + " layers, got " +
            std::to_string(model_.layers));
     }
-    if (!family_) {
-      assume(
-          "a decoder like Llama: gated perceptron, two norms without biases, no learned "
-          "positions (architecture \"" +
-          model_.family + "\" is not known)");
+  }
+
+  void read_tie() {
+    auto tied = fields_.boolean("tie_word_embeddings");
+    if (!tied && !nested_.empty()) {
+      const auto beside = outer_.get("tie_word_embeddings");
+      if (beside && beside->value().kind() != Json::Kind::kNull) tied = beside->boolean();
     }
-    model_.matrices = family().gated ? 3 : 2;
-    model_.causal = family().causal;
-    if (const auto width = fields_.size(kFeedForwardNames)) {
-      model_.feed_forward = *width;
-    } else {
-      model_.feed_forward = 4 * model_.hidden;
-      if (!fields_.reader().has("n_inner")) {
-        assume("perceptron " + std::to_string(model_.feed_forward) + " wide (4 times hidden)");
-      }
-    }
-    if (const auto tied = fields_.boolean("tie_word_embeddings")) {
-      model_.tied_head = *tied;
-    } else {
-      model_.tied_head = family().tied;
+    model_.tied_head = tied.value_or(family().tied);
+    if (!tied) {
       assume(model_.tied_head ? "head tied to the embedding (default of the class)"
                               : "head not tied to the embedding (default of the class)");
     }
   }
 
+  void read_perceptron() {
+    model_.causal = family().causal;
+    const auto width = inner_width();
+    model_.feed_forward = width.value_or(4 * model_.hidden);
+    if (!width && !fields_.reader().has("n_inner")) {
+      assume("perceptron " + std::to_string(model_.feed_forward) + " wide (4 times hidden)");
+    }
+    if (family().name == "QWenLMHead")
+      model_.feed_forward /= 2;  // the file has gate and input together
+    if (model_.feed_forward < 1) fail("a perceptron less than 1 wide; correct its size");
+  }
+
+  std::optional<int> inner_width() {
+    // Llama 4 has intermediate_size for experts.
+    if (const auto dense = fields_.size({"intermediate_size_mlp"})) {
+      expert_width_ = fields_.size(kFeedForwardNames);
+      return dense;
+    }
+    if (perceptron_) {
+      if (const auto width = perceptron_->size({"ffn_hidden_size"})) return width;
+    }
+    if (const auto width = fields_.size(kFeedForwardNames)) return width;
+    if (const auto ratio = fields_.present("expansion_ratio")) {
+      const double most = ConfigFields::kLargestSize;
+      const double width = ratio->number(1.0 / model_.hidden, most) * model_.hidden;
+      if (width > most) ratio->fail("makes a perceptron wider than any model; correct it");
+      return static_cast<int>(width);
+    }
+    const ClassSizes* sizes = class_sizes();
+    if (!sizes) return std::nullopt;
+    assume("intermediate_size " + std::to_string(sizes->feed_forward) + " (default of the class)");
+    return sizes->feed_forward;
+  }
+
+  std::string activation() {
+    for (const std::string_view name : {"hidden_act", "activation_function", "hidden_activation",
+                                        "mlp_hidden_act", "activation"}) {
+      const auto value = fields_.present(name);
+      if (value && value->value().kind() == Json::Kind::kString) return value->string();
+    }
+    return "";
+  }
+
+  // A known class has its gate in its code; of another the activation tells.
+  bool is_gated() {
+    if (perceptron_) {
+      const auto type = perceptron_->text("ffn_type");
+      if (type) return type->find("glu") != std::string::npos;
+    }
+    if (family_) return family_->gated;
+    const std::string name = activation();
+    const bool gated = name.empty() || is_gated_activation(name);
+    const bool layer_norm = has_layer_norm();
+    assume("a decoder like Llama: " +
+           (gated ? std::string("gated perceptron")
+                  : "perceptron of two matrices (activation " + quoted(name) + ")") +
+           ", two norms " + (layer_norm ? "with" : "without") +
+           " biases, no learned positions (architecture " + quoted(model_.family) +
+           " is not known)");
+    return gated;
+  }
+
+  [[nodiscard]] bool has_layer_norm() {
+    const JsonReader& reader = fields_.reader();
+    return !reader.has("rms_norm_eps") &&
+           (reader.has("layer_norm_eps") || reader.has("layer_norm_epsilon"));
+  }
+
+  int key_value_heads() {
+    if (attention_) {
+      if (attention_->text("attn_type") == "multiquery_attention") return 1;
+      if (const auto heads = attention_->size({"kv_n_heads"})) return *heads;
+    }
+    const auto groups = fields_.size({"multi_query_group_num"});
+    if (fields_.boolean("multi_query_attention").value_or(false) && groups) return *groups;
+    const auto heads = fields_.size(kKeyValueHeadNames);
+    new_falcon_ = fields_.boolean("new_decoder_architecture").value_or(heads.value_or(1) > 1);
+    const bool one = fields_.boolean("multi_query").value_or(family().multi_query);
+    if (one && !new_falcon_) return 1;
+    if (heads) return *heads;
+    const ClassSizes* sizes = class_sizes();
+    if (!sizes || sizes->key_value_heads == 0) return model_.heads;
+    assume("num_key_value_heads " + std::to_string(sizes->key_value_heads) +
+           " (default of the class)");
+    return sizes->key_value_heads;
+  }
+
+  std::optional<int> head_width() {
+    const auto width = fields_.size({"head_dim", "d_kv", "kv_channels"});
+    const ClassSizes* sizes = class_sizes();
+    if (width || !sizes || sizes->head_width == 0) return width;
+    assume("head_dim " + std::to_string(sizes->head_width) + " (default of the class)");
+    return sizes->head_width;
+  }
+
   void read_attention() {
-    model_.key_value_heads = fields_.boolean("multi_query").value_or(false) &&
-                                     !fields_.boolean("new_decoder_architecture").value_or(false)
-                                 ? 1
-                                 : fields_.size(kKeyValueHeadNames).value_or(model_.heads);
+    model_.key_value_heads = key_value_heads();
     if (fields_.present("kv_lora_rank")) return;
-    const auto width = fields_.size({"head_dim", "d_kv"});
+    const auto width = head_width();
     if (!width && model_.hidden % model_.heads != 0) {
       fail(std::to_string(model_.heads) + " attention heads do not divide a width of " +
            std::to_string(model_.hidden) + "; correct one of them, or add head_dim");
@@ -305,14 +352,18 @@ class ArchitectureReader {
   }
 
   void read_experts() {
-    const auto count = fields_.size(kExpertNames);
-    const auto per_token = fields_.size({"num_experts_per_tok", "num_experts_per_token"});
+    ConfigFields& from = perceptron_ ? *perceptron_ : fields_;
+    const auto count = from.size(kExpertNames);
+    const auto per_token = from.size({"num_experts_per_tok", "num_experts_per_token", "moe_top_k"});
     const auto width = fields_.size({"moe_intermediate_size"});
     const auto shared = fields_.size({"n_shared_experts"}, 0);
-    const auto shared_width = fields_.size({"shared_expert_intermediate_size"}, 0);
+    const auto gated_width = fields_.size({"shared_expert_intermediate_size"}, 0);
+    const auto shared_width = fields_.size({"shared_intermediate_size"}, 0);
     const int first_dense = fields_.size({"first_k_dense_replace"}, 0).value_or(0);
-    const int every = fields_.size({"decoder_sparse_step"}).value_or(1);
-    std::vector<int> dense = dense_layers();
+    const int every =
+        fields_.size({"interleave_moe_layer_step", "decoder_sparse_step"}).value_or(1);
+    std::vector<int> dense = listed_layers("mlp_only_layers").value_or(std::vector<int>{});
+    const auto listed = listed_layers("moe_layers");
     if (!count || *count == 1) return;
     if (!per_token)
       fail("expected num_experts_per_tok, since there are " + std::to_string(*count) + " experts");
@@ -323,62 +374,113 @@ class ArchitectureReader {
     Experts experts;
     experts.count = *count;
     experts.per_token = *per_token;
-    experts.width = width.value_or(model_.feed_forward);
-    experts.shared_width = shared_width.value_or(width_of(shared.value_or(0), experts.width));
-    experts.shared_gate = shared_width.value_or(0) > 0;
+    experts.width = width.value_or(expert_width_.value_or(model_.feed_forward));
+    const int shared_experts = shared.value_or(family().name == "Llama4" ? 1 : 0);
+    experts.shared_width =
+        gated_width.value_or(shared_width.value_or(width_of(shared_experts, experts.width)));
+    experts.shared_gate = gated_width.value_or(0) > 0;
+    experts.router_bias = family().expert_biases;
     model_.experts = experts;
     for (int layer = 0; layer < model_.layers; ++layer) {
-      if (layer < first_dense || (layer + 1) % every != 0) dense.push_back(layer);
+      const bool has_experts =
+          listed ? std::count(listed->begin(), listed->end(), layer) > 0 : (layer + 1) % every == 0;
+      if (layer < first_dense || !has_experts) dense.push_back(layer);
     }
     std::sort(dense.begin(), dense.end());
     dense.erase(std::unique(dense.begin(), dense.end()), dense.end());
     model_.dense_layers = std::move(dense);
   }
 
-  std::vector<int> dense_layers() {
-    std::vector<int> dense;
-    const auto listed = fields_.present("mlp_only_layers");
-    if (!listed) return dense;
+  std::optional<std::vector<int>> listed_layers(std::string_view name) {
+    const auto listed = fields_.present(name);
+    if (!listed) return std::nullopt;
+    std::vector<int> layers;
     for (const JsonReader& element : listed->elements()) {
-      dense.push_back(static_cast<int>(element.integer(0, model_.layers - 1)));
+      layers.push_back(static_cast<int>(element.integer(0, model_.layers - 1)));
     }
-    return dense;
+    std::sort(layers.begin(), layers.end());
+    return layers;
   }
 
   void read_small_parts() {
-    const Family& family = this->family();
-    if (family.learned_positions >= 0) {
+    const KnownFamily& family = this->family();
+    int more_rows = family.learned_positions;
+    if (family.name == "MPT" && !has_position_bias()) more_rows = 0;
+    if (more_rows >= 0) {
       if (model_.positions == 0) fail("expected max_position_embeddings or n_positions");
-      model_.position_rows = model_.positions + family.learned_positions;
+      model_.position_rows = model_.positions + more_rows;
     }
-    model_.query_key_value_bias =
-        fields_.boolean("attention_bias").value_or(family.query_key_value_bias);
-    model_.output_bias = fields_.boolean("attention_bias").value_or(family.output_bias);
-    model_.perceptron_bias = fields_.boolean("mlp_bias").value_or(family.perceptron_bias);
     model_.norms = family.norms;
-    if (family.name == "Falcon") read_falcon();
-    model_.norm_bias = family.norm_bias;
-    model_.head_bias = family.head_bias;
+    model_.norm_bias = family_ ? family.norm_bias : has_layer_norm();
+    model_.head_bias = fields_.boolean("lm_head_bias").value_or(family.head_bias);
     model_.embedding_norm = family.embedding_norm;
-    if (family.name == "BertForMaskedLM") {
+    model_.final_norm = family.final_norm;
+    model_.attention_sinks = family.attention_sinks;
+    if (!family.causal) {
       model_.token_types = fields_.size({"type_vocab_size"}, 0).value_or(2);
       model_.final_norm = false;
       model_.head_transform = true;
     }
-    if (family.query_key_norm == kHead) model_.query_key_norm = 2 * model_.head_width;
-    if (family.query_key_norm == kWhole) {
-      model_.query_key_norm = width_of(model_.heads + model_.key_value_heads, model_.head_width);
+    if (family.name == "StableLm" && fields_.boolean("use_parallel_residual").value_or(false)) {
+      model_.norms = 1;
     }
+    if (family.name == "Falcon") read_falcon_norms();
     extra_heads_ = fields_.size({"num_nextn_predict_layers", "mtp_num_hidden_layers"}, 0);
     narrow_embedding_ = fields_.size({"word_embed_proj_dim"});
   }
 
-  void read_falcon() {
-    const bool bias = fields_.boolean("bias").value_or(false);
-    model_.query_key_value_bias = model_.output_bias = model_.perceptron_bias = bias;
-    const bool new_one = fields_.boolean("new_decoder_architecture").value_or(false);
+  // Linear biases of attention or rotary positions instead of a table.
+  bool has_position_bias() {
+    if (!fields_.boolean("learned_pos_emb").value_or(true) || !attention_) return true;
+    return attention_->boolean("alibi").value_or(true) ||
+           attention_->boolean("rope").value_or(false);
+  }
+
+  void read_falcon_norms() {
     const bool parallel = fields_.boolean("parallel_attn").value_or(true);
-    model_.norms = new_one || !parallel ? 2 : 1;
+    const int of_parallel = fields_.size({"num_ln_in_parallel_attn"}).value_or(new_falcon_ ? 2 : 1);
+    if (of_parallel > 2) fail("num_ln_in_parallel_attn is 1 or 2");
+    model_.norms = parallel ? of_parallel : 2;
+  }
+
+  void read_biases() {
+    const KnownFamily& family = this->family();
+    const bool falcon = family.name == "Falcon";
+    // One switch for all, in the words of Falcon, StarCoder 2 and ChatGLM.
+    auto all = fields_.boolean(falcon ? "bias" : "use_bias");
+    if (family.name == "ChatGLM") all = fields_.boolean("add_bias_linear");
+    if (family.name == "MPT") all = !fields_.boolean("no_bias").value_or(true);
+    const auto attention = fields_.boolean("attention_bias");
+    // InternLM's bias is that of attention.
+    const auto query = falcon
+                           ? std::nullopt
+                           : fields_.boolean(family.name == "InternLM2" ? "bias" : "use_qkv_bias");
+    const auto added = fields_.boolean("add_qkv_bias");
+    model_.query_key_value_bias =
+        (all.value_or(false) || added.value_or(query.value_or(attention.value_or(
+                                    all.value_or(family.query_key_value_bias)))));
+    // GLM's attention_bias is that of queries, keys and values alone.
+    const auto output = family.name.starts_with("Glm") ? std::nullopt
+                        : family.name == "InternLM2"   ? query
+                                                       : attention;
+    model_.output_bias = output.value_or(all.value_or(family.output_bias));
+    model_.perceptron_bias =
+        fields_.boolean("mlp_bias").value_or(all.value_or(family.perceptron_bias)) ||
+        (model_.experts && family.expert_biases);
+    if (family.name == "MPT") model_.norm_bias = all.value_or(false);
+  }
+
+  void read_query_key_norm() {
+    QueryKeyNorm norm = family().query_key_norm;
+    const bool by_switch = family().name.starts_with("Cohere") || family().name == "StableLm";
+    const bool asked = fields_.boolean("use_qk_norm").value_or(false) ||
+                       fields_.boolean("qk_layernorm").value_or(false);
+    if (by_switch && asked) norm = QueryKeyNorm::kWhole;
+    if (attention_ && attention_->boolean("qk_ln").value_or(false)) norm = QueryKeyNorm::kWhole;
+    if (norm == QueryKeyNorm::kPerHead) model_.query_key_norm = 2 * model_.head_width;
+    if (norm == QueryKeyNorm::kWhole) {
+      model_.query_key_norm = width_of(model_.heads + model_.key_value_heads, model_.head_width);
+    }
   }
 
   // Far beyond any model, and far below where 64 bits end.
@@ -405,9 +507,6 @@ class ArchitectureReader {
   }
 
   void list_not_read() {
-    if (&outer_ != &fields_.reader().value()) {
-      model_.not_read.push_back("everything beside text_config (of other kinds of input)");
-    }
     if (extra_heads_.value_or(0) > 0) {
       model_.not_read.push_back(std::to_string(*extra_heads_) +
                                 " extra prediction layers (num_nextn_predict_layers): not part of "
@@ -419,21 +518,23 @@ class ArchitectureReader {
     }
     for (const auto& [key, value] : fields_.reader().value().members()) {
       static_cast<void>(value);
-      if (is_among(key, kHarmless) || is_among(key, kHarmlessToo)) continue;
-      if (fields_.knows(key)) continue;
-      model_.not_read.push_back(key);
+      if (!is_harmless_field(key) && !fields_.knows(key)) model_.not_read.push_back(key);
     }
   }
 
-  [[nodiscard]] const Family& family() const { return family_ ? *family_ : kFamilies.front(); }
+  [[nodiscard]] const KnownFamily& family() const { return family_ ? *family_ : like_llama_; }
 
   static constexpr int kMostLayers = 100'000;
-  const Json& outer_;
+  JsonReader outer_;
+  std::string nested_;  // the object that holds the language model; empty: the file itself
   ConfigFields fields_;
+  std::optional<ConfigFields> attention_, perceptron_;  // nested in it
   Architecture model_;
   std::string type_;
-  const Family* family_ = nullptr;
-  std::optional<int> extra_heads_, narrow_embedding_;
+  const KnownFamily* family_ = nullptr;
+  const KnownFamily like_llama_{};
+  bool new_falcon_ = false;
+  std::optional<int> expert_width_, extra_heads_, narrow_embedding_;
 };
 
 }  // namespace

@@ -66,8 +66,9 @@ AttentionShape attention_of(const Architecture& model) {
 // Inner widths of the perceptron of a layer: held, and met by one token.
 struct PerceptronShape {
   Count held = 0, met = 0;
-  Count copies = 0;  // of a token's input: one, or one per expert
-  Count router = 0;  // parameters
+  Count copies = 0;   // of a token's input: one, or one per expert
+  Count router = 0;   // parameters
+  Count experts = 1;  // held
 };
 
 PerceptronShape perceptron_of(const Architecture& model, LayerKind kind) {
@@ -78,6 +79,7 @@ PerceptronShape perceptron_of(const Architecture& model, LayerKind kind) {
   shape.met = Count{experts.per_token} * experts.width + experts.shared_width;
   shape.copies = experts.per_token + (experts.shared_width > 0 ? 1 : 0);
   shape.router = Count{experts.count} * model.hidden + (experts.shared_gate ? model.hidden : 0);
+  shape.experts = experts.count + (experts.shared_width > 0 ? 1 : 0);
   return shape;
 }
 
@@ -91,11 +93,13 @@ Count layer_parameters(const Architecture& model, LayerKind kind, int degree) {
   Count divided = attention.projections + model.matrices * perceptron.held * model.hidden;
   Count whole_ones = attention.narrow + attention.narrow_norms + perceptron.router +
                      model.norms * norm_weights(model) + model.query_key_norm;
+  if (model.attention_sinks) divided += model.heads;
+  if (kind == LayerKind::kExperts && model.experts->router_bias) whole_ones += model.experts->count;
   if (model.query_key_value_bias) divided += attention.query_key_value;
   if (model.output_bias) whole_ones += model.hidden;
   if (model.perceptron_bias) {
     divided += (model.matrices - 1) * perceptron.held;
-    whole_ones += model.hidden;
+    whole_ones += perceptron.experts * model.hidden;
   }
   return divided / degree + whole_ones;
 }

@@ -80,7 +80,81 @@ TEST_CASE("the language model of a multimodal file is taken") {
       "text_config": {"model_type": "llama", )" +
                                   std::string(kSizes) + "}}");
   CHECK(model.hidden == 64);
-  CHECK(model.not_read[0] == "everything beside text_config (of other kinds of input)");
+  REQUIRE(model.not_read.size() == 1);
+  CHECK(model.not_read[0].starts_with("vision_config: another kind of input"));
+}
+
+TEST_CASE("a text_config without sizes has those of its class, and says so") {
+  const Architecture model =
+      read(R"({"model_type": "llava", "text_config": {"model_type": "llama", "vocab_size": 32064},
+               "tie_word_embeddings": true})");
+  CHECK(model.layers == 32);
+  CHECK(model.hidden == 4096);
+  CHECK(model.feed_forward == 11008);
+  CHECK(model.key_value_heads == 32);
+  CHECK(model.tied_head);
+  CHECK(model.assumed[0] == "num_hidden_layers 32 (default of the class)");
+  // At the top of a file a size is not guessed, nor for a class whose defaults are not known.
+  CHECK(refused(R"({"model_type": "llama", "vocab_size": 32064})")
+            .starts_with("config.json:1: expected num_hidden_layers"));
+  CHECK(refused(R"({"text_config": {"model_type": "wombat", "vocab_size": 9}})")
+            .starts_with("config.json:1: /text_config: expected num_hidden_layers"));
+}
+
+TEST_CASE("an activation without a gate makes two matrices, unless the family is known for three") {
+  const auto matrices = [](const std::string& type, const std::string& activation) {
+    return with(R"(, "model_type": ")" + type + R"(", "hidden_act": ")" + activation + "\"")
+        .matrices;
+  };
+  for (const char* plain : {"relu", "relu2", "gelu", "gelu_new", "squared_relu", "quick_gelu"}) {
+    CHECK(matrices("wombat", plain) == 2);
+  }
+  for (const char* gated : {"silu", "swish", "swiglu", "geglu"}) {
+    CHECK(matrices("wombat", gated) == 3);
+  }
+  CHECK(matrices("gemma", "gelu") == 3);
+  CHECK(matrices("gpt_neox", "silu") == 2);
+  CHECK(
+      with(R"(, "model_type": "wombat", "hidden_act": "relu2")")
+          .assumed[0]
+          .starts_with("a decoder like Llama: perceptron of two matrices (activation \"relu2\")"));
+  CHECK(with(R"(, "model_type": "wombat", "layer_norm_eps": 1e-5)").norm_bias);
+  CHECK_FALSE(with(R"(, "model_type": "wombat", "rms_norm_eps": 1e-5)").norm_bias);
+}
+
+TEST_CASE("a nested object whose sizes nobody reads is refused, one without sizes is not") {
+  CHECK(refused("{" + std::string(kSizes) + R"(, "model_type": "wombat",
+                    "ffn_config": {"ffn_hidden_size": 512}})")
+            .find("/ffn_config: \"ffn_config\" is nested and its sizes are not known here; write "
+                  "what it says of the language model at the top of the file") !=
+        std::string::npos);
+  CHECK(refused(R"({"text_config": {"model_type": "llama", )" + std::string(kSizes) +
+                R"(, "moe_config": {"experts": 8}}})")
+            .find("/text_config/moe_config") != std::string::npos);
+  CHECK(with(R"(, "model_type": "llama", "quantization_config": {"bits": 4}, "tie_word_embeddings":
+                 true, "intermediate_size": 256)")
+            .not_read.empty());
+}
+
+TEST_CASE("attention and perceptron of MPT and DBRX are nested") {
+  const Architecture mpt = read(R"({"model_type": "mpt", "d_model": 64, "n_heads": 4, "n_layers": 2,
+      "vocab_size": 100, "max_seq_len": 32, "expansion_ratio": 2.5,
+      "attn_config": {"attn_type": "grouped_query_attention", "kv_n_heads": 2, "alibi": false},
+      "ffn_config": {"ffn_type": "mptglu"}})");
+  CHECK(mpt.feed_forward == 160);
+  CHECK(mpt.matrices == 3);
+  CHECK(mpt.key_value_heads == 2);
+  CHECK(mpt.position_rows == 32);
+  CHECK(mpt.tied_head);
+  const Architecture dbrx = read(R"({"model_type": "dbrx", "d_model": 64, "n_heads": 4,
+      "n_layers": 2, "vocab_size": 100, "attn_config": {"kv_n_heads": 2},
+      "ffn_config": {"ffn_hidden_size": 48, "moe_num_experts": 16, "moe_top_k": 4}})");
+  REQUIRE(dbrx.experts);
+  CHECK(*dbrx.experts == Experts{16, 4, 48, 0, false, false});
+  CHECK(dbrx.key_value_heads == 2);
+  CHECK(refused(R"({"model_type": "dbrx", "d_model": 64, "n_heads": 4, "n_layers": 2,
+                    "vocab_size": 100})")
+            .find("expected attn_config and ffn_config") != std::string::npos);
 }
 
 TEST_CASE("what is missing, impossible or of another kind is refused") {
@@ -92,6 +166,19 @@ TEST_CASE("what is missing, impossible or of another kind is refused") {
   CHECK(refused(R"({"model_type": "mamba"})").find("measure it instead") != std::string::npos);
   CHECK(refused(R"({"model_type": "x", "is_encoder_decoder": true})")
             .find("encoder-decoder models are not estimated") != std::string::npos);
+  CHECK(refused(R"({"model_type": "nemotron_h"})")
+            .find("\"nemotron_h\" is a state-space or hybrid") != std::string::npos);
+  CHECK(refused(R"({"model_type": "jamba"})").find("is a state-space or hybrid") !=
+        std::string::npos);
+  CHECK(refused(R"({"architectures": ["T5ForConditionalGeneration"], "model_type": "t5"})")
+            .find("\"T5\" is an encoder-decoder model") != std::string::npos);
+  CHECK(refused(R"({"architectures": ["T5ForConditionalGeneration"]})")
+            .find("\"T5\" is an encoder-decoder model") != std::string::npos);
+  CHECK(refused(R"({"model_type": "albert"})").find("layers share their weights") !=
+        std::string::npos);
+  CHECK(refused("{" + std::string(kSizes) +
+                R"(, "layer_types": ["full_attention", "linear_attention"]})")
+            .find("is a hybrid model") != std::string::npos);
   CHECK(refused("{" + std::string(kSizes) + R"(, "num_experts": 8})")
             .find("expected num_experts_per_tok, since there are 8 experts") != std::string::npos);
   CHECK(refused(R"({"num_hidden_layers": 100000, "hidden_size": 16777216,

@@ -1,0 +1,253 @@
+#include <doctest/doctest.h>
+
+#include "core/error.h"
+#include "estimator/count_operations.h"
+#include "tests/estimator/models.h"
+
+// Parameters of published models, from the sizes in their config.json. A total with nine or more
+// digits is the sum over the tensors of the published weights (what the index of their safetensors
+// files and the model's page say), without a table that the head shares; three digits are those of
+// the paper that is named.
+using namespace penstock;
+using tests::model_of;
+
+namespace {
+
+struct Published {
+  const char* name;
+  const char* config;
+  std::int64_t parameters;
+};
+
+constexpr Published kPublished[] = {
+    {"Llama-3.1-405B", R"("model_type": "llama", "num_hidden_layers": 126, "hidden_size": 16384,
+      "num_attention_heads": 128, "num_key_value_heads": 8, "intermediate_size": 53248,
+      "vocab_size": 128256, "tie_word_embeddings": false)",
+     405'853'388'800},
+    {"Llama-3-70B", R"("model_type": "llama", "num_hidden_layers": 80, "hidden_size": 8192,
+      "num_attention_heads": 64, "num_key_value_heads": 8, "intermediate_size": 28672,
+      "vocab_size": 128256)",
+     70'553'706'496},
+    // The whole checkpoint, 108,641,793,536, less its vision tower, 871,932,416.
+    {"Llama-4-Scout", R"("architectures": ["Llama4ForConditionalGeneration"],
+      "model_type": "llama4", "vision_config": {"hidden_size": 1408}, "text_config": {
+      "model_type": "llama4_text", "num_hidden_layers": 48, "hidden_size": 5120,
+      "num_attention_heads": 40, "num_key_value_heads": 8, "head_dim": 128,
+      "intermediate_size": 8192, "intermediate_size_mlp": 16384, "num_local_experts": 16,
+      "num_experts_per_tok": 1, "interleave_moe_layer_step": 1, "hidden_act": "silu",
+      "vocab_size": 202048, "use_qk_norm": true})",
+     107'769'861'120},
+    // 401,583,781,376 less the same tower; every second layer is dense.
+    {"Llama-4-Maverick", R"("model_type": "llama4", "text_config": {
+      "model_type": "llama4_text", "num_hidden_layers": 48, "hidden_size": 5120,
+      "num_attention_heads": 40, "num_key_value_heads": 8, "head_dim": 128,
+      "intermediate_size": 8192, "intermediate_size_mlp": 16384, "num_local_experts": 128,
+      "num_experts_per_tok": 1, "interleave_moe_layer_step": 2, "vocab_size": 202048})",
+     400'711'848'960},
+    {"DBRX", R"("model_type": "dbrx", "architectures": ["DbrxForCausalLM"], "d_model": 6144,
+      "n_heads": 48, "n_layers": 40, "max_seq_len": 32768, "vocab_size": 100352,
+      "attn_config": {"clip_qkv": 8, "kv_n_heads": 8, "rope_theta": 500000},
+      "ffn_config": {"ffn_hidden_size": 10752, "moe_num_experts": 16, "moe_top_k": 4},
+      "tie_word_embeddings": false)",
+     131'596'523'520},
+    {"StarCoder", R"("model_type": "gpt_bigcode", "n_layer": 40, "n_embd": 6144, "n_head": 48,
+      "n_inner": 24576, "n_positions": 8192, "vocab_size": 49152, "multi_query": true,
+      "activation_function": "gelu")",
+     15'517'456'384},
+    {"StarCoder2-3B", R"("model_type": "starcoder2", "num_hidden_layers": 30, "hidden_size": 3072,
+      "num_attention_heads": 24, "num_key_value_heads": 2, "intermediate_size": 12288,
+      "vocab_size": 49152, "use_bias": true, "hidden_act": "gelu_pytorch_tanh",
+      "mlp_type": "default", "norm_type": "layer_norm", "max_position_embeddings": 16384)",
+     3'030'371'328},
+    {"StarCoder2-15B", R"("model_type": "starcoder2", "num_hidden_layers": 40, "hidden_size": 6144,
+      "num_attention_heads": 48, "num_key_value_heads": 4, "intermediate_size": 24576,
+      "vocab_size": 49152, "use_bias": true, "tie_word_embeddings": false)",
+     15'957'889'024},
+    {"MPT-7B", R"("model_type": "mpt", "d_model": 4096, "n_heads": 32, "n_layers": 32,
+      "expansion_ratio": 4, "max_seq_len": 2048, "vocab_size": 50432, "no_bias": true,
+      "learned_pos_emb": true, "attn_config": {"alibi": true, "attn_type": "multihead_attention"})",
+     6'649'286'656},
+    // Worked out: 96 (736,100,352 + 2 * 18432 * 73728 + 4 * 18432) + 2 * 256000 * 18432 + 2 *
+    // 18432. arXiv 2406.11704 has 9.4 of embeddings and 331.6 of others, in thousand millions.
+    {"Nemotron-4-340B", R"("model_type": "nemotron", "num_hidden_layers": 96, "hidden_size": 18432,
+      "num_attention_heads": 96, "num_key_value_heads": 8, "head_dim": 192,
+      "intermediate_size": 73728, "vocab_size": 256000, "hidden_act": "relu2")",
+     341'029'195'776},
+    {"Phi-2", R"("model_type": "phi", "num_hidden_layers": 32, "hidden_size": 2560,
+      "num_attention_heads": 32, "num_key_value_heads": null, "intermediate_size": 10240,
+      "vocab_size": 51200, "hidden_act": "gelu_new", "qk_layernorm": false)",
+     2'779'683'840},
+    {"RoBERTa base", R"("model_type": "roberta", "architectures": ["RobertaForMaskedLM"],
+      "num_hidden_layers": 12, "hidden_size": 768, "num_attention_heads": 12,
+      "intermediate_size": 3072, "max_position_embeddings": 514, "type_vocab_size": 1,
+      "vocab_size": 50265, "hidden_act": "gelu")",
+     124'697'433},
+    {"BERT base", R"("model_type": "bert", "architectures": ["BertForMaskedLM"],
+      "num_hidden_layers": 12, "hidden_size": 768, "num_attention_heads": 12,
+      "intermediate_size": 3072, "max_position_embeddings": 512, "type_vocab_size": 2,
+      "vocab_size": 30522)",
+     109'514'298},
+    {"Command-R", R"("model_type": "cohere", "num_hidden_layers": 40, "hidden_size": 8192,
+      "num_attention_heads": 64, "num_key_value_heads": 64, "intermediate_size": 22528,
+      "vocab_size": 256000, "use_qk_norm": false)",
+     34'980'831'232},
+    {"Command-R+", R"("model_type": "cohere", "num_hidden_layers": 64, "hidden_size": 12288,
+      "num_attention_heads": 96, "num_key_value_heads": 8, "intermediate_size": 33792,
+      "vocab_size": 256000, "use_qk_norm": true)",
+     103'810'674'688},
+    {"Command-R7B", R"("model_type": "cohere2", "num_hidden_layers": 32, "hidden_size": 4096,
+      "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
+      "vocab_size": 256000, "sliding_window": 4096)",
+     8'028'033'024},
+    // 8,291,375,616 less a vision tower of 675,759,104: the same language model as Qwen2-7B.
+    {"Qwen2-VL-7B", R"("model_type": "qwen2_vl", "num_hidden_layers": 28, "hidden_size": 3584,
+      "num_attention_heads": 28, "num_key_value_heads": 4, "intermediate_size": 18944,
+      "vocab_size": 152064, "tie_word_embeddings": false, "hidden_act": "silu",
+      "vision_config": {"depth": 32, "embed_dim": 1280})",
+     7'615'616'512},
+    {"Qwen-7B", R"("model_type": "qwen", "num_hidden_layers": 32, "hidden_size": 4096,
+      "num_attention_heads": 32, "kv_channels": 128, "intermediate_size": 22016,
+      "vocab_size": 151936, "no_bias": true)",
+     7'721'324'544},
+    {"Qwen1.5-MoE-A2.7B", R"("model_type": "qwen2_moe", "num_hidden_layers": 24,
+      "hidden_size": 2048, "num_attention_heads": 16, "num_key_value_heads": 16,
+      "intermediate_size": 5632, "moe_intermediate_size": 1408, "num_experts": 60,
+      "num_experts_per_tok": 4, "shared_expert_intermediate_size": 5632, "vocab_size": 151936)",
+     14'315'784'192},
+    {"Qwen3-8B", R"("model_type": "qwen3", "num_hidden_layers": 36, "hidden_size": 4096,
+      "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128,
+      "intermediate_size": 12288, "vocab_size": 151936)",
+     8'190'735'360},
+    {"Qwen3-30B-A3B", R"("model_type": "qwen3_moe", "num_hidden_layers": 48, "hidden_size": 2048,
+      "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128,
+      "intermediate_size": 6144, "moe_intermediate_size": 768, "num_experts": 128,
+      "num_experts_per_tok": 8, "vocab_size": 151936)",
+     30'532'122'624},
+    {"Gemma-2-9B", R"("model_type": "gemma2", "num_hidden_layers": 42, "hidden_size": 3584,
+      "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 256,
+      "intermediate_size": 14336, "vocab_size": 256000, "hidden_activation": "gelu_pytorch_tanh")",
+     9'241'705'984},
+    {"Gemma-3-1B", R"("model_type": "gemma3_text", "num_hidden_layers": 26, "hidden_size": 1152,
+      "num_attention_heads": 4, "num_key_value_heads": 1, "head_dim": 256,
+      "intermediate_size": 6912, "vocab_size": 262144)",
+     999'885'952},
+    // 4,300,079,472 less tower (416,866,032) and projector (2,950,272). The file leaves out heads
+    // and vocabulary.
+    {"Gemma-3-4B", R"("model_type": "gemma3", "vision_config": {"hidden_size": 1152},
+      "text_config": {"model_type": "gemma3_text", "num_hidden_layers": 34, "hidden_size": 2560,
+      "intermediate_size": 10240, "sliding_window": 1024})",
+     3'880'263'168},
+    {"Falcon-7B", R"("model_type": "falcon", "num_hidden_layers": 32, "hidden_size": 4544,
+      "num_attention_heads": 71, "multi_query": true, "new_decoder_architecture": false,
+      "parallel_attn": true, "bias": false, "alibi": false, "vocab_size": 65024)",
+     6'921'720'704},
+    // 41,835,970,560 less a head of 532,676,608 that shares the table.
+    {"Falcon-40B", R"("model_type": "falcon", "num_hidden_layers": 60, "hidden_size": 8192,
+      "num_attention_heads": 128, "num_kv_heads": 8, "new_decoder_architecture": true,
+      "multi_query": true, "parallel_attn": true, "bias": false, "vocab_size": 65024)",
+     41'303'293'952},
+    {"GPT-J-6B", R"("model_type": "gptj", "n_layer": 28, "n_embd": 4096, "n_head": 16,
+      "n_inner": null, "n_positions": 2048, "vocab_size": 50400, "activation_function": "gelu_new")",
+     6'050'882'784},
+    {"Pythia-6.9B", R"("model_type": "gpt_neox", "num_hidden_layers": 32, "hidden_size": 4096,
+      "num_attention_heads": 32, "intermediate_size": 16384, "vocab_size": 50432)",
+     6'857'302'016},
+    {"BLOOM-560M", R"("model_type": "bloom", "n_layer": 24, "hidden_size": 1024, "n_head": 16,
+      "vocab_size": 250880)",
+     559'214'592},
+    {"BLOOM-176B", R"("model_type": "bloom", "n_layer": 70, "hidden_size": 14336, "n_head": 112,
+      "vocab_size": 250880)",
+     176'247'271'424},
+    {"OPT-6.7B", R"("model_type": "opt", "num_hidden_layers": 32, "hidden_size": 4096,
+      "num_attention_heads": 32, "ffn_dim": 16384, "max_position_embeddings": 2048,
+      "vocab_size": 50272, "activation_function": "relu")",
+     6'658'473'984},
+    {"Phi-3-mini", R"("model_type": "phi3", "num_hidden_layers": 32, "hidden_size": 3072,
+      "num_attention_heads": 32, "num_key_value_heads": 32, "intermediate_size": 8192,
+      "vocab_size": 32064)",
+     3'821'079'552},
+    {"Phi-3.5-MoE", R"("model_type": "phimoe", "num_hidden_layers": 32, "hidden_size": 4096,
+      "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 6400,
+      "num_local_experts": 16, "num_experts_per_tok": 2, "attention_bias": true,
+      "lm_head_bias": true, "vocab_size": 32064)",
+     41'873'153'344},
+    {"OLMo-7B", R"("model_type": "olmo", "num_hidden_layers": 32, "hidden_size": 4096,
+      "num_attention_heads": 32, "intermediate_size": 11008, "vocab_size": 50304)",
+     6'888'095'744},
+    {"OLMo-2-7B", R"("model_type": "olmo2", "num_hidden_layers": 32, "hidden_size": 4096,
+      "num_attention_heads": 32, "intermediate_size": 11008, "vocab_size": 100352)",
+     7'298'617'344},
+    {"Granite-3.0-8B", R"("model_type": "granite", "num_hidden_layers": 40, "hidden_size": 4096,
+      "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 12800,
+      "vocab_size": 49155, "tie_word_embeddings": true, "attention_bias": false)",
+     8'170'848'256},
+    {"Granite-3.0-3B-A800M", R"("model_type": "granitemoe", "num_hidden_layers": 32,
+      "hidden_size": 1536, "num_attention_heads": 24, "num_key_value_heads": 8,
+      "intermediate_size": 512, "num_local_experts": 40, "num_experts_per_tok": 8,
+      "vocab_size": 49155, "tie_word_embeddings": true)",
+     3'298'793'472},
+    {"StableLM-2-1.6B", R"("model_type": "stablelm", "num_hidden_layers": 24, "hidden_size": 2048,
+      "num_attention_heads": 32, "num_key_value_heads": 32, "intermediate_size": 5632,
+      "vocab_size": 100352, "use_qkv_bias": true)",
+     1'644'515'328},
+    {"InternLM2-7B", R"("model_type": "internlm2", "num_hidden_layers": 32, "hidden_size": 4096,
+      "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
+      "vocab_size": 92544, "bias": false)",
+     7'737'708'544},
+    {"Baichuan2-13B", R"("model_type": "baichuan", "num_hidden_layers": 40, "hidden_size": 5120,
+      "num_attention_heads": 40, "intermediate_size": 13696, "vocab_size": 125696,
+      "model_max_length": 4096)",
+     13'896'668'160},
+    {"ChatGLM3-6B", R"("model_type": "chatglm", "num_layers": 28, "hidden_size": 4096,
+      "num_attention_heads": 32, "ffn_hidden_size": 13696, "kv_channels": 128,
+      "multi_query_attention": true, "multi_query_group_num": 2, "padded_vocab_size": 65024,
+      "add_bias_linear": false, "add_qkv_bias": true, "seq_length": 8192)",
+     6'243'584'000},
+    {"GLM-4-9B", R"("model_type": "glm", "num_hidden_layers": 40, "hidden_size": 4096,
+      "num_attention_heads": 32, "num_key_value_heads": 2, "head_dim": 128,
+      "intermediate_size": 13696, "attention_bias": true, "vocab_size": 151552)",
+     9'399'951'360},
+    {"GLM-4-32B", R"("model_type": "glm4", "num_hidden_layers": 61, "hidden_size": 6144,
+      "num_attention_heads": 48, "num_key_value_heads": 2, "head_dim": 128,
+      "intermediate_size": 23040, "attention_bias": false, "vocab_size": 151552)",
+     32'566'081'536},
+    {"Mixtral-8x22B", R"("model_type": "mixtral", "num_hidden_layers": 56, "hidden_size": 6144,
+      "num_attention_heads": 48, "num_key_value_heads": 8, "intermediate_size": 16384,
+      "num_local_experts": 8, "num_experts_per_tok": 2, "vocab_size": 32000)",
+     140'620'634'112},
+    {"DeepSeek-V2", R"("model_type": "deepseek_v2", "num_hidden_layers": 60, "hidden_size": 5120,
+      "num_attention_heads": 128, "intermediate_size": 12288, "moe_intermediate_size": 1536,
+      "n_routed_experts": 160, "n_shared_experts": 2, "num_experts_per_tok": 6,
+      "first_k_dense_replace": 1, "q_lora_rank": 1536, "kv_lora_rank": 512,
+      "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "vocab_size": 102400)",
+     235'741'434'880},
+    // 671,026,419,200 less 58 * 256 offsets of expert scores, which no gradient trains.
+    {"DeepSeek-V3", R"("model_type": "deepseek_v3", "num_hidden_layers": 61, "hidden_size": 7168,
+      "num_attention_heads": 128, "intermediate_size": 18432, "moe_intermediate_size": 2048,
+      "n_routed_experts": 256, "n_shared_experts": 1, "num_experts_per_tok": 8,
+      "first_k_dense_replace": 3, "q_lora_rank": 1536, "kv_lora_rank": 512,
+      "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "vocab_size": 129280,
+      "num_nextn_predict_layers": 1)",
+     671'026'404'352},
+    // Table 1 of the model card, arXiv 2508.10925: 116.83 thousand million.
+    {"gpt-oss-120b", R"("model_type": "gpt_oss", "num_hidden_layers": 36, "hidden_size": 2880,
+      "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64,
+      "intermediate_size": 2880, "num_local_experts": 128, "num_experts_per_tok": 4,
+      "attention_bias": true, "vocab_size": 201088)",
+     116'829'156'672},
+};
+
+}  // namespace
+
+TEST_CASE("parameters of published models come out to the last one") {
+  for (const Published& model : kPublished) {
+    CAPTURE(model.name);
+    std::int64_t counted = 0;
+    try {
+      counted = parameter_count(model_of("{" + std::string(model.config) + "}"));
+    } catch (const Error& error) {
+      FAIL_CHECK(error.what());
+    }
+    CHECK(counted == model.parameters);
+  }
+}
