@@ -214,7 +214,7 @@ ScheduleCosts costs_of(const ScheduleOptions& given, const Subject& subject) {
                given.name + " recomputes, and R, the time that it takes, is missing",
                "add R (in a file recompute_ms), usually as long as F");
   }
-  costs.words += given.automatic.words();
+  costs.words += given.automatic.words(subject.kind);
   return costs;
 }
 

@@ -1,14 +1,48 @@
-// Memory limits that an automatic schedule tries. They do not depend on the limit that is given, so
-// what is tried under some limit is tried under every larger one: that makes it monotone.
+// Memory limits that an automatic schedule tries: rungs of whole or half or quarter activations.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <vector>
 
+#include "simulator/schedules/stage_costs.h"
+
 namespace penstock {
 
-// In activations, rising to `most`: every number up to `parts`, then at most that part apart (a
-// sixteenth for 16), and those of `always` that are below.
-std::vector<int> limit_ladder(std::initializer_list<int> always, int most, int parts = 16);
+// How a rung becomes a limit per rank.
+enum class RungShape {
+  kEven,     // as much everywhere
+  kTapered,  // one activation less from every second rank on: the end has less in flight
+};
+
+// A rung is a number of parts of an activation, the same for all ranks; a rank that holds less than
+// the rung has its own limit, rounded down to whole parts. Where the ranks admit the same number of
+// parts, what is tried does not depend on the limits beyond how far the ladder goes: so raising
+// them only adds rungs, and never makes a schedule longer.
+class LimitLadder {
+ public:
+  // Per rank an activation is the largest of its chunks; every limit must hold `chunks` of them.
+  LimitLadder(const StageCosts& costs, int chunks, int micro_batches);
+
+  // Parts of an activation: 4 on short pipelines, where a fraction of an activation matters and a
+  // run takes little; 1 on long ones.
+  [[nodiscard]] int parts() const { return parts_; }
+  [[nodiscard]] std::int64_t lowest() const { return lowest_; }
+  [[nodiscard]] std::int64_t highest() const { return highest_; }
+  // Whether other shapes than the even one are worth their time too.
+  [[nodiscard]] bool tries_tapered() const { return parts_ == 4; }
+  // One limit per rank.
+  void set_limits(std::int64_t rung, RungShape shape, std::vector<std::int64_t>& limits) const;
+
+ private:
+  int parts_;
+  std::int64_t lowest_, highest_ = 0;
+  std::vector<std::int64_t> taken_;  // per rank, by one activation
+  std::vector<std::int64_t> held_;   // per rank, parts that its limit admits
+};
+
+// Whole numbers rising to `most`: every one up to 16, then at most a sixteenth apart, and those of
+// `always` that are below.
+std::vector<int> sixteenths(std::initializer_list<int> always, int most);
 
 }  // namespace penstock

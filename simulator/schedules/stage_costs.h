@@ -22,7 +22,7 @@ struct StageCosts {
   std::vector<std::int64_t> taken_by_forward, freed_by_input_gradient, freed_by_weight_gradient;
   // Per rank, same unit. zb-1p and zb-2p do not read it; zb-v-auto has a default where it is empty.
   std::vector<std::int64_t> limit;
-  Shortest shortest = Shortest::kSpan;  // zb-auto; the others go by the span
+  Shortest shortest = Shortest::kSpan;  // zb-auto and zb-v-auto; zb-1p and zb-2p go by the span
   bool operator==(const StageCosts&) const = default;
 };
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <functional>
 #include <limits>
-#include <span>
 #include <utility>
 
 #include "simulator/schedules/automatic_input.h"
@@ -26,17 +25,6 @@ constexpr std::array<ZbVariant, 8> kPublished = {{{true, true, true},
 constexpr std::array<ZbVariant, 2> kProportional = {
     {{false, false, true, true}, {false, false, false, true}}};
 
-// How a rung becomes a limit per stage.
-enum class Shape {
-  kEven,     // as many activations everywhere
-  kTapered,  // one less from every second stage on, for pipelines whose end has less memory
-};
-
-std::int64_t activations(int rung, Shape shape, std::size_t stage) {
-  const auto less = shape == Shape::kEven ? 0 : static_cast<std::int64_t>(stage / 2);
-  return std::max<std::int64_t>(1, rung - less);
-}
-
 class Search {
  public:
   Search(const StageCosts& costs, int micro_batches, Shortest shortest)
@@ -46,6 +34,7 @@ class Search {
         stages_(pipeline_stages(costs)),
         heuristic_(costs, micro_batches, shortest),
         greedy_(costs, micro_batches, shortest),
+        ladder_(costs, 1, micro_batches),
         limits_(costs.limit),
         least_limits_(costs.limit.size(), kUnbounded),
         lists_(costs.limit.size(), 1, micro_batches) {
@@ -54,12 +43,9 @@ class Search {
 
   void try_handcrafted();
   void try_published_under_the_limits();
-  // Those whose limits the given ones admit; the limits rise with the rungs.
-  std::span<const int> fitting(const std::vector<int>& rungs, Shape shape);
-  void try_rounds(std::span<const int> rungs, Shape shape);
-  void try_greedy(std::span<const int> rungs, Shape shape);
-  // What the runs for one shape told of limits does not hold for another.
-  void forget_limits() { least_limits_.assign(limits_.size(), kUnbounded); }
+  void try_highest_rung();
+  void try_lower_rungs();
+  void try_greedy();
 
   [[nodiscard]] AutomaticLists result() const { return {compute_actions(lists_), length_, ""}; }
 
@@ -71,11 +57,14 @@ class Search {
     ZbVariant variant, mattered;
   };
 
-  void try_rung(Shape shape);
+  void try_rungs(std::int64_t highest, RungShape shape);
+  void try_rung(RungShape shape);
+  void try_greedy(RungShape shape);
   void run(const ZbVariant& variant);
   void take(const SplitLists& lists, Duration length, Duration bar);
   [[nodiscard]] bool tells_nothing_new(const ZbVariant& variant) const;
-  void set_limits(int rung, Shape shape);
+  void set_limits(std::int64_t rung, RungShape shape) { ladder_.set_limits(rung, shape, limits_); }
+  [[nodiscard]] bool keeps_stages_waiting() const;
   [[nodiscard]] bool same_as_before() const;
   [[nodiscard]] Duration lower_bound() const;
 
@@ -85,6 +74,7 @@ class Search {
   std::vector<PipelineStage> stages_;
   ZbHeuristic heuristic_;
   ZbGreedy greedy_;
+  LimitLadder ladder_;
   std::vector<std::int64_t> limits_;        // now
   std::vector<std::int64_t> least_limits_;  // for which all runs of the last rung go the same
   std::vector<Tried> tried_;                // under these limits
@@ -113,10 +103,17 @@ void Search::take(const SplitLists& lists, Duration length, Duration bar) {
   bar_ = bar;
 }
 
-void Search::try_greedy(std::span<const int> rungs, Shape shape) {
-  for (auto rung = rungs.rbegin(); rung != rungs.rend(); ++rung) {
-    set_limits(*rung, shape);
+void Search::try_greedy() {
+  try_greedy(RungShape::kEven);
+  if (ladder_.tries_tapered()) try_greedy(RungShape::kTapered);
+}
+
+// Where the rounds of the heuristic would keep stages waiting for each other.
+void Search::try_greedy(RungShape shape) {
+  for (std::int64_t rung = ladder_.highest(); rung >= ladder_.lowest(); --rung) {
+    set_limits(rung, shape);
     if (lower_bound() >= length_) return;
+    if (!keeps_stages_waiting()) continue;
     for (const InFlight in_flight : {InFlight::kAsMemoryAllows, InFlight::kAsNeeded}) {
       const auto length = greedy_.run(in_flight, limits_, length_);
       if (length) take(greedy_.lists(), *length, *length);
@@ -124,35 +121,49 @@ void Search::try_greedy(std::span<const int> rungs, Shape shape) {
   }
 }
 
+// With as many activations as there are stages from a stage on the stages can go in lockstep, which
+// the rounds do better.
+bool Search::keeps_stages_waiting() const {
+  for (std::size_t j = 0; j < limits_.size(); ++j) {
+    const auto in_flight = static_cast<std::int64_t>(limits_.size() - j);
+    if (limits_[j] < in_flight * costs_.taken_by_forward[j]) return true;
+  }
+  return false;
+}
+
 void Search::try_published_under_the_limits() {
   for (const ZbVariant& variant : kPublished) run(variant);
 }
 
-std::span<const int> Search::fitting(const std::vector<int>& rungs, Shape shape) {
-  const auto end = std::partition_point(rungs.begin(), rungs.end(), [&](int rung) {
-    set_limits(rung, shape);
-    return std::equal(limits_.begin(), limits_.end(), costs_.limit.begin(), std::less_equal<>());
-  });
-  return {rungs.begin(), end};
+void Search::try_highest_rung() {
+  set_limits(ladder_.highest(), RungShape::kEven);
+  if (lower_bound() < bar_) try_rung(RungShape::kEven);
+}
+
+void Search::try_lower_rungs() {
+  try_rungs(ladder_.highest() - 1, RungShape::kEven);
+  if (!ladder_.tries_tapered()) return;
+  least_limits_.assign(limits_.size(), kUnbounded);  // what the even rungs told
+  try_rungs(ladder_.highest(), RungShape::kTapered);
 }
 
 // From the top: the best is usually there, and lower rungs then fail early. Lower limits are
 // skipped where they would change nothing, and all the rest where no schedule at all could be
 // shorter.
-void Search::try_rounds(std::span<const int> rungs, Shape shape) {
-  for (auto rung = rungs.rbegin(); rung != rungs.rend(); ++rung) {
-    set_limits(*rung, shape);
+void Search::try_rungs(std::int64_t highest, RungShape shape) {
+  for (std::int64_t rung = highest; rung >= ladder_.lowest(); --rung) {
+    set_limits(rung, shape);
     if (same_as_before()) continue;
     if (lower_bound() >= bar_) return;
     try_rung(shape);
   }
 }
 
-void Search::try_rung(Shape shape) {
+void Search::try_rung(RungShape shape) {
   tried_.clear();
   least_limits_.assign(limits_.size(), 0);
   // Tapered limits are for what the even ones cannot do: two of the published variants suffice.
-  const std::size_t from = shape == Shape::kEven ? 0 : kPublished.size() - 2;
+  const std::size_t from = shape == RungShape::kEven ? 0 : kPublished.size() - 2;
   for (std::size_t v = from; v < kPublished.size(); ++v) run(kPublished[v]);
   for (const ZbVariant& variant : kProportional) run(variant);
 }
@@ -179,13 +190,6 @@ bool Search::tells_nothing_new(const ZbVariant& variant) const {
            same(variant.proportional_warm_up, other.proportional_warm_up,
                 mattered.proportional_warm_up);
   });
-}
-
-void Search::set_limits(int rung, Shape shape) {
-  for (std::size_t j = 0; j < limits_.size(); ++j) {
-    limits_[j] = costs_.taken_by_forward[j] *
-                 std::min<std::int64_t>(activations(rung, shape, j), micro_batches_);
-  }
 }
 
 bool Search::same_as_before() const {
@@ -221,21 +225,11 @@ AutomaticLists zb_published(const StageCosts& costs, int micro_batches) {
 AutomaticLists zb_auto(const StageCosts& costs, int micro_batches) {
   check_costs(costs, 1, micro_batches);
   if (std::string why = why_no_forward_fits(costs); !why.empty()) return {{}, {}, std::move(why)};
-  const auto ranks = static_cast<int>(costs.limit.size());
-  const std::vector<int> rungs = limit_ladder({ranks, 2 * ranks}, micro_batches);
-  // With P activations and more the stages can go in lockstep, which the rounds do better.
-  const std::vector<int> coarse = limit_ladder({}, std::min(ranks, micro_batches), 8);
-
   Search search(costs, micro_batches, costs.shortest);
   search.try_handcrafted();
-  const std::span<const int> even = search.fitting(rungs, Shape::kEven);
-  search.try_rounds(even.last(1), Shape::kEven);  // mostly the best, so that the rest is soon lost
-  for (const Shape shape : {Shape::kEven, Shape::kTapered}) {
-    search.try_greedy(search.fitting(coarse, shape), shape);
-  }
-  search.try_rounds(even.first(even.size() - 1), Shape::kEven);
-  search.forget_limits();
-  search.try_rounds(search.fitting(rungs, Shape::kTapered), Shape::kTapered);
+  search.try_highest_rung();  // mostly the best, so that the rest is soon lost
+  search.try_greedy();
+  search.try_lower_rungs();
   return search.result();
 }
 

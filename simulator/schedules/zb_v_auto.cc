@@ -69,7 +69,7 @@ AutomaticLists handcrafted(const StageCosts& costs, int micro_batches) {
   shape.micro_batches = micro_batches;
   const SplitLists lists = split_lists(kZbV.generate(shape));
   if (!fits(lists, costs)) return {{}, Duration::max(), ""};
-  return {compute_actions(lists), length_of(lists, costs, Shortest::kSpan), ""};
+  return {compute_actions(lists), length_of(lists, costs, costs.shortest), ""};
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ AutomaticLists zb_v_auto(const StageCosts& costs, int micro_batches) {
   const std::int64_t limit = *std::min_element(costs.limit.begin(), costs.limit.end());
   const Duration least = most_work(costs, micro_batches);
   ZbVHeuristic heuristic(equal, ranks, micro_batches);
-  const std::vector<int> rungs = limit_ladder({ranks, 2 * ranks}, 2 * micro_batches);
+  const std::vector<int> rungs = sixteenths({ranks, 2 * ranks}, 2 * micro_batches);
 
   AutomaticLists best = handcrafted(costs, micro_batches);
   bool is_handcrafted = true;  // then it yields to the heuristic's lists of the same span
@@ -96,7 +96,7 @@ AutomaticLists zb_v_auto(const StageCosts& costs, int micro_batches) {
       const bool found = heuristic.run(variant, under).has_value();
       same_from = std::max(same_from, heuristic.least_limit());
       if (!found) continue;
-      const Duration span = length_of(heuristic.lists(), costs, Shortest::kSpan);
+      const Duration span = length_of(heuristic.lists(), costs, costs.shortest);
       if (span > best.span || (span == best.span && !is_handcrafted)) continue;
       best = {compute_actions(heuristic.lists()), span, ""};
       is_handcrafted = false;
