@@ -9,9 +9,9 @@
 #include "search/candidates.h"
 #include "search/group_queue.h"
 #include "search/group_search.h"
+#include "search/improve_cuts.h"
 #include "search/in_parallel.h"
 #include "search/incumbents.h"
-#include "search/local_moves.h"
 #include "search/mixed_devices.h"
 #include "search/plan_program.h"
 #include "search/remedies.h"
@@ -99,6 +99,14 @@ std::vector<Budget> budgets_of(const SearchRequest& request, const SearchSpace& 
   budgets.push_back({request.gpus, Bytes{memory.count / 4 * 3}});
   budgets.push_back({request.gpus, Bytes{memory.count / 2}});
   return budgets;
+}
+
+// One plan with other cuts is worth a line of its own where they save memory.
+bool says_the_same(const Found& known, const Found& other) {
+  Plan plan = other.plan;
+  plan.cuts = known.plan.cuts;
+  return plan == known.plan &&
+         (other.plan == plan || other.memory.count / 19 > known.memory.count / 20);
 }
 
 class Search {
@@ -204,12 +212,13 @@ class Search {
   }
 
   void rank() {
-    std::vector<Found> fastest = tally_.incumbents.best();
+    std::vector<Found> fastest = improved(tally_.incumbents.best(), false);
+    std::sort(fastest.begin(), fastest.end(), comes_before);
     fastest.resize(std::min(fastest.size(), static_cast<std::size_t>(request_.top)));
-    std::vector<Found> front = tally_.incumbents.fastest_per_budget();
+    std::vector<Found> front = improved(tally_.incumbents.fastest_per_budget(), true);
     std::erase_if(front, [&](const Found& one) {
       return std::any_of(fastest.begin(), fastest.end(),
-                         [&](const Found& other) { return other.plan == one.plan; });
+                         [&](const Found& other) { return says_the_same(other, one); });
     });
     std::vector<RankedPlan> best = details_of(fastest);
     std::vector<RankedPlan> all = best;
@@ -243,12 +252,21 @@ class Search {
     }
   }
 
+  // With better cuts, before they are ranked: near ties change places. `within`: none comes to hold
+  // more than it did, so that it stays within its budget.
+  [[nodiscard]] std::vector<Found> improved(std::vector<Found> plans, bool within) const {
+    in_parallel(request_.threads, plans.size(), [&](std::size_t i) {
+      CutBudget budget;
+      if (within) budget.memory = plans[i].memory;
+      if (auto better = improve_cuts(inputs_, plans[i].plan, budget)) plans[i] = std::move(*better);
+    });
+    return plans;
+  }
+
   std::vector<RankedPlan> details_of(const std::vector<Found>& found) {
     std::vector<RankedPlan> plans(found.size());
     in_parallel(request_.threads, found.size(), [&](std::size_t i) {
-      const Plan& plan = found[i].plan;
-      EvaluatedPlan evaluated =
-          evaluate(inputs_, plan.chunks > 1 ? improve_by_local_moves(inputs_, plan) : plan);
+      EvaluatedPlan evaluated = evaluate(inputs_, found[i].plan);
       plans[i].placed = placement_words(evaluated);
       plans[i].plan = std::move(evaluated.plan);
       plans[i].evaluation = std::move(evaluated.evaluation);

@@ -298,8 +298,8 @@ TEST_CASE(
     }
     REQUIRE(found.best.empty() == !best_in_a_row.has_value());
     if (found.best.empty()) continue;
-    // V = 1 by the schedule: cuts are exact, so the best is the best.
-    CHECK(found.best[0].evaluation.step_time == *best_in_a_row);
+    // V = 1 by the schedule: bottlenecks are exact, and the best plans have their cuts improved.
+    CHECK(found.best[0].evaluation.step_time <= *best_in_a_row);
     mixed += found.best[0].plan.is_mixed() ? 1 : 0;
     better_apart += *best < *best_in_a_row ? 1 : 0;
     const auto in_a_row = static_cast<double>(best_in_a_row->count());

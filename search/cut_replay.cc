@@ -1,0 +1,94 @@
+#include "search/cut_replay.h"
+
+#include <algorithm>
+
+#include "search/arrange.h"
+#include "search/arranged_replay.h"
+#include "search/evaluation.h"
+#include "search/lower_bound.h"
+#include "search/memory.h"
+#include "simulator/replay.h"
+#include "simulator/simulate.h"
+
+namespace penstock {
+
+CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan)
+    : inputs_(inputs), prepared_(prepare(inputs, plan)), with_cuts_(prepared_.plan) {
+  if (prepared_.why_not) return;
+  is_cheap_ = !prepared_.kind->is_automatic() && prepared_.kind->rule == RunTimeRule::kNone;
+  sums_ = prepared_.sums.full_size();
+  tables_ = prepared_.sums.tables();
+  recomputes_ = prepared_.sums.recomputes();
+  capacity_ = prepared_.devices.memory();
+  reserve_ = prepared_.devices.reserve();
+  liveness_ = liveness_of(with_stand_in(prepared_.plan));
+  held_ = HeldCounts(liveness_);
+  if (!is_cheap_) return;
+  wiring_.emplace(*inputs.cluster, prepared_.plan);
+  schedules_ = schedules_of(prepared_.plan);
+}
+
+std::optional<CutReplay::Result> CutReplay::run(const std::vector<int>& cuts) {
+  if (prepared_.why_not) return std::nullopt;
+  with_cuts_.cuts = cuts;
+  return is_cheap_ ? run_lists() : run_evaluated();
+}
+
+std::optional<CutReplay::Result> CutReplay::run_lists() {
+  const StagePricing pricing = price_stages(*inputs_.profile, *wiring_, with_cuts_, tables_);
+  const auto memory = memory_of_ranks(pricing.prices, liveness_, reserve_);
+  Bytes fullest;
+  for (std::size_t r = 0; r < memory.size(); ++r) {
+    const Bytes total = memory[r].total();
+    if (total > capacity_[static_cast<int>(r)]) return std::nullopt;
+    fullest = std::max(fullest, total);
+  }
+  const auto summary = summary_of(pricing);
+  if (!summary) return std::nullopt;
+  return Result{step_time_of(*summary, inputs_.executor), fullest};
+}
+
+std::optional<TimelineSummary> CutReplay::summary_of(const StagePricing& pricing) {
+  const auto lowering = [&] {
+    return lowering_of(with_cuts_, pricing.ties, recomputes_, inputs_.executor);
+  };
+  if (straight_replay_is_exact(inputs_.executor)) {
+    return simulate_schedule(schedules_.pipelines, lowering(), pricing.prices, inputs_.executor,
+                             buffers_);
+  }
+  if (!program_ || pricing.ties != ties_) {
+    program_ = program_of(schedules_, lowering());
+    ties_ = pricing.ties;
+  }
+  // Only receives that were moved back can cross sends (docs/schedules.md, "Time").
+  const bool may_deadlock = inputs_.executor.issue == IssueOrder::kDeepSpeed;
+  if (may_deadlock && deadlock(*program_, inputs_.executor)) return std::nullopt;
+  return simulate_summary(*program_, pricing.prices, inputs_.executor);
+}
+
+std::optional<CutReplay::Result> CutReplay::run_evaluated() {
+  const ArrangedOutcome outcome = replay_arranged(inputs_, with_cuts_);
+  if (outcome.why_not) return std::nullopt;
+  return Result{outcome.found.step_time, outcome.found.memory};
+}
+
+Duration CutReplay::bound(const std::vector<int>& cuts) {
+  with_cuts_.cuts = cuts;
+  return compute_bound(*sums_, with_cuts_, prepared_.kind->backward,
+                       is_cheap_ ? held_ : HeldCounts{}, inputs_.executor);
+}
+
+std::vector<std::int64_t> CutReplay::rank_work(const std::vector<int>& cuts) const {
+  const Plan& plan = prepared_.plan;
+  std::vector<std::int64_t> work(static_cast<std::size_t>(plan.pipeline), 0);
+  for (int s = 0; s < plan.stages(); ++s) {
+    const auto rank = static_cast<std::size_t>(plan.rank_of(s));
+    const auto first = static_cast<std::size_t>(s % plan.stages_per_copy());
+    const auto& prefix = (*sums_)[plan.rank_of(s)].work_of(prepared_.kind->backward);
+    work[rank] += prefix[static_cast<std::size_t>(cuts[first + 1])] -
+                  prefix[static_cast<std::size_t>(cuts[first])];
+  }
+  return work;
+}
+
+}  // namespace penstock

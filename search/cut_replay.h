@@ -1,0 +1,76 @@
+// Replays one plan with other cuts: whatever does not depend on them is made once. What every
+// search for cuts goes by.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/plan.h"
+#include "core/units.h"
+#include "costmodel/plan_wiring.h"
+#include "search/evaluate.h"
+#include "search/plan_program.h"
+#include "search/prepared_plan.h"
+#include "search/section_sums.h"
+#include "simulator/held_counts.h"
+#include "simulator/simulate_schedule.h"
+
+namespace penstock {
+
+class CutReplay {
+ public:
+  // Keeps `inputs` by reference.
+  CutReplay(const PlanInputs& inputs, const Plan& plan);
+  CutReplay(const CutReplay&) = delete;
+  CutReplay& operator=(const CutReplay&) = delete;
+
+  // The plan as it is evaluated: with the stage map of its schedule.
+  [[nodiscard]] const Plan& plan() const { return prepared_.plan; }
+  // Why it cannot be replayed with any cuts.
+  [[nodiscard]] const std::optional<Rejection>& why_not() const { return prepared_.why_not; }
+  // Static lists are there once for all cuts; otherwise every replay works the plan out anew.
+  [[nodiscard]] bool is_cheap() const { return is_cheap_; }
+
+  struct Result {
+    Duration step_time{};
+    Bytes memory;  // of the fullest rank
+  };
+  // Nothing when the plan does not fit, or its transfers deadlock, with these cuts.
+  std::optional<Result> run(const std::vector<int>& cuts);
+
+  // A step time that no replay with these cuts beats, and what all micro-batches of full size take
+  // on every rank. Both much cheaper than a replay.
+  Duration bound(const std::vector<int>& cuts);
+  [[nodiscard]] std::vector<std::int64_t> rank_work(const std::vector<int>& cuts) const;
+
+  // What joint_cuts() and choose_cuts() ask for.
+  [[nodiscard]] const PreparedPlan& prepared() const { return prepared_; }
+  [[nodiscard]] const RankSums& sums() const { return *sums_; }
+  [[nodiscard]] const HeldCounts& held() const { return held_; }
+
+ private:
+  std::optional<Result> run_lists();
+  std::optional<Result> run_evaluated();
+  std::optional<TimelineSummary> summary_of(const StagePricing& pricing);
+
+  const PlanInputs& inputs_;
+  PreparedPlan prepared_;
+  bool is_cheap_ = false;
+  std::optional<RankSums> sums_;
+  RankTables tables_{{}};
+  bool recomputes_ = false;
+  PerRank<Bytes> capacity_{Bytes{}}, reserve_{Bytes{}};
+  std::optional<PlanWiring> wiring_;
+  std::vector<RankLiveness> liveness_;
+  HeldCounts held_;
+  PlanSchedules schedules_;
+  ReplayBuffers buffers_;
+  Plan with_cuts_;
+  // Executors that need the Program: it depends on the cuts through the stages of ties alone.
+  std::vector<PlanTie> ties_;
+  std::optional<Program> program_;
+};
+
+}  // namespace penstock

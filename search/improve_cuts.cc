@@ -1,0 +1,227 @@
+#include "search/improve_cuts.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "search/arrange.h"
+#include "search/choose_cuts.h"
+#include "search/cut_replay.h"
+
+namespace penstock {
+namespace {
+
+// A schedule that is arranged anew for every try costs as much as so many replays.
+constexpr int kReplaysPerArrangement = 16;
+// Of the moves that could help, so many are tried from one place before it counts as an optimum.
+constexpr int kMostMoves = 48;
+
+struct Point {
+  std::vector<int> cuts;
+  CutReplay::Result result;
+  std::int64_t imbalance = 0;  // sum of squares of the ranks' work
+};
+
+// Faster; or as fast and more even, so that the next move may make it faster.
+bool is_better(const Point& a, const Point& b) {
+  if (a.result.step_time != b.result.step_time) return a.result.step_time < b.result.step_time;
+  return a.imbalance < b.imbalance;
+}
+
+// splitmix64: the same everywhere.
+class FixedRandom {
+ public:
+  std::size_t below(std::size_t end) { return static_cast<std::size_t>(next() % end); }
+
+ private:
+  std::uint64_t next() {
+    state_ += 0x9e3779b97f4a7c15ULL;
+    std::uint64_t z = state_;
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31U);
+  }
+  std::uint64_t state_ = 0;
+};
+
+// One section less for stage `from`, one more for stage `to`; those between are shifted by one.
+struct Move {
+  int from = 0, to = 0;
+};
+
+// False when a stage would be left without sections.
+bool apply(const Move& move, std::vector<int>& cuts) {
+  const auto from = static_cast<std::size_t>(move.from), to = static_cast<std::size_t>(move.to);
+  if (cuts[from + 1] - cuts[from] < 2) return false;
+  for (std::size_t cut = from + 1; cut <= to; ++cut) --cuts[cut];
+  for (std::size_t cut = to + 1; cut <= from; ++cut) ++cuts[cut];
+  return true;
+}
+
+class CutSearch {
+ public:
+  CutSearch(const PlanInputs& inputs, const Plan& plan, const CutBudget& budget)
+      : inputs_(inputs),
+        budget_(budget),
+        replay_(inputs, plan),
+        sections_(static_cast<int>(inputs.profile->sections.size())),
+        left_(replay_.is_cheap() ? budget.replays
+                                 : std::max(4, budget.replays / kReplaysPerArrangement)) {}
+
+  std::optional<Found> run() {
+    if (replay_.why_not()) return std::nullopt;
+    for (std::vector<int>& cuts : starts()) {
+      if (auto point = tried(std::move(cuts))) starts_.push_back(std::move(*point));
+    }
+    if (starts_.empty()) return std::nullopt;
+    const Point first = starts_.front();  // the plan's own, if they fit
+    std::stable_sort(starts_.begin(), starts_.end(), is_better);
+    Point best = starts_.front();
+    for (Point& start : starts_) {
+      descend(start);
+      if (is_better(start, best)) best = start;
+    }
+    while (left_ > 0) {
+      Point next = best;
+      if (!kick(next)) break;
+      descend(next);
+      if (is_better(next, best)) best = std::move(next);
+    }
+    if (best.result.step_time == first.result.step_time) best = first;
+    Plan plan = replay_.plan();
+    plan.cuts = std::move(best.cuts);
+    return Found{std::move(plan), best.result.step_time, best.result.memory};
+  }
+
+ private:
+  std::vector<std::vector<int>> starts() {
+    std::vector<std::vector<int>> starts;
+    const Plan& plan = replay_.plan();
+    if (!plan.cuts.empty()) starts.push_back(plan.cuts);
+    if (!replay_.is_cheap()) {  // what is good for static lists of the same placement
+      const auto stand_in = improve_cuts(inputs_, with_stand_in(plan), budget_);
+      if (stand_in) starts.push_back(stand_in->plan.cuts);
+    }
+    starts.push_back(equal_cuts(sections_, plan.stages_per_copy()));
+    return starts;
+  }
+
+  // Nothing when it was tried before or does not fit.
+  std::optional<Point> tried(std::vector<int> cuts) {
+    if (left_ <= 0 || !tried_.insert(cuts).second) return std::nullopt;
+    --left_;
+    const auto result = replay_.run(cuts);
+    if (!result || (budget_.memory && result->memory > *budget_.memory)) return std::nullopt;
+    const std::int64_t imbalance = imbalance_of(cuts);
+    return Point{std::move(cuts), *result, imbalance};
+  }
+
+  [[nodiscard]] std::int64_t imbalance_of(const std::vector<int>& cuts) const {
+    std::int64_t sum = 0;
+    for (const std::int64_t work : replay_.rank_work(cuts)) {
+      const std::int64_t rounded = work >> 12U;
+      sum += rounded * rounded;
+    }
+    return sum;
+  }
+
+  // Moves to better neighbours, the first that comes, until there is none.
+  void descend(Point& now) {
+    for (bool moved = true; moved;) {
+      moved = false;
+      int tries = 0;
+      for (const Move& move : moves_from(now)) {
+        if (left_ <= 0 || tries >= kMostMoves) return;
+        std::vector<int> cuts = now.cuts;
+        if (!apply(move, cuts) || tried_.contains(cuts)) continue;
+        if (replay_.bound(cuts) > now.result.step_time) continue;
+        ++tries;
+        auto point = tried(std::move(cuts));
+        if (!point || !is_better(*point, now)) continue;
+        now = std::move(*point);
+        moved = true;
+        break;
+      }
+    }
+  }
+
+  // From the busiest ranks to the least busy ones first.
+  [[nodiscard]] std::vector<Move> moves_from(const Point& point) const {
+    const Plan& plan = replay_.plan();
+    const std::vector<std::int64_t> work = replay_.rank_work(point.cuts);
+    struct Scored {
+      std::int64_t relief = 0;
+      Move move;
+    };
+    std::vector<Scored> scored;
+    const int stages = plan.stages_per_copy();
+    for (int from = 0; from < stages; ++from) {
+      const auto f = static_cast<std::size_t>(from);
+      if (point.cuts[f + 1] - point.cuts[f] < 2) continue;
+      for (int to = 0; to < stages; ++to) {
+        if (to == from) continue;
+        scored.push_back({work_of(plan, work, from) - work_of(plan, work, to), {from, to}});
+      }
+    }
+    std::stable_sort(scored.begin(), scored.end(),
+                     [](const Scored& a, const Scored& b) { return a.relief > b.relief; });
+    std::vector<Move> moves;
+    moves.reserve(scored.size());
+    for (const Scored& one : scored) moves.push_back(one.move);
+    return moves;
+  }
+
+  // Of the ranks that hold a stage.
+  static std::int64_t work_of(const Plan& plan, const std::vector<std::int64_t>& work, int stage) {
+    std::int64_t sum = 0;
+    for (int s = stage; s < plan.stages(); s += plan.stages_per_copy()) {
+      sum += work[static_cast<std::size_t>(plan.rank_of(s))];
+    }
+    return sum;
+  }
+
+  // A few moves at once, whatever they cost. False when none was found that may lead anywhere.
+  bool kick(Point& point) {
+    constexpr int kMostDraws = 200;
+    const auto stages = static_cast<std::size_t>(replay_.plan().stages_per_copy());
+    if (stages < 2) return false;
+    for (int draw = 0; draw < kMostDraws && left_ > 0; ++draw) {
+      std::vector<int> cuts = point.cuts;
+      const std::size_t moves = 2 + random_.below(2);
+      bool moved = true;
+      for (std::size_t i = 0; i < moves && moved; ++i) {
+        const auto from = static_cast<int>(random_.below(stages));
+        const auto to = static_cast<int>(random_.below(stages));
+        moved = from != to && apply({from, to}, cuts);
+      }
+      if (!moved || tried_.contains(cuts)) continue;
+      const Duration bound = replay_.bound(cuts);
+      if (bound > point.result.step_time + point.result.step_time / 64) continue;
+      if (auto next = tried(std::move(cuts))) {
+        point = std::move(*next);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const PlanInputs& inputs_;
+  const CutBudget budget_;
+  CutReplay replay_;
+  int sections_;
+  int left_;  // replays
+  std::set<std::vector<int>> tried_;
+  std::vector<Point> starts_;
+  FixedRandom random_;
+};
+
+}  // namespace
+
+std::optional<Found> improve_cuts(const PlanInputs& inputs, const Plan& plan,
+                                  const CutBudget& budget) {
+  return CutSearch(inputs, plan, budget).run();
+}
+
+}  // namespace penstock

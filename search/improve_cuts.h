@@ -1,0 +1,25 @@
+// Better cuts for a plan, by replays: a local search that begins at the plan's cuts, at those that
+// balance the ranks and at equal ones. The same answer every time: its random numbers have a fixed
+// seed.
+#pragma once
+
+#include <optional>
+
+#include "core/plan.h"
+#include "search/evaluate.h"
+#include "search/incumbents.h"
+
+namespace penstock {
+
+struct CutBudget {
+  int replays = 200;              // at most
+  std::optional<Bytes> memory{};  // no rank may hold more, whatever its device has
+};
+
+// The best that was found: never slower than `plan` with its own cuts, which are kept unless others
+// are faster, nor than with equal cuts where those fit. Nothing when no cuts that were tried fit,
+// or the plan cannot be replayed at all.
+std::optional<Found> improve_cuts(const PlanInputs& inputs, const Plan& plan,
+                                  const CutBudget& budget = {});
+
+}  // namespace penstock
