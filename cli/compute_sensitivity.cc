@@ -49,8 +49,9 @@ class SectionPrices {
       std::vector<SectionTable>& tables = tables_[type];
       tables.reserve(shapes.size());
       for (const int samples : shapes) {
-        tables.push_back(price_sections(question.profile.value, type, plan.tensor, samples,
-                                        plan.sequence_length, plan.recompute));
+        tables.push_back(price_sections(question.profile.value, question.cluster.value, type,
+                                        plan.tensor, samples, plan.sequence_length,
+                                        plan.recompute));
       }
     }
   }

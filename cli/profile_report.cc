@@ -39,18 +39,6 @@ const LinkSample* find(const LinkSamples& samples, LinkPattern pattern, bool und
   return nullptr;
 }
 
-std::string kind_name(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::kAllReduce:
-      return "all_reduce";
-    case CollectiveKind::kReduceScatter:
-      return "reduce_scatter";
-    case CollectiveKind::kAllGather:
-      return "all_gather";
-  }
-  return "";
-}
-
 std::string pattern_name(LinkPattern pattern) {
   switch (pattern) {
     case LinkPattern::kAlone:
@@ -99,7 +87,7 @@ std::string collective_table(const LinkSamples& samples, bool under_load) {
   });
   for (const CollectiveSample* row : rows) {
     table.add(
-        {kind_name(row->kind), std::to_string(row->participants), to_text(row->bytes),
+        {std::string(name_of(row->kind)), std::to_string(row->participants), to_text(row->bytes),
          to_text(row->time.quarter), to_text(row->time.median),
          gigabytes(bus_bandwidth(row->kind, row->participants, row->bytes, row->time.median))});
   }
@@ -177,7 +165,7 @@ Json links_json(const LinkSamples& samples) {
     const BytesPerSecond bus =
         bus_bandwidth(sample.kind, sample.participants, sample.bytes, sample.time.median);
     collectives.push(summary_json(Json::object()
-                                      .set("kind", kind_name(sample.kind))
+                                      .set("kind", std::string(name_of(sample.kind)))
                                       .set("participants", sample.participants)
                                       .set("under_load", sample.under_load)
                                       .set("bytes", sample.bytes.count),

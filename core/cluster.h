@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/calibration.h"
+#include "core/collective_kind.h"
 #include "core/profile.h"
 #include "core/units.h"
 
@@ -58,8 +59,6 @@ struct LinkLevel {
   int source = 0;
   bool operator==(const LinkLevel&) const = default;
 };
-
-enum class CollectiveKind { kAllReduce, kReduceScatter, kAllGather };
 
 // A measured collective among `participants` devices, `participants_per_domain` of them in each
 // domain of the level below `level`; bytes are those of the full buffer on one rank.

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/collective_kind.h"
 #include "core/ids.h"
 #include "core/model_description.h"
 #include "core/units.h"
@@ -32,6 +33,19 @@ struct Timing {
   bool operator==(const Timing&) const = default;
 };
 
+// Collectives of one kind and size over the T devices of a tensor-parallel group, of one execution
+// of a section. They are not inside its times: they are priced from the links of the cluster.
+struct TensorTraffic {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  Bytes bytes;  // of the whole tensor, before it is scattered or after it is gathered
+  // How many the section stands still for, inside each action; B stands still for those of I and W.
+  int forward = 0, input_gradient = 0, weight_gradient = 0, recompute = 0;
+  // How many run beside the products of I and of W; what takes longer than those adds to the
+  // action.
+  int beside_input_gradient = 0, beside_weight_gradient = 0;
+  bool operator==(const TensorTraffic&) const = default;
+};
+
 // How backward is divided into input gradient and weight gradient.
 struct Measurement {
   // the key
@@ -48,6 +62,8 @@ struct Measurement {
   Timing recompute_time;                  // R; zero for mode "none"
   // The part of fused_backward that W takes, 0..1, when I and W were not measured apart.
   std::optional<double> weight_gradient_share;
+  // T > 1: the collectives that the times do not hold; empty: they hold all of them
+  std::vector<TensorTraffic> tensor_traffic{};
   std::int64_t count = 1;  // number of timed repetitions
   // bytes, for the whole micro-batch
   Bytes stash;         // held from F to I (or B)

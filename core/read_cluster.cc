@@ -201,7 +201,7 @@ class ClusterReader {
 
   CollectiveCurve read_collective(JsonReader& object) {
     CollectiveCurve collective;
-    collective.kind = read_kind(need(object, "kind", "all_reduce, reduce_scatter or all_gather"));
+    collective.kind = read_collective_kind(object);
     collective.level = levels_.resolve(need(object, "level", "the name of one of levels"));
     const JsonReader participants = need(object, "participants", "how many devices take part");
     const int joined = cluster_.levels[static_cast<std::size_t>(collective.level)].devices;
@@ -219,14 +219,6 @@ class ClusterReader {
       object.fail("this kind, level and participants were given before; keep one");
     }
     return collective;
-  }
-
-  static CollectiveKind read_kind(const JsonReader& value) {
-    const std::string text = value.string();
-    if (text == "all_reduce") return CollectiveKind::kAllReduce;
-    if (text == "reduce_scatter") return CollectiveKind::kReduceScatter;
-    if (text == "all_gather") return CollectiveKind::kAllGather;
-    value.expected("\"all_reduce\", \"reduce_scatter\" or \"all_gather\"");
   }
 
   [[nodiscard]] Calibration read_calibration(JsonReader object) const {

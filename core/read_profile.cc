@@ -26,6 +26,8 @@ constexpr std::int64_t kMostPicosecondsPerParameter = 1'000'000'000;
 constexpr int kMostDegree = 1'000'000;
 constexpr int kMostSamples = 1'000'000;
 constexpr int kMostTokens = 100'000'000;
+constexpr int kMostCollectives = 1000;  // of one kind and size, in one section
+constexpr std::size_t kMostTrafficKinds = 64;
 
 TrainingState read_training(JsonReader object, const Names& sources) {
   TrainingState training;
@@ -134,6 +136,31 @@ void read_bytes(JsonReader& row, Measurement& result) {
       need(row, "boundary_bytes", "the output activation handed to the next section").bytes();
 }
 
+TensorTraffic read_traffic(JsonReader object) {
+  TensorTraffic traffic;
+  traffic.kind = read_collective_kind(object);
+  traffic.bytes = need(object, "bytes", "of the whole tensor").bytes();
+  for (const auto& [key, count] : kTrafficCounts) {
+    if (const auto value = object.get(key)) traffic.*count = to_int(*value, 0, kMostCollectives);
+  }
+  object.finish();
+  return traffic;
+}
+
+void read_tensor_traffic(JsonReader& row, Measurement& result) {
+  const std::optional<JsonReader> traffic = row.get("tensor_traffic");
+  if (!traffic) return;
+  for (JsonReader& element : traffic->elements()) {
+    result.tensor_traffic.push_back(read_traffic(std::move(element)));
+  }
+  if (result.tensor_degree == 1 && !result.tensor_traffic.empty()) {
+    traffic->fail("a tensor degree of 1 has no collectives; remove tensor_traffic");
+  }
+  if (result.tensor_traffic.size() > kMostTrafficKinds) {
+    traffic->expected("at most " + std::to_string(kMostTrafficKinds) + " elements");
+  }
+}
+
 Measurement read_measurement(JsonReader row, const SectionType& type, const Names& sources) {
   Measurement result;
   result.device = read_name(need(row, "device", "the device type, as named in a cluster file"));
@@ -151,6 +178,7 @@ Measurement read_measurement(JsonReader row, const SectionType& type, const Name
   }
   if (const auto mode = row.get("recompute")) result.recompute = read_name(*mode);
   read_times(row, result);
+  read_tensor_traffic(row, result);
   read_bytes(row, result);
   result.time_source = sources.resolve(row, "time_source", 0);
   result.split_source = sources.resolve(row, "split_source", result.time_source);

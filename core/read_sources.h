@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/collective_kind.h"
 #include "core/json_reader.h"
 #include "core/profile.h"
 
@@ -94,6 +95,15 @@ class Names {
   std::map<std::string, int, std::less<>> index_;
 };
 
+// The counts of a TensorTraffic, by their keys.
+inline constexpr std::array<std::pair<std::string_view, int TensorTraffic::*>, 6> kTrafficCounts{
+    {{"forward", &TensorTraffic::forward},
+     {"input_gradient", &TensorTraffic::input_gradient},
+     {"weight_gradient", &TensorTraffic::weight_gradient},
+     {"recompute", &TensorTraffic::recompute},
+     {"beside_input_gradient", &TensorTraffic::beside_input_gradient},
+     {"beside_weight_gradient", &TensorTraffic::beside_weight_gradient}}};
+
 inline constexpr std::array<std::string_view, 4> kOrigins{"measured", "datasheet", "derived",
                                                           "assumed"};
 
@@ -103,6 +113,13 @@ inline Origin read_origin(const JsonReader& value) {
     if (text == kOrigins[i]) return static_cast<Origin>(i);
   }
   value.expected("\"measured\", \"datasheet\", \"derived\" or \"assumed\"");
+}
+
+inline CollectiveKind read_collective_kind(JsonReader& object) {
+  const JsonReader value = need(object, "kind", "all_reduce, reduce_scatter or all_gather");
+  const std::optional<CollectiveKind> kind = collective_kind_named(value.string());
+  if (!kind) value.expected("\"all_reduce\", \"reduce_scatter\" or \"all_gather\"");
+  return *kind;
 }
 
 // The ids go into `ids`.

@@ -50,22 +50,10 @@ Json write_level(const LinkLevel& level, const std::vector<Source>& sources) {
   return object;
 }
 
-const char* kind_text(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::kAllReduce:
-      return "all_reduce";
-    case CollectiveKind::kReduceScatter:
-      return "reduce_scatter";
-    case CollectiveKind::kAllGather:
-      break;
-  }
-  return "all_gather";
-}
-
 Json write_collective(const CollectiveCurve& collective, const ClusterSpec& cluster) {
   const LinkLevel& level = cluster.levels[static_cast<std::size_t>(collective.level)];
   Json object = Json::object();
-  object.set("kind", kind_text(collective.kind))
+  object.set("kind", std::string(name_of(collective.kind)))
       .set("level", level.name)
       .set("participants", collective.participants)
       .set("curve", write_curve(collective.curve))

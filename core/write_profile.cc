@@ -42,6 +42,20 @@ void write_timing(Json& row, const std::string& stem, const std::optional<Timing
   }
 }
 
+// Counts of 0 say nothing.
+Json write_traffic(const std::vector<TensorTraffic>& traffic) {
+  Json array = Json::array();
+  for (const TensorTraffic& each : traffic) {
+    Json object = Json::object();
+    object.set("kind", std::string(name_of(each.kind))).set("bytes", each.bytes.count);
+    for (const auto& [key, count] : kTrafficCounts) {
+      if (each.*count != 0) object.set(std::string(key), each.*count);
+    }
+    array.push(std::move(object));
+  }
+  return array;
+}
+
 Json write_measurement(const Measurement& m, const std::vector<Source>& sources) {
   Json row = Json::object();
   row.set("device", m.device)
@@ -56,6 +70,7 @@ Json write_measurement(const Measurement& m, const std::vector<Source>& sources)
   write_timing(row, "weight_gradient", m.weight_gradient);
   if (m.recompute_time != Timing{}) write_timing(row, "recompute_time", m.recompute_time);
   if (m.weight_gradient_share) row.set("weight_gradient_share", *m.weight_gradient_share);
+  if (!m.tensor_traffic.empty()) row.set("tensor_traffic", write_traffic(m.tensor_traffic));
   row.set("stash_bytes", m.stash.count)
       .set("weight_stash_bytes", m.weight_stash.count)
       .set("working_peak_bytes", m.working_peak.count)

@@ -8,6 +8,7 @@
 #include "costmodel/section_grid.h"
 #include "costmodel/sources.h"
 #include "costmodel/step_prices.h"
+#include "costmodel/tensor_traffic.h"
 #include "costmodel/used_types.h"
 
 namespace penstock {
@@ -116,9 +117,26 @@ Duration compute_time(const ComputePrice& p) {
   return p.forward.duration + p.fused_backward.duration + p.recompute.duration;
 }
 
-SectionPrice section_price(const ModelProfile& profile, const GridSample& sample) {
+// B stands still for the collectives of I and of W.
+void add_traffic(const GridSample& sample, const Key& key, const TensorGroups& groups,
+                 SectionPrice& section) {
+  ComputePrice& p = section.price;
+  const TrafficTimes times = traffic_times(sample, key.samples, key.sequence_length, groups,
+                                           p.input_gradient.duration, p.weight_gradient.duration);
+  p.forward.duration += times.forward;
+  p.input_gradient.duration += times.input_gradient;
+  p.weight_gradient.duration += times.weight_gradient;
+  p.fused_backward.duration += times.input_gradient + times.weight_gradient;
+  p.recompute.duration += times.recompute;
+  section.traffic_time =
+      times.forward + times.input_gradient + times.weight_gradient + times.recompute;
+}
+
+SectionPrice section_price(const ModelProfile& profile, const GridSample& sample, const Key& key,
+                           const TensorGroups& groups) {
   SectionPrice section;
   section.price = compute_price(sample);
+  add_traffic(sample, key, groups, section);
   section.launch_bound = sample.launch_bound;
   section.extrapolated = sample.beyond_samples || sample.beyond_length;
   const bool assumed = times_assumed(profile, sample);
@@ -191,6 +209,9 @@ void add_notes(const ModelProfile& profile, const SectionGrid& grid, const GridS
     notes.push_back(
         {type, beyond("sequence length", key.sequence_length, lengths), touched, false});
   }
+  if (key.tensor_degree > 1 && sample.from.front()->tensor_traffic.empty()) {
+    notes.push_back({type, "TP traffic as measured, not scaled", touched, false});
+  }
   if (sample.launch_bound) {
     notes.push_back({type, "launch-bound: a measured time lowered to that of a larger micro-batch",
                      touched, false});
@@ -199,12 +220,13 @@ void add_notes(const ModelProfile& profile, const SectionGrid& grid, const GridS
 
 }  // namespace
 
-SectionTable price_sections(const ModelProfile& profile, const std::string& device,
-                            int tensor_degree, int samples, int sequence_length,
-                            const std::string& recompute) {
+SectionTable price_sections(const ModelProfile& profile, const ClusterSpec& cluster,
+                            const std::string& device, int tensor_degree, int samples,
+                            int sequence_length, const std::string& recompute) {
   const Key key{device, tensor_degree, samples, sequence_length, recompute};
   SectionTable table;
   if (profile.sections.empty()) table.why_not = "model '" + profile.name + "' has no sections";
+  const TensorGroups groups(cluster, device, tensor_degree);
   std::vector<SectionPrice> by_type(profile.section_types.size());
   for (const int type : used_types(profile)) {
     const auto index = static_cast<std::size_t>(type);
@@ -213,7 +235,8 @@ SectionTable price_sections(const ModelProfile& profile, const std::string& devi
     table.why_not = why_not(profile.section_types[index], grid, key);
     if (!table.why_not.empty()) break;
     const GridSample here = sample_at(grid, samples, sequence_length);
-    by_type[index] = section_price(profile, here);
+    by_type[index] = section_price(profile, here, key, groups);
+    if (by_type[index].traffic_time > Duration{}) table.traffic_level = groups.level();
     add_notes(profile, grid, here, by_type[index].price, key, type, table.notes);
   }
   if (table.why_not.empty()) table.why_not = why_no_tied_parameters(profile, key);

@@ -144,6 +144,11 @@ StagePricing price_stages(const ModelProfile& profile, const PlanWiring& wiring,
   for (const int level : pricing.boundary_level) {
     if (level >= 0) pricing.level_used[static_cast<std::size_t>(level)] = true;
   }
+  for (int rank = 0; rank < plan.pipeline; ++rank) {
+    for (int level = 0; level <= tables[rank].front()->traffic_level; ++level) {
+      pricing.level_used[static_cast<std::size_t>(level)] = true;
+    }
+  }
   return pricing;
 }
 

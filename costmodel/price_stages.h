@@ -19,6 +19,7 @@ namespace penstock {
 // One section at one key (device, T, samples, sequence length, recompute mode), interpolated.
 struct SectionPrice {
   ComputePrice price;         // boundary: the section's output
+  Duration traffic_time{};    // of F + B + R: collectives of tensor parallelism
   bool extrapolated = false;  // outside the measured range of micro-batch size or sequence length
   // Compute time (F + B + R) by where it comes from, for intervals.
   Duration assumed_time{};        // times that are assumed, not measured
@@ -40,10 +41,13 @@ struct SectionTable {
   std::vector<SectionPrice> sections;  // one per section of the model; empty when why_not is set
   std::string why_not;                 // "no measurement of 'layer' for tensor degree 8 on a100"
   std::vector<SectionNote> notes;      // by type
+  int traffic_level = -1;  // the outermost level that tensor-parallel collectives use; -1: none
 };
-SectionTable price_sections(const ModelProfile& profile, const std::string& device,
-                            int tensor_degree, int samples, int sequence_length,
-                            const std::string& recompute);
+// Collectives of tensor parallelism that the profile gives apart are priced on the links of the
+// cluster.
+SectionTable price_sections(const ModelProfile& profile, const ClusterSpec& cluster,
+                            const std::string& device, int tensor_degree, int samples,
+                            int sequence_length, const std::string& recompute);
 
 // The values that occur in the profile for a device, for enumeration.
 std::vector<int> measured_tensor_degrees(const ModelProfile& profile, const std::string& device);

@@ -160,8 +160,55 @@ void count_layer_memory(const Architecture& model, LayerKind kind, const CountKe
   counts.working_peak = whole(tokens(key) * gradients * e + 2.0 * kept_scores(model, key));
 }
 
+// With sequence parallelism each rank hands on its own tokens.
 Bytes boundary_of(const Architecture& model, const CountKey& key) {
-  return whole(tokens(key) * model.hidden * key.element_bytes);
+  return whole(tokens(key) * model.hidden * key.element_bytes / key.tensor_degree);
+}
+
+// Tensor parallelism with sequence parallelism (arXiv 2205.05198): a layer gathers its tokens
+// before attention and perceptron and scatters the sums behind them; the backward does the same the
+// other way, and gathers the inputs of the first products once more for their weight gradients.
+// Megatron hides these behind I and the scatters behind W; what runs show is one of them
+// (docs/estimates.md).
+std::vector<TensorTraffic> traffic_of_layer(const Architecture& model, const CountKey& key) {
+  if (key.tensor_degree == 1) return {};
+  const Bytes tokens_bytes = whole(tokens(key) * model.hidden * key.element_bytes);
+  TensorTraffic gather{.kind = CollectiveKind::kAllGather, .bytes = tokens_bytes};
+  gather.forward = gather.recompute = 2;
+  gather.input_gradient = 2;
+  gather.beside_input_gradient = 2;
+  TensorTraffic scatter{.kind = CollectiveKind::kReduceScatter, .bytes = tokens_bytes};
+  scatter.forward = scatter.recompute = 2;
+  scatter.input_gradient = 1;
+  scatter.beside_weight_gradient = 1;
+  return {gather, scatter};
+}
+
+// The embedding's rows are divided: what the ranks looked up is summed, each rank keeping its own
+// tokens.
+std::vector<TensorTraffic> traffic_of_embedding(const Architecture& model, const CountKey& key) {
+  if (key.tensor_degree == 1) return {};
+  const Bytes tokens_bytes = whole(tokens(key) * model.hidden * key.element_bytes);
+  TensorTraffic scatter{.kind = CollectiveKind::kReduceScatter, .bytes = tokens_bytes};
+  scatter.forward = 1;
+  TensorTraffic gather{.kind = CollectiveKind::kAllGather, .bytes = tokens_bytes};
+  gather.input_gradient = 1;
+  return {scatter, gather};
+}
+
+// The head gathers its input; the loss over divided logits takes the largest, the sum and the
+// target's logit of every token over all ranks.
+std::vector<TensorTraffic> traffic_of_head(const Architecture& model, const CountKey& key) {
+  if (key.tensor_degree == 1) return {};
+  const Bytes tokens_bytes = whole(tokens(key) * model.hidden * key.element_bytes);
+  TensorTraffic gather{.kind = CollectiveKind::kAllGather, .bytes = tokens_bytes};
+  gather.forward = 1;
+  gather.beside_input_gradient = 1;
+  TensorTraffic scatter{.kind = CollectiveKind::kReduceScatter, .bytes = tokens_bytes};
+  scatter.beside_weight_gradient = 1;
+  TensorTraffic loss{.kind = CollectiveKind::kAllReduce, .bytes = whole(kLogitBytes * tokens(key))};
+  loss.forward = 3;
+  return {gather, scatter, loss};
 }
 
 }  // namespace
@@ -193,6 +240,7 @@ SectionCounts count_embedding(const Architecture& model, const CountKey& key) {
   // The dense gradient of the table is cleared, written and added up.
   counts.backward.bytes = moved + 4.0 * real(table) * key.element_bytes;
   counts.weight_share = 1.0;
+  counts.traffic = traffic_of_embedding(model, key);
   counts.boundary = boundary_of(model, key);
   counts.stash = whole(tokens(key) * 8.0);  // token ids
   counts.weight_stash = counts.boundary + counts.stash;
@@ -222,6 +270,7 @@ SectionCounts count_layer(const Architecture& model, LayerKind kind, const Count
       (tokens(key) * moved + weights) * key.element_bytes + score_bytes(model, key);
   counts.backward.bytes = 2.0 * counts.forward.bytes;
   counts.forward.reduced = counts.backward.reduced = reduced_bytes(model, key);
+  counts.traffic = traffic_of_layer(model, key);
   counts.boundary = boundary_of(model, key);
   count_layer_memory(model, kind, key, counts);
   return counts;
@@ -253,6 +302,7 @@ SectionCounts count_end(const Architecture& model, EndKind kind, const CountKey&
   const double around = (kPassesOverHeadInput * tokens(key) * h + products) * e;
   counts.forward.bytes = around + kHeadPassesForward * kLogitBytes * logits;
   counts.backward.bytes = 2.0 * around + kHeadPassesBackward * kLogitBytes * logits;
+  counts.traffic = traffic_of_head(model, key);
   counts.stash = whole(2.0 * tokens(key) * h * e + kLogitBytes * logits);
   counts.weight_stash = whole((tokens(key) * h + logits) * e);
   counts.working_peak = whole(std::max((e + kLogitBytes) * logits, e * logits + e * products));

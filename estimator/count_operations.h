@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/architecture.h"
+#include "core/profile.h"
 #include "core/units.h"
 
 namespace penstock {
@@ -27,14 +29,16 @@ struct CountKey {
 struct Work {
   double flops = 0.0;    // of matrix products
   double bytes = 0.0;    // read and written between and around them
-  double reduced = 0.0;  // bytes per rank over the links of the tensor-parallel group
+  double reduced = 0.0;  // bytes per rank over the links of the tensor-parallel group, when times
+                         // are to hold its collectives (as measured ones do)
   bool operator==(const Work&) const = default;
 };
 
 struct SectionCounts {
   std::int64_t parameters = 0;
   Work forward, backward;
-  double weight_share = 0.0;  // of the operations of backward: W / (I + W)
+  double weight_share = 0.0;           // of the operations of backward: W / (I + W)
+  std::vector<TensorTraffic> traffic;  // T > 1; recompute: of one that repeats the whole forward
   Bytes stash, weight_stash, working_peak, boundary;
   bool operator==(const SectionCounts&) const = default;
 };

@@ -150,7 +150,9 @@ class ProfileEstimate {
             AttentionKind::kFused};
   }
 
-  [[nodiscard]] Duration time(const Work& work, Direction direction, Place place) const {
+  // Without the collectives, which are priced from the cluster's links.
+  [[nodiscard]] Duration time(Work work, Direction direction, Place place) const {
+    work.reduced = 0.0;
     return rounded(time_of(work, direction, place, device_, peak_, curve_.terms));
   }
 
@@ -164,6 +166,8 @@ class ProfileEstimate {
     m.forward.median = time(counts.forward, Direction::kForward, place);
     m.fused_backward = Timing{time(counts.backward, Direction::kBackward, place), Duration{}};
     m.weight_gradient_share = counts.weight_share;
+    m.tensor_traffic = counts.traffic;
+    for (TensorTraffic& each : m.tensor_traffic) each.recompute = 0;
     m.stash = counts.stash;
     m.weight_stash = counts.weight_stash;
     m.working_peak = counts.working_peak;
@@ -181,6 +185,7 @@ class ProfileEstimate {
     full.recompute = "full";
     full.recompute_time = place == Place::kLayer ? m.forward : Timing{};
     if (place == Place::kLayer) {
+      full.tensor_traffic = counts.traffic;
       full.stash = counts.boundary;
       full.working_peak = counts.working_peak + counts.stash;
     }

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-std::string name_of(CollectiveKind kind) {
+std::string words_of(CollectiveKind kind) {
   switch (kind) {
     case CollectiveKind::kAllReduce:
       return "all-reduce";
@@ -72,7 +72,7 @@ BuiltCluster build_cluster(const MachineToDescribe& machine, const LinkSamples& 
     collective.kind = kind;
     collective.participants = participants;
     collective.curve = rising(curve_of(samples, kind, participants, under_load, statistic),
-                              name_of(kind) + " of " + std::to_string(participants), built.notes);
+                              words_of(kind) + " of " + std::to_string(participants), built.notes);
     if (!collective.curve.empty()) cluster.collectives.push_back(std::move(collective));
   }
   return built;

@@ -187,7 +187,7 @@ class Calibrator {
     std::vector<SectionTable> tables;
     tables.reserve(samples_of_shape.size());
     for (const int samples : samples_of_shape) {
-      tables.push_back(price_sections(profile, plan.device, plan.tensor, samples,
+      tables.push_back(price_sections(profile, cluster, plan.device, plan.tensor, samples,
                                       plan.sequence_length, plan.recompute));
     }
     std::vector<const SectionTable*> shapes;

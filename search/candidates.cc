@@ -103,7 +103,8 @@ class Enumeration {
                     tensor,
                     mode,
                     b,
-                    sum_sections(*inputs_.profile, cluster.device.name, tensor, b, length, mode),
+                    sum_sections(*inputs_.profile, cluster.spec, cluster.device.name, tensor, b,
+                                 length, mode),
                     tensor_why_not(cluster, tensor)};
       if (key.why_not.empty()) key.why_not = key.sums.why_not;
       space_.keys.push_back(std::move(key));

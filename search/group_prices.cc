@@ -41,8 +41,9 @@ void GroupPrices::load(const PlanInputs& inputs, const SearchSpace& space, int k
       shapes.emplace_back(std::shared_ptr<const SectionSums>(), &key.sums);
     } else {
       shapes.push_back(shared.shapes.get({key.device, key.tensor, key.recompute, samples}, [&] {
-        return sum_sections(*inputs.profile, device_of_key(space, key_index).device.name,
-                            plan.tensor, samples, plan.sequence_length, plan.recompute);
+        return sum_sections(*inputs.profile, *inputs.cluster,
+                            device_of_key(space, key_index).device.name, plan.tensor, samples,
+                            plan.sequence_length, plan.recompute);
       }));
     }
     if (!shapes.back()->why_not.empty()) why_not_ = shapes.back()->why_not;

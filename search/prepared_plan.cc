@@ -75,7 +75,7 @@ PlanSums::PlanSums(const ModelProfile& profile, const PlanDevices& devices, cons
     std::vector<SectionSums>& of_type = sums_.emplace_back();
     of_type.reserve(shapes.size());
     for (const int samples : shapes) {
-      of_type.push_back(sum_sections(profile, type.device.name, plan.tensor, samples,
+      of_type.push_back(sum_sections(profile, type.spec, type.device.name, plan.tensor, samples,
                                      plan.sequence_length, plan.recompute));
     }
   }

@@ -25,7 +25,7 @@ bool fits(const PlanInputs& inputs, const Plan& plan) {
   std::vector<SectionSums> of_type;
   of_type.reserve(devices.types.size());
   for (const DeviceCluster& type : devices.types) {
-    of_type.push_back(sum_sections(*inputs.profile, type.device.name, plan.tensor,
+    of_type.push_back(sum_sections(*inputs.profile, type.spec, type.device.name, plan.tensor,
                                    plan.micro_batch_size, plan.sequence_length, plan.recompute));
     if (!of_type.back().why_not.empty()) return false;
   }

@@ -42,10 +42,12 @@ bool holds_the_same(const SectionSums& sums, int section, int other) {
 
 }  // namespace
 
-SectionSums sum_sections(const ModelProfile& profile, const std::string& device, int tensor_degree,
-                         int samples, int sequence_length, const std::string& recompute) {
+SectionSums sum_sections(const ModelProfile& profile, const ClusterSpec& cluster,
+                         const std::string& device, int tensor_degree, int samples,
+                         int sequence_length, const std::string& recompute) {
   SectionSums sums;
-  sums.table = price_sections(profile, device, tensor_degree, samples, sequence_length, recompute);
+  sums.table =
+      price_sections(profile, cluster, device, tensor_degree, samples, sequence_length, recompute);
   sums.why_not = sums.table.why_not;
   if (!sums.why_not.empty()) return sums;
   for (auto* list :

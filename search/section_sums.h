@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/cluster.h"
 #include "core/per_rank.h"
 #include "core/profile.h"
 #include "costmodel/price_stages.h"
@@ -58,8 +59,9 @@ class RankSums {
   PerRank<const SectionSums*> sums_;
 };
 
-SectionSums sum_sections(const ModelProfile& profile, const std::string& device, int tensor_degree,
-                         int samples, int sequence_length, const std::string& recompute);
+SectionSums sum_sections(const ModelProfile& profile, const ClusterSpec& cluster,
+                         const std::string& device, int tensor_degree, int samples,
+                         int sequence_length, const std::string& recompute);
 
 // Parameters that a tied group saves when one stage holds all of sections [first, end).
 class TiedParameters {

@@ -160,6 +160,9 @@ TEST_CASE("a profile with every optional part, or none, reads back as it was wri
 
   ModelProfile bare = expected_profile();
   bare.tied_weights.clear();
+  bare.section_types[0].measurements[1].tensor_traffic = {
+      {CollectiveKind::kAllGather, Bytes{64}, 1, 2, 3, 4, 5, 6},
+      {CollectiveKind::kReduceScatter, Bytes{0}, 0, 0, 0, 0, 0, 0}};
   for (Measurement& m : bare.section_types[0].measurements) {
     m.sequence_length = 0;
     m.forward = {};

@@ -1,13 +1,14 @@
 #include <doctest/doctest.h>
 
 #include "costmodel/price_stages.h"
+#include "tests/costmodel/clusters.h"
 #include "tests/costmodel/profiles.h"
 
 namespace penstock {
 namespace {
 
 SectionTable table_of(const ModelProfile& profile, int samples, int length) {
-  return price_sections(profile, "gpu", 1, samples, length, "none");
+  return price_sections(profile, eight_per_node(1), "gpu", 1, samples, length, "none");
 }
 
 SectionPrice price_of(std::vector<Measurement> measurements, int samples, int length) {
@@ -249,7 +250,8 @@ TEST_CASE("what cannot be priced says what is missing and what there is") {
   full.recompute = "full";
   ModelProfile profile = model_of(section_type("layer", 100, {measured(1, 1024, 5, 6), two, full}));
   const auto why = [&](const std::string& device, int t, int length, const std::string& mode) {
-    const SectionTable table = price_sections(profile, device, t, 1, length, mode);
+    const SectionTable table =
+        price_sections(profile, eight_per_node(1), device, t, 1, length, mode);
     CHECK(table.sections.empty());
     return table.why_not;
   };
@@ -273,7 +275,7 @@ TEST_CASE("what cannot be priced says what is missing and what there is") {
   CHECK(why("gpu", 2, 1024, "none") ==
         "no parameter count of tied weights 'embedding' (device 'gpu', tensor degree 2, recompute "
         "'none'); counted for tensor degrees: 1");
-  CHECK(price_sections(ModelProfile{}, "gpu", 1, 1, 0, "none").why_not ==
+  CHECK(price_sections(ModelProfile{}, eight_per_node(1), "gpu", 1, 1, 0, "none").why_not ==
         "model '' has no sections");
 }
 

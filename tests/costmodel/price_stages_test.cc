@@ -35,8 +35,8 @@ Plan even_plan(int pipeline, int chunks, int data, int tensor) {
 }
 
 StagePricing priced(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan) {
-  const SectionTable table =
-      price_sections(profile, plan.device, plan.tensor, plan.micro_batch_size, 0, plan.recompute);
+  const SectionTable table = price_sections(profile, cluster, plan.device, plan.tensor,
+                                            plan.micro_batch_size, 0, plan.recompute);
   REQUIRE(table.why_not == "");
   return price_stages(profile, cluster, plan, {{&table}});
 }
@@ -226,8 +226,8 @@ TEST_CASE("every micro-batch shape has its prices") {
   Plan plan = even_plan(2, 1, 1, 1);
   plan.micro_batch_size = 2;
   plan.global_batch = 5;
-  const SectionTable full = price_sections(profile, "gpu", 1, 2, 0, "none");
-  const SectionTable rest = price_sections(profile, "gpu", 1, 1, 0, "none");
+  const SectionTable full = price_sections(profile, eight_per_node(1), "gpu", 1, 2, 0, "none");
+  const SectionTable rest = price_sections(profile, eight_per_node(1), "gpu", 1, 1, 0, "none");
   const StagePrices prices =
       price_stages(profile, eight_per_node(1), plan, {{&full, &rest}}).prices;
   CHECK(prices.shapes == 2);
@@ -241,11 +241,11 @@ TEST_CASE("every micro-batch shape has its prices") {
 
 TEST_CASE("a plan without cuts and a table with a reason are our bugs") {
   const ModelProfile profile = even_model(2);
-  const SectionTable table = price_sections(profile, "gpu", 1, 1, 0, "none");
+  const SectionTable table = price_sections(profile, eight_per_node(1), "gpu", 1, 1, 0, "none");
   Plan plan = even_plan(2, 1, 1, 1);
   plan.cuts.clear();
   CHECK_THROWS_AS(price_stages(profile, eight_per_node(1), plan, {{&table}}), Error);
-  const SectionTable none = price_sections(profile, "other", 1, 1, 0, "none");
+  const SectionTable none = price_sections(profile, eight_per_node(1), "other", 1, 1, 0, "none");
   CHECK_THROWS_AS(price_stages(profile, eight_per_node(1), even_plan(2, 1, 1, 1), {{&none}}),
                   Error);
 }

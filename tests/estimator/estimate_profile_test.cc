@@ -61,14 +61,14 @@ std::string refusal(const EstimateRequest& request, const std::string& model) {
 
 }  // namespace
 
-TEST_CASE("a time is operations over half the peak and bytes over half the bandwidth") {
+TEST_CASE(
+    "a time is operations over half the peak and bytes over half the bandwidth, without links") {
   const Architecture llama = shipped_model("llama-3-8b");
   const EstimateRequest request{"", Arithmetic::kBFloat16, 8192, 8};
   const Estimate estimate = estimate_profile(llama, round_device(), half_of_everything(), request);
   const SectionCounts counts =
       count_layer(llama, LayerKind::kDense, {2, 4, 8192, 2, AttentionKind::kFused});
-  const double seconds =
-      counts.forward.flops / 5e14 + counts.forward.bytes / 5e11 + counts.forward.reduced / 5e10;
+  const double seconds = counts.forward.flops / 5e14 + counts.forward.bytes / 5e11;
   const Measurement& layer = measurement(estimate.profile, "layer", 2, 4, "none");
   CHECK(layer.forward.median == round_up_to_ns(seconds));
   CHECK(layer.device == "round");
@@ -76,6 +76,31 @@ TEST_CASE("a time is operations over half the peak and bytes over half the bandw
   CHECK(estimate.profile.sections.size() == 34);
   CHECK(estimate.profile.tied_weights.empty());
   CHECK(estimate.error == 0.4);
+}
+
+// 4 samples of 8192 tokens, 4096 wide, 2 bytes: 256 MiB in each of 2 gathers and 2 scatters
+// forward; backward 6, of which 3 show and 3 run beside products.
+TEST_CASE("collectives of tensor parallelism are given apart, as sequence parallelism makes them") {
+  const Estimate estimate =
+      estimate_profile(shipped_model("llama-3-8b"), round_device(), half_of_everything(),
+                       {"", Arithmetic::kBFloat16, 8192, 8});
+  const Measurement& layer = measurement(estimate.profile, "layer", 2, 4, "none");
+  REQUIRE(layer.tensor_traffic.size() == 2);
+  const TensorTraffic& gather = layer.tensor_traffic[0];
+  const TensorTraffic& scatter = layer.tensor_traffic[1];
+  CHECK(gather == TensorTraffic{CollectiveKind::kAllGather, Bytes{256 << 20}, 2, 2, 0, 0, 2, 0});
+  CHECK(scatter ==
+        TensorTraffic{CollectiveKind::kReduceScatter, Bytes{256 << 20}, 2, 1, 0, 0, 0, 1});
+  const Measurement& full = measurement(estimate.profile, "layer", 2, 4, "full");
+  CHECK(full.tensor_traffic[0].recompute == 2);
+  CHECK(full.tensor_traffic[1].recompute == 2);
+  CHECK(measurement(estimate.profile, "layer", 1, 4, "none").tensor_traffic.empty());
+  // Each rank hands on its own half of the tokens.
+  CHECK(layer.boundary == Bytes{128 << 20});
+  const Measurement& head = measurement(estimate.profile, "head", 2, 4, "full");
+  REQUIRE(head.tensor_traffic.size() == 3);
+  CHECK(head.tensor_traffic[2] ==
+        TensorTraffic{CollectiveKind::kAllReduce, Bytes{4 * 4 * 8192}, 3, 0, 0, 0, 0, 0});
 }
 
 TEST_CASE("every time says that it was not measured") {

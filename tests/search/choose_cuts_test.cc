@@ -51,7 +51,7 @@ TEST_CASE("GPT-6.7B: the head counts as what it is, not as one more layer") {
   // T = 8, 1024 tokens, b = 1: a layer takes 2.44 ms, the head less than half of it, the embedding
   // next to nothing. 34 sections on 8 stages: equal numbers put 5 layers on stage 1; 32 layers over
   // 8 stages are 4 each, with embedding and head on top of the outer ones.
-  const SectionSums sums = sum_sections(gpt(), "a100-40gb", 8, 1, 1024, "none");
+  const SectionSums sums = sum_sections(gpt(), ClusterSpec{}, "a100-40gb", 8, 1, 1024, "none");
   const auto section = [&](int s) {
     const auto i = static_cast<std::size_t>(s);
     return sums.work[i + 1] - sums.work[i];

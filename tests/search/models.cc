@@ -176,7 +176,7 @@ void add_nodes(ClusterSpec& cluster, const std::string& device, int nodes, int p
 }
 
 SectionSums sums_of(const ModelProfile& model, int samples) {
-  return sum_sections(model, "gpu", 1, samples, 0, "none");
+  return sum_sections(model, ClusterSpec{}, "gpu", 1, samples, 0, "none");
 }
 
 namespace {

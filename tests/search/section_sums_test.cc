@@ -37,7 +37,7 @@ TEST_CASE("differences of sums are the prices of runs; maxima are those of runs"
 
 TEST_CASE("what was not measured has no sums but a reason") {
   const ModelProfile model = testing::model_of_sections({{}});
-  const SectionSums sums = sum_sections(model, "gpu", 4, 1, 0, "none");
+  const SectionSums sums = sum_sections(model, ClusterSpec{}, "gpu", 4, 1, 0, "none");
   CHECK(sums.why_not ==
         "no measurement of section type 'type0' (device 'gpu', tensor degree 4, recompute "
         "'none'); measured tensor degrees: 1");

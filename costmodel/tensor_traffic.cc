@@ -1,0 +1,91 @@
+#include "costmodel/tensor_traffic.h"
+
+#include <algorithm>
+
+#include "costmodel/device_places.h"
+#include "costmodel/interpolate.h"
+#include "costmodel/links.h"
+
+namespace penstock {
+namespace {
+
+int devices_of_type(const ClusterSpec& cluster, const std::string& device) {
+  int count = 0;
+  for (const NodeGroup& group : cluster.nodes) {
+    const NodeType& node = type_of(cluster, group);
+    if (cluster.device_types[static_cast<std::size_t>(node.device_type)].name != device) continue;
+    count += group.count * node.devices;
+  }
+  return count;
+}
+
+Bytes bytes_at(const TensorTraffic& traffic, const Measurement& measured, int samples,
+               int sequence_length) {
+  double tokens = static_cast<double>(samples) / measured.micro_batch_size;
+  if (measured.sequence_length > 0) {
+    tokens *= static_cast<double>(sequence_length) / measured.sequence_length;
+  }
+  return whole_bytes(static_cast<double>(traffic.bytes.count) * tokens);
+}
+
+}  // namespace
+
+TensorGroups::TensorGroups(const ClusterSpec& cluster, const std::string& device, int tensor_degree)
+    : cluster_(cluster) {
+  Plan all;
+  all.device = device;
+  all.tensor = tensor_degree;
+  all.data = devices_of_type(cluster, device) / tensor_degree;
+  if (tensor_degree < 2 || all.data < 1) return;
+  const DevicePlaces places(cluster, all);
+  std::vector<int> devices(static_cast<std::size_t>(tensor_degree));
+  for (int group = 0; group < all.data; ++group) {
+    for (int t = 0; t < tensor_degree; ++t) {
+      devices[static_cast<std::size_t>(t)] = places.device_of(0, group, t);
+    }
+    Collective one{group_shape(places.layout(), devices), 1};
+    const GroupLevel& top = one.group.levels.back();
+    one.rings = std::max(top.beside / top.members, 1);
+    if (std::find(groups_.begin(), groups_.end(), one) == groups_.end()) {
+      groups_.push_back(std::move(one));
+    }
+  }
+}
+
+Duration TensorGroups::time(CollectiveKind kind, Bytes bytes) const {
+  Duration slowest{};
+  for (const Collective& each : groups_) {
+    slowest = std::max(slowest, group_time(cluster_, kind, each.group, bytes, each.rings));
+  }
+  return slowest;
+}
+
+int TensorGroups::level() const {
+  int level = -1;
+  for (const Collective& each : groups_) {
+    level = std::max(level, static_cast<int>(each.group.levels.size()) - 1);
+  }
+  return level;
+}
+
+TrafficTimes traffic_times(const GridSample& sample, int samples, int sequence_length,
+                           const TensorGroups& groups, Duration input_gradient,
+                           Duration weight_gradient) {
+  const Measurement& nearest = *sample.from.front();
+  TrafficTimes times;
+  Duration beside_input_gradient{}, beside_weight_gradient{};
+  for (const TensorTraffic& each : nearest.tensor_traffic) {
+    const Duration one = groups.time(each.kind, bytes_at(each, nearest, samples, sequence_length));
+    times.forward += each.forward * one;
+    times.input_gradient += each.input_gradient * one;
+    times.weight_gradient += each.weight_gradient * one;
+    times.recompute += each.recompute * one;
+    beside_input_gradient += each.beside_input_gradient * one;
+    beside_weight_gradient += each.beside_weight_gradient * one;
+  }
+  times.input_gradient += std::max(beside_input_gradient - input_gradient, Duration{});
+  times.weight_gradient += std::max(beside_weight_gradient - weight_gradient, Duration{});
+  return times;
+}
+
+}  // namespace penstock

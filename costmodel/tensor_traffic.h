@@ -1,0 +1,43 @@
+// What the collectives of tensor parallelism add to the times of a section, on a given cluster.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/cluster.h"
+#include "core/profile.h"
+#include "core/units.h"
+#include "costmodel/plan_wiring.h"
+#include "costmodel/section_grid.h"
+
+namespace penstock {
+
+// How the tensor-parallel groups of a device type lie: every T consecutive devices of the type are
+// one, and all of them work at once.
+class TensorGroups {
+ public:
+  // Keeps the cluster by reference.
+  TensorGroups(const ClusterSpec& cluster, const std::string& device, int tensor_degree);
+
+  // Of the slowest group: one rank waits for the other ranks of the pipeline as long as for its
+  // own.
+  [[nodiscard]] Duration time(CollectiveKind kind, Bytes bytes) const;
+  // The outermost level that a group uses; -1: there is no group of more than one device.
+  [[nodiscard]] int level() const;
+
+ private:
+  const ClusterSpec& cluster_;
+  std::vector<Collective> groups_;  // distinct ones
+};
+
+struct TrafficTimes {
+  Duration forward{}, input_gradient{}, weight_gradient{}, recompute{};
+};
+
+// Of a section at (samples, sequence length), whose I and W take so long without collectives. The
+// list is that of the nearest measurement; its bytes grow in proportion to the tokens.
+TrafficTimes traffic_times(const GridSample& sample, int samples, int sequence_length,
+                           const TensorGroups& groups, Duration input_gradient,
+                           Duration weight_gradient);
+
+}  // namespace penstock
