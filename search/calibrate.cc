@@ -130,7 +130,8 @@ class Calibrator {
     ClusterSpec cluster = cluster_;
     cluster.calibration = calibration_of(values);
     const ModelProfile profile = calibrated_profile(profile_, *cluster.calibration);
-    return evaluate({&profile, &cluster, cluster.calibration->executor, std::nullopt}, run.plan);
+    return evaluate_in_full({&profile, &cluster, cluster.calibration->executor, std::nullopt},
+                            run.plan);
   }
 
   [[nodiscard]] Case case_of(const MeasuredRun& run) const {

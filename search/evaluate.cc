@@ -1,6 +1,7 @@
 #include "search/evaluate.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "costmodel/assumptions.h"
 #include "costmodel/price_stages.h"
@@ -13,6 +14,7 @@
 #include "search/plan_program.h"
 #include "search/prepared_plan.h"
 #include "simulator/simulate.h"
+#include "simulator/simulate_schedule.h"
 
 namespace penstock {
 namespace {
@@ -44,16 +46,45 @@ std::optional<Rejection> choose(const PlanInputs& inputs, const PreparedPlan& pr
   return std::move(cuts.why_not);
 }
 
+void write_out(const PlanSchedules& schedules, const LoweringOptions& options,
+               const ExecutorModel& executor, EvaluatedPlan& result) {
+  result.program = program_of(schedules, options);
+  result.timeline = simulate(result.program, result.prices, executor);
+}
+
+// What follows from the rolled-up schedules of a plan. An automatic schedule, whose lists are
+// written out, tells itself what it holds.
+Judged judged(const PreparedPlan& prepared, const PlanSchedules& schedules,
+              const LoweringOptions& options, const ExecutorModel& executor,
+              const EvaluatedPlan& result) {
+  ReplayBuffers buffers;
+  AttributedSimulation simulated =
+      simulate_schedule_attributed(schedules.pipelines, options, result.prices, executor, buffers);
+  return {std::move(simulated.summary), std::move(simulated.ranks),
+          prepared.kind->is_automatic() ? liveness(*schedules.pipelines.front().schedule)
+                                        : liveness_of(result.plan)};
+}
+
 // Works out everything that follows from the schedules.
 void replay(const PlanInputs& inputs, const PreparedPlan& prepared, const PlanSchedules& schedules,
             double uncertainty, EvaluatedPlan& result) {
   const PlanDevices& devices = prepared.devices;
   const ExecutorModel& executor = inputs.executor;
-  result.program = program_of(
-      schedules, lowering_of(result.plan, result.ties, prepared.sums.recomputes(), executor));
-  result.timeline = simulate(result.program, result.prices, executor);
-  result.evaluation = evaluation_of(result.program, result.prices, result.timeline, executor,
-                                    devices.memory(), devices.reserve(), uncertainty);
+  const LoweringOptions options =
+      lowering_of(result.plan, result.ties, prepared.sums.recomputes(), executor);
+  result.recomputes = options.recompute;
+  if (executor.issue == IssueOrder::kEager &&
+      can_simulate_schedule(*schedules.pipelines.front().schedule, executor)) {
+    result.evaluation =
+        evaluation_of(judged(prepared, schedules, options, executor, result), result.prices,
+                      executor, devices.memory(), devices.reserve(), uncertainty);
+    // No generator makes it again.
+    if (prepared.kind->is_automatic()) write_out(schedules, options, executor, result);
+  } else {
+    write_out(schedules, options, executor, result);
+    result.evaluation = evaluation_of(result.program, result.prices, result.timeline, executor,
+                                      devices.memory(), devices.reserve(), uncertainty);
+  }
   result.evaluation.usd_per_step =
       usd_per_step(result.evaluation.step_time, result.plan, usd_per_hour(devices));
   std::vector<MemoryUse> memory;
@@ -102,6 +133,15 @@ EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
   return result;
 }
 
+EvaluatedPlan evaluate_in_full(const PlanInputs& inputs, const Plan& plan) {
+  EvaluatedPlan result = evaluate(inputs, plan);
+  if (result.evaluation.ranks.empty() || !result.program.actions.empty()) return result;
+  write_out(schedules_of(result.plan),
+            lowering_of(result.plan, result.ties, result.recomputes, inputs.executor),
+            inputs.executor, result);
+  return result;
+}
+
 PricedPlan price(const PlanInputs& inputs, const Plan& plan) {
   const PreparedPlan prepared = prepare(inputs, plan);
   if (prepared.why_not) return {prepared.why_not, {}};
@@ -124,6 +164,11 @@ PlanFile to_plan_file(const PlanInputs& inputs, const EvaluatedPlan& evaluated) 
   file.executor = inputs.executor;
   file.prices = evaluated.prices;
   file.program = evaluated.program;
+  if (file.program.actions.empty()) {
+    file.program = program_of(
+        schedules_of(evaluated.plan),
+        lowering_of(evaluated.plan, evaluated.ties, evaluated.recomputes, inputs.executor));
+  }
   file.prediction = evaluated.evaluation;
   return file;
 }

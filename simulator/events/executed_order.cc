@@ -1,24 +1,54 @@
 #include "simulator/events/executed_order.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <tuple>
+#include <utility>
 
 #include "simulator/liveness.h"
 
 namespace penstock {
 namespace {
 
+// Sorts by keys that are not negative, without changing the order of equal ones: digit by digit,
+// since comparing millions of actions takes longer than running them.
+void sort_by(const std::vector<std::int64_t>& keys, std::vector<std::uint32_t>& order) {
+  constexpr int kDigit = 11;
+  constexpr std::uint64_t kDigits = std::uint64_t{1} << kDigit;
+  std::uint64_t most = 0;
+  for (const std::int64_t key : keys) most = std::max(most, static_cast<std::uint64_t>(key));
+  std::vector<std::uint32_t> sorted(order.size());
+  for (int shift = 0; shift < 64 && most >> static_cast<unsigned>(shift) > 0; shift += kDigit) {
+    const auto digit_of = [&](std::uint32_t i) {
+      return static_cast<std::uint64_t>(keys[i]) >> static_cast<unsigned>(shift) & (kDigits - 1);
+    };
+    std::array<std::uint32_t, kDigits + 1> place{};
+    for (const std::uint32_t i : order) ++place[digit_of(i) + 1];
+    for (std::size_t digit = 1; digit < place.size(); ++digit) place[digit] += place[digit - 1];
+    for (const std::uint32_t i : order) sorted[place[digit_of(i)]++] = i;
+    order.swap(sorted);
+  }
+}
+
 // By start, then end, then stored order: what takes no time comes before what starts with it.
 std::vector<std::uint32_t> by_start(const Timeline& timeline) {
   std::vector<std::uint32_t> order(timeline.start.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return std::tuple(timeline.start[a], timeline.end[a], a) <
-           std::tuple(timeline.start[b], timeline.end[b], b);
-  });
+  std::vector<std::int64_t> starts;
+  starts.reserve(order.size());
+  for (const SimTime start : timeline.start) starts.push_back(start.time_since_epoch().count());
+  sort_by(starts, order);
+  for (std::size_t first = 0, end = 1; first < order.size(); first = end++) {
+    while (end < order.size() && starts[order[end]] == starts[order[first]]) ++end;
+    if (end - first < 2) continue;
+    std::sort(order.begin() + static_cast<std::ptrdiff_t>(first),
+              order.begin() + static_cast<std::ptrdiff_t>(end),
+              [&](std::uint32_t a, std::uint32_t b) {
+                return std::pair(timeline.end[a], a) < std::pair(timeline.end[b], b);
+              });
+  }
   return order;
 }
 
