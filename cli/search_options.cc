@@ -179,7 +179,7 @@ void SearchOptions::declare(Options& options) {
                      profile);
   options.option("--cluster", "FILE",
                  "what there is to run on (penstock.cluster/1); default of a config.json: nodes of "
-                 "the device as its datasheet has them, 50 GB/s per GPU between nodes",
+                 "the device as its datasheet has them, and the network of its usual systems",
                  cluster);
   options.option("--gpus", "N", "use at most this many; default: all of the cluster", gpus);
   options.option("--global-batch", "B", "samples per step", global_batch);
@@ -350,7 +350,10 @@ std::vector<std::string> notes_of(const Question& question) {
   std::string text = fmt::format("assumed: {} GPUs a node, {} inside ({} GB/s per direction)",
                                  cluster.node_types.front().devices, cluster.levels.front().name,
                                  fixed(cluster.levels.front().bandwidth.value / 1e9, 0));
-  if (cluster.levels.size() > 1) text += ", 50 GB/s per GPU between nodes";
+  if (cluster.levels.size() > 1) {
+    text += fmt::format(", {} GB/s per GPU between nodes",
+                        fixed(cluster.levels.back().bandwidth.value / 1e9, 1));
+  }
   notes.push_back(text + "; give --cluster for yours");
   return notes;
 }

@@ -106,9 +106,10 @@ TEST_CASE("a config.json and a device make a question; the cluster is assumed") 
   CHECK(device_count(question.cluster.value) == 16);
   CHECK(question.cluster.value.levels.size() == 2);
   CHECK(words_of(question).find("; estimated for h100-sxm, bfloat16") != std::string::npos);
-  CHECK(notes_of(question).back() ==
-        "assumed: 8 GPUs a node, nvlink4 inside (450 GB/s per direction), 50 GB/s per GPU between "
-        "nodes; give --cluster for yours");
+  CHECK(
+      notes_of(question).back() ==
+      "assumed: 8 GPUs a node, nvlink4 inside (364 GB/s per direction), 46.5 GB/s per GPU between "
+      "nodes; give --cluster for yours");
   Json json = Json::object();
   set_question(json, question);
   REQUIRE(json.find("estimated") != nullptr);
