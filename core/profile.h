@@ -118,6 +118,10 @@ struct TrainingState {
   // Time of a rank's part in the global gradient norm, in picoseconds per parameter that it counts.
   // 0: not measured apart, as in files whose time of the optimizer has it inside.
   std::int64_t norm_ps_per_parameter = 0;
+  // Gradients are reduced in buckets of so many parameters while the last backward still runs, and
+  // updated parameters (ZeRO-1) gathered likewise beside the next forward. 0: all of a stage at
+  // once, behind its last backward.
+  std::int64_t bucket_parameters = 0;
   int source = 0;
   bool operator==(const TrainingState&) const = default;
 };

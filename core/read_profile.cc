@@ -28,6 +28,7 @@ constexpr int kMostSamples = 1'000'000;
 constexpr int kMostTokens = 100'000'000;
 constexpr int kMostCollectives = 1000;  // of one kind and size, in one section
 constexpr std::size_t kMostTrafficKinds = 64;
+constexpr std::int64_t kMostBucketParameters = 1'000'000'000'000;
 
 TrainingState read_training(JsonReader object, const Names& sources) {
   TrainingState training;
@@ -47,6 +48,9 @@ TrainingState read_training(JsonReader object, const Names& sources) {
   }
   if (const auto time = object.get("norm_ps_per_parameter")) {
     training.norm_ps_per_parameter = time->integer(0, kMostPicosecondsPerParameter);
+  }
+  if (const auto bucket = object.get("bucket_parameters")) {
+    training.bucket_parameters = bucket->integer(1, kMostBucketParameters);
   }
   training.source = sources.resolve(object, "source", 0);
   object.finish();

@@ -22,6 +22,9 @@ Json write_training(const TrainingState& training, const std::vector<Source>& so
   if (training.norm_ps_per_parameter != 0) {
     object.set("norm_ps_per_parameter", training.norm_ps_per_parameter);
   }
+  if (training.bucket_parameters != 0) {
+    object.set("bucket_parameters", training.bucket_parameters);
+  }
   object.set("source", id_of(sources, training.source));
   return object;
 }

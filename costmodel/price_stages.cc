@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "costmodel/hide_reductions.h"
 #include "costmodel/interpolate.h"
 #include "costmodel/links.h"
 #include "costmodel/step_prices.h"
@@ -126,12 +127,12 @@ void price_micro_batches(const PlanWiring& wiring, const Plan& plan, const RankT
 }  // namespace
 
 StagePricing price_stages(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan,
-                          const RankTables& tables) {
-  return price_stages(profile, PlanWiring(cluster, plan), plan, tables);
+                          const RankTables& tables, bool splits_backward) {
+  return price_stages(profile, PlanWiring(cluster, plan), plan, tables, splits_backward);
 }
 
 StagePricing price_stages(const ModelProfile& profile, const PlanWiring& wiring, const Plan& plan,
-                          const RankTables& tables) {
+                          const RankTables& tables, bool splits_backward) {
   require_priced(plan, tables);
   StagePricing pricing;
   price_micro_batches(wiring, plan, tables, pricing);
@@ -139,6 +140,7 @@ StagePricing price_stages(const ModelProfile& profile, const PlanWiring& wiring,
   pricing.prices.step = std::move(steps.step);
   pricing.prices.tied_reduce = std::move(steps.tied_reduce);
   pricing.prices.norm = steps.norm;
+  hide_reductions(profile.training, splits_backward, pricing.prices);
   pricing.ties = std::move(steps.ties);
   pricing.level_used = std::move(steps.level_used);
   for (const int level : pricing.boundary_level) {

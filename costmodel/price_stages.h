@@ -73,12 +73,12 @@ struct StagePricing {
 using RankTables = PerRank<std::vector<const SectionTable*>>;
 
 // Prices of every stage of `plan` (its cuts are set), on the devices of `cluster` that are of its
-// types.
+// types. `splits_backward`: the plan's schedule divides B into I and W.
 StagePricing price_stages(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan,
-                          const RankTables& tables);
+                          const RankTables& tables, bool splits_backward = false);
 
 // The same with the wiring of an equal plan, whatever its cuts, schedule and micro-batches.
 StagePricing price_stages(const ModelProfile& profile, const PlanWiring& wiring, const Plan& plan,
-                          const RankTables& tables);
+                          const RankTables& tables, bool splits_backward = false);
 
 }  // namespace penstock

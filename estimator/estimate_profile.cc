@@ -15,6 +15,9 @@ constexpr std::array kSamples{1, 2, 4, 8, 16};
 constexpr int kLongestDefault = 8192;
 constexpr int kLongestSequence = 1 << 22;
 constexpr int kMostTensorDegree = 8;
+// Megatron-LM's default bucket of overlapped reductions (core/distributed,
+// distributed_data_parallel.py) on up to 40 replicas.
+constexpr std::int64_t kBucketParameters = 40'000'000;
 
 // Indices into the profile's sources.
 enum SourceIndex { kTimes, kShapes, kOperations, kTraining };
@@ -118,6 +121,7 @@ class ProfileEstimate {
     state.bytes_per_parameter = {half ? 2 : 4};
     state.bytes_per_gradient = {4};
     state.optimizer_bytes_per_parameter = {half ? 12 : 8};
+    state.bucket_parameters = kBucketParameters;
     state.source = kTraining;
   }
 
@@ -246,6 +250,7 @@ class ProfileEstimate {
   void add_assumptions() {
     auto& list = estimate_.assumptions;
     list.emplace_back("attention fused (scores stay on the chip)");
+    list.emplace_back("gradients reduced and parameters gathered in buckets, beside compute");
     if (model_.experts) {
       list.emplace_back(
           "experts all on the ranks of their layer, no expert parallelism, tokens "

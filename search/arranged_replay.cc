@@ -44,8 +44,8 @@ ArrangedOutcome replay_arranged(const PlanInputs& inputs, const Plan& plan) {
   if (prepared.why_not) return {prepared.why_not, {}};
   const bool recomputes = prepared.sums.recomputes();
   const RankTables tables = prepared.sums.tables();
-  const StagePricing pricing =
-      price_stages(*inputs.profile, *inputs.cluster, prepared.plan, tables);
+  const StagePricing pricing = price_stages(*inputs.profile, *inputs.cluster, prepared.plan, tables,
+                                            prepared.kind->splits_backward());
   const ArrangedWithin within =
       arrange_within(inputs, prepared.plan, pricing.prices, pricing.ties, recomputes,
                      prepared.devices.reserve(), prepared.devices.memory());

@@ -35,7 +35,8 @@ std::optional<CutReplay::Result> CutReplay::run(const std::vector<int>& cuts) {
 }
 
 std::optional<CutReplay::Result> CutReplay::run_lists() {
-  const StagePricing pricing = price_stages(*inputs_.profile, *wiring_, with_cuts_, tables_);
+  const StagePricing pricing = price_stages(*inputs_.profile, *wiring_, with_cuts_, tables_,
+                                            prepared_.kind->splits_backward());
   const auto memory = memory_of_ranks(pricing.prices, liveness_, reserve_);
   Bytes fullest;
   for (std::size_t r = 0; r < memory.size(); ++r) {

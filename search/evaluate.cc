@@ -144,7 +144,8 @@ EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
   if (plan.cuts.empty()) why_not = choose(inputs, prepared, result.plan);
 
   const RankTables tables = prepared.sums.tables();
-  StagePricing pricing = price_stages(*inputs.profile, *inputs.cluster, result.plan, tables);
+  StagePricing pricing = price_stages(*inputs.profile, *inputs.cluster, result.plan, tables,
+                                      prepared.kind->splits_backward());
   PriceBasis basis = weigh_assumptions(*inputs.profile, *inputs.cluster, result.plan, tables,
                                        pricing, prepared.kind->splits_backward());
   result.prices = std::move(pricing.prices);
@@ -173,9 +174,10 @@ EvaluatedPlan evaluate_in_full(const PlanInputs& inputs, const Plan& plan) {
 PricedPlan price(const PlanInputs& inputs, const Plan& plan) {
   const PreparedPlan prepared = prepare(inputs, plan);
   if (prepared.why_not) return {prepared.why_not, {}};
-  return {
-      {},
-      price_stages(*inputs.profile, *inputs.cluster, prepared.plan, prepared.sums.tables()).prices};
+  return {{},
+          price_stages(*inputs.profile, *inputs.cluster, prepared.plan, prepared.sums.tables(),
+                       prepared.kind->splits_backward())
+              .prices};
 }
 
 PlanFile to_plan_file(const PlanInputs& inputs, const EvaluatedPlan& evaluated) {

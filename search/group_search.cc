@@ -146,8 +146,8 @@ class GroupSearch {
   }
 
   void try_arranged_candidate(const ScheduleKind& kind, const Plan& plan) {
-    const StagePricing pricing =
-        price_stages(*inputs_.profile, *wiring_of(plan), plan, prices_.tables());
+    const StagePricing pricing = price_stages(*inputs_.profile, *wiring_of(plan), plan,
+                                              prices_.tables(), kind.splits_backward());
     HeldCounts most;
     if (kind.is_automatic() && kind.limit_in_ranks == 0) {
       const auto room =
@@ -254,8 +254,8 @@ class GroupSearch {
 
   void try_candidate(const Plan& plan, const std::vector<RankLiveness>& live,
                      const HeldCounts& held) {
-    const StagePricing pricing =
-        price_stages(*inputs_.profile, *wiring_of(plan), plan, prices_.tables());
+    const StagePricing pricing = price_stages(*inputs_.profile, *wiring_of(plan), plan,
+                                              prices_.tables(), backward_ != BackwardKind::kFused);
     const auto memory = memory_of_ranks(pricing.prices, live, prices_.reserve());
     if (const auto over = over_memory(memory, plan, prices_.memory())) {
       result_.rejected.add(*over, 1, plan);

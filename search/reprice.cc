@@ -10,7 +10,8 @@ namespace penstock {
 Duration repriced_step(const Program& program, const Plan& plan, const ModelProfile& profile,
                        const ClusterSpec& cluster, const ExecutorModel& executor) {
   const PlanSums sums(profile, devices_of(cluster, plan, {}), plan);
-  const StagePrices prices = price_stages(profile, cluster, plan, sums.tables()).prices;
+  const bool splits = find_schedule(plan.schedule)->splits_backward();
+  const StagePrices prices = price_stages(profile, cluster, plan, sums.tables(), splits).prices;
   return step_time_of(simulate_summary(program, prices, executor), executor);
 }
 

@@ -1,0 +1,36 @@
+#include "costmodel/hide_reductions.h"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+// The bucket that is ready last has nothing to hide behind; nor has what takes longer than the
+// compute beside it.
+Duration shown(Duration whole, Duration beside, double bucket_share) {
+  return std::max(scaled(whole, bucket_share), whole - beside);
+}
+
+Duration last_backward(const ComputePrice& price, bool splits_backward) {
+  return splits_backward ? price.weight_gradient.duration : price.fused_backward.duration;
+}
+
+}  // namespace
+
+void hide_reductions(const TrainingState& training, bool splits_backward, StagePrices& prices) {
+  if (training.bucket_parameters == 0) return;
+  for (int stage = 0; stage < prices.stages; ++stage) {
+    StepPrice& step = prices.step[static_cast<std::size_t>(stage)];
+    const double parameters = static_cast<double>(step.parameters.count) /
+                              static_cast<double>(training.bytes_per_parameter.count);
+    if (parameters <= 0.0) continue;
+    const double share =
+        std::min(1.0, static_cast<double>(training.bucket_parameters) / parameters);
+    const ComputePrice& compute = prices.compute_of(stage, 0);
+    step.reduce_gradient.duration =
+        shown(step.reduce_gradient.duration, last_backward(compute, splits_backward), share);
+    step.unshard.duration = shown(step.unshard.duration, compute.forward.duration, share);
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,67 @@
+#include "costmodel/hide_reductions.h"
+
+#include <doctest/doctest.h>
+
+namespace penstock {
+namespace {
+
+using namespace std::chrono_literals;
+
+// One stage of 1,000 parameters in 2 bytes: F 30, I 40, W 25, B 60 us; reduction 80, gather 20 us.
+StagePrices one_stage() {
+  StagePrices prices;
+  prices.stages = 1;
+  prices.compute.resize(1);
+  prices.compute[0].forward.duration = 30us;
+  prices.compute[0].input_gradient.duration = 40us;
+  prices.compute[0].weight_gradient.duration = 25us;
+  prices.compute[0].fused_backward.duration = 60us;
+  prices.step.resize(1);
+  prices.step[0].parameters = Bytes{2000};
+  prices.step[0].reduce_gradient.duration = 80us;
+  prices.step[0].unshard.duration = 20us;
+  return prices;
+}
+
+TrainingState in_buckets_of(std::int64_t parameters) {
+  TrainingState training;
+  training.bytes_per_parameter = Bytes{2};
+  training.bucket_parameters = parameters;
+  return training;
+}
+
+TEST_CASE("without buckets a reduction shows whole") {
+  StagePrices prices = one_stage();
+  hide_reductions(in_buckets_of(0), false, prices);
+  CHECK(prices == one_stage());
+}
+
+TEST_CASE("what takes longer than the backward beside it shows by the rest") {
+  StagePrices prices = one_stage();
+  hide_reductions(in_buckets_of(100), false, prices);
+  // 80 - 60 = 20 us, more than the last of ten buckets, 8 us; of the gather its first bucket, 2 us.
+  CHECK(prices.step[0].reduce_gradient.duration == 20us);
+  CHECK(prices.step[0].unshard.duration == 2us);
+}
+
+TEST_CASE("the last bucket always shows") {
+  StagePrices prices = one_stage();
+  hide_reductions(in_buckets_of(500), false, prices);
+  CHECK(prices.step[0].reduce_gradient.duration == 40us);  // half of it
+  CHECK(prices.step[0].unshard.duration == 10us);
+}
+
+TEST_CASE("a stage smaller than a bucket hides nothing") {
+  StagePrices prices = one_stage();
+  hide_reductions(in_buckets_of(5000), false, prices);
+  CHECK(prices == one_stage());
+}
+
+TEST_CASE("where backward is divided only the last W hides") {
+  StagePrices prices = one_stage();
+  hide_reductions(in_buckets_of(100), true, prices);
+  CHECK(prices.step[0].reduce_gradient.duration == 55us);  // 80 - 25
+}
+
+}  // namespace
+}  // namespace penstock
