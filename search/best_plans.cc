@@ -156,8 +156,8 @@ class Search {
     space_.groups = std::move(mixed.groups);
   }
 
-  // Automatic schedules, and run-time rules: the most promising first, until no other's bound can
-  // matter.
+  // Automatic schedules, and run-time rules: the most promising first, until no other can be the
+  // fastest (of those on one of the asked numbers of GPUs). One that is not is not listed.
   void work_out_arranged() {
     std::vector<ArrangedCandidate> arranged = std::move(tally_.arranged);
     tally_.arranged.clear();
@@ -181,7 +181,7 @@ class Search {
 
   bool may_be_worked_out(const ArrangedCandidate& one) {
     if (!request_.bounds) return true;
-    if (!tally_.incumbents.may_matter(one.bound, one.plan.devices(), Bytes{})) {
+    if (!tally_.incumbents.may_lead(one.bound, one.plan.devices(), request_.sizes.size())) {
       ++tally_.bounded;
       return false;
     }
@@ -207,7 +207,7 @@ class Search {
         continue;
       }
       ++tally_.evaluated;
-      tally_.incumbents.add(outcomes[i].found);
+      tally_.incumbents.add_if_it_leads(outcomes[i].found, request_.sizes.size());
     }
   }
 

@@ -89,6 +89,10 @@ class GroupSearch {
       return;
     }
     if (choice.kind->is_costly) {
+      if (!may_be_worth_arranging(bottleneck_bound(plan, *balanced))) {
+        result_.bounded += variants;
+        return;
+      }
       try_arranged(*choice.kind, plan, *balanced);
       return;
     }
@@ -160,7 +164,7 @@ class GroupSearch {
     }
     const Duration bound =
         step_bound(pricing.prices, plan, backward_, most, inputs_.executor, kind.recomputes);
-    if (!may_matter(bound, kNoMemory)) {
+    if (!may_be_worth_arranging(bound)) {
       ++result_.bounded;
       return;
     }
@@ -207,11 +211,14 @@ class GroupSearch {
     const int samples = replica_loads(plan)[0].samples;
     const std::int64_t full = samples / plan.micro_batch_size;
     if (find_schedule(plan.schedule)->recomputes) return group_.bound;  // not on the last rank
+    const bool barrier = inputs_.executor.optimizer == OptimizerGate::kGlobalBarrier;
     if (plan.chunks > 1) {
       // All work of one micro-batch lies on its way there and back when backwards are fused.
       const bool fused = backward_ == BackwardKind::kFused;
       const std::int64_t path = !fused || full == 0 ? 0 : prices_.least_work(backward_);
-      return std::max(group_.bound, Duration{path});
+      const Duration bound = std::max(group_.bound, Duration{path});
+      if (!barrier || full == 0 || plan.copies() > 1 || plan.is_mixed()) return bound;
+      return std::max(bound, mean_with_fill(plan, full));
     }
     std::int64_t longest = 0;
     for (std::size_t s = 0; s + 1 < balanced.size(); ++s) {
@@ -219,7 +226,6 @@ class GroupSearch {
       longest = std::max(longest, work[static_cast<std::size_t>(balanced[s + 1])] -
                                       work[static_cast<std::size_t>(balanced[s])]);
     }
-    const bool barrier = inputs_.executor.optimizer == OptimizerGate::kGlobalBarrier;
     if (!barrier || full == 0) return Duration{longest * full};
     // With fused backward all that lies before a rank counts, with split backward or a short last
     // micro-batch only its forwards.
@@ -227,6 +233,19 @@ class GroupSearch {
     const double share = whole ? 1.0 : prices_.least_forward_share();
     return std::max(Duration{longest * full},
                     fill_bound(prices_.least_work(backward_), share, full, plan.pipeline));
+  }
+
+  // The mean over the ranks of fill, work and (of fused backwards) drain. The stages before rank
+  // r's first hold at least the first r sections, whatever the cuts.
+  [[nodiscard]] Duration mean_with_fill(const Plan& plan, std::int64_t full) const {
+    const SectionSums& sums = prices_.sums()[0];
+    const bool whole = backward_ == BackwardKind::kFused &&
+                       replica_loads(plan)[0].samples % plan.micro_batch_size == 0;
+    std::int64_t all = full * sums.work_of(backward_).back();
+    for (std::size_t r = 0; r < static_cast<std::size_t>(plan.pipeline); ++r) {
+      all += whole ? sums.work[r] : sums.forward[r];
+    }
+    return Duration{all / plan.pipeline};
   }
 
   // Chooses the plan's cuts. With counts that are too small: whether any may matter.
@@ -310,6 +329,13 @@ class GroupSearch {
   // Only receives that were moved back can cross sends (docs/schedules.md, "Time").
   [[nodiscard]] bool may_deadlock() const {
     return inputs_.executor.issue == IssueOrder::kDeepSpeed;
+  }
+
+  // Unless it was asked for by name, only if it may be the fastest.
+  [[nodiscard]] bool may_be_worth_arranging(Duration bound) const {
+    if (!request_.pins.schedules.empty()) return may_matter(bound, kNoMemory);
+    const Incumbents& incumbents = own_ ? *own_ : known_;
+    return !request_.bounds || incumbents.may_lead(bound, group_.devices, request_.sizes.size());
   }
 
   [[nodiscard]] bool may_matter(Duration bound, Bytes memory) const {
