@@ -84,15 +84,17 @@ class GroupSearch {
       }
     }
     const auto balanced = balanced_cuts_of(plan);
-    if (!may_matter(bottleneck_bound(plan, *balanced), kNoMemory)) {
+    any_cuts_ = bottleneck_bound(plan, *balanced);
+    if (!may_matter(any_cuts_, kNoMemory)) {
       result_.bounded += variants;
       return;
     }
     if (choice.kind->is_costly) {
-      if (!may_be_worth_arranging(bottleneck_bound(plan, *balanced))) {
+      if (!may_be_worth_arranging(any_cuts_)) {
         result_.bounded += variants;
         return;
       }
+      note_possible();
       try_arranged(*choice.kind, plan, *balanced);
       return;
     }
@@ -262,8 +264,14 @@ class GroupSearch {
       return false;
     }
     plan.cuts = std::move(cuts.cuts);
-    if (!may_matter(compute_bound(prices_.sums(), plan, backward_, held, inputs_.executor),
-                    cuts.fullest)) {
+    note_possible();
+    const Duration bound = compute_bound(prices_.sums(), plan, backward_, held, inputs_.executor);
+    if (!may_matter(bound, cuts.fullest)) {
+      for (const Placement placement : placements_) {
+        Plan placed = plan;
+        placed.placement = placement;
+        add_contender(placed, bound);
+      }
       result_.bounded += variants;
       return false;
     }
@@ -283,6 +291,7 @@ class GroupSearch {
     for (const MemoryUse& use : memory) fullest = std::max(fullest, use.total());
     const Duration bound = step_bound(pricing.prices, plan, backward_, held, inputs_.executor);
     if (!may_matter(bound, fullest)) {
+      add_contender(plan, bound);
       ++result_.bounded;
       return;
     }
@@ -292,7 +301,19 @@ class GroupSearch {
           "its transfers deadlock under executor model '" + inputs_.executor.name + "'", 1, plan);
       return;
     }
-    add_found({plan, step_time_of(*summary, inputs_.executor), fullest});
+    const Found found{plan, step_time_of(*summary, inputs_.executor), fullest};
+    add_found(found);
+    add_contender(plan, found.step_time);
+  }
+
+  // Other cuts than those that were given may fit and be faster, but not than this.
+  void note_possible() { result_.least_possible = std::min(result_.least_possible, any_cuts_); }
+
+  void add_contender(const Plan& plan, Duration step_time) {
+    const Incumbents& incumbents = own_ ? *own_ : known_;
+    if (plan.pipeline < 2) return;  // nothing to cut
+    if (!incumbents.may_lead(any_cuts_, group_.devices, request_.sizes.size())) return;
+    result_.contenders.push_back({plan, step_time, any_cuts_});
   }
 
   void add_found(const Found& found) {
@@ -357,6 +378,7 @@ class GroupSearch {
   const std::vector<bool> zero1_;
   const std::vector<Placement> placements_;
   BackwardKind backward_ = BackwardKind::kFused;  // of the schedule at hand
+  Duration any_cuts_{};                           // what no cuts of the schedule at hand beat
   bool over_memory_ = false;                      // it did not fit with less state (ZeRO-1)
   std::optional<PlanSchedules> schedules_;        // likewise
   ReplayBuffers replay_buffers_;
@@ -364,6 +386,12 @@ class GroupSearch {
 };
 
 }  // namespace
+
+void sort_contenders(std::vector<Contender>& contenders) {
+  std::stable_sort(
+      contenders.begin(), contenders.end(),
+      [](const Contender& a, const Contender& b) { return a.step_time < b.step_time; });
+}
 
 GroupResult search_group(const PlanInputs& inputs, const SearchRequest& request,
                          const SearchSpace& space, const CandidateGroup& group,
