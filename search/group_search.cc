@@ -270,7 +270,7 @@ class GroupSearch {
       for (const Placement placement : placements_) {
         Plan placed = plan;
         placed.placement = placement;
-        add_contender(placed, bound);
+        add_contender(placed);
       }
       result_.bounded += variants;
       return false;
@@ -291,7 +291,7 @@ class GroupSearch {
     for (const MemoryUse& use : memory) fullest = std::max(fullest, use.total());
     const Duration bound = step_bound(pricing.prices, plan, backward_, held, inputs_.executor);
     if (!may_matter(bound, fullest)) {
-      add_contender(plan, bound);
+      add_contender(plan);
       ++result_.bounded;
       return;
     }
@@ -301,19 +301,23 @@ class GroupSearch {
           "its transfers deadlock under executor model '" + inputs_.executor.name + "'", 1, plan);
       return;
     }
-    const Found found{plan, step_time_of(*summary, inputs_.executor), fullest};
-    add_found(found);
-    add_contender(plan, found.step_time);
+    add_found({plan, step_time_of(*summary, inputs_.executor), fullest});
+    add_contender(plan);
   }
 
   // Other cuts than those that were given may fit and be faster, but not than this.
   void note_possible() { result_.least_possible = std::min(result_.least_possible, any_cuts_); }
 
-  void add_contender(const Plan& plan, Duration step_time) {
+  // Whether or not it is replayed, so that contenders are in one order.
+  [[nodiscard]] Duration by_compute(const Plan& plan) const {
+    return compute_bound(prices_.sums(), plan, backward_, HeldCounts{}, inputs_.executor);
+  }
+
+  void add_contender(const Plan& plan) {
     const Incumbents& incumbents = own_ ? *own_ : known_;
     if (plan.pipeline < 2) return;  // nothing to cut
     if (!incumbents.may_lead(any_cuts_, group_.devices, request_.sizes.size())) return;
-    result_.contenders.push_back({plan, step_time, any_cuts_});
+    result_.contenders.push_back({plan, by_compute(plan), any_cuts_});
   }
 
   void add_found(const Found& found) {

@@ -44,7 +44,7 @@ struct SearchShared {
 // A candidate that other cuts could make the fastest of all.
 struct Contender {
   Plan plan;             // with the cuts that it was given
-  Duration step_time{};  // or a bound on it, by these cuts
+  Duration step_time{};  // at least, by the compute of these cuts
   Duration bound{};      // no cuts are faster
 };
 
