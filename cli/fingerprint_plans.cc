@@ -67,7 +67,7 @@ ClusterSpec two_types() {
 }
 
 EvaluatedPlan evaluated(const PlanInputs& inputs, const Plan& plan) {
-  EvaluatedPlan result = evaluate(inputs, plan);
+  EvaluatedPlan result = evaluate_in_full(inputs, plan);
   if (result.why_not) throw Error(ErrorKind::kInternal, "fingerprint: " + result.why_not->reason);
   return result;
 }

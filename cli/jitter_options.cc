@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "cli/parse.h"
+#include "cli/search_options.h"
 #include "search/evaluation.h"
+#include "search/in_parallel.h"
 #include "simulator/events/expand_replicas.h"
 #include "simulator/jitter.h"
 #include "simulator/order_statistics.h"
@@ -17,6 +19,8 @@ namespace penstock {
 namespace {
 
 constexpr int kMostSamples = 100'000;
+// So many samples advance together in one replay.
+constexpr std::size_t kLanesAtOnce = 8;
 // All replicas together: beyond, they share their samples.
 constexpr std::int64_t kMostActions = std::int64_t{1} << 22;
 
@@ -43,6 +47,26 @@ StagePrices with_assumption(const StagePrices& prices, const std::optional<std::
                "give a number from 0 to 100");
   }
   return with_assumed_spreads(prices, Factor{(assumed->millionths + 99) / 100});
+}
+
+// A lane depends on its number alone, so it does not matter which thread replays it. Lanes that one
+// thread takes share the reading of the Program.
+std::vector<Duration> steps_of(const Program& program, const StagePrices& prices,
+                               const JitteredLanes& lanes, const ExecutorModel& executor) {
+  const int threads = default_threads();
+  const std::size_t share = lanes.lanes / static_cast<std::size_t>(threads) + 1;
+  const std::size_t each = (share + kLanesAtOnce - 1) / kLanesAtOnce * kLanesAtOnce;
+  std::vector<Duration> steps(lanes.lanes);
+  in_parallel(threads, (lanes.lanes + each - 1) / each, [&](std::size_t part) {
+    const std::size_t first = part * each;
+    const JitteredLanes some{lanes.seed, lanes.first_lane + first,
+                             std::min(each, lanes.lanes - first)};
+    std::size_t lane = first;
+    for (const auto& summary : replay_jittered(program, prices, some, executor)) {
+      steps[lane++] = step_time_of(summary, executor);
+    }
+  });
+  return steps;
 }
 
 }  // namespace
@@ -78,12 +102,7 @@ JitterResult JitterOptions::sampled(const Program& program, const StagePrices& p
   result.step_time = step_time_of(simulate_summary(program, prices, executor), executor);
   const JitteredLanes lanes{result.seed, 0, static_cast<std::size_t>(result.samples)};
   const auto sample = [&](const Program& each) {
-    std::vector<Duration> steps;
-    steps.reserve(lanes.lanes);
-    for (const auto& summary : replay_jittered(each, uneven, lanes, executor)) {
-      steps.push_back(step_time_of(summary, executor));
-    }
-    return interval_of(std::move(steps));
+    return interval_of(steps_of(each, uneven, lanes, executor));
   };
   const bool expands = has_replicas(program) && !result.replicas_share;
   const StepInterval interval = expands ? sample(expand_replicas(program)) : sample(program);

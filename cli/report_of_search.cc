@@ -176,7 +176,7 @@ class SearchReport {
                  fmt::format("{} is a plan of another model ({})", path, other.value.model),
                  "give a plan of the same profile");
     }
-    const EvaluatedPlan evaluated = evaluate(question_.inputs(), other.value.plan);
+    const EvaluatedPlan evaluated = evaluate_in_full(question_.inputs(), other.value.plan);
     data().inputs.push_back({"plan", other.file});
     if (evaluated.evaluation.ranks.empty()) {
       data().notes.push_back(fmt::format("the baseline {} cannot be priced: {}", path,
@@ -202,7 +202,7 @@ class SearchReport {
   }
 
   void add_first() {
-    const EvaluatedPlan best = evaluate(question_.inputs(), result_.best.front().plan);
+    const EvaluatedPlan best = evaluate_in_full(question_.inputs(), result_.best.front().plan);
     const PlanFile file = plan_file_of(question_, best);
     data().changes = gains_of_changes(file, best.evaluation);
     const std::string next = apply_command(file, kPlanFile);
@@ -219,7 +219,7 @@ class SearchReport {
     if (other == result_.best.end()) return;
     const auto place = static_cast<int>(other - result_.best.begin());
     add_timeline(fmt::format("Plan {}, predicted ({})", place + 1, other->plan.schedule), place,
-                 evaluate(question_.inputs(), other->plan));
+                 evaluate_in_full(question_.inputs(), other->plan));
   }
 
   void add_staircase(WatchedSearch& watched) {

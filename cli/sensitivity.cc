@@ -70,12 +70,12 @@ void ask_transfers(const PlanFile& file, Duration now, Sensitivities& all) {
 // The same layout; where it does not run, with its cuts chosen anew.
 Outcome evaluated(std::string change, const PlanFile& file, const Question& question,
                   const Scenario& scenario, Duration now, Plan plan) {
-  EvaluatedPlan result = evaluate(question.inputs(), plan);
+  EvaluatedPlan result = evaluate_in_full(question.inputs(), plan);
   const bool as_cut = !result.why_not;
   if (!as_cut) {
     const Rejection why = *result.why_not;
     plan.cuts.clear();
-    result = evaluate(question.inputs(), plan);
+    result = evaluate_in_full(question.inputs(), plan);
     if (result.why_not) return refused(std::move(change), reason_text(why));
   }
   const StagePrices prices = slowed_if_asked(std::move(result.prices), result.program, scenario);

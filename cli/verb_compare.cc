@@ -161,7 +161,7 @@ struct Compared {
 
 // The best plan, as the search found it, on a machine that is uneven.
 void slow_down_best(const PlanInputs& inputs, const Scenario& scenario, Variant& variant) {
-  EvaluatedPlan evaluated = evaluate(inputs, variant.best->plan);
+  EvaluatedPlan evaluated = evaluate_in_full(inputs, variant.best->plan);
   variant.why_not_slow = why_not_slowed(evaluated.program, scenario);
   if (!variant.why_not_slow.empty()) return;
   variant.slow = slow_down(scenario, evaluated.program, inputs.executor, evaluated.prices);

@@ -19,6 +19,7 @@
 #include "report/reasons.h"
 #include "report/result_json.h"
 #include "report/search_report.h"
+#include "search/plan_program.h"
 
 namespace penstock {
 namespace {
@@ -32,7 +33,14 @@ constexpr const char* kExamples =
   penstock plan profile.json --cluster cluster.json --global-batch 512 --tokens 2T
 )";
 
-// The best plan, worked out again with its Program, and what it is compared with.
+// A step of more stages times micro-batches is not drawn: its Program would have to be written out.
+constexpr std::int64_t kMostDrawn = std::int64_t{1} << 18;
+
+bool is_drawn(const Plan& plan) {
+  return std::int64_t{plan.stages()} * replica_loads(plan).front().micro_batches <= kMostDrawn;
+}
+
+// The best plan, worked out again (with its Program, if it is drawn), and what it is compared with.
 struct Winner {
   EvaluatedPlan evaluated;
   std::vector<Rival> rivals;
@@ -74,7 +82,8 @@ Winner winner_of(const Question& question, const SearchResult& result,
   if (result.best.empty()) return winner;
   const RankedPlan& best = result.best.front();
   winner.training = training_cost(training, best.plan, best.evaluation);
-  winner.evaluated = evaluate(inputs, result.best.front().plan);
+  winner.evaluated =
+      is_drawn(best.plan) ? evaluate_in_full(inputs, best.plan) : evaluate(inputs, best.plan);
   winner.rivals.push_back(equal_split(inputs, result.best.front().plan));
   if (baseline_path) winner.rivals.push_back(baseline(inputs, *baseline_path));
   return winner;
@@ -99,8 +108,16 @@ std::string report_of(const Question& question, const SearchResult& result, cons
   }
   about.rivals = winner.rivals;
   about.training = winner.training;
-  about.program = &winner.evaluated.program;
-  about.timeline = &winner.evaluated.timeline;
+  if (!result.best.empty() && !is_drawn(result.best.front().plan)) {
+    about.not_drawn = fmt::format(
+        "{} stages times {} micro-batches are too many to draw here; penstock trace "
+        "draws the step of the plan file.\n",
+        result.best.front().plan.stages(),
+        replica_loads(result.best.front().plan).front().micro_batches);
+  } else {
+    about.program = &winner.evaluated.program;
+    about.timeline = &winner.evaluated.timeline;
+  }
   return search_report(result, about);
 }
 

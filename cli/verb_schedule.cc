@@ -28,6 +28,7 @@
 #include "simulator/lower.h"
 #include "simulator/schedules/schedules.h"
 #include "simulator/simulate.h"
+#include "simulator/simulate_schedule.h"
 
 namespace penstock {
 namespace {
@@ -256,13 +257,46 @@ std::string csv_text(const ScheduleOptions& given, const Subject& subject,
   return write_pipeline_csv(lowered(schedule, options));
 }
 
-Program program_for(const ScheduleOptions& given, const Subject& subject, Schedule schedule,
-                    const ScheduleCosts& costs, const ExecutorModel& executor) {
-  if (subject.holds_transfers()) return program_of(*subject.file, given.name, costs.recompute);
+LoweringOptions lowering_for(const Subject& subject, const ScheduleCosts& costs,
+                             const ExecutorModel& executor) {
   LoweringOptions options;
   options.recompute = costs.recompute && !subject.recomputes();
   options.issue = executor.issue;
-  return lowered(std::move(schedule), options);
+  return options;
+}
+
+Program program_for(const ScheduleOptions& given, const Subject& subject, Schedule schedule,
+                    const ScheduleCosts& costs, const ExecutorModel& executor) {
+  if (subject.holds_transfers()) return program_of(*subject.file, given.name, costs.recompute);
+  return lowered(std::move(schedule), lowering_for(subject, costs, executor));
+}
+
+// Whether the rolled-up lists say all that is asked, so that no Program of M micro-batches is made.
+bool stays_rolled_up(const ScheduleOptions& given, const Subject& subject, const Schedule& schedule,
+                     const ExecutorModel& executor) {
+  return !given.print && !given.slow.given() && !given.jitter.given() &&
+         !subject.holds_transfers() && executor.issue == IssueOrder::kEager &&
+         can_simulate_schedule(schedule, executor);
+}
+
+void set_times(ScheduleResult& result, const TimelineSummary& summary) {
+  result.makespan = summary.makespan;
+  result.longest_span = summary.longest_span;
+  result.ideal = summary.ideal;
+}
+
+void set_stash(ScheduleResult& result, const std::vector<RankLiveness>& ranks) {
+  for (const RankLiveness& rank : ranks) result.peak_stash_chunks.push_back(rank.peak_chunks);
+}
+
+void replay_rolled_up(const Schedule& schedule, const LoweringOptions& options,
+                      const StagePrices& prices, const ExecutorModel& executor,
+                      ScheduleResult& result) {
+  const std::vector<std::int32_t> none(schedule.rank_of_stage.size(), 0);
+  set_stash(result, liveness(schedule, WaitingReceives{none, none}));
+  const RolledInput input{&schedule, {{schedule.micro_batches, {}}}};
+  set_times(result, simulate_schedule({input}, options, prices, executor));
+  result.actions = lowered_actions(schedule, options);
 }
 
 Schedule schedule_for(const ScheduleOptions& given, const Subject& subject,
@@ -272,21 +306,9 @@ Schedule schedule_for(const ScheduleOptions& given, const Subject& subject,
   return given.automatic.arranged(*subject.kind, subject.shape, costs, executor);
 }
 
-void set_times(ScheduleResult& result, const TimelineSummary& summary) {
-  result.makespan = summary.makespan;
-  result.longest_span = summary.longest_span;
-  result.ideal = summary.ideal;
-}
-
-void set_stash(ScheduleResult& result, const Program& program) {
-  for (const RankLiveness& rank : liveness(program)) {
-    result.peak_stash_chunks.push_back(rank.peak_chunks);
-  }
-}
-
 void replay(const ScheduleOptions& given, const Program& program, const StagePrices& prices,
             const ExecutorModel& executor, ScheduleResult& result, Extras& extras) {
-  set_stash(result, program);
+  set_stash(result, liveness(program));
   if (!given.print) {
     set_times(result, simulate_summary(program, prices, executor));
     return;
@@ -300,10 +322,14 @@ void replay(const ScheduleOptions& given, const Program& program, const StagePri
 // of the order that came about.
 void replay_by_rule(const ScheduleOptions& given, const Program& program, const StagePrices& prices,
                     const ExecutorModel& executor, ScheduleResult& result, Extras& extras) {
-  const ExecutedProgram executed = as_executed(program, simulate(program, prices, executor));
-  set_stash(result, executed.program);
-  set_times(result, summarize(executed.program, executed.timeline));
-  if (!given.print) return;
+  const Timeline timeline = simulate(program, prices, executor);
+  set_times(result, summarize(program, timeline));
+  if (!given.print) {
+    result.peak_stash_chunks = peak_stash(program, timeline);
+    return;
+  }
+  const ExecutedProgram executed = as_executed(program, timeline);
+  set_stash(result, liveness(executed.program));
   extras.lists = action_lists(executed.program);
   extras.drawing = gantt(executed.program, executed.timeline);
 }
@@ -336,6 +362,11 @@ ScheduleResult simulated(const ScheduleOptions& given, const Subject& subject,
   result.copies = schedule.copies;
   if (given.csv) extras.csv = csv_text(given, subject, schedule);
   if (given.print && !has_rule) extras.lists = action_lists(schedule);
+  if (stays_rolled_up(given, subject, schedule, executor)) {
+    replay_rolled_up(schedule, lowering_for(subject, costs, executor), costs.prices, executor,
+                     result);
+    return result;
+  }
   const Program program = program_for(given, subject, std::move(schedule), costs, executor);
   result.actions = static_cast<std::int64_t>(program.actions.size());
   StagePrices prices = costs.prices;

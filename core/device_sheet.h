@@ -35,6 +35,13 @@ struct NodeLink {
   bool operator==(const NodeLink&) const = default;
 };
 
+// How nodes are joined in the systems that this device is sold in.
+struct NodeNetwork {
+  BytesPerSecond bandwidth{};  // of one device's part of the node's cards, one direction
+  int source = 0;
+  bool operator==(const NodeNetwork&) const = default;
+};
+
 struct DeviceSheet {
   std::string name;
   std::vector<std::string> aliases;
@@ -46,6 +53,7 @@ struct DeviceSheet {
   BytesPerSecond memory_bandwidth{};
   int memory_bandwidth_source = 0;
   NodeLink node{};
+  std::optional<NodeNetwork> network{};  // absent: nothing is known
   bool operator==(const DeviceSheet&) const = default;
 
   // Nothing when the device has no such arithmetic.

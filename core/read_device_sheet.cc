@@ -55,6 +55,7 @@ class SheetReader {
         rate_of(need(file_, "memory_bandwidth_bytes_per_s", "of its own memory"))};
     sheet_.memory_bandwidth_source = source_of(file_, "memory_bandwidth_source");
     read_node();
+    read_network();
     file_.finish();
     return std::move(sheet_);
   }
@@ -91,6 +92,16 @@ class SheetReader {
         rate_of(need(node, "bandwidth_bytes_per_s", "of one device, in one direction"))};
     sheet_.node.source = source_of(node, "source");
     node.finish();
+  }
+
+  void read_network() {
+    std::optional<JsonReader> network = file_.get("network");
+    if (!network) return;
+    sheet_.network.emplace();
+    sheet_.network->bandwidth = {rate_of(
+        need(*network, "bandwidth_bytes_per_s", "of one device between nodes, in one direction"))};
+    sheet_.network->source = source_of(*network, "source");
+    network->finish();
   }
 
   JsonReader file_;

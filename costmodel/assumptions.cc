@@ -76,10 +76,14 @@ Weights weigh_rank(const ModelProfile& profile, const SectionTable& table, const
   return weights;
 }
 
+double assumed_part(const Weights& weights) {
+  return weights.total > 0.0 ? weights.assumed_error / weights.total : 0.0;
+}
+
 double uncertainty_of(const Weights& weights, const Plan& plan, double repeatability,
                       bool splits_backward) {
   const int m = micro_batches(plan);
-  const double assumed = weights.total > 0.0 ? weights.assumed_error / weights.total : 0.0;
+  const double assumed = assumed_part(weights);
   const double extrapolated = kNotMeasured * weights.share(weights.extrapolated);
   // A wrong split leaves a rank's work as it is and moves only the bubble.
   const double bubble = static_cast<double>(plan.pipeline - 1) / (m + plan.pipeline - 1);
@@ -126,7 +130,8 @@ const Calibration* calibration_of(const ClusterSpec& cluster, const Plan& plan) 
 
 std::string calibration_text(const Calibration& calibration) {
   const auto permille = static_cast<int>(std::floor(1000.0 * calibration.error + 0.5));
-  return "calibrated on " + std::to_string(calibration.runs) + " runs of " + calibration.profile +
+  return "calibrated on " + std::to_string(calibration.runs) +
+         (calibration.runs == 1 ? " run of " : " runs of ") + calibration.profile +
          " (error of runs left out " + std::to_string(permille / 10) + "." +
          std::to_string(permille % 10) + " %)";
 }
@@ -141,9 +146,10 @@ PriceBasis weigh_assumptions(const ModelProfile& profile, const ClusterSpec& clu
   const Weights weights = weigh_rank(profile, *shapes.front(), plan, pricing.prices, busiest);
   const Calibration* calibration = calibration_of(cluster, plan);
   PriceBasis basis;
-  basis.uncertainty = uncertainty_of(
-      weights, plan, calibration ? std::max(kRunToRun, calibration->error) : kRunToRun,
-      splits_backward);
+  const double repeatability = calibration ? std::max(kRunToRun, calibration->error) : kRunToRun;
+  basis.uncertainty = uncertainty_of(weights, plan, repeatability, splits_backward);
+  const double assumed = assumed_part(weights);
+  basis.before_calibration = std::sqrt(repeatability * repeatability + assumed * assumed);
   for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
     // Of the shapes after the first, a replica has at most one micro-batch.
     const double part = shape == 0 ? 1.0 : 1.0 / micro_batches(plan);

@@ -15,6 +15,9 @@ struct PriceBasis {
   std::vector<Assumption> assumptions;
   // Relative half-width of the step time's interval, from docs/cost_model.md, "Intervals".
   double uncertainty = 0.0;
+  // Its part that a calibration's own interval stands for: what one run differs from the next, and
+  // times that were not measured.
+  double before_calibration = 0.0;
 };
 
 // Of a plan that price_stages() has priced from the same tables. `splits_backward`: its schedule

@@ -1,6 +1,7 @@
 #include "costmodel/links.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <string>
 
@@ -9,6 +10,8 @@
 
 namespace penstock {
 namespace {
+
+constexpr double kMostBytesOfTree = 65'536.0;
 
 double as_double(Duration duration) { return static_cast<double>(duration.count()); }
 double as_double(Bytes bytes) { return static_cast<double>(bytes.count); }
@@ -66,15 +69,30 @@ double message_ns(const LinkLevel& level, double bytes, int flows) {
   return as_double(level.latency) + bytes_over_rate_ns(bytes, rate);
 }
 
-// Messages that each member of a ring of g sends one after the other, each 1/g of the buffer.
-int ring_steps(CollectiveKind kind, int g) {
-  return (kind == CollectiveKind::kAllReduce ? 2 : 1) * (g - 1);
+// Of a curve: where the line through its first two points starts.
+double latency_ns(const LinkLevel& level) { return as_double(latency_of(level)); }
+
+int passes(CollectiveKind kind) { return kind == CollectiveKind::kAllReduce ? 2 : 1; }
+
+// A node takes part with as many rings as it has members of the group; where nodes differ, with as
+// many as the smallest has: each ring has its own card and its own part of the buffer.
+int lanes_into(int level, const GroupShape& group) {
+  int lanes = 1;
+  for (int l = 0; l < level; ++l) lanes *= group.levels[static_cast<std::size_t>(l)].least;
+  return lanes;
 }
 
 // All `rings` collectives send at once, but a domain has no more senders than devices.
-int flows_of(int level, const GroupLevel& group, int rings) {
+int flows_of(int level, const GroupShape& group, int rings) {
   if (level == 0) return 1;
-  return std::min(std::max(rings, 1) * group.members, group.beside);
+  return std::min(std::max(rings, 1) * lanes_into(level, group),
+                  group.levels[static_cast<std::size_t>(level)].beside);
+}
+
+// What one device sends on a level: of its lane's part of the buffer all but its own n-th.
+double bytes_on(int level, CollectiveKind kind, const GroupShape& group, double bytes) {
+  const double all_but_own = static_cast<double>(group.participants - 1) / group.participants;
+  return passes(kind) * all_but_own * bytes / lanes_into(level, group);
 }
 
 const CollectiveCurve* measured_curve(const ClusterSpec& cluster, CollectiveKind kind,
@@ -89,39 +107,59 @@ const CollectiveCurve* measured_curve(const ClusterSpec& cluster, CollectiveKind
   return nullptr;
 }
 
-// What reaches the outermost level's ring: the buffer, reduced or yet to be gathered further in.
-double bytes_at_top(const GroupShape& group, double bytes) {
-  for (std::size_t l = 0; l + 1 < group.levels.size(); ++l) bytes /= group.levels[l].least;
-  return bytes;
-}
-
 // A curve is measured alone. With others on the same wires it cannot beat its part of them.
 double shared_floor_ns(const ClusterSpec& cluster, CollectiveKind kind, const GroupShape& group,
                        double bytes, int rings) {
   const int top = static_cast<int>(group.levels.size()) - 1;
-  const GroupLevel& ring = group.levels.back();
-  const double shared = shared_part(level_at(cluster, top), flows_of(top, ring, rings));
-  if (shared <= 0.0) return 0.0;
-  const double message = bytes_at_top(group, bytes) / ring.most;
-  return ring_steps(kind, ring.most) * bytes_over_rate_ns(message, shared);
+  const double shared = shared_part(level_at(cluster, top), flows_of(top, group, rings));
+  return shared <= 0.0 ? 0.0 : bytes_over_rate_ns(bytes_on(top, kind, group, bytes), shared);
 }
 
-// Inside the domains first, then across them with what is left, level by level. An all-reduce is a
-// reduce-scatter on the way out and an all-gather on the way back, so its terms are twice theirs.
-Duration hierarchical_ring_time(const ClusterSpec& cluster, CollectiveKind kind,
-                                const GroupShape& group, double bytes, int rings) {
-  Duration total{};
-  for (std::size_t l = 0; l < group.levels.size(); ++l) {
-    const GroupLevel& ring = group.levels[l];
-    const int level = static_cast<int>(l);
-    if (ring.most > 1) {
-      const int flows = flows_of(level, ring, rings);
-      const double message = message_ns(level_at(cluster, level), bytes / ring.most, flows);
-      total += whole_nanoseconds(ring_steps(kind, ring.most) * message);
-    }
-    bytes /= ring.least;
+// Steps of a ring through all devices, one after the other: as many leave a domain as there are
+// domains, once around.
+double ring_latency_ns(const ClusterSpec& cluster, CollectiveKind kind, const GroupShape& group) {
+  double sum = 0.0;
+  int around = 1;  // domains of the level above
+  for (auto l = static_cast<int>(group.levels.size()) - 1; l >= 0; --l) {
+    const int domains = around * group.levels[static_cast<std::size_t>(l)].most;
+    sum += passes(kind) * (domains - around) * latency_ns(level_at(cluster, l));
+    around = domains;
   }
-  return total;
+  return sum;
+}
+
+// Of a few bytes: up and down a chain inside, and a tree of the domains further out.
+double tree_latency_ns(const ClusterSpec& cluster, const GroupShape& group) {
+  double sum = 0.0;
+  for (std::size_t l = 0; l < group.levels.size(); ++l) {
+    const auto others = static_cast<unsigned>(group.levels[l].most - 1);
+    const unsigned steps = l == 0 ? others : static_cast<unsigned>(std::bit_width(others));
+    sum += 2.0 * steps * latency_ns(level_at(cluster, static_cast<int>(l)));
+  }
+  return sum;
+}
+
+// The levels work at the same time on different parts of the buffer: the slowest counts.
+double stream_ns(const ClusterSpec& cluster, CollectiveKind kind, const GroupShape& group,
+                 double bytes, int rings) {
+  double slowest = 0.0;
+  for (std::size_t l = 0; l < group.levels.size(); ++l) {
+    if (group.levels[l].most < 2) continue;
+    const int level = static_cast<int>(l);
+    const LinkLevel& link = level_at(cluster, level);
+    const double sent =
+        message_ns(link, bytes_on(level, kind, group, bytes), flows_of(level, group, rings));
+    slowest = std::max(slowest, sent - latency_ns(link));
+  }
+  return slowest;
+}
+
+Duration formula_time(const ClusterSpec& cluster, CollectiveKind kind, const GroupShape& group,
+                      double bytes, int rings) {
+  const bool tree = kind == CollectiveKind::kAllReduce && bytes <= kMostBytesOfTree;
+  const double latency =
+      tree ? tree_latency_ns(cluster, group) : ring_latency_ns(cluster, kind, group);
+  return whole_nanoseconds(latency + stream_ns(cluster, kind, group, bytes, rings));
 }
 
 GroupLevel group_level(const DeviceLayout& layout, const std::vector<int>& devices, int level) {
@@ -147,6 +185,16 @@ GroupLevel group_level(const DeviceLayout& layout, const std::vector<int>& devic
 }
 
 }  // namespace
+
+Duration latency_of(const LinkLevel& level) {
+  if (level.curve.empty()) return level.latency;
+  if (level.curve.size() < 2) return Duration{};
+  const CurvePoint &first = level.curve[0], &second = level.curve[1];
+  const auto bytes = static_cast<double>((second.bytes - first.bytes).count);
+  const auto slope = static_cast<double>((second.time - first.time).count()) / bytes;
+  const auto flowing = static_cast<std::int64_t>(slope * static_cast<double>(first.bytes.count));
+  return std::clamp(first.time - Duration{flowing}, Duration{}, first.time);
+}
 
 int level_of(const DeviceLayout& layout, const std::vector<int>& devices) {
   if (devices.empty()) return 0;
@@ -178,7 +226,7 @@ Duration group_time(const ClusterSpec& cluster, CollectiveKind kind, const Group
     return whole_nanoseconds(
         std::max(alone, shared_floor_ns(cluster, kind, group, as_double(bytes), rings)));
   }
-  return hierarchical_ring_time(cluster, kind, group, as_double(bytes), rings);
+  return formula_time(cluster, kind, group, as_double(bytes), rings);
 }
 
 Duration collective_time(const ClusterSpec& cluster, CollectiveKind kind,

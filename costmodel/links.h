@@ -1,6 +1,7 @@
 // Times of transfers and collectives on a cluster. Curves are interpolated log-log between measured
 // points and continued at the bandwidth of their last segment; without a curve, latency plus bytes
-// over bandwidth. Collectives follow the ring formulas level by level (docs/cost_model.md).
+// over bandwidth. Collectives are rings through all devices, whose levels work at the same time
+// (docs/cost_model.md).
 #pragma once
 
 #include <vector>
@@ -10,6 +11,9 @@
 #include "costmodel/device_layout.h"
 
 namespace penstock {
+
+// Of a curve: where the line through its first two points starts.
+Duration latency_of(const LinkLevel& level);
 
 // The innermost level that spans all the devices; devices are numbered over the cluster.
 int level_of(const DeviceLayout& layout, const std::vector<int>& devices);

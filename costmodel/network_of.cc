@@ -40,17 +40,6 @@ double peak_rate(const LinkLevel& level) {
   return peak;
 }
 
-// Of a curve: where the line through its first two points starts.
-Duration latency_of(const LinkLevel& level) {
-  if (level.curve.empty()) return level.latency;
-  if (level.curve.size() < 2) return Duration{};
-  const CurvePoint &first = level.curve[0], &second = level.curve[1];
-  const auto bytes = static_cast<double>((second.bytes - first.bytes).count);
-  const auto slope = static_cast<double>((second.time - first.time).count()) / bytes;
-  const auto flowing = static_cast<std::int64_t>(slope * static_cast<double>(first.bytes.count));
-  return std::clamp(first.time - Duration{flowing}, Duration{}, first.time);
-}
-
 // Where traffic leaves a part of the cluster, and where it comes in.
 struct Side {
   Vertex out, in;

@@ -6,9 +6,11 @@
 namespace penstock {
 namespace {
 
-constexpr double kBetweenNodes = 50e9;  // bytes/s of one device: a 400 Gb/s card each
+constexpr double kBetweenNodes = 50e9;  // where the sheet has none: a 400 Gb/s card each
 constexpr Bytes kReserve{5'000'000'000};
-constexpr Duration kLatencyInside{10'000}, kLatencyBetween{30'000};
+// What NCCL gets of a link's rate, and a step of its rings (docs/cost_model.md, "Collectives").
+constexpr double kShareInside = 0.81, kShareBetween = 0.93;
+constexpr Duration kLatencyInside{3'400}, kLatencyBetween{30'000};
 
 Source source_of(const DeviceSheet& device, int index, std::string id) {
   Source source = device.sources[static_cast<std::size_t>(index)];
@@ -16,7 +18,21 @@ Source source_of(const DeviceSheet& device, int index, std::string id) {
   return source;
 }
 
+Source source_between(const DeviceSheet& device) {
+  Source source{"between nodes", Origin::kAssumed, "", ""};
+  source.text = device.network
+                    ? device.sources[static_cast<std::size_t>(device.network->source)].text
+                    : "50 GB/s per device, a 400 Gb/s card each";
+  source.text +=
+      "; 93 % of it in a collective, 30 us a step, fitted on published busbw of 8 to 32 GPUs";
+  return source;
+}
+
 }  // namespace
+
+double bandwidth_between_nodes(const DeviceSheet& device) {
+  return device.network ? device.network->bandwidth.value : kBetweenNodes;
+}
 
 ClusterSpec default_cluster(const DeviceSheet& device, int devices) {
   const int per_node = std::min(devices, device.node.devices);
@@ -25,12 +41,8 @@ ClusterSpec default_cluster(const DeviceSheet& device, int devices) {
   cluster.name =
       std::to_string(nodes) + " x " + std::to_string(per_node) + " " + device.name + " (assumed)";
   cluster.sources = {source_of(device, device.memory_source, "memory"),
-                     source_of(device, device.node.source, "link"),
-                     {"between nodes", Origin::kAssumed,
-                      "50 GB/s per device between nodes (a 400 Gb/s card each), nothing shared; "
-                      "latencies of 10 us "
-                      "inside a node and 30 us between nodes",
-                      ""}};
+                     source_of(device, device.node.source, "link"), source_between(device)};
+  cluster.sources[1].text += "; 81 % of it in a collective, 3.4 us a step, as NCCL gets";
   cluster.sources[0].text +=
       ". Memory bandwidth: " +
       device.sources[static_cast<std::size_t>(device.memory_bandwidth_source)].text +
@@ -45,14 +57,14 @@ ClusterSpec default_cluster(const DeviceSheet& device, int devices) {
   inside.name = device.node.name;
   inside.devices = nodes > 1 ? per_node : 0;
   inside.latency = kLatencyInside;
-  inside.bandwidth = device.node.bandwidth;
+  inside.bandwidth = {kShareInside * device.node.bandwidth.value};
   inside.source = 1;
   cluster.levels.push_back(inside);
   if (nodes > 1) {
     LinkLevel between;
     between.name = "between nodes";
     between.latency = kLatencyBetween;
-    between.bandwidth = {kBetweenNodes};
+    between.bandwidth = {kShareBetween * bandwidth_between_nodes(device)};
     between.source = 2;
     cluster.levels.push_back(between);
   }

@@ -51,6 +51,9 @@ std::string best_plan_sections(const SearchResult& result, const SearchReport& a
   if (about.program != nullptr && about.timeline != nullptr) {
     out += section("One step of plan 1", gantt(*about.program, *about.timeline));
   }
+  if (!about.not_drawn.empty()) {
+    out += section("One step of plan 1", wrapped(about.not_drawn, 100, "", ""));
+  }
   out += training_text(about.training);
   std::vector<std::string> rivals;
   for (const Rival& rival : about.rivals) {

@@ -31,6 +31,7 @@ struct SearchReport {
   // The replay of the best plan; null when there is none.
   const Program* program = nullptr;
   const Timeline* timeline = nullptr;
+  std::string not_drawn{};  // instead of it, why the step is not drawn: whole lines
 };
 
 std::string search_report(const SearchResult& result, const SearchReport& about);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "search/joint_cuts.h"
+
 namespace penstock {
 namespace {
 
@@ -88,13 +90,34 @@ Bytes largest(const std::vector<Bytes>& totals) {
   return *std::max_element(totals.begin(), totals.end());
 }
 
-// Other cuts move memory between ranks; they hardly make less of it.
-bool mean_fits(const std::vector<Bytes>& totals, const PerRank<Bytes>& capacity) {
-  Bytes over;
-  for (std::size_t r = 0; r < totals.size(); ++r) {
-    over += totals[r] - capacity[static_cast<int>(r)];
+// Several stages per rank: exact on pairs of stages (joint_cuts.h), otherwise the best of a few
+// starts whose sections are moved about.
+std::optional<std::vector<int>> joint_cuts(const RankSums& sums, const StageMemory& memory,
+                                           const Plan& plan, BackwardKind backward,
+                                           const std::vector<int>& balanced) {
+  if (!may_fit(memory, plan)) return std::nullopt;
+  const auto fits = [&](const std::vector<int>& cuts) {
+    return !over_memory(totals_of(memory, plan, cuts), plan, memory.capacity());
+  };
+  const auto moved = [&](std::vector<int> cuts) {
+    return evened_out(sums, &memory, plan, backward, std::move(cuts));
+  };
+  std::vector<int> cuts = moved(balanced);
+  if (fits(cuts)) return cuts;
+  const int sections = memory.sections();
+  if (are_pairs(memory, plan)) {
+    const auto pairs = pair_cuts(memory, plan, sections);
+    if (!pairs) return std::nullopt;
+    return moved(*pairs);
   }
-  return over.count <= 0;
+  const ChunkShare share(memory, plan.chunks);
+  if (const auto shared = cuts_within(sums, plan, backward, &share)) {
+    cuts = moved(*shared);
+    if (fits(cuts)) return cuts;
+  }
+  cuts = moved(equal_cuts(sections, plan.stages_per_copy()));
+  if (fits(cuts)) return cuts;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -124,7 +147,9 @@ std::optional<std::vector<int>> balanced_cuts(const SectionSums& sums, int stage
 
 std::optional<std::vector<int>> balanced_cuts(const RankSums& sums, const Plan& plan,
                                               BackwardKind backward) {
-  return cuts_within(sums, plan, backward, nullptr);
+  auto cuts = cuts_within(sums, plan, backward, nullptr);
+  if (!cuts || plan.chunks == 1) return cuts;
+  return evened_out(sums, nullptr, plan, backward, std::move(*cuts));
 }
 
 std::optional<Rejection> over_memory(const std::vector<Bytes>& totals, const Plan& plan,
@@ -146,17 +171,12 @@ Cuts choose_cuts(const RankSums& sums, const StageMemory& memory, const Plan& pl
   const auto totals = totals_of(memory, plan, balanced);
   auto over = over_memory(totals, plan, memory.capacity());
   if (!over) return {balanced, std::nullopt, largest(totals)};
-  only_balanced = only_balanced || (plan.chunks > 1 && !mean_fits(totals, memory.capacity()));
   if (only_balanced) return {{}, std::move(over), {}};
-  const ChunkShare share(memory, plan.chunks);
-  const StageLimit& limit = plan.chunks == 1 ? static_cast<const StageLimit&>(memory) : share;
-  if (auto cuts = cuts_within(sums, plan, backward, &limit)) {
-    const auto moved = totals_of(memory, plan, *cuts);
-    if (!over_memory(moved, plan, memory.capacity())) {
-      return {std::move(*cuts), std::nullopt, largest(moved)};
-    }
-  }
-  return {{}, std::move(over), {}};
+  auto cuts = plan.chunks == 1 ? cuts_within(sums, plan, backward, &memory)
+                               : joint_cuts(sums, memory, plan, backward, balanced);
+  if (!cuts) return {{}, std::move(over), {}};
+  const Bytes fullest = largest(totals_of(memory, plan, *cuts));
+  return {std::move(*cuts), std::nullopt, fullest};
 }
 
 }  // namespace penstock

@@ -1,11 +1,14 @@
 #include "search/evaluate.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "costmodel/assumptions.h"
 #include "costmodel/price_stages.h"
 #include "search/arrange.h"
 #include "search/arrange_within.h"
+#include "search/calibrated_interval.h"
 #include "search/choose_cuts.h"
 #include "search/device_cluster.h"
 #include "search/evaluation.h"
@@ -13,6 +16,7 @@
 #include "search/plan_program.h"
 #include "search/prepared_plan.h"
 #include "simulator/simulate.h"
+#include "simulator/simulate_schedule.h"
 
 namespace penstock {
 namespace {
@@ -44,16 +48,45 @@ std::optional<Rejection> choose(const PlanInputs& inputs, const PreparedPlan& pr
   return std::move(cuts.why_not);
 }
 
+void write_out(const PlanSchedules& schedules, const LoweringOptions& options,
+               const ExecutorModel& executor, EvaluatedPlan& result) {
+  result.program = program_of(schedules, options);
+  result.timeline = simulate(result.program, result.prices, executor);
+}
+
+// What follows from the rolled-up schedules of a plan. An automatic schedule, whose lists are
+// written out, tells itself what it holds.
+Judged judged(const PreparedPlan& prepared, const PlanSchedules& schedules,
+              const LoweringOptions& options, const ExecutorModel& executor,
+              const EvaluatedPlan& result) {
+  ReplayBuffers buffers;
+  AttributedSimulation simulated =
+      simulate_schedule_attributed(schedules.pipelines, options, result.prices, executor, buffers);
+  return {std::move(simulated.summary), std::move(simulated.ranks),
+          prepared.kind->is_automatic() ? liveness(*schedules.pipelines.front().schedule)
+                                        : liveness_of(result.plan)};
+}
+
 // Works out everything that follows from the schedules.
 void replay(const PlanInputs& inputs, const PreparedPlan& prepared, const PlanSchedules& schedules,
             double uncertainty, EvaluatedPlan& result) {
   const PlanDevices& devices = prepared.devices;
   const ExecutorModel& executor = inputs.executor;
-  result.program = program_of(
-      schedules, lowering_of(result.plan, result.ties, prepared.sums.recomputes(), executor));
-  result.timeline = simulate(result.program, result.prices, executor);
-  result.evaluation = evaluation_of(result.program, result.prices, result.timeline, executor,
-                                    devices.memory(), devices.reserve(), uncertainty);
+  const LoweringOptions options =
+      lowering_of(result.plan, result.ties, prepared.sums.recomputes(), executor);
+  result.recomputes = options.recompute;
+  if (executor.issue == IssueOrder::kEager &&
+      can_simulate_schedule(*schedules.pipelines.front().schedule, executor)) {
+    result.evaluation =
+        evaluation_of(judged(prepared, schedules, options, executor, result), result.prices,
+                      executor, devices.memory(), devices.reserve(), uncertainty);
+    // No generator makes it again.
+    if (prepared.kind->is_automatic()) write_out(schedules, options, executor, result);
+  } else {
+    write_out(schedules, options, executor, result);
+    result.evaluation = evaluation_of(result.program, result.prices, result.timeline, executor,
+                                      devices.memory(), devices.reserve(), uncertainty);
+  }
   result.evaluation.usd_per_step =
       usd_per_step(result.evaluation.step_time, result.plan, usd_per_hour(devices));
   std::vector<MemoryUse> memory;
@@ -72,6 +105,31 @@ void arrange_and_replay(const PlanInputs& inputs, const PreparedPlan& prepared, 
     return;
   }
   replay(inputs, prepared, within.arranged.schedules, uncertainty, result);
+}
+
+// What the runs say of a calibrated cluster takes the place of what is thought without them.
+void use_calibrated_interval(const PlanInputs& inputs, PriceBasis& basis, EvaluatedPlan& result) {
+  const auto& calibration = inputs.cluster->calibration;
+  if (!calibration || !calibration->posterior || result.evaluation.ranks.empty()) return;
+  Evaluation& evaluation = result.evaluation;
+  // Terms are moved on the written-out Program, which a replay of rolled-up lists leaves empty.
+  const bool rolled_up = result.program.actions.empty();
+  const Program written =
+      rolled_up
+          ? program_of(schedules_of(result.plan),
+                       lowering_of(result.plan, result.ties, result.recomputes, inputs.executor))
+          : Program();
+  const auto calibrated = calibrated_interval(
+      inputs, result.plan, rolled_up ? written : result.program, evaluation.step_time);
+  if (!calibrated) return;
+  const double rest =
+      basis.uncertainty * basis.uncertainty - basis.before_calibration * basis.before_calibration;
+  const double half_width =
+      std::sqrt(calibrated->half_width * calibrated->half_width + std::max(rest, 0.0));
+  const Duration margin = scaled(evaluation.step_time, half_width);
+  evaluation.step_time_low = std::max(Duration{}, evaluation.step_time - margin);
+  evaluation.step_time_high = evaluation.step_time + margin;
+  for (const std::string& note : calibrated->notes) basis.assumptions.push_back({note, 0.0});
 }
 
 }  // namespace
@@ -98,7 +156,17 @@ EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
     replay(inputs, prepared, schedules_of(result.plan), basis.uncertainty, result);
     if (!result.why_not) result.why_not = why_not;
   }
+  use_calibrated_interval(inputs, basis, result);
   result.evaluation.assumptions = std::move(basis.assumptions);
+  return result;
+}
+
+EvaluatedPlan evaluate_in_full(const PlanInputs& inputs, const Plan& plan) {
+  EvaluatedPlan result = evaluate(inputs, plan);
+  if (result.evaluation.ranks.empty() || !result.program.actions.empty()) return result;
+  write_out(schedules_of(result.plan),
+            lowering_of(result.plan, result.ties, result.recomputes, inputs.executor),
+            inputs.executor, result);
   return result;
 }
 
@@ -124,6 +192,11 @@ PlanFile to_plan_file(const PlanInputs& inputs, const EvaluatedPlan& evaluated) 
   file.executor = inputs.executor;
   file.prices = evaluated.prices;
   file.program = evaluated.program;
+  if (file.program.actions.empty()) {
+    file.program = program_of(
+        schedules_of(evaluated.plan),
+        lowering_of(evaluated.plan, evaluated.ties, evaluated.recomputes, inputs.executor));
+  }
   file.prediction = evaluated.evaluation;
   return file;
 }

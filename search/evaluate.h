@@ -32,13 +32,19 @@ struct EvaluatedPlan {
   StagePrices prices;
   std::vector<PlanTie> ties;
   std::vector<int> boundary_level;
+  bool recomputes = false;  // its backwards get a recompute before them
+  // All actions and when they run. evaluate() leaves them empty where the rolled-up schedules say
+  // everything else; evaluate_in_full() never does.
   Program program;
   Timeline timeline;
   Evaluation evaluation;
 };
 
-// `plan.cuts` may be empty: then the best cuts are chosen (as the search does).
+// `plan.cuts` may be empty: then the best cuts are chosen (as the search does). The work does not
+// grow with the micro-batches once there is a steady state.
 EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan);
+// With Program and Timeline.
+EvaluatedPlan evaluate_in_full(const PlanInputs& inputs, const Plan& plan);
 
 // Only what its stages cost, by the cuts that it has: for a Program that is there already.
 struct PricedPlan {

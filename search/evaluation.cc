@@ -23,6 +23,24 @@ double usd_per_step(Duration step_time, const Plan& plan, const PerRank<double>&
   return usd;
 }
 
+Evaluation evaluation_of(const Judged& judged, const StagePrices& prices,
+                         const ExecutorModel& executor, const PerRank<Bytes>& capacity,
+                         const PerRank<Bytes>& reserve, double uncertainty) {
+  Evaluation evaluation;
+  evaluation.makespan = judged.summary.makespan;
+  evaluation.longest_span = judged.summary.longest_span;
+  evaluation.ideal = judged.summary.ideal;
+  evaluation.step_time = step_time_of(judged.summary, executor);
+  const Duration margin = scaled(evaluation.step_time, uncertainty);
+  evaluation.step_time_low = std::max(Duration{}, evaluation.step_time - margin);
+  evaluation.step_time_high = evaluation.step_time + margin;
+  const auto memory = memory_of_ranks(prices, judged.held, reserve);
+  for (std::size_t r = 0; r < memory.size(); ++r) {
+    evaluation.ranks.push_back({memory[r], capacity[static_cast<int>(r)], judged.times[r]});
+  }
+  return evaluation;
+}
+
 Evaluation evaluation_of(const Program& program, const StagePrices& prices,
                          const Timeline& timeline, const ExecutorModel& executor,
                          const PerRank<Bytes>& capacity, const PerRank<Bytes>& reserve,
@@ -32,21 +50,9 @@ Evaluation evaluation_of(const Program& program, const StagePrices& prices,
     return evaluation_of(executed.program, prices, executed.timeline, executor, capacity, reserve,
                          uncertainty);
   }
-  const TimelineSummary summary = summarize(program, timeline);
-  Evaluation evaluation;
-  evaluation.makespan = summary.makespan;
-  evaluation.longest_span = summary.longest_span;
-  evaluation.ideal = summary.ideal;
-  evaluation.step_time = step_time_of(summary, executor);
-  const Duration margin = scaled(evaluation.step_time, uncertainty);
-  evaluation.step_time_low = std::max(Duration{}, evaluation.step_time - margin);
-  evaluation.step_time_high = evaluation.step_time + margin;
-  const auto memory = memory_of_ranks(prices, liveness(program), reserve);
-  const auto times = attribute_idle(program, timeline, executor);
-  for (std::size_t r = 0; r < memory.size(); ++r) {
-    evaluation.ranks.push_back({memory[r], capacity[static_cast<int>(r)], times[r]});
-  }
-  return evaluation;
+  return evaluation_of(Judged{summarize(program, timeline),
+                              attribute_idle(program, timeline, executor), liveness(program)},
+                       prices, executor, capacity, reserve, uncertainty);
 }
 
 std::optional<Rejection> over_memory(const std::vector<MemoryUse>& ranks, const Plan& plan,

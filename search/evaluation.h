@@ -13,6 +13,7 @@
 #include "core/stage_prices.h"
 #include "core/timeline.h"
 #include "simulator/analyze.h"
+#include "simulator/liveness.h"
 
 namespace penstock {
 
@@ -23,7 +24,19 @@ Duration step_time_of(const TimelineSummary& summary, const ExecutorModel& execu
 // Of all devices; 0 when the price of one type is unknown.
 double usd_per_step(Duration step_time, const Plan& plan, const PerRank<double>& usd_per_hour);
 
+// What the parts below are made of.
+struct Judged {
+  TimelineSummary summary;
+  std::vector<RankTime> times;     // attribute_idle()
+  std::vector<RankLiveness> held;  // liveness()
+};
 // Everything but the assumptions. `uncertainty` is the relative half-width of the interval.
+Evaluation evaluation_of(const Judged& judged, const StagePrices& prices,
+                         const ExecutorModel& executor, const PerRank<Bytes>& capacity,
+                         const PerRank<Bytes>& reserve, double uncertainty);
+
+// The same of a Program that was replayed. `uncertainty` is the relative half-width of the
+// interval.
 Evaluation evaluation_of(const Program& program, const StagePrices& prices,
                          const Timeline& timeline, const ExecutorModel& executor,
                          const PerRank<Bytes>& capacity, const PerRank<Bytes>& reserve,

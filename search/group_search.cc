@@ -182,7 +182,7 @@ class GroupSearch {
     }
   }
 
-  // On one type they serve all schedules with as many stages.
+  // On one type they serve all schedules of a map.
   std::shared_ptr<const std::vector<int>> balanced_cuts_of(const Plan& plan) {
     const auto cuts = [&] { return balanced_cuts(prices_.sums(), plan, backward_).value(); };
     const int largest = micro_batch_shapes(plan).front();
@@ -190,7 +190,8 @@ class GroupSearch {
       return shared_.mixed_balanced.get(
           {group_.mixed, largest, plan.chunks, plan.stage_map, backward_}, cuts);
     }
-    return shared_.balanced.get({group_.key, largest, plan.stages_per_copy(), backward_}, cuts);
+    return shared_.balanced.get(
+        {group_.key, largest, plan.pipeline, plan.chunks, plan.stage_map, backward_}, cuts);
   }
 
   // Where all micro-batches are held at once, some rank holds at least the mean of them.

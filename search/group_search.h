@@ -23,8 +23,8 @@ struct SearchShared {
   explicit SearchShared(const ExecutorModel& executor) : programs(executor) {}
 
   ProgramCache programs;
-  // (key, samples of the largest micro-batch, stages of a copy, backward) -> cuts
-  Memo<std::tuple<int, int, int, BackwardKind>, std::vector<int>> balanced;
+  // (key, samples of the largest micro-batch, P, V, map of stages, backward) -> cuts
+  Memo<std::tuple<int, int, int, int, StageMap, BackwardKind>, std::vector<int>> balanced;
   // (runs of ranks, samples of the largest micro-batch, V, map of stages, backward) -> cuts
   Memo<std::tuple<std::vector<RankRun>, int, int, StageMap, BackwardKind>, std::vector<int>>
       mixed_balanced;

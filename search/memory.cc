@@ -1,6 +1,8 @@
 #include "search/memory.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 
 namespace penstock {
 namespace {
@@ -154,36 +156,95 @@ Bytes StageMemory::total(int stage, int first, int end) const {
 
 Bytes StageMemory::total_of_rank(std::size_t rank, const std::vector<int>& cuts) const {
   const auto stages = held_.stages_of(rank);
+  const std::size_t per_copy = cuts.size() - 1;
+  constexpr std::size_t kFew = 8;
+  std::array<Run, kFew> few;
+  std::vector<Run> many(stages.size() > kFew ? stages.size() : 0);
+  const std::span<Run> runs =
+      many.empty() ? std::span<Run>(few).first(stages.size()) : std::span<Run>(many);
+  for (std::size_t c = 0; c < stages.size(); ++c) {
+    const auto s = static_cast<std::size_t>(stages[c]) % per_copy;
+    runs[c] = {cuts[s], cuts[s + 1]};
+  }
+  return total_of_runs(rank, runs);
+}
+
+Bytes StageMemory::total_of_runs(std::size_t rank, std::span<const Run> runs) const {
+  const auto stages = held_.stages_of(rank);
   const SectionSums& sums = sums_[static_cast<int>(rank)];
+  const auto is_empty = [](const Run& run) { return run.first == run.end; };
+  const auto working_of = [&](const Run& run) {
+    return is_empty(run) ? 0 : sums.working_peak_of(run.first, run.end);
+  };
   std::int64_t kept = 0;
   std::int64_t working = 0;
-  const std::size_t per_copy = cuts.size() - 1;
-  for (const int stage : stages) {
-    const auto s = static_cast<std::size_t>(stage) % per_copy;
-    kept += state(cuts[s], cuts[s + 1]) + buffers(stage, cuts[s], cuts[s + 1]);
-    working = std::max(working, sums.working_peak_of(cuts[s], cuts[s + 1]));
+  for (std::size_t c = 0; c < runs.size(); ++c) {
+    if (is_empty(runs[c])) continue;
+    const auto [first, end] = runs[c];
+    kept += state(first, end) + buffers(stages[c], first, end);
+    working = std::max(working, working_of(runs[c]));
   }
   for (const auto& [a, b] : held_.overlaps(rank)) {
-    const auto peak_of = [&](std::size_t chunk) {
-      const auto s = static_cast<std::size_t>(stages[chunk]) % per_copy;
-      return sums.working_peak_of(cuts[s], cuts[s + 1]);
-    };
-    working = std::max(working, peak_of(a) + peak_of(b));
+    working = std::max(working, working_of(runs[a]) + working_of(runs[b]));
   }
   std::int64_t peak = 0;
   for (std::size_t i = 0; i < held_.peaks(rank); ++i) {
     const auto counts = held_.peak(rank, i);
     std::int64_t held = 0;
-    for (std::size_t c = 0; c < stages.size(); ++c) {
-      const auto s = static_cast<std::size_t>(stages[c]) % per_copy;
-      const auto first = static_cast<std::size_t>(cuts[s]);
-      const auto end = static_cast<std::size_t>(cuts[s + 1]);
+    for (std::size_t c = 0; c < runs.size(); ++c) {
+      const auto first = static_cast<std::size_t>(runs[c].first);
+      const auto end = static_cast<std::size_t>(runs[c].end);
       held += counts[c].stash * (sums.stash[end] - sums.stash[first]) +
               counts[c].weight_stash * (sums.weight_stash[end] - sums.weight_stash[first]);
     }
     peak = std::max(peak, held);
   }
   return Bytes{kept + peak + working} + reserve_[static_cast<int>(rank)];
+}
+
+int StageMemory::most_middle_sections(std::size_t rank, int stages_per_copy) const {
+  const SectionSums& sums = sums_[static_cast<int>(rank)];
+  const auto stages = held_.stages_of(rank);
+  const int sections = sums.sections();
+  if (sections < 3) return sections;
+  std::int64_t kept = std::numeric_limits<std::int64_t>::max(), stash = kept, weight_stash = kept;
+  for (std::size_t i = 1; i + 1 < static_cast<std::size_t>(sections); ++i) {
+    const std::int64_t parameters = sums.parameters[i + 1] - sums.parameters[i];
+    kept = std::min(
+        kept, parameters * (training_.bytes_per_parameter + training_.bytes_per_gradient).count +
+                  parameters * training_.optimizer_bytes_per_parameter.count / shards_);
+    stash = std::min(stash, sums.stash[i + 1] - sums.stash[i]);
+    weight_stash = std::min(weight_stash, sums.weight_stash[i + 1] - sums.weight_stash[i]);
+  }
+  const std::int64_t room =
+      (capacity_[static_cast<int>(rank)] - reserve_[static_cast<int>(rank)]).count;
+  int most = sections - 2;
+  for (std::size_t i = 0; i < held_.peaks(rank); ++i) {
+    const auto counts = held_.peak(rank, i);
+    std::int64_t left = room;
+    std::int64_t cheapest = std::numeric_limits<std::int64_t>::max();
+    int must = 0;
+    for (std::size_t c = 0; c < stages.size(); ++c) {
+      const int stage = stages[c] % stages_per_copy;
+      const std::int64_t each =
+          kept + counts[c].stash * stash + counts[c].weight_stash * weight_stash;
+      cheapest = std::min(cheapest, each);
+      if (stage == 0 || stage + 1 == stages_per_copy) {  // the first section, or the last
+        const int end = stage == 0 ? 1 : sections;
+        left -= state(end - 1, end);
+        const auto e = static_cast<std::size_t>(end);
+        left -= counts[c].stash * (sums.stash[e] - sums.stash[e - 1]) +
+                counts[c].weight_stash * (sums.weight_stash[e] - sums.weight_stash[e - 1]);
+      } else {
+        left -= each;
+        ++must;
+      }
+    }
+    if (left < 0) return -1;
+    if (cheapest <= 0) continue;
+    most = static_cast<int>(std::min<std::int64_t>(most, must + left / cheapest));
+  }
+  return most;
 }
 
 std::int64_t StageMemory::section_alone(int stage, int section) const {

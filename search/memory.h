@@ -2,6 +2,7 @@
 // a rank keeps for the whole step. docs/cost_model.md, "Memory".
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "core/evaluation.h"
@@ -46,7 +47,17 @@ class StageMemory : public StageLimit {
   // What a rank with several stages holds under these cuts (as memory_of_ranks() of full-size
   // micro-batches would say).
   [[nodiscard]] Bytes total_of_rank(std::size_t rank, const std::vector<int>& cuts) const;
+  // The same by what its stages hold, in their order. Empty runs hold nothing: so it is a lower
+  // bound of whatever they come to hold where memory is monotone.
+  struct Run {
+    int first = 0, end = 0;
+  };
+  [[nodiscard]] Bytes total_of_runs(std::size_t rank, std::span<const Run> runs) const;
+  // Where all sections but the first and the last hold the same or more: no more of those than this
+  // fit on the rank beside what it must hold. Needs monotone memory.
+  [[nodiscard]] int most_middle_sections(std::size_t rank, int stages_per_copy) const;
   [[nodiscard]] const PerRank<Bytes>& capacity() const { return capacity_; }
+  [[nodiscard]] int sections() const { return sums_[0].sections(); }
   // What a stage may take of its device, and what of that is reserved.
   [[nodiscard]] Bytes capacity_of(int stage) const { return capacity_[rank_of(stage)]; }
   [[nodiscard]] Bytes reserve_of(int stage) const { return reserve_[rank_of(stage)]; }

@@ -1,112 +1,12 @@
 #include "simulator/analyze.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
-#include "simulator/replay.h"
-#include "simulator/task_graph.h"
+#include "simulator/binding_walk.h"
 
 namespace penstock {
 namespace {
-
-constexpr std::uint32_t kNone = kWaitsForNothing;
-
-// Follows actions backwards along what bound their start.
-class BindingWalk {
- public:
-  BindingWalk(const Program& program, const Timeline& timeline, const ExecutorModel& executor)
-      : program_(program), timeline_(timeline) {
-    if (straight_replay_is_exact(executor)) {
-      note_previous();
-    } else {
-      note_bounds(executor);
-    }
-    for (std::uint32_t i = 0; i < program.actions.size(); ++i) {
-      if (end(i) > makespan_end_ || last_ == kNone) {
-        makespan_end_ = std::max(makespan_end_, end(i));
-        last_ = i;
-      }
-    }
-  }
-
-  // The predecessor that ended last; kNone when nothing came before.
-  [[nodiscard]] std::uint32_t bound_by(std::uint32_t i) const {
-    if (!bound_.empty()) return bound_[i];
-    const Action& action = program_.actions[i];
-    if (action.overlaps_next) {
-      return later(later(previous_[i], action.waits_for), program_.actions[i + 1].waits_for);
-    }
-    if (!is_collective(action.kind)) return later(previous_[i], action.waits_for);
-    std::uint32_t latest = kNone;
-    for (const std::uint32_t member : members_.at({action.group.value, action.kind})) {
-      latest = later(latest, later(previous_[member], program_.actions[member].waits_for));
-    }
-    return latest;
-  }
-
-  [[nodiscard]] SimTime end(std::uint32_t i) const { return timeline_.end[i]; }
-  [[nodiscard]] SimTime start(std::uint32_t i) const { return timeline_.start[i]; }
-  [[nodiscard]] SimTime makespan_end() const { return makespan_end_; }
-  [[nodiscard]] std::uint32_t last() const { return last_; }  // the action that ends the step
-
- private:
-  // Transfers occupy nothing: the rank's streams and waits_for say it all.
-  void note_previous() {
-    previous_.assign(program_.actions.size(), kNone);
-    std::vector<std::uint32_t> last_compute(ranks(), kNone), last_collective(ranks(), kNone);
-    for (std::uint32_t i = 0; i < program_.actions.size(); ++i) {
-      const Action& action = program_.actions[i];
-      const auto rank = static_cast<std::size_t>(program_.rank_of(action).value);
-      if (is_compute(action.kind)) {
-        previous_[i] = std::exchange(last_compute[rank], i);
-      } else if (is_collective(action.kind)) {
-        // Two stages of one rank may belong to one group: none of them comes before the other.
-        previous_[i] = std::exchange(last_collective[rank], i);
-        if (same_collective(previous_[i], action)) previous_[i] = kNone;
-        members_[{action.group.value, action.kind}].push_back(i);
-      }
-    }
-  }
-
-  // Transfers may block ranks and wait for them. Queues are left out: what is ready and waits for
-  // its turn in a queue waits for a link, and explain() counts it so.
-  void note_bounds(ExecutorModel executor) {
-    executor.queues = QueueLayout::kNone;
-    const TaskGraph graph = build_task_graph(program_, executor);
-    std::vector<std::uint32_t> bound_of_task(graph.action_of_task.size(), kNone);
-    for (std::size_t task = 0; task < graph.action_of_task.size(); ++task) {
-      const std::uint32_t action = graph.action_of_task[task];
-      for (std::uint32_t e = graph.row[task]; e < graph.row[task + 1]; ++e) {
-        auto& bound = bound_of_task[graph.next[e]];
-        bound = later(bound, action);
-      }
-    }
-    for (const std::uint32_t task : graph.task_of_action) bound_.push_back(bound_of_task[task]);
-  }
-
-  [[nodiscard]] std::size_t ranks() const { return static_cast<std::size_t>(program_.ranks()); }
-  [[nodiscard]] bool same_collective(std::uint32_t i, const Action& action) const {
-    if (i == kNone) return false;
-    return program_.actions[i].group == action.group && program_.actions[i].kind == action.kind;
-  }
-  [[nodiscard]] std::uint32_t later(std::uint32_t a, std::uint32_t b) const {
-    if (a == kNone) return b;
-    if (b == kNone) return a;
-    return end(b) > end(a) ? b : a;
-  }
-
-  const Program& program_;
-  const Timeline& timeline_;
-  // One of the two ways: what came before on the same compute or collective stream; what bound each
-  // action.
-  std::vector<std::uint32_t> previous_, bound_;
-  std::map<std::pair<std::uint32_t, ActionKind>, std::vector<std::uint32_t>> members_;
-  SimTime makespan_end_{};
-  std::uint32_t last_ = kNone;
-};
-
-enum class Phase { kWarmUp, kSteady, kDrain };
 
 // Attributes the idle time of one rank, gap by gap.
 class RankAttribution {
@@ -149,7 +49,7 @@ class RankAttribution {
   // covered. Time between an action's start and the end of what bound it was spent in a queue.
   void explain(SimTime from, SimTime to, std::uint32_t node, Phase phase) {
     while (to > from) {
-      if (node == kNone) {
+      if (node == kWaitsForNothing) {
         time_.transfer += to - from;
         return;
       }

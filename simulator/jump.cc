@@ -83,12 +83,28 @@ std::int64_t clock_after(const RoundHistory& history, std::size_t rank,
   return clock + (window.rounds / window.length + 1) * growth;
 }
 
+// To be called before the jump.
+void note_jump(const RolledReplay& replay, const SteadyWindow& window, ReplayLog& log) {
+  ReplayLog::Jump noted{window.rounds, window.length, window.period, {}, {}};
+  for (std::size_t r = 0; r < replay.ranks.size(); ++r) {
+    const RolledReplay::Rank& rank = replay.ranks[r];
+    auto position = static_cast<std::int64_t>(log.ends[r].size());
+    for (const ReplayLog::Jump& before : log.jumps) {
+      position += before.rounds * before.steps_per_round[r];
+    }
+    noted.position.push_back(position);
+    noted.steps_per_round.push_back(rank.done() ? 0 : rank.block->end - rank.block->begin);
+  }
+  log.jumps.push_back(std::move(noted));
+}
+
 bool jump(RolledReplay& replay, const RoundHistory& history, const SteadyWindow& window) {
   std::vector<SkippedRow> skipped;
   skipped.reserve(replay.arrivals.rows());
   for (const RolledReplay::Rank& rank : replay.ranks) {
     if (!rank.done() && !add_skipped(replay, rank, window, skipped)) return false;
   }
+  if (replay.log != nullptr) note_jump(replay, window, *replay.log);
   for (SkippedRow& row : skipped) replay.arrivals.skip(row.row, std::move(row.part), row.more);
   const auto repetitions = static_cast<std::uint32_t>(window.rounds);
   for (std::size_t r = 0; r < replay.ranks.size(); ++r) {

@@ -1,5 +1,7 @@
 #include "simulator/lower.h"
 
+#include <algorithm>
+
 #include "simulator/lower_pipeline.h"
 #include "simulator/program_tables.h"
 #include "simulator/step_tail.h"
@@ -38,6 +40,32 @@ Program lower(const std::vector<PipelineInput>& pipelines, const LoweringOptions
   }
   if (options.step_actions) emit_step_tail(pipelines, options, ends, program);
   return program;
+}
+
+std::int64_t lowered_actions(const Schedule& schedule, const LoweringOptions& options) {
+  const bool places_recompute =
+      schedule.rule != RunTimeRule::kNone ||
+      std::any_of(schedule.actions.begin(), schedule.actions.end(),
+                  [](const ComputeAction& a) { return a.kind == ActionKind::kRecompute; });
+  const auto crosses = [&](int a, int b) {
+    const auto& rank = schedule.rank_of_stage;
+    return options.transfers &&
+           rank[static_cast<std::size_t>(a)] != rank[static_cast<std::size_t>(b)];
+  };
+  std::int64_t count = 0;
+  for (const ScheduleBlock& block : schedule.blocks) {
+    std::int64_t each = 0;
+    for (std::uint32_t at = block.begin; at < block.end; ++at) {
+      const ComputeAction& action = schedule.actions[at];
+      const int stage = action.stage.value;
+      const bool forward = action.kind == ActionKind::kForward, backward = is_backward(action.kind);
+      each += 1 + (backward && options.recompute && !places_recompute ? 1 : 0);
+      if (forward && schedule.has_next(stage) && crosses(stage, stage + 1)) each += 2;
+      if (backward && schedule.has_previous(stage) && crosses(stage, stage - 1)) each += 2;
+    }
+    count += each * block.repeat;
+  }
+  return count;
 }
 
 }  // namespace penstock

@@ -3,6 +3,7 @@
 // it waits for (docs/schedules.md, "Lowering").
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,5 +42,9 @@ struct LoweringOptions {
 // Error{kBadInput} when the lists cannot be carried out (with the actions that wait for each
 // other).
 Program lower(const std::vector<PipelineInput>& pipelines, const LoweringOptions& options);
+
+// How many actions lower() makes of one pipeline, without those that end the step; counted block by
+// block.
+std::int64_t lowered_actions(const Schedule& schedule, const LoweringOptions& options);
 
 }  // namespace penstock

@@ -179,7 +179,8 @@ TimelineSummary replay_summary(const Program& program, const StagePrices& prices
   return summary_of(std::move(ranks));
 }
 
-TimelineSummary replay_rest(const Program& program, const PriceTable& prices, RunSoFar so_far) {
+TimelineSummary replay_rest(const Program& program, const PriceTable& prices, RunSoFar so_far,
+                            Timeline* timeline) {
   RankClocks ranks(static_cast<std::size_t>(program.ranks()));
   ranks.first = std::move(so_far.first);
   ranks.busy = std::move(so_far.busy);
@@ -190,7 +191,15 @@ TimelineSummary replay_rest(const Program& program, const PriceTable& prices, Ru
   const auto from = static_cast<std::uint32_t>(so_far.known.size());
   std::vector<SimTime> end = std::move(so_far.known);
   end.resize(program.actions.size());
-  if (!run(program, prices, ForgetStarts{}, end, ranks, from)) {
+  bool complete = false;
+  if (timeline == nullptr) {
+    complete = run(program, prices, ForgetStarts{}, end, ranks, from);
+  } else {
+    timeline->start.resize(program.actions.size());
+    complete = run(program, prices, StoreStarts{timeline->start}, end, ranks, from);
+    timeline->end = std::move(end);
+  }
+  if (!complete) {
     throw Error(ErrorKind::kInternal, program.schedule + ": the end of the step cannot complete");
   }
   return summary_of(std::move(ranks));

@@ -23,6 +23,9 @@ struct RunSoFar {
   std::vector<SimTime> first;  // per rank, SimTime::max() when it has computed nothing
   std::vector<Duration> busy;
 };
-TimelineSummary replay_rest(const Program& program, const PriceTable& prices, RunSoFar so_far);
+// `timeline`, if any, gets the times of all actions; the starts of those that have run are not
+// known.
+TimelineSummary replay_rest(const Program& program, const PriceTable& prices, RunSoFar so_far,
+                            Timeline* timeline = nullptr);
 
 }  // namespace penstock

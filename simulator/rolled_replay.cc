@@ -48,6 +48,10 @@ RolledReplay::RolledReplay(const Schedule& schedule, const std::vector<MicroBatc
       ranks(static_cast<std::size_t>(schedule.ranks)),
       arrivals(2 * static_cast<std::size_t>(schedule.stages()), places_at_first(schedule),
                buffers.cells),
+      inserts_recompute(recompute && std::none_of(schedule.actions.begin(), schedule.actions.end(),
+                                                  [](const ComputeAction& a) {
+                                                    return a.kind == ActionKind::kRecompute;
+                                                  })),
       schedule_(schedule),
       history_(buffers.history),
       resolved_(buffers.resolved) {
@@ -55,10 +59,7 @@ RolledReplay::RolledReplay(const Schedule& schedule, const std::vector<MicroBatc
   for (const MicroBatchRun& run : runs) {
     run_end.push_back((run_end.empty() ? 0 : run_end.back()) + run.count);
   }
-  const bool places_recompute =
-      std::any_of(schedule.actions.begin(), schedule.actions.end(),
-                  [](const ComputeAction& a) { return a.kind == ActionKind::kRecompute; });
-  StepTable table(schedule, program, pipeline, prices, recompute && !places_recompute, transfers);
+  StepTable table(schedule, program, pipeline, prices, inserts_recompute, transfers);
   steps.clear();
   steps.reserve(schedule.actions.size());
   for (const ComputeAction& action : schedule.actions) {
@@ -138,15 +139,23 @@ bool RolledReplay::repeat_block(Rank& rank) {
       ResolvedStep* const steps_of_rank = resolved_.data() + rank.first_resolved;
       rank.resolved = resolve(*this, *rank.block, rank.repetition, steps_of_rank);
     }
+    const std::uint32_t first = rank.at;
     if (rank.repetition < rank.resolved) {
       run_resolved(rank);
     } else {
       run_step_by_step(rank);
     }
+    if (log != nullptr) note_ends(rank, first);
     if (rank.waits) return false;
     next_repetition(rank);
   }
   return true;
+}
+
+// Of the steps from `first` to the one that the rank is at.
+void RolledReplay::note_ends(const Rank& rank, std::uint32_t first) {
+  auto& noted = log->ends[static_cast<std::size_t>(&rank - ranks.data())];
+  noted.insert(noted.end(), ends.begin() + first, ends.begin() + rank.at);
 }
 
 // The rest of a repetition; leaves a note where it must wait.

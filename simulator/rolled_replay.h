@@ -12,6 +12,7 @@
 #include "core/schedule.h"
 #include "simulator/arrivals.h"
 #include "simulator/price_table.h"
+#include "simulator/replay_log.h"
 #include "simulator/resolved_steps.h"
 #include "simulator/round_history.h"
 #include "simulator/simulate_schedule.h"
@@ -125,8 +126,10 @@ struct RolledReplay {
   std::vector<std::int64_t> run_end;  // cumulated
   std::vector<std::int64_t>& ends;    // [step], of its last repetition so far
   std::vector<Rank> ranks;
-  Arrivals arrivals;  // one row per boundary
-  bool jumps = true;  // off: the plain replay, for comparison
+  Arrivals arrivals;         // one row per boundary
+  bool inserts_recompute;    // every backward recomputes first, which its costs hold
+  bool jumps = true;         // off: the plain replay, for comparison
+  ReplayLog* log = nullptr;  // where to keep when every step ended, if anywhere
   ReplayWork work;
 
  private:
@@ -137,6 +140,7 @@ struct RolledReplay {
   bool repeat_block(Rank& rank);
   void run_resolved(Rank& rank);
   void run_step_by_step(Rank& rank);
+  void note_ends(const Rank& rank, std::uint32_t first);
   void next_repetition(Rank& rank);
   void enter_block(Rank& rank);
   void await(std::uint32_t at, std::int64_t shift);

@@ -7,6 +7,7 @@
 #include "simulator/lower_pipeline.h"
 #include "simulator/program_tables.h"
 #include "simulator/replay.h"
+#include "simulator/rolled_attribution.h"
 #include "simulator/rolled_replay.h"
 #include "simulator/step_tail.h"
 
@@ -59,7 +60,7 @@ class EndOfStep {
   [[nodiscard]] const Program& tables() const { return program_; }
 
   TimelineSummary finish(const std::vector<PipelineTimes>& times, const StagePrices& prices,
-                         const ExecutorModel& executor) {
+                         const ExecutorModel& executor, Timeline* timeline = nullptr) {
     for (std::size_t p = 0; p < inputs_.size(); ++p) add_last_gradients(p, times[p]);
     if (options_.step_actions) {
       if (options_.reduce_gradients) {
@@ -67,7 +68,22 @@ class EndOfStep {
       }
       emit_step_tail(inputs_, options_, ends_, program_);
     }
-    return replay_rest(program_, PriceTable(program_, prices, executor), std::move(so_far_));
+    return replay_rest(program_, PriceTable(program_, prices, executor), std::move(so_far_),
+                       timeline);
+  }
+
+  // After finish(): what the first actions of tables() stand for.
+  [[nodiscard]] std::vector<StepEnd::StandIn> stand_ins(
+      const std::vector<PipelineTimes>& times) const {
+    std::vector<StepEnd::StandIn> result;
+    for (std::size_t p = 0; p < inputs_.size(); ++p) {
+      for (const int s : orders_[p]) {
+        const auto stage = static_cast<std::size_t>(s);
+        const int rank = inputs_[p].schedule.rank_of_stage[stage];
+        result.push_back({p, {times[p].stages[stage].position - 1, rank}});
+      }
+    }
+    return result;
   }
 
  private:
@@ -156,6 +172,52 @@ TimelineSummary simulate_schedule(const std::vector<RolledInput>& pipelines,
   return simulate_schedule(pipelines, options, prices, executor, buffers);
 }
 
+namespace {
+
+// Replays the pipelines one by one; with `timelines`, keeps when every step ran.
+class PipelineReplays {
+ public:
+  PipelineReplays(const std::vector<RolledInput>& pipelines, const LoweringOptions& options,
+                  const StagePrices& prices, const ExecutorModel& executor, const EndOfStep& end)
+      : pipelines_(pipelines),
+        options_(options),
+        tables_(end.tables()),
+        table_(end.tables(), prices, executor) {}
+
+  void run(ReplayBuffers& buffers, bool jumps, std::vector<RolledTimeline>* timelines) {
+    std::int64_t actions = 0;
+    for (std::size_t p = 0; p < pipelines_.size(); ++p) {
+      const Schedule& schedule = *pipelines_[p].schedule;
+      RolledReplay replay(schedule, pipelines_[p].micro_batches, tables_, p, table_,
+                          options_.recompute, options_.transfers, buffers.contents());
+      ReplayLog log{std::vector<std::vector<std::int64_t>>(replay.ranks.size()), {}};
+      replay.jumps = jumps;
+      if (timelines != nullptr) replay.log = &log;
+      actions += 4 * replay.actions();
+      table_.check_sum(static_cast<std::size_t>(actions));
+      if (!replay.run()) {
+        throw_bad_input(schedule.name + ": the lists cannot be carried out: nothing can run");
+      }
+      times.push_back(replay.times());
+      if (timelines != nullptr) timelines->emplace_back(replay, schedule, std::move(log));
+      work.steps += replay.work.steps;
+      work.skipped += replay.work.skipped;
+      work.jumps += replay.work.jumps;
+    }
+  }
+
+  std::vector<PipelineTimes> times;
+  ReplayWork work;
+
+ private:
+  const std::vector<RolledInput>& pipelines_;
+  const LoweringOptions& options_;
+  const Program& tables_;
+  PriceTable table_;
+};
+
+}  // namespace
+
 CountedSimulation simulate_schedule_counted(const std::vector<RolledInput>& pipelines,
                                             const LoweringOptions& options,
                                             const StagePrices& prices,
@@ -163,26 +225,27 @@ CountedSimulation simulate_schedule_counted(const std::vector<RolledInput>& pipe
                                             bool jumps) {
   const std::vector<PipelineInput> inputs = with_one_per_run(pipelines);
   EndOfStep end(inputs, options);
-  const PriceTable table(end.tables(), prices, executor);
-  CountedSimulation result;
-  std::vector<PipelineTimes> times;
-  std::int64_t actions = 0;
-  for (std::size_t p = 0; p < pipelines.size(); ++p) {
-    RolledReplay replay(*pipelines[p].schedule, pipelines[p].micro_batches, end.tables(), p, table,
-                        options.recompute, options.transfers, buffers.contents());
-    replay.jumps = jumps;
-    actions += 4 * replay.actions();
-    table.check_sum(static_cast<std::size_t>(actions));
-    if (!replay.run()) {
-      throw_bad_input(pipelines[p].schedule->name +
-                      ": the lists cannot be carried out: nothing can run");
-    }
-    times.push_back(replay.times());
-    result.work.steps += replay.work.steps;
-    result.work.skipped += replay.work.skipped;
-    result.work.jumps += replay.work.jumps;
-  }
-  result.summary = end.finish(times, prices, executor);
+  PipelineReplays replays(pipelines, options, prices, executor, end);
+  replays.run(buffers, jumps, nullptr);
+  return {end.finish(replays.times, prices, executor), replays.work};
+}
+
+AttributedSimulation simulate_schedule_attributed(const std::vector<RolledInput>& pipelines,
+                                                  const LoweringOptions& options,
+                                                  const StagePrices& prices,
+                                                  const ExecutorModel& executor,
+                                                  ReplayBuffers& buffers) {
+  const std::vector<PipelineInput> inputs = with_one_per_run(pipelines);
+  EndOfStep end(inputs, options);
+  PipelineReplays replays(pipelines, options, prices, executor, end);
+  std::vector<RolledTimeline> timelines;
+  timelines.reserve(pipelines.size());
+  replays.run(buffers, true, &timelines);
+  Timeline timeline;
+  AttributedSimulation result;
+  result.summary = end.finish(replays.times, prices, executor, &timeline);
+  const StepEnd step_end{end.tables(), timeline, end.stand_ins(replays.times)};
+  result.ranks = attribute_idle(timelines, step_end, result.summary.busy);
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/evaluation.h"
 #include "core/executor_model.h"
 #include "core/stage_prices.h"
 #include "simulator/analyze.h"
@@ -53,6 +54,18 @@ TimelineSummary simulate_schedule(const std::vector<RolledInput>& pipelines,
 TimelineSummary simulate_schedule(const std::vector<RolledInput>& pipelines,
                                   const LoweringOptions& options, const StagePrices& prices,
                                   const ExecutorModel& executor);
+
+// The same with attribute_idle() of the Program's replay: idle time by cause of the ranks of the
+// first pipeline.
+struct AttributedSimulation {
+  TimelineSummary summary;
+  std::vector<RankTime> ranks;
+};
+AttributedSimulation simulate_schedule_attributed(const std::vector<RolledInput>& pipelines,
+                                                  const LoweringOptions& options,
+                                                  const StagePrices& prices,
+                                                  const ExecutorModel& executor,
+                                                  ReplayBuffers& buffers);
 
 // How a replay went: compute actions that ran one by one, those that jumps went over.
 struct ReplayWork {

@@ -22,6 +22,12 @@ class EventQueue {
   [[nodiscard]] bool empty() const { return nodes_[1].time == kNever; }
   [[nodiscard]] Time first_time() const { return nodes_[1].time; }
   [[nodiscard]] Slot first_slot() const { return nodes_[1].slot; }
+  [[nodiscard]] Time time_of(Slot slot) const { return nodes_[slots_ + slot].time; }
+
+  // For callers who number their slots themselves, instead of take(). Nothing may be going on.
+  void reserve(std::size_t slots) {
+    while (slots_ < slots) resize(2 * slots_);
+  }
 
   // A slot that is not in use. The caller sets its time.
   [[nodiscard]] Slot take() {

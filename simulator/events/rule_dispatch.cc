@@ -1,5 +1,7 @@
 #include "simulator/events/rule_dispatch.h"
 
+#include <algorithm>
+
 namespace penstock {
 
 RuleDispatch::RuleDispatch(const Program& program, const TaskGraph& graph) : rule_(program.rule) {
@@ -21,7 +23,8 @@ RuleDispatch::RuleDispatch(const Program& program, const TaskGraph& graph) : rul
 
 void RuleDispatch::restart() {
   looking_.clear();
-  ready_.assign(rank_of_task_.size(), 0);
+  ready_at_.assign(rank_of_task_.size(), EventQueue::kNever);
+  now_ = 0;
   for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
     Rank& rank = ranks_[r];
     rank.head = rank.forwards_started = 0;
@@ -46,6 +49,16 @@ std::uint32_t RuleDispatch::next(Rank& rank) const {
   }
 }
 
+RuleDispatch::Time RuleDispatch::next_arrival(const Rank& rank) const {
+  Time next = EventQueue::kNever;
+  const auto look_at = [&](std::uint32_t task) {
+    if (!ready(task)) next = std::min(next, ready_at_[task]);
+  };
+  if (rank.head < rank.list.size()) look_at(rank.list[rank.head]);
+  if (rank.forwards_started < rank.forwards.size()) look_at(rank.forwards[rank.forwards_started]);
+  return next;
+}
+
 // Forwards run in list order, whether moved or not: those before the next one have run.
 bool RuleDispatch::head_ran_early(const Rank& rank) const {
   if (rank.head == rank.list.size()) return false;
@@ -59,7 +72,7 @@ RuleDispatch::Step RuleDispatch::step(Rank& rank) const {
   if (rank.head == rank.list.size()) return Step::kWait;
   const std::uint32_t head = rank.list[rank.head];
   if (!rank.forward_is_next) {
-    if (ready_[head] != 0) return Step::kTakeHead;
+    if (ready(head)) return Step::kTakeHead;
     if (kind_of_task_[head] != ActionKind::kRecompute) return Step::kWait;
     // The gradient of this recompute has not arrived.
     if (rank.forwards_started == rank.forwards.size()) {
@@ -67,7 +80,7 @@ RuleDispatch::Step RuleDispatch::step(Rank& rank) const {
     }
     rank.forward_is_next = rule_ != RunTimeRule::kVarunaStrict;
   }
-  return ready_[rank.forwards[rank.forwards_started]] != 0 ? Step::kTakeForward : Step::kWait;
+  return ready(rank.forwards[rank.forwards_started]) ? Step::kTakeForward : Step::kWait;
 }
 
 }  // namespace penstock

@@ -7,37 +7,56 @@
 #include <vector>
 
 #include "core/program.h"
+#include "simulator/events/event_queue.h"
 #include "simulator/task_graph.h"
 
 namespace penstock {
 
 class RuleDispatch {
  public:
+  using Time = EventQueue::Time;
+
   RuleDispatch(const Program& program, const TaskGraph& graph);
 
   void restart();
+  [[nodiscard]] bool has_rule() const { return rule_ != RunTimeRule::kNone; }
   // Whether a rank chooses when the task starts.
   [[nodiscard]] bool chooses(std::uint32_t task) const {
     return !rank_of_task_.empty() && rank_of_task_[task] != kNone;
   }
-  // Everything that the task waits for has ended.
+  [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(ranks_.size()); }
+  [[nodiscard]] std::uint32_t rank_of(std::uint32_t task) const { return rank_of_task_[task]; }
+  [[nodiscard]] bool is_busy(std::uint32_t rank) const { return ranks_[rank].is_busy; }
+  // From then on everything that the task waits for has ended.
+  void ready_from(std::uint32_t task, Time time) { ready_at_[task] = time; }
+  // It has ended now.
   void is_ready(std::uint32_t task) {
-    ready_[task] = 1;
+    ready_from(task, 0);
     look_again(rank_of_task_[task]);
   }
   void has_ended(std::uint32_t task) {
     ranks_[rank_of_task_[task]].is_busy = false;
     look_again(rank_of_task_[task]);
   }
-  // Calls start(task) for what idle ranks begin now.
-  template <class Start>
-  void start_next(Start start) {
+  void look_again(std::uint32_t rank) {
+    if (ranks_[rank].is_looking) return;
+    ranks_[rank].is_looking = true;
+    looking_.push_back(rank);
+  }
+  // Calls start(task) for what idle ranks begin now, wait(rank, time) for those that must wait,
+  // with the next time that is known to matter to them (kNever: none is).
+  template <class Start, class Wait>
+  void start_next(Time now, Start start, Wait wait) {
+    now_ = now;
     for (const std::uint32_t r : looking_) {
       Rank& rank = ranks_[r];
       rank.is_looking = false;
       if (rank.is_busy) continue;
       const std::uint32_t task = next(rank);
-      if (task == kNone) continue;
+      if (task == kNone) {
+        wait(r, next_arrival(rank));
+        continue;
+      }
       rank.is_busy = true;
       start(task);
     }
@@ -56,13 +75,10 @@ class RuleDispatch {
   };
   enum class Step { kTakeHead, kTakeForward, kWait };
 
-  void look_again(std::uint32_t rank) {
-    if (ranks_[rank].is_looking) return;
-    ranks_[rank].is_looking = true;
-    looking_.push_back(rank);
-  }
+  [[nodiscard]] bool ready(std::uint32_t task) const { return ready_at_[task] <= now_; }
   // The task that an idle rank starts now, taken off its list; kNone when it has to wait.
   [[nodiscard]] std::uint32_t next(Rank& rank) const;
+  [[nodiscard]] Time next_arrival(const Rank& rank) const;
   [[nodiscard]] bool head_ran_early(const Rank& rank) const;
   [[nodiscard]] Step step(Rank& rank) const;
 
@@ -71,7 +87,8 @@ class RuleDispatch {
   std::vector<std::uint32_t> looking_;       // ranks to which something happened
   std::vector<std::uint32_t> rank_of_task_;  // kNone: not compute; empty without a rule
   std::vector<ActionKind> kind_of_task_;
-  std::vector<std::uint8_t> ready_;  // by task
+  std::vector<Time> ready_at_;  // by task; kNever while that is not known
+  Time now_ = 0;
 };
 
 }  // namespace penstock

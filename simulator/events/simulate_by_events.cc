@@ -1,5 +1,6 @@
 #include "simulator/events/simulate_by_events.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -86,16 +87,130 @@ SimTime EventSimulation::step_end(const ActionDurations& durations) {
 
 void EventSimulation::run_all(const ActionDurations& durations) {
   restart(durations);
+  if (!shared_) return run_alone();
   for (std::uint32_t task = 0; task < tasks_.size(); ++task) {
     if (tasks_[task].waits == 0) release(task);
   }
   const auto start_chosen = [this](std::uint32_t task) { start(task); };
-  dispatch_.start_next(start_chosen);
+  const auto wait = [](std::uint32_t, Time) {};  // what is released says so
+  dispatch_.start_next(now_, start_chosen, wait);
   while (!queue_.empty()) {
     advance();
-    dispatch_.start_next(start_chosen);
+    dispatch_.start_next(now_, start_chosen, wait);
   }
   if (tasks_left_ > 0) report_stuck();
+}
+
+// Transfers do not slow each other down.
+void EventSimulation::run_alone() {
+  ready_at_.assign(tasks_.size(), 0);
+  released_.clear();
+  last_end_ = 0;
+  if (dispatch_.has_rule()) {
+    run_by_rule();
+  } else {
+    run_in_any_order();
+  }
+  now_ = last_end_;
+  if (tasks_left_ > 0) report_stuck();
+}
+
+// The task has run. Calls hand_on(next) for each that waits for nothing else.
+template <class HandOn>
+void EventSimulation::finish(std::uint32_t task, Time start, const HandOn& hand_on) {
+  const Task& done = tasks_[task];
+  const Time end = start + done.duration;
+  if (keeps_times_) {
+    start_[task] = start;
+    end_[task] = end;
+  }
+  last_end_ = std::max(last_end_, end);
+  --tasks_left_;
+  ++events_;
+  const auto ends_for = [&](std::uint32_t next) {
+    ready_at_[next] = std::max(ready_at_[next], end);
+    if (--tasks_[next].waits == 0) hand_on(next);
+  };
+  if (done.next != kNone) ends_for(done.next);
+  if (done.second_next != kNone) ends_for(done.second_next);
+  for (std::uint32_t i = done.more_begin; i < done.more_end; ++i) ends_for(graph_.next[i]);
+}
+
+// Where nobody looks at the state of the run, a task starts when the last of what it waits for has
+// ended, and the order in which tasks are worked out does not matter.
+void EventSimulation::run_in_any_order() {
+  for (std::uint32_t task = 0; task < tasks_.size(); ++task) {
+    if (tasks_[task].waits == 0) released_.push_back(task);
+  }
+  while (!released_.empty()) {
+    const std::uint32_t task = released_.back();
+    released_.pop_back();
+    finish(task, ready_at_[task], [this](std::uint32_t next) { released_.push_back(next); });
+  }
+}
+
+// Only ranks choose, and what they look at is known beforehand: when a compute task ends, it is
+// known when its transfers will have arrived. So time advances from one choice of a rank to the
+// next, and ranks are all that has a next instant: the end of its task, or, while it waits, the
+// next arrival. Transfers and collectives are no events.
+void EventSimulation::run_by_rule() {
+  task_of_rank_.assign(dispatch_.ranks(), kNone);
+  queue_.reserve(dispatch_.ranks());
+  for (std::uint32_t task = 0; task < tasks_.size(); ++task) {
+    if (tasks_[task].waits == 0) will_be_ready(task);
+  }
+  finish_released();
+  const auto start_chosen = [this](std::uint32_t task) {
+    task_of_rank_[dispatch_.rank_of(task)] = task;
+    queue_.set(dispatch_.rank_of(task), now_ + tasks_[task].duration);
+  };
+  const auto wait = [this](std::uint32_t rank, Time arrival) { queue_.set(rank, arrival); };
+  dispatch_.start_next(now_, start_chosen, wait);
+  while (!queue_.empty()) {
+    now_ = queue_.first_time();
+    while (queue_.first_time() == now_) {
+      const Slot rank = queue_.first_slot();
+      queue_.set(rank, EventQueue::kNever);
+      if (dispatch_.is_busy(rank)) {
+        end_of_rank(task_of_rank_[rank]);
+      } else {
+        dispatch_.look_again(rank);
+      }
+    }
+    dispatch_.start_next(now_, start_chosen, wait);
+  }
+}
+
+void EventSimulation::end_of_rank(std::uint32_t task) {
+  dispatch_.has_ended(task);
+  finish(task, now_ - tasks_[task].duration, [this](std::uint32_t next) { will_be_ready(next); });
+  finish_released();
+}
+
+// From ready_at_ on.
+void EventSimulation::will_be_ready(std::uint32_t task) {
+  if (!dispatch_.chooses(task)) {
+    released_.push_back(task);
+    return;
+  }
+  const Time time = ready_at_[task];
+  const std::uint32_t rank = dispatch_.rank_of(task);
+  dispatch_.ready_from(task, time);
+  if (dispatch_.is_busy(rank)) return;  // it will look when it is done
+  if (time <= now_) {
+    dispatch_.look_again(rank);
+  } else if (time < queue_.time_of(rank)) {
+    queue_.set(rank, time);
+  }
+}
+
+// What no rank chooses starts when it can.
+void EventSimulation::finish_released() {
+  while (!released_.empty()) {
+    const std::uint32_t task = released_.back();
+    released_.pop_back();
+    finish(task, ready_at_[task], [this](std::uint32_t next) { will_be_ready(next); });
+  }
 }
 
 void EventSimulation::restart(const ActionDurations& durations) {

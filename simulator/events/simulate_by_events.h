@@ -75,6 +75,14 @@ class EventSimulation {
 
   void note_transfers(const Contention& contention);
   void run_all(const ActionDurations& durations);
+  void run_alone();
+  void run_in_any_order();
+  void run_by_rule();
+  template <class HandOn>
+  void finish(std::uint32_t task, Time start, const HandOn& hand_on);
+  void finish_released();
+  void will_be_ready(std::uint32_t task);
+  void end_of_rank(std::uint32_t task);
   void restart(const ActionDurations& durations);
   void advance();
   void handle_first();
@@ -95,6 +103,12 @@ class EventSimulation {
   std::vector<Task> tasks_;
   bool keeps_times_ = false;
   std::vector<Time> start_, end_;  // by task, when they are kept
+
+  // Without contention: when everything could start so far, what has all that it waits for and is
+  // not chosen, what every rank does, and the last end.
+  std::vector<Time> ready_at_;
+  std::vector<std::uint32_t> released_, task_of_rank_;
+  Time last_end_ = 0;
 
   Time now_ = 0;
   std::uint64_t events_ = 0;

@@ -106,9 +106,10 @@ TEST_CASE("a config.json and a device make a question; the cluster is assumed") 
   CHECK(device_count(question.cluster.value) == 16);
   CHECK(question.cluster.value.levels.size() == 2);
   CHECK(words_of(question).find("; estimated for h100-sxm, bfloat16") != std::string::npos);
-  CHECK(notes_of(question).back() ==
-        "assumed: 8 GPUs a node, nvlink4 inside (450 GB/s per direction), 50 GB/s per GPU between "
-        "nodes; give --cluster for yours");
+  CHECK(
+      notes_of(question).back() ==
+      "assumed: 8 GPUs a node, nvlink4 inside (364 GB/s per direction), 46.5 GB/s per GPU between "
+      "nodes; give --cluster for yours");
   Json json = Json::object();
   set_question(json, question);
   REQUIRE(json.find("estimated") != nullptr);
@@ -133,4 +134,22 @@ TEST_CASE("an estimate takes the device of the cluster, by the cluster's name fo
   given.device = {};
   given.gpus = "8";
   CHECK(first_line(given) == "--device: missing");
+}
+
+TEST_CASE("a trainer brings its executor, unless another one is asked for") {
+  SearchOptions given = options();
+  given.trainer = "megatron";
+  CHECK(question_of(given).executor.transfer == TransferMode::kSenderBlocks);
+  CHECK(words_of(question_of(given)).ends_with("executor sender-blocks (as megatron)"));
+  given.trainer = "deepspeed";
+  CHECK(question_of(given).executor.transfer == TransferMode::kRendezvous);
+  CHECK(question_of(given).executor.issue == IssueOrder::kDeepSpeed);
+  for (const char* trainer : {"torchtitan", "pytorch", "penstock"}) {
+    given.trainer = trainer;
+    CHECK(question_of(given).executor.transfer == TransferMode::kAsync);
+  }
+  given.trainer = "megatron";
+  given.executor.name = "ideal";
+  CHECK(question_of(given).executor == ExecutorModel());
+  CHECK(question_of(given).request.trainer == Trainer::kMegatron);
 }

@@ -83,8 +83,8 @@ TEST_CASE("a tensor-parallel group across nodes pays for the way between them") 
   cluster.levels[0].devices = 2;
   const SectionTable table = priced(profile, cluster);
   CHECK(table.traffic_level == 1);
-  // 120 MB at 300 GB/s and 10 us inside; 60 MB at 12.5 GB/s and 30 us between.
-  CHECK(table.sections[0].traffic_time == Duration{410'000 + 4'830'000});
+  // Two steps of 10 us inside, one of 30 us between; two cards, each 3/4 * 120 MB at 12.5 GB/s.
+  CHECK(table.sections[0].traffic_time == us(50 + 7'200));
 }
 
 TEST_CASE("times that hold their collectives are not scaled, and say so") {

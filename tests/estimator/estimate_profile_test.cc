@@ -163,11 +163,16 @@ TEST_CASE("the default cluster has whole nodes, or one smaller node") {
   const ClusterSpec large = default_cluster(round_device(), 20);
   CHECK(device_count(large) == 24);
   REQUIRE(large.levels.size() == 2);
-  CHECK(large.levels[0].bandwidth.value == 1e11);
+  CHECK(large.levels[0].bandwidth.value == 0.81 * 1e11);
   CHECK(large.levels[0].devices == 8);
-  CHECK(large.levels[1].bandwidth.value == 50e9);
+  CHECK(large.levels[1].bandwidth.value == 0.93 * 50e9);  // the sheet has no network
   CHECK(large.levels[1].devices == 0);
   CHECK(large.sources[2].origin == Origin::kAssumed);
+  DeviceSheet sheet = round_device();
+  sheet.network = NodeNetwork{{25e9}, 0};
+  const ClusterSpec slower = default_cluster(sheet, 20);
+  CHECK(slower.levels[1].bandwidth.value == 0.93 * 25e9);
+  CHECK(slower.sources[2].text.starts_with("made up; 93 % of it"));
   const ClusterSpec small = default_cluster(round_device(), 4);
   CHECK(device_count(small) == 4);
   CHECK(small.levels.size() == 1);
@@ -179,6 +184,7 @@ TEST_CASE("shipped datasheets are read, and no name stands for two devices") {
   const std::vector<DeviceSheet> devices = shipped_devices();
   CHECK(devices.size() >= 15);
   for (const DeviceSheet& device : devices) {
+    CHECK(device.network.has_value());
     CHECK(std::count_if(devices.begin(), devices.end(), [&](const DeviceSheet& other) {
             return other.is_called(device.name);
           }) == 1);

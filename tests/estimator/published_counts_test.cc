@@ -4,10 +4,11 @@
 #include "estimator/count_operations.h"
 #include "tests/estimator/models.h"
 
-// Parameters of published models, from the sizes in their config.json. A total with nine or more
-// digits is the sum over the tensors of the published weights (what the index of their safetensors
-// files and the model's page say), without a table that the head shares; three digits are those of
-// the paper that is named.
+// Parameters of published models, from the sizes in their config.json. Totals with nine or more
+// digits are sums over the shapes of all tensors, worked out by hand from those sizes and compared
+// with the rounded figure of the model's page or paper ("131.6B"); they were not read from the
+// weight files. Three digits are those of the paper that is named. A table that the head shares
+// counts once.
 using namespace penstock;
 using tests::model_of;
 

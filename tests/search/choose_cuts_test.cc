@@ -100,9 +100,10 @@ TEST_CASE("cuts move to where memory is") {
   CHECK(none.why_not->least_over == Bytes{60 - 39});
 }
 
-TEST_CASE("with several stages per rank every chunk keeps to its share") {
+TEST_CASE("with several stages per rank what counts is what a rank holds in all of them") {
   // Four chunks on two ranks, M = 1. Sections 0 and 1 hold 50 bytes, the others 10: equal chunks
-  // need 50 + 50 + 10 + 10 on rank 0. A share of 59 leaves sections 0 and 1 a chunk each.
+  // need 50 + 50 + 10 + 10 on rank 0. One of the heavy sections on either rank, with three of the
+  // light ones: 80 bytes, half of all.
   std::vector<Costs> costs(8, Costs{1, 2, 0, 10});
   costs[0].stash = costs[1].stash = 50;
   Choice choice{model_of_sections(costs), {}, 120};
@@ -110,14 +111,19 @@ TEST_CASE("with several stages per rank every chunk keeps to its share") {
   choice.plan.pipeline = 2;
   choice.plan.chunks = 2;
   CHECK(choice.cuts().cuts == std::vector{0, 2, 4, 6, 8});
-  choice.memory = 119;
-  CHECK(choice.cuts().cuts == std::vector{0, 1, 2, 5, 8});
-  choice.memory = 99;  // a share of 49
+  for (const std::int64_t memory : {119, 80}) {
+    choice.memory = memory;
+    const std::vector<int> cuts = choice.cuts().cuts;
+    REQUIRE(cuts.size() == 5);
+    CHECK(cuts[1] == 1);                // section 1 on the other rank
+    CHECK(1 + cuts[3] - cuts[2] == 4);  // and as much work
+  }
+  choice.memory = 79;
   const Cuts none = choice.cuts();
   CHECK(none.cuts.empty());
   REQUIRE(none.why_not);
   CHECK(none.why_not->reason == "rank 0 over memory");
-  CHECK(none.why_not->least_over == Bytes{120 - 99});
+  CHECK(none.why_not->least_over == Bytes{120 - 79});
 }
 
 TEST_CASE("and what is chosen fits, or there is a reason") {

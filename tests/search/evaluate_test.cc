@@ -42,7 +42,7 @@ struct Fixture {
 TEST_CASE("an evaluated plan: prices, Program, timeline and memory belong together") {
   Fixture f;
   f.cluster.device_types[0].usd_per_hour = 3600.0;
-  const EvaluatedPlan e = evaluate(f.inputs, f.plan);
+  const EvaluatedPlan e = evaluate_in_full(f.inputs, f.plan);
   CHECK_FALSE(e.why_not);
   CHECK(e.plan.cuts == std::vector{0, 2, 4});
   CHECK(e.program.pipelines.size() == 2);  // 4 and 3 micro-batches
@@ -76,7 +76,7 @@ struct TwoTies : Fixture {
 
 TEST_CASE("the order of groups in a Program does not matter: ties are priced by name") {
   const TwoTies f;
-  const EvaluatedPlan e = evaluate(f.inputs, f.plan);
+  const EvaluatedPlan e = evaluate_in_full(f.inputs, f.plan);
   REQUIRE(e.ties.size() == 2);
   REQUIRE(e.prices.tied_reduce[0].reduce.duration < e.prices.tied_reduce[1].reduce.duration);
   PlanFile file = to_plan_file(f.inputs, e);
@@ -115,7 +115,7 @@ TEST_CASE("a plan file replays to what was predicted") {
   f.plan.zero1 = true;
   f.plan.placement = Placement::kDataInner;
   f.cluster.device_types[0].usd_per_hour = 2.5;
-  const EvaluatedPlan e = evaluate(f.inputs, f.plan);
+  const EvaluatedPlan e = evaluate_in_full(f.inputs, f.plan);
   const PlanFile file = to_plan_file(f.inputs, e);
   const Replayed replayed = replay_plan_file(file);
   CHECK(replayed.timeline == e.timeline);
@@ -127,7 +127,7 @@ TEST_CASE("a plan file replays to what was predicted") {
 TEST_CASE("a plan over memory is worked out all the same") {
   Fixture f;
   f.cluster.device_types[0].memory = {100};
-  const EvaluatedPlan e = evaluate(f.inputs, f.plan);
+  const EvaluatedPlan e = evaluate_in_full(f.inputs, f.plan);
   REQUIRE(e.why_not);
   // Two sections of 40 bytes, two micro-batches of 2 * 20, a working peak of 5, two buffers of 4.
   CHECK(e.why_not->reason == "stage 0 over memory");
@@ -143,7 +143,7 @@ TEST_CASE("a plan rests on how backward is split when its schedule takes I and W
   const auto assumptions = [&](const char* schedule, int chunks) {
     f.plan.schedule = schedule;
     f.plan.chunks = chunks;
-    const EvaluatedPlan e = evaluate(f.inputs, f.plan);
+    const EvaluatedPlan e = evaluate_in_full(f.inputs, f.plan);
     REQUIRE_FALSE(e.why_not);
     return e.evaluation.assumptions.size();
   };

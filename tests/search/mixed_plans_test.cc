@@ -230,11 +230,11 @@ TEST_CASE("two types with identical figures: the plan of one type, to the nanose
     plan.global_batch = plan.data * random.between(2, 9);
     plan.micro_batch_size = random.between(1, 2);
     plan.zero1 = random.coin();
-    const EvaluatedPlan uniform = evaluate({&model, &one, {}, {}}, plan);
+    const EvaluatedPlan uniform = evaluate_in_full({&model, &one, {}, {}}, plan);
     std::vector<std::string> types(static_cast<std::size_t>(first), "gpu");
     types.resize(static_cast<std::size_t>(plan.pipeline), "twin");
     set_rank_devices(plan, types);
-    const EvaluatedPlan two = evaluate({&model, &mixed, {}, {}}, plan);
+    const EvaluatedPlan two = evaluate_in_full({&model, &mixed, {}, {}}, plan);
     CAPTURE(plan.schedule);
     REQUIRE(uniform.why_not.has_value() == two.why_not.has_value());
     if (uniform.program.actions.empty()) continue;

@@ -262,7 +262,12 @@ void check_plan(const PlanInputs& inputs, const RankedPlan& ranked) {
   for (const RankEvaluation& rank : ranked.evaluation.ranks) {
     CHECK(rank.memory.total() <= rank.capacity);
   }
-  const CheckReport report = check(to_plan_file(inputs, again));
+  const PlanFile file = to_plan_file(inputs, again);
+  // The rolled-up way against the replayed one, idle causes and memory included.
+  const Evaluation replayed = replay_plan_file(file).evaluation;
+  CHECK(replayed.ranks == again.evaluation.ranks);
+  CHECK(replayed.step_time == again.evaluation.step_time);
+  const CheckReport report = check(file);
   for (const Finding& finding : report.findings) {
     FAIL_CHECK(finding.place << ": " << finding.message);
   }

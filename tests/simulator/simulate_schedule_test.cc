@@ -26,7 +26,9 @@ std::vector<MicroBatchRun> runs_of(const std::vector<MicroBatch>& micro_batches)
 std::int64_t check_both_ways(const std::vector<PipelineInput>& pipelines,
                              const LoweringOptions& options, const StagePrices& prices,
                              const ExecutorModel& executor, ReplayBuffers& buffers) {
-  const TimelineSummary expected = simulate_summary(lower(pipelines, options), prices, executor);
+  const Program program = lower(pipelines, options);
+  const Timeline timeline = simulate(program, prices, executor);
+  const TimelineSummary expected = summarize(program, timeline);
   std::vector<RolledInput> rolled;
   for (const PipelineInput& pipeline : pipelines) {
     rolled.push_back({&pipeline.schedule, runs_of(pipeline.micro_batches), pipeline.replicas});
@@ -40,6 +42,9 @@ std::int64_t check_both_ways(const std::vector<PipelineInput>& pipelines,
   REQUIRE(jumped.summary == expected);
   CHECK(jumped.work.steps + jumped.work.skipped == plain.work.steps);
   CHECK((jumped.work.skipped > 0) == (jumped.work.jumps > 0));
+  const auto attributed = simulate_schedule_attributed(rolled, options, prices, executor, buffers);
+  REQUIRE(attributed.summary == expected);
+  REQUIRE(attributed.ranks == attribute_idle(program, timeline, executor));
   return jumped.work.jumps;
 }
 
@@ -98,6 +103,36 @@ int jumping(std::uint64_t first, std::uint64_t end, int most_ranks, int most_mic
     if (jumps_and_agrees(seed, most_ranks, most_micro_batches, most_price, buffers)) ++jumping;
   }
   return jumping;
+}
+
+// Two replicas of one schedule, the second with fewer micro-batches: it waits in its drain, and
+// what it waits for may lie in the other.
+TEST_CASE("and so do replicas with different numbers of micro-batches") {
+  ReplayBuffers buffers;
+  int checked = 0, jumps = 0;
+  for (std::uint64_t seed = 4000; seed < 4600; ++seed) {
+    Random random(seed);
+    const Schedule longer = testing::random_schedule(random, 5, 120);
+    const ScheduleKind& kind = *find_schedule(longer.name);
+    ScheduleShape fewer{longer.ranks, longer.chunks, longer.micro_batches};
+    fewer.micro_batches -= random.between(1, 2 * longer.ranks);
+    if (kind.is_automatic() || fewer.micro_batches < 1 || !why_no_schedule(kind, fewer).empty()) {
+      continue;
+    }
+    std::vector<PipelineInput> pipelines{testing::input_of(longer),
+                                         testing::input_of(kind.generate(fewer))};
+    if (random.coin()) std::swap(pipelines[0], pipelines[1]);
+    if (random.coin()) pipelines[0].micro_batches.back().shape = 1;
+    const StagePrices prices = random_prices(random, longer.stages(), 2, random.coin() ? 6 : 9999);
+    LoweringOptions options = random_options(random, longer.stages());
+    options.step_actions = options.reduce_gradients = true;
+    INFO("seed ", seed, ": ", longer.name, " P=", longer.ranks, " V=", longer.chunks,
+         " M=", longer.micro_batches, " and ", fewer.micro_batches);
+    jumps += check_both_ways(pipelines, options, prices, {}, buffers) > 0 ? 1 : 0;
+    ++checked;
+  }
+  CHECK(checked > 200);
+  CHECK(jumps > 100);
 }
 
 TEST_CASE("a schedule takes as long as its Program: a thousand small ones") {

@@ -1,0 +1,32 @@
+// attribute_idle() of rolled-up schedules: every idle nanosecond by its cause, exactly as walking
+// over all actions says, in a time that does not grow with the micro-batches a jump went over.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/evaluation.h"
+#include "core/program.h"
+#include "core/timeline.h"
+#include "simulator/rolled_timeline.h"
+
+namespace penstock {
+
+// The end of the step (simulate_schedule.cc): a Program whose first actions stand for the last
+// weight gradient of every stage, and where in the rolled-up timelines those lie.
+struct StepEnd {
+  const Program& program;
+  const Timeline& timeline;
+  struct StandIn {
+    std::size_t pipeline = 0;
+    RolledNode node;
+  };
+  std::vector<StandIn> stand_ins;
+};
+
+// Of the ranks of the first pipeline. `busy`: of every rank of the Program.
+std::vector<RankTime> attribute_idle(const std::vector<RolledTimeline>& pipelines,
+                                     const StepEnd& step_end, const std::vector<Duration>& busy);
+
+}  // namespace penstock
