@@ -36,7 +36,8 @@ int busiest_rank(const StagePrices& prices, const Plan& plan) {
 
 // Compute time of one micro-batch of the first shape on the busiest rank, and parts of it.
 struct Weights {
-  double total = 0.0, assumed_error = 0.0, split = 0.0, extrapolated = 0.0;
+  double total = 0.0, split = 0.0, extrapolated = 0.0;
+  ErrorBand assumed_error;  // times its time
   double variance = 0.0;
   std::vector<int> sections_of_type;
 
@@ -52,8 +53,9 @@ void add_stage(const ModelProfile& profile, const SectionTable& table, const Pla
     const SectionPrice& section = table.sections[i];
     const auto type = static_cast<std::size_t>(profile.sections[i].type);
     if (section.assumed_time > Duration{}) {
-      const double error = error_of_assumed_times(profile.section_types[type], profile.sources);
-      weights.assumed_error += error * ns(section.assumed_time);
+      const ErrorBand error = error_of_assumed_times(profile.section_types[type], profile.sources);
+      weights.assumed_error.below += error.below * ns(section.assumed_time);
+      weights.assumed_error.above += error.above * ns(section.assumed_time);
     }
     weights.split += ns(section.assumed_split_time);
     weights.extrapolated += ns(section.extrapolated_time);
@@ -76,10 +78,10 @@ Weights weigh_rank(const ModelProfile& profile, const SectionTable& table, const
   return weights;
 }
 
-double uncertainty_of(const Weights& weights, const Plan& plan, double repeatability,
-                      bool splits_backward) {
+double uncertainty_of(const Weights& weights, double assumed_error, const Plan& plan,
+                      double repeatability, bool splits_backward) {
   const int m = micro_batches(plan);
-  const double assumed = weights.total > 0.0 ? weights.assumed_error / weights.total : 0.0;
+  const double assumed = weights.total > 0.0 ? assumed_error / weights.total : 0.0;
   const double extrapolated = kNotMeasured * weights.share(weights.extrapolated);
   // A wrong split leaves a rank's work as it is and moves only the bubble.
   const double bubble = static_cast<double>(plan.pipeline - 1) / (m + plan.pipeline - 1);
@@ -141,9 +143,12 @@ PriceBasis weigh_assumptions(const ModelProfile& profile, const ClusterSpec& clu
   const Weights weights = weigh_rank(profile, *shapes.front(), plan, pricing.prices, busiest);
   const Calibration* calibration = calibration_of(cluster, plan);
   PriceBasis basis;
-  basis.uncertainty = uncertainty_of(
-      weights, plan, calibration ? std::max(kRunToRun, calibration->error) : kRunToRun,
-      splits_backward);
+  const double repeatability = calibration ? std::max(kRunToRun, calibration->error) : kRunToRun;
+  const auto side = [&](double assumed_error) {
+    return uncertainty_of(weights, assumed_error, plan, repeatability, splits_backward);
+  };
+  basis.interval = {std::min(side(weights.assumed_error.below), 1.0),
+                    side(weights.assumed_error.above)};
   for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
     // Of the shapes after the first, a replica has at most one micro-batch.
     const double part = shape == 0 ? 1.0 : 1.0 / micro_batches(plan);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/evaluation.h"
+#include "core/profile.h"
 #include "costmodel/price_stages.h"
 
 namespace penstock {
@@ -13,8 +14,8 @@ inline constexpr double kRunToRun = 0.05;
 
 struct PriceBasis {
   std::vector<Assumption> assumptions;
-  // Relative half-width of the step time's interval, from docs/cost_model.md, "Intervals".
-  double uncertainty = 0.0;
+  // Of the step time, relative to it, from docs/cost_model.md, "Intervals".
+  ErrorBand interval;
 };
 
 // Of a plan that price_stages() has priced from the same tables. `splits_backward`: its schedule
