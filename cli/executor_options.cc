@@ -9,6 +9,7 @@
 
 #include "cli/nearest.h"
 #include "cli/parse.h"
+#include "search/trainers.h"
 
 namespace penstock {
 namespace {
@@ -103,6 +104,19 @@ ExecutorModel ExecutorOptions::model() const {
   model.receive_must_be_posted = posted;
   if (posted) model.name += "+posted";
   return model;
+}
+
+std::optional<ExecutorModel> executor_asked(const ExecutorOptions& executor,
+                                            const std::optional<std::string>& trainer) {
+  std::optional<Trainer> known;
+  if (trainer) known = trainer_named(*trainer);
+  if (trainer && !known) {
+    bad_option("--for", fmt::format("unknown trainer '{}'", *trainer),
+               did_you_mean(*trainer, trainer_names()));
+  }
+  if (executor.given()) return executor.model();
+  if (known) return executor_of(*known);
+  return {};
 }
 
 std::string words_of(const ExecutorModel& executor) {

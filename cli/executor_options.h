@@ -19,6 +19,11 @@ struct ExecutorOptions {
   [[nodiscard]] ExecutorModel model() const;
 };
 
+// What was asked for: an executor by its name, which wins, or that of a trainer. Error{kBadInput}
+// for an unknown trainer.
+std::optional<ExecutorModel> executor_asked(const ExecutorOptions& executor,
+                                            const std::optional<std::string>& trainer);
+
 // "ideal: transfers occupy nobody, no queues"
 std::string words_of(const ExecutorModel& executor);
 

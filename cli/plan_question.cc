@@ -66,11 +66,14 @@ Question start(const PlanFile& file) {
   return question;
 }
 
-// An executor that was asked for won over what was fitted, factors included.
+// With the executor that the plan was made with, of what was fitted the machine's part counts.
 void calibrate(Question& question, const PlanFile& file) {
   auto& calibration = question.cluster.value.calibration;
-  if (calibration && calibration->executor != file.executor) calibration.reset();
+  if (calibration && calibration->executor != file.executor) {
+    calibration = with_executor(*calibration, file.executor);
+  }
   if (calibration) {
+    calibration = for_model(*calibration, question.profile.value.name);
     question.profile.value = calibrated_profile(question.profile.value, *calibration);
   }
 }

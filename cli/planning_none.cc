@@ -20,6 +20,7 @@ Answer not_built(const std::string& verb) {
 }  // namespace
 
 Answer run_plan(const Arguments&) { return not_built("plan"); }
+Answer run_predict(const Arguments&) { return not_built("predict"); }
 Answer run_simulate(const Arguments&) { return not_built("simulate"); }
 Answer run_schedule(const Arguments&) { return not_built("schedule"); }
 Answer run_compare(const Arguments&) { return not_built("compare"); }

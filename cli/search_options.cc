@@ -7,13 +7,16 @@
 #include <fmt/format.h>
 
 #include "cli/change_cluster.h"
+#include "cli/measured_runs.h"
 #include "cli/nearest.h"
 #include "cli/parse.h"
 #include "cli/verbs.h"
 #include "core/format.h"
 #include "costmodel/calibrated_profile.h"
+#include "costmodel/price_stages.h"
 #include "estimator/default_cluster.h"
 #include "report/words.h"
+#include "search/calibrate.h"
 #include "simulator/schedules/schedules.h"
 
 namespace penstock {
@@ -121,14 +124,50 @@ void set_schedule(Pins& pins, const std::string& option, const std::string& valu
   if (colon != std::string::npos) pins.chunks = parse_int(option, value.substr(colon + 1), 1);
 }
 
-// An executor that is asked for wins over what was fitted here, factors included.
-void use_calibration(Question& question, const ExecutorOptions& asked) {
-  auto& calibration = question.cluster.value.calibration;
-  if (asked.given()) calibration.reset();
-  question.executor = calibration ? calibration->executor : asked.model();
-  if (calibration) {
-    question.profile.value = calibrated_profile(question.profile.value, *calibration);
+bool behaves_alike(const ExecutorModel& a, const ExecutorModel& b) {
+  return a.transfer == b.transfer && a.queues == b.queues && a.issue == b.issue &&
+         a.receive_must_be_posted == b.receive_must_be_posted && a.optimizer == b.optimizer;
+}
+
+// The sequence length and the device that runs have when they do not say it.
+MeasuredDefaults measured_defaults(const Question& question) {
+  MeasuredDefaults defaults;
+  const auto& types = question.cluster.value.device_types;
+  defaults.device = types.size() == 1 ? types.front().name : "";
+  if (question.request.pins.device) defaults.device = *question.request.pins.device;
+  defaults.sequence_length = question.request.sequence_length;
+  if (defaults.sequence_length == 0 && !defaults.device.empty()) {
+    defaults.sequence_length = default_sequence_length(question.profile.value, defaults.device);
   }
+  return defaults;
+}
+
+// Takes the place of what the cluster was calibrated with before.
+void use_measured(Question& question, const SearchOptions& options) {
+  if (options.measured.empty()) return;
+  auto& cluster = question.cluster.value;
+  const ExecutorModel executor =
+      executor_asked(options.executor, options.trainer).value_or(ExecutorModel());
+  cluster.calibration.reset();
+  const PlanInputs inputs{&question.profile.value, &cluster, executor, question.reserve};
+  const MeasuredRuns runs = parse_measured(options.measured, inputs, measured_defaults(question));
+  question.measured = calibrate(question.profile.value, cluster, runs, executor, kMeasured);
+  cluster.calibration = question.measured->calibration;
+}
+
+// What was fitted with other transfers than those that are asked for keeps its factors of compute.
+void use_calibration(Question& question, const SearchOptions& options) {
+  auto& calibration = question.cluster.value.calibration;
+  const std::optional<ExecutorModel> asked = executor_asked(options.executor, options.trainer);
+  question.executor = asked.value_or(ExecutorModel());
+  if (!calibration) return;
+  if (asked && !behaves_alike(*asked, calibration->executor)) {
+    calibration = with_executor(*calibration, *asked);
+  }
+  const Calibration fitted = for_model(*calibration, question.profile.value.name);
+  question.executor = fitted.executor;
+  question.profile.value = calibrated_profile(question.profile.value, fitted);
+  question.cluster.value = calibrated_cluster(question.cluster.value, fitted);
 }
 
 void use_measurements(Question& question, const SearchOptions& options, const Loaded<Json>& model) {
@@ -180,7 +219,7 @@ int default_threads() {
   return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
-void SearchOptions::declare(Options& options) {
+void SearchOptions::declare_model(Options& options) {
   options.heading("The question");
   options.positional("PROFILE",
                      "what was measured of the model (penstock.profile/1), or its config.json with "
@@ -190,6 +229,41 @@ void SearchOptions::declare(Options& options) {
                  "what there is to run on (penstock.cluster/1); default of a config.json: nodes of "
                  "the device as its datasheet has them, and the network of its usual systems",
                  cluster);
+}
+
+void SearchOptions::declare_measured(Options& options) {
+  options.repeated("--measured", "RUN",
+                   "a run that you have: configuration, colon, step time, and if known the peak of "
+                   "memory: \"TP=4 PP=4 mbs=1 gb=128: 14.66s, 61.2GiB\" (predict --help has the "
+                   "keys). Prices are calibrated to it before; may be repeated",
+                   measured);
+}
+
+void SearchOptions::declare_inputs(Options& options) { declare_model(options); }
+
+void SearchOptions::declare_machine(Options& options) {
+  options.option("--gpus", "N", "default: as many as the layout has; says D where that does not",
+                 gpus);
+  options.option("--precision", "NAME",
+                 "of a config.json: bfloat16 (default), float16, tensorfloat32 or float32",
+                 precision);
+  options.choices({"bfloat16", "float16", "tensorfloat32", "float32"});
+  options.option("--device", "NAME",
+                 "of a config.json the device to estimate for (h100-sxm, a100-80gb, ..., or the "
+                 "path of a penstock.device/1); else the device type of the cluster",
+                 device);
+  options.option("--reserve-gib", "X", "memory per device that is never planned for", reserve_gib);
+  declare_measured(options);
+  options.option("--for", "TRAINER",
+                 "with transfers as this trainer carries them out, unless --executor says "
+                 "otherwise: penstock, pytorch, torchtitan, megatron or deepspeed",
+                 trainer);
+  options.choices(trainer_names());
+  executor.declare(options);
+}
+
+void SearchOptions::declare(Options& options) {
+  declare_model(options);
   options.option("--gpus", "N", "use at most this many; default: all of the cluster", gpus);
   options.option("--global-batch", "B", "samples per step", global_batch);
   options.option(
@@ -211,6 +285,7 @@ void SearchOptions::declare(Options& options) {
                  "summed up in",
                  gradients);
   options.choices(gradient_names());
+  declare_measured(options);
   options.heading("What is fixed; everything else is searched");
   options.repeated(
       "--pin", "K=N,...",
@@ -219,10 +294,12 @@ void SearchOptions::declare(Options& options) {
       pins);
   options.repeated("--schedule", "NAME,...", "only these schedules", schedules);
   options.choices(schedule_names());
-  options.option("--for", "TRAINER",
-                 "only what this trainer can run: penstock (train), pytorch, torchtitan, megatron "
-                 "or deepspeed",
-                 trainer);
+  options.option(
+      "--for", "TRAINER",
+      "only what this trainer can run, and with transfers as it carries them out, unless "
+      "--executor says otherwise: penstock (train), pytorch, torchtitan, megatron or "
+      "deepspeed",
+      trainer);
   options.choices(trainer_names());
   options.option("--recompute", "MODE", "only this recompute mode of the profile", recompute);
   options.option("--zero1", "on|off", "optimizer state sharded over the replicas, or not", zero1);
@@ -266,7 +343,8 @@ Question question_of(const SearchOptions& options) {
   } else {
     use_measurements(question, options, model);
   }
-  use_calibration(question, options.executor);
+  use_measured(question, options);
+  use_calibration(question, options);
   const int devices = device_count(question.cluster.value);
   if (!options.gpus) request.gpus = devices;
   if (request.gpus > devices) {
@@ -361,6 +439,8 @@ std::string words_of(const Question& question) {
   }
   text += ", executor " + question.executor.name;
   if (question.estimated) text += "; " + headline_of(*question.estimated);
+  if (!question.measured) return text;
+  for (const std::string& line : words_of(*question.measured)) text += "; " + line;
   return text;
 }
 

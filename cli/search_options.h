@@ -9,6 +9,7 @@
 #include "cli/files.h"
 #include "cli/model_input.h"
 #include "cli/options.h"
+#include "core/calibration_result.h"
 #include "search/best_plans.h"
 
 namespace penstock {
@@ -18,11 +19,18 @@ struct SearchOptions {
   std::optional<std::string> cluster, precision, attention, gradients, gpus, global_batch,
       sequence_length, recompute, zero1, device, placement, trainer, reserve_gib, top, threads,
       budget;
-  std::vector<std::string> pins, schedules;
+  std::vector<std::string> pins, schedules, measured;
   ExecutorOptions executor;
   bool every_candidate = false;
 
   void declare(Options& options);
+  // Of one configuration only: the model; what it runs on, and how.
+  void declare_inputs(Options& options);
+  void declare_machine(Options& options);
+
+ private:
+  void declare_model(Options& options);
+  void declare_measured(Options& options);
 };
 
 // Profile and cluster as they were read, or estimated and assumed.
@@ -31,6 +39,7 @@ struct Question {
   // Of a model that was given by its config.json; its profile is this estimate.
   std::optional<EstimatedModel> estimated;
   Loaded<ClusterSpec> cluster;
+  std::optional<CalibrationResult> measured;  // by --measured
   ExecutorModel executor;
   std::optional<Bytes> reserve;
   SearchRequest request;

@@ -322,10 +322,14 @@ void replay(const ScheduleOptions& given, const Program& program, const StagePri
 // of the order that came about.
 void replay_by_rule(const ScheduleOptions& given, const Program& program, const StagePrices& prices,
                     const ExecutorModel& executor, ScheduleResult& result, Extras& extras) {
-  const ExecutedProgram executed = as_executed(program, simulate(program, prices, executor));
+  const Timeline timeline = simulate(program, prices, executor);
+  set_times(result, summarize(program, timeline));
+  if (!given.print) {
+    result.peak_stash_chunks = peak_stash(program, timeline);
+    return;
+  }
+  const ExecutedProgram executed = as_executed(program, timeline);
   set_stash(result, liveness(executed.program));
-  set_times(result, summarize(executed.program, executed.timeline));
-  if (!given.print) return;
   extras.lists = action_lists(executed.program);
   extras.drawing = gantt(executed.program, executed.timeline);
 }

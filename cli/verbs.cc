@@ -59,6 +59,7 @@ const Verb& verb_named(const std::string& name) {
 std::span<const Verb> verbs() {
   static constexpr std::array kVerbs{
       Verb{"plan", "the best configurations for N GPUs, ranked, with reasons", run_plan},
+      Verb{"predict", "what exactly one configuration takes: time, memory, interval", run_predict},
       Verb{"simulate", "replay a plan file: step time, bubble, memory, timeline", run_simulate},
       Verb{"schedule", "a schedule with given costs; no model needed", run_schedule},
       Verb{"compare", "the best plans when settings vary, relative to each other", run_compare},

@@ -20,6 +20,7 @@ std::span<const Verb> verbs();
 OptionTable options_of(const Verb& verb);
 
 Answer run_plan(const Arguments& arguments);
+Answer run_predict(const Arguments& arguments);
 Answer run_simulate(const Arguments& arguments);
 Answer run_schedule(const Arguments& arguments);
 Answer run_compare(const Arguments& arguments);

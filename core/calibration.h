@@ -1,11 +1,16 @@
 // What `calibrate` finds out about a machine from measured runs: how its executor carries Programs
-// out, by which factors its prices differ from what was measured apart, and how far predictions
-// made with both are off. A cluster file may hold one.
+// out, by which factors its prices differ from what was measured apart, how sure all that is, and
+// what it was fitted to. A cluster file may hold one.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/executor_model.h"
+#include "core/units.h"
 
 namespace penstock {
 
@@ -19,14 +24,62 @@ struct PriceFactors {
   bool operator==(const PriceFactors&) const = default;
 };
 
+// Of memory: framework copies, what a rank keeps of its micro-batches, and what is never planned
+// for.
+struct MemoryFactors {
+  int bytes_per_parameter = 0;   // on top of the profile's, with the optimizer's state; may be < 0
+  double activations = 1.0;      // of stashes and working peaks
+  std::optional<Bytes> reserve;  // instead of the device's
+  bool operator==(const MemoryFactors&) const = default;
+};
+
+// The terms that step times are fitted with, in this order wherever there is one value for each.
+inline constexpr std::size_t kStepTerms = 6;
+inline constexpr std::array<const char*, kStepTerms> kStepTermNames{
+    "compute", "small kernels", "per step", "per action", "per transfer", "transfer"};
+
+// What some of the runs have in common, as far as it says how well they speak for another plan.
+struct CalibratedOn {
+  std::string profile, schedule;
+  int pipeline = 1, chunks = 1, tensor = 1, micro_batch_size = 1;
+  int runs = 1;
+  bool operator==(const CalibratedOn&) const = default;
+};
+
+// How sure the terms are: what the runs leave of what was thought before them.
+struct Posterior {
+  // Of factors, and of times in nanoseconds; row by row, kStepTerms of each.
+  std::vector<double> covariance;
+  double run_to_run = 0.0;  // standard deviation of one run's step time, relative
+  int degrees = 1;          // of freedom, of Student's t
+  std::vector<CalibratedOn> fitted_on;
+  bool operator==(const Posterior&) const = default;
+};
+
 struct Calibration {
-  std::string profile;  // the model that was run, by its profile's name
+  std::string profile;  // the models that were run, by their profiles' names: "A", "A, B"
   std::string device;   // the device type; prices of others stay as they are
   int runs = 0;
   ExecutorModel executor;
   PriceFactors factors;
+  MemoryFactors memory;
   double error = 0.0;  // root mean square of the relative errors of runs that were left out
+  std::optional<Posterior> posterior;  // files of penstock 0.1 have none
   bool operator==(const Calibration&) const = default;
 };
+
+// The same prices where another executor was asked for: factors of compute, launches, reductions
+// and memory are the machine's; what was fitted of transfers and fixed costs is the executor's, is
+// not taken over, and is as unsure as `before` says: the covariance without any run.
+Calibration with_executor(Calibration calibration, const ExecutorModel& executor);
+
+// The same for a model, by its profile's name: where it was never run, factors of compute and small
+// kernels that are not sure to differ from 1 (two standard deviations) say nothing of it, and
+// are 1.
+Calibration for_model(Calibration calibration, const std::string& model);
+
+// Standard deviations of the terms before there is any run: docs/cost_model.md, "Calibration".
+// Factors, and nanoseconds.
+const std::array<double, kStepTerms>& prior_deviations();
 
 }  // namespace penstock

@@ -5,6 +5,12 @@
 
 namespace penstock {
 
+bool FittedTerm::is_suspicious() const {
+  constexpr double kLeast = 0.8, kMost = 1.25;
+  const bool of_compute = name == kStepTermNames[0] || name == kStepTermNames[1];
+  return of_compute && state == TermState::kFitted && (value < kLeast || value > kMost);
+}
+
 double relative_error(Duration predicted, Duration measured) {
   return static_cast<double>(predicted.count()) / static_cast<double>(measured.count()) - 1.0;
 }

@@ -25,7 +25,10 @@ struct FittedTerm {
   TermUnit unit = TermUnit::kFactor;
   double value = 0.0;
   TermState state = TermState::kNotIdentified;
-  int runs = 0;  // whose time depends on it
+  int runs = 0;            // whose time depends on it
+  double deviation = 0.0;  // standard, of the value; 0: not known
+  // Whether a factor of compute or launches is so far from 1 that something else is likely wrong.
+  [[nodiscard]] bool is_suspicious() const;
 };
 
 // One measured run against its predictions.
@@ -37,7 +40,7 @@ struct RunFit {
   Duration uncalibrated{};  // predicted with neutral terms
   std::optional<Duration> measured_reduction, predicted_reduction;
   std::optional<Bytes> measured_memory;
-  Bytes predicted_memory;
+  Bytes predicted_memory, left_out_memory, uncalibrated_memory;
 };
 
 struct CalibrationResult {

@@ -28,6 +28,7 @@ MeasuredRun read_run(JsonReader& object, Names& names, const Names& sources) {
   if (run.reduce_gradients) require_positive(*run.reduce_gradients, object, "reduction time");
   if (const auto memory = object.get("peak_memory_bytes")) run.peak_memory = memory->bytes();
   run.source = sources.resolve(object, "source", 0);
+  if (const auto profile = object.get("profile")) run.profile = read_name(*profile);
   object.finish();
   return run;
 }

@@ -21,6 +21,7 @@ struct MeasuredRun {
   std::optional<Duration> reduce_gradients;  // of the slowest rank, measured apart
   std::optional<Bytes> peak_memory;          // of the fullest device
   int source = 0;                            // index into MeasuredRuns::sources
+  std::string profile{};                     // of this run, when not that of the file
   bool operator==(const MeasuredRun&) const = default;
 };
 

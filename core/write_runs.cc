@@ -19,6 +19,7 @@ Json write_run(const MeasuredRun& run, const std::vector<Source>& sources) {
   }
   if (run.peak_memory) json.set("peak_memory_bytes", run.peak_memory->count);
   json.set("source", id_of(sources, run.source));
+  if (!run.profile.empty()) json.set("profile", run.profile);
   return json;
 }
 

@@ -78,10 +78,14 @@ Weights weigh_rank(const ModelProfile& profile, const SectionTable& table, const
   return weights;
 }
 
+double assumed_part(const Weights& weights, double assumed_error) {
+  return weights.total > 0.0 ? assumed_error / weights.total : 0.0;
+}
+
 double uncertainty_of(const Weights& weights, double assumed_error, const Plan& plan,
                       double repeatability, bool splits_backward) {
   const int m = micro_batches(plan);
-  const double assumed = weights.total > 0.0 ? assumed_error / weights.total : 0.0;
+  const double assumed = assumed_part(weights, assumed_error);
   const double extrapolated = kNotMeasured * weights.share(weights.extrapolated);
   // A wrong split leaves a rank's work as it is and moves only the bubble.
   const double bubble = static_cast<double>(plan.pipeline - 1) / (m + plan.pipeline - 1);
@@ -128,7 +132,8 @@ const Calibration* calibration_of(const ClusterSpec& cluster, const Plan& plan) 
 
 std::string calibration_text(const Calibration& calibration) {
   const auto permille = static_cast<int>(std::floor(1000.0 * calibration.error + 0.5));
-  return "calibrated on " + std::to_string(calibration.runs) + " runs of " + calibration.profile +
+  return "calibrated on " + std::to_string(calibration.runs) +
+         (calibration.runs == 1 ? " run of " : " runs of ") + calibration.profile +
          " (error of runs left out " + std::to_string(permille / 10) + "." +
          std::to_string(permille % 10) + " %)";
 }
@@ -149,6 +154,8 @@ PriceBasis weigh_assumptions(const ModelProfile& profile, const ClusterSpec& clu
   };
   basis.interval = {std::min(side(weights.assumed_error.below), 1.0),
                     side(weights.assumed_error.above)};
+  const double assumed = assumed_part(weights, weights.assumed_error.above);
+  basis.before_calibration = std::sqrt(repeatability * repeatability + assumed * assumed);
   for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
     // Of the shapes after the first, a replica has at most one micro-batch.
     const double part = shape == 0 ? 1.0 : 1.0 / micro_batches(plan);

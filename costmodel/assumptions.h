@@ -16,6 +16,9 @@ struct PriceBasis {
   std::vector<Assumption> assumptions;
   // Of the step time, relative to it, from docs/cost_model.md, "Intervals".
   ErrorBand interval;
+  // The part of its longer side that a calibration's own interval stands for: what one run differs
+  // from the next, and times that were not measured.
+  double before_calibration = 0.0;
 };
 
 // Of a plan that price_stages() has priced from the same tables. `splits_backward`: its schedule

@@ -1,6 +1,8 @@
 #include "costmodel/calibrated_profile.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <map>
 #include <tuple>
 #include <vector>
@@ -57,6 +59,18 @@ void scale_row(const Row& row, const PriceFactors& factors, Get get) {
 
 Timing* if_measured(std::optional<Timing>& timing) { return timing ? &*timing : nullptr; }
 
+// Bytes hold whole numbers; what is counted is not made smaller than it is.
+Bytes scaled_bytes(Bytes bytes, double factor) {
+  return {static_cast<std::int64_t>(std::ceil(static_cast<double>(bytes.count) * factor - 1e-6))};
+}
+
+void scale_bytes(Measurement& measurement, const MemoryFactors& memory) {
+  if (memory.activations == 1.0) return;
+  measurement.stash = scaled_bytes(measurement.stash, memory.activations);
+  measurement.weight_stash = scaled_bytes(measurement.weight_stash, memory.activations);
+  measurement.working_peak = scaled_bytes(measurement.working_peak, memory.activations);
+}
+
 void scale_times(const Row& row, const PriceFactors& factors) {
   scale_row(row, factors, [](Measurement& m) { return &m.forward; });
   scale_row(row, factors, [](Measurement& m) { return if_measured(m.input_gradient); });
@@ -69,10 +83,13 @@ void scale_times(const Row& row, const PriceFactors& factors) {
 
 ModelProfile calibrated_profile(const ModelProfile& profile, const Calibration& calibration) {
   ModelProfile result = profile;
+  Bytes& state = result.training.optimizer_bytes_per_parameter;
+  state.count = std::max<std::int64_t>(0, state.count + calibration.memory.bytes_per_parameter);
   for (SectionType& type : result.section_types) {
     std::map<std::tuple<int, int, std::string>, Row> rows;
     for (Measurement& m : type.measurements) {
       if (m.device != calibration.device) continue;
+      scale_bytes(m, calibration.memory);
       rows[{m.tensor_degree, m.sequence_length, m.recompute}].push_back(&m);
     }
     for (auto& [key, row] : rows) {
@@ -83,6 +100,15 @@ ModelProfile calibrated_profile(const ModelProfile& profile, const Calibration& 
     }
   }
   return result;
+}
+
+ClusterSpec calibrated_cluster(ClusterSpec cluster, const Calibration& calibration) {
+  for (DeviceType& type : cluster.device_types) {
+    if (type.name != calibration.device || !calibration.memory.reserve) continue;
+    type.reserve = *calibration.memory.reserve;
+  }
+  cluster.calibration = calibration;
+  return cluster;
 }
 
 }  // namespace penstock

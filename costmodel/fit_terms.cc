@@ -9,6 +9,7 @@
 
 // Sums are added up in one order, whatever vector units there are.
 #define EIGEN_DONT_VECTORIZE
+#include <Eigen/Cholesky>
 #include <Eigen/QR>
 
 #include "costmodel/assumptions.h"
@@ -28,15 +29,20 @@ constexpr double kTellApart = 1e-3;
 constexpr double kMostLeverage = 0.999;
 // Improvements of the error below 0.05 % are rounding.
 constexpr double kSameError = 5e-4;
+// What the runs leave of the prior's deviation, of a term that they identify.
+constexpr double kIdentified = 0.5;
 constexpr int kIterations = 50;
 
 Index index(std::size_t i) { return static_cast<Index>(i); }
 
-// A set of terms as a linear problem: predicted = constant + slopes * x, x the fitted terms.
+// A set of terms as a linear problem: predicted = constant + slopes * x, x the fitted terms; and
+// errors of the terms themselves, prior * x - expected, in the unit of the runs' errors.
 struct Linear {
   VectorXd measured, weight, constant,
       scale;  // scale: of the columns of slopes, which have length 1
   MatrixXd slopes;
+  MatrixXd prior;
+  VectorXd expected;
 };
 
 // The fitted term that says what term j is; -1: its neutral value.
@@ -54,13 +60,41 @@ std::vector<std::size_t> members(const TermSet& set) {
   return list;
 }
 
+// One row for each fitted term that has a prior; the others' rows are 0.
+void add_prior(const std::vector<FitTerm>& terms, const TermSet& set,
+               const std::vector<std::size_t>& fitted, Linear& linear) {
+  const Index p = index(fitted.size());
+  linear.prior = MatrixXd::Zero(p, p);
+  linear.expected = VectorXd::Zero(p);
+  for (Index row = 0; row < p; ++row) {
+    const FitTerm& term = terms[fitted[static_cast<std::size_t>(row)]];
+    if (term.deviation <= 0.0) continue;
+    const double unit = kOneRun / term.deviation;
+    linear.prior(row, row) = unit / linear.scale[row];
+    const bool leads = term.follows >= 0 && set[static_cast<std::size_t>(term.follows)];
+    if (!leads) {
+      linear.expected[row] = unit * term.neutral;
+      continue;
+    }
+    const auto leader =
+        std::find(fitted.begin(), fitted.end(), static_cast<std::size_t>(term.follows));
+    const Index column = leader - fitted.begin();
+    linear.prior(row, column) = -unit / linear.scale[column];
+  }
+}
+
 // In units of the measured times, so that columns compare whatever the runs' sizes.
 Linear linear_problem(const std::vector<FitTerm>& terms, const std::vector<FitRun>& runs,
                       const TermSet& set) {
   const std::vector<std::size_t> fitted = members(set);
   const Index n = index(runs.size());
-  Linear linear{VectorXd(n), VectorXd(n), VectorXd(n), VectorXd(index(fitted.size())),
-                MatrixXd::Zero(n, index(fitted.size()))};
+  Linear linear{VectorXd(n),
+                VectorXd(n),
+                VectorXd(n),
+                VectorXd(index(fitted.size())),
+                MatrixXd::Zero(n, index(fitted.size())),
+                {},
+                {}};
   for (Index i = 0; i < n; ++i) {
     const FitRun& run = runs[static_cast<std::size_t>(i)];
     linear.measured[i] = run.measured;
@@ -79,8 +113,10 @@ Linear linear_problem(const std::vector<FitTerm>& terms, const std::vector<FitRu
   }
   for (Index j = 0; j < linear.slopes.cols(); ++j) {
     linear.scale[j] = linear.slopes.col(j).norm();
-    if (linear.scale[j] > 0.0) linear.slopes.col(j) /= linear.scale[j];
+    if (linear.scale[j] <= 0.0) linear.scale[j] = 1.0;
+    linear.slopes.col(j) /= linear.scale[j];
   }
+  add_prior(terms, set, fitted, linear);
   return linear;
 }
 
@@ -113,23 +149,28 @@ Solution solution_at(const Linear& linear, VectorXd x) {
   solution.relative = linear.constant + linear.slopes * x;
   solution.x = std::move(x);
   solution.errors = log_errors(solution.relative);
-  solution.loss = loss_of(solution.errors, linear.weight);
+  solution.loss = loss_of(solution.errors, linear.weight) +
+                  (linear.prior * solution.x - linear.expected).squaredNorm() / 2.0;
   return solution;
 }
 
-// The problem around a solution: errors + columns * step, each row as far as it counts.
+// The problem around a solution: errors + columns * step, each row as far as it counts; the rows of
+// the prior behind those of the runs.
 struct Weighted {
   MatrixXd columns;
   VectorXd errors;
 };
 
 Weighted weighted_at(const Linear& linear, const Solution& solution) {
-  Weighted weighted{linear.slopes, solution.errors};
-  for (Index i = 0; i < weighted.errors.size(); ++i) {
+  const Index n = linear.slopes.rows(), p = linear.slopes.cols();
+  Weighted weighted{MatrixXd(n + p, p), VectorXd(n + p)};
+  for (Index i = 0; i < n; ++i) {
     const double root = std::sqrt(linear.weight[i] * influence(solution.errors[i]));
-    weighted.columns.row(i) *= root / solution.relative[i];
-    weighted.errors[i] *= root;
+    weighted.columns.row(i) = linear.slopes.row(i) * (root / solution.relative[i]);
+    weighted.errors[i] = solution.errors[i] * root;
   }
+  weighted.columns.bottomRows(p) = linear.prior;
+  weighted.errors.tail(p) = linear.prior * solution.x - linear.expected;
   return weighted;
 }
 
@@ -148,12 +189,16 @@ bool improve(const Linear& linear, Solution& solution) {
 
 // From plain least squares of relative errors on.
 std::optional<Solution> solve(const Linear& linear) {
-  if (linear.slopes.cols() == 0) return solution_at(linear, VectorXd(0));
+  const Index n = linear.slopes.rows(), p = linear.slopes.cols();
+  if (p == 0) return solution_at(linear, VectorXd(0));
   Eigen::ColPivHouseholderQR<MatrixXd> qr(linear.slopes);
   qr.setThreshold(kTellApart);
-  if (qr.rank() < linear.slopes.cols()) return std::nullopt;
-  const VectorXd ones = VectorXd::Ones(linear.slopes.rows());
-  Solution solution = solution_at(linear, qr.solve(ones - linear.constant));
+  if (qr.rank() < p) return std::nullopt;
+  MatrixXd rows(n + p, p);
+  rows << linear.slopes, linear.prior;
+  VectorXd target(n + p);
+  target << VectorXd::Ones(n) - linear.constant, linear.expected;
+  Solution solution = solution_at(linear, rows.colPivHouseholderQr().solve(target));
   if (solution.loss == kNever) return std::nullopt;
   for (int i = 0; i < kIterations && improve(linear, solution); ++i) continue;
   return solution;
@@ -164,8 +209,30 @@ VectorXd leverages(const Linear& linear, const Solution& solution) {
   const Index n = linear.slopes.rows(), p = linear.slopes.cols();
   if (p == 0) return VectorXd::Zero(n);
   const auto qr = weighted_at(linear, solution).columns.householderQr();
-  const MatrixXd q = qr.householderQ() * MatrixXd::Identity(n, p);
-  return q.rowwise().squaredNorm();
+  const MatrixXd q = qr.householderQ() * MatrixXd::Identity(n + p, p);
+  return q.topRows(n).rowwise().squaredNorm();
+}
+
+// Of x, in the unit of the runs' errors.
+MatrixXd spread_of(const Linear& linear, const Solution& solution) {
+  const Index p = linear.slopes.cols();
+  const MatrixXd columns = weighted_at(linear, solution).columns;
+  return (columns.transpose() * columns).ldlt().solve(MatrixXd::Identity(p, p));
+}
+
+// Whether the runs make every term that has a prior much surer than it was.
+bool all_identified(const std::vector<FitTerm>& terms, const std::vector<std::size_t>& fitted,
+                    const TermSet& exempt, const Linear& linear, const Solution& solution) {
+  if (fitted.empty()) return true;
+  const MatrixXd spread = spread_of(linear, solution);
+  for (std::size_t j = 0; j < fitted.size(); ++j) {
+    const FitTerm& term = terms[fitted[j]];
+    if (term.deviation <= 0.0 || (!exempt.empty() && exempt[fitted[j]])) continue;
+    const double deviation =
+        kOneRun * std::sqrt(spread(index(j), index(j))) / linear.scale[index(j)];
+    if (deviation > kIdentified * term.deviation) return false;
+  }
+  return true;
 }
 
 // What the loss would be if every run were predicted by a fit to the others.
@@ -193,13 +260,16 @@ double robust_loss(double error) {
   return size <= kRunToRun ? size * size / 2.0 : kRunToRun * (size - kRunToRun / 2.0);
 }
 
-std::optional<TermFit> fit_terms(const std::vector<FitTerm>& terms, const std::vector<FitRun>& runs,
-                                 const TermSet& set) {
+namespace {
+
+std::optional<TermFit> identified_fit(const std::vector<FitTerm>& terms,
+                                      const std::vector<FitRun>& runs, const TermSet& set,
+                                      const TermSet& exempt) {
   const std::vector<std::size_t> fitted = members(set);
   if (fitted.size() > runs.size()) return std::nullopt;
   const Linear linear = linear_problem(terms, runs, set);
   const std::optional<Solution> solution = solve(linear);
-  if (!solution) return std::nullopt;
+  if (!solution || !all_identified(terms, fitted, exempt, linear, *solution)) return std::nullopt;
   TermFit fit{set, {}, solution->loss, left_out_loss(linear, *solution)};
   if (fit.left_out_loss == kNever) return std::nullopt;
   fit.values.reserve(terms.size());
@@ -213,24 +283,63 @@ std::optional<TermFit> fit_terms(const std::vector<FitTerm>& terms, const std::v
   return fit;
 }
 
+}  // namespace
+
+std::optional<TermFit> fit_terms(const std::vector<FitTerm>& terms, const std::vector<FitRun>& runs,
+                                 const TermSet& set) {
+  return identified_fit(terms, runs, set, TermSet(terms.size(), true));
+}
+
 // The fit that none of the terms may leave below 0 has some of them at 0 and is the free fit of the
 // others: so the sets whose free fit is not negative hold it, and trying all of them finds it.
-TermFit choose_terms(const std::vector<FitTerm>& terms, const std::vector<FitRun>& runs) {
+TermFit choose_terms(const std::vector<FitTerm>& terms, const std::vector<FitRun>& runs,
+                     const TermChoice& choice) {
   assert(terms.size() <= 16);
-  double same = 0.0;
+  double same = choice.least_gain;
   for (const FitRun& run : runs) same += run.weight * kSameError * kSameError / 2.0;
   TermFit best;
   best.fitted.resize(terms.size());
   best.left_out_loss = best.loss = kNever;
   for (const FitTerm& term : terms) best.values.push_back(term.neutral);
-  for (std::size_t size = 0; size <= terms.size(); ++size) {
+  const auto includes = [&](const TermSet& set) {
+    for (std::size_t j = 0; j < choice.always.size(); ++j) {
+      if (choice.always[j] && !set[j]) return false;
+    }
+    return true;
+  };
+  const std::size_t least = members(choice.always).size();
+  const std::size_t most = std::min(terms.size(), least + choice.most_terms);
+  for (std::size_t size = least; size <= most; ++size) {
     for (unsigned bits = 0; bits < 1U << terms.size(); ++bits) {
       if (static_cast<std::size_t>(std::popcount(bits)) != size) continue;
-      auto fit = fit_terms(terms, runs, set_of(bits, terms.size()));
+      const TermSet set = set_of(bits, terms.size());
+      if (!includes(set)) continue;
+      auto fit = identified_fit(terms, runs, set, choice.always);
       if (fit && fit->left_out_loss < best.left_out_loss - same) best = std::move(*fit);
     }
   }
   return best;
+}
+
+std::vector<double> covariance_of(const std::vector<FitTerm>& terms,
+                                  const std::vector<FitRun>& runs,
+                                  const std::vector<double>& values, double one_run) {
+  const TermSet all(terms.size(), true);
+  Linear linear = linear_problem(terms, runs, all);
+  // Of runs that scatter more, or less, than one run is thought to.
+  linear.weight *= kOneRun * kOneRun / (one_run * one_run);
+  VectorXd x(index(terms.size()));
+  for (std::size_t j = 0; j < terms.size(); ++j) x[index(j)] = values[j] * linear.scale[index(j)];
+  const MatrixXd spread = spread_of(linear, solution_at(linear, std::move(x)));
+  std::vector<double> covariance;
+  covariance.reserve(terms.size() * terms.size());
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    for (std::size_t j = 0; j < terms.size(); ++j) {
+      covariance.push_back(kOneRun * kOneRun * spread(index(i), index(j)) /
+                           (linear.scale[index(i)] * linear.scale[index(j)]));
+    }
+  }
+  return covariance;
 }
 
 }  // namespace penstock

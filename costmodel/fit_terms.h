@@ -1,6 +1,7 @@
-// Few terms, none negative, fitted to measured times by robust weighted least squares in log error,
-// and the choice of those that the runs can tell apart. Times are linear in the terms here; who
-// calls this takes care of the bends.
+// Few terms, none negative, fitted to measured times by robust weighted least squares in log error
+// and by what was thought of them before (maximum a posteriori), the choice of those that the runs
+// can tell apart, and how sure they are then. Times are linear in the terms here; who calls this
+// takes care of the bends.
 #pragma once
 
 #include <optional>
@@ -8,9 +9,14 @@
 
 namespace penstock {
 
+// Of one run's step time, relative: the mean difference of two runs of one plan is 5 % (kRunToRun),
+// which of normal errors is 2 / sqrt(pi) standard deviations.
+inline constexpr double kOneRun = 0.0443;
+
 struct FitTerm {
-  double neutral = 0.0;  // its value while it is not fitted
-  int follows = -1;      // instead: this term's value, when that one is fitted
+  double neutral = 0.0;    // its value while it is not fitted
+  int follows = -1;        // instead: this term's value, when that one is fitted
+  double deviation = 0.0;  // of the prior around the neutral value, or the followed term's; 0: flat
 };
 
 // predicted = constant + sum of slopes * terms.
@@ -42,8 +48,23 @@ double log_error(double predicted, double measured);
 std::optional<TermFit> fit_terms(const std::vector<FitTerm>& terms, const std::vector<FitRun>& runs,
                                  const TermSet& set);
 
+// The sets to choose from.
+struct TermChoice {
+  TermSet always;               // empty: none
+  std::size_t most_terms = 16;  // of those that are not always there
+  double least_gain = 0.0;      // of the left-out loss, for one term more
+};
+
 // The set whose terms, fitted to all runs but one, predict that one best; among equally good ones
-// the smallest, then the first. At least the empty set is one. At most 16 terms.
-TermFit choose_terms(const std::vector<FitTerm>& terms, const std::vector<FitRun>& runs);
+// the smallest, then the first. Terms with a prior that the runs do not make at least twice as sure
+// are left out. The smallest set is always one. At most 16 terms.
+TermFit choose_terms(const std::vector<FitTerm>& terms, const std::vector<FitRun>& runs,
+                     const TermChoice& choice = {});
+
+// Of all terms, fitted or not, around these values: row by row. `one_run`: the standard deviation
+// of a run of weight 1. Every term needs a prior.
+std::vector<double> covariance_of(const std::vector<FitTerm>& terms,
+                                  const std::vector<FitRun>& runs,
+                                  const std::vector<double>& values, double one_run);
 
 }  // namespace penstock

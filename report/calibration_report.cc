@@ -1,5 +1,6 @@
 #include "report/calibration_report.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,8 @@ namespace penstock {
 namespace {
 
 constexpr const char* kTermNotes =
+    "+-: one standard deviation, by the runs and by what is likely without them; intervals follow "
+    "it.\n"
     "not identifiable: runs that are left out are predicted no better with it; it stays neutral.\n"
     "reduction: fitted to the times of reductions, not to step times.\n";
 constexpr const char* kRunNotes =
@@ -22,6 +25,24 @@ constexpr const char* kRunNotes =
 struct Errors {
   ErrorSummary uncalibrated, in_sample, left_out;
 };
+
+// Of measured peaks of memory; nothing where there is none.
+std::optional<Errors> memory_errors_of(const std::vector<RunFit>& runs) {
+  std::vector<double> uncalibrated, in_sample, left_out;
+  for (const RunFit& run : runs) {
+    if (!run.measured_memory || run.measured_memory->count == 0) continue;
+    const auto measured = static_cast<double>(run.measured_memory->count);
+    const auto error = [&](Bytes predicted) {
+      return static_cast<double>(predicted.count) / measured - 1.0;
+    };
+    uncalibrated.push_back(error(run.uncalibrated_memory));
+    in_sample.push_back(error(run.predicted_memory));
+    left_out.push_back(error(run.left_out_memory));
+  }
+  if (uncalibrated.empty()) return {};
+  return Errors{summarize_errors(std::move(uncalibrated)), summarize_errors(std::move(in_sample)),
+                summarize_errors(std::move(left_out))};
+}
 
 Errors errors_of(const std::vector<RunFit>& runs) {
   std::vector<double> uncalibrated, in_sample, left_out;
@@ -46,6 +67,12 @@ std::string value_text(const FittedTerm& term) {
       return fixed(term.value, 3) + " ps/B";
   }
   return "";
+}
+
+std::string deviation_text(const FittedTerm& term) {
+  if (term.deviation <= 0.0) return "-";
+  return term.unit == TermUnit::kFactor ? fixed(term.deviation, 3)
+                                        : to_text(round_up_to_ns(term.deviation * 1e-9));
 }
 
 std::string state_text(const FittedTerm& term) {
@@ -85,11 +112,34 @@ const char* unit_word(TermUnit unit) {
 }
 
 std::string term_table(const std::vector<FittedTerm>& terms) {
-  TextTable table({{"term", true}, {"value"}, {"", true}});
+  TextTable table({{"term", true}, {"value"}, {"+-"}, {"", true}});
   for (const FittedTerm& term : terms) {
-    table.add({term.name, value_text(term), state_text(term)});
+    table.add({term.name, value_text(term), deviation_text(term), state_text(term)});
   }
   return table.text();
+}
+
+// A factor far from 1 mends something that is wrong elsewhere.
+std::string suspicions(const std::vector<FittedTerm>& terms) {
+  std::string text;
+  for (const FittedTerm& term : terms) {
+    if (!term.is_suspicious()) continue;
+    text += wrapped(
+        fmt::format("suspicious: {} x {} lies outside 0.8 to 1.25. Look whether the profile is of "
+                    "this device, precision, T and recompute mode, whether runs and plans name the "
+                    "same batch and schedule, and whether the executor is the right one.",
+                    term.name, fixed(term.value, 3)),
+        100, "", "  ");
+  }
+  return text;
+}
+
+std::string memory_text(const CalibrationResult& result, const std::optional<Errors>& errors) {
+  if (!errors) return "";
+  const MemoryFactors& memory = result.calibration.memory;
+  return fmt::format("\nmemory: {:+d} bytes per parameter, activations x {}, reserve {} GiB\n",
+                     memory.bytes_per_parameter, fixed(memory.activations, 3),
+                     memory.reserve ? gib(*memory.reserve) : "as it was");
 }
 
 std::string of_both(const std::string& measured, const std::string& predicted) {
@@ -126,8 +176,8 @@ std::string run_table(const std::vector<RunFit>& runs) {
   return table.text();
 }
 
-std::string error_table(const Errors& errors) {
-  TextTable table({{"error", true}, {"median"}, {"root mean square"}, {"largest"}});
+std::string error_table(const Errors& errors, const char* what) {
+  TextTable table({{what, true}, {"median"}, {"root mean square"}, {"largest"}});
   const auto add = [&table](const char* name, const ErrorSummary& summary) {
     table.add({name, percent(summary.median), percent(summary.root_mean_square),
                percent(summary.largest)});
@@ -151,7 +201,9 @@ Json term_json(const FittedTerm& term) {
       .set("unit", unit_word(term.unit))
       .set("value", term.value)
       .set("state", state_word(term.state))
-      .set("runs", term.runs);
+      .set("runs", term.runs)
+      .set("deviation", term.deviation)
+      .set("suspicious", term.is_suspicious());
 }
 
 Json run_json(const RunFit& run) {
@@ -172,6 +224,8 @@ Json run_json(const RunFit& run) {
   if (run.measured_memory) {
     json.set("measured_memory_bytes", run.measured_memory->count);
     json.set("predicted_memory_bytes", run.predicted_memory.count);
+    json.set("left_out_memory_bytes", run.left_out_memory.count);
+    json.set("uncalibrated_memory_bytes", run.uncalibrated_memory.count);
   }
   return json;
 }
@@ -179,21 +233,39 @@ Json run_json(const RunFit& run) {
 }  // namespace
 
 std::string calibration_report(const CalibrationResult& result) {
-  return term_table(result.terms) + kTermNotes + '\n' + run_table(result.runs) + kRunNotes + '\n' +
-         error_table(errors_of(result.runs));
+  const std::optional<Errors> memory = memory_errors_of(result.runs);
+  std::string text = term_table(result.terms) + kTermNotes + suspicions(result.terms) +
+                     memory_text(result, memory) + '\n' + run_table(result.runs) + kRunNotes +
+                     '\n' + error_table(errors_of(result.runs), "step time");
+  if (memory) text += '\n' + error_table(*memory, "memory");
+  return text;
 }
 
 void set_calibration(Json& json, const CalibrationResult& result) {
   Json terms = Json::array(), runs = Json::array();
   for (const FittedTerm& term : result.terms) terms.push(term_json(term));
   for (const RunFit& run : result.runs) runs.push(run_json(run));
-  const Errors errors = errors_of(result.runs);
+  const auto errors_json = [](const Errors& errors) {
+    return Json::object()
+        .set("uncalibrated", to_json(errors.uncalibrated))
+        .set("in_sample", to_json(errors.in_sample))
+        .set("left_out", to_json(errors.left_out));
+  };
   json.set("terms", std::move(terms));
   json.set("runs", std::move(runs));
-  json.set("errors", Json::object()
-                         .set("uncalibrated", to_json(errors.uncalibrated))
-                         .set("in_sample", to_json(errors.in_sample))
-                         .set("left_out", to_json(errors.left_out)));
+  json.set("errors", errors_json(errors_of(result.runs)));
+  if (const auto memory = memory_errors_of(result.runs)) {
+    const MemoryFactors& factors = result.calibration.memory;
+    Json fitted = Json::object();
+    fitted.set("bytes_per_parameter", factors.bytes_per_parameter)
+        .set("activations", factors.activations);
+    if (factors.reserve) fitted.set("reserve_bytes", factors.reserve->count);
+    json.set("memory", std::move(fitted));
+    json.set("memory_errors", errors_json(*memory));
+  }
+  if (result.calibration.posterior) {
+    json.set("run_to_run", result.calibration.posterior->run_to_run);
+  }
 }
 
 }  // namespace penstock

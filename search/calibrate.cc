@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -11,25 +15,23 @@
 #include "costmodel/assumptions.h"
 #include "costmodel/calibrated_profile.h"
 #include "costmodel/fit_terms.h"
-#include "costmodel/price_stages.h"
-#include "search/device_cluster.h"
 #include "search/evaluate.h"
-#include "search/evaluation.h"
-#include "simulator/simulate.h"
+#include "search/fit_memory.h"
+#include "search/reprice.h"
 
 namespace penstock {
 namespace {
 
-// Values by term: factors, and times in ns. The first six are fitted to step times, the last two to
-// reductions measured apart: on step times they would take the blame for every other error.
+// Values by term: factors, and times in ns. The first, kStepTerms of them, are fitted to step
+// times, the last two to reductions measured apart: on step times they would take the blame for
+// every other error.
 enum Term : std::size_t {
   kCompute,
   kSmallKernels,
   kPerStep,
   kPerAction,
   kPerTransfer,
-  kTransfer,  // on top of the links' own time
-  kStepTerms,
+  kTransfer,                // on top of the links' own time
   kReduction = kStepTerms,  // on top likewise
   kPerReducedByte,          // ps
   kTerms,
@@ -42,29 +44,42 @@ struct TermKind {
   FitTerm fit;
   double on_top_of;  // what is reported is the value and this
 };
-constexpr std::array<TermKind, kTerms> kKinds{{
-    {"compute", TermUnit::kFactor, {1.0, -1}, 0.0},
-    {"small kernels", TermUnit::kFactor, {1.0, kCompute}, 0.0},
-    {"per step", TermUnit::kNanoseconds, {0.0, -1}, 0.0},
-    {"per action", TermUnit::kNanoseconds, {0.0, -1}, 0.0},
-    {"per transfer", TermUnit::kNanoseconds, {0.0, -1}, 0.0},
-    {"transfer", TermUnit::kFactor, {0.0, -1}, 1.0},
-    {"reduction", TermUnit::kFactor, {0.0, -1}, 1.0},
-    {"reduction per byte", TermUnit::kPicosecondsPerByte, {0.0, -1}, 0.0},
-}};
+FitTerm around(double neutral, int follows, std::size_t term) {
+  return {neutral, follows, prior_deviations()[term]};
+}
+
+const std::array<TermKind, kTerms>& kinds() {
+  static const std::array<TermKind, kTerms> kKinds{{
+      {kStepTermNames[kCompute], TermUnit::kFactor, around(1.0, -1, kCompute), 0.0},
+      {kStepTermNames[kSmallKernels], TermUnit::kFactor, around(1.0, kCompute, kSmallKernels), 0.0},
+      {kStepTermNames[kPerStep], TermUnit::kNanoseconds, around(0.0, -1, kPerStep), 0.0},
+      {kStepTermNames[kPerAction], TermUnit::kNanoseconds, around(0.0, -1, kPerAction), 0.0},
+      {kStepTermNames[kPerTransfer], TermUnit::kNanoseconds, around(0.0, -1, kPerTransfer), 0.0},
+      {kStepTermNames[kTransfer], TermUnit::kFactor, around(0.0, -1, kTransfer), 1.0},
+      {"reduction", TermUnit::kFactor, {0.0, -1, 0.0}, 1.0},
+      {"reduction per byte", TermUnit::kPicosecondsPerByte, {0.0, -1, 0.0}, 0.0},
+  }};
+  return kKinds;
+}
 
 constexpr int kRounds = 30;
+// Beside compute, every term needs two runs, and must be worth half the loss of one standard
+// deviation of one run.
+constexpr std::size_t kRunsPerTerm = 2;
+constexpr double kLeastGain = 0.5 * kOneRun * kOneRun;
+// What is thought of the scatter of runs counts as much as so many of them.
+constexpr int kPriorRuns = 4;
 
-std::vector<FitTerm> fit_terms_of(Term first, Term end) {
+std::vector<FitTerm> fit_terms_of(std::size_t first, std::size_t end) {
   std::vector<FitTerm> terms;
   terms.reserve(end - first);
-  for (std::size_t t = first; t < end; ++t) terms.push_back(kKinds[t].fit);
+  for (std::size_t t = first; t < end; ++t) terms.push_back(kinds()[t].fit);
   return terms;
 }
 
 Values neutral_values() {
   Values values{};
-  for (std::size_t t = 0; t < kTerms; ++t) values[t] = kKinds[t].fit.neutral;
+  for (std::size_t t = 0; t < kTerms; ++t) values[t] = kinds()[t].fit.neutral;
   return values;
 }
 
@@ -73,12 +88,21 @@ double ns(Duration duration) { return static_cast<double>(duration.count()); }
 // Files hold six decimals; so predictions are made with no more.
 double rounded(double value) { return std::floor(value * 1e6 + 0.5) / 1e6; }
 
+// Five digits: more of a variance says nothing, and compilers may differ in the last.
+double five_digits(double value) {
+  std::array<char, 32> text{};
+  static_cast<void>(std::snprintf(text.data(), text.size(), "%.4e", value));
+  return std::strtod(text.data(), nullptr);
+}
+
 // A run, and what does not depend on the terms.
 struct Case {
   const MeasuredRun* run = nullptr;
+  const ModelProfile* profile = nullptr;
   Program program;
   StagePrices prices;       // with neutral terms
   Duration uncalibrated{};  // predicted with those
+  MemoryRun memory;
   double weight = 1.0;
 };
 
@@ -87,12 +111,19 @@ using Picture = std::vector<FitRun>;
 
 class Calibrator {
  public:
-  Calibrator(const ModelProfile& profile, const ClusterSpec& cluster, const MeasuredRuns& runs,
-             const ExecutorModel& executor, const std::string& file)
-      : profile_(profile), cluster_(cluster), runs_(runs), executor_(executor), file_(file) {
+  Calibrator(const std::vector<const ModelProfile*>& profiles, const ClusterSpec& cluster,
+             const MeasuredRuns& runs, const ExecutorModel& executor, const std::string& file)
+      : cluster_(cluster), runs_(runs), executor_(executor), file_(file) {
     cluster_.calibration.reset();
+    for (const ModelProfile* profile : profiles) {
+      if (std::find(models_.begin(), models_.end(), profile) == models_.end()) {
+        models_.push_back(profile);
+      }
+    }
     cases_.reserve(runs.runs.size());
-    for (const MeasuredRun& run : runs.runs) cases_.push_back(case_of(run));
+    for (std::size_t i = 0; i < runs.runs.size(); ++i) {
+      cases_.push_back(case_of(runs.runs[i], *profiles[i]));
+    }
     double sum = 0.0;
     for (const Case& each : cases_) sum += each.weight;
     for (Case& each : cases_) each.weight *= static_cast<double>(cases_.size()) / sum;
@@ -100,16 +131,19 @@ class Calibrator {
 
   CalibrationResult run() const {
     const Fit fit = fit_without(cases_.size());
+    const MemoryFactors memory = memory_without(cases_.size());
     CalibrationResult result;
-    result.terms = terms_of(fit);
     std::vector<double> errors;
     errors.reserve(cases_.size());
     for (std::size_t i = 0; i < cases_.size(); ++i) {
-      result.runs.push_back(run_fit(i, fit.values));
+      result.runs.push_back(run_fit(i, fit.values, memory));
       errors.push_back(relative_error(result.runs[i].left_out, result.runs[i].measured));
     }
     result.calibration = calibration_of(fit.values);
+    result.calibration.memory = memory;
     result.calibration.error = rounded(summarize_errors(std::move(errors)).root_mean_square);
+    result.calibration.posterior = posterior_of(fit.values, result.runs);
+    result.terms = terms_of(fit, result.calibration.posterior->covariance);
     return result;
   }
 
@@ -126,33 +160,41 @@ class Calibrator {
     throw_bad_input(file_ + ": run '" + run.name + "': " + why);
   }
 
-  [[nodiscard]] EvaluatedPlan evaluated(const MeasuredRun& run, const Values& values) const {
-    ClusterSpec cluster = cluster_;
-    cluster.calibration = calibration_of(values);
-    const ModelProfile profile = calibrated_profile(profile_, *cluster.calibration);
-    return evaluate_in_full({&profile, &cluster, cluster.calibration->executor, std::nullopt},
-                            run.plan);
+  [[nodiscard]] EvaluatedPlan evaluated(const MeasuredRun& run, const ModelProfile& model,
+                                        const Values& values, const MemoryFactors& memory) const {
+    Calibration calibration = calibration_of(values);
+    calibration.memory = memory;
+    const ClusterSpec cluster = calibrated_cluster(cluster_, calibration);
+    const ModelProfile profile = calibrated_profile(model, calibration);
+    return evaluate_in_full({&profile, &cluster, calibration.executor, std::nullopt}, run.plan);
   }
 
-  [[nodiscard]] Case case_of(const MeasuredRun& run) const {
-    const auto sections = static_cast<int>(profile_.sections.size());
+  [[nodiscard]] Case case_of(const MeasuredRun& run, const ModelProfile& profile) const {
+    const auto sections = static_cast<int>(profile.sections.size());
     if (run.plan.cuts.front() != 0 || run.plan.cuts.back() != sections) {
       refuse(run, "its cuts run from " + std::to_string(run.plan.cuts.front()) + " to " +
                       std::to_string(run.plan.cuts.back()) + ", but the sections of " +
-                      profile_.name + " from 0 to " + std::to_string(sections));
+                      profile.name + " from 0 to " + std::to_string(sections));
     }
-    EvaluatedPlan plan = evaluated(run, neutral_values());
+    EvaluatedPlan plan = evaluated(run, profile, neutral_values(), {});
     // Over memory is priced all the same: it did run.
     if (plan.why_not && plan.program.actions.empty()) refuse(run, plan.why_not->reason);
     const double spread = ns(run.step_spread) / ns(run.step_time);
     const double weight = 1.0 / (kRunToRun * kRunToRun + spread * spread / run.count);
-    return {&run, std::move(plan.program), std::move(plan.prices), plan.evaluation.step_time,
+    return {&run,
+            &profile,
+            std::move(plan.program),
+            std::move(plan.prices),
+            plan.evaluation.step_time,
+            memory_run(plan.evaluation, profile.training, run.peak_memory),
             weight};
   }
 
   [[nodiscard]] Calibration calibration_of(const Values& values) const {
     Calibration calibration;
-    calibration.profile = profile_.name;
+    for (const ModelProfile* model : models_) {
+      calibration.profile += (calibration.profile.empty() ? "" : ", ") + model->name;
+    }
     calibration.device = runs_.runs.front().plan.device;
     calibration.runs = static_cast<int>(runs_.runs.size());
     calibration.executor = executor_;
@@ -169,33 +211,21 @@ class Calibrator {
   // Of every run.
   [[nodiscard]] std::vector<double> step_times(const Values& values) const {
     const Calibration calibration = calibration_of(values);
-    const ModelProfile profile = calibrated_profile(profile_, calibration);
-    ClusterSpec cluster = cluster_;
-    cluster.calibration = calibration;
+    const ClusterSpec cluster = calibrated_cluster(cluster_, calibration);
+    std::vector<ModelProfile> profiles;
+    profiles.reserve(models_.size());
+    for (const ModelProfile* model : models_) {
+      profiles.push_back(calibrated_profile(*model, calibration));
+    }
     std::vector<double> times;
     times.reserve(cases_.size());
     for (const Case& each : cases_) {
-      times.push_back(ns(step_time(each, profile, cluster, calibration.executor)));
+      const auto model = std::find(models_.begin(), models_.end(), each.profile) - models_.begin();
+      times.push_back(
+          ns(repriced_step(each.program, each.run->plan, profiles[static_cast<std::size_t>(model)],
+                           cluster, calibration.executor)));
     }
     return times;
-  }
-
-  [[nodiscard]] static Duration step_time(const Case& of, const ModelProfile& profile,
-                                          const ClusterSpec& cluster,
-                                          const ExecutorModel& executor) {
-    const Plan& plan = of.run->plan;
-    const std::vector<int> samples_of_shape = micro_batch_shapes(plan);
-    std::vector<SectionTable> tables;
-    tables.reserve(samples_of_shape.size());
-    for (const int samples : samples_of_shape) {
-      tables.push_back(price_sections(profile, cluster, plan.device, plan.tensor, samples,
-                                      plan.sequence_length, plan.recompute));
-    }
-    std::vector<const SectionTable*> shapes;
-    shapes.reserve(tables.size());
-    for (const SectionTable& table : tables) shapes.push_back(&table);
-    const StagePrices prices = price_stages(profile, cluster, plan, shapes).prices;
-    return step_time_of(simulate_summary(of.program, prices, executor), executor);
   }
 
   // ---- the fit ---------------------------------------------------------------------------------
@@ -213,7 +243,7 @@ class Calibrator {
     for (std::size_t t = 0; t < kStepTerms; ++t) {
       if (!moved[t]) continue;
       Values there = values;
-      const double distance = kKinds[t].unit == TermUnit::kFactor ? 1e-3 : 1e4;
+      const double distance = kinds()[t].unit == TermUnit::kFactor ? 1e-3 : 1e4;
       there[t] += distance;
       const std::vector<double> times = step_times(there);
       for (std::size_t i = 0; i < cases_.size(); ++i) {
@@ -231,26 +261,59 @@ class Calibrator {
     return picture;
   }
 
-  [[nodiscard]] double loss(const Values& values, std::size_t left_out) const {
+  [[nodiscard]] double loss(const Values& values, const TermSet& fitted,
+                            std::size_t left_out) const {
     const std::vector<double> times = step_times(values);
     double sum = 0.0;
     for (std::size_t i = 0; i < cases_.size(); ++i) {
       if (i == left_out) continue;
       sum += cases_[i].weight * robust_loss(log_error(times[i], ns(cases_[i].run->step_time)));
     }
+    for (std::size_t t = 0; t < kStepTerms; ++t) {
+      if (!fitted[t]) continue;
+      const FitTerm& term = kinds()[t].fit;
+      const bool leads = term.follows >= 0 && fitted[static_cast<std::size_t>(term.follows)];
+      const double mean = leads ? values[static_cast<std::size_t>(term.follows)] : term.neutral;
+      const double error = kOneRun * (values[t] - mean) / term.deviation;
+      sum += error * error / 2.0;
+    }
     return sum;
+  }
+
+  // Compute is always fitted: no two machines are alike in it. Where all runs have the same stages,
+  // nothing else can be told from it.
+  [[nodiscard]] TermChoice choice_without(std::size_t left_out) const {
+    std::set<std::tuple<const ModelProfile*, std::string, int, int, int>> kinds;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < cases_.size(); ++i) {
+      if (i == left_out) continue;
+      const Plan& plan = cases_[i].run->plan;
+      kinds.insert(
+          {cases_[i].profile, plan.schedule, plan.pipeline, plan.chunks, plan.micro_batch_size});
+      ++count;
+    }
+    TermChoice choice;
+    choice.always.resize(kStepTerms);
+    choice.always[kCompute] = true;
+    choice.most_terms = kinds.size() < 2 ? 0 : (count - 1) / kRunsPerTerm;
+    choice.least_gain = kLeastGain;
+    return choice;
   }
 
   // Chooses terms twice, the second time around the first answer, then settles them with the chosen
   // ones: a round that would raise the loss is halved until it does not.
   [[nodiscard]] Fit fit_without(std::size_t left_out) const {
     Fit fit;
+    fit.fitted.resize(kStepTerms);
     fit.values = neutral_values();
     fit_reductions(left_out, fit);
+    if (cases_.size() == 1 && left_out == 0) return fit;  // nothing is left to fit to
     const std::vector<FitTerm> terms = fit_terms_of(kCompute, kStepTerms);
+    const TermChoice choice = choice_without(left_out);
     const TermSet all(kStepTerms, true);
     for (int i = 0; i < 2; ++i) {
-      const TermFit chosen = choose_terms(terms, without(picture_at(fit.values, all), left_out));
+      const TermFit chosen =
+          choose_terms(terms, without(picture_at(fit.values, all), left_out), choice);
       fit.fitted = chosen.fitted;
       std::copy(chosen.values.begin(), chosen.values.end(), fit.values.begin());
     }
@@ -258,24 +321,24 @@ class Calibrator {
     for (std::size_t t = 0; t < kStepTerms; ++t) {
       if (terms[t].follows >= 0) moved[t] = true;
     }
-    double now = loss(fit.values, left_out);
+    double now = loss(fit.values, fit.fitted, left_out);
     for (int round = 0; round < kRounds; ++round) {
       const auto next =
           fit_terms(terms, without(picture_at(fit.values, moved), left_out), fit.fitted);
-      if (!next || !move_towards(next->values, left_out, fit.values, now)) break;
+      if (!next || !move_towards(next->values, left_out, fit, now)) break;
     }
     return fit;
   }
 
   // False when no part of the way lowers the loss.
-  [[nodiscard]] bool move_towards(const std::vector<double>& target, std::size_t left_out,
-                                  Values& values, double& now) const {
+  [[nodiscard]] bool move_towards(const std::vector<double>& target, std::size_t left_out, Fit& fit,
+                                  double& now) const {
     for (double part = 1.0; part > 0.05; part /= 2.0) {
-      Values next = values;
-      for (std::size_t t = 0; t < kStepTerms; ++t) next[t] += part * (target[t] - values[t]);
-      const double there = loss(next, left_out);
+      Values next = fit.values;
+      for (std::size_t t = 0; t < kStepTerms; ++t) next[t] += part * (target[t] - fit.values[t]);
+      const double there = loss(next, fit.fitted, left_out);
       if (!(there < now * (1.0 - 1e-9))) continue;
-      values = next;
+      fit.values = next;
       now = there;
       return true;
     }
@@ -317,18 +380,71 @@ class Calibrator {
 
   // ---- the answer ------------------------------------------------------------------------------
 
-  [[nodiscard]] RunFit run_fit(std::size_t i, const Values& values) const {
+  // Of the fullest device: bytes per parameter, activations, reserve.
+  [[nodiscard]] MemoryFactors memory_without(std::size_t left_out) const {
+    std::vector<MemoryRun> runs;
+    for (std::size_t i = 0; i < cases_.size(); ++i) {
+      if (i != left_out && cases_[i].memory.measured > 0.0) runs.push_back(cases_[i].memory);
+    }
+    return fit_memory(runs);
+  }
+
+  // How sure the terms are, by how far the runs scatter: each by the fit, and by one to the others.
+  [[nodiscard]] Posterior posterior_of(const Values& values,
+                                       const std::vector<RunFit>& runs) const {
+    double sum = kPriorRuns * kOneRun * kOneRun;
+    for (const RunFit& run : runs) {
+      sum += std::abs(log_error(ns(run.predicted), ns(run.measured)) *
+                      log_error(ns(run.left_out), ns(run.measured)));
+    }
+    const int degrees = kPriorRuns + static_cast<int>(runs.size());
+    Posterior posterior;
+    posterior.degrees = degrees;
+    posterior.run_to_run = rounded(std::sqrt(sum / degrees));
+    posterior.covariance = covariance_of(
+        fit_terms_of(kCompute, kStepTerms), picture_at(values, TermSet(kStepTerms, true)),
+        std::vector<double>(values.begin(), values.begin() + kStepTerms), posterior.run_to_run);
+    for (double& value : posterior.covariance) value = five_digits(value);
+    for (const Case& each : cases_) note(each, posterior.fitted_on);
+    return posterior;
+  }
+
+  static void note(const Case& of, std::vector<CalibratedOn>& fitted_on) {
+    const Plan& plan = of.run->plan;
+    CalibratedOn on{of.profile->name,
+                    plan.schedule,
+                    plan.pipeline,
+                    plan.chunks,
+                    plan.tensor,
+                    plan.micro_batch_size,
+                    1};
+    for (CalibratedOn& known : fitted_on) {
+      on.runs = known.runs;
+      if (known != on) continue;
+      ++known.runs;
+      return;
+    }
+    on.runs = 1;
+    fitted_on.push_back(std::move(on));
+  }
+
+  [[nodiscard]] RunFit run_fit(std::size_t i, const Values& values,
+                               const MemoryFactors& memory) const {
     const MeasuredRun& run = *cases_[i].run;
-    const EvaluatedPlan plan = evaluated(run, values);
+    const ModelProfile& model = *cases_[i].profile;
+    const EvaluatedPlan plan = evaluated(run, model, values, memory);
+    const EvaluatedPlan left_out = evaluated(run, model, fit_without(i).values, memory_without(i));
     RunFit fit;
     fit.name = run.name;
     fit.plan = run.plan;
     fit.measured = run.step_time;
     fit.predicted = plan.evaluation.step_time;
-    fit.left_out = evaluated(run, fit_without(i).values).evaluation.step_time;
+    fit.left_out = left_out.evaluation.step_time;
     fit.uncalibrated = cases_[i].uncalibrated;
     fit.measured_memory = run.peak_memory;
     fit.predicted_memory = plan.evaluation.peak_memory();
+    fit.left_out_memory = left_out.evaluation.peak_memory();
+    fit.uncalibrated_memory = {static_cast<std::int64_t>(cases_[i].memory.predicted())};
     fit.measured_reduction = run.reduce_gradients;
     if (run.reduce_gradients) {
       const Reduction reduction = reduction_of(cases_[i]);
@@ -339,17 +455,19 @@ class Calibrator {
     return fit;
   }
 
-  [[nodiscard]] std::vector<FittedTerm> terms_of(const Fit& fit) const {
+  [[nodiscard]] std::vector<FittedTerm> terms_of(const Fit& fit,
+                                                 const std::vector<double>& covariance) const {
     const Picture picture = picture_at(fit.values, TermSet(kStepTerms, true));
     std::vector<FittedTerm> terms;
     for (std::size_t t = 0; t < kTerms; ++t) {
       const bool of_step = t < kStepTerms;
       FittedTerm term;
-      term.name = kKinds[t].name;
-      term.unit = kKinds[t].unit;
+      term.name = kinds()[t].name;
+      term.unit = kinds()[t].unit;
       term.value = term.unit == TermUnit::kNanoseconds
                        ? ns(round_up_to_ns(fit.values[t] * 1e-9))
-                       : rounded(fit.values[t] + kKinds[t].on_top_of);
+                       : rounded(fit.values[t] + kinds()[t].on_top_of);
+      if (of_step) term.deviation = std::sqrt(std::max(0.0, covariance[t * (kStepTerms + 1)]));
       for (std::size_t i = 0; i < cases_.size(); ++i) {
         const bool depends = of_step ? picture[i].slopes[t] != 0.0 : depends_on(t, cases_[i]);
         if (depends) ++term.runs;
@@ -369,25 +487,30 @@ class Calibrator {
     return term == kPerReducedByte || reduction_of(of).time > 0.0;
   }
 
-  const ModelProfile& profile_;
   ClusterSpec cluster_;
   const MeasuredRuns& runs_;
   const ExecutorModel& executor_;
   const std::string& file_;
+  std::vector<const ModelProfile*> models_;  // each once
   std::vector<Case> cases_;
 };
 
 }  // namespace
 
+CalibrationResult calibrate(const std::vector<const ModelProfile*>& profiles,
+                            const ClusterSpec& cluster, const MeasuredRuns& runs,
+                            const ExecutorModel& executor, const std::string& file) {
+  if (runs.runs.empty() || profiles.size() != runs.runs.size()) {
+    throw_bad_input(file + ": /runs: expected at least one run, got none");
+  }
+  return Calibrator(profiles, cluster, runs, executor, file).run();
+}
+
 CalibrationResult calibrate(const ModelProfile& profile, const ClusterSpec& cluster,
                             const MeasuredRuns& runs, const ExecutorModel& executor,
                             const std::string& file) {
-  if (runs.runs.size() < 2) {
-    throw_bad_input(file + ": /runs: expected at least 2 runs, got " +
-                    std::to_string(runs.runs.size()) +
-                    "; what is fitted to one run says nothing about its error");
-  }
-  return Calibrator(profile, cluster, runs, executor, file).run();
+  const std::vector<const ModelProfile*> profiles(runs.runs.size(), &profile);
+  return calibrate(profiles, cluster, runs, executor, file);
 }
 
 }  // namespace penstock

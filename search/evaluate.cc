@@ -1,12 +1,14 @@
 #include "search/evaluate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "costmodel/assumptions.h"
 #include "costmodel/price_stages.h"
 #include "search/arrange.h"
 #include "search/arrange_within.h"
+#include "search/calibrated_interval.h"
 #include "search/choose_cuts.h"
 #include "search/device_cluster.h"
 #include "search/evaluation.h"
@@ -105,6 +107,31 @@ void arrange_and_replay(const PlanInputs& inputs, const PreparedPlan& prepared,
   replay(inputs, prepared, within.arranged.schedules, interval, result);
 }
 
+// What the runs say of a calibrated cluster takes the place of what is thought without them.
+void use_calibrated_interval(const PlanInputs& inputs, PriceBasis& basis, EvaluatedPlan& result) {
+  const auto& calibration = inputs.cluster->calibration;
+  if (!calibration || !calibration->posterior || result.evaluation.ranks.empty()) return;
+  Evaluation& evaluation = result.evaluation;
+  // Terms are moved on the written-out Program, which a replay of rolled-up lists leaves empty.
+  const bool rolled_up = result.program.actions.empty();
+  const Program written =
+      rolled_up
+          ? program_of(schedules_of(result.plan),
+                       lowering_of(result.plan, result.ties, result.recomputes, inputs.executor))
+          : Program();
+  const auto calibrated = calibrated_interval(
+      inputs, result.plan, rolled_up ? written : result.program, evaluation.step_time);
+  if (!calibrated) return;
+  const double rest = basis.interval.above * basis.interval.above -
+                      basis.before_calibration * basis.before_calibration;
+  const double half_width =
+      std::sqrt(calibrated->half_width * calibrated->half_width + std::max(rest, 0.0));
+  const Duration margin = scaled(evaluation.step_time, half_width);
+  evaluation.step_time_low = std::max(Duration{}, evaluation.step_time - margin);
+  evaluation.step_time_high = evaluation.step_time + margin;
+  for (const std::string& note : calibrated->notes) basis.assumptions.push_back({note, 0.0});
+}
+
 }  // namespace
 
 EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
@@ -129,6 +156,7 @@ EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
     replay(inputs, prepared, schedules_of(result.plan), basis.interval, result);
     if (!result.why_not) result.why_not = why_not;
   }
+  use_calibrated_interval(inputs, basis, result);
   result.evaluation.assumptions = std::move(basis.assumptions);
   return result;
 }

@@ -9,12 +9,16 @@
 #include "search/arrange.h"
 #include "search/choose_cuts.h"
 #include "search/cut_replay.h"
+#include "search/plan_program.h"
 
 namespace penstock {
 namespace {
 
-// A schedule that is arranged anew for every try costs as much as so many replays.
+// A schedule that is arranged anew for every try costs as much as so many replays; of all tries
+// together at most so many stages times micro-batches, but the starts are always tried.
 constexpr int kReplaysPerArrangement = 16;
+constexpr std::int64_t kMostArranged = 1 << 14;
+constexpr int kStarts = 3;
 // Of the moves that could help, so many are tried from one place before it counts as an optimum.
 constexpr int kMostMoves = 48;
 
@@ -67,8 +71,7 @@ class CutSearch {
         budget_(budget),
         replay_(inputs, plan),
         sections_(static_cast<int>(inputs.profile->sections.size())),
-        left_(replay_.is_cheap() ? budget.replays
-                                 : std::max(4, budget.replays / kReplaysPerArrangement)) {}
+        left_(replay_.is_cheap() ? budget.replays : arrangements(plan, budget)) {}
 
   std::optional<Found> run() {
     if (replay_.why_not()) return std::nullopt;
@@ -96,6 +99,14 @@ class CutSearch {
   }
 
  private:
+  static int arrangements(const Plan& plan, const CutBudget& budget) {
+    const std::int64_t size =
+        std::int64_t{plan.stages()} * replica_loads(plan).front().micro_batches;
+    const std::int64_t most = std::max<std::int64_t>(kStarts, kMostArranged / size);
+    return std::max(kStarts, static_cast<int>(std::min<std::int64_t>(
+                                 most, budget.replays / kReplaysPerArrangement)));
+  }
+
   std::vector<std::vector<int>> starts() {
     std::vector<std::vector<int>> starts;
     const Plan& plan = replay_.plan();

@@ -55,6 +55,22 @@ std::vector<std::string> trainer_names() {
   return names;
 }
 
+ExecutorModel executor_of(Trainer trainer) {
+  ExecutorModel executor;
+  std::string mode = "ideal";
+  if (trainer == Trainer::kMegatron) {
+    executor.transfer = TransferMode::kSenderBlocks;
+    mode = "sender-blocks";
+  }
+  if (trainer == Trainer::kDeepspeed) {
+    executor.transfer = TransferMode::kRendezvous;
+    executor.issue = IssueOrder::kDeepSpeed;
+    mode = "rendezvous";
+  }
+  executor.name = mode + " (as " + std::string(name_of(trainer)) + ")";
+  return executor;
+}
+
 std::string why_not_run(Trainer trainer, const ScheduleKind& kind) {
   switch (trainer) {
     case Trainer::kPenstock:

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/executor_model.h"
 #include "core/plan.h"
 #include "simulator/schedules/schedules.h"
 
@@ -16,6 +17,10 @@ enum class Trainer { kPenstock, kPytorch, kTorchtitan, kMegatron, kDeepspeed };
 std::string_view name_of(Trainer trainer);
 std::optional<Trainer> trainer_named(std::string_view name);
 std::vector<std::string> trainer_names();
+
+// How the trainer carries transfers out: Megatron's ranks are busy while they send, DeepSpeed's
+// meet, in its order of sends; those of PyTorch's runtime, torchtitan and ours go on computing.
+ExecutorModel executor_of(Trainer trainer);
 
 // Why the trainer cannot run the schedule; empty when it can.
 std::string why_not_run(Trainer trainer, const ScheduleKind& kind);

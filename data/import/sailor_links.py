@@ -86,6 +86,11 @@ def main():
     coefficients = read_json(source)["network_coeffs_all_homo"]
     for gpu, (file, *_) in CLUSTERS.items():
         write(os.path.join(folder, file), cluster(gpu, coefficients))
+    # GPT-Neo's runs took up to 64 nodes.
+    larger = cluster("GH-96", coefficients)
+    larger["name"] = "64 x gh200-4"
+    larger["nodes"][0]["count"] = 64
+    write(os.path.join(folder, "gh200-96gb-64x4.json"), larger)
 
 
 if __name__ == "__main__":

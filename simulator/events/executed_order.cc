@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "simulator/liveness.h"
@@ -74,11 +75,51 @@ ExecutedProgram as_executed(const Program& program, const Timeline& timeline) {
   return executed;
 }
 
+namespace {
+
+// The compute actions of every rank as they ran. A rule moves forwards before others but neither
+// kind among its own, so the order is that of two lists merged.
+std::vector<std::vector<std::uint32_t>> computes_as_executed(const Program& program,
+                                                             const Timeline& timeline) {
+  const auto earlier = [&](std::uint32_t a, std::uint32_t b) {
+    return std::tuple(timeline.start[a], timeline.end[a], a) <
+           std::tuple(timeline.start[b], timeline.end[b], b);
+  };
+  const auto ranks = static_cast<std::size_t>(program.ranks());
+  std::vector<std::vector<std::uint32_t>> forwards(ranks), others(ranks), order(ranks);
+  for (std::uint32_t i = 0; i < program.actions.size(); ++i) {
+    const Action& action = program.actions[i];
+    if (!is_compute(action.kind)) continue;
+    auto& lists = action.kind == ActionKind::kForward ? forwards : others;
+    lists[static_cast<std::size_t>(program.rank_of(action).value)].push_back(i);
+  }
+  for (std::size_t r = 0; r < ranks; ++r) {
+    order[r].resize(forwards[r].size() + others[r].size());
+    std::merge(forwards[r].begin(), forwards[r].end(), others[r].begin(), others[r].end(),
+               order[r].begin(), earlier);
+    if (!std::is_sorted(order[r].begin(), order[r].end(), earlier)) {
+      std::sort(order[r].begin(), order[r].end(), earlier);
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
 std::vector<std::int64_t> peak_stash(const Program& program, const Timeline& timeline) {
-  const std::vector<RankLiveness> ranks = liveness(as_executed(program, timeline).program);
+  Program executed;  // of compute only, rank by rank: that is all that it depends on
+  executed.pipelines = program.pipelines;
+  executed.stages = program.stages;
+  for (const auto& list : computes_as_executed(program, timeline)) {
+    for (const std::uint32_t i : list) {
+      Action action = program.actions[i];
+      action.waits_for = kWaitsForNothing;
+      action.overlaps_next = false;
+      executed.actions.push_back(action);
+    }
+  }
   std::vector<std::int64_t> peaks;
-  peaks.reserve(ranks.size());
-  for (const RankLiveness& rank : ranks) peaks.push_back(rank.peak_chunks);
+  for (const RankLiveness& rank : liveness(executed)) peaks.push_back(rank.peak_chunks);
   return peaks;
 }
 

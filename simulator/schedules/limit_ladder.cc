@@ -5,7 +5,8 @@
 namespace penstock {
 namespace {
 
-int parts_for(std::size_t ranks) {
+int parts_for(std::size_t ranks, int chunks) {
+  if (chunks > 1) return 1;
   if (ranks <= 8) return 4;
   return ranks <= 16 ? 2 : 1;
 }
@@ -13,7 +14,9 @@ int parts_for(std::size_t ranks) {
 }  // namespace
 
 LimitLadder::LimitLadder(const StageCosts& costs, int chunks, int micro_batches)
-    : parts_(parts_for(costs.limit.size())), lowest_(std::int64_t{chunks} * parts_) {
+    : parts_(parts_for(costs.limit.size(), chunks)),
+      lowest_(std::int64_t{chunks} * parts_),
+      highest_(lowest_) {
   const std::size_t ranks = costs.limit.size();
   const std::int64_t most_whole = std::int64_t{chunks} * micro_batches;
   const auto parts_in = [&](std::int64_t limit, std::int64_t taken) {
@@ -23,7 +26,13 @@ LimitLadder::LimitLadder(const StageCosts& costs, int chunks, int micro_batches)
   };
   for (std::size_t r = 0; r < ranks; ++r) {
     std::int64_t taken = costs.taken_by_forward[r];
-    if (chunks == 2) taken = std::max(taken, costs.taken_by_forward[2 * ranks - 1 - r]);
+    std::int64_t least = taken;
+    if (chunks == 2) {
+      const std::int64_t other = costs.taken_by_forward[2 * ranks - 1 - r];
+      least += other;
+      taken = std::max(taken, other);
+    }
+    least_.push_back(least);
     taken_.push_back(taken);
     held_.push_back(taken == 0 ? most_whole * parts_ : parts_in(costs.limit[r], taken));
     highest_ = std::max(highest_, held_.back());
@@ -35,23 +44,9 @@ void LimitLadder::set_limits(std::int64_t rung, RungShape shape,
   for (std::size_t r = 0; r < held_.size(); ++r) {
     const auto less = shape == RungShape::kEven ? 0 : static_cast<std::int64_t>(r / 2) * parts_;
     const std::int64_t parts = std::min(std::max(lowest_, rung - less), held_[r]);
-    limits[r] = parts / parts_ * taken_[r] + parts % parts_ * taken_[r] / parts_;
+    limits[r] =
+        std::max(least_[r], parts / parts_ * taken_[r] + parts % parts_ * taken_[r] / parts_);
   }
-}
-
-std::vector<int> sixteenths(std::initializer_list<int> always, int most) {
-  std::vector<int> rungs;
-  rungs.reserve(512);  // a sixteenth apart, 2^31 is 370 steps away
-  for (std::int64_t rung = 1; rung < most; rung += std::max<std::int64_t>(1, rung / 16)) {
-    rungs.push_back(static_cast<int>(rung));
-  }
-  for (const int rung : always) {
-    if (rung < most) rungs.push_back(rung);
-  }
-  rungs.push_back(most);
-  std::sort(rungs.begin(), rungs.end());
-  rungs.erase(std::unique(rungs.begin(), rungs.end()), rungs.end());
-  return rungs;
 }
 
 }  // namespace penstock

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <vector>
 
 #include "simulator/schedules/stage_costs.h"
@@ -21,11 +20,11 @@ enum class RungShape {
 // them only adds rungs, and never makes a schedule longer.
 class LimitLadder {
  public:
-  // Per rank an activation is the largest of its chunks; every limit must hold `chunks` of them.
+  // Per rank an activation is the largest of its chunks; every limit must hold one of each.
   LimitLadder(const StageCosts& costs, int chunks, int micro_batches);
 
   // Parts of an activation: 4 on short pipelines, where a fraction of an activation matters and a
-  // run takes little; 1 on long ones.
+  // run takes little; 1 on long ones, and of a chunk's.
   [[nodiscard]] int parts() const { return parts_; }
   [[nodiscard]] std::int64_t lowest() const { return lowest_; }
   [[nodiscard]] std::int64_t highest() const { return highest_; }
@@ -36,13 +35,10 @@ class LimitLadder {
 
  private:
   int parts_;
-  std::int64_t lowest_, highest_ = 0;
+  std::int64_t lowest_, highest_;
   std::vector<std::int64_t> taken_;  // per rank, by one activation
+  std::vector<std::int64_t> least_;  // per rank, by one activation of each chunk
   std::vector<std::int64_t> held_;   // per rank, parts that its limit admits
 };
-
-// Whole numbers rising to `most`: every one up to 16, then at most a sixteenth apart, and those of
-// `always` that are below.
-std::vector<int> sixteenths(std::initializer_list<int> always, int most);
 
 }  // namespace penstock

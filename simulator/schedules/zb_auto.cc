@@ -115,7 +115,7 @@ void Search::try_greedy(RungShape shape) {
     if (lower_bound() >= length_) return;
     if (!keeps_stages_waiting()) continue;
     for (const InFlight in_flight : {InFlight::kAsMemoryAllows, InFlight::kAsNeeded}) {
-      const auto length = greedy_.run(in_flight, limits_, length_);
+      const auto length = greedy_.run({in_flight, false}, limits_, length_);
       if (length) take(greedy_.lists(), *length, *length);
     }
   }

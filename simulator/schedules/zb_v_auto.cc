@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <span>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "simulator/schedules/automatic_input.h"
 #include "simulator/schedules/kinds.h"
 #include "simulator/schedules/limit_ladder.h"
+#include "simulator/schedules/zb_greedy.h"
 #include "simulator/schedules/zb_v_heuristic.h"
 
 namespace penstock {
@@ -35,75 +39,140 @@ EqualCosts covering(const StageCosts& costs) {
   return equal;
 }
 
-Duration most_work(const StageCosts& costs, int micro_batches) {
-  const std::size_t stages = costs.forward.size();
-  Duration most{0};
-  for (std::size_t s = 0; s < stages / 2; ++s) {
-    Duration work{0};
-    for (const std::size_t stage : {s, stages - 1 - s}) {
-      work += costs.forward[stage] + costs.input_gradient[stage] + costs.weight_gradient[stage];
-    }
-    most = std::max(most, micro_batches * work);
-  }
-  return most;
-}
-
-std::string why_not(ZbVHeuristic& heuristic, const EqualCosts& equal, std::int64_t limit,
-                    const std::vector<int>& rungs) {
-  for (const int rung : rungs) {
-    if (rung * equal.taken <= limit || !heuristic.run(kVariants[0], rung * equal.taken)) continue;
+// Why not even one micro-batch fits on a rank: which rank, how much it needs.
+std::string why_nothing_fits(const StageCosts& costs) {
+  const std::size_t ranks = costs.limit.size();
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const std::int64_t needed =
+        costs.taken_by_forward[r] + costs.taken_by_forward[2 * ranks - 1 - r];
+    if (needed <= costs.limit[r]) continue;
     return fmt::format(
-        "a rank needs {} (the activations of {} chunks) for the V's pattern, and the smallest "
+        "rank {0} needs {1} for the activations of one micro-batch in its two stages, and its "
         "limit "
-        "is {}: a limit of {} would do, or smaller micro-batches",
-        rung * equal.taken, rung, limit, rung * equal.taken);
+        "is {2}: a limit of {1} there would do, or smaller micro-batches",
+        r, needed, costs.limit[r]);
   }
-  return "the V's pattern does not come out under any limit";
+  return "";
 }
 
-// The handcrafted ZB-V where it fits.
-AutomaticLists handcrafted(const StageCosts& costs, int micro_batches) {
+// Every one up to 16, every second up to 32, every fourth up to 64 and so on.
+bool is_among_eighths(std::int64_t rung) {
+  std::int64_t apart = 1;
+  while (rung / apart > 16) apart *= 2;
+  return rung % apart == 0;
+}
+
+class Search {
+ public:
+  Search(const StageCosts& costs, int micro_batches)
+      : costs_(costs),
+        micro_batches_(micro_batches),
+        ladder_(costs, 2, micro_batches),
+        greedy_(costs, micro_batches, costs.shortest),
+        limits_(costs.limit.size()),
+        lists_(costs.limit.size(), 2, micro_batches) {}
+
+  void try_handcrafted();
+  void try_published();
+  void try_greedy();
+
+  [[nodiscard]] AutomaticLists result() const { return {compute_actions(lists_), length_, ""}; }
+
+ private:
+  void take(const SplitLists& lists, Duration length) {
+    lists_ = lists;
+    length_ = length;
+  }
+
+  // Where a run takes long.
+  [[nodiscard]] bool is_long() const { return limits_.size() > 16; }
+
+  const StageCosts& costs_;
+  int micro_batches_;
+  LimitLadder ladder_;
+  ZbGreedy greedy_;
+  std::vector<std::int64_t> limits_;  // now
+  SplitLists lists_;                  // the best so far
+  Duration length_{Duration::max()};  // of them
+};
+
+void Search::try_handcrafted() {
   ScheduleShape shape;
-  shape.ranks = static_cast<int>(costs.limit.size());
+  shape.ranks = static_cast<int>(costs_.limit.size());
   shape.chunks = 2;
-  shape.micro_batches = micro_batches;
-  const SplitLists lists = split_lists(kZbV.generate(shape));
-  if (!fits(lists, costs)) return {{}, Duration::max(), ""};
-  return {compute_actions(lists), length_of(lists, costs, costs.shortest), ""};
+  shape.micro_batches = micro_batches_;
+  for (const ScheduleKind* kind : {&kZbV, &kVHalf, &kVMin}) {
+    if (kind->why_not != nullptr && !kind->why_not(shape).empty()) continue;
+    const SplitLists lists = split_lists(kind->generate(shape));
+    if (!fits(lists, costs_)) continue;
+    const Duration length = length_of(lists, costs_, costs_.shortest);
+    if (length < length_) take(lists, length);
+  }
+}
+
+// From the top: the best is usually there. A lower rung is skipped where it would change nothing,
+// or once its pattern idles twice as much as the best one.
+void Search::try_published() {
+  const EqualCosts equal = covering(costs_);
+  ZbVHeuristic heuristic(equal, static_cast<int>(costs_.limit.size()), micro_batches_);
+  const Duration least = greedy_.lower_bound(costs_.limit);
+  Duration least_idle = Duration::max();
+  std::int64_t same_from =
+      std::numeric_limits<std::int64_t>::max();  // from here on the runs went the same
+  // All activations, and what the warm-up wants to see free on its way down and back.
+  std::int64_t most = 2 * (micro_batches_ + std::ssize(costs_.limit));
+  const std::int64_t limit = *std::min_element(costs_.limit.begin(), costs_.limit.end());
+  if (equal.taken > 0) most = std::min(most, limit / equal.taken);
+  bool is_handcrafted = true;  // then it yields to the heuristic's lists of the same length
+  for (std::int64_t rung = most; rung >= ladder_.lowest(); --rung) {
+    const std::int64_t under = rung * equal.taken;
+    if (under >= same_from) continue;
+    if (length_ == least && !is_handcrafted) return;
+    same_from = 0;
+    const bool gives_up = is_long() && least_idle != Duration::max();
+    const Duration bearable = gives_up ? least_idle + least_idle / 2 : Duration::max();
+    for (const ZbVVariant& variant : kVariants) {
+      const auto idle = heuristic.run(variant, under, bearable);
+      same_from = std::max(same_from, heuristic.least_limit());
+      if (!idle) continue;
+      least_idle = std::min(least_idle, *idle);
+      const Duration length = length_of(heuristic.lists(), costs_, costs_.shortest);
+      if (length > length_ || (length == length_ && !is_handcrafted)) continue;
+      take(heuristic.lists(), length);
+      is_handcrafted = false;
+    }
+    // The pattern needs two activations of every rank.
+    if (least_idle == Duration::max() && rung < 2 * std::ssize(costs_.limit)) return;
+  }
+}
+
+// On long pipelines, where a run takes long, only every eighth of the way and one variant.
+void Search::try_greedy() {
+  constexpr std::array<GreedyVariant, 3> kGreedy = {{{InFlight::kAsMemoryAllows, true},
+                                                     {InFlight::kAsMemoryAllows, false},
+                                                     {InFlight::kAsNeeded, false}}};
+  for (std::int64_t rung = ladder_.highest(); rung >= ladder_.lowest(); --rung) {
+    if (is_long() && !is_among_eighths(rung)) continue;
+    ladder_.set_limits(rung, RungShape::kEven, limits_);
+    if (greedy_.lower_bound(limits_) >= length_) return;
+    for (const GreedyVariant& variant : std::span(kGreedy).first(is_long() ? 1 : kGreedy.size())) {
+      if (const auto length = greedy_.run(variant, limits_, length_)) {
+        take(greedy_.lists(), *length);
+      }
+    }
+  }
 }
 
 }  // namespace
 
 AutomaticLists zb_v_auto(const StageCosts& costs, int micro_batches) {
   check_costs(costs, 2, micro_batches);
-  const EqualCosts equal = covering(costs);
-  const auto ranks = static_cast<int>(costs.limit.size());
-  const std::int64_t limit = *std::min_element(costs.limit.begin(), costs.limit.end());
-  const Duration least = most_work(costs, micro_batches);
-  ZbVHeuristic heuristic(equal, ranks, micro_batches);
-  const std::vector<int> rungs = sixteenths({ranks, 2 * ranks}, 2 * micro_batches);
-
-  AutomaticLists best = handcrafted(costs, micro_batches);
-  bool is_handcrafted = true;  // then it yields to the heuristic's lists of the same span
-  constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
-  std::int64_t same_from = kUnbounded;  // from here on the runs went the same
-  for (auto rung = rungs.rbegin(); rung != rungs.rend(); ++rung) {
-    const std::int64_t under = *rung * equal.taken;
-    if (under > limit || under >= same_from) continue;
-    if (best.span == least && same_from < kUnbounded) break;
-    same_from = 0;
-    for (const ZbVVariant& variant : kVariants) {
-      const bool found = heuristic.run(variant, under).has_value();
-      same_from = std::max(same_from, heuristic.least_limit());
-      if (!found) continue;
-      const Duration span = length_of(heuristic.lists(), costs, costs.shortest);
-      if (span > best.span || (span == best.span && !is_handcrafted)) continue;
-      best = {compute_actions(heuristic.lists()), span, ""};
-      is_handcrafted = false;
-    }
-  }
-  if (best.lists.empty()) return {{}, {}, why_not(heuristic, equal, limit, rungs)};
-  return best;
+  if (std::string why = why_nothing_fits(costs); !why.empty()) return {{}, {}, std::move(why)};
+  Search search(costs, micro_batches);
+  search.try_handcrafted();
+  search.try_published();
+  search.try_greedy();
+  return search.result();
 }
 
 }  // namespace penstock

@@ -6,10 +6,11 @@
 
 namespace penstock {
 
-// The shortest span over the heuristic's four variants, for the limits rounded down to a ladder of
-// whole activations of a chunk and for every lower rung; so raising limits never makes it longer.
-// The pattern counts on equal stages: it is made for the largest cost of each kind, the largest
-// memory of a chunk and the smallest limit, and timed with the costs as they are.
+// The shortest of ZB-V, V-Half and V-Min where they fit, of list scheduling under every rung of a
+// ladder of limits (a rank that holds less than the rung has its own limit), and of the published
+// heuristic's four variants under every rung that all ranks hold. The heuristic's pattern counts on
+// equal stages: it is made for the largest cost of each kind and the largest memory of a chunk, and
+// timed with the costs as they are. Every limit must hold one activation of both chunks.
 AutomaticLists zb_v_auto(const StageCosts& costs, int micro_batches);
 
 }  // namespace penstock

@@ -12,7 +12,8 @@ ZbVHeuristic::ZbVHeuristic(const EqualCosts& costs, int ranks, int micro_batches
       best_(lists_) {}
 
 // Passes follow each other as long as the idle times of the one before help the next.
-std::optional<Duration> ZbVHeuristic::run(const ZbVVariant& variant, std::int64_t limit) {
+std::optional<Duration> ZbVHeuristic::run(const ZbVVariant& variant, std::int64_t limit,
+                                          Duration most_idle) {
   variant_ = variant;
   limit_ = limit;
   most_admitted_ = 0;
@@ -20,6 +21,7 @@ std::optional<Duration> ZbVHeuristic::run(const ZbVVariant& variant, std::int64_
   for (Rank& rank : ranks_) rank.idle_before = Duration{-1};
   std::optional<Duration> best;
   while (true) {
+    bearable_ = best ? *best : most_idle;
     const Duration idle = pass();
     if (failed_ || (best && idle >= *best)) return best;
     best = idle;
@@ -176,6 +178,7 @@ void ZbVHeuristic::put(Op op, int r) {
     const Duration gap = std::max(arrival(op, r) - rank.clock, Duration{0});
     if (rank.done[F0] > 0) rank.idle += gap;
     most_idle_ = std::max(most_idle_, rank.idle);
+    failed_ = failed_ || most_idle_ > bearable_;
     rank.clock += gap;
   }
   rank.clock += forward ? costs_.forward : costs_.input_gradient;

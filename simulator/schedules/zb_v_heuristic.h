@@ -29,8 +29,9 @@ class ZbVHeuristic {
   ZbVHeuristic(const EqualCosts& costs, int ranks, int micro_batches);
 
   // The most that a rank idles after its first forward; nothing when the pattern does not come out
-  // within the limit.
-  std::optional<Duration> run(const ZbVVariant& variant, std::int64_t limit);
+  // within the limit, or idles more than `most_idle` before later passes could make it better.
+  std::optional<Duration> run(const ZbVVariant& variant, std::int64_t limit,
+                              Duration most_idle = Duration::max());
 
   // Of the last run that returned something.
   [[nodiscard]] const SplitLists& lists() const { return best_; }
@@ -86,7 +87,7 @@ class ZbVHeuristic {
 
   ZbVVariant variant_{};
   std::int64_t limit_ = 0, most_admitted_ = 0;
-  Duration most_idle_{0}, most_idle_before_{0};
+  Duration most_idle_{0}, most_idle_before_{0}, bearable_{0};
   bool failed_ = false;
 };
 

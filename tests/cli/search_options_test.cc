@@ -135,3 +135,21 @@ TEST_CASE("an estimate takes the device of the cluster, by the cluster's name fo
   given.gpus = "8";
   CHECK(first_line(given) == "--device: missing");
 }
+
+TEST_CASE("a trainer brings its executor, unless another one is asked for") {
+  SearchOptions given = options();
+  given.trainer = "megatron";
+  CHECK(question_of(given).executor.transfer == TransferMode::kSenderBlocks);
+  CHECK(words_of(question_of(given)).ends_with("executor sender-blocks (as megatron)"));
+  given.trainer = "deepspeed";
+  CHECK(question_of(given).executor.transfer == TransferMode::kRendezvous);
+  CHECK(question_of(given).executor.issue == IssueOrder::kDeepSpeed);
+  for (const char* trainer : {"torchtitan", "pytorch", "penstock"}) {
+    given.trainer = trainer;
+    CHECK(question_of(given).executor.transfer == TransferMode::kAsync);
+  }
+  given.trainer = "megatron";
+  given.executor.name = "ideal";
+  CHECK(question_of(given).executor == ExecutorModel());
+  CHECK(question_of(given).request.trainer == Trainer::kMegatron);
+}

@@ -166,6 +166,51 @@ TEST_CASE("a cluster may hold what was fitted to runs on it") {
   CHECK(factors_for(read(kCluster), "v100") == PriceFactors{});
 }
 
+TEST_CASE("how sure the fit is, and what memory was measured, are kept; older files have neither") {
+  ClusterSpec cluster = read(calibrated_text());
+  CHECK_FALSE(cluster.calibration->posterior);
+  Posterior posterior;
+  posterior.run_to_run = 0.0443;
+  posterior.degrees = 12;
+  posterior.covariance.assign(kStepTerms * kStepTerms, 0.0);
+  posterior.covariance[0] = 0.0009765625;
+  posterior.covariance[1] = posterior.covariance[kStepTerms] = -2.5e-4;
+  posterior.covariance[14] = 1e14;
+  posterior.fitted_on = {{"GPT", "1f1b", 4, 1, 2, 8, 9}};
+  cluster.calibration->posterior = posterior;
+  cluster.calibration->memory = {4, 1.25, Bytes{3'000'000'000}};
+  CHECK(written_and_read(cluster) == cluster);
+}
+
+TEST_CASE("another executor keeps what was fitted of compute, and is unsure of its own costs") {
+  Calibration calibration = *read(calibrated_text()).calibration;
+  calibration.factors.transfer = 1.5;
+  calibration.posterior =
+      Posterior{std::vector<double>(kStepTerms * kStepTerms, 1e-4), 0.05, 8, {}};
+  ExecutorModel asked;
+  asked.transfer = TransferMode::kSenderBlocks;
+  const Calibration other = with_executor(calibration, asked);
+  CHECK(other.executor == asked);
+  CHECK(other.factors.compute == 1.1);
+  CHECK(other.factors.reduction == 1.5);
+  CHECK(other.factors.transfer == 1.0);
+  const std::vector<double>& covariance = other.posterior->covariance;
+  CHECK(covariance[1] == 1e-4);  // compute with small kernels
+  CHECK(covariance[4] == 0.0);   // compute with a cost per transfer
+  CHECK(covariance[4 * kStepTerms + 4] == prior_deviations()[4] * prior_deviations()[4]);
+}
+
+TEST_CASE("of a model that was never run, factors count only where they are sure") {
+  Calibration calibration = *read(calibrated_text()).calibration;  // compute 1.1, launches 0.8
+  std::vector<double> covariance(kStepTerms * kStepTerms);
+  covariance[0] = 0.08 * 0.08;
+  covariance[kStepTerms + 1] = 0.05 * 0.05;
+  calibration.posterior = Posterior{covariance, 0.05, 8, {{"GPT", "1f1b", 4, 1, 2, 8, 9}}};
+  CHECK(for_model(calibration, "GPT") == calibration);
+  CHECK(for_model(calibration, "OPT").factors.compute == 1.0);        // 0.1 <= 2 * 0.08
+  CHECK(for_model(calibration, "OPT").factors.small_kernels == 0.8);  // 0.2 > 2 * 0.05
+}
+
 TEST_CASE("what was fitted keeps its bounds") {
   const auto complaint_about = [](std::string_view from, std::string_view to) {
     std::string text = calibrated_text();
@@ -183,7 +228,7 @@ TEST_CASE("what was fitted keeps its bounds") {
   };
   CHECK(names("\"device\": \"v100\", \"runs\"", "\"device\": \"h100\", \"runs\"",
               "fitted_on/device"));
-  CHECK(names("\"runs\": 9", "\"runs\": 1", "fitted_on/runs"));
+  CHECK(names("\"runs\": 9", "\"runs\": 0", "fitted_on/runs"));
   CHECK(names("\"error\": 0.0625", "\"error\": -1", "error"));
   CHECK(names("\"compute\": 1.1", "\"compute\": -1", "factors/compute"));
   CHECK(names("\"transfer\": 1,", "\"transfer\": 0.9,", "factors/transfer"));

@@ -1,5 +1,7 @@
 #include "costmodel/fit_terms.h"
 
+#include <cmath>
+
 #include <doctest/doctest.h>
 
 namespace penstock {
@@ -109,6 +111,41 @@ TEST_CASE("what runs that are left out are off is known without leaving them out
   const auto fit = fit_terms(kWorkAndCalls, runs, {true, false});
   REQUIRE(fit);
   CHECK(fit->left_out_loss == doctest::Approx(fit->loss * 2.25).epsilon(1e-3));
+}
+
+// The same with priors: work within 30 %, half a unit per call.
+const std::vector<FitTerm> kLikely{{1.0, -1, 0.3}, {0.0, -1, 0.5}};
+
+TEST_CASE("one run moves its term as far as it is surer than the prior") {
+  // ln 1.2 = 0.182 measured with 0.0443, a prior of 0.3 around 1: all but 0.0443^2 / 0.3^2 = 2 %.
+  const std::vector<FitRun> runs = runs_of({{100, 0}}, 1.2, 0.0);
+  const auto fit = fit_terms(kLikely, runs, {true, false});
+  REQUIRE(fit);
+  CHECK(fit->values[0] == doctest::Approx(1.195).epsilon(0.005));
+  const std::vector<double> covariance = covariance_of(kLikely, runs, fit->values, kOneRun);
+  // The run's part of the factor, and the prior's of what no run depends on.
+  CHECK(std::sqrt(covariance[0]) == doctest::Approx(0.0443 * 1.2).epsilon(0.05));
+  CHECK(std::sqrt(covariance[3]) == doctest::Approx(0.5).epsilon(1e-6));
+  CHECK(covariance[1] == doctest::Approx(0.0));
+}
+
+TEST_CASE("terms that the runs do not make surer are left out") {
+  // Calls are a thousandth of the work: they could be anything within their prior.
+  const std::vector<FitRun> runs = runs_of({{1000, 1}, {1000, 2}, {2000, 1}, {3000, 3}}, 1.1, 0.4);
+  TermChoice choice;
+  choice.always = {true, false};
+  const TermFit fit = choose_terms(kLikely, runs, choice);
+  CHECK(fit.fitted == TermSet{true, false});
+  const std::vector<double> covariance = covariance_of(kLikely, runs, fit.values, kOneRun);
+  CHECK(std::sqrt(covariance[3]) == doctest::Approx(0.5).epsilon(0.01));
+}
+
+TEST_CASE("a choice keeps to its sets") {
+  TermChoice choice;
+  choice.always = {true, false};
+  choice.most_terms = 0;
+  CHECK(choose_terms(kWorkAndCalls, runs_of(kMixed, 1.25, 3.0), choice).fitted ==
+        TermSet{true, false});
 }
 
 }  // namespace

@@ -1,5 +1,9 @@
 #include "search/calibrate.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -8,6 +12,7 @@
 #include "core/check.h"
 #include "core/error.h"
 #include "costmodel/calibrated_profile.h"
+#include "costmodel/fit_terms.h"
 #include "search/evaluate.h"
 #include "tests/search/models.h"
 
@@ -104,24 +109,28 @@ TermState state(const CalibrationResult& result, const std::string& name) {
   return TermState::kFitted;
 }
 
-void check_close(const Calibration& found, const Calibration& truth, double tolerance) {
-  const auto close = [&](double a, double b) { CHECK(a == doctest::Approx(b).epsilon(tolerance)); };
+// Within two and a half standard deviations, all six.
+void check_close(const CalibrationResult& found, const Calibration& truth) {
   const auto ns = [](Duration d) { return static_cast<double>(d.count()); };
-  close(found.factors.compute, truth.factors.compute);
-  close(found.factors.small_kernels, truth.factors.small_kernels);
-  close(found.factors.transfer, truth.factors.transfer);
-  close(ns(found.executor.per_action), ns(truth.executor.per_action));
-  close(ns(found.executor.per_transfer), ns(truth.executor.per_transfer));
-  close(ns(found.executor.per_step), ns(truth.executor.per_step));
+  const std::array<double, kStepTerms> values{
+      truth.factors.compute,         truth.factors.small_kernels,     ns(truth.executor.per_step),
+      ns(truth.executor.per_action), ns(truth.executor.per_transfer), truth.factors.transfer};
+  for (std::size_t t = 0; t < kStepTerms; ++t) {
+    CAPTURE(found.terms[t].name);
+    CHECK(std::abs(found.terms[t].value - values[t]) < 2.5 * found.terms[t].deviation + 1e-3);
+  }
 }
 
-TEST_CASE("the terms that made the runs are found again, to rounding") {
+TEST_CASE("the terms that made the runs are found again, as sure as they say to be") {
   World world;
   const Calibration truth = truth_of(world);
   world.run(kShapes, truth);
   const CalibrationResult result = world.calibrated();
-  check_close(result.calibration, truth, 1e-3);
-  CHECK(result.calibration.error < 1e-4);
+  check_close(result, truth);
+  for (const RunFit& run : result.runs) {
+    CHECK(relative_error(run.predicted, run.measured) == doctest::Approx(0.0).epsilon(0.06));
+  }
+  CHECK(result.calibration.error < 0.06);
   CHECK(result.calibration.executor.transfer == TransferMode::kSenderBlocks);
   CHECK(result.calibration.runs == static_cast<int>(kShapes.size()));
 }
@@ -150,16 +159,18 @@ TEST_CASE("a run that is far off hardly moves the terms, and carries the error")
   world.run(kShapes, truth);
   world.runs.runs[7].step_time *= 2;
   const CalibrationResult result = world.calibrated();
-  CHECK(result.calibration.factors.compute == doctest::Approx(1.2).epsilon(0.02));
-  CHECK(result.calibration.factors.small_kernels == doctest::Approx(0.7).epsilon(0.05));
+  World plain;
+  plain.run(kShapes, truth);
+  CHECK(result.calibration.factors.compute ==
+        doctest::Approx(plain.calibrated().calibration.factors.compute).epsilon(0.03));
   for (std::size_t i = 0; i < result.runs.size(); ++i) {
     const RunFit& run = result.runs[i];
     const double error = relative_error(run.left_out, run.measured);
-    if (i == 7) CHECK(error == doctest::Approx(-0.5).epsilon(0.05));
-    if (i != 7) CHECK(error == doctest::Approx(0.0).epsilon(0.05));
+    if (i == 7) CHECK(error == doctest::Approx(-0.5).epsilon(0.1));
+    if (i != 7) CHECK(std::abs(error) < 0.13);
   }
   // The root of 0.25 / 15, and what little the others are off.
-  CHECK(result.calibration.error == doctest::Approx(0.129).epsilon(0.1));
+  CHECK(result.calibration.error == doctest::Approx(0.129).epsilon(0.2));
 }
 
 TEST_CASE("terms that the runs say nothing about stay neutral") {
@@ -167,19 +178,200 @@ TEST_CASE("terms that the runs say nothing about stay neutral") {
   const Calibration truth = truth_of(world);
   world.run({{1, 1, 4, 2}, {1, 1, 4, 4}, {1, 1, 4, 8}, {1, 1, 4, 16}}, truth);
   const CalibrationResult result = world.calibrated();
-  // One stage: no transfers. One micro-batch size: compute and launches go together. A cost per
-  // action is one per micro-batch and, for the optimizer, one per step; the latter two say it all.
+  // One stage: no transfers. All runs have the same stages, which differ in nothing but M: compute
+  // takes it all.
   CHECK(state(result, "transfer") == TermState::kNoEffect);
   CHECK(state(result, "per transfer") == TermState::kNoEffect);
   CHECK(state(result, "reduction") == TermState::kNoEffect);
   CHECK(fitted(result, "compute"));
-  CHECK(state(result, "small kernels") == TermState::kNotIdentified);
-  CHECK(state(result, "per action") == TermState::kNotIdentified);
-  CHECK(fitted(result, "per step"));
+  for (const char* term : {"small kernels", "per action", "per step"}) {
+    CHECK(state(result, term) == TermState::kNotIdentified);
+  }
   CHECK(result.calibration.factors.transfer == 1.0);
   CHECK(result.calibration.factors.small_kernels == result.calibration.factors.compute);
   CHECK(result.calibration.executor.per_action == Duration{});
-  CHECK(result.calibration.error < 1e-3);
+}
+
+// What a plan on the calibrated cluster says, and whether a measured time lies within.
+Evaluation on_calibrated(const World& world, const CalibrationResult& result, const Plan& plan) {
+  ClusterSpec cluster = calibrated_cluster(world.cluster, result.calibration);
+  const ModelProfile profile = calibrated_profile(world.model, result.calibration);
+  return evaluate({&profile, &cluster, result.calibration.executor, std::nullopt}, plan).evaluation;
+}
+bool within(const Evaluation& evaluation, Duration measured) {
+  return evaluation.step_time_low <= measured && measured <= evaluation.step_time_high;
+}
+
+// Normal but for its far ends: the sum of twelve uniform numbers.
+class Noise {
+ public:
+  explicit Noise(std::uint64_t seed) : state_(seed * 2 + 1) {}
+  double normal() {
+    double sum = -6.0;
+    for (int i = 0; i < 12; ++i) sum += uniform();
+    return sum;
+  }
+
+ private:
+  double uniform() {
+    state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<double>(state_ >> 11) / 9007199254740992.0;
+  }
+  std::uint64_t state_;
+};
+
+Duration with_noise(Duration time, Noise& noise) {
+  return scaled(time, std::exp(kOneRun * noise.normal()));
+}
+
+Plan interleaved_plan(int micro_batches) {
+  Plan plan = plan_of({4, 1, 4, micro_batches});
+  plan.schedule = "interleaved";
+  plan.chunks = 2;
+  plan.cuts = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+  return plan;
+}
+
+TEST_CASE("three 1F1B runs of one pipeline give compute alone, and interleaved lies within") {
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    World world;
+    Calibration truth = truth_of(world);
+    truth.factors = {1.15, 1.15, 1.0, 1.0, 0.0};
+    truth.executor.per_action = truth.executor.per_step = Duration{};
+    truth.executor.per_transfer = std::chrono::microseconds{300};
+    world.run({{4, 1, 4, 8}, {4, 1, 4, 16}, {4, 1, 4, 32}}, truth);
+    Noise noise(seed);
+    for (MeasuredRun& run : world.runs.runs) run.step_time = with_noise(run.step_time, noise);
+    const CalibrationResult result = world.calibrated();
+    CHECK(fitted(result, "compute"));
+    for (const char* term :
+         {"small kernels", "per step", "per action", "per transfer", "transfer"}) {
+      CHECK_FALSE(fitted(result, term));
+    }
+    CHECK(result.calibration.factors.compute > 0.95);
+    const Plan plan = interleaved_plan(16);
+    const Evaluation evaluation = on_calibrated(world, result, plan);
+    CHECK(within(evaluation, world.predicted(plan, truth)));
+    // Wider than for what ran, and it says why.
+    const Evaluation of_run = on_calibrated(world, result, world.runs.runs[1].plan);
+    CHECK(evaluation.step_time_high.count() * of_run.step_time.count() >
+          of_run.step_time_high.count() * evaluation.step_time.count());
+    const auto& texts = evaluation.assumptions;
+    CHECK(std::any_of(texts.begin(), texts.end(), [](const Assumption& one) {
+      return one.text == "interval widened: no run was of schedule interleaved";
+    }));
+  }
+}
+
+TEST_CASE("one run is enough for compute, and a factor far from 1 is suspicious") {
+  World world;
+  Calibration truth = truth_of(world);
+  truth.factors = {1.4, 1.4, 1.0, 1.0, 0.0};
+  truth.executor.per_action = truth.executor.per_transfer = truth.executor.per_step = Duration{};
+  world.run({{4, 1, 4, 16}}, truth);
+  const CalibrationResult result = world.calibrated();
+  CHECK(result.calibration.factors.compute == doctest::Approx(1.4).epsilon(0.03));
+  CHECK(result.terms[0].is_suspicious());
+  CHECK(result.calibration.posterior->fitted_on.size() == 1);
+  const Plan other = plan_of({2, 1, 4, 16});
+  CHECK(within(on_calibrated(world, result, other), world.predicted(other, truth)));
+}
+
+TEST_CASE("nine of ten runs lie within their intervals") {
+  const std::array<double, kStepTerms>& prior = prior_deviations();
+  int inside = 0, all = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    World world;
+    Noise noise(seed + 100);
+    const auto cost = [&](std::size_t term) {
+      return round_up_to_ns(1e-9 * std::abs(noise.normal()) * prior[term]);
+    };
+    Calibration truth = truth_of(world);
+    const double compute = std::max(0.4, 1.0 + prior[0] * noise.normal());
+    truth.factors = {compute, std::max(0.3, compute + prior[1] * noise.normal()),
+                     1.0 + prior[5] * std::abs(noise.normal()), 1.0, 0.0};
+    truth.executor.per_step = cost(2);
+    truth.executor.per_action = cost(3);
+    truth.executor.per_transfer = cost(4);
+    world.run({{1, 1, 1, 16}, {2, 1, 2, 4}, {2, 1, 8, 16}, {4, 1, 1, 32}, {4, 1, 4, 16}}, truth);
+    for (MeasuredRun& run : world.runs.runs) run.step_time = with_noise(run.step_time, noise);
+    const CalibrationResult result = world.calibrated();
+    for (const Shape& shape : std::vector<Shape>{
+             {1, 1, 8, 4}, {2, 1, 1, 8}, {4, 1, 8, 8}, {8, 1, 8, 32}, {8, 1, 1, 16}}) {
+      const Plan plan = plan_of(shape);
+      const Duration measured = with_noise(world.predicted(plan, truth), noise);
+      inside += within(on_calibrated(world, result, plan), measured) ? 1 : 0;
+      ++all;
+    }
+  }
+  CAPTURE(inside);
+  CHECK(inside >= all * 84 / 100);
+  CHECK(inside <= all * 97 / 100);
+}
+
+TEST_CASE("several models may be fitted together") {
+  World world;
+  ModelProfile larger = world.model;
+  larger.name = "larger";
+  for (SectionType& type : larger.section_types) {
+    for (Measurement& m : type.measurements) {
+      m.forward.median *= 3;
+      m.fused_backward->median *= 3;
+    }
+  }
+  Calibration truth = truth_of(world);
+  world.run({{1, 1, 4, 8}, {2, 1, 4, 8}, {4, 1, 4, 8}}, truth);
+  World other = world;
+  other.model = larger;
+  other.runs.runs.clear();
+  other.run({{1, 1, 4, 8}, {4, 1, 4, 8}}, truth);
+  std::vector<const ModelProfile*> profiles(3, &world.model);
+  for (MeasuredRun& run : other.runs.runs) {
+    run.name += " larger";
+    world.runs.runs.push_back(run);
+    profiles.push_back(&larger);
+  }
+  const CalibrationResult result =
+      calibrate(profiles, world.cluster, world.runs, world.executor, "runs.json");
+  CHECK(result.calibration.profile == "toy, larger");
+  CHECK(result.calibration.posterior->fitted_on.size() == 5);
+  for (const RunFit& run : result.runs) {
+    CHECK(std::abs(relative_error(run.predicted, run.measured)) < 0.1);
+  }
+}
+
+TEST_CASE("measured peaks of memory say how much is kept beside what the profile counts") {
+  World world;
+  world.cluster = testing::cluster_of({4, 4, 400'000'000'000, 1e10});
+  world.cluster.device_types[0].reserve = Bytes{2'000'000'000};
+  for (SectionType& type : world.model.section_types) {
+    type.parameters = {{1, 1'000'000'000}};
+    for (Measurement& m : type.measurements) m.stash = {1'000'000'000 * m.micro_batch_size};
+  }
+  const Calibration truth = truth_of(world);
+  world.run({{1, 1, 1, 4},
+             {2, 1, 1, 4},
+             {2, 1, 4, 4},
+             {4, 1, 1, 8},
+             {4, 1, 4, 8},
+             {8, 1, 8, 8},
+             {8, 1, 1, 8}},
+            truth);
+  Calibration more = truth;
+  more.memory = {3, 1.15, Bytes{3'000'000'000}};
+  for (MeasuredRun& run : world.runs.runs) {
+    const ClusterSpec cluster = calibrated_cluster(world.cluster, more);
+    const ModelProfile profile = calibrated_profile(world.model, more);
+    run.peak_memory = evaluate({&profile, &cluster, more.executor, std::nullopt}, run.plan)
+                          .evaluation.peak_memory();
+  }
+  const CalibrationResult result = world.calibrated();
+  CHECK(result.calibration.memory.bytes_per_parameter == 3);
+  CHECK(result.calibration.memory.activations == doctest::Approx(1.15).epsilon(0.03));
+  for (const RunFit& run : result.runs) {
+    CHECK(static_cast<double>(run.predicted_memory.count) ==
+          doctest::Approx(static_cast<double>(run.measured_memory->count)).epsilon(0.03));
+  }
 }
 
 TEST_CASE("nothing is negative, and no transfer is faster than its link") {
@@ -228,9 +420,8 @@ TEST_CASE("runs that cannot be priced, or do not say enough, are refused by name
   };
   World world;
   world.run({{1, 1, 1, 1}}, truth_of(world));
-  CHECK(refusal(world) ==
-        "runs.json: /runs: expected at least 2 runs, got 1; what is fitted to one run says nothing "
-        "about its error");
+  CHECK(refusal(world) == "accepted");
+  CHECK(refusal(World()) == "runs.json: /runs: expected at least one run, got none");
   world.run({{2, 1, 1, 4}}, truth_of(world));
   CHECK(refusal(world) == "accepted");
   World cut = world;

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "core/check_parts.h"
+#include "simulator/liveness.h"
 #include "simulator/simulate.h"
 #include "tests/simulator/pipelines.h"
 #include "tests/simulator/varuna.h"
@@ -53,6 +54,28 @@ TEST_CASE("the checker finds the same order, ties in time included") {
     const Timeline timeline = simulate(file.program, file.prices, {});
     const Program executed = as_executed(file.program, timeline).program;
     CHECK(text_of(executed, lists_of(executed)) == text_of(file.program, expected));
+  }
+}
+
+// Zero durations make many ties, which both break by end and stored order.
+TEST_CASE("what ranks hold at most is that of the order that came about") {
+  Random random(9);
+  for (int round = 0; round < 300; ++round) {
+    const int ranks = random.between(1, 6);
+    const auto rule = static_cast<RunTimeRule>(random.between(1, 3));
+    const Program program = varuna_program(ranks, random.between(1, 40), rule);
+    StagePrices prices = testing::random_prices(random, ranks, 1);
+    for (ComputePrice& price : prices.compute) {
+      for (Price* each : {&price.forward, &price.recompute, &price.fused_backward}) {
+        each->duration = Duration{random.between(0, 3)};
+      }
+    }
+    const Timeline timeline = simulate(program, prices, {});
+    std::vector<std::int64_t> expected;
+    for (const RankLiveness& rank : liveness(as_executed(program, timeline).program)) {
+      expected.push_back(rank.peak_chunks);
+    }
+    REQUIRE(peak_stash(program, timeline) == expected);
   }
 }
 

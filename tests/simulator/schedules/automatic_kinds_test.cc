@@ -109,10 +109,10 @@ TEST_CASE("the V holds 1F1B's memory where no limit is given") {
   const Lists with_limit = lists_of(kind.arrange({2, 2, 6}, costs).schedule);
   costs.limit.clear();
   CHECK(lists_of(kind.arrange({2, 2, 6}, costs).schedule) == with_limit);
-  costs.limit.assign(2, 8);
+  costs.limit.assign(2, 5);
   CHECK(kind.arrange({2, 2, 6}, costs).why_not ==
-        "a rank needs 12 (the activations of 4 chunks) for the V's pattern, and the smallest limit "
-        "is 8: a limit of 12 would do, or smaller micro-batches");
+        "rank 0 needs 6 for the activations of one micro-batch in its two stages, and its limit is "
+        "5: a limit of 6 there would do, or smaller micro-batches");
 }
 
 TEST_CASE("zb-1p and zb-2p go by their names, not by the memory there is") {

@@ -280,7 +280,7 @@ Duration shortest_without_short_cuts(const StageCosts& costs, int micro_batches)
       waits = waits || limits[s] < static_cast<std::int64_t>(ranks - s) * costs.taken_by_forward[s];
     }
     for (const InFlight in_flight : {InFlight::kAsMemoryAllows, InFlight::kAsNeeded}) {
-      if (waits) best = std::min(best, *greedy.run(in_flight, limits, Duration::max()));
+      if (waits) best = std::min(best, *greedy.run({in_flight, false}, limits, Duration::max()));
     }
   }
   return best;

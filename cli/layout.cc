@@ -1,0 +1,322 @@
+#include "cli/layout.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/nearest.h"
+#include "cli/parse.h"
+#include "search/choose_cuts.h"
+#include "simulator/schedules/schedules.h"
+
+namespace penstock {
+namespace {
+
+// What a key is called, the first as --help has it, and what it means.
+struct Key {
+  std::array<std::string_view, 4> names;
+  std::string_view means;
+};
+constexpr std::array kKeys{
+    Key{{"TP", "T", "tensor"}, "tensor degree, default 1"},
+    Key{{"PP", "P", "pipeline"}, "pipeline ranks, default 1"},
+    Key{{"DP", "D", "data"}, "replicas, default --gpus / (TP PP), else 1"},
+    Key{{"V", "VPP", "chunks"}, "chunks per rank, default the schedule's fewest"},
+    Key{{"mbs", "b"}, "micro-batch size, default 1"},
+    Key{{"gb", "gbs", "global-batch"}, "samples per step"},
+    Key{{"M", "micro-batches"}, "micro-batches of a replica, instead of gb"},
+    Key{{"seq", "s", "sequence-length"}, "tokens per sample, default the model's"},
+    Key{{"schedule"}, "default 1f1b, with V > 1 interleaved"},
+    Key{{"recompute"}, "a mode of the profile, default none"},
+    Key{{"zero1", "distributed-optimizer"}, "on or off, default off"},
+    Key{{"placement"}, "pipeline-inner or data-inner (default: stages of a replica side by side)"},
+    Key{{"device"}, "a device type of the cluster"},
+    Key{{"cuts"},
+        "0,5,..: first section of every stage, and their number; equal (default: layers in "
+        "equal numbers, the embedding on the first stage and the head on the last); or "
+        "search (as plan cuts)"},
+};
+
+std::string lower(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    result.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
+  }
+  return result;
+}
+
+// The first name of a key; empty when there is none of the name.
+std::string_view key_named(std::string_view name) {
+  for (const Key& key : kKeys) {
+    for (const std::string_view known : key.names) {
+      if (!known.empty() && lower(known) == lower(name)) return key.names[0];
+    }
+  }
+  return {};
+}
+
+[[noreturn]] void unknown_key(std::string_view option, std::string_view name) {
+  std::vector<std::string> known;
+  for (const Key& key : kKeys) {
+    for (const std::string_view each : key.names) {
+      if (!each.empty()) known.emplace_back(each);
+    }
+  }
+  bad_option(option, fmt::format("unknown key '{}'", name), did_you_mean(name, known));
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+// Words between blanks and commas; a number that follows cuts= belongs to it.
+std::vector<std::string> words_in(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  const auto end_word = [&] {
+    if (word.empty()) return;
+    const bool continues =
+        is_number(word) && !words.empty() && lower(words.back()).starts_with("cuts=");
+    if (continues) {
+      words.back() += "," + word;
+    } else {
+      words.push_back(word);
+    }
+    word.clear();
+  };
+  for (const char c : text) {
+    if (c == ',' || std::isspace(static_cast<unsigned char>(c)) != 0) {
+      end_word();
+    } else {
+      word.push_back(c);
+    }
+  }
+  end_word();
+  return words;
+}
+
+std::vector<int> parse_cuts(std::string_view option, const std::string& value) {
+  std::vector<int> cuts;
+  for (const std::string& cut : parse_list(option, value)) {
+    cuts.push_back(parse_int(std::string(option) + " cuts", cut, 0));
+    if (cuts.size() > 1 && cuts.back() <= cuts[cuts.size() - 2]) {
+      bad_option(option,
+                 fmt::format("cuts do not ascend: {} after {}", cuts.back(), cuts[cuts.size() - 2]),
+                 "give the first section of every stage and, last, the number of sections");
+    }
+  }
+  return cuts;
+}
+
+void set_cuts(std::string_view option, const std::string& value, Layout& layout) {
+  if (value == "search") {
+    layout.default_cuts = DefaultCuts::kSearched;
+  } else if (value != "equal") {
+    layout.cuts = parse_cuts(option, value);
+  }
+}
+
+Placement placement_of(std::string_view option, const std::string& value) {
+  if (value == "pipeline-inner") return Placement::kPipelineInner;
+  if (value == "data-inner") return Placement::kDataInner;
+  bad_option(option, fmt::format("unknown placement '{}'", value), "pipeline-inner or data-inner");
+}
+
+std::string schedule_of(std::string_view option, const std::string& value) {
+  if (find_schedule(value) != nullptr) return value;
+  bad_option(option, fmt::format("unknown schedule '{}'", value),
+             did_you_mean(value, schedule_names()));
+}
+
+std::optional<int>* number_of(Layout& layout, std::string_view key) {
+  if (key == "TP") return &layout.tensor;
+  if (key == "PP") return &layout.pipeline;
+  if (key == "DP") return &layout.data;
+  if (key == "V") return &layout.chunks;
+  if (key == "mbs") return &layout.micro_batch_size;
+  if (key == "gb") return &layout.global_batch;
+  if (key == "M") return &layout.micro_batches;
+  if (key == "seq") return &layout.sequence_length;
+  return nullptr;
+}
+
+void set(std::string_view option, std::string_view key, const std::string& value, Layout& layout) {
+  if (std::optional<int>* number = number_of(layout, key)) {
+    *number = parse_int(fmt::format("{} {}", option, key), value, 1);
+  } else if (key == "schedule") {
+    layout.schedule = schedule_of(option, value);
+  } else if (key == "recompute") {
+    layout.recompute = value;
+  } else if (key == "zero1") {
+    layout.zero1 = parse_on_off(fmt::format("{} zero1", option), value);
+  } else if (key == "placement") {
+    layout.placement = placement_of(option, value);
+  } else if (key == "device") {
+    layout.device = value;
+  } else {
+    set_cuts(option, value, layout);
+  }
+}
+
+int data_of(const Layout& layout, const Plan& plan, const LayoutDefaults& defaults,
+            std::string_view option) {
+  if (layout.data) return *layout.data;
+  const std::int64_t replica = std::int64_t{plan.tensor} * plan.pipeline;
+  if (defaults.gpus == 0) return 1;
+  if (defaults.gpus < replica || defaults.gpus % replica != 0) {
+    bad_option(option,
+               fmt::format("TP {} x PP {} does not divide {} GPUs", plan.tensor, plan.pipeline,
+                           defaults.gpus),
+               "say DP=.. as well");
+  }
+  return static_cast<int>(defaults.gpus / replica);
+}
+
+int batch_of(const Layout& layout, const Plan& plan, const LayoutDefaults& defaults,
+             std::string_view option) {
+  if (layout.micro_batches) {
+    const std::int64_t batch =
+        std::int64_t{*layout.micro_batches} * plan.micro_batch_size * plan.data;
+    if (layout.global_batch && *layout.global_batch != batch) {
+      bad_option(option,
+                 fmt::format("M = {} is a batch of {}, not gb = {}", *layout.micro_batches, batch,
+                             *layout.global_batch),
+                 "leave out M or gb");
+    }
+    if (batch <= std::numeric_limits<int>::max()) return static_cast<int>(batch);
+    bad_option(option, fmt::format("M = {} is too large", *layout.micro_batches), "give fewer");
+  }
+  if (layout.global_batch) return *layout.global_batch;
+  if (defaults.global_batch > 0) return defaults.global_batch;
+  bad_option(option, "gb is missing", "add the samples of a step, for example gb=512");
+}
+
+void set_schedule(const Layout& layout, std::string_view option, Plan& plan) {
+  plan.schedule = layout.schedule.value_or(layout.chunks.value_or(1) > 1 ? "interleaved" : "1f1b");
+  const ScheduleKind& kind = *find_schedule(plan.schedule);
+  plan.stage_map = kind.map;
+  plan.chunks = layout.chunks.value_or(kind.fewest_chunks);
+  const bool too_many = kind.most_chunks > 0 && plan.chunks > kind.most_chunks;
+  if (plan.chunks >= kind.fewest_chunks && !too_many) return;
+  bad_option(option, fmt::format("{} cannot have V = {}", plan.schedule, plan.chunks),
+             kind.most_chunks == kind.fewest_chunks
+                 ? fmt::format("it has V = {}", kind.fewest_chunks)
+                 : fmt::format("it has V of {} and more", kind.fewest_chunks));
+}
+
+void set_cuts(const Layout& layout, const ModelProfile& profile, std::string_view option,
+              Plan& plan) {
+  const auto sections = static_cast<int>(profile.sections.size());
+  const int stages = plan.stages_per_copy();
+  if (stages > sections) {
+    bad_option(option,
+               fmt::format("PP x V = {} stages, but {} has {} sections", plan.stages(),
+                           profile.name, sections),
+               "choose fewer stages");
+  }
+  if (!layout.cuts.empty()) {
+    plan.cuts = layout.cuts;
+    const bool whole = plan.cuts.front() == 0 && plan.cuts.back() == sections;
+    if (whole && static_cast<int>(plan.cuts.size()) == stages + 1) return;
+    bad_option(option,
+               fmt::format("cuts has {} numbers from {} to {}", plan.cuts.size(), plan.cuts.front(),
+                           plan.cuts.back()),
+               fmt::format("{} has {} sections in {} stages: give {} numbers from 0 to {}",
+                           profile.name, sections, stages, stages + 1, sections));
+  }
+  if (layout.default_cuts == DefaultCuts::kEqualLayers) {
+    plan.cuts = equal_layer_cuts(profile, stages);
+  }
+}
+
+}  // namespace
+
+Layout parse_layout(std::string_view option, std::string_view text) {
+  Layout layout;
+  std::vector<std::string_view> seen;
+  for (const std::string& word : words_in(text)) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == word.size()) {
+      bad_option(option, fmt::format("'{}' is not KEY=VALUE", word.substr(0, 60)),
+                 "write for example \"TP=4 PP=8 DP=2 mbs=1 gb=128\"");
+    }
+    const std::string_view key = key_named(word.substr(0, equals));
+    if (key.empty()) unknown_key(option, word.substr(0, equals));
+    if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
+      bad_option(option, fmt::format("{} is given twice", key), "keep one of them");
+    }
+    seen.push_back(key);
+    set(option, key, word.substr(equals + 1), layout);
+  }
+  if (seen.empty()) {
+    bad_option(option, "it is empty", "write for example \"TP=4 PP=8 DP=2 mbs=1 gb=128\"");
+  }
+  return layout;
+}
+
+std::string layout_keys_help() {
+  std::string text;
+  for (const Key& key : kKeys) {
+    text += text.empty() ? "" : "; ";
+    text += key.names[0];
+    for (std::size_t i = 1; i < key.names.size(); ++i) {
+      if (!key.names[i].empty()) text += fmt::format(" or {}", key.names[i]);
+    }
+    text += fmt::format(": {}", key.means);
+  }
+  return text;
+}
+
+Plan plan_of(const Layout& layout, const ModelProfile& profile, const LayoutDefaults& defaults,
+             std::string_view option) {
+  Plan plan;
+  plan.tensor = layout.tensor.value_or(1);
+  plan.pipeline = layout.pipeline.value_or(1);
+  plan.data = data_of(layout, plan, defaults, option);
+  plan.micro_batch_size = layout.micro_batch_size.value_or(1);
+  plan.global_batch = batch_of(layout, plan, defaults, option);
+  plan.sequence_length = layout.sequence_length.value_or(defaults.sequence_length);
+  plan.recompute = layout.recompute.value_or("none");
+  plan.zero1 = layout.zero1.value_or(false);
+  plan.placement = layout.placement.value_or(Placement::kPipelineInner);
+  plan.device = layout.device.value_or(defaults.device);
+  if (plan.device.empty()) {
+    bad_option(option, "device is missing", "the cluster has several types: add device=NAME");
+  }
+  if (plan.global_batch < plan.data) {
+    bad_option(option,
+               fmt::format("gb = {} is less than one sample per replica", plan.global_batch),
+               fmt::format("give at least {}", plan.data));
+  }
+  set_schedule(layout, option, plan);
+  set_cuts(layout, profile, option, plan);
+  return plan;
+}
+
+std::vector<int> equal_layer_cuts(const ModelProfile& profile, int stages) {
+  const std::vector<Section>& sections = profile.sections;
+  std::vector<int> uses(profile.section_types.size());
+  for (const Section& section : sections) ++uses[static_cast<std::size_t>(section.type)];
+  const auto repeats = [&](std::size_t i) {
+    return uses[static_cast<std::size_t>(sections[i].type)] > 1;
+  };
+  std::size_t first = 0, end = sections.size();
+  while (first < end && !repeats(first)) ++first;
+  while (end > first && !repeats(end - 1)) --end;
+  const int layers = static_cast<int>(end - first);
+  if (layers < stages) return equal_cuts(static_cast<int>(sections.size()), stages);
+  std::vector<int> cuts = equal_cuts(layers, stages);
+  for (int& cut : cuts) cut += static_cast<int>(first);
+  cuts.front() = 0;
+  cuts.back() = static_cast<int>(sections.size());
+  return cuts;
+}
+
+}  // namespace penstock

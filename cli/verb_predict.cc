@@ -1,0 +1,162 @@
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/layout.h"
+#include "cli/options.h"
+#include "cli/parse.h"
+#include "cli/search_options.h"
+#include "cli/verbs.h"
+#include "core/format.h"
+#include "core/json_reader.h"
+#include "costmodel/price_stages.h"
+#include "report/reasons.h"
+#include "report/result_json.h"
+#include "report/simulation_report.h"
+#include "report/words.h"
+#include "search/evaluate.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kExamples =
+    R"(  penstock predict config.json --device h100-sxm --layout "TP=4 PP=8 DP=2 mbs=1 gb=128 seq=8192"
+  penstock predict config.json --device h100-sxm --for megatron --layout "TP=8 PP=4 V=5 mbs=1 gb=256" \
+      --measured "TP=8 PP=4 mbs=1 gb=256: 14.66s"
+  penstock predict profile.json --cluster cluster.json --layout "P=4,b=1,gb=64,cuts=search" -o plan.json
+)";
+constexpr const char* kLayout = "--layout";
+
+struct Asked {
+  Question question;
+  Plan plan;
+};
+
+// The GPUs of the layout, where the machine is assumed and nobody says how many there are.
+void fill_gpus(const Layout& layout, SearchOptions& given) {
+  if (given.gpus || given.cluster) return;
+  const std::int64_t gpus = std::int64_t{layout.tensor.value_or(1)} * layout.pipeline.value_or(1) *
+                            layout.data.value_or(1);
+  given.gpus = std::to_string(gpus);
+}
+
+std::string only_device(const Question& question) {
+  if (question.request.pins.device) return *question.request.pins.device;
+  const auto& types = question.cluster.value.device_types;
+  return types.size() == 1 ? types.front().name : "";
+}
+
+Asked asked_of(const Layout& layout, SearchOptions given) {
+  const bool all_gpus = given.gpus.has_value();
+  fill_gpus(layout, given);
+  if (layout.sequence_length) given.sequence_length = std::to_string(*layout.sequence_length);
+  if (layout.device && !given.device) given.device = layout.device;
+  given.global_batch = "1";  // the layout has it; the question only needs one
+  Asked asked{question_of(given), {}};
+  Question& question = asked.question;
+  LayoutDefaults defaults;
+  defaults.gpus = all_gpus ? question.request.gpus : 0;
+  defaults.sequence_length = question.request.sequence_length;
+  defaults.device = only_device(question);
+  asked.plan = plan_of(layout, question.profile.value, defaults, kLayout);
+  if (asked.plan.sequence_length == 0) {
+    asked.plan.sequence_length = default_sequence_length(question.profile.value, asked.plan.device);
+  }
+  question.request.global_batch = asked.plan.global_batch;
+  question.request.gpus = asked.plan.devices();
+  question.request.sequence_length = asked.plan.sequence_length;
+  return asked;
+}
+
+PlanFile file_of(const Question& question, const EvaluatedPlan& evaluated) {
+  PlanFile file = to_plan_file(question.inputs(), evaluated);
+  file.tool_version = version();
+  file.profile = question.profile.file;
+  file.cluster_file = question.cluster.file;
+  file.not_searched = {"anything else: the layout was given"};
+  return file;
+}
+
+std::string cuts_words(const Layout& layout) {
+  if (!layout.cuts.empty()) return "cuts as given";
+  return layout.default_cuts == DefaultCuts::kSearched
+             ? "cuts chosen by times and memory"
+             : "cuts: layers in equal numbers, what stands before and behind them at the ends";
+}
+
+std::string report_of(const Asked& asked, const Layout& layout, const PlanFile& file,
+                      const EvaluatedPlan& evaluated) {
+  std::string text = wrapped(words_of(asked.question), 100, "", "  ");
+  for (const std::string& note : notes_of(asked.question)) {
+    text += wrapped(note, 100, "", "  ");
+  }
+  text += wrapped(fmt::format("Exactly this layout, nothing searched; {}", cuts_words(layout)), 100,
+                  "", "  ");
+  const Evaluation& evaluation = evaluated.evaluation;
+  const auto& calibration = asked.question.cluster.value.calibration;
+  const std::string interval = calibration && calibration->posterior
+                                   ? "nine of ten runs lie in the interval"
+                                   : "not calibrated";
+  text += evaluated.why_not
+              ? wrapped("DOES NOT FIT: " + reason_text(*evaluated.why_not), 100, "", "  ") + "\n"
+              : "It fits.\n\n";
+  return text + simulation_report(file, evaluation, evaluated.timeline, interval);
+}
+
+Json json_of(const Asked& asked, const EvaluatedPlan& evaluated) {
+  Json json = Json::object();
+  json.set("schema_version", kResultSchemaVersion);
+  json.set("verb", "predict");
+  set_question(json, asked.question);
+  json.set("fits", !evaluated.why_not.has_value());
+  if (evaluated.why_not) json.set("why_not", to_json(*evaluated.why_not));
+  if (evaluated.program.actions.empty()) return json;
+  json.set("plan", to_json(evaluated.plan));
+  json.set("prediction", to_json(evaluated.evaluation, evaluated.plan));
+  return json;
+}
+
+}  // namespace
+
+Answer run_predict(const Arguments& arguments) {
+  SearchOptions given;
+  std::optional<std::string> text, output;
+  bool json = false;
+  Options options(
+      "predict PROFILE --layout \"KEY=VALUE ...\" [OPTIONS]",
+      "What exactly one configuration takes: step time with its interval, memory by "
+      "rank, whether it fits. Nothing is searched. For a job that runs, or is about to. "
+      "Exit code 1 when it does not fit; it is printed all the same.",
+      kExamples);
+  given.declare_inputs(options);
+  options.option(kLayout, "KEY=VALUE ...",
+                 "the configuration, separated by blanks or commas. " + layout_keys_help(), text);
+  given.declare_machine(options);
+  options.heading("What to print");
+  options.option("-o,--output", "FILE",
+                 "write it as a plan file (- for stdout, instead of the report)", output);
+  options.flag("--json", "the prediction as one JSON object", json);
+  if (auto help = options.parse(arguments)) return {*help};
+
+  const Layout layout =
+      parse_layout(kLayout, required(text, kLayout, "--layout \"TP=4 PP=8 DP=2 mbs=1 gb=128\""));
+  const Asked asked = asked_of(layout, given);
+  const EvaluatedPlan evaluated = evaluate_in_full(asked.question.inputs(), asked.plan);
+  const int exit = evaluated.why_not ? kNo : kYes;
+  if (json) return {to_text(json_of(asked, evaluated)) + '\n', exit};
+  if (evaluated.program.actions.empty()) {
+    return report_answer(wrapped(reason_text(*evaluated.why_not), 100, "", "  "), exit);
+  }
+  const PlanFile file = file_of(asked.question, evaluated);
+  const std::string plan_file = to_text(write_plan(file)) + '\n';
+  if (output && *output == "-") return {plan_file, exit};
+  if (output) write_file(*output, plan_file);
+  std::string report = report_of(asked, layout, file, evaluated);
+  if (output) report += fmt::format("\n{} holds it; next: penstock explain {}\n", *output, *output);
+  return report_answer(report, exit);
+}
+
+}  // namespace penstock

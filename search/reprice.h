@@ -1,0 +1,16 @@
+// The step time of a Program that is there already, at other prices: what calibrations move.
+#pragma once
+
+#include "core/cluster.h"
+#include "core/executor_model.h"
+#include "core/plan.h"
+#include "core/profile.h"
+#include "core/program.h"
+
+namespace penstock {
+
+// Of a plan that can be priced: `program` is its own.
+Duration repriced_step(const Program& program, const Plan& plan, const ModelProfile& profile,
+                       const ClusterSpec& cluster, const ExecutorModel& executor);
+
+}  // namespace penstock

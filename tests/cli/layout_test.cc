@@ -1,0 +1,105 @@
+#include "cli/layout.h"
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "tests/cli/messages.h"
+
+using namespace penstock;
+
+namespace {
+
+// An embedding, `layers` equal layers, a norm and a head.
+ModelProfile model(int layers) {
+  ModelProfile model;
+  model.name = "GPT";
+  for (const char* name : {"embedding", "layer", "norm", "head"}) {
+    SectionType type;
+    type.name = name;
+    model.section_types.push_back(type);
+  }
+  model.sections.push_back({"embedding", 0});
+  for (int i = 0; i < layers; ++i) model.sections.push_back({"layer" + std::to_string(i), 1});
+  model.sections.push_back({"norm", 2});
+  model.sections.push_back({"head", 3});
+  return model;
+}
+
+Plan plan(const std::string& text, const LayoutDefaults& defaults = {0, 0, 2048, "gpu"}) {
+  return plan_of(parse_layout("--layout", text), model(16), defaults, "--layout");
+}
+
+std::string refusal(const std::string& text, const LayoutDefaults& defaults = {0, 0, 2048, "gpu"}) {
+  return tests::message_of([&] { (void)plan(text, defaults); });
+}
+
+}  // namespace
+
+TEST_CASE("the words of trainers and our letters say the same") {
+  const Plan words = plan("TP=4 PP=8 DP=2 mbs=1 schedule=interleaved V=2 gb=128 seq=8192");
+  CHECK(words.tensor == 4);
+  CHECK(words.pipeline == 8);
+  CHECK(words.data == 2);
+  CHECK(words.micro_batch_size == 1);
+  CHECK(words.schedule == "interleaved");
+  CHECK(words.chunks == 2);
+  CHECK(words.global_batch == 128);
+  CHECK(words.sequence_length == 8192);
+  CHECK(words.device == "gpu");
+  CHECK(plan("T=4,P=8,D=2,b=1,V=2,gb=128,s=8192") == words);
+  // 64 micro-batches of one sample on each of two replicas.
+  CHECK(plan("t=4, p=8, d=2, V=2, M=64, seq=8192") == words);
+}
+
+TEST_CASE("where cuts are not given, layers are in equal numbers and the ends hold the rest") {
+  // 19 sections: embedding, 16 layers in fours, norm and head.
+  CHECK(plan("PP=4 gb=8").cuts == std::vector{0, 5, 9, 13, 19});
+  CHECK(plan("PP=4 gb=8 cuts=equal").cuts == std::vector{0, 5, 9, 13, 19});
+  CHECK(plan("PP=4 gb=8 cuts=search").cuts.empty());
+  // 5 stages: 4 layers, then 3 each.
+  CHECK(plan("PP=5 gb=8").cuts == std::vector{0, 5, 8, 11, 14, 19});
+}
+
+TEST_CASE("cuts are taken as they are, between commas and what follows them") {
+  CHECK(plan("PP=3,cuts=0,5,9,19,gb=8").cuts == std::vector{0, 5, 9, 19});
+  CHECK(plan("cuts=0,7,19 PP=2 gb=8").cuts == std::vector{0, 7, 19});
+  CHECK(refusal("PP=3 gb=8 cuts=0,9,19") ==
+        "--layout: cuts has 3 numbers from 0 to 19\n"
+        "help: GPT has 19 sections in 3 stages: give 4 numbers from 0 to 19");
+  CHECK(refusal("PP=2 gb=8 cuts=0,9,9").starts_with("--layout: cuts do not ascend: 9 after 9"));
+}
+
+TEST_CASE("schedules bring their chunks and their stage map") {
+  const Plan v = plan("PP=4 schedule=zb-v gb=8");
+  CHECK(v.chunks == 2);
+  CHECK(v.stage_map == StageMap::kV);
+  CHECK(plan("PP=4 V=2 gb=8").schedule == "interleaved");
+  CHECK(plan("PP=4 gb=8").schedule == "1f1b");
+  CHECK(refusal("PP=4 schedule=zb-v V=3 gb=8") ==
+        "--layout: zb-v cannot have V = 3\nhelp: it has V = 2");
+  CHECK(refusal("PP=4 schedule=1f1c gb=8") ==
+        "--layout: unknown schedule '1f1c'\nhelp: did you mean '1f1b'?");
+}
+
+TEST_CASE("replicas and batch are filled from what is known") {
+  CHECK(plan("TP=2 PP=4", {64, 512, 2048, "gpu"}).data == 8);
+  CHECK(plan("TP=2 PP=4", {64, 512, 2048, "gpu"}).global_batch == 512);
+  CHECK(refusal("TP=3 PP=4", {64, 512, 2048, "gpu"})
+            .starts_with("--layout: TP 3 x PP 4 does not divide 64 GPUs"));
+  CHECK(refusal("PP=4") ==
+        "--layout: gb is missing\nhelp: add the samples of a step, for example gb=512");
+  CHECK(refusal("PP=4 M=8 gb=9").starts_with("--layout: M = 8 is a batch of 8, not gb = 9"));
+}
+
+TEST_CASE("a key that there is not finds the nearest") {
+  CHECK(refusal("TP=2 PPP=4 gb=8")
+            .starts_with("--layout: unknown key 'PPP'\nhelp: did you mean 'PP'?"));
+  CHECK(refusal("schedul=1f1b") ==
+        "--layout: unknown key 'schedul'\nhelp: did you mean 'schedule'?");
+  CHECK(refusal("PP=4 P=4 gb=8").starts_with("--layout: PP is given twice"));
+  CHECK(refusal("PP=four gb=8").starts_with("--layout PP: 'four' is not a whole number"));
+  CHECK(refusal("1f1b").starts_with("--layout: '1f1b' is not KEY=VALUE"));
+  CHECK(refusal("").starts_with("--layout: it is empty"));
+}
