@@ -100,18 +100,37 @@ std::optional<ClusterSpec> assumed_cluster(const DeviceSheet& sheet, const PlanF
   return {};
 }
 
-// The precision that was asked for does not stand in the plan: it is the one that gives its prices.
-bool estimate_again(Question& question, const Loaded<Json>& config, const DeviceSheet& sheet,
-                    const PlanFile& file) {
-  EstimateSettings settings;
-  settings.device = file.cluster.device;
-  settings.sequence_length = std::to_string(file.plan.sequence_length);
-  settings.gpus = device_count(question.cluster.value);
-  if (question.cluster.file.path != kAssumedCluster) settings.cluster = &question.cluster.value;
+// What was asked for besides the model: it does not stand in the plan, but it is the one that gives
+// its prices.
+std::vector<EstimateSettings> settings_tried(const DeviceSheet& sheet) {
+  std::vector<EstimateSettings> all;
   for (const Arithmetic arithmetic : {Arithmetic::kBFloat16, Arithmetic::kFloat16,
                                       Arithmetic::kTensorFloat32, Arithmetic::kFloat32}) {
     if (sheet.peak(arithmetic) == nullptr) continue;
-    settings.precision = name_of(arithmetic);
+    for (const std::string& gradients : gradient_names()) {
+      EstimateSettings settings;
+      settings.precision = name_of(arithmetic);
+      settings.gradients = gradients;
+      all.push_back(settings);
+      for (const std::string& attention : attention_names()) {
+        settings.attention = attention;
+        all.push_back(settings);
+      }
+    }
+  }
+  // Those without a word on attention first: they are what most plans were made with.
+  std::stable_partition(all.begin(), all.end(),
+                        [](const EstimateSettings& one) { return !one.attention; });
+  return all;
+}
+
+bool estimate_again(Question& question, const Loaded<Json>& config, const DeviceSheet& sheet,
+                    const PlanFile& file) {
+  for (EstimateSettings& settings : settings_tried(sheet)) {
+    settings.device = file.cluster.device;
+    settings.sequence_length = std::to_string(file.plan.sequence_length);
+    settings.gpus = device_count(question.cluster.value);
+    if (question.cluster.file.path != kAssumedCluster) settings.cluster = &question.cluster.value;
     question.estimated = estimate_model(config, settings);
     question.profile = {question.estimated->estimate.profile, config.file};
     question.request.pins.device = question.estimated->request.device;

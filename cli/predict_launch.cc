@@ -125,7 +125,14 @@ struct Relief {
   bool is_open;  // the job does not do it yet
 };
 
-std::vector<Relief> reliefs_for(const LintReport& report, const Plan& plan) {
+// Under fused attention, which estimates suppose by default, Megatron's selective mode saves
+// nothing, and 'selective' of an estimate is torchtitan's.
+bool saves_by_selecting(const Question& question, const LintReport& report) {
+  return !question.estimated || report.trainer != LintTrainer::kMegatron;
+}
+
+std::vector<Relief> reliefs_for(const Question& question, const LintReport& report,
+                                const Plan& plan) {
   struct Words {
     const char *sharded, *selective, *full, *halved;
   };
@@ -144,7 +151,8 @@ std::vector<Relief> reliefs_for(const LintReport& report, const Plan& plan) {
   return {
       {words.sharded, [](Plan& p) { p.zero1 = true; }, !plan.zero1 && plan.data > 1},
       {words.selective, [](Plan& p) { p.recompute = "selective"; },
-       plan.recompute == "none" && *words.selective != '\0'},
+       plan.recompute == "none" && *words.selective != '\0' &&
+           saves_by_selecting(question, report)},
       {fmt::format("{} {}", words.halved, half), [](Plan& p) { p.micro_batch_size /= 2; }, halves},
       {words.full, [](Plan& p) { p.recompute = "full"; }, plan.recompute != "full"},
   };
@@ -167,7 +175,7 @@ std::string remedy_for(const Question& question, const Plan& plan, const LintRep
     return fmt::format("{}   predicted step {}, worst rank {} GiB", what,
                        to_text(evaluation.step_time), gib(evaluation.peak_memory()));
   };
-  const std::vector<Relief> reliefs = reliefs_for(report, plan);
+  const std::vector<Relief> reliefs = reliefs_for(question, report, plan);
   for (const Relief& relief : reliefs) {
     if (!relief.is_open) continue;
     Plan changed = plan;
@@ -301,7 +309,10 @@ void predict_launch(const LaunchModel& model, LintReport& report) {
   }
   const Question question = question_of_job(model, job);
   price_fixes(question, report);
-  const Plan plan = plan_of(job, question, job.layers_per_stage);
+  Plan plan = plan_of(job, question, job.layers_per_stage);
+  if (plan.recompute == "selective" && !saves_by_selecting(question, report)) {
+    plan.recompute = "none";
+  }
   if (plan.cuts.empty()) {
     neither_judged(report, "which layers are on which stage does not follow from the file");
     return;

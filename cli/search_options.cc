@@ -175,6 +175,13 @@ void use_measurements(Question& question, const SearchOptions& options, const Lo
     bad_option("--precision", "this profile was measured, at one precision",
                "leave it out, or give a config.json");
   }
+  for (const auto& [name, value] : {std::pair{"--attention", &options.attention},
+                                    std::pair{"--gradients", &options.gradients}}) {
+    if (*value) {
+      bad_option(name, "this profile was measured, with what it had",
+                 "leave it out, or give a config.json");
+    }
+  }
   const std::string& cluster = required(options.cluster, "--cluster", "--cluster cluster.json");
   question.profile = {read_profile(model.value, options.profile), model.file};
   question.cluster = load_cluster(cluster);
@@ -184,6 +191,8 @@ void use_estimate(Question& question, const SearchOptions& options, const Loaded
   EstimateSettings settings;
   settings.device = options.device;
   settings.precision = options.precision;
+  settings.attention = options.attention;
+  settings.gradients = options.gradients;
   settings.sequence_length = options.sequence_length;
   if (options.cluster) {
     question.cluster = load_cluster(*options.cluster);
@@ -266,6 +275,16 @@ void SearchOptions::declare(Options& options) {
                  "of a config.json: bfloat16 (default), float16, tensorfloat32 or float32",
                  precision);
   options.choices({"bfloat16", "float16", "tensorfloat32", "float32"});
+  options.option("--attention", "NAME",
+                 "of a config.json: flash2, flash3, cudnn (default on Hopper and newer) or eager, "
+                 "which keeps scores in memory",
+                 attention);
+  options.choices(attention_names());
+  options.option("--gradients", "NAME",
+                 "of a config.json in 16 bits: float32 (default) or bfloat16, what gradients are "
+                 "summed up in",
+                 gradients);
+  options.choices(gradient_names());
   declare_measured(options);
   options.heading("What is fixed; everything else is searched");
   options.repeated(
@@ -380,6 +399,8 @@ namespace {
 std::optional<std::string>* read_option(SearchOptions& options, const std::string& key) {
   if (key == "cluster") return &options.cluster;
   if (key == "precision") return &options.precision;
+  if (key == "attention") return &options.attention;
+  if (key == "gradients") return &options.gradients;
   if (key == "sequence-length") return &options.sequence_length;
   if (key == "executor") return &options.executor.name;
   if (key == "for") return &options.trainer;
@@ -402,8 +423,9 @@ bool set(SearchOptions& options, const std::string& key, const std::string& valu
 }
 
 const std::vector<std::string>& readable_keys() {
-  static const std::vector<std::string> keys{"profile",         "cluster",  "precision",
-                                             "sequence-length", "executor", "for"};
+  static const std::vector<std::string> keys{"profile",   "cluster",   "precision",
+                                             "attention", "gradients", "sequence-length",
+                                             "executor",  "for"};
   return keys;
 }
 

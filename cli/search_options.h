@@ -16,8 +16,9 @@ namespace penstock {
 
 struct SearchOptions {
   std::string profile;
-  std::optional<std::string> cluster, precision, gpus, global_batch, sequence_length, recompute,
-      zero1, device, placement, trainer, reserve_gib, top, threads, budget;
+  std::optional<std::string> cluster, precision, attention, gradients, gpus, global_batch,
+      sequence_length, recompute, zero1, device, placement, trainer, reserve_gib, top, threads,
+      budget;
   std::vector<std::string> pins, schedules, measured;
   ExecutorOptions executor;
   bool every_candidate = false;

@@ -11,6 +11,7 @@
 #include "cli/model_input.h"
 #include "cli/options.h"
 #include "cli/parse.h"
+#include "cli/published_runs.h"
 #include "cli/table_format.h"
 #include "cli/verbs.h"
 #include "core/error.h"
@@ -37,7 +38,8 @@ constexpr const char* kExamples =
 
 struct Given {
   std::string file;
-  std::optional<std::string> device, gpus, sequence_length, precision, output, cluster_output;
+  std::optional<std::string> device, gpus, sequence_length, precision, attention, gradients, output,
+      cluster_output;
   TableFormatOptions format;
   bool fit = false;
 };
@@ -117,6 +119,8 @@ Answer estimate(const Given& given) {
   EstimateSettings settings;
   settings.device = given.device;
   settings.precision = given.precision;
+  settings.attention = given.attention;
+  settings.gradients = given.gradients;
   settings.sequence_length = given.sequence_length;
   settings.gpus = given.gpus ? parse_int("--gpus", *given.gpus, 1, 1'000'000) : 8;
   const EstimatedModel estimated = estimate_model(config, settings);
@@ -162,37 +166,43 @@ EfficiencyCase read_case(JsonReader object) {
   return one;
 }
 
-std::vector<EfficiencyCase> read_cases(const std::string& path) {
+struct FittedTo {
+  std::vector<EfficiencyCase> cases;
+  std::vector<PublishedRun> runs;
+};
+
+FittedTo read_cases(const std::string& path) {
   const Loaded<Json> json = load_json(path);
   JsonReader reader(json.value, path);
   const JsonReader format = reader.at("format");
   if (format.string() != "penstock.efficiency-cases/1") {
     format.expected("\"penstock.efficiency-cases/1\"");
   }
-  std::vector<EfficiencyCase> cases;
-  for (JsonReader& element : reader.at("cases").elements()) cases.push_back(read_case(element));
+  FittedTo fitted;
+  for (JsonReader& element : reader.at("cases").elements()) {
+    fitted.cases.push_back(read_case(element));
+  }
+  if (auto runs = reader.get("runs")) fitted.runs = read_published_runs(std::move(*runs));
   reader.finish();
-  return cases;
+  return fitted;
 }
 
 std::string curves_table(const Efficiency& efficiency) {
   TextTable table({{"generation", true},
-                   {"arithmetic", true},
+                   {"width", true},
                    {"of peak"},
                    {"of memory"},
                    {"of link"},
                    {"floor F"},
                    {"floor B"},
-                   {"error"}});
+                   {"shorter by"},
+                   {"longer by"}});
   for (const EfficiencyCurve& curve : efficiency.curves) {
     const EfficiencyTerms& terms = curve.terms;
-    table.add({curve.generation,
-               curve.generation == "any" ? "any"
-               : curve.tensor_cores      ? "tensor cores"
-                                         : "float32",
-               percent(terms.products), percent(terms.memory), percent(terms.link),
-               aligned(round_up_to_ns(terms.forward_floor_s)),
-               aligned(round_up_to_ns(terms.backward_floor_s)), percent(curve.error)});
+    table.add({curve.generation, curve.width, percent(terms.products), percent(terms.memory),
+               percent(terms.link), aligned(round_up_to_ns(terms.forward_floor_s)),
+               aligned(round_up_to_ns(terms.backward_floor_s)), percent(curve.error.below),
+               percent(curve.error.above)});
   }
   return table.text();
 }
@@ -214,21 +224,28 @@ std::string left_out_table(const Efficiency& efficiency) {
 }
 
 Answer fit(const Given& given) {
-  std::vector<EfficiencyCase> cases = read_cases(given.file);
+  const FittedTo fitted = read_cases(given.file);
   std::string names;
-  for (const EfficiencyCase& one : cases) {
+  for (const EfficiencyCase& one : fitted.cases) {
     if (one.in_fit) names += (names.empty() ? "" : ", ") + one.name;
   }
-  Efficiency efficiency = fit_efficiency(cases, shipped_devices());
-  efficiency.text = "fitted on " + names + " by: penstock estimate " + given.file + " --fit";
+  Efficiency efficiency = fit_efficiency(fitted.cases, shipped_devices());
+  fit_published_runs(fitted.runs, efficiency);
+  efficiency.text = "fitted on " + names + " and " + count_of(fitted.runs.size(), "published run") +
+                    " by: penstock estimate " + given.file + " --fit";
   const std::string file = to_text(write_efficiency(efficiency)) + '\n';
   if (given.output && *given.output != "-") write_file(*given.output, file);
   const bool json = given.format.chosen() == TableFormat::kJson;
   if (json || (given.output && *given.output == "-")) return {file};
-  return {
-      fmt::format("Shares of the datasheet's rates, {}\n\n{}\n"
-                  "Passes over a whole model, by a fit that has not seen them:\n\n{}",
-                  efficiency.text, curves_table(efficiency), left_out_table(efficiency))};
+  std::string text = fmt::format(
+      "Shares of the datasheet's rates, {}\n\n{}\n"
+      "Passes over a whole model, and steps, by a fit that has not seen them:\n\n{}",
+      efficiency.text, curves_table(efficiency), left_out_table(efficiency));
+  if (!fitted.runs.empty()) {
+    text += "\nPublished steps, by the fit to all of them:\n\n" +
+            published_runs_table(fitted.runs, efficiency);
+  }
+  return {text};
 }
 
 }  // namespace
@@ -250,6 +267,15 @@ Answer run_estimate(const Arguments& arguments) {
                  given.sequence_length);
   options.option("--precision", "NAME", "bfloat16 (default), float16, tensorfloat32 or float32",
                  given.precision);
+  options.option("--attention", "NAME",
+                 "flash2, flash3, cudnn (default on Hopper and newer) or eager, which keeps scores "
+                 "in memory",
+                 given.attention);
+  options.choices(attention_names());
+  options.option("--gradients", "NAME",
+                 "of a model in 16 bits: float32 (default) or bfloat16, what they are summed up in",
+                 given.gradients);
+  options.choices(gradient_names());
   options.heading("What to write");
   options.option("-o,--output", "FILE", "the profile (- for stdout)", given.output);
   options.option("--cluster-out", "FILE", "the cluster that is assumed", given.cluster_output);

@@ -14,6 +14,7 @@
 #include "cli/training_cost_options.h"
 #include "cli/verbs.h"
 #include "cli/why_not.h"
+#include "cli/work_terms.h"
 #include "report/explanation.h"
 #include "report/flat_table.h"
 #include "report/measures.h"
@@ -49,6 +50,7 @@ Json explanation_json(const PlanFile& file, const Explanation& about,
   const Evaluation& evaluation = about.evaluation;
   Json json = heading_json(file, evaluation);
   json.set("time_of_busiest_rank", to_json(evaluation.step_time, about.parts));
+  if (!about.work.terms.empty()) json.set("work_of_busiest_rank", to_json(about.work));
   json.set("changes", what_if_json(evaluation.step_time, gains_of_changes(file, evaluation)));
   json.set("sensitivity", to_json(about.sensitivities));
   Json not_searched = Json::array();
@@ -92,6 +94,10 @@ Answer explain_whole(PlanFile file, const PlanQuestion& asked, const SlowOptions
   Explanation about;
   about.evaluation = replayed.evaluation;
   about.parts = step_parts(file, replayed);
+  if (asked.why_not.empty()) {
+    about.work = work_terms(asked.question.profile.value, file,
+                            static_cast<int>(busiest_rank(replayed.evaluation)));
+  }
   about.rearranged = gains_of_rearranging(file, replayed.evaluation);
   about.sensitivities = sensitivities_of(file, replayed.evaluation, asked, scenario, watched);
   const std::optional<TrainingCost> training =

@@ -54,6 +54,8 @@ struct ReportOptions {
     const std::vector<std::pair<std::string, bool>> asked{
         {"--cluster", search.cluster.has_value()},
         {"--precision", search.precision.has_value()},
+        {"--attention", search.attention.has_value()},
+        {"--gradients", search.gradients.has_value()},
         {"--gpus", search.gpus.has_value()},
         {"--global-batch", search.global_batch.has_value()},
         {"--sequence-length", search.sequence_length.has_value()},

@@ -52,6 +52,8 @@ struct DeviceSheet {
   int memory_source = 0;
   BytesPerSecond memory_bandwidth{};
   int memory_bandwidth_source = 0;
+  // That multiply matrices tile by tile ("streaming multiprocessors"); 0: not known.
+  int processors = 0;
   NodeLink node{};
   std::optional<NodeNetwork> network{};  // absent: nothing is known
   bool operator==(const DeviceSheet&) const = default;

@@ -96,6 +96,9 @@ struct SearchResult {
   std::int64_t evaluated = 0;       // replayed
   std::int64_t bounded = 0;         // not replayed: their lower bound already loses
   bool complete = true;             // false when a budget or a signal ended the search
+  // No plan of the space takes less, whatever its cuts and whatever the order of an automatic
+  // schedule; zero when that is not known.
+  Duration least_possible{};
   std::vector<std::string> not_searched;
   std::optional<Rejection> nearest_miss;  // when nothing fits: what came closest
 };

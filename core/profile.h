@@ -15,14 +15,22 @@
 
 namespace penstock {
 
+// How far measurements lay from figures of one source, relative to them: nine of ten between
+// 1 - below and 1 + above.
+struct ErrorBand {
+  double below = 0.0, above = 0.0;
+  bool operator==(const ErrorBand&) const = default;
+};
+
 // Where a number comes from. Every measurement names an entry of ModelProfile::sources.
 enum class Origin { kMeasured, kDatasheet, kDerived, kAssumed };
 
 struct Source {
   std::string id;
   Origin origin = Origin::kMeasured;
-  std::string text;     // who measured it, where it was published, how it was derived
-  std::string licence;  // empty when it is our own
+  std::string text;                  // who measured it, where it was published, how it was derived
+  std::string licence;               // empty when it is our own
+  std::optional<ErrorBand> error{};  // of estimated times
   bool operator==(const Source&) const = default;
 };
 
@@ -46,6 +54,13 @@ struct TensorTraffic {
   bool operator==(const TensorTraffic&) const = default;
 };
 
+// A part of a section's times, by its name: "attention".
+struct TimeTerm {
+  std::string name;
+  Duration forward{}, backward{}, recompute{};
+  bool operator==(const TimeTerm&) const = default;
+};
+
 // How backward is divided into input gradient and weight gradient.
 struct Measurement {
   // the key
@@ -64,6 +79,9 @@ struct Measurement {
   std::optional<double> weight_gradient_share;
   // T > 1: the collectives that the times do not hold; empty: they hold all of them
   std::vector<TensorTraffic> tensor_traffic{};
+  // What forward, fused_backward and recompute_time add up from (to a nanosecond each); empty: not
+  // known.
+  std::vector<TimeTerm> terms{};
   std::int64_t count = 1;  // number of timed repetitions
   // bytes, for the whole micro-batch
   Bytes stash;         // held from F to I (or B)

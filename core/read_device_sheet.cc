@@ -19,6 +19,7 @@ constexpr std::array kArithmetics{
     ArithmeticName{Arithmetic::kTensorFloat32, "tensorfloat32", "tf32"},
     ArithmeticName{Arithmetic::kFloat32, "float32", "fp32"},
 };
+constexpr int kMostProcessors = 65536;
 constexpr int kMostDevicesOfNode = 1024;
 
 double rate_of(const JsonReader& value) {
@@ -54,6 +55,8 @@ class SheetReader {
     sheet_.memory_bandwidth = {
         rate_of(need(file_, "memory_bandwidth_bytes_per_s", "of its own memory"))};
     sheet_.memory_bandwidth_source = source_of(file_, "memory_bandwidth_source");
+    if (const auto count = file_.get("processors"))
+      sheet_.processors = to_int(*count, 1, kMostProcessors);
     read_node();
     read_network();
     file_.finish();

@@ -27,7 +27,7 @@ constexpr int kMostDegree = 1'000'000;
 constexpr int kMostSamples = 1'000'000;
 constexpr int kMostTokens = 100'000'000;
 constexpr int kMostCollectives = 1000;  // of one kind and size, in one section
-constexpr std::size_t kMostTrafficKinds = 64;
+constexpr std::size_t kMostTrafficKinds = 64, kMostTerms = 64;
 constexpr std::int64_t kMostBucketParameters = 1'000'000'000'000;
 
 TrainingState read_training(JsonReader object, const Names& sources) {
@@ -165,6 +165,26 @@ void read_tensor_traffic(JsonReader& row, Measurement& result) {
   }
 }
 
+TimeTerm read_term(JsonReader object) {
+  TimeTerm term;
+  term.name = read_name(need(object, "name", "for example \"attention\""));
+  for (const auto& [key, duration] : kTermTimes) {
+    term.*duration = object.get_duration(key).value_or(Duration{});
+  }
+  object.finish();
+  return term;
+}
+
+void read_terms(JsonReader& row, Measurement& result) {
+  const std::optional<JsonReader> terms = row.get("terms");
+  if (!terms) return;
+  for (JsonReader& element : terms->elements())
+    result.terms.push_back(read_term(std::move(element)));
+  if (result.terms.size() > kMostTerms) {
+    terms->expected("at most " + std::to_string(kMostTerms) + " elements");
+  }
+}
+
 Measurement read_measurement(JsonReader row, const SectionType& type, const Names& sources) {
   Measurement result;
   result.device = read_name(need(row, "device", "the device type, as named in a cluster file"));
@@ -183,6 +203,7 @@ Measurement read_measurement(JsonReader row, const SectionType& type, const Name
   if (const auto mode = row.get("recompute")) result.recompute = read_name(*mode);
   read_times(row, result);
   read_tensor_traffic(row, result);
+  read_terms(row, result);
   read_bytes(row, result);
   result.time_source = sources.resolve(row, "time_source", 0);
   result.split_source = sources.resolve(row, "split_source", result.time_source);

@@ -104,6 +104,12 @@ inline constexpr std::array<std::pair<std::string_view, int TensorTraffic::*>, 6
      {"beside_input_gradient", &TensorTraffic::beside_input_gradient},
      {"beside_weight_gradient", &TensorTraffic::beside_weight_gradient}}};
 
+// The times of a TimeTerm, by their keys without _ns.
+inline constexpr std::array<std::pair<std::string_view, Duration TimeTerm::*>, 3> kTermTimes{
+    {{"forward", &TimeTerm::forward},
+     {"backward", &TimeTerm::backward},
+     {"recompute", &TimeTerm::recompute}}};
+
 inline constexpr std::array<std::string_view, 4> kOrigins{"measured", "datasheet", "derived",
                                                           "assumed"};
 
@@ -122,6 +128,14 @@ inline CollectiveKind read_collective_kind(JsonReader& object) {
   return *kind;
 }
 
+inline ErrorBand read_error_band(JsonReader object) {
+  ErrorBand band;
+  band.below = need(object, "below", "how much shorter measurements were").number(0.0, 1.0);
+  band.above = need(object, "above", "how much longer measurements were").number(0.0, 100.0);
+  object.finish();
+  return band;
+}
+
 // The ids go into `ids`.
 inline std::vector<Source> read_sources(JsonReader& file, Names& ids) {
   std::vector<Source> sources;
@@ -132,6 +146,7 @@ inline std::vector<Source> read_sources(JsonReader& file, Names& ids) {
         need(element, "origin", "\"measured\", \"datasheet\", \"derived\" or \"assumed\""));
     source.text = read_name(need(element, "text", "who measured it, where and when"));
     if (const auto licence = element.get("licence")) source.licence = licence->string();
+    if (auto error = element.get("error")) source.error = read_error_band(std::move(*error));
     element.finish();
     sources.push_back(std::move(source));
   }
@@ -146,6 +161,11 @@ inline Json write_sources(const std::vector<Source>& sources) {
         .set("origin", std::string(kOrigins[static_cast<std::size_t>(source.origin)]))
         .set("text", source.text);
     if (!source.licence.empty()) object.set("licence", source.licence);
+    if (source.error) {
+      object.set(
+          "error",
+          Json::object().set("below", source.error->below).set("above", source.error->above));
+    }
     array.push(std::move(object));
   }
   return array;

@@ -45,6 +45,21 @@ void write_timing(Json& row, const std::string& stem, const std::optional<Timing
   }
 }
 
+// Times of 0 say nothing.
+Json write_terms(const std::vector<TimeTerm>& terms) {
+  Json array = Json::array();
+  for (const TimeTerm& each : terms) {
+    Json object = Json::object();
+    object.set("name", each.name);
+    for (const auto& [key, duration] : kTermTimes) {
+      if (each.*duration == Duration{}) continue;
+      object.set(std::string(key) + "_ns", std::int64_t{(each.*duration).count()});
+    }
+    array.push(std::move(object));
+  }
+  return array;
+}
+
 // Counts of 0 say nothing.
 Json write_traffic(const std::vector<TensorTraffic>& traffic) {
   Json array = Json::array();
@@ -73,6 +88,7 @@ Json write_measurement(const Measurement& m, const std::vector<Source>& sources)
   write_timing(row, "weight_gradient", m.weight_gradient);
   if (m.recompute_time != Timing{}) write_timing(row, "recompute_time", m.recompute_time);
   if (m.weight_gradient_share) row.set("weight_gradient_share", *m.weight_gradient_share);
+  if (!m.terms.empty()) row.set("terms", write_terms(m.terms));
   if (!m.tensor_traffic.empty()) row.set("tensor_traffic", write_traffic(m.tensor_traffic));
   row.set("stash_bytes", m.stash.count)
       .set("weight_stash_bytes", m.weight_stash.count)

@@ -36,7 +36,8 @@ int busiest_rank(const StagePrices& prices, const Plan& plan) {
 
 // Compute time of one micro-batch of the first shape on the busiest rank, and parts of it.
 struct Weights {
-  double total = 0.0, assumed_error = 0.0, split = 0.0, extrapolated = 0.0;
+  double total = 0.0, split = 0.0, extrapolated = 0.0;
+  ErrorBand assumed_error;  // times its time
   double variance = 0.0;
   std::vector<int> sections_of_type;
 
@@ -52,8 +53,9 @@ void add_stage(const ModelProfile& profile, const SectionTable& table, const Pla
     const SectionPrice& section = table.sections[i];
     const auto type = static_cast<std::size_t>(profile.sections[i].type);
     if (section.assumed_time > Duration{}) {
-      const double error = error_of_assumed_times(profile.section_types[type], profile.sources);
-      weights.assumed_error += error * ns(section.assumed_time);
+      const ErrorBand error = error_of_assumed_times(profile.section_types[type], profile.sources);
+      weights.assumed_error.below += error.below * ns(section.assumed_time);
+      weights.assumed_error.above += error.above * ns(section.assumed_time);
     }
     weights.split += ns(section.assumed_split_time);
     weights.extrapolated += ns(section.extrapolated_time);
@@ -76,14 +78,14 @@ Weights weigh_rank(const ModelProfile& profile, const SectionTable& table, const
   return weights;
 }
 
-double assumed_part(const Weights& weights) {
-  return weights.total > 0.0 ? weights.assumed_error / weights.total : 0.0;
+double assumed_part(const Weights& weights, double assumed_error) {
+  return weights.total > 0.0 ? assumed_error / weights.total : 0.0;
 }
 
-double uncertainty_of(const Weights& weights, const Plan& plan, double repeatability,
-                      bool splits_backward) {
+double uncertainty_of(const Weights& weights, double assumed_error, const Plan& plan,
+                      double repeatability, bool splits_backward) {
   const int m = micro_batches(plan);
-  const double assumed = assumed_part(weights);
+  const double assumed = assumed_part(weights, assumed_error);
   const double extrapolated = kNotMeasured * weights.share(weights.extrapolated);
   // A wrong split leaves a rank's work as it is and moves only the bubble.
   const double bubble = static_cast<double>(plan.pipeline - 1) / (m + plan.pipeline - 1);
@@ -147,8 +149,12 @@ PriceBasis weigh_assumptions(const ModelProfile& profile, const ClusterSpec& clu
   const Calibration* calibration = calibration_of(cluster, plan);
   PriceBasis basis;
   const double repeatability = calibration ? std::max(kRunToRun, calibration->error) : kRunToRun;
-  basis.uncertainty = uncertainty_of(weights, plan, repeatability, splits_backward);
-  const double assumed = assumed_part(weights);
+  const auto side = [&](double assumed_error) {
+    return uncertainty_of(weights, assumed_error, plan, repeatability, splits_backward);
+  };
+  basis.interval = {std::min(side(weights.assumed_error.below), 1.0),
+                    side(weights.assumed_error.above)};
+  const double assumed = assumed_part(weights, weights.assumed_error.above);
   basis.before_calibration = std::sqrt(repeatability * repeatability + assumed * assumed);
   for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
     // Of the shapes after the first, a replica has at most one micro-batch.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/evaluation.h"
+#include "core/profile.h"
 #include "costmodel/price_stages.h"
 
 namespace penstock {
@@ -13,10 +14,10 @@ inline constexpr double kRunToRun = 0.05;
 
 struct PriceBasis {
   std::vector<Assumption> assumptions;
-  // Relative half-width of the step time's interval, from docs/cost_model.md, "Intervals".
-  double uncertainty = 0.0;
-  // Its part that a calibration's own interval stands for: what one run differs from the next, and
-  // times that were not measured.
+  // Of the step time, relative to it, from docs/cost_model.md, "Intervals".
+  ErrorBand interval;
+  // The part of its longer side that a calibration's own interval stands for: what one run differs
+  // from the next, and times that were not measured.
   double before_calibration = 0.0;
 };
 

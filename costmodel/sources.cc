@@ -28,13 +28,17 @@ bool is_assumed(const Source* source) {
          (source->origin == Origin::kAssumed || source->origin == Origin::kDatasheet);
 }
 
-double error_of_assumed_times(const SectionType& type, const std::vector<Source>& sources) {
-  const bool datasheet =
-      std::any_of(type.measurements.begin(), type.measurements.end(), [&](const Measurement& m) {
-        const Source* source = unmeasured_source(sources, m.time_source);
-        return source != nullptr && source->origin == Origin::kDatasheet;
-      });
-  return datasheet ? kFromDatasheet : kNotMeasured;
+ErrorBand error_of_assumed_times(const SectionType& type, const std::vector<Source>& sources) {
+  ErrorBand largest;
+  for (const Measurement& m : type.measurements) {
+    const Source* source = unmeasured_source(sources, m.time_source);
+    if (source == nullptr) continue;
+    const double plain = source->origin == Origin::kDatasheet ? kFromDatasheet : kNotMeasured;
+    const ErrorBand error = source->error.value_or(ErrorBand{plain, plain});
+    largest.below = std::max(largest.below, error.below);
+    largest.above = std::max(largest.above, error.above);
+  }
+  return largest;
 }
 
 std::string origin_in_words(Origin origin) {

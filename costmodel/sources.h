@@ -17,14 +17,13 @@ bool is_assumed(const Source* source);
 
 // Least error bar of a time that no measurement stands behind; an assumption itself.
 inline constexpr double kNotMeasured = 0.25;
-// Of a time worked out from a datasheet (estimator/). Nine of ten passes over models or devices
-// that the fitted efficiencies had not seen were no further off: the largest error in
-// data/efficiency/fitted.json, which a test compares with this.
-inline constexpr double kFromDatasheet = 0.454;
+// Of a time worked out from a datasheet by others than estimator/, whose sources say how far off
+// they are.
+inline constexpr double kFromDatasheet = 0.5;
 
 // How far off the times of a section type may be where they are assumed, relative to them: the
 // largest error bar of their sources.
-double error_of_assumed_times(const SectionType& type, const std::vector<Source>& sources);
+ErrorBand error_of_assumed_times(const SectionType& type, const std::vector<Source>& sources);
 
 // "assumed", "from a datasheet".
 std::string origin_in_words(Origin origin);

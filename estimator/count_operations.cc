@@ -9,12 +9,15 @@ namespace {
 using Count = std::int64_t;
 
 // Passes over tensors between the matrix products; docs/estimates.md lists them.
-constexpr double kPassesOverHidden = 12.0;   // norms, residuals, inputs and outputs of products
-constexpr double kPassesOverScores = 8.0;    // scale, mask, softmax, dropout of kept scores
-constexpr double kHeadPassesForward = 8.0;   // over the logits, as 4-byte numbers
-constexpr double kHeadPassesBackward = 3.0;  // likewise
+constexpr double kPassesOverHidden = 10.0;       // two norms and two residuals, fused
+constexpr double kEagerPassesOverHidden = 12.0;  // one kernel per operation, casts and copies
+constexpr double kPassesOverScores = 8.0;        // scale, mask, softmax, dropout of kept scores
+// Over the logits, as 4-byte numbers: eager, and with a loss that is one kernel.
+constexpr double kHeadPassesForward = 8.0, kFusedHeadPassesForward = 4.0;
+constexpr double kHeadPassesBackward = 3.0, kFusedHeadPassesBackward = 2.0;
 constexpr double kPassesOverHeadInput = 6.0;
 constexpr int kLogitBytes = 4;
+constexpr double kRowBytes = 4.0;
 // Backward of fused attention computes the scores again: five products for two.
 constexpr double kFusedBackward = 2.5;
 constexpr double kKeptBackward = 2.0;
@@ -22,7 +25,12 @@ constexpr double kKeptBackward = 2.0;
 double real(Count count) { return static_cast<double>(count); }
 // No file holds more than 2^53 bytes; such a section fits nowhere anyway.
 Bytes whole(double bytes) { return {static_cast<Count>(std::ceil(std::min(bytes, 0x1p53)))}; }
-double tokens(const CountKey& key) { return real(key.samples) * key.sequence_length; }
+// Of one rank.
+double tokens(const CountKey& key) {
+  return real(key.samples) * key.sequence_length / key.context_degree;
+}
+// Over how many ranks tensors between the products of a layer are divided.
+double divided(const CountKey& key) { return key.sequence_parallel ? key.tensor_degree : 1.0; }
 
 // Widths of the tensors of attention, per token, of all ranks together.
 struct AttentionShape {
@@ -114,19 +122,32 @@ double visible_pairs(const Architecture& model, const CountKey& key) {
 
 double score_flops(const Architecture& model, const CountKey& key) {
   return 2.0 * key.samples * visible_pairs(model, key) * real(attention_of(model).score_width) /
-         key.tensor_degree;
+         (real(key.tensor_degree) * key.context_degree);
+}
+
+// Scores of a sample, one number each.
+double score_count(const Architecture& model, const CountKey& key) {
+  return tokens(key) * key.sequence_length * model.heads / key.tensor_degree;
 }
 
 double score_bytes(const Architecture& model, const CountKey& key) {
   if (key.attention == AttentionKind::kFused) return 0.0;
-  return kPassesOverScores * key.samples * model.heads * real(key.sequence_length) *
-         key.sequence_length / key.tensor_degree * key.element_bytes;
+  return kPassesOverScores * score_count(model, key) * key.element_bytes;
 }
 
+// Bytes held from forward to backward: kept, the weights before and behind dropout and its mask
+// (5 a s / h of arXiv 2205.05198); fused, the largest score and the sum of a row, as one number of
+// 4 bytes.
 double kept_scores(const Architecture& model, const CountKey& key) {
+  if (key.attention == AttentionKind::kFused) {
+    return kRowBytes * tokens(key) * model.heads / key.tensor_degree;
+  }
+  return score_count(model, key) * (2.0 * key.element_bytes + 1.0);
+}
+
+double working_scores(const Architecture& model, const CountKey& key) {
   if (key.attention == AttentionKind::kFused) return 0.0;
-  return real(key.samples) * model.heads * key.sequence_length * key.sequence_length /
-         key.tensor_degree * key.element_bytes;
+  return 2.0 * score_count(model, key) * key.element_bytes;
 }
 
 // Two all-reduces of the layer's output in each direction, as rings: 2 (T - 1) / T of it per rank.
@@ -136,33 +157,46 @@ double reduced_bytes(const Architecture& model, const CountKey& key) {
   return 2.0 * ring * tokens(key) * model.hidden * key.element_bytes;
 }
 
-// Inner tensors of the perceptron that the backward needs, per inner width: the inputs of the
-// activation and of the last product; of a gated one four.
-double inner_tensors(const Architecture& model) { return model.matrices == 3 ? 4.0 : 2.0; }
+// Inner tensors of the perceptron that the backward needs, per inner width: the input of the
+// activation and of the last product; of a gated one both factors and their product.
+double inner_tensors(const Architecture& model) { return model.matrices == 3 ? 3.0 : 2.0; }
+
+// Elements per token around attention: queries, keys and values, and the input of the output
+// projection.
+double attention_elements(const Architecture& model, const CountKey& key) {
+  const AttentionShape attention = attention_of(model);
+  return real(attention.query_key_value + attention.value) / key.tensor_degree +
+         real(attention.narrow_outputs);
+}
+
+// Inputs of the norms and of the products behind them, in hidden widths per token. Of experts each
+// copy of a token has an input and an output of its own.
+double kept_widths(LayerKind kind, const PerceptronShape& perceptron) {
+  return kind == LayerKind::kDense ? 4.0 : 3.0 + 2.0 * real(perceptron.copies);
+}
 
 void count_layer_memory(const Architecture& model, LayerKind kind, const CountKey& key,
                         SectionCounts& counts) {
-  const AttentionShape attention = attention_of(model);
   const PerceptronShape perceptron = perceptron_of(model, kind);
   const double h = model.hidden, e = key.element_bytes, t = key.tensor_degree;
-  const double met = real(perceptron.met), value = real(attention.value);
-  const double projected = real(attention.query_key_value) / t + real(attention.narrow_outputs);
-  const double copies = real(perceptron.copies);
-  // Inputs of both norms and of both first products; two masks of a byte where there is dropout
-  // are left out, since nobody trains these models with it.
-  const double stash = (3.0 + copies) * h + projected + value / t + inner_tensors(model) * met / t;
+  const double met = real(perceptron.met) / t, copies = real(perceptron.copies);
+  const double around = attention_elements(model, key);
+  // Two masks of a byte where there is dropout are left out, since nobody trains these models with
+  // it.
+  const double stash =
+      kept_widths(kind, perceptron) * h / divided(key) + around + inner_tensors(model) * met;
   counts.stash = whole(tokens(key) * stash * e + kept_scores(model, key));
   // Inputs and output gradients of every matrix product.
-  const double operands = (1.0 + copies) * h + value / t + met / t + projected + h + copies * h +
-                          (model.matrices - 1) * met / t;
+  const double operands =
+      (2.0 + 2.0 * copies) * h / divided(key) + around + met + (model.matrices - 1) * met;
   counts.weight_stash = std::min(counts.stash, whole(tokens(key) * operands * e));
-  const double gradients = 2.0 * h + model.matrices * met / t;
-  counts.working_peak = whole(tokens(key) * gradients * e + 2.0 * kept_scores(model, key));
+  const double gradients = 2.0 * h + model.matrices * met;
+  counts.working_peak = whole(tokens(key) * gradients * e + working_scores(model, key));
 }
 
 // With sequence parallelism each rank hands on its own tokens.
 Bytes boundary_of(const Architecture& model, const CountKey& key) {
-  return whole(tokens(key) * model.hidden * key.element_bytes / key.tensor_degree);
+  return whole(tokens(key) * model.hidden * key.element_bytes / divided(key));
 }
 
 // Tensor parallelism with sequence parallelism (arXiv 2205.05198): a layer gathers its tokens
@@ -173,6 +207,12 @@ Bytes boundary_of(const Architecture& model, const CountKey& key) {
 std::vector<TensorTraffic> traffic_of_layer(const Architecture& model, const CountKey& key) {
   if (key.tensor_degree == 1) return {};
   const Bytes tokens_bytes = whole(tokens(key) * model.hidden * key.element_bytes);
+  if (!key.sequence_parallel) {  // sums of whole tokens; the backward's run beside W
+    TensorTraffic sum{.kind = CollectiveKind::kAllReduce, .bytes = tokens_bytes};
+    sum.forward = sum.recompute = 2;
+    sum.beside_weight_gradient = 2;
+    return {sum};
+  }
   TensorTraffic gather{.kind = CollectiveKind::kAllGather, .bytes = tokens_bytes};
   gather.forward = gather.recompute = 2;
   gather.input_gradient = 2;
@@ -211,7 +251,129 @@ std::vector<TensorTraffic> traffic_of_head(const Architecture& model, const Coun
   return {gather, scatter, loss};
 }
 
+// Of each product of a forward the backward makes two: the gradient of its input and of its
+// weights.
+std::vector<Product> backward_of(const std::vector<Product>& products) {
+  std::vector<Product> out;
+  out.reserve(2 * products.size());
+  for (const Product& p : products) {
+    out.push_back({p.rows, p.inner, p.columns, p.count});
+    out.push_back({p.inner, p.columns, p.rows, p.count});
+  }
+  return out;
+}
+
+// Gate and first matrix are one product; of experts each has its share of the tokens.
+void add_perceptron(const Architecture& model, LayerKind kind, const CountKey& key,
+                    std::vector<Product>& products) {
+  const double h = model.hidden, t = key.tensor_degree, into = model.matrices - 1;
+  const auto add = [&](double rows, double width, double count) {
+    if (width <= 0.0) return;
+    products.push_back({rows, into * width / t, h, count});
+    products.push_back({rows, h, width / t, count});
+  };
+  if (kind == LayerKind::kDense) return add(tokens(key), model.feed_forward, 1.0);
+  const Experts& experts = *model.experts;
+  const double share = real(experts.per_token) / experts.count;
+  add(tokens(key) * share, experts.width, experts.count);
+  add(tokens(key), experts.shared_width, 1.0);
+  products.push_back({tokens(key), real(perceptron_of(model, kind).router) / h, h, 1.0});
+}
+
+std::vector<Product> layer_products(const Architecture& model, LayerKind kind,
+                                    const CountKey& key) {
+  const AttentionShape attention = attention_of(model);
+  const double h = model.hidden, t = key.tensor_degree;
+  const double value = real(attention.value);
+  std::vector<Product> products;
+  // Of latent attention the up-projections too, as if they were as deep as the model is wide.
+  products.push_back({tokens(key), (real(attention.projections) / h - value) / t, h, 1.0});
+  if (attention.narrow > 0) products.push_back({tokens(key), real(attention.narrow) / h, h, 1.0});
+  products.push_back({tokens(key), h, value / t, 1.0});
+  add_perceptron(model, kind, key, products);
+  return products;
+}
+
+// Elements per token that a forward reads and writes between its products, fused as trainers of
+// large models do it: norms and residuals, rotary positions, the activation.
+double fused_passes(const Architecture& model, LayerKind kind, const CountKey& key) {
+  const PerceptronShape perceptron = perceptron_of(model, kind);
+  const AttentionShape attention = attention_of(model);
+  const double t = key.tensor_degree;
+  const double routed = kind == LayerKind::kDense ? 0.0 : 4.0 * real(perceptron.copies);
+  return (kPassesOverHidden + routed) * model.hidden / divided(key) +
+         2.0 * (real(attention.query_key_value) / t + real(attention.narrow_outputs)) +
+         model.matrices * real(perceptron.met) / t;
+}
+
+// The same as eager PyTorch does it, inputs and weights of the products included.
+double eager_passes(const Architecture& model, LayerKind kind, const CountKey& key) {
+  const PerceptronShape perceptron = perceptron_of(model, kind);
+  const AttentionShape attention = attention_of(model);
+  const double h = model.hidden, t = key.tensor_degree;
+  return kEagerPassesOverHidden * h / divided(key) +
+         (model.matrices + 1) * real(perceptron.met) / t +
+         2.0 * (real(attention.query_key_value) / t + real(attention.narrow_outputs)) +
+         (real(perceptron.copies) - 1.0) * 4.0 * h / divided(key);
+}
+
+double layer_bytes(const Architecture& model, LayerKind kind, const CountKey& key) {
+  const double e = key.element_bytes;
+  if (!key.eager) {
+    return tokens(key) * fused_passes(model, kind, key) * e + score_bytes(model, key);
+  }
+  const AttentionShape attention = attention_of(model);
+  const PerceptronShape perceptron = perceptron_of(model, kind);
+  const double t = key.tensor_degree;
+  const double weights = real(attention.projections) / t + real(attention.narrow) +
+                         model.matrices * real(perceptron.held) / t * model.hidden +
+                         real(perceptron.router);
+  return (tokens(key) * eager_passes(model, kind, key) + weights) * e + score_bytes(model, key);
+}
+
+double flops_of(const std::vector<Product>& products) {
+  double sum = 0.0;
+  for (const Product& product : products) sum += product.flops();
+  return sum;
+}
+
+// Per-operation checkpointing as torchtitan does it: attention and every second product keep their
+// outputs (queries, values, the first matrix of the perceptron and, gated, the last); keys, the
+// output projection and the gate are computed again, and what lies between.
+RecomputeCounts count_selective(const Architecture& model, LayerKind kind, const CountKey& key,
+                                const SectionCounts& layer) {
+  const PerceptronShape perceptron = perceptron_of(model, kind);
+  const AttentionShape attention = attention_of(model);
+  const double h = model.hidden, t = key.tensor_degree, e = key.element_bytes;
+  const double value = real(attention.value) / t, met = real(perceptron.met) / t;
+  const double keys = model.latent ? value : real(model.key_value_heads) * model.head_width / t;
+  const bool gated = model.matrices == 3;
+  RecomputeCounts out;
+  out.again.products = {{tokens(key), keys, h, 1.0}, {tokens(key), h, value, 1.0}};
+  if (gated) out.again.products.push_back({tokens(key), met, h, 1.0});
+  out.again.bytes = layer.forward.bytes;
+  const double kept = (gated ? 2.0 : 1.0) * h / divided(key) + 2.0 * value + keys + met;
+  out.stash = std::min(layer.stash, whole(tokens(key) * kept * e + kept_scores(model, key)));
+  return out;
+}
+
+// The scores alone are computed again (arXiv 2205.05198).
+RecomputeCounts count_scores_again(const Architecture& model, const CountKey& key,
+                                   const SectionCounts& layer) {
+  RecomputeCounts out;
+  out.again.scores = layer.forward.scores;
+  out.again.bytes = score_bytes(model, key);
+  out.stash = whole(real(layer.stash.count) - kept_scores(model, key));
+  return out;
+}
+
 }  // namespace
+
+double Work::product_flops() const { return flops_of(products); }
+
+int score_width(const Architecture& model) {
+  return model.latent ? model.latent->content_width + model.latent->rotary_width : model.head_width;
+}
 
 std::int64_t vocabulary_rows(const Architecture& model, int tensor_degree) {
   return (Count{model.vocabulary} + tensor_degree - 1) / tensor_degree;
@@ -249,31 +411,50 @@ SectionCounts count_embedding(const Architecture& model, const CountKey& key) {
 }
 
 SectionCounts count_layer(const Architecture& model, LayerKind kind, const CountKey& key) {
-  const AttentionShape attention = attention_of(model);
-  const PerceptronShape perceptron = perceptron_of(model, kind);
-  const double h = model.hidden, t = key.tensor_degree;
-  const double met = real(perceptron.met) / t, held = real(perceptron.held) / t;
-  const double projections = real(attention.projections) / t + real(attention.narrow);
-  const double products = projections + model.matrices * met * h + real(perceptron.router);
   SectionCounts counts;
   counts.parameters = layer_parameters(model, kind, key.tensor_degree);
-  counts.forward.flops = 2.0 * tokens(key) * products + score_flops(model, key);
+  counts.forward.products = layer_products(model, kind, key);
+  counts.forward.scores = score_flops(model, key);
+  counts.backward.products = backward_of(counts.forward.products);
   const double again = key.attention == AttentionKind::kFused ? kFusedBackward : kKeptBackward;
-  counts.backward.flops = 4.0 * tokens(key) * products + again * score_flops(model, key);
-  counts.weight_share = 2.0 * tokens(key) * products / counts.backward.flops;
-  const double moved =
-      kPassesOverHidden * h + (model.matrices + 1) * met +
-      2.0 * (real(attention.query_key_value) / t + real(attention.narrow_outputs)) +
-      (real(perceptron.copies) - 1.0) * 4.0 * h;
-  const double weights = projections + model.matrices * held * h + real(perceptron.router);
-  counts.forward.bytes =
-      (tokens(key) * moved + weights) * key.element_bytes + score_bytes(model, key);
+  counts.backward.scores = again * counts.forward.scores;
+  const double products = counts.backward.product_flops();
+  counts.weight_share = 0.5 * products / (products + counts.backward.scores);
+  counts.forward.bytes = layer_bytes(model, kind, key);
   counts.backward.bytes = 2.0 * counts.forward.bytes;
   counts.forward.reduced = counts.backward.reduced = reduced_bytes(model, key);
   counts.traffic = traffic_of_layer(model, key);
   counts.boundary = boundary_of(model, key);
   count_layer_memory(model, kind, key, counts);
   return counts;
+}
+
+RecomputeCounts count_recompute(const Architecture& model, LayerKind kind, const CountKey& key,
+                                Recompute mode) {
+  const SectionCounts layer = count_layer(model, kind, key);
+  RecomputeCounts out;
+  out.stash = layer.stash;
+  if (mode == Recompute::kFull) {
+    out.again = layer.forward;
+    out.again.reduced = 0.0;
+    out.stash = layer.boundary;
+    out.traffic = layer.traffic;
+  } else if (mode == Recompute::kSelective) {
+    out = key.attention == AttentionKind::kFused ? count_selective(model, kind, key, layer)
+                                                 : count_scores_again(model, key, layer);
+  }
+  if (mode != Recompute::kFull) {
+    out.traffic = layer.traffic;
+    // Per-operation checkpointing keeps what was scattered and gathers again.
+    const bool gathers = mode == Recompute::kSelective && key.attention == AttentionKind::kFused;
+    for (TensorTraffic& each : out.traffic) {
+      if (!gathers || each.kind != CollectiveKind::kAllGather) each.recompute = 0;
+    }
+  }
+  // What is computed again is there while the layer's backward works.
+  out.weight_stash = layer.weight_stash;
+  out.working_peak = layer.working_peak + layer.stash - out.stash;
+  return out;
 }
 
 SectionCounts count_end(const Architecture& model, EndKind kind, const CountKey& key) {
@@ -293,15 +474,18 @@ SectionCounts count_end(const Architecture& model, EndKind kind, const CountKey&
   counts.parameters += table + (model.head_bias ? rows : 0);
   const double logits = tokens(key) * real(rows);
   double products = real(table);
+  counts.forward.products = {{tokens(key), real(rows), h, 1.0}};
   if (model.head_transform) {  // a layer h by h, and its norm
     counts.parameters += Count{model.hidden} * (model.hidden + 1) + norm_weights(model);
     products += h * h;
+    counts.forward.products.push_back({tokens(key), h, h, 1.0});
   }
-  counts.forward.flops = 2.0 * tokens(key) * products;
-  counts.backward.flops = 4.0 * tokens(key) * products;
+  counts.backward.products = backward_of(counts.forward.products);
   const double around = (kPassesOverHeadInput * tokens(key) * h + products) * e;
-  counts.forward.bytes = around + kHeadPassesForward * kLogitBytes * logits;
-  counts.backward.bytes = 2.0 * around + kHeadPassesBackward * kLogitBytes * logits;
+  const double forward = key.eager ? kHeadPassesForward : kFusedHeadPassesForward;
+  const double backward = key.eager ? kHeadPassesBackward : kFusedHeadPassesBackward;
+  counts.forward.bytes = around + forward * kLogitBytes * logits;
+  counts.backward.bytes = 2.0 * around + backward * kLogitBytes * logits;
   counts.traffic = traffic_of_head(model, key);
   counts.stash = whole(2.0 * tokens(key) * h * e + kLogitBytes * logits);
   counts.weight_stash = whole((tokens(key) * h + logits) * e);

@@ -17,20 +17,42 @@ enum class AttentionKind {
   kKept,   // scores are written to memory and kept for the backward
 };
 
+// What the backward computes again, of a layer.
+enum class Recompute { kNone, kSelective, kFull };
+
 struct CountKey {
   int tensor_degree = 1;    // T
   int samples = 1;          // b
   int sequence_length = 1;  // s
   int element_bytes = 2;
   AttentionKind attention = AttentionKind::kFused;
+  // With T > 1: what lies between the products of a layer is divided over the ranks by tokens
+  // (arXiv 2205.05198).
+  bool sequence_parallel = false;
+  // Ranks that divide each sequence (context parallelism), each with as many pairs of queries and
+  // keys.
+  int context_degree = 1;
+  // One kernel per operation, as PyTorch runs it uncompiled; else norms, activations and losses are
+  // fused as trainers of large models have them.
+  bool eager = false;
+};
+
+// Matrices of rows x inner and inner x columns.
+struct Product {
+  double rows = 0.0, columns = 0.0, inner = 0.0;
+  double count = 1.0;  // of them, one after the other
+  [[nodiscard]] double flops() const { return 2.0 * rows * columns * inner * count; }
+  bool operator==(const Product&) const = default;
 };
 
 // Of one direction (forward, or backward as a whole).
 struct Work {
-  double flops = 0.0;    // of matrix products
-  double bytes = 0.0;    // read and written between and around them
+  std::vector<Product> products;  // of weights
+  double scores = 0.0;            // operations of attention between queries, keys and values
+  double bytes = 0.0;             // read and written between and around them
   double reduced = 0.0;  // bytes per rank over the links of the tensor-parallel group, when times
                          // are to hold its collectives (as measured ones do)
+  [[nodiscard]] double product_flops() const;
   bool operator==(const Work&) const = default;
 };
 
@@ -46,6 +68,14 @@ struct SectionCounts {
 SectionCounts count_embedding(const Architecture& model, const CountKey& key);
 enum class LayerKind { kDense, kExperts };
 SectionCounts count_layer(const Architecture& model, LayerKind kind, const CountKey& key);
+// A layer that keeps less. `again` is what is computed once more before its backward.
+struct RecomputeCounts {
+  Work again;
+  std::vector<TensorTraffic> traffic;  // of the whole layer
+  Bytes stash, weight_stash, working_peak;
+};
+RecomputeCounts count_recompute(const Architecture& model, LayerKind kind, const CountKey& key,
+                                Recompute mode);
 enum class EndKind { kNormAndHead, kNormOnly };
 SectionCounts count_end(const Architecture& model, EndKind kind, const CountKey& key);
 
@@ -54,6 +84,8 @@ LayerKind kind_of_layer(const Architecture& model, int layer);
 std::int64_t parameter_count(const Architecture& model);
 // Those that a token meets: of experts the visited ones.
 std::int64_t active_parameter_count(const Architecture& model);
+// Of a head: queries (and keys).
+int score_width(const Architecture& model);
 // Rows of embedding and head on one rank.
 std::int64_t vocabulary_rows(const Architecture& model, int tensor_degree);
 

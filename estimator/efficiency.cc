@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/json_reader.h"
+#include "estimator/product_shape.h"
 
 namespace penstock {
 namespace {
@@ -20,26 +21,25 @@ double floor_of(Direction direction, Place place, const EfficiencyTerms& terms) 
   return place == Place::kLayer ? layer : layer * terms.end_floor;
 }
 
-double work_time(const Work& work, const DeviceSheet& device, double peak,
-                 const EfficiencyTerms& terms) {
-  return work.flops / (terms.products * peak) +
-         work.bytes / (terms.memory * device.memory_bandwidth.value) +
-         work.reduced / (terms.link * device.node.bandwidth.value);
-}
-
 double share(JsonReader& object, std::string_view key) { return object.at(key).number(1e-6, 1.0); }
 
 EfficiencyCurve read_curve(JsonReader object) {
   EfficiencyCurve curve;
   curve.generation = object.at("generation").string();
-  curve.tensor_cores = object.at("tensor_cores").boolean();
+  const JsonReader width = object.at("width");
+  curve.width = width.string();
+  if (curve.width != "half" && curve.width != "tensorfloat32" && curve.width != "float32") {
+    width.expected("\"half\", \"tensorfloat32\" or \"float32\"");
+  }
+  curve.eager = object.at("eager").boolean();
   curve.terms.products = share(object, "products");
   curve.terms.memory = share(object, "memory");
   curve.terms.link = share(object, "link");
   curve.terms.forward_floor_s = 1e-6 * object.at("forward_floor_us").number(0.0, kLongestFloor);
   curve.terms.backward_floor_s = 1e-6 * object.at("backward_floor_us").number(0.0, kLongestFloor);
   curve.terms.end_floor = object.at("end_floor").number(0.0, 1.0);
-  curve.error = object.at("error").number(1e-6, kLargestError);
+  curve.error.below = object.at("error_below").number(0.0, 1.0);
+  curve.error.above = object.at("error_above").number(0.0, kLargestError);
   object.finish();
   return curve;
 }
@@ -63,42 +63,61 @@ std::int64_t microseconds(double seconds) {
 }
 
 const EfficiencyCurve* find(const Efficiency& efficiency, std::string_view generation,
-                            bool tensor_cores) {
+                            std::string_view width) {
   for (const EfficiencyCurve& curve : efficiency.curves) {
-    if (curve.generation == generation &&
-        (curve.generation == kAny || curve.tensor_cores == tensor_cores)) {
-      return &curve;
-    }
+    if (curve.generation == generation && curve.width == width) return &curve;
   }
   return nullptr;
 }
 
 }  // namespace
 
-double Efficiency::error() const {
-  double largest = 0.0;
-  for (const EfficiencyCurve& curve : curves) largest = std::max(largest, curve.error);
-  return largest;
-}
-
 const EfficiencyCurve& curve_for(const Efficiency& efficiency, const DeviceSheet& device,
                                  Arithmetic arithmetic) {
-  const bool tensor_cores = arithmetic != Arithmetic::kFloat32;
-  const EfficiencyCurve* own = find(efficiency, device.generation, tensor_cores);
-  const EfficiencyCurve* curve = own != nullptr ? own : find(efficiency, kAny, tensor_cores);
+  const std::string_view width = width_name(arithmetic);
+  const EfficiencyCurve* own = find(efficiency, device.generation, width);
+  const EfficiencyCurve* curve = own != nullptr ? own : find(efficiency, kAny, width);
   if (curve == nullptr) throw Error(ErrorKind::kInternal, "efficiency: no curve for any device");
   return *curve;
 }
 
-double time_of(const Work& work, Direction direction, Place place, const DeviceSheet& device,
-               double peak_flops_per_s, const EfficiencyTerms& terms) {
-  return std::max(floor_of(direction, place, terms),
-                  work_time(work, device, peak_flops_per_s, terms));
+std::string_view width_name(Arithmetic arithmetic) {
+  switch (arithmetic) {
+    case Arithmetic::kBFloat16:
+    case Arithmetic::kFloat16:
+      return "half";
+    case Arithmetic::kTensorFloat32:
+      return "tensorfloat32";
+    case Arithmetic::kFloat32:
+      break;
+  }
+  return "float32";
 }
 
-bool at_floor(const Work& work, Direction direction, Place place, const DeviceSheet& device,
-              double peak_flops_per_s, const EfficiencyTerms& terms) {
-  return floor_of(direction, place, terms) > work_time(work, device, peak_flops_per_s, terms);
+Rates rates_of(const DeviceSheet& device, double peak_flops_per_s, const EfficiencyCurve& curve,
+               AttentionKernel kernel, int sequence_length, int head_width) {
+  const auto scores = [&](bool backward) {
+    const double share = attention_share(kernel, device, {sequence_length, head_width, backward});
+    const double of = kernel == AttentionKernel::kEager ? curve.terms.products : 1.0;
+    return share * of * peak_flops_per_s;
+  };
+  return {&device,       peak_flops_per_s, curve.terms, curve.eager ? 0 : device.processors,
+          scores(false), scores(true)};
+}
+
+WorkTimes times_of(const Work& work, Direction direction, Place place, const Rates& rates) {
+  const EfficiencyTerms& terms = rates.terms;
+  WorkTimes times;
+  for (const Product& product : work.products) {
+    times.products += product.flops() * shape_factor(product, rates.processors) /
+                      (terms.products * rates.peak_flops_per_s);
+  }
+  times.attention = work.scores / (direction == Direction::kForward ? rates.forward_scores
+                                                                    : rates.backward_scores);
+  times.memory = work.bytes / (terms.memory * rates.device->memory_bandwidth.value);
+  times.links = work.reduced / (terms.link * rates.device->node.bandwidth.value);
+  times.launches = std::max(floor_of(direction, place, terms) - times.sum(), 0.0);
+  return times;
 }
 
 Efficiency read_efficiency(const Json& json, const std::string& file) {
@@ -114,7 +133,7 @@ Efficiency read_efficiency(const Json& json, const std::string& file) {
     efficiency.left_out.push_back(read_left_out(std::move(element)));
   }
   reader.finish();
-  if (find(efficiency, kAny, true) == nullptr) {
+  if (find(efficiency, kAny, "half") == nullptr) {
     reader.fail("there is no curve for the generation \"any\"; fit again: penstock estimate --fit");
   }
   return efficiency;
@@ -125,14 +144,16 @@ Json write_efficiency(const Efficiency& efficiency) {
   for (const EfficiencyCurve& curve : efficiency.curves) {
     curves.push(Json::object()
                     .set("generation", curve.generation)
-                    .set("tensor_cores", curve.tensor_cores)
+                    .set("width", curve.width)
+                    .set("eager", curve.eager)
                     .set("products", curve.terms.products)
                     .set("memory", curve.terms.memory)
                     .set("link", curve.terms.link)
                     .set("forward_floor_us", microseconds(curve.terms.forward_floor_s))
                     .set("backward_floor_us", microseconds(curve.terms.backward_floor_s))
                     .set("end_floor", curve.terms.end_floor)
-                    .set("error", curve.error));
+                    .set("error_below", curve.error.below)
+                    .set("error_above", curve.error.above));
   }
   Json left_out = Json::array();
   for (const LeftOut& left : efficiency.left_out) {

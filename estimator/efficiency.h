@@ -5,17 +5,21 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/device_sheet.h"
 #include "core/json.h"
+#include "core/profile.h"
 #include "core/units.h"
+#include "estimator/attention_rate.h"
 #include "estimator/count_operations.h"
 
 namespace penstock {
 
-// time = max(floor, flops / (products * peak) + bytes / (memory * bandwidth) + reduced / (link *
-// link))
+// time = max(floor, sum over products of flops * shape_factor / (products * peak)
+//                   + scores / rate of attention + bytes / (memory * bandwidth)
+//                   + reduced / (link * link))
 struct EfficiencyTerms {
   double products = 1.0;         // share of the peak rate of matrix products, 0..1
   double memory = 1.0;           // share of the memory bandwidth
@@ -26,14 +30,19 @@ struct EfficiencyTerms {
   bool operator==(const EfficiencyTerms&) const = default;
 };
 
+// Efficiencies differ by how wide numbers are: "half" (bfloat16, float16), "tensorfloat32",
+// "float32".
+std::string_view width_name(Arithmetic arithmetic);
+
 // For devices of one generation, or ("any") of all others.
 struct EfficiencyCurve {
   std::string generation;
-  bool tensor_cores = true;  // arithmetic below full float32
+  std::string width;  // width_name()
+  bool eager = true;  // fitted to kernels that were not fused, one after the other
   EfficiencyTerms terms;
-  // Nine of ten measured passes over a model lay no further from what a fit without their profile
-  // (of "any": without their device) predicted, relative to the prediction.
-  double error = 0.0;
+  // Nine of ten measured passes over a model, or runs, lay within it from what a fit without their
+  // profile or set (of "any": without their device) predicted, relative to the prediction.
+  ErrorBand error;
   bool operator==(const EfficiencyCurve&) const = default;
 };
 
@@ -51,8 +60,6 @@ struct Efficiency {
   std::string text;                     // how it was fitted
   std::vector<EfficiencyCurve> curves;  // "any" among them
   std::vector<LeftOut> left_out;
-  // The largest of the curves: what intervals use, since one number is all a profile's origin says.
-  [[nodiscard]] double error() const;
   bool operator==(const Efficiency&) const = default;
 };
 
@@ -62,12 +69,25 @@ const EfficiencyCurve& curve_for(const Efficiency& efficiency, const DeviceSheet
 
 enum class Direction { kForward, kBackward };
 enum class Place { kLayer, kEnd };
-// Seconds.
-double time_of(const Work& work, Direction direction, Place place, const DeviceSheet& device,
-               double peak_flops_per_s, const EfficiencyTerms& terms);
-// Is it the floor that decides?
-bool at_floor(const Work& work, Direction direction, Place place, const DeviceSheet& device,
-              double peak_flops_per_s, const EfficiencyTerms& terms);
+
+// Everything that turns the counts of one model into seconds on one device.
+struct Rates {
+  const DeviceSheet* device = nullptr;
+  double peak_flops_per_s = 0.0;
+  EfficiencyTerms terms;
+  int processors = 0;  // for the shapes of products; eager curves were fitted without them
+  double forward_scores = 1.0, backward_scores = 1.0;  // operations of attention per second
+};
+Rates rates_of(const DeviceSheet& device, double peak_flops_per_s, const EfficiencyCurve& curve,
+               AttentionKernel kernel, int sequence_length, int head_width);
+
+// What a time is made of, in seconds.
+struct WorkTimes {
+  double products = 0.0, attention = 0.0, memory = 0.0, links = 0.0;
+  double launches = 0.0;  // what the host takes beyond all of them
+  [[nodiscard]] double sum() const { return products + attention + memory + links + launches; }
+};
+WorkTimes times_of(const Work& work, Direction direction, Place place, const Rates& rates);
 
 // Error{kBadInput} with file, line, path, value and remedy; also when there is no curve for "any".
 Efficiency read_efficiency(const Json& json, const std::string& file);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <utility>
 
 #include "core/error.h"
@@ -15,6 +16,9 @@ constexpr std::array kSamples{1, 2, 4, 8, 16};
 constexpr int kLongestDefault = 8192;
 constexpr int kLongestSequence = 1 << 22;
 constexpr int kMostTensorDegree = 8;
+constexpr int kTile = 128;
+constexpr std::array kRecomputes{std::pair{Recompute::kSelective, "selective"},
+                                 std::pair{Recompute::kFull, "full"}};
 // Megatron-LM's default bucket of overlapped reductions (core/distributed,
 // distributed_data_parallel.py) on up to 40 replicas.
 constexpr std::int64_t kBucketParameters = 40'000'000;
@@ -35,6 +39,29 @@ Duration rounded(double seconds) {
   return round_up_to_ns(std::min(seconds, longest));
 }
 
+// The parts of a time by the names that `explain` and `compare` use.
+constexpr std::array kTerms{std::pair{"matrix products", &WorkTimes::products},
+                            std::pair{"attention", &WorkTimes::attention},
+                            std::pair{"memory passes", &WorkTimes::memory},
+                            std::pair{"launches", &WorkTimes::launches}};
+
+double WorkTimes::*member_of(const std::string& name) {
+  for (const auto& [known, member] : kTerms) {
+    if (name == known) return member;
+  }
+  return &WorkTimes::launches;
+}
+
+// Those that are not zero.
+std::vector<TimeTerm> terms_of(const WorkTimes& forward, const WorkTimes& backward) {
+  std::vector<TimeTerm> terms;
+  for (const auto& [name, member] : kTerms) {
+    if (forward.*member <= 0.0 && backward.*member <= 0.0) continue;
+    terms.push_back({name, rounded(forward.*member), rounded(backward.*member), Duration{}});
+  }
+  return terms;
+}
+
 class ProfileEstimate {
  public:
   ProfileEstimate(const Architecture& model, const DeviceSheet& device,
@@ -43,7 +70,8 @@ class ProfileEstimate {
         device_(device),
         request_(request),
         curve_(curve_for(efficiency, device, request.arithmetic)),
-        error_(efficiency.error()) {}
+        kernel_(request.attention.value_or(default_attention(device, request.arithmetic))),
+        error_(curve_.error) {}
 
   Estimate run() {
     check();
@@ -69,7 +97,8 @@ class ProfileEstimate {
       throw_bad_input("the datasheet of " + device_.name + " has no rate for " +
                       std::string(name_of(request_.arithmetic)) + "\nhelp: --precision " + known);
     }
-    peak_ = peak->flops_per_s;
+    rates_ = rates_of(device_, peak->flops_per_s, curve_, kernel_, request_.sequence_length,
+                      score_width(model_));
     const int length = request_.sequence_length;
     if (length < 1 || length > kLongestSequence) {
       throw_bad_input(model_.name + ": a sequence of " + std::to_string(length) +
@@ -91,7 +120,7 @@ class ProfileEstimate {
                            " over the rates of " + device_.name + " for " +
                            std::string(name_of(request_.arithmetic)) + "; " + shares() +
                            "; nothing was measured on this device for this model",
-                       ""};
+                       "", error_};
     sources[kShapes] = {"shapes", Origin::kDerived,
                         "counted from shapes: see docs/estimates.md; nothing is counted for "
                         "fragmentation, workspaces and dropout masks",
@@ -101,15 +130,17 @@ class ProfileEstimate {
     const bool half = bytes_of(request_.arithmetic) == 2;
     sources[kTraining] = {
         "training", Origin::kAssumed,
-        half ? "mixed precision with AdamW: per parameter 2 bytes weight, 4 gradient, 12 master "
-               "copy and two moments"
+        half ? "mixed precision with AdamW: per parameter 2 bytes weight, " +
+                   std::to_string(request_.gradient_bytes) +
+                   " gradient, 12 master copy and two moments"
              : "float32 with AdamW: per parameter 4 bytes weight, 4 gradient, 8 two moments",
         ""};
   }
 
   [[nodiscard]] std::string shares() const {
     return percent(curve_.terms.products) + " of the peak rate and " +
-           percent(curve_.terms.memory) + " of the memory bandwidth, fitted on measured profiles" +
+           percent(curve_.terms.memory) + " of the memory bandwidth, fitted on measured " +
+           (curve_.eager ? "profiles" : "runs") +
            (curve_.generation == "any"
                 ? " of other devices"
                 : " of devices of its generation (" + curve_.generation + ")");
@@ -119,7 +150,7 @@ class ProfileEstimate {
     const bool half = bytes_of(request_.arithmetic) == 2;
     TrainingState& state = estimate_.profile.training;
     state.bytes_per_parameter = {half ? 2 : 4};
-    state.bytes_per_gradient = {4};
+    state.bytes_per_gradient = {half ? request_.gradient_bytes : 4};
     state.optimizer_bytes_per_parameter = {half ? 12 : 8};
     state.bucket_parameters = kBucketParameters;
     state.source = kTraining;
@@ -132,16 +163,23 @@ class ProfileEstimate {
     }
   }
 
-  template <class Counts>  // SectionCounts(const CountKey&)
-  int add_type(const std::string& name, Place place, const Counts& counts) {
+  // What a section computes again and keeps; none: it has nothing to compute again.
+  using Again = std::function<RecomputeCounts(Recompute)>;
+
+  int add_type(const std::string& name, Place place,
+               const std::function<SectionCounts(const CountKey&)>& counts,
+               const std::function<RecomputeCounts(const CountKey&, Recompute)>& again) {
     SectionType type;
     type.name = name;
     type.parameter_source = kShapes;
     for (const int degree : degrees_) {
       for (const int samples : kSamples) {
-        const SectionCounts counted = counts(key_of(degree, samples));
+        const CountKey key = key_of(degree, samples);
+        const SectionCounts counted = counts(key);
         if (samples == 1) type.parameters.push_back({degree, counted.parameters});
-        add_measurements(counted, degree, samples, name, place, type);
+        const Again again_of =
+            again ? Again([&](Recompute mode) { return again(key, mode); }) : Again();
+        add_measurements(counted, degree, samples, name, place, again_of, type);
       }
     }
     auto& types = estimate_.profile.section_types;
@@ -150,25 +188,35 @@ class ProfileEstimate {
   }
 
   [[nodiscard]] CountKey key_of(int degree, int samples) const {
-    return {degree, samples, request_.sequence_length, bytes_of(request_.arithmetic),
-            AttentionKind::kFused};
+    return {degree,
+            samples,
+            request_.sequence_length,
+            bytes_of(request_.arithmetic),
+            kind_of(kernel_),
+            request_.sequence_parallel && degree > 1,
+            request_.context_degree,
+            curve_.eager};
   }
 
   // Without the collectives, which are priced from the cluster's links.
-  [[nodiscard]] Duration time(Work work, Direction direction, Place place) const {
+  [[nodiscard]] WorkTimes times(Work work, Direction direction, Place place) const {
     work.reduced = 0.0;
-    return rounded(time_of(work, direction, place, device_, peak_, curve_.terms));
+    return times_of(work, direction, place, rates_);
   }
 
   void add_measurements(const SectionCounts& counts, int degree, int samples,
-                        const std::string& name, Place place, SectionType& type) {
+                        const std::string& name, Place place, const Again& again_of,
+                        SectionType& type) {
     Measurement m;
     m.device = request_.device.empty() ? device_.name : request_.device;
     m.tensor_degree = degree;
     m.micro_batch_size = samples;
     m.sequence_length = request_.sequence_length;
-    m.forward.median = time(counts.forward, Direction::kForward, place);
-    m.fused_backward = Timing{time(counts.backward, Direction::kBackward, place), Duration{}};
+    const WorkTimes forward = times(counts.forward, Direction::kForward, place);
+    const WorkTimes backward = times(counts.backward, Direction::kBackward, place);
+    m.forward.median = rounded(forward.sum());
+    m.fused_backward = Timing{rounded(backward.sum()), Duration{}};
+    m.terms = terms_of(forward, backward);
     m.weight_gradient_share = counts.weight_share;
     m.tensor_traffic = counts.traffic;
     for (TensorTraffic& each : m.tensor_traffic) each.recompute = 0;
@@ -179,21 +227,26 @@ class ProfileEstimate {
     m.time_source = kTimes;
     m.split_source = kOperations;
     m.memory_source = kShapes;
-    if (at_floor(counts.forward, Direction::kForward, place, device_, peak_, curve_.terms) &&
-        degree == 1) {
-      note_floor(name, samples);
-    }
+    if (degree == 1 && forward.launches > 0.0) note_floor(name, samples);
     type.measurements.push_back(m);
-    // Full recompute keeps a section's input; what the forward kept is back while it works.
-    Measurement full = m;
-    full.recompute = "full";
-    full.recompute_time = place == Place::kLayer ? m.forward : Timing{};
-    if (place == Place::kLayer) {
-      full.tensor_traffic = counts.traffic;
-      full.stash = counts.boundary;
-      full.working_peak = counts.working_peak + counts.stash;
+    for (const auto& [mode, called] : kRecomputes) {
+      Measurement again = m;
+      again.recompute = called;
+      if (again_of) recompute(again_of(mode), again);
+      type.measurements.push_back(again);
     }
-    type.measurements.push_back(full);
+  }
+
+  void recompute(const RecomputeCounts& counts, Measurement& m) const {
+    const WorkTimes again = counts.again == Work{}
+                                ? WorkTimes{}
+                                : times(counts.again, Direction::kForward, Place::kLayer);
+    m.recompute_time.median = rounded(again.sum());
+    for (TimeTerm& term : m.terms) term.recompute = rounded(again.*member_of(term.name));
+    m.tensor_traffic = counts.traffic;
+    m.stash = counts.stash;
+    m.weight_stash = counts.weight_stash;
+    m.working_peak = counts.working_peak;
   }
 
   void note_floor(const std::string& name, int samples) {
@@ -208,18 +261,18 @@ class ProfileEstimate {
 
   void add_sections() {
     ModelProfile& profile = estimate_.profile;
-    const int embedding = add_type("embedding", Place::kEnd, [&](const CountKey& key) {
-      return count_embedding(model_, key);
-    });
+    const int embedding =
+        add_type("embedding", Place::kEnd,
+                 [&](const CountKey& key) { return count_embedding(model_, key); }, {});
     profile.sections.push_back({"embedding", embedding});
     const std::array types{layer_type(LayerKind::kDense), layer_type(LayerKind::kExperts)};
     for (int layer = 0; layer < model_.layers; ++layer) {
       const auto kind = static_cast<std::size_t>(kind_of_layer(model_, layer));
       profile.sections.push_back({"layer." + std::to_string(layer), types[kind]});
     }
-    const int head = add_type("head", Place::kEnd, [&](const CountKey& key) {
-      return count_end(model_, EndKind::kNormAndHead, key);
-    });
+    const int head = add_type(
+        "head", Place::kEnd,
+        [&](const CountKey& key) { return count_end(model_, EndKind::kNormAndHead, key); }, {});
     profile.sections.push_back({"head", head});
     if (model_.tied_head) add_tie();
   }
@@ -232,8 +285,11 @@ class ProfileEstimate {
     const std::string name = !model_.experts             ? "layer"
                              : kind == LayerKind::kDense ? "dense layer"
                                                          : "expert layer";
-    return add_type(name, Place::kLayer,
-                    [&](const CountKey& key) { return count_layer(model_, kind, key); });
+    return add_type(
+        name, Place::kLayer, [&](const CountKey& key) { return count_layer(model_, kind, key); },
+        [&](const CountKey& key, Recompute mode) {
+          return count_recompute(model_, kind, key, mode);
+        });
   }
 
   void add_tie() {
@@ -249,8 +305,15 @@ class ProfileEstimate {
 
   void add_assumptions() {
     auto& list = estimate_.assumptions;
-    list.emplace_back("attention fused (scores stay on the chip)");
+    list.push_back(attention_text());
+    if (degrees_.size() > 1 && request_.sequence_parallel) {
+      list.emplace_back(
+          "sequence parallelism with T > 1: norms and residuals divided over the group");
+    }
+    list.push_back(selective_text());
     list.emplace_back("gradients reduced and parameters gathered in buckets, beside compute");
+    if (request_.gradient_bytes == 4) list.emplace_back("gradients of 4 bytes");
+    add_odd_tiles();
     if (model_.experts) {
       list.emplace_back(
           "experts all on the ranks of their layer, no expert parallelism, tokens "
@@ -270,12 +333,44 @@ class ProfileEstimate {
     }
   }
 
+  [[nodiscard]] std::string attention_text() const {
+    if (kernel_ == AttentionKernel::kEager) return "attention eager (scores kept in memory)";
+    const AttentionKey key{request_.sequence_length, score_width(model_), false};
+    return "attention fused, " + std::string(name_of(kernel_)) +
+           " (scores stay on the chip): " + percent(attention_share(kernel_, device_, key)) +
+           " of the peak rate forward";
+  }
+
+  [[nodiscard]] std::string selective_text() const {
+    return kernel_ == AttentionKernel::kEager
+               ? "recompute 'selective': the scores of attention are computed again"
+               : "recompute 'selective': attention and every second matrix product keep their "
+                 "outputs, as torchtitan does it (under fused attention Megatron's selective mode "
+                 "saves nothing)";
+  }
+
+  // Tiles of 128 that reach beyond a rank's part compute for nothing.
+  void add_odd_tiles() {
+    std::string odd;
+    for (const int degree : degrees_) {
+      const auto ends_in_tile = [&](int width) { return (width / degree) % kTile == 0; };
+      const bool even = ends_in_tile(model_.hidden) && ends_in_tile(model_.feed_forward);
+      if (!even) odd += (odd.empty() ? "" : ", ") + std::to_string(degree);
+    }
+    if (odd.empty()) return;
+    estimate_.assumptions.push_back(
+        "hidden " + std::to_string(model_.hidden) + " or feed-forward " +
+        std::to_string(model_.feed_forward) + " over T = " + odd +
+        " is no multiple of 128: matrix products have tiles that are partly empty");
+  }
+
   const Architecture& model_;
   const DeviceSheet& device_;
   const EstimateRequest& request_;
   const EfficiencyCurve& curve_;
-  double error_;
-  double peak_ = 0.0;
+  AttentionKernel kernel_;
+  ErrorBand error_;
+  Rates rates_;
   std::vector<int> degrees_;
   std::vector<std::string> floors_;
   Estimate estimate_;

@@ -2,12 +2,14 @@
 // one of them marked so. Measured sections can replace them later: it is a profile like any other.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/architecture.h"
 #include "core/device_sheet.h"
 #include "core/profile.h"
+#include "estimator/attention_rate.h"
 #include "estimator/efficiency.h"
 
 namespace penstock {
@@ -17,11 +19,18 @@ struct EstimateRequest {
   Arithmetic arithmetic = Arithmetic::kBFloat16;
   int sequence_length = 0;     // tokens per sample
   int most_tensor_degree = 1;  // T in powers of two up to here, where the model divides
+  std::optional<AttentionKernel> attention{};  // absent: default_attention()
+  // Tensors between the products of a layer divided over the ranks of a tensor-parallel group.
+  bool sequence_parallel = true;
+  // Ranks that share a sequence. Its exchange of keys and values is taken as hidden; what `plan`
+  // searches has none.
+  int context_degree = 1;
+  int gradient_bytes = 4;
 };
 
 struct Estimate {
   ModelProfile profile;
-  double error = 0.0;  // Efficiency::error()
+  ErrorBand error;  // of the curve it went by
   // What it rests on, in words, beyond the fields of Architecture.
   std::vector<std::string> assumptions;
 };

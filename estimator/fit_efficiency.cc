@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -22,6 +23,8 @@ struct Row {
   const DeviceSheet* device = nullptr;
   Arithmetic arithmetic{};
   double peak = 0.0;
+  AttentionKernel kernel{};
+  int sequence_length = 1, head_width = 1;
   Role role{};
   int sections = 1;  // of this type in the model
   int pass = 0;      // rows of one key make one pass over the model
@@ -83,13 +86,24 @@ class RowMaker {
                       std::string(name_of(row.arithmetic)));
     }
     row.peak = peak->flops_per_s;
+    row.kernel = one.attention == AttentionKind::kKept
+                     ? AttentionKernel::kEager
+                     : default_attention(*row.device, row.arithmetic);
+    row.sequence_length = m.sequence_length;
+    row.head_width = score_width(one.model);
     row.sections = sections;
     row.forward_s = seconds(m.forward.median);
     row.backward_s = backward_of(m);
     const int bytes =
         one.arithmetic == Arithmetic::kBFloat16 || one.arithmetic == Arithmetic::kFloat16 ? 2 : 4;
-    const CountKey key{m.tensor_degree, m.micro_batch_size, m.sequence_length, bytes,
-                       one.attention};
+    const CountKey key{m.tensor_degree,
+                       m.micro_batch_size,
+                       m.sequence_length,
+                       bytes,
+                       one.attention,
+                       /*sequence_parallel=*/false,
+                       /*context_degree=*/1,
+                       /*eager=*/true};
     std::tie(row.role, row.counts) = counted(one.model, type, key);
     const auto pass = passes_.emplace(
         std::tuple(index, m.device, m.tensor_degree, m.micro_batch_size, m.sequence_length),
@@ -115,10 +129,8 @@ class RowMaker {
 using Pointers = std::vector<const Row*>;
 
 // A group of devices has a share of the peak of its own; the other terms hold for all.
-using Group = std::pair<std::string, bool>;  // generation, tensor cores
-Group group_of(const Row& row) {
-  return {row.device->generation, row.arithmetic != Arithmetic::kFloat32};
-}
+using Group = std::pair<std::string, std::string_view>;  // generation, width
+Group group_of(const Row& row) { return {row.device->generation, width_name(row.arithmetic)}; }
 
 struct Model {
   EfficiencyTerms shared;        // its products: of groups without one
@@ -134,9 +146,12 @@ struct Model {
 
 double estimate(const Row& row, Direction direction, const EfficiencyTerms& terms) {
   const bool forward = direction == Direction::kForward;
-  return time_of(forward ? row.counts.forward : row.counts.backward, direction,
-                 row.role == Role::kLayer ? Place::kLayer : Place::kEnd, *row.device, row.peak,
-                 terms);
+  const EfficiencyCurve curve{"", "", true, terms, {}};
+  const Rates rates =
+      rates_of(*row.device, row.peak, curve, row.kernel, row.sequence_length, row.head_width);
+  return times_of(forward ? row.counts.forward : row.counts.backward, direction,
+                  row.role == Role::kLayer ? Place::kLayer : Place::kEnd, rates)
+      .sum();
 }
 
 // Squared up to here, linear beyond, so that a time that went wrong does not decide.
@@ -317,6 +332,15 @@ LeftOut left_out(std::string what, const std::vector<Deviation>& deviations, boo
   return left;
 }
 
+// What nine of ten lie within, one in twenty beyond either side.
+ErrorBand band_of(const std::vector<Deviation>& deviations) {
+  std::vector<double> values;
+  values.reserve(deviations.size());
+  for (const Deviation& deviation : deviations) values.push_back(deviation.value);
+  return {rounded(std::max(-quantile(values, 0.05), 0.0)),
+          rounded(std::max(quantile(values, 0.95), 0.0))};
+}
+
 EfficiencyTerms rounded(EfficiencyTerms terms) {
   for (double* share : {&terms.products, &terms.memory, &terms.link, &terms.end_floor}) {
     *share = rounded(*share);
@@ -394,19 +418,40 @@ class EfficiencyFit {
         return of_device(row) && cases_[static_cast<std::size_t>(row.profile)].in_fit;
       });
       result_.left_out.push_back(left_out("device " + name, found, true));
-      worst_device_ = std::max(worst_device_, result_.left_out.back().nine_of_ten);
+      of_devices_.insert(of_devices_.end(), found.begin(), found.end());
     }
+  }
+
+  // Devices that nobody measured are not trusted with more than the least of those measured with
+  // numbers of that width, or of all.
+  [[nodiscard]] double least_share(const Model& grouped, std::string_view width) const {
+    double of_width = 1.0, of_all = 1.0;
+    bool found = false;
+    for (std::size_t group = 0; group < groups_.size(); ++group) {
+      const double share = grouped.products[group];
+      if (share <= 0.0) continue;
+      of_all = std::min(of_all, share);
+      if (groups_[group].second != width) continue;
+      of_width = std::min(of_width, share);
+      found = true;
+    }
+    return found ? of_width : of_all;
   }
 
   void add_curves() {
     const Model any = fit(false, all), grouped = fit(true, all);
-    result_.curves.push_back({"any", true, rounded(any.shared), worst_device_});
+    for (const std::string_view width : {"half", "tensorfloat32", "float32"}) {
+      EfficiencyTerms terms = any.shared;
+      terms.products = least_share(grouped, width);
+      result_.curves.push_back(
+          {"any", std::string(width), true, rounded(terms), band_of(of_devices_)});
+    }
     for (std::size_t group = 0; group < groups_.size(); ++group) {
       if (grouped.products[group] <= 0.0) continue;
       EfficiencyTerms terms = grouped.shared;
       terms.products = grouped.products[group];
-      result_.curves.push_back({groups_[group].first, groups_[group].second, rounded(terms),
-                                rounded(quantile(sizes(by_group_[group]), 0.9))});
+      result_.curves.push_back({groups_[group].first, std::string(groups_[group].second), true,
+                                rounded(terms), band_of(by_group_[group])});
     }
   }
 
@@ -415,7 +460,7 @@ class EfficiencyFit {
   Efficiency result_;
   std::vector<Group> groups_;  // ascending
   std::vector<std::vector<Deviation>> by_group_;
-  double worst_device_ = 0.0;
+  std::vector<Deviation> of_devices_;  // of those that were left out
 };
 
 }  // namespace

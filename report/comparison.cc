@@ -63,8 +63,7 @@ std::vector<Column> plan_columns(const Measure& measure) {
 // One per plan column.
 std::vector<std::string> plan_cells(const RankedPlan& ranked, const Measure& measure) {
   const auto& [plan, evaluation, tied, pareto, placed] = ranked;
-  std::vector<std::string> cells{aligned(evaluation.step_time),
-                                 fmt::format("{:.1f}%", 100.0 * relative_uncertainty(evaluation)),
+  std::vector<std::string> cells{aligned(evaluation.step_time), interval_text(evaluation),
                                  significant(measure.speed(ranked), 4),
                                  fixed(measure.relative(ranked), 2)};
   const std::vector<std::string> decisions = decision_cells(plan);

@@ -84,6 +84,12 @@ std::string explanation(const PlanFile& file, const Explanation& about) {
   out += fmt::format("\nWhere the time of the busiest rank ({}) goes, and the step without it\n",
                      busiest_rank(evaluation));
   out += step_parts_table(evaluation.step_time, about.parts);
+  if (!about.work.terms.empty()) {
+    out += fmt::format(
+        "\nWhat the work of rank {} is made of (one micro-batch on all of its stages)\n",
+        about.work.rank);
+    out += work_terms_table(about.work.terms);
+  }
   out += "\nWhat the same work in other places would gain\n";
   out += what_if_table(evaluation.step_time, about.rearranged);
   out +=

@@ -11,12 +11,14 @@
 #include "report/step_parts.h"
 #include "report/what_if.h"
 #include "report/why_not.h"
+#include "report/work_terms.h"
 
 namespace penstock {
 
 struct Explanation {
   Evaluation evaluation;           // of a fresh replay
   std::vector<StepPart> parts;     // of the busiest rank
+  WorkTerms work;                  // likewise
   std::vector<WhatIf> rearranged;  // the same work in other places
   Sensitivities sensitivities;
 };

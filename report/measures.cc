@@ -1,6 +1,9 @@
 #include "report/measures.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
 
 namespace penstock {
 namespace {
@@ -47,6 +50,18 @@ double relative_uncertainty(const Evaluation& evaluation) {
                                  evaluation.step_time - evaluation.step_time_low);
   if (evaluation.step_time <= Duration{}) return 0.0;
   return static_cast<double>(half.count()) / static_cast<double>(evaluation.step_time.count());
+}
+
+std::string interval_text(const Evaluation& evaluation) {
+  if (evaluation.step_time <= Duration{}) return "0.0%";
+  const auto share = [&](Duration part) {
+    return 100.0 * static_cast<double>(part.count()) /
+           static_cast<double>(evaluation.step_time.count());
+  };
+  const double below = share(evaluation.step_time - evaluation.step_time_low);
+  const double above = share(evaluation.step_time_high - evaluation.step_time);
+  if (std::abs(above - below) < 0.5) return fmt::format("{:.1f}%", std::max(above, below));
+  return fmt::format("-{:.0f}/+{:.0f}%", below, above);
 }
 
 std::size_t busiest_rank(const Evaluation& evaluation) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "core/evaluation.h"
 #include "core/plan.h"
@@ -28,6 +29,9 @@ int micro_batches_of(const Plan& plan);
 // Half-width of the interval of the step time, as a share of it; of an uneven interval the wider
 // half.
 double relative_uncertainty(const Evaluation& evaluation);
+
+// Both halves: "12.0%", or where they differ "-5/+31%".
+std::string interval_text(const Evaluation& evaluation);
 
 // The rank with the most work, and the one with the least memory left; the first of several.
 // `ranks` must not be empty.

@@ -134,8 +134,7 @@ TextTable plan_rows(const std::vector<RankedPlan>& plans) {
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const auto& [plan, evaluation, tied, pareto, placed] = plans[i];
     std::vector<std::string> cells{fmt::format("{}", i + 1), mark_text(plans[i]),
-                                   aligned(evaluation.step_time),
-                                   fmt::format("{:.1f}%", 100.0 * relative_uncertainty(evaluation)),
+                                   aligned(evaluation.step_time), interval_text(evaluation),
                                    speed_text(plan, evaluation.step_time, shown)};
     append(cells, decision_cells(plan));
     append(cells,

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "report/measures.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -55,6 +56,19 @@ std::string list_text(const std::vector<std::string>& lines) {
   std::string out;
   for (const std::string& line : lines) out += item(line);
   return out;
+}
+
+std::string certificate_text(const SearchResult& result) {
+  if (result.least_possible <= Duration{} || result.best.empty()) return "";
+  const Duration best = result.best.front().evaluation.step_time;
+  if (result.least_possible >= best) {
+    return "Nothing unseen is faster: no plan of the space takes less, whatever its cuts.";
+  }
+  return fmt::format(
+      "Nothing unseen can be more than {} faster: no plan of the space takes less than {}, "
+      "whatever "
+      "its cuts and its automatic schedule's order.",
+      percent(more_speed(best, result.least_possible)), to_text(result.least_possible));
 }
 
 std::string counts_text(const SearchResult& result) {

@@ -20,6 +20,8 @@ std::string rejections_text(const std::vector<Rejection>& rejections);
 std::string assumptions_text(const std::vector<Assumption>& assumptions);
 std::string list_text(const std::vector<std::string>& lines);
 
+// How much faster what the search has not seen could be at most; empty when that is not known.
+std::string certificate_text(const SearchResult& result);
 // "1,234 candidates: 200 replayed, 820 skipped because their lower bound already loses, ..."
 std::string counts_text(const SearchResult& result);
 

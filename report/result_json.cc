@@ -93,6 +93,9 @@ void set_search_result(Json& json, const SearchResult& result) {
   const auto plan_json = [](const RankedPlan& ranked) { return to_json(ranked); };
   const auto rejection_json = [](const Rejection& rejection) { return to_json(rejection); };
   json.set("complete", result.complete);
+  if (result.least_possible > Duration{}) {
+    json.set("least_possible_step_time_ns", std::int64_t{result.least_possible.count()});
+  }
   json.set("candidates", result.candidates);
   json.set("evaluated", result.evaluated);
   json.set("bounded", result.bounded);

@@ -93,13 +93,22 @@ std::string rival_text(const Rival& rival, const Plan& best_plan, const Evaluati
   return fmt::format("{}: step {}, {}", rival.name, to_text(rival.evaluation.step_time), verdict);
 }
 
+namespace {
+
+std::string certificate(const SearchResult& result) {
+  const std::string text = certificate_text(result);
+  return text.empty() ? "" : wrapped(text, 100, "  ", "  ");
+}
+
+}  // namespace
+
 std::string search_report(const SearchResult& result, const SearchReport& about) {
   std::string out = wrapped(about.question, 100, "", "  ") + wrapped(about.origin, 100, "", "  ");
   out += '\n';
   out += result.best.empty() ? nothing_fits_text(result) : best_plan_sections(result, about);
   out += section("Estimated, not measured", list_text(about.notes));
-  out += section("Candidates",
-                 wrapped(counts_text(result), 100, "  ", "  ") + rejections_text(result.rejected));
+  out += section("Candidates", wrapped(counts_text(result), 100, "  ", "  ") + certificate(result) +
+                                   rejections_text(result.rejected));
   out += section("Not searched", list_text(result.not_searched));
   return out;
 }

@@ -94,7 +94,9 @@ std::string verdict(const Plan& plan, const Evaluation& now, const RankedPlan& b
   }
   if (!slower) {
     text +=
-        " This plan was made under other pins, for other inputs, or by a search that ended early.";
+        " This plan is not what a whole search of these inputs finds: it was pinned, made by hand "
+        "or "
+        "for other inputs, or its search was stopped, or did not try these cuts.";
   }
   return text;
 }

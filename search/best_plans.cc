@@ -23,6 +23,10 @@ constexpr int kFewestKept = 5;  // to choose from, however few are shown
 // Automatic schedules are worked out so many at a time, each batch against the best of those before
 // it, for so many stages times micro-batches in all.
 constexpr std::size_t kArrangedAtOnce = 4;
+// Likewise better cuts, for as long as the squares of stages sum to no more than this: a replay
+// takes that long.
+constexpr std::size_t kImprovedAtOnce = 4;
+constexpr std::int64_t kMostImproved = std::int64_t{1} << 15;
 constexpr std::int64_t kMostArranged = std::int64_t{1} << 22;
 
 const std::vector<std::string> kNotSearched = {
@@ -129,8 +133,13 @@ class Search {
       take_mixed_groups();
       run_groups();
     }
+    if (tally_.complete && !request_.pins.data) {
+      take_other_degrees();
+      run_groups();
+    }
     rank();
     explain();
+    note_least_possible();
     result_.candidates = tally_.candidates;
     result_.bounded = tally_.bounded;
     result_.evaluated = tally_.evaluated;
@@ -145,6 +154,16 @@ class Search {
     if (tally_.complete) work_out_arranged();
   }
 
+  // Once good plans are known, since most lose against these.
+  void take_other_degrees() {
+    space_ = enumerate_other_degrees(inputs_, request_, std::move(space_), tally_.incumbents);
+    tally_.candidates += space_.candidates;
+    tally_.bounded += space_.bounded;
+    tally_.rejected.merge(space_.rejected);
+    tally_.done += space_.candidates;
+    for (const CandidateGroup& group : space_.groups) tally_.done -= group.candidates;
+  }
+
   // After those on one type, since there are many and most lose against these.
   void take_mixed_groups() {
     MixedGroups mixed = enumerate_mixed(inputs_, request_, space_, tally_.incumbents);
@@ -156,8 +175,8 @@ class Search {
     space_.groups = std::move(mixed.groups);
   }
 
-  // Automatic schedules, and run-time rules: the most promising first, until no other's bound can
-  // matter.
+  // Automatic schedules, and run-time rules: the most promising first, until no other can be the
+  // fastest (of those on one of the asked numbers of GPUs). One that is not is not listed.
   void work_out_arranged() {
     std::vector<ArrangedCandidate> arranged = std::move(tally_.arranged);
     tally_.arranged.clear();
@@ -181,7 +200,7 @@ class Search {
 
   bool may_be_worked_out(const ArrangedCandidate& one) {
     if (!request_.bounds) return true;
-    if (!tally_.incumbents.may_matter(one.bound, one.plan.devices(), Bytes{})) {
+    if (!tally_.incumbents.may_lead(one.bound, one.plan.devices(), request_.sizes.size())) {
       ++tally_.bounded;
       return false;
     }
@@ -207,15 +226,16 @@ class Search {
         continue;
       }
       ++tally_.evaluated;
-      tally_.incumbents.add(outcomes[i].found);
+      tally_.incumbents.add_if_it_leads(outcomes[i].found, request_.sizes.size());
     }
   }
 
   void rank() {
     std::vector<Found> fastest = improved(tally_.incumbents.best(), false);
+    std::vector<Found> front = improved(tally_.incumbents.fastest_per_budget(), true);
+    if (tally_.complete) improve_contenders(fastest, front);
     std::sort(fastest.begin(), fastest.end(), comes_before);
     fastest.resize(std::min(fastest.size(), static_cast<std::size_t>(request_.top)));
-    std::vector<Found> front = improved(tally_.incumbents.fastest_per_budget(), true);
     std::erase_if(front, [&](const Found& one) {
       return std::any_of(fastest.begin(), fastest.end(),
                          [&](const Found& other) { return says_the_same(other, one); });
@@ -261,6 +281,68 @@ class Search {
       if (auto better = improve_cuts(inputs_, plans[i].plan, budget)) plans[i] = std::move(*better);
     });
     return plans;
+  }
+
+  // Candidates that better cuts may bring to the front, whatever place they had before: the answer
+  // does not depend on how many plans are shown, nor on what else is searched. The most promising
+  // first; only the fastest is listed. `fastest` are the best plans, with their better cuts.
+  void improve_contenders(std::vector<Found>& fastest, std::vector<Found>& front) {
+    if (fastest.empty()) return;
+    sort_contenders(tally_.contenders);
+    std::vector<Plan> known;
+    for (const Found& found : tally_.incumbents.best()) known.push_back(without_cuts(found.plan));
+    Incumbents leaders(
+        1, request_.sizes.empty() ? std::vector<Budget>{} : budgets_of(request_, space_));
+    for (const Found& found : fastest) leaders.add(found);
+    for (const Found& found : front) leaders.add(found);
+    std::int64_t work = 0;
+    std::vector<Plan> batch;
+    const std::size_t all = tally_.contenders.size();
+    for (std::size_t next = 0; next < all || !batch.empty();) {
+      if (next < all) {
+        const Contender& one = tally_.contenders[next++];
+        const std::int64_t size = std::int64_t{one.plan.stages()} * one.plan.stages();
+        const bool leads = leaders.may_lead(one.bound, one.plan.devices(), request_.sizes.size());
+        if (leads && work + size <= kMostImproved) {
+          work += size;
+          const Plan plan = without_cuts(one.plan);
+          if (std::find(known.begin(), known.end(), plan) == known.end()) batch.push_back(one.plan);
+        }
+      }
+      if (batch.size() < kImprovedAtOnce && next < all) continue;
+      for (const Found& better : improved_from(batch)) leaders.add(better);
+      batch.clear();
+    }
+    const auto add_to = [](std::vector<Found>& list, const Found& leader) {
+      const bool listed = std::any_of(list.begin(), list.end(),
+                                      [&](const Found& one) { return one.plan == leader.plan; });
+      if (!listed) list.push_back(leader);
+    };
+    add_to(fastest, leaders.best().front());
+    for (const Found& leader : leaders.fastest_per_budget()) add_to(front, leader);
+  }
+
+  static Plan without_cuts(Plan plan) {
+    plan.cuts.clear();
+    return plan;
+  }
+
+  [[nodiscard]] std::vector<Found> improved_from(const std::vector<Plan>& plans) const {
+    std::vector<std::optional<Found>> better(plans.size());
+    in_parallel(request_.threads, plans.size(),
+                [&](std::size_t i) { better[i] = improve_cuts(inputs_, plans[i]); });
+    std::vector<Found> found;
+    for (auto& one : better) {
+      if (one) found.push_back(std::move(*one));
+    }
+    return found;
+  }
+
+  // Groups that were left out have bounds that lose against the best.
+  void note_least_possible() {
+    if (!tally_.complete || result_.best.empty()) return;
+    result_.least_possible =
+        std::min(tally_.least_possible, result_.best.front().evaluation.step_time);
   }
 
   std::vector<RankedPlan> details_of(const std::vector<Found>& found) {

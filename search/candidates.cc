@@ -12,6 +12,8 @@ namespace {
 constexpr int kEverySizeUpTo = 8;   // micro-batch sizes 1..8 are all tried
 constexpr int kMostChunks = 4;      // V = 2..4 unless pinned
 constexpr int kDeviceHalvings = 3;  // N, N/2, N/4, N/8 devices
+constexpr int kFewReplicas = 16;    // of no more than these every number is tried
+constexpr int kFewOfALoad = 8;      // likewise of those that have one load
 
 bool allowed(const std::optional<int>& pin, int value) { return !pin || *pin == value; }
 
@@ -67,13 +69,127 @@ class Enumeration {
       space_.devices.push_back(device_cluster(*inputs_.cluster, device, inputs_.reserve));
       add_device(static_cast<int>(space_.devices.size()) - 1);
     }
-    std::stable_sort(
-        space_.groups.begin(), space_.groups.end(),
-        [](const CandidateGroup& a, const CandidateGroup& b) { return a.bound < b.bound; });
+    sort_by_bound();
+    return std::move(space_);
+  }
+
+  SearchSpace run_others(SearchSpace space, const Incumbents& known) {
+    space_ = std::move(space);
+    space_.groups.clear();
+    space_.candidates = space_.bounded = 0;
+    space_.rejected = {};
+    for (std::size_t key = 0; key < space_.keys.size(); ++key) {
+      if (space_.keys[key].why_not.empty()) add_others(static_cast<int>(key), known);
+    }
+    sort_by_bound();
     return std::move(space_);
   }
 
  private:
+  void sort_by_bound() {
+    std::stable_sort(
+        space_.groups.begin(), space_.groups.end(),
+        [](const CandidateGroup& a, const CandidateGroup& b) { return a.bound < b.bound; });
+  }
+
+  void add_others(int key, const Incumbents& known) {
+    const int tensor = space_.keys[static_cast<std::size_t>(key)].tensor;
+    const DeviceCluster& cluster =
+        space_.devices[static_cast<std::size_t>(space_.keys[static_cast<std::size_t>(key)].device)];
+    const int devices = std::min(request_.gpus, cluster.devices);
+    const KeyCosts costs = costs_of(key);
+    for (int p = 1; p <= std::min(sections_, devices / tensor); ++p) {
+      if (!allowed(request_.pins.pipeline, p)) continue;
+      const int replica = p * tensor;
+      if (std::min(devices / replica, request_.global_batch) <= kFewReplicas) break;
+      const auto schedules = schedule_choices(request_, sections_, p).size();
+      const std::set<int> known_degrees = data_degrees(request_, devices, replica);
+      for (const int d : useful_degrees(devices / replica)) {
+        if (known_degrees.contains(d)) continue;
+        CandidateGroup group;
+        group.key = key;
+        group.pipeline = p;
+        group.data = d;
+        group.candidates = candidates_of(request_, schedules, p, d);
+        group.devices = replica * d;
+        if (losing(costs, group, known)) {
+          space_.candidates += group.candidates;
+          space_.bounded += group.candidates;
+        } else {
+          add_group(group);
+        }
+      }
+    }
+  }
+
+  // Of the numbers of replicas with one load: all if they are few, else the fewest (least to send)
+  // and the most (least to hold with ZeRO-1).
+  [[nodiscard]] std::vector<int> useful_degrees(int most) const {
+    std::vector<int> degrees;
+    for (int d = std::min(most, request_.global_batch); d >= 1;) {
+      const int load = (request_.global_batch + d - 1) / d;
+      const int fewest = (request_.global_batch + load - 1) / load;
+      if (d - fewest < kFewOfALoad) {
+        for (int each = d; each >= fewest; --each) degrees.push_back(each);
+      } else {
+        degrees.push_back(d);
+        degrees.push_back(fewest);
+      }
+      d = fewest - 1;
+    }
+    return degrees;
+  }
+
+  // What bounds on the groups of a key take, ns of one micro-batch.
+  struct KeyCosts {
+    std::int64_t work = 0;
+    std::int64_t longest = 0;  // half of the longest section: two copies of the weights share it
+    std::int64_t path = 0;     // forward through all stages and back, one after the other
+    // Varuna's last rank recomputes nothing. What a rank takes for F and B, times `kept`, is the
+    // most that it could have recomputed: with t the longest of all, P t + kept * t >= all work.
+    double kept = 0.0;
+  };
+  [[nodiscard]] KeyCosts costs_of(int key) const {
+    const SectionSums& sums = space_.keys[static_cast<std::size_t>(key)].sums;
+    KeyCosts costs;
+    costs.work = sums.mixed_work.back();
+    costs.longest = sums.longest_mixed_work / 2;
+    costs.path = sums.forward.back() + sums.first_gradient.back();
+    if (!last_rank_may_keep_ || sums.recompute.back() == 0) {
+      costs.path += sums.recompute.back();
+      return costs;
+    }
+    costs.longest = 0;
+    for (std::size_t i = 0; i + 1 < sums.recompute.size(); ++i) {
+      const std::int64_t again = sums.recompute[i + 1] - sums.recompute[i];
+      const std::int64_t rest = sums.mixed_work[i + 1] - sums.mixed_work[i] - again;
+      if (again > 0 && rest <= 0) return {};
+      if (rest > 0) {
+        costs.kept = std::max(costs.kept, static_cast<double>(again) / static_cast<double>(rest));
+      }
+    }
+    return costs;
+  }
+  // Some rank does at least the mean of all work.
+  static Duration bound_of(const KeyCosts& costs, int pipeline, std::int64_t full) {
+    std::int64_t mean = (costs.work + pipeline - 1) / pipeline;
+    if (costs.kept > 0.0) {
+      constexpr double kRounding = 1.0 - 1e-9;
+      mean = static_cast<std::int64_t>(kRounding * static_cast<double>(costs.work) /
+                                       (static_cast<double>(pipeline) + costs.kept));
+    }
+    return Duration{std::max(full * std::max(mean, costs.longest), full > 0 ? costs.path : 0)};
+  }
+
+  [[nodiscard]] bool losing(const KeyCosts& costs, const CandidateGroup& group,
+                            const Incumbents& known) const {
+    if (!request_.bounds) return false;
+    const int b = space_.keys[static_cast<std::size_t>(group.key)].micro_batch_size;
+    const int samples = (request_.global_batch + group.data - 1) / group.data;
+    if (samples < b) return false;  // may be no candidate at all
+    return !known.may_matter(bound_of(costs, group.pipeline, samples / b), group.devices, Bytes{});
+  }
+
   void add_device(int device) {
     const std::string& name = space_.devices[static_cast<std::size_t>(device)].device.name;
     auto degrees = measured_tensor_degrees(*inputs_.profile, name);
@@ -142,19 +258,8 @@ class Enumeration {
       space_.rejected.add(key.why_not, group.candidates, plan);
       return;
     }
-    const std::int64_t work = key.sums.mixed_work.back();
-    // With two copies of the weights each takes half of the micro-batches.
-    const std::int64_t longest = key.sums.longest_mixed_work / 2;
     const std::int64_t full = samples / plan.micro_batch_size;
-    // A full micro-batch goes forward through all stages and back, one after the other; and some
-    // rank does at least the mean of all work.
-    const std::int64_t path =
-        key.sums.forward.back() + key.sums.recompute.back() + key.sums.first_gradient.back();
-    const std::int64_t mean = (work + group.pipeline - 1) / group.pipeline;
-    group.bound = Duration{std::max(full * std::max(mean, longest), full > 0 ? path : 0)};
-    if (last_rank_may_keep_ && key.sums.recompute.back() > 0) {
-      group.bound = std::min(group.bound, bound_without_last_recompute(key.sums, group, full));
-    }
+    group.bound = bound_of(costs_of(group.key), group.pipeline, full);
     const DeviceCluster& cluster = space_.devices[static_cast<std::size_t>(key.device)];
     // Some rank holds at least the mean of what must be held for the whole step.
     const Bytes state = least_state(inputs_, request_, key, group.data);
@@ -171,26 +276,6 @@ class Enumeration {
     space_.groups.push_back(group);
   }
 
-  // Varuna's last rank recomputes nothing. What a rank takes for F and B, times `ratio`, is the
-  // most that it could have recomputed: with t the longest of all, P t + ratio * t >= all work.
-  static Duration bound_without_last_recompute(const SectionSums& sums, const CandidateGroup& group,
-                                               std::int64_t full) {
-    double ratio = 0.0;
-    for (std::size_t i = 0; i + 1 < sums.recompute.size(); ++i) {
-      const std::int64_t again = sums.recompute[i + 1] - sums.recompute[i];
-      const std::int64_t rest = sums.mixed_work[i + 1] - sums.mixed_work[i] - again;
-      if (again > 0 && rest <= 0) return Duration{};
-      if (rest > 0) {
-        ratio = std::max(ratio, static_cast<double>(again) / static_cast<double>(rest));
-      }
-    }
-    constexpr double kRounding = 1.0 - 1e-9;
-    const double mean = kRounding * static_cast<double>(sums.mixed_work.back()) /
-                        (static_cast<double>(group.pipeline) + ratio);
-    const std::int64_t path = sums.forward.back() + sums.first_gradient.back();
-    return Duration{std::max(full * static_cast<std::int64_t>(mean), full > 0 ? path : 0)};
-  }
-
   const PlanInputs& inputs_;
   const SearchRequest& request_;
   int sections_;
@@ -198,10 +283,15 @@ class Enumeration {
   SearchSpace space_;
 };
 
-// Replicas on at most `devices`: as evenly loaded as possible, a divisor of the batch, and for half
-// and less of the devices.
+// Replicas on at most `devices`: all numbers if they are few; else as evenly loaded as possible, a
+// divisor of the batch, and for half and less of the devices.
 void add_degrees(const SearchRequest& request, int devices, int devices_per_replica,
                  std::set<int>& degrees) {
+  const int all = std::min(devices / devices_per_replica, request.global_batch);
+  if (all <= kFewReplicas) {
+    for (int d = 1; d <= all; ++d) degrees.insert(d);
+    return;
+  }
   for (int halving = 0; halving <= kDeviceHalvings; ++halving) {
     const int most = std::min((devices >> halving) / devices_per_replica, request.global_batch);
     if (most < 1) break;
@@ -225,6 +315,11 @@ bool has_last_rank_that_keeps(const SearchRequest& request) {
 
 SearchSpace enumerate(const PlanInputs& inputs, const SearchRequest& request) {
   return Enumeration(inputs, request).run();
+}
+
+SearchSpace enumerate_other_degrees(const PlanInputs& inputs, const SearchRequest& request,
+                                    SearchSpace space, const Incumbents& known) {
+  return Enumeration(inputs, request).run_others(std::move(space), known);
 }
 
 std::set<int> data_degrees(const SearchRequest& request, int devices, int devices_per_replica) {

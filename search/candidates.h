@@ -12,6 +12,7 @@
 
 #include "search/best_plans.h"
 #include "search/device_cluster.h"
+#include "search/incumbents.h"
 #include "search/rejections.h"
 #include "search/section_sums.h"
 #include "simulator/schedules/schedules.h"
@@ -56,16 +57,21 @@ struct SearchSpace {
   std::vector<DeviceCluster> devices;
   std::vector<SearchKey> keys;
   std::vector<CandidateGroup> groups;  // ascending bound; ties in order of enumeration
-  std::int64_t candidates = 0;
+  std::int64_t candidates = 0, bounded = 0;
   Rejections rejected;  // whole groups that cannot run
 };
 
-// Groups on one device type.
+// Groups on one device type, with the numbers of replicas that are tried first.
 SearchSpace enumerate(const PlanInputs& inputs, const SearchRequest& request);
 
-// Which numbers of replicas are worth trying when at most `devices` may be used: for all of them
-// and for each halving, the fewest replicas that have the same load as the most; for all also the
-// most that divide the batch.
+// The same space with the groups on one type that have any other useful number of replicas,
+// ascending in bound; those whose bound loses against `known` are counted and not kept.
+SearchSpace enumerate_other_degrees(const PlanInputs& inputs, const SearchRequest& request,
+                                    SearchSpace space, const Incumbents& known);
+
+// Which numbers of replicas are tried first when at most `devices` may be used: all of them if that
+// is few; else, for all devices and for each halving, the fewest replicas that have the same load
+// as the most; for all also the most that divide the batch.
 std::set<int> data_degrees(const SearchRequest& request, int devices, int devices_per_replica);
 
 // Whether a schedule of the space recomputes on all ranks but the last (Varuna's).

@@ -102,14 +102,15 @@ std::optional<std::vector<int>> joint_cuts(const RankSums& sums, const StageMemo
   const auto moved = [&](std::vector<int> cuts) {
     return evened_out(sums, &memory, plan, backward, std::move(cuts));
   };
+  const int sections = memory.sections();
+  std::optional<std::vector<int>> pairs;
+  if (are_pairs(memory, plan)) {
+    pairs = pair_cuts(memory, plan, sections);
+    if (!pairs) return std::nullopt;
+  }
   std::vector<int> cuts = moved(balanced);
   if (fits(cuts)) return cuts;
-  const int sections = memory.sections();
-  if (are_pairs(memory, plan)) {
-    const auto pairs = pair_cuts(memory, plan, sections);
-    if (!pairs) return std::nullopt;
-    return moved(*pairs);
-  }
+  if (pairs) return moved(std::move(*pairs));
   const ChunkShare share(memory, plan.chunks);
   if (const auto shared = cuts_within(sums, plan, backward, &share)) {
     cuts = moved(*shared);

@@ -69,7 +69,7 @@ Judged judged(const PreparedPlan& prepared, const PlanSchedules& schedules,
 
 // Works out everything that follows from the schedules.
 void replay(const PlanInputs& inputs, const PreparedPlan& prepared, const PlanSchedules& schedules,
-            double uncertainty, EvaluatedPlan& result) {
+            const ErrorBand& interval, EvaluatedPlan& result) {
   const PlanDevices& devices = prepared.devices;
   const ExecutorModel& executor = inputs.executor;
   const LoweringOptions options =
@@ -79,13 +79,13 @@ void replay(const PlanInputs& inputs, const PreparedPlan& prepared, const PlanSc
       can_simulate_schedule(*schedules.pipelines.front().schedule, executor)) {
     result.evaluation =
         evaluation_of(judged(prepared, schedules, options, executor, result), result.prices,
-                      executor, devices.memory(), devices.reserve(), uncertainty);
+                      executor, devices.memory(), devices.reserve(), interval);
     // No generator makes it again.
     if (prepared.kind->is_automatic()) write_out(schedules, options, executor, result);
   } else {
     write_out(schedules, options, executor, result);
     result.evaluation = evaluation_of(result.program, result.prices, result.timeline, executor,
-                                      devices.memory(), devices.reserve(), uncertainty);
+                                      devices.memory(), devices.reserve(), interval);
   }
   result.evaluation.usd_per_step =
       usd_per_step(result.evaluation.step_time, result.plan, usd_per_hour(devices));
@@ -94,8 +94,8 @@ void replay(const PlanInputs& inputs, const PreparedPlan& prepared, const PlanSc
   result.why_not = over_memory(memory, result.plan, devices.memory());
 }
 
-void arrange_and_replay(const PlanInputs& inputs, const PreparedPlan& prepared, double uncertainty,
-                        EvaluatedPlan& result) {
+void arrange_and_replay(const PlanInputs& inputs, const PreparedPlan& prepared,
+                        const ErrorBand& interval, EvaluatedPlan& result) {
   const PlanDevices& devices = prepared.devices;
   const ArrangedWithin within =
       arrange_within(inputs, result.plan, result.prices, result.ties, prepared.sums.recomputes(),
@@ -104,7 +104,7 @@ void arrange_and_replay(const PlanInputs& inputs, const PreparedPlan& prepared, 
     result.why_not = within.why_not;
     return;
   }
-  replay(inputs, prepared, within.arranged.schedules, uncertainty, result);
+  replay(inputs, prepared, within.arranged.schedules, interval, result);
 }
 
 // What the runs say of a calibrated cluster takes the place of what is thought without them.
@@ -122,8 +122,8 @@ void use_calibrated_interval(const PlanInputs& inputs, PriceBasis& basis, Evalua
   const auto calibrated = calibrated_interval(
       inputs, result.plan, rolled_up ? written : result.program, evaluation.step_time);
   if (!calibrated) return;
-  const double rest =
-      basis.uncertainty * basis.uncertainty - basis.before_calibration * basis.before_calibration;
+  const double rest = basis.interval.above * basis.interval.above -
+                      basis.before_calibration * basis.before_calibration;
   const double half_width =
       std::sqrt(calibrated->half_width * calibrated->half_width + std::max(rest, 0.0));
   const Duration margin = scaled(evaluation.step_time, half_width);
@@ -152,9 +152,9 @@ EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
   result.ties = std::move(pricing.ties);
   result.boundary_level = std::move(pricing.boundary_level);
   if (prepared.kind->is_automatic()) {
-    arrange_and_replay(inputs, prepared, basis.uncertainty, result);
+    arrange_and_replay(inputs, prepared, basis.interval, result);
   } else {
-    replay(inputs, prepared, schedules_of(result.plan), basis.uncertainty, result);
+    replay(inputs, prepared, schedules_of(result.plan), basis.interval, result);
     if (!result.why_not) result.why_not = why_not;
   }
   use_calibrated_interval(inputs, basis, result);
@@ -222,12 +222,14 @@ Replayed replay_plan_file(const PlanFile& file) {
   Replayed replayed;
   replayed.timeline = simulate(file.program, file.prices, file.executor);
   const auto step = static_cast<double>(file.prediction.step_time.count());
-  const auto margin =
-      static_cast<double>((file.prediction.step_time_high - file.prediction.step_time).count());
-  replayed.evaluation =
-      evaluation_of(file.program, file.prices, replayed.timeline, file.executor,
-                    of_ranks(file, &PlanDevice::memory), of_ranks(file, &PlanDevice::reserve),
-                    step > 0 ? margin / step : 0.0);
+  const auto part = [&](Duration of) {
+    return step > 0 ? static_cast<double>(of.count()) / step : 0.0;
+  };
+  const ErrorBand interval{part(file.prediction.step_time - file.prediction.step_time_low),
+                           part(file.prediction.step_time_high - file.prediction.step_time)};
+  replayed.evaluation = evaluation_of(file.program, file.prices, replayed.timeline, file.executor,
+                                      of_ranks(file, &PlanDevice::memory),
+                                      of_ranks(file, &PlanDevice::reserve), interval);
   replayed.evaluation.usd_per_step = usd_per_step(replayed.evaluation.step_time, file.plan,
                                                   of_ranks(file, &PlanDevice::usd_per_hour));
   replayed.evaluation.assumptions = file.prediction.assumptions;

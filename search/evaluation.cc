@@ -25,15 +25,15 @@ double usd_per_step(Duration step_time, const Plan& plan, const PerRank<double>&
 
 Evaluation evaluation_of(const Judged& judged, const StagePrices& prices,
                          const ExecutorModel& executor, const PerRank<Bytes>& capacity,
-                         const PerRank<Bytes>& reserve, double uncertainty) {
+                         const PerRank<Bytes>& reserve, const ErrorBand& interval) {
   Evaluation evaluation;
   evaluation.makespan = judged.summary.makespan;
   evaluation.longest_span = judged.summary.longest_span;
   evaluation.ideal = judged.summary.ideal;
   evaluation.step_time = step_time_of(judged.summary, executor);
-  const Duration margin = scaled(evaluation.step_time, uncertainty);
-  evaluation.step_time_low = std::max(Duration{}, evaluation.step_time - margin);
-  evaluation.step_time_high = evaluation.step_time + margin;
+  evaluation.step_time_low =
+      std::max(Duration{}, evaluation.step_time - scaled(evaluation.step_time, interval.below));
+  evaluation.step_time_high = evaluation.step_time + scaled(evaluation.step_time, interval.above);
   const auto memory = memory_of_ranks(prices, judged.held, reserve);
   for (std::size_t r = 0; r < memory.size(); ++r) {
     evaluation.ranks.push_back({memory[r], capacity[static_cast<int>(r)], judged.times[r]});
@@ -44,15 +44,15 @@ Evaluation evaluation_of(const Judged& judged, const StagePrices& prices,
 Evaluation evaluation_of(const Program& program, const StagePrices& prices,
                          const Timeline& timeline, const ExecutorModel& executor,
                          const PerRank<Bytes>& capacity, const PerRank<Bytes>& reserve,
-                         double uncertainty) {
+                         const ErrorBand& interval) {
   if (program.rule != RunTimeRule::kNone) {  // what is held depends on the order that came about
     const ExecutedProgram executed = as_executed(program, timeline);
     return evaluation_of(executed.program, prices, executed.timeline, executor, capacity, reserve,
-                         uncertainty);
+                         interval);
   }
   return evaluation_of(Judged{summarize(program, timeline),
                               attribute_idle(program, timeline, executor), liveness(program)},
-                       prices, executor, capacity, reserve, uncertainty);
+                       prices, executor, capacity, reserve, interval);
 }
 
 std::optional<Rejection> over_memory(const std::vector<MemoryUse>& ranks, const Plan& plan,

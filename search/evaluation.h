@@ -9,6 +9,7 @@
 #include "core/executor_model.h"
 #include "core/per_rank.h"
 #include "core/plan.h"
+#include "core/profile.h"
 #include "core/program.h"
 #include "core/stage_prices.h"
 #include "core/timeline.h"
@@ -30,17 +31,16 @@ struct Judged {
   std::vector<RankTime> times;     // attribute_idle()
   std::vector<RankLiveness> held;  // liveness()
 };
-// Everything but the assumptions. `uncertainty` is the relative half-width of the interval.
+// Everything but the assumptions. `interval`: of the step time, relative to it.
 Evaluation evaluation_of(const Judged& judged, const StagePrices& prices,
                          const ExecutorModel& executor, const PerRank<Bytes>& capacity,
-                         const PerRank<Bytes>& reserve, double uncertainty);
+                         const PerRank<Bytes>& reserve, const ErrorBand& interval);
 
-// The same of a Program that was replayed. `uncertainty` is the relative half-width of the
-// interval.
+// The same of a Program that was replayed.
 Evaluation evaluation_of(const Program& program, const StagePrices& prices,
                          const Timeline& timeline, const ExecutorModel& executor,
                          const PerRank<Bytes>& capacity, const PerRank<Bytes>& reserve,
-                         double uncertainty);
+                         const ErrorBand& interval);
 
 // As of totals (choose_cuts.h).
 std::optional<Rejection> over_memory(const std::vector<MemoryUse>& ranks, const Plan& plan,

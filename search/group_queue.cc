@@ -16,6 +16,16 @@ std::size_t behind(std::size_t task) {
   return std::clamp<std::size_t>(task / 2, 2, kFurthestBehind);
 }
 
+// Far more than can be given better cuts; the slower half goes now and then.
+constexpr std::size_t kMostContenders = 1024;
+
+void keep_contenders(std::vector<Contender>& all, const std::vector<Contender>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+  if (all.size() < 2 * kMostContenders) return;
+  sort_contenders(all);
+  all.resize(kMostContenders);
+}
+
 }  // namespace
 
 GroupQueue::GroupQueue(const PlanInputs& inputs, const SearchRequest& request,
@@ -108,6 +118,8 @@ void GroupQueue::merge(const GroupResult& result) {
   tally_.bounded += result.bounded;
   tally_.evaluated += static_cast<std::int64_t>(result.found.size());
   tally_.rejected.merge(result.rejected);
+  tally_.least_possible = std::min(tally_.least_possible, result.least_possible);
+  keep_contenders(tally_.contenders, result.contenders);
   tally_.arranged.insert(tally_.arranged.end(), result.arranged.begin(), result.arranged.end());
   if (result.found.empty()) return;
   for (const Found& found : result.found) tally_.incumbents.add(found);

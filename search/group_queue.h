@@ -33,6 +33,8 @@ struct SearchTally {
   std::int64_t bounded = 0, evaluated = 0;
   bool complete = true;                     // false: ended by SearchProgress
   std::vector<ArrangedCandidate> arranged;  // yet to be worked out
+  std::vector<Contender> contenders;        // yet to get better cuts
+  Duration least_possible = Duration::max();
 };
 
 class GroupQueue {

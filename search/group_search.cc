@@ -84,11 +84,17 @@ class GroupSearch {
       }
     }
     const auto balanced = balanced_cuts_of(plan);
-    if (!may_matter(bottleneck_bound(plan, *balanced), kNoMemory)) {
+    any_cuts_ = bottleneck_bound(plan, *balanced);
+    if (!may_matter(any_cuts_, kNoMemory)) {
       result_.bounded += variants;
       return;
     }
     if (choice.kind->is_costly) {
+      if (!may_be_worth_arranging(any_cuts_)) {
+        result_.bounded += variants;
+        return;
+      }
+      note_possible();
       try_arranged(*choice.kind, plan, *balanced);
       return;
     }
@@ -160,7 +166,7 @@ class GroupSearch {
     }
     const Duration bound =
         step_bound(pricing.prices, plan, backward_, most, inputs_.executor, kind.recomputes);
-    if (!may_matter(bound, kNoMemory)) {
+    if (!may_be_worth_arranging(bound)) {
       ++result_.bounded;
       return;
     }
@@ -208,11 +214,14 @@ class GroupSearch {
     const int samples = replica_loads(plan)[0].samples;
     const std::int64_t full = samples / plan.micro_batch_size;
     if (find_schedule(plan.schedule)->recomputes) return group_.bound;  // not on the last rank
+    const bool barrier = inputs_.executor.optimizer == OptimizerGate::kGlobalBarrier;
     if (plan.chunks > 1) {
       // All work of one micro-batch lies on its way there and back when backwards are fused.
       const bool fused = backward_ == BackwardKind::kFused;
       const std::int64_t path = !fused || full == 0 ? 0 : prices_.least_work(backward_);
-      return std::max(group_.bound, Duration{path});
+      const Duration bound = std::max(group_.bound, Duration{path});
+      if (!barrier || full == 0 || plan.copies() > 1 || plan.is_mixed()) return bound;
+      return std::max(bound, mean_with_fill(plan, full));
     }
     std::int64_t longest = 0;
     for (std::size_t s = 0; s + 1 < balanced.size(); ++s) {
@@ -220,7 +229,6 @@ class GroupSearch {
       longest = std::max(longest, work[static_cast<std::size_t>(balanced[s + 1])] -
                                       work[static_cast<std::size_t>(balanced[s])]);
     }
-    const bool barrier = inputs_.executor.optimizer == OptimizerGate::kGlobalBarrier;
     if (!barrier || full == 0) return Duration{longest * full};
     // With fused backward all that lies before a rank counts, with split backward or a short last
     // micro-batch only its forwards.
@@ -228,6 +236,19 @@ class GroupSearch {
     const double share = whole ? 1.0 : prices_.least_forward_share();
     return std::max(Duration{longest * full},
                     fill_bound(prices_.least_work(backward_), share, full, plan.pipeline));
+  }
+
+  // The mean over the ranks of fill, work and (of fused backwards) drain. The stages before rank
+  // r's first hold at least the first r sections, whatever the cuts.
+  [[nodiscard]] Duration mean_with_fill(const Plan& plan, std::int64_t full) const {
+    const SectionSums& sums = prices_.sums()[0];
+    const bool whole = backward_ == BackwardKind::kFused &&
+                       replica_loads(plan)[0].samples % plan.micro_batch_size == 0;
+    std::int64_t all = full * sums.work_of(backward_).back();
+    for (std::size_t r = 0; r < static_cast<std::size_t>(plan.pipeline); ++r) {
+      all += whole ? sums.work[r] : sums.forward[r];
+    }
+    return Duration{all / plan.pipeline};
   }
 
   // Chooses the plan's cuts. With counts that are too small: whether any may matter.
@@ -244,8 +265,14 @@ class GroupSearch {
       return false;
     }
     plan.cuts = std::move(cuts.cuts);
-    if (!may_matter(compute_bound(prices_.sums(), plan, backward_, held, inputs_.executor),
-                    cuts.fullest)) {
+    note_possible();
+    const Duration bound = compute_bound(prices_.sums(), plan, backward_, held, inputs_.executor);
+    if (!may_matter(bound, cuts.fullest)) {
+      for (const Placement placement : placements_) {
+        Plan placed = plan;
+        placed.placement = placement;
+        add_contender(placed);
+      }
       result_.bounded += variants;
       return false;
     }
@@ -265,6 +292,7 @@ class GroupSearch {
     for (const MemoryUse& use : memory) fullest = std::max(fullest, use.total());
     const Duration bound = step_bound(pricing.prices, plan, backward_, held, inputs_.executor);
     if (!may_matter(bound, fullest)) {
+      add_contender(plan);
       ++result_.bounded;
       return;
     }
@@ -275,6 +303,22 @@ class GroupSearch {
       return;
     }
     add_found({plan, step_time_of(*summary, inputs_.executor), fullest});
+    add_contender(plan);
+  }
+
+  // Other cuts than those that were given may fit and be faster, but not than this.
+  void note_possible() { result_.least_possible = std::min(result_.least_possible, any_cuts_); }
+
+  // Whether or not it is replayed, so that contenders are in one order.
+  [[nodiscard]] Duration by_compute(const Plan& plan) const {
+    return compute_bound(prices_.sums(), plan, backward_, HeldCounts{}, inputs_.executor);
+  }
+
+  void add_contender(const Plan& plan) {
+    const Incumbents& incumbents = own_ ? *own_ : known_;
+    if (plan.pipeline < 2) return;  // nothing to cut
+    if (!incumbents.may_lead(any_cuts_, group_.devices, request_.sizes.size())) return;
+    result_.contenders.push_back({plan, by_compute(plan), any_cuts_});
   }
 
   void add_found(const Found& found) {
@@ -313,6 +357,13 @@ class GroupSearch {
     return inputs_.executor.issue == IssueOrder::kDeepSpeed;
   }
 
+  // Unless it was asked for by name, only if it may be the fastest.
+  [[nodiscard]] bool may_be_worth_arranging(Duration bound) const {
+    if (!request_.pins.schedules.empty()) return may_matter(bound, kNoMemory);
+    const Incumbents& incumbents = own_ ? *own_ : known_;
+    return !request_.bounds || incumbents.may_lead(bound, group_.devices, request_.sizes.size());
+  }
+
   [[nodiscard]] bool may_matter(Duration bound, Bytes memory) const {
     const Incumbents& incumbents = own_ ? *own_ : known_;
     return !request_.bounds ||
@@ -332,6 +383,7 @@ class GroupSearch {
   const std::vector<bool> zero1_;
   const std::vector<Placement> placements_;
   BackwardKind backward_ = BackwardKind::kFused;  // of the schedule at hand
+  Duration any_cuts_{};                           // what no cuts of the schedule at hand beat
   bool over_memory_ = false;                      // it did not fit with less state (ZeRO-1)
   std::optional<PlanSchedules> schedules_;        // likewise
   ReplayBuffers replay_buffers_;
@@ -339,6 +391,12 @@ class GroupSearch {
 };
 
 }  // namespace
+
+void sort_contenders(std::vector<Contender>& contenders) {
+  std::stable_sort(
+      contenders.begin(), contenders.end(),
+      [](const Contender& a, const Contender& b) { return a.step_time < b.step_time; });
+}
 
 GroupResult search_group(const PlanInputs& inputs, const SearchRequest& request,
                          const SearchSpace& space, const CandidateGroup& group,

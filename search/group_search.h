@@ -41,9 +41,21 @@ struct SearchShared {
   Memo<std::tuple<int, int, std::string, int>, SectionSums> shapes;
 };
 
+// A candidate that other cuts could make the fastest of all.
+struct Contender {
+  Plan plan;             // with the cuts that it was given
+  Duration step_time{};  // at least, by the compute of these cuts
+  Duration bound{};      // no cuts are faster
+};
+
+// The fastest first; of equals those that were found first.
+void sort_contenders(std::vector<Contender>& contenders);
+
 struct GroupResult {
   std::vector<Found> found;
   std::vector<ArrangedCandidate> arranged;  // may matter, but are yet to be worked out
+  std::vector<Contender> contenders;
+  Duration least_possible = Duration::max();  // no candidate that was looked at is faster
   Rejections rejected;
   std::int64_t bounded = 0;  // candidates that were not replayed because their bound loses
 };

@@ -44,6 +44,24 @@ void Incumbents::add(const Found& found) {
   }
 }
 
+bool Incumbents::may_lead(Duration bound, int devices, std::size_t budgets) const {
+  if (best_.empty() || bound <= best_.front().step_time) return true;
+  for (std::size_t i = 0; i < std::min(budgets, budgets_.size()); ++i) {
+    if (devices > budgets_[i].devices) continue;
+    if (!fastest_[i] || bound <= fastest_[i]->step_time) return true;
+  }
+  return false;
+}
+
+void Incumbents::add_if_it_leads(const Found& found, std::size_t budgets) {
+  bool leads = best_.empty() || comes_before(found, best_.front());
+  for (std::size_t i = 0; i < std::min(budgets, budgets_.size()); ++i) {
+    if (found.plan.devices() > budgets_[i].devices || found.memory > budgets_[i].memory) continue;
+    leads = leads || !fastest_[i] || comes_before(found, *fastest_[i]);
+  }
+  if (leads) add(found);
+}
+
 std::vector<Found> Incumbents::fastest_per_budget() const {
   std::vector<Found> result;
   for (const auto& fastest : fastest_) {

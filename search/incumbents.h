@@ -34,6 +34,10 @@ class Incumbents {
   // could enter the K best or be the fastest of a budget.
   [[nodiscard]] bool may_matter(Duration bound, int devices, Bytes memory) const;
   void add(const Found& found);
+  // The same for what costs more to work out than to list: only the fastest of all counts, and of
+  // the first so many budgets.
+  [[nodiscard]] bool may_lead(Duration bound, int devices, std::size_t budgets) const;
+  void add_if_it_leads(const Found& found, std::size_t budgets);
 
   [[nodiscard]] const std::vector<Found>& best() const { return best_; }
   // The fastest of every budget that has one.

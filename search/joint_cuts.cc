@@ -8,6 +8,9 @@
 namespace penstock {
 namespace {
 
+// Moves scored times stages, of one evening out: it serves thousands of candidates.
+constexpr int kMostScored = 1 << 15;
+
 // What moves make smaller, the first first.
 struct Score {
   std::int64_t over = 0;     // bytes over memory, of all ranks
@@ -82,6 +85,7 @@ class Evening {
       if (!may_give || cuts[f + 1] - cuts[f] < 2) continue;
       for (int to = 0; to < per_copy_; ++to) {
         if (to == from) continue;
+        if (--left_ < 0) return;  // where many stages make this long, cuts stay as they are
         moved = cuts;
         for (int cut = from + 1; cut <= to; ++cut) --moved[static_cast<std::size_t>(cut)];
         for (int cut = to + 1; cut <= from; ++cut) ++moved[static_cast<std::size_t>(cut)];
@@ -98,6 +102,7 @@ class Evening {
   const StageMemory* memory_;
   const Plan& plan_;
   int per_copy_;
+  int left_ = kMostScored / plan_.stages();  // moves that may be scored
   std::vector<std::size_t> rank_of_;         // stages of all copies
   std::vector<const std::int64_t*> prefix_;  // likewise: the work of its rank
   std::vector<std::int64_t> work_, over_;    // ranks, of the cuts that were scored last

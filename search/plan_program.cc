@@ -229,6 +229,9 @@ int telling_micro_batches(const Plan& plan) {
 int counted_micro_batches(const Plan& plan) {
   const int micro_batches = replica_loads(plan).front().micro_batches;
   const ScheduleKind& kind = *find_schedule(plan.schedule);
+  if (kind.enough_micro_batches != nullptr) {
+    return std::min(micro_batches, kind.enough_micro_batches(plan.pipeline));
+  }
   if (repeats_by_groups(kind)) return enough_groups(kind, plan, micro_batches);
   // Fill and drain take fewer than 2 P V; the rest repeats one by one on the loop, two by two on
   // the V and P by P with two copies.

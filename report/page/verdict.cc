@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -12,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// No measured time is this far off (docs/cost_model.md, "Uncertainty"), every estimate is farther.
+// No measured time is this far off (docs/cost_model.md, "Uncertainty").
 constexpr double kLeastOfEstimates = 0.2;
 
 std::string speed_text(const Plan& plan, Duration step) {
@@ -42,11 +43,13 @@ std::string verdict_text(const Plan& plan, const Evaluation& evaluation) {
 }
 
 std::string confidence_of(const Evaluation& evaluation) {
-  if (relative_uncertainty(evaluation) >= kLeastOfEstimates) return "estimated";
-  const bool calibrated =
-      std::any_of(evaluation.assumptions.begin(), evaluation.assumptions.end(),
-                  [](const Assumption& one) { return one.text.starts_with("calibrated on "); });
-  return calibrated ? "calibrated" : "measured";
+  const auto rests_on = [&](std::string_view start) {
+    return std::any_of(evaluation.assumptions.begin(), evaluation.assumptions.end(),
+                       [&](const Assumption& one) { return one.text.starts_with(start); });
+  };
+  const bool far_off = relative_uncertainty(evaluation) >= kLeastOfEstimates;
+  if (far_off || rests_on("compute times from a datasheet")) return "estimated";
+  return rests_on("calibrated on ") ? "calibrated" : "measured";
 }
 
 }  // namespace penstock

@@ -52,6 +52,8 @@ struct ScheduleKind {
   RunTimeRule rule = RunTimeRule::kNone;
   // Automatic: activations that a rank may hold, as a multiple of P; 0: as many as memory allows.
   int limit_in_ranks = 0;
+  // Whether lists for so many micro-batches hold what those for more hold; null: not known.
+  int (*enough_micro_batches)(int ranks) = nullptr;
   // The schedule's own constraints; ask why_no_schedule(), which adds the common ones.
   std::string (*why_not)(const ScheduleShape&) = nullptr;
   // One of the two: static schedules need a shape only.

@@ -88,6 +88,7 @@ const ScheduleKind kVHalf = {
     .map = StageMap::kV,
     .fewest_chunks = 2,
     .most_chunks = 2,
+    .enough_micro_batches = enough_micro_batches,
     .generate =
         [](const ScheduleShape& shape) { return v_schedule(kVHalf, VMemory::kHalf, shape); },
 };
@@ -101,6 +102,7 @@ const ScheduleKind kVMin = {
     .map = StageMap::kV,
     .fewest_chunks = 2,
     .most_chunks = 2,
+    .enough_micro_batches = enough_micro_batches,
     .generate = [](const ScheduleShape& shape) { return v_schedule(kVMin, VMemory::kMin, shape); },
 };
 

@@ -47,7 +47,7 @@ PriceBasis basis_of(const ModelProfile& profile, const Plan& plan,
 TEST_CASE("a plan priced from measurements alone has the run-to-run interval") {
   const PriceBasis basis = basis_of(one_type(whole(1), 2), plan_of(2, 4));
   CHECK(basis.assumptions.empty());
-  CHECK(basis.uncertainty == doctest::Approx(0.05));
+  CHECK(basis.interval.above == doctest::Approx(0.05));
 }
 
 TEST_CASE("a calibrated plan carries the error of the calibration") {
@@ -61,10 +61,10 @@ TEST_CASE("a calibrated plan carries the error of the calibration") {
   CHECK(
       basis.assumptions ==
       std::vector<Assumption>{{"calibrated on 9 runs of GPT (error of runs left out 6.3 %)", 0.0}});
-  CHECK(basis.uncertainty == doctest::Approx(0.0627));
+  CHECK(basis.interval.above == doctest::Approx(0.0627));
   // Two runs of one plan differ by more than that.
   cluster.calibration->error = 0.01;
-  CHECK(basis_of(one_type(whole(1), 2), plan_of(2, 4), cluster).uncertainty ==
+  CHECK(basis_of(one_type(whole(1), 2), plan_of(2, 4), cluster).interval.above ==
         doctest::Approx(0.05));
   cluster.calibration->device = "other";
   CHECK(basis_of(one_type(whole(1), 2), plan_of(2, 4), cluster).assumptions.empty());
@@ -76,7 +76,7 @@ TEST_CASE("assumed times widen the interval by a quarter of their share") {
   const PriceBasis basis = basis_of(one_type(m, 2), plan_of(2, 4));
   CHECK(basis.assumptions ==
         std::vector<Assumption>{{"compute times assumed (shape: from tensor shapes)", 1.0}});
-  CHECK(basis.uncertainty == doctest::Approx(0.25495));  // sqrt(0.05^2 + 0.25^2)
+  CHECK(basis.interval.above == doctest::Approx(0.25495));  // sqrt(0.05^2 + 0.25^2)
 }
 
 TEST_CASE("extrapolated times do so too, by their share of the busiest rank") {
@@ -89,14 +89,14 @@ TEST_CASE("extrapolated times do so too, by their share of the busiest rank") {
   const PriceBasis basis = basis_of(profile, plan);
   CHECK(basis.assumptions ==
         std::vector<Assumption>{{"extrapolated micro-batch size 1 beyond measured 2", 0.5}});
-  CHECK(basis.uncertainty == doctest::Approx(0.134629));  // sqrt(0.05^2 + 0.125^2)
+  CHECK(basis.interval.above == doctest::Approx(0.134629));  // sqrt(0.05^2 + 0.125^2)
 }
 
 TEST_CASE("an assumed split counts only for schedules that use it, and only in the bubble") {
   const ModelProfile profile = one_type(measured(1, 0, 100, 200), 2);
   const Plan plan = plan_of(2, 3);
   CHECK(basis_of(profile, plan).assumptions.empty());
-  CHECK(basis_of(profile, plan).uncertainty == doctest::Approx(0.05));
+  CHECK(basis_of(profile, plan).interval.above == doctest::Approx(0.05));
   const PriceBasis basis = basis_of(profile, plan, eight_per_node(1), true);
   REQUIRE(basis.assumptions.size() == 1);
   CHECK(basis.assumptions[0].text ==
@@ -105,7 +105,7 @@ TEST_CASE("an assumed split counts only for schedules that use it, and only in t
         "of any figure");
   CHECK(basis.assumptions[0].share == doctest::Approx(2.0 / 3));
   // 0.25 x 2/3 x (P - 1) / (M + P - 1) = 1/24; sqrt(0.05^2 + 1/24^2)
-  CHECK(basis.uncertainty == doctest::Approx(0.0650854));
+  CHECK(basis.interval.above == doctest::Approx(0.0650854));
 }
 
 TEST_CASE("measured spreads average out over the micro-batches") {
@@ -113,7 +113,7 @@ TEST_CASE("measured spreads average out over the micro-batches") {
   m.forward.spread = Duration{60};
   m.fused_backward->spread = Duration{80};
   // 100 of 300 ns over sqrt(4): 1/6
-  CHECK(basis_of(one_type(m, 2), plan_of(2, 4)).uncertainty ==
+  CHECK(basis_of(one_type(m, 2), plan_of(2, 4)).interval.above ==
         doctest::Approx(0.174005));  // sqrt(0.05^2 + 1/36)
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("with two copies of the weights a stage sees half of the micro-batches
   plan.chunks = 2;
   plan.stage_map = StageMap::kBidirectional;
   // Two stages of 300 ns with a spread of 100 ns each: sqrt(2) x 100 of 600 ns over sqrt(2): 1/6
-  CHECK(basis_of(one_type(m, 2), plan).uncertainty == doctest::Approx(0.174005));
+  CHECK(basis_of(one_type(m, 2), plan).interval.above == doctest::Approx(0.174005));
 }
 
 TEST_CASE("equal texts are merged, and a short last micro-batch weighs one of M") {
@@ -141,7 +141,7 @@ TEST_CASE("equal texts are merged, and a short last micro-batch weighs one of M"
   CHECK(basis.assumptions[0].text == "extrapolated micro-batch size 1 beyond measured 2");
   // 2 x 300 ns of the full shape's 2 x 600 ns, in one micro-batch of five
   CHECK(basis.assumptions[0].share == doctest::Approx(0.1));
-  CHECK(basis.uncertainty == doctest::Approx(0.05));
+  CHECK(basis.interval.above == doctest::Approx(0.05));
 }
 
 TEST_CASE("links and optimizer are named when the plan uses them") {

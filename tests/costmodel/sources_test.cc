@@ -41,21 +41,17 @@ TEST_CASE("only datasheets and assumptions count as assumed") {
   CHECK(is_assumed(unmeasured_source(sources, 3)));
 }
 
-TEST_CASE("times from a datasheet carry the error of the fitted efficiencies") {
-  const std::vector<Source> sources = {{"guess", Origin::kAssumed, "", ""},
-                                       {"sheet", Origin::kDatasheet, "", ""}};
+TEST_CASE("times from a datasheet carry the error that their source gives") {
+  std::vector<Source> sources = {{"guess", Origin::kAssumed, "", ""},
+                                 {"sheet", Origin::kDatasheet, "", ""}};
   SectionType type;
   type.measurements.resize(2);
-  CHECK(error_of_assumed_times(type, sources) == kNotMeasured);
+  CHECK(error_of_assumed_times(type, sources) == ErrorBand{kNotMeasured, kNotMeasured});
   type.measurements[1].time_source = 1;
-  CHECK(error_of_assumed_times(type, sources) == kFromDatasheet);
-  const std::string path = "data/efficiency/fitted.json";
-  const Json fitted = parse_json(read_file(path), path);
-  double largest = 0.0;
-  for (const Json& curve : fitted.find("curves")->elements()) {
-    largest = std::max(largest, std::stod(curve.find("error")->text()));
-  }
-  CHECK(largest == kFromDatasheet);
+  CHECK(error_of_assumed_times(type, sources) == ErrorBand{kFromDatasheet, kFromDatasheet});
+  // Each side for itself: nobody knows which of the two sources a section goes by.
+  sources[1].error = ErrorBand{0.1, 0.6};
+  CHECK(error_of_assumed_times(type, sources) == ErrorBand{kNotMeasured, 0.6});
 }
 
 }  // namespace

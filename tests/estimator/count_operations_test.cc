@@ -31,15 +31,17 @@ TEST_CASE("Llama-3-8B has 8,030,261,248 parameters, 218,112,000 in a layer") {
 TEST_CASE("a layer of Llama-3-8B takes 4.123 TFLOP for one sample of 8192 tokens") {
   const Architecture llama = shipped_model("llama-3-8b");
   const SectionCounts layer = count_layer(llama, LayerKind::kDense, key_of(1, 1, 8192));
-  CHECK(layer.forward.flops == 3'573'412'790'272.0 + 549'755'813'888.0);
+  CHECK(layer.forward.product_flops() == 3'573'412'790'272.0);
+  CHECK(layer.forward.scores == 549'755'813'888.0);
   // Twice the matrices, and attention with its scores computed again: 2.5 times.
-  CHECK(layer.backward.flops == 2 * 3'573'412'790'272.0 + 2.5 * 549'755'813'888.0);
+  CHECK(layer.backward.product_flops() == 2 * 3'573'412'790'272.0);
+  CHECK(layer.backward.scores == 2.5 * 549'755'813'888.0);
   CHECK(layer.boundary == Bytes{8192 * 4096 * 2});
   CHECK(layer.forward.reduced == 0.0);
   // Two all-reduces of 64 MiB; a ring moves 2 * 3 / 4 of it per rank.
   const SectionCounts quarter = count_layer(llama, LayerKind::kDense, key_of(4, 1, 8192));
   CHECK(quarter.forward.reduced == 2 * 1.5 * 67'108'864.0);
-  CHECK(quarter.forward.flops * 4 == layer.forward.flops);
+  CHECK(quarter.forward.product_flops() * 4 == layer.forward.product_flops());
 }
 
 TEST_CASE("published sizes of other models come out to the last parameter") {
@@ -65,18 +67,53 @@ TEST_CASE("published sizes of other models come out to the last parameter") {
 
 // Per token and layer, in elements: inputs of the norms and of the first products 4 h, queries,
 // keys and values 3 h / T, input of the output projection h / T, two inner tensors of 4 h: 16 h for
-// T = 1 and 4 h + 12 h / 8 for T = 8 (arXiv 2205.05198 has 2 bytes of dropout masks besides).
+// T = 1 and 4 h + 12 h / 8 for T = 8, and 4 bytes for each head's row (arXiv 2205.05198 has 2 bytes
+// of dropout masks besides; its 5 a s / h are those of scores that are kept).
 TEST_CASE("what a layer of GPT keeps for its backward") {
   const Architecture gpt = shipped_model("gpt-6.7b");
-  const std::int64_t tokens_by_width = std::int64_t{2048} * 4096;
+  const std::int64_t tokens_by_width = std::int64_t{2048} * 4096, rows = 4 * 32 * 2048;
   CHECK(count_layer(gpt, LayerKind::kDense, key_of(1, 1, 2048)).stash ==
-        Bytes{32 * tokens_by_width});
+        Bytes{32 * tokens_by_width + rows});
   CHECK(count_layer(gpt, LayerKind::kDense, key_of(8, 1, 2048)).stash ==
-        Bytes{11 * tokens_by_width});
+        Bytes{11 * tokens_by_width + rows / 8});
   CountKey kept = key_of(1, 1, 2048);
   kept.attention = AttentionKind::kKept;
   CHECK(count_layer(gpt, LayerKind::kDense, kept).stash ==
-        Bytes{32 * tokens_by_width + 2 * std::int64_t{32} * 2048 * 2048});
+        Bytes{32 * tokens_by_width + 5 * std::int64_t{32} * 2048 * 2048});
+  // Selective recompute brings the scores back and nothing else.
+  CHECK(count_recompute(gpt, LayerKind::kDense, kept, Recompute::kSelective).stash ==
+        Bytes{32 * tokens_by_width});
+}
+
+// 8B: 2 (4 * 4096 + 6144 + 4096 + 3 * 14336) + 4 * 32 = 139,392 bytes per token. 70B: 274,688;
+// with T = 4 a quarter of it when sequences are divided too, else the 4 h stay whole.
+TEST_CASE("what a layer of Llama-3 keeps for its backward, with and without sequence parallelism") {
+  const Architecture small = shipped_model("llama-3-8b");
+  CHECK(count_layer(small, LayerKind::kDense, key_of(1, 1, 8192)).stash == Bytes{139'392 * 8192});
+  const Architecture large = model_of(R"({"model_type": "llama", "num_hidden_layers": 80,
+      "hidden_size": 8192, "num_attention_heads": 64, "num_key_value_heads": 8,
+      "intermediate_size": 28672, "vocab_size": 128256})");
+  CHECK(count_layer(large, LayerKind::kDense, key_of(1, 1, 4096)).stash == Bytes{274'688 * 4096});
+  CountKey four = key_of(4, 1, 4096);
+  CHECK(count_layer(large, LayerKind::kDense, four).stash == Bytes{117'824 * 4096});
+  four.sequence_parallel = true;
+  const SectionCounts divided = count_layer(large, LayerKind::kDense, four);
+  CHECK(divided.stash == Bytes{274'688 / 4 * 4096});
+  CHECK(divided.boundary == Bytes{8192 / 4 * 2 * 4096});
+  CHECK(count_recompute(large, LayerKind::kDense, four, Recompute::kFull).stash ==
+        Bytes{16 * 1024 * 1024});
+}
+
+// Kept of 8B per token: the layer's input and the last output 2 * 4096, queries and the output of
+// attention 2 * 4096, values 1024, the first matrix of the perceptron 14336, and the rows. Computed
+// again: keys 1024, output projection 4096, gate 14336, each 4096 deep.
+TEST_CASE("per-operation checkpointing keeps every second product") {
+  const Architecture llama = shipped_model("llama-3-8b");
+  const RecomputeCounts counts =
+      count_recompute(llama, LayerKind::kDense, key_of(1, 1, 8192), Recompute::kSelective);
+  CHECK(counts.stash == Bytes{(2 * (4 * 4096 + 1024 + 14336) + 128) * std::int64_t{8192}});
+  CHECK(counts.again.product_flops() == 2.0 * 8192 * 4096 * (1024 + 4096 + 14336));
+  CHECK(counts.again.scores == 0.0);
 }
 
 TEST_CASE("experts: all of them are held, a token's operations are those it visits") {
@@ -85,7 +122,8 @@ TEST_CASE("experts: all of them are held, a token's operations are those it visi
   // attention, 8 experts of 3 * 4096 * 14336, router, norms
   CHECK(layer.parameters == 41'943'040 + 8 * 176'160'768 + 8 * 4096 + 8192);
   const double products = 41'943'040.0 + 2 * 176'160'768.0 + 8 * 4096.0;
-  CHECK(layer.forward.flops == 2 * 1024 * products + 2.0 * 1024 * 512 * 8192);
+  CHECK(layer.forward.product_flops() == 2 * 1024 * products);
+  CHECK(layer.forward.scores == 2.0 * 1024 * 512 * 8192);
 }
 
 TEST_CASE("a window bounds how far attention reaches back") {
@@ -94,7 +132,7 @@ TEST_CASE("a window bounds how far attention reaches back") {
   const Architecture whole = model_of("{" + sizes + "}");
   const Architecture window = model_of("{" + sizes + R"(, "sliding_window": 16})");
   const auto flops = [](const Architecture& model) {
-    return count_layer(model, LayerKind::kDense, key_of(1, 1, 64)).forward.flops;
+    return count_layer(model, LayerKind::kDense, key_of(1, 1, 64)).forward.scores;
   };
   // Pairs: 64^2 / 2 = 2048 against 64 * 16 - 16^2 / 2 = 896; 4 * 8 operations each.
   CHECK(flops(whole) - flops(window) == (2048 - 896) * 32);

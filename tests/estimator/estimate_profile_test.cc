@@ -31,7 +31,7 @@ DeviceSheet round_device() {
 
 Efficiency half_of_everything() {
   Efficiency efficiency;
-  efficiency.curves = {{"any", true, {0.5, 0.5, 0.5, 0.0, 0.0, 0.0}, 0.4}};
+  efficiency.curves = {{"any", "half", false, {0.5, 0.5, 0.5, 0.0, 0.0, 0.0}, {0.2, 0.4}}};
   return efficiency;
 }
 
@@ -66,16 +66,21 @@ TEST_CASE(
   const Architecture llama = shipped_model("llama-3-8b");
   const EstimateRequest request{"", Arithmetic::kBFloat16, 8192, 8};
   const Estimate estimate = estimate_profile(llama, round_device(), half_of_everything(), request);
-  const SectionCounts counts =
-      count_layer(llama, LayerKind::kDense, {2, 4, 8192, 2, AttentionKind::kFused});
-  const double seconds = counts.forward.flops / 5e14 + counts.forward.bytes / 5e11;
+  const SectionCounts counts = count_layer(llama, LayerKind::kDense,
+                                           {2, 4, 8192, 2, AttentionKind::kFused,
+                                            /*sequence_parallel=*/true});
+  // 298, 319, 333 TFLOP/s of 989 at 2k, 4k and 8k tokens, nine tenths of it inside a step.
+  const double scores = 333.0 / 989.0 * 0.9 * 1e15;
+  const double seconds = counts.forward.product_flops() / 5e14 + counts.forward.scores / scores +
+                         counts.forward.bytes / 5e11;
   const Measurement& layer = measurement(estimate.profile, "layer", 2, 4, "none");
   CHECK(layer.forward.median == round_up_to_ns(seconds));
   CHECK(layer.device == "round");
   CHECK(layer.stash == counts.stash);
   CHECK(estimate.profile.sections.size() == 34);
   CHECK(estimate.profile.tied_weights.empty());
-  CHECK(estimate.error == 0.4);
+  CHECK(estimate.error == ErrorBand{0.2, 0.4});
+  CHECK(estimate.profile.sources[0].error == estimate.error);
 }
 
 // 4 samples of 8192 tokens, 4096 wide, 2 bytes: 256 MiB in each of 2 gathers and 2 scatters
@@ -132,7 +137,8 @@ TEST_CASE("full recompute keeps a layer's input and forwards once more") {
   const Measurement& full = measurement(estimate.profile, "layer", 1, 2, "full");
   CHECK(full.stash == none.boundary);
   CHECK(full.recompute_time == none.forward);
-  CHECK(full.working_peak == none.working_peak + none.stash);
+  // While a layer works, what it kept of its own accord and what it computed again is there.
+  CHECK(full.working_peak + full.stash == none.working_peak + none.stash);
   REQUIRE(estimate.profile.tied_weights.size() == 1);
   CHECK(estimate.profile.tied_weights[0].parameters[0].count == 50257 * 768);
   // 12 heads: T of 1, 2 and 4.

@@ -24,21 +24,24 @@ DeviceSheet device(const std::string& name, double peak, double bandwidth) {
 }
 
 // What made the times that the fit has to find again.
-EfficiencyTerms truth(double products) { return {products, 0.75, 0.5, 20e-6, 30e-6, 0.5}; }
+EfficiencyCurve truth(double products) {
+  return {"", "half", true, {products, 0.75, 0.5, 20e-6, 30e-6, 0.5}, {}};
+}
 
 void add(SectionType& type, const SectionCounts& counts, Place place, const DeviceSheet& sheet,
-         double products, int degree, int samples) {
+         int head_width, double products, int degree, int samples) {
   Measurement m;
   m.device = sheet.name;
   m.tensor_degree = degree;
   m.micro_batch_size = samples;
   m.sequence_length = 512;
-  const double peak = sheet.peaks[0].flops_per_s;
-  m.forward.median = round_up_to_ns(
-      time_of(counts.forward, Direction::kForward, place, sheet, peak, truth(products)));
-  m.fused_backward = Timing{round_up_to_ns(time_of(counts.backward, Direction::kBackward, place,
-                                                   sheet, peak, truth(products))),
-                            Duration{}};
+  const Rates rates = rates_of(sheet, sheet.peaks[0].flops_per_s, truth(products),
+                               AttentionKernel::kEager, m.sequence_length, head_width);
+  m.forward.median =
+      round_up_to_ns(times_of(counts.forward, Direction::kForward, place, rates).sum());
+  m.fused_backward =
+      Timing{round_up_to_ns(times_of(counts.backward, Direction::kBackward, place, rates).sum()),
+             Duration{}};
   type.measurements.push_back(m);
 }
 
@@ -59,11 +62,18 @@ EfficiencyCase a_case(const std::string& name, int hidden, const std::vector<Dev
   for (const DeviceSheet& sheet : sheets) {
     for (const int degree : {1, 2, 4}) {
       for (const int samples : {1, 2, 4, 8}) {
-        const CountKey key{degree, samples, 512, 2, one.attention};
+        const CountKey key{degree,
+                           samples,
+                           512,
+                           2,
+                           one.attention,
+                           /*sequence_parallel=*/false,
+                           1,
+                           /*eager=*/true};
         add(one.profile.section_types[0], count_layer(one.model, LayerKind::kDense, key),
-            Place::kLayer, sheet, products, degree, samples);
+            Place::kLayer, sheet, score_width(one.model), products, degree, samples);
         add(one.profile.section_types[1], count_end(one.model, EndKind::kNormAndHead, key),
-            Place::kEnd, sheet, products, degree, samples);
+            Place::kEnd, sheet, score_width(one.model), products, degree, samples);
       }
     }
     products = 0.8;
@@ -78,7 +88,7 @@ TEST_CASE("a fit finds the shares that made the times") {
   const std::vector<EfficiencyCase> cases{
       a_case("small", 1024, sheets), a_case("middle", 2048, sheets), a_case("large", 4096, sheets)};
   const Efficiency efficiency = fit_efficiency(cases, sheets);
-  REQUIRE(efficiency.curves.size() == 3);  // any, new, old
+  REQUIRE(efficiency.curves.size() == 5);  // any of three widths, new, old
   for (const EfficiencyCurve& curve : efficiency.curves) {
     if (curve.generation == "any") continue;
     CHECK(curve.terms.products ==

@@ -44,16 +44,16 @@ TEST_CASE("replicas with wires of their own do not wait") {
   CHECK(effect.delays.empty());
 }
 
-// A node has 2 GB/s for both: each of the two transfers takes 2 us, there and back. The norm's
-// rings share as well: 4 ns.
+// A node has 2 GB/s for both: each of the two transfers takes 2 us, there and back. The norm's one
+// ring in two lanes has 1 GB/s for each of them, as before: 3 ns.
 TEST_CASE("replicas that share the way out of their node take longer") {
   Fixture f;
   f.cluster.levels[1].shared_bandwidth = {2e9};
   const PlanFile file = f.file();
-  CHECK(file.prediction.step_time == Duration{10'004});  // prices suppose that both send at once
+  CHECK(file.prediction.step_time == Duration{10'003});  // prices suppose that both send at once
   const ContentionEffect effect = contention_of(file, f.cluster);
-  CHECK(effect.step_time_alone == Duration{8004});
-  CHECK(effect.step_time == Duration{10'004});
+  CHECK(effect.step_time_alone == Duration{8003});
+  CHECK(effect.step_time == Duration{10'003});
   // Two activations and two gradients, 1 us each. The way out of a node and the way into the other
   // are equally full; of those, the link that the cluster lists first is named.
   CHECK(effect.delays == std::vector<LinkDelay>{{"devices 0-1 to between", Duration{2000}},

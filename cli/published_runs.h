@@ -1,0 +1,50 @@
+// Step times that others published, what an estimate predicts for them, and the shares of peak
+// rates that they imply: the part of `penstock estimate --fit` that needs whole plans.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/architecture.h"
+#include "core/device_sheet.h"
+#include "core/json_reader.h"
+#include "core/units.h"
+#include "estimator/attention_rate.h"
+#include "estimator/efficiency.h"
+
+namespace penstock {
+
+struct PublishedRun {
+  std::string set;  // runs of one source and software
+  std::string name;
+  Architecture model;
+  DeviceSheet device;
+  int tensor = 1, pipeline = 1, context = 1, data = 1, chunks = 1;
+  int micro_batch_size = 1, global_batch = 1, sequence_length = 1;
+  std::string recompute = "none";
+  std::optional<AttentionKernel> attention{};
+  int gradient_bytes = 4;
+  double seconds = 0.0;  // of a step
+  bool in_fit = true;
+  bool sharded = false;  // parameters too (FSDP): its memory is not that of any plan here
+};
+std::vector<PublishedRun> read_published_runs(JsonReader list);
+
+struct PredictedRun {
+  double seconds = 0.0;
+  Bytes peak, capacity;  // of the fullest rank
+};
+// With sequences divided over `context` ranks each part counts as a sample, and the ranks as
+// replicas; what they exchange is taken as hidden.
+PredictedRun predict_run(const PublishedRun& run, const Efficiency& efficiency);
+
+// Replaces the curves of numbers of 16 bits: shares of the peak by generation, and how far left-out
+// sets lay from a fit to the others. Adds them to left_out.
+void fit_published_runs(const std::vector<PublishedRun>& runs, Efficiency& efficiency);
+
+// Predicted against measured, one row per run.
+std::string published_runs_table(const std::vector<PublishedRun>& runs,
+                                 const Efficiency& efficiency);
+
+}  // namespace penstock

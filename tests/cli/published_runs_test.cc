@@ -1,0 +1,66 @@
+#include "cli/published_runs.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+#include "estimator/shipped_data.h"
+
+namespace penstock {
+namespace {
+
+std::vector<PublishedRun> shipped_runs() {
+  const std::string path = "data/efficiency/cases.json";
+  const Json json = parse_json(read_file(path), path);
+  JsonReader reader(json, path);
+  return read_published_runs(reader.at("runs"));
+}
+
+double error_of(const PublishedRun& run) {
+  return predict_run(run, shipped_efficiency()).seconds / run.seconds - 1.0;
+}
+
+TEST_CASE("steps that NVIDIA published of NeMo in bfloat16 are predicted within 6 %, and fit") {
+  int judged = 0;
+  for (const PublishedRun& run : shipped_runs()) {
+    if (!run.set.starts_with("NeMo")) continue;
+    INFO(run.set << ", " << run.name);
+    CHECK(std::abs(error_of(run)) < 0.06);
+    const PredictedRun predicted = predict_run(run, shipped_efficiency());
+    CHECK(predicted.peak.count <= predicted.capacity.count);
+    ++judged;
+  }
+  CHECK(judged == 11);
+}
+
+// 128 GPUs and 8, as one software ran on one kind of machine.
+TEST_CASE("one factor for torchtitan, taken from one run, leaves the next within 12 %") {
+  const std::vector<PublishedRun> runs = shipped_runs();
+  for (const std::string kind : {"eager", "compiled"}) {
+    const auto called = [&](const std::string& name) {
+      const auto run = std::find_if(runs.begin(), runs.end(),
+                                    [&](const PublishedRun& one) { return one.name == name; });
+      REQUIRE(run != runs.end());
+      return *run;
+    };
+    const double factor = 1.0 + error_of(called("8B, " + kind));
+    CHECK(std::abs((1.0 + error_of(called("8B, 128 GPUs, " + kind))) / factor - 1.0) < 0.12);
+  }
+}
+
+TEST_CASE("a generation that nobody measured is trusted with less than any that was") {
+  const Efficiency efficiency = shipped_efficiency();
+  DeviceSheet unknown;
+  unknown.generation = "not yet built";
+  const EfficiencyCurve& any = curve_for(efficiency, unknown, Arithmetic::kBFloat16);
+  for (const EfficiencyCurve& curve : efficiency.curves) {
+    if (curve.width != "half" || curve.generation == "any") continue;
+    CHECK(any.terms.products < curve.terms.products);
+    CHECK(any.error.above > curve.error.above);
+    CHECK(any.error.below > curve.error.below);
+  }
+}
+
+}  // namespace
+}  // namespace penstock
