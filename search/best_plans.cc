@@ -27,7 +27,9 @@ constexpr std::size_t kArrangedAtOnce = 4;
 // takes that long.
 constexpr std::size_t kImprovedAtOnce = 4;
 constexpr std::int64_t kMostImproved = std::int64_t{1} << 15;
-constexpr std::int64_t kMostArranged = std::int64_t{1} << 22;
+constexpr std::int64_t kMostArranged = std::int64_t{1} << 17;
+// All useful numbers of replicas are tried in spaces of at most so many candidates.
+constexpr std::int64_t kMostForAllDegrees = std::int64_t{1} << 20;
 
 const std::vector<std::string> kNotSearched = {
     "ZeRO-2 and ZeRO-3 (sharded gradients and parameters)",
@@ -134,8 +136,14 @@ class Search {
       run_groups();
     }
     if (tally_.complete && !request_.pins.data) {
-      take_other_degrees();
-      run_groups();
+      if (tally_.candidates <= kMostForAllDegrees) {
+        take_other_degrees();
+        run_groups();
+      } else {
+        result_.not_searched.emplace_back(
+            "numbers of replicas but the fewest and the most for N, N/2, N/4 and N/8 GPUs: the "
+            "space is too large; name them with --pin D=...");
+      }
     }
     rank();
     explain();
@@ -144,7 +152,8 @@ class Search {
     result_.bounded = tally_.bounded;
     result_.evaluated = tally_.evaluated;
     result_.complete = tally_.complete;
-    result_.not_searched = kNotSearched;
+    result_.not_searched.insert(result_.not_searched.begin(), kNotSearched.begin(),
+                                kNotSearched.end());
     return std::move(result_);
   }
 

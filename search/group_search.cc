@@ -8,6 +8,7 @@
 #include "search/choose_cuts.h"
 #include "search/evaluation.h"
 #include "search/group_prices.h"
+#include "search/joint_cuts.h"
 #include "search/lower_bound.h"
 #include "search/memory.h"
 #include "search/plan_program.h"
@@ -107,7 +108,7 @@ class GroupSearch {
     over_memory_ = false;
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
-      if (!cuts_may_matter(plan, *balanced, *at_least)) continue;
+      if (!least_may_matter(plan, *balanced, *at_least)) continue;
       const auto live = shared_.liveness.get(key, [&] { return liveness_of(plan); });
       const HeldCounts held(*live);
       if (!cuts_may_matter(plan, *balanced, held)) continue;
@@ -139,10 +140,7 @@ class GroupSearch {
     const HeldCounts held(*live);
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
-      const StageMemory memory(prices_.sums(), ties_, inputs_.profile->training,
-                               zero1 ? plan.weight_copies() : 1, held, prices_.reserve(),
-                               prices_.memory());
-      Cuts cuts = choose_cuts(prices_.sums(), memory, plan, backward_, balanced);
+      Cuts cuts = choose_cuts(prices_.sums(), memory_of(plan, held), plan, backward_, balanced);
       plan.cuts = cuts.cuts.empty() ? balanced : std::move(cuts.cuts);
       for (const Placement placement : placements_) {
         plan.placement = placement;
@@ -251,12 +249,31 @@ class GroupSearch {
     return Duration{all / plan.pipeline};
   }
 
-  // Chooses the plan's cuts. With counts that are too small: whether any may matter.
+  [[nodiscard]] StageMemory memory_of(const Plan& plan, const HeldCounts& held) const {
+    return {prices_.sums(),
+            ties_,
+            inputs_.profile->training,
+            plan.zero1 ? plan.weight_copies() : 1,
+            held,
+            prices_.reserve(),
+            prices_.memory()};
+  }
+
+  // The same with counts that are too small: whether any cuts may matter. Several stages per rank
+  // are not fitted together for that.
+  bool least_may_matter(Plan& plan, const std::vector<int>& balanced, const HeldCounts& held) {
+    if (plan.chunks > 1 && !over_memory_) {
+      const StageMemory memory = memory_of(plan, held);
+      const Cuts cuts = choose_cuts(prices_.sums(), memory, plan, backward_, balanced, true);
+      if (cuts.why_not && may_fit(memory, plan)) return true;
+    }
+    return cuts_may_matter(plan, balanced, held);
+  }
+
+  // Chooses the plan's cuts.
   bool cuts_may_matter(Plan& plan, const std::vector<int>& balanced, const HeldCounts& held) {
     const auto variants = static_cast<std::int64_t>(placements_.size());
-    const StageMemory memory(prices_.sums(), ties_, inputs_.profile->training,
-                             plan.zero1 ? plan.weight_copies() : 1, held, prices_.reserve(),
-                             prices_.memory());
+    const StageMemory memory = memory_of(plan, held);
     Cuts cuts = choose_cuts(prices_.sums(), memory, plan, backward_, balanced, over_memory_);
     plan.cuts = balanced;
     if (cuts.why_not) {

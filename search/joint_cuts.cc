@@ -8,8 +8,9 @@
 namespace penstock {
 namespace {
 
-// Moves scored times stages, of one evening out: it serves thousands of candidates.
-constexpr int kMostScored = 1 << 15;
+// Moves scored times stages, of one evening out. Within memory it serves thousands of candidates,
+// and a move costs more; without, the result serves all schedules of a map.
+constexpr int kMostScored = 1 << 13, kMostScoredWithin = 1 << 10;
 
 // What moves make smaller, the first first.
 struct Score {
@@ -22,7 +23,10 @@ struct Score {
 class Evening {
  public:
   Evening(const RankSums& sums, const StageMemory* memory, const Plan& plan, BackwardKind backward)
-      : memory_(memory), plan_(plan), per_copy_(plan.stages_per_copy()) {
+      : memory_(memory),
+        plan_(plan),
+        per_copy_(plan.stages_per_copy()),
+        left_((memory == nullptr ? kMostScored : kMostScoredWithin) / plan.stages()) {
     rank_of_.reserve(static_cast<std::size_t>(plan.stages()));
     prefix_.reserve(rank_of_.capacity());
     for (int s = 0; s < plan.stages(); ++s) {
@@ -90,9 +94,12 @@ class Evening {
         for (int cut = from + 1; cut <= to; ++cut) --moved[static_cast<std::size_t>(cut)];
         for (int cut = to + 1; cut <= from; ++cut) ++moved[static_cast<std::size_t>(cut)];
         const Score then = score(moved);
-        if (then < now) {
-          now = then;
-          best = moved;
+        if (!(then < now)) continue;
+        now = then;
+        best = moved;
+        if (memory_ != nullptr) {  // the first that helps: the best one costs too much
+          cuts = std::move(best);
+          return;
         }
       }
     }
@@ -102,7 +109,7 @@ class Evening {
   const StageMemory* memory_;
   const Plan& plan_;
   int per_copy_;
-  int left_ = kMostScored / plan_.stages();  // moves that may be scored
+  int left_;                                 // moves that may be scored
   std::vector<std::size_t> rank_of_;         // stages of all copies
   std::vector<const std::int64_t*> prefix_;  // likewise: the work of its rank
   std::vector<std::int64_t> work_, over_;    // ranks, of the cuts that were scored last
@@ -120,12 +127,13 @@ class Pairs {
         two_copies_(plan.copies() > 1) {}
 
   std::optional<std::vector<int>> solve() {
+    if (reach(Keep::kFurthest, false)) return cuts();
     // With empty stages allowed nothing is lost by taking as much as fits from the back, for every
     // front: what is left of a solution when sections are taken out of it still is one.
     if (!reach(Keep::kFurthest, true)) return std::nullopt;
     // Taking as much as fits may leave a stage a section that it cannot hold, where less would not:
     // where it does not lead to the end, all that can be reached is kept.
-    if (reach(Keep::kFurthest, false) || reach(Keep::kAll, false)) return cuts();
+    if (reach(Keep::kAll, false)) return cuts();
     return std::nullopt;
   }
 
