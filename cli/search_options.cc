@@ -231,6 +231,23 @@ void SearchOptions::declare_model(Options& options) {
                  cluster);
 }
 
+void SearchOptions::declare_estimate(Options& options) {
+  options.option("--precision", "NAME",
+                 "of a config.json: bfloat16 (default), float16, tensorfloat32 or float32",
+                 precision);
+  options.choices({"bfloat16", "float16", "tensorfloat32", "float32"});
+  options.option("--attention", "NAME",
+                 "of a config.json: flash2, flash3, cudnn (default on Hopper and newer) or eager, "
+                 "which keeps scores in memory",
+                 attention);
+  options.choices(attention_names());
+  options.option("--gradients", "NAME",
+                 "of a config.json in 16 bits: float32 (default) or bfloat16, what gradients are "
+                 "summed up in",
+                 gradients);
+  options.choices(gradient_names());
+}
+
 void SearchOptions::declare_measured(Options& options) {
   options.repeated("--measured", "RUN",
                    "a run that you have: configuration, colon, step time, and if known the peak of "
@@ -244,10 +261,7 @@ void SearchOptions::declare_inputs(Options& options) { declare_model(options); }
 void SearchOptions::declare_machine(Options& options) {
   options.option("--gpus", "N", "default: as many as the layout has; says D where that does not",
                  gpus);
-  options.option("--precision", "NAME",
-                 "of a config.json: bfloat16 (default), float16, tensorfloat32 or float32",
-                 precision);
-  options.choices({"bfloat16", "float16", "tensorfloat32", "float32"});
+  declare_estimate(options);
   options.option("--device", "NAME",
                  "of a config.json the device to estimate for (h100-sxm, a100-80gb, ..., or the "
                  "path of a penstock.device/1); else the device type of the cluster",
@@ -271,20 +285,7 @@ void SearchOptions::declare(Options& options) {
       "tokens per sample; default: the longest measured; of a config.json the model's, at "
       "most 8192",
       sequence_length);
-  options.option("--precision", "NAME",
-                 "of a config.json: bfloat16 (default), float16, tensorfloat32 or float32",
-                 precision);
-  options.choices({"bfloat16", "float16", "tensorfloat32", "float32"});
-  options.option("--attention", "NAME",
-                 "of a config.json: flash2, flash3, cudnn (default on Hopper and newer) or eager, "
-                 "which keeps scores in memory",
-                 attention);
-  options.choices(attention_names());
-  options.option("--gradients", "NAME",
-                 "of a config.json in 16 bits: float32 (default) or bfloat16, what gradients are "
-                 "summed up in",
-                 gradients);
-  options.choices(gradient_names());
+  declare_estimate(options);
   declare_measured(options);
   options.heading("What is fixed; everything else is searched");
   options.repeated(

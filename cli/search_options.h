@@ -30,6 +30,7 @@ struct SearchOptions {
 
  private:
   void declare_model(Options& options);
+  void declare_estimate(Options& options);
   void declare_measured(Options& options);
 };
 

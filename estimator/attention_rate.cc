@@ -47,7 +47,8 @@ bool like_ampere(const DeviceSheet& device) {
 // Linear between the points, whose lengths double; constant beyond them.
 double at(const Curve& curve, int length) {
   if (length <= kShortest) return curve.front();
-  const int octave = std::bit_width(static_cast<std::uint32_t>(length / kShortest)) - 1;
+  const auto octave =
+      static_cast<int>(std::bit_width(static_cast<std::uint32_t>(length / kShortest))) - 1;
   const auto index = static_cast<std::size_t>(octave);
   if (index + 1 >= curve.size()) return curve.back();
   const double start = static_cast<double>(kShortest) * static_cast<double>(1U << index);

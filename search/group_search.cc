@@ -141,7 +141,8 @@ class GroupSearch {
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
       Cuts cuts = choose_cuts(prices_.sums(), memory_of(plan, held), plan, backward_, balanced);
-      plan.cuts = cuts.cuts.empty() ? balanced : std::move(cuts.cuts);
+      plan.cuts = balanced;
+      if (!cuts.cuts.empty()) plan.cuts = std::move(cuts.cuts);
       for (const Placement placement : placements_) {
         plan.placement = placement;
         try_arranged_candidate(kind, plan);

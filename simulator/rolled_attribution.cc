@@ -227,8 +227,8 @@ class RankWalk {
   Duration& part(const Cause& at, Phase phase) {
     if (phase == Phase::kWarmUp) return time_.warm_up;
     if (phase == Phase::kDrain) return time_.drain;
-    const int first = step_end_.program.pipelines[at.pipeline].first_rank;
-    const auto other = static_cast<std::size_t>(first + at.node.rank);
+    const int rank = step_end_.program.pipelines[at.pipeline].first_rank + at.node.rank;
+    const auto other = static_cast<std::size_t>(rank);
     return busy_[other] > busy_[index()] ? time_.imbalance : time_.order;
   }
 
