@@ -162,6 +162,7 @@ double quantile(std::vector<double> values, double share) {
 
 LeftOut left_out(const std::string& what, const std::vector<double>& values, bool in_fit) {
   std::vector<double> sizes;
+  sizes.reserve(values.size());
   for (const double value : values) sizes.push_back(std::abs(value));
   LeftOut left;
   left.what = what;
@@ -241,7 +242,7 @@ class RunsFit {
 
 }  // namespace
 
-std::vector<PublishedRun> read_published_runs(JsonReader list) {
+std::vector<PublishedRun> read_published_runs(const JsonReader& list) {
   std::vector<PublishedRun> runs;
   for (JsonReader& element : list.elements()) runs.push_back(read_run(std::move(element)));
   return runs;

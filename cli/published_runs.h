@@ -29,7 +29,7 @@ struct PublishedRun {
   bool in_fit = true;
   bool sharded = false;  // parameters too (FSDP): its memory is not that of any plan here
 };
-std::vector<PublishedRun> read_published_runs(JsonReader list);
+std::vector<PublishedRun> read_published_runs(const JsonReader& list);
 
 struct PredictedRun {
   double seconds = 0.0;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -182,7 +183,7 @@ FittedTo read_cases(const std::string& path) {
   for (JsonReader& element : reader.at("cases").elements()) {
     fitted.cases.push_back(read_case(element));
   }
-  if (auto runs = reader.get("runs")) fitted.runs = read_published_runs(std::move(*runs));
+  if (const auto runs = reader.get("runs")) fitted.runs = read_published_runs(*runs);
   reader.finish();
   return fitted;
 }
@@ -231,8 +232,9 @@ Answer fit(const Given& given) {
   }
   Efficiency efficiency = fit_efficiency(fitted.cases, shipped_devices());
   fit_published_runs(fitted.runs, efficiency);
-  efficiency.text = "fitted on " + names + " and " + count_of(fitted.runs.size(), "published run") +
-                    " by: penstock estimate " + given.file + " --fit";
+  efficiency.text = "fitted on " + names + " and " +
+                    count_of(std::ssize(fitted.runs), "published run") + " by: penstock estimate " +
+                    given.file + " --fit";
   const std::string file = to_text(write_efficiency(efficiency)) + '\n';
   if (given.output && *given.output != "-") write_file(*given.output, file);
   const bool json = given.format.chosen() == TableFormat::kJson;
