@@ -26,7 +26,7 @@ DeviceSheet round_device() {
 
 Efficiency half_of_everything() {
   Efficiency efficiency;
-  efficiency.curves = {{"any", true, {0.5, 0.5, 0.5, 1e-5, 2e-5, 0.1}, 0.4}};
+  efficiency.curves = {{"any", "half", true, {0.5, 0.5, 0.5, 1e-5, 2e-5, 0.1}, {0.2, 0.4}}};
   return efficiency;
 }
 

@@ -145,8 +145,8 @@ TEST_CASE("nor in DeepSpeed's order of transfers") {
   }
 }
 
-TEST_CASE("nor on the shipped GPT-6.7B: 8 and 16 GPUs") {
-  for (const std::array<int, 3> asked : {std::array{8, 37, 2048}, std::array{16, 64, 1024}}) {
+TEST_CASE("nor on the shipped GPT-6.7B: 8 GPUs, and 8 of a batch that divides") {
+  for (const std::array<int, 3> asked : {std::array{8, 37, 2048}, std::array{8, 16, 1024}}) {
     CAPTURE(asked[0]);
     Question q{gpt(), p4d(), {}, {}};
     q.request.gpus = asked[0];
