@@ -105,6 +105,11 @@ class GroupSearch {
     }
     const SearchShared::CountsKey key = counts_key(*choice.kind, plan);
     const auto at_least = shared_.held_at_least.get(key, [&] { return least_held_of(plan); });
+    any_cuts_ = std::max(any_cuts_, round_trip_bound(plan, *at_least));
+    if (!may_matter(any_cuts_, kNoMemory)) {
+      result_.bounded += variants;
+      return;
+    }
     over_memory_ = false;
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
@@ -235,6 +240,19 @@ class GroupSearch {
     const double share = whole ? 1.0 : prices_.least_forward_share();
     return std::max(Duration{longest * full},
                     fill_bound(prices_.least_work(backward_), share, full, plan.pipeline));
+  }
+
+  // Micro-batches travel all the way and back, whatever the cuts, no more of them at once than the
+  // first stage holds.
+  [[nodiscard]] Duration round_trip_bound(const Plan& plan, const HeldCounts& held) const {
+    const std::int64_t full = replica_loads(plan)[0].samples / plan.micro_batch_size;
+    const bool barrier = inputs_.executor.optimizer == OptimizerGate::kGlobalBarrier;
+    if (!barrier || full == 0 || plan.copies() > 1 || plan.is_mixed()) return {};
+    const SectionSums& sums = prices_.sums()[0];
+    const std::int64_t trip =
+        sums.forward.back() + sums.recompute.back() + sums.gradient_of(backward_).back();
+    const std::int64_t in_flight = std::max(1, held.most_stash(0));
+    return Duration{((full - 1) / in_flight + 1) * trip};
   }
 
   // The mean over the ranks of fill, work and (of fused backwards) drain. The stages before rank

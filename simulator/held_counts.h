@@ -43,6 +43,10 @@ class HeldCounts {
       std::size_t rank) const;
   // Of one stage by itself.
   [[nodiscard]] std::span<const Held> peaks_of_stage(int stage) const;
+  // Most forwards of one stage whose backward is yet to come: exact in both kinds of counts.
+  [[nodiscard]] std::int32_t most_stash(int stage) const {
+    return stages_[static_cast<std::size_t>(stage)].most_stash;
+  }
   [[nodiscard]] const Transfers& transfers(int stage) const {
     return stages_[static_cast<std::size_t>(stage)].transfers;
   }
@@ -58,6 +62,7 @@ class HeldCounts {
   struct Stage {
     Transfers transfers;
     std::size_t first_peak = 0, peaks = 0;
+    std::int32_t most_stash = 0;
     bool operator==(const Stage&) const = default;
   };
   void begin_ranks(const std::vector<int>& rank_of_stage, std::size_t ranks);
