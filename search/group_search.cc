@@ -110,6 +110,10 @@ class GroupSearch {
       result_.bounded += variants;
       return;
     }
+    if (over_what_matters(plan, *at_least)) {
+      result_.bounded += variants;
+      return;
+    }
     over_memory_ = false;
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
@@ -122,6 +126,16 @@ class GroupSearch {
         try_candidate(plan, *live, held);
       }
     }
+  }
+
+  // Candidates that are too slow to matter but by holding little: whether no cuts hold that little.
+  [[nodiscard]] bool over_what_matters(Plan& plan, const HeldCounts& at_least) const {
+    if (!request_.bounds) return false;
+    const Incumbents& incumbents = own_ ? *own_ : known_;
+    const Bytes most = incumbents.most_memory_that_matters(any_cuts_, group_.devices);
+    if (prices_.memory().is_one_for_all() && prices_.memory()[0] <= most) return false;
+    plan.zero1 = zero1_.front();  // holds less, if it is among the choices
+    return !may_fit(memory_of(plan, at_least, most), plan);
   }
 
   static SearchShared::CountsKey counts_key(const ScheduleKind& kind, const Plan& plan) {
@@ -148,6 +162,10 @@ class GroupSearch {
       Cuts cuts = choose_cuts(prices_.sums(), memory_of(plan, held), plan, backward_, balanced);
       plan.cuts = balanced;
       if (!cuts.cuts.empty()) plan.cuts = std::move(cuts.cuts);
+      if (!kind.recomputes && !may_be_worth_arranging(by_compute(plan))) {
+        result_.bounded += static_cast<std::int64_t>(placements_.size());
+        continue;
+      }
       for (const Placement placement : placements_) {
         plan.placement = placement;
         try_arranged_candidate(kind, plan);
@@ -269,13 +287,17 @@ class GroupSearch {
   }
 
   [[nodiscard]] StageMemory memory_of(const Plan& plan, const HeldCounts& held) const {
+    return memory_of(plan, held, prices_.memory());
+  }
+  [[nodiscard]] StageMemory memory_of(const Plan& plan, const HeldCounts& held,
+                                      const PerRank<Bytes>& capacity) const {
     return {prices_.sums(),
             ties_,
             inputs_.profile->training,
             plan.zero1 ? plan.weight_copies() : 1,
             held,
             prices_.reserve(),
-            prices_.memory()};
+            capacity};
   }
 
   // The same with counts that are too small: whether any cuts may matter. Several stages per rank

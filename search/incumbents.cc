@@ -1,6 +1,8 @@
 #include "search/incumbents.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <tuple>
 
 namespace penstock {
@@ -31,6 +33,17 @@ bool Incumbents::may_matter(Duration bound, int devices, Bytes memory) const {
     if (!fastest_[i] || bound <= fastest_[i]->step_time) return true;
   }
   return false;
+}
+
+Bytes Incumbents::most_memory_that_matters(Duration bound, int devices) const {
+  constexpr Bytes kAny{std::numeric_limits<std::int64_t>::max()};
+  if (best_.size() < top_ || bound <= best_.back().step_time) return kAny;
+  Bytes most{-1};
+  for (std::size_t i = 0; i < budgets_.size(); ++i) {
+    if (devices > budgets_[i].devices) continue;
+    if (!fastest_[i] || bound <= fastest_[i]->step_time) most = std::max(most, budgets_[i].memory);
+  }
+  return most;
 }
 
 void Incumbents::add(const Found& found) {
