@@ -84,8 +84,13 @@ class GroupSearch {
         return;
       }
     }
+    any_cuts_ = mean_bound(plan);
+    if (!may_matter(any_cuts_, kNoMemory)) {
+      result_.bounded += variants;
+      return;
+    }
     const auto balanced = balanced_cuts_of(plan);
-    any_cuts_ = bottleneck_bound(plan, *balanced);
+    any_cuts_ = std::max(any_cuts_, bottleneck_bound(plan, *balanced));
     if (!may_matter(any_cuts_, kNoMemory)) {
       result_.bounded += variants;
       return;
@@ -229,6 +234,23 @@ class GroupSearch {
                      ""};
   }
 
+  // Some rank does the mean of all work, with a short last micro-batch; and one micro-batch goes all
+  // the way there and back. Whatever the cuts.
+  [[nodiscard]] Duration mean_bound(const Plan& plan) const {
+    if (find_schedule(plan.schedule)->recomputes) return group_.bound;  // not on the last rank
+    const int samples = replica_loads(plan)[0].samples;
+    const int rest = samples % plan.micro_batch_size;
+    const std::int64_t full = samples / plan.micro_batch_size;
+    std::int64_t work = full * prices_.least_work(backward_);
+    if (rest > 0) {
+      const std::vector<int> shapes = micro_batch_shapes(plan);
+      const auto shape = std::find(shapes.begin(), shapes.end(), rest) - shapes.begin();
+      work += prices_.least_work(backward_, static_cast<std::size_t>(shape));
+    }
+    const std::int64_t trip = full == 0 ? 0 : prices_.least_trip(backward_);
+    return std::max({group_.bound, Duration{work / plan.pipeline}, Duration{trip}});
+  }
+
   // What no cuts with one stage per rank can beat: the balanced bottleneck, and the fill and drain
   // around it.
   [[nodiscard]] Duration bottleneck_bound(const Plan& plan,
@@ -238,12 +260,8 @@ class GroupSearch {
     if (find_schedule(plan.schedule)->recomputes) return group_.bound;  // not on the last rank
     const bool barrier = inputs_.executor.optimizer == OptimizerGate::kGlobalBarrier;
     if (plan.chunks > 1) {
-      // All work of one micro-batch lies on its way there and back when backwards are fused.
-      const bool fused = backward_ == BackwardKind::kFused;
-      const std::int64_t path = !fused || full == 0 ? 0 : prices_.least_work(backward_);
-      const Duration bound = std::max(group_.bound, Duration{path});
-      if (!barrier || full == 0 || plan.copies() > 1 || plan.is_mixed()) return bound;
-      return std::max(bound, mean_with_fill(plan, full));
+      if (!barrier || full == 0 || plan.copies() > 1 || plan.is_mixed()) return {};
+      return mean_with_fill(plan, full);
     }
     std::int64_t longest = 0;
     for (std::size_t s = 0; s + 1 < balanced.size(); ++s) {
@@ -265,12 +283,9 @@ class GroupSearch {
   [[nodiscard]] Duration round_trip_bound(const Plan& plan, const HeldCounts& held) const {
     const std::int64_t full = replica_loads(plan)[0].samples / plan.micro_batch_size;
     const bool barrier = inputs_.executor.optimizer == OptimizerGate::kGlobalBarrier;
-    if (!barrier || full == 0 || plan.copies() > 1 || plan.is_mixed()) return {};
-    const SectionSums& sums = prices_.sums()[0];
-    const std::int64_t trip =
-        sums.forward.back() + sums.recompute.back() + sums.gradient_of(backward_).back();
+    if (!barrier || full == 0 || plan.copies() > 1) return {};
     const std::int64_t in_flight = std::max(1, held.most_stash(0));
-    return Duration{((full - 1) / in_flight + 1) * trip};
+    return Duration{((full - 1) / in_flight + 1) * prices_.least_trip(backward_)};
   }
 
   // The mean over the ranks of fill, work and (of fused backwards) drain. The stages before rank

@@ -66,6 +66,17 @@ bool Incumbents::may_lead(Duration bound, int devices, std::size_t budgets) cons
   return false;
 }
 
+std::optional<Duration> Incumbents::to_lead(int devices, std::size_t budgets) const {
+  if (best_.empty()) return std::nullopt;
+  Duration slowest = best_.front().step_time;
+  for (std::size_t i = 0; i < std::min(budgets, budgets_.size()); ++i) {
+    if (devices > budgets_[i].devices) continue;
+    if (!fastest_[i]) return std::nullopt;
+    slowest = std::max(slowest, fastest_[i]->step_time);
+  }
+  return slowest;
+}
+
 void Incumbents::add_if_it_leads(const Found& found, std::size_t budgets) {
   bool leads = best_.empty() || comes_before(found, best_.front());
   for (std::size_t i = 0; i < std::min(budgets, budgets_.size()); ++i) {
