@@ -11,7 +11,9 @@ using Count = std::int64_t;
 // Passes over tensors between the matrix products; docs/estimates.md lists them.
 constexpr double kPassesOverHidden = 10.0;       // two norms and two residuals, fused
 constexpr double kEagerPassesOverHidden = 12.0;  // one kernel per operation, casts and copies
-constexpr double kPassesOverScores = 8.0;        // scale, mask, softmax, dropout of kept scores
+// Of kept scores: scale, mask, softmax and dropout, one after the other or as two kernels
+// (Megatron's fused softmax).
+constexpr double kPassesOverScores = 8.0, kFusedPassesOverScores = 5.0;
 // Over the logits, as 4-byte numbers: eager, and with a loss that is one kernel.
 constexpr double kHeadPassesForward = 8.0, kFusedHeadPassesForward = 4.0;
 constexpr double kHeadPassesBackward = 3.0, kFusedHeadPassesBackward = 2.0;
@@ -132,7 +134,8 @@ double score_count(const Architecture& model, const CountKey& key) {
 
 double score_bytes(const Architecture& model, const CountKey& key) {
   if (key.attention == AttentionKind::kFused) return 0.0;
-  return kPassesOverScores * score_count(model, key) * key.element_bytes;
+  const double passes = key.eager ? kPassesOverScores : kFusedPassesOverScores;
+  return passes * score_count(model, key) * key.element_bytes;
 }
 
 // Bytes held from forward to backward: kept, the weights before and behind dropout and its mask

@@ -123,12 +123,11 @@ class GroupSearch {
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
       if (!least_may_matter(plan, *balanced, *at_least)) continue;
-      const auto live = shared_.liveness.get(key, [&] { return liveness_of(plan); });
-      const HeldCounts held(*live);
-      if (!cuts_may_matter(plan, *balanced, held)) continue;
+      const auto counted = counted_of(key, plan);
+      if (!cuts_may_matter(plan, *balanced, counted->held)) continue;
       for (const Placement placement : placements_) {
         plan.placement = placement;
-        try_candidate(plan, *live, held);
+        try_candidate(plan, counted->live, counted->held);
       }
     }
   }
@@ -148,6 +147,15 @@ class GroupSearch {
             counted_micro_batches(plan)};
   }
 
+  [[nodiscard]] std::shared_ptr<const SearchShared::Counted> counted_of(
+      const SearchShared::CountsKey& key, const Plan& plan) const {
+    return shared_.liveness.get(key, [&] {
+      std::vector<RankLiveness> live = liveness_of(plan);
+      HeldCounts held(live);
+      return SearchShared::Counted{std::move(live), std::move(held)};
+    });
+  }
+
   // Schedules that are worked out for one plan: cut by what a static one of the same placement
   // holds, then bounded by what any order within the memory takes.
   void try_arranged(const ScheduleKind& kind, Plan& plan, const std::vector<int>& balanced) {
@@ -159,12 +167,12 @@ class GroupSearch {
       return;
     }
     const Plan stand_in = with_stand_in(plan);
-    const auto live = shared_.liveness.get(counts_key(*find_schedule(stand_in.schedule), stand_in),
-                                           [&] { return liveness_of(stand_in); });
-    const HeldCounts held(*live);
+    const auto counted =
+        counted_of(counts_key(*find_schedule(stand_in.schedule), stand_in), stand_in);
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
-      Cuts cuts = choose_cuts(prices_.sums(), memory_of(plan, held), plan, backward_, balanced);
+      Cuts cuts =
+          choose_cuts(prices_.sums(), memory_of(plan, counted->held), plan, backward_, balanced);
       plan.cuts = balanced;
       if (!cuts.cuts.empty()) plan.cuts = std::move(cuts.cuts);
       if (!kind.recomputes && !may_be_worth_arranging(by_compute(plan))) {

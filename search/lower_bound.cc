@@ -184,7 +184,7 @@ StageTimes times_of(const StagePrices& prices, const Plan& plan, int stage, Back
   times.forward = forward(0);
   times.backward = times.least_backward = backward(0);
   times.weight = times.least_weight = weight(0);
-  if (plan.has_next(stage)) {
+  if (plan.has_next(stage) && plan.rank_of(stage) != plan.rank_of(stage + 1)) {
     times.send = prices.transfer_of(stage, 0).activation.duration.count();
     times.send_back = times.least_send_back =
         prices.transfer_of(stage, 0).gradient.duration.count();
@@ -192,8 +192,8 @@ StageTimes times_of(const StagePrices& prices, const Plan& plan, int stage, Back
   for (int shape = 1; shape < prices.shapes; ++shape) {
     times.least_backward = std::min(times.least_backward, backward(shape));
     times.least_weight = std::min(times.least_weight, weight(shape));
-    times.least_send_back =
-        std::min(times.least_send_back, prices.transfer_of(stage, shape).gradient.duration.count());
+    const Duration gradient = prices.transfer_of(stage, shape).gradient.duration;
+    times.least_send_back = std::min(times.least_send_back, gradient.count());
   }
   if (has_short_micro_batch(plan) && plan.copies() == 1) {
     const auto shapes = micro_batch_shapes(plan);
