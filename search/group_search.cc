@@ -242,8 +242,8 @@ class GroupSearch {
                      ""};
   }
 
-  // Some rank does the mean of all work, with a short last micro-batch; and one micro-batch goes all
-  // the way there and back. Whatever the cuts.
+  // Some rank does the mean of all work, with a short last micro-batch; and one micro-batch goes
+  // all the way there and back. Whatever the cuts.
   [[nodiscard]] Duration mean_bound(const Plan& plan) const {
     if (find_schedule(plan.schedule)->recomputes) return group_.bound;  // not on the last rank
     const int samples = replica_loads(plan)[0].samples;

@@ -32,7 +32,7 @@ struct SectionSums {
     int first = 0, last = 0;
   };
   std::vector<Distinct> distinct;
-  bool has_alike_layers = false;  // all but the first and the last hold the same bytes
+  bool has_alike_layers = false;     // all but the first and the last hold the same bytes
   double least_forward_share = 1.0;  // smallest F / (F + R + I + W) of a section
 
   // The largest working peak of a run of sections, from a table of the maxima of 1, 2, 4, ..
