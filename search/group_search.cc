@@ -1,6 +1,9 @@
 #include "search/group_search.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include "costmodel/price_stages.h"
 #include "search/arrange.h"
@@ -72,6 +75,12 @@ class GroupSearch {
       result_.rejected.add("schedule rule: " + plan.schedule, variants, plan);
       return;
     }
+    if (choice.kind->recomputes && !prices_.recomputes()) {
+      result_.rejected.add(plan.schedule + " recomputes, but recompute mode '" + plan.recompute +
+                               "' has nothing to recompute",
+                           variants, plan);
+      return;
+    }
     const bool ragged = choice.kind->ragged_groups &&
                         replica_loads(plan).front().micro_batches % plan.pipeline != 0;
     if (ragged && request_.pins.schedules.empty()) {
@@ -84,8 +93,13 @@ class GroupSearch {
         return;
       }
     }
+    any_cuts_ = std::max(mean_bound(plan), stash_bound(plan));
+    if (!may_matter(any_cuts_, kNoMemory)) {
+      result_.bounded += variants;
+      return;
+    }
     const auto balanced = balanced_cuts_of(plan);
-    any_cuts_ = bottleneck_bound(plan, *balanced);
+    any_cuts_ = std::max(any_cuts_, bottleneck_bound(plan, *balanced));
     if (!may_matter(any_cuts_, kNoMemory)) {
       result_.bounded += variants;
       return;
@@ -105,6 +119,15 @@ class GroupSearch {
     }
     const SearchShared::CountsKey key = counts_key(*choice.kind, plan);
     const auto at_least = shared_.held_at_least.get(key, [&] { return least_held_of(plan); });
+    any_cuts_ = std::max(any_cuts_, round_trip_bound(plan, *at_least));
+    if (!may_matter(any_cuts_, kNoMemory)) {
+      result_.bounded += variants;
+      return;
+    }
+    if (over_what_matters(plan, *at_least)) {
+      result_.bounded += variants;
+      return;
+    }
     over_memory_ = false;
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
@@ -116,6 +139,16 @@ class GroupSearch {
         try_candidate(plan, counted->live, counted->held);
       }
     }
+  }
+
+  // Candidates that are too slow to matter but by holding little: whether no cuts hold that little.
+  [[nodiscard]] bool over_what_matters(Plan& plan, const HeldCounts& at_least) const {
+    if (!request_.bounds) return false;
+    const Incumbents& incumbents = own_ ? *own_ : known_;
+    const Bytes most = incumbents.most_memory_that_matters(any_cuts_, group_.devices);
+    if (prices_.memory().is_one_for_all() && prices_.memory()[0] <= most) return false;
+    plan.zero1 = zero1_.front();  // holds less, if it is among the choices
+    return !may_fit(memory_of(plan, at_least, most), plan);
   }
 
   static SearchShared::CountsKey counts_key(const ScheduleKind& kind, const Plan& plan) {
@@ -135,13 +168,6 @@ class GroupSearch {
   // Schedules that are worked out for one plan: cut by what a static one of the same placement
   // holds, then bounded by what any order within the memory takes.
   void try_arranged(const ScheduleKind& kind, Plan& plan, const std::vector<int>& balanced) {
-    if (kind.recomputes && !prices_.recomputes()) {
-      const auto variants = static_cast<std::int64_t>(zero1_.size() * placements_.size());
-      result_.rejected.add(plan.schedule + " recomputes, but recompute mode '" + plan.recompute +
-                               "' has nothing to recompute",
-                           variants, plan);
-      return;
-    }
     const Plan stand_in = with_stand_in(plan);
     const auto counted =
         counted_of(counts_key(*find_schedule(stand_in.schedule), stand_in), stand_in);
@@ -151,6 +177,10 @@ class GroupSearch {
           choose_cuts(prices_.sums(), memory_of(plan, counted->held), plan, backward_, balanced);
       plan.cuts = balanced;
       if (!cuts.cuts.empty()) plan.cuts = std::move(cuts.cuts);
+      if (!kind.recomputes && !may_be_worth_arranging(by_compute(plan))) {
+        result_.bounded += static_cast<std::int64_t>(placements_.size());
+        continue;
+      }
       for (const Placement placement : placements_) {
         plan.placement = placement;
         try_arranged_candidate(kind, plan);
@@ -214,6 +244,40 @@ class GroupSearch {
                      ""};
   }
 
+  // All ranks together hold so many bytes for so long: what one micro-batch holds, and for how long
+  // at least, times the micro-batches, over the room for it.
+  [[nodiscard]] Duration stash_bound(const Plan& plan) {
+    const std::int64_t full = replica_loads(plan)[0].samples / plan.micro_batch_size;
+    if (full == 0 || plan.is_mixed()) return {};
+    const bool recomputes = !find_schedule(plan.schedule)->recomputes;  // else not on the last rank
+    auto& each = stash_time_[{backward_, recomputes}];
+    if (!each) each = prices_.sums()[0].least_stash_time(backward_, recomputes);
+    const Bytes state = group_.least_memory - prices_.reserve()[0];  // of the mean rank
+    const Bytes room = prices_.memory()[0] - group_.least_memory - state * (plan.copies() - 1);
+    if (room.count <= 0) return {};
+    constexpr double kRounding = 1.0 - 1e-9;
+    const double time = kRounding * *each * static_cast<double>(full) /
+                        (static_cast<double>(room.count) * plan.pipeline);
+    return Duration{static_cast<std::int64_t>(std::min(time, 1e18))};
+  }
+
+  // Some rank does the mean of all work, with a short last micro-batch; and one micro-batch goes
+  // all the way there and back. Whatever the cuts.
+  [[nodiscard]] Duration mean_bound(const Plan& plan) const {
+    if (find_schedule(plan.schedule)->recomputes) return group_.bound;  // not on the last rank
+    const int samples = replica_loads(plan)[0].samples;
+    const int rest = samples % plan.micro_batch_size;
+    const std::int64_t full = samples / plan.micro_batch_size;
+    std::int64_t work = full * prices_.least_work(backward_);
+    if (rest > 0) {
+      const std::vector<int> shapes = micro_batch_shapes(plan);
+      const auto shape = std::find(shapes.begin(), shapes.end(), rest) - shapes.begin();
+      work += prices_.least_work(backward_, static_cast<std::size_t>(shape));
+    }
+    const std::int64_t trip = full == 0 ? 0 : prices_.least_trip(backward_);
+    return std::max({group_.bound, Duration{work / plan.pipeline}, Duration{trip}});
+  }
+
   // What no cuts with one stage per rank can beat: the balanced bottleneck, and the fill and drain
   // around it.
   [[nodiscard]] Duration bottleneck_bound(const Plan& plan,
@@ -223,12 +287,8 @@ class GroupSearch {
     if (find_schedule(plan.schedule)->recomputes) return group_.bound;  // not on the last rank
     const bool barrier = inputs_.executor.optimizer == OptimizerGate::kGlobalBarrier;
     if (plan.chunks > 1) {
-      // All work of one micro-batch lies on its way there and back when backwards are fused.
-      const bool fused = backward_ == BackwardKind::kFused;
-      const std::int64_t path = !fused || full == 0 ? 0 : prices_.least_work(backward_);
-      const Duration bound = std::max(group_.bound, Duration{path});
-      if (!barrier || full == 0 || plan.copies() > 1 || plan.is_mixed()) return bound;
-      return std::max(bound, mean_with_fill(plan, full));
+      if (!barrier || full == 0 || plan.copies() > 1 || plan.is_mixed()) return {};
+      return mean_with_fill(plan, full);
     }
     std::int64_t longest = 0;
     for (std::size_t s = 0; s + 1 < balanced.size(); ++s) {
@@ -245,6 +305,16 @@ class GroupSearch {
                     fill_bound(prices_.least_work(backward_), share, full, plan.pipeline));
   }
 
+  // Micro-batches travel all the way and back, whatever the cuts, no more of them at once than the
+  // first stage holds.
+  [[nodiscard]] Duration round_trip_bound(const Plan& plan, const HeldCounts& held) const {
+    const std::int64_t full = replica_loads(plan)[0].samples / plan.micro_batch_size;
+    const bool barrier = inputs_.executor.optimizer == OptimizerGate::kGlobalBarrier;
+    if (!barrier || full == 0 || plan.copies() > 1) return {};
+    const std::int64_t in_flight = std::max(1, held.most_stash(0));
+    return Duration{((full - 1) / in_flight + 1) * prices_.least_trip(backward_)};
+  }
+
   // The mean over the ranks of fill, work and (of fused backwards) drain. The stages before rank
   // r's first hold at least the first r sections, whatever the cuts.
   [[nodiscard]] Duration mean_with_fill(const Plan& plan, std::int64_t full) const {
@@ -259,13 +329,17 @@ class GroupSearch {
   }
 
   [[nodiscard]] StageMemory memory_of(const Plan& plan, const HeldCounts& held) const {
+    return memory_of(plan, held, prices_.memory());
+  }
+  [[nodiscard]] StageMemory memory_of(const Plan& plan, const HeldCounts& held,
+                                      const PerRank<Bytes>& capacity) const {
     return {prices_.sums(),
             ties_,
             inputs_.profile->training,
             plan.zero1 ? plan.weight_copies() : 1,
             held,
             prices_.reserve(),
-            prices_.memory()};
+            capacity};
   }
 
   // The same with counts that are too small: whether any cuts may matter. Several stages per rank
@@ -410,8 +484,9 @@ class GroupSearch {
   const std::vector<Placement> placements_;
   BackwardKind backward_ = BackwardKind::kFused;  // of the schedule at hand
   Duration any_cuts_{};                           // what no cuts of the schedule at hand beat
-  bool over_memory_ = false;                      // it did not fit with less state (ZeRO-1)
-  std::optional<PlanSchedules> schedules_;        // likewise
+  std::map<std::pair<BackwardKind, bool>, std::optional<double>> stash_time_;  // bytes times ns
+  bool over_memory_ = false;                // it did not fit with less state (ZeRO-1)
+  std::optional<PlanSchedules> schedules_;  // likewise
   ReplayBuffers replay_buffers_;
   GroupResult result_;
 };
