@@ -69,6 +69,7 @@ void HeldCounts::add_peaks_of_stages(std::size_t rank) {
     std::sort(first, stage_peaks_.end());
     stage_peaks_.erase(std::unique(first, stage_peaks_.end()), stage_peaks_.end());
     of.peaks = stage_peaks_.size() - of.first_peak;
+    if (of.peaks > 0) of.most_stash = std::max(of.most_stash, stage_peaks_.back().stash);
   }
 }
 

@@ -54,6 +54,10 @@ class HeldCounts {
     const Stage& of = stages_[static_cast<std::size_t>(stage)];
     return {stage_peaks_.data() + of.first_peak, of.peaks};
   }
+  // Most forwards of one stage whose backward is yet to come: exact in both kinds of counts.
+  [[nodiscard]] std::int32_t most_stash(int stage) const {
+    return stages_[static_cast<std::size_t>(stage)].most_stash;
+  }
   [[nodiscard]] const Transfers& transfers(int stage) const {
     return stages_[static_cast<std::size_t>(stage)].transfers;
   }
@@ -69,6 +73,7 @@ class HeldCounts {
   struct Stage {
     Transfers transfers;
     std::size_t first_peak = 0, peaks = 0;
+    std::int32_t most_stash = 0;
     bool operator==(const Stage&) const = default;
   };
   void begin_ranks(const std::vector<int>& rank_of_stage, std::size_t ranks);

@@ -69,6 +69,7 @@ void compare_with_exact(const HeldCounts& least, const std::vector<RankLiveness>
     once.activation_receives = std::min(1, once.activation_receives);
     once.gradient_receives = std::min(1, once.gradient_receives);
     CHECK(least.transfers(s) == once);
+    CHECK(least.most_stash(s) == exact.most_stash(s));
   }
 }
 
