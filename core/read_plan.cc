@@ -192,7 +192,9 @@ void require_devices_agree(const JsonReader& reader, const PlanCluster& cluster,
   std::string wanted;
   for (std::size_t i = 1; i < types.size(); ++i) wanted += " '" + types[i] + "'";
   reader.fail("expected \"other_devices\" to be" + (wanted.empty() ? " absent" : ":" + wanted) +
-              ", the types of the plan's ranks after the first");
+              ", the types of '" +
+              (plan.has_unequal_replicas() ? "replica_kinds" : "rank_devices") +
+              "' after the first");
 }
 
 PlanCluster read_cluster_part(JsonReader reader, const Plan& plan) {
@@ -377,6 +379,19 @@ void require_tables_agree(const JsonReader& program, const PlanFile& file) {
                  " ranks and " + std::to_string(file.plan.stages()) + " stages of 'plan', in " +
                  std::to_string(file.plan.copies()) +
                  (file.plan.copies() > 1 ? " copies of the weights" : " copy of the weights"));
+  }
+  if (file.plan.has_unequal_replicas()) {
+    const auto kinds = file.plan.replica_kinds.size(),
+               shapes = micro_batch_shapes(file.plan).size();
+    if (file.program.pipelines.size() != kinds) {
+      program.fail("expected a pipeline for each of the " + std::to_string(kinds) +
+                   " 'replica_kinds', got " + std::to_string(file.program.pipelines.size()));
+    }
+    if (static_cast<std::size_t>(file.prices.shapes) != shapes) {
+      program.fail("the 'replica_kinds' have " + std::to_string(shapes) +
+                   " micro-batch shapes, but there are prices of " +
+                   std::to_string(file.prices.shapes));
+    }
   }
   for (const MicroBatch& micro_batch : file.program.micro_batches) {
     if (micro_batch.shape < file.prices.shapes) continue;

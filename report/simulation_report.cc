@@ -62,7 +62,7 @@ std::string simulation_report(const PlanFile& file, const Evaluation& evaluation
   return heading_of(file) + summary(file, evaluation, note) +
          "\nTime by rank (share of the makespan)\n" + time_table(evaluation, file.plan) +
          "\nMemory by rank (GiB)\n" + memory_table(evaluation, file.plan) + "\nOne step\n" +
-         gantt(file.program, timeline);
+         gantt(file.program, timeline, file.plan.kinds());
 }
 
 std::string check_text(const CheckReport& report, const std::string& file) {
