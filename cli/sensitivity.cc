@@ -12,6 +12,7 @@
 #include "cli/outcomes.h"
 #include "report/reasons.h"
 #include "search/evaluation.h"
+#include "search/rolled_program.h"
 #include "simulator/simulate.h"
 
 namespace penstock {
@@ -128,7 +129,8 @@ class BatchAsker {
 
 void ask_batches(const PlanFile& file, const Question& question, const Scenario& scenario,
                  Duration now, Sensitivities& all) {
-  if (file.program.actions.size() > kMostReplayed / 2) {  // twice the batch, twice the actions
+  if (static_cast<std::size_t>(actions_of(file)) >
+      kMostReplayed / 2) {  // twice the batch, twice the actions
     all.not_answered.emplace_back("global batch, micro-batch size: the step has too many actions");
     return;
   }

@@ -127,7 +127,8 @@ TEST_CASE("a file that stays rolled up says what its actions say") {
     CHECK(replay_plan_file(rolled).evaluation == replay_plan_file(all).evaluation);
     CHECK(rolled_actions(rolled) == std::ssize(all.program.actions));
     CHECK(to_text(write_plan_rolled_up(rolled)) == text);
-    CHECK(rolled_summary(rolled).makespan == replay_plan_file(all).evaluation.makespan);
+    CHECK(rolled_summary(rolled, rolled.prices, rolled.executor).makespan ==
+          replay_plan_file(all).evaluation.makespan);
     const PlanFile evaluated = to_rolled_up_plan_file(f.inputs, evaluate(f.inputs, f.plan));
     CHECK(is_rolled_up(evaluated));
     CHECK(to_text(write_plan_rolled_up(evaluated)) == text);
