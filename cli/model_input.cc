@@ -157,7 +157,9 @@ void add_device(EstimatedModel& estimated, const EstimatedModel& other) {
   ErrorBand& error = estimated.estimate.error;
   error.below = std::max(error.below, other.estimate.error.below);
   error.above = std::max(error.above, other.estimate.error.above);
-  estimated.also_for.push_back(other.device.name);
+  const bool same = other.request.arithmetic == estimated.request.arithmetic;
+  estimated.also_for.push_back(
+      other.device.name + (same ? "" : " in " + std::string(name_of(other.request.arithmetic))));
 }
 
 std::vector<std::string> gradient_names() { return {"float32", "bfloat16"}; }

@@ -124,7 +124,20 @@ std::vector<EstimateSettings> settings_tried(const DeviceSheet& sheet) {
   return all;
 }
 
-bool estimate_again(Question& question, const Loaded<Json>& config, const DeviceSheet& sheet,
+// A device that has no rate for the numbers of the first is estimated in its own.
+EstimateSettings on_other_device(EstimateSettings settings, const std::vector<DeviceSheet>& sheets,
+                                 const std::string& name) {
+  const DeviceSheet* sheet = shipped(sheets, name);
+  const auto arithmetic = arithmetic_named(settings.precision.value_or(""));
+  if (sheet != nullptr && arithmetic && sheet->peak(*arithmetic) == nullptr) {
+    settings.precision.reset();
+  }
+  settings.device = name;
+  return settings;
+}
+
+bool estimate_again(Question& question, const Loaded<Json>& config,
+                    const std::vector<DeviceSheet>& sheets, const DeviceSheet& sheet,
                     const PlanFile& file) {
   for (EstimateSettings& settings : settings_tried(sheet)) {
     settings.device = file.cluster.device;
@@ -133,8 +146,8 @@ bool estimate_again(Question& question, const Loaded<Json>& config, const Device
     if (question.cluster.file.path != kAssumedCluster) settings.cluster = &question.cluster.value;
     question.estimated = estimate_model(config, settings);
     for (const PlanDevice& other : file.cluster.other_devices) {
-      settings.device = other.name;
-      add_device(*question.estimated, estimate_model(config, settings));
+      add_device(*question.estimated,
+                 estimate_model(config, on_other_device(settings, sheets, other.name)));
     }
     question.profile = {question.estimated->estimate.profile, config.file};
     question.request.pins.device = question.estimated->request.device;
@@ -166,7 +179,7 @@ PlanQuestion from_estimate(const PlanFile& file, const std::string& path,
     if (!cluster.why_not.empty()) return {cluster.why_not, {}};
     again.question.cluster.value = read_cluster(cluster.json.value, file.cluster_file.path);
   }
-  if (!estimate_again(again.question, config, *sheet, file)) {
+  if (!estimate_again(again.question, config, sheets, *sheet, file)) {
     return {file.profile.path + " and the datasheet of " + sheet->name + kDiffers, {}};
   }
   return again;

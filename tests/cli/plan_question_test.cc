@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -86,4 +87,19 @@ TEST_CASE("an estimate is made again: the device, the precision and the size tha
       CHECK(again.question.cluster.value.name == plan.value.cluster.name);
     }
   }
+}
+
+TEST_CASE("an estimate for two device types is made again, each in its own precision") {
+  const Folder folder;
+  write_file(folder / "c.json", read_file("data/clusters/a100-40gb-2x4-v100-16gb-4x4.json"));
+  const Loaded<PlanFile> plan =
+      plan_in(folder, {"predict", "data/models/gpt2.json", "--cluster", folder / "c.json",
+                       "--layout", "PP=2 mbs=2 seq=1024 replicas=a100-40gb:8/v100-16gb:4"});
+  CHECK(plan.value.plan.kinds() == 2);
+  const PlanQuestion again = question_of(plan.value, plan.file.path);
+  CHECK(again.why_not == "");
+  REQUIRE(again.question.estimated);
+  CHECK(again.question.estimated->also_for == std::vector<std::string>{"v100-sxm-16gb in float16"});
+  CHECK(run_penstock({"check", folder / "plan.json"}).exit == 0);
+  CHECK(run_penstock({"explain", folder / "plan.json"}).exit == 0);
 }
