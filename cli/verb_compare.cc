@@ -260,7 +260,9 @@ Answer run_compare(const Arguments& arguments) {
       "schedule (also with its chunks, interleaved:2), P, V, D, T, b (or mbs), recompute, zero1, "
       "device, placement, gpus, global-batch, sequence-length, reserve-gib, memory-gib, "
       "usd-per-gpu-hour; bandwidth or link.LEVEL (a factor on all links or those of one level; "
-      "latencies stay); profile, cluster, precision, attention, gradients, executor, for. May be "
+      "latencies stay); term.NAME of an estimate (a factor on what matrix-products, attention, "
+      "memory-passes or launches take); profile, cluster, precision, attention, gradients, "
+      "executor, for. May be "
       "given several times: "
       "all combinations",
       vary);

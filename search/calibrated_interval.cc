@@ -11,9 +11,8 @@
 namespace penstock {
 namespace {
 
-// Assumptions, as standard deviations: how much models, schedules and tensor degrees differ from
-// each other after calibration. docs/accuracy.md has what the shipped runs say of the first.
-constexpr double kOtherModel = 0.06;
+// Assumptions, as standard deviations: how much schedules and tensor degrees differ from each other
+// after calibration, as kOtherModel says of models.
 constexpr double kOtherSchedule = 0.04;
 constexpr double kOtherTensorDegree = 0.04;
 
@@ -149,8 +148,9 @@ std::optional<CalibratedInterval> calibrated_interval(const PlanInputs& inputs, 
   const Posterior& posterior = *calibration->posterior;
   CalibratedInterval interval;
   double variance = posterior.run_to_run * posterior.run_to_run;
-  variance +=
-      variance_of(posterior.covariance, Gradient(inputs, plan, program, step_time).of_log());
+  const std::array<double, kStepTerms> slopes = Gradient(inputs, plan, program, step_time).of_log();
+  interval.log_slopes.assign(slopes.begin(), slopes.end());
+  variance += variance_of(posterior.covariance, slopes);
   variance += variance_of_news(posterior, inputs.profile->name, plan, interval.notes);
   interval.half_width = nine_of_ten(posterior.degrees) * std::sqrt(variance);
   return interval;

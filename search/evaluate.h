@@ -38,6 +38,8 @@ struct EvaluatedPlan {
   Program program;
   Timeline timeline;
   Evaluation evaluation;
+  // On a calibrated cluster: see RankedPlan.
+  std::vector<double> log_slopes;
 };
 
 // `plan.cuts` may be empty: then the best cuts are chosen (as the search does). The work does not
@@ -61,6 +63,8 @@ PlanFile to_plan_file(const PlanInputs& inputs, const EvaluatedPlan& evaluated);
 struct Replayed {
   Timeline timeline;
   Evaluation evaluation;
+  // On a calibrated cluster: see RankedPlan.
+  std::vector<double> log_slopes;
 };
 Replayed replay_plan_file(const PlanFile& file);
 
