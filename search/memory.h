@@ -57,6 +57,9 @@ class StageMemory : public StageLimit {
   // fit on the rank beside what it must hold. Needs monotone memory.
   [[nodiscard]] int most_middle_sections(std::size_t rank, int stages_per_copy) const;
   [[nodiscard]] const PerRank<Bytes>& capacity() const { return capacity_; }
+  [[nodiscard]] std::span<const int> stages_of(std::size_t rank) const {
+    return held_.stages_of(rank);
+  }
   [[nodiscard]] int sections() const { return sums_[0].sections(); }
   // What a stage may take of its device, and what of that is reserved.
   [[nodiscard]] Bytes capacity_of(int stage) const { return capacity_[rank_of(stage)]; }

@@ -96,6 +96,10 @@ SectionSums sum_sections(const ModelProfile& profile, const ClusterSpec& cluster
       known->last = s;
     }
   }
+  sums.has_alike_layers = true;
+  for (int s = 2; s + 1 < sums.sections(); ++s) {
+    sums.has_alike_layers = sums.has_alike_layers && holds_the_same(sums, s, 1);
+  }
   return sums;
 }
 
