@@ -144,9 +144,7 @@ WhyNot why_not(const PlanFile& file, Question question, const std::string& text,
   RankedPlan asked_about;
   asked_about.plan = std::move(evaluated.plan);
   asked_about.evaluation = std::move(evaluated.evaluation);
-  asked_about.log_slopes = std::move(evaluated.log_slopes);
-  why.relative_half_width =
-      relative_half_width(question.inputs(), asked_about, why.result.best.front());
+  why.relative_half_width = relative_half_width(asked_about, why.result.best.front());
   return why;
 }
 

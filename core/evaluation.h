@@ -78,9 +78,6 @@ struct RankedPlan {
   // Of the ratio of its step time to the best plan's, relative: nine of ten measured ratios lie
   // within. 0 for the best plan itself. What the two share cancels.
   double against_best = 0.0;
-  // How the logarithm of the step time changes with each term of a calibration (kStepTerms of
-  // them); empty without one.
-  std::vector<double> log_slopes;
 };
 
 // Why candidates were left out, counted.

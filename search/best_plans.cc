@@ -258,8 +258,8 @@ class Search {
     }
     sort_by_step_time(best);
     sort_by_step_time(all);
-    compare_with_best(inputs_, best);
-    compare_with_best(inputs_, all);
+    compare_with_best(best);
+    compare_with_best(all);
     result_.pareto = pareto_front(all);
     for (RankedPlan& plan : best) {
       plan.on_pareto_front =
@@ -365,7 +365,6 @@ class Search {
       plans[i].placed = placement_words(evaluated);
       plans[i].plan = std::move(evaluated.plan);
       plans[i].evaluation = std::move(evaluated.evaluation);
-      plans[i].log_slopes = std::move(evaluated.log_slopes);
     });
     return plans;
   }

@@ -148,9 +148,8 @@ std::optional<CalibratedInterval> calibrated_interval(const PlanInputs& inputs, 
   const Posterior& posterior = *calibration->posterior;
   CalibratedInterval interval;
   double variance = posterior.run_to_run * posterior.run_to_run;
-  const std::array<double, kStepTerms> slopes = Gradient(inputs, plan, program, step_time).of_log();
-  interval.log_slopes.assign(slopes.begin(), slopes.end());
-  variance += variance_of(posterior.covariance, slopes);
+  variance +=
+      variance_of(posterior.covariance, Gradient(inputs, plan, program, step_time).of_log());
   variance += variance_of_news(posterior, inputs.profile->name, plan, interval.notes);
   interval.half_width = nine_of_ten(posterior.degrees) * std::sqrt(variance);
   return interval;

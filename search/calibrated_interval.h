@@ -15,8 +15,6 @@ namespace penstock {
 struct CalibratedInterval {
   double half_width = 0.0;         // relative; nine runs of ten lie within
   std::vector<std::string> notes;  // what widens it, in words
-  // How the logarithm of the step time changes with each term, kStepTerms of them.
-  std::vector<double> log_slopes;
 };
 
 // Of a plan that is priced with the calibration of its cluster; nothing when that one says nothing

@@ -122,7 +122,6 @@ void use_calibrated_interval(const PlanInputs& inputs, PriceBasis& basis, Evalua
   const auto calibrated = calibrated_interval(
       inputs, result.plan, rolled_up ? written : result.program, evaluation.step_time);
   if (!calibrated) return;
-  result.log_slopes = calibrated->log_slopes;
   const double rest = basis.interval.above * basis.interval.above -
                       basis.before_calibration * basis.before_calibration;
   const double half_width =

@@ -38,8 +38,6 @@ struct EvaluatedPlan {
   Program program;
   Timeline timeline;
   Evaluation evaluation;
-  // On a calibrated cluster: see RankedPlan.
-  std::vector<double> log_slopes;
 };
 
 // `plan.cuts` may be empty: then the best cuts are chosen (as the search does). The work does not

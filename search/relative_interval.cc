@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <vector>
-
-#include "search/calibrated_interval.h"
 
 namespace penstock {
 namespace {
@@ -17,7 +14,7 @@ namespace {
 constexpr double kAlike = 0.04;
 constexpr double kSchedule = 0.085;
 constexpr double kMicroBatchSize = 0.05;
-constexpr double kPipeline = 0.08;
+constexpr double kPipeline = 0.10;
 constexpr double kTensor = 0.05;
 constexpr double kOtherChoice = 0.05;
 
@@ -41,42 +38,19 @@ double wider_side(const Evaluation& evaluation) {
   return step > 0.0 ? static_cast<double>(side.count()) / step : 0.0;
 }
 
-// What the runs leave open of the terms, as far as the plans answer to them differently.
-double variance_of_difference(const Posterior& posterior, const RankedPlan& a,
-                              const RankedPlan& b) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < kStepTerms; ++i) {
-    for (std::size_t j = 0; j < kStepTerms; ++j) {
-      sum += (a.log_slopes[i] - b.log_slopes[i]) * posterior.covariance[i * kStepTerms + j] *
-             (a.log_slopes[j] - b.log_slopes[j]);
-    }
-  }
-  return std::max(sum, 0.0);
-}
-
 }  // namespace
 
-double relative_half_width(const PlanInputs& inputs, const RankedPlan& a, const RankedPlan& b) {
+double relative_half_width(const RankedPlan& a, const RankedPlan& b) {
   if (a.plan == b.plan) return 0.0;
-  if (a.plan.device_types() != b.plan.device_types()) {  // nothing of the machine cancels
-    return std::sqrt(square(wider_side(a.evaluation)) + square(wider_side(b.evaluation)));
-  }
-  const double width = by_differences(a.plan, b.plan);
-  const auto& calibration = inputs.cluster->calibration;
-  if (a.log_slopes.empty() || b.log_slopes.empty() || !calibration || !calibration->posterior) {
-    return width;
-  }
-  // Runs make it narrower where they say what the plans differ in, never wider.
-  const Posterior& posterior = *calibration->posterior;
-  const double terms =
-      nine_of_ten(posterior.degrees) * std::sqrt(variance_of_difference(posterior, a, b));
-  return std::min(width, std::sqrt(square(kAlike) + square(terms)));
+  if (a.plan.device_types() == b.plan.device_types()) return by_differences(a.plan, b.plan);
+  // Nothing of the machine cancels.
+  return std::sqrt(square(wider_side(a.evaluation)) + square(wider_side(b.evaluation)));
 }
 
-void compare_with_best(const PlanInputs& inputs, std::vector<RankedPlan>& plans) {
+void compare_with_best(std::vector<RankedPlan>& plans) {
   for (RankedPlan& plan : plans) {
     const RankedPlan& best = plans.front();
-    plan.against_best = relative_half_width(inputs, plan, best);
+    plan.against_best = relative_half_width(plan, best);
     const Duration behind = plan.evaluation.step_time - best.evaluation.step_time;
     plan.tied_with_best =
         &plan != &best && behind <= scaled(best.evaluation.step_time, plan.against_best);

@@ -7,15 +7,14 @@
 #include <vector>
 
 #include "core/evaluation.h"
-#include "search/evaluate.h"
 
 namespace penstock {
 
 // Relative; nine of ten measured ratios lie within it around the predicted one. From
 // docs/cost_model.md, "Two plans of one question".
-double relative_half_width(const PlanInputs& inputs, const RankedPlan& a, const RankedPlan& b);
+double relative_half_width(const RankedPlan& a, const RankedPlan& b);
 
 // Sets `against_best` and `tied_with_best` of plans that ascend in step time.
-void compare_with_best(const PlanInputs& inputs, std::vector<RankedPlan>& plans);
+void compare_with_best(std::vector<RankedPlan>& plans);
 
 }  // namespace penstock

@@ -22,7 +22,7 @@ SCHEDULES = {"1F1B": "1f1b", "1F1B-I": "interleaved", "ZB-1p": "zb-1p", "ZB-2p":
 
 def config(model):
     return {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "n_layer": model["layers"],
-            "n_head": model["heads"], "n_embd": model["hidden"], "n_positions": 1024, "vocab_size": 50304,
+            "n_head": model["heads"], "n_embd": model["hidden"], "n_positions": 1024, "vocab_size": 32000,
             "activation_function": "gelu_new", "tie_word_embeddings": True}
 
 

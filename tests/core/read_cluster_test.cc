@@ -236,6 +236,14 @@ TEST_CASE("another executor keeps what was fitted of compute, and is unsure of i
   CHECK(covariance[4 * kStepTerms + 4] == prior_deviations({})[4] * prior_deviations({})[4]);
 }
 
+TEST_CASE("an engine that interprets its list in Python may spend more on an action") {
+  ExecutorModel interpreted;
+  interpreted.issue = IssueOrder::kDeepSpeed;
+  CHECK(prior_deviations({})[3] == 1e6);
+  CHECK(prior_deviations(interpreted)[3] == 2e6);
+  CHECK(prior_deviations(interpreted)[0] == prior_deviations({})[0]);
+}
+
 TEST_CASE("of a model that was never run, factors count only where they are sure") {
   Calibration calibration = *read(calibrated_text()).calibration;  // compute 1.1, launches 0.8
   std::vector<double> covariance(kStepTerms * kStepTerms);
