@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "search/evaluation.h"
+#include "search/rolled_program.h"
 #include "simulator/simulate.h"
 
 namespace penstock {
@@ -25,6 +26,7 @@ void free_optimizer(PlanFile& file) {
 }
 
 Duration step_of(const PlanFile& file) {
+  if (is_rolled_up(file)) return step_time_of(rolled_summary(file), file.executor);
   return step_time_of(simulate_summary(file.program, file.prices, file.executor), file.executor);
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/large_plans.h"
 #include "cli/layout.h"
 #include "cli/options.h"
 #include "cli/parse.h"
@@ -18,6 +19,7 @@
 #include "report/simulation_report.h"
 #include "report/words.h"
 #include "search/evaluate.h"
+#include "search/rolled_program.h"
 
 namespace penstock {
 namespace {
@@ -72,7 +74,7 @@ Asked asked_of(const Layout& layout, SearchOptions given) {
 }
 
 PlanFile file_of(const Question& question, const EvaluatedPlan& evaluated) {
-  PlanFile file = to_plan_file(question.inputs(), evaluated);
+  PlanFile file = to_rolled_up_plan_file(question.inputs(), evaluated);
   file.tool_version = version();
   file.profile = question.profile.file;
   file.cluster_file = question.cluster.file;
@@ -114,7 +116,7 @@ Json json_of(const Asked& asked, const EvaluatedPlan& evaluated) {
   set_question(json, asked.question);
   json.set("fits", !evaluated.why_not.has_value());
   if (evaluated.why_not) json.set("why_not", to_json(*evaluated.why_not));
-  if (evaluated.program.actions.empty()) return json;
+  if (evaluated.evaluation.ranks.empty()) return json;
   json.set("plan", to_json(evaluated.plan));
   json.set("prediction", to_json(evaluated.evaluation, evaluated.plan));
   return json;
@@ -145,14 +147,16 @@ Answer run_predict(const Arguments& arguments) {
   const Layout layout =
       parse_layout(kLayout, required(text, kLayout, "--layout \"TP=4 PP=8 DP=2 mbs=1 gb=128\""));
   const Asked asked = asked_of(layout, given);
-  const EvaluatedPlan evaluated = evaluate_in_full(asked.question.inputs(), asked.plan);
+  const PlanInputs inputs = asked.question.inputs();
+  const EvaluatedPlan evaluated =
+      is_drawn(asked.plan) ? evaluate_in_full(inputs, asked.plan) : evaluate(inputs, asked.plan);
   const int exit = evaluated.why_not ? kNo : kYes;
   if (json) return {to_text(json_of(asked, evaluated)) + '\n', exit};
-  if (evaluated.program.actions.empty()) {
+  if (evaluated.evaluation.ranks.empty()) {
     return report_answer(wrapped(reason_text(*evaluated.why_not), 100, "", "  "), exit);
   }
   const PlanFile file = file_of(asked.question, evaluated);
-  const std::string plan_file = to_text(write_plan(file)) + '\n';
+  const std::string plan_file = to_text(write_plan_rolled_up(file)) + '\n';
   if (output && *output == "-") return {plan_file, exit};
   if (output) write_file(*output, plan_file);
   std::string report = report_of(asked, layout, file, evaluated);

@@ -6,6 +6,7 @@
 #include "core/plan_parts.h"
 #include "core/plan_words.h"
 #include "core/program_file.h"
+#include "core/read_known_program.h"
 
 namespace penstock {
 namespace {
@@ -348,7 +349,10 @@ void require_tables_agree(const JsonReader& program, const PlanFile& file) {
 
 }  // namespace
 
-PlanFile read_plan(const Json& json, const std::string& file_name, std::uint64_t most_actions) {
+namespace {
+
+PlanFile read(const Json& json, const std::string& file_name, std::uint64_t most_actions,
+              const IsKnownProgram& is_known) {
   JsonReader reader(json, file_name);
   const JsonReader format = reader.at("format");
   if (format.string() != "penstock.plan/1") format.expected("\"penstock.plan/1\"");
@@ -373,12 +377,27 @@ PlanFile read_plan(const Json& json, const std::string& file_name, std::uint64_t
   }
   file.prices = read_prices(reader.at("prices"), file);
   const JsonReader program = reader.at("program");
-  file.program = read_program(program, most_actions);
-  require_tables_agree(program, file);
+  if (is_known && is_known(file, program.value())) {
+    file.program.schedule = file.plan.schedule;
+  } else {
+    file.program = read_program(program, most_actions);
+    require_tables_agree(program, file);
+  }
   file.prediction = read_prediction(reader.at("prediction"), file.plan.pipeline);
   file.not_searched = read_strings(reader.at("not_searched"));
   reader.finish();
   return file;
+}
+
+}  // namespace
+
+PlanFile read_plan(const Json& json, const std::string& file, std::uint64_t most_actions) {
+  return read(json, file, most_actions, nullptr);
+}
+
+PlanFile read_plan_unless_known(const Json& json, const std::string& file,
+                                const IsKnownProgram& is_known) {
+  return read(json, file, kMostActions, is_known);
 }
 
 }  // namespace penstock

@@ -62,7 +62,15 @@ std::string simulation_report(const PlanFile& file, const Evaluation& evaluation
   return heading_of(file) + summary(file, evaluation, note) +
          "\nTime by rank (share of the makespan)\n" + time_table(evaluation, file.plan) +
          "\nMemory by rank (GiB)\n" + memory_table(evaluation, file.plan) + "\nOne step\n" +
-         gantt(file.program, timeline);
+         (timeline.end.empty() ? not_drawn_text(file.plan) : gantt(file.program, timeline));
+}
+
+std::string not_drawn_text(const Plan& plan) {
+  const int samples = (plan.global_batch + plan.data - 1) / plan.data;
+  return fmt::format(
+      "{} stages times {} micro-batches are too many to draw here; penstock trace "
+      "draws the step of the plan file.\n",
+      plan.stages(), (samples + plan.micro_batch_size - 1) / plan.micro_batch_size);
 }
 
 std::string check_text(const CheckReport& report, const std::string& file) {

@@ -15,6 +15,7 @@
 #include "search/memory.h"
 #include "search/plan_program.h"
 #include "search/prepared_plan.h"
+#include "search/rolled_program.h"
 #include "simulator/simulate.h"
 #include "simulator/simulate_schedule.h"
 
@@ -180,7 +181,9 @@ PricedPlan price(const PlanInputs& inputs, const Plan& plan) {
               .prices};
 }
 
-PlanFile to_plan_file(const PlanInputs& inputs, const EvaluatedPlan& evaluated) {
+namespace {
+
+PlanFile without_program(const PlanInputs& inputs, const EvaluatedPlan& evaluated) {
   const PlanDevices devices = devices_of(*inputs.cluster, evaluated.plan, inputs.reserve);
   PlanFile file;
   file.model = inputs.profile->name;
@@ -193,13 +196,31 @@ PlanFile to_plan_file(const PlanInputs& inputs, const EvaluatedPlan& evaluated) 
   file.ties = evaluated.ties;
   file.executor = inputs.executor;
   file.prices = evaluated.prices;
-  file.program = evaluated.program;
-  if (file.program.actions.empty()) {
-    file.program = program_of(
-        schedules_of(evaluated.plan),
-        lowering_of(evaluated.plan, evaluated.ties, evaluated.recomputes, inputs.executor));
-  }
   file.prediction = evaluated.evaluation;
+  return file;
+}
+
+void add_program(const PlanInputs& inputs, const EvaluatedPlan& evaluated, PlanFile& file) {
+  file.program = evaluated.program;
+  if (!file.program.actions.empty()) return;
+  file.program = program_of(
+      schedules_of(evaluated.plan),
+      lowering_of(evaluated.plan, evaluated.ties, evaluated.recomputes, inputs.executor));
+}
+
+}  // namespace
+
+PlanFile to_plan_file(const PlanInputs& inputs, const EvaluatedPlan& evaluated) {
+  PlanFile file = without_program(inputs, evaluated);
+  add_program(inputs, evaluated, file);
+  return file;
+}
+
+PlanFile to_rolled_up_plan_file(const PlanInputs& inputs, const EvaluatedPlan& evaluated) {
+  PlanFile file = without_program(inputs, evaluated);
+  const bool left_out =
+      evaluated.program.actions.empty() && can_be_rolled_up(file, evaluated.recomputes);
+  if (!left_out) add_program(inputs, evaluated, file);
   return file;
 }
 
@@ -218,18 +239,36 @@ PerRank<Value> of_ranks(const PlanFile& file, Value PlanDevice::*member) {
 
 }  // namespace
 
+namespace {
+
+Judged judged(const PlanFile& file) {
+  const RolledFile rolled = rolled_file(file);
+  ReplayBuffers buffers;
+  AttributedSimulation simulated = simulate_schedule_attributed(
+      rolled.schedules.pipelines, rolled.options, file.prices, file.executor, buffers);
+  return {std::move(simulated.summary), std::move(simulated.ranks), liveness_of(file.plan)};
+}
+
+}  // namespace
+
 Replayed replay_plan_file(const PlanFile& file) {
   Replayed replayed;
-  replayed.timeline = simulate(file.program, file.prices, file.executor);
   const auto step = static_cast<double>(file.prediction.step_time.count());
   const auto part = [&](Duration of) {
     return step > 0 ? static_cast<double>(of.count()) / step : 0.0;
   };
   const ErrorBand interval{part(file.prediction.step_time - file.prediction.step_time_low),
                            part(file.prediction.step_time_high - file.prediction.step_time)};
-  replayed.evaluation = evaluation_of(file.program, file.prices, replayed.timeline, file.executor,
-                                      of_ranks(file, &PlanDevice::memory),
-                                      of_ranks(file, &PlanDevice::reserve), interval);
+  const auto memory = of_ranks(file, &PlanDevice::memory);
+  const auto reserve = of_ranks(file, &PlanDevice::reserve);
+  if (is_rolled_up(file)) {
+    replayed.evaluation =
+        evaluation_of(judged(file), file.prices, file.executor, memory, reserve, interval);
+  } else {
+    replayed.timeline = simulate(file.program, file.prices, file.executor);
+    replayed.evaluation = evaluation_of(file.program, file.prices, replayed.timeline, file.executor,
+                                        memory, reserve, interval);
+  }
   replayed.evaluation.usd_per_step = usd_per_step(replayed.evaluation.step_time, file.plan,
                                                   of_ranks(file, &PlanDevice::usd_per_hour));
   replayed.evaluation.assumptions = file.prediction.assumptions;
