@@ -133,6 +133,10 @@ bool estimate_again(Question& question, const Loaded<Json>& config, const Device
     settings.gpus = device_count(question.cluster.value);
     if (question.cluster.file.path != kAssumedCluster) settings.cluster = &question.cluster.value;
     question.estimated = estimate_model(config, settings);
+    for (const PlanDevice& other : file.cluster.other_devices) {
+      settings.device = other.name;
+      add_device(*question.estimated, estimate_model(config, settings));
+    }
     question.profile = {question.estimated->estimate.profile, config.file};
     question.request.pins.device = question.estimated->request.device;
     calibrate(question, file);

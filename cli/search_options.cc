@@ -204,6 +204,10 @@ void use_estimate(Question& question, const SearchOptions& options, const Loaded
     settings.gpus = question.request.gpus;
   }
   question.estimated = estimate_model(config, settings);
+  for (const std::string& device : options.also_on) {
+    settings.device = device;
+    add_device(*question.estimated, estimate_model(config, settings));
+  }
   const EstimatedModel& estimated = *question.estimated;
   question.profile = {estimated.estimate.profile, config.file};
   question.request.sequence_length = estimated.request.sequence_length;

@@ -61,7 +61,7 @@ struct Evaluation {
   Duration makespan{};                // last end - first start over all ranks
   Duration longest_span{};            // largest (last end - first start) of one rank
   Duration ideal{};                   // busy time of the busiest rank
-  std::vector<RankEvaluation> ranks;  // of the first pipeline, P entries
+  std::vector<RankEvaluation> ranks;  // of the first pipeline; the plan's listed ranks
   double usd_per_step = 0.0;          // 0 when the device has no price
   std::vector<Assumption> assumptions;
   bool operator==(const Evaluation&) const = default;

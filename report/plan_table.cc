@@ -176,14 +176,30 @@ std::string pareto_table(const std::vector<RankedPlan>& plans) {
 std::string layout_line(const Plan& plan) {
   return fmt::format("T={} P={} V={} D={} b={} M={} {}, recompute {}, ZeRO-1 {}", plan.tensor,
                      plan.pipeline, plan.chunks, plan.data, plan.micro_batch_size,
-                     micro_batches_of(plan), plan.schedule, plan.recompute,
+                     micro_batches_text(plan), plan.schedule, plan.recompute,
                      plan.zero1 ? "on" : "off");
 }
 
 std::string plan_line(const Plan& plan) {
-  return fmt::format("{}, {}{}", layout_line(plan), count_of(plan.devices(), "GPU"),
-                     plan.is_mixed() ? ", ranks on " + device_words(plan) : "");
+  return fmt::format(
+      "{}, {}{}", layout_line(plan), count_of(plan.devices(), "GPU"),
+      plan.is_mixed()
+          ? (plan.has_unequal_replicas() ? ", replicas " : ", ranks on ") + device_words(plan)
+          : "");
 }
+
+namespace {
+
+// Of unequal replicas one for every kind, in their order.
+std::string devices_of_stage(const Plan& plan, int stage) {
+  std::string text;
+  for (int rank = plan.rank_of(stage); rank < plan.listed_ranks(); rank += plan.pipeline) {
+    text += (text.empty() ? "" : "/") + plan.device_of_rank(rank);
+  }
+  return text;
+}
+
+}  // namespace
 
 std::string stages_text(const Plan& plan, const std::vector<std::string>& section_names) {
   std::string out, line;
@@ -199,7 +215,7 @@ std::string stages_text(const Plan& plan, const std::vector<std::string>& sectio
     if (last != first) name += ".." + section_names.at(last);
     const std::string text =
         fmt::format("{}: {} ({}{})", numbers_of(plan, s, width), name, last - first + 1,
-                    plan.is_mixed() ? " on " + plan.device_of_rank(plan.rank_of(s)) : "");
+                    plan.is_mixed() ? " on " + devices_of_stage(plan, s) : "");
     if (!line.empty() && line.size() + 3 + text.size() > 96) flush();
     line += (line.empty() ? "" : " | ") + text;
   }
