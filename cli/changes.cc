@@ -79,7 +79,7 @@ std::vector<WhatIf> gains_of_rearranging(const PlanFile& file, const Evaluation&
   std::vector<WhatIf> gains{
       {"every stage took the mean of all stages", step_after(file, balance)},
       {"the busiest rank never waited (no bubble: a bound)", now.ideal + file.executor.per_step}};
-  if (!file.plan.is_mixed() && !now.ranks.empty()) {
+  if (!file.plan.is_mixed() && !file.plan.has_unequal_replicas() && !now.ranks.empty()) {
     gains.push_back({"no rank waited and all did the same work (a bound)",
                      mean_work(now) + file.executor.per_step});
   }

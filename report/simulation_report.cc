@@ -62,7 +62,8 @@ std::string simulation_report(const PlanFile& file, const Evaluation& evaluation
   return heading_of(file) + summary(file, evaluation, note) +
          "\nTime by rank (share of the makespan)\n" + time_table(evaluation, file.plan) +
          "\nMemory by rank (GiB)\n" + memory_table(evaluation, file.plan) + "\nOne step\n" +
-         (timeline.end.empty() ? not_drawn_text(file.plan) : gantt(file.program, timeline));
+         (timeline.end.empty() ? not_drawn_text(file.plan)
+                               : gantt(file.program, timeline, file.plan.kinds()));
 }
 
 std::string not_drawn_text(const Plan& plan) {

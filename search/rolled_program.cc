@@ -128,10 +128,12 @@ Plan with_fewer(Plan plan, int micro_batches) {
   return plan;
 }
 
+// Unequal replicas are written out: their numbers of micro-batches do not grow alike.
 bool is_known_order(const Plan& plan, const ExecutorModel& executor) {
   const ScheduleKind* kind = find_schedule(plan.schedule);
-  return kind != nullptr && !kind->is_automatic() && kind->rule == RunTimeRule::kNone &&
-         executor.issue == IssueOrder::kEager && why_no_program(plan).empty();
+  return !plan.has_unequal_replicas() && kind != nullptr && !kind->is_automatic() &&
+         kind->rule == RunTimeRule::kNone && executor.issue == IssueOrder::kEager &&
+         why_no_program(plan).empty();
 }
 
 bool takes_recompute_time(const StagePrices& prices) {
