@@ -69,6 +69,7 @@ Question start(const PlanFile& file) {
 // With the executor that the plan was made with, of what was fitted the machine's part counts.
 void calibrate(Question& question, const PlanFile& file) {
   auto& calibration = question.cluster.value.calibration;
+  if (file.calibration) calibration = file.calibration;
   if (calibration && calibration->executor != file.executor) {
     calibration = with_executor(*calibration, file.executor);
   }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/change_cluster.h"
+#include "cli/change_terms.h"
 #include "cli/measured_runs.h"
 #include "cli/nearest.h"
 #include "cli/parse.h"
@@ -394,7 +395,7 @@ bool set(Question& question, const std::string& option, const std::string& key,
     request.global_batch = parse_int(option, value, 1);
   } else if (key == "reserve-gib") {
     question.reserve = parse_gib(option, value);
-  } else {
+  } else if (!set_term(question.profile.value, option, key, value)) {
     return set(question.cluster.value, option, key, value);
   }
   return true;

@@ -86,6 +86,7 @@ PlanFile file_of(const Question& question, const EvaluatedPlan& evaluated) {
   file.tool_version = version();
   file.profile = question.profile.file;
   file.cluster_file = question.cluster.file;
+  if (question.measured) file.calibration = question.cluster.value.calibration;
   file.not_searched = {"anything else: the layout was given"};
   return file;
 }

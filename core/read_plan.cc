@@ -425,6 +425,10 @@ PlanFile read(const Json& json, const std::string& file_name, std::uint64_t most
   file.cluster = read_cluster_part(reader.at("cluster"), file.plan);
   file.ties = read_ties(reader.at("ties"), file.plan.stages());
   file.executor = read_executor(reader.at("executor"));
+  if (auto calibration = reader.get("calibration")) {
+    // Its device need not be the plan's: prices of others stay as they are.
+    file.calibration = read_calibration(std::move(*calibration), [](const JsonReader&) {});
+  }
   file.prices = read_prices(reader.at("prices"), file);
   const JsonReader program = reader.at("program");
   if (is_known && is_known(file, program.value())) {

@@ -270,6 +270,7 @@ Json write_plan(const PlanFile& file) {
   json.set("cluster", write_cluster_part(file.cluster));
   json.set("ties", write_ties(file.ties));
   json.set("executor", write_executor(file.executor));
+  if (file.calibration) json.set("calibration", write_calibration(*file.calibration));
   json.set("prices", write_prices(file.prices));
   json.set("program", write_program(file.program));
   json.set("prediction", write_prediction(file.prediction));

@@ -55,6 +55,7 @@ Json flat_row(const RankedPlan& ranked) {
   Json row = Json::object();
   append_flat(row, to_json(ranked.plan));
   append_flat(row, to_json(ranked.evaluation, ranked.plan));
+  row.set("against_best", ranked.against_best);
   row.set("tied_with_best", ranked.tied_with_best);
   row.set("on_pareto_front", ranked.on_pareto_front);
   return row.set("placed", ranked.placed);
