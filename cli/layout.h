@@ -26,7 +26,8 @@ struct Layout {
   std::optional<bool> zero1;
   std::optional<Placement> placement;
   DefaultCuts default_cuts = DefaultCuts::kEqualLayers;
-  std::vector<int> cuts;  // empty: default_cuts
+  std::vector<int> cuts;                // empty: default_cuts
+  std::vector<int> recompute_sections;  // per stage; empty: the mode in all sections
 };
 
 // KEY=VALUE, separated by blanks or commas. Error{kBadInput}, which names `option`, the key, and
