@@ -66,7 +66,7 @@ std::vector<GroupDivision::Divided> GroupDivision::divided(const Plan& plan,
     Plan other = plan;
     other.cuts = balanced;
     if (plan.chunks == 1 && rule_ == RecomputeRule::kPerStage) {
-      if (auto cuts = as_needed.balanced_cuts()) other.cuts = std::move(*cuts);
+      if (auto cuts = as_needed.balanced_cuts(balanced)) other.cuts = std::move(*cuts);
     }
     auto sections = as_needed.sections(other.cuts);
     if (!sections) continue;

@@ -268,15 +268,28 @@ std::int64_t RecomputeAsNeeded::time(int stage, int first, int end) const {
          part(sums_.kept[stage].work_of(backward_), first + *count, end);
 }
 
-// The largest end <= most that the stage may reach from `first`; `first` when not even one.
+// The largest end <= most that the stage may reach from `first`; `first` when not even one. Mostly
+// it is not far below what it could reach if memory were no object.
 int RecomputeAsNeeded::reach(int stage, int first, int most, std::int64_t bottleneck) const {
-  if (time(stage, first, most) <= bottleneck && bottleneck != kInfinite) return most;
-  int low = first;
+  const std::vector<std::int64_t>& kept = sums_.kept[stage].work_of(backward_);
+  if (bottleneck != kInfinite) {
+    const auto from = kept.begin() + first;
+    most = static_cast<int>(std::upper_bound(from, kept.begin() + most + 1, *from + bottleneck) -
+                            kept.begin() - 1);
+  }
+  const auto can = [&](int end) {
+    const std::int64_t taken = time(stage, first, end);
+    return taken <= bottleneck && taken != kInfinite;
+  };
+  int low = most;
   int high = most + 1;
+  for (int step = 1; low > first && !can(low); step *= 2) {
+    high = low;
+    low = std::max(first, low - step);
+  }
   while (low + 1 < high) {
     const int middle = low + (high - low) / 2;
-    const std::int64_t taken = time(stage, first, middle);
-    (taken <= bottleneck && taken != kInfinite ? low : high) = middle;
+    (can(middle) ? low : high) = middle;
   }
   return low;
 }
@@ -303,11 +316,16 @@ RecomputeAsNeeded::Pass RecomputeAsNeeded::run(std::int64_t bottleneck) const {
   return pass;
 }
 
-std::optional<std::vector<int>> RecomputeAsNeeded::balanced_cuts() const {
+std::optional<std::vector<int>> RecomputeAsNeeded::balanced_cuts(
+    const std::vector<int>& kept) const {
   if (memory_.sections() < plan_.pipeline) return std::nullopt;
   const Pass any = run(kInfinite);
   if (!any.feasible) return std::nullopt;
   std::int64_t low = 0;
+  for (int stage = 0; stage < plan_.pipeline; ++stage) {
+    low = std::max(low, part(sums_.kept[stage].work_of(backward_), kept[index(stage)],
+                             kept[index(stage) + 1]));
+  }
   std::int64_t high = any.slowest;
   while (low < high) {
     const std::int64_t middle = low + (high - low) / 2;

@@ -47,8 +47,9 @@ class RecomputeAsNeeded {
   [[nodiscard]] Duration bound(const Plan& divided, const ExecutorModel& executor) const;
 
   // One stage per rank: the cuts whose slowest stage, its recompute included, is fastest. Exact
-  // where a stage that grows, at either end, gets no faster. Nothing when none fit.
-  [[nodiscard]] std::optional<std::vector<int>> balanced_cuts() const;
+  // where a stage that grows, at either end, gets no faster. Nothing when none fit. `kept`: the
+  // best cuts if memory were no object.
+  [[nodiscard]] std::optional<std::vector<int>> balanced_cuts(const std::vector<int>& kept) const;
 
  private:
   // Of one stage: [first, middle) recomputes, [middle, end) does not.
