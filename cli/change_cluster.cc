@@ -21,18 +21,62 @@ void scale_curve(std::vector<CurvePoint>& curve, double factor) {
   }
 }
 
+template <class Link>
+void scale_link(Link& link, double factor) {
+  scale_curve(link.curve, factor);
+  link.bandwidth.value *= factor;
+  link.shared_bandwidth.value *= factor;
+}
+
+// The values of one type on a level; where it has none of its own, it gets the level's, and the
+// collectives that were measured there.
+LinkOfType& own_values(ClusterSpec& cluster, int level, int type) {
+  LinkLevel& link = cluster.levels[static_cast<std::size_t>(level)];
+  for (LinkOfType& own : link.of_types) {
+    if (own.device_type == type) return own;
+  }
+  const std::vector<CollectiveCurve> before = cluster.collectives;
+  for (const CollectiveCurve& curve : before) {
+    const bool has_own = std::any_of(before.begin(), before.end(), [&](const auto& other) {
+      return other.kind == curve.kind && other.level == level &&
+             other.participants == curve.participants && other.device_type == type;
+    });
+    if (curve.level != level || curve.device_type >= 0 || has_own) continue;
+    cluster.collectives.push_back(curve);
+    cluster.collectives.back().device_type = type;
+  }
+  link.of_types.push_back(
+      {type, link.curve, link.latency, link.bandwidth, link.shared_bandwidth, link.source});
+  return link.of_types.back();
+}
+
 double parse_factor(const std::string& option, const std::string& value) {
   return parse_number(option, value, 1e-3, 1e3);
 }
 
-int level_named(const ClusterSpec& cluster, const std::string& option, const std::string& key) {
+// Level -1: nothing of the name; device type -1: all.
+struct LinkNamed {
+  int level = -1, device_type = -1;
+};
+
+// "link.efa", "link.efa.v100-16gb".
+LinkNamed link_named(const ClusterSpec& cluster, const std::string& option,
+                     const std::string& key) {
   std::string wanted = key;
   std::replace(wanted.begin(), wanted.end(), ' ', '-');
   std::vector<std::string> known;
-  known.reserve(cluster.levels.size());
-  for (const LinkLevel& level : cluster.levels) known.push_back(link_key(level));
-  const auto found = std::find(known.begin(), known.end(), wanted);
-  if (found != known.end()) return static_cast<int>(found - known.begin());
+  for (int level = 0; level < static_cast<int>(cluster.levels.size()); ++level) {
+    known.push_back(link_key(cluster.levels[static_cast<std::size_t>(level)]));
+    if (known.back() == wanted) return {level, -1};
+  }
+  for (std::size_t level = 0; level < cluster.levels.size(); ++level) {
+    for (std::size_t type = 0; type < cluster.device_types.size(); ++type) {
+      std::string name = cluster.device_types[type].name;
+      std::replace(name.begin(), name.end(), ' ', '-');
+      known.push_back(known[level] + '.' + name);
+      if (known.back() == wanted) return {static_cast<int>(level), static_cast<int>(type)};
+    }
+  }
   bad_option(option, fmt::format("the cluster has no level '{}'", key.substr(5)),
              did_you_mean(wanted, known));
 }
@@ -41,11 +85,19 @@ int level_named(const ClusterSpec& cluster, const std::string& option, const std
 
 void scale_bandwidth(ClusterSpec& cluster, int level, double factor) {
   LinkLevel& link = cluster.levels[static_cast<std::size_t>(level)];
-  scale_curve(link.curve, factor);
-  link.bandwidth.value *= factor;
-  link.shared_bandwidth.value *= factor;
+  scale_link(link, factor);
+  for (LinkOfType& own : link.of_types) scale_link(own, factor);
   for (CollectiveCurve& collective : cluster.collectives) {
     if (collective.level == level) scale_curve(collective.curve, factor);
+  }
+}
+
+void scale_bandwidth(ClusterSpec& cluster, int level, int device_type, double factor) {
+  scale_link(own_values(cluster, level, device_type), factor);
+  for (CollectiveCurve& collective : cluster.collectives) {
+    if (collective.level == level && collective.device_type == device_type) {
+      scale_curve(collective.curve, factor);
+    }
   }
 }
 
@@ -71,7 +123,13 @@ bool set(ClusterSpec& cluster, const std::string& option, const std::string& key
   if (key == "bandwidth") {
     scale_bandwidth(cluster, parse_factor(option, value));
   } else if (key.starts_with(kLink)) {
-    scale_bandwidth(cluster, level_named(cluster, option, key), parse_factor(option, value));
+    const LinkNamed link = link_named(cluster, option, key);
+    const double factor = parse_factor(option, value);
+    if (link.device_type < 0) {
+      scale_bandwidth(cluster, link.level, factor);
+    } else {
+      scale_bandwidth(cluster, link.level, link.device_type, factor);
+    }
   } else if (key == "memory-gib") {
     for (DeviceType& type : cluster.device_types) type.memory = parse_gib(option, value);
   } else if (key == "usd-per-gpu-hour") {

@@ -124,7 +124,9 @@ EstimatedModel estimate_model(const Loaded<Json>& config, const EstimateSettings
 }
 
 std::vector<std::string> gradient_names() { return {"float32", "bfloat16"}; }
-std::vector<std::string> attention_names() { return {"flash2", "flash3", "cudnn", "eager"}; }
+std::vector<std::string> attention_names() {
+  return {"flash1", "flash2", "flash3", "cudnn", "eager"};
+}
 
 std::string headline_of(const EstimatedModel& estimated) {
   return fmt::format(

@@ -39,8 +39,8 @@ struct PredictedRun {
 // replicas; what they exchange is taken as hidden.
 PredictedRun predict_run(const PublishedRun& run, const Efficiency& efficiency);
 
-// Replaces the curves of numbers of 16 bits: shares of the peak by generation, and how far left-out
-// sets lay from a fit to the others. Adds them to left_out.
+// Replaces the curves of numbers of 16 bits: shares of the peak by generation, one share of the
+// memory bandwidth, and how far left-out sets lay from a fit to the others. Adds them to left_out.
 void fit_published_runs(const std::vector<PublishedRun>& runs, Efficiency& efficiency);
 
 // Predicted against measured, one row per run.

@@ -256,10 +256,11 @@ void SearchOptions::declare_estimate(Options& options) {
                  "of a config.json: bfloat16 (default), float16, tensorfloat32 or float32",
                  precision);
   options.choices({"bfloat16", "float16", "tensorfloat32", "float32"});
-  options.option("--attention", "NAME",
-                 "of a config.json: flash2, flash3, cudnn (default on Hopper and newer) or eager, "
-                 "which keeps scores in memory",
-                 attention);
+  options.option(
+      "--attention", "NAME",
+      "of a config.json: flash1 (default of MPT), flash2, flash3, cudnn (default on Hopper "
+      "and newer) or eager, which keeps scores in memory",
+      attention);
   options.choices(attention_names());
   options.option("--gradients", "NAME",
                  "of a config.json in 16 bits: float32 (default) or bfloat16, what gradients are "

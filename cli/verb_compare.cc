@@ -259,7 +259,8 @@ Answer run_compare(const Arguments& arguments) {
       "--vary", "KEY=A,B,...",
       "schedule (also with its chunks, interleaved:2), P, V, D, T, b (or mbs), recompute, zero1, "
       "device, placement, gpus, global-batch, sequence-length, reserve-gib, memory-gib, "
-      "usd-per-gpu-hour; bandwidth or link.LEVEL (a factor on all links or those of one level; "
+      "usd-per-gpu-hour; bandwidth or link.LEVEL or link.LEVEL.DEVICE-TYPE (a factor on all links, "
+      "those of one level, or of one type there; "
       "latencies stay); profile, cluster, precision, attention, gradients, executor, for. May be "
       "given several times: "
       "all combinations",

@@ -270,8 +270,8 @@ Answer run_estimate(const Arguments& arguments) {
   options.option("--precision", "NAME", "bfloat16 (default), float16, tensorfloat32 or float32",
                  given.precision);
   options.option("--attention", "NAME",
-                 "flash2, flash3, cudnn (default on Hopper and newer) or eager, which keeps scores "
-                 "in memory",
+                 "flash1 (default of MPT), flash2, flash3, cudnn (default on Hopper and newer) or "
+                 "eager, which keeps scores in memory",
                  given.attention);
   options.choices(attention_names());
   options.option("--gradients", "NAME",

@@ -45,6 +45,18 @@ struct NodeGroup {
   bool operator==(const NodeGroup&) const = default;
 };
 
+// What a level is on devices of one type, in place of the level's own values: NVLink in one kind of
+// node, PCIe in another.
+struct LinkOfType {
+  int device_type = 0;            // index into ClusterSpec::device_types
+  std::vector<CurvePoint> curve;  // as of a level, likewise the rest
+  Duration latency{};
+  BytesPerSecond bandwidth;
+  BytesPerSecond shared_bandwidth;
+  int source = 0;
+  bool operator==(const LinkOfType&) const = default;
+};
+
 // One level of the interconnect. A transfer between two devices uses the innermost level that
 // spans both. Either a measured curve, or latency and bandwidth.
 struct LinkLevel {
@@ -57,6 +69,7 @@ struct LinkLevel {
   // network cards of a node); 0: nothing is shared.
   BytesPerSecond shared_bandwidth;
   int source = 0;
+  std::vector<LinkOfType> of_types{};  // types with values of their own, each once
   bool operator==(const LinkLevel&) const = default;
 };
 
@@ -68,6 +81,9 @@ struct CollectiveCurve {
   int participants = 2;
   std::vector<CurvePoint> curve;
   int source = 0;
+  // All participants are of this type; -1: of the types that have no values of their own on the
+  // level.
+  int device_type = -1;
   bool operator==(const CollectiveCurve&) const = default;
 };
 

@@ -25,8 +25,9 @@ struct Hop {
 };
 
 struct Route {
-  int level = 0;       // of the cluster: the outermost that it passes
-  Duration latency{};  // before the first byte flows
+  int level = 0;                   // of the cluster: the outermost that it passes
+  int from_type = 0, to_type = 0;  // device types of the cluster, at its ends
+  Duration latency{};              // before the first byte flows
   std::vector<Hop> hops;
   bool operator==(const Route&) const = default;
 };

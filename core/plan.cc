@@ -33,25 +33,23 @@ void set_rank_devices(Plan& plan, std::vector<std::string> types) {
   if (plan.device_types().size() == 1) plan.rank_devices.clear();
 }
 
-std::string device_words(const Plan& plan) {
-  if (!plan.is_mixed()) return plan.device;
+namespace {
+
+std::string words_of_ranks(const std::string* first, const std::string* end) {
   std::string words;
-  for (auto run = plan.rank_devices.begin(); run != plan.rank_devices.end();) {
-    const auto end = std::find_if(run, plan.rank_devices.end(),
-                                  [&](const std::string& type) { return type != *run; });
-    words += (words.empty() ? "" : " + ") + std::to_string(end - run) + " " + *run;
-    run = end;
+  for (const std::string* run = first; run != end;) {
+    const std::string* next =
+        std::find_if(run, end, [&](const std::string& type) { return type != *run; });
+    words += (words.empty() ? "" : " + ") + std::to_string(next - run) + " " + *run;
+    run = next;
   }
   return words;
 }
 
-int samples_of_replica(const Plan& plan, int index) {
-  return plan.global_batch / plan.data + (index < plan.global_batch % plan.data ? 1 : 0);
-}
-
-std::vector<int> micro_batch_shapes(const Plan& plan) {
+// Of replicas that are alike and differ by at most one sample.
+std::vector<int> even_shapes(const Plan& plan) {
   std::vector<int> sizes;
-  // Replicas differ by at most one sample: the first takes most, the last takes least.
+  // The first takes most, the last takes least.
   for (const int replica : {0, plan.data - 1}) {
     const int samples = samples_of_replica(plan, replica);
     if (samples >= plan.micro_batch_size) sizes.push_back(plan.micro_batch_size);
@@ -60,6 +58,74 @@ std::vector<int> micro_batch_shapes(const Plan& plan) {
   std::sort(sizes.begin(), sizes.end(), std::greater<>());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;
+}
+
+}  // namespace
+
+std::string device_words(const Plan& plan) {
+  if (!plan.is_mixed()) return plan.device;
+  const std::string* ranks = plan.rank_devices.data();
+  if (!plan.has_unequal_replicas()) return words_of_ranks(ranks, ranks + plan.pipeline);
+  std::string words;
+  for (const ReplicaKind& kind : plan.replica_kinds) {
+    words += (words.empty() ? "" : ", ") + std::to_string(kind.replicas) + " x (" +
+             words_of_ranks(ranks, ranks + plan.pipeline) + ")";
+    ranks += plan.pipeline;
+  }
+  return words;
+}
+
+int samples_of_replica(const Plan& plan, int index) {
+  if (plan.has_unequal_replicas()) {
+    return plan.replica_kinds[static_cast<std::size_t>(kind_of_replica(plan, index))].samples;
+  }
+  return plan.global_batch / plan.data + (index < plan.global_batch % plan.data ? 1 : 0);
+}
+
+int kind_of_replica(const Plan& plan, int index) {
+  int kind = 0;
+  for (int end = 0; kind + 1 < plan.kinds(); ++kind) {
+    end += plan.replica_kinds[static_cast<std::size_t>(kind)].replicas;
+    if (index < end) break;
+  }
+  return kind;
+}
+
+Plan plan_of_kind(const Plan& plan, int kind) {
+  Plan one = plan;
+  if (!plan.has_unequal_replicas()) return one;
+  const ReplicaKind& of_kind = plan.replica_kinds[static_cast<std::size_t>(kind)];
+  one.replica_kinds.clear();
+  one.data = of_kind.replicas;
+  one.global_batch = of_kind.replicas * of_kind.samples;
+  if (!plan.is_mixed()) return one;
+  const auto first = plan.rank_devices.begin() + std::ptrdiff_t{kind} * plan.pipeline;
+  set_rank_devices(one, {first, first + plan.pipeline});
+  return one;
+}
+
+int replicas_of_rank(const Plan& plan, int rank) {
+  if (!plan.has_unequal_replicas()) return plan.data;
+  return plan.replica_kinds[static_cast<std::size_t>(rank / plan.pipeline)].replicas;
+}
+
+std::vector<int> micro_batch_shapes(const Plan& plan) {
+  if (!plan.has_unequal_replicas()) return even_shapes(plan);
+  std::vector<int> sizes;
+  for (int kind = 0; kind < plan.kinds(); ++kind) {
+    const std::vector<int> of_kind = even_shapes(plan_of_kind(plan, kind));
+    sizes.insert(sizes.end(), of_kind.begin(), of_kind.end());
+  }
+  return sizes;
+}
+
+ShapeRange shapes_of_kind(const Plan& plan, int kind) {
+  ShapeRange range;
+  for (int k = 0; k <= kind; ++k) {
+    range.first = range.end;
+    range.end += static_cast<int>(even_shapes(plan_of_kind(plan, k)).size());
+  }
+  return range;
 }
 
 PlanDevice device_of_rank(const PlanFile& file, int rank) {

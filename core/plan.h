@@ -16,6 +16,14 @@ enum class Placement {
   kDataInner,      // device = (p * D + d) * T + t: the replicas of one stage side by side
 };
 
+// Of unequal replicas those that are alike: on the same device types, rank by rank, with equal
+// shares of the batch.
+struct ReplicaKind {
+  int replicas = 1;
+  int samples = 1;  // per step, of each of them
+  bool operator==(const ReplicaKind&) const = default;
+};
+
 struct Plan {
   std::string schedule = "1f1b";
   int group = 0;     // interleaving group; 0: the schedule's own default
@@ -34,9 +42,12 @@ struct Plan {
   bool zero1 = false;  // optimizer state sharded over the replicas
   Placement placement = Placement::kPipelineInner;
   std::string device;  // device type; of a mixed plan that of rank 0
-  // A mixed plan: the device type of every rank, the same in all replicas, at least two different
-  // ones. Empty: all ranks on `device`.
+  // A mixed plan: the device type of every rank, at least two different ones; of every listed rank
+  // where replicas are unequal. Empty: all ranks on `device`.
   std::vector<std::string> rank_devices;
+  // Unequal replicas: their kinds, the replicas numbered kind by kind. Empty: all are on the same
+  // devices and the batch is divided evenly.
+  std::vector<ReplicaKind> replica_kinds;
   // Stage k of every copy of the weights holds sections cuts[k] .. cuts[k + 1] - 1; ascending, one
   // entry more than a copy has stages, from 0 to the number of sections.
   std::vector<int> cuts;
@@ -45,6 +56,13 @@ struct Plan {
   [[nodiscard]] int copies() const { return copies_of(stage_map); }
   [[nodiscard]] int stages_per_copy() const { return stages() / copies(); }
   [[nodiscard]] int devices() const { return pipeline * data * tensor; }
+  [[nodiscard]] bool has_unequal_replicas() const { return !replica_kinds.empty(); }
+  [[nodiscard]] int kinds() const {
+    return has_unequal_replicas() ? static_cast<int>(replica_kinds.size()) : 1;
+  }
+  // The ranks that may differ: those of one replica of every kind, of kind k from k * P on. A plan
+  // file's Program numbers its ranks likewise.
+  [[nodiscard]] int listed_ranks() const { return kinds() * pipeline; }
   [[nodiscard]] bool is_mixed() const { return !rank_devices.empty(); }
   [[nodiscard]] const std::string& device_of_rank(int rank) const {
     return is_mixed() ? rank_devices[static_cast<std::size_t>(rank)] : device;
@@ -70,15 +88,28 @@ struct Plan {
 // (global_batch mod D) replicas take one more.
 int samples_of_replica(const Plan& plan, int index);
 
-// Puts rank r on devices of type `types[r]`; where all are one type, the plan is not mixed.
+// The kind of replica `index`; 0 where all are alike.
+int kind_of_replica(const Plan& plan, int index);
+// The replicas of one kind as a plan of their own, whose replicas are alike.
+Plan plan_of_kind(const Plan& plan, int kind);
+// How many replicas run listed rank `rank`.
+int replicas_of_rank(const Plan& plan, int rank);
+
+// Puts listed rank r on devices of type `types[r]`; where all are one type, the plan is not mixed.
 void set_rank_devices(Plan& plan, std::vector<std::string> types);
 
 // What the ranks are on: "a100-40gb", of a mixed plan the ranks of each type in the order of the
 // pipeline: "2 a100-40gb + 3 v100-16gb".
 std::string device_words(const Plan& plan);
 
-// The distinct micro-batch sizes of a step, the full size first, then the short ones, descending.
-// Shape i of StagePrices and of the Program's micro-batch table is entry i.
+// The distinct micro-batch sizes of a step, the full size first, then the short ones, descending;
+// of unequal replicas those of every kind, one kind after the other, since each has prices of its
+// own. Shape i of StagePrices and of the Program's micro-batch table is entry i.
 std::vector<int> micro_batch_shapes(const Plan& plan);
+// The shapes of one kind: [first, end).
+struct ShapeRange {
+  int first = 0, end = 0;
+};
+ShapeRange shapes_of_kind(const Plan& plan, int kind);
 
 }  // namespace penstock

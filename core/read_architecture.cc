@@ -10,7 +10,11 @@
 
 #include "core/architecture.h"
 #include "core/config_fields.h"
+#include "core/expert_layers.h"
 #include "core/known_families.h"
+#include "core/language_part.h"
+#include "core/linear_biases.h"
+#include "core/model_limits.h"
 
 namespace penstock {
 namespace {
@@ -23,23 +27,6 @@ std::string without_suffix(std::string name) {
     }
   }
   return name;
-}
-
-bool is_object(const Json* json) { return json != nullptr && json->kind() == Json::Kind::kObject; }
-
-bool has_sizes(const Json& json) {
-  return std::any_of(kLayerNames.begin(), kLayerNames.end(),
-                     [&](std::string_view name) { return json.find(name) != nullptr; });
-}
-
-// Multimodal files nest the language model; the name of the object, empty when it is the file.
-std::string_view language_part(const Json& json) {
-  for (const std::string_view name : {"text_config", "llm_config", "language_config"}) {
-    const Json* nested = json.find(name);
-    if (!is_object(nested)) continue;
-    if (has_sizes(*nested) || nested->find("vocab_size") || !has_sizes(json)) return name;
-  }
-  return "";
 }
 
 JsonReader language_reader(const Json& json, const std::string& file) {
@@ -78,7 +65,9 @@ class ArchitectureReader {
     read_small_parts();
     read_biases();
     read_query_key_norm();
-    check_total();
+    if (beyond_any_model(model_)) {
+      fail("these sizes make more than 10^15 parameters; correct them");
+    }
     list_not_read();
     return std::move(model_);
   }
@@ -149,7 +138,7 @@ class ArchitectureReader {
     const bool opens = family_ && (family_->name == "MPT" || family_->name == "Dbrx");
     for (const std::string_view name : {"attn_config", "ffn_config"}) {
       const auto part = fields_.present(name);
-      if (!opens || !part || !is_object(&part->value())) continue;
+      if (!opens || !part || !is_json_object(&part->value())) continue;
       (name == "attn_config" ? attention_ : perceptron_).emplace(*part);
     }
     if (family().name == "Dbrx" && !(attention_ && perceptron_)) {
@@ -161,7 +150,7 @@ class ArchitectureReader {
 
   void look_at_objects(JsonReader& reader) {
     for (const auto& [key, value] : reader.members()) {
-      if (!key.ends_with("_config") || !is_object(&value.value())) continue;
+      if (!key.ends_with("_config") || !is_json_object(&value.value())) continue;
       if (value.value().members().empty()) continue;
       if (key == nested_ || is_harmless_object(key)) continue;
       if ((key == "attn_config" && attention_) || (key == "ffn_config" && perceptron_)) continue;
@@ -352,54 +341,14 @@ class ArchitectureReader {
   }
 
   void read_experts() {
-    ConfigFields& from = perceptron_ ? *perceptron_ : fields_;
-    const auto count = from.size(kExpertNames);
-    const auto per_token = from.size({"num_experts_per_tok", "num_experts_per_token", "moe_top_k"});
-    const auto width = fields_.size({"moe_intermediate_size"});
-    const auto shared = fields_.size({"n_shared_experts"}, 0);
-    const auto gated_width = fields_.size({"shared_expert_intermediate_size"}, 0);
-    const auto shared_width = fields_.size({"shared_intermediate_size"}, 0);
-    const int first_dense = fields_.size({"first_k_dense_replace"}, 0).value_or(0);
-    const int every =
-        fields_.size({"interleave_moe_layer_step", "decoder_sparse_step"}).value_or(1);
-    std::vector<int> dense = listed_layers("mlp_only_layers").value_or(std::vector<int>{});
-    const auto listed = listed_layers("moe_layers");
-    if (!count || *count == 1) return;
-    if (!per_token)
-      fail("expected num_experts_per_tok, since there are " + std::to_string(*count) + " experts");
-    if (*per_token > *count) {
-      fail("a token cannot visit " + std::to_string(*per_token) + " of " + std::to_string(*count) +
-           " experts; correct num_experts_per_tok");
-    }
-    Experts experts;
-    experts.count = *count;
-    experts.per_token = *per_token;
-    experts.width = width.value_or(expert_width_.value_or(model_.feed_forward));
-    const int shared_experts = shared.value_or(family().name == "Llama4" ? 1 : 0);
-    experts.shared_width =
-        gated_width.value_or(shared_width.value_or(width_of(shared_experts, experts.width)));
-    experts.shared_gate = gated_width.value_or(0) > 0;
-    experts.router_bias = family().expert_biases;
-    model_.experts = experts;
-    for (int layer = 0; layer < model_.layers; ++layer) {
-      const bool has_experts =
-          listed ? std::count(listed->begin(), listed->end(), layer) > 0 : (layer + 1) % every == 0;
-      if (layer < first_dense || !has_experts) dense.push_back(layer);
-    }
-    std::sort(dense.begin(), dense.end());
-    dense.erase(std::unique(dense.begin(), dense.end()), dense.end());
-    model_.dense_layers = std::move(dense);
-  }
-
-  std::optional<std::vector<int>> listed_layers(std::string_view name) {
-    const auto listed = fields_.present(name);
-    if (!listed) return std::nullopt;
-    std::vector<int> layers;
-    for (const JsonReader& element : listed->elements()) {
-      layers.push_back(static_cast<int>(element.integer(0, model_.layers - 1)));
-    }
-    std::sort(layers.begin(), layers.end());
-    return layers;
+    auto found = read_expert_layers({.fields = fields_,
+                                     .perceptron = perceptron_ ? *perceptron_ : fields_,
+                                     .family = family(),
+                                     .layers = model_.layers,
+                                     .usual_width = expert_width_.value_or(model_.feed_forward)});
+    if (!found) return;
+    model_.experts = found->experts;
+    model_.dense_layers = std::move(found->dense_layers);
   }
 
   void read_small_parts() {
@@ -444,30 +393,11 @@ class ArchitectureReader {
   }
 
   void read_biases() {
-    const KnownFamily& family = this->family();
-    const bool falcon = family.name == "Falcon";
-    // One switch for all, in the words of Falcon, StarCoder 2 and ChatGLM.
-    auto all = fields_.boolean(falcon ? "bias" : "use_bias");
-    if (family.name == "ChatGLM") all = fields_.boolean("add_bias_linear");
-    if (family.name == "MPT") all = !fields_.boolean("no_bias").value_or(true);
-    const auto attention = fields_.boolean("attention_bias");
-    // InternLM's bias is that of attention.
-    const auto query = falcon
-                           ? std::nullopt
-                           : fields_.boolean(family.name == "InternLM2" ? "bias" : "use_qkv_bias");
-    const auto added = fields_.boolean("add_qkv_bias");
-    model_.query_key_value_bias =
-        (all.value_or(false) || added.value_or(query.value_or(attention.value_or(
-                                    all.value_or(family.query_key_value_bias)))));
-    // GLM's attention_bias is that of queries, keys and values alone.
-    const auto output = family.name.starts_with("Glm") ? std::nullopt
-                        : family.name == "InternLM2"   ? query
-                                                       : attention;
-    model_.output_bias = output.value_or(all.value_or(family.output_bias));
-    model_.perceptron_bias =
-        fields_.boolean("mlp_bias").value_or(all.value_or(family.perceptron_bias)) ||
-        (model_.experts && family.expert_biases);
-    if (family.name == "MPT") model_.norm_bias = all.value_or(false);
+    const LinearBiases biases = read_linear_biases(fields_, family());
+    model_.query_key_value_bias = biases.query_key_value;
+    model_.output_bias = biases.output;
+    model_.perceptron_bias = biases.perceptron || (model_.experts && family().expert_biases);
+    if (biases.norm) model_.norm_bias = *biases.norm;
   }
 
   void read_query_key_norm() {
@@ -480,29 +410,6 @@ class ArchitectureReader {
     if (norm == QueryKeyNorm::kPerHead) model_.query_key_norm = 2 * model_.head_width;
     if (norm == QueryKeyNorm::kWhole) {
       model_.query_key_norm = width_of(model_.heads + model_.key_value_heads, model_.head_width);
-    }
-  }
-
-  // Far beyond any model, and far below where 64 bits end.
-  void check_total() {
-    const auto real = [](int count) { return static_cast<double>(count); };
-    const double h = real(model_.hidden), n = real(model_.heads);
-    double width = 3.0 * real(model_.feed_forward) + 4.0 * n * real(model_.head_width);
-    if (model_.experts) {
-      width += 3.0 * (real(model_.experts->count) * real(model_.experts->width) +
-                      real(model_.experts->shared_width) + real(model_.experts->count));
-    }
-    double layer = h * width;
-    if (const auto& latent = model_.latent) {
-      const double ranks = real(latent->query_rank) + real(latent->key_value_rank);
-      layer += (ranks + h) * (h + 3.0 * n *
-                                      (real(latent->content_width) + real(latent->value_width) +
-                                       real(latent->rotary_width)));
-    }
-    const double tables =
-        2.0 * real(model_.vocabulary) + real(model_.positions) + 2.0 + real(model_.token_types);
-    if (real(model_.layers) * layer + tables * h > 1e15) {
-      fail("these sizes make more than 10^15 parameters; correct them");
     }
   }
 

@@ -150,12 +150,29 @@ class ClusterReader {
     level.name = levels_.add(need(object, "name", "what collectives refer to this level by"));
     level.devices = read_span(object, inner, last);
     read_speed(object, level);
-    if (const auto shared = object.get("shared_bandwidth_bytes_per_s")) {
-      level.shared_bandwidth = rate_of(*shared);
-    }
     level.source = sources_.resolve(object, "source", 0);
+    if (const auto of_types = object.get("by_device_type")) {
+      for (JsonReader& element : of_types->elements()) {
+        level.of_types.push_back(read_link_of_type(element, level));
+      }
+    }
     object.finish();
     return level;
+  }
+
+  LinkOfType read_link_of_type(JsonReader& object, const LinkLevel& level) {
+    LinkOfType link;
+    const JsonReader type = need(object, "device_type", "the name of one of device_types");
+    link.device_type = device_types_.resolve(type);
+    for (const LinkOfType& other : level.of_types) {
+      if (other.device_type == link.device_type) {
+        type.fail("the values of '" + type.string() + "' were given before; keep one");
+      }
+    }
+    read_speed(object, link);
+    link.source = sources_.resolve(object, "source", level.source);
+    object.finish();
+    return link;
   }
 
   // How many devices one domain joins; 0, all, for the last level.
@@ -180,7 +197,12 @@ class ClusterReader {
     return span;
   }
 
-  static void read_speed(JsonReader& object, LinkLevel& level) {
+  // Of a level, or of one device type on it.
+  template <class Link>
+  static void read_speed(JsonReader& object, Link& level) {
+    if (const auto shared = object.get("shared_bandwidth_bytes_per_s")) {
+      level.shared_bandwidth = rate_of(*shared);
+    }
     const std::optional<Duration> latency = object.get_duration("latency");
     const std::optional<JsonReader> bandwidth = object.get("bandwidth_bytes_per_s");
     if (const auto curve = object.get("curve")) {
@@ -214,9 +236,17 @@ class ClusterReader {
     }
     collective.curve = read_curve(need(object, "curve", "points of bytes and time"));
     collective.source = sources_.resolve(object, "source", 0);
+    if (const auto type = object.get("device_type")) {
+      collective.device_type = device_types_.resolve(*type);
+    }
     object.finish();
-    if (!collectives_.emplace(collective.kind, collective.level, collective.participants).second) {
-      object.fail("this kind, level and participants were given before; keep one");
+    const std::tuple what(collective.kind, collective.level, collective.participants,
+                          collective.device_type);
+    if (!collectives_.insert(what).second) {
+      object.fail(
+          collective.device_type < 0
+              ? "this kind, level and participants were given before; keep one"
+              : "this kind, level, participants and device type were given before; keep one");
     }
     return collective;
   }
@@ -308,7 +338,7 @@ class ClusterReader {
   Names device_types_{"device type"};
   Names node_types_{"node type"};
   Names levels_{"level"};
-  std::set<std::tuple<CollectiveKind, int, int>> collectives_;
+  std::set<std::tuple<CollectiveKind, int, int, int>> collectives_;
 };
 
 }  // namespace

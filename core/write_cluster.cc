@@ -33,10 +33,9 @@ Json write_curve(const std::vector<CurvePoint>& curve) {
   return array;
 }
 
-Json write_level(const LinkLevel& level, const std::vector<Source>& sources) {
-  Json object = Json::object();
-  object.set("name", level.name);
-  if (level.devices != 0) object.set("devices", level.devices);
+// Of a level, or of one device type on it.
+template <class Link>
+void set_speed(Json& object, const Link& level) {
   if (level.curve.empty()) {
     object.set("latency_ns", std::int64_t{level.latency.count()})
         .set("bandwidth_bytes_per_s", level.bandwidth.value);
@@ -46,8 +45,24 @@ Json write_level(const LinkLevel& level, const std::vector<Source>& sources) {
   if (level.shared_bandwidth.value != 0.0) {
     object.set("shared_bandwidth_bytes_per_s", level.shared_bandwidth.value);
   }
-  object.set("source", id_of(sources, level.source));
-  return object;
+}
+
+Json write_level(const LinkLevel& level, const ClusterSpec& cluster) {
+  Json object = Json::object();
+  object.set("name", level.name);
+  if (level.devices != 0) object.set("devices", level.devices);
+  set_speed(object, level);
+  object.set("source", id_of(cluster.sources, level.source));
+  if (level.of_types.empty()) return object;
+  Json of_types = Json::array();
+  for (const LinkOfType& link : level.of_types) {
+    Json of_type = Json::object();
+    of_type.set("device_type",
+                cluster.device_types[static_cast<std::size_t>(link.device_type)].name);
+    set_speed(of_type, link);
+    of_types.push(of_type.set("source", id_of(cluster.sources, link.source)));
+  }
+  return object.set("by_device_type", std::move(of_types));
 }
 
 Json write_collective(const CollectiveCurve& collective, const ClusterSpec& cluster) {
@@ -55,8 +70,12 @@ Json write_collective(const CollectiveCurve& collective, const ClusterSpec& clus
   Json object = Json::object();
   object.set("kind", std::string(name_of(collective.kind)))
       .set("level", level.name)
-      .set("participants", collective.participants)
-      .set("curve", write_curve(collective.curve))
+      .set("participants", collective.participants);
+  if (collective.device_type >= 0) {
+    object.set("device_type",
+               cluster.device_types[static_cast<std::size_t>(collective.device_type)].name);
+  }
+  object.set("curve", write_curve(collective.curve))
       .set("source", id_of(cluster.sources, collective.source));
   return object;
 }
@@ -139,7 +158,7 @@ Json write_cluster(const ClusterSpec& cluster) {
     device_types.push(write_device_type(type, cluster.sources));
   }
   Json levels = Json::array();
-  for (const LinkLevel& level : cluster.levels) levels.push(write_level(level, cluster.sources));
+  for (const LinkLevel& level : cluster.levels) levels.push(write_level(level, cluster));
   Json file = Json::object();
   file.set("format", "penstock.cluster/1")
       .set("name", cluster.name)

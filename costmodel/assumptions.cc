@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "costmodel/links.h"
 #include "costmodel/sources.h"
 
 namespace penstock {
@@ -108,9 +109,20 @@ void add(std::vector<Assumption>& all, std::string text, double share) {
   all.push_back({std::move(text), std::min(share, 1.0)});
 }
 
-std::string link_text(const LinkLevel& level, const Source& source) {
-  return "link " + level.name + ": " + (level.curve.empty() ? "latency and bandwidth " : "curve ") +
-         origin_in_words(source.origin) + " (" + in_short(source) + ")";
+// What the values of a level for the plan's device types rest on.
+void add_link(const ClusterSpec& cluster, const LinkLevel& level,
+              const std::vector<std::string>& types, std::vector<Assumption>& all) {
+  for (const std::string& name : types) {
+    const DeviceType* type = find_device_type(cluster, name);
+    const int index = type == nullptr ? -1 : static_cast<int>(type - cluster.device_types.data());
+    const Source* source = unmeasured_source(cluster.sources, source_of(level, index));
+    if (source == nullptr) continue;
+    const bool has_curve = has_curve_for(level, index);
+    add(all,
+        "link " + level.name + ": " + (has_curve ? "curve " : "latency and bandwidth ") +
+            origin_in_words(source->origin) + " (" + in_short(*source) + ")",
+        0.0);
+  }
 }
 
 void add_section_notes(const SectionTable& table, const Weights& weights, bool splits_backward,
@@ -171,10 +183,10 @@ PriceBasis weigh_assumptions(const ModelProfile& profile, const ClusterSpec& clu
             in_short(*source) + ")",
         0.0);
   }
+  const std::vector<std::string> types = plan.device_types();
   for (std::size_t level = 0; level < cluster.levels.size(); ++level) {
     if (!pricing.level_used[level]) continue;
-    const Source* source = unmeasured_source(cluster.sources, cluster.levels[level].source);
-    if (source != nullptr) add(basis.assumptions, link_text(cluster.levels[level], *source), 0.0);
+    add_link(cluster, cluster.levels[level], types, basis.assumptions);
   }
   return basis;
 }

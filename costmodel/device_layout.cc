@@ -3,13 +3,27 @@
 #include <algorithm>
 
 namespace penstock {
+namespace {
 
-DeviceLayout::DeviceLayout(const ClusterSpec& cluster) : devices_(device_count(cluster)) {
+bool has_links_of_types(const ClusterSpec& cluster) {
+  return std::any_of(cluster.levels.begin(), cluster.levels.end(),
+                     [](const LinkLevel& level) { return !level.of_types.empty(); }) ||
+         std::any_of(cluster.collectives.begin(), cluster.collectives.end(),
+                     [](const CollectiveCurve& curve) { return curve.device_type >= 0; });
+}
+
+}  // namespace
+
+DeviceLayout::DeviceLayout(const ClusterSpec& cluster)
+    : devices_(device_count(cluster)), types_differ_(has_links_of_types(cluster)) {
   std::vector<Units> units;  // nodes, later the domains of the level below
   units.reserve(cluster.nodes.size());
-  int largest = 0;
+  int largest = 0, first = 0;
   for (const NodeGroup& group : cluster.nodes) {
-    units.push_back({group.count, type_of(cluster, group).devices});
+    const NodeType& type = penstock::type_of(cluster, group);
+    units.push_back({group.count, type.devices});
+    nodes_.push_back({first, type.device_type});
+    first += group.count * type.devices;
     largest = std::max(largest, units.back().size);
   }
   levels_.reserve(cluster.levels.size());
@@ -95,6 +109,12 @@ int DeviceLayout::domain_size(int level, int device) const {
   if (run.block == run.step) return run.step;
   const int in_block = (device - run.first_device) % run.block;
   return std::min(run.step, run.block - in_block / run.step * run.step);
+}
+
+int DeviceLayout::type_of(int device) const {
+  auto nodes = nodes_.end() - 1;
+  while (nodes != nodes_.begin() && nodes->first_device > device) --nodes;
+  return nodes->type;
 }
 
 int DeviceLayout::level_between(int device, int other) const {

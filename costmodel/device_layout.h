@@ -20,6 +20,10 @@ class DeviceLayout {
   [[nodiscard]] int domain_size(int level, int device) const;
   // The innermost level that spans both.
   [[nodiscard]] int level_between(int device, int other) const;
+  // The device type, as an index into the cluster's.
+  [[nodiscard]] int type_of(int device) const;
+  // Whether any level, or a measured collective, has values of its own for a device type.
+  [[nodiscard]] bool types_differ() const { return types_differ_; }
   // Whether no domain of the level reaches beyond a node.
   [[nodiscard]] bool is_within_nodes(int level) const;
   // Whether every `count` consecutive devices, counted from device 0, lie in one domain or fill
@@ -46,8 +50,14 @@ class DeviceLayout {
   static std::vector<Units> packed(const std::vector<Units>& units, int devices);
   [[nodiscard]] static const Run& run_of(const Level& level, int device);
 
+  struct Nodes {
+    int first_device = 0, type = 0;
+  };
+
   std::vector<Level> levels_;
+  std::vector<Nodes> nodes_;  // in a row, of one type
   int devices_;
+  bool types_differ_;
 };
 
 }  // namespace penstock

@@ -28,18 +28,6 @@ using Wires =
 using Vertex = boost::graph_traits<Wires>::vertex_descriptor;
 using Edge = boost::graph_traits<Wires>::edge_descriptor;
 
-double rate_of(const CurvePoint& point) {
-  const auto ns = static_cast<double>(std::max<std::int64_t>(point.time.count(), 1));
-  return static_cast<double>(point.bytes.count) / ns * 1e9;
-}
-
-// The most that one device sends to another.
-double peak_rate(const LinkLevel& level) {
-  double peak = level.bandwidth.value;
-  for (const CurvePoint& point : level.curve) peak = std::max(peak, rate_of(point));
-  return peak;
-}
-
 // Where traffic leaves a part of the cluster, and where it comes in.
 struct Side {
   Vertex out, in;
@@ -117,10 +105,12 @@ class ClusterWires {
     const auto vertex = static_cast<Vertex>(device);
     const std::string name = "device " + std::to_string(device);
     join({vertex, vertex}, {inner_[domain], inner_[domain]}, name, level(0).name,
-         peak_rate(level(0)));
+         peak_rate(level(0), layout_.type_of(device)));
     if (levels() == 1) return;
     double outwards = 0.0;
-    for (int l = 1; l < levels(); ++l) outwards = std::max(outwards, peak_rate(level(l)));
+    for (int l = 1; l < levels(); ++l) {
+      outwards = std::max(outwards, peak_rate(level(l), layout_.type_of(device)));
+    }
     join({vertex, vertex}, {gates_[domain].in, gates_[domain].out}, name, level(1).name, outwards);
   }
 
@@ -130,7 +120,18 @@ class ClusterWires {
                    const std::vector<Vertex>& outer) {
     const Vertex parent = outer[static_cast<std::size_t>(layout_.domain(outer_level, first))];
     join(side, {parent, parent}, "devices " + std::to_string(first) + '-' + std::to_string(end - 1),
-         level(outer_level).name, level(outer_level).shared_bandwidth.value);
+         level(outer_level).name, shared_into(level(outer_level), first, end));
+  }
+
+  // Of devices of several types the least that one of them has.
+  [[nodiscard]] double shared_into(const LinkLevel& outer, int first, int end) const {
+    double least = shared_rate(outer, layout_.type_of(first));
+    if (outer.of_types.empty()) return least;
+    for (int device = first + 1; device < end; ++device) {
+      const double shared = shared_rate(outer, layout_.type_of(device));
+      if (shared > 0.0 && (least <= 0.0 || shared < least)) least = shared;
+    }
+    return least;
   }
 
   // The edge by which a shortest path from `device` comes into every vertex.
@@ -204,7 +205,11 @@ class NetworkBuilder {
       route.level = std::max(route.level, level);
       wires_.add_path(sender, receiver, path);
     }
-    route.latency = latency_of(cluster_.levels[static_cast<std::size_t>(route.level)]);
+    const DeviceLayout& layout = places_.layout();
+    route.from_type = layout.type_of(places_.device_of(from, replica, 0));
+    route.to_type = layout.type_of(places_.device_of(to, replica, 0));
+    route.latency = latency_of(
+        cluster_, {.level = route.level, .from_type = route.from_type, .to_type = route.to_type});
     std::sort(path.begin(), path.end());
     for (const std::uint32_t link : path) {
       if (route.hops.empty() || route.hops.back().link != link) route.hops.push_back({link, 0});
@@ -235,9 +240,11 @@ Network network_of(const ClusterSpec& cluster, const Plan& plan, const Program& 
 }
 
 Duration time_alone(const ClusterSpec& cluster, const Route& route, Bytes bytes) {
-  std::uint32_t flows = 1;
-  for (const Hop& hop : route.hops) flows = std::max(flows, hop.flows);
-  return point_to_point_time(cluster, route.level, bytes, static_cast<int>(flows));
+  std::uint32_t most = 1;
+  for (const Hop& hop : route.hops) most = std::max(most, hop.flows);
+  const int flows = static_cast<int>(most);
+  return point_to_point_time(cluster, {route.level, route.from_type, route.to_type, flows, flows},
+                             bytes);
 }
 
 }  // namespace penstock

@@ -16,7 +16,8 @@ struct KernelName {
 };
 constexpr std::array kKernels{
     KernelName{AttentionKernel::kFlash2, "flash2"}, KernelName{AttentionKernel::kFlash3, "flash3"},
-    KernelName{AttentionKernel::kCudnn, "cudnn"}, KernelName{AttentionKernel::kEager, "eager"}};
+    KernelName{AttentionKernel::kCudnn, "cudnn"}, KernelName{AttentionKernel::kEager, "eager"},
+    KernelName{AttentionKernel::kFlash1, "flash1"}};
 
 // TFLOP/s on H100 at 512, 1k, 2k, 4k, 8k and 16k tokens, heads 128 wide, causal, operations of the
 // visible half counted: figures of the FlashAttention-3 paper (arXiv 2407.08608).
@@ -37,6 +38,9 @@ constexpr double kFlash2OnAmpere = (230.0 / 312.0) / (370.0 / kPeakOfCurves);
 // The charts time kernels alone. Inside a step they run between others that have filled caches and
 // heated the chip: what the steps of data/efficiency leave for them.
 constexpr double kInsideTraining = 0.9;
+// The first FlashAttention, in Triton: what published steps of 512 to 65,536 tokens leave for it
+// (docs/estimates.md), as good as constant over the length.
+constexpr double kFlash1OnAmpere = 0.34, kFlash1 = 0.185;
 // Two products as deep as a head is wide, whose results go through memory: assumed.
 constexpr double kEagerShare = 0.6;
 
@@ -92,6 +96,9 @@ AttentionKind kind_of(AttentionKernel kernel) {
 
 double attention_share(AttentionKernel kernel, const DeviceSheet& device, const AttentionKey& key) {
   if (kernel == AttentionKernel::kEager) return kEagerShare;
+  if (kernel == AttentionKernel::kFlash1) {
+    return (like_ampere(device) ? kFlash1OnAmpere : kFlash1) * width_factor(key.head_width);
+  }
   const Curves& curves = curves_of(kernel);
   const double alone =
       at(key.backward ? curves.backward : curves.forward, key.sequence_length) / kPeakOfCurves;

@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-enum class AttentionKernel { kFlash2, kFlash3, kCudnn, kEager };
+enum class AttentionKernel { kFlash2, kFlash3, kCudnn, kEager, kFlash1 };
 std::string_view name_of(AttentionKernel kernel);  // "flash2", "flash3", "cudnn", "eager"
 std::optional<AttentionKernel> attention_named(std::string_view name);
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "estimator/layer_shapes.h"
+#include "estimator/section_traffic.h"
+
 namespace penstock {
 namespace {
 
@@ -11,7 +14,9 @@ using Count = std::int64_t;
 // Passes over tensors between the matrix products; docs/estimates.md lists them.
 constexpr double kPassesOverHidden = 10.0;       // two norms and two residuals, fused
 constexpr double kEagerPassesOverHidden = 12.0;  // one kernel per operation, casts and copies
-constexpr double kPassesOverScores = 8.0;        // scale, mask, softmax, dropout of kept scores
+// Of kept scores: scale, mask, softmax and dropout, one after the other or as two kernels
+// (Megatron's fused softmax).
+constexpr double kPassesOverScores = 8.0, kFusedPassesOverScores = 5.0;
 // Over the logits, as 4-byte numbers: eager, and with a loss that is one kernel.
 constexpr double kHeadPassesForward = 8.0, kFusedHeadPassesForward = 4.0;
 constexpr double kHeadPassesBackward = 3.0, kFusedHeadPassesBackward = 2.0;
@@ -31,86 +36,6 @@ double tokens(const CountKey& key) {
 }
 // Over how many ranks tensors between the products of a layer are divided.
 double divided(const CountKey& key) { return key.sequence_parallel ? key.tensor_degree : 1.0; }
-
-// Widths of the tensors of attention, per token, of all ranks together.
-struct AttentionShape {
-  Count projections = 0;  // parameters of its matrices, divided over the ranks
-  Count narrow = 0;       // of those every rank holds whole (latent)
-  Count narrow_norms = 0;
-  Count query_key_value = 0;  // outputs of the projections
-  Count narrow_outputs = 0;
-  Count value = 0;        // input of the output projection
-  Count score_width = 0;  // n (width of a query + width of a value)
-};
-
-AttentionShape attention_of(const Architecture& model) {
-  AttentionShape shape;
-  const Count h = model.hidden, n = model.heads, k = model.key_value_heads;
-  if (!model.latent) {
-    const Count d = model.head_width;
-    shape.query_key_value = (n + 2 * k) * d;
-    shape.value = n * d;
-    shape.projections = h * shape.query_key_value + shape.value * h;
-    shape.score_width = 2 * n * d;
-    return shape;
-  }
-  const LatentAttention& latent = *model.latent;
-  const Count query = latent.content_width + latent.rotary_width;
-  const Count kept = latent.key_value_rank + latent.rotary_width;
-  shape.narrow = h * kept + (latent.query_rank > 0 ? h * latent.query_rank : 0);
-  shape.narrow_norms = latent.key_value_rank + latent.query_rank;
-  shape.narrow_outputs = kept + latent.query_rank;
-  shape.query_key_value =
-      n * (query + latent.content_width + latent.rotary_width + latent.value_width);
-  shape.value = n * latent.value_width;
-  const Count into_query = latent.query_rank > 0 ? latent.query_rank : h;
-  shape.projections = into_query * n * query +
-                      latent.key_value_rank * n * (latent.content_width + latent.value_width) +
-                      shape.value * h;
-  shape.score_width = n * (query + latent.value_width);
-  return shape;
-}
-
-// Inner widths of the perceptron of a layer: held, and met by one token.
-struct PerceptronShape {
-  Count held = 0, met = 0;
-  Count copies = 0;   // of a token's input: one, or one per expert
-  Count router = 0;   // parameters
-  Count experts = 1;  // held
-};
-
-PerceptronShape perceptron_of(const Architecture& model, LayerKind kind) {
-  if (kind == LayerKind::kDense) return {model.feed_forward, model.feed_forward, 1, 0};
-  const Experts& experts = *model.experts;
-  PerceptronShape shape;
-  shape.held = Count{experts.count} * experts.width + experts.shared_width;
-  shape.met = Count{experts.per_token} * experts.width + experts.shared_width;
-  shape.copies = experts.per_token + (experts.shared_width > 0 ? 1 : 0);
-  shape.router = Count{experts.count} * model.hidden + (experts.shared_gate ? model.hidden : 0);
-  shape.experts = experts.count + (experts.shared_width > 0 ? 1 : 0);
-  return shape;
-}
-
-Count norm_weights(const Architecture& model) {
-  return Count{model.hidden} * (model.norm_bias ? 2 : 1);
-}
-
-Count layer_parameters(const Architecture& model, LayerKind kind, int degree) {
-  const AttentionShape attention = attention_of(model);
-  const PerceptronShape perceptron = perceptron_of(model, kind);
-  Count divided = attention.projections + model.matrices * perceptron.held * model.hidden;
-  Count whole_ones = attention.narrow + attention.narrow_norms + perceptron.router +
-                     model.norms * norm_weights(model) + model.query_key_norm;
-  if (model.attention_sinks) divided += model.heads;
-  if (kind == LayerKind::kExperts && model.experts->router_bias) whole_ones += model.experts->count;
-  if (model.query_key_value_bias) divided += attention.query_key_value;
-  if (model.output_bias) whole_ones += model.hidden;
-  if (model.perceptron_bias) {
-    divided += (model.matrices - 1) * perceptron.held;
-    whole_ones += perceptron.experts * model.hidden;
-  }
-  return divided / degree + whole_ones;
-}
 
 // Pairs of a query and a key that see each other, per sample.
 double visible_pairs(const Architecture& model, const CountKey& key) {
@@ -132,7 +57,8 @@ double score_count(const Architecture& model, const CountKey& key) {
 
 double score_bytes(const Architecture& model, const CountKey& key) {
   if (key.attention == AttentionKind::kFused) return 0.0;
-  return kPassesOverScores * score_count(model, key) * key.element_bytes;
+  const double passes = key.eager ? kPassesOverScores : kFusedPassesOverScores;
+  return passes * score_count(model, key) * key.element_bytes;
 }
 
 // Bytes held from forward to backward: kept, the weights before and behind dropout and its mask
@@ -194,61 +120,14 @@ void count_layer_memory(const Architecture& model, LayerKind kind, const CountKe
   counts.working_peak = whole(tokens(key) * gradients * e + working_scores(model, key));
 }
 
+// What the collectives of a section carry; nothing where no tensors are divided.
+Bytes tokens_bytes(const Architecture& model, const CountKey& key) {
+  return whole(tokens(key) * model.hidden * key.element_bytes);
+}
+
 // With sequence parallelism each rank hands on its own tokens.
 Bytes boundary_of(const Architecture& model, const CountKey& key) {
   return whole(tokens(key) * model.hidden * key.element_bytes / divided(key));
-}
-
-// Tensor parallelism with sequence parallelism (arXiv 2205.05198): a layer gathers its tokens
-// before attention and perceptron and scatters the sums behind them; the backward does the same the
-// other way, and gathers the inputs of the first products once more for their weight gradients.
-// Megatron hides these behind I and the scatters behind W; what runs show is one of them
-// (docs/estimates.md).
-std::vector<TensorTraffic> traffic_of_layer(const Architecture& model, const CountKey& key) {
-  if (key.tensor_degree == 1) return {};
-  const Bytes tokens_bytes = whole(tokens(key) * model.hidden * key.element_bytes);
-  if (!key.sequence_parallel) {  // sums of whole tokens; the backward's run beside W
-    TensorTraffic sum{.kind = CollectiveKind::kAllReduce, .bytes = tokens_bytes};
-    sum.forward = sum.recompute = 2;
-    sum.beside_weight_gradient = 2;
-    return {sum};
-  }
-  TensorTraffic gather{.kind = CollectiveKind::kAllGather, .bytes = tokens_bytes};
-  gather.forward = gather.recompute = 2;
-  gather.input_gradient = 2;
-  gather.beside_input_gradient = 2;
-  TensorTraffic scatter{.kind = CollectiveKind::kReduceScatter, .bytes = tokens_bytes};
-  scatter.forward = scatter.recompute = 2;
-  scatter.input_gradient = 1;
-  scatter.beside_weight_gradient = 1;
-  return {gather, scatter};
-}
-
-// The embedding's rows are divided: what the ranks looked up is summed, each rank keeping its own
-// tokens.
-std::vector<TensorTraffic> traffic_of_embedding(const Architecture& model, const CountKey& key) {
-  if (key.tensor_degree == 1) return {};
-  const Bytes tokens_bytes = whole(tokens(key) * model.hidden * key.element_bytes);
-  TensorTraffic scatter{.kind = CollectiveKind::kReduceScatter, .bytes = tokens_bytes};
-  scatter.forward = 1;
-  TensorTraffic gather{.kind = CollectiveKind::kAllGather, .bytes = tokens_bytes};
-  gather.input_gradient = 1;
-  return {scatter, gather};
-}
-
-// The head gathers its input; the loss over divided logits takes the largest, the sum and the
-// target's logit of every token over all ranks.
-std::vector<TensorTraffic> traffic_of_head(const Architecture& model, const CountKey& key) {
-  if (key.tensor_degree == 1) return {};
-  const Bytes tokens_bytes = whole(tokens(key) * model.hidden * key.element_bytes);
-  TensorTraffic gather{.kind = CollectiveKind::kAllGather, .bytes = tokens_bytes};
-  gather.forward = 1;
-  gather.beside_input_gradient = 1;
-  TensorTraffic scatter{.kind = CollectiveKind::kReduceScatter, .bytes = tokens_bytes};
-  scatter.beside_weight_gradient = 1;
-  TensorTraffic loss{.kind = CollectiveKind::kAllReduce, .bytes = whole(kLogitBytes * tokens(key))};
-  loss.forward = 3;
-  return {gather, scatter, loss};
 }
 
 // Of each product of a forward the backward makes two: the gradient of its input and of its
@@ -357,6 +236,13 @@ RecomputeCounts count_selective(const Architecture& model, LayerKind kind, const
   return out;
 }
 
+// The output of a layer's last product is not what its backward needs: PyTorch's checkpointing
+// stops before it (since 2.1, without reentrance), and XLA removes it. Megatron's, which layers
+// over a tensor-parallel group are taken to have, repeats it.
+bool stops_early(LayerKind kind, const CountKey& key) {
+  return kind == LayerKind::kDense && key.tensor_degree == 1;
+}
+
 // The scores alone are computed again (arXiv 2205.05198).
 RecomputeCounts count_scores_again(const Architecture& model, const CountKey& key,
                                    const SectionCounts& layer) {
@@ -402,7 +288,7 @@ SectionCounts count_embedding(const Architecture& model, const CountKey& key) {
   // The dense gradient of the table is cleared, written and added up.
   counts.backward.bytes = moved + 4.0 * real(table) * key.element_bytes;
   counts.weight_share = 1.0;
-  counts.traffic = traffic_of_embedding(model, key);
+  if (key.tensor_degree > 1) counts.traffic = traffic_of_embedding(tokens_bytes(model, key));
   counts.boundary = boundary_of(model, key);
   counts.stash = whole(tokens(key) * 8.0);  // token ids
   counts.weight_stash = counts.boundary + counts.stash;
@@ -423,7 +309,9 @@ SectionCounts count_layer(const Architecture& model, LayerKind kind, const Count
   counts.forward.bytes = layer_bytes(model, kind, key);
   counts.backward.bytes = 2.0 * counts.forward.bytes;
   counts.forward.reduced = counts.backward.reduced = reduced_bytes(model, key);
-  counts.traffic = traffic_of_layer(model, key);
+  if (key.tensor_degree > 1) {
+    counts.traffic = traffic_of_layer(tokens_bytes(model, key), key.sequence_parallel);
+  }
   counts.boundary = boundary_of(model, key);
   count_layer_memory(model, kind, key, counts);
   return counts;
@@ -437,6 +325,7 @@ RecomputeCounts count_recompute(const Architecture& model, LayerKind kind, const
   if (mode == Recompute::kFull) {
     out.again = layer.forward;
     out.again.reduced = 0.0;
+    if (stops_early(kind, key)) out.again.products.pop_back();
     out.stash = layer.boundary;
     out.traffic = layer.traffic;
   } else if (mode == Recompute::kSelective) {
@@ -486,7 +375,9 @@ SectionCounts count_end(const Architecture& model, EndKind kind, const CountKey&
   const double backward = key.eager ? kHeadPassesBackward : kFusedHeadPassesBackward;
   counts.forward.bytes = around + forward * kLogitBytes * logits;
   counts.backward.bytes = 2.0 * around + backward * kLogitBytes * logits;
-  counts.traffic = traffic_of_head(model, key);
+  if (key.tensor_degree > 1) {
+    counts.traffic = traffic_of_head(tokens_bytes(model, key), whole(kLogitBytes * tokens(key)));
+  }
   counts.stash = whole(2.0 * tokens(key) * h * e + kLogitBytes * logits);
   counts.weight_stash = whole((tokens(key) * h + logits) * e);
   counts.working_peak = whole(std::max((e + kLogitBytes) * logits, e * logits + e * products));

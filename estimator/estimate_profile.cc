@@ -62,6 +62,15 @@ std::vector<TimeTerm> terms_of(const WorkTimes& forward, const WorkTimes& backwa
   return terms;
 }
 
+// MPT's trainer, llm-foundry, ran its attention in Triton until 2024, and its models date from
+// before.
+AttentionKernel attention_for(const Architecture& model, const DeviceSheet& device,
+                              Arithmetic arithmetic) {
+  const AttentionKernel usual = default_attention(device, arithmetic);
+  return model.family == "MPT" && usual != AttentionKernel::kEager ? AttentionKernel::kFlash1
+                                                                   : usual;
+}
+
 class ProfileEstimate {
  public:
   ProfileEstimate(const Architecture& model, const DeviceSheet& device,
@@ -70,7 +79,7 @@ class ProfileEstimate {
         device_(device),
         request_(request),
         curve_(curve_for(efficiency, device, request.arithmetic)),
-        kernel_(request.attention.value_or(default_attention(device, request.arithmetic))),
+        kernel_(request.attention.value_or(attention_for(model, device, request.arithmetic))),
         error_(curve_.error) {}
 
   Estimate run() {

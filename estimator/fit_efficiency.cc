@@ -7,125 +7,15 @@
 #include <map>
 #include <set>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "core/error.h"
+#include "estimator/measured_rows.h"
 
 namespace penstock {
 namespace {
 
-enum class Role { kEmbedding, kLayer, kEnd };
-
-// One measured section type at one key: both directions, of one section.
-struct Row {
-  int profile = 0;  // index into the cases
-  const DeviceSheet* device = nullptr;
-  Arithmetic arithmetic{};
-  double peak = 0.0;
-  AttentionKernel kernel{};
-  int sequence_length = 1, head_width = 1;
-  Role role{};
-  int sections = 1;  // of this type in the model
-  int pass = 0;      // rows of one key make one pass over the model
-  int group = 0;     // of devices, ascending
-  SectionCounts counts;
-  double forward_s = 0.0, backward_s = 0.0;  // measured
-};
-
-const DeviceSheet& sheet_called(const std::vector<DeviceSheet>& devices, const std::string& name,
-                                const std::string& profile) {
-  for (const DeviceSheet& device : devices) {
-    if (device.is_called(name)) return device;
-  }
-  throw_bad_input(profile + ": no datasheet of device '" + name + "'\nhelp: add data/devices/" +
-                  name + ".json (docs/file_formats.md), or an alias to the one that it is");
-}
-
-double seconds(Duration duration) { return static_cast<double>(duration.count()) * 1e-9; }
-
-double backward_of(const Measurement& m) {
-  if (m.fused_backward) return seconds(m.fused_backward->median);
-  return seconds(m.input_gradient->median) + seconds(m.weight_gradient->median);
-}
-
-class RowMaker {
- public:
-  RowMaker(const std::vector<EfficiencyCase>& cases, const std::vector<DeviceSheet>& devices)
-      : cases_(cases), devices_(devices) {}
-
-  std::vector<Row> rows() {
-    for (std::size_t i = 0; i < cases_.size(); ++i) add_case(static_cast<int>(i));
-    return std::move(rows_);
-  }
-
- private:
-  void add_case(int index) {
-    const EfficiencyCase& one = cases_[static_cast<std::size_t>(index)];
-    const auto& types = one.profile.section_types;
-    std::vector<int> counts(types.size());
-    for (const Section& section : one.profile.sections) {
-      ++counts[static_cast<std::size_t>(section.type)];
-    }
-    for (std::size_t type = 0; type < types.size(); ++type) {
-      for (const Measurement& m : types[type].measurements) {
-        if (m.recompute == "none") add_row(index, types[type].name, counts[type], m);
-      }
-    }
-  }
-
-  void add_row(int index, const std::string& type, int sections, const Measurement& m) {
-    const EfficiencyCase& one = cases_[static_cast<std::size_t>(index)];
-    Row row;
-    row.profile = index;
-    row.device = &sheet_called(devices_, m.device, one.name);
-    row.arithmetic = row.device->peak(one.arithmetic) ? one.arithmetic : Arithmetic::kFloat32;
-    const PeakRate* peak = row.device->peak(row.arithmetic);
-    if (peak == nullptr) {
-      throw_bad_input(one.name + ": the datasheet of " + row.device->name + " has no rate for " +
-                      std::string(name_of(row.arithmetic)));
-    }
-    row.peak = peak->flops_per_s;
-    row.kernel = one.attention == AttentionKind::kKept
-                     ? AttentionKernel::kEager
-                     : default_attention(*row.device, row.arithmetic);
-    row.sequence_length = m.sequence_length;
-    row.head_width = score_width(one.model);
-    row.sections = sections;
-    row.forward_s = seconds(m.forward.median);
-    row.backward_s = backward_of(m);
-    const int bytes =
-        one.arithmetic == Arithmetic::kBFloat16 || one.arithmetic == Arithmetic::kFloat16 ? 2 : 4;
-    const CountKey key{m.tensor_degree,
-                       m.micro_batch_size,
-                       m.sequence_length,
-                       bytes,
-                       one.attention,
-                       /*sequence_parallel=*/false,
-                       /*context_degree=*/1,
-                       /*eager=*/true};
-    std::tie(row.role, row.counts) = counted(one.model, type, key);
-    const auto pass = passes_.emplace(
-        std::tuple(index, m.device, m.tensor_degree, m.micro_batch_size, m.sequence_length),
-        static_cast<int>(passes_.size()));
-    row.pass = pass.first->second;
-    rows_.push_back(row);
-  }
-
-  static std::pair<Role, SectionCounts> counted(const Architecture& model, const std::string& type,
-                                                const CountKey& key) {
-    if (type == "embedding") return {Role::kEmbedding, count_embedding(model, key)};
-    if (type == "layer") return {Role::kLayer, count_layer(model, LayerKind::kDense, key)};
-    const EndKind kind = type == "norm" ? EndKind::kNormOnly : EndKind::kNormAndHead;
-    return {Role::kEnd, count_end(model, kind, key)};
-  }
-
-  const std::vector<EfficiencyCase>& cases_;
-  const std::vector<DeviceSheet>& devices_;
-  std::map<std::tuple<int, std::string, int, int, int>, int> passes_;
-  std::vector<Row> rows_;
-};
-
+using Row = MeasuredRow;
 using Pointers = std::vector<const Row*>;
 
 // A group of devices has a share of the peak of its own; the other terms hold for all.
@@ -150,7 +40,7 @@ double estimate(const Row& row, Direction direction, const EfficiencyTerms& term
   const Rates rates =
       rates_of(*row.device, row.peak, curve, row.kernel, row.sequence_length, row.head_width);
   return times_of(forward ? row.counts.forward : row.counts.backward, direction,
-                  row.role == Role::kLayer ? Place::kLayer : Place::kEnd, rates)
+                  row.role == SectionRole::kLayer ? Place::kLayer : Place::kEnd, rates)
       .sum();
 }
 
@@ -168,11 +58,11 @@ double huber(double error) {
 class Loss {
  public:
   explicit Loss(const Pointers& rows) {
-    std::map<std::pair<int, Role>, int> counts;
+    std::map<std::pair<int, SectionRole>, int> counts;
     for (const Row* row : rows) ++counts[{row->profile, row->role}];
     weighted_.reserve(rows.size());
     for (const Row* row : rows) {
-      const double weight = row->role == Role::kLayer ? 1.0 : kWeightOfEnd;
+      const double weight = row->role == SectionRole::kLayer ? 1.0 : kWeightOfEnd;
       weighted_.emplace_back(row, weight / counts.at({row->profile, row->role}));
     }
   }
@@ -263,7 +153,7 @@ Pointers fitted(const std::vector<Row>& rows, const std::vector<EfficiencyCase>&
                 const std::function<bool(const Row&)>& takes) {
   Pointers chosen;
   for (const Row& row : rows) {
-    if (row.role == Role::kEmbedding || !takes(row)) continue;
+    if (row.role == SectionRole::kEmbedding || !takes(row)) continue;
     if (row.forward_s <= 0.0 || row.backward_s <= 0.0) continue;
     if (cases[static_cast<std::size_t>(row.profile)].in_fit) chosen.push_back(&row);
   }
@@ -354,7 +244,7 @@ EfficiencyTerms rounded(EfficiencyTerms terms) {
 class EfficiencyFit {
  public:
   EfficiencyFit(const std::vector<EfficiencyCase>& cases, const std::vector<DeviceSheet>& devices)
-      : cases_(cases), rows_(RowMaker(cases, devices).rows()) {
+      : cases_(cases), rows_(measured_rows(cases, devices)) {
     std::set<Group> groups;
     for (const Row& row : rows_) groups.insert(group_of(row));
     groups_.assign(groups.begin(), groups.end());

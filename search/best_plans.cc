@@ -325,7 +325,7 @@ class Search {
         }
       }
       if (batch.size() < kImprovedAtOnce && next < all) continue;
-      for (const Found& better : improved_from(batch)) leaders.add(better);
+      for (const Found& better : improved_from(batch, leaders)) leaders.add(better);
       batch.clear();
     }
     const auto add_to = [](std::vector<Found>& list, const Found& leader) {
@@ -344,12 +344,15 @@ class Search {
     return plan;
   }
 
-  [[nodiscard]] std::vector<Found> improved_from(const std::vector<Plan>& plans) const {
+  [[nodiscard]] std::vector<Found> improved_from(const std::vector<Plan>& plans,
+                                                 const Incumbents& leaders) const {
     std::vector<std::optional<Found>> better(plans.size());
-    CutBudget budget;
-    budget.recompute = recompute_rule(request_);
-    in_parallel(request_.threads, plans.size(),
-                [&](std::size_t i) { better[i] = improve_cuts(inputs_, plans[i], budget); });
+    in_parallel(request_.threads, plans.size(), [&](std::size_t i) {
+      CutBudget budget;
+      budget.recompute = recompute_rule(request_);
+      budget.to_beat = leaders.to_lead(plans[i].devices(), request_.sizes.size());
+      better[i] = improve_cuts(inputs_, plans[i], budget);
+    });
     std::vector<Found> found;
     for (auto& one : better) {
       if (one) found.push_back(std::move(*one));

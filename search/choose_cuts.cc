@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "search/alike_cuts.h"
 #include "search/joint_cuts.h"
 
 namespace penstock {
@@ -90,12 +91,13 @@ Bytes largest(const std::vector<Bytes>& totals) {
   return *std::max_element(totals.begin(), totals.end());
 }
 
-// Several stages per rank: exact on pairs of stages (joint_cuts.h), otherwise the best of a few
-// starts whose sections are moved about.
+// Several stages per rank: exact where layers are alike (alike_cuts.h) and on pairs of stages
+// (joint_cuts.h), otherwise the best of a few starts whose sections are moved about.
 std::optional<std::vector<int>> joint_cuts(const RankSums& sums, const StageMemory& memory,
                                            const Plan& plan, BackwardKind backward,
                                            const std::vector<int>& balanced) {
   if (!may_fit(memory, plan)) return std::nullopt;
+  if (are_alike(sums, memory, plan)) return alike_cuts(sums, memory, plan, backward);
   const auto fits = [&](const std::vector<int>& cuts) {
     return !over_memory(totals_of(memory, plan, cuts), plan, memory.capacity());
   };

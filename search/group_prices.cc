@@ -86,18 +86,33 @@ bool GroupPrices::recomputes() const {
                      [](const Shapes& shapes) { return shapes[0]->recompute.back() > 0; });
 }
 
-std::int64_t GroupPrices::least_work(BackwardKind backward) const {
-  if (of_type_.size() == 1) return of_type_[0][0]->work_of(backward).back();
+template <class TimesOf>
+std::int64_t GroupPrices::sum_of_least(const TimesOf& times_of) const {
   std::int64_t sum = 0;
   for (std::size_t i = 0; i + 1 < of_type_[0][0]->work.size(); ++i) {
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
-    for (const Shapes& shapes : of_type_) {
-      const std::vector<std::int64_t>& work = shapes[0]->work_of(backward);
-      least = std::min(least, work[i + 1] - work[i]);
-    }
+    for (const Shapes& shapes : of_type_) least = std::min(least, times_of(shapes, i));
     sum += least;
   }
   return sum;
+}
+
+std::int64_t GroupPrices::least_work(BackwardKind backward, std::size_t shape) const {
+  if (of_type_.size() == 1) return of_type_[0][shape]->work_of(backward).back();
+  return sum_of_least([&](const Shapes& shapes, std::size_t i) {
+    const std::vector<std::int64_t>& work = shapes[shape]->work_of(backward);
+    return work[i + 1] - work[i];
+  });
+}
+
+std::int64_t GroupPrices::least_trip(BackwardKind backward) const {
+  const auto trip = [&](const SectionSums& sums, std::size_t i) {
+    return sums.forward[i] + sums.recompute[i] + sums.gradient_of(backward)[i];
+  };
+  if (of_type_.size() == 1) return trip(*of_type_[0][0], of_type_[0][0]->forward.size() - 1);
+  return sum_of_least([&](const Shapes& shapes, std::size_t i) {
+    return trip(*shapes[0], i + 1) - trip(*shapes[0], i);
+  });
 }
 
 double GroupPrices::least_forward_share() const {

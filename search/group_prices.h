@@ -1,6 +1,8 @@
 // What the sections of a model cost on the devices of one group: by rank where it is mixed.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,8 +30,11 @@ class GroupPrices {
   [[nodiscard]] const PerRank<Bytes>& memory() const { return memory_; }
   [[nodiscard]] const PerRank<Bytes>& reserve() const { return reserve_; }
   [[nodiscard]] bool recomputes() const;
-  // Of one micro-batch, every section on the type that is fastest for it.
-  [[nodiscard]] std::int64_t least_work(BackwardKind backward) const;
+  // Of one micro-batch of a shape (as micro_batch_shapes()), every section on the type that is
+  // fastest for it.
+  [[nodiscard]] std::int64_t least_work(BackwardKind backward, std::size_t shape = 0) const;
+  // Of one micro-batch of full size, forward through all stages and back.
+  [[nodiscard]] std::int64_t least_trip(BackwardKind backward) const;
   [[nodiscard]] double least_forward_share() const;
 
  private:
@@ -38,6 +43,9 @@ class GroupPrices {
   void load(const PlanInputs& inputs, const SearchSpace& space, int key, const Plan& plan,
             SearchShared& shared);
   void spread(const SearchSpace& space, const CandidateGroup& group);
+  // The sum over all sections of what each takes at least.
+  template <class TimesOf>
+  [[nodiscard]] std::int64_t sum_of_least(const TimesOf& times_of) const;
   static std::vector<const SectionTable*> tables_of(const Shapes& shapes);
 
   std::vector<Shapes> of_type_;  // as RankRun, one by one

@@ -87,8 +87,13 @@ class GroupSearch {
         return;
       }
     }
+    any_cuts_ = mean_bound(plan);
+    if (!may_matter(any_cuts_, kNoMemory)) {
+      result_.bounded += variants;
+      return;
+    }
     const auto balanced = balanced_cuts_of(plan);
-    any_cuts_ = bottleneck_bound(plan, *balanced);
+    any_cuts_ = std::max(any_cuts_, bottleneck_bound(plan, *balanced));
     if (!may_matter(any_cuts_, kNoMemory)) {
       result_.bounded += variants;
       return;
@@ -108,21 +113,29 @@ class GroupSearch {
     }
     const SearchShared::CountsKey key = counts_key(*choice.kind, plan);
     const auto at_least = shared_.held_at_least.get(key, [&] { return least_held_of(plan); });
+    any_cuts_ = std::max(any_cuts_, round_trip_bound(plan, *at_least));
+    if (!may_matter(any_cuts_, kNoMemory)) {
+      result_.bounded += variants;
+      return;
+    }
+    if (over_what_matters(plan, *at_least)) {
+      result_.bounded += variants;
+      return;
+    }
     over_memory_ = false;
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
       if (try_as_needed(*choice.kind, plan, *balanced, *at_least)) continue;
       if (!least_may_matter(plan, *balanced, *at_least)) continue;
-      const auto live = shared_.liveness.get(key, [&] { return liveness_of(plan); });
-      const HeldCounts held(*live);
-      if (does_not_fit(*choice.kind, plan, *balanced, held)) {
-        try_forms(plan, *balanced, *live, held);
+      const auto counted = counted_of(key, plan);
+      if (does_not_fit(*choice.kind, plan, *balanced, counted->held)) {
+        try_forms(plan, *balanced, *counted);
         continue;
       }
-      if (!cuts_may_matter(plan, *balanced, held)) continue;
+      if (!cuts_may_matter(plan, *balanced, counted->held)) continue;
       for (const Placement placement : placements_) {
         plan.placement = placement;
-        try_candidate(plan, *live, held);
+        try_candidate(plan, counted->live, counted->held);
       }
     }
   }
@@ -147,9 +160,7 @@ class GroupSearch {
       return may_matter(form.bound, kNoMemory);
     });
     if (keeps_all || matters) {
-      const auto live =
-          shared_.liveness.get(counts_key(kind, plan), [&] { return liveness_of(plan); });
-      try_forms(plan, balanced, *live, HeldCounts(*live));
+      try_forms(plan, balanced, *counted_of(counts_key(kind, plan), plan));
       return true;
     }
     note_possible();
@@ -172,8 +183,9 @@ class GroupSearch {
         .why_not.has_value();
   }
 
-  void try_forms(Plan plan, const std::vector<int>& balanced, const std::vector<RankLiveness>& live,
-                 const HeldCounts& held) {
+  void try_forms(Plan plan, const std::vector<int>& balanced,
+                 const SearchShared::Counted& counted) {
+    const HeldCounts& held = counted.held;
     const StageMemory memory = memory_of(plan, held);
     std::vector<Plan> plans;
     for (auto& form : division_.divided(plan, memory, held, prices_.sums(), balanced)) {
@@ -194,7 +206,7 @@ class GroupSearch {
     note_possible();
     for (const Placement placement : placements_) {
       for (Plan& one : plans) one.placement = placement;
-      try_one_of(plans, live, held);
+      try_one_of(plans, counted);
     }
   }
 
@@ -205,8 +217,7 @@ class GroupSearch {
   }
 
   // Of several forms of one candidate the fastest counts.
-  void try_one_of(const std::vector<Plan>& plans, const std::vector<RankLiveness>& live,
-                  const HeldCounts& held) {
+  void try_one_of(const std::vector<Plan>& plans, const SearchShared::Counted& counted) {
     std::optional<Found> best;
     std::optional<Contender> contender;
     std::optional<Rejection> over;
@@ -216,12 +227,13 @@ class GroupSearch {
       const RankTables& tables = divided ? divided->tables() : prices_.tables();
       const StagePricing pricing = price_stages(*inputs_.profile, *wiring_of(plan), plan, tables,
                                                 backward_ != BackwardKind::kFused);
-      const auto memory = memory_of_ranks(pricing.prices, live, prices_.reserve());
+      const auto memory = memory_of_ranks(pricing.prices, counted.live, prices_.reserve());
       over = over_memory(memory, plan, prices_.memory());
       if (over) continue;
       Bytes fullest;
       for (const MemoryUse& use : memory) fullest = std::max(fullest, use.total());
-      const Duration bound = step_bound(pricing.prices, plan, backward_, held, inputs_.executor);
+      const Duration bound =
+          step_bound(pricing.prices, plan, backward_, counted.held, inputs_.executor);
       if (!contender || bound < contender->step_time) contender = Contender{plan, bound, any_cuts_};
       if (!may_matter(bound, fullest) || (best && bound > best->step_time)) continue;
       const bool recomputes = divided ? divided->recomputes() : prices_.recomputes();
@@ -240,9 +252,28 @@ class GroupSearch {
     if (contender) add_contender(std::move(*contender));
   }
 
+  // Candidates that are too slow to matter but by holding little: whether no cuts hold that little.
+  [[nodiscard]] bool over_what_matters(Plan& plan, const HeldCounts& at_least) const {
+    if (!request_.bounds) return false;
+    const Incumbents& incumbents = own_ ? *own_ : known_;
+    const Bytes most = incumbents.most_memory_that_matters(any_cuts_, group_.devices);
+    if (prices_.memory().is_one_for_all() && prices_.memory()[0] <= most) return false;
+    plan.zero1 = zero1_.front();  // holds less, if it is among the choices
+    return !may_fit(memory_of(plan, at_least, most), plan);
+  }
+
   static SearchShared::CountsKey counts_key(const ScheduleKind& kind, const Plan& plan) {
     return {&kind - schedule_kinds().data(), plan.pipeline, plan.chunks, plan.group,
             counted_micro_batches(plan)};
+  }
+
+  [[nodiscard]] std::shared_ptr<const SearchShared::Counted> counted_of(
+      const SearchShared::CountsKey& key, const Plan& plan) const {
+    return shared_.liveness.get(key, [&] {
+      std::vector<RankLiveness> live = liveness_of(plan);
+      HeldCounts held(live);
+      return SearchShared::Counted{std::move(live), std::move(held)};
+    });
   }
 
   // Schedules that are worked out for one plan: cut by what a static one of the same placement
@@ -256,14 +287,18 @@ class GroupSearch {
       return;
     }
     const Plan stand_in = with_stand_in(plan);
-    const auto live = shared_.liveness.get(counts_key(*find_schedule(stand_in.schedule), stand_in),
-                                           [&] { return liveness_of(stand_in); });
-    const HeldCounts held(*live);
+    const auto counted =
+        counted_of(counts_key(*find_schedule(stand_in.schedule), stand_in), stand_in);
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
-      Cuts cuts = choose_cuts(prices_.sums(), memory_of(plan, held), plan, backward_, balanced);
+      Cuts cuts =
+          choose_cuts(prices_.sums(), memory_of(plan, counted->held), plan, backward_, balanced);
       plan.cuts = balanced;
       if (!cuts.cuts.empty()) plan.cuts = std::move(cuts.cuts);
+      if (!kind.recomputes && !may_be_worth_arranging(by_compute(plan))) {
+        result_.bounded += static_cast<std::int64_t>(placements_.size());
+        continue;
+      }
       for (const Placement placement : placements_) {
         plan.placement = placement;
         try_arranged_candidate(kind, plan);
@@ -327,6 +362,23 @@ class GroupSearch {
                      ""};
   }
 
+  // Some rank does the mean of all work, with a short last micro-batch; and one micro-batch goes
+  // all the way there and back. Whatever the cuts.
+  [[nodiscard]] Duration mean_bound(const Plan& plan) const {
+    if (find_schedule(plan.schedule)->recomputes) return group_.bound;  // not on the last rank
+    const int samples = replica_loads(plan)[0].samples;
+    const int rest = samples % plan.micro_batch_size;
+    const std::int64_t full = samples / plan.micro_batch_size;
+    std::int64_t work = full * prices_.least_work(backward_);
+    if (rest > 0) {
+      const std::vector<int> shapes = micro_batch_shapes(plan);
+      const auto shape = std::find(shapes.begin(), shapes.end(), rest) - shapes.begin();
+      work += prices_.least_work(backward_, static_cast<std::size_t>(shape));
+    }
+    const std::int64_t trip = full == 0 ? 0 : prices_.least_trip(backward_);
+    return std::max({group_.bound, Duration{work / plan.pipeline}, Duration{trip}});
+  }
+
   // What no cuts with one stage per rank can beat: the balanced bottleneck, and the fill and drain
   // around it.
   [[nodiscard]] Duration bottleneck_bound(const Plan& plan,
@@ -336,12 +388,8 @@ class GroupSearch {
     if (find_schedule(plan.schedule)->recomputes) return group_.bound;  // not on the last rank
     const bool barrier = inputs_.executor.optimizer == OptimizerGate::kGlobalBarrier;
     if (plan.chunks > 1) {
-      // All work of one micro-batch lies on its way there and back when backwards are fused.
-      const bool fused = backward_ == BackwardKind::kFused;
-      const std::int64_t path = !fused || full == 0 ? 0 : prices_.least_work(backward_);
-      const Duration bound = std::max(group_.bound, Duration{path});
-      if (!barrier || full == 0 || plan.copies() > 1 || plan.is_mixed()) return bound;
-      return std::max(bound, mean_with_fill(plan, full));
+      if (!barrier || full == 0 || plan.copies() > 1 || plan.is_mixed()) return {};
+      return mean_with_fill(plan, full);
     }
     std::int64_t longest = 0;
     for (std::size_t s = 0; s + 1 < balanced.size(); ++s) {
@@ -358,6 +406,16 @@ class GroupSearch {
                     fill_bound(prices_.least_work(backward_), share, full, plan.pipeline));
   }
 
+  // Micro-batches travel all the way and back, whatever the cuts, no more of them at once than the
+  // first stage holds.
+  [[nodiscard]] Duration round_trip_bound(const Plan& plan, const HeldCounts& held) const {
+    const std::int64_t full = replica_loads(plan)[0].samples / plan.micro_batch_size;
+    const bool barrier = inputs_.executor.optimizer == OptimizerGate::kGlobalBarrier;
+    if (!barrier || full == 0 || plan.copies() > 1) return {};
+    const std::int64_t in_flight = std::max(1, held.most_stash(0));
+    return Duration{((full - 1) / in_flight + 1) * prices_.least_trip(backward_)};
+  }
+
   // The mean over the ranks of fill, work and (of fused backwards) drain. The stages before rank
   // r's first hold at least the first r sections, whatever the cuts.
   [[nodiscard]] Duration mean_with_fill(const Plan& plan, std::int64_t full) const {
@@ -372,13 +430,17 @@ class GroupSearch {
   }
 
   [[nodiscard]] StageMemory memory_of(const Plan& plan, const HeldCounts& held) const {
+    return memory_of(plan, held, prices_.memory());
+  }
+  [[nodiscard]] StageMemory memory_of(const Plan& plan, const HeldCounts& held,
+                                      const PerRank<Bytes>& capacity) const {
     return {prices_.sums(),
             ties_,
             inputs_.profile->training,
             plan.zero1 ? plan.weight_copies() : 1,
             held,
             prices_.reserve(),
-            prices_.memory()};
+            capacity};
   }
 
   // The same with counts that are too small: whether any cuts may matter. Several stages per rank

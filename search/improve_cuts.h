@@ -16,6 +16,9 @@ struct CutBudget {
   int replays = 200;              // at most
   std::optional<Bytes> memory{};  // no rank may hold more, whatever its device has
   RecomputeRule recompute = RecomputeRule::kPerStage;  // of a plan whose recompute is divided
+  // Only plans that are faster count: what is so far from it that cuts cannot make up for it is
+  // given up early.
+  std::optional<Duration> to_beat{};
 };
 
 // The best that was found: never slower than `plan` with its own cuts, which are kept unless others

@@ -1,6 +1,8 @@
 #include "search/incumbents.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <tuple>
 
 namespace penstock {
@@ -34,6 +36,17 @@ bool Incumbents::may_matter(Duration bound, int devices, Bytes memory) const {
   return false;
 }
 
+Bytes Incumbents::most_memory_that_matters(Duration bound, int devices) const {
+  constexpr Bytes kAny{std::numeric_limits<std::int64_t>::max()};
+  if (best_.size() < top_ || bound <= best_.back().step_time) return kAny;
+  Bytes most{-1};
+  for (std::size_t i = 0; i < budgets_.size(); ++i) {
+    if (devices > budgets_[i].devices) continue;
+    if (!fastest_[i] || bound <= fastest_[i]->step_time) most = std::max(most, budgets_[i].memory);
+  }
+  return most;
+}
+
 void Incumbents::add(const Found& found) {
   if (best_.size() < top_ || comes_before(found, best_.back())) {
     best_.insert(std::upper_bound(best_.begin(), best_.end(), found, comes_before), found);
@@ -52,6 +65,17 @@ bool Incumbents::may_lead(Duration bound, int devices, std::size_t budgets) cons
     if (!fastest_[i] || bound <= fastest_[i]->step_time) return true;
   }
   return false;
+}
+
+std::optional<Duration> Incumbents::to_lead(int devices, std::size_t budgets) const {
+  if (best_.empty()) return std::nullopt;
+  Duration slowest = best_.front().step_time;
+  for (std::size_t i = 0; i < std::min(budgets, budgets_.size()); ++i) {
+    if (devices > budgets_[i].devices) continue;
+    if (!fastest_[i]) return std::nullopt;
+    slowest = std::max(slowest, fastest_[i]->step_time);
+  }
+  return slowest;
 }
 
 void Incumbents::add_if_it_leads(const Found& found, std::size_t budgets) {

@@ -33,10 +33,14 @@ class Incumbents {
   // Whether a candidate whose step time is at least `bound` and whose memory is at least `memory`
   // could enter the K best or be the fastest of a budget.
   [[nodiscard]] bool may_matter(Duration bound, int devices, Bytes memory) const;
+  // The most that such a candidate could hold and still matter.
+  [[nodiscard]] Bytes most_memory_that_matters(Duration bound, int devices) const;
   void add(const Found& found);
   // The same for what costs more to work out than to list: only the fastest of all counts, and of
   // the first so many budgets.
   [[nodiscard]] bool may_lead(Duration bound, int devices, std::size_t budgets) const;
+  // What it must be faster than for that: the slowest of them. Nothing when one is yet to be found.
+  [[nodiscard]] std::optional<Duration> to_lead(int devices, std::size_t budgets) const;
   void add_if_it_leads(const Found& found, std::size_t budgets);
 
   [[nodiscard]] const std::vector<Found>& best() const { return best_; }

@@ -58,14 +58,11 @@ class Bound {
       const auto r = static_cast<std::size_t>(rank);
       latest = std::max(latest, fill + ranks_[r].work + ranks_[r].least_reduce);
       if (plan_.copies() > 1) continue;
-      const std::int64_t to_rank_0 = drain + (rank == 0 ? 0 : stages_[0].least_weight);
-      latest = std::max(latest, fill + before_drain(r) + to_rank_0 + tail_.reduce[0]);
-      if (plan_.chunks == 1 && full_ > 0) {
-        latest = std::max(latest, fill + round_trips(rank) + to_rank_0 + tail_.reduce[0]);
-      }
+      latest = std::max(latest, fill + before_drain(r) + drain + end_of_rank_0(rank));
       fill += stages_[r].forward + stages_[r].send;
       drain += stages_[r].least_backward + stages_[r].least_send_back;
     }
+    if (plan_.copies() == 1 && full_ > 0) latest = std::max(latest, longest_round_trips());
     return latest + tail_.after_norm;
   }
 
@@ -86,22 +83,36 @@ class Bound {
   [[nodiscard]] std::int64_t before_drain(std::size_t rank) const {
     return splits_ ? ranks_[rank].before_drain : ranks_[rank].work;
   }
+  // After the last gradient came to the first stage: its weight gradient, if other stages did not
+  // wait for it already, and its reduction.
+  [[nodiscard]] std::int64_t end_of_rank_0(int after_stage) const {
+    return (after_stage == 0 ? 0 : stages_[0].least_weight) + tail_.reduce[0];
+  }
+
   // With at most n micro-batches in flight on a stage, every n-th forward waits for a backward:
-  // chains of round trips to the last stage and back (V = 1, lists in ascending order).
-  [[nodiscard]] std::int64_t round_trips(int rank) const {
-    std::int64_t trip = 0;
-    for (std::size_t s = static_cast<std::size_t>(rank); s < stages_.size(); ++s) {
-      trip += stages_[s].forward + stages_[s].backward;
-      if (s + 1 < stages_.size()) trip += stages_[s].send + stages_[s].send_back;
+  // chains of round trips to the last stage and back (lists in ascending order), between the fill
+  // of the stages before it and their drain.
+  [[nodiscard]] std::int64_t longest_round_trips() const {
+    std::int64_t trip = 0;  // from the stage to the last one and back
+    for (const StageTimes& t : stages_) trip += t.forward + t.backward + t.send + t.send_back;
+    std::int64_t longest = 0;
+    std::int64_t fill = 0;
+    std::int64_t drain = 0;
+    for (int s = 0; s < plan_.stages(); ++s) {
+      const StageTimes& t = stages_[static_cast<std::size_t>(s)];
+      longest = std::max(longest, fill + round_trips(s, trip) + drain + end_of_rank_0(s));
+      trip -= t.forward + t.backward + t.send + t.send_back;
+      fill += t.forward + t.send;
+      drain += t.least_backward + t.least_send_back;
     }
+    return longest;
+  }
+  [[nodiscard]] std::int64_t round_trips(int stage, std::int64_t trip) const {
     if (held_.ranks() == 0) return trip;
-    std::int64_t in_flight = 1;
-    for (const Held& held : held_.peaks_of_stage(rank)) {
-      in_flight = std::max<std::int64_t>(in_flight, held.stash);
-    }
+    const std::int64_t in_flight = std::max<std::int64_t>(1, held_.most_stash(stage));
     const std::int64_t trips = (full_ - 1) / in_flight + 1;
     const std::int64_t rest = full_ - 1 - (trips - 1) * in_flight;
-    return trips * trip + rest * stages_[static_cast<std::size_t>(rank)].backward;
+    return trips * trip + rest * stages_[static_cast<std::size_t>(stage)].backward;
   }
 
   const Plan& plan_;
@@ -173,7 +184,7 @@ StageTimes times_of(const StagePrices& prices, const Plan& plan, int stage, Back
   times.forward = forward(0);
   times.backward = times.least_backward = backward(0);
   times.weight = times.least_weight = weight(0);
-  if (plan.has_next(stage)) {
+  if (plan.has_next(stage) && plan.rank_of(stage) != plan.rank_of(stage + 1)) {
     times.send = prices.transfer_of(stage, 0).activation.duration.count();
     times.send_back = times.least_send_back =
         prices.transfer_of(stage, 0).gradient.duration.count();
@@ -181,8 +192,8 @@ StageTimes times_of(const StagePrices& prices, const Plan& plan, int stage, Back
   for (int shape = 1; shape < prices.shapes; ++shape) {
     times.least_backward = std::min(times.least_backward, backward(shape));
     times.least_weight = std::min(times.least_weight, weight(shape));
-    times.least_send_back =
-        std::min(times.least_send_back, prices.transfer_of(stage, shape).gradient.duration.count());
+    const Duration gradient = prices.transfer_of(stage, shape).gradient.duration;
+    times.least_send_back = std::min(times.least_send_back, gradient.count());
   }
   if (has_short_micro_batch(plan) && plan.copies() == 1) {
     const auto shapes = micro_batch_shapes(plan);
@@ -197,11 +208,6 @@ StageTimes times_of(const StagePrices& prices, const Plan& plan, int stage, Back
 Duration bound_of(const Bound& bound, const ExecutorModel& executor) {
   const bool barrier = executor.optimizer == OptimizerGate::kGlobalBarrier;
   return Duration{barrier ? bound.with_barrier() : bound.without_barrier()} + executor.per_step;
-}
-
-const std::vector<std::int64_t>& gradient_of(const SectionSums& sums, BackwardKind backward) {
-  if (backward == BackwardKind::kMixed) return sums.first_gradient;
-  return backward == BackwardKind::kSplit ? sums.input_gradient : sums.fused_backward;
 }
 
 }  // namespace
@@ -219,7 +225,7 @@ Duration compute_bound(const RankSums& sums_of_ranks, const Plan& plan, Backward
     };
     StageTimes times;
     times.forward = part(sums.forward);
-    times.backward = part(sums.recompute) + part(gradient_of(sums, backward));
+    times.backward = part(sums.recompute) + part(sums.gradient_of(backward));
     times.weight = part(sums.work_of(backward)) - times.forward - times.backward;
     if (!shorter) {
       times.least_backward = times.backward;

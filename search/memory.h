@@ -62,6 +62,9 @@ class StageMemory : public StageLimit {
     return Bytes{state(first, end) + buffers(stage, first, end)};
   }
   [[nodiscard]] const PerRank<Bytes>& capacity() const { return capacity_; }
+  [[nodiscard]] std::span<const int> stages_of(std::size_t rank) const {
+    return held_.stages_of(rank);
+  }
   [[nodiscard]] int sections() const { return sums_[0].sections(); }
   // What a stage may take of its device, and what of that is reserved.
   [[nodiscard]] Bytes capacity_of(int stage) const { return capacity_[rank_of(stage)]; }

@@ -94,6 +94,7 @@ bool repeats_by_groups(const ScheduleKind& kind) {
 }
 
 int enough_micro_batches(const ScheduleKind& kind, const Plan& plan, int micro_batches) {
+  if (kind.enough_micro_batches != nullptr) return kind.enough_micro_batches(plan.pipeline);
   if (kind.holds_all_micro_batches) return plan.pipeline + 1;
   if (repeats_by_groups(kind)) return enough_groups(kind, plan, micro_batches);
   const Steady steady = steady_of(kind.generate(shape_of(plan, micro_batches)));
@@ -252,7 +253,9 @@ std::vector<RankLiveness> liveness_of(const Plan& plan) {
   const auto with = [&](int micro_batches) {
     return make_schedule(plan.schedule, shape_of(plan, micro_batches));
   };
-  WaitingReceives waiting = waiting_receives(with(telling));
+  const int counted = counted_micro_batches(plan);
+  const Schedule schedule = with(counted);
+  WaitingReceives waiting = waiting_receives(telling == counted ? schedule : with(telling));
   const bool grows = find_schedule(plan.schedule)->holds_all_micro_batches;
   if (grows && telling > plan.pipeline) {
     const int more = replica_loads(plan).front().micro_batches - telling;
@@ -260,7 +263,7 @@ std::vector<RankLiveness> liveness_of(const Plan& plan) {
     grow(waiting.activations, one_more.activations, more);
     grow(waiting.gradients, one_more.gradients, more);
   }
-  return liveness(with(counted_micro_batches(plan)), waiting);
+  return liveness(schedule, waiting);
 }
 
 }  // namespace penstock

@@ -101,6 +101,10 @@ SectionSums sum_table(const ModelProfile& profile, int tensor_degree, SectionTab
       known->last = s;
     }
   }
+  sums.has_alike_layers = true;
+  for (int s = 2; s + 1 < sums.sections(); ++s) {
+    sums.has_alike_layers = sums.has_alike_layers && holds_the_same(sums, s, 1);
+  }
   return sums;
 }
 

@@ -32,6 +32,7 @@ struct SectionSums {
     int first = 0, last = 0;
   };
   std::vector<Distinct> distinct;
+  bool has_alike_layers = false;     // all but the first and the last hold the same bytes
   double least_forward_share = 1.0;  // smallest F / (F + R + I + W) of a section
 
   // The largest working peak of a run of sections, from a table of the maxima of 1, 2, 4, ..
@@ -43,6 +44,11 @@ struct SectionSums {
   [[nodiscard]] const std::vector<std::int64_t>& work_of(BackwardKind backward) const {
     if (backward == BackwardKind::kMixed) return mixed_work;
     return backward == BackwardKind::kSplit ? split_work : work;
+  }
+  // What the stage before waits for.
+  [[nodiscard]] const std::vector<std::int64_t>& gradient_of(BackwardKind backward) const {
+    if (backward == BackwardKind::kMixed) return first_gradient;
+    return backward == BackwardKind::kSplit ? input_gradient : fused_backward;
   }
 };
 

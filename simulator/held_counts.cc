@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "simulator/fullest_peaks.h"
+
 namespace penstock {
 
 HeldCounts::HeldCounts(const std::vector<RankLiveness>& ranks) {
@@ -18,8 +20,10 @@ HeldCounts::HeldCounts(const std::vector<RankLiveness>& ranks) {
     const RankLiveness& from = ranks[r];
     Rank& to = ranks_[r];
     to.first_held = held_.size();
-    to.peaks = from.peaks.size();
-    for (const LiveCounts& peak : from.peaks) {
+    const std::vector<std::size_t> fullest = fullest_peaks(from.peaks);
+    to.peaks = fullest.size();
+    for (const std::size_t i : fullest) {
+      const LiveCounts& peak = from.peaks[i];
       for (std::size_t c = 0; c < to.chunks; ++c) {
         held_.push_back({peak.stash[c], peak.weight_stash[c]});
       }
@@ -34,24 +38,6 @@ HeldCounts::HeldCounts(const std::vector<RankLiveness>& ranks) {
     }
     add_peaks_of_stages(r);
   }
-}
-
-std::span<const int> HeldCounts::stages_of(std::size_t rank) const {
-  return {rank_stages_.data() + ranks_[rank].first_stage, ranks_[rank].chunks};
-}
-
-std::span<const Held> HeldCounts::peak(std::size_t rank, std::size_t index) const {
-  const Rank& of = ranks_[rank];
-  return {held_.data() + of.first_held + index * of.chunks, of.chunks};
-}
-
-std::span<const std::pair<std::size_t, std::size_t>> HeldCounts::overlaps(std::size_t rank) const {
-  return {overlaps_.data() + ranks_[rank].first_overlap, ranks_[rank].overlaps};
-}
-
-std::span<const Held> HeldCounts::peaks_of_stage(int stage) const {
-  const Stage& of = stages_[static_cast<std::size_t>(stage)];
-  return {stage_peaks_.data() + of.first_peak, of.peaks};
 }
 
 // Every rank's stages, ascending.
@@ -83,6 +69,7 @@ void HeldCounts::add_peaks_of_stages(std::size_t rank) {
     std::sort(first, stage_peaks_.end());
     stage_peaks_.erase(std::unique(first, stage_peaks_.end()), stage_peaks_.end());
     of.peaks = stage_peaks_.size() - of.first_peak;
+    if (of.peaks > 0) of.most_stash = std::max(of.most_stash, stage_peaks_.back().stash);
   }
 }
 

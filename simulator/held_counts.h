@@ -23,7 +23,8 @@ struct Held {
 class HeldCounts {
  public:
   HeldCounts() = default;
-  HeldCounts(const std::vector<RankLiveness>& ranks);  // not explicit: the same in another form
+  // Not explicit: the same in another form, without peaks that are never the largest.
+  HeldCounts(const std::vector<RankLiveness>& ranks);
 
   struct Transfers {
     std::int32_t activation_receives = 0, gradient_receives = 0;  // that wait at once
@@ -34,15 +35,29 @@ class HeldCounts {
 
   [[nodiscard]] std::size_t ranks() const { return ranks_.size(); }
   [[nodiscard]] std::size_t stages() const { return stages_.size(); }
-  // Of one rank: its stages, ascending; at how many positions its peak may lie; what each chunk
-  // holds there; which chunks run forward and backward together.
-  [[nodiscard]] std::span<const int> stages_of(std::size_t rank) const;
+  // Of one rank: its stages, ascending; at how many positions its peak may lie, whatever the bytes
+  // per activation; what each chunk holds there; which chunks run forward and backward together.
+  [[nodiscard]] std::span<const int> stages_of(std::size_t rank) const {
+    return {rank_stages_.data() + ranks_[rank].first_stage, ranks_[rank].chunks};
+  }
   [[nodiscard]] std::size_t peaks(std::size_t rank) const { return ranks_[rank].peaks; }
-  [[nodiscard]] std::span<const Held> peak(std::size_t rank, std::size_t index) const;
+  [[nodiscard]] std::span<const Held> peak(std::size_t rank, std::size_t index) const {
+    const Rank& of = ranks_[rank];
+    return {held_.data() + of.first_held + index * of.chunks, of.chunks};
+  }
   [[nodiscard]] std::span<const std::pair<std::size_t, std::size_t>> overlaps(
-      std::size_t rank) const;
+      std::size_t rank) const {
+    return {overlaps_.data() + ranks_[rank].first_overlap, ranks_[rank].overlaps};
+  }
   // Of one stage by itself.
-  [[nodiscard]] std::span<const Held> peaks_of_stage(int stage) const;
+  [[nodiscard]] std::span<const Held> peaks_of_stage(int stage) const {
+    const Stage& of = stages_[static_cast<std::size_t>(stage)];
+    return {stage_peaks_.data() + of.first_peak, of.peaks};
+  }
+  // Most forwards of one stage whose backward is yet to come: exact in both kinds of counts.
+  [[nodiscard]] std::int32_t most_stash(int stage) const {
+    return stages_[static_cast<std::size_t>(stage)].most_stash;
+  }
   [[nodiscard]] const Transfers& transfers(int stage) const {
     return stages_[static_cast<std::size_t>(stage)].transfers;
   }
@@ -58,6 +73,7 @@ class HeldCounts {
   struct Stage {
     Transfers transfers;
     std::size_t first_peak = 0, peaks = 0;
+    std::int32_t most_stash = 0;
     bool operator==(const Stage&) const = default;
   };
   void begin_ranks(const std::vector<int>& rank_of_stage, std::size_t ranks);

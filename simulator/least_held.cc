@@ -29,12 +29,17 @@ class FullestWalk {
   // Chunk by chunk, at the position that holds most and at the one with most stash.
   [[nodiscard]] const std::vector<Held>& most_held() const { return most_held_; }
   [[nodiscard]] const std::vector<Held>& most_stash() const { return most_stash_; }
+  // By chunk, wherever it is.
+  [[nodiscard]] const std::vector<std::int32_t>& most_stash_of_chunk() const {
+    return most_stash_of_chunk_;
+  }
   [[nodiscard]] const std::vector<Overlap>& overlaps() const { return overlaps_; }
 
  private:
   void start(std::size_t chunks) {
     now_.assign(chunks, Held{});
     most_held_ = most_stash_ = now_;
+    most_stash_of_chunk_.assign(chunks, 0);
     stash_ = held_ = largest_stash_ = largest_held_ = 0;
     overlaps_.clear();
   }
@@ -43,7 +48,7 @@ class FullestWalk {
       const ComputeAction& action = schedule_.actions[at];
       const std::size_t chunk = chunk_of_stage_[action.stage.value];
       if (action.kind == ActionKind::kForward) {
-        ++now_[chunk].stash;
+        most_stash_of_chunk_[chunk] = std::max(most_stash_of_chunk_[chunk], ++now_[chunk].stash);
         ++stash_;
         if (++held_ > largest_held_) keep(most_held_, largest_held_, held_);
         if (stash_ > largest_stash_) keep(most_stash_, largest_stash_, stash_);
@@ -88,6 +93,7 @@ class FullestWalk {
   const std::vector<std::size_t>& chunk_of_stage_;
   std::vector<Overlap> overlaps_;
   std::vector<Held> now_, before_, most_held_, most_stash_;
+  std::vector<std::int32_t> most_stash_of_chunk_;
   std::int64_t stash_ = 0, held_ = 0;  // sums of now_: stash, and both
   std::int64_t largest_stash_ = 0, largest_held_ = 0;
 };
@@ -130,6 +136,11 @@ HeldCounts least_held(const Schedule& schedule) {
     rank.overlaps = walk.overlaps().size();
     counts.overlaps_.insert(counts.overlaps_.end(), walk.overlaps().begin(), walk.overlaps().end());
     counts.add_peaks_of_stages(r);
+    const auto stages = counts.stages_of(r);
+    for (std::size_t c = 0; c < stages.size(); ++c) {
+      counts.stages_[static_cast<std::size_t>(stages[c])].most_stash =
+          walk.most_stash_of_chunk()[c];
+    }
   }
   for (int s = 0; s < schedule.stages(); ++s) {
     counts.stages_[static_cast<std::size_t>(s)].transfers = any_transfers(schedule, s);

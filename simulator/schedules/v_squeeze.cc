@@ -24,7 +24,7 @@ VSqueeze::VSqueeze(const std::vector<LegSlots>& pattern, int micro_batches)
     rank.ops.assign(length_, kEmpty);
     rank.slots.resize(at(kLegs * micro_batches));
     for (int op = 0; op < kLegs * micro_batches; ++op) {
-      const int slot = pattern[r][at(leg_of(op))] + kPeriod * (op % micro_batches);
+      const int slot = pattern[r][at(leg_of(op))] + kPeriod * micro_batch_of(op);
       rank.slots[at(op)] = slot;
       rank.ops[at(slot)] = op;
     }
@@ -101,24 +101,51 @@ void VSqueeze::count(Rank& rank, Weights weights) {
 }
 
 // Slot by slot. The steady state, from the first I that ends its way until the last micro-batch
-// enters, stays as it is.
+// enters, stays as it is, and so does a warm-up that has been squeezed.
 void VSqueeze::squeeze(Weights weights) {
   limit_ = 0;
   for (Rank& rank : ranks_) {
     count(rank, weights);
     rank.last_weight_slot = -1;
   }
-  enum { kWarmUp, kSteady, kDrain } phase = kWarmUp;
-  for (int slot = 0; at(slot) < length_; ++slot) {
+  const int steady_from = ranks_[0].slots[at((kLegs - 1) * micro_batches_)];
+  const Place drain = first_of_drain(steady_from);
+  if (weights == Weights::kPlaced) {
+    squeeze_between({}, {steady_from, 0}, weights);
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      ranks_[r].last_weight_slot =
+          std::max(ranks_[r].last_weight_slot, last_weight_before(r, drain));
+    }
+  }
+  squeeze_between(drain, {static_cast<int>(length_), 0}, weights);
+}
+
+// Behind the first last micro-batch that enters a rank in the steady state.
+VSqueeze::Place VSqueeze::first_of_drain(int steady_from) const {
+  Place drain{static_cast<int>(length_), 0};
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    const Place entry{ranks_[r].slots[at(micro_batches_ - 1)], r};
+    if (entry.slot >= steady_from) drain = std::min(drain, {entry.slot, r + 1});
+  }
+  return drain;
+}
+
+// -1: none.
+int VSqueeze::last_weight_before(std::size_t rank, Place end) const {
+  const std::vector<int>& ops = ranks_[rank].ops;
+  int slot = end.slot - (rank < end.rank ? 0 : 1);
+  while (slot >= 0 && !is_weight(ops[at(slot)])) --slot;
+  return slot;
+}
+
+void VSqueeze::squeeze_between(Place from, Place end, Weights weights) {
+  std::size_t r = from.rank;
+  for (int slot = from.slot; slot <= end.slot && at(slot) < length_; ++slot, r = 0) {
+    const std::size_t ranks = slot == end.slot ? end.rank : ranks_.size();
+    for (; r < ranks; ++r) {
       Rank& rank = ranks_[r];
       const int op = rank.ops[at(slot)];
-      if (op == kEmpty) continue;
-      if (phase == kWarmUp && r == 0 && leg_of(op) == kLegs - 1) phase = kSteady;
-      const bool stays = phase == kSteady || (phase == kWarmUp && weights == Weights::kInGaps);
-      if (!stays) move_ahead(rank, slot, earliest(r, op), weights);
-      if (stays && is_weight(op)) rank.last_weight_slot = slot;
-      if (phase == kSteady && op == micro_batches_ - 1) phase = kDrain;
+      if (op != kEmpty) move_ahead(rank, slot, earliest(r, op), weights);
     }
   }
 }
@@ -133,7 +160,7 @@ int VSqueeze::earliest(std::size_t rank, int op) const {
   int latest = -1;
   const int leg = leg_of(op);
   if (leg > 0) latest = own.slots[at(op - micro_batches_)];
-  if (op % micro_batches_ > 0) latest = std::max(latest, own.slots[at(op - 1)]);
+  if (op > leg * micro_batches_) latest = std::max(latest, own.slots[at(op - 1)]);
   const std::size_t other = neighbour(rank, leg);
   if (other != kNoRank) latest = std::max(latest, ranks_[other].slots[at(op)]);
   return latest + 1;
@@ -263,7 +290,7 @@ std::vector<ComputeAction> VSqueeze::list_of(std::size_t r) const {
     const int leg = leg_of(op);
     const bool is_first = leg == 0 || leg == kLegs - 1;
     add(is_forward(op) ? ActionKind::kForward : ActionKind::kInputGradient, is_first,
-        op % micro_batches_);
+        op - leg * micro_batches_);
     if (!is_forward(op)) ++gradients[is_first ? 1 : 0];
   }
   while (list.size() < length) add_weight();

@@ -44,7 +44,17 @@ class VSqueeze {
     int held = 0, pending = 0;
   };
 
+  // An op is met in the order of slots, in one slot in the order of ranks.
+  struct Place {
+    int slot = 0;
+    std::size_t rank = 0;
+    auto operator<=>(const Place&) const = default;
+  };
+
   void squeeze(Weights weights);
+  void squeeze_between(Place from, Place end, Weights weights);
+  [[nodiscard]] Place first_of_drain(int steady_from) const;
+  [[nodiscard]] int last_weight_before(std::size_t rank, Place end) const;
   void place_weights();
   void compact();
   void count(Rank& rank, Weights weights);
@@ -57,9 +67,14 @@ class VSqueeze {
   void move(Rank& rank, int from, int to);
   [[nodiscard]] std::vector<ComputeAction> list_of(std::size_t rank) const;
 
-  [[nodiscard]] int leg_of(int op) const { return op / micro_batches_; }
-  [[nodiscard]] bool is_weight(int op) const { return leg_of(op) >= kLegs; }
-  [[nodiscard]] bool is_forward(int op) const { return leg_of(op) < 2; }
+  // Divisions would be a third of the work.
+  [[nodiscard]] int leg_of(int op) const {
+    return (op >= micro_batches_ ? 1 : 0) + (op >= 2 * micro_batches_ ? 1 : 0) +
+           (op >= 3 * micro_batches_ ? 1 : 0) + (op >= kLegs * micro_batches_ ? 1 : 0);
+  }
+  [[nodiscard]] int micro_batch_of(int op) const { return op - leg_of(op) * micro_batches_; }
+  [[nodiscard]] bool is_weight(int op) const { return op >= kLegs * micro_batches_; }
+  [[nodiscard]] bool is_forward(int op) const { return op < 2 * micro_batches_; }
   [[nodiscard]] std::size_t neighbour(std::size_t rank, int leg) const;
 
   int micro_batches_;

@@ -85,3 +85,26 @@ TEST_CASE("values that mean nothing are refused, and other keys are not of a clu
   CHECK_FALSE(set(cluster, "--vary", "gpus", "2"));
   CHECK(cluster == two_levels());
 }
+
+TEST_CASE("a link of one device type is changed alone") {
+  ClusterSpec cluster = two_levels();
+  cluster.device_types[0].name = "a100";
+  cluster.device_types[1].name = "v100 16gb";
+  CHECK(set(cluster, "--vary", "link.nvlink.v100-16gb", "0.5"));
+  const LinkLevel& nvlink = cluster.levels[0];
+  CHECK(nvlink.bandwidth.value == 100.0);
+  REQUIRE(nvlink.of_types.size() == 1);
+  CHECK(nvlink.of_types[0].device_type == 1);
+  CHECK(nvlink.of_types[0].bandwidth.value == 50.0);
+  CHECK(nvlink.of_types[0].curve[1].time == 50us);
+  // What was measured there is what the type has, twice as slow.
+  REQUIRE(cluster.collectives.size() == 3);
+  CHECK(cluster.collectives[0].curve[1].time == 30us);
+  CHECK(cluster.collectives[2].device_type == 1);
+  CHECK(cluster.collectives[2].curve[1].time == 50us);
+  // A factor on the level is one on all of its types.
+  CHECK(set(cluster, "--vary", "link.nvlink", "4"));
+  CHECK(cluster.levels[0].bandwidth.value == 400.0);
+  CHECK(cluster.levels[0].of_types[0].bandwidth.value == 200.0);
+  CHECK(cluster.levels[1] == two_levels().levels[1]);
+}

@@ -46,13 +46,7 @@ ClusterSpec read(std::string_view text) {
   return read_cluster(parse_json(text, "c.json"), "c.json");
 }
 
-// The complaint about kCluster after its only `from` became `to`.
-std::string complaint(std::string_view from, std::string_view to) {
-  std::string text(kCluster);
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  REQUIRE(text.find(from, at + 1) == std::string::npos);
-  text.replace(at, from.size(), to);
+std::string complaint_of(std::string_view text) {
   try {
     (void)read(text);
   } catch (const Error& error) {
@@ -60,6 +54,16 @@ std::string complaint(std::string_view from, std::string_view to) {
     return error.what();
   }
   return "";
+}
+
+// The complaint about kCluster after its only `from` became `to`.
+std::string complaint(std::string_view from, std::string_view to) {
+  std::string text(kCluster);
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  REQUIRE(text.find(from, at + 1) == std::string::npos);
+  text.replace(at, from.size(), to);
+  return complaint_of(text);
 }
 
 // kCluster as C++ values, worked out by hand.
@@ -118,6 +122,9 @@ TEST_CASE("a cluster with every optional part, or none, reads back as it was wri
   for (DeviceType& type : full.device_types) type.usd_per_hour = 0.1;
   for (LinkLevel& level : full.levels) level.shared_bandwidth = {1.0 / 3.0 * 1e10};
   full.collectives[0].kind = CollectiveKind::kReduceScatter;
+  full.collectives[0].device_type = 1;
+  full.levels[1].of_types = {{1, {}, Duration(7), {1e10}, {2e10}, 0},
+                             {0, {{{8}, Duration(9)}}, {}, {}, {}, 1}};
   CHECK(written_and_read(full) == full);
 
   ClusterSpec bare = expected_cluster();
@@ -132,6 +139,35 @@ TEST_CASE("a cluster with every optional part, or none, reads back as it was wri
                     .source = 0};
   bare.collectives.clear();
   CHECK(written_and_read(bare) == bare);
+}
+
+TEST_CASE("a level may have values of its own for a device type") {
+  std::string text(kCluster);
+  const std::string level = R"("bandwidth_bytes_per_s": 3e11, "source": "run")";
+  const auto with = [&](const std::string& more) {
+    std::string changed = text;
+    return changed.replace(changed.find(level), level.size(), level + more);
+  };
+  const ClusterSpec cluster = read(with(
+      R"(, "by_device_type": [{"device_type": "v100", "latency_us": 5, "bandwidth_bytes_per_s": 1e10}])"));
+  REQUIRE(cluster.levels[1].of_types.size() == 1);
+  CHECK(cluster.levels[1].of_types[0] ==
+        LinkOfType{1, {}, Duration(5000), {1e10}, {}, 1});  // the level's source
+  CHECK(cluster.levels[1].bandwidth.value == 3e11);
+
+  const auto refusal = [&](const std::string& more) {
+    text = with(more);
+    const std::string why = complaint_of(text);
+    text = kCluster;
+    return why;
+  };
+  CHECK(refusal(R"(, "by_device_type": [{"device_type": "t4", "latency_us": 5}])").find("t4") !=
+        std::string::npos);
+  CHECK(refusal(R"(, "by_device_type": [{"device_type": "v100", "latency_us": 5}])")
+            .find("the speed of this level is missing") != std::string::npos);
+  const std::string one = R"({"device_type": "v100", "latency_us": 5, "bandwidth_bytes_per_s": 1})";
+  CHECK(refusal(R"(, "by_device_type": [)" + one + "," + one + "]")
+            .find("the values of 'v100' were given before; keep one") != std::string::npos);
 }
 
 // What calibrate adds to kCluster.

@@ -202,5 +202,87 @@ TEST_CASE("a level that the cluster does not have is refused") {
   CHECK_THROWS_AS(point_to_point_time(eight_per_node(1), 2, {1}, 1), Error);
 }
 
+// One node of 8 as in clusters.h, and two of 4 devices of another type behind PCIe and a slower
+// network card: 20 us and 10 GB/s inside; 40 us and 5 GB/s between nodes, shared by the node.
+ClusterSpec with_slow_nodes() {
+  ClusterSpec cluster = eight_per_node(1);
+  DeviceType slow = cluster.device_types[0];
+  slow.name = "slow";
+  cluster.device_types.push_back(slow);
+  cluster.node_types.push_back({"slow", 1, 4});
+  cluster.nodes.push_back({1, 2});
+  cluster.levels[0].of_types = {{1, {}, us(20), {10e9}, {}, 0}};
+  cluster.levels[1].of_types = {{1, {}, us(40), {5e9}, {5e9}, 0}};
+  return cluster;
+}
+
+TEST_CASE("a transfer between device types goes at the pace of the slower one") {
+  const ClusterSpec cluster = with_slow_nodes();
+  const Bytes bytes{10'000'000};
+  const auto time = [&](Way way) { return point_to_point_time(cluster, way, bytes); };
+  CHECK(time({0, 1, 1, 1, 1}) == us(1020));  // 20 us + 10 MB / 10 GB/s
+  CHECK(time({1, 0, 0, 1, 1}) == us(830));   // 30 us + 10 MB / 12.5 GB/s
+  CHECK(time({1, 0, 1, 1, 1}) == us(2040));  // 40 us + 10 MB / 5 GB/s
+  CHECK(time({1, 1, 0, 1, 1}) == us(2040));
+  // 8 leave the fast node at 6.25 GB/s each (1,630 us), 4 come into the slow one at 1.25 GB/s.
+  CHECK(time({1, 0, 1, 8, 4}) == us(8040));
+  CHECK(time({1, 0, 0, 8, 8}) == us(1630));
+  CHECK(latency_of(cluster, {1, 0, 1}) == us(40));
+}
+
+TEST_CASE("a collective goes at the pace of its slowest member on every level") {
+  const ClusterSpec cluster = with_slow_nodes();
+  const auto all_reduce = [&](const std::vector<int>& group, std::int64_t bytes) {
+    return collective_time(cluster, CollectiveKind::kAllReduce, group, {bytes}, 1);
+  };
+  // Within a slow node: 6 steps of 20 us, 2 * 3/4 * 100 MB at 10 GB/s.
+  CHECK(all_reduce(devices(8, 4), 100'000'000) == us(120 + 15'000));
+  // Within the fast one nothing has changed: 14 steps of 10 us, 2 * 7/8 * 240 MB at 300 GB/s.
+  CHECK(all_reduce(devices(0, 8), 240'000'000) == us(140 + 1400));
+  // All: 4 steps of 40 us between nodes and 42 of 20 us inside; 4 lanes of 2 * 15/16 * 40 MB, which
+  // share 5 GB/s in a slow node: 60,000 us, more than 300 MB at 10 GB/s inside.
+  CHECK(all_reduce(devices(0, 16), 160'000'000) == us(160 + 840 + 60'000));
+  // One device of either slow node, no PCIe between two of one node: 2 steps of 40 us, 100 MB.
+  CHECK(all_reduce({8, 12}, 100'000'000) == us(80 + 20'000));
+  // A slow device alone in its node sends nothing inside; its fast partners do, in one lane.
+  CHECK(all_reduce({0, 1, 8}, 90'000'000) == us(2 * 40 + 4 * 10 + 24'000));
+}
+
+TEST_CASE("a measured collective is that of its device type") {
+  ClusterSpec cluster = with_slow_nodes();
+  CollectiveCurve curve{CollectiveKind::kAllReduce, 0, 4, {{{1'000'000}, us(7)}}, 0};
+  cluster.collectives = {curve};
+  const auto time = [&](int first) {
+    return collective_time(cluster, CollectiveKind::kAllReduce, devices(first, 4), {1'000'000}, 1);
+  };
+  CHECK(time(0) == us(7));
+  CHECK(time(8) == us(120 + 150));  // it has links of its own, of which the curve says nothing
+  curve.device_type = 1;
+  curve.curve[0].time = us(9);
+  cluster.collectives.push_back(curve);
+  CHECK(time(0) == us(7));
+  CHECK(time(8) == us(9));
+}
+
+TEST_CASE("to say of a type what its level says changes nothing") {
+  ClusterSpec plain = with_slow_nodes();
+  for (LinkLevel& level : plain.levels) level.of_types.clear();
+  ClusterSpec said = plain;
+  for (LinkLevel& level : said.levels) {
+    level.of_types = {{1, level.curve, level.latency, level.bandwidth, level.shared_bandwidth, 0}};
+  }
+  for (const std::vector<int>& group :
+       {devices(0, 16), devices(6, 5), devices(8, 4), std::vector<int>{0, 1, 9, 12, 13}}) {
+    for (const std::int64_t bytes : {100, 60'000, 1'000'000, 100'000'000}) {
+      for (const int rings : {1, 3}) {
+        CHECK(collective_time(said, CollectiveKind::kAllReduce, group, {bytes}, rings) ==
+              collective_time(plain, CollectiveKind::kAllReduce, group, {bytes}, rings));
+      }
+    }
+  }
+  CHECK(point_to_point_time(said, {1, 0, 1, 8, 4}, {1'000'000}) ==
+        point_to_point_time(plain, 1, {1'000'000}, 8));
+}
+
 }  // namespace
 }  // namespace penstock

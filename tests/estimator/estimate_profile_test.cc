@@ -136,7 +136,9 @@ TEST_CASE("full recompute keeps a layer's input and forwards once more") {
   const Measurement& none = measurement(estimate.profile, "layer", 1, 2, "none");
   const Measurement& full = measurement(estimate.profile, "layer", 1, 2, "full");
   CHECK(full.stash == none.boundary);
-  CHECK(full.recompute_time == none.forward);
+  CHECK(full.recompute_time.median < none.forward.median);  // but for the last product
+  CHECK(measurement(estimate.profile, "layer", 2, 2, "full").recompute_time ==
+        measurement(estimate.profile, "layer", 2, 2, "none").forward);
   // While a layer works, what it kept of its own accord and what it computed again is there.
   CHECK(full.working_peak + full.stash == none.working_peak + none.stash);
   REQUIRE(estimate.profile.tied_weights.size() == 1);

@@ -4,11 +4,10 @@
 #include "estimator/count_operations.h"
 #include "tests/estimator/models.h"
 
-// Parameters of published models, from the sizes in their config.json. Totals with nine or more
-// digits are sums over the shapes of all tensors, worked out by hand from those sizes and compared
-// with the rounded figure of the model's page or paper ("131.6B"); they were not read from the
-// weight files. Three digits are those of the paper that is named. A table that the head shares
-// counts once.
+// Parameters of published models, from the sizes in their config.json. Each total was found in
+// public repositories that quote the headers of its weight files, but for those marked "worked
+// out": sums over the shapes of all tensors that agree with the rounded figure of the model's page
+// or paper ("131.6B"). A table that the head shares counts once.
 using namespace penstock;
 using tests::model_of;
 
@@ -45,6 +44,7 @@ constexpr Published kPublished[] = {
       "intermediate_size": 8192, "intermediate_size_mlp": 16384, "num_local_experts": 128,
       "num_experts_per_tok": 1, "interleave_moe_layer_step": 2, "vocab_size": 202048})",
      400'711'848'960},
+    // Worked out.
     {"DBRX", R"("model_type": "dbrx", "architectures": ["DbrxForCausalLM"], "d_model": 6144,
       "n_heads": 48, "n_layers": 40, "max_seq_len": 32768, "vocab_size": 100352,
       "attn_config": {"clip_qkv": 8, "kv_n_heads": 8, "rope_theta": 500000},
@@ -55,19 +55,31 @@ constexpr Published kPublished[] = {
       "n_inner": 24576, "n_positions": 8192, "vocab_size": 49152, "multi_query": true,
       "activation_function": "gelu")",
      15'517'456'384},
+    // Worked out.
     {"StarCoder2-3B", R"("model_type": "starcoder2", "num_hidden_layers": 30, "hidden_size": 3072,
       "num_attention_heads": 24, "num_key_value_heads": 2, "intermediate_size": 12288,
       "vocab_size": 49152, "use_bias": true, "hidden_act": "gelu_pytorch_tanh",
       "mlp_type": "default", "norm_type": "layer_norm", "max_position_embeddings": 16384)",
      3'030'371'328},
+    // Worked out.
     {"StarCoder2-15B", R"("model_type": "starcoder2", "num_hidden_layers": 40, "hidden_size": 6144,
       "num_attention_heads": 48, "num_key_value_heads": 4, "intermediate_size": 24576,
       "vocab_size": 49152, "use_bias": true, "tie_word_embeddings": false)",
      15'957'889'024},
+    // Worked out.
     {"MPT-7B", R"("model_type": "mpt", "d_model": 4096, "n_heads": 32, "n_layers": 32,
       "expansion_ratio": 4, "max_seq_len": 2048, "vocab_size": 50432, "no_bias": true,
       "learned_pos_emb": true, "attn_config": {"alibi": true, "attn_type": "multihead_attention"})",
      6'649'286'656},
+    // mosaicml/llm-foundry, scripts/train/benchmarking/README.md; with biases.
+    {"llm-foundry's 7b", R"("model_type": "mpt", "d_model": 4096, "n_heads": 32, "n_layers": 32,
+      "expansion_ratio": 4, "max_seq_len": 2048, "vocab_size": 50368, "no_bias": false,
+      "learned_pos_emb": true, "attn_config": {"alibi": false})",
+     6'658'859'008},
+    {"llm-foundry's 70b", R"("model_type": "mpt", "d_model": 8192, "n_heads": 64, "n_layers": 80,
+      "expansion_ratio": 4, "max_seq_len": 2048, "vocab_size": 50368, "no_bias": false,
+      "learned_pos_emb": true, "attn_config": {"alibi": false})",
+     64'862'437'376},
     // Worked out: 96 (736,100,352 + 2 * 18432 * 73728 + 4 * 18432) + 2 * 256000 * 18432 + 2 *
     // 18432. arXiv 2406.11704 has 9.4 of embeddings and 331.6 of others, in thousand millions.
     {"Nemotron-4-340B", R"("model_type": "nemotron", "num_hidden_layers": 96, "hidden_size": 18432,
@@ -88,10 +100,12 @@ constexpr Published kPublished[] = {
       "intermediate_size": 3072, "max_position_embeddings": 512, "type_vocab_size": 2,
       "vocab_size": 30522)",
      109'514'298},
+    // Worked out.
     {"Command-R", R"("model_type": "cohere", "num_hidden_layers": 40, "hidden_size": 8192,
       "num_attention_heads": 64, "num_key_value_heads": 64, "intermediate_size": 22528,
       "vocab_size": 256000, "use_qk_norm": false)",
      34'980'831'232},
+    // Worked out.
     {"Command-R+", R"("model_type": "cohere", "num_hidden_layers": 64, "hidden_size": 12288,
       "num_attention_heads": 96, "num_key_value_heads": 8, "intermediate_size": 33792,
       "vocab_size": 256000, "use_qk_norm": true)",
@@ -138,11 +152,13 @@ constexpr Published kPublished[] = {
       "text_config": {"model_type": "gemma3_text", "num_hidden_layers": 34, "hidden_size": 2560,
       "intermediate_size": 10240, "sliding_window": 1024})",
      3'880'263'168},
+    // Worked out.
     {"Falcon-7B", R"("model_type": "falcon", "num_hidden_layers": 32, "hidden_size": 4544,
       "num_attention_heads": 71, "multi_query": true, "new_decoder_architecture": false,
       "parallel_attn": true, "bias": false, "alibi": false, "vocab_size": 65024)",
      6'921'720'704},
     // 41,835,970,560 less a head of 532,676,608 that shares the table.
+    // Worked out.
     {"Falcon-40B", R"("model_type": "falcon", "num_hidden_layers": 60, "hidden_size": 8192,
       "num_attention_heads": 128, "num_kv_heads": 8, "new_decoder_architecture": true,
       "multi_query": true, "parallel_attn": true, "bias": false, "vocab_size": 65024)",
@@ -159,6 +175,7 @@ constexpr Published kPublished[] = {
     {"BLOOM-176B", R"("model_type": "bloom", "n_layer": 70, "hidden_size": 14336, "n_head": 112,
       "vocab_size": 250880)",
      176'247'271'424},
+    // Worked out.
     {"OPT-6.7B", R"("model_type": "opt", "num_hidden_layers": 32, "hidden_size": 4096,
       "num_attention_heads": 32, "ffn_dim": 16384, "max_position_embeddings": 2048,
       "vocab_size": 50272, "activation_function": "relu")",
@@ -167,6 +184,7 @@ constexpr Published kPublished[] = {
       "num_attention_heads": 32, "num_key_value_heads": 32, "intermediate_size": 8192,
       "vocab_size": 32064)",
      3'821'079'552},
+    // Worked out.
     {"Phi-3.5-MoE", R"("model_type": "phimoe", "num_hidden_layers": 32, "hidden_size": 4096,
       "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 6400,
       "num_local_experts": 16, "num_experts_per_tok": 2, "attention_bias": true,
@@ -178,6 +196,7 @@ constexpr Published kPublished[] = {
     {"OLMo-2-7B", R"("model_type": "olmo2", "num_hidden_layers": 32, "hidden_size": 4096,
       "num_attention_heads": 32, "intermediate_size": 11008, "vocab_size": 100352)",
      7'298'617'344},
+    // Worked out.
     {"Granite-3.0-8B", R"("model_type": "granite", "num_hidden_layers": 40, "hidden_size": 4096,
       "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 12800,
       "vocab_size": 49155, "tie_word_embeddings": true, "attention_bias": false)",
@@ -195,6 +214,7 @@ constexpr Published kPublished[] = {
       "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
       "vocab_size": 92544, "bias": false)",
      7'737'708'544},
+    // Worked out.
     {"Baichuan2-13B", R"("model_type": "baichuan", "num_hidden_layers": 40, "hidden_size": 5120,
       "num_attention_heads": 40, "intermediate_size": 13696, "vocab_size": 125696,
       "model_max_length": 4096)",
@@ -208,6 +228,7 @@ constexpr Published kPublished[] = {
       "num_attention_heads": 32, "num_key_value_heads": 2, "head_dim": 128,
       "intermediate_size": 13696, "attention_bias": true, "vocab_size": 151552)",
      9'399'951'360},
+    // Worked out.
     {"GLM-4-32B", R"("model_type": "glm4", "num_hidden_layers": 61, "hidden_size": 6144,
       "num_attention_heads": 48, "num_key_value_heads": 2, "head_dim": 128,
       "intermediate_size": 23040, "attention_bias": false, "vocab_size": 151552)",
@@ -236,6 +257,23 @@ constexpr Published kPublished[] = {
       "intermediate_size": 2880, "num_local_experts": 128, "num_experts_per_tok": 4,
       "attention_bias": true, "vocab_size": 201088)",
      116'829'156'672},
+    {"Mistral-7B", R"("architectures": ["MistralForCausalLM"], "num_hidden_layers": 32,
+      "hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8,
+      "intermediate_size": 14336, "vocab_size": 32000)",
+     7'241'732'096},
+    {"Qwen2-7B", R"("architectures": ["Qwen2ForCausalLM"], "num_hidden_layers": 28,
+      "hidden_size": 3584, "num_attention_heads": 28, "num_key_value_heads": 4,
+      "intermediate_size": 18944, "vocab_size": 152064, "tie_word_embeddings": false)",
+     7'615'616'512},
+    // Worked out.
+    {"OPT-125M", R"("model_type": "opt", "num_hidden_layers": 12, "hidden_size": 768,
+      "num_attention_heads": 12, "ffn_dim": 3072, "max_position_embeddings": 2048,
+      "vocab_size": 50272)",
+     125'239'296},
+    // arXiv 2204.06745, of which 19,937,341,440 are not of embeddings.
+    {"GPT-NeoX-20B", R"("model_type": "gpt_neox", "num_hidden_layers": 44, "hidden_size": 6144,
+      "num_attention_heads": 64, "intermediate_size": 24576, "vocab_size": 50432)",
+     20'554'567'680},
 };
 
 }  // namespace
@@ -251,4 +289,12 @@ TEST_CASE("parameters of published models come out to the last one") {
     }
     CHECK(counted == model.parameters);
   }
+}
+
+TEST_CASE("models that come as files have the parameters that were published") {
+  const auto file = [](const char* name) { return tests::shipped_model(name); };
+  CHECK(parameter_count(file("gpt2")) == 124'439'808);
+  CHECK(parameter_count(file("mixtral-8x7b")) == 46'702'792'704);
+  CHECK(active_parameter_count(file("mixtral-8x7b")) == 12'879'925'248);
+  CHECK(parameter_count(file("deepseek-v2-lite")) == 15'706'484'224);
 }

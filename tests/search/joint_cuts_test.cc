@@ -1,10 +1,13 @@
 #include "search/joint_cuts.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
+#include <limits>
 
 #include <doctest/doctest.h>
 
+#include "search/alike_cuts.h"
 #include "search/choose_cuts.h"
 #include "search/plan_program.h"
 #include "simulator/schedules/schedules.h"
@@ -22,10 +25,10 @@ struct Question {
   Bytes memory;
 };
 
-Question random_question(Random& random, const char* schedule) {
+// `alike`: all sections but the first and the last.
+Question random_question(Random& random, const char* schedule, bool alike, int chunks = 2) {
   std::vector<Costs> costs;
   const int boundary = random.between(0, 5);
-  const bool alike = random.coin();  // all but the first and the last
   const Costs layer{random.between(1, 9), random.between(1, 9), random.between(0, 5),
                     random.between(1, 9), random.between(0, 9)};
   const int count = random.between(6, 10);
@@ -38,14 +41,29 @@ Question random_question(Random& random, const char* schedule) {
   Question q;
   q.model = testing::model_of_sections(costs);
   q.plan.pipeline = random.between(2, 4);
-  testing::set_schedule(q.plan, *find_schedule(schedule), 2);
+  testing::set_schedule(q.plan, *find_schedule(schedule), chunks);
   q.plan.global_batch = q.plan.pipeline * random.between(1, 3) * 2;
   q.memory = Bytes{random.between(60, 400)};
   return q;
 }
 
-// Whether any cuts fit.
-bool some_cuts_fit(const StageMemory& memory, const Plan& plan, int sections) {
+std::int64_t busiest(const SectionSums& sums, const Plan& plan, BackwardKind backward,
+                     const std::vector<int>& cuts) {
+  std::vector<std::int64_t> work(static_cast<std::size_t>(plan.pipeline));
+  const std::vector<std::int64_t>& prefix = sums.work_of(backward);
+  for (int s = 0; s < plan.stages(); ++s) {
+    const auto at = static_cast<std::size_t>(s % plan.stages_per_copy());
+    work[static_cast<std::size_t>(plan.rank_of(s))] +=
+        prefix[static_cast<std::size_t>(cuts[at + 1])] - prefix[static_cast<std::size_t>(cuts[at])];
+  }
+  return *std::max_element(work.begin(), work.end());
+}
+
+// Whether any cuts fit; calls `with` with all that do.
+template <class With>
+bool all_cuts_that_fit(const StageMemory& memory, const Plan& plan, int sections,
+                       const With& with) {
+  bool some = false;
   const auto stages = static_cast<std::size_t>(plan.stages_per_copy());
   std::vector<int> cuts(stages + 1, sections);
   for (std::size_t s = 0; s < stages; ++s) cuts[s] = static_cast<int>(s);
@@ -54,13 +72,18 @@ bool some_cuts_fit(const StageMemory& memory, const Plan& plan, int sections) {
     for (std::size_t r = 0; fits && r < static_cast<std::size_t>(plan.pipeline); ++r) {
       fits = memory.total_of_rank(r, cuts) <= memory.capacity()[static_cast<int>(r)];
     }
-    if (fits) return true;
+    some = some || fits;
+    if (fits && !with(cuts)) return true;
     std::size_t at = stages - 1;
     while (at > 0 && cuts[at] == sections - static_cast<int>(stages - at)) --at;
-    if (at == 0) return false;
+    if (at == 0) return some;
     ++cuts[at];
     for (std::size_t s = at + 1; s < stages; ++s) cuts[s] = cuts[s - 1] + 1;
   }
+}
+
+bool some_cuts_fit(const StageMemory& memory, const Plan& plan, int sections) {
+  return all_cuts_that_fit(memory, plan, sections, [](const auto&) { return false; });
 }
 
 struct Tally {
@@ -70,7 +93,7 @@ struct Tally {
 // choose_cuts() against all cuts.
 void ask(Random& random, const char* schedule, Tally& tally) {
   CAPTURE(schedule);
-  const Question q = random_question(random, schedule);
+  const Question q = random_question(random, schedule, random.coin());
   const int sections = static_cast<int>(q.model.sections.size());
   if (q.plan.stages_per_copy() > sections || !why_no_program(q.plan).empty()) return;
   const SectionSums sums = testing::sums_of(q.model);
@@ -120,13 +143,50 @@ TEST_CASE("and on the loop hardly ever") {
   CHECK(tally.missed * 50 <= tally.fit + tally.missed);
 }
 
+TEST_CASE("where layers are alike every map is exact, and the busiest rank is least busy") {
+  Random random(64);
+  int fit = 0, none = 0;
+  for (int i = 0; i < 900; ++i) {
+    CAPTURE(i);
+    const std::array kinds{"zb-v", "v-min", "dualpipe", "chimera", "interleaved", "looped-bfs"};
+    const char* schedule = kinds[static_cast<std::size_t>(random.between(0, 5))];
+    CAPTURE(schedule);
+    const Question q = random_question(random, schedule, true, random.between(2, 3));
+    const int sections = static_cast<int>(q.model.sections.size());
+    if (q.plan.stages_per_copy() > sections || !why_no_program(q.plan).empty()) continue;
+    const SectionSums sums = testing::sums_of(q.model);
+    const TiedParameters ties(q.model, 1);
+    const HeldCounts held(liveness_of(q.plan));
+    const StageMemory memory(sums, ties, q.model.training, random.between(1, 3), held, Bytes{0},
+                             q.memory);
+    const BackwardKind backward = find_schedule(schedule)->backward;
+    REQUIRE(are_alike(sums, memory, q.plan));
+    const auto cuts = alike_cuts(sums, memory, q.plan, backward);
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    const bool possible = all_cuts_that_fit(memory, q.plan, sections, [&](const auto& some) {
+      least = std::min(least, busiest(sums, q.plan, backward, some));
+      return true;
+    });
+    REQUIRE(cuts.has_value() == possible);
+    ++(possible ? fit : none);
+    if (!cuts) continue;
+    CHECK(std::adjacent_find(cuts->begin(), cuts->end(), std::greater_equal<>()) == cuts->end());
+    CHECK(busiest(sums, q.plan, backward, *cuts) == least);
+    for (std::size_t r = 0; r < static_cast<std::size_t>(q.plan.pipeline); ++r) {
+      CHECK(memory.total_of_rank(r, *cuts) <= q.memory);
+    }
+  }
+  CHECK(fit > 200);
+  CHECK(none > 100);
+}
+
 // What the pairs' own program answers, without the moves that come before it.
 TEST_CASE("pairs of stages by themselves are exact") {
   Random random(63);
   int fit = 0, none = 0;
   for (int i = 0; i < 600; ++i) {
     CAPTURE(i);
-    const Question q = random_question(random, random.coin() ? "zb-v" : "dualpipe");
+    const Question q = random_question(random, random.coin() ? "zb-v" : "dualpipe", random.coin());
     const int sections = static_cast<int>(q.model.sections.size());
     if (q.plan.stages_per_copy() > sections || !why_no_program(q.plan).empty()) continue;
     const SectionSums sums = testing::sums_of(q.model);

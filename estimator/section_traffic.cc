@@ -1,0 +1,51 @@
+#include "estimator/section_traffic.h"
+
+namespace penstock {
+
+// Tensor parallelism with sequence parallelism (arXiv 2205.05198): a layer gathers its tokens
+// before attention and perceptron and scatters the sums behind them; the backward does the same the
+// other way, and gathers the inputs of the first products once more for their weight gradients.
+// Megatron hides these behind I and the scatters behind W; what runs show is one of them
+// (docs/estimates.md).
+std::vector<TensorTraffic> traffic_of_layer(Bytes tokens_bytes, bool sequence_parallel) {
+  if (!sequence_parallel) {  // sums of whole tokens; the backward's run beside W
+    TensorTraffic sum{.kind = CollectiveKind::kAllReduce, .bytes = tokens_bytes};
+    sum.forward = sum.recompute = 2;
+    sum.beside_weight_gradient = 2;
+    return {sum};
+  }
+  TensorTraffic gather{.kind = CollectiveKind::kAllGather, .bytes = tokens_bytes};
+  gather.forward = gather.recompute = 2;
+  gather.input_gradient = 2;
+  gather.beside_input_gradient = 2;
+  TensorTraffic scatter{.kind = CollectiveKind::kReduceScatter, .bytes = tokens_bytes};
+  scatter.forward = scatter.recompute = 2;
+  scatter.input_gradient = 1;
+  scatter.beside_weight_gradient = 1;
+  return {gather, scatter};
+}
+
+// The embedding's rows are divided: what the ranks looked up is summed, each rank keeping its own
+// tokens.
+std::vector<TensorTraffic> traffic_of_embedding(Bytes tokens_bytes) {
+  TensorTraffic scatter{.kind = CollectiveKind::kReduceScatter, .bytes = tokens_bytes};
+  scatter.forward = 1;
+  TensorTraffic gather{.kind = CollectiveKind::kAllGather, .bytes = tokens_bytes};
+  gather.input_gradient = 1;
+  return {scatter, gather};
+}
+
+// The head gathers its input; the loss over divided logits takes the largest, the sum and the
+// target's logit of every token over all ranks.
+std::vector<TensorTraffic> traffic_of_head(Bytes tokens_bytes, Bytes loss_bytes) {
+  TensorTraffic gather{.kind = CollectiveKind::kAllGather, .bytes = tokens_bytes};
+  gather.forward = 1;
+  gather.beside_input_gradient = 1;
+  TensorTraffic scatter{.kind = CollectiveKind::kReduceScatter, .bytes = tokens_bytes};
+  scatter.beside_weight_gradient = 1;
+  TensorTraffic loss{.kind = CollectiveKind::kAllReduce, .bytes = loss_bytes};
+  loss.forward = 3;
+  return {gather, scatter, loss};
+}
+
+}  // namespace penstock

@@ -1,0 +1,18 @@
+// The collectives of tensor parallelism that the sections of a transformer need, over a group of
+// more than one rank. Private to estimator/.
+#pragma once
+
+#include <vector>
+
+#include "core/profile.h"
+#include "core/units.h"
+
+namespace penstock {
+
+// `tokens_bytes`: the tokens of a rank's samples, of the whole width.
+std::vector<TensorTraffic> traffic_of_layer(Bytes tokens_bytes, bool sequence_parallel);
+std::vector<TensorTraffic> traffic_of_embedding(Bytes tokens_bytes);
+// `loss_bytes`: one number per token, as the loss sums them.
+std::vector<TensorTraffic> traffic_of_head(Bytes tokens_bytes, Bytes loss_bytes);
+
+}  // namespace penstock

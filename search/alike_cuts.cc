@@ -1,0 +1,252 @@
+#include "search/alike_cuts.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <queue>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+// Ranks that hold the same stages of the model: one rank, or with two copies of the weights two.
+struct Unit {
+  std::vector<int> stages;  // of one copy, ascending
+  std::vector<std::size_t> ranks;
+};
+
+std::vector<Unit> units_of(const Plan& plan) {
+  std::vector<Unit> units;
+  for (int rank = 0; rank < plan.pipeline; ++rank) {
+    std::vector<int> stages = plan.stages_of_rank(rank);
+    for (int& stage : stages) stage %= plan.stages_per_copy();
+    std::sort(stages.begin(), stages.end());
+    stages.erase(std::unique(stages.begin(), stages.end()), stages.end());
+    const auto known = std::find_if(units.begin(), units.end(),
+                                    [&](const Unit& unit) { return unit.stages == stages; });
+    if (known == units.end()) {
+      units.push_back({std::move(stages), {static_cast<std::size_t>(rank)}});
+    } else {
+      known->ranks.push_back(static_cast<std::size_t>(rank));
+    }
+  }
+  return units;
+}
+
+int sum(const std::vector<int>& counts) { return std::accumulate(counts.begin(), counts.end(), 0); }
+
+// How many sections the stages of one unit may have.
+class Room {
+ public:
+  Room(const StageMemory& memory, const Unit& unit, int stages_per_copy)
+      : memory_(memory),
+        unit_(unit),
+        stages_(stages_per_copy),
+        limit_(memory.sections() - stages_per_copy + 1) {}
+
+  // `counts`: sections, as Unit::stages.
+  [[nodiscard]] bool fits(const std::vector<int>& counts) const {
+    for (const std::size_t rank : unit_.ranks) {
+      runs_.clear();
+      for (const int stage : memory_.stages_of(rank)) runs_.push_back(run_of(stage, counts));
+      const Bytes capacity = memory_.capacity()[static_cast<int>(rank)];
+      if (memory_.total_of_runs(rank, runs_) > capacity) return false;
+    }
+    return true;
+  }
+
+  // The counts of the largest sum; empty when not even one section each fits.
+  std::vector<int> most() {
+    std::vector<int> counts(unit_.stages.size(), 1);
+    if (!fits(counts)) return {};
+    best_ = counts;
+    most_ = limit_ + static_cast<int>(counts.size()) - 1;
+    if (unit_.ranks.size() == 1) most_ = std::min(most_, bound());
+    fill_one_by_one(counts);
+    if (sum(best_) < most_) extend(0, counts);
+    return best_;
+  }
+
+  // So many sections in all, no more than most() has: as even as fits.
+  [[nodiscard]] std::vector<int> even(int sections, std::vector<int> most) const {
+    const int stages = static_cast<int>(most.size());
+    std::vector<int> counts(most.size());
+    for (int c = 0; c < stages; ++c) {
+      counts[static_cast<std::size_t>(c)] = sections / stages + (c < sections % stages ? 1 : 0);
+    }
+    if (fits(counts)) return counts;
+    for (int from = 0; stages == 2 && from < 2; ++from) {  // the even ones first
+      std::vector<int> other = counts;
+      const auto less = static_cast<std::size_t>(from);
+      while (--other[less] > 0) {
+        ++other[1 - less];
+        if (fits(other)) return other;
+      }
+    }
+    for (int left = sum(most) - sections; left > 0; --left) {
+      --*std::max_element(most.begin(), most.end());
+    }
+    return most;
+  }
+
+ private:
+  // Where a run of so many sections lies does not matter, but for the first and the last section.
+  [[nodiscard]] StageMemory::Run run_of(int stage_of_copy, const std::vector<int>& counts) const {
+    const int stage = stage_of_copy % stages_;
+    const auto at = std::lower_bound(unit_.stages.begin(), unit_.stages.end(), stage);
+    const int count = counts[static_cast<std::size_t>(at - unit_.stages.begin())];
+    if (stage == 0) return {0, count};
+    if (stage + 1 == stages_) return {memory_.sections() - count, memory_.sections()};
+    return {1, 1 + count};
+  }
+
+  // No counts have a larger sum.
+  [[nodiscard]] int bound() const {
+    const int middle = memory_.most_middle_sections(unit_.ranks[0], stages_);
+    const int ends =
+        (unit_.stages.front() == 0 ? 1 : 0) + (unit_.stages.back() + 1 == stages_ ? 1 : 0);
+    return middle + ends;
+  }
+
+  // Each stage as full as it gets, in turn, whichever is the first: mostly the one that costs least
+  // per section should take all, and then nothing is left to be searched.
+  void fill_one_by_one(const std::vector<int>& least) {
+    for (std::size_t first = 0; first < least.size(); ++first) {
+      std::vector<int> counts = least;
+      for (std::size_t c = 0; c < least.size(); ++c) {
+        fill((first + c) % least.size(), counts);
+      }
+      keep(counts);
+      if (sum(best_) == most_) return;
+    }
+  }
+
+  // The most sections of one stage that fit beside those of the others; one does.
+  void fill(std::size_t stage, std::vector<int>& counts) const {
+    int low = 1, beyond = limit_ + 1;
+    while (low + 1 < beyond) {
+      const int middle = low + (beyond - low) / 2;
+      counts[stage] = middle;
+      (fits(counts) ? low : beyond) = middle;
+    }
+    counts[stage] = low;
+  }
+
+  // All counts of the stages from this one on but the last, with the most of the last.
+  void extend(std::size_t stage, std::vector<int>& counts) {
+    if (stage + 1 == counts.size()) {
+      fill(stage, counts);
+      keep(counts);
+      return;
+    }
+    for (counts[stage] = 1; counts[stage] <= limit_ && sum(best_) < most_; ++counts[stage]) {
+      std::fill(counts.begin() + static_cast<std::ptrdiff_t>(stage) + 1, counts.end(), 1);
+      if (!fits(counts)) return;
+      extend(stage + 1, counts);
+    }
+  }
+
+  void keep(const std::vector<int>& counts) {
+    if (sum(counts) > sum(best_)) best_ = counts;
+  }
+
+  const StageMemory& memory_;
+  const Unit& unit_;
+  int stages_;    // of one copy
+  int limit_;     // of one stage: every other stage has a section, too
+  int most_ = 0;  // no counts have a larger sum
+  std::vector<int> best_;
+  mutable std::vector<StageMemory::Run> runs_;  // of one rank; kept for its storage
+};
+
+// What the ranks of a unit do with so many sections: the busiest of them.
+class UnitWork {
+ public:
+  UnitWork(const RankSums& sums, const Plan& plan, const Unit& unit, BackwardKind backward) {
+    for (const std::size_t rank : unit.ranks) {
+      const std::vector<std::int64_t>& work = sums[static_cast<int>(rank)].work_of(backward);
+      const auto sections = static_cast<int>(work.size()) - 1;
+      Line line;
+      if (sections > 2) line.middle = (work[work.size() - 2] - work[1]) / (sections - 2);
+      const auto add = [&](std::int64_t end) { line.ends += end - line.middle; };
+      if (unit.stages.front() == 0) add(work[1]);
+      if (unit.stages.back() + 1 == plan.stages_per_copy())
+        add(work.back() - work[work.size() - 2]);
+      ranks_.push_back(line);
+    }
+  }
+  [[nodiscard]] std::int64_t of(int sections) const {
+    std::int64_t busiest = 0;
+    for (const Line& rank : ranks_) busiest = std::max(busiest, rank.ends + rank.middle * sections);
+    return busiest;
+  }
+
+ private:
+  struct Line {
+    std::int64_t ends = 0;    // what the first and the last section do more than the others
+    std::int64_t middle = 0;  // a section, on average
+  };
+  std::vector<Line> ranks_;
+};
+
+// Shares the sections out, one at a time to the unit that is least busy with it; no unit gets more
+// than its limit. None could be less busy than the busiest of them then is.
+std::vector<int> shared_out(const std::vector<UnitWork>& work, const std::vector<int>& least,
+                            const std::vector<int>& most, int sections) {
+  std::vector<int> shares = least;
+  using Next = std::pair<std::int64_t, std::size_t>;  // work with one more, unit
+  std::priority_queue<Next, std::vector<Next>, std::greater<>> next;
+  const auto offer = [&](std::size_t unit) {
+    if (shares[unit] < most[unit]) next.emplace(work[unit].of(shares[unit] + 1), unit);
+  };
+  for (std::size_t unit = 0; unit < shares.size(); ++unit) offer(unit);
+  for (int left = sections - sum(shares); left > 0; --left) {
+    const std::size_t unit = next.top().second;
+    next.pop();
+    ++shares[unit];
+    offer(unit);
+  }
+  return shares;
+}
+
+}  // namespace
+
+bool are_alike(const RankSums& sums, const StageMemory& memory, const Plan& plan) {
+  if (!memory.is_monotone()) return false;
+  if (sums.is_one_for_all()) return sums[0].has_alike_layers;
+  for (int rank = 0; rank < plan.pipeline; ++rank) {
+    if (!sums[rank].has_alike_layers) return false;
+  }
+  return true;
+}
+
+std::optional<std::vector<int>> alike_cuts(const RankSums& sums, const StageMemory& memory,
+                                           const Plan& plan, BackwardKind backward) {
+  const std::vector<Unit> units = units_of(plan);
+  std::vector<Room> rooms;
+  std::vector<UnitWork> work;
+  std::vector<std::vector<int>> most;
+  std::vector<int> least_shares, most_shares;
+  for (const Unit& unit : units) {
+    rooms.emplace_back(memory, unit, plan.stages_per_copy());
+    most.push_back(rooms.back().most());
+    if (most.back().empty()) return std::nullopt;
+    least_shares.push_back(static_cast<int>(unit.stages.size()));
+    most_shares.push_back(sum(most.back()));
+    work.emplace_back(sums, plan, unit, backward);
+  }
+  if (sum(most_shares) < memory.sections()) return std::nullopt;
+  const std::vector<int> shares = shared_out(work, least_shares, most_shares, memory.sections());
+  std::vector<int> cuts(static_cast<std::size_t>(plan.stages_per_copy()) + 1);
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    const std::vector<int> counts = rooms[u].even(shares[u], std::move(most[u]));
+    for (std::size_t c = 0; c < counts.size(); ++c) {
+      cuts[static_cast<std::size_t>(units[u].stages[c]) + 1] = counts[c];
+    }
+  }
+  std::partial_sum(cuts.begin(), cuts.end(), cuts.begin());
+  return cuts;
+}
+
+}  // namespace penstock

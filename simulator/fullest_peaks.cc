@@ -1,0 +1,119 @@
+#include "simulator/fullest_peaks.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace penstock {
+namespace {
+
+// Points in as many dimensions as a rank has counts.
+class Points {
+ public:
+  explicit Points(const std::vector<LiveCounts>& peaks)
+      : size_(peaks.size()), dimensions_(2 * peaks.front().stash.size()) {
+    coordinates_.reserve(size_ * dimensions_);
+    for (const LiveCounts& counts : peaks) {
+      coordinates_.insert(coordinates_.end(), counts.stash.begin(), counts.stash.end());
+      coordinates_.insert(coordinates_.end(), counts.weight_stash.begin(),
+                          counts.weight_stash.end());
+    }
+  }
+
+  // Those that lie outermost in some directions, then what they do not cover.
+  std::vector<std::size_t> corners() {
+    add_outermost();
+    for (std::size_t p = 0; p < size_; ++p) {
+      if (!is_corner(p) && !is_covered(p)) corners_.push_back(p);
+    }
+    for (std::size_t i = 0; i < corners_.size();) {
+      const std::size_t p = corners_[i];
+      corners_.erase(corners_.begin() + static_cast<std::ptrdiff_t>(i));
+      if (is_covered(p)) continue;
+      corners_.insert(corners_.begin() + static_cast<std::ptrdiff_t>(i++), p);
+    }
+    std::sort(corners_.begin(), corners_.end());
+    return std::move(corners_);
+  }
+
+ private:
+  [[nodiscard]] const std::int32_t* at(std::size_t point) const {
+    return coordinates_.data() + point * dimensions_;
+  }
+  [[nodiscard]] bool is_corner(std::size_t point) const {
+    return std::find(corners_.begin(), corners_.end(), point) != corners_.end();
+  }
+
+  // Of equals the first and the last in the order of the peaks, which are ends of an edge. The
+  // directions: sums of up to two counts, and of all.
+  void add_outermost() {
+    std::vector<std::size_t> both(2);
+    for (both[0] = 0; both[0] < dimensions_; ++both[0]) {
+      for (both[1] = both[0]; both[1] < dimensions_; ++both[1]) {
+        add_outermost([&](const std::int32_t* point) {
+          return std::int64_t{point[both[0]]} + point[both[1]];
+        });
+      }
+    }
+    add_outermost([&](const std::int32_t* point) {
+      std::int64_t sum = 0;
+      for (std::size_t d = 0; d < dimensions_; ++d) sum += point[d];
+      return sum;
+    });
+  }
+  template <class Value>
+  void add_outermost(Value value) {
+    std::size_t first = 0, last = 0;
+    std::int64_t most = value(at(0));
+    for (std::size_t p = 1; p < size_; ++p) {
+      const std::int64_t here = value(at(p));
+      if (here < most) continue;
+      if (here > most) first = p;
+      last = p;
+      most = here;
+    }
+    for (const std::size_t p : {first, last}) {
+      if (!is_corner(p)) corners_.push_back(p);
+    }
+  }
+
+  // Whether a place between two corners holds as much everywhere.
+  [[nodiscard]] bool is_covered(std::size_t point) const {
+    for (std::size_t i = 0; i < corners_.size(); ++i) {
+      for (std::size_t j = i + 1; j < corners_.size(); ++j) {
+        if (is_below(at(point), at(corners_[i]), at(corners_[j]))) return true;
+      }
+    }
+    return false;
+  }
+  // Whether x a + (1 - x) b >= point everywhere for some x from 0 to 1. Every dimension bounds x
+  // from below or from above by a fraction; counts are below 2^31, so that the products fit.
+  [[nodiscard]] bool is_below(const std::int32_t* point, const std::int32_t* a,
+                              const std::int32_t* b) const {
+    struct Fraction {
+      std::int64_t above, below;
+    };
+    Fraction least{0, 1}, most{1, 1};
+    for (std::size_t d = 0; d < dimensions_; ++d) {
+      const std::int64_t step = std::int64_t{a[d]} - b[d], missing = std::int64_t{point[d]} - b[d];
+      if (step == 0 && missing > 0) return false;
+      if (step > 0 && missing * least.below > least.above * step) least = {missing, step};
+      if (step < 0 && missing * most.below > most.above * step) most = {-missing, -step};
+    }
+    return most.above >= 0 && least.above * most.below <= most.above * least.below;
+  }
+
+  std::size_t size_, dimensions_;
+  std::vector<std::int32_t> coordinates_;
+  std::vector<std::size_t> corners_;
+};
+
+}  // namespace
+
+std::vector<std::size_t> fullest_peaks(const std::vector<LiveCounts>& peaks) {
+  if (peaks.size() > 2) return Points(peaks).corners();
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < peaks.size(); ++i) all.push_back(i);
+  return all;
+}
+
+}  // namespace penstock

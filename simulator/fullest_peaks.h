@@ -1,0 +1,16 @@
+// Which peaks of a rank can be the largest: memory is a sum of counts times bytes that are not
+// negative, so a peak between two others, or below such a place, never is.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "simulator/liveness.h"
+
+namespace penstock {
+
+// Indices into `peaks`, ascending. Whatever the bytes, one of these holds most; none of them is
+// between two others. `peaks`: none is exceeded in every component by another.
+std::vector<std::size_t> fullest_peaks(const std::vector<LiveCounts>& peaks);
+
+}  // namespace penstock
