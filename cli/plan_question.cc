@@ -69,6 +69,7 @@ Question start(const PlanFile& file) {
 // With the executor that the plan was made with, of what was fitted the machine's part counts.
 void calibrate(Question& question, const PlanFile& file) {
   auto& calibration = question.cluster.value.calibration;
+  if (file.calibration) calibration = file.calibration;
   if (calibration && calibration->executor != file.executor) {
     calibration = with_executor(*calibration, file.executor);
   }
@@ -132,6 +133,10 @@ bool estimate_again(Question& question, const Loaded<Json>& config, const Device
     settings.gpus = device_count(question.cluster.value);
     if (question.cluster.file.path != kAssumedCluster) settings.cluster = &question.cluster.value;
     question.estimated = estimate_model(config, settings);
+    for (const PlanDevice& other : file.cluster.other_devices) {
+      settings.device = other.name;
+      add_device(*question.estimated, estimate_model(config, settings));
+    }
     question.profile = {question.estimated->estimate.profile, config.file};
     question.request.pins.device = question.estimated->request.device;
     calibrate(question, file);

@@ -7,11 +7,13 @@
 
 #include "cli/changes.h"
 #include "cli/files.h"
+#include "cli/large_plans.h"
 #include "cli/load_run.h"
 #include "cli/report_command.h"
 #include "cli/report_timelines.h"
 #include "report/page/plan_reasons.h"
 #include "search/evaluate.h"
+#include "search/rolled_program.h"
 
 namespace penstock {
 namespace {
@@ -38,7 +40,8 @@ class PlanReport {
     ReportData& data = report_.data;
     data.model = file.model;
     data.inputs = {{"plan", plan_.file}, {"profile", file.profile}, {"cluster", file.cluster_file}};
-    data.apply_command = apply_command(file, plan_.file.path);
+    data.apply_command =
+        apply_command(is_rolled_up(file) ? with_few_micro_batches(file) : file, plan_.file.path);
     add_entry("1", "best", file, replayed_.evaluation, "the plan in " + plan_.file.path);
     data.changes = gains_of_changes(file, replayed_.evaluation);
     data.not_searched = file.not_searched;
@@ -57,7 +60,8 @@ class PlanReport {
   }
 
   void add_baseline(const std::string& path) {
-    const Loaded<PlanFile> other = load_plan(path);
+    const Loaded<Json> json = load_json(path);
+    const Loaded<PlanFile> other{read_plan_for_page(json.value, path), json.file};
     const Replayed replayed = replay_plan_file(other.value);
     std::string reason = reason_behind(plan_.value.plan, replayed_.evaluation, other.value.plan,
                                        replayed.evaluation);

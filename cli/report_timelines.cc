@@ -10,6 +10,7 @@
 #include "report/page/timeline_rows.h"
 #include "report/traces/step_trace.h"
 #include "report/words.h"
+#include "search/rolled_program.h"
 #include "simulator/critical_path.h"
 
 namespace penstock {
@@ -36,7 +37,9 @@ bool leave_out(ReportTimelines& timelines, const std::string& title, std::size_t
 
 void ReportTimelines::add_predicted(const std::string& title, int plan, const PlanFile& file,
                                     const Timeline& timeline) {
-  if (leave_out(*this, title, file.program.actions.size())) return;
+  const auto actions = is_rolled_up(file) ? static_cast<std::size_t>(rolled_actions(file))
+                                          : file.program.actions.size();
+  if (leave_out(*this, title, actions)) return;
   const StepTrace trace = trace_of(file, timeline);
   const TimelineRows rows = rows_of(trace);
   const auto bounds = bound_by(file.program, timeline, file.executor);

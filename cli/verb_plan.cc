@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/large_plans.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/progress.h"
@@ -19,7 +20,9 @@
 #include "report/reasons.h"
 #include "report/result_json.h"
 #include "report/search_report.h"
+#include "report/simulation_report.h"
 #include "search/plan_program.h"
+#include "search/rolled_program.h"
 
 namespace penstock {
 namespace {
@@ -32,13 +35,6 @@ constexpr const char* kExamples =
   penstock plan profile.json --cluster cluster.json --global-batch 512 --baseline plan.json --json
   penstock plan profile.json --cluster cluster.json --global-batch 512 --tokens 2T
 )";
-
-// A step of more stages times micro-batches is not drawn: its Program would have to be written out.
-constexpr std::int64_t kMostDrawn = std::int64_t{1} << 18;
-
-bool is_drawn(const Plan& plan) {
-  return std::int64_t{plan.stages()} * replica_loads(plan).front().micro_batches <= kMostDrawn;
-}
 
 // The best plan, worked out again (with its Program, if it is drawn), and what it is compared with.
 struct Winner {
@@ -90,12 +86,13 @@ Winner winner_of(const Question& question, const SearchResult& result,
 }
 
 Json plan_file_of(const Question& question, const SearchResult& result, const Winner& winner) {
-  PlanFile file = to_plan_file(question.inputs(), winner.evaluated);
+  PlanFile file = to_rolled_up_plan_file(question.inputs(), winner.evaluated);
   file.tool_version = version();
   file.profile = question.profile.file;
   file.cluster_file = question.cluster.file;
+  if (question.measured) file.calibration = question.cluster.value.calibration;
   file.not_searched = result.not_searched;
-  return write_plan(file);
+  return write_plan_rolled_up(file);
 }
 
 std::string report_of(const Question& question, const SearchResult& result, const Winner& winner) {
@@ -109,11 +106,7 @@ std::string report_of(const Question& question, const SearchResult& result, cons
   about.rivals = winner.rivals;
   about.training = winner.training;
   if (!result.best.empty() && !is_drawn(result.best.front().plan)) {
-    about.not_drawn = fmt::format(
-        "{} stages times {} micro-batches are too many to draw here; penstock trace "
-        "draws the step of the plan file.\n",
-        result.best.front().plan.stages(),
-        replica_loads(result.best.front().plan).front().micro_batches);
+    about.not_drawn = not_drawn_text(result.best.front().plan);
   } else {
     about.program = &winner.evaluated.program;
     about.timeline = &winner.evaluated.timeline;

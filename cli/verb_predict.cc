@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/large_plans.h"
 #include "cli/layout.h"
 #include "cli/options.h"
 #include "cli/parse.h"
@@ -18,6 +19,7 @@
 #include "report/simulation_report.h"
 #include "report/words.h"
 #include "search/evaluate.h"
+#include "search/rolled_program.h"
 
 namespace penstock {
 namespace {
@@ -27,6 +29,8 @@ constexpr const char* kExamples =
   penstock predict config.json --device h100-sxm --for megatron --layout "TP=8 PP=4 V=5 mbs=1 gb=256" \
       --measured "TP=8 PP=4 mbs=1 gb=256: 14.66s"
   penstock predict profile.json --cluster cluster.json --layout "P=4,b=1,gb=64,cuts=search" -o plan.json
+  penstock predict profile.json --cluster mixed.json \
+      --layout "PP=4 mbs=2 replicas=2*a100-40gb:24/v100-16gb:8"
 )";
 constexpr const char* kLayout = "--layout";
 
@@ -38,8 +42,9 @@ struct Asked {
 // The GPUs of the layout, where the machine is assumed and nobody says how many there are.
 void fill_gpus(const Layout& layout, SearchOptions& given) {
   if (given.gpus || given.cluster) return;
-  const std::int64_t gpus = std::int64_t{layout.tensor.value_or(1)} * layout.pipeline.value_or(1) *
-                            layout.data.value_or(1);
+  const std::int64_t gpus =
+      std::int64_t{layout.tensor.value_or(1)} * layout.pipeline.value_or(1) *
+      (layout.replicas.empty() ? layout.data.value_or(1) : replicas_in(layout.replicas));
   given.gpus = std::to_string(gpus);
 }
 
@@ -54,6 +59,11 @@ Asked asked_of(const Layout& layout, SearchOptions given) {
   fill_gpus(layout, given);
   if (layout.sequence_length) given.sequence_length = std::to_string(*layout.sequence_length);
   if (layout.device && !given.device) given.device = layout.device;
+  const std::vector<std::string> types = device_types_of(layout);
+  if (!types.empty() && !given.device) given.device = types.front();
+  for (const std::string& type : types) {
+    if (type != *given.device) given.also_on.push_back(type);
+  }
   given.global_batch = "1";  // the layout has it; the question only needs one
   Asked asked{question_of(given), {}};
   Question& question = asked.question;
@@ -72,10 +82,11 @@ Asked asked_of(const Layout& layout, SearchOptions given) {
 }
 
 PlanFile file_of(const Question& question, const EvaluatedPlan& evaluated) {
-  PlanFile file = to_plan_file(question.inputs(), evaluated);
+  PlanFile file = to_rolled_up_plan_file(question.inputs(), evaluated);
   file.tool_version = version();
   file.profile = question.profile.file;
   file.cluster_file = question.cluster.file;
+  if (question.measured) file.calibration = question.cluster.value.calibration;
   file.not_searched = {"anything else: the layout was given"};
   return file;
 }
@@ -113,7 +124,7 @@ Json json_of(const Asked& asked, const EvaluatedPlan& evaluated) {
   set_question(json, asked.question);
   json.set("fits", !evaluated.why_not.has_value());
   if (evaluated.why_not) json.set("why_not", to_json(*evaluated.why_not));
-  if (evaluated.program.actions.empty()) return json;
+  if (evaluated.evaluation.ranks.empty()) return json;
   json.set("plan", to_json(evaluated.plan));
   json.set("prediction", to_json(evaluated.evaluation, evaluated.plan));
   return json;
@@ -144,14 +155,16 @@ Answer run_predict(const Arguments& arguments) {
   const Layout layout =
       parse_layout(kLayout, required(text, kLayout, "--layout \"TP=4 PP=8 DP=2 mbs=1 gb=128\""));
   const Asked asked = asked_of(layout, given);
-  const EvaluatedPlan evaluated = evaluate_in_full(asked.question.inputs(), asked.plan);
+  const PlanInputs inputs = asked.question.inputs();
+  const EvaluatedPlan evaluated =
+      is_drawn(asked.plan) ? evaluate_in_full(inputs, asked.plan) : evaluate(inputs, asked.plan);
   const int exit = evaluated.why_not ? kNo : kYes;
   if (json) return {to_text(json_of(asked, evaluated)) + '\n', exit};
-  if (evaluated.program.actions.empty()) {
+  if (evaluated.evaluation.ranks.empty()) {
     return report_answer(wrapped(reason_text(*evaluated.why_not), 100, "", "  "), exit);
   }
   const PlanFile file = file_of(asked.question, evaluated);
-  const std::string plan_file = to_text(write_plan(file)) + '\n';
+  const std::string plan_file = to_text(write_plan_rolled_up(file)) + '\n';
   if (output && *output == "-") return {plan_file, exit};
   if (output) write_file(*output, plan_file);
   std::string report = report_of(asked, layout, file, evaluated);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/files.h"
+#include "cli/large_plans.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/report_command.h"
@@ -98,11 +99,13 @@ SearchedReport report_of(const ReportOptions& given, const Arguments& arguments)
   const Loaded<Json> json = load_json(path);
   if (format_of(json.value) == "penstock.plan/1") {
     given.refuse_search();
-    return {report_of_plan({{read_plan(json.value, path), json.file},
-                            given.baselines,
-                            given.run,
-                            given.step,
-                            given.any_plan})};
+    return {report_of_plan(
+        {{given.run ? read_plan(json.value, path) : read_plan_for_page(json.value, path),
+          json.file},
+         given.baselines,
+         given.run,
+         given.step,
+         given.any_plan})};
   }
   given.refuse_run();
   if (path == "-") bad_option("PROFILE", "only a plan can come from stdin", "name the file");

@@ -7,6 +7,7 @@
 #include "cli/executor_options.h"
 #include "cli/files.h"
 #include "cli/jitter_options.h"
+#include "cli/large_plans.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/replay_with.h"
@@ -102,7 +103,9 @@ Answer run_simulate(const Arguments& arguments) {
   format.refuse_with_table(shared.given(), "--contention");
   const std::optional<TrainingQuestion> asked = cost.question();
   format.refuse_with_table(asked.has_value(), "--tokens");
-  PlanFile file = load_plan(path).value;
+  // What is drawn by chance, shared or lowered anew needs every action.
+  const bool needs_all = executor.given() || slow.given() || jitter.given() || shared.given();
+  PlanFile file = needs_all ? load_plan(path).value : load_plan_to_draw(path).value;
   require_tokens(asked, file.plan);
   cost.set_price(file);
   if (executor.given()) replay_with(executor.model(), file);

@@ -1,5 +1,5 @@
 // A rank's list of actions as blocks "repeat n times, micro-batches advance by k", and the names of
-// actions in them. Used by write_plan() and read_plan() only.
+// actions in them: how plan files hold a Program.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The member "program" of penstock.plan/1. Used by write_plan() and read_plan() only.
+// The member "program" of penstock.plan/1.
 #pragma once
 
 #include <cstdint>

@@ -320,6 +320,10 @@ class ProfileEstimate {
           "sequence parallelism with T > 1: norms and residuals divided over the group");
     }
     list.push_back(selective_text());
+    list.emplace_back(
+        "recompute 'full' repeats a layer but, with T = 1, for its last product, as PyTorch and "
+        "XLA "
+        "do it");
     list.emplace_back("gradients reduced and parameters gathered in buckets, beside compute");
     if (request_.gradient_bytes == 4) list.emplace_back("gradients of 4 bytes");
     add_odd_tiles();

@@ -55,12 +55,16 @@ PricedPlan price(const PlanInputs& inputs, const Plan& plan);
 
 // The self-contained file of an evaluated plan.
 PlanFile to_plan_file(const PlanInputs& inputs, const EvaluatedPlan& evaluated);
+// The same for write_plan_rolled_up(): without its Program where that is the schedule's.
+PlanFile to_rolled_up_plan_file(const PlanInputs& inputs, const EvaluatedPlan& evaluated);
 
 // Replays a plan file by what it holds (no profile, no cluster needed): Timeline and a fresh
-// Evaluation.
+// Evaluation. Of a file whose Program is rolled up the Timeline is empty.
 struct Replayed {
   Timeline timeline;
   Evaluation evaluation;
+  // On a calibrated cluster: see RankedPlan.
+  std::vector<double> log_slopes;
 };
 Replayed replay_plan_file(const PlanFile& file);
 

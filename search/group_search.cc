@@ -1,6 +1,9 @@
 #include "search/group_search.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include "core/recompute_sections.h"
 #include "costmodel/price_stages.h"
@@ -75,6 +78,12 @@ class GroupSearch {
       result_.rejected.add("schedule rule: " + plan.schedule, variants, plan);
       return;
     }
+    if (choice.kind->recomputes && !prices_.recomputes()) {
+      result_.rejected.add(plan.schedule + " recomputes, but recompute mode '" + plan.recompute +
+                               "' has nothing to recompute",
+                           variants, plan);
+      return;
+    }
     const bool ragged = choice.kind->ragged_groups &&
                         replica_loads(plan).front().micro_batches % plan.pipeline != 0;
     if (ragged && request_.pins.schedules.empty()) {
@@ -88,6 +97,9 @@ class GroupSearch {
       }
     }
     any_cuts_ = mean_bound(plan);
+    // What recomputes as needed holds as little as it must.
+    const bool may_recompute = division_.serves(*choice.kind);
+    if (!may_recompute) any_cuts_ = std::max(any_cuts_, stash_bound(plan));
     if (!may_matter(any_cuts_, kNoMemory)) {
       result_.bounded += variants;
       return;
@@ -107,7 +119,8 @@ class GroupSearch {
       try_arranged(*choice.kind, plan, *balanced);
       return;
     }
-    if (const auto over = all_held_over_memory(*choice.kind, plan)) {
+    const auto over = all_held_over_memory(*choice.kind, plan);
+    if (over && !may_recompute) {
       result_.rejected.add(*over, variants, plan);
       return;
     }
@@ -279,13 +292,6 @@ class GroupSearch {
   // Schedules that are worked out for one plan: cut by what a static one of the same placement
   // holds, then bounded by what any order within the memory takes.
   void try_arranged(const ScheduleKind& kind, Plan& plan, const std::vector<int>& balanced) {
-    if (kind.recomputes && !prices_.recomputes()) {
-      const auto variants = static_cast<std::int64_t>(zero1_.size() * placements_.size());
-      result_.rejected.add(plan.schedule + " recomputes, but recompute mode '" + plan.recompute +
-                               "' has nothing to recompute",
-                           variants, plan);
-      return;
-    }
     const Plan stand_in = with_stand_in(plan);
     const auto counted =
         counted_of(counts_key(*find_schedule(stand_in.schedule), stand_in), stand_in);
@@ -360,6 +366,23 @@ class GroupSearch {
     if (over.count <= 0) return std::nullopt;
     return Rejection{"all micro-batches held at once: the mean rank over memory", 1, over, over,
                      ""};
+  }
+
+  // All ranks together hold so many bytes for so long: what one micro-batch holds, and for how long
+  // at least, times the micro-batches, over the room for it.
+  [[nodiscard]] Duration stash_bound(const Plan& plan) {
+    const std::int64_t full = replica_loads(plan)[0].samples / plan.micro_batch_size;
+    if (full == 0 || plan.is_mixed()) return {};
+    const bool recomputes = !find_schedule(plan.schedule)->recomputes;  // else not on the last rank
+    auto& each = stash_time_[{backward_, recomputes}];
+    if (!each) each = prices_.sums()[0].least_stash_time(backward_, recomputes);
+    const Bytes state = group_.least_memory - prices_.reserve()[0];  // of the mean rank
+    const Bytes room = prices_.memory()[0] - group_.least_memory - state * (plan.copies() - 1);
+    if (room.count <= 0) return {};
+    constexpr double kRounding = 1.0 - 1e-9;
+    const double time = kRounding * *each * static_cast<double>(full) /
+                        (static_cast<double>(room.count) * plan.pipeline);
+    return Duration{static_cast<std::int64_t>(std::min(time, 1e18))};
   }
 
   // Some rank does the mean of all work, with a short last micro-batch; and one micro-batch goes
@@ -589,8 +612,9 @@ class GroupSearch {
   const std::vector<Placement> placements_;
   BackwardKind backward_ = BackwardKind::kFused;  // of the schedule at hand
   Duration any_cuts_{};                           // what no cuts of the schedule at hand beat
-  bool over_memory_ = false;                      // it did not fit with less state (ZeRO-1)
-  std::optional<PlanSchedules> schedules_;        // likewise
+  std::map<std::pair<BackwardKind, bool>, std::optional<double>> stash_time_;  // bytes times ns
+  bool over_memory_ = false;                // it did not fit with less state (ZeRO-1)
+  std::optional<PlanSchedules> schedules_;  // likewise
   ReplayBuffers replay_buffers_;
   GroupResult result_;
 };

@@ -7,21 +7,32 @@
 namespace penstock {
 namespace {
 
-Bytes largest(const StagePrices& prices, int stage, Bytes ComputePrice::*member) {
-  Bytes most;
-  for (int shape = 0; shape < prices.shapes; ++shape) {
-    most = std::max(most, prices.compute_of(stage, shape).*member);
+// The largest figures of stages among some of their shapes.
+class LargestShapes {
+ public:
+  LargestShapes(const StagePrices& prices, const ShapeRange& shapes)
+      : prices_(prices),
+        shapes_(shapes.end > shapes.first ? shapes : ShapeRange{0, prices.shapes}) {}
+  [[nodiscard]] Bytes operator()(int stage, Bytes ComputePrice::*member) const {
+    Bytes most;
+    for (int shape = shapes_.first; shape < shapes_.end; ++shape) {
+      most = std::max(most, prices_.compute_of(stage, shape).*member);
+    }
+    return most;
   }
-  return most;
-}
 
-Bytes stash_peak(const StagePrices& prices, const RankLiveness& rank) {
+ private:
+  const StagePrices& prices_;
+  ShapeRange shapes_;
+};
+
+Bytes stash_peak(const LargestShapes& largest, const RankLiveness& rank) {
   Bytes peak;
   for (const LiveCounts& counts : rank.peaks) {
     Bytes sum;
     for (std::size_t c = 0; c < rank.stages.size(); ++c) {
-      sum += largest(prices, rank.stages[c], &ComputePrice::stash) * counts.stash[c];
-      sum += largest(prices, rank.stages[c], &ComputePrice::weight_stash) * counts.weight_stash[c];
+      sum += largest(rank.stages[c], &ComputePrice::stash) * counts.stash[c];
+      sum += largest(rank.stages[c], &ComputePrice::weight_stash) * counts.weight_stash[c];
     }
     peak = std::max(peak, sum);
   }
@@ -29,14 +40,14 @@ Bytes stash_peak(const StagePrices& prices, const RankLiveness& rank) {
 }
 
 // Buffers of the transfers over both boundaries of every stage of the rank.
-Bytes buffers(const StagePrices& prices, const RankLiveness& rank) {
+Bytes buffers(const LargestShapes& largest, const RankLiveness& rank) {
   Bytes sum;
   for (std::size_t c = 0; c < rank.stages.size(); ++c) {
     const int stage = rank.stages[c];
-    const Bytes own = largest(prices, stage, &ComputePrice::boundary);
+    const Bytes own = largest(stage, &ComputePrice::boundary);
     sum += own * (rank.gradient_receives[c] + (rank.sends_activation[c] ? 1 : 0));
     if (stage == 0) continue;
-    const Bytes before = largest(prices, stage - 1, &ComputePrice::boundary);
+    const Bytes before = largest(stage - 1, &ComputePrice::boundary);
     sum += before * (rank.activation_receives[c] + (rank.sends_gradient[c] ? 1 : 0));
   }
   return sum;
@@ -71,26 +82,27 @@ std::vector<int> ranks_of_stages(const HeldCounts& held) {
 
 std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
                                        const std::vector<RankLiveness>& liveness,
-                                       const PerRank<Bytes>& reserve) {
+                                       const PerRank<Bytes>& reserve,
+                                       const PerRank<ShapeRange>& shapes) {
   std::vector<MemoryUse> ranks;
   ranks.reserve(liveness.size());
   for (const RankLiveness& rank : liveness) {
+    const LargestShapes largest(prices, shapes[static_cast<int>(ranks.size())]);
     MemoryUse use;
     for (const int stage : rank.stages) {
       const StepPrice& step = prices.step[static_cast<std::size_t>(stage)];
       use.parameters += step.parameters;
       use.gradients += step.gradients;
       use.optimizer_state += step.optimizer_state;
-      use.working_peak =
-          std::max(use.working_peak, largest(prices, stage, &ComputePrice::working_peak));
+      use.working_peak = std::max(use.working_peak, largest(stage, &ComputePrice::working_peak));
     }
     for (const auto& [a, b] : rank.overlaps) {  // both at work at once
-      use.working_peak = std::max(use.working_peak,
-                                  largest(prices, rank.stages[a], &ComputePrice::working_peak) +
-                                      largest(prices, rank.stages[b], &ComputePrice::working_peak));
+      use.working_peak =
+          std::max(use.working_peak, largest(rank.stages[a], &ComputePrice::working_peak) +
+                                         largest(rank.stages[b], &ComputePrice::working_peak));
     }
-    use.stash = stash_peak(prices, rank);
-    use.communication = buffers(prices, rank);
+    use.stash = stash_peak(largest, rank);
+    use.communication = buffers(largest, rank);
     use.reserve = reserve[static_cast<int>(ranks.size())];
     ranks.push_back(use);
   }

@@ -55,6 +55,19 @@ TEST_CASE("the files that a plan names make its question again, also beside the 
   CHECK(question_of(plan.value, plan.file.path).why_not.empty());
 }
 
+TEST_CASE("a plan that was asked for with measured runs makes its question again") {
+  const Folder folder;
+  write_file(folder / "config.json", read_file("data/models/llama-2-7b.json"));
+  const Loaded<PlanFile> plan = plan_in(
+      folder, {"predict", folder / "config.json", "--device", "h100-sxm", "--layout",
+               "TP=2 PP=4 mbs=1 gb=32", "--measured", "TP=2 PP=4 mbs=1 gb=64: 3.3s, 40GiB"});
+  REQUIRE(plan.value.calibration);
+  CHECK(plan.value.calibration->factors.compute != 1.0);
+  const PlanQuestion again = question_of(plan.value, plan.file.path);
+  CHECK(again.why_not == "");
+  CHECK(again.question.cluster.value.calibration == plan.value.calibration);
+}
+
 TEST_CASE("files that are gone or have changed make no question, nor does another's plan") {
   const Folder folder;
   const Loaded<PlanFile> plan = measured_plan(folder);

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "search/evaluation.h"
+#include "search/memory.h"
 #include "search/plan_program.h"
 #include "simulator/schedules/schedules.h"
 #include "simulator/simulate.h"
@@ -66,6 +67,7 @@ StagePrices random_prices(Random& random, const Plan& plan, bool recomputes,
   for (ComputePrice& compute : prices.compute) {
     if (!recomputes) compute.recompute = {};
     compute.overlap_gain = {};  // sums of sections know of none
+    compute.stash = Bytes{compute.forward.duration.count() % 7};
   }
   for (StepPrice& step : prices.step) {
     if (plan.weight_copies() == 1) step.reduce_gradient = {};
@@ -83,9 +85,9 @@ StagePrices random_prices(Random& random, const Plan& plan, bool recomputes,
 // One section per stage.
 SectionSums sums_of(const StagePrices& prices, int stages) {
   SectionSums sums;
-  for (auto* list :
-       {&sums.forward, &sums.input_gradient, &sums.weight_gradient, &sums.fused_backward,
-        &sums.recompute, &sums.work, &sums.split_work, &sums.mixed_work, &sums.first_gradient}) {
+  for (auto* list : {&sums.forward, &sums.input_gradient, &sums.weight_gradient,
+                     &sums.fused_backward, &sums.recompute, &sums.work, &sums.split_work,
+                     &sums.mixed_work, &sums.first_gradient, &sums.stash}) {
     list->push_back(0);
   }
   const auto append = [](std::vector<std::int64_t>& list, Duration time) {
@@ -105,6 +107,8 @@ SectionSums sums_of(const StagePrices& prices, int stages) {
     append(sums.split_work, f + r + i + w);
     append(sums.mixed_work, f + r + std::min(b, i + w));
     append(sums.first_gradient, std::min(b, i));
+    sums.stash.push_back(sums.stash.back() + price.stash.count);
+    sums.working_peak.push_back(0);
   }
   return sums;
 }
@@ -120,6 +124,7 @@ TEST_CASE("no replay beats its bounds, whatever the plan, the prices and the exe
   Random random(21);
   int replayed = 0;
   int tight = 0;
+  int well_filled = 0;
   for (int i = 0; i < 6'000; ++i) {
     Plan plan = random_plan(random);
     for (int s = 0; s <= plan.stages_per_copy(); ++s) plan.cuts.push_back(s);
@@ -143,11 +148,40 @@ TEST_CASE("no replay beats its bounds, whatever the plan, the prices and the exe
     REQUIRE(computed <= step);
     REQUIRE(compute_bound(sums, plan, split, {}, executor) <= computed);
     REQUIRE(step_bound(prices, plan, split, {}, executor) <= priced);
+    // What all ranks hold at most, for the whole step, is no less than what micro-batches hold.
+    double room = 0.0;
+    for (const MemoryUse& use : memory_of_ranks(prices, live, Bytes{0})) {
+      room += static_cast<double>(use.stash.count);
+    }
+    const int full = replica_loads(plan).front().samples / plan.micro_batch_size;
+    const double held = full * sums.least_stash_time(split, true);
+    REQUIRE(held <= room * static_cast<double>(step.count()));
+    if (held > 0.2 * room * static_cast<double>(step.count())) ++well_filled;
     ++replayed;
     if (priced == step) ++tight;
   }
   CHECK(replayed > 5'000);
   CHECK(tight > replayed / 25);
+  CHECK(well_filled > replayed / 25);
+}
+
+// 1F1B holds P - r micro-batches on rank r, each until its backward is done: P equal stages of F =
+// 1 and B = 2 take 3 M + 3 (P - 1), and what is held takes 3 M of it.
+TEST_CASE("what 1F1B holds leaves only its fill and drain open") {
+  constexpr std::int64_t kRanks = 4;
+  SectionSums sums;
+  for (auto* list : {&sums.forward, &sums.fused_backward, &sums.recompute, &sums.stash}) {
+    list->push_back(0);
+  }
+  for (int s = 0; s < kRanks; ++s) {
+    sums.forward.push_back(sums.forward.back() + 1);
+    sums.fused_backward.push_back(sums.fused_backward.back() + 2);
+    sums.recompute.push_back(0);
+    sums.stash.push_back(sums.stash.back() + 5);
+    sums.working_peak.push_back(0);
+  }
+  constexpr double kRoom = 5.0 * kRanks * (kRanks + 1) / 2;
+  CHECK(sums.least_stash_time(BackwardKind::kFused, true) == 3.0 * kRoom);
 }
 
 // Without recomputation.
