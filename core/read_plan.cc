@@ -6,11 +6,8 @@
 #include "core/plan_parts.h"
 #include "core/plan_words.h"
 #include "core/program_file.h"
-<<<<<<< HEAD
-#include "core/recompute_sections.h"
-=======
 #include "core/read_known_program.h"
->>>>>>> main
+#include "core/recompute_sections.h"
 
 namespace penstock {
 namespace {

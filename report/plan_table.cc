@@ -177,11 +177,7 @@ std::string pareto_table(const std::vector<RankedPlan>& plans) {
 std::string layout_line(const Plan& plan) {
   return fmt::format("T={} P={} V={} D={} b={} M={} {}, recompute {}, ZeRO-1 {}", plan.tensor,
                      plan.pipeline, plan.chunks, plan.data, plan.micro_batch_size,
-<<<<<<< HEAD
-                     micro_batches_of(plan), plan.schedule, recompute_in_short(plan),
-=======
-                     micro_batches_text(plan), plan.schedule, plan.recompute,
->>>>>>> main
+                     micro_batches_text(plan), plan.schedule, recompute_in_short(plan),
                      plan.zero1 ? "on" : "off");
 }
 
@@ -219,16 +215,11 @@ std::string stages_text(const Plan& plan, const std::vector<std::string>& sectio
     std::string name = section_names.at(first);
     if (last != first) name += ".." + section_names.at(last);
     const std::string text =
-<<<<<<< HEAD
         fmt::format("{}: {} ({}{}{})", numbers_of(plan, s, width), name, last - first + 1,
-                    plan.is_mixed() ? " on " + plan.device_of_rank(plan.rank_of(s)) : "",
+                    plan.is_mixed() ? " on " + devices_of_stage(plan, s) : "",
                     recompute_is_divided(plan)
                         ? fmt::format(", {} in {}", plan.recompute, recomputed_sections_of(plan, s))
                         : "");
-=======
-        fmt::format("{}: {} ({}{})", numbers_of(plan, s, width), name, last - first + 1,
-                    plan.is_mixed() ? " on " + devices_of_stage(plan, s) : "");
->>>>>>> main
     if (!line.empty() && line.size() + 3 + text.size() > 96) flush();
     line += (line.empty() ? "" : " | ") + text;
   }

@@ -3,11 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-<<<<<<< HEAD
 #include "core/recompute_sections.h"
-#include "costmodel/assumptions.h"
-=======
->>>>>>> main
 #include "costmodel/price_stages.h"
 #include "search/arranged_replay.h"
 #include "search/candidates.h"

@@ -35,14 +35,12 @@ void refuse_nonsense(const PlanInputs& inputs, const Plan& plan) {
     throw_bad_input("a mixed plan needs a device type for each of its " + std::to_string(ranks) +
                     " pipeline ranks, not " + std::to_string(plan.rank_devices.size()));
   }
-<<<<<<< HEAD
   if (recompute_is_divided(plan) &&
       plan.recompute_sections.size() != static_cast<std::size_t>(plan.stages_per_copy())) {
     throw_bad_input("the plan says of " + std::to_string(plan.recompute_sections.size()) +
                     " stages how many of their sections recompute, but has " +
                     std::to_string(plan.stages_per_copy()) + "; give a number for each");
   }
-=======
   if (!plan.has_unequal_replicas()) return;
   std::int64_t replicas = 0, samples = 0;
   for (const ReplicaKind& kind : plan.replica_kinds) {
@@ -56,7 +54,6 @@ void refuse_nonsense(const PlanInputs& inputs, const Plan& plan) {
   throw_bad_input("the kinds of replicas are " + std::to_string(replicas) + " replicas with " +
                   std::to_string(samples) + " samples, but D is " + std::to_string(plan.data) +
                   " and the batch " + std::to_string(plan.global_batch));
->>>>>>> main
 }
 
 PlanDevices enough_devices(const PlanInputs& inputs, const Plan& plan) {
