@@ -132,11 +132,11 @@ class GroupSearch {
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
       if (!least_may_matter(plan, *balanced, *at_least)) continue;
-      const auto counted = counted_of(key, plan);
-      if (!cuts_may_matter(plan, *balanced, counted->held)) continue;
+      const auto held = shared_.held.get(key, [&] { return HeldCounts(liveness_of(plan)); });
+      if (!cuts_may_matter(plan, *balanced, *held)) continue;
       for (const Placement placement : placements_) {
         plan.placement = placement;
-        try_candidate(plan, counted->live, counted->held);
+        try_candidate(plan, *held);
       }
     }
   }
@@ -156,25 +156,16 @@ class GroupSearch {
             counted_micro_batches(plan)};
   }
 
-  [[nodiscard]] std::shared_ptr<const SearchShared::Counted> counted_of(
-      const SearchShared::CountsKey& key, const Plan& plan) const {
-    return shared_.liveness.get(key, [&] {
-      std::vector<RankLiveness> live = liveness_of(plan);
-      HeldCounts held(live);
-      return SearchShared::Counted{std::move(live), std::move(held)};
-    });
-  }
-
   // Schedules that are worked out for one plan: cut by what a static one of the same placement
   // holds, then bounded by what any order within the memory takes.
   void try_arranged(const ScheduleKind& kind, Plan& plan, const std::vector<int>& balanced) {
     const Plan stand_in = with_stand_in(plan);
-    const auto counted =
-        counted_of(counts_key(*find_schedule(stand_in.schedule), stand_in), stand_in);
+    const auto held =
+        shared_.held_at_least.get(counts_key(*find_schedule(stand_in.schedule), stand_in),
+                                  [&] { return least_held_of(stand_in); });
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
-      Cuts cuts =
-          choose_cuts(prices_.sums(), memory_of(plan, counted->held), plan, backward_, balanced);
+      Cuts cuts = choose_cuts(prices_.sums(), memory_of(plan, *held), plan, backward_, balanced);
       plan.cuts = balanced;
       if (!cuts.cuts.empty()) plan.cuts = std::move(cuts.cuts);
       if (!kind.recomputes && !may_be_worth_arranging(by_compute(plan))) {
@@ -379,11 +370,10 @@ class GroupSearch {
     return true;
   }
 
-  void try_candidate(const Plan& plan, const std::vector<RankLiveness>& live,
-                     const HeldCounts& held) {
+  void try_candidate(const Plan& plan, const HeldCounts& held) {
     const StagePricing pricing = price_stages(*inputs_.profile, *wiring_of(plan), plan,
                                               prices_.tables(), backward_ != BackwardKind::kFused);
-    const auto memory = memory_of_ranks(pricing.prices, live, prices_.reserve());
+    const auto memory = memory_of_ranks(pricing.prices, held, prices_.reserve());
     if (const auto over = over_memory(memory, plan, prices_.memory())) {
       result_.rejected.add(*over, 1, plan);
       return;

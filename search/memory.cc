@@ -15,13 +15,15 @@ Bytes largest(const StagePrices& prices, int stage, Bytes ComputePrice::*member)
   return most;
 }
 
-Bytes stash_peak(const StagePrices& prices, const RankLiveness& rank) {
+Bytes stash_peak(const StagePrices& prices, const HeldCounts& held, std::size_t rank) {
+  const auto stages = held.stages_of(rank);
   Bytes peak;
-  for (const LiveCounts& counts : rank.peaks) {
+  for (std::size_t i = 0; i < held.peaks(rank); ++i) {
+    const auto counts = held.peak(rank, i);
     Bytes sum;
-    for (std::size_t c = 0; c < rank.stages.size(); ++c) {
-      sum += largest(prices, rank.stages[c], &ComputePrice::stash) * counts.stash[c];
-      sum += largest(prices, rank.stages[c], &ComputePrice::weight_stash) * counts.weight_stash[c];
+    for (std::size_t c = 0; c < stages.size(); ++c) {
+      sum += largest(prices, stages[c], &ComputePrice::stash) * counts[c].stash;
+      sum += largest(prices, stages[c], &ComputePrice::weight_stash) * counts[c].weight_stash;
     }
     peak = std::max(peak, sum);
   }
@@ -29,15 +31,15 @@ Bytes stash_peak(const StagePrices& prices, const RankLiveness& rank) {
 }
 
 // Buffers of the transfers over both boundaries of every stage of the rank.
-Bytes buffers(const StagePrices& prices, const RankLiveness& rank) {
+Bytes buffers(const StagePrices& prices, const HeldCounts& held, std::size_t rank) {
   Bytes sum;
-  for (std::size_t c = 0; c < rank.stages.size(); ++c) {
-    const int stage = rank.stages[c];
+  for (const int stage : held.stages_of(rank)) {
+    const HeldCounts::Transfers& counts = held.transfers(stage);
     const Bytes own = largest(prices, stage, &ComputePrice::boundary);
-    sum += own * (rank.gradient_receives[c] + (rank.sends_activation[c] ? 1 : 0));
+    sum += own * (counts.gradient_receives + counts.activation_sends);
     if (stage == 0) continue;
     const Bytes before = largest(prices, stage - 1, &ComputePrice::boundary);
-    sum += before * (rank.activation_receives[c] + (rank.sends_gradient[c] ? 1 : 0));
+    sum += before * (counts.activation_receives + counts.gradient_sends);
   }
   return sum;
 }
@@ -69,14 +71,14 @@ std::vector<int> ranks_of_stages(const HeldCounts& held) {
 
 }  // namespace
 
-std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
-                                       const std::vector<RankLiveness>& liveness,
+std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices, const HeldCounts& held,
                                        const PerRank<Bytes>& reserve) {
   std::vector<MemoryUse> ranks;
-  ranks.reserve(liveness.size());
-  for (const RankLiveness& rank : liveness) {
+  ranks.reserve(held.ranks());
+  for (std::size_t rank = 0; rank < held.ranks(); ++rank) {
+    const auto stages = held.stages_of(rank);
     MemoryUse use;
-    for (const int stage : rank.stages) {
+    for (const int stage : stages) {
       const StepPrice& step = prices.step[static_cast<std::size_t>(stage)];
       use.parameters += step.parameters;
       use.gradients += step.gradients;
@@ -84,14 +86,14 @@ std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
       use.working_peak =
           std::max(use.working_peak, largest(prices, stage, &ComputePrice::working_peak));
     }
-    for (const auto& [a, b] : rank.overlaps) {  // both at work at once
-      use.working_peak = std::max(use.working_peak,
-                                  largest(prices, rank.stages[a], &ComputePrice::working_peak) +
-                                      largest(prices, rank.stages[b], &ComputePrice::working_peak));
+    for (const auto& [a, b] : held.overlaps(rank)) {  // both at work at once
+      use.working_peak =
+          std::max(use.working_peak, largest(prices, stages[a], &ComputePrice::working_peak) +
+                                         largest(prices, stages[b], &ComputePrice::working_peak));
     }
-    use.stash = stash_peak(prices, rank);
-    use.communication = buffers(prices, rank);
-    use.reserve = reserve[static_cast<int>(ranks.size())];
+    use.stash = stash_peak(prices, held, rank);
+    use.communication = buffers(prices, held, rank);
+    use.reserve = reserve[static_cast<int>(rank)];
     ranks.push_back(use);
   }
   return ranks;

@@ -15,8 +15,7 @@
 namespace penstock {
 
 // One entry per rank of the first pipeline. Every micro-batch counts at its stage's largest shape.
-std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
-                                       const std::vector<RankLiveness>& liveness,
+std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices, const HeldCounts& held,
                                        const PerRank<Bytes>& reserve);
 
 // The same for one stage per rank before the cuts are known: what partition() asks.
