@@ -25,9 +25,16 @@ void free_optimizer(PlanFile& file) {
   for (StepPrice& step : file.prices.step) step.optimizer = {};
 }
 
-Duration step_of(const PlanFile& file) {
-  if (is_rolled_up(file)) return step_time_of(rolled_summary(file), file.executor);
-  return step_time_of(simulate_summary(file.program, file.prices, file.executor), file.executor);
+Duration step_with(const PlanFile& file, const StagePrices& prices, const ExecutorModel& executor) {
+  return step_time_of(is_rolled_up(file) ? rolled_summary(file, prices, executor)
+                                         : simulate_summary(file.program, prices, executor),
+                      executor);
+}
+
+Duration step_after(const PlanFile& file, void (*change)(PlanFile&)) {
+  PlanFile changed = file;
+  change(changed);
+  return step_with(file, changed.prices, changed.executor);
 }
 
 namespace {
@@ -52,12 +59,6 @@ void balance(PlanFile& file) {
   }
 }
 
-Duration step_after(const PlanFile& file, void (*change)(PlanFile&)) {
-  PlanFile changed = file;
-  change(changed);
-  return step_of(changed);
-}
-
 // Of one pipeline: what its ranks would do if all did the same.
 Duration mean_work(const Evaluation& now) {
   Duration sum{};
@@ -78,7 +79,7 @@ std::vector<WhatIf> gains_of_rearranging(const PlanFile& file, const Evaluation&
   std::vector<WhatIf> gains{
       {"every stage took the mean of all stages", step_after(file, balance)},
       {"the busiest rank never waited (no bubble: a bound)", now.ideal + file.executor.per_step}};
-  if (!file.plan.is_mixed() && !now.ranks.empty()) {
+  if (!file.plan.is_mixed() && !file.plan.has_unequal_replicas() && !now.ranks.empty()) {
     gains.push_back({"no rank waited and all did the same work (a bound)",
                      mean_work(now) + file.executor.per_step});
   }

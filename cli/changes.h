@@ -9,8 +9,11 @@
 
 namespace penstock {
 
-// The step of a file that was changed, by a fresh replay.
-Duration step_of(const PlanFile& file);
+// The step of a file with other prices and another executor that issues in the same order, by a
+// fresh replay.
+Duration step_with(const PlanFile& file, const StagePrices& prices, const ExecutorModel& executor);
+// `change` touches prices and executor only.
+Duration step_after(const PlanFile& file, void (*change)(PlanFile&));
 
 // What used to take time takes none.
 void free_transfers(PlanFile& file);

@@ -57,7 +57,10 @@ class SectionPrices {
   }
   // Not empty: the plan was priced.
   [[nodiscard]] const ComputePrice& of(int section, int stage, std::size_t shape) const {
-    const auto& tables = tables_.at(plan_.device_of_rank(plan_.rank_of(stage)));
+    int kind = 0;
+    while (static_cast<int>(shape) >= shapes_of_kind(plan_, kind).end) ++kind;
+    const int rank = kind * plan_.pipeline + plan_.rank_of(stage);
+    const auto& tables = tables_.at(plan_.device_of_rank(rank));
     return tables[shape].sections[static_cast<std::size_t>(section)].price;
   }
 

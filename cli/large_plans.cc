@@ -11,10 +11,14 @@ bool is_drawn(const Plan& plan) {
   return std::int64_t{plan.stages()} * replica_loads(plan).front().micro_batches <= kMostDrawn;
 }
 
+PlanFile read_plan_to_draw(const Json& json, const std::string& path) {
+  return read_plan_rolled_up(json, path,
+                             [](const Plan& plan, std::int64_t) { return !is_drawn(plan); });
+}
+
 Loaded<PlanFile> load_plan_to_draw(const std::string& path) {
   const Loaded<Json> json = load_json(path);
-  const auto is_large = [](const Plan& plan, std::int64_t) { return !is_drawn(plan); };
-  return {read_plan_rolled_up(json.value, path, is_large), json.file};
+  return {read_plan_to_draw(json.value, path), json.file};
 }
 
 PlanFile read_plan_for_page(const Json& json, const std::string& path) {

@@ -12,8 +12,9 @@ namespace penstock {
 // out.
 bool is_drawn(const Plan& plan);
 
-// As load_plan() does, but a Program that is not drawn stays rolled up where it is that of the
+// As read_plan() does, but a Program that is not drawn stays rolled up where it is that of the
 // plan's schedule.
+PlanFile read_plan_to_draw(const Json& json, const std::string& path);
 Loaded<PlanFile> load_plan_to_draw(const std::string& path);
 
 // A Program of too many actions for the timeline of a page stays rolled up.

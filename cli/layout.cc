@@ -37,6 +37,10 @@ constexpr std::array kKeys{
     Key{{"zero1", "distributed-optimizer"}, "on or off, default off"},
     Key{{"placement"}, "pipeline-inner or data-inner (default: stages of a replica side by side)"},
     Key{{"device"}, "a device type of the cluster"},
+    Key{{"devices"}, "of a mixed pipeline: 2*a100+2*v100, its ranks in order"},
+    Key{{"replicas"},
+        "unequal ones: 2*a100:24/(a100+v100):8, kinds of replicas between /, each COUNT*DEVICES "
+        "and after the colon the samples of each per step (without: an even part of the rest)"},
     Key{{"cuts"},
         "0,5,..: first section of every stage, and their number; equal (default: layers in "
         "equal numbers, the embedding on the first stage and the head on the last); or "
@@ -149,6 +153,11 @@ std::optional<int>* number_of(Layout& layout, std::string_view key) {
 
 void set(std::string_view option, std::string_view key, const std::string& value, Layout& layout) {
   if (std::optional<int>* number = number_of(layout, key)) {
+    if (value.find('/') != std::string::npos) {
+      bad_option(option, fmt::format("{} is '{}'", key, value),
+                 "replicas may differ in their device types and their shares of the batch "
+                 "(replicas=..), not in TP, PP, mbs or cuts");
+    }
     *number = parse_int(fmt::format("{} {}", option, key), value, 1);
   } else if (key == "schedule") {
     layout.schedule = schedule_of(option, value);
@@ -160,6 +169,10 @@ void set(std::string_view option, std::string_view key, const std::string& value
     layout.placement = placement_of(option, value);
   } else if (key == "device") {
     layout.device = value;
+  } else if (key == "devices") {
+    layout.devices = parse_ranks_on(fmt::format("{} devices", option), value);
+  } else if (key == "replicas") {
+    layout.replicas = parse_replicas_on(fmt::format("{} replicas", option), value);
   } else {
     set_cuts(option, value, layout);
   }
@@ -167,6 +180,12 @@ void set(std::string_view option, std::string_view key, const std::string& value
 
 int data_of(const Layout& layout, const Plan& plan, const LayoutDefaults& defaults,
             std::string_view option) {
+  if (!layout.replicas.empty()) {
+    const int replicas = replicas_in(layout.replicas);
+    if (layout.data.value_or(replicas) == replicas) return replicas;
+    bad_option(option, fmt::format("DP = {}, but replicas says {}", *layout.data, replicas),
+               "leave out DP");
+  }
   if (layout.data) return *layout.data;
   const std::int64_t replica = std::int64_t{plan.tensor} * plan.pipeline;
   if (defaults.gpus == 0) return 1;
@@ -179,9 +198,28 @@ int data_of(const Layout& layout, const Plan& plan, const LayoutDefaults& defaul
   return static_cast<int>(defaults.gpus / replica);
 }
 
+int parse_product(std::string_view option, int a, int b) {
+  const std::int64_t product = std::int64_t{a} * b;
+  if (product <= std::numeric_limits<int>::max()) return static_cast<int>(product);
+  bad_option(option, fmt::format("M = {} is too large", a), "give fewer");
+}
+
 int batch_of(const Layout& layout, const Plan& plan, const LayoutDefaults& defaults,
              std::string_view option) {
-  if (layout.micro_batches) {
+  if (!layout.replicas.empty()) {
+    std::optional<int> of_each;
+    if (layout.micro_batches) {
+      of_each = parse_product(option, *layout.micro_batches, plan.micro_batch_size);
+    }
+    const auto batch = batch_in(option, layout.replicas, of_each);
+    if (batch && layout.global_batch.value_or(*batch) != *batch) {
+      bad_option(option,
+                 fmt::format("the shares of the replicas are {} samples, not gb = {}", *batch,
+                             *layout.global_batch),
+                 "leave out gb");
+    }
+    if (batch) return *batch;
+  } else if (layout.micro_batches) {
     const std::int64_t batch =
         std::int64_t{*layout.micro_batches} * plan.micro_batch_size * plan.data;
     if (layout.global_batch && *layout.global_batch != batch) {
@@ -196,6 +234,20 @@ int batch_of(const Layout& layout, const Plan& plan, const LayoutDefaults& defau
   if (layout.global_batch) return *layout.global_batch;
   if (defaults.global_batch > 0) return defaults.global_batch;
   bad_option(option, "gb is missing", "add the samples of a step, for example gb=512");
+}
+
+// One of device, devices and replicas.
+void set_devices(const Layout& layout, std::string_view option, Plan& plan) {
+  const int said = (layout.device ? 1 : 0) + (layout.devices.empty() ? 0 : 1) +
+                   (layout.replicas.empty() ? 0 : 1);
+  if (said > 1) {
+    bad_option(option, "it has more than one of device, devices and replicas",
+               "keep the one that says most");
+  }
+  if (!layout.replicas.empty()) plan.device = layout.replicas.front().ranks.front().device;
+  if (!layout.devices.empty()) {
+    set_ranks_on(fmt::format("{} devices", option), layout.devices, plan);
+  }
 }
 
 void set_schedule(const Layout& layout, std::string_view option, Plan& plan) {
@@ -261,6 +313,20 @@ Layout parse_layout(std::string_view option, std::string_view text) {
   return layout;
 }
 
+std::vector<std::string> device_types_of(const Layout& layout) {
+  std::vector<std::string> types;
+  const auto add = [&](const std::vector<RanksOn>& ranks) {
+    for (const RanksOn& run : ranks) {
+      if (std::find(types.begin(), types.end(), run.device) == types.end()) {
+        types.push_back(run.device);
+      }
+    }
+  };
+  add(layout.devices);
+  for (const ReplicasOn& kind : layout.replicas) add(kind.ranks);
+  return types;
+}
+
 std::string layout_keys_help() {
   std::string text;
   for (const Key& key : kKeys) {
@@ -287,6 +353,7 @@ Plan plan_of(const Layout& layout, const ModelProfile& profile, const LayoutDefa
   plan.zero1 = layout.zero1.value_or(false);
   plan.placement = layout.placement.value_or(Placement::kPipelineInner);
   plan.device = layout.device.value_or(defaults.device);
+  set_devices(layout, option, plan);
   if (plan.device.empty()) {
     bad_option(option, "device is missing", "the cluster has several types: add device=NAME");
   }
@@ -294,6 +361,9 @@ Plan plan_of(const Layout& layout, const ModelProfile& profile, const LayoutDefa
     bad_option(option,
                fmt::format("gb = {} is less than one sample per replica", plan.global_batch),
                fmt::format("give at least {}", plan.data));
+  }
+  if (!layout.replicas.empty()) {
+    set_replicas_on(fmt::format("{} replicas", option), layout.replicas, plan);
   }
   set_schedule(layout, option, plan);
   set_cuts(layout, profile, option, plan);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/layout_replicas.h"
 #include "core/plan.h"
 #include "core/profile.h"
 
@@ -26,7 +27,9 @@ struct Layout {
   std::optional<bool> zero1;
   std::optional<Placement> placement;
   DefaultCuts default_cuts = DefaultCuts::kEqualLayers;
-  std::vector<int> cuts;  // empty: default_cuts
+  std::vector<int> cuts;             // empty: default_cuts
+  std::vector<RanksOn> devices;      // of all replicas
+  std::vector<ReplicasOn> replicas;  // empty: all alike
 };
 
 // KEY=VALUE, separated by blanks or commas. Error{kBadInput}, which names `option`, the key, and
@@ -34,6 +37,9 @@ struct Layout {
 Layout parse_layout(std::string_view option, std::string_view text);
 // The keys with what they mean, for --help.
 std::string layout_keys_help();
+
+// Those that `devices` and `replicas` name, each once.
+std::vector<std::string> device_types_of(const Layout& layout);
 
 // What fills the gaps.
 struct LayoutDefaults {

@@ -123,16 +123,57 @@ EstimatedModel estimate_model(const Loaded<Json>& config, const EstimateSettings
   return estimated;
 }
 
+void add_device(EstimatedModel& estimated, const EstimatedModel& other) {
+  ModelProfile& profile = estimated.estimate.profile;
+  const ModelProfile& added = other.estimate.profile;
+  TrainingState training = added.training;
+  training.source = profile.training.source;
+  if (training != profile.training || added.section_types.size() != profile.section_types.size()) {
+    bad_option("--precision",
+               fmt::format("{} in {} and {} in {} do not hold the same numbers",
+                           estimated.device.name, name_of(estimated.request.arithmetic),
+                           other.device.name, name_of(other.request.arithmetic)),
+               "name one that both have, for example --precision float16");
+  }
+  const int first_source = static_cast<int>(profile.sources.size());
+  for (Source source : added.sources) {
+    source.id += " of " + other.request.device;
+    profile.sources.push_back(std::move(source));
+  }
+  for (std::size_t type = 0; type < added.section_types.size(); ++type) {
+    for (Measurement measurement : added.section_types[type].measurements) {
+      measurement.time_source += first_source;
+      measurement.split_source += first_source;
+      measurement.memory_source += first_source;
+      profile.section_types[type].measurements.push_back(std::move(measurement));
+    }
+  }
+  std::vector<std::string>& assumptions = estimated.estimate.assumptions;
+  for (const std::string& text : other.estimate.assumptions) {
+    if (std::find(assumptions.begin(), assumptions.end(), text) == assumptions.end()) {
+      assumptions.push_back(text);
+    }
+  }
+  ErrorBand& error = estimated.estimate.error;
+  error.below = std::max(error.below, other.estimate.error.below);
+  error.above = std::max(error.above, other.estimate.error.above);
+  const bool same = other.request.arithmetic == estimated.request.arithmetic;
+  estimated.also_for.push_back(
+      other.device.name + (same ? "" : " in " + std::string(name_of(other.request.arithmetic))));
+}
+
 std::vector<std::string> gradient_names() { return {"float32", "bfloat16"}; }
 std::vector<std::string> attention_names() {
   return {"flash1", "flash2", "flash3", "cudnn", "eager"};
 }
 
 std::string headline_of(const EstimatedModel& estimated) {
+  std::vector<std::string> devices{estimated.device.name};
+  devices.insert(devices.end(), estimated.also_for.begin(), estimated.also_for.end());
   return fmt::format(
       "estimated for {}, {}: nothing was measured; of ten such estimates nine took from {} less "
       "to {} more time when somebody measured",
-      estimated.device.name, name_of(estimated.request.arithmetic),
+      joined(devices, " and "), name_of(estimated.request.arithmetic),
       percent(estimated.estimate.error.below), percent(estimated.estimate.error.above));
 }
 

@@ -27,10 +27,15 @@ struct EstimatedModel {
   DeviceSheet device;
   EstimateRequest request;
   Estimate estimate;
+  std::vector<std::string> also_for;  // further devices that the estimate holds
 };
 
 // Error{kBadInput} for a device that is not known, with the nearest name and all others.
 EstimatedModel estimate_model(const Loaded<Json>& config, const EstimateSettings& settings);
+
+// Adds the same model on another device type, so that one plan may use both. Error{kBadInput} when
+// the two would not hold the same numbers, such as half and single precision.
+void add_device(EstimatedModel& estimated, const EstimatedModel& other);
 
 // Names of --gradients: what the gradients of a model in 16 bits are summed up in.
 std::vector<std::string> gradient_names();

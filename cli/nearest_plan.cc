@@ -1,5 +1,6 @@
 #include "cli/nearest_plan.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 
 #include "cli/plan_question.h"
 #include "cli/verbs.h"
+#include "report/measures.h"
 #include "search/best_plans.h"
 #include "search/trainers.h"
 #include "simulator/schedules/schedules.h"
@@ -105,12 +107,26 @@ std::vector<Pins> pins_of(const Plan& plan, const Pins& base) {
   return pins;
 }
 
+// Of replicas that differ in their device types only, a trainer need not know.
+bool have_unequal_shares(const Plan& plan) {
+  return std::any_of(
+      plan.replica_kinds.begin(), plan.replica_kinds.end(),
+      [&](const ReplicaKind& kind) { return kind.samples != plan.replica_kinds.front().samples; });
+}
+
 }  // namespace
 
 Export exported(const PlanFile& plan, const ExportTarget& target, const ExportRequest& request) {
   const std::string why = why_not_run(plan, target);
-  if (why.empty()) return target.write(plan, request);
   Export answer;
+  if (have_unequal_shares(plan.plan)) {
+    answer.why_not = fmt::format(
+        "{} gives every replica the same share of the batch, but here "
+        "they take {} micro-batches",
+        target.name, micro_batches_text(plan.plan));
+    return answer;
+  }
+  if (why.empty()) return target.write(plan, request);
   answer.why_not = fmt::format("{} cannot run {} with P = {}, V = {}: {}", target.name,
                                plan.plan.schedule, plan.plan.pipeline, plan.plan.chunks, why);
   return answer;

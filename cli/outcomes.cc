@@ -5,9 +5,9 @@
 #include <iterator>
 #include <utility>
 
+#include "cli/changes.h"
 #include "report/measures.h"
-#include "search/evaluation.h"
-#include "simulator/simulate.h"
+#include "search/rolled_program.h"
 
 namespace penstock {
 namespace {
@@ -23,7 +23,7 @@ double effect_of(const Sensitivity& one) {
 }  // namespace
 
 Duration step_at(const PlanFile& file, const StagePrices& prices) {
-  return step_time_of(simulate_summary(file.program, prices, file.executor), file.executor);
+  return step_with(file, prices, file.executor);
 }
 
 Outcome outcome_of(std::string change, Duration now, Duration step, double samples) {
@@ -46,7 +46,8 @@ Outcome refused(std::string change, std::string why_not) {
 }
 
 std::size_t most_questions(const PlanFile& file, std::size_t replays_each) {
-  const std::size_t size = std::max<std::size_t>(1, file.program.actions.size()) * replays_each;
+  const std::size_t size =
+      std::max<std::size_t>(1, static_cast<std::size_t>(actions_of(file))) * replays_each;
   return std::max(kShown, kMostReplayed / size);
 }
 

@@ -69,6 +69,7 @@ Question start(const PlanFile& file) {
 // With the executor that the plan was made with, of what was fitted the machine's part counts.
 void calibrate(Question& question, const PlanFile& file) {
   auto& calibration = question.cluster.value.calibration;
+  if (file.calibration) calibration = file.calibration;
   if (calibration && calibration->executor != file.executor) {
     calibration = with_executor(*calibration, file.executor);
   }
@@ -124,7 +125,20 @@ std::vector<EstimateSettings> settings_tried(const DeviceSheet& sheet) {
   return all;
 }
 
-bool estimate_again(Question& question, const Loaded<Json>& config, const DeviceSheet& sheet,
+// A device that has no rate for the numbers of the first is estimated in its own.
+EstimateSettings on_other_device(EstimateSettings settings, const std::vector<DeviceSheet>& sheets,
+                                 const std::string& name) {
+  const DeviceSheet* sheet = shipped(sheets, name);
+  const auto arithmetic = arithmetic_named(settings.precision.value_or(""));
+  if (sheet != nullptr && arithmetic && sheet->peak(*arithmetic) == nullptr) {
+    settings.precision.reset();
+  }
+  settings.device = name;
+  return settings;
+}
+
+bool estimate_again(Question& question, const Loaded<Json>& config,
+                    const std::vector<DeviceSheet>& sheets, const DeviceSheet& sheet,
                     const PlanFile& file) {
   for (EstimateSettings& settings : settings_tried(sheet)) {
     settings.device = file.cluster.device;
@@ -132,6 +146,10 @@ bool estimate_again(Question& question, const Loaded<Json>& config, const Device
     settings.gpus = device_count(question.cluster.value);
     if (question.cluster.file.path != kAssumedCluster) settings.cluster = &question.cluster.value;
     question.estimated = estimate_model(config, settings);
+    for (const PlanDevice& other : file.cluster.other_devices) {
+      add_device(*question.estimated,
+                 estimate_model(config, on_other_device(settings, sheets, other.name)));
+    }
     question.profile = {question.estimated->estimate.profile, config.file};
     question.request.pins.device = question.estimated->request.device;
     calibrate(question, file);
@@ -162,7 +180,7 @@ PlanQuestion from_estimate(const PlanFile& file, const std::string& path,
     if (!cluster.why_not.empty()) return {cluster.why_not, {}};
     again.question.cluster.value = read_cluster(cluster.json.value, file.cluster_file.path);
   }
-  if (!estimate_again(again.question, config, *sheet, file)) {
+  if (!estimate_again(again.question, config, sheets, *sheet, file)) {
     return {file.profile.path + " and the datasheet of " + sheet->name + kDiffers, {}};
   }
   return again;

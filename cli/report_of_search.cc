@@ -36,6 +36,7 @@ PlanFile plan_file_of(const Question& question, const EvaluatedPlan& evaluated) 
   file.tool_version = version();
   file.profile = question.profile.file;
   file.cluster_file = question.cluster.file;
+  if (question.measured) file.calibration = question.cluster.value.calibration;
   return file;
 }
 

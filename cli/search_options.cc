@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/change_cluster.h"
+#include "cli/change_terms.h"
 #include "cli/measured_runs.h"
 #include "cli/nearest.h"
 #include "cli/parse.h"
@@ -203,6 +204,10 @@ void use_estimate(Question& question, const SearchOptions& options, const Loaded
     settings.gpus = question.request.gpus;
   }
   question.estimated = estimate_model(config, settings);
+  for (const std::string& device : options.also_on) {
+    settings.device = device;
+    add_device(*question.estimated, estimate_model(config, settings));
+  }
   const EstimatedModel& estimated = *question.estimated;
   question.profile = {estimated.estimate.profile, config.file};
   question.request.sequence_length = estimated.request.sequence_length;
@@ -390,7 +395,7 @@ bool set(Question& question, const std::string& option, const std::string& key,
     request.global_batch = parse_int(option, value, 1);
   } else if (key == "reserve-gib") {
     question.reserve = parse_gib(option, value);
-  } else {
+  } else if (!set_term(question.profile.value, option, key, value)) {
     return set(question.cluster.value, option, key, value);
   }
   return true;

@@ -20,6 +20,7 @@ struct SearchOptions {
       sequence_length, recompute, zero1, device, placement, trainer, reserve_gib, top, threads,
       budget;
   std::vector<std::string> pins, schedules, measured;
+  std::vector<std::string> also_on;  // further device types to estimate for, set by `predict`
   ExecutorOptions executor;
   bool every_candidate = false;
 

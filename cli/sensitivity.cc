@@ -12,6 +12,7 @@
 #include "cli/outcomes.h"
 #include "report/reasons.h"
 #include "search/evaluation.h"
+#include "search/rolled_program.h"
 #include "simulator/simulate.h"
 
 namespace penstock {
@@ -96,6 +97,7 @@ class BatchAsker {
   [[nodiscard]] Sensitivity global_batch() const {
     const int batch = file_.plan.global_batch;
     Sensitivity row{"global-batch", fmt::format("global batch ({})", batch), {}, {}};
+    if (file_.plan.has_unequal_replicas()) return row;  // whose share would change?
     if (batch / 2 >= file_.plan.data) row.less = with(&Plan::global_batch, batch / 2);
     if (batch <= kLargestBatch) row.more = with(&Plan::global_batch, batch * 2);
     return row;
@@ -127,7 +129,8 @@ class BatchAsker {
 
 void ask_batches(const PlanFile& file, const Question& question, const Scenario& scenario,
                  Duration now, Sensitivities& all) {
-  if (file.program.actions.size() > kMostReplayed / 2) {  // twice the batch, twice the actions
+  if (static_cast<std::size_t>(actions_of(file)) >
+      kMostReplayed / 2) {  // twice the batch, twice the actions
     all.not_answered.emplace_back("global batch, micro-batch size: the step has too many actions");
     return;
   }
@@ -154,7 +157,10 @@ Sensitivities sensitivities_of(const PlanFile& file, const Evaluation& now,
   ask_sections(file, asked.question, now.step_time, all);
   ask_links(file, asked.question, scenario, now.step_time, all);
   ask_batches(file, asked.question, scenario, now.step_time, all);
-  if (file.plan.is_mixed()) {
+  if (file.plan.has_unequal_replicas()) {
+    all.not_answered.emplace_back(
+        "global batch, memory: the replicas are unequal, and a search knows no such plans");
+  } else if (file.plan.is_mixed()) {
     all.not_answered.emplace_back("memory: the ranks of a mixed plan cannot be pinned in a search");
   } else if (!(scenario == Scenario{})) {
     all.not_answered.emplace_back("memory: a search knows nothing of the scenario");

@@ -8,7 +8,9 @@
 #include "cli/changes.h"
 #include "cli/outcomes.h"
 #include "report/measures.h"
+#include "search/rolled_program.h"
 #include "simulator/events/executed_order.h"
+#include "simulator/simulate.h"
 
 namespace penstock {
 namespace {
@@ -60,7 +62,23 @@ struct Busy {
   }
 };
 
+// Durations do not depend on when actions run: they grow evenly with the micro-batches.
+Busy busy_of_rolled_up(const PlanFile& file, int rank) {
+  const FewMicroBatches few = few_micro_batches(file);
+  const auto busy = [&](const PlanFile& of) {
+    return Busy(of.program, simulate(of.program, of.prices, of.executor), rank);
+  };
+  Busy all = busy(few.first);
+  const Busy first = all, second = busy(few.second);
+  for (const auto part :
+       {&Busy::forward, &Busy::backward, &Busy::weight, &Busy::recompute, &Busy::optimizer}) {
+    all.*part += (second.*part - first.*part) * few.steps;
+  }
+  return all;
+}
+
 Busy busy_of(const PlanFile& file, const Replayed& replayed, int rank) {
+  if (is_rolled_up(file)) return busy_of_rolled_up(file, rank);
   if (file.program.rule == RunTimeRule::kNone) return {file.program, replayed.timeline, rank};
   const ExecutedProgram executed = as_executed(file.program, replayed.timeline);
   return {executed.program, executed.timeline, rank};
@@ -72,9 +90,8 @@ class Parts {
 
   void replayed(std::string_view name, std::string_view meaning, Duration time,
                 void (*change)(PlanFile&)) {
-    PlanFile changed = file_;
-    change(changed);
-    parts_.push_back({std::string(name), std::string(meaning), time, step_of(changed), false});
+    parts_.push_back(
+        {std::string(name), std::string(meaning), time, step_after(file_, change), false});
   }
   void bounded(std::string_view name, std::string_view meaning, Duration time) {
     parts_.push_back(

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/files.h"
+#include "cli/large_plans.h"
 #include "cli/nearest.h"
 #include "cli/options.h"
 #include "cli/parse.h"
@@ -17,6 +18,8 @@
 #include "report/simulation_report.h"
 #include "report/trainers/lint/lint.h"
 #include "report/trainers/lint/lint_text.h"
+#include "search/check_rolled_up.h"
+#include "search/rolled_program.h"
 
 namespace penstock {
 namespace {
@@ -40,6 +43,18 @@ struct Checked {
   CheckReport report;
 };
 
+// Large files that stay rolled up first, since most have no findings.
+Checked checked_plan(const std::string& path, const Json& json) {
+  const PlanFile file = read_plan_to_draw(json, path);
+  if (is_rolled_up(file)) {
+    if (const auto report = check_rolled_up(file)) {
+      return {rolled_up_check_text(*report, path), *report};
+    }
+  }
+  const CheckReport report = check(is_rolled_up(file) ? read_plan(json, path) : file);
+  return {check_text(report, path), report};
+}
+
 // A profile or a cluster is checked by reading it: readers are strict.
 Checked checked(const std::string& path, const Json& json) {
   const std::string format = format_of(json);
@@ -55,10 +70,7 @@ Checked checked(const std::string& path, const Json& json) {
                         device_count(cluster)),
             {}};
   }
-  Checked result;
-  result.report = check(read_plan(json, path));
-  result.text = check_text(result.report, path);
-  return result;
+  return checked_plan(path, json);
 }
 
 Answer check_own(const std::string& file, bool json) {

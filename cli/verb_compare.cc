@@ -261,7 +261,9 @@ Answer run_compare(const Arguments& arguments) {
       "device, placement, gpus, global-batch, sequence-length, reserve-gib, memory-gib, "
       "usd-per-gpu-hour; bandwidth or link.LEVEL or link.LEVEL.DEVICE-TYPE (a factor on all links, "
       "those of one level, or of one type there; "
-      "latencies stay); profile, cluster, precision, attention, gradients, executor, for. May be "
+      "latencies stay); term.NAME of an estimate (a factor on what matrix-products, attention, "
+      "memory-passes or launches take); profile, cluster, precision, attention, gradients, "
+      "executor, for. May be "
       "given several times: "
       "all combinations",
       vary);

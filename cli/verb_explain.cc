@@ -3,6 +3,7 @@
 
 #include "cli/changes.h"
 #include "cli/files.h"
+#include "cli/large_plans.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/plan_question.h"
@@ -165,7 +166,7 @@ Answer run_explain(const Arguments& arguments) {
     bad_option("--why-not", "it is not answered for a whole training", "leave --tokens out");
   }
 
-  Loaded<PlanFile> plan = load_plan(path);
+  Loaded<PlanFile> plan = slow.given() ? load_plan(path) : load_plan_to_draw(path);
   require_tokens(tokens, plan.value.plan);
   cost.set_price(plan.value);
   const PlanQuestion asked = question_of(plan.value, plan.file.path);

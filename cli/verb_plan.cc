@@ -90,6 +90,7 @@ Json plan_file_of(const Question& question, const SearchResult& result, const Wi
   file.tool_version = version();
   file.profile = question.profile.file;
   file.cluster_file = question.cluster.file;
+  if (question.measured) file.calibration = question.cluster.value.calibration;
   file.not_searched = result.not_searched;
   return write_plan_rolled_up(file);
 }

@@ -29,6 +29,8 @@ constexpr const char* kExamples =
   penstock predict config.json --device h100-sxm --for megatron --layout "TP=8 PP=4 V=5 mbs=1 gb=256" \
       --measured "TP=8 PP=4 mbs=1 gb=256: 14.66s"
   penstock predict profile.json --cluster cluster.json --layout "P=4,b=1,gb=64,cuts=search" -o plan.json
+  penstock predict profile.json --cluster mixed.json \
+      --layout "PP=4 mbs=2 replicas=2*a100-40gb:24/v100-16gb:8"
 )";
 constexpr const char* kLayout = "--layout";
 
@@ -40,8 +42,9 @@ struct Asked {
 // The GPUs of the layout, where the machine is assumed and nobody says how many there are.
 void fill_gpus(const Layout& layout, SearchOptions& given) {
   if (given.gpus || given.cluster) return;
-  const std::int64_t gpus = std::int64_t{layout.tensor.value_or(1)} * layout.pipeline.value_or(1) *
-                            layout.data.value_or(1);
+  const std::int64_t gpus =
+      std::int64_t{layout.tensor.value_or(1)} * layout.pipeline.value_or(1) *
+      (layout.replicas.empty() ? layout.data.value_or(1) : replicas_in(layout.replicas));
   given.gpus = std::to_string(gpus);
 }
 
@@ -56,6 +59,11 @@ Asked asked_of(const Layout& layout, SearchOptions given) {
   fill_gpus(layout, given);
   if (layout.sequence_length) given.sequence_length = std::to_string(*layout.sequence_length);
   if (layout.device && !given.device) given.device = layout.device;
+  const std::vector<std::string> types = device_types_of(layout);
+  if (!types.empty() && !given.device) given.device = types.front();
+  for (const std::string& type : types) {
+    if (type != *given.device) given.also_on.push_back(type);
+  }
   given.global_batch = "1";  // the layout has it; the question only needs one
   Asked asked{question_of(given), {}};
   Question& question = asked.question;
@@ -78,6 +86,7 @@ PlanFile file_of(const Question& question, const EvaluatedPlan& evaluated) {
   file.tool_version = version();
   file.profile = question.profile.file;
   file.cluster_file = question.cluster.file;
+  if (question.measured) file.calibration = question.cluster.value.calibration;
   file.not_searched = {"anything else: the layout was given"};
   return file;
 }

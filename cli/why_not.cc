@@ -11,6 +11,7 @@
 #include "cli/parse.h"
 #include "costmodel/price_stages.h"
 #include "report/words.h"
+#include "search/relative_interval.h"
 #include "simulator/schedules/schedules.h"
 
 namespace penstock {
@@ -138,6 +139,12 @@ WhyNot why_not(const PlanFile& file, Question question, const std::string& text,
   if (!why.contradictions.empty()) return why;
   widen(question, file.plan, needed, why);
   why.result = best_plans(question.inputs(), question.request, progress);
+  if (why.result.best.empty()) return why;
+  EvaluatedPlan evaluated = evaluate(question.inputs(), file.plan);
+  RankedPlan asked_about;
+  asked_about.plan = std::move(evaluated.plan);
+  asked_about.evaluation = std::move(evaluated.evaluation);
+  why.relative_half_width = relative_half_width(asked_about, why.result.best.front());
   return why;
 }
 

@@ -34,7 +34,7 @@ class RankTerms {
   WorkTerms run() {
     WorkTerms work;
     work.rank = rank_;
-    for (const int stage : file_.plan.stages_of_rank(rank_)) {
+    for (const int stage : file_.plan.stages_of_rank(rank_ % file_.plan.pipeline)) {
       if (!add_stage(stage)) return work;
     }
     add_collectives();
@@ -53,7 +53,8 @@ class RankTerms {
       const double scale = static_cast<double>(plan.micro_batch_size) / m->micro_batch_size;
       for (const TimeTerm& term : m->terms) add(term, scale);
     }
-    const ComputePrice& price = file_.prices.compute_of(stage, 0);
+    const int full_size = shapes_of_kind(plan, rank_ / plan.pipeline).first;
+    const ComputePrice& price = file_.prices.compute_of(stage, full_size);
     priced_.forward += price.forward.duration;
     priced_.backward += price.fused_backward.duration;
     priced_.recompute += price.recompute.duration;

@@ -73,13 +73,19 @@ struct Calibration {
 // not taken over, and is as unsure as `before` says: the covariance without any run.
 Calibration with_executor(Calibration calibration, const ExecutorModel& executor);
 
+// How much models differ from each other after calibration, as a standard deviation: assumed.
+// docs/accuracy.md has what the shipped runs say of it.
+inline constexpr double kOtherModel = 0.06;
+
 // The same for a model, by its profile's name: where it was never run, factors of compute and small
-// kernels that are not sure to differ from 1 (two standard deviations) say nothing of it, and
-// are 1.
+// kernels that are not sure to differ from 1 (two standard deviations, with what models differ by)
+// say nothing of it, and are 1. The fitted costs of the executor become what they are likely to be
+// if that is so. Copies before a reduction are its tensors', of other sizes: none.
 Calibration for_model(Calibration calibration, const std::string& model);
 
 // Standard deviations of the terms before there is any run: docs/cost_model.md, "Calibration".
-// Factors, and nanoseconds.
-const std::array<double, kStepTerms>& prior_deviations();
+// Factors, and nanoseconds. An engine that interprets its list in Python may spend more on an
+// action than one that runs a compiled loop.
+const std::array<double, kStepTerms>& prior_deviations(const ExecutorModel& executor);
 
 }  // namespace penstock

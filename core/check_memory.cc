@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-// A stage's figures at its largest micro-batch shape.
+// A stage's figures at the largest micro-batch shape of its pipeline.
 struct Largest {
   std::int64_t stash = 0, weight_stash = 0, working_peak = 0, boundary = 0;
 };
@@ -16,39 +16,60 @@ class MemoryCheck {
  public:
   MemoryCheck(const PlanFile& file, const RankLists& lists, Findings& findings)
       : file_(file), lists_(lists), findings_(findings) {
-    largest_.reserve(file.prices.step.size());
-    for (int s = 0; s < file.prices.stages; ++s) {
-      Largest& largest = largest_.emplace_back();
-      for (int shape = 0; shape < file.prices.shapes; ++shape) {
-        const ComputePrice& price = file.prices.compute_of(s, shape);
-        largest.stash = std::max(largest.stash, price.stash.count);
-        largest.weight_stash = std::max(largest.weight_stash, price.weight_stash.count);
-        largest.working_peak = std::max(largest.working_peak, price.working_peak.count);
-        largest.boundary = std::max(largest.boundary, price.boundary.count);
-      }
+    for (std::size_t p = 0; p < pipelines(); ++p) {
+      for (int s = 0; s < file.prices.stages; ++s) largest_.push_back(largest_of(p, s));
     }
   }
 
   std::vector<Bytes> run() {
     std::vector<Bytes> totals;
     totals.reserve(file_.prediction.ranks.size());
-    for (int r = 0; r < file_.plan.pipeline; ++r) totals.push_back(rank(r));
+    for (int r = 0; r < file_.plan.listed_ranks(); ++r) totals.push_back(rank(r));
     return totals;
   }
 
  private:
+  // Those whose ranks are listed: of replicas that are alike the first stands for all.
+  [[nodiscard]] std::size_t pipelines() const {
+    return static_cast<std::size_t>(file_.plan.kinds());
+  }
+
+  // Unequal replicas have shapes of their own.
+  [[nodiscard]] bool occurs(std::size_t p, int shape) const {
+    if (!file_.plan.has_unequal_replicas()) return true;
+    const Pipeline& pipeline = file_.program.pipelines[p];
+    const auto first = file_.program.micro_batches.begin() + pipeline.first_micro_batch;
+    return std::any_of(first, first + pipeline.micro_batches,
+                       [&](const MicroBatch& each) { return each.shape == shape; });
+  }
+
+  [[nodiscard]] Largest largest_of(std::size_t p, int s) const {
+    Largest largest;
+    for (int shape = 0; shape < file_.prices.shapes; ++shape) {
+      if (!occurs(p, shape)) continue;
+      const ComputePrice& price = file_.prices.compute_of(s, shape);
+      largest.stash = std::max(largest.stash, price.stash.count);
+      largest.weight_stash = std::max(largest.weight_stash, price.weight_stash.count);
+      largest.working_peak = std::max(largest.working_peak, price.working_peak.count);
+      largest.boundary = std::max(largest.boundary, price.boundary.count);
+    }
+    return largest;
+  }
+
   Bytes rank(int r) {
     const std::vector<Action>& list = lists_[static_cast<std::size_t>(r)];
     const RankEvaluation& predicted = file_.prediction.ranks[static_cast<std::size_t>(r)];
     const std::string place = "rank " + std::to_string(r);
     MemoryUse use;
     std::int64_t working_peak = 0;
-    for (const int s : file_.plan.stages_of_rank(r)) {
+    const int first_stage = r / file_.plan.pipeline * file_.plan.stages();
+    for (const int s : file_.plan.stages_of_rank(r % file_.plan.pipeline)) {
       const StepPrice& step = file_.prices.step[static_cast<std::size_t>(s)];
       use.parameters.count = sum_of(use.parameters.count, step.parameters.count);
       use.gradients.count = sum_of(use.gradients.count, step.gradients.count);
       use.optimizer_state.count = sum_of(use.optimizer_state.count, step.optimizer_state.count);
-      working_peak = std::max(working_peak, largest_[static_cast<std::size_t>(s)].working_peak);
+      const auto of_program = static_cast<std::size_t>(first_stage + s);
+      working_peak = std::max(working_peak, largest_[of_program].working_peak);
     }
     use.working_peak = {std::max(working_peak, working_peak_of_pairs(list))};
     use.stash = {stash(list)};
@@ -157,7 +178,7 @@ class MemoryCheck {
   const PlanFile& file_;
   const RankLists& lists_;
   Findings& findings_;
-  std::vector<Largest> largest_;  // [stage]
+  std::vector<Largest> largest_;  // [stage of the Program]
 };
 
 }  // namespace

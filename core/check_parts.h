@@ -125,7 +125,7 @@ Duration duration_of_pair(const PlanFile& file, const Action& forward, const Act
 // The lists in the order in which a Program with a run-time rule carries them out.
 RankLists executed_lists(const PlanFile& file, const RankLists& lists, Findings& findings);
 
-// Memory of every rank of the first pipeline, in total.
+// Memory of every listed rank, in total.
 std::vector<Bytes> check_memory(const PlanFile& file, const RankLists& lists, Findings& findings);
 
 // The step time.

@@ -279,7 +279,7 @@ class Replay {
       end = std::max(end, rank.last);
       span = std::max(span, rank.last - rank.first);
       ideal = std::max(ideal, rank.busy);
-      if (static_cast<int>(r) < file_.plan.pipeline) compare_rank(r, rank.busy);
+      if (static_cast<int>(r) < file_.plan.listed_ranks()) compare_rank(r, rank.busy);
     }
     if (end == std::numeric_limits<std::int64_t>::max()) {
       findings_.add("/prices", "the durations add up to more than 64 bits");

@@ -56,7 +56,8 @@ class TableCheck {
     require(entries, size(prices.transfer), "/prices", "transfer prices of stages and shapes");
     require(size(file_.ties), size(prices.tied_reduce), "/prices/ties", "prices of ties");
     require(size(micro_batch_shapes(plan_)), prices.shapes, "/prices", "micro-batch shapes");
-    require(plan_.pipeline, size(file_.prediction.ranks), "/prediction/ranks", "ranks");
+    require(plan_.listed_ranks(), size(file_.prediction.ranks), "/prediction/ranks", "ranks");
+    replica_kinds();
     rank_devices();
     pipelines();
     return findings_.count() == before;
@@ -70,7 +71,7 @@ class TableCheck {
       return;
     }
     const std::string place = "/plan/rank_devices";
-    require(plan_.pipeline, size(plan_.rank_devices), place, "ranks");
+    require(plan_.listed_ranks(), size(plan_.rank_devices), place, "ranks");
     if (plan_.rank_devices.front() != plan_.device) {
       findings_.add(place, "rank 0 is on '" + plan_.rank_devices.front() + "', not on '" +
                                plan_.device + "', the plan's device");
@@ -85,6 +86,23 @@ class TableCheck {
       if (!ranks.contains(type)) findings_.add(place, "no rank is on '" + type + "'");
     }
     if (ranks.size() == 1) findings_.add(place, "all ranks are on one type");
+  }
+
+  // Every kind is one pipeline of the Program, in the same order, and all of them the batch.
+  void replica_kinds() {
+    if (!plan_.has_unequal_replicas()) return;
+    const std::string place = "/plan/replica_kinds";
+    std::int64_t replicas = 0, samples = 0;
+    for (const ReplicaKind& kind : plan_.replica_kinds) {
+      if (kind.replicas < 1 || kind.samples < 1) {
+        findings_.add(place, "a kind needs at least one replica and one sample");
+      }
+      replicas += kind.replicas;
+      samples = sum_of(samples, product_of(kind.replicas, kind.samples));
+    }
+    require(plan_.data, replicas, place, "replicas of all kinds");
+    require(plan_.global_batch, samples, place, "samples of all kinds");
+    require(plan_.kinds(), size(program_.pipelines), "/program/pipelines", "kinds of replicas");
   }
 
   template <class Values>
@@ -173,9 +191,13 @@ class TableCheck {
   // Every replica of the plan takes its share of the batch.
   void samples() {
     std::map<std::int64_t, std::int64_t> wanted, found;  // samples: replicas
-    const int share = plan_.global_batch / plan_.data, rest = plan_.global_batch % plan_.data;
-    if (rest > 0) wanted[share + 1] = rest;
-    wanted[share] = plan_.data - rest;
+    if (plan_.has_unequal_replicas()) {
+      for (const ReplicaKind& kind : plan_.replica_kinds) wanted[kind.samples] += kind.replicas;
+    } else {
+      const int share = plan_.global_batch / plan_.data, rest = plan_.global_batch % plan_.data;
+      if (rest > 0) wanted[share + 1] = rest;
+      wanted[share] = plan_.data - rest;
+    }
     std::int64_t total = 0;
     for (const Pipeline& pipeline : program_.pipelines) {
       std::int64_t samples = 0;
@@ -183,6 +205,7 @@ class TableCheck {
         samples += program_.micro_batches[pipeline.first_micro_batch + m].samples;
       }
       found[samples] += pipeline.replicas;
+      of_kind(pipeline, samples);
       total = sum_of(total, product_of(samples, pipeline.replicas));
     }
     require(plan_.global_batch, total, "/program/pipelines", "samples of all replicas");
@@ -192,6 +215,13 @@ class TableCheck {
     text += ", found";
     for (const auto& [samples, replicas] : found) text += times(replicas, samples);
     findings_.add("/program/pipelines", text);
+  }
+  void of_kind(const Pipeline& pipeline, std::int64_t samples) {
+    const auto p = static_cast<std::size_t>(&pipeline - program_.pipelines.data());
+    if (p >= plan_.replica_kinds.size()) return;
+    const std::string place = "/program/pipelines/" + std::to_string(p);
+    require(plan_.replica_kinds[p].replicas, pipeline.replicas, place, "replicas of the kind");
+    require(plan_.replica_kinds[p].samples, samples, place, "samples of a replica of the kind");
   }
   static std::string times(std::int64_t replicas, std::int64_t samples) {
     return " " + std::to_string(replicas) + " x " + std::to_string(samples);
@@ -208,8 +238,24 @@ class TableCheck {
       }
       require(shapes[static_cast<std::size_t>(micro_batch.shape)], micro_batch.samples, place,
               "samples of shape " + std::to_string(micro_batch.shape));
+      shape_of_kind(m, micro_batch.shape, place);
       require(plan_.sequence_length, micro_batch.sequence_length, place, "sequence length");
     }
+  }
+
+  // Each kind of replicas has shapes of its own, those of its devices: first all of kind 0.
+  void shape_of_kind(std::size_t m, int shape, const std::string& place) {
+    if (!plan_.has_unequal_replicas()) return;
+    std::size_t p = 0;
+    while (m >= program_.pipelines[p].first_micro_batch + program_.pipelines[p].micro_batches) ++p;
+    int first = 0, end = 0;
+    for (std::size_t k = 0; k <= p; ++k) {
+      const int samples = plan_.replica_kinds[k].samples, b = plan_.micro_batch_size;
+      first = end;
+      end += (samples >= b ? 1 : 0) + (samples % b > 0 ? 1 : 0);
+    }
+    if (shape >= first && shape < end) return;
+    findings_.add(place, "shape " + std::to_string(shape) + " is not one of its kind of replicas");
   }
 
   // One chain per copy of the weights, every stage on the rank of the plan's map; stage s of every

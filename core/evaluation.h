@@ -61,7 +61,7 @@ struct Evaluation {
   Duration makespan{};                // last end - first start over all ranks
   Duration longest_span{};            // largest (last end - first start) of one rank
   Duration ideal{};                   // busy time of the busiest rank
-  std::vector<RankEvaluation> ranks;  // of the first pipeline, P entries
+  std::vector<RankEvaluation> ranks;  // of the first pipeline; the plan's listed ranks
   double usd_per_step = 0.0;          // 0 when the device has no price
   std::vector<Assumption> assumptions;
   bool operator==(const Evaluation&) const = default;
@@ -72,9 +72,12 @@ struct Evaluation {
 struct RankedPlan {
   Plan plan;
   Evaluation evaluation;
-  bool tied_with_best = false;  // within run-to-run repeatability (5 %) of the best step time
+  bool tied_with_best = false;  // the difference is within `against_best`
   bool on_pareto_front = false;
   std::string placed;  // one line: where the stages sit
+  // Of the ratio of its step time to the best plan's, relative: nine of ten measured ratios lie
+  // within. 0 for the best plan itself. What the two share cancels.
+  double against_best = 0.0;
 };
 
 // Why candidates were left out, counted.

@@ -112,18 +112,22 @@ int replicas_of_rank(const Plan& plan, int rank) {
 std::vector<int> micro_batch_shapes(const Plan& plan) {
   if (!plan.has_unequal_replicas()) return even_shapes(plan);
   std::vector<int> sizes;
-  for (int kind = 0; kind < plan.kinds(); ++kind) {
-    const std::vector<int> of_kind = even_shapes(plan_of_kind(plan, kind));
-    sizes.insert(sizes.end(), of_kind.begin(), of_kind.end());
+  for (const ReplicaKind& kind : plan.replica_kinds) {
+    const int b = plan.micro_batch_size;
+    if (kind.samples >= b) sizes.push_back(b);
+    if (kind.samples % b > 0) sizes.push_back(kind.samples % b);
   }
   return sizes;
 }
 
 ShapeRange shapes_of_kind(const Plan& plan, int kind) {
+  if (!plan.has_unequal_replicas()) return {0, static_cast<int>(even_shapes(plan).size())};
   ShapeRange range;
   for (int k = 0; k <= kind; ++k) {
+    const int samples = plan.replica_kinds[static_cast<std::size_t>(k)].samples;
     range.first = range.end;
-    range.end += static_cast<int>(even_shapes(plan_of_kind(plan, k)).size());
+    range.end += samples >= plan.micro_batch_size ? 1 : 0;
+    range.end += samples % plan.micro_batch_size > 0 ? 1 : 0;
   }
   return range;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/calibration.h"
 #include "core/evaluation.h"
 #include "core/executor_model.h"
 #include "core/json.h"
@@ -73,6 +74,9 @@ struct PlanFile {
   Evaluation prediction;
   std::vector<std::string> not_searched;
   std::optional<ModelDescription> description{};  // of the profile, if it has one
+  // What prices were calibrated with when the plan was asked for (--measured), instead of what the
+  // cluster's file has.
+  std::optional<Calibration> calibration{};
   bool operator==(const PlanFile&) const = default;
 };
 

@@ -1,7 +1,10 @@
-// Parts of penstock.plan/1 that other files hold as well: the decisions (measured runs) and the
-// executor model (calibrated clusters). In read_plan.cc and write_plan.cc; private to core/.
+// Parts of penstock.plan/1 that other files hold as well: the decisions (measured runs), the
+// executor model and what was fitted to runs (calibrated clusters). Private to core/.
 #pragma once
 
+#include <functional>
+
+#include "core/calibration.h"
 #include "core/executor_model.h"
 #include "core/json_reader.h"
 #include "core/plan.h"
@@ -13,5 +16,10 @@ Plan read_decisions(JsonReader reader, int sections);
 
 ExecutorModel read_executor(JsonReader reader);
 Json write_executor(const ExecutorModel& executor);
+
+// Complains of a device type that is not there.
+using KnowsDevice = std::function<void(const JsonReader& device)>;
+Calibration read_calibration(JsonReader object, const KnowsDevice& require_known);
+Json write_calibration(const Calibration& calibration);
 
 }  // namespace penstock

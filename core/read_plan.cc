@@ -52,12 +52,45 @@ void read_inputs(JsonReader reader, PlanFile& file) {
   reader.finish();
 }
 
-void read_rank_devices(const JsonReader& reader, Plan& plan) {
-  plan.rank_devices = read_strings(reader);
-  if (plan.rank_devices.size() != static_cast<std::size_t>(plan.pipeline)) {
+std::vector<std::string> read_types_of_ranks(const JsonReader& reader, const Plan& plan) {
+  std::vector<std::string> types = read_strings(reader);
+  if (types.size() != static_cast<std::size_t>(plan.pipeline)) {
     reader.fail("expected a device type for each of the " + std::to_string(plan.pipeline) +
-                " pipeline ranks, got " + std::to_string(plan.rank_devices.size()));
+                " pipeline ranks, got " + std::to_string(types.size()));
   }
+  return types;
+}
+
+// Every kind names its ranks' types, also where all are one type.
+void read_replica_kinds(const JsonReader& reader, Plan& plan) {
+  std::int64_t replicas = 0, samples = 0;
+  std::vector<std::string> types;
+  for (JsonReader element : reader.elements()) {
+    ReplicaKind kind;
+    kind.replicas = read_int(element.at("replicas"), 1);
+    kind.samples = read_int(element.at("samples"), 1);
+    const std::vector<std::string> own = read_types_of_ranks(element.at("rank_devices"), plan);
+    types.insert(types.end(), own.begin(), own.end());
+    element.finish();
+    replicas += kind.replicas;
+    samples += std::int64_t{kind.replicas} * kind.samples;
+    if (replicas > plan.data || samples > plan.global_batch) break;
+    plan.replica_kinds.push_back(kind);
+  }
+  if (replicas != plan.data || samples != plan.global_batch) {
+    reader.fail("expected kinds of " + std::to_string(plan.data) + " replicas with " +
+                std::to_string(plan.global_batch) +
+                " samples in all, as 'data' and 'global_batch' say");
+  }
+  if (types.front() != plan.device) {
+    reader.fail("rank 0 is on '" + types.front() + "', but 'device' says '" + plan.device +
+                "'; 'device' is the type of rank 0");
+  }
+  set_rank_devices(plan, std::move(types));
+}
+
+void read_rank_devices(const JsonReader& reader, Plan& plan) {
+  plan.rank_devices = read_types_of_ranks(reader, plan);
   if (plan.rank_devices.front() != plan.device) {
     reader.fail("rank 0 is on '" + plan.rank_devices.front() + "', but 'device' says '" +
                 plan.device + "'; 'device' is the type of rank 0");
@@ -90,7 +123,12 @@ Plan read_decisions(JsonReader reader, int sections) {
   plan.zero1 = reader.at("zero1").boolean();
   plan.placement = read_word(reader.at("placement"), kPlacementWords);
   plan.device = reader.at("device").string();
-  if (const auto types = reader.get("rank_devices")) read_rank_devices(*types, plan);
+  const auto kinds = reader.get("replica_kinds");
+  if (kinds) read_replica_kinds(*kinds, plan);
+  if (const auto types = reader.get("rank_devices")) {
+    if (kinds) types->fail("'replica_kinds' says it for every kind; leave this key out");
+    read_rank_devices(*types, plan);
+  }
   const JsonReader cuts = reader.at("cuts");
   plan.cuts = read_ints(cuts, 0, sections);
   if (plan.cuts.size() != static_cast<std::size_t>(plan.stages_per_copy()) + 1) {
@@ -155,7 +193,9 @@ void require_devices_agree(const JsonReader& reader, const PlanCluster& cluster,
   std::string wanted;
   for (std::size_t i = 1; i < types.size(); ++i) wanted += " '" + types[i] + "'";
   reader.fail("expected \"other_devices\" to be" + (wanted.empty() ? " absent" : ":" + wanted) +
-              ", the types of 'rank_devices' after the first");
+              ", the types of '" +
+              (plan.has_unequal_replicas() ? "replica_kinds" : "rank_devices") +
+              "' after the first");
 }
 
 PlanCluster read_cluster_part(JsonReader reader, const Plan& plan) {
@@ -317,7 +357,8 @@ Evaluation read_prediction(JsonReader reader, int ranks) {
     rank.finish();
   }
   if (static_cast<int>(prediction.ranks.size()) != ranks) {
-    list.expected("one entry for each of the " + std::to_string(ranks) + " pipeline ranks");
+    list.expected("one entry for each of the " + std::to_string(ranks) +
+                  " pipeline ranks (of unequal replicas those of every kind)");
   }
   for (JsonReader assumption : reader.at("assumptions").elements()) {
     prediction.assumptions.push_back(
@@ -339,6 +380,19 @@ void require_tables_agree(const JsonReader& program, const PlanFile& file) {
                  " ranks and " + std::to_string(file.plan.stages()) + " stages of 'plan', in " +
                  std::to_string(file.plan.copies()) +
                  (file.plan.copies() > 1 ? " copies of the weights" : " copy of the weights"));
+  }
+  if (file.plan.has_unequal_replicas()) {
+    const auto kinds = file.plan.replica_kinds.size(),
+               shapes = micro_batch_shapes(file.plan).size();
+    if (file.program.pipelines.size() != kinds) {
+      program.fail("expected a pipeline for each of the " + std::to_string(kinds) +
+                   " 'replica_kinds', got " + std::to_string(file.program.pipelines.size()));
+    }
+    if (static_cast<std::size_t>(file.prices.shapes) != shapes) {
+      program.fail("the 'replica_kinds' have " + std::to_string(shapes) +
+                   " micro-batch shapes, but there are prices of " +
+                   std::to_string(file.prices.shapes));
+    }
   }
   for (const MicroBatch& micro_batch : file.program.micro_batches) {
     if (micro_batch.shape < file.prices.shapes) continue;
@@ -371,6 +425,10 @@ PlanFile read(const Json& json, const std::string& file_name, std::uint64_t most
   file.cluster = read_cluster_part(reader.at("cluster"), file.plan);
   file.ties = read_ties(reader.at("ties"), file.plan.stages());
   file.executor = read_executor(reader.at("executor"));
+  if (auto calibration = reader.get("calibration")) {
+    // Its device need not be the plan's: prices of others stay as they are.
+    file.calibration = read_calibration(std::move(*calibration), [](const JsonReader&) {});
+  }
   file.prices = read_prices(reader.at("prices"), file);
   const JsonReader program = reader.at("program");
   if (is_known && is_known(file, program.value())) {
@@ -379,7 +437,7 @@ PlanFile read(const Json& json, const std::string& file_name, std::uint64_t most
     file.program = read_program(program, most_actions);
     require_tables_agree(program, file);
   }
-  file.prediction = read_prediction(reader.at("prediction"), file.plan.pipeline);
+  file.prediction = read_prediction(reader.at("prediction"), file.plan.listed_ranks());
   file.not_searched = read_strings(reader.at("not_searched"));
   reader.finish();
   return file;

@@ -88,6 +88,22 @@ Json write_cluster_part(const PlanCluster& cluster) {
   return json;
 }
 
+Json write_replica_kinds(const Plan& plan) {
+  Json kinds = Json::array();
+  int rank = 0;  // listed
+  for (const ReplicaKind& kind : plan.replica_kinds) {
+    Json devices = Json::array();
+    for (const int end = rank + plan.pipeline; rank < end; ++rank) {
+      devices.push(plan.device_of_rank(rank));
+    }
+    kinds.push(Json::object()
+                   .set("replicas", kind.replicas)
+                   .set("samples", kind.samples)
+                   .set("rank_devices", std::move(devices)));
+  }
+  return kinds;
+}
+
 Json write_ties(const std::vector<PlanTie>& ties) {
   Json json = Json::array();
   for (const PlanTie& tie : ties) {
@@ -114,7 +130,11 @@ Json write_decisions(const Plan& plan) {
   json.set("zero1", plan.zero1);
   json.set("placement", word_of(kPlacementWords, plan.placement));
   json.set("device", plan.device);
-  if (plan.is_mixed()) json.set("rank_devices", strings(plan.rank_devices));
+  if (plan.has_unequal_replicas()) {
+    json.set("replica_kinds", write_replica_kinds(plan));
+  } else if (plan.is_mixed()) {
+    json.set("rank_devices", strings(plan.rank_devices));
+  }
   json.set("cuts", ints(plan.cuts));
   return json;
 }
@@ -250,6 +270,7 @@ Json write_plan(const PlanFile& file) {
   json.set("cluster", write_cluster_part(file.cluster));
   json.set("ties", write_ties(file.ties));
   json.set("executor", write_executor(file.executor));
+  if (file.calibration) json.set("calibration", write_calibration(*file.calibration));
   json.set("prices", write_prices(file.prices));
   json.set("program", write_program(file.program));
   json.set("prediction", write_prediction(file.prediction));

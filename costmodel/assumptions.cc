@@ -13,29 +13,42 @@ namespace {
 
 double ns(Duration duration) { return static_cast<double>(duration.count()); }
 
-int micro_batches(const Plan& plan) {
-  const int samples = samples_of_replica(plan, 0);
+// Of a replica that the listed rank belongs to, the first of them.
+int micro_batches(const Plan& plan, int rank) {
+  const auto kind = static_cast<std::size_t>(rank / plan.pipeline);
+  const int samples =
+      plan.has_unequal_replicas() ? plan.replica_kinds[kind].samples : samples_of_replica(plan, 0);
   return std::max((samples + plan.micro_batch_size - 1) / plan.micro_batch_size, 1);
+}
+
+int full_size_of(const Plan& plan, int rank) {
+  return plan.has_unequal_replicas() ? shapes_of_kind(plan, rank / plan.pipeline).first : 0;
 }
 
 double rank_time(const StagePrices& prices, const Plan& plan, int rank) {
   double sum = 0.0;
-  for (const int stage : plan.stages_of_rank(rank)) {
-    const ComputePrice& price = prices.compute_of(stage, 0);
+  const int shape = full_size_of(plan, rank);
+  for (const int stage : plan.stages_of_rank(rank % plan.pipeline)) {
+    const ComputePrice& price = prices.compute_of(stage, shape);
     sum += ns(price.forward.duration + price.fused_backward.duration + price.recompute.duration);
   }
   return sum;
 }
 
+// Of the listed ranks; of unequal replicas over all its micro-batches.
 int busiest_rank(const StagePrices& prices, const Plan& plan) {
+  const auto time = [&](int rank) {
+    const double one = rank_time(prices, plan, rank);
+    return plan.has_unequal_replicas() ? one * micro_batches(plan, rank) : one;
+  };
   int busiest = 0;
-  for (int rank = 1; rank < plan.pipeline; ++rank) {
-    if (rank_time(prices, plan, rank) > rank_time(prices, plan, busiest)) busiest = rank;
+  for (int rank = 1; rank < plan.listed_ranks(); ++rank) {
+    if (time(rank) > time(busiest)) busiest = rank;
   }
   return busiest;
 }
 
-// Compute time of one micro-batch of the first shape on the busiest rank, and parts of it.
+// Compute time of one full-size micro-batch on the busiest rank, and parts of it.
 struct Weights {
   double total = 0.0, split = 0.0, extrapolated = 0.0;
   ErrorBand assumed_error;  // times its time
@@ -69,9 +82,10 @@ Weights weigh_rank(const ModelProfile& profile, const SectionTable& table, const
   Weights weights;
   weights.total = rank_time(prices, plan, rank);
   weights.sections_of_type.resize(profile.section_types.size());
-  for (const int stage : plan.stages_of_rank(rank)) {
+  const int shape = full_size_of(plan, rank);
+  for (const int stage : plan.stages_of_rank(rank % plan.pipeline)) {
     add_stage(profile, table, plan, stage, weights);
-    const ComputePrice& price = prices.compute_of(stage, 0);
+    const ComputePrice& price = prices.compute_of(stage, shape);
     for (const Price& each : {price.forward, price.fused_backward, price.recompute}) {
       weights.variance += ns(each.spread) * ns(each.spread);
     }
@@ -83,9 +97,8 @@ double assumed_part(const Weights& weights, double assumed_error) {
   return weights.total > 0.0 ? assumed_error / weights.total : 0.0;
 }
 
-double uncertainty_of(const Weights& weights, double assumed_error, const Plan& plan,
+double uncertainty_of(const Weights& weights, double assumed_error, const Plan& plan, int m,
                       double repeatability, bool splits_backward) {
-  const int m = micro_batches(plan);
   const double assumed = assumed_part(weights, assumed_error);
   const double extrapolated = kNotMeasured * weights.share(weights.extrapolated);
   // A wrong split leaves a rank's work as it is and moves only the bubble.
@@ -159,10 +172,11 @@ PriceBasis weigh_assumptions(const ModelProfile& profile, const ClusterSpec& clu
   const std::vector<const SectionTable*>& shapes = tables[busiest];
   const Weights weights = weigh_rank(profile, *shapes.front(), plan, pricing.prices, busiest);
   const Calibration* calibration = calibration_of(cluster, plan);
+  const int of_busiest = micro_batches(plan, busiest);
   PriceBasis basis;
   const double repeatability = calibration ? std::max(kRunToRun, calibration->error) : kRunToRun;
   const auto side = [&](double assumed_error) {
-    return uncertainty_of(weights, assumed_error, plan, repeatability, splits_backward);
+    return uncertainty_of(weights, assumed_error, plan, of_busiest, repeatability, splits_backward);
   };
   basis.interval = {std::min(side(weights.assumed_error.below), 1.0),
                     side(weights.assumed_error.above)};
@@ -170,7 +184,7 @@ PriceBasis weigh_assumptions(const ModelProfile& profile, const ClusterSpec& clu
   basis.before_calibration = std::sqrt(repeatability * repeatability + assumed * assumed);
   for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
     // Of the shapes after the first, a replica has at most one micro-batch.
-    const double part = shape == 0 ? 1.0 : 1.0 / micro_batches(plan);
+    const double part = shape == 0 ? 1.0 : 1.0 / of_busiest;
     add_section_notes(*shapes[shape], weights, splits_backward, part, basis.assumptions);
   }
   if (calibration) add(basis.assumptions, calibration_text(*calibration), 0.0);

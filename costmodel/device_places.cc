@@ -15,11 +15,51 @@ DevicePlaces::DevicePlaces(const ClusterSpec& cluster, const Plan& plan)
     types_.push_back({name, 0, {}});
     find_stretches(types_.back());
   }
-  ranks_.reserve(static_cast<std::size_t>(plan.pipeline));
-  for (int rank = 0; rank < plan.pipeline; ++rank) {
-    std::size_t type = 0;
-    while (types_[type].name != plan.device_of_rank(rank)) ++type;
-    ranks_.push_back({static_cast<int>(type), types_[type].ranks++});
+  ranks_.reserve(static_cast<std::size_t>(plan.listed_ranks()));
+  if (plan.has_unequal_replicas()) {
+    place_unequal();
+  } else {
+    place_alike();
+  }
+}
+
+int DevicePlaces::type_named(const std::string& name) const {
+  int type = 0;
+  while (types_[static_cast<std::size_t>(type)].name != name) ++type;
+  return type;
+}
+
+void DevicePlaces::place_alike() {
+  std::vector<int> ranks(types_.size());
+  for (int rank = 0; rank < plan_.pipeline; ++rank) {
+    const int type = type_named(plan_.device_of_rank(rank));
+    ranks_.push_back({type, ranks[static_cast<std::size_t>(type)]++, 0});
+  }
+  for (OfRank& rank : ranks_) rank.of = ranks[static_cast<std::size_t>(rank.type)];
+  for (std::size_t type = 0; type < types_.size(); ++type) {
+    types_[type].groups = ranks[type] * plan_.data;
+  }
+}
+
+void DevicePlaces::place_unequal() {
+  for (int rank = 0; rank < plan_.listed_ranks(); ++rank) {
+    ranks_.push_back({type_named(plan_.device_of_rank(rank)), 0, 0});
+  }
+  blocks_.assign(static_cast<std::size_t>(plan_.data),
+                 std::vector<int>(static_cast<std::size_t>(plan_.pipeline)));
+  const auto place = [&](int replica, int rank) {
+    const int listed = kind_of_replica(plan_, replica) * plan_.pipeline + rank;
+    const int type = ranks_[static_cast<std::size_t>(listed)].type;
+    blocks_[static_cast<std::size_t>(replica)][static_cast<std::size_t>(rank)] =
+        types_[static_cast<std::size_t>(type)].groups++;
+  };
+  const bool pipeline_inner = plan_.placement == Placement::kPipelineInner;
+  const int outer = pipeline_inner ? plan_.data : plan_.pipeline;
+  const int inner = pipeline_inner ? plan_.pipeline : plan_.data;
+  for (int i = 0; i < outer; ++i) {
+    for (int j = 0; j < inner; ++j) {
+      place(pipeline_inner ? i : j, pipeline_inner ? j : i);
+    }
   }
 }
 
@@ -46,10 +86,16 @@ int DevicePlaces::device(const OfType& type, int index) {
 }
 
 int DevicePlaces::device_of(int rank, int replica, int tensor_rank) const {
+  if (!blocks_.empty()) {
+    const int listed = kind_of_replica(plan_, replica) * plan_.pipeline + rank;
+    const OfRank& place = ranks_[static_cast<std::size_t>(listed)];
+    const int block = blocks_[static_cast<std::size_t>(replica)][static_cast<std::size_t>(rank)];
+    return device(types_[static_cast<std::size_t>(place.type)], block * plan_.tensor + tensor_rank);
+  }
   const OfRank& place = ranks_[static_cast<std::size_t>(rank)];
   const OfType& type = types_[static_cast<std::size_t>(place.type)];
   const int block = plan_.placement == Placement::kPipelineInner
-                        ? replica * type.ranks + place.position
+                        ? replica * place.of + place.position
                         : place.position * plan_.data + replica;
   return device(type, block * plan_.tensor + tensor_rank);
 }
@@ -58,7 +104,7 @@ std::vector<int> DevicePlaces::all_devices() const {
   std::vector<int> devices;
   devices.reserve(static_cast<std::size_t>(plan_.devices()));
   for (const OfType& type : types_) {
-    const int count = type.ranks * plan_.data * plan_.tensor;
+    const int count = type.groups * plan_.tensor;
     for (int index = 0; index < count; ++index) devices.push_back(device(type, index));
   }
   if (types_.size() > 1) std::sort(devices.begin(), devices.end());
@@ -84,9 +130,11 @@ int DevicePlaces::devices_beside(const std::vector<int>& ranks, int level) const
   std::vector<bool> counted(types_.size());
   int devices = 0;
   for (const int rank : ranks) {
-    const auto type = static_cast<std::size_t>(ranks_[static_cast<std::size_t>(rank)].type);
-    if (!counted[type]) devices += types_[type].ranks * plan_.data * plan_.tensor;
-    counted[type] = true;
+    for (int listed = rank; listed < plan_.listed_ranks(); listed += plan_.pipeline) {
+      const auto type = static_cast<std::size_t>(ranks_[static_cast<std::size_t>(listed)].type);
+      if (!counted[type]) devices += types_[type].groups * plan_.tensor;
+      counted[type] = true;
+    }
   }
   return devices;
 }

@@ -1,6 +1,7 @@
 // Which device of a cluster is (pipeline rank, replica, tensor rank) of a plan. The ranks of one
 // device type are numbered by the plan's placement as if they were all there is, and that number
-// counts the devices of the nodes of that type, in the order of the cluster file.
+// counts the devices of the nodes of that type, in the order of the cluster file. Ranks of unequal
+// replicas are numbered replica by replica (or rank by rank), each among those of its type.
 #pragma once
 
 #include <string>
@@ -37,21 +38,26 @@ class DevicePlaces {
   };
   struct OfType {
     std::string name;
-    int ranks = 0;
+    int groups = 0;  // of T devices: its ranks in all replicas
     std::vector<Stretch> stretches;
   };
   struct OfRank {
-    int type = 0, position = 0;  // among the ranks of the type
+    int type = 0, position = 0, of = 0;  // among so many ranks of the type in a replica
   };
 
   void find_stretches(OfType& type) const;
+  [[nodiscard]] int type_named(const std::string& name) const;
+  void place_alike();
+  void place_unequal();
   [[nodiscard]] static int device(const OfType& type, int index);
 
   const ClusterSpec& cluster_;
   Plan plan_;
   DeviceLayout layout_;
   std::vector<OfType> types_;
-  std::vector<OfRank> ranks_;
+  std::vector<OfRank> ranks_;  // of a replica; of unequal ones the listed ranks
+  // Of unequal replicas [replica][rank]: where in its type.
+  std::vector<std::vector<int>> blocks_;
 };
 
 }  // namespace penstock

@@ -17,7 +17,8 @@ Duration last_backward(const ComputePrice& price, bool splits_backward) {
 
 }  // namespace
 
-void hide_reductions(const TrainingState& training, bool splits_backward, StagePrices& prices) {
+void hide_reductions(const TrainingState& training, bool splits_backward,
+                     const std::vector<int>& full_sizes, StagePrices& prices) {
   if (training.bucket_parameters == 0) return;
   for (int stage = 0; stage < prices.stages; ++stage) {
     StepPrice& step = prices.step[static_cast<std::size_t>(stage)];
@@ -26,10 +27,14 @@ void hide_reductions(const TrainingState& training, bool splits_backward, StageP
     if (parameters <= 0.0) continue;
     const double share =
         std::min(1.0, static_cast<double>(training.bucket_parameters) / parameters);
-    const ComputePrice& compute = prices.compute_of(stage, 0);
-    step.reduce_gradient.duration =
-        shown(step.reduce_gradient.duration, last_backward(compute, splits_backward), share);
-    step.unshard.duration = shown(step.unshard.duration, compute.forward.duration, share);
+    Duration backward = Duration::max(), forward = Duration::max();
+    for (const int shape : full_sizes) {
+      const ComputePrice& compute = prices.compute_of(stage, shape);
+      backward = std::min(backward, last_backward(compute, splits_backward));
+      forward = std::min(forward, compute.forward.duration);
+    }
+    step.reduce_gradient.duration = shown(step.reduce_gradient.duration, backward, share);
+    step.unshard.duration = shown(step.unshard.duration, forward, share);
   }
 }
 

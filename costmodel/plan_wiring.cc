@@ -1,6 +1,8 @@
 #include "costmodel/plan_wiring.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -54,9 +56,13 @@ PlanWiring::PlanWiring(const ClusterSpec& cluster, const Plan& plan)
 }
 
 void PlanWiring::find_links() {
-  links_.reserve(static_cast<std::size_t>(plan_.pipeline));
-  for (int rank = 0; rank < plan_.pipeline; ++rank) {
-    links_.push_back(link_between(rank, (rank + 1) % plan_.pipeline));
+  links_.reserve(static_cast<std::size_t>(plan_.listed_ranks()));
+  for (int kind = 0; kind < plan_.kinds(); ++kind) {
+    for (int rank = 0; rank < plan_.pipeline; ++rank) {
+      const int next = (rank + 1) % plan_.pipeline;
+      links_.push_back(plan_.has_unequal_replicas() ? link_in_kind(rank, next, kind)
+                                                    : link_between(rank, next));
+    }
   }
 }
 
@@ -83,6 +89,8 @@ RankLink PlanWiring::link_between(int rank, int next) const {
   RankLink link;
   if (rank == next) return link;
   const DeviceLayout& layout = places_.layout();
+  link.from_type = layout.type_of(places_.device_of(rank, 0, 0));
+  link.to_type = layout.type_of(places_.device_of(next, 0, 0));
   for_each_pair(rank, next, [&](int from, int to) {
     link.level = std::max(link.level, layout.level_between(from, to));
   });
@@ -97,6 +105,39 @@ RankLink PlanWiring::link_between(int rank, int next) const {
   });
   link.flows_there = there.longest();
   link.flows_back = back.longest();
+  return link;
+}
+
+// Replicas of other kinds leave the same domains, so they count among the flows.
+RankLink PlanWiring::link_in_kind(int rank, int next, int kind) const {
+  RankLink link;
+  if (rank == next) return link;
+  const DeviceLayout& layout = places_.layout();
+  const auto types = [&](int from, int to) {
+    return std::pair(layout.type_of(from), layout.type_of(to));
+  };
+  int replica = 0;
+  while (kind_of_replica(plan_, replica) != kind) ++replica;
+  const auto own = types(places_.device_of(rank, replica, 0), places_.device_of(next, replica, 0));
+  link.from_type = own.first;
+  link.to_type = own.second;
+  for_each_pair(rank, next, [&](int from, int to) {
+    if (types(from, to) != own) return;
+    link.level = std::max(link.level, layout.level_between(from, to));
+  });
+  if (link.level == 0) return link;
+  std::map<int, int> there, back;  // devices by domain of the level below
+  const int senders = plan_.tensor / static_cast<int>(tensor_ranks_.size());
+  for_each_pair(rank, next, [&](int from, int to) {
+    if (layout.level_between(from, to) != link.level) return;
+    there[layout.domain(link.level - 1, from)] += senders;
+    back[layout.domain(link.level - 1, to)] += senders;
+  });
+  for_each_pair(rank, next, [&](int from, int to) {
+    if (types(from, to) != own || layout.level_between(from, to) != link.level) return;
+    link.flows_there = std::max(link.flows_there, there[layout.domain(link.level - 1, from)]);
+    link.flows_back = std::max(link.flows_back, back[layout.domain(link.level - 1, to)]);
+  });
   return link;
 }
 

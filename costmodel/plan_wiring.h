@@ -12,10 +12,12 @@
 namespace penstock {
 
 // The way between two pipeline ranks: the worst level over replicas and tensor ranks, and the most
-// devices of one lower domain that cross it at once, in either direction.
+// devices of one lower domain that cross it at once, in either direction. Replicas that have these
+// two ranks on the same device types are looked at together.
 struct RankLink {
   int level = -1;  // -1: one rank
   int flows_there = 1, flows_back = 1;
+  int from_type = 0, to_type = 0;  // device types of the cluster
 };
 
 // Where one set of devices lies, and how many such sets work at once.
@@ -36,9 +38,9 @@ class PlanWiring {
   PlanWiring(const ClusterSpec& cluster, const Plan& plan);
 
   [[nodiscard]] const ClusterSpec& cluster() const { return places_.cluster(); }
-  // From the rank to the next one, from the last to the first.
-  [[nodiscard]] const RankLink& link_behind(int rank) const {
-    return links_[static_cast<std::size_t>(rank)];
+  // From the rank to the next one, from the last to the first, in replicas of the kind.
+  [[nodiscard]] const RankLink& link_behind(int rank, int kind = 0) const {
+    return links_[static_cast<std::size_t>(kind * plan_.pipeline + rank)];
   }
   // The devices that hold the same weights as this rank's; by the first of all ranks that do.
   [[nodiscard]] const std::vector<Collective>& weight_groups(int rank) const {
@@ -53,6 +55,7 @@ class PlanWiring {
   void find_links();
   void find_weight_groups();
   [[nodiscard]] RankLink link_between(int rank, int next) const;
+  [[nodiscard]] RankLink link_in_kind(int rank, int next, int kind) const;
   [[nodiscard]] std::vector<Collective> groups_of_all_replicas(const std::vector<int>& ranks) const;
   [[nodiscard]] int most_in_one_domain(int rank, int level) const;
   template <class Visit>
@@ -61,7 +64,7 @@ class PlanWiring {
   Plan plan_;
   DevicePlaces places_;
   std::vector<int> tensor_ranks_;
-  std::vector<RankLink> links_;
+  std::vector<RankLink> links_;  // of every listed rank
   std::vector<std::vector<Collective>> weight_groups_;
   Collective all_devices_;
 };

@@ -54,13 +54,14 @@ ComputePrice stage_compute(const SectionTable& table, int first, int last) {
 
 // The way from a stage to the next one, if there is a way: not at the end of a copy of the weights,
 // not at the turn of a V.
-RankLink boundary_link(const Plan& plan, const PlanWiring& wiring, int stage) {
+RankLink boundary_link(const Plan& plan, const PlanWiring& wiring, int stage, int kind) {
   if (!plan.has_next(stage)) return {};
   const int from = plan.rank_of(stage), to = plan.rank_of(stage + 1);
   if (from == to) return {};
-  if (to == (from + 1) % plan.pipeline) return wiring.link_behind(from);
-  RankLink link = wiring.link_behind(to);  // the same wires, the other way
+  if (to == (from + 1) % plan.pipeline) return wiring.link_behind(from, kind);
+  RankLink link = wiring.link_behind(to, kind);  // the same wires, the other way
   std::swap(link.flows_there, link.flows_back);
+  std::swap(link.from_type, link.to_type);
   return link;
 }
 
@@ -68,18 +69,18 @@ TransferPrice transfer_price(const ClusterSpec& cluster, const RankLink& link, B
                              double factor) {
   TransferPrice price;
   if (link.level < 0) return price;
-  const auto time = [&](int flows) {
-    return scaled(point_to_point_time(cluster, link.level, boundary, flows), factor);
-  };
-  price.activation.duration = time(link.flows_there);
-  price.gradient.duration = time(link.flows_back);
+  const Way there{link.level, link.from_type, link.to_type, link.flows_there, link.flows_back};
+  const Way back{link.level, link.to_type, link.from_type, link.flows_back, link.flows_there};
+  price.activation.duration = scaled(point_to_point_time(cluster, there, boundary), factor);
+  price.gradient.duration = scaled(point_to_point_time(cluster, back, boundary), factor);
   return price;
 }
 
 // The slower of two types that were calibrated apart.
-double transfer_factor(const ClusterSpec& cluster, const Plan& plan, int stage) {
+double transfer_factor(const ClusterSpec& cluster, const Plan& plan, int stage, int kind) {
   const auto factor = [&](int of) {
-    return factors_for(cluster, plan.device_of_rank(plan.rank_of(of))).transfer;
+    const int rank = kind * plan.pipeline + plan.rank_of(of);
+    return factors_for(cluster, plan.device_of_rank(rank)).transfer;
   };
   return plan.has_next(stage) ? std::max(factor(stage), factor(stage + 1)) : factor(stage);
 }
@@ -90,11 +91,10 @@ void require_priced(const Plan& plan, const RankTables& tables) {
                 "price_stages: a model of " + std::to_string(plan.stages_per_copy()) +
                     " stages needs one cut more, found " + std::to_string(plan.cuts.size()));
   }
-  const std::size_t shapes = tables[0].size();
-  if (shapes == 0) throw Error(ErrorKind::kInternal, "price_stages: no micro-batch shape");
-  for (int rank = 0; rank < plan.pipeline; ++rank) {
+  if (tables[0].empty()) throw Error(ErrorKind::kInternal, "price_stages: no micro-batch shape");
+  for (int rank = 0; rank < plan.listed_ranks(); ++rank) {
     const auto& of_rank = tables[rank];
-    if (of_rank.size() != shapes) {
+    if (of_rank.size() != tables[rank / plan.pipeline * plan.pipeline].size()) {
       throw Error(ErrorKind::kInternal, "price_stages: the ranks differ in micro-batch shapes");
     }
     for (const SectionTable* table : of_rank) {
@@ -106,21 +106,26 @@ void require_priced(const Plan& plan, const RankTables& tables) {
 void price_micro_batches(const PlanWiring& wiring, const Plan& plan, const RankTables& tables,
                          StagePricing& pricing) {
   const ClusterSpec& cluster = wiring.cluster();
-  const std::size_t shapes = tables[0].size();
+  std::size_t shapes = 0;
+  for (int kind = 0; kind < plan.kinds(); ++kind) shapes += tables[kind * plan.pipeline].size();
   StagePrices& prices = pricing.prices;
   prices.stages = plan.stages();
   prices.shapes = static_cast<int>(shapes);
   prices.compute.reserve(static_cast<std::size_t>(prices.stages) * shapes);
   prices.transfer.reserve(prices.compute.capacity());
   for (int stage = 0; stage < prices.stages; ++stage) {
-    const RankLink link = boundary_link(plan, wiring, stage);
-    const double factor = transfer_factor(cluster, plan, stage);
-    if (stage + 1 < prices.stages) pricing.boundary_level.push_back(link.level);
-    for (const SectionTable* table : tables[plan.rank_of(stage)]) {
-      const ComputePrice& compute = prices.compute.emplace_back(
-          stage_compute(*table, plan.first_section(stage), plan.end_section(stage)));
-      prices.transfer.push_back(transfer_price(cluster, link, compute.boundary, factor));
+    int worst_level = -1;
+    for (int kind = 0; kind < plan.kinds(); ++kind) {
+      const RankLink link = boundary_link(plan, wiring, stage, kind);
+      const double factor = transfer_factor(cluster, plan, stage, kind);
+      worst_level = std::max(worst_level, link.level);
+      for (const SectionTable* table : tables[kind * plan.pipeline + plan.rank_of(stage)]) {
+        const ComputePrice& compute = prices.compute.emplace_back(
+            stage_compute(*table, plan.first_section(stage), plan.end_section(stage)));
+        prices.transfer.push_back(transfer_price(cluster, link, compute.boundary, factor));
+      }
     }
+    if (stage + 1 < prices.stages) pricing.boundary_level.push_back(worst_level);
   }
 }
 
@@ -140,13 +145,18 @@ StagePricing price_stages(const ModelProfile& profile, const PlanWiring& wiring,
   pricing.prices.step = std::move(steps.step);
   pricing.prices.tied_reduce = std::move(steps.tied_reduce);
   pricing.prices.norm = steps.norm;
-  hide_reductions(profile.training, splits_backward, pricing.prices);
+  std::vector<int> full_sizes;
+  for (int kind = 0, shape = 0; kind < plan.kinds(); ++kind) {
+    full_sizes.push_back(shape);
+    shape += static_cast<int>(tables[kind * plan.pipeline].size());
+  }
+  hide_reductions(profile.training, splits_backward, full_sizes, pricing.prices);
   pricing.ties = std::move(steps.ties);
   pricing.level_used = std::move(steps.level_used);
   for (const int level : pricing.boundary_level) {
     if (level >= 0) pricing.level_used[static_cast<std::size_t>(level)] = true;
   }
-  for (int rank = 0; rank < plan.pipeline; ++rank) {
+  for (int rank = 0; rank < plan.listed_ranks(); ++rank) {
     for (int level = 0; level <= tables[rank].front()->traffic_level; ++level) {
       pricing.level_used[static_cast<std::size_t>(level)] = true;
     }

@@ -68,8 +68,8 @@ struct StagePricing {
   std::vector<bool> level_used;     // per level of the cluster: by any transfer or collective
 };
 
-// The section tables of a plan's ranks, by their device types: one per micro-batch shape, in the
-// order of micro_batch_shapes(plan), each without why_not.
+// The section tables of a plan's listed ranks, by their device types: one per micro-batch shape of
+// the rank's kind of replicas, in the order of micro_batch_shapes(plan), each without why_not.
 using RankTables = PerRank<std::vector<const SectionTable*>>;
 
 // Prices of every stage of `plan` (its cuts are set), on the devices of `cluster` that are of its

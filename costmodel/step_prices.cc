@@ -181,10 +181,12 @@ PriceFactors reduction_factors(const ClusterSpec& cluster, const Plan& plan,
                                const std::vector<int>& ranks) {
   PriceFactors slowest;
   for (const int rank : ranks) {
-    const PriceFactors factors = factors_for(cluster, plan.device_of_rank(rank));
-    slowest.reduction = std::max(slowest.reduction, factors.reduction);
-    slowest.reduction_ps_per_byte =
-        std::max(slowest.reduction_ps_per_byte, factors.reduction_ps_per_byte);
+    for (int listed = rank; listed < plan.listed_ranks(); listed += plan.pipeline) {
+      const PriceFactors factors = factors_for(cluster, plan.device_of_rank(listed));
+      slowest.reduction = std::max(slowest.reduction, factors.reduction);
+      slowest.reduction_ps_per_byte =
+          std::max(slowest.reduction_ps_per_byte, factors.reduction_ps_per_byte);
+    }
   }
   return slowest;
 }
@@ -232,8 +234,12 @@ StepPrices price_steps(const ModelProfile& profile, const PlanWiring& wiring, co
   for (int stage = 0; stage < plan.stages(); ++stage) {
     const auto parameters = of_copy[static_cast<std::size_t>(stage % plan.stages_per_copy())];
     StepPrice& step = prices.step.emplace_back(stage_state(profile.training, plan, parameters));
-    step.optimizer.duration =
-        optimizer_time(profile.training, wiring.cluster(), plan, plan.rank_of(stage), parameters);
+    // Whatever comes behind an optimizer waits for it in all replicas.
+    for (int rank = plan.rank_of(stage); rank < plan.listed_ranks(); rank += plan.pipeline) {
+      const Duration one =
+          optimizer_time(profile.training, wiring.cluster(), plan, rank, parameters);
+      step.optimizer.duration = std::max(step.optimizer.duration, one);
+    }
   }
   if (plan.weight_copies() > 1) reduce_gradients(wiring, plan, prices);
   price_ties(profile, wiring, plan, prices);

@@ -62,7 +62,8 @@ std::vector<Column> plan_columns(const Measure& measure) {
 
 // One per plan column.
 std::vector<std::string> plan_cells(const RankedPlan& ranked, const Measure& measure) {
-  const auto& [plan, evaluation, tied, pareto, placed] = ranked;
+  const Plan& plan = ranked.plan;
+  const Evaluation& evaluation = ranked.evaluation;
   std::vector<std::string> cells{aligned(evaluation.step_time), interval_text(evaluation),
                                  significant(measure.speed(ranked), 4),
                                  fixed(measure.relative(ranked), 2)};

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/plan_file.h"
+#include "report/measures.h"
 #include "report/result_json.h"
 
 namespace penstock {
@@ -54,6 +55,7 @@ Json flat_row(const RankedPlan& ranked) {
   Json row = Json::object();
   append_flat(row, to_json(ranked.plan));
   append_flat(row, to_json(ranked.evaluation, ranked.plan));
+  row.set("against_best", ranked.against_best);
   row.set("tied_with_best", ranked.tied_with_best);
   row.set("on_pareto_front", ranked.on_pareto_front);
   return row.set("placed", ranked.placed);
@@ -66,6 +68,7 @@ std::vector<Json> rank_rows(const Evaluation& evaluation, const Plan& plan) {
     const RankEvaluation& rank = evaluation.ranks[r];
     Json row = Json::object();
     row.set("rank", static_cast<std::int64_t>(r));
+    if (plan.has_unequal_replicas()) row.set("replicas", replicas_of_rank_text(plan, r));
     row.set("device", plan.device_of_rank(static_cast<int>(r)));
     append_flat(row, write_rank_time(rank.time), "time_");
     append_flat(row, write_memory(rank.memory), "memory_");

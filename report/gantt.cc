@@ -52,9 +52,9 @@ Letter letter_of(ActionKind kind) {
   }
 }
 
-std::vector<Row> rows_of(const Program& program, const Timeline& timeline) {
-  const Pipeline& pipeline = program.pipelines.at(0);
-  std::vector<Row> rows(static_cast<std::size_t>(pipeline.ranks));
+std::vector<Row> rows_of(const Program& program, const Timeline& timeline, int pipelines) {
+  const Pipeline& last = program.pipelines.at(static_cast<std::size_t>(pipelines) - 1);
+  std::vector<Row> rows(static_cast<std::size_t>(last.first_rank + last.ranks));
   for (std::size_t i = 0; i < program.actions.size(); ++i) {
     const Action& action = program.actions[i];
     const auto rank = static_cast<std::size_t>(program.rank_of(action).value);
@@ -232,8 +232,8 @@ Window drain(const std::vector<Row>& rows, SimTime step_end) {
 
 }  // namespace
 
-std::string gantt(const Program& program, const Timeline& timeline) {
-  const std::vector<Row> rows = rows_of(program, timeline);
+std::string gantt(const Program& program, const Timeline& timeline, int pipelines) {
+  const std::vector<Row> rows = rows_of(program, timeline, pipelines);
   const Window step = whole_step(rows);
   if (step.length() == Duration{}) return "every action takes no time: there is nothing to draw\n";
   Drawing drawing(rows);

@@ -8,9 +8,9 @@
 
 namespace penstock {
 
-// The ranks of the first pipeline. A cell shows what the rank did at the cell's middle. When the
+// The ranks of the first `pipelines`. A cell shows what the rank did at the cell's middle. When the
 // actions are too many for that, the warm-up and the drain are drawn apart, each to its own scale,
 // and the text says how much lies between them.
-std::string gantt(const Program& program, const Timeline& timeline);
+std::string gantt(const Program& program, const Timeline& timeline, int pipelines = 1);
 
 }  // namespace penstock

@@ -42,7 +42,29 @@ double usd_per_million_tokens(const Plan& plan, const Evaluation& evaluation) {
 }
 
 int micro_batches_of(const Plan& plan) {
-  return (samples_of_replica(plan, 0) + plan.micro_batch_size - 1) / plan.micro_batch_size;
+  int samples = samples_of_replica(plan, 0);
+  for (const ReplicaKind& kind : plan.replica_kinds) samples = std::max(samples, kind.samples);
+  return (samples + plan.micro_batch_size - 1) / plan.micro_batch_size;
+}
+
+std::string micro_batches_text(const Plan& plan) {
+  if (!plan.has_unequal_replicas()) return fmt::format("{}", micro_batches_of(plan));
+  std::string text;
+  for (int kind = 0; kind < plan.kinds(); ++kind) {
+    text +=
+        fmt::format("{}{}", text.empty() ? "" : "/", micro_batches_of(plan_of_kind(plan, kind)));
+  }
+  return text;
+}
+
+std::string replicas_of_rank_text(const Plan& plan, std::size_t rank) {
+  const int kind = static_cast<int>(rank) / plan.pipeline;
+  int first = 0;
+  for (int before = 0; before < kind; ++before) {
+    first += plan.replica_kinds[static_cast<std::size_t>(before)].replicas;
+  }
+  const int count = replicas_of_rank(plan, static_cast<int>(rank));
+  return count == 1 ? fmt::format("{}", first) : fmt::format("{}-{}", first, first + count - 1);
 }
 
 double relative_uncertainty(const Evaluation& evaluation) {

@@ -25,6 +25,10 @@ double usd_per_million_tokens(const Plan& plan, const Evaluation& evaluation);
 
 // Micro-batches of one replica and step, the short one included (the fullest replica's).
 int micro_batches_of(const Plan& plan);
+// The same in words; of unequal replicas by kind: "24/8".
+std::string micro_batches_text(const Plan& plan);
+// The replicas that run a listed rank: "0-1".
+std::string replicas_of_rank_text(const Plan& plan, std::size_t rank);
 
 // Half-width of the interval of the step time, as a share of it; of an uneven interval the wider
 // half.

@@ -30,6 +30,7 @@ std::array<Category, 7> categories(const MemoryUse& use) {
 
 TextTable memory_rows(const Evaluation& evaluation, const Plan& plan) {
   std::vector<Column> columns{{"rank"}};
+  if (plan.has_unequal_replicas()) columns.push_back({"replicas", true});
   if (plan.is_mixed()) columns.push_back({"device", true});
   for (const auto& [name, bytes] : categories({})) columns.push_back({std::string(name)});
   for (const char* name : {"total", "capacity", "left"}) columns.push_back({name});
@@ -37,6 +38,7 @@ TextTable memory_rows(const Evaluation& evaluation, const Plan& plan) {
   for (std::size_t r = 0; r < evaluation.ranks.size(); ++r) {
     const RankEvaluation& rank = evaluation.ranks[r];
     std::vector<std::string> cells{fmt::format("{}", r)};
+    if (plan.has_unequal_replicas()) cells.push_back(replicas_of_rank_text(plan, r));
     if (plan.is_mixed()) cells.push_back(plan.device_of_rank(static_cast<int>(r)));
     for (const auto& [name, bytes] : categories(rank.memory)) cells.push_back(gib(bytes));
     cells.push_back(gib(rank.memory.total()));

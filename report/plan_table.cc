@@ -132,7 +132,8 @@ TextTable plan_rows(const std::vector<RankedPlan>& plans) {
   if (shown.devices) columns.push_back({"ranks on", true, 1});
   TextTable table(columns);
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    const auto& [plan, evaluation, tied, pareto, placed] = plans[i];
+    const Plan& plan = plans[i].plan;
+    const Evaluation& evaluation = plans[i].evaluation;
     std::vector<std::string> cells{fmt::format("{}", i + 1), mark_text(plans[i]),
                                    aligned(evaluation.step_time), interval_text(evaluation),
                                    speed_text(plan, evaluation.step_time, shown)};
@@ -155,12 +156,13 @@ std::string plan_table(const std::vector<RankedPlan>& plans) {
 
 std::string pareto_table(const std::vector<RankedPlan>& plans) {
   const Shown shown(plans);
-  std::vector<Column> columns{{"step"}, {"GiB"}};
+  std::vector<Column> columns{{"step"}, {"", true, 0}, {"GiB"}};
   add_price_columns(columns, shown);
   columns.push_back({"plan", true});
   TextTable table(columns);
   for (const RankedPlan& ranked : plans) {
     std::vector<std::string> cells{aligned(ranked.evaluation.step_time),
+                                   ranked.tied_with_best ? "=" : "",
                                    gib(ranked.evaluation.peak_memory())};
     add_price(cells, ranked, shown);
     std::string line = plan_line(ranked.plan);
@@ -174,14 +176,30 @@ std::string pareto_table(const std::vector<RankedPlan>& plans) {
 std::string layout_line(const Plan& plan) {
   return fmt::format("T={} P={} V={} D={} b={} M={} {}, recompute {}, ZeRO-1 {}", plan.tensor,
                      plan.pipeline, plan.chunks, plan.data, plan.micro_batch_size,
-                     micro_batches_of(plan), plan.schedule, plan.recompute,
+                     micro_batches_text(plan), plan.schedule, plan.recompute,
                      plan.zero1 ? "on" : "off");
 }
 
 std::string plan_line(const Plan& plan) {
-  return fmt::format("{}, {}{}", layout_line(plan), count_of(plan.devices(), "GPU"),
-                     plan.is_mixed() ? ", ranks on " + device_words(plan) : "");
+  return fmt::format(
+      "{}, {}{}", layout_line(plan), count_of(plan.devices(), "GPU"),
+      plan.is_mixed()
+          ? (plan.has_unequal_replicas() ? ", replicas " : ", ranks on ") + device_words(plan)
+          : "");
 }
+
+namespace {
+
+// Of unequal replicas one for every kind, in their order.
+std::string devices_of_stage(const Plan& plan, int stage) {
+  std::string text;
+  for (int rank = plan.rank_of(stage); rank < plan.listed_ranks(); rank += plan.pipeline) {
+    text += (text.empty() ? "" : "/") + plan.device_of_rank(rank);
+  }
+  return text;
+}
+
+}  // namespace
 
 std::string stages_text(const Plan& plan, const std::vector<std::string>& section_names) {
   std::string out, line;
@@ -197,12 +215,28 @@ std::string stages_text(const Plan& plan, const std::vector<std::string>& sectio
     if (last != first) name += ".." + section_names.at(last);
     const std::string text =
         fmt::format("{}: {} ({}{})", numbers_of(plan, s, width), name, last - first + 1,
-                    plan.is_mixed() ? " on " + plan.device_of_rank(plan.rank_of(s)) : "");
+                    plan.is_mixed() ? " on " + devices_of_stage(plan, s) : "");
     if (!line.empty() && line.size() + 3 + text.size() > 96) flush();
     line += (line.empty() ? "" : " | ") + text;
   }
   flush();
   return out;
+}
+
+std::string relative_text(const std::vector<RankedPlan>& plans) {
+  if (plans.size() < 2) return "";
+  double least = plans[1].against_best, most = least;
+  for (std::size_t i = 2; i < plans.size(); ++i) {
+    least = std::min(least, plans[i].against_best);
+    most = std::max(most, plans[i].against_best);
+  }
+  const std::string width = percent(least) == percent(most)
+                                ? percent(most)
+                                : fmt::format("{} to {}", percent(least), percent(most));
+  return fmt::format(
+      "Of one plan against another most of +- cancels: their step times compare within +-{}, nine "
+      "times of ten.",
+      width);
 }
 
 std::string ties_text(const std::vector<RankedPlan>& plans) {
@@ -212,7 +246,7 @@ std::string ties_text(const std::vector<RankedPlan>& plans) {
   }
   if (tied.empty()) return "";
   return fmt::format(
-      "Plan{} {} tie{} with plan 1: the difference in step time is smaller than its uncertainty. "
+      "Plan{} {} tie{} with plan 1: the difference in step time is smaller than that. "
       "Choose among them by memory or price, or measure both.",
       tied.size() == 1 ? "" : "s", ranges(tied), tied.size() == 1 ? "s" : "");
 }

@@ -30,6 +30,8 @@ std::string layout_line(const Plan& plan);
 // "0: embedding..layer.3 (5) | 1: layer.4..layer.7 (4)", broken into lines.
 std::string stages_text(const Plan& plan, const std::vector<std::string>& section_names);
 
+// A sentence on how well the plans compare with each other; empty when there is one.
+std::string relative_text(const std::vector<RankedPlan>& plans);
 // A sentence about the plans that tie with the best; empty when none does.
 std::string ties_text(const std::vector<RankedPlan>& plans);
 

@@ -64,6 +64,7 @@ Json to_json(const RankedPlan& ranked) {
   return Json::object()
       .set("plan", to_json(ranked.plan))
       .set("prediction", to_json(ranked.evaluation, ranked.plan))
+      .set("against_best", ranked.against_best)
       .set("tied_with_best", ranked.tied_with_best)
       .set("on_pareto_front", ranked.on_pareto_front)
       .set("placed", ranked.placed);

@@ -43,6 +43,9 @@ std::string why_first(const RankedPlan& best, const SearchReport& about) {
 std::string best_plan_sections(const SearchResult& result, const SearchReport& about) {
   const RankedPlan& best = result.best.front();
   std::string out = plan_table(result.best);
+  if (const std::string relative = relative_text(result.best); !relative.empty()) {
+    out += wrapped(relative, 100, "", "");
+  }
   if (const std::string ties = ties_text(result.best); !ties.empty()) {
     out += wrapped(ties, 100, "", "");
   }

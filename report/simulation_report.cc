@@ -62,7 +62,8 @@ std::string simulation_report(const PlanFile& file, const Evaluation& evaluation
   return heading_of(file) + summary(file, evaluation, note) +
          "\nTime by rank (share of the makespan)\n" + time_table(evaluation, file.plan) +
          "\nMemory by rank (GiB)\n" + memory_table(evaluation, file.plan) + "\nOne step\n" +
-         (timeline.end.empty() ? not_drawn_text(file.plan) : gantt(file.program, timeline));
+         (timeline.end.empty() ? not_drawn_text(file.plan)
+                               : gantt(file.program, timeline, file.plan.kinds()));
 }
 
 std::string not_drawn_text(const Plan& plan) {
@@ -73,12 +74,27 @@ std::string not_drawn_text(const Plan& plan) {
       plan.stages(), (samples + plan.micro_batch_size - 1) / plan.micro_batch_size);
 }
 
+namespace {
+
+std::string worst_rank(const CheckReport& report) {
+  Bytes peak;
+  for (const Bytes bytes : report.memory) peak = std::max(peak, bytes);
+  return to_text(peak);
+}
+
+}  // namespace
+
+std::string rolled_up_check_text(const CheckReport& report, const std::string& file) {
+  return fmt::format(
+      "{}: no findings; the replay of the rolled-up lists takes {}, its worst rank {}\n"
+      "  (the checker's own replay: of the same plan with fewer micro-batches)\n",
+      file, exact(report.replayed), worst_rank(report));
+}
+
 std::string check_text(const CheckReport& report, const std::string& file) {
   if (report.findings.empty()) {
-    Bytes peak;
-    for (const Bytes bytes : report.memory) peak = std::max(peak, bytes);
     return fmt::format("{}: no findings; the checker's own replay takes {}, its worst rank {}\n",
-                       file, exact(report.replayed), to_text(peak));
+                       file, exact(report.replayed), worst_rank(report));
   }
   std::string out = fmt::format(
       "{}: {}\n", file, count_of(static_cast<std::int64_t>(report.findings.size()), "finding"));

@@ -24,5 +24,7 @@ std::string not_drawn_text(const Plan& plan);
 
 // The findings of the checker, or that there are none.
 std::string check_text(const CheckReport& report, const std::string& file);
+// Of a file without findings whose micro-batches are too many for the checker's own replay.
+std::string rolled_up_check_text(const CheckReport& report, const std::string& file);
 
 }  // namespace penstock

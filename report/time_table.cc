@@ -73,11 +73,13 @@ std::string busiest_rank_time(const Evaluation& evaluation) {
 
 TextTable time_rows(const Evaluation& evaluation, const Plan& plan) {
   std::vector<Column> columns{{"rank"}};
+  if (plan.has_unequal_replicas()) columns.push_back({"replicas", true});
   if (plan.is_mixed()) columns.push_back({"device", true});
   for (const TimePart& part : kParts) columns.push_back({std::string(part.name)});
   TextTable table(columns);
   for (std::size_t r = 0; r < evaluation.ranks.size(); ++r) {
     std::vector<std::string> cells{fmt::format("{}", r)};
+    if (plan.has_unequal_replicas()) cells.push_back(replicas_of_rank_text(plan, r));
     if (plan.is_mixed()) cells.push_back(plan.device_of_rank(static_cast<int>(r)));
     for (const auto tenths : tenths_of_percent(parts_of(evaluation.ranks[r].time))) {
       cells.push_back(percent_text(tenths));

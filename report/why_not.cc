@@ -75,7 +75,8 @@ std::string causes(const Evaluation& now, const Evaluation& other) {
   return joined(words, " and ");
 }
 
-std::string verdict(const Plan& plan, const Evaluation& now, const RankedPlan& best) {
+std::string verdict(const WhyNot& why, const Plan& plan, const Evaluation& now) {
+  const RankedPlan& best = why.result.best.front();
   const Evaluation& other = best.evaluation;
   if (best.plan == plan) return "This plan has it already, and is the best that has it.";
   if (other.step_time == now.step_time) {
@@ -88,10 +89,10 @@ std::string verdict(const Plan& plan, const Evaluation& now, const RankedPlan& b
   std::string text = fmt::format(
       "It is {} by {}{}.", slower ? "slower: its step is longer" : "faster than this plan",
       percent(share), because.empty() ? "" : ", because its busiest rank " + because);
-  const double sure = std::max(relative_uncertainty(now), relative_uncertainty(other));
-  if (share < sure) {
-    text += fmt::format(" That is less than the prediction is sure of ({}).", percent(sure));
-  }
+  const double sure = why.relative_half_width;
+  text += share < sure ? " That is less than the comparison of the two is sure of"
+                       : " The comparison of the two is sure enough for that";
+  text += fmt::format(" (+-{}).", percent(sure));
   if (!slower) {
     text +=
         " This plan is not what a whole search of these inputs finds: it was pinned, made by hand "
@@ -152,7 +153,7 @@ std::string why_not_text(const WhyNot& why, const Plan& plan, const Evaluation& 
   }
   const RankedPlan& best = why.result.best.front();
   text += wrapped("The best with it: " + plan_line(best.plan) + ".", 100, "  ", "    ");
-  text += wrapped(verdict(plan, now, best), 100, "  ", "    ");
+  text += wrapped(verdict(why, plan, now), 100, "  ", "    ");
   if (!(best.plan == plan)) text += '\n' + side_by_side(plan, now, best);
   return text + '\n' + reasons_text(why.result);
 }
@@ -175,6 +176,7 @@ Json to_json(const WhyNot& why, const Plan& plan, const Evaluation& now) {
                        : step == now.step_time ? "as fast"
                                                : "faster");
     if (step > Duration{}) json.set("more_speed", more_speed(now.step_time, step));
+    json.set("relative_half_width", why.relative_half_width);
     Json parts = Json::object();
     for (const Difference& one : differences(now, best.evaluation)) {
       parts.set(fmt::format("{}_ns", one.part->name == "warm-up" ? "warm_up" : one.part->name),

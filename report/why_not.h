@@ -16,6 +16,8 @@ struct WhyNot {
   std::vector<std::string> contradictions;  // not empty: no search was needed
   std::string remark;                       // what else is to be known of the question
   SearchResult result;                      // with these pins
+  // How far the ratio of the two step times may be off, relative; nine of ten lie within.
+  double relative_half_width = 0.0;
 };
 
 // `plan` and `now`: the one that was asked about.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "costmodel/assumptions.h"
 #include "costmodel/price_stages.h"
 #include "search/arranged_replay.h"
 #include "search/candidates.h"
@@ -14,6 +13,7 @@
 #include "search/incumbents.h"
 #include "search/mixed_devices.h"
 #include "search/plan_program.h"
+#include "search/relative_interval.h"
 #include "search/remedies.h"
 
 namespace penstock {
@@ -258,8 +258,8 @@ class Search {
     }
     sort_by_step_time(best);
     sort_by_step_time(all);
-    mark_ties(best);
-    mark_ties(all);
+    compare_with_best(best);
+    compare_with_best(all);
     result_.pareto = pareto_front(all);
     for (RankedPlan& plan : best) {
       plan.on_pareto_front =
@@ -392,14 +392,6 @@ class Search {
     std::stable_sort(plans.begin(), plans.end(), [](const RankedPlan& a, const RankedPlan& b) {
       return a.evaluation.step_time < b.evaluation.step_time;
     });
-  }
-
-  static void mark_ties(std::vector<RankedPlan>& plans) {
-    for (RankedPlan& plan : plans) {
-      const Duration behind = plan.evaluation.step_time - plans[0].evaluation.step_time;
-      plan.tied_with_best =
-          &plan != &plans[0] && behind <= scaled(plans[0].evaluation.step_time, kRunToRun);
-    }
   }
 
   static std::vector<RankedPlan> pareto_front(const std::vector<RankedPlan>& plans) {

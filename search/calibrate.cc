@@ -41,45 +41,48 @@ using Values = std::array<double, kTerms>;
 struct TermKind {
   const char* name;
   TermUnit unit;
-  FitTerm fit;
+  double neutral;
+  int follows;
   double on_top_of;  // what is reported is the value and this
 };
-FitTerm around(double neutral, int follows, std::size_t term) {
-  return {neutral, follows, prior_deviations()[term]};
-}
 
 const std::array<TermKind, kTerms>& kinds() {
-  static const std::array<TermKind, kTerms> kKinds{{
-      {kStepTermNames[kCompute], TermUnit::kFactor, around(1.0, -1, kCompute), 0.0},
-      {kStepTermNames[kSmallKernels], TermUnit::kFactor, around(1.0, kCompute, kSmallKernels), 0.0},
-      {kStepTermNames[kPerStep], TermUnit::kNanoseconds, around(0.0, -1, kPerStep), 0.0},
-      {kStepTermNames[kPerAction], TermUnit::kNanoseconds, around(0.0, -1, kPerAction), 0.0},
-      {kStepTermNames[kPerTransfer], TermUnit::kNanoseconds, around(0.0, -1, kPerTransfer), 0.0},
-      {kStepTermNames[kTransfer], TermUnit::kFactor, around(0.0, -1, kTransfer), 1.0},
-      {"reduction", TermUnit::kFactor, {0.0, -1, 0.0}, 1.0},
-      {"reduction per byte", TermUnit::kPicosecondsPerByte, {0.0, -1, 0.0}, 0.0},
+  static constexpr std::array<TermKind, kTerms> kKinds{{
+      {kStepTermNames[kCompute], TermUnit::kFactor, 1.0, -1, 0.0},
+      {kStepTermNames[kSmallKernels], TermUnit::kFactor, 1.0, kCompute, 0.0},
+      {kStepTermNames[kPerStep], TermUnit::kNanoseconds, 0.0, -1, 0.0},
+      {kStepTermNames[kPerAction], TermUnit::kNanoseconds, 0.0, -1, 0.0},
+      {kStepTermNames[kPerTransfer], TermUnit::kNanoseconds, 0.0, -1, 0.0},
+      {kStepTermNames[kTransfer], TermUnit::kFactor, 0.0, -1, 1.0},
+      {"reduction", TermUnit::kFactor, 0.0, -1, 1.0},
+      {"reduction per byte", TermUnit::kPicosecondsPerByte, 0.0, -1, 0.0},
   }};
   return kKinds;
 }
 
 constexpr int kRounds = 30;
-// Beside compute, every term needs two runs, and must be worth half the loss of one standard
+// Beside the first, every term needs two runs, and all must be worth half the loss of one standard
 // deviation of one run.
 constexpr std::size_t kRunsPerTerm = 2;
 constexpr double kLeastGain = 0.5 * kOneRun * kOneRun;
 // What is thought of the scatter of runs counts as much as so many of them.
 constexpr int kPriorRuns = 4;
 
-std::vector<FitTerm> fit_terms_of(std::size_t first, std::size_t end) {
+// Terms of reductions have no prior.
+std::vector<FitTerm> fit_terms_of(std::size_t first, std::size_t end,
+                                  const ExecutorModel& executor) {
   std::vector<FitTerm> terms;
   terms.reserve(end - first);
-  for (std::size_t t = first; t < end; ++t) terms.push_back(kinds()[t].fit);
+  for (std::size_t t = first; t < end; ++t) {
+    const double deviation = t < kStepTerms ? prior_deviations(executor)[t] : 0.0;
+    terms.push_back({kinds()[t].neutral, kinds()[t].follows, deviation});
+  }
   return terms;
 }
 
 Values neutral_values() {
   Values values{};
-  for (std::size_t t = 0; t < kTerms; ++t) values[t] = kinds()[t].fit.neutral;
+  for (std::size_t t = 0; t < kTerms; ++t) values[t] = kinds()[t].neutral;
   return values;
 }
 
@@ -113,7 +116,11 @@ class Calibrator {
  public:
   Calibrator(const std::vector<const ModelProfile*>& profiles, const ClusterSpec& cluster,
              const MeasuredRuns& runs, const ExecutorModel& executor, const std::string& file)
-      : cluster_(cluster), runs_(runs), executor_(executor), file_(file) {
+      : cluster_(cluster),
+        runs_(runs),
+        executor_(executor),
+        file_(file),
+        terms_(fit_terms_of(kCompute, kStepTerms, executor)) {
     cluster_.calibration.reset();
     for (const ModelProfile* profile : profiles) {
       if (std::find(models_.begin(), models_.end(), profile) == models_.end()) {
@@ -271,7 +278,7 @@ class Calibrator {
     }
     for (std::size_t t = 0; t < kStepTerms; ++t) {
       if (!fitted[t]) continue;
-      const FitTerm& term = kinds()[t].fit;
+      const FitTerm& term = terms_[t];
       const bool leads = term.follows >= 0 && fitted[static_cast<std::size_t>(term.follows)];
       const double mean = leads ? values[static_cast<std::size_t>(term.follows)] : term.neutral;
       const double error = kOneRun * (values[t] - mean) / term.deviation;
@@ -280,8 +287,9 @@ class Calibrator {
     return sum;
   }
 
-  // Compute is always fitted: no two machines are alike in it. Where all runs have the same stages,
-  // nothing else can be told from it.
+  // Where all runs have the same stages, nothing else can be told from compute: it is fitted,
+  // alone. Else it must earn its place as any other term: a degree of freedom that the runs do not
+  // need costs the others theirs.
   [[nodiscard]] TermChoice choice_without(std::size_t left_out) const {
     std::set<std::tuple<const ModelProfile*, std::string, int, int, int>> kinds;
     std::size_t count = 0;
@@ -294,8 +302,9 @@ class Calibrator {
     }
     TermChoice choice;
     choice.always.resize(kStepTerms);
-    choice.always[kCompute] = true;
-    choice.most_terms = kinds.size() < 2 ? 0 : (count - 1) / kRunsPerTerm;
+    const bool all_alike = kinds.size() < 2;
+    choice.always[kCompute] = all_alike;
+    choice.most_terms = all_alike ? 0 : (count + 1) / kRunsPerTerm;
     choice.least_gain = kLeastGain;
     return choice;
   }
@@ -308,7 +317,7 @@ class Calibrator {
     fit.values = neutral_values();
     fit_reductions(left_out, fit);
     if (cases_.size() == 1 && left_out == 0) return fit;  // nothing is left to fit to
-    const std::vector<FitTerm> terms = fit_terms_of(kCompute, kStepTerms);
+    const std::vector<FitTerm>& terms = terms_;
     const TermChoice choice = choice_without(left_out);
     const TermSet all(kStepTerms, true);
     for (int i = 0; i < 2; ++i) {
@@ -360,7 +369,7 @@ class Calibrator {
     }
     fit.fitted_reduction.resize(kTerms - kStepTerms);
     if (picture.empty()) return;
-    const TermFit chosen = choose_terms(fit_terms_of(kReduction, kTerms), picture);
+    const TermFit chosen = choose_terms(fit_terms_of(kReduction, kTerms, executor_), picture);
     fit.fitted_reduction = chosen.fitted;
     std::copy(chosen.values.begin(), chosen.values.end(), fit.values.begin() + kReduction);
   }
@@ -402,7 +411,7 @@ class Calibrator {
     posterior.degrees = degrees;
     posterior.run_to_run = rounded(std::sqrt(sum / degrees));
     posterior.covariance = covariance_of(
-        fit_terms_of(kCompute, kStepTerms), picture_at(values, TermSet(kStepTerms, true)),
+        terms_, picture_at(values, TermSet(kStepTerms, true)),
         std::vector<double>(values.begin(), values.begin() + kStepTerms), posterior.run_to_run);
     for (double& value : posterior.covariance) value = five_digits(value);
     for (const Case& each : cases_) note(each, posterior.fitted_on);
@@ -491,6 +500,7 @@ class Calibrator {
   const MeasuredRuns& runs_;
   const ExecutorModel& executor_;
   const std::string& file_;
+  const std::vector<FitTerm> terms_;         // of steps
   std::vector<const ModelProfile*> models_;  // each once
   std::vector<Case> cases_;
 };

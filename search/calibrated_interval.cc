@@ -11,9 +11,8 @@
 namespace penstock {
 namespace {
 
-// Assumptions, as standard deviations: how much models, schedules and tensor degrees differ from
-// each other after calibration. docs/accuracy.md has what the shipped runs say of the first.
-constexpr double kOtherModel = 0.06;
+// Assumptions, as standard deviations: how much schedules and tensor degrees differ from each other
+// after calibration, as kOtherModel says of models.
 constexpr double kOtherSchedule = 0.04;
 constexpr double kOtherTensorDegree = 0.04;
 

@@ -74,8 +74,8 @@ PlanDevices devices_of(const ClusterSpec& cluster, const Plan& plan, std::option
   for (const std::string& type : types) {
     devices.types.push_back(device_cluster(cluster, type, reserve));
   }
-  devices.type_of_rank.reserve(static_cast<std::size_t>(plan.pipeline));
-  for (int rank = 0; rank < plan.pipeline; ++rank) {
+  devices.type_of_rank.reserve(static_cast<std::size_t>(plan.listed_ranks()));
+  for (int rank = 0; rank < plan.listed_ranks(); ++rank) {
     const auto type = std::find(types.begin(), types.end(), plan.device_of_rank(rank));
     devices.type_of_rank.push_back(static_cast<int>(type - types.begin()));
   }
@@ -85,13 +85,19 @@ PlanDevices devices_of(const ClusterSpec& cluster, const Plan& plan, std::option
 std::string too_few_devices(const PlanDevices& devices, const Plan& plan) {
   for (std::size_t type = 0; type < devices.types.size(); ++type) {
     const DeviceCluster& has = devices.types[type];
-    const auto ranks = std::count(devices.type_of_rank.begin(), devices.type_of_rank.end(),
-                                  static_cast<int>(type));
-    const auto needed = static_cast<int>(ranks) * plan.data * plan.tensor;
+    int ranks = 0, groups = 0;
+    for (int rank = 0; rank < plan.listed_ranks(); ++rank) {
+      if (devices.type_of_rank[static_cast<std::size_t>(rank)] != static_cast<int>(type)) continue;
+      ++ranks;
+      groups += replicas_of_rank(plan, rank);
+    }
+    const int needed = groups * plan.tensor;
     if (needed <= has.devices) continue;
-    return (plan.is_mixed() ? std::to_string(ranks) + " ranks * D * T = " : "P * D * T = ") +
-           std::to_string(needed) + " devices, but the cluster has " + std::to_string(has.devices) +
-           " of type " + has.device.name;
+    const std::string factors = plan.has_unequal_replicas() ? std::to_string(groups) + " ranks * T"
+                                : plan.is_mixed() ? std::to_string(ranks) + " ranks * D * T"
+                                                  : "P * D * T";
+    return factors + " = " + std::to_string(needed) + " devices, but the cluster has " +
+           std::to_string(has.devices) + " of type " + has.device.name;
   }
   return "";
 }

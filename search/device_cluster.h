@@ -30,8 +30,8 @@ DeviceCluster device_cluster(const ClusterSpec& cluster, const std::string& devi
 
 // What the ranks of a plan run on.
 struct PlanDevices {
-  std::vector<DeviceCluster> types;  // of the plan, by first rank
-  std::vector<int> type_of_rank;     // index into types
+  std::vector<DeviceCluster> types;  // of the plan, by first listed rank
+  std::vector<int> type_of_rank;     // of listed ranks: index into types
   [[nodiscard]] const DeviceCluster& of_rank(int rank) const {
     return types[static_cast<std::size_t>(type_of_rank[static_cast<std::size_t>(rank)])];
   }

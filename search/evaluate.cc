@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "costmodel/assumptions.h"
@@ -32,9 +33,51 @@ PerRank<double> usd_per_hour(const PlanDevices& devices) {
   return PerRank<double>::of_each(std::move(prices));
 }
 
+// Of unequal replicas the device with least memory for a rank, one entry per rank.
+std::vector<std::size_t> tightest_of_ranks(const PlanDevices& devices, const Plan& plan) {
+  const auto room = [&](std::size_t listed) {
+    const DeviceCluster& type = devices.of_rank(static_cast<int>(listed));
+    return type.device.memory - type.reserve;
+  };
+  const auto ranks = static_cast<std::size_t>(plan.pipeline);
+  std::vector<std::size_t> tightest(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    tightest[rank] = rank;
+    for (std::size_t at = rank; at < devices.type_of_rank.size(); at += ranks) {
+      if (room(at) < room(tightest[rank])) tightest[rank] = at;
+    }
+  }
+  return tightest;
+}
+
+PlanDevices devices_to_cut_for(const PlanDevices& devices, const Plan& plan) {
+  PlanDevices result = devices;
+  if (!plan.has_unequal_replicas()) return result;
+  result.type_of_rank.clear();
+  for (const std::size_t listed : tightest_of_ranks(devices, plan)) {
+    result.type_of_rank.push_back(devices.type_of_rank[listed]);
+  }
+  return result;
+}
+
+// The kind whose replicas take most samples holds most.
+int fullest_kind(const Plan& plan) {
+  int fullest = 0;
+  for (int kind = 1; kind < plan.kinds(); ++kind) {
+    const auto samples = [&](int of) {
+      return plan.replica_kinds[static_cast<std::size_t>(of)].samples;
+    };
+    if (samples(kind) > samples(fullest)) fullest = kind;
+  }
+  return fullest;
+}
+
+// Unequal replicas have the same cuts: every rank is taken to be on the slowest and on the smallest
+// of its devices.
 std::optional<Rejection> choose(const PlanInputs& inputs, const PreparedPlan& prepared,
-                                Plan& plan) {
-  const PlanDevices& devices = prepared.devices;
+                                Plan& chosen) {
+  const PlanDevices devices = devices_to_cut_for(prepared.devices, chosen);
+  Plan plan = plan_of_kind(chosen, fullest_kind(chosen));
   const RankSums sums = prepared.sums.full_size();
   const BackwardKind backward = prepared.kind->backward;
   const auto balanced = balanced_cuts(sums, plan, backward);
@@ -42,10 +85,10 @@ std::optional<Rejection> choose(const PlanInputs& inputs, const PreparedPlan& pr
   const TiedParameters ties(*inputs.profile, plan.tensor);
   const HeldCounts held(liveness_of(with_stand_in(plan)));
   const StageMemory memory(sums, ties, inputs.profile->training,
-                           plan.zero1 ? plan.weight_copies() : 1, held, devices.reserve(),
+                           plan.zero1 ? chosen.weight_copies() : 1, held, devices.reserve(),
                            devices.memory());
   Cuts cuts = choose_cuts(sums, memory, plan, backward, *balanced);
-  if (!cuts.cuts.empty()) plan.cuts = std::move(cuts.cuts);
+  chosen.cuts = cuts.cuts.empty() ? *balanced : std::move(cuts.cuts);
   return std::move(cuts.why_not);
 }
 
@@ -55,17 +98,27 @@ void write_out(const PlanSchedules& schedules, const LoweringOptions& options,
   result.timeline = simulate(result.program, result.prices, executor);
 }
 
+std::vector<RankLiveness> liveness_of_kinds(const Plan& plan) {
+  std::vector<RankLiveness> ranks;
+  for (int kind = 0; kind < plan.kinds(); ++kind) {
+    std::vector<RankLiveness> of_kind = liveness_of(plan_of_kind(plan, kind));
+    ranks.insert(ranks.end(), std::make_move_iterator(of_kind.begin()),
+                 std::make_move_iterator(of_kind.end()));
+  }
+  return ranks;
+}
+
 // What follows from the rolled-up schedules of a plan. An automatic schedule, whose lists are
 // written out, tells itself what it holds.
 Judged judged(const PreparedPlan& prepared, const PlanSchedules& schedules,
               const LoweringOptions& options, const ExecutorModel& executor,
               const EvaluatedPlan& result) {
   ReplayBuffers buffers;
-  AttributedSimulation simulated =
-      simulate_schedule_attributed(schedules.pipelines, options, result.prices, executor, buffers);
+  AttributedSimulation simulated = simulate_schedule_attributed(
+      schedules.pipelines, options, result.prices, executor, buffers, result.plan.kinds());
   return {std::move(simulated.summary), std::move(simulated.ranks),
           prepared.kind->is_automatic() ? liveness(*schedules.pipelines.front().schedule)
-                                        : liveness_of(result.plan)};
+                                        : liveness_of_kinds(result.plan)};
 }
 
 // Works out everything that follows from the schedules.
@@ -76,17 +129,18 @@ void replay(const PlanInputs& inputs, const PreparedPlan& prepared, const PlanSc
   const LoweringOptions options =
       lowering_of(result.plan, result.ties, prepared.sums.recomputes(), executor);
   result.recomputes = options.recompute;
+  const ListedRanks listed = listed_ranks(result.plan);
   if (executor.issue == IssueOrder::kEager &&
       can_simulate_schedule(*schedules.pipelines.front().schedule, executor)) {
     result.evaluation =
         evaluation_of(judged(prepared, schedules, options, executor, result), result.prices,
-                      executor, devices.memory(), devices.reserve(), interval);
+                      executor, devices.memory(), devices.reserve(), interval, listed);
     // No generator makes it again.
     if (prepared.kind->is_automatic()) write_out(schedules, options, executor, result);
   } else {
     write_out(schedules, options, executor, result);
     result.evaluation = evaluation_of(result.program, result.prices, result.timeline, executor,
-                                      devices.memory(), devices.reserve(), interval);
+                                      devices.memory(), devices.reserve(), interval, listed);
   }
   result.evaluation.usd_per_step =
       usd_per_step(result.evaluation.step_time, result.plan, usd_per_hour(devices));
@@ -230,8 +284,8 @@ template <class Value>
 PerRank<Value> of_ranks(const PlanFile& file, Value PlanDevice::*member) {
   if (!file.plan.is_mixed()) return device_of_rank(file, 0).*member;
   std::vector<Value> values;
-  values.reserve(static_cast<std::size_t>(file.plan.pipeline));
-  for (int r = 0; r < file.plan.pipeline; ++r) {
+  values.reserve(static_cast<std::size_t>(file.plan.listed_ranks()));
+  for (int r = 0; r < file.plan.listed_ranks(); ++r) {
     values.push_back(device_of_rank(file, r).*member);
   }
   return PerRank<Value>::of_each(std::move(values));
@@ -267,7 +321,7 @@ Replayed replay_plan_file(const PlanFile& file) {
   } else {
     replayed.timeline = simulate(file.program, file.prices, file.executor);
     replayed.evaluation = evaluation_of(file.program, file.prices, replayed.timeline, file.executor,
-                                        memory, reserve, interval);
+                                        memory, reserve, interval, listed_ranks(file.plan));
   }
   replayed.evaluation.usd_per_step = usd_per_step(replayed.evaluation.step_time, file.plan,
                                                   of_ranks(file, &PlanDevice::usd_per_hour));

@@ -1,5 +1,7 @@
 #include "search/evaluation.h"
 
+#include <utility>
+
 #include "search/choose_cuts.h"
 #include "search/memory.h"
 #include "simulator/events/executed_order.h"
@@ -16,16 +18,28 @@ double usd_per_step(Duration step_time, const Plan& plan, const PerRank<double>&
   const double hours = static_cast<double>(step_time.count()) * 1e-9 / 3600.0;
   if (usd_per_hour.is_one_for_all()) return hours * usd_per_hour[0] * plan.devices();
   double usd = 0.0;
-  for (int rank = 0; rank < plan.pipeline; ++rank) {
+  for (int rank = 0; rank < plan.listed_ranks(); ++rank) {
     if (usd_per_hour[rank] == 0.0) return 0.0;
-    usd += hours * usd_per_hour[rank] * plan.data * plan.tensor;
+    usd += hours * usd_per_hour[rank] * replicas_of_rank(plan, rank) * plan.tensor;
   }
   return usd;
 }
 
+ListedRanks listed_ranks(const Plan& plan) {
+  if (!plan.has_unequal_replicas()) return {};
+  std::vector<ShapeRange> shapes;
+  shapes.reserve(static_cast<std::size_t>(plan.listed_ranks()));
+  for (int kind = 0; kind < plan.kinds(); ++kind) {
+    shapes.insert(shapes.end(), static_cast<std::size_t>(plan.pipeline),
+                  shapes_of_kind(plan, kind));
+  }
+  return {plan.kinds(), PerRank<ShapeRange>::of_each(std::move(shapes))};
+}
+
 Evaluation evaluation_of(const Judged& judged, const StagePrices& prices,
                          const ExecutorModel& executor, const PerRank<Bytes>& capacity,
-                         const PerRank<Bytes>& reserve, const ErrorBand& interval) {
+                         const PerRank<Bytes>& reserve, const ErrorBand& interval,
+                         const ListedRanks& listed) {
   Evaluation evaluation;
   evaluation.makespan = judged.summary.makespan;
   evaluation.longest_span = judged.summary.longest_span;
@@ -34,7 +48,7 @@ Evaluation evaluation_of(const Judged& judged, const StagePrices& prices,
   evaluation.step_time_low =
       std::max(Duration{}, evaluation.step_time - scaled(evaluation.step_time, interval.below));
   evaluation.step_time_high = evaluation.step_time + scaled(evaluation.step_time, interval.above);
-  const auto memory = memory_of_ranks(prices, judged.held, reserve);
+  const auto memory = memory_of_ranks(prices, judged.held, reserve, listed.shapes);
   for (std::size_t r = 0; r < memory.size(); ++r) {
     evaluation.ranks.push_back({memory[r], capacity[static_cast<int>(r)], judged.times[r]});
   }
@@ -44,15 +58,16 @@ Evaluation evaluation_of(const Judged& judged, const StagePrices& prices,
 Evaluation evaluation_of(const Program& program, const StagePrices& prices,
                          const Timeline& timeline, const ExecutorModel& executor,
                          const PerRank<Bytes>& capacity, const PerRank<Bytes>& reserve,
-                         const ErrorBand& interval) {
+                         const ErrorBand& interval, const ListedRanks& listed) {
   if (program.rule != RunTimeRule::kNone) {  // what is held depends on the order that came about
     const ExecutedProgram executed = as_executed(program, timeline);
     return evaluation_of(executed.program, prices, executed.timeline, executor, capacity, reserve,
-                         interval);
+                         interval, listed);
   }
   return evaluation_of(Judged{summarize(program, timeline),
-                              attribute_idle(program, timeline, executor), liveness(program)},
-                       prices, executor, capacity, reserve, interval);
+                              attribute_idle(program, timeline, executor, listed.kinds),
+                              liveness(program, listed.kinds)},
+                       prices, executor, capacity, reserve, interval, listed);
 }
 
 std::optional<Rejection> over_memory(const std::vector<MemoryUse>& ranks, const Plan& plan,

@@ -25,6 +25,14 @@ Duration step_time_of(const TimelineSummary& summary, const ExecutorModel& execu
 // Of all devices; 0 when the price of one type is unknown.
 double usd_per_step(Duration step_time, const Plan& plan, const PerRank<double>& usd_per_hour);
 
+// The ranks that an evaluation lists: those of one replica, or of one of every unequal kind, which
+// the Program has as its first pipelines.
+struct ListedRanks {
+  int kinds = 1;
+  PerRank<ShapeRange> shapes = ShapeRange{};  // of the rank's micro-batches; empty: all
+};
+ListedRanks listed_ranks(const Plan& plan);
+
 // What the parts below are made of.
 struct Judged {
   TimelineSummary summary;
@@ -34,13 +42,14 @@ struct Judged {
 // Everything but the assumptions. `interval`: of the step time, relative to it.
 Evaluation evaluation_of(const Judged& judged, const StagePrices& prices,
                          const ExecutorModel& executor, const PerRank<Bytes>& capacity,
-                         const PerRank<Bytes>& reserve, const ErrorBand& interval);
+                         const PerRank<Bytes>& reserve, const ErrorBand& interval,
+                         const ListedRanks& listed = {});
 
 // The same of a Program that was replayed.
 Evaluation evaluation_of(const Program& program, const StagePrices& prices,
                          const Timeline& timeline, const ExecutorModel& executor,
                          const PerRank<Bytes>& capacity, const PerRank<Bytes>& reserve,
-                         const ErrorBand& interval);
+                         const ErrorBand& interval, const ListedRanks& listed = {});
 
 // As of totals (choose_cuts.h).
 std::optional<Rejection> over_memory(const std::vector<MemoryUse>& ranks, const Plan& plan,

@@ -7,23 +7,34 @@
 namespace penstock {
 namespace {
 
-Bytes largest(const StagePrices& prices, int stage, Bytes ComputePrice::*member) {
-  Bytes most;
-  for (int shape = 0; shape < prices.shapes; ++shape) {
-    most = std::max(most, prices.compute_of(stage, shape).*member);
+// The largest figures of stages among some of their shapes.
+class LargestShapes {
+ public:
+  LargestShapes(const StagePrices& prices, const ShapeRange& shapes)
+      : prices_(prices),
+        shapes_(shapes.end > shapes.first ? shapes : ShapeRange{0, prices.shapes}) {}
+  [[nodiscard]] Bytes operator()(int stage, Bytes ComputePrice::*member) const {
+    Bytes most;
+    for (int shape = shapes_.first; shape < shapes_.end; ++shape) {
+      most = std::max(most, prices_.compute_of(stage, shape).*member);
+    }
+    return most;
   }
-  return most;
-}
 
-Bytes stash_peak(const StagePrices& prices, const HeldCounts& held, std::size_t rank) {
+ private:
+  const StagePrices& prices_;
+  ShapeRange shapes_;
+};
+
+Bytes stash_peak(const LargestShapes& largest, const HeldCounts& held, std::size_t rank) {
   const auto stages = held.stages_of(rank);
   Bytes peak;
   for (std::size_t i = 0; i < held.peaks(rank); ++i) {
     const auto counts = held.peak(rank, i);
     Bytes sum;
     for (std::size_t c = 0; c < stages.size(); ++c) {
-      sum += largest(prices, stages[c], &ComputePrice::stash) * counts[c].stash;
-      sum += largest(prices, stages[c], &ComputePrice::weight_stash) * counts[c].weight_stash;
+      sum += largest(stages[c], &ComputePrice::stash) * counts[c].stash;
+      sum += largest(stages[c], &ComputePrice::weight_stash) * counts[c].weight_stash;
     }
     peak = std::max(peak, sum);
   }
@@ -31,17 +42,38 @@ Bytes stash_peak(const StagePrices& prices, const HeldCounts& held, std::size_t 
 }
 
 // Buffers of the transfers over both boundaries of every stage of the rank.
-Bytes buffers(const StagePrices& prices, const HeldCounts& held, std::size_t rank) {
+Bytes buffers(const LargestShapes& largest, const HeldCounts& held, std::size_t rank) {
   Bytes sum;
   for (const int stage : held.stages_of(rank)) {
     const HeldCounts::Transfers& counts = held.transfers(stage);
-    const Bytes own = largest(prices, stage, &ComputePrice::boundary);
+    const Bytes own = largest(stage, &ComputePrice::boundary);
     sum += own * (counts.gradient_receives + counts.activation_sends);
     if (stage == 0) continue;
-    const Bytes before = largest(prices, stage - 1, &ComputePrice::boundary);
+    const Bytes before = largest(stage - 1, &ComputePrice::boundary);
     sum += before * (counts.activation_receives + counts.gradient_sends);
   }
   return sum;
+}
+
+MemoryUse memory_of_rank(const StagePrices& prices, const LargestShapes& largest,
+                         const HeldCounts& held, std::size_t rank) {
+  const auto stages = held.stages_of(rank);
+  MemoryUse use;
+  for (const int stage : stages) {
+    const StepPrice& step = prices.step[static_cast<std::size_t>(stage)];
+    use.parameters += step.parameters;
+    use.gradients += step.gradients;
+    use.optimizer_state += step.optimizer_state;
+    use.working_peak = std::max(use.working_peak, largest(stage, &ComputePrice::working_peak));
+  }
+  for (const auto& [a, b] : held.overlaps(rank)) {  // both at work at once
+    use.working_peak =
+        std::max(use.working_peak, largest(stages[a], &ComputePrice::working_peak) +
+                                       largest(stages[b], &ComputePrice::working_peak));
+  }
+  use.stash = stash_peak(largest, held, rank);
+  use.communication = buffers(largest, held, rank);
+  return use;
 }
 
 // A stage can shrink by growing when it comes to hold two sections of a tied set, or when what its
@@ -73,28 +105,34 @@ std::vector<int> ranks_of_stages(const HeldCounts& held) {
 
 std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices, const HeldCounts& held,
                                        const PerRank<Bytes>& reserve) {
+  const LargestShapes largest(prices, {});
   std::vector<MemoryUse> ranks;
   ranks.reserve(held.ranks());
   for (std::size_t rank = 0; rank < held.ranks(); ++rank) {
-    const auto stages = held.stages_of(rank);
-    MemoryUse use;
-    for (const int stage : stages) {
-      const StepPrice& step = prices.step[static_cast<std::size_t>(stage)];
-      use.parameters += step.parameters;
-      use.gradients += step.gradients;
-      use.optimizer_state += step.optimizer_state;
-      use.working_peak =
-          std::max(use.working_peak, largest(prices, stage, &ComputePrice::working_peak));
+    ranks.push_back(memory_of_rank(prices, largest, held, rank));
+    ranks.back().reserve = reserve[static_cast<int>(rank)];
+  }
+  return ranks;
+}
+
+std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
+                                       const std::vector<RankLiveness>& liveness,
+                                       const PerRank<Bytes>& reserve,
+                                       const PerRank<ShapeRange>& shapes) {
+  std::size_t stages = 0;
+  for (const RankLiveness& rank : liveness) stages += rank.stages.size();
+  const std::size_t kinds = stages / static_cast<std::size_t>(prices.stages);
+  const std::size_t of_kind = liveness.size() / kinds;
+  std::vector<MemoryUse> ranks;
+  ranks.reserve(liveness.size());
+  for (auto first = liveness.begin(); first != liveness.end();
+       first += static_cast<std::ptrdiff_t>(of_kind)) {
+    const HeldCounts held({first, first + static_cast<std::ptrdiff_t>(of_kind)});
+    for (std::size_t rank = 0; rank < of_kind; ++rank) {
+      const int listed = static_cast<int>(ranks.size());
+      ranks.push_back(memory_of_rank(prices, {prices, shapes[listed]}, held, rank));
+      ranks.back().reserve = reserve[listed];
     }
-    for (const auto& [a, b] : held.overlaps(rank)) {  // both at work at once
-      use.working_peak =
-          std::max(use.working_peak, largest(prices, stages[a], &ComputePrice::working_peak) +
-                                         largest(prices, stages[b], &ComputePrice::working_peak));
-    }
-    use.stash = stash_peak(prices, held, rank);
-    use.communication = buffers(prices, held, rank);
-    use.reserve = reserve[static_cast<int>(rank)];
-    ranks.push_back(use);
   }
   return ranks;
 }

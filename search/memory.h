@@ -7,6 +7,7 @@
 
 #include "core/evaluation.h"
 #include "core/per_rank.h"
+#include "core/plan.h"
 #include "core/stage_prices.h"
 #include "search/partition.h"
 #include "search/section_sums.h"
@@ -14,9 +15,15 @@
 
 namespace penstock {
 
-// One entry per rank of the first pipeline. Every micro-batch counts at its stage's largest shape.
+// One entry per rank of one pipeline. Every micro-batch counts at its stage's largest shape.
 std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices, const HeldCounts& held,
                                        const PerRank<Bytes>& reserve);
+// The same for every rank that `liveness` tells of, those of unequal replicas kind by kind, each at
+// the largest of `shapes`, the rank's own (empty: all).
+std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
+                                       const std::vector<RankLiveness>& liveness,
+                                       const PerRank<Bytes>& reserve,
+                                       const PerRank<ShapeRange>& shapes = ShapeRange{});
 
 // The same for one stage per rank before the cuts are known: what partition() asks.
 class StageMemory : public StageLimit {

@@ -13,9 +13,10 @@ ScheduleShape shape_of(const Plan& plan, int micro_batches) {
   return {plan.pipeline, plan.chunks, micro_batches, plan.group, 1};
 }
 
-// Full micro-batches, then a short one when b does not divide the samples.
+// Full micro-batches, then a short one when b does not divide the samples. `own`: those of the
+// shapes that the replicas of the load have.
 std::vector<MicroBatchRun> runs_of(const Plan& plan, const ReplicaLoad& load,
-                                   const std::vector<int>& shapes) {
+                                   const std::vector<int>& shapes, const ShapeRange& own) {
   std::vector<MicroBatchRun> runs;
   const auto add = [&](int count, int samples) {
     if (count == 0) return;
@@ -23,8 +24,8 @@ std::vector<MicroBatchRun> runs_of(const Plan& plan, const ReplicaLoad& load,
     micro_batch.samples = samples;
     micro_batch.sequence_length = plan.sequence_length;
     micro_batch.loss_weight = samples;
-    micro_batch.shape =
-        static_cast<int>(std::find(shapes.begin(), shapes.end(), samples) - shapes.begin());
+    micro_batch.shape = static_cast<int>(
+        std::find(shapes.begin() + own.first, shapes.begin() + own.end, samples) - shapes.begin());
     runs.push_back({count, micro_batch});
   };
   const int rest = load.samples % plan.micro_batch_size;
@@ -116,11 +117,18 @@ void grow(std::vector<std::int32_t>& counts, const std::vector<std::int32_t>& ne
 
 std::vector<ReplicaLoad> replica_loads(const Plan& plan) {
   std::vector<ReplicaLoad> loads;
+  const auto micro_batches = [&](int samples) {
+    return (samples + plan.micro_batch_size - 1) / plan.micro_batch_size;
+  };
+  for (const ReplicaKind& kind : plan.replica_kinds) {
+    loads.push_back({kind.replicas, kind.samples, micro_batches(kind.samples)});
+  }
+  if (plan.has_unequal_replicas()) return loads;
   const int longer = plan.global_batch % plan.data;
   const int samples = plan.global_batch / plan.data;
   const auto add = [&](int replicas, int size) {
     if (replicas == 0) return;
-    loads.push_back({replicas, size, (size + plan.micro_batch_size - 1) / plan.micro_batch_size});
+    loads.push_back({replicas, size, micro_batches(size)});
   };
   add(longer, samples + 1);
   add(plan.data - longer, samples);
@@ -130,6 +138,9 @@ std::vector<ReplicaLoad> replica_loads(const Plan& plan) {
 std::string why_no_program(const Plan& plan) {
   const ScheduleKind* kind = find_schedule(plan.schedule);
   if (kind == nullptr) return "unknown schedule '" + plan.schedule + "'";
+  if (kind->is_automatic() && plan.has_unequal_replicas()) {
+    return plan.schedule + " is arranged for replicas that are alike, but these are unequal";
+  }
   for (const ReplicaLoad& load : replica_loads(plan)) {
     if (auto reason = why_no_schedule(*kind, shape_of(plan, load.micro_batches)); !reason.empty()) {
       return reason;
@@ -141,8 +152,10 @@ std::string why_no_program(const Plan& plan) {
 std::vector<RolledInput> rolled_inputs(const Plan& plan) {
   const auto shapes = micro_batch_shapes(plan);
   std::vector<RolledInput> inputs;
+  ShapeRange own{0, static_cast<int>(shapes.size())};
   for (const ReplicaLoad& load : replica_loads(plan)) {
-    inputs.push_back({nullptr, runs_of(plan, load, shapes), load.replicas});
+    if (plan.has_unequal_replicas()) own = shapes_of_kind(plan, static_cast<int>(inputs.size()));
+    inputs.push_back({nullptr, runs_of(plan, load, shapes, own), load.replicas});
   }
   return inputs;
 }

@@ -16,7 +16,7 @@
 namespace penstock {
 
 // How the samples of one step fall into the distinct pipelines: replicas that take one sample more
-// (when D does not divide the batch) come first.
+// (when D does not divide the batch) come first. Unequal replicas are one pipeline per kind.
 struct ReplicaLoad {
   int replicas = 1;
   int samples = 1;

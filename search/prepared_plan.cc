@@ -28,11 +28,24 @@ void refuse_nonsense(const PlanInputs& inputs, const Plan& plan) {
                     std::to_string(inputs.profile->sections.size()) +
                     " sections; choose fewer stages");
   }
-  if (plan.is_mixed() && plan.rank_devices.size() != static_cast<std::size_t>(plan.pipeline)) {
-    throw_bad_input("a mixed plan needs a device type for each of its " +
-                    std::to_string(plan.pipeline) + " pipeline ranks, not " +
-                    std::to_string(plan.rank_devices.size()));
+  const auto ranks = static_cast<std::size_t>(plan.listed_ranks());
+  if (plan.is_mixed() && plan.rank_devices.size() != ranks) {
+    throw_bad_input("a mixed plan needs a device type for each of its " + std::to_string(ranks) +
+                    " pipeline ranks, not " + std::to_string(plan.rank_devices.size()));
   }
+  if (!plan.has_unequal_replicas()) return;
+  std::int64_t replicas = 0, samples = 0;
+  for (const ReplicaKind& kind : plan.replica_kinds) {
+    if (kind.replicas < 1 || kind.samples < 1) {
+      throw_bad_input("every kind of replicas needs at least one replica and one sample");
+    }
+    replicas += kind.replicas;
+    samples += std::int64_t{kind.replicas} * kind.samples;
+  }
+  if (replicas == plan.data && samples == plan.global_batch) return;
+  throw_bad_input("the kinds of replicas are " + std::to_string(replicas) + " replicas with " +
+                  std::to_string(samples) + " samples, but D is " + std::to_string(plan.data) +
+                  " and the batch " + std::to_string(plan.global_batch));
 }
 
 PlanDevices enough_devices(const PlanInputs& inputs, const Plan& plan) {
@@ -43,7 +56,8 @@ PlanDevices enough_devices(const PlanInputs& inputs, const Plan& plan) {
 
 // A plan's stage map follows from its schedule; where all ranks are on one type it is not mixed.
 Plan as_evaluated(Plan plan) {
-  if (plan.rank_devices.size() == static_cast<std::size_t>(plan.pipeline)) {
+  if (plan.is_mixed() &&
+      plan.rank_devices.size() == static_cast<std::size_t>(plan.listed_ranks())) {
     set_rank_devices(plan, plan.rank_devices);
   }
   const ScheduleKind* kind = find_schedule(plan.schedule);
@@ -68,7 +82,10 @@ std::string why_no_run(const PlanInputs& inputs, const ScheduleKind& kind, const
 }  // namespace
 
 PlanSums::PlanSums(const ModelProfile& profile, const PlanDevices& devices, const Plan& plan)
-    : type_of_rank_(devices.type_of_rank) {
+    : type_of_rank_(devices.type_of_rank), pipeline_(plan.pipeline) {
+  for (int kind = 0; plan.has_unequal_replicas() && kind < plan.kinds(); ++kind) {
+    shapes_.push_back(shapes_of_kind(plan, kind));
+  }
   const std::vector<int> shapes = micro_batch_shapes(plan);
   sums_.reserve(devices.types.size());
   for (const DeviceCluster& type : devices.types) {
@@ -98,16 +115,31 @@ bool PlanSums::recomputes() const {
 RankSums PlanSums::full_size() const {
   if (sums_.size() == 1) return sums_[0][0];
   std::vector<const SectionSums*> of_rank;
-  of_rank.reserve(type_of_rank_.size());
-  for (const int type : type_of_rank_) of_rank.push_back(&of_type(type)[0]);
+  of_rank.reserve(static_cast<std::size_t>(pipeline_));
+  for (int rank = 0; rank < pipeline_; ++rank) {
+    const SectionSums* slowest = nullptr;  // of all kinds of replicas
+    for (auto at = static_cast<std::size_t>(rank); at < type_of_rank_.size();
+         at += static_cast<std::size_t>(pipeline_)) {
+      const SectionSums& one = of_type(type_of_rank_[at])[0];
+      if (slowest == nullptr || one.work.back() > slowest->work.back()) slowest = &one;
+    }
+    of_rank.push_back(slowest);
+  }
   return RankSums(std::move(of_rank));
 }
 
 RankTables PlanSums::tables() const {
-  if (sums_.size() == 1) return tables_of(sums_[0]);
+  if (sums_.size() == 1 && shapes_.empty()) return tables_of(sums_[0]);
   std::vector<std::vector<const SectionTable*>> of_rank;
   of_rank.reserve(type_of_rank_.size());
-  for (const int type : type_of_rank_) of_rank.push_back(tables_of(of_type(type)));
+  for (const int type : type_of_rank_) {
+    std::vector<const SectionTable*> tables = tables_of(of_type(type));
+    if (!shapes_.empty()) {
+      const ShapeRange& own = shapes_[of_rank.size() / static_cast<std::size_t>(pipeline_)];
+      tables = {tables.begin() + own.first, tables.begin() + own.end};
+    }
+    of_rank.push_back(std::move(tables));
+  }
   return RankTables::of_each(std::move(of_rank));
 }
 

@@ -33,6 +33,8 @@ class PlanSums {
 
   std::vector<int> type_of_rank_;               // as in PlanDevices
   std::vector<std::vector<SectionSums>> sums_;  // [type][shape]
+  int pipeline_ = 1;
+  std::vector<ShapeRange> shapes_;  // of unequal replicas, by kind
 };
 
 struct PreparedPlan {

@@ -128,10 +128,12 @@ Plan with_fewer(Plan plan, int micro_batches) {
   return plan;
 }
 
+// Unequal replicas are written out: their numbers of micro-batches do not grow alike.
 bool is_known_order(const Plan& plan, const ExecutorModel& executor) {
   const ScheduleKind* kind = find_schedule(plan.schedule);
-  return kind != nullptr && !kind->is_automatic() && kind->rule == RunTimeRule::kNone &&
-         executor.issue == IssueOrder::kEager && why_no_program(plan).empty();
+  return !plan.has_unequal_replicas() && kind != nullptr && !kind->is_automatic() &&
+         kind->rule == RunTimeRule::kNone && executor.issue == IssueOrder::kEager &&
+         why_no_program(plan).empty();
 }
 
 bool takes_recompute_time(const StagePrices& prices) {
@@ -197,15 +199,24 @@ std::int64_t rolled_actions(const PlanFile& file) {
   return program ? program->actions : 0;
 }
 
-PlanFile with_few_micro_batches(const PlanFile& file) {
-  PlanFile result = file;
-  if (const auto sizes = sizes_of(file.plan)) {
-    const int all = replica_loads(file.plan).front().micro_batches;
-    result.plan = with_fewer(file.plan, all - sizes->first);
-  }
-  const RolledFile rolled = rolled_file(result);
-  result.program = program_of(rolled.schedules, rolled.options);
-  return result;
+std::int64_t actions_of(const PlanFile& file) {
+  return is_rolled_up(file) ? rolled_actions(file) : std::ssize(file.program.actions);
+}
+
+PlanFile with_few_micro_batches(const PlanFile& file) { return few_micro_batches(file).first; }
+
+FewMicroBatches few_micro_batches(const PlanFile& file) {
+  const auto sizes = sizes_of(file.plan);
+  if (!sizes) return {file, file, 0};  // not of many micro-batches
+  const int all = replica_loads(file.plan).front().micro_batches;
+  const auto with = [&](int micro_batches) {
+    PlanFile result = file;
+    result.plan = with_fewer(file.plan, all - micro_batches);
+    const RolledFile rolled = rolled_file(result);
+    result.program = program_of(rolled.schedules, rolled.options);
+    return result;
+  };
+  return {with(sizes->first), with(sizes->first + sizes->step), sizes->steps};
 }
 
 bool can_be_rolled_up(const PlanFile& without_program, bool recomputes) {
@@ -216,19 +227,20 @@ bool can_be_rolled_up(const PlanFile& without_program, bool recomputes) {
 
 Json write_plan_rolled_up(const PlanFile& file) {
   if (!is_rolled_up(file)) return write_plan(file);
-  auto program =
+  const auto program =
       rolled_program(file.plan, file.ties, takes_recompute_time(file.prices), file.executor);
   const Json rest = write_plan(file);
   Json json = Json::object();
   for (const auto& [key, value] : rest.members()) {
-    json.set(key, key == "program" ? std::move(program.value().json) : value);
+    json.set(key, program && key == "program" ? program->json : value);
   }
   return json;
 }
 
-TimelineSummary rolled_summary(const PlanFile& file) {
+TimelineSummary rolled_summary(const PlanFile& file, const StagePrices& prices,
+                               const ExecutorModel& executor) {
   const RolledFile rolled = rolled_file(file);
-  return simulate_schedule(rolled.schedules.pipelines, rolled.options, file.prices, file.executor);
+  return simulate_schedule(rolled.schedules.pipelines, rolled.options, prices, executor);
 }
 
 }  // namespace penstock

@@ -40,9 +40,19 @@ using IsLarge = std::function<bool(const Plan& plan, std::int64_t actions)>;
 PlanFile read_plan_rolled_up(const Json& json, const std::string& file, const IsLarge& is_large);
 // Of a file that was read so.
 std::int64_t rolled_actions(const PlanFile& file);
-TimelineSummary rolled_summary(const PlanFile& file);
-// The same plan with so few micro-batches that its Program is there, in the same order.
+// Of any file.
+std::int64_t actions_of(const PlanFile& file);
+// With other prices and another executor that issues in the same order.
+TimelineSummary rolled_summary(const PlanFile& file, const StagePrices& prices,
+                               const ExecutorModel& executor);
+// The same plan with so few micro-batches that its Program is there, in the same order, and with
+// the next number of them; `steps` from the first it is back at its own.
 PlanFile with_few_micro_batches(const PlanFile& file);
+struct FewMicroBatches {
+  PlanFile first, second;
+  std::int64_t steps = 0;
+};
+FewMicroBatches few_micro_batches(const PlanFile& file);
 
 // Whether a file of these may be left without its Program and be written all the same.
 bool can_be_rolled_up(const PlanFile& without_program, bool recomputes);

@@ -118,7 +118,7 @@ TimelineSummary summarize(const Program& program, const Timeline& timeline) {
 }
 
 std::vector<RankTime> attribute_idle(const Program& program, const Timeline& timeline,
-                                     const ExecutorModel& executor) {
+                                     const ExecutorModel& executor, int pipelines) {
   const BindingWalk walk(program, timeline, executor);
   const auto busy = summarize(program, timeline).busy;
   std::vector<std::vector<std::uint32_t>> computes(busy.size());
@@ -130,7 +130,8 @@ std::vector<RankTime> attribute_idle(const Program& program, const Timeline& tim
     computes[static_cast<std::size_t>(program.rank_of(action).value)].push_back(i);
   }
   std::vector<RankTime> result;
-  for (int r = 0; r < program.pipelines.at(0).ranks; ++r) {
+  const Pipeline& last = program.pipelines.at(static_cast<std::size_t>(pipelines) - 1);
+  for (int r = 0; r < last.first_rank + last.ranks; ++r) {
     const auto rank = static_cast<std::size_t>(r);
     result.push_back(RankAttribution(program, walk, busy, rank).attribute(computes[rank]));
   }

@@ -26,10 +26,10 @@ TimelineSummary summarize(const Program& program, const Timeline& timeline);
 TimelineSummary summarize_ranks(const std::vector<SimTime>& first, const std::vector<SimTime>& last,
                                 std::vector<Duration> busy);
 
-// Attributes every idle nanosecond of every rank of the first pipeline by walking back from each
+// Attributes every idle nanosecond of every rank of the first `pipelines` by walking back from each
 // action along what bound its start (see RankTime). The parts and busy sum to the makespan.
 // `executor` is the one that `timeline` was simulated with.
 std::vector<RankTime> attribute_idle(const Program& program, const Timeline& timeline,
-                                     const ExecutorModel& executor = {});
+                                     const ExecutorModel& executor = {}, int pipelines = 1);
 
 }  // namespace penstock

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <tuple>
 
 namespace penstock {
@@ -306,25 +307,37 @@ void note_transfers(const Schedule& schedule, const WaitingReceives& waiting,
   }
 }
 
-}  // namespace
-
-std::vector<RankLiveness> liveness(const Program& program) {
-  const Pipeline& pipeline = program.pipelines.at(0);
+std::vector<RankLiveness> liveness_of(const Program& program, const Pipeline& pipeline) {
+  const auto first = static_cast<std::size_t>(pipeline.first_stage);
+  const auto stages = static_cast<std::size_t>(pipeline.stages);
   std::vector<int> rank_of_stage;
-  rank_of_stage.reserve(static_cast<std::size_t>(pipeline.stages));
-  for (int s = 0; s < pipeline.stages; ++s) {
-    rank_of_stage.push_back(program.stages[static_cast<std::size_t>(s)].rank.value);
+  rank_of_stage.reserve(stages);
+  for (std::size_t s = 0; s < stages; ++s) {
+    rank_of_stage.push_back(program.stages[first + s].rank.value - pipeline.first_rank);
   }
   PipelineWalk walk(rank_of_stage, pipeline.ranks);
   for (std::size_t i = 0; i < program.actions.size(); ++i) {
     const Action& action = program.actions[i];
-    if (action.stage.value >= pipeline.stages) continue;
-    const int rank = program.rank_of(action).value;
-    walk.step(action.kind, rank, action.stage.value);
+    const std::size_t stage = action.stage.value - first;  // wraps for stages before
+    if (stage >= stages) continue;
+    const int rank = program.rank_of(action).value - pipeline.first_rank;
+    walk.step(action.kind, rank, stage);
     if (!action.overlaps_next) continue;
-    walk.overlap(rank, action.stage.value, program.actions[i + 1].stage.value);
+    walk.overlap(rank, stage, program.actions[i + 1].stage.value - first);
   }
   return walk.finish();
+}
+
+}  // namespace
+
+std::vector<RankLiveness> liveness(const Program& program, int pipelines) {
+  std::vector<RankLiveness> ranks;
+  for (std::size_t p = 0; p < static_cast<std::size_t>(pipelines); ++p) {
+    std::vector<RankLiveness> of_pipeline = liveness_of(program, program.pipelines.at(p));
+    ranks.insert(ranks.end(), std::make_move_iterator(of_pipeline.begin()),
+                 std::make_move_iterator(of_pipeline.end()));
+  }
+  return ranks;
 }
 
 std::vector<RankLiveness> liveness(const Schedule& schedule) {

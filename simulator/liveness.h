@@ -36,8 +36,8 @@ struct RankLiveness {
   bool operator==(const RankLiveness&) const = default;
 };
 
-// One entry per rank of the first pipeline.
-std::vector<RankLiveness> liveness(const Program& program);
+// One entry per rank of the first `pipelines`, each with its stages counted from 0 in its pipeline.
+std::vector<RankLiveness> liveness(const Program& program, int pipelines = 1);
 
 // The same for the Program that eager lowering would make of the schedule, without making it; the
 // second with `waiting` from elsewhere, so that M may be large.

@@ -16,7 +16,7 @@ void add(RankTime& to, const RankTime& from, const RankTime& since, std::int64_t
   }
 }
 
-// The idle time of one rank of the first pipeline, gap by gap.
+// The idle time of one rank, gap by gap.
 //
 // Behind a jump every time of a step grows by a constant per window, and what bound a step's start
 // is, window after window, the same step of the same window or of earlier ones. So where a gap
@@ -27,16 +27,19 @@ void add(RankTime& to, const RankTime& from, const RankTime& since, std::int64_t
 class RankWalk {
  public:
   RankWalk(const std::vector<RolledTimeline>& pipelines, const StepEnd& step_end,
-           const BindingWalk& tail, const std::vector<Duration>& busy, int rank)
+           const BindingWalk& tail, const std::vector<Duration>& busy, std::size_t pipeline,
+           int rank)
       : pipelines_(pipelines),
-        own_(pipelines[0]),
+        pipeline_(pipeline),
+        own_(pipelines[pipeline]),
         step_end_(step_end),
         tail_(tail),
         busy_(busy),
         rank_(rank),
+        rank_of_program_(step_end.program.pipelines[pipeline].first_rank + rank),
         first_backward_(own_.first_backward(rank)),
         last_forward_(own_.last_forward(rank)) {
-    time_.busy = busy[static_cast<std::size_t>(rank)];
+    time_.busy = busy_of(rank_of_program_);
   }
 
   RankTime attribute() {
@@ -98,7 +101,7 @@ class RankWalk {
   }
   void gap(SimTime free, const RolledNode& node, Phase phase) {
     const SimTime start = time_at(own_.start(node));
-    if (start > free) explain(free, start, {0, own_.bound_by(node)}, phase);
+    if (start > free) explain(free, start, {pipeline_, own_.bound_by(node)}, phase);
   }
   // All idle time before the step, and whether it is that of the window behind.
   [[nodiscard]] std::int64_t idle_before(std::int64_t position) const {
@@ -140,7 +143,9 @@ class RankWalk {
     for (auto i = static_cast<std::uint32_t>(step_end_.stand_ins.size());
          i < program.actions.size(); ++i) {
       const Action& action = program.actions[i];
-      if (!is_compute(action.kind) || program.rank_of(action).value != rank_) continue;
+      if (!is_compute(action.kind) || program.rank_of(action).value != rank_of_program_) {
+        continue;
+      }
       explain_from_tail(free, tail_.start(i), tail_.bound_by(i));
       free = tail_.end(i);
     }
@@ -227,17 +232,19 @@ class RankWalk {
   Duration& part(const Cause& at, Phase phase) {
     if (phase == Phase::kWarmUp) return time_.warm_up;
     if (phase == Phase::kDrain) return time_.drain;
-    const int rank = step_end_.program.pipelines[at.pipeline].first_rank + at.node.rank;
-    const auto other = static_cast<std::size_t>(rank);
-    return busy_[other] > busy_[index()] ? time_.imbalance : time_.order;
+    const int other = step_end_.program.pipelines[at.pipeline].first_rank + at.node.rank;
+    return busy_of(other) > busy_of(rank_of_program_) ? time_.imbalance : time_.order;
   }
+  [[nodiscard]] Duration busy_of(int rank) const { return busy_[static_cast<std::size_t>(rank)]; }
 
   const std::vector<RolledTimeline>& pipelines_;
+  std::size_t pipeline_;
   const RolledTimeline& own_;
   const StepEnd& step_end_;
   const BindingWalk& tail_;
   const std::vector<Duration>& busy_;
-  int rank_;
+  int rank_;  // of its pipeline
+  int rank_of_program_;
   std::int64_t first_backward_, last_forward_;
   RankTime time_;
   // While the step of a jump is looked at: which; whether all walks stayed within its windows.
@@ -248,13 +255,14 @@ class RankWalk {
 }  // namespace
 
 std::vector<RankTime> attribute_idle(const std::vector<RolledTimeline>& pipelines,
-                                     const StepEnd& step_end, const std::vector<Duration>& busy) {
+                                     const StepEnd& step_end, const std::vector<Duration>& busy,
+                                     int attributed) {
   const BindingWalk tail(step_end.program, step_end.timeline, {});
-  const int ranks = step_end.program.pipelines.at(0).ranks;
   std::vector<RankTime> times;
-  times.reserve(static_cast<std::size_t>(ranks));
-  for (int r = 0; r < ranks; ++r) {
-    times.push_back(RankWalk(pipelines, step_end, tail, busy, r).attribute());
+  for (std::size_t p = 0; p < static_cast<std::size_t>(attributed); ++p) {
+    for (int r = 0; r < step_end.program.pipelines.at(p).ranks; ++r) {
+      times.push_back(RankWalk(pipelines, step_end, tail, busy, p, r).attribute());
+    }
   }
   return times;
 }

@@ -25,8 +25,9 @@ struct StepEnd {
   std::vector<StandIn> stand_ins;
 };
 
-// Of the ranks of the first pipeline. `busy`: of every rank of the Program.
+// Of the ranks of the first `attributed` pipelines. `busy`: of every rank of the Program.
 std::vector<RankTime> attribute_idle(const std::vector<RolledTimeline>& pipelines,
-                                     const StepEnd& step_end, const std::vector<Duration>& busy);
+                                     const StepEnd& step_end, const std::vector<Duration>& busy,
+                                     int attributed = 1);
 
 }  // namespace penstock

@@ -234,7 +234,7 @@ AttributedSimulation simulate_schedule_attributed(const std::vector<RolledInput>
                                                   const LoweringOptions& options,
                                                   const StagePrices& prices,
                                                   const ExecutorModel& executor,
-                                                  ReplayBuffers& buffers) {
+                                                  ReplayBuffers& buffers, int attributed) {
   const std::vector<PipelineInput> inputs = with_one_per_run(pipelines);
   EndOfStep end(inputs, options);
   PipelineReplays replays(pipelines, options, prices, executor, end);
@@ -245,7 +245,7 @@ AttributedSimulation simulate_schedule_attributed(const std::vector<RolledInput>
   AttributedSimulation result;
   result.summary = end.finish(replays.times, prices, executor, &timeline);
   const StepEnd step_end{end.tables(), timeline, end.stand_ins(replays.times)};
-  result.ranks = attribute_idle(timelines, step_end, result.summary.busy);
+  result.ranks = attribute_idle(timelines, step_end, result.summary.busy, attributed);
   return result;
 }
 

@@ -56,7 +56,7 @@ TimelineSummary simulate_schedule(const std::vector<RolledInput>& pipelines,
                                   const ExecutorModel& executor);
 
 // The same with attribute_idle() of the Program's replay: idle time by cause of the ranks of the
-// first pipeline.
+// first `attributed` pipelines.
 struct AttributedSimulation {
   TimelineSummary summary;
   std::vector<RankTime> ranks;
@@ -65,7 +65,7 @@ AttributedSimulation simulate_schedule_attributed(const std::vector<RolledInput>
                                                   const LoweringOptions& options,
                                                   const StagePrices& prices,
                                                   const ExecutorModel& executor,
-                                                  ReplayBuffers& buffers);
+                                                  ReplayBuffers& buffers, int attributed = 1);
 
 // How a replay went: compute actions that ran one by one, those that jumps went over.
 struct ReplayWork {

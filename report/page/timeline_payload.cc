@@ -176,7 +176,7 @@ class Payload {
   }
 
   [[nodiscard]] Json constant_of(const TraceRank& rank) const {
-    const auto place = static_cast<std::size_t>(rank.pipeline_rank);
+    const std::size_t place = rank.listed;
     MemoryUse use;
     if (place < plan_.prediction.ranks.size()) use = plan_.prediction.ranks[place].memory;
     return Json::object()

@@ -153,14 +153,22 @@ class TraceBuilder {
     return action;
   }
 
+  [[nodiscard]] std::size_t listed_rank(const ShownRank& shown) const {
+    const Plan& plan = plan_.plan;
+    const int kind = plan.has_unequal_replicas() ? shown.pipeline : 0;
+    return static_cast<std::size_t>(kind * plan.pipeline + shown.pipeline_rank);
+  }
+
   TraceRank shown_rank(const ShownRank& shown) {
     TraceRank rank;
     rank.rank = shown.rank;
     rank.pipeline_rank = shown.pipeline_rank;
     rank.replicas = shown.replicas;
     rank.stages = plan_.plan.stages_of_rank(shown.pipeline_rank);
-    rank.device = plan_.plan.device_of_rank(shown.pipeline_rank);
-    rank.capacity = device_of_rank(plan_, shown.pipeline_rank).memory;
+    const auto listed = static_cast<int>(listed_rank(shown));
+    rank.device = plan_.plan.device_of_rank(listed);
+    rank.capacity = device_of_rank(plan_, listed).memory;
+    rank.listed = listed_rank(shown);
     std::vector<std::size_t>& slice_of = slice_of_[shown.rank];
     const std::vector<std::size_t>& actions = list(shown.pipeline, shown.pipeline_rank);
     slice_of.assign(actions.size(), kNone);
@@ -225,7 +233,7 @@ class TraceBuilder {
     }
     // What is given back at a moment is free for what starts then.
     std::sort(changes.begin(), changes.end());
-    const auto place = static_cast<std::size_t>(shown.pipeline_rank);
+    const std::size_t place = listed_rank(shown);
     Bytes kept{};
     if (place < plan_.prediction.ranks.size()) {
       const MemoryUse& use = plan_.prediction.ranks[place].memory;

@@ -39,6 +39,7 @@ struct MemoryPoint {
 struct TraceRank {
   int rank = 0;  // of the job
   int pipeline_rank = 0;
+  std::size_t listed = 0;   // the plan's listed rank, index into the prediction's ranks
   int replicas = 1;         // how many ranks do exactly this; the others are not shown
   std::vector<int> stages;  // of its pipeline, ascending
   std::string device;

@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 TEST_CASE("one thing changes at a time") {
   const PlanFile file = tests::two_ranks();
-  CHECK(step_of(file) == 13ms);
+  CHECK(step_with(file, file.prices, file.executor) == 13ms);
   const std::vector<WhatIf> gains = gains_of_removals(file);
   REQUIRE(gains.size() == 3);
   CHECK(gains[0].step_time == 12ms);  // no transfers: 1 + 3 + 6 + 2

@@ -103,3 +103,62 @@ TEST_CASE("a key that there is not finds the nearest") {
   CHECK(refusal("1f1b").starts_with("--layout: '1f1b' is not KEY=VALUE"));
   CHECK(refusal("").starts_with("--layout: it is empty"));
 }
+
+TEST_CASE("a mixed pipeline names the device types of its ranks in order") {
+  const Plan mixed = plan("PP=4 gb=8 devices=a100+3*v100");
+  CHECK(mixed.device == "a100");
+  CHECK(mixed.rank_devices == std::vector<std::string>{"a100", "v100", "v100", "v100"});
+  CHECK(plan("PP=4 gb=8 devices=v100").device == "v100");
+  CHECK_FALSE(plan("PP=4 gb=8 devices=4*v100").is_mixed());
+  CHECK(refusal("PP=4 gb=8 devices=a100+v100") ==
+        "--layout devices: it says the device types of 2 ranks, but PP is 4\n"
+        "help: P is the same in all replicas of a plan; name a type for each of its ranks");
+  CHECK(refusal("PP=2 gb=8 devices=a100+").starts_with("--layout devices: 'a100+' names no"));
+  CHECK(refusal("PP=2 gb=8 devices=2*a100 device=a100")
+            .starts_with("--layout: it has more than one of device, devices and replicas"));
+}
+
+TEST_CASE("unequal replicas name their device types and their shares of the batch") {
+  const Plan two = plan("PP=2 mbs=2 replicas=2*a100:24/(a100+v100):8");
+  CHECK(two.data == 3);
+  CHECK(two.global_batch == 56);
+  CHECK(two.replica_kinds == std::vector<ReplicaKind>{{2, 24}, {1, 8}});
+  CHECK(two.rank_devices == std::vector<std::string>{"a100", "a100", "a100", "v100"});
+  CHECK(samples_of_replica(two, 1) == 24);
+  CHECK(samples_of_replica(two, 2) == 8);
+  CHECK(plan("PP=2,DP=3,gb=56,mbs=2,replicas=2*a100:24/(a100+v100):8") == two);
+}
+
+TEST_CASE("replicas without a share divide evenly what the others leave") {
+  const Plan rest = plan("PP=2 gb=64 replicas=3*a100/v100:4");
+  CHECK(rest.replica_kinds == std::vector<ReplicaKind>{{3, 20}, {1, 4}});
+  const Plan even = plan("PP=2 M=5 mbs=2 replicas=3*a100/v100");
+  CHECK(even.global_batch == 40);
+  CHECK(even.replica_kinds == std::vector<ReplicaKind>{{3, 10}, {1, 10}});
+  // One kind is no unequal plan.
+  const Plan one = plan("PP=2 gb=8 replicas=2*(a100+v100)");
+  CHECK(one.replica_kinds.empty());
+  CHECK(one.data == 2);
+  CHECK(one.rank_devices == std::vector<std::string>{"a100", "v100"});
+  CHECK(plan("PP=2 replicas=2*a100:4").global_batch == 8);
+}
+
+TEST_CASE("replicas that contradict themselves are refused") {
+  CHECK(refusal("PP=2 gb=63 replicas=3*a100/v100:4") ==
+        "--layout replicas: gb = 63 leaves 59 samples for 3 replicas without a share\n"
+        "help: say the shares, or a batch that divides evenly");
+  CHECK(refusal("PP=2 gb=9 replicas=a100:4/v100:4")
+            .starts_with("--layout: the shares of the replicas are 8 samples, not gb = 9"));
+  CHECK(refusal("PP=2 DP=3 replicas=a100:4/v100:4")
+            .starts_with("--layout: DP = 3, but replicas says 2"));
+  CHECK(refusal("PP=2 replicas=a100:4/v100").starts_with("--layout: gb is missing"));
+  CHECK(refusal("PP=2 replicas=a100+v100:4")
+            .starts_with("--layout replicas: 'a100+v100:4' is no kind of replicas"));
+  CHECK(refusal("PP=2 replicas=a100:4/").starts_with("--layout replicas: '' is no kind"));
+  CHECK(refusal("PP=2 replicas=0*a100:4/a100:4").starts_with("--layout replicas"));
+  CHECK(refusal("PP=2 replicas=a100:4/(a100+2*v100):4")
+            .starts_with("--layout replicas: it says the device types of 3 ranks, but PP is 2"));
+  CHECK(refusal("PP=2 TP=4/2 gb=8") ==
+        "--layout: TP is '4/2'\nhelp: replicas may differ in their device types and their shares "
+        "of the batch (replicas=..), not in TP, PP, mbs or cuts");
+}

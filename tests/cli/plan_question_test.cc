@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -55,6 +56,19 @@ TEST_CASE("the files that a plan names make its question again, also beside the 
   CHECK(question_of(plan.value, plan.file.path).why_not.empty());
 }
 
+TEST_CASE("a plan that was asked for with measured runs makes its question again") {
+  const Folder folder;
+  write_file(folder / "config.json", read_file("data/models/llama-2-7b.json"));
+  const Loaded<PlanFile> plan = plan_in(
+      folder, {"predict", folder / "config.json", "--device", "h100-sxm", "--layout",
+               "TP=2 PP=4 mbs=1 gb=32", "--measured", "TP=2 PP=4 mbs=1 gb=64: 3.3s, 40GiB"});
+  REQUIRE(plan.value.calibration);
+  CHECK(plan.value.calibration->factors.compute != 1.0);
+  const PlanQuestion again = question_of(plan.value, plan.file.path);
+  CHECK(again.why_not == "");
+  CHECK(again.question.cluster.value.calibration == plan.value.calibration);
+}
+
 TEST_CASE("files that are gone or have changed make no question, nor does another's plan") {
   const Folder folder;
   const Loaded<PlanFile> plan = measured_plan(folder);
@@ -86,4 +100,19 @@ TEST_CASE("an estimate is made again: the device, the precision and the size tha
       CHECK(again.question.cluster.value.name == plan.value.cluster.name);
     }
   }
+}
+
+TEST_CASE("an estimate for two device types is made again, each in its own precision") {
+  const Folder folder;
+  write_file(folder / "c.json", read_file("data/clusters/a100-40gb-2x4-v100-16gb-4x4.json"));
+  const Loaded<PlanFile> plan =
+      plan_in(folder, {"predict", "data/models/gpt2.json", "--cluster", folder / "c.json",
+                       "--layout", "PP=2 mbs=2 seq=1024 replicas=a100-40gb:8/v100-16gb:4"});
+  CHECK(plan.value.plan.kinds() == 2);
+  const PlanQuestion again = question_of(plan.value, plan.file.path);
+  CHECK(again.why_not == "");
+  REQUIRE(again.question.estimated);
+  CHECK(again.question.estimated->also_for == std::vector<std::string>{"v100-sxm-16gb in float16"});
+  CHECK(run_penstock({"check", folder / "plan.json"}).exit == 0);
+  CHECK(run_penstock({"explain", folder / "plan.json"}).exit == 0);
 }

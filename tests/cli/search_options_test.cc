@@ -153,3 +153,41 @@ TEST_CASE("a trainer brings its executor, unless another one is asked for") {
   CHECK(question_of(given).executor == ExecutorModel());
   CHECK(question_of(given).request.trainer == Trainer::kMegatron);
 }
+
+TEST_CASE("an estimate for several device types holds the measurements of each") {
+  SearchOptions given;
+  given.profile = "data/models/gpt2.json";
+  given.cluster = "data/clusters/a100-40gb-2x4-v100-16gb-4x4.json";
+  given.global_batch = "8";
+  given.device = "a100-40gb";
+  const Question one = question_of(given);
+  given.also_on = {"v100-16gb"};
+  const Question both = question_of(given);
+  REQUIRE(both.estimated);
+  CHECK(words_of(both).find(" and v100-sxm-16gb") != std::string::npos);
+  given.device = "v100-16gb";
+  given.also_on.clear();
+  const Question other = question_of(given);
+  const ModelProfile& profile = both.profile.value;
+  CHECK(profile.sections == one.profile.value.sections);
+  for (std::size_t type = 0; type < profile.section_types.size(); ++type) {
+    const std::vector<Measurement>& all = profile.section_types[type].measurements;
+    const std::vector<Measurement>& first = one.profile.value.section_types[type].measurements;
+    const std::vector<Measurement>& second = other.profile.value.section_types[type].measurements;
+    REQUIRE(all.size() == first.size() + second.size());
+    CHECK(all.front() == first.front());
+    CHECK(all.back().device == "v100-16gb");
+    CHECK(all.back().forward == second.back().forward);
+    // Its sources stand behind those of the first.
+    const auto source = [](const ModelProfile& of, int index) -> const Source& {
+      return of.sources.at(static_cast<std::size_t>(index));
+    };
+    CHECK(source(profile, all.back().time_source).text ==
+          source(other.profile.value, second.back().time_source).text);
+  }
+  // Also in single precision, which both have.
+  given.device = "a100-40gb";
+  given.also_on = {"v100-16gb"};
+  given.precision = "float32";
+  CHECK(question_of(given).estimated);
+}

@@ -251,5 +251,23 @@ TEST_CASE("device types that do not fit the ranks are refused") {
         "first");
 }
 
+TEST_CASE("refused: kinds of replicas that are not the plan's replicas, or not its Program's") {
+  const auto with_kinds = [](const std::string& kinds) {
+    return refusal_with(R"("device": "toy", "cuts")",
+                        R"("device": "toy", "replica_kinds": )" + kinds + R"(, "cuts")");
+  };
+  const auto kind = [](const std::string& samples, const std::string& types) {
+    return R"({"replicas": 1, "samples": )" + samples + R"(, "rank_devices": )" + types + "}";
+  };
+  const std::string none = "/plan/replica_kinds: expected kinds of 1 replicas with ";
+  CHECK(with_kinds("[]").starts_with(none));
+  CHECK(with_kinds("[" + kind("1000000", R"(["toy", "toy"])") + "]").starts_with(none));
+  CHECK(with_kinds("[" + kind("1", R"(["toy"])") + "]") ==
+        "/plan/replica_kinds/0/rank_devices: expected a device type for each of the 2 pipeline "
+        "ranks, got 1");
+  CHECK(with_kinds("[" + kind("0", R"(["toy", "toy"])") + "]")
+            .starts_with("/plan/replica_kinds/0/samples: expected"));
+}
+
 }  // namespace
 }  // namespace penstock

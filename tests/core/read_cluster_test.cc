@@ -233,7 +233,15 @@ TEST_CASE("another executor keeps what was fitted of compute, and is unsure of i
   const std::vector<double>& covariance = other.posterior->covariance;
   CHECK(covariance[1] == 1e-4);  // compute with small kernels
   CHECK(covariance[4] == 0.0);   // compute with a cost per transfer
-  CHECK(covariance[4 * kStepTerms + 4] == prior_deviations()[4] * prior_deviations()[4]);
+  CHECK(covariance[4 * kStepTerms + 4] == prior_deviations({})[4] * prior_deviations({})[4]);
+}
+
+TEST_CASE("an engine that interprets its list in Python may spend more on an action") {
+  ExecutorModel interpreted;
+  interpreted.issue = IssueOrder::kDeepSpeed;
+  CHECK(prior_deviations({})[3] == 1e6);
+  CHECK(prior_deviations(interpreted)[3] == 2e6);
+  CHECK(prior_deviations(interpreted)[0] == prior_deviations({})[0]);
 }
 
 TEST_CASE("of a model that was never run, factors count only where they are sure") {
@@ -245,6 +253,25 @@ TEST_CASE("of a model that was never run, factors count only where they are sure
   CHECK(for_model(calibration, "GPT") == calibration);
   CHECK(for_model(calibration, "OPT").factors.compute == 1.0);        // 0.1 <= 2 * 0.08
   CHECK(for_model(calibration, "OPT").factors.small_kernels == 0.8);  // 0.2 > 2 * 0.05
+}
+
+TEST_CASE("costs of an executor follow the factors that another model does not take over") {
+  Calibration calibration = *read(calibrated_text()).calibration;
+  calibration.factors = {1.0, 0.86, 1.0, 1.0, 0.0};
+  calibration.executor.per_action = Duration{1'250'000};
+  calibration.executor.per_step = Duration{};
+  std::vector<double> covariance(kStepTerms * kStepTerms);
+  covariance[0] = 0.05 * 0.05;
+  covariance[kStepTerms + 1] = 0.08 * 0.08;
+  covariance[kStepTerms + 3] = covariance[3 * kStepTerms + 1] = -32'000.0;  // ns: -0.4 of 1 ms
+  covariance[kStepTerms + 2] = covariance[2 * kStepTerms + 1] = 32'000.0;
+  covariance[3 * kStepTerms + 3] = 1e12;
+  calibration.posterior = Posterior{covariance, 0.05, 8, {{"GPT", "1f1b", 4, 1, 2, 8, 9}}};
+  const Calibration other = for_model(calibration, "OPT");
+  CHECK(other.factors.small_kernels == 1.0);
+  // 1.25 ms - 32,000 / 0.0064 * 0.14
+  CHECK(other.executor.per_action == Duration{550'000});
+  CHECK(other.executor.per_step == Duration{});  // was not fitted
 }
 
 TEST_CASE("what was fitted keeps its bounds") {

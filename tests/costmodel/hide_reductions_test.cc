@@ -32,13 +32,13 @@ TrainingState in_buckets_of(std::int64_t parameters) {
 
 TEST_CASE("without buckets a reduction shows whole") {
   StagePrices prices = one_stage();
-  hide_reductions(in_buckets_of(0), false, prices);
+  hide_reductions(in_buckets_of(0), false, {0}, prices);
   CHECK(prices == one_stage());
 }
 
 TEST_CASE("what takes longer than the backward beside it shows by the rest") {
   StagePrices prices = one_stage();
-  hide_reductions(in_buckets_of(100), false, prices);
+  hide_reductions(in_buckets_of(100), false, {0}, prices);
   // 80 - 60 = 20 us, more than the last of ten buckets, 8 us; of the gather its first bucket, 2 us.
   CHECK(prices.step[0].reduce_gradient.duration == 20us);
   CHECK(prices.step[0].unshard.duration == 2us);
@@ -46,20 +46,20 @@ TEST_CASE("what takes longer than the backward beside it shows by the rest") {
 
 TEST_CASE("the last bucket always shows") {
   StagePrices prices = one_stage();
-  hide_reductions(in_buckets_of(500), false, prices);
+  hide_reductions(in_buckets_of(500), false, {0}, prices);
   CHECK(prices.step[0].reduce_gradient.duration == 40us);  // half of it
   CHECK(prices.step[0].unshard.duration == 10us);
 }
 
 TEST_CASE("a stage smaller than a bucket hides nothing") {
   StagePrices prices = one_stage();
-  hide_reductions(in_buckets_of(5000), false, prices);
+  hide_reductions(in_buckets_of(5000), false, {0}, prices);
   CHECK(prices == one_stage());
 }
 
 TEST_CASE("where backward is divided only the last W hides") {
   StagePrices prices = one_stage();
-  hide_reductions(in_buckets_of(100), true, prices);
+  hide_reductions(in_buckets_of(100), true, {0}, prices);
   CHECK(prices.step[0].reduce_gradient.duration == 55us);  // 80 - 25
 }
 

@@ -71,6 +71,15 @@ TEST_CASE("stages are named by their first and last section") {
         "  0, 2: embedding..layer (2) | 1, 3: head (1)\n");
 }
 
+TEST_CASE("how well plans compare is said once") {
+  std::vector<RankedPlan> plans = three_plans();
+  CHECK(relative_text({plans[0]}).empty());
+  plans[1].against_best = plans[2].against_best = 0.04;
+  CHECK(relative_text(plans).find("within +-4.0 %, nine") != std::string::npos);
+  plans[2].against_best = 0.094;
+  CHECK(relative_text(plans).find("within +-4.0 % to 9.4 %, nine") != std::string::npos);
+}
+
 TEST_CASE("ties are said to be ties") {
   CHECK(ties_text({tests::ranked()}).empty());
   CHECK(ties_text(three_plans()).starts_with("Plans 2 to 3 tie with plan 1: "));

@@ -278,7 +278,7 @@ TEST_CASE("one run is enough for compute, and a factor far from 1 is suspicious"
 }
 
 TEST_CASE("nine of ten runs lie within their intervals") {
-  const std::array<double, kStepTerms>& prior = prior_deviations();
+  const std::array<double, kStepTerms>& prior = prior_deviations({});
   int inside = 0, all = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     World world;

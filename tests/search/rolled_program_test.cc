@@ -127,7 +127,8 @@ TEST_CASE("a file that stays rolled up says what its actions say") {
     CHECK(replay_plan_file(rolled).evaluation == replay_plan_file(all).evaluation);
     CHECK(rolled_actions(rolled) == std::ssize(all.program.actions));
     CHECK(to_text(write_plan_rolled_up(rolled)) == text);
-    CHECK(rolled_summary(rolled).makespan == replay_plan_file(all).evaluation.makespan);
+    CHECK(rolled_summary(rolled, rolled.prices, rolled.executor).makespan ==
+          replay_plan_file(all).evaluation.makespan);
     const PlanFile evaluated = to_rolled_up_plan_file(f.inputs, evaluate(f.inputs, f.plan));
     CHECK(is_rolled_up(evaluated));
     CHECK(to_text(write_plan_rolled_up(evaluated)) == text);
@@ -147,11 +148,12 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 TEST_CASE("a file whose lists were changed is written out") {
   const Files f;
   const std::string text = f.written();
-  for (const auto& [from, to] : {std::pair<std::string, std::string>{"\"0F0\"", "\"0F1\""},
-                                 {"\"repeat\": 9", "\"repeat\": 8"},
-                                 {"\"0F1\"", "\"0B0\""},
-                                 {"\"samples\": 1", "\"samples\": 2"}}) {
-    const std::string changed = replaced(text, from, to);
+  using Change = std::pair<std::string, std::string>;
+  for (const Change& change : {Change{"\"0F0\"", "\"0F1\""},
+                               {"\"repeat\": 9", "\"repeat\": 8"},
+                               {"\"0F1\"", "\"0B0\""},
+                               {"\"samples\": 1", "\"samples\": 2"}}) {
+    const std::string changed = replaced(text, change.first, change.second);
     const auto words_of = [](auto reading) {
       try {
         return to_text(write_plan(reading()));
@@ -159,7 +161,7 @@ TEST_CASE("a file whose lists were changed is written out") {
         return std::string(error.what());
       }
     };
-    CAPTURE(from);
+    CAPTURE(change.first);
     CHECK(words_of([&] { return read(changed); }) ==
           words_of([&] { return read_plan(parse_json(changed, "t"), "t"); }));
   }

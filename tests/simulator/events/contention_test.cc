@@ -34,7 +34,7 @@ std::string times(const Program& program, const Timeline& timeline, const std::s
 Network one_link(const Program& program, std::int64_t latency) {
   Network network;
   network.links.push_back({"wire", {1e9}});
-  network.routes.push_back({0, Duration{latency}, {{0, 1}}});
+  network.routes.push_back({.latency = Duration{latency}, .hops = {{0, 1}}});
   network.activation.assign(program.stages.size(), 0);
   network.gradient = network.activation;
   return network;
