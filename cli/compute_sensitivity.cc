@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/outcomes.h"
-#include "costmodel/price_stages.h"
+#include "costmodel/plan_sections.h"
 
 namespace penstock {
 namespace {
@@ -49,9 +49,8 @@ class SectionPrices {
       std::vector<SectionTable>& tables = tables_[type];
       tables.reserve(shapes.size());
       for (const int samples : shapes) {
-        tables.push_back(price_sections(question.profile.value, question.cluster.value, type,
-                                        plan.tensor, samples, plan.sequence_length,
-                                        plan.recompute));
+        tables.push_back(price_plan_sections(question.profile.value, question.cluster.value, type,
+                                             plan, samples));
       }
     }
   }

@@ -12,6 +12,7 @@
 
 #include "cli/nearest.h"
 #include "cli/parse.h"
+#include "core/recompute_sections.h"
 #include "search/choose_cuts.h"
 #include "simulator/schedules/schedules.h"
 
@@ -34,6 +35,9 @@ constexpr std::array kKeys{
     Key{{"seq", "s", "sequence-length"}, "tokens per sample, default the model's"},
     Key{{"schedule"}, "default 1f1b, with V > 1 interleaved"},
     Key{{"recompute"}, "a mode of the profile, default none"},
+    Key{{"recompute-sections"},
+        "4,3,..: of every stage how many of its sections use that mode, the first ones; default "
+        "all"},
     Key{{"zero1", "distributed-optimizer"}, "on or off, default off"},
     Key{{"placement"}, "pipeline-inner or data-inner (default: stages of a replica side by side)"},
     Key{{"device"}, "a device type of the cluster"},
@@ -80,14 +84,18 @@ bool is_number(std::string_view text) {
                                       [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-// Words between blanks and commas; a number that follows cuts= belongs to it.
+bool is_list(std::string_view word) {
+  const std::string key = lower(word.substr(0, word.find('=')));
+  return key == "cuts" || key == "recompute-sections";
+}
+
+// Words between blanks and commas; a number that follows that of a list belongs to it.
 std::vector<std::string> words_in(std::string_view text) {
   std::vector<std::string> words;
   std::string word;
   const auto end_word = [&] {
     if (word.empty()) return;
-    const bool continues =
-        is_number(word) && !words.empty() && lower(words.back()).starts_with("cuts=");
+    const bool continues = is_number(word) && !words.empty() && is_list(words.back());
     if (continues) {
       words.back() += "," + word;
     } else {
@@ -117,6 +125,14 @@ std::vector<int> parse_cuts(std::string_view option, const std::string& value) {
     }
   }
   return cuts;
+}
+
+std::vector<int> parse_counts(std::string_view option, const std::string& value) {
+  std::vector<int> counts;
+  for (const std::string& count : parse_list(option, value)) {
+    counts.push_back(parse_int(std::string(option) + " recompute-sections", count, 0));
+  }
+  return counts;
 }
 
 void set_cuts(std::string_view option, const std::string& value, Layout& layout) {
@@ -163,6 +179,8 @@ void set(std::string_view option, std::string_view key, const std::string& value
     layout.schedule = schedule_of(option, value);
   } else if (key == "recompute") {
     layout.recompute = value;
+  } else if (key == "recompute-sections") {
+    layout.recompute_sections = parse_counts(option, value);
   } else if (key == "zero1") {
     layout.zero1 = parse_on_off(fmt::format("{} zero1", option), value);
   } else if (key == "placement") {
@@ -288,6 +306,34 @@ void set_cuts(const Layout& layout, const ModelProfile& profile, std::string_vie
   }
 }
 
+// The plan's cuts are set, unless they are to be searched.
+void set_recompute(const Layout& layout, std::string_view option, Plan& plan) {
+  const std::vector<int>& counts = layout.recompute_sections;
+  if (counts.empty()) return;
+  if (plan.recompute == "none") {
+    bad_option(option, "recompute-sections without a recompute mode",
+               "add for example "
+               "recompute=full");
+  }
+  if (plan.cuts.empty()) {
+    bad_option(option, "recompute-sections counts sections of stages that are yet to be cut",
+               "give the cuts as well, or leave it out");
+  }
+  if (counts.size() + 1 != plan.cuts.size()) {
+    bad_option(option,
+               fmt::format("recompute-sections has {} numbers, and there are {} stages",
+                           counts.size(), plan.cuts.size() - 1),
+               "give one for each stage");
+  }
+  for (std::size_t s = 0; s < counts.size(); ++s) {
+    const int all = plan.cuts[s + 1] - plan.cuts[s];
+    if (counts[s] <= all) continue;
+    bad_option(option, fmt::format("stage {} has {} sections, not {}", s, all, counts[s]),
+               "recompute-sections counts those that recompute");
+  }
+  set_recompute_sections(plan, counts);
+}
+
 }  // namespace
 
 Layout parse_layout(std::string_view option, std::string_view text) {
@@ -367,6 +413,7 @@ Plan plan_of(const Layout& layout, const ModelProfile& profile, const LayoutDefa
   }
   set_schedule(layout, option, plan);
   set_cuts(layout, profile, option, plan);
+  set_recompute(layout, option, plan);
   return plan;
 }
 

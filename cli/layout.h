@@ -27,9 +27,10 @@ struct Layout {
   std::optional<bool> zero1;
   std::optional<Placement> placement;
   DefaultCuts default_cuts = DefaultCuts::kEqualLayers;
-  std::vector<int> cuts;             // empty: default_cuts
-  std::vector<RanksOn> devices;      // of all replicas
-  std::vector<ReplicasOn> replicas;  // empty: all alike
+  std::vector<int> cuts;                // empty: default_cuts
+  std::vector<RanksOn> devices;         // of all replicas
+  std::vector<ReplicasOn> replicas;     // empty: all alike
+  std::vector<int> recompute_sections;  // per stage; empty: the mode in all sections
 };
 
 // KEY=VALUE, separated by blanks or commas. Error{kBadInput}, which names `option`, the key, and

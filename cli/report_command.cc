@@ -9,6 +9,7 @@
 
 #include "cli/nearest_plan.h"
 #include "cli/verbs.h"
+#include "core/recompute_sections.h"
 
 namespace penstock {
 namespace {
@@ -74,7 +75,7 @@ std::string command_for(const Plan& plan, const Arguments& arguments) {
   add("--pin", fmt::format("P={},V={},D={},T={},b={}", plan.pipeline, plan.chunks, plan.data,
                            plan.tensor, plan.micro_batch_size));
   add("--schedule", plan.schedule);
-  add("--recompute", plan.recompute);
+  add("--recompute", plan.recompute + (recompute_is_divided(plan) ? ":as-needed" : ""));
   if (plan.data > 1) add("--zero1", plan.zero1 ? "on" : "off");
   if (plan.data > 1 && plan.pipeline > 1) {
     add("--placement",

@@ -143,6 +143,7 @@ class SearchReport {
     Plan keeping = best;
     keeping.cuts.clear();
     keeping.recompute = "none";
+    keeping.recompute_sections.clear();
     if (best.recompute != "none") add_neighbour("without recompute", keeping, false);
   }
 

@@ -42,6 +42,8 @@ std::string check_device(const ClusterSpec& cluster, const std::string& option,
              did_you_mean(name, known));
 }
 
+constexpr std::string_view kAsNeeded = "as-needed";
+
 std::string check_recompute(const ModelProfile& profile, const std::string& option,
                             const std::string& name) {
   std::vector<std::string> known;
@@ -55,6 +57,24 @@ std::string check_recompute(const ModelProfile& profile, const std::string& opti
   known.erase(std::unique(known.begin(), known.end()), known.end());
   bad_option(option, fmt::format("the profile has no recompute mode '{}'", name),
              did_you_mean(name, known));
+}
+
+// "full": in all sections; "full:as-needed": in as few sections of every stage as fit.
+void set_recompute(const ModelProfile& profile, const std::string& option, const std::string& value,
+                   Pins& pins) {
+  const std::size_t colon = value.rfind(':');
+  const bool has_part = colon != std::string::npos;
+  const std::string mode = check_recompute(profile, option, value.substr(0, colon));
+  const std::string part = has_part ? value.substr(colon + 1) : "";
+  if (has_part && part != kAsNeeded) {
+    bad_option(option, fmt::format("unknown '{}' behind the mode", part),
+               fmt::format("write {} or {}:{}", mode, mode, kAsNeeded));
+  }
+  if (has_part && mode == "none") {
+    bad_option(option, fmt::format("'{}' recomputes nothing", value), "name another mode");
+  }
+  pins.recompute = mode;
+  pins.recompute_as_needed = has_part;
 }
 
 Placement parse_placement(const std::string& option, const std::string& text) {
@@ -308,7 +328,10 @@ void SearchOptions::declare(Options& options) {
       "deepspeed",
       trainer);
   options.choices(trainer_names());
-  options.option("--recompute", "MODE", "only this recompute mode of the profile", recompute);
+  options.option("--recompute", "MODE",
+                 "only this recompute mode of the profile, in all sections; MODE:as-needed: also "
+                 "in as few sections of each stage as its memory asks for",
+                 recompute);
   options.option("--zero1", "on|off", "optimizer state sharded over the replicas, or not", zero1);
   options.option(
       "--device", "NAME",
@@ -382,7 +405,7 @@ bool set(Question& question, const std::string& option, const std::string& key,
   } else if (key == "schedule") {
     set_schedule(request.pins, option, value);
   } else if (key == "recompute") {
-    request.pins.recompute = check_recompute(question.profile.value, option, value);
+    set_recompute(question.profile.value, option, value, request.pins);
   } else if (key == "zero1") {
     request.pins.zero1 = parse_on_off(option, value);
   } else if (key == "device") {

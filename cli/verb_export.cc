@@ -16,6 +16,7 @@
 #include "cli/verbs.h"
 #include "core/error.h"
 #include "core/json_reader.h"
+#include "core/recompute_sections.h"
 #include "report/measures.h"
 #include "report/result_json.h"
 #include "report/words.h"
@@ -88,7 +89,7 @@ std::vector<std::string> write_into(const std::string& folder,
 std::string words_of(const Plan& plan) {
   return fmt::format("{}, P={} V={} D={} T={} b={} M={}, {}{}", plan.schedule, plan.pipeline,
                      plan.chunks, plan.data, plan.tensor, plan.micro_batch_size,
-                     micro_batches_of(plan), "recompute " + plan.recompute,
+                     micro_batches_of(plan), "recompute " + recompute_in_short(plan),
                      plan.zero1 ? ", ZeRO-1" : "");
 }
 

@@ -140,10 +140,9 @@ WhyNot why_not(const PlanFile& file, Question question, const std::string& text,
   widen(question, file.plan, needed, why);
   why.result = best_plans(question.inputs(), question.request, progress);
   if (why.result.best.empty()) return why;
-  EvaluatedPlan evaluated = evaluate(question.inputs(), file.plan);
   RankedPlan asked_about;
-  asked_about.plan = std::move(evaluated.plan);
-  asked_about.evaluation = std::move(evaluated.evaluation);
+  asked_about.plan = file.plan;
+  asked_about.evaluation = file.prediction;
   why.relative_half_width = relative_half_width(asked_about, why.result.best.front());
   return why;
 }

@@ -5,19 +5,21 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/recompute_sections.h"
 #include "costmodel/price_stages.h"
 
 namespace penstock {
 namespace {
 
 // The row whose micro-batch is nearest to the plan's; the smaller of two.
-const Measurement* nearest(const SectionType& type, const Plan& plan, const std::string& device) {
+const Measurement* nearest(const SectionType& type, const Plan& plan, const std::string& device,
+                           const std::string& recompute) {
   const Measurement* best = nullptr;
   const auto away = [&](const Measurement& m) {
     return std::abs(m.micro_batch_size - plan.micro_batch_size);
   };
   for (const Measurement& m : type.measurements) {
-    if (m.device != device || m.tensor_degree != plan.tensor || m.recompute != plan.recompute ||
+    if (m.device != device || m.tensor_degree != plan.tensor || m.recompute != recompute ||
         m.sequence_length != plan.sequence_length) {
       continue;
     }
@@ -45,10 +47,12 @@ class RankTerms {
  private:
   bool add_stage(int stage) {
     const Plan& plan = file_.plan;
+    const int end_of_recomputed = plan.first_section(stage) + recomputed_sections_of(plan, stage);
     for (int i = plan.first_section(stage); i < plan.end_section(stage); ++i) {
       const int type = profile_.sections[static_cast<std::size_t>(i)].type;
-      const Measurement* m = nearest(profile_.section_types[static_cast<std::size_t>(type)], plan,
-                                     plan.device_of_rank(rank_));
+      const Measurement* m =
+          nearest(profile_.section_types[static_cast<std::size_t>(type)], plan,
+                  plan.device_of_rank(rank_), i < end_of_recomputed ? plan.recompute : "none");
       if (m == nullptr || m->terms.empty()) return false;
       const double scale = static_cast<double>(plan.micro_batch_size) / m->micro_batch_size;
       for (const TimeTerm& term : m->terms) add(term, scale);

@@ -19,6 +19,7 @@ class TableCheck {
   bool run() {
     if (!sizes()) return false;
     cuts();
+    recompute_sections();
     cluster();
     samples();
     micro_batches();
@@ -61,6 +62,33 @@ class TableCheck {
     rank_devices();
     pipelines();
     return findings_.count() == before;
+  }
+
+  // Stage s uses the mode in its first so many sections; where that is none, nothing is to be
+  // computed again.
+  void recompute_sections() {
+    if (plan_.recompute_sections.empty()) return;
+    const std::string place = "/plan/recompute_sections";
+    if (plan_.recompute == "none") findings_.add(place, "there is no recompute mode to use");
+    require(plan_.stages_per_copy(), size(plan_.recompute_sections), place, "stages");
+    if (size(plan_.recompute_sections) != plan_.stages_per_copy() ||
+        size(plan_.cuts) != plan_.stages_per_copy() + 1) {
+      return;
+    }
+    for (int stage = 0; stage < plan_.stages(); ++stage) {
+      const auto of_copy = static_cast<std::size_t>(stage % plan_.stages_per_copy());
+      const int count = plan_.recompute_sections[of_copy];
+      const std::string of_stage = place + "/" + std::to_string(of_copy);
+      if (count < 0 || count > plan_.end_section(stage) - plan_.first_section(stage)) {
+        findings_.add(of_stage, "stage " + std::to_string(stage) + " has no " +
+                                    std::to_string(count) + " sections");
+      }
+      for (int shape = 0; count == 0 && shape < file_.prices.shapes; ++shape) {
+        if (file_.prices.compute_of(stage, shape).recompute.duration == Duration{}) continue;
+        findings_.add(of_stage, "no section of stage " + std::to_string(stage) +
+                                    " recomputes, but it has a price for that");
+      }
+    }
   }
 
   // Every rank of a mixed plan is on a type that the cluster part tells of, once.

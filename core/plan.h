@@ -30,12 +30,15 @@ struct Plan {
   int pipeline = 1;  // P, ranks
   int chunks = 1;    // V, virtual stages per rank, those of all copies; S = P * V
   StageMap stage_map = StageMap::kLoop;
-  int data = 1;              // D, replicas
-  int tensor = 1;            // T
-  int micro_batch_size = 1;  // b, samples
-  int global_batch = 1;      // samples per step
-  int sequence_length = 0;   // tokens per sample; 0 when the model has no such dimension
-  std::string recompute = "none";
+  int data = 1;                    // D, replicas
+  int tensor = 1;                  // T
+  int micro_batch_size = 1;        // b, samples
+  int global_batch = 1;            // samples per step
+  int sequence_length = 0;         // tokens per sample; 0 when the model has no such dimension
+  std::string recompute = "none";  // a mode of the profile; "none" keeps all activations
+  // How many sections of each stage of a copy of the weights use that mode, the first ones; the
+  // others keep their activations. Empty: all sections (core/recompute_sections.h).
+  std::vector<int> recompute_sections;
   bool zero1 = false;  // optimizer state sharded over the replicas
   Placement placement = Placement::kPipelineInner;
   std::string device;  // device type; of a mixed plan that of rank 0

@@ -7,6 +7,7 @@
 #include "core/plan_words.h"
 #include "core/program_file.h"
 #include "core/read_known_program.h"
+#include "core/recompute_sections.h"
 
 namespace penstock {
 namespace {
@@ -101,6 +102,29 @@ void read_rank_devices(const JsonReader& reader, Plan& plan) {
   }
 }
 
+// The plan's cuts are set.
+void read_recompute_sections(const JsonReader& reader, Plan& plan) {
+  if (plan.recompute == "none") {
+    reader.fail("'recompute' is \"none\"; name a mode there, or leave this key out");
+  }
+  const std::vector<JsonReader> counts = reader.elements();
+  if (counts.size() + 1 != plan.cuts.size()) {
+    reader.fail("expected " + std::to_string(plan.cuts.size() - 1) + " numbers, one per stage" +
+                (plan.copies() > 1 ? " of a copy of the weights" : "") + ", got " +
+                std::to_string(counts.size()));
+  }
+  for (std::size_t s = 0; s < counts.size(); ++s) {
+    plan.recompute_sections.push_back(read_int(counts[s], 0, plan.cuts[s + 1] - plan.cuts[s]));
+  }
+  const RecomputeCount count = count_recomputed(plan);
+  if (count.sections == 0) {
+    reader.fail("no section recomputes; say \"recompute\": \"none\" and leave this key out");
+  }
+  if (count.sections == plan.cuts.back()) {
+    reader.fail("all sections recompute; leave this key out, which says the same");
+  }
+}
+
 }  // namespace
 
 Plan read_decisions(JsonReader reader, int sections) {
@@ -140,6 +164,7 @@ Plan read_decisions(JsonReader reader, int sections) {
   for (std::size_t s = 0; s + 1 < plan.cuts.size(); ++s) {
     if (plan.cuts[s] >= plan.cuts[s + 1]) cuts.fail("the cuts must ascend");
   }
+  if (const auto counts = reader.get("recompute_sections")) read_recompute_sections(*counts, plan);
   reader.finish();
   return plan;
 }

@@ -127,6 +127,9 @@ Json write_decisions(const Plan& plan) {
   json.set("global_batch", plan.global_batch);
   json.set("sequence_length", plan.sequence_length);
   json.set("recompute", plan.recompute);
+  if (!plan.recompute_sections.empty()) {
+    json.set("recompute_sections", ints(plan.recompute_sections));
+  }
   json.set("zero1", plan.zero1);
   json.set("placement", word_of(kPlacementWords, plan.placement));
   json.set("device", plan.device);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/recompute_sections.h"
 #include "report/measures.h"
 #include "report/memory_table.h"
 #include "report/plan_table.h"
@@ -99,6 +100,9 @@ std::string explanation(const PlanFile& file, const Explanation& about) {
   out += "\nMemory by rank (GiB)\n" + memory_table(evaluation, file.plan);
   out += "\nStages and their sections (stage s on rank s mod P)\n" +
          stages_text(file.plan, file.section_names);
+  if (recompute_is_divided(file.plan)) {
+    out += wrapped("Recompute: " + recompute_in_words(file.plan) + ".", 100, "  ", "  ");
+  }
   if (!evaluation.assumptions.empty()) {
     out += "\nWhat the prediction rests on (share of the busiest rank's compute time)\n" +
            assumptions_text(evaluation.assumptions);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/recompute_sections.h"
 #include "report/measures.h"
 #include "report/table.h"
 #include "report/words.h"
@@ -114,7 +115,7 @@ std::vector<std::string> decision_cells(const Plan& plan) {
           fmt::format("{}", plan.micro_batch_size),
           fmt::format("{}", micro_batches_of(plan)),
           plan.schedule,
-          plan.recompute,
+          recompute_in_short(plan),
           plan.zero1 ? "on" : "-"};
 }
 
@@ -176,7 +177,7 @@ std::string pareto_table(const std::vector<RankedPlan>& plans) {
 std::string layout_line(const Plan& plan) {
   return fmt::format("T={} P={} V={} D={} b={} M={} {}, recompute {}, ZeRO-1 {}", plan.tensor,
                      plan.pipeline, plan.chunks, plan.data, plan.micro_batch_size,
-                     micro_batches_text(plan), plan.schedule, plan.recompute,
+                     micro_batches_text(plan), plan.schedule, recompute_in_short(plan),
                      plan.zero1 ? "on" : "off");
 }
 
@@ -214,8 +215,11 @@ std::string stages_text(const Plan& plan, const std::vector<std::string>& sectio
     std::string name = section_names.at(first);
     if (last != first) name += ".." + section_names.at(last);
     const std::string text =
-        fmt::format("{}: {} ({}{})", numbers_of(plan, s, width), name, last - first + 1,
-                    plan.is_mixed() ? " on " + devices_of_stage(plan, s) : "");
+        fmt::format("{}: {} ({}{}{})", numbers_of(plan, s, width), name, last - first + 1,
+                    plan.is_mixed() ? " on " + devices_of_stage(plan, s) : "",
+                    recompute_is_divided(plan)
+                        ? fmt::format(", {} in {}", plan.recompute, recomputed_sections_of(plan, s))
+                        : "");
     if (!line.empty() && line.size() + 3 + text.size() > 96) flush();
     line += (line.empty() ? "" : " | ") + text;
   }

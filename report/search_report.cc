@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/recompute_sections.h"
 #include "report/gantt.h"
 #include "report/measures.h"
 #include "report/memory_table.h"
@@ -32,6 +33,9 @@ std::string why_first(const RankedPlan& best, const SearchReport& about) {
                           percent(bubble_rate(evaluation.longest_span, evaluation.ideal))),
               100, "  ", "  ");
   if (!best.placed.empty()) out += wrapped(sentence(best.placed), 100, "  ", "  ");
+  if (recompute_is_divided(best.plan)) {
+    out += wrapped(sentence("Recompute: " + recompute_in_words(best.plan)), 100, "  ", "  ");
+  }
   out += wrapped(sentence("Memory: " + tightest_rank_text(evaluation)), 100, "  ", "  ");
   out += fmt::format("  The busiest rank is rank {}; of the makespan of {} it spends:\n",
                      busiest_rank(evaluation), to_text(evaluation.makespan));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/recompute_sections.h"
 #include "runtime_bridge/job_layout.h"
 #include "runtime_bridge/plan_support.h"
 
@@ -291,8 +292,20 @@ const ModelDescription& model_of(const PlanFile& file) {
   return *file.description;
 }
 
+namespace {
+
+void refuse_divided_recompute(const Plan& plan) {
+  if (!recompute_is_divided(plan)) return;
+  throw_bad_input("/plan/recompute_sections: the plan recomputes " + recompute_in_words(plan) +
+                  ", and training recomputes in all sections or in none; plan again with --for "
+                  "penstock");
+}
+
+}  // namespace
+
 RankProgram rank_program(const PlanFile& file, const ModelDescription& model,
                          const TrainingOptions& options, int rank) {
+  refuse_divided_recompute(file.plan);
   const JobBuilder job(file, model, options);
   if (rank < 0 || rank >= job.ranks()) {
     throw_bad_input("rank " + std::to_string(rank) + ": the plan is for " +
@@ -303,6 +316,7 @@ RankProgram rank_program(const PlanFile& file, const ModelDescription& model,
 
 std::vector<RankProgram> rank_programs(const PlanFile& file, const ModelDescription& model,
                                        const TrainingOptions& options) {
+  refuse_divided_recompute(file.plan);
   const JobBuilder job(file, model, options);
   std::vector<RankProgram> programs;
   programs.reserve(static_cast<std::size_t>(job.ranks()));

@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/recompute_sections.h"
 #include "costmodel/price_stages.h"
 #include "search/arranged_replay.h"
 #include "search/candidates.h"
+#include "search/group_division.h"
 #include "search/group_queue.h"
 #include "search/group_search.h"
 #include "search/improve_cuts.h"
@@ -111,6 +113,9 @@ std::vector<Budget> budgets_of(const SearchRequest& request, const SearchSpace& 
 bool says_the_same(const Found& known, const Found& other) {
   Plan plan = other.plan;
   plan.cuts = known.plan.cuts;
+  if (recompute_is_divided(plan) && recompute_is_divided(known.plan)) {
+    plan.recompute_sections = known.plan.recompute_sections;
+  }
   return plan == known.plan &&
          (other.plan == plan || other.memory.count / 19 > known.memory.count / 20);
 }
@@ -286,6 +291,7 @@ class Search {
   [[nodiscard]] std::vector<Found> improved(std::vector<Found> plans, bool within) const {
     in_parallel(request_.threads, plans.size(), [&](std::size_t i) {
       CutBudget budget;
+      budget.recompute = recompute_rule(request_);
       if (within) budget.memory = plans[i].memory;
       if (auto better = improve_cuts(inputs_, plans[i].plan, budget)) plans[i] = std::move(*better);
     });
@@ -331,8 +337,10 @@ class Search {
     for (const Found& leader : leaders.fastest_per_budget()) add_to(front, leader);
   }
 
+  // And without the numbers that go with them.
   static Plan without_cuts(Plan plan) {
     plan.cuts.clear();
+    if (recompute_is_divided(plan)) plan.recompute_sections.assign(1, 0);
     return plan;
   }
 
@@ -341,6 +349,7 @@ class Search {
     std::vector<std::optional<Found>> better(plans.size());
     in_parallel(request_.threads, plans.size(), [&](std::size_t i) {
       CutBudget budget;
+      budget.recompute = recompute_rule(request_);
       budget.to_beat = leaders.to_lead(plans[i].devices(), request_.sizes.size());
       better[i] = improve_cuts(inputs_, plans[i], budget);
     });

@@ -18,6 +18,8 @@ struct Pins {
   std::optional<int> pipeline, chunks, data, tensor, micro_batch_size;
   std::vector<std::string> schedules;  // empty: all
   std::optional<std::string> recompute;
+  // Beside the mode in all sections: in as few of each stage as its memory asks for.
+  bool recompute_as_needed = false;
   std::optional<bool> zero1;
   std::optional<std::string> device;
   std::optional<Placement> placement;

@@ -15,6 +15,10 @@ constexpr int kDeviceHalvings = 3;  // N, N/2, N/4, N/8 devices
 constexpr int kFewReplicas = 16;    // of no more than these every number is tried
 constexpr int kFewOfALoad = 8;      // likewise of those that have one load
 
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 bool allowed(const std::optional<int>& pin, int value) { return !pin || *pin == value; }
 
 std::vector<int> micro_batch_sizes(const PlanInputs& inputs, const SearchRequest& request,
@@ -195,7 +199,11 @@ class Enumeration {
     auto degrees = measured_tensor_degrees(*inputs_.profile, name);
     auto modes = measured_recompute_modes(*inputs_.profile, name);
     if (request_.pins.tensor) degrees = {*request_.pins.tensor};
-    if (request_.pins.recompute) modes = {*request_.pins.recompute};
+    if (request_.pins.recompute) {
+      const bool keeps = request_.pins.recompute_as_needed && contains(modes, "none");
+      modes = {*request_.pins.recompute};
+      if (keeps) modes.insert(modes.begin(), "none");
+    }
     if (degrees.empty() || modes.empty()) {
       Plan plan;
       plan.device = name;

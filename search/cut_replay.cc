@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/recompute_sections.h"
 #include "search/arrange.h"
 #include "search/arranged_replay.h"
 #include "search/evaluation.h"
@@ -12,8 +13,17 @@
 
 namespace penstock {
 
-CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan)
-    : inputs_(inputs), prepared_(prepare(inputs, plan)), with_cuts_(prepared_.plan) {
+namespace {
+
+Plan with_one_mode(Plan plan) {
+  plan.recompute_sections.clear();
+  return plan;
+}
+
+}  // namespace
+
+CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan, RecomputeRule rule)
+    : inputs_(inputs), prepared_(prepare(inputs, with_one_mode(plan))), with_cuts_(prepared_.plan) {
   if (prepared_.why_not) return;
   is_cheap_ = !prepared_.kind->is_automatic() && prepared_.kind->rule == RunTimeRule::kNone;
   sums_ = prepared_.sums.full_size();
@@ -25,16 +35,39 @@ CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan)
   if (!is_cheap_) return;
   wiring_.emplace(*inputs.cluster, prepared_.plan);
   schedules_ = schedules_of(prepared_.plan);
+  if (!recompute_is_divided(plan) || !can_divide_recompute(*prepared_.kind)) return;
+  recompute_.emplace(inputs, prepared_, held_, rule);
+  if (recompute_->is_possible()) {
+    sums_ = recompute_->kept();
+  } else {
+    recompute_.reset();
+  }
 }
 
 std::optional<CutReplay::Result> CutReplay::run(const std::vector<int>& cuts) {
   if (prepared_.why_not) return std::nullopt;
   with_cuts_.cuts = cuts;
+  if (recompute_) return run_divided();
   return is_cheap_ ? run_lists() : run_evaluated();
 }
 
-std::optional<CutReplay::Result> CutReplay::run_lists() {
-  const StagePricing pricing = price_stages(*inputs_.profile, *wiring_, with_cuts_, tables_,
+Plan CutReplay::with(const std::vector<int>& cuts) const {
+  Plan plan = prepared_.plan;
+  plan.cuts = cuts;
+  if (recompute_) recompute_->divide(plan);
+  return plan;
+}
+
+std::optional<CutReplay::Result> CutReplay::run_divided() {
+  if (!recompute_->divide(with_cuts_)) return std::nullopt;
+  const DividedTables divided = recompute_->tables_of(with_cuts_, tables_);
+  return run_priced(divided.tables(), divided.recomputes());
+}
+
+std::optional<CutReplay::Result> CutReplay::run_lists() { return run_priced(tables_, recomputes_); }
+
+std::optional<CutReplay::Result> CutReplay::run_priced(const RankTables& tables, bool recomputes) {
+  const StagePricing pricing = price_stages(*inputs_.profile, *wiring_, with_cuts_, tables,
                                             prepared_.kind->splits_backward());
   const auto memory = memory_of_ranks(pricing.prices, held_, reserve_);
   Bytes fullest;
@@ -43,22 +76,23 @@ std::optional<CutReplay::Result> CutReplay::run_lists() {
     if (total > capacity_[static_cast<int>(r)]) return std::nullopt;
     fullest = std::max(fullest, total);
   }
-  const auto summary = summary_of(pricing);
+  const auto summary = summary_of(pricing, recomputes);
   if (!summary) return std::nullopt;
   return Result{step_time_of(*summary, inputs_.executor), fullest};
 }
 
-std::optional<TimelineSummary> CutReplay::summary_of(const StagePricing& pricing) {
+std::optional<TimelineSummary> CutReplay::summary_of(const StagePricing& pricing, bool recomputes) {
   const auto lowering = [&] {
-    return lowering_of(with_cuts_, pricing.ties, recomputes_, inputs_.executor);
+    return lowering_of(with_cuts_, pricing.ties, recomputes, inputs_.executor);
   };
   if (straight_replay_is_exact(inputs_.executor)) {
     return simulate_schedule(schedules_.pipelines, lowering(), pricing.prices, inputs_.executor,
                              buffers_);
   }
-  if (!program_ || pricing.ties != ties_) {
+  if (!program_ || pricing.ties != ties_ || recomputes != program_recomputes_) {
     program_ = program_of(schedules_, lowering());
     ties_ = pricing.ties;
+    program_recomputes_ = recomputes;
   }
   // Only receives that were moved back can cross sends (docs/schedules.md, "Time").
   const bool may_deadlock = inputs_.executor.issue == IssueOrder::kDeepSpeed;
@@ -87,6 +121,10 @@ std::vector<std::int64_t> CutReplay::rank_work(const std::vector<int>& cuts) con
     const auto& prefix = (*sums_)[plan.rank_of(s)].work_of(prepared_.kind->backward);
     work[rank] += prefix[static_cast<std::size_t>(cuts[first + 1])] -
                   prefix[static_cast<std::size_t>(cuts[first])];
+  }
+  if (recompute_) {
+    const std::vector<std::int64_t> added = recompute_->added_work(with(cuts));
+    for (std::size_t rank = 0; rank < work.size(); ++rank) work[rank] += added[rank];
   }
   return work;
 }

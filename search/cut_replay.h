@@ -10,9 +10,11 @@
 #include "core/plan.h"
 #include "core/units.h"
 #include "costmodel/plan_wiring.h"
+#include "search/cut_recompute.h"
 #include "search/evaluate.h"
 #include "search/plan_program.h"
 #include "search/prepared_plan.h"
+#include "search/recompute_as_needed.h"
 #include "search/section_sums.h"
 #include "simulator/held_counts.h"
 #include "simulator/simulate_schedule.h"
@@ -21,8 +23,10 @@ namespace penstock {
 
 class CutReplay {
  public:
-  // Keeps `inputs` by reference.
-  CutReplay(const PlanInputs& inputs, const Plan& plan);
+  // Keeps `inputs` by reference. A plan whose recompute is divided is divided anew for all cuts, by
+  // this rule: as little as its memory asks for.
+  CutReplay(const PlanInputs& inputs, const Plan& plan,
+            RecomputeRule rule = RecomputeRule::kPerStage);
   CutReplay(const CutReplay&) = delete;
   CutReplay& operator=(const CutReplay&) = delete;
 
@@ -39,6 +43,8 @@ class CutReplay {
   };
   // Nothing when the plan does not fit, or its transfers deadlock, with these cuts.
   std::optional<Result> run(const std::vector<int>& cuts);
+  // The plan with these cuts, and its recompute as they are replayed.
+  [[nodiscard]] Plan with(const std::vector<int>& cuts) const;
 
   // A step time that no replay with these cuts beats, and what all micro-batches of full size take
   // on every rank. Both much cheaper than a replay.
@@ -52,8 +58,10 @@ class CutReplay {
 
  private:
   std::optional<Result> run_lists();
+  std::optional<Result> run_divided();
+  std::optional<Result> run_priced(const RankTables& tables, bool recomputes);
   std::optional<Result> run_evaluated();
-  std::optional<TimelineSummary> summary_of(const StagePricing& pricing);
+  std::optional<TimelineSummary> summary_of(const StagePricing& pricing, bool recomputes);
 
   const PlanInputs& inputs_;
   PreparedPlan prepared_;
@@ -67,8 +75,10 @@ class CutReplay {
   PlanSchedules schedules_;
   ReplayBuffers buffers_;
   Plan with_cuts_;
+  std::optional<CutRecompute> recompute_;  // divided anew
   // Executors that need the Program: it depends on the cuts through the stages of ties alone.
   std::vector<PlanTie> ties_;
+  bool program_recomputes_ = false;
   std::optional<Program> program_;
 };
 

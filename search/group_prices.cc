@@ -36,11 +36,11 @@ void GroupPrices::load(const PlanInputs& inputs, const SearchSpace& space, int k
   Shapes& shapes = of_type_.emplace_back();
   shapes.reserve(sizes.size());
   for (const int samples : sizes) {
-    if (samples == key.micro_batch_size) {
+    if (samples == key.micro_batch_size && plan.recompute == key.recompute) {
       // The key's own: shared without a count, since the space stays.
       shapes.emplace_back(std::shared_ptr<const SectionSums>(), &key.sums);
     } else {
-      shapes.push_back(shared.shapes.get({key.device, key.tensor, key.recompute, samples}, [&] {
+      shapes.push_back(shared.shapes.get({key.device, key.tensor, plan.recompute, samples}, [&] {
         return sum_sections(*inputs.profile, *inputs.cluster,
                             device_of_key(space, key_index).device.name, plan.tensor, samples,
                             plan.sequence_length, plan.recompute);

@@ -17,7 +17,7 @@ namespace penstock {
 
 struct SearchShared;
 
-// The search space outlives it.
+// The search space outlives it. In the plan's recompute mode, which need not be that of the group.
 class GroupPrices {
  public:
   GroupPrices(const PlanInputs& inputs, const SearchSpace& space, const CandidateGroup& group,

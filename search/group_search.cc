@@ -5,11 +5,13 @@
 #include <optional>
 #include <utility>
 
+#include "core/recompute_sections.h"
 #include "costmodel/price_stages.h"
 #include "search/arrange.h"
 #include "search/arrange_within.h"
 #include "search/choose_cuts.h"
 #include "search/evaluation.h"
+#include "search/group_division.h"
 #include "search/group_prices.h"
 #include "search/joint_cuts.h"
 #include "search/lower_bound.h"
@@ -47,6 +49,7 @@ class GroupSearch {
         shared_(shared),
         base_(plan_of(space, request, group)),
         prices_(inputs, space, group, base_, shared),
+        division_(inputs, request, space, group, base_, shared),
         ties_(*inputs.profile, key_.tensor),
         zero1_(zero1_choices(request, group.data)),
         placements_(placement_choices(request, group.pipeline, group.data)) {}
@@ -93,7 +96,10 @@ class GroupSearch {
         return;
       }
     }
-    any_cuts_ = std::max(mean_bound(plan), stash_bound(plan));
+    any_cuts_ = mean_bound(plan);
+    // What recomputes as needed holds as little as it must.
+    const bool may_recompute = division_.serves(*choice.kind);
+    if (!may_recompute) any_cuts_ = std::max(any_cuts_, stash_bound(plan));
     if (!may_matter(any_cuts_, kNoMemory)) {
       result_.bounded += variants;
       return;
@@ -113,7 +119,8 @@ class GroupSearch {
       try_arranged(*choice.kind, plan, *balanced);
       return;
     }
-    if (const auto over = all_held_over_memory(*choice.kind, plan)) {
+    const auto over = all_held_over_memory(*choice.kind, plan);
+    if (over && !may_recompute) {
       result_.rejected.add(*over, variants, plan);
       return;
     }
@@ -131,14 +138,128 @@ class GroupSearch {
     over_memory_ = false;
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
+      if (try_as_needed(*choice.kind, plan, *balanced, *at_least)) continue;
       if (!least_may_matter(plan, *balanced, *at_least)) continue;
-      const auto held = shared_.held.get(key, [&] { return HeldCounts(liveness_of(plan)); });
+      const auto held = held_of(key, plan);
+      if (does_not_fit(*choice.kind, plan, *balanced, *held)) {
+        try_forms(plan, *balanced, *held);
+        continue;
+      }
       if (!cuts_may_matter(plan, *balanced, *held)) continue;
       for (const Placement placement : placements_) {
         plan.placement = placement;
         try_candidate(plan, *held);
       }
     }
+  }
+
+  // A candidate that does not fit as it is cut best: with other cuts, or with as much recompute as
+  // its memory asks for, whichever is faster. False when it may fit (by counts that are too small),
+  // or has no such choice.
+  bool try_as_needed(const ScheduleKind& kind, Plan plan, const std::vector<int>& balanced,
+                     const HeldCounts& at_least) {
+    if (over_memory_ || !division_.serves(kind)) return false;
+    const StageMemory memory = memory_of(plan, at_least);
+    const Cuts cuts = choose_cuts(prices_.sums(), memory, plan, backward_, balanced, true);
+    if (!cuts.why_not) return false;
+    const auto forms = division_.divided(plan, memory, at_least, prices_.sums(), balanced);
+    // With one stage per rank a form has the best cuts for mode "none", too.
+    const bool keeps_all = (plan.chunks > 1 || forms.empty()) && may_fit(memory, plan);
+    if (forms.empty() && !keeps_all) {
+      reject_over_memory(plan, balanced, *cuts.why_not);
+      return true;
+    }
+    const bool matters = std::any_of(forms.begin(), forms.end(), [&](const auto& form) {
+      return may_matter(form.bound, kNoMemory);
+    });
+    if (keeps_all || matters) {
+      try_forms(plan, balanced, *held_of(counts_key(kind, plan), plan));
+      return true;
+    }
+    note_possible();
+    const auto best = std::min_element(
+        forms.begin(), forms.end(), [](const auto& a, const auto& b) { return a.bound < b.bound; });
+    for (const Placement placement : placements_) {
+      Contender contender{best->plan, best->bound, any_cuts_};
+      contender.plan.placement = placement;
+      add_contender(std::move(contender));
+    }
+    result_.bounded += static_cast<std::int64_t>(placements_.size());
+    return true;
+  }
+
+  // By exact counts, though it may by those that are too small.
+  [[nodiscard]] bool does_not_fit(const ScheduleKind& kind, const Plan& plan,
+                                  const std::vector<int>& balanced, const HeldCounts& held) const {
+    if (over_memory_ || !division_.serves(kind)) return false;
+    return choose_cuts(prices_.sums(), memory_of(plan, held), plan, backward_, balanced, true)
+        .why_not.has_value();
+  }
+
+  void try_forms(Plan plan, const std::vector<int>& balanced, const HeldCounts& held) {
+    const StageMemory memory = memory_of(plan, held);
+    std::vector<Plan> plans;
+    for (auto& form : division_.divided(plan, memory, held, prices_.sums(), balanced)) {
+      // In all sections it is a candidate of its own.
+      if (form.plan.recompute == "none" || recompute_is_divided(form.plan)) {
+        plans.push_back(std::move(form.plan));
+      }
+    }
+    Cuts cuts = choose_cuts(prices_.sums(), memory, plan, backward_, balanced);
+    if (!cuts.why_not) {
+      plan.cuts = std::move(cuts.cuts);
+      plans.push_back(plan);
+    }
+    if (plans.empty()) {
+      reject_over_memory(plan, balanced, *cuts.why_not);
+      return;
+    }
+    note_possible();
+    for (const Placement placement : placements_) {
+      for (Plan& one : plans) one.placement = placement;
+      try_one_of(plans, held);
+    }
+  }
+
+  void reject_over_memory(Plan plan, const std::vector<int>& balanced, const Rejection& why) {
+    over_memory_ = true;
+    plan.cuts = balanced;
+    result_.rejected.add(why, static_cast<std::int64_t>(placements_.size()), plan);
+  }
+
+  // Of several forms of one candidate the fastest counts.
+  void try_one_of(const std::vector<Plan>& plans, const HeldCounts& held) {
+    std::optional<Found> best;
+    std::optional<Contender> contender;
+    std::optional<Rejection> over;
+    for (const Plan& plan : plans) {
+      std::optional<DividedTables> divided;
+      if (recompute_is_divided(plan)) divided = division_.tables_of(plan, prices_.tables());
+      const RankTables& tables = divided ? divided->tables() : prices_.tables();
+      const StagePricing pricing = price_stages(*inputs_.profile, *wiring_of(plan), plan, tables,
+                                                backward_ != BackwardKind::kFused);
+      const auto memory = memory_of_ranks(pricing.prices, held, prices_.reserve());
+      over = over_memory(memory, plan, prices_.memory());
+      if (over) continue;
+      Bytes fullest;
+      for (const MemoryUse& use : memory) fullest = std::max(fullest, use.total());
+      const Duration bound = step_bound(pricing.prices, plan, backward_, held, inputs_.executor);
+      if (!contender || bound < contender->step_time) contender = Contender{plan, bound, any_cuts_};
+      if (!may_matter(bound, fullest) || (best && bound > best->step_time)) continue;
+      const bool recomputes = divided ? divided->recomputes() : prices_.recomputes();
+      const auto summary = simulated(plan, pricing, recomputes);
+      if (!summary) continue;
+      Found found{plan, step_time_of(*summary, inputs_.executor), fullest};
+      if (!best || comes_before(found, *best)) best = std::move(found);
+    }
+    if (best) {
+      add_found(*best);
+    } else if (contender) {
+      ++result_.bounded;
+    } else {
+      result_.rejected.add(*over, 1, plans.back());
+    }
+    if (contender) add_contender(std::move(*contender));
   }
 
   // Candidates that are too slow to matter but by holding little: whether no cuts hold that little.
@@ -154,6 +275,11 @@ class GroupSearch {
   static SearchShared::CountsKey counts_key(const ScheduleKind& kind, const Plan& plan) {
     return {&kind - schedule_kinds().data(), plan.pipeline, plan.chunks, plan.group,
             counted_micro_batches(plan)};
+  }
+
+  [[nodiscard]] std::shared_ptr<const HeldCounts> held_of(const SearchShared::CountsKey& key,
+                                                          const Plan& plan) const {
+    return shared_.held.get(key, [&] { return HeldCounts(liveness_of(plan)); });
   }
 
   // Schedules that are worked out for one plan: cut by what a static one of the same placement
@@ -386,7 +512,7 @@ class GroupSearch {
       ++result_.bounded;
       return;
     }
-    const auto summary = simulated(plan, pricing);
+    const auto summary = simulated(plan, pricing, prices_.recomputes());
     if (!summary) {
       result_.rejected.add(
           "its transfers deadlock under executor model '" + inputs_.executor.name + "'", 1, plan);
@@ -405,10 +531,13 @@ class GroupSearch {
   }
 
   void add_contender(const Plan& plan) {
+    add_contender(Contender{plan, by_compute(plan), any_cuts_});
+  }
+  void add_contender(Contender contender) {
     const Incumbents& incumbents = own_ ? *own_ : known_;
-    if (plan.pipeline < 2) return;  // nothing to cut
-    if (!incumbents.may_lead(any_cuts_, group_.devices, request_.sizes.size())) return;
-    result_.contenders.push_back({plan, by_compute(plan), any_cuts_});
+    if (contender.plan.pipeline < 2) return;  // nothing to cut
+    if (!incumbents.may_lead(contender.bound, group_.devices, request_.sizes.size())) return;
+    result_.contenders.push_back(std::move(contender));
   }
 
   void add_found(const Found& found) {
@@ -429,8 +558,8 @@ class GroupSearch {
   }
 
   // Nothing when transfers deadlock.
-  std::optional<TimelineSummary> simulated(const Plan& plan, const StagePricing& pricing) {
-    const bool recomputes = prices_.recomputes();
+  std::optional<TimelineSummary> simulated(const Plan& plan, const StagePricing& pricing,
+                                           bool recomputes) {
     if (straight_replay_is_exact(inputs_.executor)) {
       if (!schedules_) schedules_ = schedules_of(plan);
       return simulate_schedule(schedules_->pipelines,
@@ -469,6 +598,7 @@ class GroupSearch {
   SearchShared& shared_;
   const Plan base_;
   const GroupPrices prices_;
+  GroupDivision division_;
   const TiedParameters ties_;
   const std::vector<bool> zero1_;
   const std::vector<Placement> placements_;

@@ -74,7 +74,7 @@ class CutSearch {
   CutSearch(const PlanInputs& inputs, const Plan& plan, const CutBudget& budget)
       : inputs_(inputs),
         budget_(budget),
-        replay_(inputs, plan),
+        replay_(inputs, plan, budget.recompute),
         sections_(static_cast<int>(inputs.profile->sections.size())),
         left_(replay_.is_cheap() ? budget.replays : arrangements(plan, budget)) {}
 
@@ -98,9 +98,7 @@ class CutSearch {
       if (is_better(next, best)) best = std::move(next);
     }
     if (best.result.step_time == first.result.step_time) best = first;
-    Plan plan = replay_.plan();
-    plan.cuts = std::move(best.cuts);
-    return Found{std::move(plan), best.result.step_time, best.result.memory};
+    return Found{replay_.with(best.cuts), best.result.step_time, best.result.memory};
   }
 
  private:

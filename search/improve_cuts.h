@@ -8,12 +8,14 @@
 #include "core/plan.h"
 #include "search/evaluate.h"
 #include "search/incumbents.h"
+#include "search/recompute_as_needed.h"
 
 namespace penstock {
 
 struct CutBudget {
   int replays = 200;              // at most
   std::optional<Bytes> memory{};  // no rank may hold more, whatever its device has
+  RecomputeRule recompute = RecomputeRule::kPerStage;  // of a plan whose recompute is divided
   // Only plans that are faster count: what is so far from it that cuts cannot make up for it is
   // given up early.
   std::optional<Duration> to_beat{};

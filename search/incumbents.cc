@@ -16,7 +16,8 @@ bool comes_before(const Found& a, const Found& b) {
   if (key(a) != key(b)) return key(a) < key(b);
   const auto words = [](const Found& f) {
     const Plan& p = f.plan;
-    return std::tie(p.device, p.rank_devices, p.schedule, p.recompute, p.cuts);
+    return std::tie(p.device, p.rank_devices, p.schedule, p.recompute, p.recompute_sections,
+                    p.cuts);
   };
   return words(a) < words(b);
 }

@@ -62,6 +62,11 @@ class StageMemory : public StageLimit {
   // Where all sections but the first and the last hold the same or more: no more of those than this
   // fit on the rank beside what it must hold. Needs monotone memory.
   [[nodiscard]] int most_middle_sections(std::size_t rank, int stages_per_copy) const;
+  // What a stage holds whatever its activations take: parameters, gradients, optimizer state and
+  // the buffers of transfers, without the reserve.
+  [[nodiscard]] Bytes for_the_step(int stage, int first, int end) const {
+    return Bytes{state(first, end) + buffers(stage, first, end)};
+  }
   [[nodiscard]] const PerRank<Bytes>& capacity() const { return capacity_; }
   [[nodiscard]] std::span<const int> stages_of(std::size_t rank) const {
     return held_.stages_of(rank);

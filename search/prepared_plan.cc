@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/recompute_sections.h"
+#include "costmodel/plan_sections.h"
 #include "search/plan_program.h"
 #include "simulator/replay.h"
 
@@ -33,6 +35,12 @@ void refuse_nonsense(const PlanInputs& inputs, const Plan& plan) {
     throw_bad_input("a mixed plan needs a device type for each of its " + std::to_string(ranks) +
                     " pipeline ranks, not " + std::to_string(plan.rank_devices.size()));
   }
+  if (recompute_is_divided(plan) &&
+      plan.recompute_sections.size() != static_cast<std::size_t>(plan.stages_per_copy())) {
+    throw_bad_input("the plan says of " + std::to_string(plan.recompute_sections.size()) +
+                    " stages how many of their sections recompute, but has " +
+                    std::to_string(plan.stages_per_copy()) + "; give a number for each");
+  }
   if (!plan.has_unequal_replicas()) return;
   std::int64_t replicas = 0, samples = 0;
   for (const ReplicaKind& kind : plan.replica_kinds) {
@@ -62,6 +70,8 @@ Plan as_evaluated(Plan plan) {
   }
   const ScheduleKind* kind = find_schedule(plan.schedule);
   if (kind != nullptr) plan.stage_map = kind->map;
+  // Without cuts there are no stages yet whose sections the numbers could count.
+  if (plan.cuts.empty()) plan.recompute_sections.clear();
   return plan;
 }
 
@@ -92,8 +102,9 @@ PlanSums::PlanSums(const ModelProfile& profile, const PlanDevices& devices, cons
     std::vector<SectionSums>& of_type = sums_.emplace_back();
     of_type.reserve(shapes.size());
     for (const int samples : shapes) {
-      of_type.push_back(sum_sections(profile, type.spec, type.device.name, plan.tensor, samples,
-                                     plan.sequence_length, plan.recompute));
+      of_type.push_back(
+          sum_table(profile, plan.tensor,
+                    price_plan_sections(profile, type.spec, type.device.name, plan, samples)));
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/recompute_sections.h"
 #include "costmodel/price_stages.h"
 #include "search/arrange.h"
 #include "search/choose_cuts.h"
@@ -52,6 +53,7 @@ std::vector<Change> single_changes(const PlanInputs& inputs, const Plan& plan) {
   const auto add = [&](std::string words, auto change) {
     Plan changed = plan;
     changed.cuts.clear();
+    changed.recompute_sections.clear();
     change(changed);
     changes.emplace_back(std::move(changed), std::move(words));
   };
@@ -112,7 +114,7 @@ std::string plan_words(const Plan& plan) {
   if (plan.chunks > 1) words += " V=" + std::to_string(plan.chunks);
   words += " D=" + std::to_string(plan.data) + " b=" + std::to_string(plan.micro_batch_size);
   if (!plan.schedule.empty()) words += " " + plan.schedule;
-  words += " recompute=" + plan.recompute;
+  words += " recompute=" + recompute_in_short(plan);
   if (plan.zero1) words += " ZeRO-1";
   return plan.is_mixed() ? words + ", ranks on " + device_words(plan) : words;
 }

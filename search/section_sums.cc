@@ -45,9 +45,14 @@ bool holds_the_same(const SectionSums& sums, int section, int other) {
 SectionSums sum_sections(const ModelProfile& profile, const ClusterSpec& cluster,
                          const std::string& device, int tensor_degree, int samples,
                          int sequence_length, const std::string& recompute) {
+  return sum_table(
+      profile, tensor_degree,
+      price_sections(profile, cluster, device, tensor_degree, samples, sequence_length, recompute));
+}
+
+SectionSums sum_table(const ModelProfile& profile, int tensor_degree, SectionTable table) {
   SectionSums sums;
-  sums.table =
-      price_sections(profile, cluster, device, tensor_degree, samples, sequence_length, recompute);
+  sums.table = std::move(table);
   sums.why_not = sums.table.why_not;
   if (!sums.why_not.empty()) return sums;
   for (auto* list :

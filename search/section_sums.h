@@ -73,6 +73,9 @@ SectionSums sum_sections(const ModelProfile& profile, const ClusterSpec& cluster
                          const std::string& device, int tensor_degree, int samples,
                          int sequence_length, const std::string& recompute);
 
+// The same of sections that are priced already.
+SectionSums sum_table(const ModelProfile& profile, int tensor_degree, SectionTable table);
+
 // Parameters that a tied group saves when one stage holds all of sections [first, end).
 class TiedParameters {
  public:

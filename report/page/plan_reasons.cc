@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/recompute_sections.h"
 #include "report/measures.h"
 #include "report/words.h"
 
@@ -40,8 +41,10 @@ std::string compute_text(const Side& plan, const Side& first, bool more) {
   }
   std::string text = fmt::format("{} compute on its busiest rank ({}", more ? "more" : "less",
                                  against(plan.time().busy, first.time().busy));
-  if (plan.plan.recompute != first.plan.recompute) {
-    text += fmt::format("; recompute {} against {}", plan.plan.recompute, first.plan.recompute);
+  const std::string recompute = recompute_in_short(plan.plan);
+  const std::string against_recompute = recompute_in_short(first.plan);
+  if (recompute != against_recompute) {
+    text += fmt::format("; recompute {} against {}", recompute, against_recompute);
   } else if (plan.plan.tensor != first.plan.tensor) {
     text += fmt::format("; tensor degree {} against {}", plan.plan.tensor, first.plan.tensor);
   } else if (plan.plan.micro_batch_size != first.plan.micro_batch_size) {

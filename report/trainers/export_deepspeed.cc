@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "core/recompute_sections.h"
 #include "report/measures.h"
 #include "report/trainers/export_parts.h"
 
@@ -79,6 +80,7 @@ class PenstockPipelineModule(PipelineModule):
 
 Export export_deepspeed(const PlanFile& file, const ExportRequest& request) {
   const Plan& plan = file.plan;
+  if (recompute_is_divided(plan)) return refused_divided_recompute("DeepSpeed", plan);
   if (plan.recompute != "none" && plan.recompute != "full") {
     return refused(fmt::format(
         "DeepSpeed's pipeline recomputes whole layers or nothing, and the plan has the mode '{}'",

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/recompute_sections.h"
 #include "report/measures.h"
 #include "report/trainers/export_parts.h"
 
@@ -94,6 +95,52 @@ std::string why_not_interleaved(const Plan& plan) {
       plan.pipeline, m, group);
 }
 
+// Megatron's "block" recomputes the first so many layers of every virtual stage, the same number
+// for all (of a stage that has fewer, all of them): megatron/core/transformer/transformer_block.py.
+struct LayerBlocks {
+  int layers = 0;
+  bool alike = true;  // the plan says the same number for all stages
+};
+
+LayerBlocks layer_blocks(const Plan& plan, const ModelLayers& model) {
+  std::vector<StageLayers> stages;
+  for (int s = 0; s < plan.stages(); ++s) stages.push_back(layers_of_stage(model, plan, s));
+  const auto recomputed = [&](int stage) {
+    const StageLayers& held = stages[static_cast<std::size_t>(stage)];
+    return std::clamp(recomputed_sections_of(plan, stage) - held.front, 0, held.count);
+  };
+  LayerBlocks blocks;
+  for (int s = 0; s < plan.stages(); ++s) blocks.layers = std::max(blocks.layers, recomputed(s));
+  for (int s = 0; s < plan.stages(); ++s) {
+    const int all = stages[static_cast<std::size_t>(s)].count;
+    blocks.alike = blocks.alike && recomputed(s) == std::min(blocks.layers, all);
+  }
+  return blocks;
+}
+
+// So many layers on every stage, and with them what comes before.
+Plan with_blocks(const Plan& plan, const ModelLayers& model, int layers) {
+  Plan alike = plan;
+  std::vector<int> sections;
+  for (int s = 0; s < plan.stages(); ++s) {
+    const StageLayers held = layers_of_stage(model, plan, s);
+    sections.push_back(held.front + std::min(layers, held.count));
+  }
+  set_recompute_sections(alike, std::move(sections));
+  return alike;
+}
+
+Export refused_blocks(const Plan& plan, const ModelLayers& model) {
+  if (plan.recompute != "full") return refused_divided_recompute("Megatron-LM", plan);
+  const int layers = layer_blocks(plan, model).layers;
+  return refused(
+      fmt::format("Megatron-LM recomputes the same number of layers on every stage "
+                  "(--recompute-method block), and the plan recomputes {}; plan with --for "
+                  "megatron, or take {} for all",
+                  recompute_in_words(plan), layers),
+      with_blocks(plan, model, layers));
+}
+
 class Flags {
  public:
   void add(const std::string& name) { text_ += "  " + name + '\n'; }
@@ -121,6 +168,9 @@ Export export_megatron(const PlanFile& file, const ExportRequest& request) {
   if (plan.recompute != "none" && plan.recompute != "full" && plan.recompute != "selective") {
     return refused(fmt::format("Megatron-LM has no recompute mode '{}'", plan.recompute));
   }
+  const bool divided = recompute_is_divided(plan);
+  const LayerBlocks blocks = layer_blocks(plan, *model);
+  if (divided && (plan.recompute != "full" || !blocks.alike)) return refused_blocks(plan, *model);
 
   Export answer;
   Flags flags;
@@ -137,8 +187,8 @@ Export export_megatron(const PlanFile& file, const ExportRequest& request) {
   if (plan.zero1) flags.add("--use-distributed-optimizer");
   if (plan.recompute == "full") {
     flags.add("--recompute-granularity", "full");
-    flags.add("--recompute-method", "uniform");
-    flags.add("--recompute-num-layers", 1);
+    flags.add("--recompute-method", divided ? "block" : "uniform");
+    flags.add("--recompute-num-layers", divided ? blocks.layers : 1);
   }
   if (plan.recompute == "selective") flags.add("--recompute-granularity", "selective");
   // By default the replicas of a stage are side by side.

@@ -42,5 +42,8 @@ std::string header_of(const PlanFile& plan, const ExportRequest& request, std::s
 std::string plan_csv(const PlanFile& plan, bool dialect_of_2024);
 
 Export refused(std::string why, std::optional<Plan> nearest = {});
+// A plan whose recompute is divided, by a trainer that has one mode for all layers: the nearest
+// plan has the mode everywhere.
+Export refused_divided_recompute(std::string_view trainer, const Plan& plan);
 
 }  // namespace penstock

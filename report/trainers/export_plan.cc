@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/recompute_sections.h"
 #include "core/schedule.h"
 #include "report/measures.h"
 #include "report/trainers/export_parts.h"
@@ -77,8 +78,8 @@ std::string header_of(const PlanFile& file, const ExportRequest& request, std::s
                   request.plan_path, request.plan_hash);
   text += fmt::format("{}P={} V={} D={} T={} b={} M={}, {}, recompute {}, on {} GPUs ({}).\n", mark,
                       plan.pipeline, plan.chunks, plan.data, plan.tensor, plan.micro_batch_size,
-                      micro_batches_of(plan), plan.schedule, plan.recompute, plan.devices(),
-                      device_words(plan));
+                      micro_batches_of(plan), plan.schedule, recompute_in_short(plan),
+                      plan.devices(), device_words(plan));
   text += fmt::format("{}Predicted: a step takes {} ({} to {}); the fullest rank needs {} GiB.\n",
                       mark, to_text(prediction.step_time), to_text(prediction.step_time_low),
                       to_text(prediction.step_time_high), gib(prediction.peak_memory()));
@@ -113,6 +114,16 @@ std::string plan_csv(const PlanFile& plan, bool dialect_of_2024) {
   for (int s = 0; s < plan.plan.stages(); ++s) rank_of_stage.push_back(plan.plan.rank_of(s));
   return write_pipeline_csv(schedule_of_lists(
       program.schedule, static_cast<int>(pipeline.micro_batches), rank_of_stage, lists));
+}
+
+Export refused_divided_recompute(std::string_view trainer, const Plan& plan) {
+  Plan whole = plan;
+  whole.recompute_sections.clear();
+  return refused(
+      fmt::format("{} has one recompute mode for all layers, and the plan recomputes {}; plan with "
+                  "--for, or with --recompute {}",
+                  trainer, recompute_in_words(plan), plan.recompute),
+      std::move(whole));
 }
 
 Export refused(std::string why, std::optional<Plan> nearest) {

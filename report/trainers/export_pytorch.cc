@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "core/recompute_sections.h"
 #include "report/trainers/export_parts.h"
 
 namespace penstock {
@@ -19,6 +20,11 @@ Export export_pytorch(const PlanFile& plan, const ExportRequest& request) {
       "load it with _PipelineScheduleRuntime(stages, n_microbatches={}, ...)._load_csv(path), "
       "which adds the communication",
       plan.program.pipelines.front().micro_batches));
+  if (plan.plan.recompute != "none") {
+    answer.notes.push_back(fmt::format(
+        "the list says nothing of recompute: checkpoint the sections in your stage modules, {}",
+        recompute_in_words(plan.plan)));
+  }
   if (plan.plan.stage_map == StageMap::kV) {
     answer.notes.emplace_back("rank r builds stages r and 2P - 1 - r (a V)");
   }

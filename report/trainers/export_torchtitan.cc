@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/recompute_sections.h"
 #include "report/measures.h"
 #include "report/trainers/export_parts.h"
 
@@ -199,6 +200,7 @@ bool splits_backward(const Program& program) {
 
 Export export_torchtitan(const PlanFile& file, const ExportRequest& request) {
   const Plan& plan = file.plan;
+  if (recompute_is_divided(plan)) return refused_divided_recompute("torchtitan", plan);
   const Era era = era_of(request.version);
   const auto model = model_layers(file.section_names);
   if (!model) return refused("torchtitan counts layers; " + std::string(kNoLayers));

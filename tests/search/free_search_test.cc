@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "core/recompute_sections.h"
 #include "search/best_plans.h"
 #include "tests/search/models.h"
 
@@ -64,6 +65,7 @@ void pin_to(Pins& pins, const Plan& plan, int which) {
       break;
     case 6:
       pins.recompute = plan.recompute;
+      pins.recompute_as_needed = recompute_is_divided(plan);
       break;
     case 7:
       pins.zero1 = plan.zero1;

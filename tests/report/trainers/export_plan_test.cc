@@ -145,6 +145,28 @@ TEST_CASE("Megatron-LM's flags follow placement, sharding and recompute") {
         "Megatron-LM has no recompute mode 'offload'");
 }
 
+TEST_CASE("recompute in some layers of each stage is Megatron-LM's block where it is one number") {
+  PlanFile file = plan_with(4, 1, 10, {0, 3, 6, 9, 12});
+  file.plan.recompute = "full";
+  file.plan.recompute_sections = {3, 2, 2, 2};  // the embedding counts, and makes no difference
+  const auto flags = flags_of(text_of(exported(file, "megatron", "0.20"), "megatron_args.sh"));
+  CHECK(flags.at("--recompute-method") == "block");
+  CHECK(flags.at("--recompute-num-layers") == "2");
+  file.plan.recompute_sections = {3, 2, 1, 0};
+  const Export refused = exported(file, "megatron", "0.20");
+  CHECK(refused.why_not.find("the same number of layers on every stage") != std::string::npos);
+  REQUIRE(refused.nearest);
+  CHECK(refused.nearest->recompute_sections == std::vector<int>{3, 2, 2, 2});
+  const std::vector<std::pair<const char*, const char*>> others{{"deepspeed", "0.19"},
+                                                                {"torchtitan", "0.2"}};
+  for (const auto& [target, version] : others) {
+    const Export other = exported(file, target, version);
+    CHECK(other.why_not.find("--recompute full") != std::string::npos);
+    REQUIRE(other.nearest);
+    CHECK(other.nearest->recompute_sections.empty());
+  }
+}
+
 TEST_CASE("what Megatron-LM's layout cannot say is refused, with cuts that it can") {
   // The norm alone on stage 1 would be an empty piece.
   PlanFile file = plan_with(3, 1, 4, {0, 5, 6, 7});

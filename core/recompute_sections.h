@@ -1,0 +1,39 @@
+// How much of a plan recomputes: Plan::recompute names a mode, and Plan::recompute_sections in how
+// many sections of each stage it is used.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/plan.h"
+
+namespace penstock {
+
+// The mode is used in some sections and not in others.
+inline bool recompute_is_divided(const Plan& plan) { return !plan.recompute_sections.empty(); }
+
+// Of this stage; all of its sections where that is not divided, none in mode "none". The plan's
+// cuts are set.
+int recomputed_sections_of(const Plan& plan, int stage);
+
+// Of one copy of the weights.
+struct RecomputeCount {
+  int sections = 0;
+  int most_of_a_stage = 0, least_of_a_stage = 0;
+};
+RecomputeCount count_recomputed(const Plan& plan);
+
+// Of every section of the model: whether it uses the mode.
+std::vector<bool> recomputed_sections(const Plan& plan);
+
+// So many sections of each stage, said in the one way that stands for it: mode "none" where there
+// are none, no numbers where they are all. The plan's mode and cuts are set.
+void set_recompute_sections(Plan& plan, std::vector<int> sections);
+
+// For tables: "full", "full 7/34": seven of 34 sections.
+std::string recompute_in_short(const Plan& plan);
+// "full in all sections"; "full in 4 of 10 sections on stage 0, in 3 of 11 on stages 1 to 6 and in
+// none of 9 on stage 7".
+std::string recompute_in_words(const Plan& plan);
+
+}  // namespace penstock

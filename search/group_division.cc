@@ -1,0 +1,87 @@
+#include "search/group_division.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/recompute_sections.h"
+#include "costmodel/price_stages.h"
+#include "search/group_search.h"
+
+namespace penstock {
+namespace {
+
+// PyTorch's own runtime leaves it to the modules what they keep. Megatron divides "full" alone.
+bool may_divide(const SearchRequest& request, const std::string& mode) {
+  const Pins& pins = request.pins;
+  if (mode == "none") return false;
+  if (pins.recompute && (!pins.recompute_as_needed || mode != *pins.recompute)) return false;
+  if (!request.trainer || *request.trainer == Trainer::kPytorch) return true;
+  return *request.trainer == Trainer::kMegatron && mode == "full";
+}
+
+}  // namespace
+
+RecomputeRule recompute_rule(const SearchRequest& request) {
+  const bool megatron = request.trainer && *request.trainer == Trainer::kMegatron;
+  return megatron ? RecomputeRule::kOneNumber : RecomputeRule::kPerStage;
+}
+
+GroupDivision::GroupDivision(const PlanInputs& inputs, const SearchRequest& request,
+                             const SearchSpace& space, const CandidateGroup& group,
+                             const Plan& base, SearchShared& shared)
+    : inputs_(inputs),
+      space_(space),
+      group_(group),
+      base_(base),
+      shared_(shared),
+      rule_(recompute_rule(request)) {
+  if (base.recompute != "none") return;
+  for (std::string& mode : measured_recompute_modes(*inputs.profile, base.device)) {
+    if (may_divide(request, mode)) modes_.push_back({std::move(mode)});
+  }
+}
+
+const GroupPrices& GroupDivision::prices_of(Mode& mode) {
+  if (!mode.prices) {
+    Plan plan = base_;
+    plan.recompute = mode.name;
+    mode.prices = std::make_unique<GroupPrices>(inputs_, space_, group_, plan, shared_);
+  }
+  return *mode.prices;
+}
+
+std::vector<GroupDivision::Divided> GroupDivision::divided(const Plan& plan,
+                                                           const StageMemory& memory,
+                                                           const HeldCounts& held,
+                                                           const RankSums& kept,
+                                                           const std::vector<int>& balanced) {
+  std::vector<Divided> plans;
+  const BackwardKind backward = find_schedule(plan.schedule)->backward;
+  for (Mode& mode : modes_) {
+    const GroupPrices& prices = prices_of(mode);
+    if (!prices.why_not().empty()) continue;
+    const RecomputeSums sums{kept, prices.sums()};
+    const RecomputeAsNeeded as_needed(sums, memory, held, plan, backward, rule_);
+    Plan other = plan;
+    other.cuts = balanced;
+    if (plan.chunks == 1 && rule_ == RecomputeRule::kPerStage) {
+      if (auto cuts = as_needed.balanced_cuts(balanced)) other.cuts = std::move(*cuts);
+    }
+    auto sections = as_needed.sections(other.cuts);
+    if (!sections) continue;
+    other.recompute = mode.name;
+    set_recompute_sections(other, std::move(*sections));
+    const Duration bound = as_needed.bound(other, inputs_.executor);
+    plans.push_back({std::move(other), bound});
+  }
+  return plans;
+}
+
+DividedTables GroupDivision::tables_of(const Plan& plan, const RankTables& kept) {
+  const auto mode = std::find_if(modes_.begin(), modes_.end(),
+                                 [&](const Mode& one) { return one.name == plan.recompute; });
+  return {prices_of(*mode).tables(), kept, plan};
+}
+
+}  // namespace penstock

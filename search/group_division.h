@@ -1,0 +1,62 @@
+// Recompute as needed among the candidates of a group of mode "none": what does not fit as it is
+// may recompute in some sections of each stage (docs/search.md, "Recompute per stage").
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/plan.h"
+#include "search/best_plans.h"
+#include "search/candidates.h"
+#include "search/evaluate.h"
+#include "search/group_prices.h"
+#include "search/memory.h"
+#include "search/recompute_as_needed.h"
+
+namespace penstock {
+
+struct SearchShared;
+
+// What the trainer of the question can carry out.
+RecomputeRule recompute_rule(const SearchRequest& request);
+
+class GroupDivision {
+ public:
+  // Keeps all of them by reference. `base`: the plan that the group stands for.
+  GroupDivision(const PlanInputs& inputs, const SearchRequest& request, const SearchSpace& space,
+                const CandidateGroup& group, const Plan& base, SearchShared& shared);
+
+  [[nodiscard]] bool serves(const ScheduleKind& kind) const {
+    return !modes_.empty() && can_divide_recompute(kind);
+  }
+
+  struct Divided {
+    Plan plan;         // fits; may use the mode in no section, or in all
+    Duration bound{};  // with these cuts it is no faster
+  };
+  // A plan of mode "none" for each of the modes: with cuts that suit, and as few sections that use
+  // it as its memory asks for. `memory` and `kept` are those of mode "none".
+  std::vector<Divided> divided(const Plan& plan, const StageMemory& memory, const HeldCounts& held,
+                               const RankSums& kept, const std::vector<int>& balanced);
+  // What such a plan costs, of mode "none" from `kept`.
+  DividedTables tables_of(const Plan& plan, const RankTables& kept);
+
+ private:
+  struct Mode {
+    std::string name;
+    std::unique_ptr<GroupPrices> prices{};  // made when they are first asked for
+  };
+  const GroupPrices& prices_of(Mode& mode);
+
+  const PlanInputs& inputs_;
+  const SearchSpace& space_;
+  const CandidateGroup& group_;
+  const Plan& base_;
+  SearchShared& shared_;
+  RecomputeRule rule_;
+  std::vector<Mode> modes_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,388 @@
+#include "search/recompute_as_needed.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <span>
+#include <utility>
+
+#include "core/recompute_sections.h"
+#include "costmodel/plan_sections.h"
+#include "search/plan_program.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::int64_t kInfinite = std::numeric_limits<std::int64_t>::max();
+
+std::int64_t part(const std::vector<std::int64_t>& prefix, int first, int end) {
+  return prefix[static_cast<std::size_t>(end)] - prefix[static_cast<std::size_t>(first)];
+}
+
+std::size_t index(int i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+bool can_divide_recompute(const ScheduleKind& kind) {
+  return !kind.recomputes && !kind.is_costly && !kind.is_automatic() &&
+         kind.rule == RunTimeRule::kNone;
+}
+
+RecomputeAsNeeded::RecomputeAsNeeded(const RecomputeSums& sums, const StageMemory& memory,
+                                     const HeldCounts& held, const Plan& plan,
+                                     BackwardKind backward, RecomputeRule rule)
+    : sums_(sums), memory_(memory), held_(held), plan_(plan), backward_(backward), rule_(rule) {
+  std::map<std::vector<int>, std::vector<std::size_t>> ranks_of;
+  for (std::size_t rank = 0; rank < held.ranks(); ++rank) {
+    std::vector<int> stages;
+    for (const int stage : held.stages_of(rank)) stages.push_back(stage % plan.stages_per_copy());
+    std::sort(stages.begin(), stages.end());
+    stages.erase(std::unique(stages.begin(), stages.end()), stages.end());
+    ranks_of[std::move(stages)].push_back(rank);
+  }
+  for (auto& [stages, ranks] : ranks_of) bundles_.push_back({stages, ranks});
+  const SectionSums& kept = sums.kept[0];
+  const SectionSums& again = sums.recomputed[0];
+  for (int i = 0; i < kept.sections(); ++i) {
+    is_changed_.push_back(part(kept.stash, i, i + 1) != part(again.stash, i, i + 1) ||
+                          part(kept.work, i, i + 1) != part(again.work, i, i + 1));
+  }
+}
+
+std::int64_t RecomputeAsNeeded::stash_of(int rank, const Run& run, bool of_weights) const {
+  const SectionSums& kept = sums_.kept[rank];
+  const SectionSums& again = sums_.recomputed[rank];
+  if (of_weights) {
+    return part(again.weight_stash, run.first, run.middle) +
+           part(kept.weight_stash, run.middle, run.end);
+  }
+  return part(again.stash, run.first, run.middle) + part(kept.stash, run.middle, run.end);
+}
+
+std::int64_t RecomputeAsNeeded::working_of(int rank, const Run& run) const {
+  std::int64_t most = 0;
+  if (run.first < run.middle) {
+    most = sums_.recomputed[rank].working_peak_of(run.first, run.middle);
+  }
+  if (run.middle < run.end) {
+    most = std::max(most, sums_.kept[rank].working_peak_of(run.middle, run.end));
+  }
+  return most;
+}
+
+Bytes RecomputeAsNeeded::total(std::size_t rank, const std::vector<int>& cuts,
+                               const std::vector<int>& counts) const {
+  const auto stages = held_.stages_of(rank);
+  const int r = static_cast<int>(rank);
+  std::vector<Run> runs(stages.size());
+  std::int64_t kept = 0;
+  std::int64_t working = 0;
+  for (std::size_t c = 0; c < stages.size(); ++c) {
+    const std::size_t s = index(stages[c] % plan_.stages_per_copy());
+    runs[c] = {cuts[s], cuts[s] + counts[s], cuts[s + 1]};
+    kept += memory_.for_the_step(stages[c], cuts[s], cuts[s + 1]).count;
+    working = std::max(working, working_of(r, runs[c]));
+  }
+  for (const auto& [a, b] : held_.overlaps(rank)) {
+    working = std::max(working, working_of(r, runs[a]) + working_of(r, runs[b]));
+  }
+  std::int64_t peak = 0;
+  for (std::size_t i = 0; i < held_.peaks(rank); ++i) {
+    const auto held = held_.peak(rank, i);
+    std::int64_t sum = 0;
+    for (std::size_t c = 0; c < runs.size(); ++c) {
+      sum += held[c].stash * stash_of(r, runs[c], false) +
+             held[c].weight_stash * stash_of(r, runs[c], true);
+    }
+    peak = std::max(peak, sum);
+  }
+  return Bytes{kept + peak + working} + memory_.reserve_of(stages[0]);
+}
+
+bool RecomputeAsNeeded::fits(const Bundle& bundle, const std::vector<int>& cuts,
+                             const std::vector<int>& counts) const {
+  return std::all_of(bundle.ranks.begin(), bundle.ranks.end(), [&](std::size_t rank) {
+    return total(rank, cuts, counts) <= memory_.capacity()[static_cast<int>(rank)];
+  });
+}
+
+std::optional<std::vector<int>> RecomputeAsNeeded::sections(const std::vector<int>& cuts) const {
+  if (rule_ == RecomputeRule::kOneNumber) return one_number(cuts);
+  std::vector<int> counts(cuts.size() - 1, 0);
+  for (const Bundle& bundle : bundles_) {
+    if (!choose(bundle, cuts, counts)) return std::nullopt;
+  }
+  round_up(cuts, counts);
+  return counts;
+}
+
+// The counts of its stages are zero before. False when none that was tried fits.
+bool RecomputeAsNeeded::choose(const Bundle& bundle, const std::vector<int>& cuts,
+                               std::vector<int>& counts) const {
+  if (fits(bundle, cuts, counts)) return true;
+  const bool single = bundle.stages.size() == 1;
+  for (const int stage : bundle.stages) {
+    const std::size_t s = index(stage);
+    const int all = cuts[s + 1] - cuts[s];
+    counts[s] = single ? 1 : all;
+    while (single && counts[s] < all && !fits(bundle, cuts, counts)) ++counts[s];
+  }
+  if (!fits(bundle, cuts, counts)) return false;
+  if (!single) keep_by_gain(bundle, cuts, counts);
+  return true;
+}
+
+// One section after the other keeps its activations, that one first which saves most time for the
+// bytes that it takes, as long as everything fits.
+void RecomputeAsNeeded::keep_by_gain(const Bundle& bundle, const std::vector<int>& cuts,
+                                     std::vector<int>& counts) const {
+  const auto bytes_of = [&] {
+    std::int64_t sum = 0;
+    for (const std::size_t rank : bundle.ranks) sum += total(rank, cuts, counts).count;
+    return sum;
+  };
+  const SectionSums& kept = sums_.kept[static_cast<int>(bundle.ranks.front())];
+  const SectionSums& again = sums_.recomputed[static_cast<int>(bundle.ranks.front())];
+  while (true) {
+    const std::int64_t now = bytes_of();
+    const int* best = nullptr;
+    double best_gain = 0.0;
+    for (const int& stage : bundle.stages) {
+      const std::size_t s = index(stage);
+      if (counts[s] == 0) continue;
+      --counts[s];
+      const int section = cuts[s] + counts[s];
+      const auto saved = static_cast<double>(part(again.work_of(backward_), section, section + 1) -
+                                             part(kept.work_of(backward_), section, section + 1));
+      const auto bytes = static_cast<double>(std::max<std::int64_t>(bytes_of() - now, 0));
+      const double gain = saved / (bytes + 1.0);
+      if (fits(bundle, cuts, counts) && (best == nullptr || gain > best_gain)) {
+        best = &stage;
+        best_gain = gain;
+      }
+      ++counts[s];
+    }
+    if (best == nullptr) return;
+    --counts[index(*best)];
+  }
+}
+
+std::optional<std::vector<int>> RecomputeAsNeeded::one_number(const std::vector<int>& cuts) const {
+  std::vector<int> last;
+  for (int layers = 0;; ++layers) {
+    std::vector<int> counts = counts_of_layers(cuts, layers);
+    if (counts == last) return std::nullopt;
+    const bool fit = std::all_of(bundles_.begin(), bundles_.end(),
+                                 [&](const Bundle& bundle) { return fits(bundle, cuts, counts); });
+    if (fit) {
+      round_up(cuts, counts);
+      return counts;
+    }
+    last = std::move(counts);
+  }
+}
+
+// Layers are the sections that the mode changes.
+std::vector<int> RecomputeAsNeeded::counts_of_layers(const std::vector<int>& cuts,
+                                                     int layers) const {
+  std::vector<int> counts(cuts.size() - 1, 0);
+  for (std::size_t s = 0; s < counts.size(); ++s) {
+    int left = layers;
+    for (int i = cuts[s]; i < cuts[s + 1] && left > 0; ++i) {
+      if (!is_changed_[index(i)]) continue;
+      counts[s] = i - cuts[s] + 1;
+      --left;
+    }
+  }
+  return counts;
+}
+
+void RecomputeAsNeeded::round_up(const std::vector<int>& cuts, std::vector<int>& counts) const {
+  for (std::size_t s = 0; s < counts.size(); ++s) {
+    int end = cuts[s] + counts[s];
+    while (counts[s] > 0 && end < cuts[s + 1] && !is_changed_[index(end)]) ++end;
+    if (end == cuts[s + 1] && counts[s] > 0) counts[s] = end - cuts[s];
+  }
+}
+
+// A rank's work behind the fill before its first stage; an optimizer that waits for no other rank
+// makes a step of one span.
+Duration RecomputeAsNeeded::bound(const Plan& divided, const ExecutorModel& executor) const {
+  const std::int64_t full =
+      replica_loads(divided).front().samples / divided.micro_batch_size / divided.copies();
+  if (full == 0) return {};
+  std::vector<std::int64_t> work(index(divided.pipeline), 0);
+  for (int stage = 0; stage < divided.stages(); ++stage) {
+    const int rank = divided.rank_of(stage);
+    const int first = divided.first_section(stage);
+    const int middle = first + recomputed_sections_of(divided, stage);
+    work[index(rank)] +=
+        part(sums_.recomputed[rank].work_of(backward_), first, middle) +
+        part(sums_.kept[rank].work_of(backward_), middle, divided.end_section(stage));
+  }
+  const bool fills = executor.optimizer == OptimizerGate::kGlobalBarrier && divided.copies() == 1;
+  std::int64_t longest = 0;
+  std::int64_t fill = 0;
+  for (int rank = 0; rank < divided.pipeline; ++rank) {
+    longest = std::max(longest, fill + full * work[index(rank)]);
+    if (!fills) continue;
+    const int first = divided.first_section(rank), end = divided.end_section(rank);
+    fill += std::min(part(sums_.kept[rank].forward, first, end),
+                     part(sums_.recomputed[rank].forward, first, end));
+  }
+  return Duration{longest};
+}
+
+// --- one stage per rank
+
+bool RecomputeAsNeeded::fits(int stage, const Run& run) const {
+  const std::int64_t stash = stash_of(stage, run, false);
+  const std::int64_t weight_stash = stash_of(stage, run, true);
+  std::int64_t most = 0;
+  for (const Held& held : held_.peaks_of_stage(stage)) {
+    most = std::max(most, held.stash * stash + held.weight_stash * weight_stash);
+  }
+  const Bytes held{most + working_of(stage, run)};
+  return memory_.for_the_step(stage, run.first, run.end) + held + memory_.reserve_of(stage) <=
+         memory_.capacity_of(stage);
+}
+
+// Memory shrinks with every section that recomputes but, for what it works in, the first.
+std::optional<int> RecomputeAsNeeded::fewest(int stage, int first, int end) const {
+  if (fits(stage, {first, first, end})) return 0;
+  if (!fits(stage, {first, end, end})) return std::nullopt;
+  int low = 0;
+  int high = end - first;
+  while (low + 1 < high) {
+    const int middle = low + (high - low) / 2;
+    (fits(stage, {first, first + middle, end}) ? high : low) = middle;
+  }
+  return high;
+}
+
+std::int64_t RecomputeAsNeeded::time(int stage, int first, int end) const {
+  const auto count = fewest(stage, first, end);
+  if (!count) return kInfinite;
+  return part(sums_.recomputed[stage].work_of(backward_), first, first + *count) +
+         part(sums_.kept[stage].work_of(backward_), first + *count, end);
+}
+
+// The largest end <= most that the stage may reach from `first`; `first` when not even one. Mostly
+// it is not far below what it could reach if memory were no object.
+int RecomputeAsNeeded::reach(int stage, int first, int most, std::int64_t bottleneck) const {
+  const std::vector<std::int64_t>& kept = sums_.kept[stage].work_of(backward_);
+  if (bottleneck != kInfinite) {
+    const auto from = kept.begin() + first;
+    most = static_cast<int>(std::upper_bound(from, kept.begin() + most + 1, *from + bottleneck) -
+                            kept.begin() - 1);
+  }
+  const auto can = [&](int end) {
+    const std::int64_t taken = time(stage, first, end);
+    return taken <= bottleneck && taken != kInfinite;
+  };
+  int low = most;
+  int high = most + 1;
+  for (int step = 1; low > first && !can(low); step *= 2) {
+    high = low;
+    low = std::max(first, low - step);
+  }
+  while (low + 1 < high) {
+    const int middle = low + (high - low) / 2;
+    (can(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+struct RecomputeAsNeeded::Pass {
+  bool feasible = false;
+  std::int64_t slowest = 0;           // of the stages as placed
+  std::int64_t next_try = kInfinite;  // smallest bottleneck at which a stage could take more
+};
+
+RecomputeAsNeeded::Pass RecomputeAsNeeded::run(std::int64_t bottleneck) const {
+  Pass pass;
+  const int sections = memory_.sections();
+  int at = 0;
+  for (int stage = 0; stage < plan_.pipeline; ++stage) {
+    const int most = sections - (plan_.pipeline - stage - 1);
+    const int end = reach(stage, at, most, bottleneck);
+    if (end < most) pass.next_try = std::min(pass.next_try, time(stage, at, end + 1));
+    if (end == at) return pass;
+    pass.slowest = std::max(pass.slowest, time(stage, at, end));
+    at = end;
+  }
+  pass.feasible = at == sections;
+  return pass;
+}
+
+std::optional<std::vector<int>> RecomputeAsNeeded::balanced_cuts(
+    const std::vector<int>& kept) const {
+  if (memory_.sections() < plan_.pipeline) return std::nullopt;
+  const Pass any = run(kInfinite);
+  if (!any.feasible) return std::nullopt;
+  std::int64_t low = 0;
+  for (int stage = 0; stage < plan_.pipeline; ++stage) {
+    low = std::max(low, part(sums_.kept[stage].work_of(backward_), kept[index(stage)],
+                             kept[index(stage) + 1]));
+  }
+  std::int64_t high = any.slowest;
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    const Pass pass = run(middle);
+    if (pass.feasible) {
+      high = pass.slowest;
+    } else {
+      if (pass.next_try == kInfinite) break;
+      low = std::max(pass.next_try, middle + 1);
+    }
+  }
+  return earliest_cuts(high);
+}
+
+// Within the bottleneck: the first ranks hold most micro-batches, so they get the fewest sections.
+std::vector<int> RecomputeAsNeeded::earliest_cuts(std::int64_t bottleneck) const {
+  std::vector<int> cuts(index(plan_.pipeline) + 1, 0);
+  cuts.back() = memory_.sections();
+  for (int stage = plan_.pipeline - 1; stage > 0; --stage) {
+    const int end = cuts[index(stage) + 1];
+    int low = stage;
+    int high = end - 1;
+    while (low < high) {
+      const int middle = low + (high - low) / 2;
+      const bool enough = time(stage, middle, end) <= bottleneck;
+      (enough ? high : low) = enough ? middle : middle + 1;
+    }
+    cuts[index(stage)] = high;
+  }
+  return cuts;
+}
+
+// --- the tables of a plan
+
+DividedTables::DividedTables(const RankTables& recomputed, const RankTables& kept,
+                             const Plan& plan) {
+  const std::vector<bool> again = recomputed_sections(plan);
+  const bool alike = recomputed.is_one_for_all();
+  const int ranks = alike ? 1 : plan.pipeline;
+  merged_.reserve(index(ranks));
+  std::vector<std::vector<const SectionTable*>> of_rank;
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (rank > 0 && recomputed[rank] == recomputed[rank - 1] && kept[rank] == kept[rank - 1]) {
+      of_rank.push_back(of_rank.back());
+      continue;
+    }
+    std::vector<SectionTable>& shapes = merged_.emplace_back();
+    for (std::size_t shape = 0; shape < kept[rank].size(); ++shape) {
+      shapes.push_back(merge_tables(*recomputed[rank][shape], *kept[rank][shape], again));
+    }
+    std::vector<const SectionTable*>& pointers = of_rank.emplace_back();
+    for (const SectionTable& table : shapes) pointers.push_back(&table);
+    for (const SectionPrice& section : shapes.front().sections) {
+      recomputes_ = recomputes_ || section.price.recompute.duration > Duration{};
+    }
+  }
+  tables_ = alike ? RankTables(std::move(of_rank.front())) : RankTables::of_each(of_rank);
+}
+
+}  // namespace penstock

@@ -1,0 +1,114 @@
+// How many sections of every stage must recompute so that all ranks fit: one mode for a whole plan
+// leaves memory unused on every rank but the fullest (docs/search.md, "Recompute per stage").
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/executor_model.h"
+#include "core/plan.h"
+#include "costmodel/price_stages.h"
+#include "search/memory.h"
+#include "search/section_sums.h"
+#include "simulator/held_counts.h"
+#include "simulator/schedules/schedules.h"
+
+namespace penstock {
+
+enum class RecomputeRule {
+  kPerStage,   // any number of sections on each stage
+  kOneNumber,  // one number of layers for all stages, as Megatron's "block" has it
+};
+
+// Whether the recompute of such a plan can be divided: not where a schedule recomputes by a rule of
+// its own or is arranged by what its stages cost.
+bool can_divide_recompute(const ScheduleKind& kind);
+
+// Of full-size micro-batches: what the sections cost when they keep their activations, and when
+// they use the mode.
+struct RecomputeSums {
+  RankSums kept, recomputed;
+};
+
+class RecomputeAsNeeded {
+ public:
+  // Keeps all of them by reference. `memory`: of the plan when no section recomputes.
+  RecomputeAsNeeded(const RecomputeSums& sums, const StageMemory& memory, const HeldCounts& held,
+                    const Plan& plan, BackwardKind backward, RecomputeRule rule);
+
+  // Of every stage of a copy of the weights, under these cuts: how many of its sections, the first
+  // ones, recompute. With one stage per rank the fewest that fit, so that no division is faster;
+  // with several the least time per byte comes first. Nothing when no number that was tried fits.
+  [[nodiscard]] std::optional<std::vector<int>> sections(const std::vector<int>& cuts) const;
+
+  // A step time that no replay of the plan beats whose stages recompute so much.
+  [[nodiscard]] Duration bound(const Plan& divided, const ExecutorModel& executor) const;
+
+  // One stage per rank: the cuts whose slowest stage, its recompute included, is fastest. Exact
+  // where a stage that grows, at either end, gets no faster. Nothing when none fit. `kept`: the
+  // best cuts if memory were no object.
+  [[nodiscard]] std::optional<std::vector<int>> balanced_cuts(const std::vector<int>& kept) const;
+
+ private:
+  // Of one stage: [first, middle) recomputes, [middle, end) does not.
+  struct Run {
+    int first = 0, middle = 0, end = 0;
+  };
+  // Stages of a copy that must be looked at together, and the ranks that hold them: two copies of
+  // the weights share theirs.
+  struct Bundle {
+    std::vector<int> stages;
+    std::vector<std::size_t> ranks;
+  };
+  struct Pass;
+
+  [[nodiscard]] std::int64_t stash_of(int rank, const Run& run, bool of_weights) const;
+  [[nodiscard]] std::int64_t working_of(int rank, const Run& run) const;
+  [[nodiscard]] Bytes total(std::size_t rank, const std::vector<int>& cuts,
+                            const std::vector<int>& counts) const;
+  [[nodiscard]] bool fits(const Bundle& bundle, const std::vector<int>& cuts,
+                          const std::vector<int>& counts) const;
+  [[nodiscard]] bool fits(int stage, const Run& run) const;  // V = 1
+
+  [[nodiscard]] bool choose(const Bundle& bundle, const std::vector<int>& cuts,
+                            std::vector<int>& counts) const;
+  void keep_by_gain(const Bundle& bundle, const std::vector<int>& cuts,
+                    std::vector<int>& counts) const;
+  [[nodiscard]] std::optional<std::vector<int>> one_number(const std::vector<int>& cuts) const;
+  [[nodiscard]] std::vector<int> counts_of_layers(const std::vector<int>& cuts, int layers) const;
+  // What the mode does not change counts as recomputed where all of the rest of its stage is.
+  void round_up(const std::vector<int>& cuts, std::vector<int>& counts) const;
+
+  [[nodiscard]] std::optional<int> fewest(int stage, int first, int end) const;
+  [[nodiscard]] std::int64_t time(int stage, int first, int end) const;
+  [[nodiscard]] int reach(int stage, int first, int most, std::int64_t bottleneck) const;
+  [[nodiscard]] Pass run(std::int64_t bottleneck) const;
+  [[nodiscard]] std::vector<int> earliest_cuts(std::int64_t bottleneck) const;
+
+  const RecomputeSums& sums_;
+  const StageMemory& memory_;
+  const HeldCounts& held_;
+  const Plan& plan_;
+  BackwardKind backward_;
+  RecomputeRule rule_;
+  std::vector<Bundle> bundles_;
+  std::vector<bool> is_changed_;  // per section: the mode makes a difference
+};
+
+// The section tables of a plan, from those of its mode and those of mode "none".
+class DividedTables {
+ public:
+  DividedTables(const RankTables& recomputed, const RankTables& kept, const Plan& plan);
+  // Points into it.
+  [[nodiscard]] const RankTables& tables() const { return tables_; }
+  [[nodiscard]] bool recomputes() const { return recomputes_; }
+
+ private:
+  std::vector<std::vector<SectionTable>> merged_;  // per run of ranks on one type, per shape
+  RankTables tables_{{}};
+  bool recomputes_ = false;
+};
+
+}  // namespace penstock
