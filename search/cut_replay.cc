@@ -31,8 +31,7 @@ CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan, RecomputeRule r
   recomputes_ = prepared_.sums.recomputes();
   capacity_ = prepared_.devices.memory();
   reserve_ = prepared_.devices.reserve();
-  liveness_ = liveness_of(with_stand_in(prepared_.plan));
-  held_ = HeldCounts(liveness_);
+  held_ = liveness_of(with_stand_in(prepared_.plan));
   if (!is_cheap_) return;
   wiring_.emplace(*inputs.cluster, prepared_.plan);
   schedules_ = schedules_of(prepared_.plan);
@@ -70,7 +69,7 @@ std::optional<CutReplay::Result> CutReplay::run_lists() { return run_priced(tabl
 std::optional<CutReplay::Result> CutReplay::run_priced(const RankTables& tables, bool recomputes) {
   const StagePricing pricing = price_stages(*inputs_.profile, *wiring_, with_cuts_, tables,
                                             prepared_.kind->splits_backward());
-  const auto memory = memory_of_ranks(pricing.prices, liveness_, reserve_);
+  const auto memory = memory_of_ranks(pricing.prices, held_, reserve_);
   Bytes fullest;
   for (std::size_t r = 0; r < memory.size(); ++r) {
     const Bytes total = memory[r].total();

@@ -71,7 +71,6 @@ class CutReplay {
   bool recomputes_ = false;
   PerRank<Bytes> capacity_{Bytes{}}, reserve_{Bytes{}};
   std::optional<PlanWiring> wiring_;
-  std::vector<RankLiveness> liveness_;
   HeldCounts held_;
   PlanSchedules schedules_;
   ReplayBuffers buffers_;

@@ -140,15 +140,15 @@ class GroupSearch {
       plan.zero1 = zero1;
       if (try_as_needed(*choice.kind, plan, *balanced, *at_least)) continue;
       if (!least_may_matter(plan, *balanced, *at_least)) continue;
-      const auto counted = counted_of(key, plan);
-      if (does_not_fit(*choice.kind, plan, *balanced, counted->held)) {
-        try_forms(plan, *balanced, *counted);
+      const auto held = held_of(key, plan);
+      if (does_not_fit(*choice.kind, plan, *balanced, *held)) {
+        try_forms(plan, *balanced, *held);
         continue;
       }
-      if (!cuts_may_matter(plan, *balanced, counted->held)) continue;
+      if (!cuts_may_matter(plan, *balanced, *held)) continue;
       for (const Placement placement : placements_) {
         plan.placement = placement;
-        try_candidate(plan, counted->live, counted->held);
+        try_candidate(plan, *held);
       }
     }
   }
@@ -173,7 +173,7 @@ class GroupSearch {
       return may_matter(form.bound, kNoMemory);
     });
     if (keeps_all || matters) {
-      try_forms(plan, balanced, *counted_of(counts_key(kind, plan), plan));
+      try_forms(plan, balanced, *held_of(counts_key(kind, plan), plan));
       return true;
     }
     note_possible();
@@ -196,9 +196,7 @@ class GroupSearch {
         .why_not.has_value();
   }
 
-  void try_forms(Plan plan, const std::vector<int>& balanced,
-                 const SearchShared::Counted& counted) {
-    const HeldCounts& held = counted.held;
+  void try_forms(Plan plan, const std::vector<int>& balanced, const HeldCounts& held) {
     const StageMemory memory = memory_of(plan, held);
     std::vector<Plan> plans;
     for (auto& form : division_.divided(plan, memory, held, prices_.sums(), balanced)) {
@@ -219,7 +217,7 @@ class GroupSearch {
     note_possible();
     for (const Placement placement : placements_) {
       for (Plan& one : plans) one.placement = placement;
-      try_one_of(plans, counted);
+      try_one_of(plans, held);
     }
   }
 
@@ -230,7 +228,7 @@ class GroupSearch {
   }
 
   // Of several forms of one candidate the fastest counts.
-  void try_one_of(const std::vector<Plan>& plans, const SearchShared::Counted& counted) {
+  void try_one_of(const std::vector<Plan>& plans, const HeldCounts& held) {
     std::optional<Found> best;
     std::optional<Contender> contender;
     std::optional<Rejection> over;
@@ -240,13 +238,12 @@ class GroupSearch {
       const RankTables& tables = divided ? divided->tables() : prices_.tables();
       const StagePricing pricing = price_stages(*inputs_.profile, *wiring_of(plan), plan, tables,
                                                 backward_ != BackwardKind::kFused);
-      const auto memory = memory_of_ranks(pricing.prices, counted.live, prices_.reserve());
+      const auto memory = memory_of_ranks(pricing.prices, held, prices_.reserve());
       over = over_memory(memory, plan, prices_.memory());
       if (over) continue;
       Bytes fullest;
       for (const MemoryUse& use : memory) fullest = std::max(fullest, use.total());
-      const Duration bound =
-          step_bound(pricing.prices, plan, backward_, counted.held, inputs_.executor);
+      const Duration bound = step_bound(pricing.prices, plan, backward_, held, inputs_.executor);
       if (!contender || bound < contender->step_time) contender = Contender{plan, bound, any_cuts_};
       if (!may_matter(bound, fullest) || (best && bound > best->step_time)) continue;
       const bool recomputes = divided ? divided->recomputes() : prices_.recomputes();
@@ -280,25 +277,21 @@ class GroupSearch {
             counted_micro_batches(plan)};
   }
 
-  [[nodiscard]] std::shared_ptr<const SearchShared::Counted> counted_of(
-      const SearchShared::CountsKey& key, const Plan& plan) const {
-    return shared_.liveness.get(key, [&] {
-      std::vector<RankLiveness> live = liveness_of(plan);
-      HeldCounts held(live);
-      return SearchShared::Counted{std::move(live), std::move(held)};
-    });
+  [[nodiscard]] std::shared_ptr<const HeldCounts> held_of(const SearchShared::CountsKey& key,
+                                                          const Plan& plan) const {
+    return shared_.held.get(key, [&] { return HeldCounts(liveness_of(plan)); });
   }
 
   // Schedules that are worked out for one plan: cut by what a static one of the same placement
   // holds, then bounded by what any order within the memory takes.
   void try_arranged(const ScheduleKind& kind, Plan& plan, const std::vector<int>& balanced) {
     const Plan stand_in = with_stand_in(plan);
-    const auto counted =
-        counted_of(counts_key(*find_schedule(stand_in.schedule), stand_in), stand_in);
+    const auto held =
+        shared_.held_at_least.get(counts_key(*find_schedule(stand_in.schedule), stand_in),
+                                  [&] { return least_held_of(stand_in); });
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
-      Cuts cuts =
-          choose_cuts(prices_.sums(), memory_of(plan, counted->held), plan, backward_, balanced);
+      Cuts cuts = choose_cuts(prices_.sums(), memory_of(plan, *held), plan, backward_, balanced);
       plan.cuts = balanced;
       if (!cuts.cuts.empty()) plan.cuts = std::move(cuts.cuts);
       if (!kind.recomputes && !may_be_worth_arranging(by_compute(plan))) {
@@ -503,11 +496,10 @@ class GroupSearch {
     return true;
   }
 
-  void try_candidate(const Plan& plan, const std::vector<RankLiveness>& live,
-                     const HeldCounts& held) {
+  void try_candidate(const Plan& plan, const HeldCounts& held) {
     const StagePricing pricing = price_stages(*inputs_.profile, *wiring_of(plan), plan,
                                               prices_.tables(), backward_ != BackwardKind::kFused);
-    const auto memory = memory_of_ranks(pricing.prices, live, prices_.reserve());
+    const auto memory = memory_of_ranks(pricing.prices, held, prices_.reserve());
     if (const auto over = over_memory(memory, plan, prices_.memory())) {
       result_.rejected.add(*over, 1, plan);
       return;

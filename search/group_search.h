@@ -31,11 +31,7 @@ struct SearchShared {
   // (index into schedule_kinds(), P, V, group, micro-batches that are counted)
   using CountsKey = std::tuple<std::ptrdiff_t, int, int, int, int>;
   Memo<CountsKey, HeldCounts> held_at_least;
-  struct Counted {
-    std::vector<RankLiveness> live;
-    HeldCounts held;
-  };
-  Memo<CountsKey, Counted> liveness;
+  Memo<CountsKey, HeldCounts> held;
   // (device, P, D, T, placement, map of stages)
   Memo<std::tuple<int, int, int, int, Placement, StageMap>, PlanWiring> wirings;
   // (device types of the ranks, D, T, placement, map of stages)

@@ -26,13 +26,15 @@ class LargestShapes {
   ShapeRange shapes_;
 };
 
-Bytes stash_peak(const LargestShapes& largest, const RankLiveness& rank) {
+Bytes stash_peak(const LargestShapes& largest, const HeldCounts& held, std::size_t rank) {
+  const auto stages = held.stages_of(rank);
   Bytes peak;
-  for (const LiveCounts& counts : rank.peaks) {
+  for (std::size_t i = 0; i < held.peaks(rank); ++i) {
+    const auto counts = held.peak(rank, i);
     Bytes sum;
-    for (std::size_t c = 0; c < rank.stages.size(); ++c) {
-      sum += largest(rank.stages[c], &ComputePrice::stash) * counts.stash[c];
-      sum += largest(rank.stages[c], &ComputePrice::weight_stash) * counts.weight_stash[c];
+    for (std::size_t c = 0; c < stages.size(); ++c) {
+      sum += largest(stages[c], &ComputePrice::stash) * counts[c].stash;
+      sum += largest(stages[c], &ComputePrice::weight_stash) * counts[c].weight_stash;
     }
     peak = std::max(peak, sum);
   }
@@ -40,17 +42,38 @@ Bytes stash_peak(const LargestShapes& largest, const RankLiveness& rank) {
 }
 
 // Buffers of the transfers over both boundaries of every stage of the rank.
-Bytes buffers(const LargestShapes& largest, const RankLiveness& rank) {
+Bytes buffers(const LargestShapes& largest, const HeldCounts& held, std::size_t rank) {
   Bytes sum;
-  for (std::size_t c = 0; c < rank.stages.size(); ++c) {
-    const int stage = rank.stages[c];
+  for (const int stage : held.stages_of(rank)) {
+    const HeldCounts::Transfers& counts = held.transfers(stage);
     const Bytes own = largest(stage, &ComputePrice::boundary);
-    sum += own * (rank.gradient_receives[c] + (rank.sends_activation[c] ? 1 : 0));
+    sum += own * (counts.gradient_receives + counts.activation_sends);
     if (stage == 0) continue;
     const Bytes before = largest(stage - 1, &ComputePrice::boundary);
-    sum += before * (rank.activation_receives[c] + (rank.sends_gradient[c] ? 1 : 0));
+    sum += before * (counts.activation_receives + counts.gradient_sends);
   }
   return sum;
+}
+
+MemoryUse memory_of_rank(const StagePrices& prices, const LargestShapes& largest,
+                         const HeldCounts& held, std::size_t rank) {
+  const auto stages = held.stages_of(rank);
+  MemoryUse use;
+  for (const int stage : stages) {
+    const StepPrice& step = prices.step[static_cast<std::size_t>(stage)];
+    use.parameters += step.parameters;
+    use.gradients += step.gradients;
+    use.optimizer_state += step.optimizer_state;
+    use.working_peak = std::max(use.working_peak, largest(stage, &ComputePrice::working_peak));
+  }
+  for (const auto& [a, b] : held.overlaps(rank)) {  // both at work at once
+    use.working_peak =
+        std::max(use.working_peak, largest(stages[a], &ComputePrice::working_peak) +
+                                       largest(stages[b], &ComputePrice::working_peak));
+  }
+  use.stash = stash_peak(largest, held, rank);
+  use.communication = buffers(largest, held, rank);
+  return use;
 }
 
 // A stage can shrink by growing when it comes to hold two sections of a tied set, or when what its
@@ -80,31 +103,36 @@ std::vector<int> ranks_of_stages(const HeldCounts& held) {
 
 }  // namespace
 
+std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices, const HeldCounts& held,
+                                       const PerRank<Bytes>& reserve) {
+  const LargestShapes largest(prices, {});
+  std::vector<MemoryUse> ranks;
+  ranks.reserve(held.ranks());
+  for (std::size_t rank = 0; rank < held.ranks(); ++rank) {
+    ranks.push_back(memory_of_rank(prices, largest, held, rank));
+    ranks.back().reserve = reserve[static_cast<int>(rank)];
+  }
+  return ranks;
+}
+
 std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
                                        const std::vector<RankLiveness>& liveness,
                                        const PerRank<Bytes>& reserve,
                                        const PerRank<ShapeRange>& shapes) {
+  std::size_t stages = 0;
+  for (const RankLiveness& rank : liveness) stages += rank.stages.size();
+  const std::size_t kinds = stages / static_cast<std::size_t>(prices.stages);
+  const std::size_t of_kind = liveness.size() / kinds;
   std::vector<MemoryUse> ranks;
   ranks.reserve(liveness.size());
-  for (const RankLiveness& rank : liveness) {
-    const LargestShapes largest(prices, shapes[static_cast<int>(ranks.size())]);
-    MemoryUse use;
-    for (const int stage : rank.stages) {
-      const StepPrice& step = prices.step[static_cast<std::size_t>(stage)];
-      use.parameters += step.parameters;
-      use.gradients += step.gradients;
-      use.optimizer_state += step.optimizer_state;
-      use.working_peak = std::max(use.working_peak, largest(stage, &ComputePrice::working_peak));
+  for (auto first = liveness.begin(); first != liveness.end();
+       first += static_cast<std::ptrdiff_t>(of_kind)) {
+    const HeldCounts held({first, first + static_cast<std::ptrdiff_t>(of_kind)});
+    for (std::size_t rank = 0; rank < of_kind; ++rank) {
+      const int listed = static_cast<int>(ranks.size());
+      ranks.push_back(memory_of_rank(prices, {prices, shapes[listed]}, held, rank));
+      ranks.back().reserve = reserve[listed];
     }
-    for (const auto& [a, b] : rank.overlaps) {  // both at work at once
-      use.working_peak =
-          std::max(use.working_peak, largest(rank.stages[a], &ComputePrice::working_peak) +
-                                         largest(rank.stages[b], &ComputePrice::working_peak));
-    }
-    use.stash = stash_peak(largest, rank);
-    use.communication = buffers(largest, rank);
-    use.reserve = reserve[static_cast<int>(ranks.size())];
-    ranks.push_back(use);
   }
   return ranks;
 }

@@ -15,8 +15,11 @@
 
 namespace penstock {
 
-// One entry per rank that `liveness` tells of. Every micro-batch counts at its stage's largest
-// shape; of unequal replicas, at the largest of `shapes`, the rank's own (empty: all).
+// One entry per rank of one pipeline. Every micro-batch counts at its stage's largest shape.
+std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices, const HeldCounts& held,
+                                       const PerRank<Bytes>& reserve);
+// The same for every rank that `liveness` tells of, those of unequal replicas kind by kind, each at
+// the largest of `shapes`, the rank's own (empty: all).
 std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
                                        const std::vector<RankLiveness>& liveness,
                                        const PerRank<Bytes>& reserve,
