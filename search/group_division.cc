@@ -78,6 +78,18 @@ std::vector<GroupDivision::Divided> GroupDivision::divided(const Plan& plan,
   return plans;
 }
 
+std::optional<Duration> GroupDivision::least(const SectionSums& kept, BackwardKind backward,
+                                             const StashRoom& room) {
+  std::optional<Duration> least;
+  for (Mode& mode : modes_) {
+    const GroupPrices& prices = prices_of(mode);
+    if (!prices.why_not().empty()) continue;
+    const Duration bound = stash_bound(kept, prices.sums()[0], backward, room);
+    least = std::min(least.value_or(bound), bound);
+  }
+  return least;
+}
+
 DividedTables GroupDivision::tables_of(const Plan& plan, const RankTables& kept) {
   const auto mode = std::find_if(modes_.begin(), modes_.end(),
                                  [&](const Mode& one) { return one.name == plan.recompute; });

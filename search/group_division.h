@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "search/group_prices.h"
 #include "search/memory.h"
 #include "search/recompute_as_needed.h"
+#include "search/stash_bound.h"
 
 namespace penstock {
 
@@ -40,6 +42,9 @@ class GroupDivision {
   // it as its memory asks for. `memory` and `kept` are those of mode "none".
   std::vector<Divided> divided(const Plan& plan, const StageMemory& memory, const HeldCounts& held,
                                const RankSums& kept, const std::vector<int>& balanced);
+  // No such plan is faster, whatever its cuts; nothing when no mode has prices.
+  std::optional<Duration> least(const SectionSums& kept, BackwardKind backward,
+                                const StashRoom& room);
   // What such a plan costs, of mode "none" from `kept`.
   DividedTables tables_of(const Plan& plan, const RankTables& kept);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "core/recompute_sections.h"
@@ -96,10 +97,7 @@ class GroupSearch {
         return;
       }
     }
-    any_cuts_ = mean_bound(plan);
-    // What recomputes as needed holds as little as it must.
-    const bool may_recompute = division_.serves(*choice.kind);
-    if (!may_recompute) any_cuts_ = std::max(any_cuts_, stash_bound(plan));
+    any_cuts_ = std::max(mean_bound(plan), memory_bound(*choice.kind, plan));
     if (!may_matter(any_cuts_, kNoMemory)) {
       result_.bounded += variants;
       return;
@@ -120,7 +118,7 @@ class GroupSearch {
       return;
     }
     const auto over = all_held_over_memory(*choice.kind, plan);
-    if (over && !may_recompute) {
+    if (over && !division_.serves(*choice.kind)) {  // it may recompute as needed
       result_.rejected.add(*over, variants, plan);
       return;
     }
@@ -361,21 +359,23 @@ class GroupSearch {
                      ""};
   }
 
-  // All ranks together hold so many bytes for so long: what one micro-batch holds, and for how long
-  // at least, times the micro-batches, over the room for it.
-  [[nodiscard]] Duration stash_bound(const Plan& plan) {
-    const std::int64_t full = replica_loads(plan)[0].samples / plan.micro_batch_size;
-    if (full == 0 || plan.is_mixed()) return {};
-    const bool recomputes = !find_schedule(plan.schedule)->recomputes;  // else not on the last rank
-    auto& each = stash_time_[{backward_, recomputes}];
-    if (!each) each = prices_.sums()[0].least_stash_time(backward_, recomputes);
+  // What all ranks together must hold, and for how long, whatever the cuts.
+  [[nodiscard]] Duration memory_bound(const ScheduleKind& kind, const Plan& plan) {
+    StashRoom room;
+    room.micro_batches = replica_loads(plan)[0].samples / plan.micro_batch_size;
+    if (room.micro_batches == 0 || plan.is_mixed()) return {};
+    room.ranks = plan.pipeline;
     const Bytes state = group_.least_memory - prices_.reserve()[0];  // of the mean rank
-    const Bytes room = prices_.memory()[0] - group_.least_memory - state * (plan.copies() - 1);
-    if (room.count <= 0) return {};
-    constexpr double kRounding = 1.0 - 1e-9;
-    const double time = kRounding * *each * static_cast<double>(full) /
-                        (static_cast<double>(room.count) * plan.pipeline);
-    return Duration{static_cast<std::int64_t>(std::min(time, 1e18))};
+    room.each = prices_.memory()[0] - group_.least_memory - state * (plan.copies() - 1);
+    if (room.each.count <= 0) return {};
+    const bool recomputes = !kind.recomputes;  // else not on the last rank
+    const bool as_needed = division_.serves(kind);
+    auto& known = memory_bounds_[{kind.backward, plan.copies(), recomputes, as_needed}];
+    if (known) return *known;
+    const SectionSums& sums = prices_.sums()[0];
+    if (as_needed) known = division_.least(sums, kind.backward, room);
+    if (!known) known = stash_bound(sums, kind.backward, recomputes, room);
+    return *known;
   }
 
   // Some rank does the mean of all work, with a short last micro-batch; and one micro-batch goes
@@ -604,7 +604,8 @@ class GroupSearch {
   const std::vector<Placement> placements_;
   BackwardKind backward_ = BackwardKind::kFused;  // of the schedule at hand
   Duration any_cuts_{};                           // what no cuts of the schedule at hand beat
-  std::map<std::pair<BackwardKind, bool>, std::optional<double>> stash_time_;  // bytes times ns
+  // By kind of backward, copies of the weights, whether all ranks recompute, and as needed.
+  std::map<std::tuple<BackwardKind, int, bool, bool>, std::optional<Duration>> memory_bounds_;
   bool over_memory_ = false;                // it did not fit with less state (ZeRO-1)
   std::optional<PlanSchedules> schedules_;  // likewise
   ReplayBuffers replay_buffers_;

@@ -108,20 +108,6 @@ SectionSums sum_table(const ModelProfile& profile, int tensor_degree, SectionTab
   return sums;
 }
 
-double SectionSums::least_stash_time(BackwardKind backward, bool recomputes) const {
-  const auto times_to = [&](std::size_t section) {
-    return forward[section] + gradient_of(backward)[section] +
-           (recomputes ? recompute[section] : 0);
-  };
-  const auto end = static_cast<std::size_t>(sections());
-  double sum = 0.0;
-  for (std::size_t s = 0; s < end; ++s) {
-    const std::int64_t held = times_to(end) - times_to(s);
-    sum += static_cast<double>(stash[s + 1] - stash[s]) * static_cast<double>(held);
-  }
-  return sum;
-}
-
 std::int64_t SectionSums::working_peak_of(int first, int end) const {
   const auto f = static_cast<std::size_t>(first);
   const auto e = static_cast<std::size_t>(end);

@@ -35,10 +35,6 @@ struct SectionSums {
   bool has_alike_layers = false;     // all but the first and the last hold the same bytes
   double least_forward_share = 1.0;  // smallest F / (F + R + I + W) of a section
 
-  // Bytes times ns that one micro-batch holds on its way: every section's stash from its forward
-  // until its backward is done, no matter how the sections are cut and in what order ranks work.
-  // `recomputes`: every backward waits for its recompute.
-  [[nodiscard]] double least_stash_time(BackwardKind backward, bool recomputes) const;
   // The largest working peak of a run of sections, from a table of the maxima of 1, 2, 4, ..
   // sections.
   [[nodiscard]] std::int64_t working_peak_of(int first, int end) const;

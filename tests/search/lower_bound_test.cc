@@ -7,6 +7,7 @@
 #include "search/evaluation.h"
 #include "search/memory.h"
 #include "search/plan_program.h"
+#include "search/stash_bound.h"
 #include "simulator/schedules/schedules.h"
 #include "simulator/simulate.h"
 #include "tests/search/models.h"
@@ -148,40 +149,21 @@ TEST_CASE("no replay beats its bounds, whatever the plan, the prices and the exe
     REQUIRE(computed <= step);
     REQUIRE(compute_bound(sums, plan, split, {}, executor) <= computed);
     REQUIRE(step_bound(prices, plan, split, {}, executor) <= priced);
-    // What all ranks hold at most, for the whole step, is no less than what micro-batches hold.
-    double room = 0.0;
-    for (const MemoryUse& use : memory_of_ranks(prices, live, Bytes{0})) {
-      room += static_cast<double>(use.stash.count);
-    }
-    const int full = replica_loads(plan).front().samples / plan.micro_batch_size;
-    const double held = full * sums.least_stash_time(split, true);
-    REQUIRE(held <= room * static_cast<double>(step.count()));
-    if (held > 0.2 * room * static_cast<double>(step.count())) ++well_filled;
+    // Room for what the ranks hold at most, shared evenly, leaves the step no shorter.
+    Bytes room;
+    for (const MemoryUse& use : memory_of_ranks(prices, live, Bytes{0})) room += use.stash;
+    const StashRoom mean{replica_loads(plan).front().samples / plan.micro_batch_size, plan.pipeline,
+                         Bytes{room.count / plan.pipeline + 1}};
+    const Duration held = stash_bound(sums, split, true, mean);
+    REQUIRE(held <= step);
+    REQUIRE(stash_bound(sums, sums, split, mean) <= step);
+    if (held * 5 > step) ++well_filled;
     ++replayed;
     if (priced == step) ++tight;
   }
   CHECK(replayed > 5'000);
   CHECK(tight > replayed / 25);
   CHECK(well_filled > replayed / 25);
-}
-
-// 1F1B holds P - r micro-batches on rank r, each until its backward is done: P equal stages of F =
-// 1 and B = 2 take 3 M + 3 (P - 1), and what is held takes 3 M of it.
-TEST_CASE("what 1F1B holds leaves only its fill and drain open") {
-  constexpr std::int64_t kRanks = 4;
-  SectionSums sums;
-  for (auto* list : {&sums.forward, &sums.fused_backward, &sums.recompute, &sums.stash}) {
-    list->push_back(0);
-  }
-  for (int s = 0; s < kRanks; ++s) {
-    sums.forward.push_back(sums.forward.back() + 1);
-    sums.fused_backward.push_back(sums.fused_backward.back() + 2);
-    sums.recompute.push_back(0);
-    sums.stash.push_back(sums.stash.back() + 5);
-    sums.working_peak.push_back(0);
-  }
-  constexpr double kRoom = 5.0 * kRanks * (kRanks + 1) / 2;
-  CHECK(sums.least_stash_time(BackwardKind::kFused, true) == 3.0 * kRoom);
 }
 
 // Without recomputation.

@@ -1,0 +1,94 @@
+#include "search/stash_bound.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace penstock {
+namespace {
+
+Duration rounded_down(double ns) {
+  constexpr double kRounding = 1.0 - 1e-9, kForever = 1e18;
+  return Duration{static_cast<std::int64_t>(std::min(kRounding * ns, kForever))};
+}
+
+// How long a micro-batch lies on a section at least, ns: through all sections behind it and back.
+std::vector<double> times_held(const SectionSums& sums, BackwardKind backward, bool recomputes) {
+  const auto times_to = [&](std::size_t section) {
+    return sums.forward[section] + sums.gradient_of(backward)[section] +
+           (recomputes ? sums.recompute[section] : 0);
+  };
+  const std::size_t end = sums.forward.size() - 1;
+  std::vector<double> held;
+  held.reserve(end);
+  for (std::size_t s = 0; s < end; ++s) {
+    held.push_back(static_cast<double>(times_to(end) - times_to(s)));
+  }
+  return held;
+}
+
+double of_section(const std::vector<std::int64_t>& prefix, std::size_t section) {
+  return static_cast<double>(prefix[section + 1] - prefix[section]);
+}
+
+// What recomputing a section saves (bytes times ns) and takes (ns).
+struct Saving {
+  double saved = 0.0, taken = 0.0;
+};
+
+// The most that is saved per time first.
+std::vector<Saving> savings(const SectionSums& kept, const SectionSums& recomputed,
+                            BackwardKind backward, const std::vector<double>& held) {
+  std::vector<Saving> savings;
+  for (std::size_t s = 0; s < held.size(); ++s) {
+    const double less = of_section(kept.stash, s) - of_section(recomputed.stash, s);
+    const double more =
+        of_section(recomputed.work_of(backward), s) - of_section(kept.work_of(backward), s);
+    if (less > 0.0 && held[s] > 0.0) savings.push_back({less * held[s], std::max(more, 0.0)});
+  }
+  std::stable_sort(savings.begin(), savings.end(), [](const Saving& a, const Saving& b) {
+    return a.saved * b.taken > b.saved * a.taken;
+  });
+  return savings;
+}
+
+double stash_time(const SectionSums& sums, const std::vector<double>& held) {
+  double sum = 0.0;
+  for (std::size_t s = 0; s < held.size(); ++s) sum += of_section(sums.stash, s) * held[s];
+  return sum;
+}
+
+}  // namespace
+
+Duration stash_bound(const SectionSums& sums, BackwardKind backward, bool recomputes,
+                     const StashRoom& room) {
+  const double all = stash_time(sums, times_held(sums, backward, recomputes));
+  const double space = static_cast<double>(room.each.count) * room.ranks;
+  return rounded_down(static_cast<double>(room.micro_batches) * all / space);
+}
+
+// With x_s the part of section s that recomputes, M micro-batches, P ranks and room C on each:
+// M (A - sum x_s saved_s) <= C P T, and M (W + sum x_s taken_s) <= P T. The least work for so much
+// saved is convex, with the slopes taken_s / saved_s in ascending order, so each of its pieces,
+// prolonged, bounds it: with k sections recomputed whole and the next one as far as need be,
+// P T >= M (W + taken_k + (A - saved_k - C P T / M) taken_s / saved_s).
+Duration stash_bound(const SectionSums& kept, const SectionSums& recomputed, BackwardKind backward,
+                     const StashRoom& room) {
+  const std::vector<double> held = times_held(kept, backward, false);
+  const auto micro_batches = static_cast<double>(room.micro_batches);
+  const auto each = static_cast<double>(room.each.count);
+  double left = stash_time(kept, held);
+  double work = static_cast<double>(kept.work_of(backward).back());
+  double longest = micro_batches * work / room.ranks;
+  for (const Saving& next : savings(kept, recomputed, backward, held)) {
+    const double slope = next.taken / next.saved;
+    longest = std::max(longest,
+                       micro_batches * (work + left * slope) / (room.ranks * (1.0 + each * slope)));
+    left -= next.saved;
+    work += next.taken;
+  }
+  longest = std::max(longest, micro_batches * std::max(left, 0.0) / (each * room.ranks));
+  return rounded_down(longest);
+}
+
+}  // namespace penstock

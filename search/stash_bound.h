@@ -1,0 +1,29 @@
+// What a pipeline holds takes time: a micro-batch's activations lie on its ranks from each forward
+// to its backward, and all ranks together have only so much room. So memory bounds the step, no
+// matter how the sections are cut and in what order ranks work.
+#pragma once
+
+#include <cstdint>
+
+#include "core/units.h"
+#include "search/section_sums.h"
+
+namespace penstock {
+
+struct StashRoom {
+  std::int64_t micro_batches = 0;  // of full size, of one replica
+  int ranks = 0;
+  Bytes each;  // for activations, on the mean rank
+};
+
+// Every section keeps its stash. `recomputes`: every backward waits for its recompute.
+Duration stash_bound(const SectionSums& sums, BackwardKind backward, bool recomputes,
+                     const StashRoom& room);
+
+// Every section may hold what `kept` says, or what `recomputed` does for the time that this takes
+// more; of the choices the fastest counts, parts of sections included. It bounds the mean work of a
+// rank and what all ranks hold, together.
+Duration stash_bound(const SectionSums& kept, const SectionSums& recomputed, BackwardKind backward,
+                     const StashRoom& room);
+
+}  // namespace penstock
