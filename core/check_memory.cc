@@ -68,7 +68,7 @@ class MemoryCheck {
       use.parameters.count = sum_of(use.parameters.count, step.parameters.count);
       use.gradients.count = sum_of(use.gradients.count, step.gradients.count);
       use.optimizer_state.count = sum_of(use.optimizer_state.count, step.optimizer_state.count);
-      const auto of_program = static_cast<std::size_t>(first_stage + s);
+      const auto of_program = static_cast<std::size_t>(first_stage) + static_cast<std::size_t>(s);
       working_peak = std::max(working_peak, largest_[of_program].working_peak);
     }
     use.working_peak = {std::max(working_peak, working_peak_of_pairs(list))};

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/recompute_sections.h"
 #include "costmodel/links.h"
 #include "costmodel/sources.h"
 
@@ -53,8 +54,13 @@ struct Weights {
   double total = 0.0, split = 0.0, extrapolated = 0.0;
   ErrorBand assumed_error;  // times its time
   double variance = 0.0;
-  std::vector<int> sections_of_type;
+  std::vector<int> recomputed_of_type, kept_of_type;  // sections
 
+  [[nodiscard]] int sections_of(const SectionNote& note) const {
+    const auto type = static_cast<std::size_t>(note.type);
+    const int recomputed = note.about == SectionNote::About::kKept ? 0 : recomputed_of_type[type];
+    return recomputed + (note.about == SectionNote::About::kRecomputed ? 0 : kept_of_type[type]);
+  }
   [[nodiscard]] double share(double part) const {
     return total > 0.0 ? std::min(part / total, 1.0) : 0.0;
   }
@@ -62,6 +68,7 @@ struct Weights {
 
 void add_stage(const ModelProfile& profile, const SectionTable& table, const Plan& plan, int stage,
                Weights& weights) {
+  const int first_kept = plan.first_section(stage) + recomputed_sections_of(plan, stage);
   for (int index = plan.first_section(stage); index < plan.end_section(stage); ++index) {
     const auto i = static_cast<std::size_t>(index);
     const SectionPrice& section = table.sections[i];
@@ -73,7 +80,7 @@ void add_stage(const ModelProfile& profile, const SectionTable& table, const Pla
     }
     weights.split += ns(section.assumed_split_time);
     weights.extrapolated += ns(section.extrapolated_time);
-    ++weights.sections_of_type[type];
+    ++(index < first_kept ? weights.recomputed_of_type : weights.kept_of_type)[type];
   }
 }
 
@@ -81,7 +88,8 @@ Weights weigh_rank(const ModelProfile& profile, const SectionTable& table, const
                    const StagePrices& prices, int rank) {
   Weights weights;
   weights.total = rank_time(prices, plan, rank);
-  weights.sections_of_type.resize(profile.section_types.size());
+  weights.recomputed_of_type.resize(profile.section_types.size());
+  weights.kept_of_type.resize(profile.section_types.size());
   const int shape = full_size_of(plan, rank);
   for (const int stage : plan.stages_of_rank(rank % plan.pipeline)) {
     add_stage(profile, table, plan, stage, weights);
@@ -142,7 +150,8 @@ void add_section_notes(const SectionTable& table, const Weights& weights, bool s
                        double part_of_step, std::vector<Assumption>& all) {
   for (const SectionNote& note : table.notes) {
     if (note.about_split && !splits_backward) continue;
-    const int sections = weights.sections_of_type[static_cast<std::size_t>(note.type)];
+    const int sections = weights.sections_of(note);
+    if (sections == 0 && note.about != SectionNote::About::kAll) continue;
     add(all, note.text, weights.share(sections * ns(note.touched)) * part_of_step);
   }
 }

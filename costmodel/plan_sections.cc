@@ -5,6 +5,31 @@
 #include "core/recompute_sections.h"
 
 namespace penstock {
+namespace {
+
+using Notes = std::vector<SectionNote>;
+
+bool holds(const Notes& notes, const SectionNote& note) {
+  return std::any_of(notes.begin(), notes.end(), [&](const SectionNote& one) {
+    return one.type == note.type && one.text == note.text;
+  });
+}
+
+// What both say is about all sections of the type.
+Notes merged_notes(const Notes& recomputed, const Notes& kept) {
+  Notes merged = recomputed;
+  for (SectionNote& note : merged) {
+    if (!holds(kept, note)) note.about = SectionNote::About::kRecomputed;
+  }
+  for (const SectionNote& note : kept) {
+    if (holds(recomputed, note)) continue;
+    merged.push_back(note);
+    merged.back().about = SectionNote::About::kKept;
+  }
+  return merged;
+}
+
+}  // namespace
 
 SectionTable merge_tables(const SectionTable& recomputed, const SectionTable& kept,
                           const std::vector<bool>& is_recomputed) {
@@ -14,12 +39,7 @@ SectionTable merge_tables(const SectionTable& recomputed, const SectionTable& ke
   for (std::size_t s = 0; s < merged.sections.size(); ++s) {
     if (!is_recomputed[s]) merged.sections[s] = kept.sections[s];
   }
-  for (const SectionNote& note : kept.notes) {
-    const bool known = std::any_of(merged.notes.begin(), merged.notes.end(), [&](const auto& one) {
-      return one.type == note.type && one.text == note.text;
-    });
-    if (!known) merged.notes.push_back(note);
-  }
+  merged.notes = merged_notes(recomputed.notes, kept.notes);
   return merged;
 }
 

@@ -40,7 +40,8 @@ class PlanWiring {
   [[nodiscard]] const ClusterSpec& cluster() const { return places_.cluster(); }
   // From the rank to the next one, from the last to the first, in replicas of the kind.
   [[nodiscard]] const RankLink& link_behind(int rank, int kind = 0) const {
-    return links_[static_cast<std::size_t>(kind * plan_.pipeline + rank)];
+    const auto ranks = static_cast<std::size_t>(plan_.pipeline);
+    return links_[static_cast<std::size_t>(kind) * ranks + static_cast<std::size_t>(rank)];
   }
   // The devices that hold the same weights as this rank's; by the first of all ranks that do.
   [[nodiscard]] const std::vector<Collective>& weight_groups(int rank) const {

@@ -30,10 +30,13 @@ struct SectionPrice {
 
 // Something that the price of every section of one type rests on and that was not measured.
 struct SectionNote {
+  // Of a plan that recomputes in some sections and not in others: which of the type's it is about.
+  enum class About { kAll, kRecomputed, kKept };
   int type = 0;              // index into ModelProfile::section_types
   std::string text;          // equal texts of several types are merged
   Duration touched{};        // compute time (F + B + R) of one section that it touches
   bool about_split = false;  // matters only to schedules that divide B into I and W
+  About about = About::kAll;
 };
 
 // Prices of all sections for one key, or the reason there are none.

@@ -88,7 +88,8 @@ std::optional<Rejection> choose(const PlanInputs& inputs, const PreparedPlan& pr
                            plan.zero1 ? chosen.weight_copies() : 1, held, devices.reserve(),
                            devices.memory());
   Cuts cuts = choose_cuts(sums, memory, plan, backward, *balanced);
-  chosen.cuts = cuts.cuts.empty() ? *balanced : std::move(cuts.cuts);
+  chosen.cuts = *balanced;
+  if (!cuts.cuts.empty()) chosen.cuts = std::move(cuts.cuts);
   return std::move(cuts.why_not);
 }
 

@@ -154,7 +154,7 @@ class GroupSearch {
   // A candidate that does not fit as it is cut best: with other cuts, or with as much recompute as
   // its memory asks for, whichever is faster. False when it may fit (by counts that are too small),
   // or has no such choice.
-  bool try_as_needed(const ScheduleKind& kind, Plan plan, const std::vector<int>& balanced,
+  bool try_as_needed(const ScheduleKind& kind, const Plan& plan, const std::vector<int>& balanced,
                      const HeldCounts& at_least) {
     if (over_memory_ || !division_.serves(kind)) return false;
     const StageMemory memory = memory_of(plan, at_least);

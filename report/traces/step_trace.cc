@@ -155,8 +155,9 @@ class TraceBuilder {
 
   [[nodiscard]] std::size_t listed_rank(const ShownRank& shown) const {
     const Plan& plan = plan_.plan;
-    const int kind = plan.has_unequal_replicas() ? shown.pipeline : 0;
-    return static_cast<std::size_t>(kind * plan.pipeline + shown.pipeline_rank);
+    const auto kind = static_cast<std::size_t>(plan.has_unequal_replicas() ? shown.pipeline : 0);
+    return kind * static_cast<std::size_t>(plan.pipeline) +
+           static_cast<std::size_t>(shown.pipeline_rank);
   }
 
   TraceRank shown_rank(const ShownRank& shown) {

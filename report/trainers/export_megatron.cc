@@ -104,6 +104,7 @@ struct LayerBlocks {
 
 LayerBlocks layer_blocks(const Plan& plan, const ModelLayers& model) {
   std::vector<StageLayers> stages;
+  stages.reserve(static_cast<std::size_t>(plan.stages()));
   for (int s = 0; s < plan.stages(); ++s) stages.push_back(layers_of_stage(model, plan, s));
   const auto recomputed = [&](int stage) {
     const StageLayers& held = stages[static_cast<std::size_t>(stage)];
