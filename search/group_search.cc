@@ -1,6 +1,7 @@
 #include "search/group_search.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -381,7 +382,7 @@ class GroupSearch {
   // Some rank does the mean of all work, with a short last micro-batch; and one micro-batch goes
   // all the way there and back. Whatever the cuts.
   [[nodiscard]] Duration mean_bound(const Plan& plan) const {
-    if (find_schedule(plan.schedule)->recomputes) return group_.bound;  // not on the last rank
+    if (find_schedule(plan.schedule)->recomputes) return least_but_on_last_rank(plan);
     const int samples = replica_loads(plan)[0].samples;
     const int rest = samples % plan.micro_batch_size;
     const std::int64_t full = samples / plan.micro_batch_size;
@@ -393,6 +394,24 @@ class GroupSearch {
     }
     const std::int64_t trip = full == 0 ? 0 : prices_.least_trip(backward_);
     return std::max({group_.bound, Duration{work / plan.pipeline}, Duration{trip}});
+  }
+
+  // Varuna's last rank recomputes nothing (V = 1): wherever the last cut lies, the others do the
+  // mean of what is before it, or it does what is behind.
+  [[nodiscard]] Duration least_but_on_last_rank(const Plan& plan) const {
+    if (plan.is_mixed() || plan.pipeline < 2) return group_.bound;
+    const std::int64_t full = replica_loads(plan)[0].samples / plan.micro_batch_size;
+    const SectionSums& sums = prices_.sums()[0];
+    const auto all = static_cast<std::size_t>(sums.sections());
+    const auto behind = [&](std::size_t cut) {
+      return sums.forward[all] + sums.fused_backward[all] - sums.forward[cut] -
+             sums.fused_backward[cut];
+    };
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (std::size_t cut = 1; cut < all; ++cut) {
+      least = std::min(least, std::max(sums.work[cut] / (plan.pipeline - 1), behind(cut)));
+    }
+    return std::max(group_.bound, Duration{full * least});
   }
 
   // What no cuts with one stage per rank can beat: the balanced bottleneck, and the fill and drain
