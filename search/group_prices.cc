@@ -86,6 +86,13 @@ bool GroupPrices::recomputes() const {
                      [](const Shapes& shapes) { return shapes[0]->recompute.back() > 0; });
 }
 
+const SectionSums* GroupPrices::shape_of(int samples, const Plan& plan) const {
+  const std::vector<int> sizes = micro_batch_shapes(plan);
+  const auto at = std::find(sizes.begin(), sizes.end(), samples);
+  if (at == sizes.end()) return nullptr;
+  return of_type_[0][static_cast<std::size_t>(at - sizes.begin())].get();
+}
+
 template <class TimesOf>
 std::int64_t GroupPrices::sum_of_least(const TimesOf& times_of) const {
   std::int64_t sum = 0;

@@ -400,18 +400,23 @@ class GroupSearch {
   // mean of what is before it, or it does what is behind.
   [[nodiscard]] Duration least_but_on_last_rank(const Plan& plan) const {
     if (plan.is_mixed() || plan.pipeline < 2) return group_.bound;
-    const std::int64_t full = replica_loads(plan)[0].samples / plan.micro_batch_size;
+    const int samples = replica_loads(plan)[0].samples;
+    const std::int64_t full = samples / plan.micro_batch_size;
+    const SectionSums* shorter = prices_.shape_of(samples % plan.micro_batch_size, plan);
     const SectionSums& sums = prices_.sums()[0];
     const auto all = static_cast<std::size_t>(sums.sections());
-    const auto behind = [&](std::size_t cut) {
-      return sums.forward[all] + sums.fused_backward[all] - sums.forward[cut] -
-             sums.fused_backward[cut];
+    const auto of_step = [&](const auto& of_micro_batch) {
+      return full * of_micro_batch(sums) + (shorter == nullptr ? 0 : of_micro_batch(*shorter));
     };
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (std::size_t cut = 1; cut < all; ++cut) {
-      least = std::min(least, std::max(sums.work[cut] / (plan.pipeline - 1), behind(cut)));
+      const std::int64_t before = of_step([&](const SectionSums& of) { return of.work[cut]; });
+      const std::int64_t behind = of_step([&](const SectionSums& of) {
+        return of.forward[all] + of.fused_backward[all] - of.forward[cut] - of.fused_backward[cut];
+      });
+      least = std::min(least, std::max(before / (plan.pipeline - 1), behind));
     }
-    return std::max(group_.bound, Duration{full * least});
+    return std::max(group_.bound, Duration{least});
   }
 
   // What no cuts with one stage per rank can beat: the balanced bottleneck, and the fill and drain
