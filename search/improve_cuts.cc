@@ -20,7 +20,10 @@ constexpr int kReplaysPerArrangement = 16;
 constexpr std::int64_t kMostArranged = 1 << 14;
 constexpr int kStarts = 3;
 // Of the moves that could help, so many are tried from one place before it counts as an optimum.
-constexpr int kMostMoves = 48;
+constexpr int kMostMoves = 48, kMovesPerStage = 8;
+// With many stages per rank the way down is long: so many times the replays more may be spent on
+// it.
+constexpr int kMoreToDescend = 5;
 // What better cuts are expected to gain at most: so large a part of the step, and what half a
 // section more or less on a stage is of it; and less, the fewer replays are left. What random moves
 // gain behind the first optimum: so large a part of that. In docs/search.md's bench cuts gain no
@@ -76,7 +79,8 @@ class CutSearch {
         budget_(budget),
         replay_(inputs, plan, budget.recompute),
         sections_(static_cast<int>(inputs.profile->sections.size())),
-        left_(replay_.is_cheap() ? budget.replays : arrangements(plan, budget)) {}
+        reserve_(replay_.is_cheap() && !budget.to_beat ? kMoreToDescend * budget.replays : 0),
+        left_(reserve_ + (replay_.is_cheap() ? budget.replays : arrangements(plan, budget))) {}
 
   std::optional<Found> run() {
     if (replay_.why_not()) return std::nullopt;
@@ -91,7 +95,7 @@ class CutSearch {
       descend(start);
       if (is_better(start, best)) best = start;
     }
-    while (left_ > 0 && !is_far(best, kPartOfKicks)) {
+    while (left_ > reserve_ && !is_far(best, kPartOfKicks)) {
       Point next = best;
       if (!kick(next)) break;
       descend(next);
@@ -160,8 +164,11 @@ class CutSearch {
     for (bool moved = true; moved;) {
       moved = false;
       int tries = 0;
+      const int most =
+          budget_.to_beat ? kMostMoves
+                          : std::max(kMostMoves, kMovesPerStage * replay_.plan().stages_per_copy());
       for (const Move& move : moves_from(now)) {
-        if (left_ <= 0 || tries >= kMostMoves || is_far(now, part_left())) return;
+        if (left_ <= 0 || tries >= most || is_far(now, part_left())) return;
         std::vector<int> cuts = now.cuts;
         if (!apply(move, cuts) || tried_.contains(cuts)) continue;
         if (replay_.bound(cuts) > now.result.step_time) continue;
@@ -215,7 +222,7 @@ class CutSearch {
     constexpr int kMostDraws = 200;
     const auto stages = static_cast<std::size_t>(replay_.plan().stages_per_copy());
     if (stages < 2) return false;
-    for (int draw = 0; draw < kMostDraws && left_ > 0; ++draw) {
+    for (int draw = 0; draw < kMostDraws && left_ > reserve_; ++draw) {
       std::vector<int> cuts = point.cuts;
       const std::size_t moves = 2 + random_.below(2);
       bool moved = true;
@@ -239,7 +246,8 @@ class CutSearch {
   const CutBudget budget_;
   CutReplay replay_;
   int sections_;
-  int left_;  // replays
+  int reserve_;  // replays that only serve to get to an optimum, not to look for another one
+  int left_;     // replays, the reserve among them
   std::set<std::vector<int>> tried_;
   std::vector<Point> starts_;
   FixedRandom random_;

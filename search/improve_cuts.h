@@ -13,7 +13,7 @@
 namespace penstock {
 
 struct CutBudget {
-  int replays = 200;              // at most
+  int replays = 200;  // at most; with nothing to beat 5 times as many more on the way to an optimum
   std::optional<Bytes> memory{};  // no rank may hold more, whatever its device has
   RecomputeRule recompute = RecomputeRule::kPerStage;  // of a plan whose recompute is divided
   // Only plans that are faster count: what is so far from it that cuts cannot make up for it is
