@@ -1,0 +1,142 @@
+#include "search/group_bounds.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+
+#include "search/plan_program.h"
+#include "search/stash_bound.h"
+
+namespace penstock {
+namespace {
+
+// A rank r with work w_r per micro-batch starts after share * (w_0 + .. + w_(r-1)) and then works
+// M w_r, so T >= share * x_r + M w_r with x_r the work before it. All ranks at equality:
+// T - share * x_(r+1) = (T - share * x_r) (1 - share / M), and x_P = total gives the smallest T.
+Duration fill_bound(std::int64_t total, double share, std::int64_t micro_batches, int ranks) {
+  if (share <= 0.0) return Duration{};
+  double left = 1.0;
+  for (int r = 0; r < ranks; ++r) left *= 1.0 - share / static_cast<double>(micro_batches);
+  constexpr double kRounding = 1.0 - 1e-9;
+  return Duration{
+      static_cast<std::int64_t>(kRounding * share * static_cast<double>(total) / (1.0 - left))};
+}
+
+BackwardKind backward_of(const Plan& plan) { return find_schedule(plan.schedule)->backward; }
+
+}  // namespace
+
+Duration GroupBounds::before_cuts(const Plan& plan) {
+  return std::max(mean_bound(plan), memory_bound(*find_schedule(plan.schedule), plan));
+}
+
+// What all ranks together must hold, and for how long, whatever the cuts.
+Duration GroupBounds::memory_bound(const ScheduleKind& kind, const Plan& plan) {
+  StashRoom room;
+  room.micro_batches = replica_loads(plan)[0].samples / plan.micro_batch_size;
+  if (room.micro_batches == 0 || plan.is_mixed()) return {};
+  room.ranks = plan.pipeline;
+  const Bytes state = group_.least_memory - prices_.reserve()[0];  // of the mean rank
+  room.each = prices_.memory()[0] - group_.least_memory - state * (plan.copies() - 1);
+  if (room.each.count <= 0) return {};
+  const bool recomputes = !kind.recomputes;  // else not on the last rank
+  const bool as_needed = division_.serves(kind);
+  auto& known = memory_bounds_[{kind.backward, plan.copies(), recomputes, as_needed}];
+  if (known) return *known;
+  const SectionSums& sums = prices_.sums()[0];
+  if (as_needed) known = division_.least(sums, kind.backward, room);
+  if (!known) known = stash_bound(sums, kind.backward, recomputes, room);
+  return *known;
+}
+
+// Some rank does the mean of all work, with a short last micro-batch; and one micro-batch goes
+// all the way there and back. Whatever the cuts.
+Duration GroupBounds::mean_bound(const Plan& plan) const {
+  if (find_schedule(plan.schedule)->recomputes) return least_but_on_last_rank(plan);
+  const int samples = replica_loads(plan)[0].samples;
+  const int rest = samples % plan.micro_batch_size;
+  const std::int64_t full = samples / plan.micro_batch_size;
+  std::int64_t work = full * prices_.least_work(backward_of(plan));
+  if (rest > 0) {
+    const std::vector<int> shapes = micro_batch_shapes(plan);
+    const auto shape = std::find(shapes.begin(), shapes.end(), rest) - shapes.begin();
+    work += prices_.least_work(backward_of(plan), static_cast<std::size_t>(shape));
+  }
+  const std::int64_t trip = full == 0 ? 0 : prices_.least_trip(backward_of(plan));
+  return std::max({group_.bound, Duration{work / plan.pipeline}, Duration{trip}});
+}
+
+// Varuna's last rank recomputes nothing (V = 1): wherever the last cut lies, the others do the
+// mean of what is before it, or it does what is behind.
+Duration GroupBounds::least_but_on_last_rank(const Plan& plan) const {
+  if (plan.is_mixed() || plan.pipeline < 2) return group_.bound;
+  const int samples = replica_loads(plan)[0].samples;
+  const std::int64_t full = samples / plan.micro_batch_size;
+  const SectionSums* shorter = prices_.shape_of(samples % plan.micro_batch_size, plan);
+  const SectionSums& sums = prices_.sums()[0];
+  const auto all = static_cast<std::size_t>(sums.sections());
+  const auto of_step = [&](const auto& of_micro_batch) {
+    return full * of_micro_batch(sums) + (shorter == nullptr ? 0 : of_micro_batch(*shorter));
+  };
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t cut = 1; cut < all; ++cut) {
+    const std::int64_t before = of_step([&](const SectionSums& of) { return of.work[cut]; });
+    const std::int64_t behind = of_step([&](const SectionSums& of) {
+      return of.forward[all] + of.fused_backward[all] - of.forward[cut] - of.fused_backward[cut];
+    });
+    least = std::min(least, std::max(before / (plan.pipeline - 1), behind));
+  }
+  return std::max(group_.bound, Duration{least});
+}
+
+// What no cuts with one stage per rank can beat: the balanced bottleneck, and the fill and drain
+// around it.
+Duration GroupBounds::by_balanced_cuts(const Plan& plan, const std::vector<int>& balanced) const {
+  const int samples = replica_loads(plan)[0].samples;
+  const std::int64_t full = samples / plan.micro_batch_size;
+  if (find_schedule(plan.schedule)->recomputes) return group_.bound;  // not on the last rank
+  const bool barrier = executor_.optimizer == OptimizerGate::kGlobalBarrier;
+  if (plan.chunks > 1) {
+    if (!barrier || full == 0 || plan.copies() > 1 || plan.is_mixed()) return {};
+    return mean_with_fill(plan, full);
+  }
+  std::int64_t longest = 0;
+  for (std::size_t s = 0; s + 1 < balanced.size(); ++s) {
+    const auto& work = prices_.sums()[static_cast<int>(s)].work_of(backward_of(plan));
+    longest = std::max(longest, work[static_cast<std::size_t>(balanced[s + 1])] -
+                                    work[static_cast<std::size_t>(balanced[s])]);
+  }
+  if (!barrier || full == 0) return Duration{longest * full};
+  // With fused backward all that lies before a rank counts, with split backward or a short last
+  // micro-batch only its forwards.
+  const bool whole =
+      backward_of(plan) == BackwardKind::kFused && samples % plan.micro_batch_size == 0;
+  const double share = whole ? 1.0 : prices_.least_forward_share();
+  return std::max(Duration{longest * full},
+                  fill_bound(prices_.least_work(backward_of(plan)), share, full, plan.pipeline));
+}
+
+// Micro-batches travel all the way and back, whatever the cuts, no more of them at once than the
+// first stage holds.
+Duration GroupBounds::by_round_trips(const Plan& plan, const HeldCounts& held) const {
+  const std::int64_t full = replica_loads(plan)[0].samples / plan.micro_batch_size;
+  const bool barrier = executor_.optimizer == OptimizerGate::kGlobalBarrier;
+  if (!barrier || full == 0 || plan.copies() > 1) return {};
+  const std::int64_t in_flight = std::max(1, held.most_stash(0));
+  return Duration{((full - 1) / in_flight + 1) * prices_.least_trip(backward_of(plan))};
+}
+
+// The mean over the ranks of fill, work and (of fused backwards) drain. The stages before rank
+// r's first hold at least the first r sections, whatever the cuts.
+Duration GroupBounds::mean_with_fill(const Plan& plan, std::int64_t full) const {
+  const SectionSums& sums = prices_.sums()[0];
+  const bool whole = backward_of(plan) == BackwardKind::kFused &&
+                     replica_loads(plan)[0].samples % plan.micro_batch_size == 0;
+  std::int64_t all = full * sums.work_of(backward_of(plan)).back();
+  for (std::size_t r = 0; r < static_cast<std::size_t>(plan.pipeline); ++r) {
+    all += whole ? sums.work[r] : sums.forward[r];
+  }
+  return Duration{all / plan.pipeline};
+}
+
+}  // namespace penstock

@@ -1,0 +1,50 @@
+// Step times that no candidate of a schedule in a group beats, whatever its cuts: asked in the
+// order of their cost, before cuts are chosen (docs/search.md, "Bounds").
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "core/executor_model.h"
+#include "core/plan.h"
+#include "core/units.h"
+#include "search/candidates.h"
+#include "search/group_division.h"
+#include "search/group_prices.h"
+#include "simulator/held_counts.h"
+#include "simulator/schedules/schedules.h"
+
+namespace penstock {
+
+class GroupBounds {
+ public:
+  // Keeps all of them by reference.
+  GroupBounds(const ExecutorModel& executor, const CandidateGroup& group, const GroupPrices& prices,
+              GroupDivision& division)
+      : executor_(executor), group_(group), prices_(prices), division_(division) {}
+
+  // By all work, and by what all ranks must hold and for how long.
+  Duration before_cuts(const Plan& plan);
+  // By the best cuts if memory were no object, and the fill and drain around them.
+  [[nodiscard]] Duration by_balanced_cuts(const Plan& plan, const std::vector<int>& balanced) const;
+  // Micro-batches travel all the way and back, no more of them at once than the first stage holds.
+  [[nodiscard]] Duration by_round_trips(const Plan& plan, const HeldCounts& held) const;
+
+ private:
+  Duration memory_bound(const ScheduleKind& kind, const Plan& plan);
+  [[nodiscard]] Duration mean_bound(const Plan& plan) const;
+  [[nodiscard]] Duration least_but_on_last_rank(const Plan& plan) const;
+  [[nodiscard]] Duration mean_with_fill(const Plan& plan, std::int64_t full) const;
+
+  const ExecutorModel& executor_;
+  const CandidateGroup& group_;
+  const GroupPrices& prices_;
+  GroupDivision& division_;
+  // By kind of backward, copies of the weights, whether all ranks recompute, and as needed.
+  std::map<std::tuple<BackwardKind, int, bool, bool>, std::optional<Duration>> memory_bounds_;
+};
+
+}  // namespace penstock
