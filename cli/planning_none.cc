@@ -1,10 +1,13 @@
 // The verbs of the planner in a program that was built without it.
 #include <string>
 
+#include "cli/large_plans.h"
 #include "cli/model_cutpoints.h"
 #include "cli/predict_launch.h"
 #include "cli/verbs.h"
 #include "core/error.h"
+#include "core/format.h"
+#include "search/check_rolled_up.h"
 
 namespace penstock {
 namespace {
@@ -30,6 +33,12 @@ Answer run_export(const Arguments&) { return not_built("export"); }
 Answer run_calibrate(const Arguments&) { return not_built("calibrate"); }
 Answer run_estimate(const Arguments&) { return not_built("estimate"); }
 Answer run_fingerprint(const Arguments&) { return not_built("fingerprint"); }
+
+// Lists stay rolled up only where generators can tell that they are a schedule's.
+PlanFile read_plan_to_draw(const Json& json, const std::string& path) {
+  return read_plan(json, path);
+}
+std::optional<CheckReport> check_rolled_up(const PlanFile&) { return {}; }
 
 std::optional<int> layers_of(const LaunchModel& model) {
   if (!model.path()) return {};
