@@ -176,7 +176,7 @@ TEST_CASE("what Megatron-LM's layout cannot say is refused, with cuts that it ca
   CHECK(refusal.why_not.starts_with("stage 1 has no layer"));
   REQUIRE(refusal.nearest.has_value());
   file.plan = *refusal.nearest;
-  CHECK(file.plan.cuts == std::vector<int>{0, 3, 4, 7});
+  CHECK(file.plan.cuts == std::vector<int>{0, 4, 5, 7});
   CHECK(exported(file, "megatron", "0.20").why_not == "");
   CHECK(exported(tiny_plan(), "megatron", "0.20").why_not.starts_with("Megatron-LM counts layers"));
 }
@@ -306,7 +306,8 @@ TEST_CASE("headers say which plan, which command and what is predicted") {
       script.starts_with("# tiny for Megatron-LM core 0.20, written by penstock 0.1.0:\n"
                          "#   penstock export plan.json\n"
                          "# Plan plan.json, fnv1a64:1.\n"
-                         "# P=4 V=1 D=2 T=1 b=2 M=8, 1f1b, recompute none, on 8 GPUs (toy).\n"
+                         "# TP 1 x PP 4 x DP 2, VP 1, mbs 2, 8 micro-batches, gbs 32, 1f1b,\n"
+                         "# recompute none, bfloat16, on 8 GPUs (toy).\n"
                          "# Predicted: a step takes 10.11 us (10 us to 11 us); the fullest rank "
                          "needs 0.0 GiB.\n"));
 }
