@@ -145,6 +145,9 @@ def stand_in_for(packages):
         for name in ("", ".version", ".requirements", ".specifiers"):  # pip brings its own
             module = importlib.import_module("pip._vendor.packaging" + name)
             sys.modules["packaging" + name] = module
+    if importlib.util.find_spec("hjson") is None:  # a JSON file reads the same
+        import json
+        sys.modules["hjson"] = json
     missing = [name for name in packages if name not in sys.modules and
                importlib.util.find_spec(name) is None]
     sys.meta_path.append(_Finder(missing))
