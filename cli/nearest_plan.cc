@@ -37,8 +37,8 @@ std::string why_not_run(const PlanFile& plan, const ExportTarget& target,
   const ScheduleKind* kind = find_schedule(plan.plan.schedule);
   const auto trainer = trainer_of(target, request.version);
   if (!trainer) return kind == nullptr ? "" : why_not_varuna(*kind, plan.plan);
-  const std::string why = kind == nullptr ? "" : why_not_run(*trainer, *kind);
-  return why.empty() ? why_not_run(*trainer, plan.plan) : why;
+  return kind == nullptr ? why_not_run(*trainer, plan.plan)
+                         : why_not_run(*trainer, *kind, plan.plan);
 }
 
 // Plans are also made from a config.json, which holds no profile to search again.

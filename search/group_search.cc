@@ -80,7 +80,7 @@ class GroupSearch {
       return;
     }
     if (request_.trainer) {
-      if (const auto why = why_not_run(*request_.trainer, plan); !why.empty()) {
+      if (const auto why = why_not_run(*request_.trainer, *choice.kind, plan); !why.empty()) {
         result_.rejected.add(std::string(name_of(*request_.trainer)) + ": " + why, variants, plan);
         return;
       }

@@ -53,4 +53,12 @@ std::string why_not_run(Trainer trainer, const ScheduleKind& kind) {
   }
 }
 
+std::string why_not_run(Trainer trainer, const ScheduleKind& kind, const Plan& plan) {
+  if (std::string why = why_not_run(trainer, kind); !why.empty()) return why;
+  if (is_torchtitan(trainer) && kind.splits_backward() && plan.recompute != "none") {
+    return "it would recompute twice, for I and for W (its issue 773)";
+  }
+  return why_not_run(trainer, plan);
+}
+
 }  // namespace penstock

@@ -16,5 +16,7 @@ ExecutorModel executor_of(Trainer trainer);
 
 // Why the trainer cannot run the schedule; empty when it can.
 std::string why_not_run(Trainer trainer, const ScheduleKind& kind);
+// Why it cannot run a plan of these sizes with it, whatever its cuts.
+std::string why_not_run(Trainer trainer, const ScheduleKind& kind, const Plan& plan);
 
 }  // namespace penstock

@@ -6,6 +6,7 @@ returns means anything. What the trainers' checks ask of PyTorch (versions, dtyp
 answered as by PyTorch 2.9 on an H100.
 """
 
+import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -97,13 +98,19 @@ def _class(name):
     return _Meta(name.rpartition(".")[2], (StandIn,), {"_is_stand_in": True, "__module__": name})
 
 
-class _Module(types.ModuleType):
+class Module(types.ModuleType):
     def __getattr__(self, name):
         if name.startswith("__") and name != "__version__":
             raise AttributeError(name)
         if name == "__version__":
             return "2.9.0"
         full = f"{self.__name__}.{name}"
+        if self.__path__:  # a package that is there: only what it lacks is made up
+            try:
+                return importlib.import_module(full)
+            except ModuleNotFoundError as error:
+                if error.name != full:
+                    raise
         value = sys.modules.get(full) or _class(full)
         setattr(self, name, value)
         return value
@@ -116,12 +123,12 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.packages = set(packages)
 
     def find_spec(self, fullname, path=None, target=None):
-        if fullname.partition(".")[0] in self.packages:
+        if any(fullname == name or fullname.startswith(name + ".") for name in self.packages):
             return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
         return None
 
     def create_module(self, spec):
-        module = _Module(spec.name)
+        module = Module(spec.name)
         module.__path__ = []
         return module
 
@@ -158,10 +165,16 @@ def stand_in_for(packages):
     return missing
 
 
+def hide(name):
+    """A stand-in for a module that is there, but is not to be imported."""
+    sys.meta_path.insert(0, _Finder([name]))
+
+
 def _torch():
     import torch
     import torch.cuda
     import torch.distributed
+    import torch.library
     import torch.nn
     import torch.nn.modules
     import torch.version
@@ -178,6 +191,8 @@ def _torch():
     torch.distributed.is_available = lambda: True
     torch.distributed.get_rank = lambda group=None: 0
     torch.distributed.get_world_size = lambda group=None: 1
+    torch.library.custom_op = lambda *_, **__: lambda function: StandIn()
+    torch.library.triton_op = torch.library.custom_op
     torch.cuda.is_available = lambda: True
     torch.cuda.device_count = lambda: 8
     torch.cuda.get_device_capability = lambda device=None: (9, 0)
@@ -187,7 +202,7 @@ def _torch():
     torch.version.hip = None
     torch.version.cuda = "12.8"
 
-    class Module(StandIn):
+    class NnModule(StandIn):
         def __init__(self, *args, **kwargs):
             self.__dict__["_modules"] = {}
 
@@ -200,8 +215,8 @@ def _torch():
         def to(self, *args, **kwargs):
             return self
 
-    torch.nn.Module = Module
-    torch.nn.modules.Module = Module
+    torch.nn.Module = NnModule
+    torch.nn.modules.Module = NnModule
     torch.nn.ModuleDict = dict
 
 

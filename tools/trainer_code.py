@@ -22,7 +22,7 @@ PACKAGES = ["packaging", "torch", "numpy", "tyro", "pydantic", "hjson", "einops"
             "tqdm", "triton", "spmd_types", "torch_checkpointing", "grain", "datasets", "tokenizers",
             "PIL", "torchdata", "torchvision", "torchao", "psutil", "cpuinfo", "msgpack", "py3nvml",
             "fsspec", "safetensors", "huggingface_hub", "rich", "tomli", "nvidia_resiliency_ext",
-            "omegaconf", "hydra", "wandb", "multistorageclient", "regex", "yaml", "sentencepiece",
+            "omegaconf", "hydra", "wandb", "multistorageclient", "regex", "yaml", "sentencepiece", "tiktoken", "blobfile",
             "megatron_fsdp", "accelerate", "peft", "diffusers", "qwen_vl_utils", "mamba_ssm",
             "causal_conv1d", "transformer_engine", "nemo_run", "tensorstore", "zarr", "modelopt", "filelock", "requests"]
 
@@ -57,6 +57,15 @@ class Plan:
         if self.stage_map == "v":
             return stage if stage < self.pipeline else 2 * self.pipeline - 1 - stage
         return stage % self.pipeline
+
+
+def bare(name, root):
+    """The package without what its __init__ imports."""
+    package = stand_ins.Module(name)
+    package.__path__ = [os.path.join(root, *name.split("."))]
+    package.HAS_TRITON = False
+    sys.modules[name] = package
+    return package
 
 
 def after(arguments, word):
@@ -116,7 +125,12 @@ class Megatron:
 class Bridge:
     def __init__(self, clones):
         sys.path[:0] = [os.path.join(clones[0], "src"), *clones[1:]]
+        for name in ("", ".models", ".models.conversion", ".models.hf_pretrained", ".recipes",
+                     ".data", ".peft"):  # without its hundred models
+            bare("megatron.bridge" + name, os.path.join(clones[0], "src"))
+        stand_ins.hide("megatron.bridge.data.builders")  # of fine-tuning
         from megatron.bridge.models.gpt_provider import GPTModelProvider
+        sys.modules["megatron.bridge.models"].GPTModelProvider = GPTModelProvider
         from megatron.bridge.recipes.common import _pretrain_common
         from megatron.core.transformer.pipeline_parallel_layer_layout import (
             PipelineParallelLayerLayout)
@@ -136,6 +150,8 @@ class Bridge:
                                   num_attention_heads=64, seq_length=128)
         known = {part: set(vars(getattr(cfg, part))) for part in
                  ("model", "train", "dataset", "ddp", "optimizer", "dist")}
+        cfg.train.train_iters, cfg.scheduler.lr_warmup_iters = 50, 5  # as recipe() has them
+        os.environ.update(WORLD_SIZE=str(plan.world), RANK="0", LOCAL_RANK="0")
         cfg = recipe.planned(cfg)
         for part, names in known.items():
             more = set(vars(getattr(cfg, part))) - names
@@ -147,10 +163,12 @@ class Bridge:
         expect("sequence length", cfg.model.seq_length, plan.sequence_length)
         expect("bf16", cfg.mixed_precision.bf16, True)
         expect("ZeRO-1", cfg.ddp.use_distributed_optimizer, plan.zero1)
-        cfg.train.finalize()
+        cfg.validate()
         if plan.pipeline == 1:
             return
-        layout = self.layout(cfg.model.pipeline_model_parallel_layout, plan.pipeline)
+        layout = cfg.model.pipeline_model_parallel_layout
+        if not isinstance(layout, self.layout):  # validate() made it of the string
+            raise Wrong("it did not read the layout")
         layout.validate_layer_layout(len(plan.layers), None)
         expect("VP", layout.virtual_pipeline_model_parallel_size, plan.chunks)
         for stage in range(plan.stages):
@@ -328,11 +346,8 @@ class DeepSpeed:
     def __init__(self, clones):
         sys.path[:0] = clones
         os.environ.update(DS_ACCELERATOR="cpu", LOCAL_RANK="0")
-        for name in ("deepspeed", "deepspeed.ops", "deepspeed.module_inject"):  # without what compiles kernels
-            package = types.ModuleType(name)
-            package.__path__ = [os.path.join(clones[0], *name.split("."))]
-            package.HAS_TRITON = False
-            sys.modules[name] = package
+        for name in ("deepspeed", "deepspeed.ops", "deepspeed.module_inject"):
+            bare(name, clones[0])  # without what compiles kernels
         from deepspeed import comm
         from deepspeed.runtime.config import DeepSpeedConfig
         import deepspeed.runtime.pipe.module as module

@@ -44,7 +44,7 @@ TARGETS = [("megatron", "megatron", "megatron"), ("megatron", "megatron-bridge",
 TORCHRUN = """#!/usr/bin/env python3
 import json, os, sys
 with open(os.environ["TORCHRUN_CALL"], "w") as file:
-    json.dump({"arguments": sys.argv[1:], "folder": os.getcwd(),
+    json.dump({"arguments": sys.argv[1:], "cwd": os.getcwd(),
                "CUDA_DEVICE_MAX_CONNECTIONS": os.environ.get("CUDA_DEVICE_MAX_CONNECTIONS", "")}, file)
 """
 
@@ -67,7 +67,8 @@ def planned(penstock, folder, question):
                str(gpus), "--global-batch", str(batch), "--for", trainer, "--top", "1",
                "--threads", "1", "--budget", "20s", *pins, "-o", path]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 1, 4):
+    contradicts = done.returncode == 2 and "--for" in done.stderr  # interleaved for DeepSpeed
+    if done.returncode not in (0, 1, 4) and not contradicts:
         raise SystemExit(f"{command}: {done.stderr}")
     return (i, trainer, model, path) if os.path.exists(path) else None
 

@@ -87,6 +87,7 @@ std::string recipe_of(const PlanFile& file, const ExportRequest& request) {
     cfg.tokenizer.tokenizer_model = None
     cfg.tokenizer.vocab_size = cfg.model.vocab_size
     cfg.train.train_iters = 50
+    cfg.scheduler.lr_warmup_iters = 5
     cfg.validation.eval_iters = 0
     cfg.logger.log_interval = 1
     cfg.checkpoint.save = None

@@ -133,8 +133,7 @@ std::string trial_args(const ExportRequest& request) {
         "--log-interval 1", "--log-throughput"}) {
     train.add(flag);
   }
-  return "# A trial on made-up data; put your data, tokenizer and schedule of learning in its "
-         "place.\n" +
+  return "# A trial on made-up data: put your own data, tokenizer and learning rates here.\n" +
          data.array("DATA_ARGS") + train.array("TRAIN_ARGS");
 }
 
