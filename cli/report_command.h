@@ -23,6 +23,8 @@ std::string command_for(const Plan& plan, const Arguments& arguments);
 
 // `penstock export` for the first trainer that takes the plan, `penstock train` when only Penstock
 // does; empty when none does. `path`: where the plan file is, or will be.
-std::string apply_command(const PlanFile& plan, const std::string& path);
+// A trainer that is preferred comes first.
+std::string apply_command(const PlanFile& plan, const std::string& path,
+                          const std::string& preferred = "");
 
 }  // namespace penstock
