@@ -30,7 +30,8 @@ std::vector<std::string> not_modelled_here(const Question& question, const Searc
   texts.emplace_back("ZeRO-2 and ZeRO-3 (FSDP)");
   if (!is_long) texts.emplace_back("context parallelism");
   for (const std::string& text : result.not_searched) {
-    if (text.starts_with("numbers of replicas but")) texts.push_back(text);
+    if (!text.starts_with("numbers of replicas but")) continue;
+    texts.emplace_back("most values of DP, as the space is too large (--pin DP=N searches one)");
   }
   return texts;
 }

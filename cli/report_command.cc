@@ -88,7 +88,10 @@ std::string command_for(const Plan& plan, const Arguments& arguments) {
 
 std::string apply_command(const PlanFile& plan, const std::string& path,
                           const std::string& preferred) {
+  // Whole jobs before a list of actions, which is all that PyTorch's own files say.
   std::vector<ExportTarget> targets(export_targets().begin(), export_targets().end());
+  std::stable_partition(targets.begin(), targets.end(),
+                        [](const ExportTarget& target) { return target.name != "pytorch"; });
   std::stable_partition(targets.begin(), targets.end(),
                         [&](const ExportTarget& target) { return target.name == preferred; });
   for (const ExportTarget& target : targets) {

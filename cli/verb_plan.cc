@@ -160,9 +160,17 @@ std::string no_plan_answer(const Question& question, const SearchResult& result)
          wrapped(counts_text(result) + " Add -v for the reasons.", screen_width(), "", "");
 }
 
-std::string command_that_writes(Arguments arguments) {
-  arguments.insert(arguments.end(), {"-o", kPlanFile});
-  return command_of("plan", arguments);
+// The threads change nothing, and what was asked for in full need not be again.
+std::string command_that_writes(const Arguments& arguments) {
+  Arguments kept;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "--threads")
+      ++i;
+    else if (!arguments[i].starts_with("--threads="))
+      kept.push_back(arguments[i]);
+  }
+  kept.insert(kept.end(), {"-o", kPlanFile});
+  return command_of("plan", kept);
 }
 
 PlanAnswer about_of(const Question& question, const SearchResult& result, const Winner& winner) {
@@ -175,6 +183,7 @@ PlanAnswer about_of(const Question& question, const SearchResult& result, const 
   about.training = winner.training;
   about.most_plans = static_cast<std::size_t>(question.request.top) / kTwins;
   about.width = screen_width();
+  if (!question.request.trainer) about.hint = "; --for megatron plans for that trainer";
   return about;
 }
 
@@ -244,8 +253,8 @@ Answer run_plan(const Arguments& arguments) {
   given.declare(options);
   training.declare(options);
   options.heading("What to print");
-  options.flag("-v,--verbose",
-               "the whole report: every section, every reason, every assumption", verbose);
+  options.flag("-v,--verbose", "the whole report: every section, every reason, every assumption",
+               verbose);
   options.option("--top", "K",
                  "how many plans to print; default 5 that differ, and 10 with -v and in tables",
                  given.top);
@@ -292,8 +301,8 @@ Answer run_plan(const Arguments& arguments) {
   }
   std::string text = report_of(question, result, winner) + missing;
   if (writes) {
-    text += fmt::format("\nPlan 1 is in {}; next: penstock explain {}\n", *output,
-                        shell_word(*output));
+    text +=
+        fmt::format("\nPlan 1 is in {}; next: penstock explain {}\n", *output, shell_word(*output));
   }
   return report_answer(text, exit);
 }

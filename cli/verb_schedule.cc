@@ -13,6 +13,7 @@
 #include "cli/nearest.h"
 #include "cli/options.h"
 #include "cli/parse.h"
+#include "cli/schedule_called.h"
 #include "cli/slow_options.h"
 #include "cli/table_format.h"
 #include "cli/verbs.h"
@@ -114,11 +115,7 @@ struct ScheduleOptions {
   }
 };
 
-const ScheduleKind& kind_named(const std::string& name) {
-  if (const ScheduleKind* kind = find_schedule(name)) return *kind;
-  bad_option("NAME", fmt::format("unknown schedule '{}'", name),
-             did_you_mean(name, schedule_names()));
-}
+const ScheduleKind& kind_named(const std::string& name) { return *find_schedule(name); }
 
 ScheduleShape shape_of(const ScheduleOptions& given) {
   ScheduleShape shape;
@@ -276,7 +273,7 @@ bool stays_rolled_up(const ScheduleOptions& given, const Subject& subject, const
                      const ExecutorModel& executor) {
   return !given.print && !given.slow.given() && !given.jitter.given() &&
          !subject.holds_transfers() && executor.issue == IssueOrder::kEager &&
-         can_simulate_schedule(schedule, executor);
+         (schedule.rule != RunTimeRule::kNone || can_simulate_schedule(schedule, executor));
 }
 
 void set_times(ScheduleResult& result, const TimelineSummary& summary) {
@@ -297,6 +294,21 @@ void replay_rolled_up(const Schedule& schedule, const LoweringOptions& options,
   const RolledInput input{&schedule, {{schedule.micro_batches, {}}}};
   set_times(result, simulate_schedule({input}, options, prices, executor));
   result.actions = lowered_actions(schedule, options);
+}
+
+// Likewise of a schedule whose rule changes the order while it runs. False when its Program has to
+// be written out.
+bool replay_rule_rolled_up(const Schedule& schedule, const LoweringOptions& options,
+                           const StagePrices& prices, const ExecutorModel& executor,
+                           ScheduleResult& result) {
+  const RolledInput input{&schedule, {{schedule.micro_batches, {}}}};
+  ReplayBuffers buffers;
+  const auto ruled = simulate_by_rule({input}, options, prices, executor, buffers);
+  if (!ruled) return false;
+  set_stash(result, ruled->held);
+  set_times(result, ruled->summary);
+  result.actions = lowered_actions(schedule, options);
+  return true;
 }
 
 Schedule schedule_for(const ScheduleOptions& given, const Subject& subject,
@@ -363,9 +375,12 @@ ScheduleResult simulated(const ScheduleOptions& given, const Subject& subject,
   if (given.csv) extras.csv = csv_text(given, subject, schedule);
   if (given.print && !has_rule) extras.lists = action_lists(schedule);
   if (stays_rolled_up(given, subject, schedule, executor)) {
-    replay_rolled_up(schedule, lowering_for(subject, costs, executor), costs.prices, executor,
-                     result);
-    return result;
+    const LoweringOptions options = lowering_for(subject, costs, executor);
+    if (!has_rule) {
+      replay_rolled_up(schedule, options, costs.prices, executor, result);
+      return result;
+    }
+    if (replay_rule_rolled_up(schedule, options, costs.prices, executor, result)) return result;
   }
   const Program program = program_for(given, subject, std::move(schedule), costs, executor);
   result.actions = static_cast<std::int64_t>(program.actions.size());
@@ -386,6 +401,7 @@ Answer run_schedule(const Arguments& arguments) {
                   kExamples);
   given.declare(options);
   if (auto help = options.parse(arguments)) return {*help};
+  if (!given.name.ends_with(".csv")) given.name = schedule_called("NAME", given.name);
 
   if (given.csv_form && !given.csv) {
     bad_option("--csv-form", "no file is written", "add --csv FILE");

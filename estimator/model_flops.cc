@@ -14,8 +14,8 @@ double flops_of(const SectionCounts& counts) {
 double model_flops(const Architecture& model, int sequence_length) {
   CountKey key;
   key.sequence_length = sequence_length;
-  double forward =
-      flops_of(count_embedding(model, key)) + flops_of(count_end(model, EndKind::kNormAndHead, key));
+  double forward = flops_of(count_embedding(model, key)) +
+                   flops_of(count_end(model, EndKind::kNormAndHead, key));
   for (int layer = 0; layer < model.layers; ++layer) {
     forward += flops_of(count_layer(model, kind_of_layer(model, layer), key));
   }

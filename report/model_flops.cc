@@ -11,9 +11,9 @@ namespace {
 std::optional<double> peak_of(const ModelFlops& flops, const Plan& plan) {
   double peak = 0.0;
   for (int rank = 0; rank < plan.listed_ranks(); ++rank) {
-    const auto known =
-        std::find_if(flops.peaks.begin(), flops.peaks.end(),
-                     [&](const auto& one) { return one.first == plan.device_of_rank(rank); });
+    const auto known = std::find_if(flops.peaks.begin(), flops.peaks.end(), [&](const auto& one) {
+      return one.first == plan.device_of_rank(rank);
+    });
     if (known == flops.peaks.end()) return std::nullopt;
     peak += known->second * replicas_of_rank(plan, rank) * plan.tensor;
   }

@@ -108,8 +108,8 @@ std::vector<std::string> cells_of(const RankedPlan& ranked, std::size_t number, 
   const Evaluation& evaluation = ranked.evaluation;
   const Duration step = evaluation.step_time;
   std::vector<std::string> cells{fmt::format("{}", number), rounded(step)};
-  cells.push_back(rate(shown.tokens ? tokens_per_second_and_gpu(plan, step)
-                                    : samples_per_second(plan, step)));
+  cells.push_back(
+      rate(shown.tokens ? tokens_per_second_and_gpu(plan, step) : samples_per_second(plan, step)));
   if (shown.mfu) {
     const auto share = mfu(*about.flops, plan, step);
     cells.push_back(share ? whole_percent(*share) : "-");
@@ -119,15 +119,14 @@ std::vector<std::string> cells_of(const RankedPlan& ranked, std::size_t number, 
   }
   if (shown.chunks) cells.push_back(fmt::format("{}", plan.chunks));
   cells.push_back(fmt::format("{}", plan.micro_batch_size));
-  cells.push_back(plan.schedule);
+  cells.push_back(plan.pipeline > 1 ? plan.schedule : "-");
   cells.push_back(recompute_in_short(plan));
   if (shown.gpus) cells.push_back(fmt::format("{}", plan.devices()));
   cells.push_back(gib(evaluation.ranks.at(tightest_rank(evaluation)).memory.total()));
   cells.push_back(fixed(100.0 * idle_share(plan, evaluation), 1));
   if (shown.price) {
-    cells.push_back(significant(shown.tokens ? usd_per_million_tokens(plan, evaluation)
-                                             : evaluation.usd_per_step,
-                                3));
+    cells.push_back(significant(
+        shown.tokens ? usd_per_million_tokens(plan, evaluation) : evaluation.usd_per_step, 3));
   }
   return cells;
 }
@@ -154,8 +153,8 @@ std::string ties_of(const SearchResult& result, const std::vector<std::size_t>& 
     if (result.best[rows[i]].tied_with_best) tied.push_back(static_cast<int>(i) + 1);
   }
   if (tied.empty()) return "";
-  return fmt::format("Plan{} {} tie{} with plan 1. ", tied.size() == 1 ? "" : "s",
-                     ranges(tied), tied.size() == 1 ? "s" : "");
+  return fmt::format("Plan{} {} tie{} with plan 1. ", tied.size() == 1 ? "" : "s", ranges(tied),
+                     tied.size() == 1 ? "s" : "");
 }
 
 std::string proof_of(const SearchResult& result) {
@@ -196,10 +195,14 @@ std::string command_lines(const std::string& command, std::size_t width) {
 
 std::string next_of(const PlanAnswer& about, bool is_short) {
   if (about.next.empty()) return "";
-  std::string out = "Next (add -v for the whole report):\n";
-  if (!about.rerun.empty()) {
-    out = is_short ? "Next (add -v for the whole report), with -o plan.json:\n"
-                   : out + command_lines(about.rerun, about.width);
+  const std::string hint = "add -v for the whole report" + about.hint;
+  std::string out;
+  if (is_short && !about.rerun.empty()) {
+    out = wrapped("Next, after the same command with -o plan.json (" + hint + "):", about.width, "",
+                  "");
+  } else {
+    out = wrapped("Next (" + hint + "):", about.width, "", "");
+    if (!about.rerun.empty()) out += command_lines(about.rerun, about.width);
   }
   for (const std::string& command : about.next) out += command_lines(command, about.width);
   return out;
@@ -229,9 +232,9 @@ std::string answer_in(const SearchResult& result, const PlanAnswer& about, const
   };
   return text(about.question) + '\n' + text(plan_sentence(best.plan, best.evaluation, about)) +
          (about.training ? text(training_sentence(*about.training)) : "") + '\n' +
-         table_of(result, rows, about) + (room.legend ? text(legend_of(about)) : "") + blank +
+         table_of(result, rows, about) + (room.legend ? text(legend_of(about)) : "") +
          text(ties_of(result, rows) + proof_of(result)) + rivals_of(result, about) +
-         text(not_modelled_of(about)) + next_of(about, !room.rerun);
+         text(not_modelled_of(about)) + blank + next_of(about, !room.rerun);
 }
 
 std::size_t lines_of(const std::string& text, std::size_t width) {
@@ -250,13 +253,12 @@ std::string plan_sentence(const Plan& plan, const Evaluation& evaluation, const 
       plan.devices() == about.gpus
           ? ""
           : fmt::format(" on {} of {}", plan.devices(), count_of(about.gpus, "GPU"));
-  return fmt::format("Use {}{}{}{}, mbs {}, {}, {}{}: {} a step ({}), {}{}{}{}.",
-                     degrees_text(plan),
+  return fmt::format("Use {}{}{}{}, mbs {}, {}{}{}: {} a step ({}), {}{}{}{}.", degrees_text(plan),
                      plan.chunks > 1 ? fmt::format(", VP {}", plan.chunks) : "",
                      plan.is_mixed() ? " (" + device_words(plan) + ")" : "", devices,
-                     plan.micro_batch_size, plan.schedule, recompute_text(plan),
-                     plan.zero1 ? ", ZeRO-1" : "", rounded(evaluation.step_time),
-                     interval_of(evaluation),
+                     plan.micro_batch_size, plan.pipeline > 1 ? plan.schedule + ", " : "",
+                     recompute_text(plan), plan.zero1 ? ", ZeRO-1" : "",
+                     rounded(evaluation.step_time), interval_of(evaluation),
                      speed_text(plan, evaluation.step_time), flops_text(plan, evaluation, about),
                      memory_text(evaluation), price_text(plan, evaluation));
 }

@@ -22,6 +22,7 @@ struct PlanAnswer {
   std::vector<Rival> rivals;              // baselines that were asked for
   std::optional<TrainingCost> training;   // of plan 1
   std::string rerun;              // the command that writes the plan file; empty: it is written
+  std::string hint;               // what else the command can be given: "; --for megatron ..."
   std::vector<std::string> next;  // commands that work as they stand, once there is a plan file
   std::size_t most_plans = 5;
   bool shows_all_plans = false;  // also where that takes more than twenty lines
