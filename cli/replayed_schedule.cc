@@ -69,7 +69,7 @@ bool stays_rolled_up(const ScheduleOptions& given, const Subject& subject, const
                      const ExecutorModel& executor) {
   return !given.is_drawn() && !given.slow.given() && !given.jitter.given() &&
          !subject.holds_transfers() && executor.issue == IssueOrder::kEager &&
-         can_simulate_schedule(schedule, executor);
+         (schedule.rule != RunTimeRule::kNone || can_simulate_schedule(schedule, executor));
 }
 
 void set_times(ScheduleResult& result, const TimelineSummary& summary) {
@@ -90,6 +90,21 @@ void replay_rolled_up(const Schedule& schedule, const LoweringOptions& options,
   const RolledInput input{&schedule, {{schedule.micro_batches, {}}}};
   set_times(result, simulate_schedule({input}, options, prices, executor));
   result.actions = lowered_actions(schedule, options);
+}
+
+// Likewise of a schedule whose rule changes the order while it runs. False when its Program has to
+// be written out.
+bool replay_rule_rolled_up(const Schedule& schedule, const LoweringOptions& options,
+                           const StagePrices& prices, const ExecutorModel& executor,
+                           ScheduleResult& result) {
+  const RolledInput input{&schedule, {{schedule.micro_batches, {}}}};
+  ReplayBuffers buffers;
+  const auto ruled = simulate_by_rule({input}, options, prices, executor, buffers);
+  if (!ruled) return false;
+  set_stash(result, ruled->held);
+  set_times(result, ruled->summary);
+  result.actions = lowered_actions(schedule, options);
+  return true;
 }
 
 Schedule schedule_for(const ScheduleOptions& given, const Subject& subject,
@@ -166,9 +181,12 @@ ReplayedSchedule replayed(const ScheduleOptions& given, const Subject& subject) 
   if (given.csv) extras.csv = csv_text(given, subject, schedule);
   if (given.print && !has_rule) extras.lists = action_lists(schedule);
   if (stays_rolled_up(given, subject, schedule, executor)) {
-    replay_rolled_up(schedule, lowering_for(subject, costs, executor), costs.prices, executor,
-                     result);
-    return both;
+    const LoweringOptions options = lowering_for(subject, costs, executor);
+    if (!has_rule) {
+      replay_rolled_up(schedule, options, costs.prices, executor, result);
+      return both;
+    }
+    if (replay_rule_rolled_up(schedule, options, costs.prices, executor, result)) return both;
   }
   const Program program = program_for(given, subject, std::move(schedule), costs, executor);
   result.actions = static_cast<std::int64_t>(program.actions.size());

@@ -60,12 +60,14 @@ TEST_CASE("what we export has no findings") {
   sharded.plan.recompute = "full";
   for (const PlanFile& plan : {one, two, sharded}) {
     const int layers = static_cast<int>(plan.section_names.size()) - 2;
-    for (const auto& [target, version] :
+    for (const auto& named :
          std::vector<std::pair<const char*, const char*>>{{"megatron", "0.20"},
                                                           {"torchtitan", "0.1"},
                                                           {"torchtitan", "0.2"},
                                                           {"torchtitan", "head"},
                                                           {"deepspeed", "0.19"}}) {
+      const char* const target = named.first;  // clang captures no structured binding
+      const char* const version = named.second;
       if (plan.plan.chunks > 1 && std::string(target) == "deepspeed") continue;  // 1F1B only
       const LintReport report = lint_of_export(plan, target, version, layers);
       CAPTURE(target);
@@ -81,7 +83,11 @@ TEST_CASE("what we export has no findings") {
 }
 
 TEST_CASE("a launch file is told by its content, and other files are none") {
-  CHECK(launch_trainer_of("torchrun x.py --num-layers 3", "a.sh") == LintTrainer::kMegatron);
+  CHECK(launch_trainer_of("torchrun x.py --num-layers 3 --seq-length 8", "a.sh") ==
+        LintTrainer::kMegatron);
+  // One flag is any program's.
+  CHECK_FALSE(launch_trainer_of("torchrun x.py --num-layers 3", "a.sh").has_value());
+  CHECK(launch_trainer_of("ParallelismConfig(", "a.py") == LintTrainer::kTorchtitan);
   CHECK(launch_trainer_of("--tensor-model-parallel-size 2", "flags.txt") == LintTrainer::kMegatron);
   CHECK(launch_trainer_of("[parallelism]\n", "job") == LintTrainer::kTorchtitan);
   CHECK(launch_trainer_of("NGPU=8 ./run_train.sh", "a.sh") == LintTrainer::kTorchtitan);
