@@ -14,6 +14,7 @@
 #include "cli/report_timelines.h"
 #include "cli/staircase.h"
 #include "cli/verbs.h"
+#include "report/page/plan_differences.h"
 #include "report/page/plan_reasons.h"
 #include "report/reasons.h"
 #include "report/words.h"
@@ -60,6 +61,7 @@ class SearchReport {
       if (request_.baselines.empty()) add_other_schedule();
     }
     if (result_.complete) add_staircase(watched);
+    shown_.clear();
     data().search = std::move(result_);
     data().notes.insert(data().notes.end(), timelines_.notes.begin(), timelines_.notes.end());
     data().timelines = std::move(timelines_.about);
@@ -97,18 +99,29 @@ class SearchReport {
             .placed = ranked.placed};
   }
 
+  // Each plan that looks like none before it; the others are counted at the one that they look
+  // like.
   void add_ranked() {
-    for (std::size_t i = 0; i < result_.best.size(); ++i) {
-      data().plans.push_back(
-          reported(result_.best[i], fmt::format("{}", i + 1), i == 0 ? "best" : "ranked"));
+    for (const RankedPlan& ranked : result_.best) {
+      const auto alike = std::find_if(shown_.begin(), shown_.end(), [&](const RankedPlan* shown) {
+        return looks_like(*shown, ranked);
+      });
+      if (alike != shown_.end()) {
+        ++data().plans[static_cast<std::size_t>(alike - shown_.begin())].folded;
+        continue;
+      }
+      shown_.push_back(&ranked);
+      data().plans.push_back(reported(ranked, fmt::format("{}", shown_.size()),
+                                      shown_.size() == 1 ? "best" : "ranked"));
     }
-    const auto tied = std::count_if(result_.best.begin(), result_.best.end(),
-                                    [](const RankedPlan& plan) { return plan.tied_with_best; });
+    const auto tied = std::count_if(shown_.begin(), shown_.end(),
+                                    [](const RankedPlan* plan) { return plan->tied_with_best; });
     std::string& first = data().plans.front().reason;
-    first = "the fastest that the search found";
-    if (tied > 0) first += fmt::format("; {} within its uncertainty", count_of(tied, "plan"));
+    first = "the fastest plan of the search";
+    if (tied > 0)
+      first += fmt::format("; {} {} with it", count_of(tied, "plan"), tied == 1 ? "ties" : "tie");
     for (ReportedPlan& plan : data().plans) {
-      if (plan.tied) plan.reason += " (a tie: within the uncertainty)";
+      if (plan.tied) plan.reason += "; a tie within the error";
     }
   }
 
@@ -119,7 +132,7 @@ class SearchReport {
                       [&](const RankedPlan& one) { return one.plan == ranked.plan; });
       if (known) continue;
       data().pareto_plans.push_back(
-          reported(ranked, fmt::format("front {}", data().pareto_plans.size() + 1), "pareto"));
+          reported(ranked, differences_text(result_.best.front().plan, ranked.plan), "pareto"));
     }
   }
 
@@ -215,13 +228,14 @@ class SearchReport {
   // Beside plan 1 the best one that runs another schedule.
   void add_other_schedule() {
     const std::string& schedule = result_.best.front().plan.schedule;
-    const auto other =
-        std::find_if(result_.best.begin(), result_.best.end(),
-                     [&](const RankedPlan& ranked) { return ranked.plan.schedule != schedule; });
-    if (other == result_.best.end()) return;
-    const auto place = static_cast<int>(other - result_.best.begin());
-    add_timeline(fmt::format("Plan {}, predicted ({})", place + 1, other->plan.schedule), place,
-                 evaluate_in_full(question_.inputs(), other->plan));
+    const auto other = std::find_if(shown_.begin(), shown_.end(), [&](const RankedPlan* shown) {
+      return shown->plan.schedule != schedule;
+    });
+    if (other == shown_.end()) return;
+    const auto place = static_cast<int>(other - shown_.begin());
+    const Plan& plan = (*other)->plan;
+    add_timeline(fmt::format("Plan {}, predicted ({})", place + 1, plan.schedule), place,
+                 evaluate_in_full(question_.inputs(), plan));
   }
 
   void add_staircase(WatchedSearch& watched) {
@@ -229,7 +243,8 @@ class SearchReport {
     data().staircase = staircase.steps;
     if (staircase.complete) return;
     data().notes.emplace_back(
-        "the search for other numbers of GPUs was stopped before its end, so that there is none");
+        "the search for other numbers of GPUs was stopped before its end, so their plans are "
+        "missing");
     exit_ = kStopped;
   }
 
@@ -237,6 +252,7 @@ class SearchReport {
   Question question_;
   std::vector<int> sizes_;
   SearchResult result_;
+  std::vector<const RankedPlan*> shown_;  // of the best ones
   ReportTimelines timelines_;
   Report report_;
   int exit_ = kYes;

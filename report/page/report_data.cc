@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <utility>
 
+#include "core/recompute_sections.h"
 #include "report/json_array.h"
 #include "report/measures.h"
+#include "report/page/plan_differences.h"
 #include "report/page/verdict.h"
 #include "report/plan_table.h"
 #include "report/reasons.h"
@@ -28,16 +30,25 @@ Json input_json(const ReportInput& input) {
       .set("hash", input.file.hash);
 }
 
-Json plan_json(const ReportedPlan& reported) {
+Json plan_json(const ReportedPlan& reported, const Plan& first) {
   Json json = Json::object();
   json.set("title", reported.title).set("role", reported.role);
   json.set("plan", to_json(reported.plan));
   json.set("prediction", to_json(reported.evaluation, reported.plan));
   json.set("words", plan_line(reported.plan)).set("reason", reported.reason);
+  json.set("recompute_words", recompute_in_short(reported.plan));
+  set_unless_empty(json, "differs", differences_text(first, reported.plan));
   set_unless_empty(json, "command", reported.command);
   json.set("tied", reported.tied).set("on_pareto_front", reported.on_pareto_front);
   set_unless_empty(json, "placed", reported.placed);
+  if (reported.folded > 0) json.set("folded", reported.folded);
   return json;
+}
+
+Json plans_json(const std::vector<ReportedPlan>& plans, const ReportData& data) {
+  return array_of(plans, [&data](const ReportedPlan& reported) {
+    return plan_json(reported, data.plans.front().plan);
+  });
 }
 
 Json infeasible_json(const ReportedPlan& reported) {
@@ -130,7 +141,7 @@ void set_search(Json& json, const ReportData& data) {
     if (data.plans[i].on_pareto_front) on_front.push(static_cast<std::int64_t>(i));
   }
   json.set("pareto", std::move(on_front));
-  json.set("pareto_plans", array_of(data.pareto_plans, plan_json));
+  json.set("pareto_plans", plans_json(data.pareto_plans, data));
   json.set("infeasible", array_of(data.infeasible, infeasible_json));
   json.set("rejected", array_of(data.search->rejected, rejection_json));
   json.set("candidates", Json::object()
@@ -151,7 +162,7 @@ Json to_json(const ReportData& data) {
   json.set("verdict", verdict_json(data));
   json.set("question",
            Json::object().set("words", data.question).set("notes", strings(data.notes)));
-  json.set("plans", array_of(data.plans, plan_json));
+  json.set("plans", plans_json(data.plans, data));
   if (data.search) set_search(json, data);
   if (!data.plans.empty()) {
     const Evaluation& best = data.plans.front().evaluation;

@@ -21,7 +21,7 @@ struct ReportInput {
 };
 
 struct ReportedPlan {
-  std::string title;  // "1", or the name of a file
+  std::string title;  // "1", the name of a file, or what differs from the first plan
   std::string role;   // "best", "ranked", "baseline", "equal split", "pareto"
   Plan plan;
   Evaluation evaluation;
@@ -29,6 +29,7 @@ struct ReportedPlan {
   std::string command;  // gives this plan again; may be empty
   bool tied = false, on_pareto_front = false;
   std::string placed;  // where its stages sit; may be empty
+  int folded = 0;      // plans that look like it and are not shown
 };
 
 // The best plan that uses at most so many GPUs.

@@ -26,16 +26,16 @@ std::string memory_text(const Evaluation& evaluation) {
   const std::size_t tightest = tightest_rank(evaluation);
   const Bytes left = headroom(evaluation.ranks[tightest]);
   if (left.count < 0) {
-    return fmt::format("does not fit: rank {} is over memory by {}", tightest,
+    return fmt::format("does not fit: PP rank {} needs {} more memory than it has", tightest,
                        to_text(Bytes{-left.count}));
   }
-  return fmt::format("fits, with {} left on rank {}", to_text(left), tightest);
+  return fmt::format("{} left on the fullest rank (PP rank {})", to_text(left), tightest);
 }
 
 }  // namespace
 
 std::string verdict_text(const Plan& plan, const Evaluation& evaluation) {
-  return fmt::format("Train on {} with {}: {} a step ({} to {}), {}; {}.",
+  return fmt::format("On {}, use {}: {} a step ({} to {}), {}; {}.",
                      count_of(plan.devices(), "GPU"), layout_line(plan),
                      to_text(evaluation.step_time), to_text(evaluation.step_time_low),
                      to_text(evaluation.step_time_high), speed_text(plan, evaluation.step_time),

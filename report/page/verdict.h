@@ -8,8 +8,8 @@
 
 namespace penstock {
 
-// "Train on 64 GPUs with P=4 T=1 V=1 D=16 ...: 4.688 s a step (4.449 s to 4.927 s), 223,678
-// tokens/s; fits, with 3.8 GiB left on rank 0."
+// "On 64 GPUs, use TP 1 x PP 4 x DP 16, mbs 1, ...: 4.688 s a step (4.449 s to 4.927 s), 223,678
+// tokens/s; 3.8 GiB left on the fullest rank (PP rank 0)."
 std::string verdict_text(const Plan& plan, const Evaluation& evaluation);
 
 // Where the times come from: "calibrated" (fitted to runs on this machine), "estimated" (no time of

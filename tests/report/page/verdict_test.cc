@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "report/plan_table.h"
 #include "tests/core/tiny_plan.h"
 
 namespace penstock {
@@ -14,16 +15,16 @@ TEST_CASE("the verdict says what to do, how fast it is and what is left") {
   plan.prediction.step_time = plan.prediction.step_time_low = plan.prediction.step_time_high =
       Duration{10'110};
   CHECK(verdict_text(plan.plan, plan.prediction) ==
-        "Train on 2 GPUs with TP 1 x PP 2 x DP 1, mbs 1, 2 micro-batches, 1f1b, no recompute: "
-        "10.11 us a step (10.11 us to 10.11 us), 197,824 samples/s; fits, with 700 B left on rank "
-        "0.");
+        "On 2 GPUs, use " + layout_line(plan.plan) +
+            ": 10.11 us a step (10.11 us to 10.11 us), 197,824 samples/s; 700 B left on "
+            "the fullest rank (PP rank 0).");
 }
 
 TEST_CASE("a plan over memory does not fit, by so many bytes") {
   PlanFile plan = tiny_plan();
   plan.prediction.ranks.at(1).capacity = Bytes{200};
   CHECK(verdict_text(plan.plan, plan.prediction)
-            .ends_with("; does not fit: rank 1 is over memory by 31 B."));
+            .ends_with("; does not fit: PP rank 1 needs 31 B more memory than it has."));
 }
 
 TEST_CASE("confidence follows from the error bar and from what the times were fitted to") {
