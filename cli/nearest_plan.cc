@@ -10,6 +10,7 @@
 
 #include "cli/plan_question.h"
 #include "cli/verbs.h"
+#include "report/plan_table.h"
 #include "search/best_plans.h"
 #include "search/trainers.h"
 #include "simulator/schedules/schedules.h"
@@ -114,8 +115,8 @@ Export exported(const PlanFile& plan, const ExportTarget& target, const ExportRe
   const std::string why = why_not_run(plan, target, request);
   if (why.empty()) return target.write(plan, request);
   Export answer;
-  answer.why_not = fmt::format("{} cannot run {} with P = {}, V = {}: {}", target.name,
-                               plan.plan.schedule, plan.plan.pipeline, plan.plan.chunks, why);
+  answer.why_not =
+      fmt::format("{} cannot run this plan ({}): {}", target.name, layout_line(plan.plan), why);
   return answer;
 }
 

@@ -17,8 +17,8 @@
 #include "cli/verbs.h"
 #include "core/error.h"
 #include "core/json_reader.h"
-#include "core/recompute_sections.h"
 #include "report/measures.h"
+#include "report/plan_table.h"
 #include "report/result_json.h"
 #include "report/words.h"
 
@@ -95,13 +95,6 @@ std::vector<std::string> write_into(const std::string& folder,
   return written;
 }
 
-std::string words_of(const Plan& plan) {
-  return fmt::format("{}, P={} V={} D={} T={} b={} M={}, {}{}", plan.schedule, plan.pipeline,
-                     plan.chunks, plan.data, plan.tensor, plan.micro_batch_size,
-                     micro_batches_of(plan), "recompute " + recompute_in_short(plan),
-                     plan.zero1 ? ", ZeRO-1" : "");
-}
-
 std::string refusal_text(const PlanFile& plan, const Export& refusal, const NearestPlan& nearest,
                          const std::optional<std::string>& written) {
   std::string text = wrapped("refused: " + refusal.why_not, 100, "", "  ");
@@ -113,7 +106,7 @@ std::string refusal_text(const PlanFile& plan, const Export& refusal, const Near
                             static_cast<double>(plan.prediction.step_time.count()) -
                         1.0;
   text += wrapped(fmt::format("nearest plan: {}: step {} ({:+.1f} %), fullest rank {} GiB",
-                              words_of(nearest.plan->plan), to_text(prediction.step_time),
+                              layout_line(nearest.plan->plan), to_text(prediction.step_time),
                               100.0 * change, gib(prediction.peak_memory())),
                   100, "", "  ");
   text += fmt::format("  cuts [{}]\n", fmt::join(nearest.plan->plan.cuts, ", "));

@@ -1,7 +1,6 @@
 // One rule for `plan --for` and `export`: what the search returns for a trainer can be handed to
 // it.
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -69,13 +68,11 @@ TEST_CASE("every plan that is searched for a trainer can be exported to it") {
   for (const Case& one : kCases) {
     for (const char* model : {"data/models/gpt2.json", "data/models/opt-350m.json",
                               "data/profiles/gpt-6.7b.a100-40gb.json"}) {
-      for (const auto& [gpus, batch] : {std::pair{4, 8}, {8, 24}}) {
-        SearchOptions options = asked(model, gpus, batch, one.trainer);
-        plans += exported_plans(question_of(options), one);
-        options.pins = {"P=4"};  // where cuts and recompute matter
-        plans += exported_plans(question_of(options), one);
-      }
+      SearchOptions options = asked(model, 8, 24, one.trainer);
+      plans += exported_plans(question_of(options), one);
+      options.pins = {"P=4"};  // where cuts and recompute matter
+      plans += exported_plans(question_of(options), one);
     }
   }
-  CHECK(plans > 300);
+  CHECK(plans > 150);
 }

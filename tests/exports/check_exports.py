@@ -109,9 +109,9 @@ def torchtitan(checker, name, plan):
     class Anything(types.SimpleNamespace):
         pass
 
-    for name in ("torchtitan", "torchtitan.trainer", "torchtitan.distributed",
-                 "torchtitan.distributed.activation_checkpoint"):
-        sys.modules[name] = types.ModuleType(name)
+    for package in ("torchtitan", "torchtitan.trainer", "torchtitan.distributed",
+                    "torchtitan.distributed.activation_checkpoint"):
+        sys.modules[package] = types.ModuleType(package)
     sys.modules["torchtitan.trainer"].Trainer = Anything(Config=object)
     for policy in ("FullAC", "SelectiveAC"):
         setattr(sys.modules["torchtitan.distributed.activation_checkpoint"], policy,
