@@ -9,12 +9,12 @@ const kConfidence = {
 };
 
 /** Mark plus word: colour is never the only signal. */
-function makeBadge(confidence) {
+function makeBadge(confidence, notModelled = []) {
   const {mark, means} = kConfidence[confidence] ?? {mark: '?', means: 'The origin of the times is unknown'};
   return make('p', {class: 'badge-line'},
       make('span', {class: `badge badge-${kConfidence[confidence] ? confidence : 'unknown'}`},
           make('span', {'aria-hidden': 'true'}, mark), ` ${confidence}`),
-      ` ${means}.`);
+      ` ${means}.${notModelled.length > 0 ? ` Not modelled: ${notModelled.join('; ')}.` : ''}`);
 }
 
 /** Where the browser gives no clipboard (an old one, from file://), the text is selected and copied. */
@@ -54,6 +54,13 @@ function makeMeasuredStep(validation) {
       `predicted ${errorWords(validation.error)}`);
 }
 
+function makeMfu(flops) {
+  if (isAbsent(flops?.mfu)) return null;
+  const teraflops = `${fourDigits(flops.flops_per_s_and_gpu / 1e12)} TFLOP/s per GPU`;
+  return makeFigureOf(make('abbr', {title: `model FLOP utilization; counts ${flops.convention}`}, 'MFU'),
+      makeNumber(flops.mfu, percentText(flops.mfu)), teraflops);
+}
+
 function makeKeyFigures(data) {
   const {plan, prediction} = data.plans[0];
   const tight = tightestRank(prediction);
@@ -66,6 +73,7 @@ function makeKeyFigures(data) {
       makeFigureOf(capitalized(throughputUnit(data)),
           makeNumber(throughputOf(prediction), throughputText(throughputOf(prediction))),
           `${throughputText(throughputOf(prediction) / plan.devices)} per GPU`),
+      makeMfu(data.verdict.flops),
       tight < 0 ? null : makeFigureOf('Peak memory',
           makeNumber(prediction.ranks[tight].memory.total_bytes,
               bytesText(prediction.ranks[tight].memory.total_bytes)),
@@ -110,6 +118,6 @@ function verdictSection(data) {
       data.question?.words ? make('p', {class: 'muted question'}, data.question.words) : null,
       make('p', {class: 'verdict'}, verdict.text),
       data.validation ? make('p', {class: 'verdict-measured'}, validationLead(data.validation)) : null,
-      verdict.confidence ? makeBadge(verdict.confidence) : null,
+      verdict.confidence ? makeBadge(verdict.confidence, data.not_modelled) : null,
       data.plans?.length ? makeKeyFigures(data) : null);
 }
