@@ -8,12 +8,15 @@
 #include <fmt/format.h>
 
 #include "cli/changes.h"
+#include "cli/model_flops.h"
+#include "cli/not_modelled.h"
 #include "cli/parse.h"
 #include "cli/progress.h"
 #include "cli/report_command.h"
 #include "cli/report_timelines.h"
 #include "cli/staircase.h"
 #include "cli/verbs.h"
+#include "report/distinct_plans.h"
 #include "report/page/plan_differences.h"
 #include "report/page/plan_reasons.h"
 #include "report/reasons.h"
@@ -21,6 +24,9 @@
 
 namespace penstock {
 namespace {
+
+// Ranked plans of which one is shown: the others look like it, by experience.
+constexpr int kTwins = 4;
 
 std::vector<int> sizes_of(const std::optional<std::string>& scaling, int gpus) {
   if (!scaling || *scaling == "auto") return staircase_sizes(gpus);
@@ -46,6 +52,8 @@ class SearchReport {
   explicit SearchReport(const SearchReportRequest& request)
       : request_(request), question_(question_of(request.search)) {
     sizes_ = sizes_of(request.scaling, question_.request.gpus);
+    most_shown_ = static_cast<std::size_t>(question_.request.top);
+    question_.request.top *= kTwins;
   }
 
   SearchedReport make() {
@@ -83,6 +91,10 @@ class SearchReport {
     data().notes = notes_of(question_);
     data().inputs = {{"profile", question_.profile.file}, {"cluster", question_.cluster.file}};
     data().not_searched = result_.not_searched;
+    data().not_modelled = not_modelled_here(question_, result_);
+    data().gpus = question_.request.gpus;
+    if (result_.best.empty()) return;
+    data().flops = model_flops_of(question_, result_.best.front().plan.sequence_length);
   }
 
   [[nodiscard]] ReportedPlan reported(const RankedPlan& ranked, std::string title,
@@ -99,17 +111,11 @@ class SearchReport {
             .placed = ranked.placed};
   }
 
-  // Each plan that looks like none before it; the others are counted at the one that they look
-  // like.
   void add_ranked() {
-    for (const RankedPlan& ranked : result_.best) {
-      const auto alike = std::find_if(shown_.begin(), shown_.end(), [&](const RankedPlan* shown) {
-        return looks_like(*shown, ranked);
-      });
-      if (alike != shown_.end()) {
-        ++data().plans[static_cast<std::size_t>(alike - shown_.begin())].folded;
-        continue;
-      }
+    const std::vector<std::size_t> places = distinct_plans(result_.best, most_shown_);
+    data().look_alikes = static_cast<int>(places.back() + 1 - places.size());
+    for (const std::size_t place : places) {
+      const RankedPlan& ranked = result_.best[place];
       shown_.push_back(&ranked);
       data().plans.push_back(reported(ranked, fmt::format("{}", shown_.size()),
                                       shown_.size() == 1 ? "best" : "ranked"));
@@ -127,9 +133,9 @@ class SearchReport {
 
   void add_pareto() {
     for (const RankedPlan& ranked : result_.pareto) {
-      const bool known =
-          std::any_of(result_.best.begin(), result_.best.end(),
-                      [&](const RankedPlan& one) { return one.plan == ranked.plan; });
+      const bool known = std::any_of(shown_.begin(), shown_.end(), [&](const RankedPlan* one) {
+        return one->plan == ranked.plan;
+      });
       if (known) continue;
       data().pareto_plans.push_back(
           reported(ranked, differences_text(result_.best.front().plan, ranked.plan), "pareto"));
@@ -252,7 +258,8 @@ class SearchReport {
   Question question_;
   std::vector<int> sizes_;
   SearchResult result_;
-  std::vector<const RankedPlan*> shown_;  // of the best ones
+  std::size_t most_shown_ = 0;
+  std::vector<const RankedPlan*> shown_;  // of the best ones those that differ
   ReportTimelines timelines_;
   Report report_;
   int exit_ = kYes;

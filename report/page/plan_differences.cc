@@ -1,25 +1,15 @@
 #include "report/page/plan_differences.h"
 
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "core/recompute_sections.h"
-#include "report/measures.h"
 #include "report/words.h"
 
 namespace penstock {
 namespace {
-
-constexpr std::int64_t kAlike = 100;  // one part of so many: 1 %
-
-template <class Count>
-bool is_alike(Count one, Count other) {
-  const Count difference = one < other ? other - one : one - other;
-  return difference * kAlike <= one;
-}
 
 std::string recompute_words(const Plan& plan) {
   return plan.recompute == "none" ? "no recompute" : "recompute " + recompute_in_short(plan);
@@ -39,8 +29,8 @@ void add_numbers(std::vector<std::string>& parts, const Plan& first, const Plan&
 }
 
 std::string placement_words(const Plan& plan) {
-  return plan.placement == Placement::kPipelineInner ? "PP ranks share a node"
-                                                     : "DP ranks share a node";
+  return plan.placement == Placement::kPipelineInner ? "PP ranks next to each other"
+                                                     : "DP ranks next to each other";
 }
 
 }  // namespace
@@ -62,20 +52,6 @@ std::string differences_text(const Plan& first, const Plan& plan) {
   if (!parts.empty()) return joined(parts, ", ");
   if (plan.rank_devices != first.rank_devices) return "other devices by rank";
   return plan == first ? "" : "other cuts";
-}
-
-bool looks_like(const RankedPlan& shown, const RankedPlan& plan) {
-  const auto shape = [](const Plan& one) {
-    return std::tie(one.tensor, one.pipeline, one.data, one.micro_batch_size, one.global_batch,
-                    one.sequence_length, one.recompute, one.device, one.rank_devices,
-                    one.replica_kinds);
-  };
-  if (shape(shown.plan) != shape(plan.plan)) return false;
-  if (shown.plan.schedule == plan.plan.schedule && shown.plan.chunks == plan.plan.chunks) {
-    return true;
-  }
-  return is_alike(shown.evaluation.step_time.count(), plan.evaluation.step_time.count()) &&
-         is_alike(shown.evaluation.peak_memory().count, plan.evaluation.peak_memory().count);
 }
 
 }  // namespace penstock

@@ -72,13 +72,10 @@ function sortableTitle(title) {
 
 /** What differs from plan 1, why that makes it slower, and the command that finds exactly this plan. */
 function planDetail(entry) {
-  const folded = entry.folded && `Not shown: ${countOf(entry.folded, 'plan')} that differ${entry.folded === 1 ? 's' : ''} ` +
-      'from it only in placement, cuts or ZeRO-1, or by at most 1 % in step time and memory.';
   return make('div', {class: 'why'},
       make('p', {}, entry.differs ? [make('b', {}, entry.differs), '. '] : null,
           entry.reason ? `${capitalized(entry.reason)}. ` : null,
-          make('span', {class: 'muted'},
-              [entry.placed ? `${capitalized(entry.placed)}.` : null, folded].filter(Boolean).join(' '))),
+          entry.placed ? make('span', {class: 'muted'}, `${capitalized(entry.placed)}.`) : null),
       entry.command ? makeCommand(entry.command, `the command that finds ${planName(entry)}`) : null);
 }
 
@@ -133,7 +130,8 @@ function makeRejected(data) {
     {key: 'remedy', title: 'Smallest change that fits', value: (row) => row.remedy || null},
   ];
   return make('details', {},
-      make('summary', {}, `Why other candidates cannot run: ${countOf(data.rejected.length, 'reason')}`),
+      make('summary', {}, `Why ${data.plans?.length ? 'other ' : ''}candidates cannot run: ` +
+          countOf(data.rejected.length, 'reason')),
       makeTable('Candidates that cannot run, by reason', columns, data.rejected, {sortable: true}),
       makeSaveButtons('rejected', columns, data.rejected));
 }
@@ -144,6 +142,8 @@ function plansLead(data) {
     data.plans.length > 1 ? 'Choose a plan to compare it with plan 1 below.' : null,
     tied > 0 ? `${countOf(tied, 'plan')} ${tied === 1 ? 'ties' : 'tie'} with plan 1: the difference in step ` +
         'time is smaller than its error. Choose by memory or price, or measure.' : null,
+    data.look_alikes > 0 ? `${countOf(data.look_alikes, 'look-alike')} ${data.look_alikes === 1 ? 'is' : 'are'} ` +
+        'left out: the same schedule and degrees, with another placement, other cuts or ZeRO-1, or within 1 %.' : null,
   ].filter(Boolean).join(' ');
 }
 

@@ -41,7 +41,6 @@ Json plan_json(const ReportedPlan& reported, const Plan& first) {
   set_unless_empty(json, "command", reported.command);
   json.set("tied", reported.tied).set("on_pareto_front", reported.on_pareto_front);
   set_unless_empty(json, "placed", reported.placed);
-  if (reported.folded > 0) json.set("folded", reported.folded);
   return json;
 }
 
@@ -125,13 +124,28 @@ std::string no_plan_text(const ReportData& data) {
   return "No plan fits.";
 }
 
+// Of the best plan.
+Json mfu_json(const ReportData& data, const ModelFlops& flops) {
+  const Plan& plan = data.plans.front().plan;
+  const Evaluation& evaluation = data.plans.front().evaluation;
+  Json json = Json::object();
+  json.set("convention", flops.convention);
+  json.set("flops_per_s_and_gpu", flops_per_second_and_gpu(flops, plan, evaluation.step_time));
+  const auto share = mfu(flops, plan, evaluation.step_time);
+  const auto low = mfu(flops, plan, evaluation.step_time_high);
+  const auto high = mfu(flops, plan, evaluation.step_time_low);
+  if (share && low && high) json.set("mfu", *share).set("mfu_low", *low).set("mfu_high", *high);
+  return json;
+}
+
 Json verdict_json(const ReportData& data) {
   Json json = Json::object();
   if (data.plans.empty()) return json.set("text", no_plan_text(data));
   const ReportedPlan& best = data.plans.front();
-  json.set("text", verdict_text(best.plan, best.evaluation));
+  json.set("text", verdict_text(best.plan, best.evaluation, data.gpus, data.flops));
   json.set("confidence", confidence_of(best.evaluation));
   set_unless_empty(json, "apply_command", data.apply_command);
+  if (data.flops) json.set("flops", mfu_json(data, *data.flops));
   return json;
 }
 
@@ -170,6 +184,8 @@ Json to_json(const ReportData& data) {
     json.set("changes", changes_json(best.step_time, data.changes));
     json.set("assumptions", assumptions_json(best.assumptions));
   }
+  if (data.look_alikes > 0) json.set("look_alikes", data.look_alikes);
+  if (!data.not_modelled.empty()) json.set("not_modelled", strings(data.not_modelled));
   json.set("not_searched", strings(data.not_searched));
   if (!data.staircase.empty()) json.set("staircase", array_of(data.staircase, step_json));
   if (data.validation) {

@@ -10,6 +10,7 @@
 #include "core/evaluation.h"
 #include "core/json.h"
 #include "core/plan_file.h"
+#include "report/model_flops.h"
 #include "report/validation.h"
 #include "report/what_if.h"
 
@@ -29,7 +30,6 @@ struct ReportedPlan {
   std::string command;  // gives this plan again; may be empty
   bool tied = false, on_pareto_front = false;
   std::string placed;  // where its stages sit; may be empty
-  int folded = 0;      // plans that look like it and are not shown
 };
 
 // The best plan that uses at most so many GPUs.
@@ -47,10 +47,14 @@ struct ReportData {
   std::string model;
   std::vector<ReportInput> inputs;
   std::string question;            // in words; may be empty
+  int gpus = 0;                    // that there are
   std::vector<std::string> notes;  // what an estimate rests on
   std::string apply_command;       // what to do with the plan; may be empty
   // The first is the one that the report is about; empty: nothing fits.
   std::vector<ReportedPlan> plans;
+  int look_alikes = 0;                     // plans that are too similar to one of these
+  std::optional<ModelFlops> flops;         // what an MFU is measured by
+  std::vector<std::string> not_modelled;   // what matters most for this model first
   std::vector<ReportedPlan> pareto_plans;  // on the front, not among `plans`
   std::vector<ReportedPlan> infeasible;    // near the first one, over memory
   std::optional<SearchResult> search;      // what it counted and left out

@@ -63,7 +63,7 @@ function staircaseColumns(measures) {
 
 function staircaseFinding(data) {
   const steps = data.staircase.filter((step) => !step.why_not);
-  if (steps.length === 0) return 'No plan fits on any number of GPUs.';
+  if (steps.length === 0) return `No plan fits on up to ${countOf(data.staircase.at(-1).gpus, 'GPU')}.`;
   const [least, most] = [steps[0], steps[steps.length - 1]];
   const [measure] = staircaseMeasures(data);
   const speed = (step) => `${measure.text(step[measure.key])} ${measure.name}`;

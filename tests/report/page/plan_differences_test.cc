@@ -41,39 +41,9 @@ TEST_CASE("where only one rank is in a row, placement is no difference") {
   Plan first = plan_of_16();
   Plan other = first;
   other.placement = Placement::kDataInner;
-  CHECK(differences_text(first, other) == "DP ranks share a node");
+  CHECK(differences_text(first, other) == "DP ranks next to each other");
   first.data = other.data = 1;
   CHECK(differences_text(first, other) == "other cuts");
-}
-
-RankedPlan ranked(const Plan& plan, std::int64_t step, std::int64_t bytes) {
-  RankedPlan made;
-  made.plan = plan;
-  made.evaluation.step_time = Duration{step};
-  RankEvaluation rank;
-  rank.memory.stash = Bytes{bytes};
-  made.evaluation.ranks.push_back(rank);
-  return made;
-}
-
-TEST_CASE("twins but for placement and ZeRO-1 look alike, other degrees do not") {
-  const RankedPlan shown = ranked(plan_of_16(), 1000, 500);
-  RankedPlan twin = ranked(plan_of_16(), 1100, 900);
-  twin.plan.placement = Placement::kDataInner;
-  twin.plan.zero1 = false;
-  CHECK(looks_like(shown, twin));
-  twin.plan.pipeline = 4;
-  CHECK_FALSE(looks_like(shown, twin));
-}
-
-// 1 % of 1,000 are 10, of 500 are 5.
-TEST_CASE("another schedule looks alike up to 1 % of step time and of memory") {
-  const RankedPlan shown = ranked(plan_of_16(), 1000, 500);
-  Plan other = plan_of_16();
-  other.schedule = "v-half";
-  CHECK(looks_like(shown, ranked(other, 1010, 505)));
-  CHECK_FALSE(looks_like(shown, ranked(other, 1011, 505)));
-  CHECK_FALSE(looks_like(shown, ranked(other, 1010, 506)));
 }
 
 }  // namespace
