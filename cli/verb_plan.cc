@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/contradictions.h"
+#include "cli/fewest_gpus.h"
 #include "cli/large_plans.h"
 #include "cli/model_flops.h"
 #include "cli/not_modelled.h"
@@ -274,6 +276,7 @@ Answer run_plan(const Arguments& arguments) {
   const TableFormat chosen = format.chosen();
   const std::optional<TrainingQuestion> asked = training.question();
   Question question = question_of(given);
+  refuse_contradictions(question);
   require_tokens(asked, question.profile.value);
   training.set_price(question.cluster.value);
   const bool is_short = chosen == TableFormat::kText && !verbose;
@@ -296,8 +299,11 @@ Answer run_plan(const Arguments& arguments) {
   }
   if (format.is_table()) return table_of(result, chosen, asked, exit);
   const std::optional<std::string> written = writes ? output : std::nullopt;
-  const std::string missing =
+  std::string missing =
       output && !writes ? fmt::format("\n{} was not written: there is no plan\n", *output) : "";
+  if (result.best.empty() && result.complete) {
+    missing += wrapped(fewest_gpus_text(given, question, watched), screen_width(), "", "  ");
+  }
   if (is_short) {
     if (result.best.empty()) return report_answer(no_plan_answer(question, result) + missing, exit);
     PlanAnswer about = about_of(question, result, winner);
