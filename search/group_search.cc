@@ -153,8 +153,8 @@ class GroupSearch {
     const StageMemory memory = memory_of(plan, at_least);
     const Cuts cuts = choose_cuts(prices_.sums(), memory, plan, backward_, balanced, true);
     if (!cuts.why_not) return false;
-    if (is_hopeless_divided(plan, memory, at_least, balanced)) {
-      if (division_.can_be_divided(plan, memory, at_least, prices_.sums(), balanced)) {
+    if (const auto fits = fits_but_is_too_slow(plan, memory, at_least, balanced)) {
+      if (*fits) {
         note_possible();
         result_.bounded += static_cast<std::int64_t>(placements_.size());
       } else {
@@ -188,15 +188,30 @@ class GroupSearch {
     return true;
   }
 
-  // Several stages per rank that keep their balanced cuts, with no recompute at all, would be too
-  // slow already, and so would all other cuts.
-  [[nodiscard]] bool is_hopeless_divided(Plan plan, const StageMemory& memory,
-                                         const HeldCounts& at_least,
-                                         const std::vector<int>& balanced) const {
-    if (plan.chunks == 1 || may_lead(any_cuts_) || may_fit(memory, plan)) return false;
+  // Whether it can be divided to fit, where that can be told to be too slow without dividing it.
+  [[nodiscard]] std::optional<bool> fits_but_is_too_slow(Plan plan, const StageMemory& memory,
+                                                         const HeldCounts& at_least,
+                                                         const std::vector<int>& balanced) {
+    if (!request_.bounds || may_lead(any_cuts_)) return std::nullopt;
+    if (plan.chunks == 1) {
+      const bool too_slow = slowest_stages_lose(plan, memory, at_least);
+      return too_slow ? std::optional(true) : std::nullopt;
+    }
+    // Several stages per rank keep their balanced cuts, and take longer the more they recompute.
     plan.cuts = balanced;
-    return !may_matter(compute_bound(prices_.sums(), plan, backward_, at_least, inputs_.executor),
-                       kNoMemory);
+    const Duration least =
+        compute_bound(prices_.sums(), plan, backward_, at_least, inputs_.executor);
+    if (may_matter(least, kNoMemory) || may_fit(memory, plan)) return std::nullopt;
+    return division_.can_be_divided(plan, memory, at_least, prices_.sums(), balanced);
+  }
+
+  [[nodiscard]] bool slowest_stages_lose(const Plan& plan, const StageMemory& memory,
+                                         const HeldCounts& at_least) {
+    const Incumbents& incumbents = own_ ? *own_ : known_;
+    const auto slowest = incumbents.slowest_that_matters(group_.devices, group_.least_memory);
+    const int full = replica_loads(plan).front().samples / plan.micro_batch_size;
+    return slowest && full > 0 &&
+           division_.all_are_slower(plan, memory, at_least, prices_.sums(), *slowest / full);
   }
 
   struct PricedForm {
