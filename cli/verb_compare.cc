@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/field_words.h"
 #include "cli/nearest.h"
 #include "cli/options.h"
 #include "cli/parse.h"
@@ -44,11 +45,6 @@ struct Axis {
   std::vector<std::string> values;
 };
 
-// What people call the micro-batch size.
-std::string key_of(const std::string& key) {
-  return key == "mbs" || key == "micro-batch" || key == "micro-batch-size" ? "b" : key;
-}
-
 // interleaved:2 says how many chunks; so does V.
 void refuse_chunks_twice(const std::vector<Axis>& axes) {
   bool chunks = false, named = false;
@@ -73,7 +69,7 @@ std::vector<Axis> axes_of(const std::vector<std::string>& vary) {
       bad_option("--vary", fmt::format("'{}' is not KEY=VALUE,VALUE", text),
                  "write for example --vary b=1,2,4");
     }
-    Axis axis{key_of(text.substr(0, equals)), parse_list("--vary", text.substr(equals + 1))};
+    Axis axis{key_or_word(text.substr(0, equals)), parse_list("--vary", text.substr(equals + 1))};
     for (const Axis& other : axes) {
       if (other.key == axis.key) {
         bad_option("--vary", fmt::format("{} is varied twice", axis.key),

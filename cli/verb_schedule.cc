@@ -13,6 +13,7 @@
 #include "cli/nearest.h"
 #include "cli/options.h"
 #include "cli/parse.h"
+#include "cli/schedule_called.h"
 #include "cli/slow_options.h"
 #include "cli/table_format.h"
 #include "cli/verbs.h"
@@ -114,11 +115,7 @@ struct ScheduleOptions {
   }
 };
 
-const ScheduleKind& kind_named(const std::string& name) {
-  if (const ScheduleKind* kind = find_schedule(name)) return *kind;
-  bad_option("NAME", fmt::format("unknown schedule '{}'", name),
-             did_you_mean(name, schedule_names()));
-}
+const ScheduleKind& kind_named(const std::string& name) { return *find_schedule(name); }
 
 ScheduleShape shape_of(const ScheduleOptions& given) {
   ScheduleShape shape;
@@ -404,6 +401,7 @@ Answer run_schedule(const Arguments& arguments) {
                   kExamples);
   given.declare(options);
   if (auto help = options.parse(arguments)) return {*help};
+  if (!given.name.ends_with(".csv")) given.name = schedule_called("NAME", given.name);
 
   if (given.csv_form && !given.csv) {
     bad_option("--csv-form", "no file is written", "add --csv FILE");

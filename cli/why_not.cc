@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/field_words.h"
 #include "cli/nearest.h"
 #include "cli/parse.h"
 #include "costmodel/price_stages.h"
@@ -24,7 +25,8 @@ const std::vector<std::string> kChoices{"P",        "V",         "D",     "T",  
 
 KeyValues choices_of(const std::string& text) {
   KeyValues choices = parse_key_values(kOption, text);
-  for (const auto& [key, value] : choices) {
+  for (auto& [key, value] : choices) {
+    key = key_or_word(key);
     if (std::find(kChoices.begin(), kChoices.end(), key) != kChoices.end()) continue;
     bad_option(kOption, fmt::format("unknown key '{}'", key),
                key == "M" ? "M follows from the global batch, D and b; ask for those"

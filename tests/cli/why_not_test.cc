@@ -78,8 +78,7 @@ TEST_CASE("a key or a value that is none is a mistake") {
     const std::string message = tests::message_of([&] { ask(text); });
     return message.substr(0, message.find('\n'));
   };
-  CHECK(tests::message_of([] { ask("PP=2"); }) ==
-        "--why-not: unknown key 'PP'\nhelp: did you mean 'P'?");
+  CHECK(tests::message_of([] { ask("PPP=2"); }).starts_with("--why-not: unknown key 'PPP'"));
   CHECK(
       tests::message_of([] { ask("M=4"); }) ==
       "--why-not: unknown key 'M'\nhelp: M follows from the global batch, D and b; ask for those");
