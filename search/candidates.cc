@@ -59,12 +59,6 @@ bool is_enumerated(const SearchRequest& request, const ScheduleKind& kind) {
   return !kind.only_when_named;
 }
 
-// On one rank all schedules do the same work, but for a backward in one piece or in two, of which
-// either may take less; these hold least.
-bool is_for_one_rank(const ScheduleKind& kind) {
-  return kind.name == "1f1b" || kind.name == "zb-h1";
-}
-
 class Enumeration {
  public:
   Enumeration(const PlanInputs& inputs, const SearchRequest& request)
@@ -376,9 +370,10 @@ std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int s
   std::vector<ScheduleChoice> choices;
   for (const ScheduleKind& kind : schedule_kinds()) {
     if (!is_enumerated(request, kind)) continue;
+    // On one rank all schedules do the same work; 1F1B holds least.
     if (pipeline == 1 && kind.fewest_chunks > 1) continue;  // nothing to interleave
     if (pipeline == 1 && kind.is_costly) continue;          // nothing to arrange
-    if (pipeline == 1 && request.pins.schedules.empty() && !is_for_one_rank(kind)) continue;
+    if (pipeline == 1 && request.pins.schedules.empty() && kind.name != "1f1b") continue;
     const int most =
         kind.most_chunks == 0 ? request.pins.chunks.value_or(kMostChunks) : kind.most_chunks;
     const int copies = copies_of(kind.map);
