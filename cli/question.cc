@@ -23,6 +23,9 @@
 namespace penstock {
 namespace {
 
+// Ten times the largest that we know of.
+constexpr int kMostGpus = 1 << 20;
+
 bool behaves_alike(const ExecutorModel& a, const ExecutorModel& b) {
   return a.transfer == b.transfer && a.queues == b.queues && a.issue == b.issue &&
          a.receive_must_be_posted == b.receive_must_be_posted && a.optimizer == b.optimizer;
@@ -100,6 +103,10 @@ void use_estimate(Question& question, const SearchOptions& options, const Loaded
   } else {
     required(options.gpus, "--gpus", "--gpus 64, or give --cluster");
     settings.gpus = question.request.gpus;
+  }
+  if (settings.gpus > kMostGpus) {
+    bad_option("--gpus", fmt::format("{} is more than any cluster has", settings.gpus),
+               fmt::format("give at most {}", kMostGpus));
   }
   question.estimated = estimate_model(config, settings);
   for (const std::string& device : options.also_on) {

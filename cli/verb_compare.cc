@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/contradictions.h"
 #include "cli/field_words.h"
 #include "cli/nearest.h"
 #include "cli/options.h"
@@ -170,9 +171,16 @@ Compared compare(const std::vector<Question>& questions, const std::vector<Setti
   compared.asked = rows.size();
   WatchedSearch watched(questions.front().budget);
   for (std::size_t i = 0; i < rows.size() && compared.complete; ++i) {
-    const SearchResult result = best_plans(questions[i].inputs(), questions[i].request, watched);
     Variant variant;
     variant.settings = rows[i];
+    const auto contradictions =
+        contradictions_of(questions[i], {questions[i].request.gpus, "--gpus allows"});
+    if (!contradictions.empty()) {
+      variant.why_not = joined(contradictions, " ");
+      compared.variants.push_back(std::move(variant));
+      continue;
+    }
+    const SearchResult result = best_plans(questions[i].inputs(), questions[i].request, watched);
     if (result.best.empty()) {
       variant.why_not = why_nothing(result);
     } else {
