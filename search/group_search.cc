@@ -333,18 +333,30 @@ class GroupSearch {
     const auto held =
         shared_.held_at_least.get(counts_key(*find_schedule(stand_in.schedule), stand_in),
                                   [&] { return least_held_of(stand_in); });
+    std::optional<LastRankKeeps> last_keeps;
+    if (kind.recomputes) last_keeps.emplace(prices_.sums(), plan.pipeline);
+    const RankSums sums = last_keeps ? last_keeps->sums() : prices_.sums();
+    const std::vector<int> best =
+        last_keeps ? balanced_cuts(sums, plan, backward_).value_or(balanced) : balanced;
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
-      Cuts cuts = choose_cuts(prices_.sums(), memory_of(plan, *held), plan, backward_, balanced);
-      plan.cuts = balanced;
+      Cuts cuts = choose_cuts(sums, memory_of(plan, *held), plan, backward_, best);
+      plan.cuts = best;
       if (!cuts.cuts.empty()) plan.cuts = std::move(cuts.cuts);
-      if (!kind.recomputes && !may_be_worth_arranging(by_compute(plan))) {
-        result_.bounded += static_cast<std::int64_t>(placements_.size());
-        continue;
-      }
+      const Duration by_compute =
+          compute_bound(sums, plan, backward_, HeldCounts{}, inputs_.executor);
+      const bool loses =
+          kind.rule != RunTimeRule::kVarunaRuntime && !may_be_worth_arranging(by_compute);
       for (const Placement placement : placements_) {
         plan.placement = placement;
-        try_arranged_candidate(kind, plan);
+        if (may_be_worth_arranging(any_cuts_)) {
+          add_contender(Contender{plan, by_compute, any_cuts_});
+        }
+        if (loses) {
+          ++result_.bounded;
+        } else {
+          try_arranged_candidate(kind, plan);
+        }
       }
     }
   }
@@ -362,8 +374,10 @@ class GroupSearch {
       }
       most = most_held_within(plan, pricing.prices, room);
     }
-    const Duration bound =
-        step_bound(pricing.prices, plan, backward_, most, inputs_.executor, kind.recomputes);
+    const bool is_bounded = kind.rule != RunTimeRule::kVarunaRuntime;
+    const Duration bound = is_bounded ? step_bound(pricing.prices, plan, backward_, most,
+                                                   inputs_.executor, kind.recomputes)
+                                      : any_cuts_;
     if (!may_be_worth_arranging(bound)) {
       ++result_.bounded;
       return;
