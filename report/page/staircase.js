@@ -9,7 +9,7 @@ function staircaseMeasures(data) {
     tokens ? {key: 'tokens_per_s', name: 'tokens/s', text: throughputText}
            : {key: 'samples_per_s', name: 'samples/s', text: throughputText},
     {key: 'step_time_ns', name: 'step time', text: durationText},
-    {key: 'usd_per_mtok', name: '$/Mtok', text: dollarsText},
+    {key: 'cost_usd_per_mtok', name: '$/Mtok', text: dollarsText},
     {key: 'gpus_used', name: 'GPUs used', text: countText},
   ].filter(({key}) => data.staircase.some((step) => !isAbsent(step[key])));
 }
