@@ -141,8 +141,9 @@ std::string verdict_of(const Asked& asked, const Layout& layout, const Evaluated
                                   ? fmt::format("Does NOT fit ({}). With enough memory: {}",
                                                 reason_text(*evaluated.why_not), sentence)
                                   : "Fits: " + sentence;
-  const std::string counted =
-      about.flops ? " MFU counts " + about.flops->convention + "." : std::string();
+  const std::string counted = about.flops && sentence.find("MFU") != std::string::npos
+                                  ? " MFU counts " + about.flops->convention + "."
+                                  : std::string();
   return wrapped(verdict, 100, "", "") + '\n' +
          wrapped("Nothing was searched. " + cuts_words(layout) + counted, 100, "", "");
 }
