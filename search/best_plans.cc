@@ -255,8 +255,10 @@ class Search {
     std::vector<Found> front = improved(tally_.incumbents.fastest_per_budget(), true);
     if (tally_.complete) improve_contenders(fastest, front);
     if (request_.trainer) {
-      fastest = for_trainer(fastest);
-      front = for_trainer(front);
+      Rejections dropped, known;
+      fastest = for_trainer(fastest, dropped);
+      front = for_trainer(front, known);  // what is dropped of it as well would count twice
+      count_as_rejected(dropped);
     }
     std::sort(fastest.begin(), fastest.end(), comes_before);
     fastest.resize(std::min(fastest.size(), static_cast<std::size_t>(request_.top)));
@@ -285,8 +287,17 @@ class Search {
     note_fastest(all);
   }
 
-  [[nodiscard]] std::vector<Found> for_trainer(const std::vector<Found>& found) {
-    return plans_for(*request_.trainer, inputs_, found, request_.threads, tally_.rejected);
+  [[nodiscard]] std::vector<Found> for_trainer(const std::vector<Found>& found,
+                                               Rejections& rejected) const {
+    return plans_for(*request_.trainer, inputs_, found, request_.threads, rejected);
+  }
+
+  // They were replayed before the trainer was asked; a candidate counts once.
+  void count_as_rejected(const Rejections& dropped) {
+    for (const Rejections::Entry& entry : dropped.sorted()) {
+      tally_.evaluated -= entry.rejection.candidates;
+    }
+    tally_.rejected.merge(dropped);
   }
 
   // `plans` ascend in step time. A smaller plan is a candidate for more GPUs, some of which idle.
