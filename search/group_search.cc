@@ -24,6 +24,8 @@ namespace penstock {
 namespace {
 
 constexpr Bytes kNoMemory{};
+// What other cuts than the balanced ones gain at most, as a divisor of the step.
+constexpr int kGainOfCuts = 64;
 
 class GroupSearch {
  public:
@@ -49,7 +51,8 @@ class GroupSearch {
       return std::move(result_);
     }
     const auto choices = schedule_choices(
-        request_, static_cast<int>(inputs_.profile->sections.size()), base_.pipeline);
+        request_, static_cast<int>(inputs_.profile->sections.size()), base_.pipeline,
+        group_.chunks);
     for (const ScheduleChoice& choice : choices) try_schedule(choice);
     return std::move(result_);
   }
@@ -96,6 +99,10 @@ class GroupSearch {
       result_.bounded += variants;
       return;
     }
+    if (group_.chunks == ChunkRange::kMore && loses_as_balanced(choice, plan, *balanced)) {
+      result_.bounded += variants;
+      return;
+    }
     if (choice.kind->is_costly) {
       if (!may_be_worth_arranging(any_cuts_)) {
         result_.bounded += variants;
@@ -137,6 +144,23 @@ class GroupSearch {
         try_candidate(plan, *held);
       }
     }
+  }
+
+  // Of the many with more chunks only those go on that may lead with the cuts that balance their
+  // ranks. Others may be faster, but not than what no cuts of them beat.
+  bool loses_as_balanced(const ScheduleChoice& choice, Plan plan,
+                         const std::vector<int>& balanced) {
+    plan.cuts = balanced;
+    const Duration bound = by_compute(plan);
+    if (may_matter(bound - bound / kGainOfCuts, kNoMemory)) return false;
+    const auto at_least =
+        shared_.held_at_least.get(counts_key(*choice.kind, plan), [&] { return least_held_of(plan); });
+    any_cuts_ = std::max(any_cuts_, bounds_.by_round_trips(plan, *at_least));
+    plan.zero1 = zero1_.front();
+    if (division_.serves(*choice.kind) || may_fit(memory_of(plan, *at_least), plan)) {
+      note_possible();
+    }
+    return true;
   }
 
   // A candidate that does not fit as it is cut best: with other cuts, or with as much recompute as
@@ -487,6 +511,9 @@ class GroupSearch {
 
   [[nodiscard]] bool may_matter(Duration bound, Bytes memory) const {
     const Incumbents& incumbents = own_ ? *own_ : known_;
+    if (request_.bounds && group_.chunks == ChunkRange::kMore) {
+      return incumbents.may_lead(bound, group_.devices, request_.sizes.size());
+    }
     return !request_.bounds ||
            incumbents.may_matter(bound, group_.devices, std::max(memory, group_.least_memory));
   }
