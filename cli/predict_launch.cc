@@ -172,7 +172,7 @@ std::string remedy_for(const Question& question, const Plan& plan, const LintRep
     return evaluate(question.inputs(), changed).evaluation;
   };
   const auto told = [](const std::string& what, const Evaluation& evaluation) {
-    return fmt::format("{}   predicted step {}, worst rank {} GiB", what,
+    return fmt::format("{}   predicted step {}, fullest rank {} GiB", what,
                        to_text(evaluation.step_time), gib(evaluation.peak_memory()));
   };
   const std::vector<Relief> reliefs = reliefs_for(question, report, plan);
@@ -260,7 +260,7 @@ void judge_balance(const Question& question, const EvaluatedPlan& evaluated, Lin
   add_finding(report, std::move(finding));
 }
 
-// "predicted step 1.830 s, worst rank 61.2 GiB" behind a fix that names its stages.
+// "predicted step 1.830 s, fullest rank 61.2 GiB" behind a fix that names its stages.
 void price_fixes(const Question& question, LintReport& report) {
   for (LintFinding& finding : report.findings) {
     const auto stages = static_cast<int>(finding.fix_layers.size());
@@ -269,7 +269,7 @@ void price_fixes(const Question& question, LintReport& report) {
     if (plan.cuts.empty()) continue;
     const EvaluatedPlan evaluated = evaluate(question.inputs(), plan);
     if (evaluated.evaluation.ranks.empty()) continue;
-    finding.fix += fmt::format("   predicted step {}, worst rank {} GiB",
+    finding.fix += fmt::format("   predicted step {}, fullest rank {} GiB",
                                to_text(evaluated.evaluation.step_time),
                                gib(evaluated.evaluation.peak_memory()));
   }

@@ -11,18 +11,29 @@ int sections_of(const Plan& plan, int stage) {
   return plan.end_section(stage) - plan.first_section(stage);
 }
 
-std::string part_words(const Plan& plan, int stage) {
-  const int count = recomputed_sections_of(plan, stage), all = sections_of(plan, stage);
-  const std::string words = count == 0     ? "none of"
-                            : count == all ? "all"
-                                           : std::to_string(count) + " of";
-  return words + " " + std::to_string(all);
-}
+constexpr std::size_t kMostRanges = 3;  // of stages that are named one by one
 
-std::string stage_words(int first, int last) {
-  if (first == last) return " on stage " + std::to_string(first);
-  return " on stages " + std::to_string(first) + (last == first + 1 ? " and " : " to ") +
-         std::to_string(last);
+// "stage 2", "stages 0 to 3, 6", "9 of 16 stages"; "all stages" go without saying.
+std::string stage_words(const Plan& plan) {
+  std::vector<std::string> ranges;
+  int stages = 0;
+  const int all = plan.stages_per_copy();
+  for (int first = 0; first < all; ++first) {
+    if (recomputed_sections_of(plan, first) == 0) continue;
+    int last = first;
+    while (last + 1 < all && recomputed_sections_of(plan, last + 1) > 0) ++last;
+    ranges.push_back(std::to_string(first) +
+                     (last > first ? " to " + std::to_string(last) : std::string()));
+    stages += last - first + 1;
+    first = last;
+  }
+  if (stages == all) return "";
+  if (ranges.size() > kMostRanges) {
+    return " (" + std::to_string(stages) + " of " + std::to_string(all) + " stages)";
+  }
+  std::string words = stages == 1 ? " (stage " : " (stages ";
+  for (std::size_t i = 0; i < ranges.size(); ++i) words += (i > 0 ? ", " : "") + ranges[i];
+  return words + ")";
 }
 
 }  // namespace
@@ -71,21 +82,12 @@ std::string recompute_in_short(const Plan& plan) {
 std::string recompute_in_words(const Plan& plan) {
   if (plan.recompute == "none") return "none";
   if (!recompute_is_divided(plan) || plan.cuts.empty()) return plan.recompute + " in all sections";
-  std::vector<std::string> parts;
-  const int stages = plan.stages_per_copy();
-  for (int first = 0; first < stages;) {
-    int last = first;
-    const std::string part = part_words(plan, first);
-    while (last + 1 < stages && part_words(plan, last + 1) == part) ++last;
-    parts.push_back("in " + part + (parts.empty() ? " sections" : "") + stage_words(first, last));
-    first = last + 1;
-  }
-  std::string words = plan.recompute + " ";
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) words += i + 1 == parts.size() ? " and " : ", ";
-    words += parts[i];
-  }
-  return words;
+  return plan.recompute + " in " + recompute_places(plan);
+}
+
+std::string recompute_places(const Plan& plan) {
+  return std::to_string(count_recomputed(plan).sections) + " of " +
+         std::to_string(plan.cuts.back()) + " sections" + stage_words(plan);
 }
 
 }  // namespace penstock

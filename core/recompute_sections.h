@@ -32,8 +32,9 @@ void set_recompute_sections(Plan& plan, std::vector<int> sections);
 
 // For tables: "full", "full 7/34": seven of 34 sections.
 std::string recompute_in_short(const Plan& plan);
-// "full in all sections"; "full in 4 of 10 sections on stage 0, in 3 of 11 on stages 1 to 6 and in
-// none of 9 on stage 7".
+// "full in all sections"; "full in 13 of 86 sections (stages 0 to 3, 6)".
 std::string recompute_in_words(const Plan& plan);
+// Where it is divided: "13 of 86 sections (stages 0 to 3, 6)".
+std::string recompute_places(const Plan& plan);
 
 }  // namespace penstock

@@ -1,6 +1,8 @@
 #include "report/comparison.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -56,6 +58,7 @@ std::vector<Column> plan_columns(const Measure& measure) {
   columns.insert(columns.end(), decisions.begin(), decisions.end());
   columns.push_back({"GiB", false, 1});
   columns.push_back({"bub%", false, 1});
+  columns.push_back({"idle%", false, 1, 1});
   if (measure.priced) columns.push_back({measure.has_tokens ? "$/Mtok" : "$/step", false, 1});
   return columns;
 }
@@ -71,15 +74,20 @@ std::vector<std::string> plan_cells(const RankedPlan& ranked, const Measure& mea
   cells.insert(cells.end(), decisions.begin(), decisions.end());
   cells.push_back(gib(evaluation.peak_memory()));
   cells.push_back(fixed(100.0 * bubble_rate(evaluation.makespan, evaluation.ideal), 1));
+  cells.push_back(fixed(100.0 * idle_share(plan, evaluation), 1));
   if (measure.priced) cells.push_back(measure.price(ranked));
   return cells;
 }
 
 // A choice of the plan that varies has its column already.
 bool varies(const Variant& variant, const std::string& column) {
-  const std::string key = column == "Z1" ? "zero1" : column;
-  return std::any_of(variant.settings.begin(), variant.settings.end(),
-                     [&key](const auto& setting) { return setting.first == key; });
+  constexpr std::array<std::array<std::string_view, 2>, 6> kKeys{
+      {{"TP", "T"}, {"PP", "P"}, {"VP", "V"}, {"DP", "D"}, {"mbs", "b"}, {"Z1", "zero1"}}};
+  const auto found = std::find_if(kKeys.begin(), kKeys.end(),
+                                  [&column](const auto& keys) { return keys[0] == column; });
+  return std::any_of(variant.settings.begin(), variant.settings.end(), [&](const auto& setting) {
+    return setting.first == column || (found != kKeys.end() && setting.first == (*found)[1]);
+  });
 }
 
 // Which plan columns are shown. With three things that vary and more, one that says the same in all
@@ -243,9 +251,10 @@ std::string best_by_value(const std::vector<Variant>& variants, const Measure& m
 // "speed: ...", what the columns mean.
 std::string legend(const Measure& measure, const PlanColumns& shown) {
   return wrapped(
-      fmt::format("{}speed: {} per second relative to the first row with a plan; +-: how far off "
-                  "the step time may be; Z1: ZeRO-1; GiB: peak of the worst rank; bub%: bubble by "
-                  "makespan.",
+      fmt::format("{}speed: {} per second relative to the first row with a plan; +-: error of the "
+                  "step time; M: micro-batches of a step and DP rank; Z1: ZeRO-1; GiB: peak of the "
+                  "fullest rank; bub%: bubble by makespan, beyond the work of the busiest rank; "
+                  "idle%: mean of all ranks.",
                   shown.same.empty() ? "" : "In all rows: " + joined(shown.same, ", ") + "; ",
                   measure.by_tokens() ? "tokens" : "samples"),
       100, "", "");

@@ -36,6 +36,10 @@ double tokens_per_second(const Plan& plan, Duration step_time) {
   return per_second(tokens(plan), step_time);
 }
 
+double tokens_per_second_and_gpu(const Plan& plan, Duration step_time) {
+  return tokens_per_second(plan, step_time) / plan.devices();
+}
+
 double usd_per_million_tokens(const Plan& plan, const Evaluation& evaluation) {
   if (plan.sequence_length <= 0) return 0.0;
   return evaluation.usd_per_step * 1e6 / tokens(plan);
@@ -84,6 +88,19 @@ std::string interval_text(const Evaluation& evaluation) {
   const double above = share(evaluation.step_time_high - evaluation.step_time);
   if (std::abs(above - below) < 0.5) return fmt::format("{:.1f}%", std::max(above, below));
   return fmt::format("-{:.0f}/+{:.0f}%", below, above);
+}
+
+double idle_share(const Plan& plan, const Evaluation& evaluation) {
+  if (evaluation.makespan <= Duration{}) return 0.0;
+  double busy = 0.0;
+  int ranks = 0;
+  for (std::size_t r = 0; r < evaluation.ranks.size(); ++r) {
+    const int replicas = replicas_of_rank(plan, static_cast<int>(r));
+    busy += static_cast<double>(evaluation.ranks[r].time.busy.count()) * replicas;
+    ranks += replicas;
+  }
+  if (ranks == 0) return 0.0;
+  return 1.0 - busy / ranks / static_cast<double>(evaluation.makespan.count());
 }
 
 std::size_t busiest_rank(const Evaluation& evaluation) {

@@ -20,6 +20,7 @@ double more_speed(Duration now, Duration then);
 
 double samples_per_second(const Plan& plan, Duration step_time);
 double tokens_per_second(const Plan& plan, Duration step_time);  // 0 without a sequence length
+double tokens_per_second_and_gpu(const Plan& plan, Duration step_time);
 // 0 when there is no price or no sequence length.
 double usd_per_million_tokens(const Plan& plan, const Evaluation& evaluation);
 
@@ -36,6 +37,10 @@ double relative_uncertainty(const Evaluation& evaluation);
 
 // Both halves: "12.0%", or where they differ "-5/+31%".
 std::string interval_text(const Evaluation& evaluation);
+
+// Idle time of all ranks: the share of the makespan in which a rank computes nothing, on average
+// over the ranks of the job.
+double idle_share(const Plan& plan, const Evaluation& evaluation);
 
 // The rank with the most work, and the one with the least memory left; the first of several.
 // `ranks` must not be empty.

@@ -63,7 +63,7 @@ std::string tightest_rank_text(const Evaluation& evaluation) {
   const Bytes left = headroom(rank);
   const std::string margin = left < Bytes{} ? fmt::format("{} GiB too much", gib(Bytes{} - left))
                                             : fmt::format("{} GiB left", gib(left));
-  return fmt::format("rank {} is the tightest: {} of {} GiB, {}; its largest part is {} ({} GiB)",
+  return fmt::format("rank {} is the fullest: {} of {} GiB, {}; its largest part is {} ({} GiB)",
                      tightest, gib(rank.memory.total()), gib(rank.capacity), margin, largest->first,
                      gib(largest->second));
 }

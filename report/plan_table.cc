@@ -38,10 +38,10 @@ std::string mark_text(const RankedPlan& ranked) {
   return fmt::format("{}{}", ranked.tied_with_best ? "=" : "", ranked.on_pareto_front ? "*" : "");
 }
 
-// What lies side by side; nothing to choose where there is only one of either.
+// What is next to each other; nothing to choose where there is only one of either.
 std::string placement_text(const Plan& plan) {
   if (plan.pipeline == 1 || plan.data == 1) return "-";
-  return plan.placement == Placement::kPipelineInner ? "P" : "D";
+  return plan.placement == Placement::kPipelineInner ? "PP" : "DP";
 }
 
 void add_price(std::vector<std::string>& cells, const RankedPlan& ranked, const Shown& shown) {
@@ -65,22 +65,25 @@ void add_price_columns(std::vector<Column>& columns, const Shown& shown) {
   if (shown.tokens) columns.push_back({"$/Mtok", false, 1});
 }
 
-std::string marks_line(const std::vector<RankedPlan>& plans, const Shown& shown) {
+std::string marks_line(const std::vector<RankedPlan>& plans, const Shown& shown,
+                       std::size_t width) {
   std::vector<std::string> parts;
   if (plans.size() > 1) {
     parts.emplace_back("= tied with plan 1 (the difference is within its uncertainty)");
   }
   parts.emplace_back(shown.price ? "* on the Pareto front of step time, memory and price"
                                  : "* on the Pareto front of step time and memory");
-  parts.emplace_back("+-: how far off the step time may be");
+  parts.emplace_back("+-: error of the step time");
+  parts.emplace_back("M: micro-batches of a step and DP rank");
   parts.emplace_back("Z1: ZeRO-1");
-  parts.emplace_back("in: what lies side by side, P stages or D replicas");
-  parts.emplace_back("GiB: peak of the tightest rank / its capacity");
-  parts.emplace_back("bub%: bubble by makespan");
+  parts.emplace_back("near: ranks next to each other");
+  parts.emplace_back("GiB: peak of the fullest rank / its capacity");
+  parts.emplace_back("bub%: bubble by makespan, beyond the work of the busiest rank");
+  parts.emplace_back("idle%: mean of all ranks");
   if (shown.devices) {
     parts.emplace_back("ranks on: their device type, or how many of them in a row are on which");
   }
-  return wrapped(joined(parts, "; ") + ".", 100, "", "");
+  return wrapped(joined(parts, "; ") + ".", width, "", "");
 }
 
 // " 3", or " 3, 11" where two copies of the weights have the stage.
@@ -102,16 +105,16 @@ void append(std::vector<Value>& to, const std::vector<Value>& more) {
 }  // namespace
 
 std::vector<Column> decision_columns(std::size_t gap) {
-  return {{"T", false, gap},     {"P", false, 1},        {"V", false, 1},
-          {"D", false, 1},       {"b", false, 1},        {"M", false, 1},
+  return {{"TP", false, gap},    {"PP", false, 1},       {"DP", false, 1},
+          {"VP", false, 1},      {"mbs", false, 1},      {"M", false, 1},
           {"schedule", true, 1}, {"recompute", true, 1}, {"Z1", true, 1}};
 }
 
 std::vector<std::string> decision_cells(const Plan& plan) {
   return {fmt::format("{}", plan.tensor),
           fmt::format("{}", plan.pipeline),
-          fmt::format("{}", plan.chunks),
           fmt::format("{}", plan.data),
+          fmt::format("{}", plan.chunks),
           fmt::format("{}", plan.micro_batch_size),
           fmt::format("{}", micro_batches_of(plan)),
           plan.schedule,
@@ -127,8 +130,11 @@ TextTable plan_rows(const std::vector<RankedPlan>& plans) {
                               {"+-", false, 1},
                               {shown.tokens ? "tokens/s" : "samples/s", false, 1}};
   append(columns, decision_columns(1));
-  append(columns, std::vector<Column>{
-                      {"in", true, 1}, {"GPUs", false, 1}, {"GiB", false, 1}, {"bub%", false, 1}});
+  append(columns, std::vector<Column>{{"near", true, 1, 4},
+                                      {"GPUs", false, 1, 2},
+                                      {"GiB", false, 1},
+                                      {"bub%", false, 1, 3},
+                                      {"idle%", false, 1, 1}});
   if (shown.price) columns.push_back({shown.tokens ? "$/Mtok" : "$/step", false, 1});
   if (shown.devices) columns.push_back({"ranks on", true, 1});
   TextTable table(columns);
@@ -142,7 +148,8 @@ TextTable plan_rows(const std::vector<RankedPlan>& plans) {
     append(cells,
            std::vector<std::string>{
                placement_text(plan), fmt::format("{}", plan.devices()), memory_text(evaluation),
-               fixed(100.0 * bubble_rate(evaluation.makespan, evaluation.ideal), 1)});
+               fixed(100.0 * bubble_rate(evaluation.makespan, evaluation.ideal), 1),
+               fixed(100.0 * idle_share(plan, evaluation), 1)});
     if (shown.price) cells.push_back(one_price(plans[i], shown));
     if (shown.devices) cells.push_back(device_words(plan));
     table.add(std::move(cells));
@@ -150,9 +157,9 @@ TextTable plan_rows(const std::vector<RankedPlan>& plans) {
   return table;
 }
 
-std::string plan_table(const std::vector<RankedPlan>& plans) {
+std::string plan_table(const std::vector<RankedPlan>& plans, std::size_t width) {
   const Shown shown(plans);
-  return plan_rows(plans).text(shown.devices ? 120 : 100) + marks_line(plans, shown);
+  return plan_rows(plans).text(width) + marks_line(plans, shown, width);
 }
 
 std::string pareto_table(const std::vector<RankedPlan>& plans) {
@@ -174,11 +181,22 @@ std::string pareto_table(const std::vector<RankedPlan>& plans) {
   return table.text(120);
 }
 
+std::string degrees_text(const Plan& plan) {
+  return fmt::format("TP {} x PP {} x DP {}", plan.tensor, plan.pipeline, plan.data);
+}
+
+std::string recompute_text(const Plan& plan) {
+  if (plan.recompute == "none") return "no recompute";
+  const bool divided = recompute_is_divided(plan) && !plan.cuts.empty();
+  return plan.recompute + " recompute" + (divided ? " in " + recompute_places(plan) : "");
+}
+
 std::string layout_line(const Plan& plan) {
-  return fmt::format("T={} P={} V={} D={} b={} M={} {}, recompute {}, ZeRO-1 {}", plan.tensor,
-                     plan.pipeline, plan.chunks, plan.data, plan.micro_batch_size,
-                     micro_batches_text(plan), plan.schedule, recompute_in_short(plan),
-                     plan.zero1 ? "on" : "off");
+  const std::string chunks = plan.chunks > 1 ? fmt::format(", VP {}", plan.chunks) : "";
+  return fmt::format("{}{}, mbs {}, {} micro-batch{}, {}, {}{}", degrees_text(plan), chunks,
+                     plan.micro_batch_size, micro_batches_text(plan),
+                     micro_batches_text(plan) == "1" ? "" : "es", plan.schedule,
+                     recompute_text(plan), plan.zero1 ? ", ZeRO-1" : "");
 }
 
 std::string plan_line(const Plan& plan) {

@@ -11,21 +11,25 @@
 
 namespace penstock {
 
-// What a plan decides, T to ZeRO-1, in the order of every table; `gap`: before the first column.
+// What a plan decides, TP to ZeRO-1, in the order of every table; `gap`: before the first column.
 std::vector<Column> decision_columns(std::size_t gap);
 std::vector<std::string> decision_cells(const Plan& plan);
 
 TextTable plan_rows(const std::vector<RankedPlan>& plans);
 // The same as text, with the line that explains its marks.
-std::string plan_table(const std::vector<RankedPlan>& plans);
+std::string plan_table(const std::vector<RankedPlan>& plans, std::size_t width = 100);
 
 // What the Pareto front is made of: step time, memory, price.
 std::string pareto_table(const std::vector<RankedPlan>& plans);
 
-// "T=1 P=8 V=1 D=8 b=1 M=64 1f1b, recompute none, ZeRO-1 off, 64 GPUs"
-std::string plan_line(const Plan& plan);
-// The same without the GPUs.
+// "TP 2 x PP 4 x DP 8"
+std::string degrees_text(const Plan& plan);
+// "no recompute", "full recompute", "selective recompute in 5 of 34 sections (stage 2)"
+std::string recompute_text(const Plan& plan);
+// "TP 2 x PP 4 x DP 8, VP 2, mbs 1, 64 micro-batches, interleaved, no recompute, ZeRO-1"
 std::string layout_line(const Plan& plan);
+// The same with "64 GPUs", and which ranks are on which devices where these differ.
+std::string plan_line(const Plan& plan);
 
 // "0: embedding..layer.3 (5) | 1: layer.4..layer.7 (4)", broken into lines.
 std::string stages_text(const Plan& plan, const std::vector<std::string>& section_names);

@@ -76,7 +76,7 @@ std::string not_drawn_text(const Plan& plan) {
 
 namespace {
 
-std::string worst_rank(const CheckReport& report) {
+std::string fullest_rank(const CheckReport& report) {
   Bytes peak;
   for (const Bytes bytes : report.memory) peak = std::max(peak, bytes);
   return to_text(peak);
@@ -86,15 +86,15 @@ std::string worst_rank(const CheckReport& report) {
 
 std::string rolled_up_check_text(const CheckReport& report, const std::string& file) {
   return fmt::format(
-      "{}: no findings; the replay of the rolled-up lists takes {}, its worst rank {}\n"
+      "{}: no findings; the replay of the rolled-up lists takes {}, its fullest rank {}\n"
       "  (the checker's own replay: of the same plan with fewer micro-batches)\n",
-      file, exact(report.replayed), worst_rank(report));
+      file, exact(report.replayed), fullest_rank(report));
 }
 
 std::string check_text(const CheckReport& report, const std::string& file) {
   if (report.findings.empty()) {
-    return fmt::format("{}: no findings; the checker's own replay takes {}, its worst rank {}\n",
-                       file, exact(report.replayed), worst_rank(report));
+    return fmt::format("{}: no findings; the checker's own replay takes {}, its fullest rank {}\n",
+                       file, exact(report.replayed), fullest_rank(report));
   }
   std::string out = fmt::format(
       "{}: {}\n", file, count_of(static_cast<std::int64_t>(report.findings.size()), "finding"));

@@ -1,6 +1,7 @@
 #include "report/table.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace penstock {
 namespace {
@@ -51,11 +52,33 @@ std::string TextTable::block(const std::vector<std::size_t>& columns) const {
   return out;
 }
 
+std::size_t TextTable::width_of(const std::vector<std::size_t>& columns) const {
+  std::size_t width = 0;
+  for (const std::size_t c : columns) {
+    width += (c == columns.front() ? 0 : columns_[c].gap) + width_of(c);
+  }
+  return width;
+}
+
+std::vector<std::size_t> TextTable::kept(std::size_t width) const {
+  std::vector<std::size_t> columns(columns_.size());
+  std::iota(columns.begin(), columns.end(), std::size_t{0});
+  while (width_of(columns) > width) {
+    const auto least = std::max_element(
+        columns.begin(), columns.end(),
+        [this](std::size_t a, std::size_t b) { return columns_[a].drop < columns_[b].drop; });
+    if (columns_[*least].drop == 0) break;
+    columns.erase(least);
+  }
+  return columns;
+}
+
 std::string TextTable::text(std::size_t width) const {
   std::string out;
   std::vector<std::size_t> columns{0};
   std::size_t used = width_of(0);
-  for (std::size_t c = 1; c < columns_.size(); ++c) {
+  for (const std::size_t c : kept(width)) {
+    if (c == 0) continue;
     const std::size_t needed = columns_[c].gap + width_of(c);
     if (used + needed > width && columns.size() > 1) {
       out += block(columns) + '\n';

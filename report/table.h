@@ -11,6 +11,7 @@ struct Column {
   std::string header;
   bool left = false;    // numbers stand right, words left
   std::size_t gap = 2;  // blanks before it
+  int drop = 0;         // left out where the table is too wide, the largest first; 0: never
 };
 
 class TextTable {
@@ -20,8 +21,9 @@ class TextTable {
   // As many cells as there are columns.
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
-  // Every line ends in a newline and has no blanks before it. Columns that do not fit into `width`
-  // follow in a second block, which repeats the first column.
+  // Every line ends in a newline and has no blanks before it. Where the columns do not fit into
+  // `width`, those that may be dropped are; what still does not fit follows in a second block,
+  // which repeats the first column.
   [[nodiscard]] std::string text(std::size_t width = 100) const;
   // RFC 4180: lines end in CR LF; cells with commas, quotes or line breaks are quoted. Nothing when
   // there are no columns.
@@ -31,6 +33,8 @@ class TextTable {
 
  private:
   [[nodiscard]] std::size_t width_of(std::size_t column) const;
+  [[nodiscard]] std::size_t width_of(const std::vector<std::size_t>& columns) const;
+  [[nodiscard]] std::vector<std::size_t> kept(std::size_t width) const;
   [[nodiscard]] std::string block(const std::vector<std::size_t>& columns) const;
 
   std::vector<Column> columns_;

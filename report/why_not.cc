@@ -119,7 +119,7 @@ std::string side_by_side(const Plan& plan, const Evaluation& now, const RankedPl
     const RankEvaluation& rank = one.ranks.at(tightest_rank(one));
     return gib(rank.memory.total()) + "/" + gib(rank.capacity);
   };
-  table.add({"  tightest rank, GiB", tight(now), tight(other), ""});
+  table.add({"  fullest rank, GiB", tight(now), tight(other), ""});
   table.add({"  GPUs", fmt::format("{}", plan.devices()), fmt::format("{}", best.plan.devices()),
              fmt::format("{:+}", best.plan.devices() - plan.devices())});
   return table.text();

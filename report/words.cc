@@ -72,18 +72,32 @@ std::string joined(const std::vector<std::string>& parts, std::string_view separ
   return fmt::format("{}", fmt::join(parts, separator));
 }
 
-std::string aligned(Duration duration) {
-  std::string text = to_text(duration);
+namespace {
+
+// Zeros behind the point up to so many digits.
+std::string padded(std::string text, std::size_t least_digits) {
   const std::size_t blank = text.find(' ');
   std::string number = text.substr(0, blank);
   if (text.ends_with(" ns")) return text;
   bool point = number.find('.') != std::string::npos;
-  for (std::size_t digits = number.size() - (point ? 1 : 0); digits < 4; ++digits) {
+  for (std::size_t digits = number.size() - (point ? 1 : 0); digits < least_digits; ++digits) {
     if (!point) number += '.';
     point = true;
     number += '0';
   }
   return number + text.substr(blank);
+}
+
+}  // namespace
+
+std::string aligned(Duration duration) { return padded(to_text(duration), 4); }
+
+std::string rounded(Duration duration) {
+  // Cut to three digits first, and said in the unit that those have.
+  std::int64_t step = 1, ns = duration.count();
+  while (ns / step >= 1000 || ns / step <= -1000) step *= 10;
+  ns = (ns + (ns < 0 ? -step : step) / 2) / step * step;
+  return padded(to_text(Duration(ns)), 3);
 }
 
 std::string exact(Duration duration) {

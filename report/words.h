@@ -23,6 +23,9 @@ std::string joined(const std::vector<std::string>& parts, std::string_view separ
 // "42.80 s", always four digits, so that columns line up.
 std::string aligned(Duration duration);
 
+// "12.8 s", "427 ms": three digits, beside an uncertainty of percents.
+std::string rounded(Duration duration);
+
 // "2.871 s (2,871,002,116 ns)": for people, and exact.
 std::string exact(Duration duration);
 

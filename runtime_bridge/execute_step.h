@@ -27,7 +27,7 @@ struct ExecuteOptions {
   // Waits for the device after every action, so that its recorded end is its end. Without it, on a
   // GPU, that is when the work was queued.
   bool exact_times = false;
-  // Told before every action, for signs of life; none when empty.
+  // Told before every action, for heartbeats; none when empty.
   std::function<void(std::int64_t step, std::int64_t position)> progress;
 };
 

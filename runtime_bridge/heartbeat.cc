@@ -19,14 +19,14 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 std::string key_of(int rank) { return "sign_of_life/" + std::to_string(rank); }
 
 // Whether it was alive between the first and the last look, or said itself that it has stopped.
-bool is_accounted_for(const SignsSeen& seen, std::size_t rank) {
+bool is_accounted_for(const HeartbeatsSeen& seen, std::size_t rank) {
   const auto& last = seen.last[rank];
   if (!last) return false;
   return last->state != RankState::kRunning || !seen.first[rank] ||
          last->sequence != seen.first[rank]->sequence;
 }
 
-bool is_settled(const SignsSeen& seen, int own_rank) {
+bool is_settled(const HeartbeatsSeen& seen, int own_rank) {
   bool all = true;
   for (std::size_t rank = 0; rank < seen.last.size(); ++rank) {
     const auto& last = seen.last[rank];
@@ -36,18 +36,19 @@ bool is_settled(const SignsSeen& seen, int own_rank) {
   return all;
 }
 
-std::string name(const SignsSeen& seen, std::size_t rank) {
-  const auto& sign = seen.last[rank];
-  return "rank " + std::to_string(rank) + (sign ? " (" + sign->process + ")" : "");
+std::string name(const HeartbeatsSeen& seen, std::size_t rank) {
+  const auto& message = seen.last[rank];
+  return "rank " + std::to_string(rank) + (message ? " (" + message->process + ")" : "");
 }
 
 std::string in_step_of(std::int64_t step) { return " in step " + std::to_string(step); }
-std::string in_step(const SignOfLife& sign) { return in_step_of(sign.step); }
+std::string in_step(const HeartbeatMessage& message) { return in_step_of(message.step); }
 
-// Its last sign may be a second old; this rank knows better in which step it missed the other.
-std::string in_last_step(const SignsSeen& seen, const SignOfLife& sign, int own_rank) {
+// Its last message may be a second old; this rank knows better in which step it missed the other.
+std::string in_last_step(const HeartbeatsSeen& seen, const HeartbeatMessage& message,
+                         int own_rank) {
   const auto& own = seen.last[static_cast<std::size_t>(own_rank)];
-  return in_step(own && own->step > sign.step ? *own : sign);
+  return in_step(own && own->step > message.step ? *own : message);
 }
 
 std::string in_seconds(Duration duration) {
@@ -57,26 +58,26 @@ std::string in_seconds(Duration duration) {
   return text.data();
 }
 
-std::optional<Blame> blame_those_that_failed(const SignsSeen& seen) {
+std::optional<Blame> blame_those_that_failed(const HeartbeatsSeen& seen) {
   for (std::size_t rank = 0; rank < seen.last.size(); ++rank) {
-    const auto& sign = seen.last[rank];
-    if (!sign || sign->state != RankState::kFailed) continue;
+    const auto& message = seen.last[rank];
+    if (!message || message->state != RankState::kFailed) continue;
     return Blame{static_cast<int>(rank),
-                 name(seen, rank) + " stopped" + in_step(*sign) + ": " + sign->reason};
+                 name(seen, rank) + " stopped" + in_step(*message) + ": " + message->reason};
   }
   return std::nullopt;
 }
 
-std::optional<Blame> blame_the_silent(const SignsSeen& seen, int own_rank) {
+std::optional<Blame> blame_the_silent(const HeartbeatsSeen& seen, int own_rank) {
   Blame blame;
   for (std::size_t rank = 0; rank < seen.last.size(); ++rank) {
     if (static_cast<int>(rank) == own_rank || is_accounted_for(seen, rank)) continue;
     if (!blame.rank) blame.rank = static_cast<int>(rank);
-    const auto& sign = seen.last[rank];
+    const auto& message = seen.last[rank];
     blame.words += (blame.words.empty() ? "" : "; ") + name(seen, rank) + " was lost" +
-                   (sign ? in_last_step(seen, *sign, own_rank) + ": no sign of life for " +
-                               in_seconds(seen.watched)
-                         : ": it never gave a sign of life");
+                   (message ? in_last_step(seen, *message, own_rank) + ": no heartbeat for " +
+                                  in_seconds(seen.watched)
+                            : ": it never sent a heartbeat");
   }
   if (!blame.rank) return std::nullopt;
   blame.words += "; the others stopped";
@@ -84,51 +85,51 @@ std::optional<Blame> blame_the_silent(const SignsSeen& seen, int own_rank) {
 }
 
 // All of them live. Those that stopped saw a failure, so it is rather one that did not.
-Blame blame_the_last(const SignsSeen& seen) {
-  const auto order = [](const SignOfLife& sign) {
-    return std::tuple(sign.state != RankState::kRunning, sign.step, sign.position);
+Blame blame_the_last(const HeartbeatsSeen& seen) {
+  const auto order = [](const HeartbeatMessage& message) {
+    return std::tuple(message.state != RankState::kRunning, message.step, message.position);
   };
   std::optional<std::size_t> first, last;
   for (std::size_t rank = 0; rank < seen.last.size(); ++rank) {
-    const auto& sign = seen.last[rank];
-    if (!sign || sign->state == RankState::kFinished) continue;
-    if (!last || order(*sign) < order(*seen.last[*last])) last = rank;
-    if (!first || order(*seen.last[*first]) < order(*sign)) first = rank;
+    const auto& message = seen.last[rank];
+    if (!message || message->state == RankState::kFinished) continue;
+    if (!last || order(*message) < order(*seen.last[*last])) last = rank;
+    if (!first || order(*seen.last[*first]) < order(*message)) first = rank;
   }
   // Where all are equally far there is nobody to blame.
   if (!last || order(*seen.last[*last]) == order(*seen.last[*first])) return {};
-  const SignOfLife& sign = *seen.last[*last];
-  return {static_cast<int>(*last), "all ranks give signs of life; " + name(seen, *last) +
-                                       " is furthest behind: step " + std::to_string(sign.step) +
-                                       ", action " + std::to_string(sign.position)};
+  const HeartbeatMessage& message = *seen.last[*last];
+  return {static_cast<int>(*last), "all ranks send heartbeats; " + name(seen, *last) +
+                                       " is furthest behind: step " + std::to_string(message.step) +
+                                       ", action " + std::to_string(message.position)};
 }
 
 }  // namespace
 
-std::string write_sign_of_life(const SignOfLife& sign) {
+std::string write_heartbeat(const HeartbeatMessage& message) {
   Json json = Json::object();
-  json.set("sequence", sign.sequence)
-      .set("state", static_cast<int>(sign.state))
-      .set("step", sign.step)
-      .set("position", sign.position)
-      .set("process", sign.process)
-      .set("reason", sign.reason);
+  json.set("sequence", message.sequence)
+      .set("state", static_cast<int>(message.state))
+      .set("step", message.step)
+      .set("position", message.position)
+      .set("process", message.process)
+      .set("reason", message.reason);
   return to_text(json);
 }
 
-std::optional<SignOfLife> read_sign_of_life(const std::string& text) {
+std::optional<HeartbeatMessage> read_heartbeat(const std::string& text) {
   try {
-    const Json json = parse_json(text, "sign of life");
-    JsonReader reader(json, "sign of life");
-    SignOfLife sign;
-    sign.sequence = reader.at("sequence").integer(0, kMost);
-    sign.state = static_cast<RankState>(
+    const Json json = parse_json(text, "heartbeat");
+    JsonReader reader(json, "heartbeat");
+    HeartbeatMessage message;
+    message.sequence = reader.at("sequence").integer(0, kMost);
+    message.state = static_cast<RankState>(
         reader.at("state").integer(0, static_cast<int>(RankState::kFinished)));
-    sign.step = reader.at("step").integer(0, kMost);
-    sign.position = reader.at("position").integer(0, kMost);
-    sign.process = reader.at("process").string();
-    sign.reason = reader.at("reason").string();
-    return sign;
+    message.step = reader.at("step").integer(0, kMost);
+    message.position = reader.at("position").integer(0, kMost);
+    message.process = reader.at("process").string();
+    message.reason = reader.at("reason").string();
+    return message;
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -164,17 +165,17 @@ void Heartbeat::write_signs() {
 
 void Heartbeat::write_one() {
   const std::lock_guard store_lock(store_mutex_);
-  SignOfLife sign;
+  HeartbeatMessage message;
   {
     const std::lock_guard lock(mutex_);
-    sign.sequence = ++sequence_;
-    sign.state = state_;
-    sign.reason = reason_;
+    message.sequence = ++sequence_;
+    message.state = state_;
+    message.reason = reason_;
   }
-  sign.step = step_.load(std::memory_order_relaxed);
-  sign.position = position_.load(std::memory_order_relaxed);
-  sign.process = options_.process;
-  store_->set(key_of(options_.rank), write_sign_of_life(sign));
+  message.step = step_.load(std::memory_order_relaxed);
+  message.position = position_.load(std::memory_order_relaxed);
+  message.process = options_.process;
+  store_->set(key_of(options_.rank), write_heartbeat(message));
 }
 
 void Heartbeat::stopped(RankState state, const std::string& reason) {
@@ -190,19 +191,19 @@ void Heartbeat::stopped(RankState state, const std::string& reason) {
   }
 }
 
-std::vector<std::optional<SignOfLife>> Heartbeat::read_all() {
+std::vector<std::optional<HeartbeatMessage>> Heartbeat::read_all() {
   const std::lock_guard lock(store_mutex_);
-  std::vector<std::optional<SignOfLife>> signs;
+  std::vector<std::optional<HeartbeatMessage>> signs;
   for (int rank = 0; rank < options_.ranks; ++rank) {
     const std::optional<std::string> text = store_->get(key_of(rank));
-    signs.push_back(text ? read_sign_of_life(*text) : std::nullopt);
+    signs.push_back(text ? read_heartbeat(*text) : std::nullopt);
   }
   return signs;
 }
 
-SignsSeen Heartbeat::watch_the_others() {
+HeartbeatsSeen Heartbeat::watch_the_others() {
   const SteadyTime begin = steady_now();
-  SignsSeen seen;
+  HeartbeatsSeen seen;
   seen.first = seen.last = read_all();
   while (!is_settled(seen, options_.rank) && seen.watched < options_.silence) {
     std::this_thread::sleep_for(options_.interval / 5);
@@ -237,7 +238,7 @@ TransportFailure Heartbeat::explain(const TransportFailure& failure) {
   } catch (const TransportFailure& of_store) {
     const std::string unreachable = of_store.what();
     if (options_.store_rank && !serves_store()) return without_store(failure, unreachable);
-    return {failure.peer(), what + "; which rank is to blame cannot be told: " + unreachable};
+    return {failure.peer(), what + "; cannot tell which rank failed: " + unreachable};
   }
 }
 
@@ -253,7 +254,7 @@ void run_watched(Heartbeat& heartbeat, const std::function<void()>& body) {
   }
 }
 
-Blame blame(const SignsSeen& seen, int own_rank) {
+Blame blame(const HeartbeatsSeen& seen, int own_rank) {
   if (auto failed = blame_those_that_failed(seen)) return *failed;
   if (auto silent = blame_the_silent(seen, own_rank)) return *silent;
   return blame_the_last(seen);

@@ -1,4 +1,4 @@
-// Signs of life: each rank writes into the job's store, once a second, how far it is. When a
+// Heartbeats: each rank writes into the job's store, once a second, how far it is. When a
 // transfer fails, that says which rank is to blame, also to ranks that only saw others stop.
 #pragma once
 
@@ -27,29 +27,29 @@ enum class RankState {
 };
 
 // What a rank writes; the store holds its latest.
-struct SignOfLife {
+struct HeartbeatMessage {
   std::int64_t sequence = 0;  // grows while the rank lives
   RankState state = RankState::kRunning;
   std::int64_t step = 0;
   std::int64_t position = 0;  // in the rank's list of actions
   std::string process;        // "pid 4711 on host a"
   std::string reason;         // why it stopped
-  bool operator==(const SignOfLife&) const = default;
+  bool operator==(const HeartbeatMessage&) const = default;
 };
-std::string write_sign_of_life(const SignOfLife& sign);
+std::string write_heartbeat(const HeartbeatMessage& message);
 // Nothing when it is malformed.
-std::optional<SignOfLife> read_sign_of_life(const std::string& text);
+std::optional<HeartbeatMessage> read_heartbeat(const std::string& text);
 
-// Signs of all ranks when this rank looked first and when it looked last, `watched` apart.
-struct SignsSeen {
-  std::vector<std::optional<SignOfLife>> first, last;
+// Heartbeats of all ranks when this rank looked first and when it looked last, `watched` apart.
+struct HeartbeatsSeen {
+  std::vector<std::optional<HeartbeatMessage>> first, last;
   Duration watched{};
 };
 
 struct HeartbeatOptions {
   int rank = 0, ranks = 1;
   std::string process;                                 // "pid 4711 on host a"
-  Duration interval = std::chrono::seconds(1);         // between signs
+  Duration interval = std::chrono::seconds(1);         // between heartbeats
   Duration silence = std::chrono::milliseconds(3000);  // after which a rank counts as lost
   // The rank that serves the store, and ends last when all fails; nothing: no rank does.
   std::optional<int> store_rank;
@@ -78,8 +78,8 @@ class Heartbeat {
  private:
   void write_signs();
   void write_one();
-  std::vector<std::optional<SignOfLife>> read_all();
-  SignsSeen watch_the_others();
+  std::vector<std::optional<HeartbeatMessage>> read_all();
+  HeartbeatsSeen watch_the_others();
   [[nodiscard]] bool serves_store() const { return options_.store_rank == options_.rank; }
   [[nodiscard]] TransportFailure without_store(const TransportFailure& failure,
                                                const std::string& unreachable) const;
@@ -107,6 +107,6 @@ struct Blame {
   bool operator==(const Blame&) const = default;
 };
 // The judgement itself, a pure function.
-Blame blame(const SignsSeen& seen, int own_rank);
+Blame blame(const HeartbeatsSeen& seen, int own_rank);
 
 }  // namespace penstock

@@ -399,18 +399,20 @@ class Search {
 
   [[nodiscard]] std::string placement_words(const EvaluatedPlan& evaluated) const {
     const Plan& plan = evaluated.plan;
-    if (plan.devices() == 1) return "one device";
-    if (plan.pipeline == 1) return "every replica holds the whole model";
+    if (plan.devices() == 1) return "one GPU";
+    if (plan.pipeline == 1) return "every DP rank holds the whole model";
     const bool inner = plan.placement == Placement::kPipelineInner;
-    std::string words =
-        inner ? "stages of a replica side by side" : "replicas of a stage side by side";
+    std::string words = plan.data == 1 ? "one pipeline"
+                        : inner        ? "PP ranks are next to each other"
+                                       : "DP ranks are next to each other";
     const auto outermost =
         std::max_element(evaluated.boundary_level.begin(), evaluated.boundary_level.end());
     if (outermost != evaluated.boundary_level.end() && *outermost >= 0) {
       const auto crossing =
           std::count(evaluated.boundary_level.begin(), evaluated.boundary_level.end(), *outermost);
-      words += "; " + std::to_string(crossing) + " of " +
-               std::to_string(evaluated.boundary_level.size()) + " boundaries cross " +
+      const auto all = static_cast<std::ptrdiff_t>(evaluated.boundary_level.size());
+      words += "; " + (crossing == all ? "all " : std::to_string(crossing) + " of ") +
+               std::to_string(all) + " pipeline transfers use " +
                inputs_.cluster->levels[static_cast<std::size_t>(*outermost)].name;
     }
     return words;

@@ -62,17 +62,17 @@ std::vector<Change> single_changes(const PlanInputs& inputs, const Plan& plan) {
   }
   for (const std::string& mode : measured_recompute_modes(*inputs.profile, plan.device)) {
     if (mode == plan.recompute || mode == "none") continue;
-    add("recompute=" + mode, [&](Plan& p) { p.recompute = mode; });
+    add(mode + " recompute", [&](Plan& p) { p.recompute = mode; });
   }
   for (int b = plan.micro_batch_size / 2; b >= 1; b /= 2) {
     add("micro-batch size " + std::to_string(b), [&](Plan& p) { p.micro_batch_size = b; });
   }
   for (int p = plan.pipeline + 1; p <= 2 * plan.pipeline && !plan.is_mixed(); ++p) {
-    add("P=" + std::to_string(p), [p](Plan& changed) { changed.pipeline = p; });
+    add("PP " + std::to_string(p), [p](Plan& changed) { changed.pipeline = p; });
   }
   for (const int degree : measured_tensor_degrees(*inputs.profile, plan.device)) {
     if (degree <= plan.tensor) continue;
-    add("T=" + std::to_string(degree), [&](Plan& p) { p.tensor = degree; });
+    add("TP " + std::to_string(degree), [&](Plan& p) { p.tensor = degree; });
   }
   return changes;
 }
@@ -110,12 +110,14 @@ Rejection with_remedy(const PlanInputs& inputs, const Rejections::Entry& entry, 
 }
 
 std::string plan_words(const Plan& plan) {
-  std::string words = "T=" + std::to_string(plan.tensor) + " P=" + std::to_string(plan.pipeline);
-  if (plan.chunks > 1) words += " V=" + std::to_string(plan.chunks);
-  words += " D=" + std::to_string(plan.data) + " b=" + std::to_string(plan.micro_batch_size);
-  if (!plan.schedule.empty()) words += " " + plan.schedule;
-  words += " recompute=" + recompute_in_short(plan);
-  if (plan.zero1) words += " ZeRO-1";
+  std::string words = "TP " + std::to_string(plan.tensor) + " x PP " +
+                      std::to_string(plan.pipeline) + " x DP " + std::to_string(plan.data);
+  if (plan.chunks > 1) words += ", VP " + std::to_string(plan.chunks);
+  words += ", mbs " + std::to_string(plan.micro_batch_size);
+  if (!plan.schedule.empty()) words += ", " + plan.schedule;
+  const bool none = plan.recompute == "none";
+  words += none ? ", no recompute" : ", " + recompute_in_short(plan) + " recompute";
+  if (plan.zero1) words += ", ZeRO-1";
   return plan.is_mixed() ? words + ", ranks on " + device_words(plan) : words;
 }
 

@@ -14,7 +14,7 @@ namespace penstock {
 // need more than `gpus` devices last.
 Rejection with_remedy(const PlanInputs& inputs, const Rejections::Entry& entry, int gpus);
 
-// "T=4 P=8 D=2 b=1 1f1b recompute=none"
+// "TP 4 x PP 8 x DP 2, mbs 1, 1f1b, no recompute"
 std::string plan_words(const Plan& plan);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// A small shared memory of a job, through which its ranks find each other and give signs of life.
+// A small shared memory of a job, through which its ranks find each other and send heartbeats.
 // Implementations: TCPStore (training/gloo); tests have one in memory.
 #pragma once
 

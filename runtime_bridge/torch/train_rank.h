@@ -1,5 +1,5 @@
 // `penstock train`, put together: the ranks of a plan on LibTorch, each a process or a thread, with
-// their transport, signs of life and checkpoints.
+// their transport, heartbeats and checkpoints.
 #pragma once
 
 #include <functional>

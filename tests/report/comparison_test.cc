@@ -30,17 +30,24 @@ std::vector<Variant> three_variants() {
 }  // namespace
 
 TEST_CASE("speeds are relative to the first row that has a plan; what varies has one column") {
-  CHECK(comparison_table(three_variants()) ==
-        "# schedule= gpus=      step   +- samples/s speed  T P V D b M recompute Z1  GiB bub%\n"
-        "1 gpipe     6       no plan    -         -     -  - - - - - - -         -     -    -\n"
-        "2 1f1b      6      100.0 ms 5.0%     200.0  1.00  1 2 1 3 2 4 none      -  30.0 10.0\n"
-        "3 zb-h1     6      80.00 ms 5.0%     250.0  1.25  1 2 1 3 2 4 none      -  30.0 10.0\n"
-        "speed: samples per second relative to the first row with a plan; +-: how far off the step "
-        "time may\n"
-        "be; Z1: ZeRO-1; GiB: peak of the worst rank; bub%: bubble by makespan.\n"
-        "\n"
-        "No plan:\n"
-        "  1: nothing fits\n");
+  CHECK(
+      comparison_table(three_variants()) ==
+      "# schedule= gpus=      step   +- samples/s speed  TP PP DP VP mbs M recompute Z1  GiB bub% "
+      "idle%\n"
+      "1 gpipe     6       no plan    -         -     -   -  -  -  -   - - -         -     -    - "
+      "    -\n"
+      "2 1f1b      6      100.0 ms 5.0%     200.0  1.00   1  2  3  1   2 4 none      -  30.0 10.0 "
+      " 15.0\n"
+      "3 zb-h1     6      80.00 ms 5.0%     250.0  1.25   1  2  3  1   2 4 none      -  30.0 10.0 "
+      " 15.0\n"
+      "speed: samples per second relative to the first row with a plan; +-: error of the step "
+      "time; M:\n"
+      "micro-batches of a step and DP rank; Z1: ZeRO-1; GiB: peak of the fullest rank; bub%: "
+      "bubble by\n"
+      "makespan, beyond the work of the busiest rank; idle%: mean of all ranks.\n"
+      "\n"
+      "No plan:\n"
+      "  1: nothing fits\n");
 }
 
 // Three rows: no plan; 30 ms more than 100 ms; a pipeline of two ranks has no rank 3.
@@ -54,7 +61,7 @@ TEST_CASE("a scenario gets two columns, and a row that it does not apply to says
   variants[2].why_not_slow = "slow rank 3: the pipeline has ranks 0 to 1";
   const std::string text = comparison_table(variants);
   for (const char* part :
-       {" bub% slow step longer\n", " 10.0  130.0 ms  30.0%\n", " 10.0         -      -\n",
+       {" idle% slow step longer\n", " 15.0  130.0 ms  30.0%\n", " 15.0         -      -\n",
         "\nslow step: of the same plan when rank 1 computes 1.5 times as long; longer: by ",
         "\nNot in the scenario:\n  3: slow rank 3: the pipeline has ranks 0 to 1\n"}) {
     CHECK_MESSAGE(text.find(part) != std::string::npos, text);
@@ -96,8 +103,8 @@ TEST_CASE(
                 text);
   variants.erase(variants.begin());
   const std::string same = comparison_table(variants);
-  CHECK_MESSAGE(same.find("\nIn all rows: T 1, P 2, V 1, D 3, M 4, recompute none, Z1 -, GiB 30.0, "
-                          "bub% 10.0; speed: ") != std::string::npos,
+  CHECK_MESSAGE(same.find("\nIn all rows: TP 1, PP 2, DP 3, VP 1, M 4, recompute none, Z1 -, GiB "
+                          "30.0, bub% 10.0, idle% 15.0;\nspeed: ") != std::string::npos,
                 same);
   CHECK(same.find(" recompute Z1") == std::string::npos);
 }
@@ -132,7 +139,7 @@ TEST_CASE("a training that was asked for gets two columns") {
   }
   const std::string text = comparison_table(variants);
   for (const char* part :
-       {" bub% training price\n", " 10.0  1.000 h     -\n", " 10.0 48.0 min     -\n",
+       {" idle% training price\n", " 15.0  1.000 h     -\n", " 15.0 48.0 min     -\n",
         "\ntraining: on 72,000,000 tokens, no failures assumed; price: of that.\n"}) {
     CHECK_MESSAGE(text.find(part) != std::string::npos, text);
   }

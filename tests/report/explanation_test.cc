@@ -39,6 +39,6 @@ TEST_CASE("a question about another plan is answered under the heading of this o
   why.asked = "D=99";
   why.contradictions = {"D = 99: too many."};
   const std::string told = why_not_report(plan_file(), tests::evaluation(), why);
-  CHECK(told.starts_with("model on cluster: T=1 P=2 "));
+  CHECK(told.starts_with("model on cluster: TP 1 x PP 2 x DP "));
   CHECK(told.ends_with("\n\nWhy not D=99?\n  D = 99: too many.\n"));
 }

@@ -48,3 +48,14 @@ TEST_CASE("the busiest and the tightest rank; the first of several") {
   CHECK(busiest_rank(evaluation) == 0);
   CHECK(tightest_rank(evaluation) == 0);
 }
+
+// 80 and 90 ms of work in 100 ms: the two ranks idle 20 and 10 ms.
+TEST_CASE("idle time is that of all ranks") {
+  CHECK(idle_share(tests::plan(), tests::evaluation()) == doctest::Approx(0.15));
+  Plan unequal = tests::plan();  // the first rank three times, the second once
+  unequal.pipeline = 1;
+  unequal.data = 4;
+  unequal.replica_kinds = {{3, 2}, {1, 2}};
+  CHECK(idle_share(unequal, tests::evaluation()) == doctest::Approx(0.175));
+  CHECK(idle_share(tests::plan(), Evaluation{}) == 0.0);
+}

@@ -19,7 +19,7 @@ TEST_CASE("memory by category, and what is left") {
 
 TEST_CASE("the tightest rank is named with its largest part") {
   CHECK(tightest_rank_text(tests::evaluation()) ==
-        "rank 0 is the tightest: 30.0 of 40.0 GiB, 10.0 GiB left; its largest part is stash (29.0 "
+        "rank 0 is the fullest: 30.0 of 40.0 GiB, 10.0 GiB left; its largest part is stash (29.0 "
         "GiB)");
 }
 
@@ -27,6 +27,6 @@ TEST_CASE("a rank over its capacity says by how much") {
   Evaluation evaluation = tests::evaluation();
   evaluation.ranks[1] = tests::rank(90, 45);
   CHECK(tightest_rank_text(evaluation) ==
-        "rank 1 is the tightest: 45.0 of 40.0 GiB, 5.0 GiB too much; its largest part is stash "
+        "rank 1 is the fullest: 45.0 of 40.0 GiB, 5.0 GiB too much; its largest part is stash "
         "(44.0 GiB)");
 }

@@ -23,15 +23,21 @@ std::vector<RankedPlan> three_plans() {
 }  // namespace
 
 TEST_CASE("one row per plan, marks explained below") {
-  CHECK(plan_table(three_plans()) ==
-        "#       step   +- samples/s T P V D b M schedule    recompute Z1 in GPUs       GiB bub%\n"
-        "1*  100.0 ms 5.0%     200.0 1 2 1 3 2 4 1f1b        none      -  P     6 30.0/40.0 10.0\n"
-        "2=  100.0 ms 5.0%     200.0 1 2 1 3 2 4 1f1b        none      on P     6 30.0/40.0 10.0\n"
-        "3=* 100.0 ms 5.0%     200.0 1 2 1 3 2 4 interleaved none      -  P     6 30.0/40.0 10.0\n"
-        "= tied with plan 1 (the difference is within its uncertainty); * on the Pareto front of "
-        "step time\nand memory; +-: how far off the step time may be; Z1: ZeRO-1; in: what lies "
-        "side by side, P stages\nor D replicas; GiB: peak of the tightest rank / its capacity; "
-        "bub%: bubble by makespan.\n");
+  CHECK(
+      plan_table(three_plans()) ==
+      "#       step   +- samples/s TP PP DP VP mbs M schedule    recompute Z1 GPUs       GiB bub% "
+      "idle%\n"
+      "1*  100.0 ms 5.0%     200.0  1  2  3  1   2 4 1f1b        none      -     6 30.0/40.0 10.0 "
+      " 15.0\n"
+      "2=  100.0 ms 5.0%     200.0  1  2  3  1   2 4 1f1b        none      on    6 30.0/40.0 10.0 "
+      " 15.0\n"
+      "3=* 100.0 ms 5.0%     200.0  1  2  3  1   2 4 interleaved none      -     6 30.0/40.0 10.0 "
+      " 15.0\n"
+      "= tied with plan 1 (the difference is within its uncertainty); * on the Pareto front of "
+      "step time\nand memory; +-: error of the step time; M: micro-batches of a step and DP "
+      "rank; Z1: ZeRO-1; near:\nranks next to each other; GiB: peak of the fullest rank / its "
+      "capacity; bub%: bubble by makespan,\nbeyond the work of the busiest rank; idle%: mean of "
+      "all ranks.\n");
 }
 
 TEST_CASE("prices and tokens have columns when there are any; no line is wider than 100") {
@@ -54,11 +60,25 @@ TEST_CASE("prices and tokens have columns when there are any; no line is wider t
   CHECK(has_price);
 }
 
+TEST_CASE("a plan is said in the words of the field") {
+  Plan plan = tests::plan();
+  CHECK(layout_line(plan) == "TP 1 x PP 2 x DP 3, mbs 2, 4 micro-batches, 1f1b, no recompute");
+  plan.chunks = 2;
+  plan.tensor = 4;
+  plan.zero1 = true;
+  plan.recompute = "full";
+  CHECK(plan_line(plan) ==
+        "TP 4 x PP 2 x DP 3, VP 2, mbs 2, 4 micro-batches, 1f1b, full recompute, ZeRO-1, 24 GPUs");
+  plan.cuts = {0, 1, 2, 4, 5};
+  plan.recompute_sections = {0, 1, 2, 0};
+  CHECK(recompute_text(plan) == "full recompute in 3 of 5 sections (stages 1 to 2)");
+}
+
 TEST_CASE("the Pareto front holds what it is a front of") {
   std::vector<RankedPlan> plans{tests::ranked()};
   CHECK(pareto_table(plans) ==
         "    step   GiB  plan\n"
-        "100.0 ms  30.0  T=1 P=2 V=1 D=3 b=2 M=4 1f1b, recompute none, ZeRO-1 off, 6 GPUs\n");
+        "100.0 ms  30.0  TP 1 x PP 2 x DP 3, mbs 2, 4 micro-batches, 1f1b, no recompute, 6 GPUs\n");
 }
 
 TEST_CASE("stages are named by their first and last section") {

@@ -51,7 +51,7 @@ inline RankedPlan ranked() {
   RankedPlan ranked;
   ranked.plan = plan();
   ranked.evaluation = evaluation();
-  ranked.placed = "stages of a replica side by side";
+  ranked.placed = "PP ranks are next to each other";
   return ranked;
 }
 

@@ -49,9 +49,9 @@ TEST_CASE("the best plan is explained section by section") {
   const std::string text = search_report(result, about());
   std::size_t from = 0;
   for (const char* expected :
-       {"bub%\n1 ",
+       {"idle%\n1 ",
         "\nPlan 1\n  Step 100 ms (100,000,000 ns), between 95 ms and 105 ms; bubble 10.0",
-        "  Stages of a replica side by side.\n", "  Memory: rank 0 is the tightest: ",
+        "  PP ranks are next to each other.\n", "  Memory: rank 0 is the fullest: ",
         "  The busiest rank is rank 1; of the makespan of 100 ms it spends:\n",
         "  0: embedding..layer (2) | 1: head (1)\n", "\nMemory of plan 1 by rank (GiB)\n",
         "\nCandidates\n  1 candidate: 1 replayed.\n"}) {

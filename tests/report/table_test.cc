@@ -43,3 +43,11 @@ TEST_CASE("Markdown aligns as the text does, and escapes what would end a cell")
         "| 1 | a\\|b |\n"
         "| 2 | c\\\\d e |\n");
 }
+
+TEST_CASE("a table that is too wide leaves out what it may, before it goes on in a second block") {
+  TextTable table({{"#"}, {"tokens", false, 1, 1}, {"step", false, 1}, {"idle", false, 1, 2}});
+  table.add({"1", "200", "7 ms", "3"});
+  CHECK(table.text(18) == "# tokens step idle\n1    200 7 ms    3\n");
+  CHECK(table.text(17) == "# tokens step\n1    200 7 ms\n");
+  CHECK(table.text(12) == "# step\n1 7 ms\n");
+}

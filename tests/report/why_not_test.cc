@@ -47,12 +47,12 @@ bool has(const std::string& text, const std::string& part) {
 
 TEST_CASE("a slower plan says by how much, where the time goes, and what it needs") {
   const std::string told = text(slower());
-  for (const char* part : {"Why not P=3?\n", "The best with it: T=1 P=3 V=1 D=3 b=2 ",
-                           "  compute              90.00 ms   115.0 ms   +25.00 ms\n",
-                           "  warm-up              10.00 ms       0 ns   -10.00 ms\n",
-                           "  step                 100.0 ms   120.0 ms   +20.00 ms\n",
-                           "  tightest rank, GiB  30.0/40.0  35.0/40.0\n",
-                           "  GPUs                        6          9          +3\n"}) {
+  for (const char* part : {"Why not P=3?\n", "The best with it: TP 1 x PP 3 x DP 3, mbs 2, ",
+                           "  compute             90.00 ms   115.0 ms   +25.00 ms\n",
+                           "  warm-up             10.00 ms       0 ns   -10.00 ms\n",
+                           "  step                100.0 ms   120.0 ms   +20.00 ms\n",
+                           "  fullest rank, GiB  30.0/40.0  35.0/40.0\n",
+                           "  GPUs                       6          9          +3\n"}) {
     CHECK_MESSAGE(has(told, part), told);
   }
   CHECK(has(told,

@@ -58,3 +58,11 @@ TEST_CASE("text breaks at blanks, and a long word stands alone") {
   CHECK(wrapped("a 12 xx", 5, "", "") == "a 12\nxx\n");
   CHECK(wrapped("", 5, "", "") == "\n");
 }
+
+TEST_CASE("beside an error of percents a time has three digits") {
+  CHECK(rounded(Duration{12'804'548'750}) == "12.8 s");
+  CHECK(rounded(Duration{999'600'000}) == "1.00 s");
+  CHECK(rounded(Duration{426'400'000}) == "426 ms");
+  CHECK(rounded(Duration{9'046'000'000}) == "9.05 s");
+  CHECK(rounded(Duration{7}) == "7 ns");
+}

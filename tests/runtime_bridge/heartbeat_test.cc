@@ -12,8 +12,9 @@ namespace {
 using tests::MemoryStore;
 using tests::SharedMemory;
 
-SignOfLife sign(std::int64_t sequence, std::int64_t step, RankState state = RankState::kRunning) {
-  SignOfLife result;
+HeartbeatMessage sign(std::int64_t sequence, std::int64_t step,
+                      RankState state = RankState::kRunning) {
+  HeartbeatMessage result;
   result.sequence = sequence;
   result.state = state;
   result.step = step;
@@ -32,32 +33,32 @@ HeartbeatOptions quick(int rank, int ranks) {
   return options;
 }
 
-TEST_CASE("a sign of life is read as it was written, and nothing else is") {
-  SignOfLife written = sign(7, 17, RankState::kFailed);
+TEST_CASE("a heartbeat is read as it was written, and nothing else is") {
+  HeartbeatMessage written = sign(7, 17, RankState::kFailed);
   written.reason = "\"quoted\"\nlines";
-  CHECK(read_sign_of_life(write_sign_of_life(written)) == written);
-  CHECK(!read_sign_of_life(""));
-  CHECK(!read_sign_of_life("{\"sequence\": 1}"));
+  CHECK(read_heartbeat(write_heartbeat(written)) == written);
+  CHECK(!read_heartbeat(""));
+  CHECK(!read_heartbeat("{\"sequence\": 1}"));
 }
 
 TEST_CASE("a rank whose signs stopped is named, with its process and step") {
-  SignsSeen seen;
+  HeartbeatsSeen seen;
   seen.first = {sign(3, 17), sign(8, 17, RankState::kSawFailure), sign(6, 17)};
   seen.last = {sign(6, 17), sign(8, 17, RankState::kSawFailure), sign(6, 17)};
   seen.watched = std::chrono::milliseconds(3100);
   CHECK(blame(seen, 0) == Blame{2,
-                                "rank 2 (pid 4711 on host a) was lost in step 17: no sign of life "
+                                "rank 2 (pid 4711 on host a) was lost in step 17: no heartbeat "
                                 "for 3.1 s; the others stopped"});
 }
 
 TEST_CASE("a rank is lost in the step in which it was missed, its last sign may be older") {
-  SignsSeen seen;
+  HeartbeatsSeen seen;
   seen.first = seen.last = {sign(3, 18), sign(6, 16)};
   CHECK(blame(seen, 0).words.starts_with("rank 1 (pid 4711 on host a) was lost in step 18:"));
 }
 
 TEST_CASE("a rank that said why it stopped is to blame before one that is silent") {
-  SignsSeen seen;
+  HeartbeatsSeen seen;
   seen.first = {sign(3, 17), sign(8, 16, RankState::kFailed), sign(6, 17)};
   seen.first[1]->reason = "no such file: x";
   seen.last = seen.first;
@@ -66,19 +67,19 @@ TEST_CASE("a rank that said why it stopped is to blame before one that is silent
 }
 
 TEST_CASE("a rank that never came is named too") {
-  SignsSeen seen;
+  HeartbeatsSeen seen;
   seen.first = seen.last = {sign(3, 0), std::nullopt};
   CHECK(blame(seen, 0) ==
-        Blame{1, "rank 1 was lost: it never gave a sign of life; the others stopped"});
+        Blame{1, "rank 1 was lost: it never sent a heartbeat; the others stopped"});
 }
 
 TEST_CASE("when all live, the one that saw nothing is named, then the one furthest behind") {
-  SignsSeen seen;
+  HeartbeatsSeen seen;
   seen.first = {sign(1, 4, RankState::kSawFailure), sign(1, 4), sign(1, 3, RankState::kSawFailure)};
   seen.last = {sign(1, 4, RankState::kSawFailure), sign(9, 4), sign(1, 3, RankState::kSawFailure)};
   CHECK(blame(seen, 0).rank == 1);
   CHECK(blame(seen, 0).words ==
-        "all ranks give signs of life; rank 1 (pid 4711 on host a) is furthest behind: step 4, "
+        "all ranks send heartbeats; rank 1 (pid 4711 on host a) is furthest behind: step 4, "
         "action 5");
   seen.last[1]->state = RankState::kSawFailure;
   CHECK(blame(seen, 0).rank == 2);
@@ -100,7 +101,7 @@ TEST_CASE("a failure is explained by the rank that was lost, to each survivor") 
   for (const TransportFailure& failure : {at_first, at_second}) {
     CHECK(failure.peer() == 2);
     const std::string text = failure.what();
-    CHECK(text.starts_with("rank 2 (pid 102 on host a) was lost in step 17: no sign of life for "));
+    CHECK(text.starts_with("rank 2 (pid 102 on host a) was lost in step 17: no heartbeat for "));
   }
 }
 
@@ -121,7 +122,7 @@ TEST_CASE("without a store the failure is handed on, and says so") {
   memory->out_of_reach = true;
   first.stopped(RankState::kFinished, "");
   CHECK(std::string(first.explain({1, "closed"}).what()) ==
-        "closed; which rank is to blame cannot be told: the store does not answer");
+        "closed; cannot tell which rank failed: the store does not answer");
 }
 
 TEST_CASE("a store that went with its rank says which rank that was") {

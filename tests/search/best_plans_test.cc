@@ -174,10 +174,10 @@ TEST_CASE("no plan fits: no best, the nearest miss, and a remedy that works") {
   REQUIRE(none.nearest_miss);
   // 160 + two micro-batches of 4 * 20 bytes; the mean rank is over by the same.
   CHECK(none.nearest_miss->reason ==
-        "T=1 P=2 D=1 b=4 gpipe recompute=none: all micro-batches held at once: the mean rank over "
-        "memory");
+        "TP 1 x PP 2 x DP 1, mbs 4, gpipe, no recompute: all micro-batches held at once: the mean "
+        "rank over memory");
   CHECK(none.nearest_miss->least_over == Bytes{120});
-  CHECK(none.nearest_miss->remedy == "P=4");
+  CHECK(none.nearest_miss->remedy == "PP 4");
   request.pins.pipeline = 4;
   CHECK_FALSE(search(model, cluster, request).best.empty());
 
@@ -186,7 +186,8 @@ TEST_CASE("no plan fits: no best, the nearest miss, and a remedy that works") {
   request.pins.micro_batch_size = 2;
   const SearchResult deep = search(model, cluster, request);
   REQUIRE(deep.nearest_miss);  // two micro-batches of 2 * 20 bytes on stage 0
-  CHECK(deep.nearest_miss->reason == "T=1 P=2 D=1 b=2 1f1b recompute=none: stage 0 over memory");
+  CHECK(deep.nearest_miss->reason ==
+        "TP 1 x PP 2 x DP 1, mbs 2, 1f1b, no recompute: stage 0 over memory");
   CHECK(deep.nearest_miss->least_over == Bytes{40});
   CHECK(deep.nearest_miss->remedy == "micro-batch size 1");
   request.pins.micro_batch_size = 1;

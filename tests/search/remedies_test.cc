@@ -1,9 +1,11 @@
 #include "search/remedies.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include <doctest/doctest.h>
 
+#include "simulator/schedules/schedules.h"
 #include "tests/search/models.h"
 
 namespace penstock {
@@ -17,27 +19,26 @@ Plan plan_of_words(const std::string& words, int global_batch) {
   Plan plan;
   plan.device = "gpu";
   plan.global_batch = global_batch;
-  std::istringstream in(words.substr(0, words.find(':')));
-  for (std::string word; in >> word;) {
-    const auto equals = word.find('=');
-    const std::string name = word.substr(0, equals);
-    const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
-    if (name == "T")
-      plan.tensor = std::stoi(value);
-    else if (name == "P")
-      plan.pipeline = std::stoi(value);
-    else if (name == "V")
-      plan.chunks = std::stoi(value);
-    else if (name == "D")
-      plan.data = std::stoi(value);
-    else if (name == "b")
-      plan.micro_batch_size = std::stoi(value);
-    else if (name == "recompute")
-      plan.recompute = value;
-    else if (name == "ZeRO-1")
+  std::string text = words.substr(0, words.find(':'));
+  std::replace(text.begin(), text.end(), ',', ' ');
+  std::istringstream in(text);
+  for (std::string word, last; in >> word; last = word) {
+    if (last == "TP")
+      plan.tensor = std::stoi(word);
+    else if (last == "PP")
+      plan.pipeline = std::stoi(word);
+    else if (last == "VP")
+      plan.chunks = std::stoi(word);
+    else if (last == "DP")
+      plan.data = std::stoi(word);
+    else if (last == "mbs")
+      plan.micro_batch_size = std::stoi(word);
+    else if (word == "recompute")
+      plan.recompute = last == "no" ? "none" : last;
+    else if (word == "ZeRO-1")
       plan.zero1 = true;
-    else
-      plan.schedule = name;
+    else if (find_schedule(word) != nullptr)
+      plan.schedule = word;
   }
   return plan;
 }
@@ -48,15 +49,15 @@ void apply(const std::string& remedy, Plan& plan) {
   };
   if (remedy == "ZeRO-1") {
     plan.zero1 = true;
-  } else if (remedy.starts_with("recompute=")) {
-    plan.recompute = remedy.substr(10);
+  } else if (remedy.ends_with(" recompute")) {
+    plan.recompute = remedy.substr(0, remedy.find(' '));
   } else if (remedy.starts_with("micro-batch size ")) {
     plan.micro_batch_size = number_after("micro-batch size ");
-  } else if (remedy.starts_with("P=")) {
-    plan.pipeline = number_after("P=");
+  } else if (remedy.starts_with("PP ")) {
+    plan.pipeline = number_after("PP ");
   } else {
-    REQUIRE(remedy.starts_with("T="));
-    plan.tensor = number_after("T=");
+    REQUIRE(remedy.starts_with("TP "));
+    plan.tensor = number_after("TP ");
   }
 }
 
@@ -70,7 +71,7 @@ TEST_CASE("words of a plan and back") {
   plan.schedule = "interleaved";
   plan.global_batch = 9;
   plan.zero1 = true;
-  CHECK(plan_words(plan) == "T=4 P=8 V=2 D=3 b=1 interleaved recompute=none ZeRO-1");
+  CHECK(plan_words(plan) == "TP 4 x PP 8 x DP 3, VP 2, mbs 1, interleaved, no recompute, ZeRO-1");
   CHECK(plan_of_words(plan_words(plan) + ": over", 9) == plan);
 }
 

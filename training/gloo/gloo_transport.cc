@@ -140,7 +140,7 @@ class GlooTransport : public Transport {
 
   ~GlooTransport() override {
     // Ends what was left under way, so that no other thread needs any of this.
-    if (under_way() > 0) groups_.fail(std::nullopt, me() + "the transport was given up");
+    if (under_way() > 0) groups_.fail(std::nullopt, me() + "the transport was closed");
     while (under_way() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 

@@ -45,7 +45,7 @@ std::shared_ptr<NcclCommunicator> NcclState::join(const std::string& name,
   const auto place = std::ranges::find(members, options_.rank);
   if (place == members.end()) {
     throw Error(ErrorKind::kInternal, "rank " + std::to_string(options_.rank) +
-                                          " is no member of the communicator " + name);
+                                          " is not a member of the communicator " + name);
   }
   const std::string key = options_.name + "/nccl/" + name;
   std::string text;

@@ -91,7 +91,7 @@ class GraphWalk {
   // Why I and W would not give the gradients that B gives; empty when they would.
   [[nodiscard]] std::string obstacle() const {
     for (const WeightGroup& group : groups_) {
-      if (group.intermediates.empty()) return "a weight does not meet the way to the input";
+      if (group.intermediates.empty()) return "a weight does not meet the path to the input";
       // The gradient that enters W at the first of them would run through to the second and be
       // counted twice there (the original does not look).
       if (one_reaches_another(group.intermediates)) {

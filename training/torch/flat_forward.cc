@@ -79,7 +79,8 @@ class Flattening {
       const std::size_t last = graph().inputs().size() - 1;
       const auto& value = arguments[last].default_value();
       if (!value) {
-        flat_.undivided = "its forward takes more than the tokens: " + arguments[last].name();
+        flat_.undivided =
+            "its forward takes more inputs than the tokens: " + arguments[last].name();
         return false;
       }
       graph().inputs()[last]->replaceAllUsesWith(graph().insertConstant(*value));
@@ -243,7 +244,7 @@ class Flattening {
 
   void drop_module() {
     if (graph().inputs()[0]->hasUses()) {
-      flat_.undivided = "its forward hands modules around in ways that are not read here";
+      flat_.undivided = "its forward passes modules around in ways that Penstock does not follow";
     } else {
       graph().eraseInput(0);
     }

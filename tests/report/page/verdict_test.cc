@@ -14,7 +14,7 @@ TEST_CASE("the verdict says what to do, how fast it is and what is left") {
   plan.prediction.step_time = plan.prediction.step_time_low = plan.prediction.step_time_high =
       Duration{10'110};
   CHECK(verdict_text(plan.plan, plan.prediction) ==
-        "Train on 2 GPUs with T=1 P=2 V=1 D=1 b=1 M=2 1f1b, recompute none, ZeRO-1 off: "
+        "Train on 2 GPUs with TP 1 x PP 2 x DP 1, mbs 1, 2 micro-batches, 1f1b, no recompute: "
         "10.11 us a step (10.11 us to 10.11 us), 197,824 samples/s; fits, with 700 B left on rank "
         "0.");
 }

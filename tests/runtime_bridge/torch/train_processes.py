@@ -190,7 +190,7 @@ class TrainProcesses(unittest.TestCase):
 
     def check_named(self, words, rank, process):
         self.assertRegex(words, rf"rank {rank} \(pid {process} on host [^)]*\) was lost in step "
-                                r"\d+: no sign of life for \d+\.\d s; the others stopped")
+                                r"\d+: no heartbeat for \d+\.\d s; the others stopped")
 
     def test_a_killed_rank_is_named_and_the_run_goes_on_from_a_checkpoint(self):
         plan = self.plan(2, 2)

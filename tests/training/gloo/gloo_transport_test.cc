@@ -95,7 +95,7 @@ TEST_CASE("what cannot be moved is refused") {
 
 TEST_CASE("when a rank is killed all others end at once, and name it") {
   const Outcome outcome = run("killed", 4, seconds(60), seconds(20));
-  check_blamed_the_last(outcome, 4, "was lost in step 17: no sign of life for ");
+  check_blamed_the_last(outcome, 4, "was lost in step 17: no heartbeat for ");
   CHECK(end_of(outcome, 3).signal == SIGKILL);
   CHECK(outcome.launch.first_failure() == end_of(outcome, 3));
   CHECK(outcome.took < seconds(30));  // half the time limit: nobody waited for that
@@ -108,7 +108,7 @@ TEST_CASE("a rank that only saw another stop names the one that was killed") {
 
 TEST_CASE("a rank that hangs is named when the time limit has passed") {
   const Outcome outcome = run("stopped", 3, seconds(4), seconds(5));
-  check_blamed_the_last(outcome, 3, "was lost in step 17: no sign of life for ");
+  check_blamed_the_last(outcome, 3, "was lost in step 17: no heartbeat for ");
   // It cannot end by itself.
   CHECK(end_of(outcome, 2).ended_by_us);
   CHECK(outcome.took < seconds(30));

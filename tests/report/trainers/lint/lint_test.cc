@@ -60,12 +60,14 @@ TEST_CASE("what we export has no findings") {
   sharded.plan.recompute = "full";
   for (const PlanFile& plan : {one, two, sharded}) {
     const int layers = static_cast<int>(plan.section_names.size()) - 2;
-    for (const auto& [target, version] :
+    for (const auto& named :
          std::vector<std::pair<const char*, const char*>>{{"megatron", "0.20"},
                                                           {"torchtitan", "0.1"},
                                                           {"torchtitan", "0.2"},
                                                           {"torchtitan", "head"},
                                                           {"deepspeed", "0.19"}}) {
+      const char* const target = named.first;  // clang captures no structured binding
+      const char* const version = named.second;
       if (plan.plan.chunks > 1 && std::string(target) == "deepspeed") continue;  // 1F1B only
       const LintReport report = lint_of_export(plan, target, version, layers);
       CAPTURE(target);
