@@ -478,7 +478,7 @@ class Search {
   SearchShared shared_;
   SearchTally tally_;
   std::vector<CandidateGroup> known_groups_;  // that were looked at
-  std::int64_t arranged_work_ = 0;  // stages times micro-batches
+  std::int64_t arranged_work_ = 0;            // stages times micro-batches
   SearchResult result_;
 };
 

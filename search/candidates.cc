@@ -335,8 +335,7 @@ SearchSpace with_more_chunks(const PlanInputs& inputs, const SearchRequest& requ
   const auto sections = static_cast<int>(inputs.profile->sections.size());
   std::vector<std::size_t> choices;  // by P
   for (int p = 0; p <= sections; ++p) {
-    choices.push_back(
-        p < 2 ? 0 : schedule_choices(request, sections, p, ChunkRange::kMore).size());
+    choices.push_back(p < 2 ? 0 : schedule_choices(request, sections, p, ChunkRange::kMore).size());
   }
   space.candidates = space.bounded = 0;
   space.rejected = {};

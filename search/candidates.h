@@ -19,8 +19,8 @@
 
 namespace penstock {
 
-// Stages per rank where the schedule leaves them open: few at first; more once good plans are known,
-// since most of those lose against them.
+// Stages per rank where the schedule leaves them open: few at first; more once good plans are
+// known, since most of those lose against them.
 enum class ChunkRange { kFew, kMore };
 
 struct ScheduleChoice {

@@ -50,9 +50,9 @@ class GroupSearch {
       result_.rejected.add(prices_.why_not(), group_.candidates, base_);
       return std::move(result_);
     }
-    const auto choices = schedule_choices(
-        request_, static_cast<int>(inputs_.profile->sections.size()), base_.pipeline,
-        group_.chunks);
+    const auto choices =
+        schedule_choices(request_, static_cast<int>(inputs_.profile->sections.size()),
+                         base_.pipeline, group_.chunks);
     for (const ScheduleChoice& choice : choices) try_schedule(choice);
     return std::move(result_);
   }
@@ -151,17 +151,22 @@ class GroupSearch {
   bool loses_as_balanced(const ScheduleChoice& choice, Plan plan,
                          const std::vector<int>& balanced) {
     plan.cuts = balanced;
-    const Duration bound = by_compute(plan);
-    if (may_matter(bound - bound / kGainOfCuts, kNoMemory)) return false;
-    const auto at_least =
-        shared_.held_at_least.get(counts_key(*choice.kind, plan), [&] { return least_held_of(plan); });
-    any_cuts_ = std::max(any_cuts_, bounds_.by_round_trips(plan, *at_least));
     plan.zero1 = zero1_.front();
-    if (division_.serves(*choice.kind) || may_fit(memory_of(plan, *at_least), plan)) {
-      note_possible();
-    }
+    const auto loses = [&](Duration bound) { return !may_matter(less_by_cuts(bound), kNoMemory); };
+    const bool too_slow = loses(by_compute(plan));
+    const auto held = shared_.held_at_least.get(counts_key(*choice.kind, plan),
+                                                [&] { return least_held_of(plan); });
+    const StageMemory memory = memory_of(plan, *held);
+    const bool as_needed = division_.serves(*choice.kind);
+    if (!too_slow &&
+        !(as_needed && loses(division_.least_with_cuts(plan, memory, *held, prices_.sums()))))
+      return false;
+    any_cuts_ = std::max(any_cuts_, bounds_.by_round_trips(plan, *held));
+    if (as_needed || may_fit(memory, plan)) note_possible();
     return true;
   }
+
+  static Duration less_by_cuts(Duration bound) { return bound - bound / kGainOfCuts; }
 
   // A candidate that does not fit as it is cut best: with other cuts, or with as much recompute as
   // its memory asks for, whichever is faster. False when it may fit (by counts that are too small),
@@ -221,6 +226,7 @@ class GroupSearch {
       plans.push_back(plan);
     }
     if (plans.empty()) {
+      if (!cuts.none_is_proven) note_possible();
       reject_over_memory(plan, balanced, *cuts.why_not);
       return;
     }
@@ -404,6 +410,7 @@ class GroupSearch {
     plan.cuts = balanced;
     if (cuts.why_not) {
       over_memory_ = true;
+      if (!cuts.none_is_proven) note_possible();
       result_.rejected.add(*cuts.why_not, variants, plan);
       return false;
     }
@@ -462,6 +469,9 @@ class GroupSearch {
   void add_contender(Contender contender) {
     const Incumbents& incumbents = own_ ? *own_ : known_;
     if (contender.plan.pipeline < 2) return;  // nothing to cut
+    if (group_.chunks == ChunkRange::kMore) {
+      contender.bound = std::max(contender.bound, less_by_cuts(contender.step_time));
+    }
     if (!incumbents.may_lead(contender.bound, group_.devices, request_.sizes.size())) return;
     result_.contenders.push_back(std::move(contender));
   }

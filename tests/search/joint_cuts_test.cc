@@ -161,7 +161,7 @@ TEST_CASE("where layers are alike every map is exact, and the busiest rank is le
                              q.memory);
     const BackwardKind backward = find_schedule(schedule)->backward;
     REQUIRE(are_alike(sums, memory, q.plan));
-    const auto cuts = alike_cuts(sums, memory, q.plan, backward);
+    const auto cuts = alike_cuts(sums, memory, q.plan, backward).cuts;
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     const bool possible = all_cuts_that_fit(memory, q.plan, sections, [&](const auto& some) {
       least = std::min(least, busiest(sums, q.plan, backward, some));
