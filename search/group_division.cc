@@ -7,6 +7,7 @@
 #include "core/recompute_sections.h"
 #include "costmodel/price_stages.h"
 #include "search/group_search.h"
+#include "search/lower_bound.h"
 #include "search/recompute_savings.h"
 
 namespace penstock {
@@ -52,6 +53,11 @@ const GroupPrices& GroupDivision::prices_of(Mode& mode) {
   return *mode.prices;
 }
 
+const GroupPrices& GroupDivision::prices_of(const std::string& mode) {
+  return prices_of(*std::find_if(modes_.begin(), modes_.end(),
+                                 [&](const Mode& one) { return one.name == mode; }));
+}
+
 std::vector<GroupDivision::Divided> GroupDivision::divided(const Plan& plan,
                                                            const StageMemory& memory,
                                                            const HeldCounts& held,
@@ -73,10 +79,31 @@ std::vector<GroupDivision::Divided> GroupDivision::divided(const Plan& plan,
     if (!sections) continue;
     other.recompute = mode.name;
     set_recompute_sections(other, std::move(*sections));
-    const Duration bound = as_needed.bound(other, inputs_.executor);
+    const Duration bound = compute_bound(sums, other, backward, held, inputs_.executor);
     plans.push_back({std::move(other), bound});
   }
   return plans;
+}
+
+bool GroupDivision::can_be_divided(const Plan& plan, const StageMemory& memory,
+                                   const HeldCounts& held, const RankSums& kept,
+                                   const std::vector<int>& balanced) {
+  const BackwardKind backward = find_schedule(plan.schedule)->backward;
+  return std::any_of(modes_.begin(), modes_.end(), [&](Mode& mode) {
+    const GroupPrices& prices = prices_of(mode);
+    if (!prices.why_not().empty()) return false;
+    const RecomputeSums sums{kept, prices.sums()};
+    return RecomputeAsNeeded(sums, memory, held, plan, backward, rule_).fits_somehow(balanced);
+  });
+}
+
+Duration GroupDivision::bound_of(const Plan& plan, const RankSums& kept, const HeldCounts& held) {
+  const BackwardKind backward = find_schedule(plan.schedule)->backward;
+  if (plan.recompute == "none") {
+    return compute_bound(kept, plan, backward, held, inputs_.executor);
+  }
+  const RecomputeSums sums{kept, prices_of(plan.recompute).sums()};
+  return compute_bound(sums, plan, backward, held, inputs_.executor);
 }
 
 std::optional<Duration> GroupDivision::least(const SectionSums& kept, BackwardKind backward,
@@ -122,9 +149,7 @@ Duration GroupDivision::least_with_cuts(const Plan& plan, const StageMemory& mem
 }
 
 DividedTables GroupDivision::tables_of(const Plan& plan, const RankTables& kept) {
-  const auto mode = std::find_if(modes_.begin(), modes_.end(),
-                                 [&](const Mode& one) { return one.name == plan.recompute; });
-  return {prices_of(*mode).tables(), kept, plan};
+  return {prices_of(plan.recompute).tables(), kept, plan};
 }
 
 }  // namespace penstock

@@ -36,12 +36,17 @@ class GroupDivision {
 
   struct Divided {
     Plan plan;         // fits; may use the mode in no section, or in all
-    Duration bound{};  // with these cuts it is no faster
+    Duration bound{};  // by compute: with these cuts and what it holds it is no faster
   };
   // A plan of mode "none" for each of the modes: with cuts that suit, and as few sections that use
   // it as its memory asks for. `memory` and `kept` are those of mode "none".
   std::vector<Divided> divided(const Plan& plan, const StageMemory& memory, const HeldCounts& held,
                                const RankSums& kept, const std::vector<int>& balanced);
+  // Whether divided() finds one, for plans of several stages per rank.
+  bool can_be_divided(const Plan& plan, const StageMemory& memory, const HeldCounts& held,
+                      const RankSums& kept, const std::vector<int>& balanced);
+  // What such a plan takes at least by compute; `held` may be empty.
+  Duration bound_of(const Plan& plan, const RankSums& kept, const HeldCounts& held);
   // No such plan is faster, whatever its cuts; nothing when no mode has prices.
   std::optional<Duration> least(const SectionSums& kept, BackwardKind backward,
                                 const StashRoom& room);
@@ -57,6 +62,7 @@ class GroupDivision {
     std::unique_ptr<GroupPrices> prices{};  // made when they are first asked for
   };
   const GroupPrices& prices_of(Mode& mode);
+  const GroupPrices& prices_of(const std::string& mode);
 
   const PlanInputs& inputs_;
   const SearchSpace& space_;

@@ -177,6 +177,15 @@ class GroupSearch {
     const StageMemory memory = memory_of(plan, at_least);
     const Cuts cuts = choose_cuts(prices_.sums(), memory, plan, backward_, balanced, true);
     if (!cuts.why_not) return false;
+    if (is_hopeless_divided(plan, memory, at_least, balanced)) {
+      if (division_.can_be_divided(plan, memory, at_least, prices_.sums(), balanced)) {
+        note_possible();
+        result_.bounded += static_cast<std::int64_t>(placements_.size());
+      } else {
+        reject_over_memory(plan, balanced, *cuts.why_not);
+      }
+      return true;
+    }
     const auto forms = division_.divided(plan, memory, at_least, prices_.sums(), balanced);
     // With one stage per rank a form has the best cuts for mode "none", too.
     const bool keeps_all = (plan.chunks > 1 || forms.empty()) && may_fit(memory, plan);
@@ -195,12 +204,23 @@ class GroupSearch {
     const auto best = std::min_element(
         forms.begin(), forms.end(), [](const auto& a, const auto& b) { return a.bound < b.bound; });
     for (const Placement placement : placements_) {
-      Contender contender{best->plan, best->bound, any_cuts_};
+      Contender contender{best->plan, by_compute_of_form(best->plan), any_cuts_};
       contender.plan.placement = placement;
       add_contender(std::move(contender));
     }
     result_.bounded += static_cast<std::int64_t>(placements_.size());
     return true;
+  }
+
+  // Several stages per rank that keep their balanced cuts, with no recompute at all, would be too
+  // slow already, and so would all other cuts.
+  [[nodiscard]] bool is_hopeless_divided(Plan plan, const StageMemory& memory,
+                                         const HeldCounts& at_least,
+                                         const std::vector<int>& balanced) const {
+    if (plan.chunks == 1 || may_lead(any_cuts_) || may_fit(memory, plan)) return false;
+    plan.cuts = balanced;
+    return !may_matter(compute_bound(prices_.sums(), plan, backward_, at_least, inputs_.executor),
+                       kNoMemory);
   }
 
   // By exact counts, though it may by those that are too small.
@@ -248,7 +268,15 @@ class GroupSearch {
     std::optional<Found> best;
     std::optional<Contender> contender;
     std::optional<Rejection> over;
+    const auto may_be_cut_better = [&](const Plan& plan) {
+      const Duration least = by_compute_of_form(plan);
+      if (!contender || least < contender->step_time) contender = Contender{plan, least, any_cuts_};
+    };
     for (const Plan& plan : plans) {
+      if (!may_matter(division_.bound_of(plan, prices_.sums(), held), kNoMemory)) {
+        may_be_cut_better(plan);
+        continue;
+      }
       std::optional<DividedTables> divided;
       if (recompute_is_divided(plan)) divided = division_.tables_of(plan, prices_.tables());
       const RankTables& tables = divided ? divided->tables() : prices_.tables();
@@ -257,10 +285,10 @@ class GroupSearch {
       const auto memory = memory_of_ranks(pricing.prices, held, prices_.reserve());
       over = over_memory(memory, plan, prices_.memory());
       if (over) continue;
+      may_be_cut_better(plan);
       Bytes fullest;
       for (const MemoryUse& use : memory) fullest = std::max(fullest, use.total());
       const Duration bound = step_bound(pricing.prices, plan, backward_, held, inputs_.executor);
-      if (!contender || bound < contender->step_time) contender = Contender{plan, bound, any_cuts_};
       if (!may_matter(bound, fullest) || (best && bound > best->step_time)) continue;
       const bool recomputes = divided ? divided->recomputes() : prices_.recomputes();
       const auto summary = simulated(plan, pricing, recomputes);
@@ -463,16 +491,20 @@ class GroupSearch {
     return compute_bound(prices_.sums(), plan, backward_, HeldCounts{}, inputs_.executor);
   }
 
+  // Of mode "none", or divided.
+  [[nodiscard]] Duration by_compute_of_form(const Plan& plan) {
+    return division_.bound_of(plan, prices_.sums(), HeldCounts{});
+  }
+
   void add_contender(const Plan& plan) {
     add_contender(Contender{plan, by_compute(plan), any_cuts_});
   }
   void add_contender(Contender contender) {
-    const Incumbents& incumbents = own_ ? *own_ : known_;
     if (contender.plan.pipeline < 2) return;  // nothing to cut
     if (group_.chunks == ChunkRange::kMore) {
       contender.bound = std::max(contender.bound, less_by_cuts(contender.step_time));
     }
-    if (!incumbents.may_lead(contender.bound, group_.devices, request_.sizes.size())) return;
+    if (!may_lead(contender.bound)) return;
     result_.contenders.push_back(std::move(contender));
   }
 
@@ -515,8 +547,12 @@ class GroupSearch {
   // Unless it was asked for by name, only if it may be the fastest.
   [[nodiscard]] bool may_be_worth_arranging(Duration bound) const {
     if (!request_.pins.schedules.empty()) return may_matter(bound, kNoMemory);
+    return !request_.bounds || may_lead(bound);
+  }
+
+  [[nodiscard]] bool may_lead(Duration bound) const {
     const Incumbents& incumbents = own_ ? *own_ : known_;
-    return !request_.bounds || incumbents.may_lead(bound, group_.devices, request_.sizes.size());
+    return incumbents.may_lead(bound, group_.devices, request_.sizes.size());
   }
 
   [[nodiscard]] bool may_matter(Duration bound, Bytes memory) const {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/recompute_sections.h"
 #include "search/plan_program.h"
 
 namespace penstock {
@@ -210,32 +211,56 @@ Duration bound_of(const Bound& bound, const ExecutorModel& executor) {
   return Duration{barrier ? bound.with_barrier() : bound.without_barrier()} + executor.per_step;
 }
 
-}  // namespace
+// What sections [first, end) add to their stage.
+void add_run(const SectionSums& sums, BackwardKind backward, int first, int end,
+             StageTimes& times) {
+  const auto part = [first, end](const std::vector<std::int64_t>& prefix) {
+    return prefix[static_cast<std::size_t>(end)] - prefix[static_cast<std::size_t>(first)];
+  };
+  const std::int64_t forward = part(sums.forward);
+  const std::int64_t gradient = part(sums.recompute) + part(sums.gradient_of(backward));
+  times.forward += forward;
+  times.backward += gradient;
+  times.weight += part(sums.work_of(backward)) - forward - gradient;
+}
 
-Duration compute_bound(const RankSums& sums_of_ranks, const Plan& plan, BackwardKind backward,
-                       const HeldCounts& held, const ExecutorModel& executor) {
-  const bool shorter = has_short_micro_batch(plan);
-  std::vector<StageTimes> stages;
-  for (int s = 0; s < plan.stages(); ++s) {
-    const SectionSums& sums = sums_of_ranks[plan.rank_of(s)];
-    const auto first = static_cast<std::size_t>(plan.first_section(s));
-    const auto end = static_cast<std::size_t>(plan.end_section(s));
-    const auto part = [&](const std::vector<std::int64_t>& prefix) {
-      return prefix[end] - prefix[first];
-    };
-    StageTimes times;
-    times.forward = part(sums.forward);
-    times.backward = part(sums.recompute) + part(sums.gradient_of(backward));
-    times.weight = part(sums.work_of(backward)) - times.forward - times.backward;
-    if (!shorter) {
+Duration bound_of_compute(std::vector<StageTimes> stages, const Plan& plan, const HeldCounts& held,
+                          const ExecutorModel& executor) {
+  if (!has_short_micro_batch(plan)) {
+    for (StageTimes& times : stages) {
       times.least_backward = times.backward;
       times.least_weight = times.weight;
     }
-    stages.push_back(times);
   }
   Tail tail;
   tail.reduce.assign(stages.size(), 0);
   return bound_of(Bound(plan, std::move(stages), std::move(tail), held), executor);
+}
+
+}  // namespace
+
+Duration compute_bound(const RankSums& sums, const Plan& plan, BackwardKind backward,
+                       const HeldCounts& held, const ExecutorModel& executor) {
+  std::vector<StageTimes> stages(static_cast<std::size_t>(plan.stages()));
+  for (int s = 0; s < plan.stages(); ++s) {
+    add_run(sums[plan.rank_of(s)], backward, plan.first_section(s), plan.end_section(s),
+            stages[static_cast<std::size_t>(s)]);
+  }
+  return bound_of_compute(std::move(stages), plan, held, executor);
+}
+
+Duration compute_bound(const RecomputeSums& sums, const Plan& divided, BackwardKind backward,
+                       const HeldCounts& held, const ExecutorModel& executor) {
+  std::vector<StageTimes> stages(static_cast<std::size_t>(divided.stages()));
+  for (int s = 0; s < divided.stages(); ++s) {
+    StageTimes& times = stages[static_cast<std::size_t>(s)];
+    const int rank = divided.rank_of(s);
+    const int first = divided.first_section(s);
+    const int middle = first + recomputed_sections_of(divided, s);
+    add_run(sums.recomputed[rank], backward, first, middle, times);
+    add_run(sums.kept[rank], backward, middle, divided.end_section(s), times);
+  }
+  return bound_of_compute(std::move(stages), divided, held, executor);
 }
 
 Duration step_bound(const StagePrices& prices, const Plan& plan, BackwardKind backward,

@@ -7,6 +7,7 @@
 #include "core/executor_model.h"
 #include "core/plan.h"
 #include "core/stage_prices.h"
+#include "search/recompute_as_needed.h"
 #include "search/section_sums.h"
 #include "simulator/held_counts.h"
 
@@ -14,6 +15,10 @@ namespace penstock {
 
 // By compute alone, before transfers and reductions are priced; `held` may be empty.
 Duration compute_bound(const RankSums& sums, const Plan& plan, BackwardKind backward,
+                       const HeldCounts& held, const ExecutorModel& executor);
+
+// The same of a plan in which some sections recompute, by its division.
+Duration compute_bound(const RecomputeSums& sums, const Plan& divided, BackwardKind backward,
                        const HeldCounts& held, const ExecutorModel& executor);
 
 // By everything that is priced. Sound for every executor model; with a schedule whose last rank

@@ -4,12 +4,12 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <span>
 #include <utility>
 
 #include "core/recompute_sections.h"
 #include "costmodel/plan_sections.h"
-#include "search/plan_program.h"
 
 namespace penstock {
 namespace {
@@ -33,21 +33,48 @@ RecomputeAsNeeded::RecomputeAsNeeded(const RecomputeSums& sums, const StageMemor
                                      const HeldCounts& held, const Plan& plan,
                                      BackwardKind backward, RecomputeRule rule)
     : sums_(sums), memory_(memory), held_(held), plan_(plan), backward_(backward), rule_(rule) {
+  bundles_.reserve(held.ranks());
+  ranks_.reserve(held.ranks());
+  if (plan.copies() == 1) {
+    bundle_ranks();
+  } else {
+    bundle_ranks_of_copies();
+  }
+}
+
+// With one copy no two ranks share a stage.
+void RecomputeAsNeeded::bundle_ranks() {
+  ranks_.resize(held_.ranks());
+  std::iota(ranks_.begin(), ranks_.end(), std::size_t{0});
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+    bundles_.push_back({held_.stages_of(rank), {&ranks_[rank], 1}});
+  }
+}
+
+void RecomputeAsNeeded::bundle_ranks_of_copies() {
   std::map<std::vector<int>, std::vector<std::size_t>> ranks_of;
-  for (std::size_t rank = 0; rank < held.ranks(); ++rank) {
+  for (std::size_t rank = 0; rank < held_.ranks(); ++rank) {
     std::vector<int> stages;
-    for (const int stage : held.stages_of(rank)) stages.push_back(stage % plan.stages_per_copy());
+    for (const int stage : held_.stages_of(rank)) stages.push_back(stage % plan_.stages_per_copy());
     std::sort(stages.begin(), stages.end());
     stages.erase(std::unique(stages.begin(), stages.end()), stages.end());
     ranks_of[std::move(stages)].push_back(rank);
   }
-  for (auto& [stages, ranks] : ranks_of) bundles_.push_back({stages, ranks});
-  const SectionSums& kept = sums.kept[0];
-  const SectionSums& again = sums.recomputed[0];
-  for (int i = 0; i < kept.sections(); ++i) {
-    is_changed_.push_back(part(kept.stash, i, i + 1) != part(again.stash, i, i + 1) ||
-                          part(kept.work, i, i + 1) != part(again.work, i, i + 1));
+  stages_.reserve(held_.stages());  // spans point into it
+  for (const auto& [stages, ranks] : ranks_of) {
+    const std::size_t first_stage = stages_.size(), first_rank = ranks_.size();
+    stages_.insert(stages_.end(), stages.begin(), stages.end());
+    ranks_.insert(ranks_.end(), ranks.begin(), ranks.end());
+    bundles_.push_back(
+        {{&stages_[first_stage], stages.size()}, {&ranks_[first_rank], ranks.size()}});
   }
+}
+
+bool RecomputeAsNeeded::is_changed(int section) const {
+  const SectionSums& kept = sums_.kept[0];
+  const SectionSums& again = sums_.recomputed[0];
+  return part(kept.stash, section, section + 1) != part(again.stash, section, section + 1) ||
+         part(kept.work, section, section + 1) != part(again.work, section, section + 1);
 }
 
 std::int64_t RecomputeAsNeeded::stash_of(int rank, const Run& run, bool of_weights) const {
@@ -75,7 +102,11 @@ Bytes RecomputeAsNeeded::total(std::size_t rank, const std::vector<int>& cuts,
                                const std::vector<int>& counts) const {
   const auto stages = held_.stages_of(rank);
   const int r = static_cast<int>(rank);
-  std::vector<Run> runs(stages.size());
+  constexpr std::size_t kFew = 8;
+  std::array<Run, kFew> few;
+  std::vector<Run> many(stages.size() > kFew ? stages.size() : 0);
+  const std::span<Run> runs =
+      many.empty() ? std::span<Run>(few).first(stages.size()) : std::span<Run>(many);
   std::int64_t kept = 0;
   std::int64_t working = 0;
   for (std::size_t c = 0; c < stages.size(); ++c) {
@@ -100,11 +131,21 @@ Bytes RecomputeAsNeeded::total(std::size_t rank, const std::vector<int>& cuts,
   return Bytes{kept + peak + working} + memory_.reserve_of(stages[0]);
 }
 
+// What its ranks hold together; nothing when one of them does not fit.
+std::optional<std::int64_t> RecomputeAsNeeded::bytes_that_fit(
+    const Bundle& bundle, const std::vector<int>& cuts, const std::vector<int>& counts) const {
+  std::int64_t sum = 0;
+  for (const std::size_t rank : bundle.ranks) {
+    const Bytes bytes = total(rank, cuts, counts);
+    if (bytes > memory_.capacity()[static_cast<int>(rank)]) return std::nullopt;
+    sum += bytes.count;
+  }
+  return sum;
+}
+
 bool RecomputeAsNeeded::fits(const Bundle& bundle, const std::vector<int>& cuts,
                              const std::vector<int>& counts) const {
-  return std::all_of(bundle.ranks.begin(), bundle.ranks.end(), [&](std::size_t rank) {
-    return total(rank, cuts, counts) <= memory_.capacity()[static_cast<int>(rank)];
-  });
+  return bytes_that_fit(bundle, cuts, counts).has_value();
 }
 
 std::optional<std::vector<int>> RecomputeAsNeeded::sections(const std::vector<int>& cuts) const {
@@ -117,54 +158,191 @@ std::optional<std::vector<int>> RecomputeAsNeeded::sections(const std::vector<in
   return counts;
 }
 
+bool RecomputeAsNeeded::fits_somehow(const std::vector<int>& cuts) const {
+  if (rule_ == RecomputeRule::kOneNumber) return one_number(cuts).has_value();
+  const std::vector<int> none(cuts.size() - 1, 0);
+  std::vector<int> all(none);
+  for (std::size_t s = 0; s < all.size(); ++s) all[s] = cuts[s + 1] - cuts[s];
+  return std::all_of(bundles_.begin(), bundles_.end(), [&](const Bundle& bundle) {
+    if (fits(bundle, cuts, none) || fits(bundle, cuts, all)) return true;
+    std::vector<int> counts(none);
+    return bundle.stages.size() == 1 && choose_alone(bundle, cuts, counts);
+  });
+}
+
 // The counts of its stages are zero before. False when none that was tried fits.
 bool RecomputeAsNeeded::choose(const Bundle& bundle, const std::vector<int>& cuts,
                                std::vector<int>& counts) const {
   if (fits(bundle, cuts, counts)) return true;
-  const bool single = bundle.stages.size() == 1;
+  if (bundle.stages.size() == 1) return choose_alone(bundle, cuts, counts);
   for (const int stage : bundle.stages) {
-    const std::size_t s = index(stage);
-    const int all = cuts[s + 1] - cuts[s];
-    counts[s] = single ? 1 : all;
-    while (single && counts[s] < all && !fits(bundle, cuts, counts)) ++counts[s];
+    counts[index(stage)] = cuts[index(stage) + 1] - cuts[index(stage)];
   }
   if (!fits(bundle, cuts, counts)) return false;
-  if (!single) keep_by_gain(bundle, cuts, counts);
+  keep_by_gain(bundle, cuts, counts);
   return true;
+}
+
+// The fewest sections, of a bundle with one stage.
+bool RecomputeAsNeeded::choose_alone(const Bundle& bundle, const std::vector<int>& cuts,
+                                     std::vector<int>& counts) const {
+  const std::size_t s = index(bundle.stages.front());
+  const int all = cuts[s + 1] - cuts[s];
+  while (counts[s] < all) {
+    ++counts[s];
+    if (fits(bundle, cuts, counts)) return true;
+  }
+  return false;
+}
+
+// What one rank holds, as total(), when one section more of one of its chunks keeps its
+// activations: without summing up all of the others again.
+class RecomputeAsNeeded::RankBytes {
+ public:
+  RankBytes(const RecomputeAsNeeded& all, std::size_t rank, const std::vector<int>& cuts,
+            const std::vector<int>& counts)
+      : all_(all), rank_(rank) {
+    const auto stages = all.held_.stages_of(rank);
+    fixed_ = all.memory_.reserve_of(stages[0]).count;
+    for (const int stage : stages) {
+      const std::size_t s = index(stage % all.plan_.stages_per_copy());
+      runs_.push_back({cuts[s], cuts[s] + counts[s], cuts[s + 1]});
+      working_.push_back(all.working_of(static_cast<int>(rank), runs_.back()));
+      fixed_ += all.memory_.for_the_step(stage, cuts[s], cuts[s + 1]).count;
+    }
+    sums_.resize(all.held_.peaks(rank));
+    for (std::size_t c = 0; c < runs_.size(); ++c) add(c, stash(runs_[c]));
+  }
+
+  // The chunk has a section that recomputes.
+  [[nodiscard]] std::int64_t with_one_more(std::size_t chunk) {
+    const Run run = shorter(runs_[chunk]);
+    const Held change = change_of(chunk, run);
+    std::int64_t peak = 0;
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      peak = std::max(peak, sums_[i] + bytes_of(all_.held_.peak(rank_, i)[chunk], change));
+    }
+    const std::int64_t before =
+        std::exchange(working_[chunk], all_.working_of(static_cast<int>(rank_), run));
+    const std::int64_t bytes = fixed_ + peak + working();
+    working_[chunk] = before;
+    return bytes;
+  }
+  void keep_one_more(std::size_t chunk) {
+    const Run run = shorter(runs_[chunk]);
+    add(chunk, change_of(chunk, run));
+    runs_[chunk] = run;
+    working_[chunk] = all_.working_of(static_cast<int>(rank_), run);
+  }
+  [[nodiscard]] const Run& run(std::size_t chunk) const { return runs_[chunk]; }
+
+ private:
+  // Of one micro-batch.
+  struct Held {
+    std::int64_t stash = 0, weight_stash = 0;
+  };
+  static Run shorter(const Run& run) { return {run.first, run.middle - 1, run.end}; }
+  static std::int64_t bytes_of(const penstock::Held& counts, const Held& each) {
+    return counts.stash * each.stash + counts.weight_stash * each.weight_stash;
+  }
+  [[nodiscard]] Held stash(const Run& run) const {
+    const int rank = static_cast<int>(rank_);
+    return {all_.stash_of(rank, run, false), all_.stash_of(rank, run, true)};
+  }
+  [[nodiscard]] Held change_of(std::size_t chunk, const Run& run) const {
+    const Held then = stash(run), now = stash(runs_[chunk]);
+    return {then.stash - now.stash, then.weight_stash - now.weight_stash};
+  }
+  void add(std::size_t chunk, const Held& change) {
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      sums_[i] += bytes_of(all_.held_.peak(rank_, i)[chunk], change);
+    }
+  }
+  [[nodiscard]] std::int64_t working() const {
+    std::int64_t most = *std::max_element(working_.begin(), working_.end());
+    for (const auto& [a, b] : all_.held_.overlaps(rank_)) {
+      most = std::max(most, working_[a] + working_[b]);
+    }
+    return most;
+  }
+
+  const RecomputeAsNeeded& all_;
+  std::size_t rank_;
+  std::vector<Run> runs_;              // by chunk
+  std::vector<std::int64_t> working_;  // likewise
+  std::vector<std::int64_t> sums_;     // by peak: activations
+  std::int64_t fixed_ = 0;             // all else
+};
+
+// keep_by_gain() of a bundle of one rank.
+void RecomputeAsNeeded::keep_by_gain_alone(std::size_t rank, const std::vector<int>& cuts,
+                                           std::vector<int>& counts) const {
+  const auto stages = held_.stages_of(rank);
+  const int r = static_cast<int>(rank);
+  const std::vector<std::int64_t>& kept = sums_.kept[r].work_of(backward_);
+  const std::vector<std::int64_t>& again = sums_.recomputed[r].work_of(backward_);
+  const std::int64_t capacity = memory_.capacity()[r].count;
+  RankBytes bytes(*this, rank, cuts, counts);
+  std::int64_t now = total(rank, cuts, counts).count;
+  while (true) {
+    std::size_t best = stages.size();
+    double best_gain = 0.0;
+    std::int64_t best_bytes = 0;
+    for (std::size_t c = 0; c < stages.size(); ++c) {
+      if (bytes.run(c).middle == bytes.run(c).first) continue;
+      const std::int64_t then = bytes.with_one_more(c);
+      if (then > capacity) continue;
+      const int section = bytes.run(c).middle - 1;
+      const auto saved =
+          static_cast<double>(part(again, section, section + 1) - part(kept, section, section + 1));
+      const double gain =
+          saved / (static_cast<double>(std::max<std::int64_t>(then - now, 0)) + 1.0);
+      if (best < stages.size() && gain <= best_gain) continue;
+      best = c;
+      best_gain = gain;
+      best_bytes = then;
+    }
+    if (best == stages.size()) return;
+    bytes.keep_one_more(best);
+    --counts[index(stages[best] % plan_.stages_per_copy())];
+    now = best_bytes;
+  }
 }
 
 // One section after the other keeps its activations, that one first which saves most time for the
 // bytes that it takes, as long as everything fits.
 void RecomputeAsNeeded::keep_by_gain(const Bundle& bundle, const std::vector<int>& cuts,
                                      std::vector<int>& counts) const {
-  const auto bytes_of = [&] {
-    std::int64_t sum = 0;
-    for (const std::size_t rank : bundle.ranks) sum += total(rank, cuts, counts).count;
-    return sum;
-  };
-  const SectionSums& kept = sums_.kept[static_cast<int>(bundle.ranks.front())];
-  const SectionSums& again = sums_.recomputed[static_cast<int>(bundle.ranks.front())];
+  if (bundle.ranks.size() == 1) return keep_by_gain_alone(bundle.ranks.front(), cuts, counts);
+  const int rank = static_cast<int>(bundle.ranks.front());
+  const std::vector<std::int64_t>& kept = sums_.kept[rank].work_of(backward_);
+  const std::vector<std::int64_t>& again = sums_.recomputed[rank].work_of(backward_);
+  std::int64_t now = bytes_that_fit(bundle, cuts, counts).value_or(0);
   while (true) {
-    const std::int64_t now = bytes_of();
     const int* best = nullptr;
     double best_gain = 0.0;
+    std::int64_t best_bytes = 0;
     for (const int& stage : bundle.stages) {
       const std::size_t s = index(stage);
       if (counts[s] == 0) continue;
       --counts[s];
       const int section = cuts[s] + counts[s];
-      const auto saved = static_cast<double>(part(again.work_of(backward_), section, section + 1) -
-                                             part(kept.work_of(backward_), section, section + 1));
-      const auto bytes = static_cast<double>(std::max<std::int64_t>(bytes_of() - now, 0));
-      const double gain = saved / (bytes + 1.0);
-      if (fits(bundle, cuts, counts) && (best == nullptr || gain > best_gain)) {
-        best = &stage;
-        best_gain = gain;
+      if (const auto then = bytes_that_fit(bundle, cuts, counts)) {
+        const auto saved = static_cast<double>(part(again, section, section + 1) -
+                                               part(kept, section, section + 1));
+        const auto bytes = static_cast<double>(std::max<std::int64_t>(*then - now, 0));
+        const double gain = saved / (bytes + 1.0);
+        if (best == nullptr || gain > best_gain) {
+          best = &stage;
+          best_gain = gain;
+          best_bytes = *then;
+        }
       }
       ++counts[s];
     }
     if (best == nullptr) return;
     --counts[index(*best)];
+    now = best_bytes;
   }
 }
 
@@ -190,7 +368,7 @@ std::vector<int> RecomputeAsNeeded::counts_of_layers(const std::vector<int>& cut
   for (std::size_t s = 0; s < counts.size(); ++s) {
     int left = layers;
     for (int i = cuts[s]; i < cuts[s + 1] && left > 0; ++i) {
-      if (!is_changed_[index(i)]) continue;
+      if (!is_changed(i)) continue;
       counts[s] = i - cuts[s] + 1;
       --left;
     }
@@ -201,37 +379,9 @@ std::vector<int> RecomputeAsNeeded::counts_of_layers(const std::vector<int>& cut
 void RecomputeAsNeeded::round_up(const std::vector<int>& cuts, std::vector<int>& counts) const {
   for (std::size_t s = 0; s < counts.size(); ++s) {
     int end = cuts[s] + counts[s];
-    while (counts[s] > 0 && end < cuts[s + 1] && !is_changed_[index(end)]) ++end;
+    while (counts[s] > 0 && end < cuts[s + 1] && !is_changed(end)) ++end;
     if (end == cuts[s + 1] && counts[s] > 0) counts[s] = end - cuts[s];
   }
-}
-
-// A rank's work behind the fill before its first stage; an optimizer that waits for no other rank
-// makes a step of one span.
-Duration RecomputeAsNeeded::bound(const Plan& divided, const ExecutorModel& executor) const {
-  const std::int64_t full =
-      replica_loads(divided).front().samples / divided.micro_batch_size / divided.copies();
-  if (full == 0) return {};
-  std::vector<std::int64_t> work(index(divided.pipeline), 0);
-  for (int stage = 0; stage < divided.stages(); ++stage) {
-    const int rank = divided.rank_of(stage);
-    const int first = divided.first_section(stage);
-    const int middle = first + recomputed_sections_of(divided, stage);
-    work[index(rank)] +=
-        part(sums_.recomputed[rank].work_of(backward_), first, middle) +
-        part(sums_.kept[rank].work_of(backward_), middle, divided.end_section(stage));
-  }
-  const bool fills = executor.optimizer == OptimizerGate::kGlobalBarrier && divided.copies() == 1;
-  std::int64_t longest = 0;
-  std::int64_t fill = 0;
-  for (int rank = 0; rank < divided.pipeline; ++rank) {
-    longest = std::max(longest, fill + full * work[index(rank)]);
-    if (!fills) continue;
-    const int first = divided.first_section(rank), end = divided.end_section(rank);
-    fill += std::min(part(sums_.kept[rank].forward, first, end),
-                     part(sums_.recomputed[rank].forward, first, end));
-  }
-  return Duration{longest};
 }
 
 // --- one stage per rank

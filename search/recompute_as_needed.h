@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
-#include "core/executor_model.h"
 #include "core/plan.h"
 #include "costmodel/price_stages.h"
 #include "search/memory.h"
@@ -37,14 +37,16 @@ class RecomputeAsNeeded {
   // Keeps all of them by reference. `memory`: of the plan when no section recomputes.
   RecomputeAsNeeded(const RecomputeSums& sums, const StageMemory& memory, const HeldCounts& held,
                     const Plan& plan, BackwardKind backward, RecomputeRule rule);
+  RecomputeAsNeeded(const RecomputeAsNeeded&) = delete;
+  RecomputeAsNeeded& operator=(const RecomputeAsNeeded&) = delete;
 
   // Of every stage of a copy of the weights, under these cuts: how many of its sections, the first
   // ones, recompute. With one stage per rank the fewest that fit, so that no division is faster;
   // with several the least time per byte comes first. Nothing when no number that was tried fits.
   [[nodiscard]] std::optional<std::vector<int>> sections(const std::vector<int>& cuts) const;
 
-  // A step time that no replay of the plan beats whose stages recompute so much.
-  [[nodiscard]] Duration bound(const Plan& divided, const ExecutorModel& executor) const;
+  // Whether sections() finds numbers under these cuts, without finding them.
+  [[nodiscard]] bool fits_somehow(const std::vector<int>& cuts) const;
 
   // One stage per rank: the cuts whose slowest stage, its recompute included, is fastest. Exact
   // where a stage that grows, at either end, gets no faster. Nothing when none fit. `kept`: the
@@ -59,10 +61,14 @@ class RecomputeAsNeeded {
   // Stages of a copy that must be looked at together, and the ranks that hold them: two copies of
   // the weights share theirs.
   struct Bundle {
-    std::vector<int> stages;
-    std::vector<std::size_t> ranks;
+    std::span<const int> stages;
+    std::span<const std::size_t> ranks;
   };
   struct Pass;
+  class RankBytes;
+
+  void bundle_ranks();
+  void bundle_ranks_of_copies();
 
   [[nodiscard]] std::int64_t stash_of(int rank, const Run& run, bool of_weights) const;
   [[nodiscard]] std::int64_t working_of(int rank, const Run& run) const;
@@ -72,12 +78,20 @@ class RecomputeAsNeeded {
                           const std::vector<int>& counts) const;
   [[nodiscard]] bool fits(int stage, const Run& run) const;  // V = 1
 
+  [[nodiscard]] std::optional<std::int64_t> bytes_that_fit(const Bundle& bundle,
+                                                           const std::vector<int>& cuts,
+                                                           const std::vector<int>& counts) const;
   [[nodiscard]] bool choose(const Bundle& bundle, const std::vector<int>& cuts,
                             std::vector<int>& counts) const;
+  [[nodiscard]] bool choose_alone(const Bundle& bundle, const std::vector<int>& cuts,
+                                  std::vector<int>& counts) const;
+  void keep_by_gain_alone(std::size_t rank, const std::vector<int>& cuts,
+                          std::vector<int>& counts) const;
   void keep_by_gain(const Bundle& bundle, const std::vector<int>& cuts,
                     std::vector<int>& counts) const;
   [[nodiscard]] std::optional<std::vector<int>> one_number(const std::vector<int>& cuts) const;
   [[nodiscard]] std::vector<int> counts_of_layers(const std::vector<int>& cuts, int layers) const;
+  [[nodiscard]] bool is_changed(int section) const;
   // What the mode does not change counts as recomputed where all of the rest of its stage is.
   void round_up(const std::vector<int>& cuts, std::vector<int>& counts) const;
 
@@ -93,8 +107,9 @@ class RecomputeAsNeeded {
   const Plan& plan_;
   BackwardKind backward_;
   RecomputeRule rule_;
-  std::vector<Bundle> bundles_;
-  std::vector<bool> is_changed_;  // per section: the mode makes a difference
+  std::vector<Bundle> bundles_;     // of the two below, or of the stages that `held_` lists
+  std::vector<std::size_t> ranks_;  // bundle by bundle
+  std::vector<int> stages_;         // likewise, of two copies
 };
 
 // The section tables of a plan, from those of its mode and those of mode "none".
