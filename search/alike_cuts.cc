@@ -10,8 +10,14 @@
 namespace penstock {
 namespace {
 
-// Numbers of sections that are tried for the stages of one rank.
-constexpr int kMostTried = 1 << 13;
+// Numbers of sections that are tried for the stages of one rank; with many stages each of them
+// takes longer, for peaks of memory that grow with the stages, too.
+int most_tried(std::size_t stages) {
+  constexpr std::int64_t kMost = 1 << 13, kMany = 1 << 19;
+  const auto count = static_cast<std::int64_t>(stages);
+  if (count <= 4) return static_cast<int>(kMost);
+  return static_cast<int>(1 + kMany / (count * count * count * count));
+}
 
 // Ranks that hold the same stages of the model: one rank, or with two copies of the weights two.
 struct Unit {
@@ -46,7 +52,8 @@ class Room {
       : memory_(memory),
         unit_(unit),
         stages_(stages_per_copy),
-        limit_(memory.sections() - stages_per_copy + 1) {}
+        limit_(memory.sections() - stages_per_copy + 1),
+        left_(most_tried(unit.stages.size())) {}
 
   // `counts`: sections, as Unit::stages.
   [[nodiscard]] bool fits(const std::vector<int>& counts) const {
@@ -163,7 +170,7 @@ class Room {
   int stages_;    // of one copy
   int limit_;     // of one stage: every other stage has a section, too
   int most_ = 0;  // no counts have a larger sum
-  int left_ = kMostTried;
+  int left_;      // numbers that may be tried
   std::vector<int> best_;
   mutable std::vector<StageMemory::Run> runs_;  // of one rank; kept for its storage
 };
