@@ -43,6 +43,11 @@ bool is_heading(std::string_view before, std::string_view line, std::string_view
          line.find("  ") == std::string_view::npos;
 }
 
+// The answer of `plan`, a sentence of a few lines behind an empty one.
+bool is_answer(std::string_view before, bool was_answer, std::string_view line) {
+  return (before.empty() && line.starts_with("Use ")) || (was_answer && !line.empty());
+}
+
 // "1* 4.688 s ..." is a row of the table of plans.
 std::string with_marks(std::string_view line) {
   const std::size_t number = std::min(line.find_first_not_of(' '), line.size());
@@ -107,10 +112,13 @@ bool use_color(ColorChoice choice, const Environment& environment, bool is_termi
 std::string colored_text(const std::string& text) {
   std::string out;
   std::string_view before = "the first line is no heading";
+  bool answers = false;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::string_view line = line_at(text, begin);
     const std::size_t next = begin + line.size() + 1;
-    out += is_heading(before, line, line_at(text, next)) ? in(kBold, line) : with_marks(line);
+    answers = is_answer(before, answers, line);
+    const bool is_bold = answers || is_heading(before, line, line_at(text, next));
+    out += is_bold ? in(kBold, line) : with_marks(line);
     if (begin + line.size() < text.size()) out += '\n';
     before = line;
     begin = next;

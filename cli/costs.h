@@ -20,8 +20,8 @@ struct ScheduleCosts {
 // and W, whose sum it is.
 ScheduleCosts parse_costs(const std::vector<std::string>& costs, bool split, int stages);
 
-// A penstock.costs/1 file, one entry per stage; docs/user_guide.md describes it. `path` is only
-// used in words.
+// A penstock.costs/1 file, one entry per stage; docs/schedules_without_a_model.md describes it.
+// `path` is only used in words.
 ScheduleCosts read_costs(const Json& json, const std::string& path, bool split, int stages);
 
 }  // namespace penstock

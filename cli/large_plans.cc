@@ -18,6 +18,7 @@ PlanFile read_plan_to_draw(const Json& json, const std::string& path) {
 
 Loaded<PlanFile> load_plan_to_draw(const std::string& path) {
   const Loaded<Json> json = load_json(path);
+  expect_format(json.value, json.file.path, "penstock.plan/1");
   return {read_plan_to_draw(json.value, path), json.file};
 }
 

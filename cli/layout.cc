@@ -10,8 +10,10 @@
 
 #include <fmt/format.h>
 
+#include "cli/field_words.h"
 #include "cli/nearest.h"
 #include "cli/parse.h"
+#include "cli/schedule_called.h"
 #include "core/recompute_sections.h"
 #include "search/choose_cuts.h"
 #include "simulator/schedules/schedules.h"
@@ -28,12 +30,12 @@ constexpr std::array kKeys{
     Key{{"TP", "T", "tensor"}, "tensor degree, default 1"},
     Key{{"PP", "P", "pipeline"}, "pipeline ranks, default 1"},
     Key{{"DP", "D", "data"}, "replicas, default --gpus / (TP PP), else 1"},
-    Key{{"V", "VPP", "chunks"}, "chunks per rank, default the schedule's fewest"},
+    Key{{"VP", "V", "VPP", "chunks"}, "chunks per rank, default the schedule's fewest"},
     Key{{"mbs", "b"}, "micro-batch size, default 1"},
-    Key{{"gb", "gbs", "global-batch"}, "samples per step"},
-    Key{{"M", "micro-batches"}, "micro-batches of a replica, instead of gb"},
+    Key{{"gbs", "gb", "B", "global-batch"}, "samples per step"},
+    Key{{"M", "micro-batches"}, "micro-batches of a replica, instead of gbs"},
     Key{{"seq", "s", "sequence-length"}, "tokens per sample, default the model's"},
-    Key{{"schedule"}, "default 1f1b, with V > 1 interleaved"},
+    Key{{"schedule"}, "default 1f1b, with VP > 1 interleaved"},
     Key{{"recompute"}, "a mode of the profile, default none"},
     Key{{"recompute-sections"},
         "4,3,..: of every stage how many of its sections use that mode, the first ones; default "
@@ -51,20 +53,19 @@ constexpr std::array kKeys{
         "search (as plan cuts)"},
 };
 
-std::string lower(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    result.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
-  }
-  return result;
-}
-
-// The first name of a key; empty when there is none of the name.
+// The first name of a key; empty when there is none of the name. A lone B is the global batch, b
+// the size of a micro-batch.
 std::string_view key_named(std::string_view name) {
+  if (name == "b") return "mbs";
+  if (name == "B") return "gbs";
   for (const Key& key : kKeys) {
     for (const std::string_view known : key.names) {
-      if (!known.empty() && lower(known) == lower(name)) return key.names[0];
+      if (!known.empty() && plain_word(known) == plain_word(name)) return key.names[0];
     }
+  }
+  const std::string field = field_word(key_called(name));
+  for (const Key& key : kKeys) {
+    if (key.names[0] == field) return key.names[0];
   }
   return {};
 }
@@ -85,8 +86,30 @@ bool is_number(std::string_view text) {
 }
 
 bool is_list(std::string_view word) {
-  const std::string key = lower(word.substr(0, word.find('=')));
+  const std::string_view key = key_named(word.substr(0, word.find('=')));
   return key == "cuts" || key == "recompute-sections";
+}
+
+// The key of a degree, and what follows it without a blank: "TP8" is "TP=8".
+std::string with_equals(const std::string& word) {
+  const std::size_t digit = word.find_first_of("0123456789");
+  if (digit == std::string::npos || digit == 0 || !is_number(word.substr(digit))) return word;
+  return key_called(word.substr(0, digit)).empty()
+             ? word
+             : word.substr(0, digit) + "=" + word.substr(digit);
+}
+
+// "TP 8 x PP 4 x DP 2, VP 2, mbs 1", as plans are printed, is "TP=8 PP=4 DP=2 VP=2 mbs=1".
+std::vector<std::string> with_equals(const std::vector<std::string>& words) {
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "x" || words[i] == "*") continue;
+    const bool is_pair =
+        i + 1 < words.size() && !key_called(words[i]).empty() && is_number(words[i + 1]);
+    result.push_back(is_pair ? words[i] + "=" + words[i + 1] : with_equals(words[i]));
+    if (is_pair) ++i;
+  }
+  return result;
 }
 
 // Words between blanks and commas; a number that follows that of a list belongs to it.
@@ -149,19 +172,13 @@ Placement placement_of(std::string_view option, const std::string& value) {
   bad_option(option, fmt::format("unknown placement '{}'", value), "pipeline-inner or data-inner");
 }
 
-std::string schedule_of(std::string_view option, const std::string& value) {
-  if (find_schedule(value) != nullptr) return value;
-  bad_option(option, fmt::format("unknown schedule '{}'", value),
-             did_you_mean(value, schedule_names()));
-}
-
 std::optional<int>* number_of(Layout& layout, std::string_view key) {
   if (key == "TP") return &layout.tensor;
   if (key == "PP") return &layout.pipeline;
   if (key == "DP") return &layout.data;
-  if (key == "V") return &layout.chunks;
+  if (key == "VP") return &layout.chunks;
   if (key == "mbs") return &layout.micro_batch_size;
-  if (key == "gb") return &layout.global_batch;
+  if (key == "gbs") return &layout.global_batch;
   if (key == "M") return &layout.micro_batches;
   if (key == "seq") return &layout.sequence_length;
   return nullptr;
@@ -176,7 +193,7 @@ void set(std::string_view option, std::string_view key, const std::string& value
     }
     *number = parse_int(fmt::format("{} {}", option, key), value, 1);
   } else if (key == "schedule") {
-    layout.schedule = schedule_of(option, value);
+    layout.schedule = schedule_called(option, value);
   } else if (key == "recompute") {
     layout.recompute = value;
   } else if (key == "recompute-sections") {
@@ -232,9 +249,9 @@ int batch_of(const Layout& layout, const Plan& plan, const LayoutDefaults& defau
     const auto batch = batch_in(option, layout.replicas, of_each);
     if (batch && layout.global_batch.value_or(*batch) != *batch) {
       bad_option(option,
-                 fmt::format("the shares of the replicas are {} samples, not gb = {}", *batch,
+                 fmt::format("the shares of the replicas are {} samples, not gbs = {}", *batch,
                              *layout.global_batch),
-                 "leave out gb");
+                 "leave out gbs");
     }
     if (batch) return *batch;
   } else if (layout.micro_batches) {
@@ -242,16 +259,16 @@ int batch_of(const Layout& layout, const Plan& plan, const LayoutDefaults& defau
         std::int64_t{*layout.micro_batches} * plan.micro_batch_size * plan.data;
     if (layout.global_batch && *layout.global_batch != batch) {
       bad_option(option,
-                 fmt::format("M = {} is a batch of {}, not gb = {}", *layout.micro_batches, batch,
+                 fmt::format("M = {} is a batch of {}, not gbs = {}", *layout.micro_batches, batch,
                              *layout.global_batch),
-                 "leave out M or gb");
+                 "leave out M or gbs");
     }
     if (batch <= std::numeric_limits<int>::max()) return static_cast<int>(batch);
     bad_option(option, fmt::format("M = {} is too large", *layout.micro_batches), "give fewer");
   }
   if (layout.global_batch) return *layout.global_batch;
   if (defaults.global_batch > 0) return defaults.global_batch;
-  bad_option(option, "gb is missing", "add the samples of a step, for example gb=512");
+  bad_option(option, "gbs is missing", "add the samples of a step, for example gbs=512");
 }
 
 // One of device, devices and replicas.
@@ -275,10 +292,10 @@ void set_schedule(const Layout& layout, std::string_view option, Plan& plan) {
   plan.chunks = layout.chunks.value_or(kind.fewest_chunks);
   const bool too_many = kind.most_chunks > 0 && plan.chunks > kind.most_chunks;
   if (plan.chunks >= kind.fewest_chunks && !too_many) return;
-  bad_option(option, fmt::format("{} cannot have V = {}", plan.schedule, plan.chunks),
+  bad_option(option, fmt::format("{} cannot have VP = {}", plan.schedule, plan.chunks),
              kind.most_chunks == kind.fewest_chunks
-                 ? fmt::format("it has V = {}", kind.fewest_chunks)
-                 : fmt::format("it has V of {} and more", kind.fewest_chunks));
+                 ? fmt::format("it has VP = {}", kind.fewest_chunks)
+                 : fmt::format("it has VP of {} and more", kind.fewest_chunks));
 }
 
 void set_cuts(const Layout& layout, const ModelProfile& profile, std::string_view option,
@@ -287,7 +304,7 @@ void set_cuts(const Layout& layout, const ModelProfile& profile, std::string_vie
   const int stages = plan.stages_per_copy();
   if (stages > sections) {
     bad_option(option,
-               fmt::format("PP x V = {} stages, but {} has {} sections", plan.stages(),
+               fmt::format("PP x VP = {} stages, but {} has {} sections", plan.stages(),
                            profile.name, sections),
                "choose fewer stages");
   }
@@ -339,11 +356,11 @@ void set_recompute(const Layout& layout, std::string_view option, Plan& plan) {
 Layout parse_layout(std::string_view option, std::string_view text) {
   Layout layout;
   std::vector<std::string_view> seen;
-  for (const std::string& word : words_in(text)) {
+  for (const std::string& word : with_equals(words_in(text))) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == word.size()) {
       bad_option(option, fmt::format("'{}' is not KEY=VALUE", word.substr(0, 60)),
-                 "write for example \"TP=4 PP=8 DP=2 mbs=1 gb=128\"");
+                 "write for example \"TP=4 PP=8 DP=2 mbs=1 gbs=128\"");
     }
     const std::string_view key = key_named(word.substr(0, equals));
     if (key.empty()) unknown_key(option, word.substr(0, equals));
@@ -354,7 +371,7 @@ Layout parse_layout(std::string_view option, std::string_view text) {
     set(option, key, word.substr(equals + 1), layout);
   }
   if (seen.empty()) {
-    bad_option(option, "it is empty", "write for example \"TP=4 PP=8 DP=2 mbs=1 gb=128\"");
+    bad_option(option, "it is empty", "write for example \"TP=4 PP=8 DP=2 mbs=1 gbs=128\"");
   }
   return layout;
 }
@@ -405,7 +422,7 @@ Plan plan_of(const Layout& layout, const ModelProfile& profile, const LayoutDefa
   }
   if (plan.global_batch < plan.data) {
     bad_option(option,
-               fmt::format("gb = {} is less than one sample per replica", plan.global_batch),
+               fmt::format("gbs = {} is less than one sample per replica", plan.global_batch),
                fmt::format("give at least {}", plan.data));
   }
   if (!layout.replicas.empty()) {

@@ -139,10 +139,10 @@ void set_replicas_on(std::string_view option, const std::vector<ReplicasOn>& kin
   if (without > 0 ? left < without || left % without != 0 : left != 0) {
     bad_option(option,
                without > 0
-                   ? fmt::format("gb = {} leaves {} samples for {} replicas without a share",
+                   ? fmt::format("gbs = {} leaves {} samples for {} replicas without a share",
                                  plan.global_batch, left, without)
-                   : fmt::format("the shares are {} samples, not gb = {}", plan.global_batch - left,
-                                 plan.global_batch),
+                   : fmt::format("the shares are {} samples, not gbs = {}",
+                                 plan.global_batch - left, plan.global_batch),
                without > 0 ? "say the shares, or a batch that divides evenly" : "leave out gb");
   }
   std::vector<std::string> types;

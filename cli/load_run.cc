@@ -110,6 +110,14 @@ Validation compared(const PlanFile& plan, const Timeline& predicted, const Loade
   return validation;
 }
 
+int warm_up_of(const LoadedRun& run, const std::optional<int>& asked) {
+  if (run.is_trainer_log) return 0;
+  if (asked) return *asked;
+  const int most = run.is_traces ? 1 : ValidationOptions{}.warm_up;
+  const auto others = static_cast<std::int64_t>(run.log.steps.size()) - 1;
+  return static_cast<int>(std::clamp<std::int64_t>(others, 0, most));
+}
+
 const MeasuredStep& shown_step(const LoadedRun& run, const std::string& path,
                                const std::optional<std::string>& step) {
   std::vector<const MeasuredStep*> traced;
@@ -129,8 +137,14 @@ const MeasuredStep& shown_step(const LoadedRun& run, const std::string& path,
     bad_option("--step", fmt::format("{} is not among the traced steps of {}", number, path),
                fmt::format("it has {} to {}", traced.front()->step, traced.back()->step));
   }
-  const auto warm_up = std::min<std::size_t>(3, traced.size() - 1);
-  traced.erase(traced.begin(), traced.begin() + static_cast<std::ptrdiff_t>(warm_up));
+  const auto counts = [&](const MeasuredStep* one) {
+    return one - run.log.steps.data() >= warm_up_of(run);
+  };
+  // Where only the warm-up was traced, that is what there is to see.
+  if (const auto first = std::find_if(traced.begin(), traced.end(), counts);
+      first != traced.end()) {
+    traced.erase(traced.begin(), first);
+  }
   std::stable_sort(traced.begin(), traced.end(), [](const MeasuredStep* a, const MeasuredStep* b) {
     return a->step_time < b->step_time;
   });

@@ -40,8 +40,13 @@ void require_same_plan(const Loaded<PlanFile>& plan, const RunLog& run, const st
 Validation compared(const PlanFile& plan, const Timeline& predicted, const LoadedRun& run,
                     const ValidationOptions& settings, const std::string& path);
 
+// How many steps at the beginning of the run do not count, for every verb that shows a run: `asked`
+// where it is given; else 3 steps, of traces 1, and always fewer than there are. A trainer's log
+// has left them out already.
+int warm_up_of(const LoadedRun& run, const std::optional<int>& asked = {});
+
 // Of the steps that hold when every action ran the one that --step names, else the one with the
-// median time, after the warm-up where there are enough: what `validate` compares with.
+// median time after the warm-up: one of those that `validate` compares with.
 // Error{kBadInput} when there is none.
 const MeasuredStep& shown_step(const LoadedRun& run, const std::string& path,
                                const std::optional<std::string>& step);

@@ -6,6 +6,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <system_error>
 
 #include <malloc.h>
 #include <unistd.h>
@@ -83,6 +84,9 @@ int main(int count, char** values) {
     return complain(streams, error.what(), exit_of(error.kind()));
   } catch (const std::bad_alloc&) {
     return complain(streams, "out of memory\nhelp: fewer micro-batches or stages need less",
+                    kEnvironment);
+  } catch (const std::system_error& error) {  // no more threads, for example
+    return complain(streams, std::string(error.what()) + "\nhelp: fewer --threads need less",
                     kEnvironment);
   } catch (const std::exception& error) {
     return complain(

@@ -38,7 +38,7 @@ MeasuredRun parse_run(const std::string& text, const PlanInputs& inputs,
   if (colon == std::string::npos) {
     bad_option(kMeasured, fmt::format("'{}' has no step time", text.substr(0, 60)),
                "write the configuration, a colon and the time of a step, for example "
-               "\"TP=4 PP=4 mbs=1 gb=128: 14.66s\"");
+               "\"TP=4 PP=4 mbs=1 gbs=128: 14.66s\"");
   }
   const Layout layout = parse_layout(kMeasured, text.substr(0, colon));
   MeasuredRun run;

@@ -80,18 +80,6 @@ std::string name_of_file(const std::string& path) {
 
 }  // namespace
 
-bool is_model_config(const Json& json) {
-  if (json.kind() != Json::Kind::kObject || json.find("format") != nullptr) return false;
-  return std::any_of(json.members().begin(), json.members().end(), [](const auto& member) {
-    for (const std::string_view key :
-         {"model_type", "architectures", "hidden_size", "n_embd", "d_model", "vocab_size",
-          "text_config", "num_hidden_layers", "n_layer"}) {
-      if (member.first == key) return true;
-    }
-    return false;
-  });
-}
-
 EstimatedModel estimate_model(const Loaded<Json>& config, const EstimateSettings& settings) {
   EstimatedModel estimated;
   estimated.model = read_architecture(config.value, config.file.path);

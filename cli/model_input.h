@@ -12,9 +12,6 @@
 
 namespace penstock {
 
-// Is it one, rather than a file of ours?
-bool is_model_config(const Json& json);
-
 struct EstimateSettings {
   std::optional<std::string> device;  // a name, or the path of a penstock.device/1 file
   std::optional<std::string> precision, attention, gradients, sequence_length;

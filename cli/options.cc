@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "cli/nearest.h"
+#include "cli/option_aliases.h"
 #include "cli/parse.h"
 #include "core/error.h"
 #include "report/words.h"
@@ -133,7 +134,8 @@ std::optional<std::string> Options::parse(const Arguments& arguments) {
     }
   }
   try {
-    parser_->app.parse(Arguments(arguments.rbegin(), arguments.rend()));
+    const Arguments own = in_own_options(arguments, known_names());
+    parser_->app.parse(Arguments(own.rbegin(), own.rend()));
   } catch (const CLI::ArgumentMismatch&) {  // the library's exceptions end here
     bad_option(arguments.back(), "needs a value", fmt::format("usage: penstock {}", usage_));
   } catch (const CLI::ParseError& error) {
@@ -168,13 +170,22 @@ void Options::refuse_leftovers() const {
     throw_bad_input(fmt::format("'{}' is one argument too many\nhelp: usage: penstock {}",
                                 leftovers[0], usage_));
   }
+  const std::string name = option->substr(0, option->find('='));
+  const std::string near = did_you_mean(name, known_names());
+  const std::string verb = usage_.substr(0, usage_.find(' '));
+  throw_bad_input(fmt::format("unknown option '{}'\nhelp: {}", name,
+                              near.starts_with("known")
+                                  ? fmt::format("penstock {} --help lists the options", verb)
+                                  : near));
+}
+
+std::vector<std::string> Options::known_names() const {
   std::vector<std::string> known;
   for (const Entry& entry : entries_) {
     if (entry.option == nullptr || entry.is_positional) continue;
     for (const std::string& name : parse_list("option", entry.names)) known.push_back(name);
   }
-  const std::string name = option->substr(0, option->find('='));
-  throw_bad_input(fmt::format("unknown option '{}'\nhelp: {}", name, did_you_mean(name, known)));
+  return known;
 }
 
 std::string Options::help() const {

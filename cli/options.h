@@ -35,9 +35,10 @@ class Options {
   // All values that the option declared last can have: for completions, not for checking.
   void choices(std::vector<std::string> values);
 
-  // Fills the values. Returns the help when that was asked for: a text, or with --json the table of
-  // options. Error{kBadInput} for unknown
-  // options (with the nearest name), missing values and missing arguments.
+  // Fills the values; options may have the names that other tools have for them
+  // (option_aliases.h). Returns the help when that was asked for: a text, or with --json the table
+  // of options. Error{kBadInput} for unknown options (with the nearest name), missing values and
+  // missing arguments.
   [[nodiscard]] std::optional<std::string> parse(const Arguments& arguments);
 
   [[nodiscard]] std::string help() const;
@@ -48,6 +49,7 @@ class Options {
   struct Parser;
   Entry& add(const std::string& names, std::string value_name, std::string help);
   void refuse_leftovers() const;
+  [[nodiscard]] std::vector<std::string> known_names() const;  // "--gpus", "-P"
 
   std::string usage_, about_, examples_;
   std::vector<Entry> entries_;

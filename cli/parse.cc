@@ -24,6 +24,34 @@ std::string shown(std::string_view text) {
   return fmt::format("'{}'...", text.substr(0, kMost));
 }
 
+// A number as people write it elsewhere: "1e6", "1,024", "8x8", "4k". What to write instead, or
+// nothing.
+std::string plain_number(std::string_view text) {
+  std::string digits;
+  double factor = 1.0, product = 1.0;
+  const auto end_factor = [&] {
+    double value = 0.0;
+    const char* end = digits.data() + digits.size();
+    const auto result = std::from_chars(digits.data(), end, value);
+    product = result.ec == std::errc() && result.ptr == end ? product * value * factor : -1.0;
+    digits.clear();
+    factor = 1.0;
+  };
+  for (const char c : text) {
+    if (c == ',' || c == '_') continue;
+    if (c == 'x' || c == '*') {
+      end_factor();
+    } else if ((c == 'k' || c == 'K') && factor == 1.0) {
+      factor = 1024.0;
+    } else {
+      digits.push_back(c);
+    }
+  }
+  end_factor();
+  const bool whole = product >= 0.0 && product < 1e15 && product == std::floor(product);
+  return whole ? fmt::format("{}", static_cast<std::int64_t>(product)) : "";
+}
+
 }  // namespace
 
 void bad_option(std::string_view option, const std::string& what, const std::string& help) {
@@ -39,7 +67,9 @@ int parse_int(std::string_view option, std::string_view text, int least, int mos
     bad_option(option, shown(text) + " is far out of range", help);
   }
   if (result.ec != std::errc() || result.ptr != end) {
-    bad_option(option, shown(text) + " is not a whole number", help);
+    const std::string plain = plain_number(text);
+    bad_option(option, shown(text) + " is not a whole number",
+               plain.empty() ? help : "write " + plain);
   }
   if (value < least) bad_option(option, shown(text) + " is too small", help);
   if (value > most) bad_option(option, shown(text) + " is too large", help);
@@ -74,14 +104,36 @@ Duration parse_time(std::string_view option, std::string_view text) {
                   to_text(kLongestDuration)));
 }
 
+Duration parse_budget(std::string_view option, std::string_view text) {
+  constexpr std::int64_t kSecondsPerMinute = 60, kSecondsPerHour = 3600;
+  for (const auto& [unit, seconds] :
+       {std::pair{"min", kSecondsPerMinute}, std::pair{"m", kSecondsPerMinute},
+        std::pair{"h", kSecondsPerHour}}) {
+    if (!text.ends_with(unit)) continue;
+    const std::string number(text.substr(0, text.size() - std::string_view(unit).size()));
+    if (const auto time = parse_duration(number + "s")) {
+      if (time->count() <= kLongestDuration.count() / seconds) return *time * seconds;
+    }
+  }
+  if (parse_decimal_duration(text, TimeUnit::kSeconds)) {
+    bad_option(option, shown(text) + " has no unit",
+               fmt::format("write {}s for seconds, or {}min", text, text));
+  }
+  return parse_time(option, text);
+}
+
 Bytes parse_gib(std::string_view option, std::string_view text) {
   const double gib = parse_number(option, text, 0.0, 1e6);
   return {static_cast<std::int64_t>(std::llround(gib * 1024.0 * 1024.0 * 1024.0))};
 }
 
 bool parse_on_off(std::string_view option, std::string_view text) {
-  if (text == "on") return true;
-  if (text == "off") return false;
+  for (const std::string_view yes : {"on", "true", "yes", "1"}) {
+    if (text == yes) return true;
+  }
+  for (const std::string_view no : {"off", "false", "no", "0"}) {
+    if (text == no) return false;
+  }
   bad_option(option, shown(text) + " is neither on nor off", "write on or off");
 }
 

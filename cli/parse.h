@@ -19,7 +19,10 @@ int parse_int(std::string_view option, std::string_view text, int least,
 double parse_number(std::string_view option, std::string_view text, double least, double most);
 // "18.522ms"; the unit is required.
 Duration parse_time(std::string_view option, std::string_view text);
+// How long people wait: also "5min", "5m" and "2h".
+Duration parse_budget(std::string_view option, std::string_view text);
 Bytes parse_gib(std::string_view option, std::string_view text);
+// Also true and false, yes and no, 1 and 0.
 bool parse_on_off(std::string_view option, std::string_view text);
 
 // "a,b,c"; nothing between two commas is refused.

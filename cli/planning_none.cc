@@ -4,6 +4,7 @@
 #include "cli/large_plans.h"
 #include "cli/model_cutpoints.h"
 #include "cli/predict_launch.h"
+#include "cli/step_of_csv.h"
 #include "cli/verbs.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -37,6 +38,10 @@ Answer run_fingerprint(const Arguments&) { return not_built("fingerprint"); }
 // Lists stay rolled up only where generators can tell that they are a schedule's.
 PlanFile read_plan_to_draw(const Json& json, const std::string& path) {
   return read_plan(json, path);
+}
+SyntheticStep step_of_csv(const std::string&, const std::vector<std::string>&) {
+  static_cast<void>(not_built("trace FILE.csv"));
+  return {};
 }
 std::optional<CheckReport> check_rolled_up(const PlanFile&) { return {}; }
 

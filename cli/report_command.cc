@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -85,8 +86,15 @@ std::string command_for(const Plan& plan, const Arguments& arguments) {
   return command_of("plan", all);
 }
 
-std::string apply_command(const PlanFile& plan, const std::string& path) {
-  for (const ExportTarget& target : export_targets()) {
+std::string apply_command(const PlanFile& plan, const std::string& path,
+                          const std::string& preferred) {
+  // Whole jobs before a list of actions, which is all that PyTorch's own files say.
+  std::vector<ExportTarget> targets(export_targets().begin(), export_targets().end());
+  std::stable_partition(targets.begin(), targets.end(),
+                        [](const ExportTarget& target) { return target.name != "pytorch"; });
+  std::stable_partition(targets.begin(), targets.end(),
+                        [&](const ExportTarget& target) { return target.name == preferred; });
+  for (const ExportTarget& target : targets) {
     ExportRequest request;
     request.version = target.versions.front();
     request.plan_path = path;

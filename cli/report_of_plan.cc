@@ -74,16 +74,13 @@ class PlanReport {
     timelines_.add_predicted(path + ", predicted", place, other.value, replayed.timeline);
   }
 
-  // Of a few traced steps the first is warm-up, as in `penstock validate`.
   void add_run() {
     const std::string& path = *request_.run;
     ValidationOptions options;
     const LoadedRun run =
         load_run(path, plan_, {.warm_up = options.warm_up, .any_plan = request_.any_plan});
     if (run.names_plan() && !request_.any_plan) require_same_plan(plan_, run.log, path);
-    const auto steps = static_cast<int>(run.log.steps.size());
-    options.warm_up =
-        run.is_trainer_log ? 0 : std::clamp(steps - 1, 0, run.is_traces ? 1 : options.warm_up);
+    options.warm_up = warm_up_of(run);
     report_.data.validation = compared(plan_.value, replayed_.timeline, run, options, path);
     report_.data.notes = run.notes;
     const bool has_times =

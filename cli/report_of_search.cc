@@ -8,18 +8,25 @@
 #include <fmt/format.h>
 
 #include "cli/changes.h"
+#include "cli/model_flops.h"
+#include "cli/not_modelled.h"
 #include "cli/parse.h"
 #include "cli/progress.h"
 #include "cli/report_command.h"
 #include "cli/report_timelines.h"
 #include "cli/staircase.h"
 #include "cli/verbs.h"
+#include "report/distinct_plans.h"
+#include "report/page/plan_differences.h"
 #include "report/page/plan_reasons.h"
 #include "report/reasons.h"
 #include "report/words.h"
 
 namespace penstock {
 namespace {
+
+// Ranked plans of which one is shown: the others look like it, by experience.
+constexpr int kTwins = 4;
 
 std::vector<int> sizes_of(const std::optional<std::string>& scaling, int gpus) {
   if (!scaling || *scaling == "auto") return staircase_sizes(gpus);
@@ -45,6 +52,8 @@ class SearchReport {
   explicit SearchReport(const SearchReportRequest& request)
       : request_(request), question_(question_of(request.search)) {
     sizes_ = sizes_of(request.scaling, question_.request.gpus);
+    most_shown_ = static_cast<std::size_t>(question_.request.top);
+    question_.request.top *= kTwins;
   }
 
   SearchedReport make() {
@@ -60,6 +69,7 @@ class SearchReport {
       if (request_.baselines.empty()) add_other_schedule();
     }
     if (result_.complete) add_staircase(watched);
+    shown_.clear();
     data().search = std::move(result_);
     data().notes.insert(data().notes.end(), timelines_.notes.begin(), timelines_.notes.end());
     data().timelines = std::move(timelines_.about);
@@ -81,6 +91,10 @@ class SearchReport {
     data().notes = notes_of(question_);
     data().inputs = {{"profile", question_.profile.file}, {"cluster", question_.cluster.file}};
     data().not_searched = result_.not_searched;
+    data().not_modelled = not_modelled_here(question_, result_);
+    data().gpus = question_.request.gpus;
+    if (result_.best.empty()) return;
+    data().flops = model_flops_of(question_, result_.best.front().plan.sequence_length);
   }
 
   [[nodiscard]] ReportedPlan reported(const RankedPlan& ranked, std::string title,
@@ -98,28 +112,33 @@ class SearchReport {
   }
 
   void add_ranked() {
-    for (std::size_t i = 0; i < result_.best.size(); ++i) {
-      data().plans.push_back(
-          reported(result_.best[i], fmt::format("{}", i + 1), i == 0 ? "best" : "ranked"));
+    const std::vector<std::size_t> places = distinct_plans(result_.best, most_shown_);
+    data().look_alikes = static_cast<int>(places.back() + 1 - places.size());
+    for (const std::size_t place : places) {
+      const RankedPlan& ranked = result_.best[place];
+      shown_.push_back(&ranked);
+      data().plans.push_back(reported(ranked, fmt::format("{}", shown_.size()),
+                                      shown_.size() == 1 ? "best" : "ranked"));
     }
-    const auto tied = std::count_if(result_.best.begin(), result_.best.end(),
-                                    [](const RankedPlan& plan) { return plan.tied_with_best; });
+    const auto tied = std::count_if(shown_.begin(), shown_.end(),
+                                    [](const RankedPlan* plan) { return plan->tied_with_best; });
     std::string& first = data().plans.front().reason;
-    first = "the fastest that the search found";
-    if (tied > 0) first += fmt::format("; {} within its uncertainty", count_of(tied, "plan"));
+    first = "the fastest plan of the search";
+    if (tied > 0)
+      first += fmt::format("; {} {} with it", count_of(tied, "plan"), tied == 1 ? "ties" : "tie");
     for (ReportedPlan& plan : data().plans) {
-      if (plan.tied) plan.reason += " (a tie: within the uncertainty)";
+      if (plan.tied) plan.reason += "; a tie within the error";
     }
   }
 
   void add_pareto() {
     for (const RankedPlan& ranked : result_.pareto) {
-      const bool known =
-          std::any_of(result_.best.begin(), result_.best.end(),
-                      [&](const RankedPlan& one) { return one.plan == ranked.plan; });
+      const bool known = std::any_of(shown_.begin(), shown_.end(), [&](const RankedPlan* one) {
+        return one->plan == ranked.plan;
+      });
       if (known) continue;
       data().pareto_plans.push_back(
-          reported(ranked, fmt::format("front {}", data().pareto_plans.size() + 1), "pareto"));
+          reported(ranked, differences_text(result_.best.front().plan, ranked.plan), "pareto"));
     }
   }
 
@@ -215,13 +234,14 @@ class SearchReport {
   // Beside plan 1 the best one that runs another schedule.
   void add_other_schedule() {
     const std::string& schedule = result_.best.front().plan.schedule;
-    const auto other =
-        std::find_if(result_.best.begin(), result_.best.end(),
-                     [&](const RankedPlan& ranked) { return ranked.plan.schedule != schedule; });
-    if (other == result_.best.end()) return;
-    const auto place = static_cast<int>(other - result_.best.begin());
-    add_timeline(fmt::format("Plan {}, predicted ({})", place + 1, other->plan.schedule), place,
-                 evaluate_in_full(question_.inputs(), other->plan));
+    const auto other = std::find_if(shown_.begin(), shown_.end(), [&](const RankedPlan* shown) {
+      return shown->plan.schedule != schedule;
+    });
+    if (other == shown_.end()) return;
+    const auto place = static_cast<int>(other - shown_.begin());
+    const Plan& plan = (*other)->plan;
+    add_timeline(fmt::format("Plan {}, predicted ({})", place + 1, plan.schedule), place,
+                 evaluate_in_full(question_.inputs(), plan));
   }
 
   void add_staircase(WatchedSearch& watched) {
@@ -229,7 +249,8 @@ class SearchReport {
     data().staircase = staircase.steps;
     if (staircase.complete) return;
     data().notes.emplace_back(
-        "the search for other numbers of GPUs was stopped before its end, so that there is none");
+        "the search for other numbers of GPUs was stopped before its end, so their plans are "
+        "missing");
     exit_ = kStopped;
   }
 
@@ -237,6 +258,8 @@ class SearchReport {
   Question question_;
   std::vector<int> sizes_;
   SearchResult result_;
+  std::size_t most_shown_ = 0;
+  std::vector<const RankedPlan*> shown_;  // of the best ones those that differ
   ReportTimelines timelines_;
   Report report_;
   int exit_ = kYes;

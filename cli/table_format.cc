@@ -22,9 +22,9 @@ TableFormat TableFormatOptions::chosen() const {
   if (json) {
     bad_option("--json", fmt::format("--format {} is given too", *format), "keep one of them");
   }
-  if (*format == "text") return TableFormat::kText;
+  if (*format == "text" || *format == "table") return TableFormat::kText;
   if (*format == "csv") return TableFormat::kCsv;
-  if (*format == "markdown") return TableFormat::kMarkdown;
+  if (*format == "markdown" || *format == "md") return TableFormat::kMarkdown;
   bad_option("--format", fmt::format("unknown '{}'", format->substr(0, 60)),
              did_you_mean(*format, {"text", "csv", "markdown", "json"}));
 }

@@ -12,6 +12,7 @@
 #include "cli/predict_launch.h"
 #include "cli/verbs.h"
 #include "core/check.h"
+#include "core/error.h"
 #include "core/format.h"
 #include "core/json_reader.h"
 #include "report/result_json.h"
@@ -71,6 +72,17 @@ Checked checked(const std::string& path, const Json& json) {
             {}};
   }
   return checked_plan(path, json);
+}
+
+// What begins with no { is none of our files; say so before JSON's parser does.
+void require_own(const std::string& text, const std::string& file) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string::npos && (text[first] == '{' || text[first] == '[')) return;
+  throw_bad_input(fmt::format(
+      "{}: no plan, profile or cluster of ours, and no launch file of Megatron-LM, torchtitan or "
+      "DeepSpeed by its content\nhelp: name the file that starts the training, or say whose it is "
+      "with --as",
+      file));
 }
 
 Answer check_own(const std::string& file, bool json) {
@@ -233,6 +245,7 @@ Answer run_check(const Arguments& arguments) {
   }
   const std::string text = read_file(file);
   const auto trainer = trainer_of(launch, text, file);
+  if (!trainer) require_own(text, file);
   Answer answer = trainer ? check_launch(file, text, *trainer, launch, format)
                           : check_own(file, format == "json");
   if (exit_zero && answer.exit == kNo) answer.exit = kYes;

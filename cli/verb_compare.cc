@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/contradictions.h"
+#include "cli/field_words.h"
 #include "cli/nearest.h"
 #include "cli/options.h"
 #include "cli/parse.h"
@@ -44,11 +46,6 @@ struct Axis {
   std::vector<std::string> values;
 };
 
-// What people call the micro-batch size.
-std::string key_of(const std::string& key) {
-  return key == "mbs" || key == "micro-batch" || key == "micro-batch-size" ? "b" : key;
-}
-
 // interleaved:2 says how many chunks; so does V.
 void refuse_chunks_twice(const std::vector<Axis>& axes) {
   bool chunks = false, named = false;
@@ -73,7 +70,7 @@ std::vector<Axis> axes_of(const std::vector<std::string>& vary) {
       bad_option("--vary", fmt::format("'{}' is not KEY=VALUE,VALUE", text),
                  "write for example --vary b=1,2,4");
     }
-    Axis axis{key_of(text.substr(0, equals)), parse_list("--vary", text.substr(equals + 1))};
+    Axis axis{key_or_word(text.substr(0, equals)), parse_list("--vary", text.substr(equals + 1))};
     for (const Axis& other : axes) {
       if (other.key == axis.key) {
         bad_option("--vary", fmt::format("{} is varied twice", axis.key),
@@ -174,9 +171,16 @@ Compared compare(const std::vector<Question>& questions, const std::vector<Setti
   compared.asked = rows.size();
   WatchedSearch watched(questions.front().budget);
   for (std::size_t i = 0; i < rows.size() && compared.complete; ++i) {
-    const SearchResult result = best_plans(questions[i].inputs(), questions[i].request, watched);
     Variant variant;
     variant.settings = rows[i];
+    const auto contradictions =
+        contradictions_of(questions[i], {questions[i].request.gpus, "--gpus allows"});
+    if (!contradictions.empty()) {
+      variant.why_not = joined(contradictions, " ");
+      compared.variants.push_back(std::move(variant));
+      continue;
+    }
+    const SearchResult result = best_plans(questions[i].inputs(), questions[i].request, watched);
     if (result.best.empty()) {
       variant.why_not = why_nothing(result);
     } else {

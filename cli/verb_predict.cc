@@ -2,6 +2,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -25,10 +26,10 @@ namespace penstock {
 namespace {
 
 constexpr const char* kExamples =
-    R"(  penstock predict config.json --device h100-sxm --layout "TP=4 PP=8 DP=2 mbs=1 gb=128 seq=8192"
-  penstock predict config.json --device h100-sxm --for megatron --layout "TP=8 PP=4 V=5 mbs=1 gb=256" \
-      --measured "TP=8 PP=4 mbs=1 gb=256: 14.66s"
-  penstock predict profile.json --cluster cluster.json --layout "P=4,b=1,gb=64,cuts=search" -o plan.json
+    R"(  penstock predict config.json --device h100-sxm --layout "TP=4 PP=8 DP=2 mbs=1 gbs=128 seq=8192"
+  penstock predict config.json --device h100-sxm --for megatron --layout "TP=8 PP=4 V=5 mbs=1 gbs=256" \
+      --measured "TP=8 PP=4 mbs=1 gbs=256: 14.66s"
+  penstock predict profile.json --cluster cluster.json --layout "P=4,b=1,gbs=64,cuts=search" -o plan.json
   penstock predict profile.json --cluster mixed.json \
       --layout "PP=4 mbs=2 replicas=2*a100-40gb:24/v100-16gb:8"
 )";
@@ -134,7 +135,8 @@ Json json_of(const Asked& asked, const EvaluatedPlan& evaluated) {
 
 Answer run_predict(const Arguments& arguments) {
   SearchOptions given;
-  std::optional<std::string> text, output;
+  std::vector<std::string> said;
+  std::optional<std::string> output;
   bool json = false;
   Options options(
       "predict PROFILE --layout \"KEY=VALUE ...\" [OPTIONS]",
@@ -143,8 +145,11 @@ Answer run_predict(const Arguments& arguments) {
       "Exit code 1 when it does not fit; it is printed all the same.",
       kExamples);
   given.declare_inputs(options);
-  options.option(kLayout, "KEY=VALUE ...",
-                 "the configuration, separated by blanks or commas. " + layout_keys_help(), text);
+  options.repeated(kLayout, "KEY=VALUE ...",
+                   "the configuration, separated by blanks or commas; --tp 4 --pp 8 --gbs 128 say "
+                   "the same. " +
+                       layout_keys_help(),
+                   said);
   given.declare_machine(options);
   options.heading("What to print");
   options.option("-o,--output", "FILE",
@@ -152,8 +157,10 @@ Answer run_predict(const Arguments& arguments) {
   options.flag("--json", "the prediction as one JSON object", json);
   if (auto help = options.parse(arguments)) return {*help};
 
-  const Layout layout =
-      parse_layout(kLayout, required(text, kLayout, "--layout \"TP=4 PP=8 DP=2 mbs=1 gb=128\""));
+  if (said.empty()) {
+    bad_option(kLayout, "missing", "add it, for example --layout \"TP=4 PP=8 DP=2 mbs=1 gbs=128\"");
+  }
+  const Layout layout = parse_layout(kLayout, joined(said, " "));
   const Asked asked = asked_of(layout, given);
   const PlanInputs inputs = asked.question.inputs();
   const EvaluatedPlan evaluated =

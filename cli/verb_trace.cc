@@ -13,7 +13,9 @@
 #include "cli/nearest.h"
 #include "cli/options.h"
 #include "cli/parse.h"
+#include "cli/picture_options.h"
 #include "cli/png.h"
+#include "cli/step_of_csv.h"
 #include "cli/verbs.h"
 #include "core/error.h"
 #include "core/json_reader.h"
@@ -32,14 +34,19 @@ constexpr const char* kExamples = R"(  penstock trace plan.json -o step.json
   penstock trace plan.json --run run.jsonl -o both.tar
   penstock trace plan.json --format kineto -o traces
   penstock trace plan.json --format svg -o step.svg
+  penstock trace schedule.csv --cost F=10ms,B=20ms --format svg --window start -o step.svg
   penstock trace plan.json --run run.jsonl --step 7 --format kineto -o traces
 )";
 
 struct TraceOptions {
   std::string plan;
   std::optional<std::string> run, step, format, output;
+  std::vector<std::string> costs;
+  PictureOptions picture;
   bool any_plan = false, json = false;
 
+  // PyTorch's pipeline CSV instead of a plan.
+  [[nodiscard]] bool is_csv() const { return plan.ends_with(".csv"); }
   [[nodiscard]] bool is_kineto() const { return format && *format == "kineto"; }
   [[nodiscard]] bool is_picture() const { return format && (*format == "svg" || *format == "png"); }
 
@@ -47,6 +54,14 @@ struct TraceOptions {
     if (format && *format != "perfetto" && !is_kineto() && !is_picture()) {
       bad_option("--format", fmt::format("unknown '{}'", *format),
                  did_you_mean(*format, {"perfetto", "kineto", "svg", "png"}));
+    }
+    if (is_csv() && run) bad_option("--run", "a run belongs to a plan file", "leave it out");
+    if (!is_csv() && !costs.empty()) {
+      bad_option("--cost", "a plan has its own costs", "leave it out");
+    }
+    if (picture.given() && !is_picture()) {
+      bad_option(picture.window ? "--window" : "--title", "a trace shows all of the step",
+                 "leave it out, or add --format svg");
     }
     if (step && !run) bad_option("--step", "there is no run", "add --run RUN");
     if (any_plan && !run) bad_option("--any-plan", "there is no run", "add --run RUN");
@@ -95,9 +110,10 @@ void write_into(const std::string& folder, const std::vector<NamedText>& files,
 
 std::string picture_of(const TraceOptions& given, const PlanFile& plan,
                        const std::vector<StepTrace>& traces) {
-  const Picture picture =
-      step_picture(traces, fmt::format("{}: {}, step {}", plan.model, plan_line(plan.plan),
-                                       to_text(traces.front().length)));
+  const std::string shown = given.is_csv() ? traces.front().what : plan_line(plan.plan);
+  const std::string title =
+      fmt::format("{}: {}, step {}", plan.model, shown, to_text(traces.front().length));
+  const Picture picture = step_picture(traces, given.picture.chosen(traces, title));
   return *given.format == "png" ? png_of(picture) : svg_of(picture);
 }
 
@@ -177,6 +193,35 @@ Json trace_json(const std::vector<StepTrace>& traces, const std::vector<std::str
 
 }  // namespace
 
+namespace {
+
+struct Predicted {
+  Loaded<PlanFile> plan;
+  Timeline timeline;  // of a plan file
+  std::vector<StepTrace> traces;
+};
+
+// A schedule from a file, with given costs.
+Predicted predicted_of_csv(const TraceOptions& given) {
+  SyntheticStep step = step_of_csv(given.plan, given.costs);
+  Predicted predicted;
+  predicted.plan = {std::move(step.file), {given.plan, content_hash(read_file(given.plan))}};
+  predicted.plan.value.model = given.plan;
+  predicted.traces.push_back(std::move(step.trace));
+  return predicted;
+}
+
+Predicted predicted_of(const TraceOptions& given) {
+  if (given.is_csv()) return predicted_of_csv(given);
+  Predicted predicted{load_plan(given.plan), {}, {}};
+  const PlanFile& plan = predicted.plan.value;
+  predicted.timeline = simulate(plan.program, plan.prices, plan.executor);
+  predicted.traces.push_back(trace_of(plan, predicted.timeline));
+  return predicted;
+}
+
+}  // namespace
+
 Answer run_trace(const Arguments& arguments) {
   TraceOptions given;
   Options options(
@@ -186,7 +231,13 @@ Answer run_trace(const Arguments& arguments) {
       "prediction and measurement side by side.",
       kExamples);
   options.heading("Options");
-  options.positional("PLAN", "a plan file, as written by penstock plan -o", given.plan);
+  options.positional("PLAN",
+                     "a plan file, as written by penstock plan -o; or FILE.csv, PyTorch's pipeline "
+                     "CSV, with --cost",
+                     given.plan);
+  options.repeated("--cost", "K=TIME,...",
+                   "of FILE.csv, what its actions take: F=10ms,B=20ms,C=1ms (schedule --help)",
+                   given.costs);
   options.option("--run", "RUN",
                  "also the measured step: what penstock train --log RUN --timeline wrote, or a "
                  "folder of PyTorch profiler traces, one per rank",
@@ -205,13 +256,15 @@ Answer run_trace(const Arguments& arguments) {
       "where to write, with --format kineto a folder; default: a prediction for Perfetto, or "
       "an SVG, goes to stdout",
       given.output);
+  given.picture.declare(options);
   options.flag("--json", "what was written as one JSON object", given.json);
   if (auto help = options.parse(arguments)) return {*help};
   given.check();
 
-  const Loaded<PlanFile> plan = load_plan(given.plan);
-  const Timeline predicted = simulate(plan.value.program, plan.value.prices, plan.value.executor);
-  std::vector<StepTrace> traces{trace_of(plan.value, predicted)};
+  Predicted prediction = predicted_of(given);
+  const Loaded<PlanFile>& plan = prediction.plan;
+  const Timeline& predicted = prediction.timeline;
+  std::vector<StepTrace>& traces = prediction.traces;
   std::vector<std::string> notes;
   if (given.run) {
     LoadedRun run = load_run(*given.run, plan);

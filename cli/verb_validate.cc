@@ -103,10 +103,10 @@ std::string source_of(const LoadedRun& run, const std::string& path) {
                      header.transport);
 }
 
-ValidationOptions settings_of(const std::optional<std::string>& warm_up,
+ValidationOptions settings_of(const std::optional<int>& warm_up,
                               const std::optional<std::string>& tolerance) {
   ValidationOptions settings;
-  if (warm_up) settings.warm_up = parse_int("--warm-up", *warm_up, 0);
+  if (warm_up) settings.warm_up = *warm_up;
   if (tolerance) {
     settings.tolerance = parse_number("--tolerance-percent", *tolerance, 0.0, 1000.0) / 100.0;
   }
@@ -137,8 +137,8 @@ Answer run_validate(const Arguments& arguments) {
                  "how far the predicted step time may be off, of the measured one (default 10)",
                  tolerance);
   options.option("--warm-up", "N",
-                 "steps at the beginning that do not count (default 3; of traces 1, where they "
-                 "hold several steps)",
+                 "steps at the beginning that do not count (default 3, of traces 1, and fewer "
+                 "where there are not more)",
                  warm_up);
   options.option("--add-to", "FILE",
                  "add the run to this file of runs, which penstock calibrate fits to; made where "
@@ -152,14 +152,15 @@ Answer run_validate(const Arguments& arguments) {
   whereabouts.declare(options);
   if (auto help = options.parse(arguments)) return {*help};
 
-  ValidationOptions settings = settings_of(warm_up, tolerance);
+  const std::optional<int> asked =
+      warm_up ? std::optional(parse_int("--warm-up", *warm_up, 0)) : std::nullopt;
+  ValidationOptions settings = settings_of(asked, tolerance);
   const Loaded<PlanFile> plan = load_plan(plan_path);
   LoadedRun run = load_run(run_path, plan, {.warm_up = settings.warm_up, .any_plan = any_plan});
   whereabouts.fill(run, run_path);
   if (run.names_plan() && !any_plan) require_same_plan(plan, run.log, run_path);
   const std::string source = runs ? source_of(run, run_path) : "";
-  if (run.is_traces && !warm_up) settings.warm_up = run.log.steps.size() > 1 ? 1 : 0;
-  if (run.is_trainer_log) settings.warm_up = 0;
+  settings.warm_up = warm_up_of(run, asked);
   const Timeline predicted = simulate(plan.value.program, plan.value.prices, plan.value.executor);
   const Validation validation = compared(plan.value, predicted, run, settings, run_path);
   if (runs) add_run(*runs, plan.value, run.log.header, validation, source);

@@ -45,13 +45,46 @@ std::string help() {
   return out + '\n' + std::string(kExamples) + std::string(kStreams) + std::string(kExitCodes);
 }
 
+// What other tools call what a verb here does.
+struct OtherName {
+  std::string_view typed, verb;
+};
+constexpr std::array kOtherNames{
+    OtherName{"search", "plan"},      OtherName{"optimize", "plan"},
+    OtherName{"autotune", "plan"},    OtherName{"tune", "plan"},
+    OtherName{"find", "plan"},        OtherName{"recommend", "plan"},
+    OtherName{"run", "train"},        OtherName{"launch", "train"},
+    OtherName{"diff", "compare"},     OtherName{"sweep", "compare"},
+    OtherName{"lint", "check"},       OtherName{"verify", "check"},
+    OtherName{"show", "report"},      OtherName{"view", "report"},
+    OtherName{"visualize", "report"}, OtherName{"plot", "report"},
+    OtherName{"open", "report"},      OtherName{"why", "explain"},
+    OtherName{"memory", "predict"},   OtherName{"convert", "export"},
+    OtherName{"replay", "simulate"},  OtherName{"models", "estimate"},
+};
+
+constexpr std::string_view kBeginWithVerb =
+    "a verb comes first: penstock plan config.json --device h100-sxm --gpus 64 --global-batch 512";
+
+// What to do about a first word that is no verb.
+std::string help_for(const std::string& name, const std::vector<std::string>& known) {
+  if (name.starts_with('-') || name.find('.') != std::string::npos ||
+      name.find('/') != std::string::npos) {
+    return std::string(kBeginWithVerb);
+  }
+  for (const OtherName& other : kOtherNames) {
+    if (other.typed == name) return fmt::format("did you mean '{}'?", other.verb);
+  }
+  return did_you_mean(name, known);
+}
+
 const Verb& verb_named(const std::string& name) {
   std::vector<std::string> known;
   for (const Verb& verb : verbs()) {
     if (verb.name == name) return verb;
     known.emplace_back(verb.name);
   }
-  throw_bad_input(fmt::format("unknown verb '{}'\nhelp: {}", name, did_you_mean(name, known)));
+  throw_bad_input(fmt::format("unknown verb '{}'\nhelp: {}", name, help_for(name, known)));
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ class ConfigFields {
   std::set<std::string, std::less<>> asked_;
 };
 
-// First present wins (docs/user_guide.md, "From a config.json").
+// First present wins (docs/estimates.md, "What is read of a config.json").
 inline constexpr std::array<std::string_view, 4> kLayerNames{"num_hidden_layers", "n_layer",
                                                              "num_layers", "n_layers"};
 inline constexpr std::array<std::string_view, 4> kHiddenNames{"hidden_size", "n_embd", "n_embed",

@@ -193,10 +193,11 @@ std::string recompute_text(const Plan& plan) {
 
 std::string layout_line(const Plan& plan) {
   const std::string chunks = plan.chunks > 1 ? fmt::format(", VP {}", plan.chunks) : "";
-  return fmt::format("{}{}, mbs {}, {} micro-batch{}, {}, {}{}", degrees_text(plan), chunks,
+  const std::string schedule = plan.pipeline > 1 ? plan.schedule + ", " : "";
+  return fmt::format("{}{}, mbs {}, {} micro-batch{}, {}{}{}", degrees_text(plan), chunks,
                      plan.micro_batch_size, micro_batches_text(plan),
-                     micro_batches_text(plan) == "1" ? "" : "es", plan.schedule,
-                     recompute_text(plan), plan.zero1 ? ", ZeRO-1" : "");
+                     micro_batches_text(plan) == "1" ? "" : "es", schedule, recompute_text(plan),
+                     plan.zero1 ? ", ZeRO-1" : "");
 }
 
 std::string plan_line(const Plan& plan) {

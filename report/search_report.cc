@@ -76,13 +76,13 @@ std::string best_plan_sections(const SearchResult& result, const SearchReport& a
 
 }  // namespace
 
-std::string nothing_fits_text(const SearchResult& result) {
+std::string nothing_fits_text(const SearchResult& result, std::size_t width) {
   std::string out = result.complete ? "No plan fits.\n" : "No plan was found before the stop.\n";
   if (result.nearest_miss) {
-    out += wrapped("Nearest miss: " + reason_text(*result.nearest_miss) + ".", 100, "", "  ");
+    out += wrapped("Nearest miss: " + reason_text(*result.nearest_miss) + ".", width, "", "  ");
   } else if (!result.rejected.empty()) {
     out +=
-        wrapped("The reason of most: " + reason_text(result.rejected.front()) + ".", 100, "", "  ");
+        wrapped("Most candidates: " + reason_text(result.rejected.front()) + ".", width, "", "  ");
   }
   return out;
 }

@@ -37,7 +37,7 @@ struct SearchReport {
 std::string search_report(const SearchResult& result, const SearchReport& about);
 
 // Of a search without plans: that there is none, and what came closest. Whole lines.
-std::string nothing_fits_text(const SearchResult& result);
+std::string nothing_fits_text(const SearchResult& result, std::size_t width = 100);
 
 // "NAME: 3.012 s, 4.9 % longer than plan 1" or "NAME: cannot run: ..."
 std::string rival_text(const Rival& rival, const Plan& best_plan, const Evaluation& best);

@@ -221,6 +221,15 @@ std::string price_text(const TrainingCost& cost) {
   return cost.expected.usd > 0.0 ? dollars(cost.expected.usd) : "-";
 }
 
+std::string training_sentence(const TrainingCost& cost) {
+  if (!ends(cost)) return fmt::format("Training never ends: {}.", cost.why_never);
+  std::string text =
+      fmt::format("Training on {} tokens takes {} ({} to {})", with_commas(cost.tokens),
+                  span(cost.expected.hours), span(cost.low.hours), span(cost.high.hours));
+  if (cost.expected.usd > 0.0) text += " and costs " + dollars(cost.expected.usd);
+  return text + (cost.failures ? ", failures included." : ", without failures.");
+}
+
 std::string training_text(const std::optional<TrainingCost>& cost) {
   if (!cost) return "";
   return fmt::format("\nTraining on {} tokens\n", with_commas(cost->tokens)) +

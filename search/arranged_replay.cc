@@ -1,21 +1,35 @@
 #include "search/arranged_replay.h"
 
-#include "costmodel/price_stages.h"
+#include <algorithm>
+#include <utility>
+
 #include "search/arrange_within.h"
 #include "search/evaluation.h"
-#include "search/plan_program.h"
-#include "search/prepared_plan.h"
+#include "search/memory.h"
 #include "simulator/replay.h"
 #include "simulator/simulate.h"
 
 namespace penstock {
 namespace {
 
-ArrangedOutcome replay_rule(const PlanInputs& inputs, const Plan& plan) {
+ArrangedOutcome replay_evaluated(const PlanInputs& inputs, const Plan& plan) {
   const EvaluatedPlan evaluated = evaluate(inputs, plan);
   if (evaluated.why_not) return {evaluated.why_not, {}};
   return {std::nullopt,
           {evaluated.plan, evaluated.evaluation.step_time, evaluated.evaluation.peak_memory()}};
+}
+
+ArrangedOutcome replay_rule(const PlanInputs& inputs, const Plan& plan) {
+  if (plan.cuts.empty()) return replay_evaluated(inputs, plan);
+  const PreparedPlan prepared = prepare(inputs, plan);
+  if (prepared.why_not) return {prepared.why_not, {}};
+  const StagePricing pricing =
+      price_stages(*inputs.profile, *inputs.cluster, prepared.plan, prepared.sums.tables(),
+                   prepared.kind->splits_backward());
+  ReplayBuffers buffers;
+  const auto outcome = replay_by_rule(inputs, prepared, prepared.plan, pricing,
+                                      schedules_of(prepared.plan), buffers);
+  return outcome ? *outcome : replay_evaluated(inputs, plan);
 }
 
 // Nothing when its transfers deadlock.
@@ -36,6 +50,27 @@ std::optional<TimelineSummary> summary_of(const ArrangedSchedules& arranged,
 Rejection no_arrangement_fits(const Plan& plan) {
   return {plan.schedule + ": no arrangement fits the memory that is left for activations", 1,
           std::nullopt, std::nullopt, ""};
+}
+
+std::optional<ArrangedOutcome> replay_by_rule(const PlanInputs& inputs,
+                                              const PreparedPlan& prepared, const Plan& plan,
+                                              const StagePricing& pricing,
+                                              const PlanSchedules& schedules,
+                                              ReplayBuffers& buffers) {
+  const auto simulated =
+      simulate_by_rule(schedules.pipelines,
+                       lowering_of(plan, pricing.ties, prepared.sums.recomputes(), inputs.executor),
+                       pricing.prices, inputs.executor, buffers, plan.kinds());
+  if (!simulated) return std::nullopt;
+  const auto memory = memory_of_ranks(pricing.prices, simulated->held, prepared.devices.reserve(),
+                                      listed_ranks(plan).shapes);
+  if (auto why_not = over_memory(memory, plan, prepared.devices.memory())) {
+    return ArrangedOutcome{std::move(why_not), {}};
+  }
+  Bytes fullest;
+  for (const MemoryUse& use : memory) fullest = std::max(fullest, use.total());
+  return ArrangedOutcome{std::nullopt,
+                         {plan, step_time_of(simulated->summary, inputs.executor), fullest}};
 }
 
 ArrangedOutcome replay_arranged(const PlanInputs& inputs, const Plan& plan) {

@@ -14,6 +14,7 @@
 #include "search/in_parallel.h"
 #include "search/incumbents.h"
 #include "search/mixed_devices.h"
+#include "search/nearest_miss.h"
 #include "search/plan_program.h"
 #include "search/relative_interval.h"
 #include "search/remedies.h"
@@ -457,17 +458,8 @@ class Search {
     for (const Rejections::Entry& entry : tally_.rejected.sorted()) {
       result_.rejected.push_back(with_remedy(inputs_, entry, request_.gpus));
     }
-    if (!result_.best.empty()) return;
-    for (const Rejections::Entry& entry : tally_.rejected.sorted()) {
-      if (!entry.rejection.least_over) continue;
-      if (result_.nearest_miss &&
-          *entry.rejection.least_over >= *result_.nearest_miss->least_over) {
-        continue;
-      }
-      result_.nearest_miss = with_remedy(inputs_, entry, request_.gpus);
-      result_.nearest_miss->candidates = 1;
-      result_.nearest_miss->most_over = entry.rejection.least_over;
-      result_.nearest_miss->reason = plan_words(entry.closest) + ": " + entry.rejection.reason;
+    if (result_.best.empty()) {
+      result_.nearest_miss = nearest_miss(inputs_, request_, tally_.rejected.sorted());
     }
   }
 

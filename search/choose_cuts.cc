@@ -4,6 +4,7 @@
 
 #include "search/alike_cuts.h"
 #include "search/joint_cuts.h"
+#include "search/loop_cuts.h"
 
 namespace penstock {
 namespace {
@@ -121,7 +122,9 @@ FittingCuts joint_cuts(const RankSums& sums, const StageMemory& memory, const Pl
   }
   cuts = moved(equal_cuts(sections, plan.stages_per_copy()));
   if (fits(cuts)) return {std::move(cuts)};
-  return {std::nullopt, false};
+  FittingCuts searched = loop_cuts(memory, plan);
+  if (searched.cuts) searched.cuts = moved(std::move(*searched.cuts));
+  return searched;
 }
 
 }  // namespace

@@ -25,17 +25,18 @@ Plan with_one_mode(Plan plan) {
 CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan, RecomputeRule rule)
     : inputs_(inputs), prepared_(prepare(inputs, with_one_mode(plan))), with_cuts_(prepared_.plan) {
   if (prepared_.why_not) return;
-  is_cheap_ = !prepared_.kind->is_automatic() && prepared_.kind->rule == RunTimeRule::kNone;
+  has_rule_ = prepared_.kind->rule != RunTimeRule::kNone;
+  is_cheap_ = !prepared_.kind->is_automatic() && !has_rule_;
   sums_ = prepared_.sums.full_size();
   tables_ = prepared_.sums.tables();
   recomputes_ = prepared_.sums.recomputes();
   capacity_ = prepared_.devices.memory();
   reserve_ = prepared_.devices.reserve();
   held_ = liveness_of(with_stand_in(prepared_.plan));
-  if (!is_cheap_) return;
+  if (!is_cheap_ && !has_rule_) return;
   wiring_.emplace(*inputs.cluster, prepared_.plan);
   schedules_ = schedules_of(prepared_.plan);
-  if (!recompute_is_divided(plan) || !can_divide_recompute(*prepared_.kind)) return;
+  if (has_rule_ || !recompute_is_divided(plan) || !can_divide_recompute(*prepared_.kind)) return;
   recompute_.emplace(inputs, prepared_, held_, rule);
   if (recompute_->is_possible()) {
     sums_ = recompute_->kept();
@@ -48,6 +49,7 @@ std::optional<CutReplay::Result> CutReplay::run(const std::vector<int>& cuts) {
   if (prepared_.why_not) return std::nullopt;
   with_cuts_.cuts = cuts;
   if (recompute_) return run_divided();
+  if (has_rule_) return run_by_rule();
   return is_cheap_ ? run_lists() : run_evaluated();
 }
 
@@ -98,6 +100,16 @@ std::optional<TimelineSummary> CutReplay::summary_of(const StagePricing& pricing
   const bool may_deadlock = inputs_.executor.issue == IssueOrder::kDeepSpeed;
   if (may_deadlock && deadlock(*program_, inputs_.executor)) return std::nullopt;
   return simulate_summary(*program_, pricing.prices, inputs_.executor);
+}
+
+std::optional<CutReplay::Result> CutReplay::run_by_rule() {
+  const StagePricing pricing = price_stages(*inputs_.profile, *wiring_, with_cuts_, tables_,
+                                            prepared_.kind->splits_backward());
+  const auto outcome =
+      replay_by_rule(inputs_, prepared_, with_cuts_, pricing, schedules_, buffers_);
+  if (!outcome) return run_evaluated();
+  if (outcome->why_not) return std::nullopt;
+  return Result{outcome->found.step_time, outcome->found.memory};
 }
 
 std::optional<CutReplay::Result> CutReplay::run_evaluated() {

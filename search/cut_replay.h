@@ -60,12 +60,14 @@ class CutReplay {
   std::optional<Result> run_lists();
   std::optional<Result> run_divided();
   std::optional<Result> run_priced(const RankTables& tables, bool recomputes);
+  std::optional<Result> run_by_rule();
   std::optional<Result> run_evaluated();
   std::optional<TimelineSummary> summary_of(const StagePricing& pricing, bool recomputes);
 
   const PlanInputs& inputs_;
   PreparedPlan prepared_;
   bool is_cheap_ = false;
+  bool has_rule_ = false;
   std::optional<RankSums> sums_;
   RankTables tables_{{}};
   bool recomputes_ = false;

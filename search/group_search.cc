@@ -46,6 +46,7 @@ class GroupSearch {
         placements_(placement_choices(request, group.pipeline, group.data)) {}
 
   GroupResult run() {
+    result_.only_leaders_count = group_.chunks == ChunkRange::kMore;
     if (!prices_.why_not().empty()) {
       result_.rejected.add(prices_.why_not(), group_.candidates, base_);
       return std::move(result_);
@@ -510,7 +511,11 @@ class GroupSearch {
 
   void add_found(const Found& found) {
     if (!own_) own_ = known_;
-    own_->add(found);
+    if (result_.only_leaders_count) {
+      own_->add_if_it_leads(found, request_.sizes.size());
+    } else {
+      own_->add(found);
+    }
     result_.found.push_back(found);
   }
 

@@ -162,6 +162,7 @@ struct RolledReplay {
 struct ReplayBuffers::Contents {
   std::vector<RolledReplay::Step> steps;
   std::vector<std::int64_t> ends, cells;
+  std::vector<std::int64_t> arrivals_by_rule;
   std::vector<ResolvedStep> resolved;
   RoundHistory history;
 };

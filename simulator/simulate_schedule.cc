@@ -1,6 +1,7 @@
 #include "simulator/simulate_schedule.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/error.h"
@@ -9,6 +10,8 @@
 #include "simulator/replay.h"
 #include "simulator/rolled_attribution.h"
 #include "simulator/rolled_replay.h"
+#include "simulator/rule_replay.h"
+#include "simulator/schedules/varuna.h"
 #include "simulator/step_tail.h"
 
 namespace penstock {
@@ -246,6 +249,50 @@ AttributedSimulation simulate_schedule_attributed(const std::vector<RolledInput>
   result.summary = end.finish(replays.times, prices, executor, &timeline);
   const StepEnd step_end{end.tables(), timeline, end.stand_ins(replays.times)};
   result.ranks = attribute_idle(timelines, step_end, result.summary.busy, attributed);
+  return result;
+}
+
+namespace {
+
+bool rules_apply(const std::vector<RolledInput>& pipelines, const LoweringOptions& options,
+                 const ExecutorModel& executor) {
+  return straight_replay_is_exact(executor) && options.issue == IssueOrder::kEager &&
+         std::all_of(pipelines.begin(), pipelines.end(), [](const RolledInput& pipeline) {
+           return pipeline.schedule->rule != RunTimeRule::kNone &&
+                  has_varuna_order(*pipeline.schedule);
+         });
+}
+
+}  // namespace
+
+std::optional<RuledSimulation> simulate_by_rule(const std::vector<RolledInput>& pipelines,
+                                                const LoweringOptions& options,
+                                                const StagePrices& prices,
+                                                const ExecutorModel& executor,
+                                                ReplayBuffers& buffers, int told) {
+  if (!rules_apply(pipelines, options, executor)) return std::nullopt;
+  const std::vector<PipelineInput> inputs = with_one_per_run(pipelines);
+  EndOfStep end(inputs, options);
+  const PriceTable table(end.tables(), prices, executor);
+  std::vector<PipelineTimes> times;
+  RuledSimulation result;
+  std::int64_t actions = 0;
+  for (std::size_t p = 0; p < pipelines.size(); ++p) {
+    const Schedule& schedule = *pipelines[p].schedule;
+    RuleReplay replay(schedule, pipelines[p].micro_batches, end.tables(), p, table,
+                      options.transfers, buffers.contents().arrivals_by_rule);
+    if (!replay.can_run()) return std::nullopt;
+    actions += 3 * replay.actions();  // with transfers
+    table.check_sum(static_cast<std::size_t>(actions));
+    if (!replay.run()) {
+      throw_bad_input(schedule.name + ": the lists cannot be carried out: nothing can run");
+    }
+    times.push_back(replay.times());
+    if (p >= static_cast<std::size_t>(told)) continue;
+    std::vector<RankLiveness> held = replay.held();
+    std::move(held.begin(), held.end(), std::back_inserter(result.held));
+  }
+  result.summary = end.finish(times, prices, executor);
   return result;
 }
 

@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/evaluation.h"
 #include "core/executor_model.h"
 #include "core/stage_prices.h"
 #include "simulator/analyze.h"
+#include "simulator/liveness.h"
 #include "simulator/lower.h"
 
 namespace penstock {
@@ -66,6 +68,20 @@ AttributedSimulation simulate_schedule_attributed(const std::vector<RolledInput>
                                                   const StagePrices& prices,
                                                   const ExecutorModel& executor,
                                                   ReplayBuffers& buffers, int attributed = 1);
+
+// The same of schedules whose rule changes the order while the step runs, and what the ranks of the
+// first `told` pipelines hold in the order that comes about (liveness() of as_executed()). Nothing
+// where lower() and simulate() have to say it: lists that are not Varuna's, a forward or a backward
+// that takes no time, transfers that occupy something.
+struct RuledSimulation {
+  TimelineSummary summary;
+  std::vector<RankLiveness> held;
+};
+std::optional<RuledSimulation> simulate_by_rule(const std::vector<RolledInput>& pipelines,
+                                                const LoweringOptions& options,
+                                                const StagePrices& prices,
+                                                const ExecutorModel& executor,
+                                                ReplayBuffers& buffers, int told = 1);
 
 // How a replay went: compute actions that ran one by one, those that jumps went over.
 struct ReplayWork {

@@ -1,4 +1,4 @@
-// (5) What the busiest rank spends the step on, and what each part could give back.
+// (6) What the busiest rank spends the step on, and what each part could give back.
 
 /** Parts in the order of the data; a step that would be that much shorter, as a share of the step. */
 function partRows(data) {
@@ -23,7 +23,7 @@ function partColumns() {
                                      'aria-hidden': 'true'}), value]},
     {key: 'time_ns', title: 'Time', numeric: true, text: durationText, value: (row) => row.time_ns},
     {key: 'share', title: 'Share', numeric: true, text: percentText, value: (row) => row.share},
-    {key: 'gain', title: 'Speed-up if zero', abbreviates: 'at most: the step without this part', numeric: true,
+    {key: 'gain', title: 'Speed-up if zero', abbreviates: 'at most so much faster without this part', numeric: true,
      text: (value) => signedText(value, percentText),
      // Without its compute a step is nothing: no gain to speak of.
      value: (row) => (row.part === 'compute' ? null : row.gain)},
@@ -43,9 +43,13 @@ function makeChanges(data) {
      node: (value) => make('span', {class: 'inline-bar', 'aria-hidden': 'true',
                                     style: `width: ${100 * Math.max(0, value) / greatest}%`})},
   ];
-  return [make('h3', {}, 'The step replayed with one thing changed'),
+  return [make('h3', {}, 'What if: the step replayed with one change'),
     makeTable('What-if', columns, data.changes, {sortable: true}),
     makeSaveButtons('what-if', columns.slice(0, 3), data.changes)];
+}
+
+function idleShare(rows) {
+  return rows.reduce((sum, row) => sum + row.share, 0);
 }
 
 function bubbleSection(data) {
@@ -54,9 +58,9 @@ function bubbleSection(data) {
   const idle = rows.filter((row) => row.part !== 'compute');
   const worst = idle.reduce((best, row) => (row.time_ns > best.time_ns ? row : best), idle[0]);
   const lead = worst?.time_ns > 0
-      ? `The busiest rank waits most in ${worst.part}: ${durationText(worst.time_ns)}, ` +
-        `${percentText(worst.share)} of the step.`
-      : 'The busiest rank never waits.';
+      ? `The bubble, the ${kBubbleMeans}, is ${percentText(idleShare(idle))}. Its largest part: ${worst.part}, ` +
+        `${durationText(worst.time_ns)}, ${percentText(worst.share)} of the step.`
+      : 'The busiest rank is never idle: there is no bubble.';
   return makeSection('time', 'Where the time goes', lead,
       make('div', {role: 'img', 'aria-label': `Parts of the step. ${lead}`}, makePartsBar(rows)),
       makeTable('Parts of the step of the busiest rank', partColumns(), rows, {sortable: true}),

@@ -1,11 +1,11 @@
-// (8) Two plans side by side: what was decided otherwise, and what that changes.
+// (9) Two plans side by side: what was decided otherwise, and what that changes.
 
 const kDecisionNames = {
-  schedule: 'schedule', group: 'interleaving group', pipeline: 'pipeline ranks (P)', chunks: 'chunks per rank (V)',
-  stage_map: 'stages on ranks', data: 'replicas (D)', tensor: 'tensor degree (T)',
-  micro_batch_size: 'micro-batch size (b)', micro_batches: 'micro-batches (M)', global_batch: 'global batch',
-  sequence_length: 'sequence length', recompute: 'recompute', zero1: 'ZeRO-1', placement: 'placement',
-  device: 'device', devices: 'GPUs', cuts: 'cuts before sections',
+  schedule: 'schedule', group: 'interleaving group', pipeline: 'PP', chunks: 'VP', stage_map: 'stages on ranks',
+  data: 'DP', tensor: 'TP', micro_batch_size: 'micro-batch size (mbs)', micro_batches: 'micro-batches (M)',
+  global_batch: 'global batch (gbs)', sequence_length: 'sequence length', recompute: 'recompute',
+  recompute_sections: 'sections recomputed, by stage', zero1: 'ZeRO-1', placement: 'placement',
+  device: 'device', devices: 'GPUs', cuts: 'first section of each stage',
 };
 
 function decisionText(value) {
@@ -28,7 +28,7 @@ function memoryMeasures(left, right) {
   if (!a || !b) return [];
   return [...kMemoryParts.map((part) => ({name: part.name, key: part.total})),
     {name: 'total', key: 'total_bytes'}].map(({name, key}) =>
-    ({group: 'Memory of the tightest rank', name, text: bytesText, left: a.memory[key], right: b.memory[key]}));
+    ({group: 'Memory of the fullest rank', name, text: bytesText, left: a.memory[key], right: b.memory[key]}));
 }
 
 function timeMeasures(left, right) {
@@ -48,8 +48,8 @@ function measuresOf(left, right) {
     of('tokens/s', throughputText, (prediction) => prediction.tokens_per_s),
     of('bubble', percentText, (prediction) => prediction.bubble_rate_makespan),
     of('peak memory', bytesText, (prediction) => prediction.peak_memory_bytes),
-    of('price of a step', dollarsText, (prediction) => prediction.cost_usd_per_step),
-    of('price of a million tokens', dollarsText, (prediction) => prediction.cost_usd_per_mtok),
+    of('$ per step', dollarsText, (prediction) => prediction.cost_usd_per_step),
+    of('$ per million tokens', dollarsText, (prediction) => prediction.cost_usd_per_mtok),
     ...memoryMeasures(left, right), ...timeMeasures(left, right),
   ].filter((measure) => !isAbsent(measure.left) && !isAbsent(measure.right));
 }
@@ -66,7 +66,7 @@ function makeDecisions(left, right) {
   return [
     other.length > 0
         ? makeTable('Decisions that differ', columns, other, {visibleCaption: true})
-        : make('p', {}, 'Both plans decide the same.'),
+        : make('p', {}, 'Both plans make the same decisions.'),
     same.length > 0 ? make('p', {class: 'muted'}, 'The same in both: ',
         same.map(({name, left: value}) => `${name} ${value}`).join(', '), '.') : null,
   ];
@@ -96,10 +96,11 @@ function comparisonFinding(left, right) {
   const [a, b] = [left.prediction, right.prediction];
   const slower = b.step_time_ns / a.step_time_ns - 1;
   const more = b.peak_memory_bytes - a.peak_memory_bytes;
-  const pace = slower === 0 ? `is as fast as ${planName(left)}`
-      : `takes ${percentText(Math.abs(slower))} ${slower > 0 ? 'longer' : 'less'} a step than ${planName(left)}`;
-  const memory = more === 0 ? 'as much' : `${bytesText(Math.abs(more))} ${more > 0 ? 'more' : 'less'}`;
-  return `${planHeading(right)} ${pace} and needs ${memory} memory.`;
+  const pace = slower === 0 ? `A step of ${planName(right)} takes as long as one of ${planName(left)}`
+      : `A step of ${planName(right)} takes ${percentText(Math.abs(slower))} ${slower > 0 ? 'longer' : 'less'} than ` +
+        `one of ${planName(left)}`;
+  const memory = more === 0 ? 'the same' : `${bytesText(Math.abs(more))} ${more > 0 ? 'more' : 'less'}`;
+  return `${pace}, and its fullest rank needs ${memory} memory.`;
 }
 
 function comparisonSection(data, page) {
@@ -115,11 +116,11 @@ function comparisonSection(data, page) {
     holder.replaceChildren(...[...makeDecisions(left, right), ...makeMeasures(left, right)].flat()
         .filter((node) => !isAbsent(node)));
   };
-  const leftChoice = makeSelect('Plan', names, chosen.left, (index) => {
+  const leftChoice = makeSelect('Compare', names, chosen.left, (index) => {
     chosen.left = index;
     show();
   });
-  const rightChoice = makeSelect('against', names, chosen.right, (index) => page.pick(index));
+  const rightChoice = makeSelect('with', names, chosen.right, (index) => page.pick(index));
   page.addEventListener('pick', () => {
     chosen.right = page.picked;
     rightChoice.querySelector('select').selectedIndex = page.picked;

@@ -5,28 +5,37 @@ class Page extends EventTarget {
   constructor(data) {
     super();
     this.plans = allPlans(data);
-    this.picked = this.plans.length > 1 ? 1 : 0;
+    this.address = new Address();
+    this.picked = this.pickOfAddress();
     this.timelines = [];
     // What has to wait until the page has its width.
     this.whenLaidOut = async () => {};
   }
 
+  /** The plan that is compared with the first one: the second where the address names none. */
+  pickOfAddress() {
+    const place = this.address.index('plan', this.plans.length + 1);
+    return place ? place - 1 : Math.max(0, Math.min(1, this.plans.length - 1));
+  }
+
   pick(index) {
     this.picked = index;
+    this.address.set({plan: index + 1});
     this.dispatchEvent(new Event('pick'));
   }
 }
 
 const kSections = [
-  ['Verdict', verdictSection],
+  ['Answer', verdictSection],
+  ['Step', timelineSection],
   ['Plans', plansSection],
-  ['Timeline', timelineSection],
   ['Memory', memorySection],
   ['Time', bubbleSection],
-  ['Pareto', paretoSection],
+  ['Trade-offs', paretoSection],
   ['GPUs', staircaseSection],
   ['Comparison', comparisonSection],
-  ['Validation', validationSection],
+  ['Measured', validationSection],
+  ['Assumptions', assumptionsSection],
   ['Numbers', numbersSection],
 ];
 
@@ -60,8 +69,8 @@ function layOut(data, page) {
     main.append(section);
     contents.append(make('a', {href: `#${section.id}`}, name));
   }
-  document.getElementById('colophon').append(
-      make('p', {}, `Written by ${data.tool}. This file holds everything and loads nothing.`));
+  fillFooter(document.getElementById('colophon'), data);
+  contents.append(make('a', {href: '#colophon'}, 'Commands'));
 }
 
 function showReport() {
@@ -78,7 +87,15 @@ function showReport() {
   followTheme();
   layOut(data, page);
   paintCharts();
-  window.penstock.ready = page.whenLaidOut().then(() => true);
+  page.address.follow(() => {
+    page.pick(page.pickOfAddress());
+    page.dispatchEvent(new Event('address'));
+    page.address.goToSection();
+  });
+  window.penstock.ready = page.whenLaidOut().then(() => {
+    page.address.goToSection();
+    return true;
+  });
 }
 
 showReport();

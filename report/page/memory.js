@@ -1,15 +1,17 @@
-// (4) Memory of every rank: its peak by category, and how it rises and falls over the step.
+// (5) Memory of every rank: its peak by category, and how it rises and falls over the step.
 
-const kManyRanks = 4;  // up to so many are shown side by side
+// Memory of devices comes in these sizes.
+const kGibMarks = [1, 2, 4, 8, 16, 32, 64];
+const kManyRanks = 4;  // up to so many are shown next to each other
 
 function memoryColour(part) {
   return `--memory-${part.name}`;
 }
 
-/** Ranks as the bars and tables want them: {rank, parts: {name: bytes}, total, capacity}. */
+/** Ranks as the bars and tables want them: {parts: {name: bytes}, total, capacity}. */
 function memoryOfRanks(prediction) {
-  return prediction.ranks.map((rank, index) => ({
-    rank: index, total: rank.memory.total_bytes, capacity: rank.capacity_bytes,
+  return prediction.ranks.map((rank) => ({
+    total: rank.memory.total_bytes, capacity: rank.capacity_bytes,
     parts: Object.fromEntries(kMemoryParts.map((part) => [part.name, rank.memory[part.total] ?? 0])),
   }));
 }
@@ -17,7 +19,7 @@ function memoryOfRanks(prediction) {
 function memoryColumns() {
   const bytes = (key, title, value) => ({key, title, numeric: true, text: bytesText, value});
   return [
-    {key: 'rank', title: 'Rank', value: (row) => row.rank},
+    {key: 'rank', title: 'PP rank', value: (row) => row.ranks},
     ...kMemoryParts.map((part) => bytes(`${part.name}_bytes`, capitalized(part.name),
         (row) => row.parts[part.name])),
     bytes('total_bytes', 'Total', (row) => row.total),
@@ -27,12 +29,12 @@ function memoryColumns() {
 }
 
 /** One bar a rank: what the peak is made of, and the limit as a mark. */
-function makeMemoryBar(row, widest) {
+function makeMemoryBar(label, row, widest) {
   const share = (bytes) => `${100 * bytes / widest}%`;
   const segments = kMemoryParts.filter((part) => row.parts[part.name] > 0).map((part) =>
       make('span', {class: 'segment', title: `${part.name}: ${bytesText(row.parts[part.name])}`,
                     style: `width: ${share(row.parts[part.name])}; --segment: var(${memoryColour(part)})`}));
-  return make('div', {class: 'bar-row'}, make('span', {class: 'bar-label'}, `rank ${row.rank}`),
+  return make('div', {class: 'bar-row'}, make('span', {class: 'bar-label'}, label),
       make('span', {class: 'bar-track'}, segments,
           make('span', {class: 'bar-limit', style: `left: ${share(row.capacity)}`})),
       make('span', {class: 'bar-value'}, bytesText(row.total)));
@@ -41,16 +43,23 @@ function makeMemoryBar(row, widest) {
 function makeMemoryBars(prediction) {
   const rows = memoryOfRanks(prediction);
   const widest = Math.max(...rows.map((row) => Math.max(row.total, row.capacity)));
-  const tight = rows[tightestRank(prediction)];
-  const finding = `Rank ${tight.rank} is the tightest: ${bytesText(tight.total)} of ` +
+  const fullest = tightestRank(prediction);
+  const tight = rows[fullest];
+  const finding = `PP rank ${fullest} is the fullest: ${bytesText(tight.total)} of ` +
       `${bytesText(tight.capacity)}, ${roomText(tight.capacity - tight.total)}.`;
+  // Bars that look alike are one; the table has one row for ranks that are alike to the byte.
+  const looks = ({parts, capacity}) => [...Object.values(parts), capacity].map(bytesText).join();
+  const exact = ({parts, capacity}) => [...Object.values(parts), capacity].join();
+  const makeRows = () => foldRanks(rows, exact).map((fold) =>
+      ({...fold.row, ranks: ranksCell(fold, rows.length)}));
   return make('figure', {},
       make('figcaption', {}, finding),
       makeLegend([...kMemoryParts.map((part) => ({name: part.name, colour: memoryColour(part)})),
         {name: 'limit', colour: '--bad', line: true}]),
       make('div', {class: 'bars', role: 'img', 'aria-label': `Peak memory by rank. ${finding}`},
-          rows.map((row) => makeMemoryBar(row, widest))),
-      makeNumbers('memory-by-rank', 'Peak memory by rank', memoryColumns(), () => rows));
+          foldRanks(rows, looks).map((fold) =>
+              makeMemoryBar(ranksWords(fold, rows.length), fold.row, widest))),
+      makeNumbers('memory-by-rank', 'Peak memory by rank', memoryColumns(), makeRows));
 }
 
 /** Stash over time of one rank in nanoseconds and bytes, from the start of the step to its end. */
@@ -83,7 +92,7 @@ function stackedSeries(memory, curve) {
   }
   const constant = sum;
   const total = curve.values.map((stash) => (constant + stash) / 2 ** 30);
-  series.unshift({colour: '--memory-stash', values: total});
+  series.unshift({colour: '--memory-activations', values: total});
   return series;
 }
 
@@ -111,7 +120,7 @@ function memoryPlot(timeline, memory, curve, width, say) {
       height: 240,
       scales: {x: {time: false, range: [0, timeline.length_ns]}, y: {range: [0, top]}},
       axes: [makeAxis('Time in the step', durationTick, {space: 90}),
-        makeAxis('GiB', (value) => value.toFixed(0), {size: 44})],
+        makeAxis('GiB', (value) => value.toFixed(0), {size: 44, incrs: kGibMarks})],
       series: [{}, ...series.map(({colour}) => ({
         fill: themeColour(colour), stroke: themeColour(colour), width: 0, paths: steps, points: {show: false},
       }))],
@@ -123,17 +132,12 @@ function memoryPlot(timeline, memory, curve, width, say) {
         }],
         setCursor: [(plot) => {
           const index = plot.cursor.idx;
-          say(isAbsent(index) ? null : `${durationText(shown.times[index])}: stash ` +
+          say(isAbsent(index) ? null : `${durationText(shown.times[index])}: activations ` +
               `${bytesText(shown.values[index])}, total ${bytesText(constant + shown.values[index])}`);
         }],
       },
     },
   };
-}
-
-/** The rank of the pipeline, as tables count them, of a timeline's rank of the job. */
-function pipelineRankOf(timeline, memory) {
-  return timeline.rows.find((row) => row.rank === memory.rank)?.pipeline_rank ?? memory.rank;
 }
 
 /** A round time on an axis: "0.5 s", "20 ms". */
@@ -145,30 +149,24 @@ function durationTick(ns) {
 function makeMemoryCurve(timeline, boxes, memory) {
   const curve = stashCurve(timeline, boxes, memory);
   const rank = pipelineRankOf(timeline, memory);
-  const ofJob = rank === memory.rank ? '' : ` (${memory.rank} of the job)`;
-  const finding = `Rank ${rank}${ofJob}: peak ${bytesText(memory.peak_bytes)} at ${memory.peak_at} ` +
+  const ofJob = rank === memory.rank ? '' : ` (rank ${memory.rank} of the job)`;
+  const finding = `PP rank ${rank}${ofJob}: peak ${bytesText(memory.peak_bytes)} at ${memory.peak_at} ` +
       `(${durationText(memory.peak_at_ns)}), ${roomText(memory.capacity_bytes - memory.peak_bytes)}.`;
   const columns = [
     {key: 'time_ns', title: 'From', numeric: true, text: durationText, value: (row) => row.time},
-    {key: 'stash_bytes', title: 'Stash', numeric: true, text: bytesText, value: (row) => row.stash},
+    {key: 'stash_bytes', title: 'Activations', numeric: true, text: bytesText, value: (row) => row.stash},
   ];
   const makeRows = () => Array.from({length: memory.count}, (_, index) => ({
     time: boxes.pointTime[memory.first + index] * timeline.tick_ns, stash: boxes.stash[memory.first + index],
   }));
   const figure = makeFigure(
       {finding, draw: (width, say) => memoryPlot(timeline, memory, curve, width, say)});
-  const title = `Stash of rank ${rank} over time`;
+  const title = `Activations of PP rank ${rank} over time`;
   figure.append(makeNumbers(`stash-rank-${rank}`, title, columns, makeRows));
   return figure;
 }
 
-function tightestMemory(memories) {
-  return memories.reduce((best, memory, index) =>
-      memory.capacity_bytes - memory.peak_bytes < memories[best].capacity_bytes - memories[best].peak_bytes
-          ? index : best, 0);
-}
-
-/** Curves of all ranks when they are few, else of the one that is chosen, the tightest at first. */
+/** Curves of all ranks when they are few, else of the one that is chosen, the fullest at first. */
 function makeMemoryCurves(timeline, boxes) {
   const memories = timeline.memory;
   const few = memories.length <= kManyRanks;
@@ -182,9 +180,9 @@ function makeMemoryCurves(timeline, boxes) {
     show(memories);
     return holder;
   }
-  const tight = tightestMemory(memories);
+  const tight = fullestMemory(memories);
   show([memories[tight]]);
-  return [makeSelect('Rank', memories.map((memory) => `rank ${pipelineRankOf(timeline, memory)}`), tight,
+  return [makeSelect('Rank', memories.map((memory) => `PP rank ${pipelineRankOf(timeline, memory)}`), tight,
       (index) => show([memories[index]])), holder];
 }
 

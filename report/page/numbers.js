@@ -1,8 +1,8 @@
-// (10) What is in no other table, and everything as files.
+// (12) What is in no other table, and everything as files.
 
 function timeColumns() {
   return [
-    {key: 'rank', title: 'Rank', value: (row) => row.rank},
+    {key: 'rank', title: 'PP rank', value: (row) => row.ranks},
     ...kTimeParts.map(({name, key}) => ({key, title: capitalized(name), numeric: true, text: durationText,
                                          value: (row) => row.time[key]})),
   ];
@@ -43,7 +43,9 @@ function makeBoxesButton(timeline, boxes) {
 
 function numbersSection(data, page) {
   const plan = data.plans?.[0];
-  const rows = (plan?.prediction.ranks ?? []).map((rank, index) => ({rank: index, time: rank.time}));
+  const ranks = plan?.prediction.ranks ?? [];
+  const rows = foldRanks(ranks, ({time}) => JSON.stringify(time)).map((fold) =>
+      ({ranks: ranksCell(fold, ranks.length), time: fold.row.time}));
   const files = make('ul', {class: 'files'}, make('li', {}, make('button', {
     type: 'button', id: 'save-data',
     on: {click: () => saveAs('report.json', 'application/json', JSON.stringify(data, null, 1) + '\n')},
@@ -51,7 +53,7 @@ function numbersSection(data, page) {
   page.addEventListener('decoded', ({detail: {timeline, boxes}}) =>
     files.append(makeBoxesButton(timeline, boxes)));
   return makeSection('numbers', 'Numbers', null,
-      rows.length ? make('p', {}, 'The numbers of every chart stand below it. These are in no chart:') : null,
+      rows.length ? make('p', {}, 'The numbers of each chart stand below the chart. These are in no chart:') : null,
       rows.length ? makeNumbers('time-by-rank', 'Time by rank of plan 1', timeColumns(), () => rows) : null,
       plan?.plan.cuts?.length > 1 ? makeNumbers('stages', 'Stages of plan 1', stageColumns(),
           () => stageRows(plan.plan.cuts)) : null,

@@ -1,4 +1,4 @@
-// (6) What speed costs: plans by two of step time, memory and price.
+// (7) What speed costs: plans by two of step time, memory and price.
 
 /** What a point can be placed by; absent for plans that the data price in no other way. */
 function paretoMeasures(data) {
@@ -22,7 +22,7 @@ function paretoPoints(data) {
   const onFront = paretoIndexes(data);
   const ranked = data.plans.length;
   const points = allPlans(data).map((entry, index) => ({
-    name: entry.title, words: entry.words ?? entry.plan.schedule, why: entry.reason,
+    name: entry.role === 'pareto' ? entry.title : planName(entry), words: entry.words, why: entry.reason,
     kind: entry.on_pareto_front || onFront.has(index) || index >= ranked ? 'front' : 'other',
     step_time_ns: entry.prediction.step_time_ns, peak_memory_bytes: entry.prediction.peak_memory_bytes,
     price: priceOf(entry.prediction), devices: entry.plan.devices,
@@ -36,7 +36,7 @@ function paretoPoints(data) {
 
 // In the order in which they are drawn: the front lies on top.
 const kPointKinds = [
-  {kind: 'infeasible', name: 'cannot run', colour: '--bad', hollow: true},
+  {kind: 'infeasible', name: 'does not fit', colour: '--bad', hollow: true},
   {kind: 'other', name: 'other plans', colour: '--muted'},
   {kind: 'front', name: 'on the Pareto front', colour: '--accent'},
 ];
@@ -75,6 +75,11 @@ function scatterScale(values) {
   return {range: [Math.max(0, least - air), greatest + air]};
 }
 
+/** Memory and GPUs come in powers of two. */
+function marksOf(measure) {
+  return {GiB: {incrs: kGibMarks}, GPUs: {incrs: kGpuMarks}}[measure.unit] ?? {};
+}
+
 function scatterPlot(points, across, up, width, say) {
   const placed = points.filter((point) => !isAbsent(across.value(point)) && !isAbsent(up.value(point)))
       .sort((a, b) => across.value(a) - across.value(b));
@@ -90,8 +95,8 @@ function scatterPlot(points, across, up, width, say) {
     options: {
       height: 320,
       scales: {x: {time: false, ...xScale}, y: yScale},
-      axes: [makeAxis(capitalized(label(across)), tick, filter(xScale)),
-        makeAxis(capitalized(label(up)), tick, {size: 60, ...filter(yScale)})],
+      axes: [makeAxis(capitalized(label(across)), tick, {...marksOf(across), ...filter(xScale)}),
+        makeAxis(capitalized(label(up)), tick, {size: 60, ...marksOf(up), ...filter(yScale)})],
       series: [{}, ...kPointKinds.map(({colour, hollow}) => ({
         paths: () => null, stroke: themeColour(colour),
         points: {show: true, size: kDotSize, width: 2, stroke: themeColour(colour),
@@ -126,8 +131,8 @@ function paretoFinding(points) {
   const fastest = front.reduce((best, point) => (point.step_time_ns < best.step_time_ns ? point : best), front[0]);
   const smallest = front.reduce(
       (best, point) => (point.peak_memory_bytes < best.peak_memory_bytes ? point : best), front[0]);
-  if (!fastest) return 'No plan is on the front.';
-  return `${countOf(front.length, 'plan')} on the front: from ${durationText(fastest.step_time_ns)} with ` +
+  if (!fastest) return 'No plan is on the Pareto front.';
+  return `${countOf(front.length, 'plan')} on the Pareto front, where no plan is better in every measure: from ${durationText(fastest.step_time_ns)} with ` +
       `${bytesText(fastest.peak_memory_bytes)} (the fastest) to ${bytesText(smallest.peak_memory_bytes)} with ` +
       `${durationText(smallest.step_time_ns)} (the smallest).`;
 }

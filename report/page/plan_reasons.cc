@@ -20,35 +20,35 @@ struct Side {
   [[nodiscard]] const RankTime& time() const {
     return evaluation.ranks.at(busiest_rank(evaluation)).time;
   }
-  [[nodiscard]] Duration bubble() const {
+  [[nodiscard]] Duration waits() const {
     return time().warm_up + time().drain + time().imbalance + time().order;
   }
-  [[nodiscard]] std::string share_of_bubble() const {
+  [[nodiscard]] std::string share_of_waits() const {
     const auto makespan = static_cast<double>(evaluation.makespan.count());
-    return percent(makespan > 0.0 ? static_cast<double>(bubble().count()) / makespan : 0.0);
+    return percent(makespan > 0.0 ? static_cast<double>(waits().count()) / makespan : 0.0);
   }
 };
 
 std::string against(Duration one, Duration other) {
-  return fmt::format("{} against {}", to_text(one), to_text(other));
+  return fmt::format("{} instead of {}", to_text(one), to_text(other));
 }
 
 // What makes the busiest rank compute longer, or not as long.
 std::string compute_text(const Side& plan, const Side& first, bool more) {
   const int devices = plan.plan.devices(), others = first.plan.devices();
   if ((devices < others) == more && devices != others) {
-    return fmt::format("{} GPUs ({} against {})", more ? "fewer" : "more", devices, others);
+    return fmt::format("{} GPUs ({} instead of {})", more ? "fewer" : "more", devices, others);
   }
-  std::string text = fmt::format("{} compute on its busiest rank ({}", more ? "more" : "less",
+  std::string text = fmt::format("{} compute on the busiest rank ({}", more ? "more" : "less",
                                  against(plan.time().busy, first.time().busy));
   const std::string recompute = recompute_in_short(plan.plan);
   const std::string against_recompute = recompute_in_short(first.plan);
   if (recompute != against_recompute) {
-    text += fmt::format("; recompute {} against {}", recompute, against_recompute);
+    text += fmt::format("; recompute {} instead of {}", recompute, against_recompute);
   } else if (plan.plan.tensor != first.plan.tensor) {
-    text += fmt::format("; tensor degree {} against {}", plan.plan.tensor, first.plan.tensor);
+    text += fmt::format("; TP {} instead of {}", plan.plan.tensor, first.plan.tensor);
   } else if (plan.plan.micro_batch_size != first.plan.micro_batch_size) {
-    text += fmt::format("; micro-batches of {} against {}", plan.plan.micro_batch_size,
+    text += fmt::format("; mbs {} instead of {}", plan.plan.micro_batch_size,
                         first.plan.micro_batch_size);
   }
   return text + ")";
@@ -62,17 +62,16 @@ struct Cause {
 // The parts that differ in the direction of the whole, largest first.
 std::vector<Cause> causes_of(const Side& plan, const Side& first, bool more) {
   const std::string_view longer = more ? "longer" : "shorter";
-  std::vector<Cause> causes{
-      {plan.time().busy - first.time().busy, compute_text(plan, first, more)},
-      {plan.bubble() - first.bubble(),
-       fmt::format("{} bubble ({} of the step against {})", more ? "larger" : "smaller",
-                   plan.share_of_bubble(), first.share_of_bubble())},
-      {plan.time().transfer - first.time().transfer,
-       fmt::format("{} waits for transfers ({})", longer,
-                   against(plan.time().transfer, first.time().transfer))},
-      {plan.time().barrier - first.time().barrier,
-       fmt::format("{} reductions and optimizer waits ({})", longer,
-                   against(plan.time().barrier, first.time().barrier))}};
+  std::vector<Cause> causes{{plan.time().busy - first.time().busy, compute_text(plan, first, more)},
+                            {plan.waits() - first.waits(),
+                             fmt::format("{} waits for other ranks ({} of the step instead of {})",
+                                         longer, plan.share_of_waits(), first.share_of_waits())},
+                            {plan.time().transfer - first.time().transfer,
+                             fmt::format("{} waits for pipeline transfers ({})", longer,
+                                         against(plan.time().transfer, first.time().transfer))},
+                            {plan.time().barrier - first.time().barrier,
+                             fmt::format("{} waits for reductions and the optimizer ({})", longer,
+                                         against(plan.time().barrier, first.time().barrier))}};
   for (Cause& cause : causes) {
     if (!more) cause.difference = -cause.difference;
   }
@@ -110,7 +109,7 @@ std::string reason_behind(const Plan& first, const Evaluation& first_evaluation,
   if (evaluation.ranks.empty() || first_evaluation.ranks.empty()) return "";
   if (plan.global_batch != first.global_batch) {
     return fmt::format(
-        "of another question: global batch {} against {}; its samples take {} times as long",
+        "answers another question: gbs {} instead of {}; its samples take {} times as long",
         plan.global_batch, first.global_batch, fixed(ratio, 3));
   }
   if (evaluation.step_time == first_evaluation.step_time) {

@@ -1,18 +1,22 @@
 // What a plan is called and what is said of it: shared by the table of plans, the charts and the comparison.
 
+// One definition for the whole page.
+const kBubbleMeans = 'share of the step in which the busiest rank is idle';
+
 /** Every plan there is to choose from: ranked ones and baselines first, then the rest of the Pareto front. */
 function allPlans(data) {
   return [...data.plans ?? [], ...data.pareto_plans ?? []];
 }
 
-/** Of `entry`, "plan 3" or what else it is called. */
+/** Of `entry`, "plan 3" or what else it is called; of one of the Pareto front what differs from plan 1. */
 function planName(entry) {
+  if (entry.role === 'pareto') return `the plan with ${entry.title}`;
   return /^\d+$/.test(entry.title) ? `plan ${entry.title}` : entry.title;
 }
 
 /** At the start of a sentence or as a heading; the name of a file stays as it is. */
 function planHeading(entry) {
-  return /^\d+$/.test(entry.title) ? `Plan ${entry.title}` : entry.title;
+  return /^\d+$/.test(entry.title) || entry.role === 'pareto' ? capitalized(planName(entry)) : entry.title;
 }
 
 function capitalized(text) {
@@ -82,7 +86,7 @@ const kMemoryParts = [
   {name: 'working', constant: 'working', total: 'working_peak_bytes'},
   {name: 'buffers', constant: 'communication', total: 'communication_bytes'},
   {name: 'reserve', constant: 'reserve', total: 'reserve_bytes'},
-  {name: 'stash', constant: null, total: 'stash_bytes'},
+  {name: 'activations', constant: null, total: 'stash_bytes'},
 ];
 
 // What a rank spends the makespan on, in the terminal's order.
@@ -95,3 +99,34 @@ const kTimeParts = [
   {name: 'transfer', key: 'transfer_ns'},
   {name: 'barrier', key: 'barrier_ns'},
 ];
+
+/**
+ * Neighbours with the same `key` as one: {first, last, row}. Where all ranks do the same, one row says so.
+ * @param {object[]} rows by rank, from rank 0 on
+ */
+function foldRanks(rows, key) {
+  const folds = [];
+  let before = null;
+  rows.forEach((row, rank) => {
+    const now = key(row);
+    if (folds.length > 0 && now === before) {
+      folds[folds.length - 1].last = rank;
+    } else {
+      folds.push({first: rank, last: rank, row});
+    }
+    before = now;
+  });
+  return folds;
+}
+
+/** "PP rank 3", "PP ranks 1 to 8", or where there are no others "all PP ranks". */
+function ranksWords({first, last}, ranks) {
+  if (first === last) return `PP rank ${first}`;
+  return first === 0 && last === ranks - 1 ? `all ${ranks} PP ranks` : `PP ranks ${first} to ${last}`;
+}
+
+/** The same in a column of ranks: 3, "1 to 8", "all". */
+function ranksCell({first, last}, ranks) {
+  if (first === last) return first;
+  return first === 0 && last === ranks - 1 ? `all ${ranks}` : `${first} to ${last}`;
+}

@@ -1,13 +1,13 @@
-// (2) The plans that were ranked, why each is where it is, and why others cannot run.
+// (3) The plans that were ranked, why each is where it is, and why others cannot run.
 
-/** "V" of a plan and the like: decisions in the terminal's letters, in full as a tooltip. */
-const kDecisionColumns = [
-  {key: 'tensor', title: 'T', abbreviates: 'tensor degree'},
-  {key: 'pipeline', title: 'P', abbreviates: 'pipeline ranks'},
-  {key: 'chunks', title: 'V', abbreviates: 'chunks per rank'},
-  {key: 'data', title: 'D', abbreviates: 'replicas'},
-  {key: 'micro_batch_size', title: 'b', abbreviates: 'micro-batch size'},
-  {key: 'micro_batches', title: 'M', abbreviates: 'micro-batches'},
+// What a plan decides, in the trainers' letters, with what they mean as a tooltip.
+const kDegreeColumns = [
+  {key: 'tensor', title: 'TP', abbreviates: 'tensor-parallel ranks'},
+  {key: 'pipeline', title: 'PP', abbreviates: 'pipeline ranks'},
+  {key: 'data', title: 'DP', abbreviates: 'data-parallel ranks'},
+  {key: 'chunks', title: 'VP', abbreviates: 'virtual stages per rank'},
+  {key: 'micro_batch_size', title: 'mbs', abbreviates: 'micro-batch size'},
+  {key: 'micro_batches', title: 'M', abbreviates: 'micro-batches of a step and DP rank'},
 ].map((column) => ({...column, numeric: true, value: ({plan}) => plan[column.key], text: countText}));
 
 /** The best is on the front anyway: nothing is faster. */
@@ -15,32 +15,40 @@ function planMarks(entry) {
   return [
     ['ranked', entry.title].includes(entry.role) ? null : entry.role,
     entry.tied ? 'tied' : null,
-    entry.on_pareto_front && entry.role !== 'best' ? 'front' : null,
+    entry.on_pareto_front && entry.role !== 'best' ? 'Pareto' : null,
   ].filter(Boolean).join(', ');
+}
+
+/** Columns of decisions; `mark` tells those that are not the first plan's. */
+function decisionColumns(first) {
+  return [
+    ...kDegreeColumns,
+    {key: 'schedule', title: 'Schedule', value: ({plan}) => plan.schedule},
+    {key: 'recompute', title: 'Recompute', abbreviates: 'which activations, and in how many of all sections',
+     value: (entry) => entry.recompute_words},
+    {key: 'zero1', title: 'ZeRO-1', value: ({plan}) => (plan.zero1 ? 'on' : 'off')},
+    {key: 'devices', title: 'GPUs', numeric: true, text: countText, value: ({plan}) => plan.devices},
+  ].map((column) => ({...column, mark: (entry) => (column.value(entry) === column.value(first) ? null : 'differs')}));
 }
 
 function planColumns(data) {
   const measures = [
     {key: 'step_time_ns', title: 'Step', numeric: true, text: durationText,
      value: ({prediction}) => prediction.step_time_ns},
-    {key: 'uncertainty', title: '±', abbreviates: 'half of the interval', numeric: true, text: percentText,
+    {key: 'uncertainty', title: '±', abbreviates: 'error of the step time', numeric: true, text: percentText,
      value: ({prediction}) => uncertaintyOf(prediction)},
     {key: 'throughput', title: throughputUnit(data), numeric: true, text: throughputText,
      value: ({prediction}) => throughputOf(prediction)},
-    {key: 'peak_memory_bytes', title: 'Memory', abbreviates: 'peak of the tightest rank', numeric: true,
+    {key: 'peak_memory_bytes', title: 'Memory', abbreviates: 'peak of the fullest rank', numeric: true,
      text: bytesText, value: ({prediction}) => prediction.peak_memory_bytes},
-    {key: 'bubble', title: 'Bubble', numeric: true, text: percentText,
+    {key: 'bubble', title: 'Bubble', abbreviates: kBubbleMeans, numeric: true, text: percentText,
      value: ({prediction}) => prediction.bubble_rate_makespan},
     {key: 'price', title: priceUnit(data), numeric: true, text: dollarsText,
      value: ({prediction}) => priceOf(prediction)},
   ];
   return [
     ...measures.filter((column) => column.key !== 'price' || hasPrices(data)),
-    {key: 'schedule', title: 'Schedule', value: ({plan}) => plan.schedule},
-    ...kDecisionColumns,
-    {key: 'recompute', title: 'Recompute', value: ({plan}) => plan.recompute},
-    {key: 'zero1', title: 'ZeRO-1', value: ({plan}) => (plan.zero1 ? 'on' : 'off')},
-    {key: 'devices', title: 'GPUs', numeric: true, text: countText, value: ({plan}) => plan.devices},
+    ...decisionColumns(data.plans[0]),
     {key: 'marks', title: 'Marks', value: (entry) => planMarks(entry) || null},
   ];
 }
@@ -62,9 +70,11 @@ function sortableTitle(title) {
   return /^\d+$/.test(title) ? title.padStart(9, ' ') : title;
 }
 
+/** What differs from plan 1, why that makes it slower, and the command that finds exactly this plan. */
 function planDetail(entry) {
   return make('div', {class: 'why'},
-      make('p', {}, entry.reason ? `${capitalized(entry.reason)}. ` : null,
+      make('p', {}, entry.differs ? [make('b', {}, entry.differs), '. '] : null,
+          entry.reason ? `${capitalized(entry.reason)}. ` : null,
           entry.placed ? make('span', {class: 'muted'}, `${capitalized(entry.placed)}.`) : null),
       entry.command ? makeCommand(entry.command, `the command that finds ${planName(entry)}`) : null);
 }
@@ -103,8 +113,8 @@ function makeInfeasible(data) {
     {key: 'why', title: 'Why it cannot run', class: 'prose', value: (row) => row.why},
   ];
   return make('details', {},
-      make('summary', {}, `Fast, but over memory: ${countOf(data.infeasible.length, 'plan')}`),
-      makeTable('Plans that are over memory', columns, data.infeasible, {sortable: true}),
+      make('summary', {}, `What you might try next, and does not fit: ${countOf(data.infeasible.length, 'plan')}`),
+      makeTable('Plans that do not fit', columns, data.infeasible, {sortable: true}),
       makeSaveButtons('over-memory', columns, data.infeasible));
 }
 
@@ -113,25 +123,26 @@ function makeRejected(data) {
   const columns = [
     {key: 'reason', title: 'Why they cannot run', class: 'prose', value: (row) => row.reason},
     {key: 'candidates', title: 'Candidates', numeric: true, text: countText, value: (row) => row.candidates},
-    {key: 'least_over_bytes', title: 'Least over', numeric: true, text: bytesText,
+    {key: 'least_over_bytes', title: 'Too much, least', numeric: true, text: bytesText,
      value: (row) => row.least_over_bytes},
-    {key: 'most_over_bytes', title: 'Most over', numeric: true, text: bytesText,
+    {key: 'most_over_bytes', title: 'Too much, most', numeric: true, text: bytesText,
      value: (row) => row.most_over_bytes},
     {key: 'remedy', title: 'Smallest change that fits', value: (row) => row.remedy || null},
   ];
   return make('details', {},
-      make('summary', {}, `What cannot run: ${countOf(data.rejected.length, 'reason')}`),
+      make('summary', {}, `Why other candidates cannot run: ${countOf(data.rejected.length, 'reason')}`),
       makeTable('Candidates that cannot run, by reason', columns, data.rejected, {sortable: true}),
       makeSaveButtons('rejected', columns, data.rejected));
 }
 
 function plansLead(data) {
   const tied = data.plans.filter((entry) => entry.tied).length;
-  const many = data.plans.length > 1;
   return [
-    many ? 'Choose a plan to lay it beside plan 1 under Comparison.' : null,
+    data.plans.length > 1 ? 'Choose a plan to compare it with plan 1 below.' : null,
     tied > 0 ? `${countOf(tied, 'plan')} ${tied === 1 ? 'ties' : 'tie'} with plan 1: the difference in step ` +
-        'time is smaller than its uncertainty; choose by memory or price, or measure.' : null,
+        'time is smaller than its error. Choose by memory or price, or measure.' : null,
+    data.look_alikes > 0 ? `${countOf(data.look_alikes, 'look-alike')} ${data.look_alikes === 1 ? 'is' : 'are'} ` +
+        'left out: the same schedule and degrees, with another placement, other cuts or ZeRO-1, or within 1 %.' : null,
   ].filter(Boolean).join(' ');
 }
 
@@ -145,7 +156,7 @@ function makeLeftOut(data) {
 
 function plansSection(data, page) {
   if (!data.plans?.length) {
-    return data.rejected?.length ? makeSection('plans', 'Plans', 'None can run.', makeLeftOut(data)) : null;
+    return data.rejected?.length ? makeSection('plans', 'Plans', 'No plan can run.', makeLeftOut(data)) : null;
   }
   const columns = [nameColumn(page), ...planColumns(data)];
   const table = makeTable('Plans with reasons', columns, data.plans,

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <utility>
 
+#include "core/recompute_sections.h"
 #include "report/json_array.h"
 #include "report/measures.h"
+#include "report/page/plan_differences.h"
 #include "report/page/verdict.h"
 #include "report/plan_table.h"
 #include "report/reasons.h"
@@ -28,16 +30,24 @@ Json input_json(const ReportInput& input) {
       .set("hash", input.file.hash);
 }
 
-Json plan_json(const ReportedPlan& reported) {
+Json plan_json(const ReportedPlan& reported, const Plan& first) {
   Json json = Json::object();
   json.set("title", reported.title).set("role", reported.role);
   json.set("plan", to_json(reported.plan));
   json.set("prediction", to_json(reported.evaluation, reported.plan));
   json.set("words", plan_line(reported.plan)).set("reason", reported.reason);
+  json.set("recompute_words", recompute_in_short(reported.plan));
+  set_unless_empty(json, "differs", differences_text(first, reported.plan));
   set_unless_empty(json, "command", reported.command);
   json.set("tied", reported.tied).set("on_pareto_front", reported.on_pareto_front);
   set_unless_empty(json, "placed", reported.placed);
   return json;
+}
+
+Json plans_json(const std::vector<ReportedPlan>& plans, const ReportData& data) {
+  return array_of(plans, [&data](const ReportedPlan& reported) {
+    return plan_json(reported, data.plans.front().plan);
+  });
 }
 
 Json infeasible_json(const ReportedPlan& reported) {
@@ -114,13 +124,28 @@ std::string no_plan_text(const ReportData& data) {
   return "No plan fits.";
 }
 
+// Of the best plan.
+Json mfu_json(const ReportData& data, const ModelFlops& flops) {
+  const Plan& plan = data.plans.front().plan;
+  const Evaluation& evaluation = data.plans.front().evaluation;
+  Json json = Json::object();
+  json.set("convention", flops.convention);
+  json.set("flops_per_s_and_gpu", flops_per_second_and_gpu(flops, plan, evaluation.step_time));
+  const auto share = mfu(flops, plan, evaluation.step_time);
+  const auto low = mfu(flops, plan, evaluation.step_time_high);
+  const auto high = mfu(flops, plan, evaluation.step_time_low);
+  if (share && low && high) json.set("mfu", *share).set("mfu_low", *low).set("mfu_high", *high);
+  return json;
+}
+
 Json verdict_json(const ReportData& data) {
   Json json = Json::object();
   if (data.plans.empty()) return json.set("text", no_plan_text(data));
   const ReportedPlan& best = data.plans.front();
-  json.set("text", verdict_text(best.plan, best.evaluation));
+  json.set("text", verdict_text(best.plan, best.evaluation, data.gpus, data.flops));
   json.set("confidence", confidence_of(best.evaluation));
   set_unless_empty(json, "apply_command", data.apply_command);
+  if (data.flops) json.set("flops", mfu_json(data, *data.flops));
   return json;
 }
 
@@ -130,7 +155,7 @@ void set_search(Json& json, const ReportData& data) {
     if (data.plans[i].on_pareto_front) on_front.push(static_cast<std::int64_t>(i));
   }
   json.set("pareto", std::move(on_front));
-  json.set("pareto_plans", array_of(data.pareto_plans, plan_json));
+  json.set("pareto_plans", plans_json(data.pareto_plans, data));
   json.set("infeasible", array_of(data.infeasible, infeasible_json));
   json.set("rejected", array_of(data.search->rejected, rejection_json));
   json.set("candidates", Json::object()
@@ -151,7 +176,7 @@ Json to_json(const ReportData& data) {
   json.set("verdict", verdict_json(data));
   json.set("question",
            Json::object().set("words", data.question).set("notes", strings(data.notes)));
-  json.set("plans", array_of(data.plans, plan_json));
+  json.set("plans", plans_json(data.plans, data));
   if (data.search) set_search(json, data);
   if (!data.plans.empty()) {
     const Evaluation& best = data.plans.front().evaluation;
@@ -159,6 +184,8 @@ Json to_json(const ReportData& data) {
     json.set("changes", changes_json(best.step_time, data.changes));
     json.set("assumptions", assumptions_json(best.assumptions));
   }
+  if (data.look_alikes > 0) json.set("look_alikes", data.look_alikes);
+  if (!data.not_modelled.empty()) json.set("not_modelled", strings(data.not_modelled));
   json.set("not_searched", strings(data.not_searched));
   if (!data.staircase.empty()) json.set("staircase", array_of(data.staircase, step_json));
   if (data.validation) {

@@ -10,6 +10,7 @@
 #include "core/evaluation.h"
 #include "core/json.h"
 #include "core/plan_file.h"
+#include "report/model_flops.h"
 #include "report/validation.h"
 #include "report/what_if.h"
 
@@ -21,7 +22,7 @@ struct ReportInput {
 };
 
 struct ReportedPlan {
-  std::string title;  // "1", or the name of a file
+  std::string title;  // "1", the name of a file, or what differs from the first plan
   std::string role;   // "best", "ranked", "baseline", "equal split", "pareto"
   Plan plan;
   Evaluation evaluation;
@@ -46,10 +47,14 @@ struct ReportData {
   std::string model;
   std::vector<ReportInput> inputs;
   std::string question;            // in words; may be empty
+  int gpus = 0;                    // that there are
   std::vector<std::string> notes;  // what an estimate rests on
   std::string apply_command;       // what to do with the plan; may be empty
   // The first is the one that the report is about; empty: nothing fits.
   std::vector<ReportedPlan> plans;
+  int look_alikes = 0;                     // plans that are too similar to one of these
+  std::optional<ModelFlops> flops;         // what an MFU is measured by
+  std::vector<std::string> not_modelled;   // what matters most for this model first
   std::vector<ReportedPlan> pareto_plans;  // on the front, not among `plans`
   std::vector<ReportedPlan> infeasible;    // near the first one, over memory
   std::optional<SearchResult> search;      // what it counted and left out

@@ -1,4 +1,7 @@
-// (7) The best plan for every number of GPUs. It never falls: a smaller plan with idle GPUs is a candidate.
+// (8) The best plan for every number of GPUs. It never falls: a smaller plan with idle GPUs is a candidate.
+
+// Nodes hold 8 GPUs, and clusters double.
+const kGpuMarks = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
 
 function staircaseMeasures(data) {
   const tokens = data.staircase.some((step) => !isAbsent(step.tokens_per_s));
@@ -21,7 +24,7 @@ function staircasePlot(steps, measure, width, say) {
       height: 260,
       scales: {x: {time: false, range: (plot, least, greatest) => [Math.max(0, least - 1), greatest + 1]},
                y: {range: (plot, least, greatest) => [0, greatest * 1.08 || 1]}},
-      axes: [makeAxis('GPUs at most', countText), makeAxis(capitalized(measure.name), short, {size: 78})],
+      axes: [makeAxis('GPUs', countText, {incrs: kGpuMarks}), makeAxis(capitalized(measure.name), short, {size: 78})],
       series: [{},
         {stroke: themeColour('--accent'), width: 2, paths: uPlot.paths.stepped({align: 1}), points: {show: false}},
         {paths: () => null, stroke: themeColour('--accent'),
@@ -40,7 +43,7 @@ function staircasePlot(steps, measure, width, say) {
 
 function idleWords(step) {
   const idle = step.gpus - step.gpus_used;
-  return `${idle > 0 ? `, ${idle} idle` : ''}${step.same_as_before ? ', the same plan as with fewer' : ''}`;
+  return `${idle > 0 ? `, ${idle} idle` : ''}${step.same_as_before ? ', the same plan as with fewer GPUs' : ''}`;
 }
 
 function staircaseColumns(measures) {
@@ -52,21 +55,21 @@ function staircaseColumns(measures) {
      value: (step) => (isAbsent(step.gpus_used) ? null : step.gpus - step.gpus_used)},
     {key: 'peak_memory_bytes', title: 'Memory', numeric: true, text: bytesText,
      value: (step) => step.peak_memory_bytes},
-    {key: 'same_as_before', title: 'New plan', value: (step) =>
-      (step.why_not ? null : step.same_as_before ? 'same as before' : 'new')},
+    {key: 'same_as_before', title: 'Plan changes', value: (step) =>
+      (step.why_not ? null : step.same_as_before ? 'no' : 'yes')},
     {key: 'words', title: 'Plan', class: 'prose', value: (step) => step.why_not ?? step.words},
   ];
 }
 
 function staircaseFinding(data) {
   const steps = data.staircase.filter((step) => !step.why_not);
-  if (steps.length === 0) return 'Nothing fits at any number of GPUs.';
+  if (steps.length === 0) return 'No plan fits on any number of GPUs.';
   const [least, most] = [steps[0], steps[steps.length - 1]];
   const [measure] = staircaseMeasures(data);
   const speed = (step) => `${measure.text(step[measure.key])} ${measure.name}`;
   const plans = steps.filter((step) => !step.same_as_before).length;
   return `From ${speed(least)} on ${countOf(least.gpus, 'GPU')}` +
-      `${steps.length < data.staircase.length ? ', the fewest on which anything fits,' : ''} to ` +
+      `${steps.length < data.staircase.length ? ' (no plan fits on fewer)' : ''} to ` +
       `${speed(most)} on ${most.gpus}: ${countOf(plans, 'different plan')}.`;
 }
 
@@ -78,7 +81,7 @@ function makeStaircaseCurve(data, measures) {
     holder.replaceChildren(makeFigure({
       finding: staircaseFinding(data),
       legend: [{name: 'best plan', colour: '--accent', line: true},
-        {name: 'a new plan from here on', colour: '--accent', hollow: true}],
+        {name: 'from here on another plan', colour: '--accent', hollow: true}],
       draw: (width, say) => staircasePlot(data.staircase, measures[index], width, say),
     }));
     paintCharts();

@@ -1,7 +1,7 @@
 // Tables: sortable by every column, exact in `data` elements, and as JSON or CSV files.
 //
-// A column is {key, title, value(row), text(value, row)?, numeric?, node(value, row)?}. `value` is what
-// sorts and what files hold; `text` and `node` say how it looks; an absent value is a dash.
+// A column is {key, title, value(row), text(value, row)?, numeric?, node(value, row)?, mark(row)?}. `value` is
+// what sorts and what files hold; `text`, `node` and `mark` (a class) say how it looks; an absent value is a dash.
 
 // Longer tables show a part until they are asked for all: a browser lays out 50,000 rows for seconds.
 const kRowsAtFirst = 300;
@@ -16,7 +16,8 @@ function cellContent(column, row) {
 }
 
 function makeCell(column, row, isFirst) {
-  const attributes = {class: column.numeric ? 'number' : column.class ?? null};
+  const names = [column.numeric ? 'number' : column.class, column.mark?.(row)].filter(Boolean);
+  const attributes = {class: names.length > 0 ? names.join(' ') : null};
   return isFirst ? make('th', {...attributes, scope: 'row'}, cellContent(column, row))
                  : make('td', attributes, cellContent(column, row));
 }

@@ -7,7 +7,12 @@ const kZoomFactor = 1.5;
 const kPanShare = 0.2;
 // Nothing is to be seen below this many ticks across the canvas.
 const kLeastTicks = 20;
-const kMapHeight = 30;
+const kMapHeight = 24;
+// However little of the first screen is left, the lanes have so much, and the legend below them has this.
+const kLeastHeight = 220;
+const kBelowLanes = 48;
+// Where all lanes would be higher than that by this factor, transfers are hidden at first.
+const kCrowded = 1.4;
 const kGlideMs = 160;
 
 class Timeline {
@@ -23,7 +28,7 @@ class Timeline {
     this.length = Math.max(1, json.length_ns / json.tick_ns);
     this.extent = this.length;  // what can be shown, in ticks
     this.linked = null;
-    this.window = {t0: 0, t1: this.length};
+    this.changed = () => {};  // called when what is shown or selected is another
     this.computeOnly = false;
     this.lanes = [];
     this.selected = kNoBox;
@@ -35,8 +40,14 @@ class Timeline {
     this.paintMs = 0;  // of the last paint
     this.frame = 0;
     buildTimeline(this);
+    this.opening = this.openingNow();
+    this.window = this.opening;
+    // Where ranks are many, their compute alone is legible.
+    this.computeOnly = layoutLanes(this.json, false, Infinity).height > kCrowded * this.heightLimit();
+    this.lanesButton.setAttribute('aria-pressed', String(!this.computeOnly));
     this.painter = new TimelinePainter(this.canvas, this.json, boxes);
     this.map = new MapPainter(this.mapCanvas, this.json, boxes);
+    this.strip = this.stripCanvas && new MemoryStrip(this.stripCanvas, this.json, boxes);
     this.input = new TimelineInput(this);
     this.watch();
     this.arrange();
@@ -55,6 +66,24 @@ class Timeline {
   /** Shows the whole step. */
   fit() {
     this.glideTo(0, this.extent);
+  }
+
+  openingNow() {
+    const wide = this.view.clientWidth;
+    return openingSpan(this.json, this.boxes, wide - gutterWidth(wide));
+  }
+
+  /** Shows the warm-up and the first period, where the whole step is too much to read. */
+  showOpening() {
+    this.glideTo(this.opening.t0, this.opening.t1);
+  }
+
+  /** In another width another part may be what can be read: it is shown where nothing else was chosen. */
+  reopen() {
+    const {t0, t1} = this.window;
+    const untouched = t0 === this.opening.t0 && t1 === this.opening.t1;
+    this.opening = this.openingNow();
+    if (untouched) this.show(this.opening.t0, this.opening.t1);
   }
 
   /** Shows the span from `startNs` to `endNs`, as far as there is one. */
@@ -90,6 +119,7 @@ class Timeline {
     this.glide = null;
     this.window = {t0: start, t1: start + span};
     this.repaint();
+    this.changed();
   }
 
   allowedSpan(span) {
@@ -178,9 +208,13 @@ class Timeline {
   /** Selects a box, shows what is known of it, and moves so far that it is in sight. */
   select(box, {closer = false} = {}) {
     this.selected = box;
-    if (box !== kNoBox) this.reveal(box, closer);
+    if (box !== kNoBox) {
+      this.strip?.choose(this.json.rows[this.boxes.row[box]].rank);
+      this.reveal(box, closer);
+    }
     fillPanel(this);
     this.repaint();
+    this.changed();
   }
 
   reveal(box, closer) {
@@ -337,9 +371,16 @@ class Timeline {
     if (this.frame === 0) this.frame = requestAnimationFrame(() => this.paint());
   }
 
+  /** So high may the lanes be: down to the lower edge of the first screen, with what stands below them. */
+  heightLimit() {
+    const above = this.view.getBoundingClientRect().top + scrollY;
+    const below = (this.stripCanvas ? kStripHeight : 0) + kBelowLanes;
+    return Math.max(kLeastHeight, Math.min(0.7 * innerHeight, innerHeight - above - below)) - kAxisHeight;
+  }
+
   /** Places the lanes for the width there is, and paints at once. */
   arrange() {
-    const limit = Math.max(320, 0.7 * innerHeight) - kAxisHeight;
+    const limit = this.heightLimit();
     const {lanes, height} = layoutLanes(this.json, this.computeOnly, limit);
     this.lanes = lanes;
     this.contentHeight = kAxisHeight + height;
@@ -361,7 +402,21 @@ class Timeline {
     this.painter.paint(this.scene(width, this.viewHeight, this.view.scrollTop));
     this.map.paint({width, height: kMapHeight, ratio: this.ratio, colours: this.colours,
                     length: this.length, extent: this.extent}, this.window);
+    this.paintStrip(width);
     this.paintMs = performance.now() - began;
+  }
+
+  /** Like repaint(), of the strip of memory alone. */
+  repaintStrip() {
+    this.stripFrame ||= requestAnimationFrame(() => {
+      this.stripFrame = 0;
+      if (this.colours) this.paintStrip(this.view.clientWidth);
+    });
+  }
+
+  paintStrip(width) {
+    this.strip?.paint({window: this.window, width, ratio: this.ratio, colours: this.colours,
+                       cursor: this.input.tick ?? null});
   }
 
   scene(width, height, scroll) {
@@ -391,6 +446,7 @@ class Timeline {
     new ResizeObserver(() => {
       if (this.view.clientWidth === width && this.ratio === devicePixelRatio) return;
       width = this.view.clientWidth;
+      this.reopen();
       this.arrange();
     }).observe(this.view);
     addEventListener('resize', () => this.arrange());

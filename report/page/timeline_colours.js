@@ -17,7 +17,9 @@ function readColours(element, kinds) {
     grid: of('grid'),
     path: of('path'),
     mark: of('mark'),
+    memory: {lane: of('lane'), limit: reader.read('var(--bad)')},
   };
+  for (const {name} of kMemoryParts) colours.memory[name] = reader.read(`var(--memory-${name})`);
   colours.ink = colours.kinds.map(inkOn);
   // Where a wide box begins: neighbours of one kind stay apart.
   colours.edges = colours.kinds.map((colour) => mixed(colour, colours.lane));

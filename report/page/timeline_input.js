@@ -10,6 +10,7 @@ class TimelineInput {
     this.timeline = timeline;
     this.pointers = new Map();  // id -> position; two of them pinch
     this.drag = null;
+    this.tick = null;           // of the time under the mouse
     this.pointer = null;        // where the mouse is, or null where it is elsewhere
     const {view, canvas, mapCanvas, findBox} = timeline;
     view.addEventListener('wheel', (event) => this.wheel(event), {passive: false});
@@ -20,6 +21,8 @@ class TimelineInput {
     canvas.addEventListener('pointerup', (event) => this.up(event));
     canvas.addEventListener('pointercancel', (event) => this.cancel(event));
     canvas.addEventListener('pointerleave', () => this.leave());
+    timeline.stripCanvas?.addEventListener('pointermove', (event) => this.hoverMemory(event));
+    timeline.stripCanvas?.addEventListener('pointerleave', () => this.leave());
     canvas.addEventListener('dblclick', () => timeline.zoomToSelection());
     mapCanvas.addEventListener('pointerdown', (event) => this.moveMap(event));
     mapCanvas.addEventListener('pointermove', (event) => event.buttons && this.moveMap(event));
@@ -148,6 +151,7 @@ class TimelineInput {
   hover(place) {
     const {timeline} = this;
     this.pointer = place;
+    this.moveCursor(place.x);
     const box = timeline.boxNear(place.x, place.y);
     if (box !== timeline.hovered) {
       timeline.hovered = box;
@@ -161,18 +165,9 @@ class TimelineInput {
   }
 
   showTip(box, place) {
-    const {tip, json, boxes, view} = this.timeline;
-    const facts = boxFacts(json, boxes, box);
-    const lines = [
-      `${facts.kind}, ${rowWords(facts.row, true)}`,
-      `${durationText(facts.durationNs)} from ${durationText(facts.startNs)} on`,
-      facts.bytes > 0 && bytesText(facts.bytes),
-      facts.waitedFor !== kNoBox &&
-          `waited for ${boxName(json, boxes, facts.waitedFor)}, ${waitWords(facts)}`,
-      facts.onPath && 'on the critical path',
-    ];
-    tip.replaceChildren(make('b', {}, facts.name),
-        ...lines.filter(Boolean).map((line) => make('div', {}, line)));
+    const {timeline} = this;
+    const {tip, view} = timeline;
+    tip.replaceChildren(...makeFacts(timeline, box, (other) => boxAndRank(timeline, other)));
     tip.hidden = false;
     const left = Math.min(place.x + 14, view.clientWidth - tip.offsetWidth - 4);
     tip.style.left = `${view.offsetLeft + Math.max(0, left)}px`;
@@ -183,9 +178,41 @@ class TimelineInput {
     this.timeline.tip.hidden = true;
   }
 
+  // The time under the mouse, in the strip of memory, too.
+  moveCursor(x) {
+    const {timeline} = this;
+    this.tick = x === null || x * timeline.ratio < timeline.painter.left ? null : timeline.tickAt(x);
+    if (timeline.strip) timeline.repaintStrip();
+  }
+
+  // What the rank holds at the time under the mouse.
+  hoverMemory(event) {
+    const {timeline} = this;
+    const {tip, strip, view, stripCanvas, json, boxes} = timeline;
+    const x = event.clientX - stripCanvas.getBoundingClientRect().left;
+    this.moveCursor(x);
+    if (isAbsent(this.tick) || this.tick > timeline.length) {
+      this.hideTip();
+      return;
+    }
+    const {memory} = strip;
+    const {stash, total} = memoryAt(boxes, memory, this.tick);
+    const parts = kMemoryParts.map(({name, constant}) => [name, constant ? memory.constant_bytes[constant] ?? 0 : stash])
+        .filter(([, bytes]) => bytes > 0).reverse();
+    tip.replaceChildren(
+        make('p', {class: 'timeline-name'}, make('b', {}, `PP rank ${pipelineRankOf(json, memory)}`), ' holds ',
+            make('b', {}, bytesText(total)), ` at ${durationText(this.tick * json.tick_ns)}`),
+        make('dl', {}, [...parts, ['limit', memory.capacity_bytes]].map(([name, bytes]) =>
+            make('div', {}, make('dt', {}, makeMemorySwatch(name), name), make('dd', {}, bytesText(bytes))))));
+    tip.hidden = false;
+    tip.style.left = `${view.offsetLeft + Math.max(0, Math.min(x + 14, view.clientWidth - tip.offsetWidth - 4))}px`;
+    tip.style.top = `${stripCanvas.offsetTop + kStripHeight + 4}px`;
+  }
+
   leave() {
     this.pointer = null;
     this.hideTip();
+    this.moveCursor(null);
     if (this.timeline.hovered === kNoBox) return;
     this.timeline.hovered = kNoBox;
     this.timeline.repaint();
@@ -213,6 +240,7 @@ class TimelineInput {
       a: () => timeline.panBy(-kPanShare),
       d: () => timeline.panBy(kPanShare),
       f: () => timeline.fit(),
+      o: () => timeline.showOpening(),
       z: () => timeline.zoomToSelection(),
       c: () => timeline.showPath(!timeline.pathShown),
       l: () => timeline.showLanes(!timeline.computeOnly),

@@ -1,4 +1,4 @@
-// (3) The step as it is predicted, of this plan or another one, and as it was measured. Payloads are decoded
+// (2) The step as it is predicted, of this plan or another one, and as it was measured. Payloads are decoded
 // one after the other, and what is looked at first comes first.
 
 /** A place for one timeline. A payload that cannot be read is said here, and the rest of the page stands. */
@@ -55,26 +55,79 @@ async function announceBoxes(page, timelines, boxesOf) {
   }
 }
 
+/** The box with this name on this rank; kNoBox where there is none. */
+function boxNamed(json, boxes, name, rank) {
+  for (const row of json.rows) {
+    if (String(row.rank) !== rank) continue;
+    for (let box = row.first; box < row.first + row.count; ++box) {
+      if (boxName(json, boxes, box) === name) return box;
+    }
+  }
+  return kNoBox;
+}
+
+/** What of a timeline stands in the page's address; absent where it is as the page opens. */
+function addressOfTimeline(timeline) {
+  const {json, boxes, window: {t0, t1}, opening, selected} = timeline;
+  // Beside a longer one the whole step goes to the end of that.
+  const end = opening.t1 < timeline.length ? opening.t1 : timeline.extent;
+  const moved = Math.abs(t0 - opening.t0) > 1 || Math.abs(t1 - end) > 1;
+  const ns = (tick) => (moved ? Math.round(tick * json.tick_ns) : null);
+  return {
+    from_ns: ns(t0), to_ns: ns(t1),
+    box: selected === kNoBox ? null : boxName(json, boxes, selected),
+    rank: selected === kNoBox ? null : json.rows[boxes.row[selected]].rank,
+  };
+}
+
+/** Shows what the address says; what makes no sense there is passed over. */
+function showAddress(timeline, address) {
+  // All is read before anything moves, since each move is written down.
+  const [box, rank, from, to] = ['box', 'rank', 'from_ns', 'to_ns'].map((key) => address.get(key));
+  if (box !== null) timeline.select(boxNamed(timeline.json, timeline.boxes, box, rank));
+  if (from !== null && Number(to) > Number(from)) timeline.zoomTo(Number(from), Number(to));
+}
+
 function timelineSection(data, page) {
   const timelines = data.timelines ?? [];
   if (timelines.length === 0) return null;
   const boxesOf = boxesOnce(timelines);
   const [above, below] = [0, 1].map(() => new TimelinePlace(page, timelines, boxesOf));
   const titles = timelines.map(({title}) => title);
+  const {address} = page;
   const measured = timelines.findIndex(({what}) => what === 'measured');
-  const second = measured > 0 ? measured : -1;
+  const chosen = {
+    above: address.index('above', timelines.length) ?? 0,
+    below: address.get('below') === 'nothing' ? -1 : address.index('below', timelines.length) ?? Math.max(-1, measured),
+  };
+  const started = {...chosen};
   // Two are compared on one scale of time: what one shows, the other shows.
   const show = async (place, index) => {
     await place.show(index);
+    if (above.timeline) above.timeline.changed = () => {};
     above.timeline?.link(below.timeline);
+    keepAddress();
+  };
+  const keepAddress = () => {
+    if (above.timeline) above.timeline.changed = () => address.set(addressOfTimeline(above.timeline));
+  };
+  const choose = (name, place) => (index) => {
+    chosen[name] = index;
+    address.set({[name]: index < 0 ? 'nothing' : index});
+    return show(place, index);
   };
   page.whenLaidOut = async () => {
-    await show(above, 0);
-    await show(below, second);
+    await show(above, started.above);
+    await show(below, started.below);
+    if (above.timeline) showAddress(above.timeline, address);
     await announceBoxes(page, timelines, boxesOf);
   };
+  page.addEventListener('address', () => above.timeline && showAddress(above.timeline, address));
   const choices = timelines.length < 2 ? null : make('p', {class: 'choices'},
-      makeSelect('Show', titles, 0, (index) => show(above, index)),
-      makeSelect('and below it', ['nothing', ...titles], second + 1, (index) => show(below, index - 1)));
-  return makeSection('timeline', 'One step', null, choices, above.holder, below.holder);
+      makeSelect('Show', titles, chosen.above, choose('above', above)),
+      makeSelect('and below it', ['nothing', ...titles], chosen.below + 1,
+          (index) => choose('below', below)(index - 1)));
+  return make('section', {id: 'timeline', 'aria-labelledby': 'timeline-heading'},
+      make('div', {class: 'section-head'}, make('h2', {id: 'timeline-heading'}, 'One step'), choices),
+      above.holder, below.holder);
 }

@@ -1,4 +1,4 @@
-// (9) Predicted against measured.
+// (10) Predicted against measured.
 
 const kWorstActions = 10;
 
@@ -23,7 +23,7 @@ function kindColumns() {
     timeColumn('predicted_ns', 'Predicted'), timeColumn('measured_ns', 'Measured'),
     timeColumn('fastest_ns', 'Least'), timeColumn('slowest_ns', 'Most'),
     errorColumn('predicted_ns', 'measured_ns'),
-    {key: 'error_bar', title: 'Short | long', value: (row) => errorOf(row.predicted_ns, row.measured_ns),
+    {key: 'error_bar', title: 'Too short | too long', value: (row) => errorOf(row.predicted_ns, row.measured_ns),
      node: makeErrorBar},
   ];
 }
@@ -67,22 +67,31 @@ function makePass(validation) {
   return make('p', {class: 'badge-line'},
       make('span', {class: `badge badge-${passes ? 'good' : 'bad'}`},
           make('span', {'aria-hidden': 'true'}, passes ? '✓' : '✗'), passes ? ' pass' : ' fail'),
-      ` The tolerance of ${percentText(validation.tolerance)} ${passes ? 'holds' : 'does not hold'}.`);
+      ` The error is ${passes ? 'within' : 'beyond'} the tolerance of ${percentText(validation.tolerance)}.`);
+}
+
+/** "4.8 % too short" */
+function errorWords(error) {
+  return error === 0 ? 'exactly' : `${percentText(Math.abs(error))} too ${error < 0 ? 'short' : 'long'}`;
 }
 
 function validationLead(validation) {
   const {predicted_step_time_ns: predicted, measured_step_time_ns: measured, error} = validation;
-  const distance = error === 0 ? 'exact'
-      : `${percentText(Math.abs(error))} too ${error < 0 ? 'short' : 'long'}`;
-  return `Predicted ${durationText(predicted)}, measured ${durationText(measured)} a step (median of ` +
-      `${countOf(validation.steps, 'step')}): the prediction is ${distance}.`;
+  const steps = validation.steps === 1 ? '1 step' : `median of ${countOf(validation.steps, 'step')}`;
+  const distance = error === 0 ? 'The prediction is exact' : `The prediction is ${errorWords(error)}`;
+  return `Measured ${durationText(measured)} a step (${steps}), predicted ${durationText(predicted)}. ${distance}.`;
+}
+
+function warmUpWords(steps) {
+  if (steps === 0) return 'No step was left out as warm-up.';
+  return `The first ${steps === 1 ? 'step was' : `${steps} steps were`} left out as warm-up.`;
 }
 
 function makeActions(validation) {
   if (!validation.actions?.length) return null;
   const rows = [...validation.actions].sort((a, b) => Math.abs(shiftOfAction(b)) - Math.abs(shiftOfAction(a)));
-  return [make('h3', {}, 'Where the two lie farthest apart'),
-    makeTable('The actions whose ends lie farthest apart', actionColumns(), rows.slice(0, kWorstActions),
+  return [make('h3', {}, 'The actions that are farthest off'),
+    makeTable('The actions that are farthest off', actionColumns(), rows.slice(0, kWorstActions),
         {sortable: true}),
     makeNumbers('actions', 'All actions', actionColumns(), () => rows)];
 }
@@ -98,9 +107,8 @@ function validationSection(data) {
   if (!validation) return null;
   return makeSection('validation', 'Predicted against measured', validationLead(validation),
       makePass(validation),
-      make('p', {class: 'muted'}, `Steps took ${durationText(validation.fastest_ns)} to ` +
-          `${durationText(validation.slowest_ns)}; ${countOf(validation.warm_up_steps, 'step')} left out as ` +
-          'warm-up.'),
+      make('p', {class: 'muted'}, `The steps took ${durationText(validation.fastest_ns)} to ` +
+          `${durationText(validation.slowest_ns)}. ${warmUpWords(validation.warm_up_steps)}`),
       makeComparisonTable('By kind of action', 'kinds', kindColumns(), validation.kinds),
       makeComparisonTable('By rank', 'validation-ranks', rankColumns(), validation.ranks),
       makeActions(validation));

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "report/measures.h"
+#include "report/plan_answer.h"
 #include "report/plan_table.h"
-#include "report/words.h"
 
 namespace penstock {
 namespace {
@@ -16,30 +16,24 @@ namespace {
 // No measured time is this far off (docs/cost_model.md, "Uncertainty").
 constexpr double kLeastOfEstimates = 0.2;
 
-std::string speed_text(const Plan& plan, Duration step) {
-  if (plan.sequence_length > 0) return rate(tokens_per_second(plan, step)) + " tokens/s";
-  return rate(samples_per_second(plan, step)) + " samples/s";
-}
-
-std::string memory_text(const Evaluation& evaluation) {
-  if (evaluation.ranks.empty()) return "memory unknown";
-  const std::size_t tightest = tightest_rank(evaluation);
-  const Bytes left = headroom(evaluation.ranks[tightest]);
-  if (left.count < 0) {
-    return fmt::format("does not fit: rank {} is over memory by {}", tightest,
-                       to_text(Bytes{-left.count}));
-  }
-  return fmt::format("fits, with {} left on rank {}", to_text(left), tightest);
+// Of a plan that is shown although no trainer could run it.
+std::string misfit_text(const Evaluation& evaluation) {
+  const std::size_t fullest = tightest_rank(evaluation);
+  const Bytes left = headroom(evaluation.ranks[fullest]);
+  if (left.count >= 0) return "";
+  return fmt::format(" It does not fit: PP rank {} needs {} more memory than it has.", fullest,
+                     to_text(Bytes{-left.count}));
 }
 
 }  // namespace
 
-std::string verdict_text(const Plan& plan, const Evaluation& evaluation) {
-  return fmt::format("Train on {} with {}: {} a step ({} to {}), {}; {}.",
-                     count_of(plan.devices(), "GPU"), layout_line(plan),
-                     to_text(evaluation.step_time), to_text(evaluation.step_time_low),
-                     to_text(evaluation.step_time_high), speed_text(plan, evaluation.step_time),
-                     memory_text(evaluation));
+std::string verdict_text(const Plan& plan, const Evaluation& evaluation, int gpus,
+                         const std::optional<ModelFlops>& flops) {
+  if (evaluation.ranks.empty()) return "Use " + layout_line(plan) + ".";
+  PlanAnswer about;
+  about.gpus = gpus > 0 ? gpus : plan.devices();
+  about.flops = flops;
+  return plan_sentence(plan, evaluation, about) + misfit_text(evaluation);
 }
 
 std::string confidence_of(const Evaluation& evaluation) {

@@ -1,16 +1,19 @@
 // The answer of a report in one sentence, and how far it can be trusted.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "core/evaluation.h"
 #include "core/plan.h"
+#include "report/model_flops.h"
 
 namespace penstock {
 
-// "Train on 64 GPUs with P=4 T=1 V=1 D=16 ...: 4.688 s a step (4.449 s to 4.927 s), 223,678
-// tokens/s; fits, with 3.8 GiB left on rank 0."
-std::string verdict_text(const Plan& plan, const Evaluation& evaluation);
+// The sentence of `penstock plan`, and whether the plan fits. `gpus`: how many there are; 0: as
+// many as the plan has.
+std::string verdict_text(const Plan& plan, const Evaluation& evaluation, int gpus = 0,
+                         const std::optional<ModelFlops>& flops = {});
 
 // Where the times come from: "calibrated" (fitted to runs on this machine), "estimated" (no time of
 // the model was measured), else "measured".

@@ -1,18 +1,20 @@
-// (1) The answer, how far it can be trusted, and what it was made from.
+// (1) The answer, how far it can be trusted, and (9) what it rests on.
+
+const kPriceNames = {'$/Mtok': '$ per million tokens', '$/step': '$ per step'};
 
 const kConfidence = {
-  measured: {mark: '●', means: 'compute times come from measurements'},
-  calibrated: {mark: '◆', means: 'predictions were corrected by measured runs'},
-  estimated: {mark: '○', means: 'compute times come from datasheets; profile before you rely on them'},
+  measured: {mark: '●', means: 'The compute times were measured'},
+  calibrated: {mark: '◆', means: 'Measured runs corrected the predictions'},
+  estimated: {mark: '○', means: 'The compute times come from datasheets: profile the model before you rely on them'},
 };
 
 /** Mark plus word: colour is never the only signal. */
-function makeBadge(confidence) {
-  const {mark, means} = kConfidence[confidence] ?? {mark: '?', means: 'of unknown origin'};
+function makeBadge(confidence, notModelled = []) {
+  const {mark, means} = kConfidence[confidence] ?? {mark: '?', means: 'The origin of the times is unknown'};
   return make('p', {class: 'badge-line'},
       make('span', {class: `badge badge-${kConfidence[confidence] ? confidence : 'unknown'}`},
           make('span', {'aria-hidden': 'true'}, mark), ` ${confidence}`),
-      ` ${means}.`);
+      ` ${means}.${notModelled.length > 0 ? ` Not modelled: ${notModelled.join('; ')}.` : ''}`);
 }
 
 /** Where the browser gives no clipboard (an old one, from file://), the text is selected and copied. */
@@ -44,23 +46,43 @@ function makeFigureOf(name, value, note) {
       note ? make('dd', {class: 'note'}, note) : null);
 }
 
+/** Beside the predicted step the measured one, where there is one. */
+function makeMeasuredStep(validation) {
+  if (!validation) return null;
+  return makeFigureOf('Measured step',
+      makeNumber(validation.measured_step_time_ns, durationText(validation.measured_step_time_ns)),
+      `predicted ${errorWords(validation.error)}`);
+}
+
+function makeMfu(flops) {
+  if (isAbsent(flops?.mfu)) return null;
+  const teraflops = `${fourDigits(flops.flops_per_s_and_gpu / 1e12)} TFLOP/s per GPU`;
+  return makeFigureOf(make('abbr', {title: `model FLOP utilization; counts ${flops.convention}`}, 'MFU'),
+      makeNumber(flops.mfu, percentText(flops.mfu)), teraflops);
+}
+
 function makeKeyFigures(data) {
   const {plan, prediction} = data.plans[0];
   const tight = tightestRank(prediction);
   const price = priceOf(prediction);
   return make('dl', {class: 'figures'},
-      makeFigureOf('Step', makeNumber(prediction.step_time_ns, durationText(prediction.step_time_ns)),
+      makeFigureOf(data.validation ? 'Predicted step' : 'Step',
+          makeNumber(prediction.step_time_ns, durationText(prediction.step_time_ns)),
           `${durationText(prediction.step_time_low_ns)} to ${durationText(prediction.step_time_high_ns)}`),
+      makeMeasuredStep(data.validation),
       makeFigureOf(capitalized(throughputUnit(data)),
-          makeNumber(throughputOf(prediction), throughputText(throughputOf(prediction)))),
+          makeNumber(throughputOf(prediction), throughputText(throughputOf(prediction))),
+          `${throughputText(throughputOf(prediction) / plan.devices)} per GPU`),
+      makeMfu(data.verdict.flops),
       tight < 0 ? null : makeFigureOf('Peak memory',
           makeNumber(prediction.ranks[tight].memory.total_bytes,
               bytesText(prediction.ranks[tight].memory.total_bytes)),
-          `rank ${tight}, of ${bytesText(prediction.ranks[tight].capacity_bytes)}`),
+          `PP rank ${tight}, of ${bytesText(prediction.ranks[tight].capacity_bytes)}`),
       isAbsent(prediction.bubble_rate_makespan) ? null : makeFigureOf('Bubble',
-          makeNumber(prediction.bubble_rate_makespan, percentText(prediction.bubble_rate_makespan))),
+          makeNumber(prediction.bubble_rate_makespan, percentText(prediction.bubble_rate_makespan)),
+          'idle time, busiest rank'),
       isAbsent(price) ? null
-          : makeFigureOf(priceUnit(data).replace('$/', 'Price per '), makeNumber(price, dollarsText(price))),
+          : makeFigureOf(kPriceNames[priceUnit(data)], makeNumber(price, dollarsText(price))),
       makeFigureOf('GPUs', makeNumber(plan.devices, countText(plan.devices))));
 }
 
@@ -69,34 +91,24 @@ function makeMinorHeading(text) {
   return make('h2', {class: 'minor'}, text);
 }
 
-function makeOrigins(data) {
-  const columns = [
-    {key: 'role', title: 'Input', value: (input) => input.role},
-    {key: 'path', title: 'File', class: 'path', value: (input) => input.path},
-    {key: 'hash', title: 'Hash', class: 'path', value: (input) => input.hash},
-  ];
-  return [makeMinorHeading('Made from'),
-    data.inputs?.length ? makeTable('Inputs', columns, data.inputs) : null,
-    make('p', {class: 'muted'}, `By ${data.tool}; the same files and command give the same numbers.`)];
-}
-
-function makeAssumptions(data) {
-  if (!data.assumptions?.length) return null;
+/** The prediction rests on these; so does every figure of the page. */
+function assumptionsSection(data) {
+  const notes = data.question?.notes ?? [];
+  const {assumptions = [], not_searched: notSearched = []} = data;
+  if (assumptions.length + notes.length + notSearched.length === 0) return null;
   const columns = [
     {key: 'text', title: 'Assumption', class: 'prose', value: (assumption) => assumption.text},
     {key: 'share', title: 'Share of compute time', numeric: true, text: percentText,
      value: (assumption) => assumption.share || null},
   ];
-  return make('details', {}, make('summary', {},
-      `What the prediction rests on: ${countOf(data.assumptions.length, 'assumption')}`),
-  makeTable('Assumptions, and the share of the busiest rank\'s compute time that each touches', columns,
-      data.assumptions, {sortable: true}));
-}
-
-function makeNotSearched(data) {
-  if (!data.not_searched?.length) return null;
-  return make('details', {}, make('summary', {}, 'What was not searched'),
-      make('ul', {}, data.not_searched.map((text) => make('li', {}, text))));
+  return makeSection('assumptions', 'Assumptions', null,
+      notes.map((note) => make('p', {class: 'remark'}, capitalized(note))),
+      assumptions.length === 0 ? null : make('details', {},
+          make('summary', {}, `The prediction rests on ${countOf(assumptions.length, 'assumption')}`),
+          makeTable('Assumptions, and the share of the busiest rank\'s compute time that each touches', columns,
+              assumptions, {sortable: true})),
+      notSearched.length === 0 ? null : make('details', {}, make('summary', {}, 'What the search does not cover'),
+          make('ul', {}, notSearched.map((text) => make('li', {}, text)))));
 }
 
 function verdictSection(data) {
@@ -105,12 +117,7 @@ function verdictSection(data) {
       make('h1', {id: 'verdict-heading'}, data.model),
       data.question?.words ? make('p', {class: 'muted question'}, data.question.words) : null,
       make('p', {class: 'verdict'}, verdict.text),
-      verdict.confidence ? makeBadge(verdict.confidence) : null,
-      data.plans?.length ? makeKeyFigures(data) : null,
-      (data.question?.notes ?? []).map((note) => make('p', {class: 'remark'}, note)),
-      verdict.apply_command
-          ? [makeMinorHeading('To run it'), makeCommand(verdict.apply_command, 'the command that runs it')] : null,
-      makeMinorHeading('This report again'),
-      makeCommand(data.command, 'the command of this report'),
-      makeOrigins(data), makeAssumptions(data), makeNotSearched(data));
+      data.validation ? make('p', {class: 'verdict-measured'}, validationLead(data.validation)) : null,
+      verdict.confidence ? makeBadge(verdict.confidence, data.not_modelled) : null,
+      data.plans?.length ? makeKeyFigures(data) : null);
 }

@@ -22,11 +22,13 @@ constexpr std::int64_t kLaneHeight = 5 * kPixel;  // sends and collectives below
 constexpr std::int64_t kRowPitch = 28 * kPixel;
 constexpr std::int64_t kTextSize = 10 * kPixel;
 constexpr std::int64_t kNameSize = 9 * kPixel;
+constexpr std::int64_t kHeldHeight = 16 * kPixel, kHeldPitch = 20 * kPixel;
 constexpr std::size_t kMostRanks = 256;
 
 constexpr Colour kGround{0xec, 0xee, 0xf1};  // idle
 constexpr Colour kInk{0x22, 0x26, 0x2c};
 constexpr Colour kGrid{0xc4, 0xc9, 0xd0};
+constexpr Colour kHeld{0x8f, 0xa8, 0xcf};
 constexpr Colour kWhite{0xff, 0xff, 0xff};
 
 struct KindColour {
@@ -129,11 +131,21 @@ class Coverage {
 
 class Drawing {
  public:
-  Drawing(const std::vector<StepTrace>& traces, const std::string& title) : traces_(traces) {
-    picture_.title = title;
+  Drawing(const std::vector<StepTrace>& traces, const StepPictureOptions& options)
+      : traces_(traces), held_unit_(options.held_per_micro_batch) {
+    picture_.title = options.title;
     picture_.width = kLabels + kColumns * kPixel + 3 * kMargin;
-    for (const StepTrace& trace : traces) length_ = std::max(length_, trace.length);
-    length_ = std::max(length_, Duration{1});
+    Duration to = options.to;
+    if (to == Duration{}) {
+      for (const StepTrace& trace : traces) to = std::max(to, trace.length);
+    }
+    from_ = options.from;
+    length_ = std::max(to - from_, Duration{1});
+    for (const StepTrace& trace : traces) {
+      for (const TraceRank& rank : trace.ranks) {
+        most_held_ = std::max(most_held_, most_held(rank));
+      }
+    }
   }
 
   Picture draw() {
@@ -152,7 +164,7 @@ class Drawing {
   [[nodiscard]] std::int64_t x_of(Duration time) const {
     constexpr std::int64_t kWidth = kColumns * kPixel;
     const std::int64_t length = length_.count();
-    const std::int64_t t = std::clamp<std::int64_t>(time.count(), 0, length);
+    const std::int64_t t = std::clamp<std::int64_t>((time - from_).count(), 0, length);
     if (length <= std::numeric_limits<std::int64_t>::max() / kWidth) return t * kWidth / length;
     return std::min(kWidth, t / (length / kWidth));
   }
@@ -171,6 +183,7 @@ class Drawing {
     }
     const std::size_t ranks = std::min(trace.ranks.size(), kMostRanks);
     for (std::size_t r = 0; r < ranks; ++r) draw_rank(trace.ranks[r]);
+    if (held_unit_ > 0) draw_held(trace, ranks);
     if (ranks == trace.ranks.size()) return;
     text(kMargin, top_ + kTextSize, kTextSize, TextAnchor::kStart, kInk,
          fmt::format("{} more ranks are not drawn", trace.ranks.size() - ranks));
@@ -184,6 +197,7 @@ class Drawing {
     picture_.boxes.push_back({kLabels, top_, kColumns * kPixel, kRowHeight, kGround});
     Coverage narrow, beside;
     for (const TraceSlice& slice : rank.slices) {
+      if (!is_shown(slice)) continue;
       seen_[static_cast<std::size_t>(slice.kind)] = true;
       if (slice.lane != TraceLane::kCompute) {
         beside.add(x_of(slice.start), x_of(slice.end), slice.kind);
@@ -193,10 +207,67 @@ class Drawing {
     }
     narrow.draw(top_, kRowHeight, picture_.boxes);
     for (const TraceSlice& slice : rank.slices) {
-      if (slice.lane == TraceLane::kCompute && is_wide(slice)) draw_box(slice);
+      if (is_shown(slice) && slice.lane == TraceLane::kCompute && is_wide(slice)) draw_box(slice);
     }
     beside.draw(top_ + kRowHeight + kPixel, kLaneHeight, picture_.boxes);
     top_ += kRowPitch;
+  }
+
+  [[nodiscard]] bool is_shown(const TraceSlice& slice) const {
+    return slice.end > from_ && slice.start < from_ + length_;
+  }
+
+  // How many micro-batches' activations each rank holds, all on one scale.
+  void draw_held(const StepTrace& trace, std::size_t ranks) {
+    top_ += kMargin;
+    text(kLabels, top_ + kTextSize, kTextSize, TextAnchor::kStart, kInk,
+         "activations held, in micro-batches of a whole rank");
+    top_ += 2 * kMargin;
+    for (std::size_t r = 0; r < ranks; ++r) {
+      const TraceRank& rank = trace.ranks[r];
+      text(kLabels - kPixel * 6, top_ + 13 * kPixel, kTextSize, TextAnchor::kEnd, kInk,
+           fmt::format("rank {}: {}", rank.rank, in_micro_batches(most_held(rank))));
+      picture_.boxes.push_back({kLabels, top_ + kHeldHeight, kColumns * kPixel, kPixel / 2, kGrid});
+      draw_held_of(rank);
+      top_ += kHeldPitch;
+    }
+    top_ += kMargin;
+  }
+
+  [[nodiscard]] static std::int64_t most_held(const TraceRank& rank) {
+    std::int64_t most = 0;
+    for (const MemoryPoint& point : rank.memory) most = std::max(most, point.stash.count);
+    return most;
+  }
+
+  [[nodiscard]] std::string in_micro_batches(std::int64_t held) const {
+    const bool whole = held % held_unit_ == 0;
+    return fixed(static_cast<double>(held) / static_cast<double>(held_unit_), whole ? 0 : 2);
+  }
+
+  // A column of pixels is as high as the most that is held in it; equal neighbours are one box.
+  void draw_held_of(const TraceRank& rank) {
+    std::vector<std::int64_t> columns(static_cast<std::size_t>(kColumns));
+    for (std::size_t i = 0; i < rank.memory.size(); ++i) {
+      const Duration end = i + 1 < rank.memory.size() ? rank.memory[i + 1].time : from_ + length_;
+      if (end <= from_ || rank.memory[i].time >= from_ + length_) continue;
+      const std::int64_t last = std::min(kColumns - 1, x_of(end) / kPixel);
+      for (std::int64_t c = x_of(rank.memory[i].time) / kPixel; c <= last; ++c) {
+        std::int64_t& column = columns[static_cast<std::size_t>(std::min(c, kColumns - 1))];
+        column = std::max(column, rank.memory[i].stash.count);
+      }
+    }
+    for (std::int64_t c = 0; c < kColumns;) {
+      const std::int64_t held = columns[static_cast<std::size_t>(c)];
+      std::int64_t end = c + 1;
+      while (end < kColumns && columns[static_cast<std::size_t>(end)] == held) ++end;
+      const std::int64_t height = kHeldHeight * held / most_held_;
+      if (height > 0) {
+        picture_.boxes.push_back(
+            {kLabels + c * kPixel, top_ + kHeldHeight - height, (end - c) * kPixel, height, kHeld});
+      }
+      c = end;
+    }
   }
 
   [[nodiscard]] bool is_wide(const TraceSlice& slice) const {
@@ -226,7 +297,8 @@ class Drawing {
   void draw_axis() {
     const Duration step = tick();
     picture_.boxes.push_back({kLabels, top_, kColumns * kPixel, kPixel, kGrid});
-    for (std::int64_t i = 0; i <= length_ / step; ++i) {
+    const std::int64_t first = (from_.count() + step.count() - 1) / step.count();
+    for (std::int64_t i = first; i <= (from_ + length_) / step; ++i) {
       const std::int64_t x = kLabels + x_of(step * i);
       picture_.boxes.push_back({x, top_, kPixel, 5 * kPixel, kGrid});
       text(x, top_ + 16 * kPixel, kTextSize, i == 0 ? TextAnchor::kStart : TextAnchor::kMiddle,
@@ -255,7 +327,8 @@ class Drawing {
   }
 
   const std::vector<StepTrace>& traces_;
-  Duration length_{};
+  Duration from_{}, length_{};
+  std::int64_t held_unit_ = 0, most_held_ = 1;
   Picture picture_;
   std::int64_t top_ = 0;
   std::array<bool, static_cast<std::size_t>(kActionKinds)> seen_{};
@@ -263,8 +336,14 @@ class Drawing {
 
 }  // namespace
 
+Picture step_picture(const std::vector<StepTrace>& traces, const StepPictureOptions& options) {
+  return Drawing(traces, options).draw();
+}
+
 Picture step_picture(const std::vector<StepTrace>& traces, const std::string& title) {
-  return Drawing(traces, title).draw();
+  StepPictureOptions options;
+  options.title = title;
+  return step_picture(traces, options);
 }
 
 }  // namespace penstock

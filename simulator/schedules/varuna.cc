@@ -1,91 +1,89 @@
 #include "simulator/schedules/varuna.h"
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <string>
+#include <string_view>
 
 #include "simulator/schedules/kinds.h"
+#include "simulator/schedules/list_builder.h"
 
 namespace penstock {
 namespace {
 
-// In the order in which a rank prefers them. The second half of a backward takes a quantum of its
-// own, but is not listed: it always follows at once.
-enum Work { kSecondHalf, kBackward, kRecompute, kForward, kNothing };
+// One rank's list but the last's: recomputes and backwards in groups, each with the forwards that
+// follow it. What list scheduling in quanta (docs/schedules.md, "Varuna") comes to:
+// tests/simulator/schedules/varuna_test.cc compares.
+class RankList {
+ public:
+  RankList(ListBuilder& lists, const ScheduleShape& shape, int rank)
+      : lists_(lists),
+        rank_(rank),
+        micro_batches_(shape.micro_batches),
+        first_(varuna_forwards_first(shape.ranks, rank, shape.micro_batches)) {}
 
-// Work of one kind is released and taken in micro-batch order, so two counters say what a queue
-// holds.
-struct Queue {
-  int released = 0, taken = 0;
-  [[nodiscard]] bool empty() const { return taken == released; }
-};
-using RankQueues = std::array<Queue, kNothing>;
-
-Work first_ready(const RankQueues& queues) {
-  for (const Work work : {kSecondHalf, kBackward, kRecompute, kForward}) {
-    if (!queues[work].empty()) return work;
-  }
-  return kNothing;
-}
-
-// What the end of `work` on `rank` makes ready, there and on its neighbours.
-void release(std::vector<RankQueues>& ranks, std::size_t rank, Work work) {
-  const bool is_last = rank + 1 == ranks.size();
-  if (work == kForward) {
-    ++(is_last ? ranks[rank][kBackward] : ranks[rank + 1][kForward]).released;
-  } else if (work == kRecompute) {
-    ++ranks[rank][kBackward].released;
-  } else if (work == kBackward) {
-    ++ranks[rank][kSecondHalf].released;
-    if (rank > 0) ++ranks[rank - 1][kRecompute].released;
-  }
-}
-
-ComputeAction action_of(Work work, std::size_t rank, int micro_batch) {
-  ComputeAction action;
-  action.kind = work == kForward     ? ActionKind::kForward
-                : work == kRecompute ? ActionKind::kRecompute
-                                     : ActionKind::kFusedBackward;
-  action.stage = StageId{static_cast<std::uint16_t>(rank)};
-  action.micro_batch = MicroBatchId{static_cast<std::uint32_t>(micro_batch)};
-  return action;
-}
-
-}  // namespace
-
-std::vector<std::vector<ComputeAction>> varuna_lists(int ranks, int micro_batches) {
-  const auto count = static_cast<std::size_t>(ranks);
-  std::vector<std::vector<ComputeAction>> lists(count);
-  for (auto& list : lists) list.reserve(3 * static_cast<std::size_t>(micro_batches));
-  std::vector<RankQueues> queues(count);
-  queues[0][kForward].released = micro_batches;
-  std::vector<Work> chosen(count);
-  for (bool busy = true; busy;) {  // one quantum
-    busy = false;
-    for (std::size_t r = 0; r < count; ++r) {
-      chosen[r] = first_ready(queues[r]);
-      if (chosen[r] == kNothing) continue;
-      busy = true;
-      const int micro_batch = queues[r][chosen[r]].taken++;
-      if (chosen[r] != kSecondHalf) lists[r].push_back(action_of(chosen[r], r, micro_batch));
+  void add() {
+    forwards(0, first_);
+    const int left = micro_batches_ - first_;
+    const int groups = left / kVarunaGroup, rest = left % kVarunaGroup;
+    lists_.repeat(groups, kVarunaGroup, [&] {
+      for (int m = 0; m < kVarunaGroup; ++m) backward(m);
+      for (int m = 0; m < kVarunaGroup; ++m) {
+        lists_.add(ActionKind::kForward, rank_, first_ + m);
+      }
+    });
+    int next = groups * kVarunaGroup;
+    if (rest > 0) {
+      backwards(next, next + kVarunaGroup);
+      next += kVarunaGroup;
+      forwards(micro_batches_ - rest, micro_batches_);
     }
-    for (std::size_t r = 0; r < count; ++r) release(queues, r, chosen[r]);
+    backwards(next, micro_batches_);
+    lists_.end_of_rank();
   }
-  return lists;
-}
 
-namespace {
+ private:
+  void forwards(int from, int to) {
+    lists_.repeat(to - from, 1, [&] { lists_.add(ActionKind::kForward, rank_, from); });
+  }
+  void backwards(int from, int to) {
+    lists_.repeat(to - from, 1, [&] { backward(from); });
+  }
+  void backward(int m) {
+    lists_.add(ActionKind::kRecompute, rank_, m);
+    lists_.add(ActionKind::kFusedBackward, rank_, m);
+  }
 
-Schedule generate(const ScheduleKind& kind, const ScheduleShape& shape) {
-  Schedule schedule =
-      schedule_of_lists(std::string(kind.name), shape.micro_batches, stage_ranks(kind.map, shape),
-                        varuna_lists(shape.ranks, shape.micro_batches));
-  schedule.rule = kind.rule;
+  ListBuilder& lists_;
+  int rank_, micro_batches_, first_;
+};
+
+Schedule generate(std::string_view name, RunTimeRule rule, const ScheduleShape& shape) {
+  ListBuilder lists(name, shape);
+  for (int rank = 0; rank + 1 < shape.ranks; ++rank) RankList(lists, shape, rank).add();
+  const int last = shape.ranks - 1;  // it keeps its activations
+  lists.repeat(shape.micro_batches, 1, [&] {
+    lists.add(ActionKind::kForward, last, 0);
+    lists.add(ActionKind::kFusedBackward, last, 0);
+  });
+  lists.end_of_rank();
+  Schedule schedule = lists.finish();
+  schedule.rule = rule;
   return schedule;
 }
 
+Schedule generate(const ScheduleKind& kind, const ScheduleShape& shape) {
+  return generate(kind.name, kind.rule, shape);
+}
+
 }  // namespace
+
+bool has_varuna_order(const Schedule& schedule) {
+  ScheduleShape shape;
+  shape.ranks = schedule.ranks;
+  shape.micro_batches = schedule.micro_batches;
+  const Schedule expected = generate(schedule.name, schedule.rule, shape);
+  return schedule.copies == 1 && schedule.rank_of_stage == expected.rank_of_stage &&
+         schedule.actions == expected.actions && schedule.blocks == expected.blocks &&
+         schedule.begin == expected.begin;
+}
 
 // Varuna (arXiv 2111.04007): forwards that were moved ahead hold their inputs, of all micro-batches
 // where transfers are slow.

@@ -51,6 +51,9 @@ TEST_CASE("the words of trainers and our letters say the same") {
   CHECK(plan("T=4,P=8,D=2,b=1,V=2,gb=128,s=8192") == words);
   // 64 micro-batches of one sample on each of two replicas.
   CHECK(plan("t=4, p=8, d=2, V=2, M=64, seq=8192") == words);
+  // As plans are printed, and as flags are called.
+  CHECK(plan("TP 4 x PP 8 x DP 2, VP 2, mbs 1, gbs 128, seq 8192") == words);
+  CHECK(plan("TP4 PP8 DP2 vp=2 B=128 seq_len=8192 schedule=Interleaved1F1B") == words);
 }
 
 TEST_CASE("where cuts are not given, layers are in equal numbers and the ends hold the rest") {
@@ -78,7 +81,7 @@ TEST_CASE("schedules bring their chunks and their stage map") {
   CHECK(plan("PP=4 V=2 gb=8").schedule == "interleaved");
   CHECK(plan("PP=4 gb=8").schedule == "1f1b");
   CHECK(refusal("PP=4 schedule=zb-v V=3 gb=8") ==
-        "--layout: zb-v cannot have V = 3\nhelp: it has V = 2");
+        "--layout: zb-v cannot have VP = 3\nhelp: it has VP = 2");
   CHECK(refusal("PP=4 schedule=1f1c gb=8") ==
         "--layout: unknown schedule '1f1c'\nhelp: did you mean '1f1b'?");
 }
@@ -89,8 +92,8 @@ TEST_CASE("replicas and batch are filled from what is known") {
   CHECK(refusal("TP=3 PP=4", {64, 512, 2048, "gpu"})
             .starts_with("--layout: TP 3 x PP 4 does not divide 64 GPUs"));
   CHECK(refusal("PP=4") ==
-        "--layout: gb is missing\nhelp: add the samples of a step, for example gb=512");
-  CHECK(refusal("PP=4 M=8 gb=9").starts_with("--layout: M = 8 is a batch of 8, not gb = 9"));
+        "--layout: gbs is missing\nhelp: add the samples of a step, for example gbs=512");
+  CHECK(refusal("PP=4 M=8 gb=9").starts_with("--layout: M = 8 is a batch of 8, not gbs = 9"));
 }
 
 TEST_CASE("a key that there is not finds the nearest") {
@@ -145,13 +148,13 @@ TEST_CASE("replicas without a share divide evenly what the others leave") {
 
 TEST_CASE("replicas that contradict themselves are refused") {
   CHECK(refusal("PP=2 gb=63 replicas=3*a100/v100:4") ==
-        "--layout replicas: gb = 63 leaves 59 samples for 3 replicas without a share\n"
+        "--layout replicas: gbs = 63 leaves 59 samples for 3 replicas without a share\n"
         "help: say the shares, or a batch that divides evenly");
   CHECK(refusal("PP=2 gb=9 replicas=a100:4/v100:4")
-            .starts_with("--layout: the shares of the replicas are 8 samples, not gb = 9"));
+            .starts_with("--layout: the shares of the replicas are 8 samples, not gbs = 9"));
   CHECK(refusal("PP=2 DP=3 replicas=a100:4/v100:4")
             .starts_with("--layout: DP = 3, but replicas says 2"));
-  CHECK(refusal("PP=2 replicas=a100:4/v100").starts_with("--layout: gb is missing"));
+  CHECK(refusal("PP=2 replicas=a100:4/v100").starts_with("--layout: gbs is missing"));
   CHECK(refusal("PP=2 replicas=a100+v100:4")
             .starts_with("--layout replicas: 'a100+v100:4' is no kind of replicas"));
   CHECK(refusal("PP=2 replicas=a100:4/").starts_with("--layout replicas: '' is no kind"));

@@ -56,8 +56,10 @@ TEST_CASE("GiB may have a fraction") {
 TEST_CASE("on and off") {
   CHECK(parse_on_off("--zero1", "on"));
   CHECK_FALSE(parse_on_off("--zero1", "off"));
-  CHECK(message_of([] { parse_on_off("--zero1", "true"); }) ==
-        "--zero1: 'true' is neither on nor off\nhelp: write on or off");
+  CHECK(parse_on_off("--zero1", "true"));
+  CHECK_FALSE(parse_on_off("--zero1", "0"));
+  CHECK(message_of([] { parse_on_off("--zero1", "maybe"); }) ==
+        "--zero1: 'maybe' is neither on nor off\nhelp: write on or off");
 }
 
 TEST_CASE("lists have no empty entries") {

@@ -64,7 +64,7 @@ TEST_CASE("what makes no sense is refused before the search") {
   given.pins = {"M=3"};
   CHECK(first_line(given) == "--pin: unknown key 'M'");
   given.pins = {"P=2", "P=4"};
-  CHECK(first_line(given) == "--pin: P is given twice");
+  CHECK(first_line(given) == "--pin: PP is given twice");
   given.pins = {"P=0"};
   CHECK(first_line(given) == "--pin P: '0' is too small");
   given = options();

@@ -172,10 +172,9 @@ TEST_CASE("no plan fits: no best, the nearest miss, and a remedy that works") {
   CHECK(none.best.empty());
   CHECK(none.pareto.empty());
   REQUIRE(none.nearest_miss);
-  // 160 + two micro-batches of 4 * 20 bytes; the mean rank is over by the same.
+  // 160 + two micro-batches of 2 * 4 * 10 bytes each.
   CHECK(none.nearest_miss->reason ==
-        "TP 1 x PP 2 x DP 1, mbs 4, gpipe, no recompute: all micro-batches held at once: the mean "
-        "rank over memory");
+        "TP 1 x PP 2 x DP 1, mbs 4, gpipe, no recompute: rank 0 over memory");
   CHECK(none.nearest_miss->least_over == Bytes{120});
   CHECK(none.nearest_miss->remedy == "PP 4");
   request.pins.pipeline = 4;
@@ -187,7 +186,7 @@ TEST_CASE("no plan fits: no best, the nearest miss, and a remedy that works") {
   const SearchResult deep = search(model, cluster, request);
   REQUIRE(deep.nearest_miss);  // two micro-batches of 2 * 20 bytes on stage 0
   CHECK(deep.nearest_miss->reason ==
-        "TP 1 x PP 2 x DP 1, mbs 2, 1f1b, no recompute: stage 0 over memory");
+        "TP 1 x PP 2 x DP 1, mbs 2, 1f1b, no recompute: rank 0 over memory");
   CHECK(deep.nearest_miss->least_over == Bytes{40});
   CHECK(deep.nearest_miss->remedy == "micro-batch size 1");
   request.pins.micro_batch_size = 1;
@@ -202,8 +201,7 @@ TEST_CASE("state alone too large: sharded, it fits") {
   const SearchResult none = search(model, cluster, request);
   CHECK(none.best.empty());
   REQUIRE(none.nearest_miss);
-  CHECK(none.nearest_miss->reason.ends_with(
-      "parameters, gradients and optimizer state alone over memory"));
+  CHECK(none.nearest_miss->reason.ends_with(": rank 0 over memory"));
   CHECK(none.nearest_miss->least_over == Bytes{100});
   CHECK(none.candidates == testing::rejected_in_all(none));
   request.pins.zero1 = true;
@@ -438,4 +436,18 @@ TEST_CASE("a search for several numbers of GPUs finds what a search for each fin
 }
 
 }  // namespace
+
+TEST_CASE("the nearest miss counts all that a rank holds, not the part that was found too large") {
+  // 160 bytes of state a stage of 4 sections in 2, and of 80 bytes of activations a micro-batch:
+  // the state alone misses 150 by 10, the rank holds two micro-batches more.
+  const ModelProfile model = model_of_sections(std::vector<Costs>(4, Costs{1, 2, 20, 40}));
+  SearchRequest request = request_of(2, 8);
+  request.pins.pipeline = 2;
+  request.pins.schedules = {"1f1b"};
+  const SearchResult none = search(model, cluster_of({1, 2, 150}), request);
+  REQUIRE(none.nearest_miss);
+  CHECK(none.nearest_miss->least_over == Bytes{10 + 2 * 80});
+  CHECK(none.nearest_miss->reason.find("mbs 1, 1f1b") != std::string::npos);
+}
+
 }  // namespace penstock

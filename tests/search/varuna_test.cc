@@ -6,6 +6,8 @@
 
 #include "core/check.h"
 #include "core/plan_file.h"
+#include "search/arranged_replay.h"
+#include "search/cut_replay.h"
 #include "search/evaluate.h"
 #include "tests/search/models.h"
 
@@ -45,6 +47,51 @@ TEST_CASE("plans with Varuna's rules hold before the checker") {
     }
   }
   CHECK(held > 100);
+}
+
+// Memory between what nobody needs and more than all need, batches that replicas do not share
+// evenly, and a short last micro-batch.
+TEST_CASE("the search's replay by rule is that of the Program, memory limits included") {
+  Random random(43);
+  int fits = 0, over = 0;
+  for (int round = 0; round < 3000; ++round) {
+    CAPTURE(round);
+    const int sections = random.between(2, 6);
+    const ModelProfile model = testing::random_model(random, sections);
+    ClusterSpec cluster = testing::random_cluster(random, 2, 4);
+    PlanInputs inputs{&model, &cluster, {}, std::nullopt};
+    inputs.executor.per_transfer = Duration{random.between(0, 300)};
+    if (random.coin()) inputs.executor.optimizer = OptimizerGate::kPostValidation;
+    Plan plan;
+    const char* names[] = {"varuna", "varuna-runtime", "varuna-strict"};
+    plan.schedule = names[random.between(0, 2)];
+    plan.recompute = "full";
+    plan.pipeline = random.between(1, std::min(sections, 4));
+    plan.data = random.between(1, 2);
+    plan.micro_batch_size = random.between(1, 2);
+    plan.global_batch = plan.data * random.between(1, 24) + random.between(0, plan.data - 1);
+    plan.zero1 = random.coin();
+    plan.device = "gpu";
+    const EvaluatedPlan evaluated = evaluate(inputs, plan);
+    if (evaluated.plan.cuts.empty()) continue;
+    const ArrangedOutcome outcome = replay_arranged(inputs, evaluated.plan);
+    const EvaluatedPlan again = evaluate(inputs, evaluated.plan);
+    const auto by_cuts = CutReplay(inputs, evaluated.plan).run(evaluated.plan.cuts);
+    REQUIRE(outcome.why_not.has_value() == again.why_not.has_value());
+    if (again.why_not) CHECK(outcome.why_not->reason == again.why_not->reason);
+    REQUIRE(by_cuts.has_value() == !again.why_not.has_value());
+    if (!by_cuts) {
+      ++over;
+      continue;
+    }
+    ++fits;
+    REQUIRE(outcome.found.step_time == again.evaluation.step_time);
+    REQUIRE(outcome.found.memory == again.evaluation.peak_memory());
+    REQUIRE(by_cuts->step_time == again.evaluation.step_time);
+    REQUIRE(by_cuts->memory == again.evaluation.peak_memory());
+  }
+  CHECK(fits > 300);
+  CHECK(over > 200);
 }
 
 }  // namespace

@@ -2,12 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/program.h"
+#include "core/schedule.h"
 #include "core/stage_prices.h"
 
 namespace penstock::testing {
 
+// Per rank F, R (not on the last rank, which keeps its activations) and B of every micro-batch, by
+// list scheduling in equal quanta: what Varuna describes.
+std::vector<std::vector<ComputeAction>> varuna_lists(int ranks, int micro_batches);
 // Compute and transfers only.
 Program varuna_program(int ranks, int micro_batches, RunTimeRule rule);
 

@@ -16,12 +16,24 @@ Known Judge::known(std::string_view name, std::optional<std::int64_t> otherwise,
                    std::int64_t least) const {
   Known known;
   const LaunchSetting* setting = settings_.find(name);
+  known.why_not = settings_.doubt_of(name);
+  if (!known.why_not.empty()) {
+    known.from = setting;
+    return known;
+  }
   if (setting == nullptr) {
     known.value = otherwise;
     if (!otherwise) known.why_not = fmt::format("{} is not set", name);
     return known;
   }
   known.from = setting;
+  const bool is_elsewhere =
+      least >= 0 && setting->value.kind() == Json::Kind::kString && setting->value.text() == "-1";
+  if (is_elsewhere) {
+    // As scripts that evaluate a checkpoint write it.
+    known.why_not = fmt::format("{} is -1 (line {})", name, setting->line);
+    return known;
+  }
   if (const auto number = settings_.number(name, least)) {
     known.value = number->value;
   } else if (setting->unresolved.empty()) {
@@ -56,6 +68,16 @@ bool Judge::judgeable(std::string_view code, std::initializer_list<const Known*>
     return false;
   }
   judged(code);
+  return true;
+}
+
+bool Judge::certain(std::string_view code, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    const std::string doubt = settings_.doubt_of(name);
+    if (doubt.empty()) continue;
+    not_judged(code, doubt);
+    return false;
+  }
   return true;
 }
 
@@ -103,6 +125,10 @@ void Judge::judge_checkpoint(const Known& data, bool reshards, const LaunchSetti
   broken("E040", {place},
          fmt::format("the checkpoint was written by {} replicas, and this job has {}", then, *data),
          why, fix);
+}
+
+std::string micro_batches_are(std::int64_t count) {
+  return fmt::format("{} micro-batch{}", count, count == 1 ? " is" : "es are");
 }
 
 std::optional<std::string> nearest_name(std::string_view word,

@@ -37,6 +37,9 @@ class Judge {
   [[nodiscard]] Known known(std::string_view name, std::optional<std::int64_t> otherwise,
                             std::int64_t least = 1) const;
 
+  // False, and said so, when one of these may be set without the file saying so for certain.
+  bool certain(std::string_view code, std::initializer_list<std::string_view> names);
+
   // The rule was judged; what is wrong is said by broken().
   void judged(std::string_view code);
   void not_judged(std::string_view code, const std::string& why);
@@ -60,6 +63,9 @@ class Judge {
   LintReport& report_;
   int unknown_names_ = 0;
 };
+
+// "1 micro-batch is", "4 micro-batches are"
+std::string micro_batches_are(std::int64_t count);
 
 // The known name that is nearest to `word`; nothing when none is near.
 std::optional<std::string> nearest_name(std::string_view word,

@@ -1,6 +1,7 @@
 #include "report/trainers/lint/launch_script.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <utility>
 
@@ -17,13 +18,51 @@ bool is_flag(const ShellWord& word) {
   return word.text.size() > 2 && word.text.starts_with("--") && word.text[2] != '-';
 }
 
+// A variable that the script does not set, and that holds flags by its name or form.
+bool holds_flags(const ShellWord& word) {
+  if (word.unresolved.empty() || word.text != word.unresolved) return false;
+  if (word.text.find("[@]") != std::string::npos) return true;
+  std::string upper;
+  for (const char c : word.text) {
+    upper += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  constexpr std::array<std::string_view, 5> kParts{"ARGS", "OPTION", "OPTS", "FLAGS", "PARAMS"};
+  constexpr std::array<std::string_view, 3> kEnds{"_ARG", "_FLAG", "_OPT"};
+  return std::any_of(
+             kParts.begin(), kParts.end(),
+             [&upper](std::string_view part) { return upper.find(part) != std::string::npos; }) ||
+         std::any_of(kEnds.begin(), kEnds.end(),
+                     [&upper](std::string_view end) { return upper.ends_with(end); });
+}
+
+// What a plain start of the script leaves empty.
+bool is_argument(const ShellWord& word) {
+  return word.unresolved.size() == 2 && word.text == word.unresolved &&
+         std::string_view("@*0123456789").find(word.unresolved[1]) != std::string_view::npos;
+}
+
 // What ends the command in a text that eval reads once more.
 bool ends_command(const std::string& text) {
   return text.find_first_not_of("|&;<>0123456789") == std::string::npos &&
          text.find_first_of("|&;<>") != std::string::npos;
 }
 
-// srun bash -c "torchrun ... pretrain_gpt.py ...": the command inside is read as it stands.
+// A text of several words, as a shell would split it.
+Words parts_of(const ShellWord& word) {
+  Words parts;
+  std::size_t at = 0;
+  while ((at = word.text.find_first_not_of(" \t\r\n", at)) != std::string::npos) {
+    const std::size_t end = std::min(word.text.find_first_of(" \t\r\n", at), word.text.size());
+    const int line = at < word.lines.size() ? word.lines[at] : word.line;
+    ShellWord part{word.text.substr(at, end - at), line, "", {}};
+    if (part.text.find('$') != std::string::npos) part.unresolved = part.text;
+    parts.push_back(std::move(part));
+    at = end;
+  }
+  return parts;
+}
+
+// eval "torchrun ... pretrain_gpt.py ...": the command inside is read as it stands.
 Words unpacked(const Words& words) {
   Words all;
   for (const ShellWord& word : words) {
@@ -34,14 +73,7 @@ Words unpacked(const Words& words) {
       all.push_back(word);
       continue;
     }
-    std::size_t at = 0;
-    while ((at = word.text.find_first_not_of(" \t\r\n", at)) != std::string::npos) {
-      const std::size_t end = std::min(word.text.find_first_of(" \t\r\n", at), word.text.size());
-      ShellWord part{word.text.substr(at, end - at), word.line, ""};
-      if (part.text.find('$') != std::string::npos) part.unresolved = part.text;
-      all.push_back(std::move(part));
-      at = end;
-    }
+    for (ShellWord& part : parts_of(word)) all.push_back(std::move(part));
   }
   return all;
 }
@@ -97,7 +129,9 @@ void add_flags(const Words& words, std::size_t from, std::size_t to, LaunchSetti
     const ShellWord& flag = words[i];
     const bool has_value = flag.text.find('=') != std::string::npos;
     while (!has_value && i + 1 < to && values.size() < most && !is_flag(words[i + 1])) {
-      values.push_back(words[++i]);
+      const ShellWord& value = words[++i];
+      const bool is_value = !holds_flags(value) && !(is_argument(value) && !values.empty());
+      if (is_value) values.push_back(value);
     }
     settings.add(setting_of(flag, values));
   }
@@ -130,7 +164,8 @@ void part_launcher(LaunchScript& script, const LaunchSettings& all) {
   }
 }
 
-void take_launch(const Words& words, std::size_t from, LaunchScript& script) {
+void take_launch(const Words& words, std::size_t from, const ShellScript& shell,
+                 LaunchScript& script) {
   LaunchSettings before(script.launcher.file());
   // Torchrun's flags have one value at most; the program follows the last of them.
   add_flags(words, 0, from, before, 1);
@@ -142,10 +177,12 @@ void take_launch(const Words& words, std::size_t from, LaunchScript& script) {
   for (std::size_t i = from; i < words.size(); ++i) {
     if (words[i].unresolved.empty() || words[i].text != words[i].unresolved) continue;
     const bool follows_flag = i > from && is_flag(words[i - 1]);
-    if (!follows_flag) {
-      script.not_followed.push_back(
-          fmt::format("{} (line {}) may hold more flags", words[i].text, words[i].line));
-    }
+    if (follows_flag && !holds_flags(words[i])) continue;
+    // What a condition may put there is known.
+    if (shell.alternatives.contains(words[i].text.substr(1))) continue;
+    const std::string place = fmt::format("{} (line {})", words[i].text, words[i].line);
+    script.not_followed.push_back(place + " may hold more flags");
+    if (!is_argument(words[i])) script.flags.open(place);
   }
 }
 
@@ -159,7 +196,13 @@ void take_all(const ShellScript& shell, LaunchScript& script) {
   for (const auto& [name, words] : shell.sets) {
     const bool is_array =
         std::find(shell.arrays.begin(), shell.arrays.end(), name) != shell.arrays.end();
-    if (is_array) take(words);
+    const std::string_view first = words.empty() ? "" : std::string_view(words.front().text);
+    const std::size_t begin = std::min(first.find_first_not_of(" \t\r\n"), first.size());
+    if (is_array) {
+      take(words);
+    } else if (first.substr(begin).starts_with("--") && first.find(' ') != std::string_view::npos) {
+      take(parts_of(words.front()));  // MODEL_ARGS="--num-layers 32 ..."
+    }
   }
   part_launcher(script, all);
 }
@@ -231,12 +274,15 @@ LaunchScript read_launch_script(std::string_view text, const std::string& file) 
   if (most == 0) {
     take_all(shell, script);
   } else {
-    take_launch(best, behind_program(best), script);
+    take_launch(best, behind_program(best), shell, script);
   }
   if (launches > 1) {
     script.not_followed.push_back(
         fmt::format("{} programs are started; the one of line {} was judged", launches,
                     script.line.value_or(0)));
+  }
+  for (const ShellWord& flag : shell.conditional) {
+    script.flags.add_conditional(flag.text.substr(0, flag.text.find('=')), flag.line);
   }
   count_gpus(shell, script);
   return script;

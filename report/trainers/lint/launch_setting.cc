@@ -69,6 +69,15 @@ bool LaunchSettings::on(std::string_view name) const {
          (value.text() != "false" && value.text() != "False" && value.text() != "0");
 }
 
+std::string LaunchSettings::doubt_of(std::string_view name) const {
+  const auto found = conditional_.find(name);
+  if (found != conditional_.end()) {
+    return fmt::format("{} is set under a condition (line {})", name, found->second);
+  }
+  if (!more_.empty() && !has(name)) return fmt::format("{} may set {}", more_, name);
+  return "";
+}
+
 void LaunchSettings::refuse(const LaunchSetting& setting, const std::string& what,
                             const std::string& help) const {
   throw_bad_input(

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +35,11 @@ class LaunchSettings {
   explicit LaunchSettings(std::string file) : file_(std::move(file)) {}
 
   void add(LaunchSetting setting) { all_.push_back(std::move(setting)); }
+  // Takes out all whose name begins so.
+  void drop(std::string_view stem) {
+    std::erase_if(all_,
+                  [stem](const LaunchSetting& setting) { return setting.name.starts_with(stem); });
+  }
   [[nodiscard]] const std::vector<LaunchSetting>& all() const { return all_; }
   [[nodiscard]] const std::string& file() const { return file_; }
 
@@ -52,6 +59,15 @@ class LaunchSettings {
   // Is a switch on? A key that is false is off.
   [[nodiscard]] bool on(std::string_view name) const;
 
+  // A flag that is set, if at all, under a condition, and words whose flags the file does not say.
+  void add_conditional(const std::string& name, int line) { conditional_.emplace(name, line); }
+  void open(const std::string& more) {
+    if (more_.empty()) more_ = more;
+  }
+  // Why this name may have another value than the one that find() has, or one at all; empty when
+  // it has not.
+  [[nodiscard]] std::string doubt_of(std::string_view name) const;
+
   // "FILE:LINE: NAME: WHAT\nhelp: HELP" as Error{kBadInput}.
   [[noreturn]] void refuse(const LaunchSetting& setting, const std::string& what,
                            const std::string& help) const;
@@ -59,6 +75,8 @@ class LaunchSettings {
  private:
   std::string file_;
   std::vector<LaunchSetting> all_;
+  std::map<std::string, int, std::less<>> conditional_;
+  std::string more_;  // "$MODEL_ARGS (line 7)"
 };
 
 // No job has more of anything, and the product of two stays in 64 bits.

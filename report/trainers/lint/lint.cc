@@ -80,22 +80,30 @@ std::optional<LintTrainer> launch_trainer_of(std::string_view text, const std::s
   // A document may show flags, and is no launch file.
   if (file.ends_with(".json") || file.ends_with(".md")) return {};
   if (has_any(text, {"[parallelism]", "--parallelism.", "parallelism.pipeline_parallel",
-                     "torchtitan.train", "./run_train.sh"})) {
+                     "torchtitan.train", "./run_train.sh", "ParallelismConfig("})) {
     return LintTrainer::kTorchtitan;
   }
   if (file.ends_with(".toml")) return LintTrainer::kTorchtitan;
-  if (has_any(text, {"--tensor-model-parallel-size", "--pipeline-model-parallel", "--num-layers",
-                     "--micro-batch-size", "--global-batch-size", "--num-attention-heads",
-                     "pretrain_gpt.py"})) {
+  if (has_any(text, {"--tensor-model-parallel-size", "--pipeline-model-parallel",
+                     "--model-parallel-size", "pretrain_gpt.py"})) {
     return LintTrainer::kMegatron;
   }
+  // Any one of these is other programs', too.
+  int shared = 0;
+  for (const char* flag : {"--num-layers", "--hidden-size", "--num-attention-heads",
+                           "--micro-batch-size", "--global-batch-size", "--seq-length"}) {
+    if (has_any(text, {flag})) ++shared;
+  }
+  if (shared >= 2) return LintTrainer::kMegatron;
   return {};
 }
 
 LintReport lint(std::string_view text, const std::string& file, LintTrainer trainer,
                 const LintRequest& request) {
   LintRequest asked = request;
-  if (asked.version.empty()) asked.version = versions_of(trainer).front();
+  // torchtitan's Python recipes are head's, and nobody else's.
+  const bool is_recipe = trainer == LintTrainer::kTorchtitan && file.ends_with(".py");
+  if (asked.version.empty()) asked.version = is_recipe ? "head" : versions_of(trainer).front();
   LintReport report = row_of(trainer).lint(text, file, asked);
   sort(report);
   return report;
@@ -108,6 +116,7 @@ const std::vector<LintRule>& lint_rules() {
       {"E011", "a layout has the model's layers and P x V stages", "Megatron-LM #1852"},
       {"E012", "layers of the first or last stage are set only where P > 1", "Megatron-LM #1778"},
       {"E013", "module lists have every module exactly once", "torchtitan PR #963"},
+      {"E014", "no CUDA graphs with a pipeline (torchtitan head)", "torchtitan #3559"},
       {"E020", "at least P micro-batches", "torchtitan #775"},
       {"E021", "groups of an interleaved schedule have P to M micro-batches", "NeMo #14288"},
       {"E030", "the fullest rank fits its memory", "Megatron-LM #1784"},

@@ -183,6 +183,10 @@ class DeepspeedJudge : public Judge {
              fmt::format("start {} GPUs", (*request().gpus / *stages_ + 1) * *stages_));
       return;
     }
+    if (batch_.is_known() && !settings().has(kMicroBatch)) {
+      judge_without_micro_batch();
+      return;
+    }
     if (!judgeable("E001", {&batch_, &micro_batch_})) return;
     if (!steps_.is_known()) {
       judge_without_steps();
@@ -203,6 +207,22 @@ class DeepspeedJudge : public Judge {
     wrong_product(fmt::format("a batch of {} is not b x M x D = {} x {} x {} = {}", *batch_,
                               *micro_batch_, *steps_, *data_, product),
                   product);
+  }
+
+  // DeepSpeed works the micro-batch out: what is left of the batch for a replica and a step.
+  void judge_without_micro_batch() {
+    Known steps = steps_;
+    if (!settings().has(kSteps)) steps.value = 1;
+    if (!judgeable("E001", {&batch_, &steps, &data_})) return;
+    const std::int64_t share = product_of({*steps, *data_});
+    if (*batch_ % share == 0) return;
+    wrong_product(
+        *batch_ < share
+            ? fmt::format("a batch of {} leaves none of M x D = {} x {} micro-batches a sample",
+                          *batch_, *steps, *data_)
+            : fmt::format("a batch of {} is no multiple of M x D = {} x {}", *batch_, *steps,
+                          *data_),
+        (*batch_ / share + 1) * share);
   }
 
   void judge_without_steps() {
@@ -233,13 +253,15 @@ class DeepspeedJudge : public Judge {
     if (!judgeable("E020", {&stages_, &steps_}) || *steps_ >= *stages_) return;
     const double idle =
         100.0 * static_cast<double>(*stages_ - 1) / static_cast<double>(*steps_ + *stages_ - 1);
-    broken("E020", {steps_.from, batch_.from},
-           fmt::format("{} micro-batches are fewer than {} stages", *steps_, *stages_),
-           fmt::format("DeepSpeed runs it without a word; ranks are idle for {:.0f} % of the step. "
-                       "Other trainers hang here.",
-                       idle),
-           fmt::format("\"{}\": {}, and {} times D samples in a batch", kSteps, *stages_,
-                       product_of({*stages_, micro_batch_.value.value_or(1)})));
+    LintFinding& finding = broken(
+        "E020", {steps_.from, batch_.from},
+        fmt::format("{} fewer than {} stages", micro_batches_are(*steps_), *stages_),
+        fmt::format("DeepSpeed runs it without a word; ranks are idle for {:.0f} % of the step. "
+                    "Other trainers hang here.",
+                    idle),
+        fmt::format("\"{}\": {}, and {} times D samples in a batch", kSteps, *stages_,
+                    product_of({*stages_, micro_batch_.value.value_or(1)})));
+    finding.severity = LintSeverity::kWarning;
   }
 
   void judge_resume() {
@@ -264,17 +286,24 @@ class DeepspeedJudge : public Judge {
         judge_pipeline_key(setting, setting.name.substr(dot + 1));
       }
     }
+    if (other_keys_.empty()) return;
+    report().notes.push_back(
+        fmt::format("DeepSpeed's configuration has no {} as far as is known here, and passes over "
+                    "keys that it does not know",
+                    fmt::join(other_keys_, ", ")));
   }
 
   void judge_key(const LaunchSetting& setting) {
     if (std::find(kKeys.begin(), kKeys.end(), setting.name) != kKeys.end()) return;
-    if (!tell_unknown_name()) return;
     const auto nearest = nearest_name(setting.name, {kKeys.begin(), kKeys.end()});
-    broken(
-        "W060", {&setting},
-        fmt::format("{} is no key of DeepSpeed's configuration that is known here", setting.name),
-        "DeepSpeed passes over keys that it does not know, without a word.",
-        nearest ? fmt::format("\"{}\"", *nearest) : "take it out, or --ignore W060");
+    if (!nearest) {
+      other_keys_.push_back(setting.name);
+      return;
+    }
+    if (!tell_unknown_name()) return;
+    broken("W060", {&setting}, fmt::format("{} may be {}, misspelt", setting.name, *nearest),
+           "DeepSpeed passes over keys that it does not know, without a word.",
+           fmt::format("\"{}\"", *nearest));
   }
 
   void judge_pipeline_key(const LaunchSetting& setting, const std::string& key) {
@@ -314,6 +343,7 @@ class DeepspeedJudge : public Judge {
   }
 
   Known batch_, micro_batch_, steps_, zero_, stages_, data_;
+  std::vector<std::string> other_keys_;
 };
 
 }  // namespace

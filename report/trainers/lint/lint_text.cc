@@ -107,6 +107,23 @@ std::string gaps_text(const std::vector<LintGap>& gaps) {
   return text;
 }
 
+// No all-clear for what was not read: the sizes of the job above all.
+std::string without_findings(const LintReport& report) {
+  const LaunchJob& job = report.job;
+  const bool says_something = job.tensor || job.pipeline || job.data || job.micro_batch_size ||
+                              job.global_batch || job.micro_batches || job.layers;
+  if (!says_something) return "nothing could be judged: no size of the job could be read";
+  std::vector<std::string> missing;
+  for (const char* code : {"E001", "E010", "E011", "E020"}) {
+    const auto is_gap = [code](const LintGap& gap) { return gap.code == code; };
+    if (std::any_of(report.not_judged.begin(), report.not_judged.end(), is_gap)) {
+      missing.emplace_back(code);
+    }
+  }
+  if (missing.empty()) return "no findings";
+  return fmt::format("no findings, but {} could not be judged in full", joined(missing, ", "));
+}
+
 }  // namespace
 
 std::string lint_text(const LintReport& report, const std::string& file) {
@@ -114,7 +131,7 @@ std::string lint_text(const LintReport& report, const std::string& file) {
   for (const LintFinding& finding : report.findings) text += paragraph(finding, file);
   const std::string found =
       report.findings.empty()
-          ? "no findings"
+          ? without_findings(report)
           : fmt::format("{}, {}", count_of(count(report, LintSeverity::kError), "error"),
                         count_of(count(report, LintSeverity::kWarning), "warning"));
   text += fmt::format("{}: {}\n", file, found);

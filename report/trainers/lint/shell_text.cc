@@ -23,7 +23,8 @@ ShellWord ShellText::word(int line) const {
   word.line = lines_.empty() ? line : lines_.front();
   std::string name;
   bool inside = false;
-  for (const char c : chars_) {
+  for (std::size_t i = 0; i < chars_.size(); ++i) {
+    const char c = chars_[i];
     if (c == kBegin) {
       inside = true;
     } else if (c == kEnd) {
@@ -34,6 +35,7 @@ ShellWord ShellText::word(int line) const {
     } else {
       (inside ? name : word.text) += c;
     }
+    word.lines.resize(word.text.size(), lines_[i]);
   }
   return word;
 }

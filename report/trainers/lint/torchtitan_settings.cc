@@ -47,8 +47,8 @@ std::string key_of(const std::string& flag) {
 
 TorchtitanFile read_script(std::string_view text, const std::string& file) {
   LaunchScript script = read_launch_script(text, file);
-  TorchtitanFile read{TorchtitanCarrier::kScript, LaunchSettings(file), script.gpus,
-                      script.not_followed};
+  TorchtitanFile read{
+      TorchtitanCarrier::kScript, LaunchSettings(file), script.gpus, script.not_followed, {}};
   for (LaunchSetting setting : script.flags.all()) {
     if (setting.name.find('.') == std::string::npos) continue;
     setting.name = key_of(setting.name);
@@ -62,42 +62,12 @@ TorchtitanFile read_script(std::string_view text, const std::string& file) {
   return read;
 }
 
-bool is_literal(char c) {
-  return c == '"' || c == '\'' || c == '[' || c == '-' || (c >= '0' && c <= '9') || c == 'T' ||
-         c == 'F' || c == 'N';
-}
-
-// Assignments to config.<table>.<key>; whatever else the recipe does is not seen.
 TorchtitanFile read_python(std::string_view text, const std::string& file) {
-  TorchtitanFile read{TorchtitanCarrier::kPython, LaunchSettings(file), {}, {}};
-  int line = 1;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view row = text.substr(at, end - at);
-    const std::size_t begin = row.find_first_not_of(" \t");
-    const std::size_t equals = row.find(" = ");
-    const bool assigns =
-        begin != std::string_view::npos && equals != std::string_view::npos &&
-        row.substr(begin).starts_with("config.") &&
-        row.substr(begin, equals - begin).find_first_of(" ([") == std::string_view::npos;
-    if (assigns) {
-      LaunchSetting setting;
-      setting.name = row.substr(begin + 7, equals - begin - 7);
-      setting.line = line;
-      setting.text = row.substr(begin);
-      std::size_t value_at = at + equals + 3;
-      if (value_at < text.size() && is_literal(text[value_at])) {
-        setting.value = read_toml_value(text, value_at, line, file);
-        at = value_at;
-      } else {
-        setting.unresolved = std::string(row.substr(equals + 3));
-      }
-      read.settings.add(std::move(setting));
-    }
-    at = std::min(text.find('\n', at), text.size()) + 1;
-    ++line;
-  }
-  read.not_followed.emplace_back("of the recipe only assignments to config.* were read");
+  TorchtitanFile read{TorchtitanCarrier::kPython, LaunchSettings(file), {}, {}, {}};
+  read.recipes = read_torchtitan_recipes(text, file);
+  read.not_followed.emplace_back(
+      "of the recipe only ParallelismConfig(..), TrainingConfig(..), and assignments to "
+      "config.<table>.<key> were read");
   return read;
 }
 
@@ -116,7 +86,7 @@ TorchtitanFile read_torchtitan(std::string_view text, const std::string& file) {
     case TorchtitanCarrier::kToml:
       break;
   }
-  return {TorchtitanCarrier::kToml, read_toml(text, file), {}, {}};
+  return {TorchtitanCarrier::kToml, read_toml(text, file), {}, {}, {}};
 }
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
 // torchtitan's settings from whatever carries them: a TOML file, flags of a launch script, a Python
-// recipe that assigns to config.<table>.<key>.
+// recipe, of which a file may hold several.
 #pragma once
 
 #include <optional>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "report/trainers/lint/launch_setting.h"
+#include "report/trainers/lint/torchtitan_python.h"
 
 namespace penstock {
 
@@ -18,6 +19,7 @@ struct TorchtitanFile {
   LaunchSettings settings;  // "parallelism.pipeline_parallel_degree"
   std::optional<int> gpus;  // NGPU= or torchrun's
   std::vector<std::string> not_followed;
+  std::vector<TorchtitanRecipe> recipes;  // of a Python file, whose `settings` are empty
 };
 
 // Error{kBadInput} as of the readers.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # What this script gets wrong shows only when it runs, or never.
 GPUS_PER_NODE=8
-NNODES=${NNODES:-2}
+NNODES=2
 TP=2
 PP=4
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The same job, as the findings would have it.
 GPUS_PER_NODE=8
-NNODES=${NNODES:-2}
+NNODES=2
 TP=2
 PP=4
 

@@ -5,11 +5,12 @@ import test from 'node:test';
 import {kSource} from './reports.mjs';
 import {importScripts} from './timeline_page.mjs';
 
-const kScripts = ['format.js', 'table.js', 'charts.js', 'plan_words.js', 'memory.js', 'compare.js', 'validation.js'];
+const kScripts = ['format.js', 'address.js', 'table.js', 'plan_words.js', 'timeline_memory.js', 'charts.js', 'memory.js', 'compare.js', 'validation.js'];
 const page = await importScripts(kSource, kScripts, [
   'durationText', 'bytesText', 'percentText', 'dollarsText', 'signedText', 'relativeText', 'countOf', 'durationTick',
   'compareCells', 'sortedRows', 'rowsAsCsv', 'rowsAsObjects', 'decimate', 'stackedSeries', 'tightestRank', 'busiestRank', 'roomText',
-  'errorOf', 'comparisonFinding', 'decisionsOf',
+  'errorOf', 'comparisonFinding', 'decisionsOf', 'foldRanks', 'ranksWords', 'ranksCell', 'parseAddress', 'addressOf',
+  'stashOfColumns', 'memoryAt',
 ]);
 const spaced = (text) => text.replaceAll('\u00a0', ' ');
 
@@ -78,7 +79,7 @@ test('a short curve is not thinned', () => {
   assert.deepEqual(page.decimate([0, 5, 7], [1, 2, 3], 10), {times: [0, 5, 7], values: [1, 2, 3]});
 });
 
-test('memory is stacked from what does not change to the stash on top', () => {
+test('memory is stacked from what does not change to the activations on top', () => {
   const GiB = 2 ** 30;
   const memory = {constant_bytes: {parameters: 4 * GiB, gradients: 3 * GiB, optimizer_state: 2 * GiB, working: GiB,
                                    communication: 0, reserve: 2 * GiB}};
@@ -110,16 +111,46 @@ test('a comparison is a sentence', () => {
   const GiB = 2 ** 30;
   const say = (left, right) => spaced(page.comparisonFinding(left, right));
   assert.equal(say(plan('1', 1000, 4 * GiB), plan('2', 1031, 3 * GiB)),
-      'Plan 2 takes 3.1 % longer a step than plan 1 and needs 1.0 GiB less memory.');
+      'A step of plan 2 takes 3.1 % longer than one of plan 1, and its fullest rank needs 1.0 GiB less memory.');
   assert.equal(say(plan('2', 1000, 3 * GiB), plan('old.json', 1000, 3 * GiB)),
-      'old.json is as fast as plan 2 and needs as much memory.');
+      'A step of old.json takes as long as one of plan 2, and its fullest rank needs the same memory.');
 });
 
 test('decisions of both plans are laid side by side, also those that one lacks', () => {
   const decisions = page.decisionsOf({plan: {zero1: true, cuts: [0, 4]}}, {plan: {cuts: [0, 5], new_one: 3}});
   assert.deepEqual(decisions, [
     {key: 'zero1', name: 'ZeRO-1', left: 'on', right: '\u2013'},
-    {key: 'cuts', name: 'cuts before sections', left: '0 4', right: '0 5'},
+    {key: 'cuts', name: 'first section of each stage', left: '0 4', right: '0 5'},
     {key: 'new_one', name: 'new one', left: '\u2013', right: '3'},
   ]);
+});
+
+test('ranks with the same numbers are one row', () => {
+  const fold = (rows) => page.foldRanks(rows, (row) => row).map((one) => [page.ranksCell(one, rows.length),
+                                                                      page.ranksWords(one, rows.length)]);
+  assert.deepEqual(fold([7, 7, 7]), [['all 3', 'all 3 PP ranks']]);
+  assert.deepEqual(fold([5, 7, 7, 5]), [[0, 'PP rank 0'], ['1 to 2', 'PP ranks 1 to 2'], [3, 'PP rank 3']]);
+  assert.deepEqual(fold([5]), [[0, 'PP rank 0']]);
+});
+
+test('an address is a section, or all that was chosen', () => {
+  const both = (hash) => [[...page.parseAddress(hash)], page.addressOf(page.parseAddress(hash))];
+  assert.deepEqual(both(''), [[], '']);
+  assert.deepEqual(both('#plans'), [[['at', 'plans']], '#plans']);
+  const [values, address] = both('#at=plans&plan=3&box=2B7&rank=2');
+  assert.deepEqual(values, [['at', 'plans'], ['plan', '3'], ['box', '2B7'], ['rank', '2']]);
+  assert.equal(address, '#at=plans&box=2B7&rank=2&plan=3');
+  assert.deepEqual([...page.parseAddress(page.addressOf(new Map([['box', '(0F7;7B3)OVERLAP_F_B']])))],
+      [['box', '(0F7;7B3)OVERLAP_F_B']]);
+});
+
+test('a column of the memory strip shows the most that its time holds', () => {
+  // Held from 10, 20, 26 and 40 on; before, nothing.
+  const boxes = {pointTime: Uint32Array.of(10, 20, 26, 40), stash: Float64Array.of(1, 5, 2, 0)};
+  const memory = {first: 0, count: 4, constant_bytes: {parameters: 100, reserve: 10}};
+  const columns = (t0, t1, count) => [...page.stashOfColumns(boxes, memory, {t0, t1, columns: count})];
+  assert.deepEqual(columns(0, 50, 5), [0, 1, 5, 2, 2]);
+  assert.deepEqual(columns(25, 35, 2), [5, 2]);
+  assert.deepEqual(columns(40, 50, 1), [0]);
+  assert.deepEqual([0, 10, 25, 45].map((tick) => page.memoryAt(boxes, memory, tick).total), [110, 111, 115, 110]);
 });

@@ -21,7 +21,7 @@ async function checkSelfContained(context, report) {
 async function checkContents(context, report) {
   const {page} = await open(context, report);
   const {sections, links} = await page.evaluate(() => ({
-    sections: [...document.querySelectorAll('main > section')].map(({id}) => `#${id}`),
+    sections: [...document.querySelectorAll('main > section, footer')].map(({id}) => `#${id}`),
     links: [...document.querySelectorAll('#contents a')].map((link) => link.getAttribute('href')),
   }));
   assert.deepEqual(links, sections);

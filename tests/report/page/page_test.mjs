@@ -15,7 +15,7 @@ for (const [name, check] of kChecks) test(name, ({context, plan}) => check(conte
 test('sections stand in reading order, and only those there is something to say in', async ({context, plan}) => {
   const {page} = await open(context, plan);
   const ids = await page.evaluate(() => [...document.querySelectorAll('main > section')].map(({id}) => id));
-  assert.deepEqual(ids, ['verdict', 'plans', 'timeline', 'memory', 'time', 'numbers']);
+  assert.deepEqual(ids, ['verdict', 'timeline', 'plans', 'memory', 'time', 'assumptions', 'numbers']);
   await page.close();
 });
 
@@ -49,8 +49,11 @@ test('the verdict says what the data say', async ({context, plan}) => {
   const {page} = await open(context, plan);
   const {verdict, command, tool, inputs, plans} = plan.data;
   const text = await page.evaluate(() => document.getElementById('verdict').textContent);
-  for (const part of [verdict.text, verdict.confidence, command, tool, ...inputs.flatMap(({path, hash}) => [path, hash])]) {
-    assert.ok(text.includes(part), `"${part}" is in the verdict`);
+  for (const part of [verdict.text, verdict.confidence]) assert.ok(text.includes(part), `"${part}" is in the verdict`);
+  const footer = await page.evaluate(() => document.getElementById('colophon').textContent);
+  for (const part of [command, tool, ...inputs.flatMap(({path, hash}) => [path, hash])]) {
+    assert.ok(footer.includes(part), `"${part}" is in the footer`);
+    assert.ok(part === tool || !text.includes(part), `"${part}" is not in the verdict`);
   }
   const figures = await page.evaluate(() =>
       [...document.querySelectorAll('.figures data')].map(({value}) => Number(value)));
@@ -59,14 +62,95 @@ test('the verdict says what the data say', async ({context, plan}) => {
   await page.close();
 });
 
-test('stash over time is what the payload holds, and its peak is the predicted one', async ({context, plan}) => {
+test('the first screen holds the answer, the timeline and the memory strip', async ({context, plan}) => {
+  for (const [width, height] of [[1440, 900], [1024, 900], [390, 844]]) {
+    const {page} = await open(context, plan);
+    await page.setViewportSize({width, height});
+    await page.reload();
+    await page.evaluate(() => window.penstock.ready);
+    const ends = await page.evaluate(() => ['.verdict', '.figures', '.timeline-view', '.timeline-memory'].map((name) =>
+        document.querySelector(name).getBoundingClientRect().bottom));
+    assert.ok(ends.every((end, i) => end <= height && (i === 0 || end > ends[i - 1])), `${width}: ${ends}`);
+    await page.close();
+  }
+});
+
+test('what was chosen stands in the address, and a reload shows it again', async ({context, plan}) => {
+  const {page} = await open(context, plan);
+  const file = page.url();
+  await page.evaluate(() => {
+    const [timeline] = window.penstock.timelines;
+    timeline.find('2B3');
+    timeline.zoomTo(1e8, 9e8);
+  });
+  await page.waitForFunction(() => location.hash.includes('from_ns'));
+  const chosen = () => page.evaluate(() => {
+    const [timeline] = window.penstock.timelines;
+    const {start_ns, end_ns} = timeline.visibleRange();
+    return [timeline.selected, Math.round(start_ns), Math.round(end_ns)];
+  });
+  const before = await chosen();
+  assert.equal(page.url(), `${file}#from_ns=100000000&to_ns=900000000&box=2B3&rank=${await page.evaluate(() => {
+    const [{json, boxes, selected}] = window.penstock.timelines;
+    return json.rows[boxes.row[selected]].rank;
+  })}`);
+  // A link to a section keeps it.
+  await page.click('#contents a[href="#memory"]');
+  await page.waitForFunction(() => location.hash.includes('at=memory'));
+  assert.match(page.url(), /box=2B3/);
+  await page.reload();
+  await page.evaluate(() => window.penstock.ready);
+  assert.deepEqual(await chosen(), before);
+  // Letting go of it takes it out again.
+  await page.evaluate(() => {
+    const [timeline] = window.penstock.timelines;
+    timeline.select(0xffffffff);
+    timeline.show(timeline.opening.t0, timeline.opening.t1);
+  });
+  await page.waitForFunction(() => location.hash === '#memory');
+  await page.close();
+});
+
+test('an address of nonsense shows the page as it opens', async ({context, plan, reports}) => {
+  const {page, errors} = await open(context, {...plan, file: reports.path('plan.html')});
+  await page.goto(`${page.url()}#plan=99&box=<b>&rank=-1&from_ns=x&to_ns=&above=7&at=nowhere`);
+  await page.reload();
+  await page.evaluate(() => window.penstock.ready);
+  assert.deepEqual(errors, []);
+  assert.equal(await page.evaluate(() => window.penstock.timelines[0].selected), 0xffffffff);
+  await page.close();
+});
+
+test('the strip below the timeline tells what the fullest rank holds at a time', async ({context, plan, reports}) => {
+  for (const report of [plan, reports.withoutCurves(plan)]) {
+    const {page, errors} = await open(context, report);
+    const memory = await page.evaluate(() => window.penstock.timelines[0].strip.memory);
+    const least = Math.min(...report.data.timelines[0].memory.map((one) => one.capacity_bytes - one.peak_bytes));
+    assert.equal(memory.capacity_bytes - memory.peak_bytes, least);
+    const at = await page.evaluate((ns) => {
+      const [{strip, stripCanvas, json, ratio}] = window.penstock.timelines;
+      stripCanvas.scrollIntoView({block: 'center'});
+      const {left, top} = stripCanvas.getBoundingClientRect();
+      return {x: left + strip.xOf(ns / json.tick_ns) / ratio, y: top + 40};
+    }, memory.peak_at_ns);
+    await page.mouse.move(at.x + 2, at.y);
+    const text = (await page.locator('.timeline-tip').first().innerText()).replaceAll('\u00a0', ' ');
+    const rank = report.data.timelines[0].rows.find((row) => row.rank === memory.rank).pipeline_rank;
+    const peak = `${(memory.peak_bytes / 2 ** 30).toFixed(1)} GiB`;
+    assert.ok(text.startsWith(`PP rank ${rank} holds ${peak} at `), text);
+    assert.deepEqual(errors, []);
+    await page.close();
+  }
+});
+
+test('activations over time are what the payload holds, and its peak is the predicted one', async ({context, plan}) => {
   const {page} = await open(context, plan);
   await unfold(page);
   const predicted = plan.data.timelines[0];
   assert.ok(predicted.memory.length <= 4, 'few enough to be shown side by side');
   const {ranks} = plan.data.plans[0].prediction;
   for (const [rank, memory] of predicted.memory.entries()) {
-    const rows = await rowsOf(page, `Stash of rank ${rank} over time`);
+    const rows = await rowsOf(page, `Activations of PP rank ${rank} over time`);
     const constant = Object.values(memory.constant_bytes).reduce((sum, bytes) => sum + bytes, 0);
     assert.equal(rows.length, memory.count);
     assert.equal(constant + Math.max(...rows.map(([, stash]) => stash)), memory.peak_bytes);
@@ -198,7 +282,7 @@ test('a payload that was cut short is said, and the rest of the page stands', as
   assert.deepEqual(errors, []);
   assert.match(await page.locator('#timeline .problem').textContent(), /^This timeline cannot be shown: ./);
   assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll('main > section')].map(({id}) => id)),
-      ['verdict', 'plans', 'timeline', 'memory', 'time', 'numbers']);
+      ['verdict', 'timeline', 'plans', 'memory', 'time', 'assumptions', 'numbers']);
   await page.close();
 });
 

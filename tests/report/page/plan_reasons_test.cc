@@ -36,39 +36,42 @@ constexpr Duration operator""_ms(unsigned long long count) {
 
 const Side kFirst = side({.busy = 90_ms, .warm_up = 5_ms, .transfer = 4_ms, .barrier = 1_ms});
 
-// 112 ms against 100: 10 ms of them are bubble (15 of 112 are 13.4 %), 2 a transfer.
+// 112 ms against 100: 10 ms of them are waits for other ranks (15 of 112 are 13.4 %), 2 a transfer.
 TEST_CASE("the part that grew most is the reason") {
   const Side plan =
       side({.busy = 90_ms, .warm_up = 5_ms, .drain = 10_ms, .transfer = 6_ms, .barrier = 1_ms});
   CHECK(reason(kFirst, plan) ==
-        "12.0 % slower than plan 1: larger bubble (13.4 % of the step against 5.0 %)");
+        "12.0 % slower than plan 1: longer waits for other ranks (13.4 % of the step instead of "
+        "5.0 %)");
 }
 
 TEST_CASE("a second part is named when it is at least half as large") {
   const Side plan = side({.busy = 90_ms, .warm_up = 5_ms, .transfer = 8_ms, .barrier = 3_ms});
   CHECK(reason(kFirst, plan) ==
-        "6.0 % slower than plan 1: longer waits for transfers (8 ms against 4 ms), longer "
-        "reductions and optimizer waits (3 ms against 1 ms)");
+        "6.0 % slower than plan 1: longer waits for pipeline transfers (8 ms instead of 4 ms), "
+        "longer "
+        "waits for reductions and the optimizer (3 ms instead of 1 ms)");
 }
 
 TEST_CASE("more compute is explained by what was decided otherwise") {
   Side plan = side({.busy = 120_ms, .warm_up = 5_ms, .transfer = 4_ms, .barrier = 1_ms}, kGiB);
   plan.plan.recompute = "full";
   CHECK(reason(kFirst, plan) ==
-        "30.0 % slower than plan 1: more compute on its busiest rank (120 ms against 90 ms; "
-        "recompute full against none); needs 1.0 GiB less");
+        "30.0 % slower than plan 1: more compute on the busiest rank (120 ms instead of 90 ms; "
+        "recompute full instead of none); needs 1.0 GiB less");
   Side fewer = plan;
   Side first = kFirst;
   first.plan.data = 4;
   fewer.plan.data = 2;
-  CHECK(reason(first, fewer).starts_with("30.0 % slower than plan 1: fewer GPUs (2 against 4);"));
+  CHECK(
+      reason(first, fewer).starts_with("30.0 % slower than plan 1: fewer GPUs (2 instead of 4);"));
 }
 
 // 80 ms in place of 100: 20 % faster.
 TEST_CASE("a plan may be faster than plan 1, when it was not searched") {
   const Side plan = side({.busy = 75_ms, .transfer = 4_ms, .barrier = 1_ms});
   CHECK(reason(kFirst, plan) ==
-        "20.0 % faster than plan 1: less compute on its busiest rank (75 ms against 90 ms)");
+        "20.0 % faster than plan 1: less compute on the busiest rank (75 ms instead of 90 ms)");
 }
 
 TEST_CASE("equal steps, other batches and unpriced plans have their own words") {
@@ -76,7 +79,7 @@ TEST_CASE("equal steps, other batches and unpriced plans have their own words") 
   Side plan = kFirst;
   plan.plan.global_batch = 4;
   CHECK(reason(kFirst, plan) ==
-        "of another question: global batch 4 against 8; its samples take 2.000 times as long");
+        "answers another question: gbs 4 instead of 8; its samples take 2.000 times as long");
   CHECK(reason(kFirst, {}).empty());
 }
 

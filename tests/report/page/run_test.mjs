@@ -12,7 +12,8 @@ for (const [name, check] of kChecks) test(name, ({context, close}) => check(cont
 test('what was measured has a section and a timeline below the predicted one', async ({context, close}) => {
   const {page} = await open(context, close);
   const ids = await page.evaluate(() => [...document.querySelectorAll('main > section')].map(({id}) => id));
-  assert.deepEqual(ids, ['verdict', 'plans', 'timeline', 'memory', 'time', 'comparison', 'validation', 'numbers']);
+  assert.deepEqual(ids, ['verdict', 'timeline', 'plans', 'memory', 'time', 'comparison', 'validation', 'assumptions',
+                         'numbers']);
   const shown = await page.evaluate(() => window.penstock.timelines.map(({json}) => json.what));
   assert.deepEqual(shown, ['predicted', 'measured']);
   await page.close();
@@ -23,8 +24,8 @@ test('a prediction within the tolerance passes, in words', async ({context, clos
   assert.equal(close.data.validation.holds, true);
   const {page} = await open(context, close);
   const text = (await page.locator('#validation').textContent()).replaceAll('\u00a0', ' ');
-  assert.match(text, /the prediction is 4\.8 % too short/);
-  assert.match(text, /✓ pass The tolerance of 10\.0 % holds/);
+  assert.match(text, /The prediction is 4\.8 % too short/);
+  assert.match(text, /✓ pass The error is within the tolerance of 10\.0 %\./);
   await page.close();
 });
 
@@ -32,8 +33,8 @@ test('one beyond it fails, in words', async ({context, far}) => {
   assert.equal(far.data.validation.holds, false);
   const {page} = await open(context, far);
   const text = (await page.locator('#validation').textContent()).replaceAll('\u00a0', ' ');
-  assert.match(text, /the prediction is 50\.0 % too short/);
-  assert.match(text, /✗ fail The tolerance of 10\.0 % does not hold/);
+  assert.match(text, /The prediction is 50\.0 % too short/);
+  assert.match(text, /✗ fail The error is beyond the tolerance of 10\.0 %\./);
   await page.close();
 });
 
@@ -54,7 +55,7 @@ test('tables of the validation hold the numbers of the data', async ({context, c
     0: action.action, 1: action.rank, 2: action.predicted_start_ns, 3: action.predicted_end_ns,
     4: action.measured_start_ns, 5: action.measured_end_ns, 6: action.measured_end_ns - action.predicted_end_ns,
   }));
-  assertRows(await rowsOf(page, 'The actions whose ends lie farthest apart'), asRows(worst.slice(0, 10)), 'worst');
+  assertRows(await rowsOf(page, 'The actions that are farthest off'), asRows(worst.slice(0, 10)), 'worst');
   assertRows(await rowsOf(page, 'All actions'), asRows(worst), 'actions');
   await page.close();
 });

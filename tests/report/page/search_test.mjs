@@ -10,11 +10,11 @@ const test = (name, body) => tests.push({name, body});
 test('sections stand in reading order, each in the contents', async ({context, search}) => {
   const {page} = await open(context, search);
   const ids = await page.evaluate(() => [...document.querySelectorAll('main > section')].map(({id}) => id));
-  assert.deepEqual(ids, ['verdict', 'plans', 'timeline', 'memory', 'time', 'pareto', 'staircase', 'comparison',
-                         'numbers']);
+  assert.deepEqual(ids, ['verdict', 'timeline', 'plans', 'memory', 'time', 'pareto', 'staircase', 'comparison',
+                         'assumptions', 'numbers']);
   const links = await page.evaluate(() =>
       [...document.querySelectorAll('#contents a')].map((link) => link.getAttribute('href')));
-  assert.deepEqual(links, ids.map((id) => `#${id}`));
+  assert.deepEqual(links, [...ids, 'colophon'].map((id) => `#${id}`));
   await page.close();
 });
 
@@ -22,15 +22,43 @@ test('tables hold the numbers of the data', async ({context, search}) => {
   const {page} = await open(context, search);
   const {data} = search;
   await unfold(page);
-  assertRows(await rowsOf(page, 'Plans with reasons'), data.plans.map(({title, plan: p, prediction: e}) => ({
+  assertRows(await rowsOf(page, 'Plans with reasons'), data.plans.map(({title, plan: p, prediction: e, recompute_words: recompute}) => ({
     0: title, 1: e.step_time_ns, 3: e.tokens_per_s, 4: e.peak_memory_bytes, 5: e.bubble_rate_makespan,
-    6: e.cost_usd_per_mtok, 7: p.schedule, 8: p.tensor, 9: p.pipeline, 10: p.chunks, 11: p.data,
-    12: p.micro_batch_size, 13: p.micro_batches, 14: p.recompute, 15: p.zero1 ? 'on' : 'off', 16: p.devices,
+    6: e.cost_usd_per_mtok, 7: p.tensor, 8: p.pipeline, 9: p.data, 10: p.chunks,
+    11: p.micro_batch_size, 12: p.micro_batches, 13: p.schedule, 14: recompute, 15: p.zero1 ? 'on' : 'off', 16: p.devices,
   })), 'plans');
   assertRows(await rowsOf(page, 'The best plan for every number of GPUs'), data.staircase.map((step) =>
     ({0: step.gpus, 1: step.tokens_per_s, 2: step.step_time_ns})), 'staircase');
   assertRows(await rowsOf(page, 'Candidates that cannot run, by reason'), data.rejected.map((row) =>
     ({0: row.reason, 1: row.candidates, 2: row.least_over_bytes, 3: row.most_over_bytes})), 'rejected');
+  await page.close();
+});
+
+test('no plan is a look-alike of another, and each says what differs from the first', async ({context, search}) => {
+  const {page} = await open(context, search);
+  const {plans} = search.data;
+  assert.equal(plans[0].differs, undefined);
+  const differences = plans.slice(1).map(({differs}) => differs);
+  assert.ok(differences.every((text) => text), differences.join('; '));
+  assert.equal(new Set(differences).size, differences.length, differences.join('; '));
+  const shown = await page.evaluate(() => [...document.querySelectorAll('#plans .why b')].map((node) => node.textContent));
+  assert.deepEqual(shown, differences);
+  // The cells that differ are marked.
+  const marked = await page.evaluate(() => [...document.querySelectorAll('#plans .plan')].map((row) =>
+      [...row.querySelectorAll('.differs')].map((cell) => cell.cellIndex)));
+  const cells = await rowsOf(page, 'Plans with reasons');
+  cells.forEach((row, i) => assert.deepEqual(marked[i],
+      [7, 8, 9, 10, 11, 12, 13, 14, 15, 16].filter((column) => row[column] !== cells[0][column])));
+  await page.close();
+});
+
+test('the plan that is compared stands in the address', async ({context, search}) => {
+  const {page} = await open(context, search);
+  await page.evaluate(() => document.querySelectorAll('.pick')[2].click());
+  await page.waitForFunction(() => location.hash === '#plan=3');
+  await page.reload();
+  await page.evaluate(() => window.penstock.ready);
+  assert.equal(await page.locator('#comparison select').nth(1).evaluate((select) => select.selectedIndex), 2);
   await page.close();
 });
 
@@ -79,7 +107,7 @@ test('two plans are compared with signs and percentages', async ({context, searc
     const share = 100 * (b.prediction.step_time_ns / a.prediction.step_time_ns - 1);
     const sign = share > 0 ? '+' : '\u2212';
     assert.equal(step[4], difference === 0 ? '\u00b10' : `${sign}${Math.abs(share).toFixed(1)}\u00a0%`);
-    const memory = await rowsOf(page, 'Memory of the tightest rank');
+    const memory = await rowsOf(page, 'Memory of the fullest rank');
     assert.equal(memory.at(-1)[3], memory.slice(0, -1).reduce((sum, row) => sum + row[3], 0), 'parts sum to the total');
     const keys = Object.keys(a.plan).filter((key) => JSON.stringify(a.plan[key]) !== JSON.stringify(b.plan[key]));
     const decisions = keys.length === 0 ? [] : await rowsOf(page, 'Decisions that differ');
@@ -110,7 +138,7 @@ test('where nothing fits, the page says so and why', async ({context, reports}) 
   const {page, errors} = await open(context, report);
   assert.deepEqual(errors, []);
   const ids = await page.evaluate(() => [...document.querySelectorAll('main > section')].map(({id}) => id));
-  assert.deepEqual(ids, ['verdict', 'plans', 'staircase', 'numbers']);
+  assert.deepEqual(ids, ['verdict', 'plans', 'staircase', 'assumptions', 'numbers']);
   assertRows(await rowsOf(page, 'Candidates that cannot run, by reason'), report.data.rejected.map((row) =>
     ({0: row.reason, 1: row.candidates, 2: row.least_over_bytes, 3: row.most_over_bytes})), 'rejected');
   await page.close();

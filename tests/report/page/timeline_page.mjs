@@ -4,8 +4,8 @@ import {join} from 'node:path';
 
 const kStyles = ['page.css', 'timeline.css'];
 // In the order in which they stand in the report.
-const kScripts = ['payload.js', 'levels.js', 'format.js', 'table.js', 'timeline_words.js', 'timeline_layout.js',
-                  'timeline_colours.js', 'timeline_facts.js', 'timeline_painter.js', 'timeline_input.js',
+const kScripts = ['payload.js', 'levels.js', 'format.js', 'table.js', 'plan_words.js', 'timeline_words.js', 'timeline_layout.js',
+                  'timeline_colours.js', 'timeline_facts.js', 'timeline_opening.js', 'timeline_memory.js', 'timeline_painter.js', 'timeline_input.js',
                   'timeline_elements.js', 'timeline.js'];
 
 export function readPart(source, name) {

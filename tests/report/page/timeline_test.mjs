@@ -99,8 +99,9 @@ async function checkColumns(page, boxes, rows) {
 
 test('the colour of a column is its busy share, at any zoom', () => withPage(large, async (page, {json, boxes}) => {
   const rows = [0, 1, 6, 7, 15];
-  await checkColumns(page, boxes, rows);
   const length = json.length_ns;
+  await page.evaluate((length) => test.timeline.zoomTo(0, length), length);
+  await checkColumns(page, boxes, rows);
   for (const [from, to] of [[0, 0.2], [0.31, 0.72], [0.9, 1]]) {
     await page.evaluate(([from, to]) => test.timeline.zoomTo(from, to), [from * length, to * length]);
     await checkColumns(page, boxes, rows);
@@ -171,7 +172,7 @@ test('W and S zoom by 1.5 about the middle, A and D move by a fifth', () => with
   // The buttons do the same.
   await page.getByRole('button', {name: 'Zoom in'}).click();
   near(spanOf(await rangeOf(page)), json.length_ns / 1.5);
-  await page.getByRole('button', {name: 'Fit'}).click();
+  await page.getByRole('button', {name: 'Whole step'}).click();
   near(spanOf(await rangeOf(page)), json.length_ns);
 }));
 
@@ -326,9 +327,13 @@ test('a click selects, and what a box waited for is a link that leads there', ()
   const box = boxes.find(({rank, kind, microBatch}) => rank === 1 && kind === 1 && microBatch === 5);
   const at = await placeOf(page, box.start + box.duration / 2, 2);
   await page.mouse.move(at.x, at.y);
-  assert.match(await textOf(page, '.timeline-tip'), /^1B5\n\s*backward, rank 1 ×16\n/);
+  // To point at it says what a click says.
+  const pointed = await textOf(page, '.timeline-tip');
+  assert.match(pointed, /^1B5 backward\s+Rank\s+rank 1, and 15 DP ranks that do the same\s+Stage\s+1\s+Micro-batch\s+5\s/);
   await page.mouse.click(at.x, at.y);
   assert.equal(await selectedOf(page), box.index);
+  const words = (text) => text.replace(/\s+/g, ' ').trim();
+  assert.equal(words(await textOf(page, '.timeline-panel')), words(pointed));
   await page.mouse.move(at.x, 5);
   assert.equal(await page.locator('.timeline-tip').isVisible(), false);
   await page.getByRole('button', {name: '2SEND_B5 (rank 2 ×16, sends)'}).click();
@@ -356,6 +361,19 @@ test('many ranks scroll, and the selected one comes into sight', () => withPage(
   await page.evaluate(() => test.timeline.find('63B2'));
   const {y, height} = await page.evaluate(() => test.timeline.boxRect(test.timeline.selected));
   assert.ok(y >= kAxis && y + height <= high, `${y} ${high}`);
+}));
+
+test('a long step opens on its warm-up; F shows all of it, O the warm-up again', () => withPage(large, async (page, {json, boxes}) => {
+  const opened = await rangeOf(page);
+  // 8 ranks: rank 0 runs 7 forwards ahead, then F7 and B0 by turns.
+  const last = boxes.find(({rank, kind, microBatch}) => rank === 0 && kKinds[kind] === 'F' && microBatch === 8);
+  near(opened.end_ns, 1.02 * (last.start + last.duration) * json.tick_ns);
+  assert.equal(opened.start_ns, 0);
+  await page.locator('.timeline-view').focus();
+  await page.keyboard.press('f');
+  near(spanOf(await rangeOf(page)), json.length_ns);
+  await page.keyboard.press('o');
+  assert.deepEqual(await rangeOf(page), opened);
 }));
 
 test('a theme changes the colours, a width the columns', () => withPage(small, async (page) => {
@@ -466,6 +484,7 @@ async function paintTimes(name, timeline, tries) {
       const times = await page.evaluate(() => {
         const {timeline, decodeMs, firstPaintMs} = test;
         const frames = [];
+        timeline.show(0, timeline.length);
         for (let i = 0; i < 8; ++i) {
           timeline.zoomAt(0.4 * timeline.length, i % 2 ? 0.5 : 1.2);
           timeline.paint();

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "report/plan_answer.h"
 #include "tests/core/tiny_plan.h"
 
 namespace penstock {
@@ -9,21 +10,24 @@ namespace {
 
 // tests/core/tiny_plan.h: 2 samples in 10,110 ns are 197,824 samples/s; rank 0 holds 300 of 1,000
 // B.
-TEST_CASE("the verdict says what to do, how fast it is and what is left") {
+TEST_CASE("the verdict is the sentence of `penstock plan`") {
   PlanFile plan = tiny_plan();
   plan.prediction.step_time = plan.prediction.step_time_low = plan.prediction.step_time_high =
       Duration{10'110};
+  PlanAnswer about;
+  about.gpus = 2;
   CHECK(verdict_text(plan.plan, plan.prediction) ==
-        "Train on 2 GPUs with TP 1 x PP 2 x DP 1, mbs 1, 2 micro-batches, 1f1b, no recompute: "
-        "10.11 us a step (10.11 us to 10.11 us), 197,824 samples/s; fits, with 700 B left on rank "
-        "0.");
+        plan_sentence(plan.plan, plan.prediction, about));
+  about.gpus = 3;
+  CHECK(verdict_text(plan.plan, plan.prediction, 3) ==
+        plan_sentence(plan.plan, plan.prediction, about));
 }
 
 TEST_CASE("a plan over memory does not fit, by so many bytes") {
   PlanFile plan = tiny_plan();
   plan.prediction.ranks.at(1).capacity = Bytes{200};
   CHECK(verdict_text(plan.plan, plan.prediction)
-            .ends_with("; does not fit: rank 1 is over memory by 31 B."));
+            .ends_with(" It does not fit: PP rank 1 needs 31 B more memory than it has."));
 }
 
 TEST_CASE("confidence follows from the error bar and from what the times were fitted to") {

@@ -9,9 +9,12 @@
 #include <doctest/doctest.h>
 
 #include "simulator/schedules/schedules.h"
+#include "tests/simulator/varuna.h"
 
 namespace penstock {
 namespace {
+
+using testing::varuna_lists;
 
 std::string text_of(const std::vector<ComputeAction>& list) {
   std::string text;
@@ -46,10 +49,26 @@ TEST_CASE("a single rank keeps its activations") {
   CHECK(text_of(varuna_lists(1, 2)[0]) == "F0 B0 F1 B1");
 }
 
+TEST_CASE("the lists are those of list scheduling in quanta, whatever the sizes") {
+  for (int ranks = 1; ranks <= 9; ++ranks) {
+    for (int micro_batches = 1; micro_batches <= 40; ++micro_batches) {
+      const Schedule schedule = make_schedule("varuna", {ranks, 1, micro_batches});
+      CHECK(has_varuna_order(schedule));
+      const auto lists = varuna_lists(ranks, micro_batches);
+      for (int r = 0; r < ranks; ++r) {
+        REQUIRE(schedule.list(r) == lists[static_cast<std::size_t>(r)]);
+      }
+    }
+  }
+  CHECK_FALSE(has_varuna_order(make_schedule("1f1b", {4, 1, 6})));
+}
+
 // 20,000 quanta, where another tool stops, are about 5,000 micro-batches.
 TEST_CASE("no micro-batch is left out, however many there are") {
   for (const auto& [ranks, micro_batches] : {std::pair{2, 30'000}, {7, 9'001}, {16, 1}}) {
-    const auto lists = varuna_lists(ranks, micro_batches);
+    const Schedule schedule = make_schedule("varuna", {ranks, 1, micro_batches});
+    std::vector<std::vector<ComputeAction>> lists;
+    for (int r = 0; r < ranks; ++r) lists.push_back(schedule.list(r));
     for (std::size_t r = 0; r < lists.size(); ++r) {
       const bool is_last = r + 1 == lists.size();
       CHECK(lists[r].size() == static_cast<std::size_t>(micro_batches) * (is_last ? 2 : 3));

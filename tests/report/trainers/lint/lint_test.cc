@@ -83,7 +83,11 @@ TEST_CASE("what we export has no findings") {
 }
 
 TEST_CASE("a launch file is told by its content, and other files are none") {
-  CHECK(launch_trainer_of("torchrun x.py --num-layers 3", "a.sh") == LintTrainer::kMegatron);
+  CHECK(launch_trainer_of("torchrun x.py --num-layers 3 --seq-length 8", "a.sh") ==
+        LintTrainer::kMegatron);
+  // One flag is any program's.
+  CHECK_FALSE(launch_trainer_of("torchrun x.py --num-layers 3", "a.sh").has_value());
+  CHECK(launch_trainer_of("ParallelismConfig(", "a.py") == LintTrainer::kTorchtitan);
   CHECK(launch_trainer_of("--tensor-model-parallel-size 2", "flags.txt") == LintTrainer::kMegatron);
   CHECK(launch_trainer_of("[parallelism]\n", "job") == LintTrainer::kTorchtitan);
   CHECK(launch_trainer_of("NGPU=8 ./run_train.sh", "a.sh") == LintTrainer::kTorchtitan);

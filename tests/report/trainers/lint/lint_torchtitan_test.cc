@@ -249,7 +249,69 @@ TEST_CASE("head's recipe is read where it assigns") {
   const LintReport report = lint(recipe, "plan.py", LintTrainer::kTorchtitan, version("head"));
   CHECK(found(report) == Codes{"E020:5"});
   CHECK(only(report).fix == "config.parallelism.num_pp_microbatches = 4");
-  // Head reads no TOML.
+}
+
+// The only style of head's own files; paper: 8 x 2048 tokens, D = 16 / 4 = 4, 2 micro-batches.
+TEST_CASE("head's recipes are read by the keywords of their constructors") {
+  const std::string recipe = R"py(from torchtitan.config import ParallelismConfig, TrainingConfig
+SEQ = 2048
+
+def base() -> Trainer.Config:
+    """Not ParallelismConfig(pipeline_parallel_degree=3)."""
+    return Trainer.Config(
+        model_spec=model_registry("8B", x=[1, (2)]),
+        training=TrainingConfig(
+            num_tokens_per_microbatch_per_dp_rank=8 * SEQ,  # eight sequences
+            max_context_length=SEQ,
+            num_tokens_per_train_step=100_000,
+        ),
+        parallelism=ParallelismConfig(
+            pipeline_parallel_degree=4,
+            num_pp_microbatches=2,
+        ),
+        activation_checkpoint=FullAC.Config(),
+    )
+
+def smaller() -> Trainer.Config:
+    config = base()
+    config.parallelism = ParallelismConfig(data_parallel_shard_degree=-1)
+    config.training.num_tokens_per_train_step = -1
+    return config
+)py";
+  LintRequest request = version("head");
+  request.gpus = 16;
+  const LintReport report = lint(recipe, "config_registry.py", LintTrainer::kTorchtitan, request);
+  CHECK(found(report) == Codes{"E001:11", "E020:15"});
+  CHECK(report.findings[0].message ==
+        "100000 tokens a step are no multiple of tokens x micro-batches x D = 16384 x 2 x 4 = "
+        "131072");
+  CHECK(report.job.pipeline == 4);
+  CHECK(report.job.data == 4);
+  CHECK(report.job.sequence_length == 2048);
+  CHECK(report.job.micro_batch_size == 8);
+  CHECK(report.job.recompute == "full");
+  CHECK(report.notes.back() == "2 recipes were judged, each by itself");
+}
+
+TEST_CASE("a Python file that sets nothing is refused, not cleared") {
+  CHECK_THROWS_AS(lint("import x\n\ndef f():\n    return ParallelismConfig()\n", "a.py",
+                       LintTrainer::kTorchtitan, {}),
+                  Error);
+  CHECK_THROWS_AS(
+      lint("def f():\n    return ParallelismConfig(a=\n", "a.py", LintTrainer::kTorchtitan, {}),
+      Error);
+}
+
+TEST_CASE("without a pipeline the local batch is one forward") {
+  LintRequest request;
+  request.gpus = 4;
+  const LintReport report =
+      judged("[training]\nlocal_batch_size = 8\nglobal_batch_size = 64\n", request);
+  CHECK(report.job.micro_batch_size == 8);
+  CHECK(report.job.micro_batches == 2);
+}
+
+TEST_CASE("head reads no TOML") {
   const Codes toml = found(judged("[training]\nseq_len = 128\n", version("head")));
   CHECK(toml == Codes{"W060:2"});
 }

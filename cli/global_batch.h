@@ -1,0 +1,18 @@
+// The samples of a step, as they were typed: counted, or as tokens; and whether they can be meant.
+#pragma once
+
+#include <string>
+
+#include "cli/question.h"
+
+namespace penstock {
+
+// "4M" tokens per step as samples of `sequence_length` tokens, the nearest number of them. K, M and
+// B are powers of 1024: what papers call 4M is 1,024 samples of 4,096 tokens.
+int samples_in(const std::string& tokens, int sequence_length);
+
+// Error{kBadInput} for a step of so many tokens, or one that would take so long even if nothing
+// waited, that something else was meant; with the remedies.
+void refuse_unlikely_batch(const Question& question);
+
+}  // namespace penstock

@@ -1,0 +1,22 @@
+// Changes one thing of a question, by its key: what --pin, --vary and --why-not name.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/question.h"
+
+namespace penstock {
+
+// Changes one thing of a question: a pin (schedule, P, V, D, T, b, recompute, zero1, device,
+// placement), gpus, global-batch, reserve-gib, or its cluster (change_cluster.h). False when the
+// key is none of them; Error{kBadInput}, which names `option`, for a bad value.
+bool set(Question& question, const std::string& option, const std::string& key,
+         const std::string& value);
+// All of them but link.LEVEL.
+const std::vector<std::string>& settable_keys();
+
+// --pin, --schedule and the other options that fix something; and --for.
+void set_pins(Question& question, const SearchOptions& options);
+
+}  // namespace penstock

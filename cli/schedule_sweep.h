@@ -1,0 +1,19 @@
+// Several schedules, numbers of ranks, chunks and micro-batches in one table.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/answer.h"
+#include "cli/schedule_options.h"
+
+namespace penstock {
+
+// Whether `given` names several of anything.
+bool is_sweep(const ScheduleOptions& given);
+
+// One row per combination, in the order in which they were named, the last one changing fastest.
+// Combinations that a schedule's own rules exclude have the reason in place of the numbers.
+Answer sweep(const ScheduleOptions& given);
+
+}  // namespace penstock

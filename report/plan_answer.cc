@@ -1,0 +1,286 @@
+#include "report/plan_answer.h"
+
+#include <algorithm>
+#include <sstream>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "core/recompute_sections.h"
+#include "report/distinct_plans.h"
+#include "report/measures.h"
+#include "report/plan_table.h"
+#include "report/reasons.h"
+#include "report/table.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kMostLines = 20;
+
+std::string whole_percent(double share) { return fixed(100.0 * share, 0); }
+
+std::string speed_text(const Plan& plan, Duration step) {
+  if (plan.sequence_length > 0) {
+    return rate(tokens_per_second_and_gpu(plan, step)) + " tokens/s per GPU";
+  }
+  return rate(samples_per_second(plan, step)) + " samples/s";
+}
+
+// ", 527 TFLOP/s per GPU, MFU 53 % (36 to 58)"
+std::string flops_text(const Plan& plan, const Evaluation& evaluation, const PlanAnswer& about) {
+  if (!about.flops) return "";
+  const ModelFlops& flops = *about.flops;
+  std::string text = fmt::format(
+      ", {} TFLOP/s per GPU",
+      significant(flops_per_second_and_gpu(flops, plan, evaluation.step_time) / 1e12, 3));
+  const auto share = mfu(flops, plan, evaluation.step_time);
+  const auto least = mfu(flops, plan, evaluation.step_time_high);
+  const auto most = mfu(flops, plan, evaluation.step_time_low);
+  if (!share || !least || !most) return text;
+  return text + fmt::format(", MFU {} % ({} to {})", whole_percent(*share), whole_percent(*least),
+                            whole_percent(*most));
+}
+
+// "11.8 to 19.0 s"
+std::string interval_of(const Evaluation& evaluation) {
+  const std::string low = rounded(evaluation.step_time_low);
+  const std::string high = rounded(evaluation.step_time_high);
+  const std::size_t unit = low.find(' ');
+  const bool same = low.substr(unit) == high.substr(high.find(' '));
+  return (same ? low.substr(0, unit) : low) + " to " + high;
+}
+
+std::string price_text(const Plan& plan, const Evaluation& evaluation) {
+  if (evaluation.usd_per_step <= 0.0) return "";
+  const double per_mtok = usd_per_million_tokens(plan, evaluation);
+  if (per_mtok > 0.0) return fmt::format("; ${} per million tokens", significant(per_mtok, 3));
+  return fmt::format("; ${} per step", significant(evaluation.usd_per_step, 3));
+}
+
+std::string memory_text(const Evaluation& evaluation) {
+  const RankEvaluation& fullest = evaluation.ranks.at(tightest_rank(evaluation));
+  return fmt::format("; {} of {} GiB on the fullest rank", gib(fullest.memory.total()),
+                     gib(fullest.capacity));
+}
+
+// What the columns have to show, over all rows.
+struct Shown {
+  bool tokens = false, mfu = false, price = false, chunks = false, gpus = false;
+};
+
+Shown shown_of(const SearchResult& result, const std::vector<std::size_t>& rows,
+               const PlanAnswer& about) {
+  Shown shown;
+  const Plan& first = result.best.front().plan;
+  for (const std::size_t row : rows) {
+    const auto& [plan, evaluation] = std::tie(result.best[row].plan, result.best[row].evaluation);
+    shown.tokens = shown.tokens || plan.sequence_length > 0;
+    shown.mfu = shown.mfu || (about.flops && mfu(*about.flops, plan, evaluation.step_time));
+    shown.price = shown.price || evaluation.usd_per_step > 0.0;
+    shown.chunks = shown.chunks || plan.chunks > 1;
+    shown.gpus = shown.gpus || plan.devices() != first.devices();
+  }
+  return shown;
+}
+
+std::vector<Column> columns_of(const Shown& shown) {
+  std::vector<Column> columns{{"#"}, {"step"}};
+  columns.push_back({shown.tokens ? "tokens/s/GPU" : "samples/s", false, 2, 4});
+  if (shown.mfu) columns.push_back({"MFU%", false, 1, 6});
+  columns.push_back({"TP"});
+  for (const char* name : {"PP", "DP"}) columns.push_back({name, false, 1});
+  if (shown.chunks) columns.push_back({"VP", false, 1});
+  columns.push_back({"mbs", false, 1});
+  columns.push_back({"schedule", true});
+  columns.push_back({"recompute", true, 1, 3});
+  if (shown.gpus) columns.push_back({"GPUs", false, 1, 7});
+  columns.push_back({"GiB", false, 1, 1});
+  columns.push_back({"idle%", false, 1, 5});
+  if (shown.price) columns.push_back({shown.tokens ? "$/Mtok" : "$/step", false, 1, 2});
+  return columns;
+}
+
+std::vector<std::string> cells_of(const RankedPlan& ranked, std::size_t number, const Shown& shown,
+                                  const PlanAnswer& about) {
+  const Plan& plan = ranked.plan;
+  const Evaluation& evaluation = ranked.evaluation;
+  const Duration step = evaluation.step_time;
+  std::vector<std::string> cells{fmt::format("{}", number), rounded(step)};
+  cells.push_back(
+      rate(shown.tokens ? tokens_per_second_and_gpu(plan, step) : samples_per_second(plan, step)));
+  if (shown.mfu) {
+    const auto share = mfu(*about.flops, plan, step);
+    cells.push_back(share ? whole_percent(*share) : "-");
+  }
+  for (const int degree : {plan.tensor, plan.pipeline, plan.data}) {
+    cells.push_back(fmt::format("{}", degree));
+  }
+  if (shown.chunks) cells.push_back(fmt::format("{}", plan.chunks));
+  cells.push_back(fmt::format("{}", plan.micro_batch_size));
+  cells.push_back(plan.pipeline > 1 ? plan.schedule : "-");
+  cells.push_back(recompute_in_short(plan));
+  if (shown.gpus) cells.push_back(fmt::format("{}", plan.devices()));
+  cells.push_back(gib(evaluation.ranks.at(tightest_rank(evaluation)).memory.total()));
+  cells.push_back(fixed(100.0 * idle_share(plan, evaluation), 1));
+  if (shown.price) {
+    cells.push_back(significant(
+        shown.tokens ? usd_per_million_tokens(plan, evaluation) : evaluation.usd_per_step, 3));
+  }
+  return cells;
+}
+
+std::string table_of(const SearchResult& result, const std::vector<std::size_t>& rows,
+                     const PlanAnswer& about) {
+  const Shown shown = shown_of(result, rows, about);
+  TextTable table(columns_of(shown));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    table.add(cells_of(result.best[rows[i]], i + 1, shown, about));
+  }
+  return table.text(about.width);
+}
+
+std::string legend_of(const PlanAnswer& about) {
+  std::string text;
+  if (about.flops) text += "MFU counts " + about.flops->convention + "; ";
+  return text + "GiB: fullest rank; idle: mean of all ranks.";
+}
+
+std::string ties_of(const SearchResult& result, const std::vector<std::size_t>& rows) {
+  std::vector<int> tied;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    if (result.best[rows[i]].tied_with_best) tied.push_back(static_cast<int>(i) + 1);
+  }
+  if (tied.empty()) return "";
+  return fmt::format("Plan{} {} tie{} with plan 1. ", tied.size() == 1 ? "" : "s", ranges(tied),
+                     tied.size() == 1 ? "s" : "");
+}
+
+std::string proof_of(const SearchResult& result) {
+  if (!result.complete) return "The search was stopped: a better plan may exist.";
+  if (result.least_possible <= Duration{}) return "";
+  const Duration best = result.best.front().evaluation.step_time;
+  if (result.least_possible >= best) return "Proven: no plan that was searched is faster.";
+  return fmt::format("Proven: no plan of the search is more than {} faster.",
+                     percent(more_speed(best, result.least_possible)));
+}
+
+std::string not_modelled_of(const PlanAnswer& about) {
+  if (about.not_modelled.empty()) return "";
+  return "Not modelled: " + joined(about.not_modelled, "; ") + ".";
+}
+
+// Broken before an option, as a shell takes it.
+std::string command_lines(const std::string& command, std::size_t width) {
+  std::string out, line = "  ";
+  bool quoted = false;
+  for (std::size_t i = 0; i < command.size();) {
+    std::size_t end = i + 1;
+    for (; end < command.size(); ++end) {
+      if (command[end] == '\'') quoted = !quoted;
+      if (!quoted && command[end] == ' ' && command[end + 1] == '-') break;
+    }
+    const std::string part = command.substr(i, end - i);
+    const bool is_last = end >= command.size();
+    if (line.size() > 6 && line.size() + part.size() + (is_last ? 0 : 2) > width) {
+      out += line + " \\\n";
+      line = "     ";
+    }
+    line += part;
+    i = end;
+  }
+  return out + line + '\n';
+}
+
+std::string next_of(const PlanAnswer& about, bool is_short) {
+  if (about.next.empty()) return "";
+  const std::string hint = "add -v for the whole report" + about.hint;
+  std::string out;
+  if (is_short && !about.rerun.empty()) {
+    out = wrapped("Next, after the same command with -o plan.json (" + hint + "):", about.width, "",
+                  "");
+  } else {
+    out = wrapped("Next (" + hint + "):", about.width, "", "");
+    if (!about.rerun.empty()) out += command_lines(about.rerun, about.width);
+  }
+  for (const std::string& command : about.next) out += command_lines(command, about.width);
+  return out;
+}
+
+std::string rivals_of(const SearchResult& result, const PlanAnswer& about) {
+  const RankedPlan& best = result.best.front();
+  std::string out;
+  for (const Rival& rival : about.rivals) {
+    out += wrapped(rival_text(rival, best.plan, best.evaluation) + ".", about.width, "", "  ");
+  }
+  return out;
+}
+
+// What may be left out where there is little room.
+struct Room {
+  std::size_t plans = 5;
+  bool blanks = true, legend = true, rerun = true;
+};
+
+std::string answer_in(const SearchResult& result, const PlanAnswer& about, const Room& room) {
+  const RankedPlan& best = result.best.front();
+  const std::vector<std::size_t> rows = distinct_plans(result.best, room.plans);
+  const std::string blank = room.blanks ? "\n" : "";
+  const auto text = [&](const std::string& words) {
+    return words.empty() ? "" : wrapped(words, about.width, "", "");
+  };
+  return text(about.question) + '\n' + text(plan_sentence(best.plan, best.evaluation, about)) +
+         (about.training ? text(training_sentence(*about.training)) : "") + '\n' +
+         table_of(result, rows, about) + (room.legend ? text(legend_of(about)) : "") +
+         text(ties_of(result, rows) + proof_of(result)) + rivals_of(result, about) +
+         text(not_modelled_of(about)) + blank + next_of(about, !room.rerun);
+}
+
+std::size_t lines_of(const std::string& text, std::size_t width) {
+  std::istringstream in(text);
+  std::size_t lines = 0;
+  for (std::string line; std::getline(in, line);) {
+    lines += std::max<std::size_t>(1, (line.size() + width - 1) / width);
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string plan_sentence(const Plan& plan, const Evaluation& evaluation, const PlanAnswer& about) {
+  const std::string devices =
+      plan.devices() == about.gpus
+          ? ""
+          : fmt::format(" on {} of {}", plan.devices(), count_of(about.gpus, "GPU"));
+  return fmt::format("Use {}{}{}{}, mbs {}, {}{}{}: {} a step ({}), {}{}{}{}.", degrees_text(plan),
+                     plan.chunks > 1 ? fmt::format(", VP {}", plan.chunks) : "",
+                     plan.is_mixed() ? " (" + device_words(plan) + ")" : "", devices,
+                     plan.micro_batch_size, plan.pipeline > 1 ? plan.schedule + ", " : "",
+                     recompute_text(plan), plan.zero1 ? ", ZeRO-1" : "",
+                     rounded(evaluation.step_time), interval_of(evaluation),
+                     speed_text(plan, evaluation.step_time), flops_text(plan, evaluation, about),
+                     memory_text(evaluation), price_text(plan, evaluation));
+}
+
+std::string plan_answer(const SearchResult& result, const PlanAnswer& about) {
+  Room room;
+  room.plans = about.most_plans;
+  std::string text = answer_in(result, about, room);
+  if (about.shows_all_plans) return text;
+  const auto is_long = [&] { return lines_of(text, about.width) > kMostLines; };
+  for (int step = 0; is_long() && step < 4; ++step) {
+    if (step == 0) room.blanks = false;
+    if (step == 1) room.plans = std::min<std::size_t>(room.plans, 4);
+    if (step == 2) room.rerun = false;
+    if (step == 3) room.legend = false;
+    text = answer_in(result, about, room);
+  }
+  while (is_long() && room.plans > 1) {
+    --room.plans;
+    text = answer_in(result, about, room);
+  }
+  return text;
+}
+
+}  // namespace penstock

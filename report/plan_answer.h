@@ -1,0 +1,38 @@
+// What `plan` answers at first sight: one sentence, the plans to choose from, what the answer
+// leaves out, what to do next. Everything else is in search_report.h.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/evaluation.h"
+#include "report/model_flops.h"
+#include "report/search_report.h"
+#include "report/training_cost.h"
+
+namespace penstock {
+
+struct PlanAnswer {
+  std::string question;  // model, devices, batch: one sentence
+  int gpus = 0;          // that there are
+  std::optional<ModelFlops> flops;
+  std::vector<std::string> not_modelled;  // what matters most for this model first
+  std::vector<Rival> rivals;              // baselines that were asked for
+  std::optional<TrainingCost> training;   // of plan 1
+  std::string rerun;              // the command that writes the plan file; empty: it is written
+  std::string hint;               // what else the command can be given: "; --for megatron ..."
+  std::vector<std::string> next;  // commands that work as they stand, once there is a plan file
+  std::size_t most_plans = 5;
+  bool shows_all_plans = false;  // also where that takes more than twenty lines
+  std::size_t width = 100;
+};
+
+// At most twenty lines of at most `width` columns, but for a command that cannot be broken.
+std::string plan_answer(const SearchResult& result, const PlanAnswer& about);
+
+// "Use TP 1 x PP 2 x DP 32, ...: 12.8 s a step (11.8 to 19.0 s), 10,236 tokens/s per GPU, ..."
+std::string plan_sentence(const Plan& plan, const Evaluation& evaluation, const PlanAnswer& about);
+
+}  // namespace penstock

@@ -1,0 +1,152 @@
+// W060: flags that Megatron-LM does not have. Only renamed and misspelt ones are findings: scripts
+// and forks add flags of their own, which no table can know.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/edit_distance.h"
+#include "report/trainers/lint/megatron_flags.h"
+#include "report/trainers/lint/megatron_judge.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::string_view kOwnScripts = "its own scripts", kOlder = "older Megatron-LM";
+constexpr const char* kDeepspeedFork = "Megatron-DeepSpeed";
+
+bool is_deepspeed_flag(std::string_view name) {
+  return name.starts_with("deepspeed") || name.starts_with("zero-stage") ||
+         name.starts_with("ds-") || name == "deepscale" || name == "deepscale_config";
+}
+
+// Argparse takes a flag's underscores as they are written: "--num_layers" is another flag.
+std::optional<std::string_view> dashed_flag(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  const auto& all = megatron_flags();
+  const auto at = std::lower_bound(all.begin(), all.end(), std::string_view(name));
+  if (at == all.end() || *at != name || find_renamed_megatron_flag(name) != nullptr) return {};
+  return *at;
+}
+
+// One letter more, less or another, or two in a long name. Words that differ by a number or by
+// "no-" are other flags, not misspelt ones.
+std::optional<std::string_view> misspelt(const std::string& name) {
+  constexpr std::size_t kShortest = 7, kLongName = 14;
+  if (const auto dashed = dashed_flag(name)) return dashed;
+  if (name.size() < kShortest || name.size() > 80) return {};
+  const std::size_t most = name.size() >= kLongName ? 2 : 1;
+  const auto has_digit = [](std::string_view text) {
+    return text.find_first_of("0123456789") != std::string_view::npos;
+  };
+  std::optional<std::string_view> nearest;
+  std::size_t least = most + 1;
+  for (const std::string_view flag : megatron_flags()) {
+    const std::size_t longer = std::max(flag.size(), name.size());
+    if (longer - std::min(flag.size(), name.size()) >= least) continue;
+    if (has_digit(flag) || has_digit(name) || flag.front() != name.front()) continue;
+    if (find_renamed_megatron_flag(flag) != nullptr) continue;
+    const std::size_t distance = edit_distance(name, flag);
+    if (distance >= least) continue;
+    least = distance;
+    nearest = flag;
+  }
+  return nearest;
+}
+
+// "--a, --b and 3 more"
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 8;
+  const std::size_t shown = std::min(kMost, names.size());
+  std::string text = fmt::format(
+      "{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
+  return text;
+}
+
+}  // namespace
+
+void MegatronJudge::read_fork() {
+  std::map<std::string_view, int> flags_of_fork;
+  for (const LaunchSetting& setting : settings().all()) {
+    if (!setting.name.starts_with("--")) continue;
+    const std::string name = setting.name.substr(2);
+    if (is_deepspeed_flag(name)) ++flags_of_fork[kDeepspeedFork];
+    if (is_megatron_flag(name) || dashed_flag(name)) continue;
+    for (const std::string_view group : megatron_groups_with(name)) {
+      if (group != kOwnScripts && group != kOlder) ++flags_of_fork[group];
+    }
+  }
+  int most = 0;
+  for (const auto& [fork, count] : flags_of_fork) {
+    if (count <= most) continue;
+    most = count;
+    fork_ = fork;
+  }
+  // DeepSpeed's own flags are in no parser of the fork.
+  is_deepspeed_ = settings().has("--deepspeed") || settings().has("--deepspeed_config");
+  if (is_deepspeed_ && !fork_.starts_with(kDeepspeedFork)) fork_ = kDeepspeedFork;
+}
+
+void MegatronJudge::judge_names() {
+  judged("W060");
+  std::vector<std::string> older, unknown;
+  for (const LaunchSetting& setting : settings().all()) {
+    if (!setting.name.starts_with("--") || setting.name.find('$') != std::string::npos) continue;
+    const std::string name = setting.name.substr(2);
+    if (is_megatron_flag(name) || is_deepspeed_flag(name)) {
+      if (fork_.empty()) judge_renamed(setting);
+      continue;
+    }
+    const std::vector<std::string_view> groups = megatron_groups_with(name);
+    const bool is_of_fork = std::find(groups.begin(), groups.end(), fork_) != groups.end();
+    const bool is_of_script = std::find(groups.begin(), groups.end(), kOwnScripts) != groups.end();
+    if (is_of_fork || (is_of_script && !dashed_flag(name))) continue;
+    if (fork_.empty() && judge_renamed(setting)) continue;
+    auto& list = std::find(groups.begin(), groups.end(), kOlder) != groups.end() ? older : unknown;
+    const auto near = groups.empty() ? misspelt(name) : dashed_flag(name);
+    if (near && !settings().has(fmt::format("--{}", *near))) {
+      misspelt_flag(setting, std::string(*near));
+    } else if (std::find(list.begin(), list.end(), setting.name) == list.end()) {
+      list.push_back(setting.name);
+    }
+  }
+  tell_other_flags(older, unknown);
+}
+
+bool MegatronJudge::judge_renamed(const LaunchSetting& setting) {
+  const RenamedFlag* renamed = find_renamed_megatron_flag(setting.name.substr(2));
+  if (renamed == nullptr) return false;
+  broken("W060", {&setting}, fmt::format("{} is no longer the flag's name", setting.name),
+         fmt::format("Megatron-LM {}.", renamed->what), fmt::format("{}", renamed->now));
+  return true;
+}
+
+void MegatronJudge::misspelt_flag(const LaunchSetting& setting, const std::string& near) {
+  if (!tell_unknown_name()) return;
+  broken("W060", {&setting}, fmt::format("{} may be --{}, misspelt", setting.name, near),
+         "Megatron-LM stops at a flag that it does not know, unless your script adds it.",
+         "--" + near);
+}
+
+void MegatronJudge::tell_other_flags(const std::vector<std::string>& older,
+                                     const std::vector<std::string>& unknown) {
+  if (!fork_.empty()) {
+    report().notes.push_back(
+        fmt::format("this is a script of {}, judged by what it shares with Megatron-LM", fork_));
+    return;
+  }
+  if (!older.empty()) {
+    report().notes.push_back(fmt::format("Megatron-LM core {} no longer has {}, and stops there",
+                                         request().version, listed(older)));
+  }
+  if (!unknown.empty()) {
+    report().notes.push_back(
+        fmt::format("Megatron-LM core {} does not have {}; it stops there, unless your script "
+                    "adds them",
+                    request().version, listed(unknown)));
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,36 @@
+// Python source as far as a reader of recipes needs it: statements, calls and their keywords, with
+// lines. Private to this folder.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock {
+
+// A piece of the source, and where it begins.
+struct PythonText {
+  std::string_view text;
+  int line = 0;
+};
+
+struct PythonStatement {
+  PythonText whole;  // over several lines where brackets are open
+  int indent = 0;    // blanks before it
+};
+
+struct PythonArgument {
+  std::string_view name;  // empty: by position
+  PythonText value;
+};
+
+// Error{kBadInput} for quotes and brackets that are not closed.
+std::vector<PythonStatement> read_python_statements(std::string_view text, const std::string& file);
+
+// The arguments of a call whose ( stands at `open`; ends behind its ).
+std::vector<PythonArgument> read_python_arguments(const PythonText& statement, std::size_t open);
+
+// Behind the bracket that closes the one at `open`, strings and comments passed over.
+std::size_t end_of_python_bracket(std::string_view text, std::size_t open);
+
+}  // namespace penstock

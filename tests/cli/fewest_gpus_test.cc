@@ -1,0 +1,41 @@
+#include "cli/fewest_gpus.h"
+
+#include <doctest/doctest.h>
+
+using namespace penstock;
+
+namespace {
+
+std::string asked(const char* gpus, SearchOptions options) {
+  options.gpus = gpus;
+  options.global_batch = "64";
+  SearchProgress progress;
+  return fewest_gpus_text(options, question_of(options), progress);
+}
+
+SearchOptions measured() {
+  SearchOptions options;
+  options.profile = "data/profiles/gpt-6.7b.a100-40gb.json";
+  options.cluster = "data/clusters/a100-40gb-p4d-8x8.json";
+  return options;
+}
+
+}  // namespace
+
+// 6.7e9 parameters of 16 bytes are 100 GiB; three devices of 39.6 GiB less their reserve are not
+// enough, four are.
+TEST_CASE("as many GPUs as hold the state and one sample") {
+  CHECK(asked("1", measured()).starts_with("4 GPUs would do: "));
+  CHECK(asked("2", measured()).starts_with("4 GPUs would do: "));
+}
+
+TEST_CASE("pins count") {
+  SearchOptions options = measured();
+  options.pins = {"T=1,D=1"};
+  CHECK(asked("1", options).find("TP 1 x PP ") != std::string::npos);
+  CHECK(asked("1", options).find("x DP 1") != std::string::npos);
+}
+
+TEST_CASE("a question about all GPUs that there are has no better one") {
+  CHECK(asked("64", measured()).empty());
+}

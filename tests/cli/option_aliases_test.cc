@@ -1,0 +1,63 @@
+#include "cli/option_aliases.h"
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "tests/cli/messages.h"
+
+using namespace penstock;
+
+namespace {
+
+const std::vector<std::string> kPlan{
+    "--pin",       "--gpus",  "--global-batch", "--sequence-length",
+    "--device",    "--zero1", "--precision",    "--budget",
+    "--recompute", "-o",      "--output"};
+const std::vector<std::string> kPredict{"--layout", "--device", "--gpus"};
+const std::vector<std::string> kSchedule{"-P", "--ranks", "-V", "-M", "--micro-batches", "--cost"};
+
+std::string refusal(const Arguments& arguments, const std::vector<std::string>& known) {
+  return tests::message_of([&] { static_cast<void>(in_own_options(arguments, known)); });
+}
+
+}  // namespace
+
+TEST_CASE("a degree goes where the verb has it") {
+  CHECK(in_own_options({"--tp", "8", "--pp=4", "c.json"}, kPlan) ==
+        Arguments{"--pin", "T=8", "--pin", "P=4", "c.json"});
+  CHECK(in_own_options({"--tp", "8", "--gbs", "64"}, kPredict) ==
+        Arguments{"--layout", "TP=8", "--layout", "gbs=64"});
+  CHECK(in_own_options({"--pipeline_model_parallel_size", "4", "-m", "8"}, kSchedule) ==
+        Arguments{"-P", "4", "-M", "8"});
+}
+
+TEST_CASE("what the verb has itself is left alone") {
+  const Arguments own{"-P4", "-M", "-1", "--cost=F=1ms", "-ofile", "--", "--tp"};
+  CHECK(in_own_options(own, {"-P", "-M", "--cost", "-o"}) == own);
+  CHECK(in_own_options({"--Global_Batch", "8", "-gpus", "2"}, kPlan) ==
+        Arguments{"--global-batch", "8", "--gpus", "2"});
+}
+
+TEST_CASE("a GPU is a number of them or a device") {
+  CHECK(in_own_options({"--gpu", "8"}, kPlan) == Arguments{"--gpus", "8"});
+  CHECK(in_own_options({"--gpu", "h100-sxm"}, kPlan) == Arguments{"--device", "h100-sxm"});
+}
+
+TEST_CASE("ZeRO's stages 0 and 1 are a switch, the others are not modelled") {
+  CHECK(in_own_options({"--zero", "1"}, kPlan) == Arguments{"--zero1", "on"});
+  CHECK(in_own_options({"--zero-stage=0"}, kPlan) == Arguments{"--zero1", "off"});
+  CHECK(refusal({"--zero", "3"}, kPlan).find("--zero1 on") != std::string::npos);
+}
+
+TEST_CASE("what has no equivalent has a sentence") {
+  CHECK(refusal({"--nodes", "8"}, kPlan).find("--gpus 64 for 8 nodes of 8") != std::string::npos);
+  CHECK(refusal({"--batch", "8"}, kPlan).find("--global-batch N") != std::string::npos);
+  CHECK(refusal({"--cp", "2"}, kPlan).find("not modelled") != std::string::npos);
+  CHECK(refusal({"--tp", "2"}, {"--why-not"}).find("--why-not TP=..") != std::string::npos);
+}
+
+TEST_CASE("words that nobody knows are left to the verb") {
+  CHECK(in_own_options({"--rnks", "3"}, kSchedule) == Arguments{"--rnks", "3"});
+}

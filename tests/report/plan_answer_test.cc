@@ -1,0 +1,118 @@
+#include "report/plan_answer.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include <doctest/doctest.h>
+
+#include "tests/report/results.h"
+
+using namespace penstock;
+
+namespace {
+
+// Eight plans that differ in their schedules, with everything that an answer can show.
+SearchResult full_result() {
+  SearchResult result;
+  for (const char* schedule : {"grouped-interleaved", "interleaved-zb", "v-half", "zb-v", "1f1b",
+                               "zb-h1", "gpipe", "dualpipe-v"}) {
+    RankedPlan ranked = tests::ranked();
+    ranked.plan.schedule = schedule;
+    ranked.plan.chunks = 2;
+    ranked.plan.sequence_length = 8192;
+    ranked.plan.recompute = "selective";
+    ranked.evaluation.usd_per_step = 0.25;
+    ranked.tied_with_best = !result.best.empty();
+    result.best.push_back(ranked);
+  }
+  result.least_possible = Duration{80'000'000};
+  return result;
+}
+
+PlanAnswer about(std::size_t width) {
+  PlanAnswer about;
+  about.question =
+      "A model with a long name (estimated) on 16 x 8 h100-sxm (assumed), gbs 20, sequence length "
+      "8192";
+  about.gpus = 8;
+  about.flops = ModelFlops{3e12, "FLOP as Megatron-LM does", {{"a100", 4e14}}};
+  about.not_modelled = {"expert parallelism (here every TP group holds all experts of its layers)",
+                        "ZeRO-2 and ZeRO-3 (FSDP)", "context parallelism"};
+  about.rerun =
+      "penstock plan folder/config.json --device h100-sxm --gpus 8 --global-batch 20 "
+      "--usd-per-gpu-hour 2.5 -o plan.json";
+  about.next = {"penstock explain plan.json", "penstock export plan.json --to megatron -o job"};
+  about.hint = "; --for megatron plans for that trainer";
+  about.width = width;
+  return about;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace
+
+// 20 samples of 8192 tokens in 100 ms on 6 GPUs: 273,067 tokens/s each; 3e12 x 200 / 6 = 100
+// TFLOP/s of 400; $0.25 for 163,840 tokens.
+TEST_CASE("one sentence says what to use and what it gives") {
+  const SearchResult result = full_result();
+  const RankedPlan& best = result.best.front();
+  CHECK(plan_sentence(best.plan, best.evaluation, about(100)) ==
+        "Use TP 1 x PP 2 x DP 3, VP 2 on 6 of 8 GPUs, mbs 2, grouped-interleaved, selective "
+        "recompute: 100 ms a step (95.0 to 105 ms), 273,067 tokens/s per GPU, 100 TFLOP/s per GPU, "
+        "MFU 25 % (24 to 26); 30.0 of 40.0 GiB on the fullest rank; $1.53 per million tokens.");
+}
+
+TEST_CASE("from 60 columns on an answer has at most twenty lines, and none is too long") {
+  for (std::size_t width = 60; width <= 200; ++width) {
+    CAPTURE(width);
+    const std::string text = plan_answer(full_result(), about(width));
+    const std::vector<std::string> lines = lines_of(text);
+    CHECK(lines.size() <= 20);
+    for (const std::string& line : lines) CHECK_MESSAGE(line.size() <= width, line);
+    CHECK(text.find("\nUse TP 1 x PP 2 x DP 3, VP 2") != std::string::npos);
+    CHECK(text.find("\nNot modelled: expert parallelism") != std::string::npos);
+    CHECK(text.ends_with("penstock export plan.json --to megatron -o job\n"));
+    if (width >= 70) CHECK(text.find("\n2  100 ms") != std::string::npos);
+  }
+}
+
+TEST_CASE("with room there are five plans, every column and the command for a plan file") {
+  const std::string text = plan_answer(full_result(), about(140));
+  CHECK(
+      text.find("#    step  tokens/s/GPU MFU%  TP PP DP VP mbs  schedule            recompute  GiB "
+                "idle% $/Mtok\n") != std::string::npos);
+  CHECK(text.find("\n5  100 ms") != std::string::npos);
+  CHECK(text.find("\n6  100 ms") == std::string::npos);
+  CHECK(text.find("Plans 2 to 5 tie with plan 1. Proven: no plan of the search is more than 25.0 % "
+                  "faster.\n") != std::string::npos);
+  CHECK(text.find("  penstock plan folder/config.json") != std::string::npos);
+}
+
+TEST_CASE("a long command is broken before an option, as a shell takes it") {
+  SearchResult result = full_result();
+  result.best.resize(1);
+  const std::string text = plan_answer(result, about(80));
+  CHECK(text.find("  penstock plan folder/config.json --device h100-sxm --gpus 8 \\\n"
+                  "      --global-batch 20 --usd-per-gpu-hour 2.5 -o plan.json\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("as many plans as were asked for are shown, whatever room that takes") {
+  PlanAnswer asked = about(60);
+  asked.most_plans = 8;
+  asked.shows_all_plans = true;
+  CHECK(plan_answer(full_result(), asked).find("\n8  100 ms") != std::string::npos);
+}
+
+TEST_CASE("a search that was stopped proves nothing") {
+  SearchResult result = full_result();
+  result.complete = false;
+  const std::string text = plan_answer(result, about(100));
+  CHECK(text.find("The search was stopped: a better plan may exist.") != std::string::npos);
+  CHECK(text.find("Proven") == std::string::npos);
+}
