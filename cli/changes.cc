@@ -77,11 +77,11 @@ std::vector<WhatIf> gains_of_removals(const PlanFile& file) {
 
 std::vector<WhatIf> gains_of_rearranging(const PlanFile& file, const Evaluation& now) {
   std::vector<WhatIf> gains{
-      {"every stage took the mean of all stages", step_after(file, balance)},
-      {"the busiest rank never waited (no bubble: a bound)", now.ideal + file.executor.per_step}};
+      {"every stage took as long as the mean", step_after(file, balance)},
+      {"the busiest rank never waited (a bound)", now.ideal + file.executor.per_step}};
   if (!file.plan.is_mixed() && !file.plan.has_unequal_replicas() && !now.ranks.empty()) {
-    gains.push_back({"no rank waited and all did the same work (a bound)",
-                     mean_work(now) + file.executor.per_step});
+    gains.push_back(
+        {"no rank waited, all with equal work (a bound)", mean_work(now) + file.executor.per_step});
   }
   return gains;
 }

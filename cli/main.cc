@@ -89,8 +89,8 @@ int main(int count, char** values) {
     return complain(streams, std::string(error.what()) + "\nhelp: fewer --threads need less",
                     kEnvironment);
   } catch (const std::exception& error) {
-    return complain(
-        streams, std::string(error.what()) + "\nhelp: this is a bug of penstock; please report it",
-        kOurBug);
+    return complain(streams,
+                    "internal error: " + std::string(error.what()) + "\nhelp: please report it",
+                    kOurBug);
   }
 }

@@ -40,10 +40,10 @@ class MemoryAsker {
     all.all.push_back({"memory", "memory of the device", std::nullopt,
                        with("x2", [](Bytes m) { return Bytes{m.count * 2}; })});
     if (same.plan.empty()) return;
-    all.notes.push_back(
-        fmt::format("With the memory as it is, there is a plan with the same P, D and T that is {} "
-                    "faster: {}",
-                    percent(same.more_speed), same.plan));
+    all.notes.push_back(fmt::format(
+        "With the memory as it is, there is a plan with the same TP, PP and DP that is {} "
+        "faster: {}",
+        percent(same.more_speed), same.plan));
   }
 
  private:
@@ -77,7 +77,7 @@ class MemoryAsker {
     if (!fastest_ && !runs) {
       return refused(std::move(change), found.nearest_miss
                                             ? reason_text(*found.nearest_miss)
-                                            : "no plan with the same P, D and T runs");
+                                            : "no plan with the same TP, PP and DP fits");
     }
     if (runs && (!fastest_ || fastest_->evaluation.step_time >= now_.step_time)) {
       return outcome_of(std::move(change), now_.step_time, now_.step_time);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -9,7 +10,7 @@
 
 #include "cli/plan_question.h"
 #include "cli/verbs.h"
-#include "report/measures.h"
+#include "report/plan_table.h"
 #include "search/best_plans.h"
 #include "search/trainers.h"
 #include "simulator/schedules/schedules.h"
@@ -17,13 +18,14 @@
 namespace penstock {
 namespace {
 
-constexpr const char* kVaruna = "varuna";
+constexpr std::string_view kVaruna = "varuna";
 
 std::string why_not_varuna(const ScheduleKind& kind, const Plan& plan) {
   if (kind.rule == RunTimeRule::kNone || !kind.recomputes) {
     return "it has its own rule only, by which ranks recompute and change their order (varuna, "
            "varuna-runtime, varuna-strict)";
   }
+  if (plan.has_unequal_replicas()) return "it gives every replica the same share of the batch";
   if (plan.global_batch % (plan.data * plan.micro_batch_size) != 0) {
     return "the batch must be a multiple of D times b";
   }
@@ -31,13 +33,13 @@ std::string why_not_varuna(const ScheduleKind& kind, const Plan& plan) {
 }
 
 // By the schedule and sizes; empty when those are no obstacle.
-std::string why_not_run(const PlanFile& plan, const ExportTarget& target) {
+std::string why_not_run(const PlanFile& plan, const ExportTarget& target,
+                        const ExportRequest& request) {
   const ScheduleKind* kind = find_schedule(plan.plan.schedule);
-  if (kind == nullptr) return "";
-  if (target.name == kVaruna) return why_not_varuna(*kind, plan.plan);
-  const Trainer trainer = *trainer_named(target.name);
-  const std::string why = why_not_run(trainer, *kind);
-  return why.empty() ? why_not_run(trainer, plan.plan) : why;
+  const auto trainer = trainer_of(target, request.version);
+  if (!trainer) return kind == nullptr ? "" : why_not_varuna(*kind, plan.plan);
+  return kind == nullptr ? why_not_run(*trainer, plan.plan)
+                         : why_not_run(*trainer, *kind, plan.plan);
 }
 
 // Plans are also made from a config.json, which holds no profile to search again.
@@ -46,19 +48,22 @@ bool is_estimated(const PlanFile& plan) {
   return format_of(load_json(plan.profile.path).value).empty();
 }
 
-std::string how_to_estimate(const PlanFile& file, const ExportTarget& target) {
+std::string how_to_estimate(const PlanFile& file, const ExportTarget& target,
+                            const ExportRequest& request) {
   const Plan& plan = file.plan;
-  const bool varuna = target.name == kVaruna;
+  const auto trainer = trainer_of(target, request.version);
   return fmt::format(
       "the plan rests on an estimate; ask for another one: penstock plan {} --device {} --gpus {} "
       "--global-batch {} --sequence-length {} {} {}",
       file.profile.path, file.cluster.device, plan.devices(), plan.global_batch,
-      plan.sequence_length, varuna ? "--schedule" : "--for", target.name);
+      plan.sequence_length, trainer ? "--for" : "--schedule",
+      trainer ? name_of(*trainer) : kVaruna);
 }
 
 // What the plan was made from, if it is still there.
-PlanQuestion asked_again(const PlanFile& plan, const ExportTarget& target) {
-  if (is_estimated(plan)) return {how_to_estimate(plan, target), {}};
+PlanQuestion asked_again(const PlanFile& plan, const ExportTarget& target,
+                         const ExportRequest& request) {
+  if (is_estimated(plan)) return {how_to_estimate(plan, target, request), {}};
   return question_of(plan, "");
 }
 
@@ -80,18 +85,15 @@ std::optional<PlanFile> accepted(const PlanInputs& inputs, Plan plan, const Plan
   return {};
 }
 
-SearchRequest request_for(const PlanFile& file, const ExportTarget& target) {
+SearchRequest request_for(const PlanFile& file, const std::optional<Trainer>& trainer) {
   const Plan& plan = file.plan;
   SearchRequest request;
   request.gpus = plan.devices();
   request.global_batch = plan.global_batch;
   request.sequence_length = plan.sequence_length;
   request.top = 1;
-  if (target.name == kVaruna) {
-    request.pins.schedules = {kVaruna};
-  } else {
-    request.trainer = trainer_named(target.name);
-  }
+  request.trainer = trainer;
+  if (!trainer) request.pins.schedules = {std::string(kVaruna)};
   return request;
 }
 
@@ -107,40 +109,26 @@ std::vector<Pins> pins_of(const Plan& plan, const Pins& base) {
   return pins;
 }
 
-// Of replicas that differ in their device types only, a trainer need not know.
-bool have_unequal_shares(const Plan& plan) {
-  return std::any_of(
-      plan.replica_kinds.begin(), plan.replica_kinds.end(),
-      [&](const ReplicaKind& kind) { return kind.samples != plan.replica_kinds.front().samples; });
-}
-
 }  // namespace
 
 Export exported(const PlanFile& plan, const ExportTarget& target, const ExportRequest& request) {
-  const std::string why = why_not_run(plan, target);
-  Export answer;
-  if (have_unequal_shares(plan.plan)) {
-    answer.why_not = fmt::format(
-        "{} gives every replica the same share of the batch, but here "
-        "they take {} micro-batches",
-        target.name, micro_batches_text(plan.plan));
-    return answer;
-  }
+  const std::string why = why_not_run(plan, target, request);
   if (why.empty()) return target.write(plan, request);
-  answer.why_not = fmt::format("{} cannot run {} with P = {}, V = {}: {}", target.name,
-                               plan.plan.schedule, plan.plan.pipeline, plan.plan.chunks, why);
+  Export answer;
+  answer.why_not =
+      fmt::format("{} cannot run this plan ({}): {}", target.name, layout_line(plan.plan), why);
   return answer;
 }
 
 NearestPlan nearest_plan(const PlanFile& plan, const Export& refusal, const ExportTarget& target,
                          const ExportRequest& request) {
-  const PlanQuestion asked = asked_again(plan, target);
+  const PlanQuestion asked = asked_again(plan, target, request);
   if (!asked.why_not.empty()) return {{}, asked.why_not};
   const PlanInputs inputs = asked.question.inputs();
   if (refusal.nearest) {
     if (auto file = accepted(inputs, *refusal.nearest, plan, target, request)) return {file, ""};
   }
-  SearchRequest search = request_for(plan, target);
+  SearchRequest search = request_for(plan, trainer_of(target, request.version));
   for (const Pins& pins : pins_of(plan.plan, search.pins)) {
     search.pins = pins;
     SearchProgress progress;

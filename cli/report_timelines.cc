@@ -27,9 +27,9 @@ void add(ReportTimelines& timelines, const std::string& title, int plan, const P
 // Whether it has too many actions to be shown, which is then noted.
 bool leave_out(ReportTimelines& timelines, const std::string& title, std::size_t actions) {
   if (actions <= kMostShownActions) return false;
-  timelines.notes.push_back(
-      fmt::format("{}: not drawn, since a step of {} is too much for a browser", title,
-                  count_of(static_cast<std::int64_t>(actions), "action")));
+  timelines.notes.push_back(fmt::format("{} is not drawn: a step of {} is too much for a browser",
+                                        title,
+                                        count_of(static_cast<std::int64_t>(actions), "action")));
   return true;
 }
 

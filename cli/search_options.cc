@@ -91,7 +91,8 @@ void SearchOptions::declare(Options& options) {
   options.option(
       "--for", "TRAINER",
       "only what this trainer can run, and with transfers as it carries them out, unless "
-      "--executor says otherwise: penstock (train), pytorch, torchtitan, megatron or "
+      "--executor says otherwise: penstock (train), pytorch, torchtitan (0.2; torchtitan@0.1, "
+      "torchtitan@head), megatron or "
       "deepspeed",
       trainer);
   options.choices(trainer_names());

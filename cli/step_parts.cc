@@ -107,20 +107,20 @@ class Parts {
 
 void add_compute(Parts& parts, const Busy& busy) {
   if (busy.overlaps) {
-    parts.replayed("forward, backward", "its own, some of them together",
-                   busy.forward + busy.backward, free_both);
+    parts.replayed("forward, backward", "some of them overlap", busy.forward + busy.backward,
+                   free_both);
   } else {
-    parts.replayed("forward", "its own", busy.forward, free_forward);
-    parts.replayed(busy.weight > Duration{} ? "input gradient" : "backward", "its own",
-                   busy.backward, free_backward);
+    parts.replayed("forward", "", busy.forward, free_forward);
+    parts.replayed(busy.weight > Duration{} ? "input gradient" : "backward", "", busy.backward,
+                   free_backward);
   }
   if (busy.weight > Duration{}) {
-    parts.replayed("weight gradient", "its own", busy.weight, free_weight);
+    parts.replayed("weight gradient", "", busy.weight, free_weight);
   }
   if (busy.recompute > Duration{}) {
-    parts.replayed("recompute", "its own", busy.recompute, free_recompute);
+    parts.replayed("recompute", "", busy.recompute, free_recompute);
   }
-  parts.replayed("optimizer", "its own", busy.optimizer, free_optimizer);
+  parts.replayed("optimizer", "", busy.optimizer, free_optimizer);
 }
 
 }  // namespace
@@ -131,14 +131,15 @@ std::vector<StepPart> step_parts(const PlanFile& file, const Replayed& replayed)
   const RankTime& time = evaluation.ranks.at(busiest).time;
   Parts parts(file, evaluation.step_time);
   add_compute(parts, busy_of(file, replayed, static_cast<int>(busiest)));
-  parts.replayed("transfer", "what it needs is on a link", time.transfer, free_transfers);
-  parts.replayed("barrier", "reductions, norm, others' optimizers", time.barrier, free_reductions);
-  parts.bounded("warm-up", "before its first backward, others compute", time.warm_up);
-  parts.bounded("drain", "after its last forward, others compute", time.drain);
-  parts.bounded("imbalance", "in between, a rank with more work computes", time.imbalance);
-  parts.bounded("order", "in between, a rank with no more work does", time.order);
+  parts.replayed("transfer", "waits for a transfer", time.transfer, free_transfers);
+  parts.replayed("barrier", "gradient reduction, norm, other ranks' optimizers", time.barrier,
+                 free_reductions);
+  parts.bounded("warm-up", "waits before its first backward", time.warm_up);
+  parts.bounded("drain", "waits after its last forward", time.drain);
+  parts.bounded("imbalance", "waits in between for a rank with more work", time.imbalance);
+  parts.bounded("order", "waits in between for its turn", time.order);
   if (file.executor.per_step > Duration{}) {
-    parts.bounded("fixed", "once per step, of the executor", file.executor.per_step);
+    parts.bounded("fixed", "once per step, by the executor", file.executor.per_step);
   }
   return parts.take();
 }

@@ -38,10 +38,10 @@ Json heading_json(const PlanFile& file, const Evaluation& evaluation) {
   json.set("verb", "explain");
   json.set("model", file.model);
   json.set("plan", to_json(file.plan));
-  json.set("result", to_json(evaluation, file.plan));
+  json.set("prediction", to_json(evaluation, file.plan));
   const std::size_t tightest = tightest_rank(evaluation);
-  json.set("tightest_rank", static_cast<std::int64_t>(tightest));
-  json.set("headroom_bytes", headroom(evaluation.ranks[tightest]).count);
+  json.set("fullest_rank", static_cast<std::int64_t>(tightest));
+  json.set("memory_left_bytes", headroom(evaluation.ranks[tightest]).count);
   json.set("busiest_rank", static_cast<std::int64_t>(busiest_rank(evaluation)));
   return json;
 }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/export_inputs.h"
 #include "cli/files.h"
 #include "cli/nearest.h"
 #include "cli/nearest_plan.h"
@@ -16,8 +17,8 @@
 #include "cli/verbs.h"
 #include "core/error.h"
 #include "core/json_reader.h"
-#include "core/recompute_sections.h"
 #include "report/measures.h"
+#include "report/plan_table.h"
 #include "report/result_json.h"
 #include "report/words.h"
 
@@ -47,6 +48,11 @@ std::vector<std::string> target_names() {
 const ExportTarget& target_named(const std::string& name) {
   if (const ExportTarget* target = find_export_target(name)) return *target;
   bad_option("--to", fmt::format("unknown target '{}'", name), did_you_mean(name, target_names()));
+}
+
+// PyTorch's list of actions and Varuna's arguments say nothing of it.
+bool tells_precision(const ExportTarget& target) {
+  return target.name != "pytorch" && target.name != "varuna";
 }
 
 // "v0.2.1" is written for as 0.2 is.
@@ -82,15 +88,11 @@ std::vector<std::string> write_into(const std::string& folder,
   for (const NamedText& file : files) {
     written.push_back((std::filesystem::path(folder) / file.name).string());
     write_file(written.back(), file.text);
+    if (!file.text.starts_with("#!")) continue;
+    std::filesystem::permissions(written.back(), std::filesystem::perms::owner_exec,
+                                 std::filesystem::perm_options::add, error);
   }
   return written;
-}
-
-std::string words_of(const Plan& plan) {
-  return fmt::format("{}, P={} V={} D={} T={} b={} M={}, {}{}", plan.schedule, plan.pipeline,
-                     plan.chunks, plan.data, plan.tensor, plan.micro_batch_size,
-                     micro_batches_of(plan), "recompute " + recompute_in_short(plan),
-                     plan.zero1 ? ", ZeRO-1" : "");
 }
 
 std::string refusal_text(const PlanFile& plan, const Export& refusal, const NearestPlan& nearest,
@@ -104,7 +106,7 @@ std::string refusal_text(const PlanFile& plan, const Export& refusal, const Near
                             static_cast<double>(plan.prediction.step_time.count()) -
                         1.0;
   text += wrapped(fmt::format("nearest plan: {}: step {} ({:+.1f} %), fullest rank {} GiB",
-                              words_of(nearest.plan->plan), to_text(prediction.step_time),
+                              layout_line(nearest.plan->plan), to_text(prediction.step_time),
                               100.0 * change, gib(prediction.peak_memory())),
                   100, "", "  ");
   text += fmt::format("  cuts [{}]\n", fmt::join(nearest.plan->plan.cuts, ", "));
@@ -142,21 +144,33 @@ void set_refusal(Json& json, const Export& refusal, const NearestPlan& nearest) 
 Answer run_export(const Arguments& arguments) {
   std::string path;
   std::optional<std::string> to, target_version, output, nearest_path;
+  ExportOptions inputs;
   bool json = false;
   Options options(
       "export PLAN --to TARGET [OPTIONS]",
-      "Writes what a trainer needs to run a plan: flags, configuration, schedule. What the trainer "
+      "Writes the job of a plan for a trainer: flags or configuration, schedule, and the scripts "
+      "that "
+      "start it (run.sh, job.sbatch, sky.yaml). What the trainer "
       "cannot express is refused in a sentence, with the nearest plan that it can, worked out from "
       "the plan's own profile and cluster; the exit code is then 1.",
       kExamples);
   options.heading("Options");
   options.positional("PLAN", "a plan file, as written by penstock plan -o", path);
-  options.option("--to", "TARGET", known_targets(), to);
+  options.option("--to", "TARGET", known_targets() + "; TARGET@VERSION names both", to);
   options.choices(target_names());
   options.option("--target-version", "V",
                  "of the trainer; pytorch: 2.6 (and later), 2.5; torchtitan: 0.2, 0.1, head; "
-                 "megatron: 0.20; deepspeed: 0.19; varuna: 1.0. The first is the default",
+                 "megatron: 0.20; megatron-bridge: 0.6; deepspeed: 0.19; varuna: 1.0. The first is "
+                 "the default",
                  target_version);
+  options.option(
+      "--model", "FILE",
+      "the model's config.json, for flags that tell its sizes; default: the one that the "
+      "plan was made from",
+      inputs.model);
+  options.option("--precision", "NAME",
+                 "bfloat16, float16, tensorfloat32 or float32; default: that of the plan",
+                 inputs.precision);
   options.option("-o,--output", "DIR", "write the files into this folder; default: all to stdout",
                  output);
   options.option("--nearest", "FILE", "where the plan is refused, write the nearest one here",
@@ -164,7 +178,10 @@ Answer run_export(const Arguments& arguments) {
   options.flag("--json", "files and notes, or the refusal, as one JSON object", json);
   if (auto help = options.parse(arguments)) return {*help};
 
-  const ExportTarget& target = target_named(required(to, "--to", "--to megatron"));
+  const std::string& asked = required(to, "--to", "--to megatron");
+  const std::size_t at = asked.find('@');
+  if (at != std::string::npos && !target_version) target_version = asked.substr(at + 1);
+  const ExportTarget& target = target_named(asked.substr(0, at));
   const Loaded<PlanFile> plan = load_plan(path);
   ExportRequest request;
   request.version = version_of(target, target_version);
@@ -173,7 +190,11 @@ Answer run_export(const Arguments& arguments) {
   request.tool_version = version();
   request.command = fmt::format("penstock export {} --to {} --target-version {}", path, target.name,
                                 request.version);
-  const Export answer = exported(plan.value, target, request);
+  ExportInputs read = export_inputs(plan.value, path, inputs);
+  request.precision = read.precision;
+  request.model = std::move(read.model);
+  Export answer = exported(plan.value, target, request);
+  if (!read.note.empty() && tells_precision(target)) answer.notes.push_back(read.note);
   Json object = export_json(target, request, answer);
   if (!answer.why_not.empty()) {
     const NearestPlan nearest = nearest_plan(plan.value, answer, target, request);

@@ -58,6 +58,10 @@ Imported import_nccl_tests(const Given& given, const ClusterSpec* cluster) {
   tests.reserve(given.files.size());
   for (const std::string& file : given.files) {
     tests.push_back(read_nccl_test(read_file(file), file));
+    if (given.date && !tests.back().started.empty()) {
+      bad_option("--date", fmt::format("{} says when it ran", file), "leave it out");
+    }
+    if (given.date) tests.back().started = *given.date;
     if (!imported.text.empty()) imported.text += '\n';
     imported.text += nccl_report(tests.back());
     imported.json.push(to_json(tests.back()));
@@ -71,7 +75,7 @@ Imported import_nccl_tests(const Given& given, const ClusterSpec* cluster) {
 
 Imported import_nvbandwidth(const Given& given, const ClusterSpec* cluster) {
   const std::string& file = only_file(given);
-  const NvBandwidth measured = read_nvbandwidth(parse_json(read_file(file), file), file);
+  const NvBandwidth measured = read_nvbandwidth_output(read_file(file), file);
   Imported imported;
   imported.text = nvbandwidth_report(measured);
   imported.json.push(to_json(measured));
@@ -124,11 +128,13 @@ void declare(Options& options, Given& given) {
                      given.from);
   options.choices(tool_names());
   options.positionals("FILE",
-                      "what nccl-tests wrote with -J, one file per collective; what nvbandwidth "
-                      "printed with -j; a price catalog of SkyPilot (vms.csv)",
+                      "what nccl-tests printed or wrote with -J, one file per collective; what "
+                      "nvbandwidth printed, as a table or with -j; a price catalog of SkyPilot "
+                      "(vms.csv)",
                       given.files);
   options.option("--date", "TEXT",
-                 "when it was measured or fetched, for the source; nccl-tests say so themselves",
+                 "when it was measured or fetched, for the source; the JSON of nccl-tests says so "
+                 "itself",
                  given.date);
   options.heading("Where to put it");
   options.option("--cluster", "FILE", "the cluster to put it into; default: only print",
@@ -171,9 +177,6 @@ void require_fitting(const Given& given) {
   refuse(given.region.has_value(), "--region", "skypilot");
   refuse(given.spot, "--spot", "skypilot");
   refuse(!given.matches.empty(), "--match", "skypilot");
-  if (given.from == "nccl-tests" && given.date) {
-    bad_option("--date", "nccl-tests say when they ran", "leave it out");
-  }
   if (given.output && !given.cluster) {
     bad_option("-o", "there is no cluster to write", "name one with --cluster");
   }

@@ -22,6 +22,7 @@
 #include "core/format.h"
 #include "core/json_reader.h"
 #include "report/flat_table.h"
+#include "report/json_array.h"
 #include "report/plan_answer.h"
 #include "report/plan_table.h"
 #include "report/reasons.h"
@@ -203,7 +204,13 @@ Json json_of(const Question& question, const SearchResult& result, const Winner&
   json.set("schema_version", kResultSchemaVersion);
   json.set("verb", "plan");
   set_question(json, question);
-  set_search_result(json, result);
+  std::optional<ModelFlops> flops;
+  if (!result.best.empty()) {
+    flops = model_flops_of(question, result.best.front().plan.sequence_length);
+  }
+  set_search_result(json, result, flops ? &*flops : nullptr);
+  if (flops) json.set("model_flops", to_json(*flops));
+  if (!result.best.empty()) json.set("not_modelled", strings(not_modelled_here(question, result)));
   Json rivals = Json::array();
   for (const Rival& rival : winner.rivals) rivals.push(rival_json(rival));
   json.set("compared_with", std::move(rivals));

@@ -61,6 +61,11 @@ Asked asked_of(const Layout& layout, SearchOptions given) {
   if (layout.sequence_length) given.sequence_length = std::to_string(*layout.sequence_length);
   if (layout.device && !given.device) given.device = layout.device;
   const std::vector<std::string> types = device_types_of(layout);
+  if (types.size() > 1 && !given.cluster) {
+    bad_option(kLayout, fmt::format("it names {} device types", types.size()),
+               "add --cluster FILE, which says in what nodes they are and how these are linked "
+               "(docs/file_formats.md)");
+  }
   if (!types.empty() && !given.device) given.device = types.front();
   for (const std::string& type : types) {
     if (type != *given.device) given.also_on.push_back(type);

@@ -124,9 +124,9 @@ Answer run_report(const Arguments& arguments) {
   Options options(
       "report PLAN -o FILE, or report PROFILE --cluster FILE --gpus N --global-batch B -o FILE",
       "Writes one HTML file that shows a plan, or the answer of a search, and needs nothing else, "
-      "not even a network: verdict, ranked plans with reasons and commands, the step as a "
-      "timeline, memory over time, where the time goes, what more GPUs would bring. Exit code 1 "
-      "when nothing fits.",
+      "not even a network: the answer, one step as a timeline with its memory, ranked plans with "
+      "reasons and commands, where the time goes, what more GPUs would bring. Exit code 1 when "
+      "nothing fits.",
       kExamples);
   given.search.declare(options);
   options.option("--top", "K", "how many plans of a search to show; default 10", given.search.top);

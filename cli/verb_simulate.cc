@@ -46,7 +46,7 @@ Json simulation_json(const PlanFile& file, const Evaluation& evaluation,
   json.set("model", file.model);
   json.set("executor", words_of(file.executor));
   json.set("plan", to_json(file.plan));
-  json.set("result", to_json(evaluation, file.plan));
+  json.set("prediction", to_json(evaluation, file.plan));
   json.set("predicted_step_time_ns", std::int64_t{file.prediction.step_time.count()});
   set_uncertainty(json, uncertainty);
   if (contention) json.set("contention", to_json(*contention));

@@ -34,7 +34,7 @@ constexpr std::string_view kExitCodes = R"(  0   done
   2   bad usage, or a malformed file
   3   the machine lacks something: no such file, a full disk
   4   Ctrl-C or a budget ended the search; the best so far was printed
-  70  an error of ours
+  70  internal error: please report it
 )";
 
 std::string help() {

@@ -47,6 +47,8 @@ if(NOT PENSTOCK_CURVES STREQUAL "OFF")
   penstock_npm_ci(${PROJECT_SOURCE_DIR}/report/page ${penstock_npm} why_not)
   if(why_not STREQUAL "")
     set(penstock_uplot ${penstock_npm}/node_modules/uplot/dist)
+    # It goes with every package of a program whose reports hold uPlot.
+    set_property(GLOBAL PROPERTY penstock_uplot_license ${penstock_npm}/node_modules/uplot/LICENSE)
   elseif(PENSTOCK_CURVES STREQUAL "ON")
     message(FATAL_ERROR "PENSTOCK_CURVES=ON, but ${why_not}: install npm and let it reach its registry "
                         "once, or set PENSTOCK_CURVES=OFF")

@@ -114,7 +114,7 @@ endfunction()
 # library is declared) and the program.
 function(penstock_install)
   if(TARGET penstock)
-    install(TARGETS penstock)
+    install(TARGETS penstock COMPONENT program)
   endif()
   get_property(packages GLOBAL PROPERTY penstock_packages)
   list(SORT packages)

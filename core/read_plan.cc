@@ -374,7 +374,9 @@ Evaluation read_prediction(JsonReader reader, int ranks) {
   prediction.makespan = reader.duration("makespan");
   prediction.longest_span = reader.duration("longest_span");
   prediction.ideal = reader.duration("ideal");
-  prediction.usd_per_step = reader.at("usd_per_step").number(0.0, kMostUsdPerStep);
+  // Files of before 2026-11-23 call it otherwise.
+  const char* cost = reader.has("usd_per_step") ? "usd_per_step" : "cost_usd_per_step";
+  prediction.usd_per_step = reader.at(cost).number(0.0, kMostUsdPerStep);
   const JsonReader list = reader.at("ranks");
   for (JsonReader rank : list.elements()) {
     prediction.ranks.push_back({read_memory(rank.at("memory")), rank.at("capacity_bytes").bytes(),

@@ -233,7 +233,7 @@ Json write_prediction(const Evaluation& prediction) {
   json.set("makespan_ns", std::int64_t{prediction.makespan.count()});
   json.set("longest_span_ns", std::int64_t{prediction.longest_span.count()});
   json.set("ideal_ns", std::int64_t{prediction.ideal.count()});
-  json.set("usd_per_step", prediction.usd_per_step);
+  json.set("cost_usd_per_step", prediction.usd_per_step);
   json.set("ranks", std::move(ranks));
   json.set("assumptions", std::move(assumptions));
   return json;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -314,12 +317,28 @@ std::vector<Json> exact_rows(const std::vector<Variant>& variants) {
   return rows;
 }
 
+namespace {
+
+// "4" as a number, as a plan has it; "interleaved:2" and "h100-sxm" as they are.
+Json setting_json(const std::string& value) {
+  std::int64_t whole = 0;
+  const char* end = value.data() + value.size();
+  const auto read = std::from_chars(value.data(), end, whole);
+  if (!value.empty() && read.ec == std::errc() && read.ptr == end) return {whole};
+  double number = 0.0;
+  const auto real = std::from_chars(value.data(), end, number);
+  const bool is_number = !value.empty() && real.ec == std::errc() && real.ptr == end;
+  return is_number && std::isfinite(number) ? Json(number) : Json(value);
+}
+
+}  // namespace
+
 Json comparison_json(const std::vector<Variant>& variants) {
   const Measure measure(variants);
   Json rows = Json::array();
   for (const Variant& variant : variants) {
     Json settings = Json::object();
-    for (const auto& [key, value] : variant.settings) settings.set(key, value);
+    for (const auto& [key, value] : variant.settings) settings.set(key, setting_json(value));
     Json row = Json::object().set("settings", std::move(settings));
     if (variant.best) {
       row.set("relative_speed", measure.relative(*variant.best));

@@ -53,26 +53,25 @@ std::string binding(const Evaluation& evaluation) {
   const RankTime& time = evaluation.ranks.at(busiest).time;
   const Wait wait = longest_wait(time);
   const bool works = time.busy >= evaluation.makespan / 10 * 9;
-  std::string verdict = fmt::format(
-      "{}: rank {}, the busiest, works {} of a makespan of {}; most of its waiting is {} ({}).",
-      works ? "Work binds" : "Waiting binds", busiest, to_text(time.busy),
-      to_text(evaluation.makespan), wait.name, to_text(wait.time));
+  std::string verdict =
+      fmt::format("{}: rank {}, the busiest, computes {} of {}; its longest wait is {} ({}).",
+                  works ? "Compute is the limit" : "Waiting is the limit", busiest,
+                  to_text(time.busy), to_text(evaluation.makespan), wait.name, to_text(wait.time));
   if (const auto next = next_busiest(evaluation)) {
-    verdict += fmt::format(" Rank {}, the next, works {}.", *next,
+    verdict += fmt::format(" Rank {}, the next busiest, computes {}.", *next,
                            to_text(evaluation.ranks[*next].time.busy));
   }
   const RankEvaluation& tight = evaluation.ranks.at(tightest_rank(evaluation));
   const double left = static_cast<double>(headroom(tight).count) /
                       static_cast<double>(std::max<std::int64_t>(1, tight.capacity.count));
   return wrapped(verdict, 100, "  ", "  ") +
-         wrapped(fmt::format("Memory: {}. {} of its capacity is left{}.",
-                             tightest_rank_text(evaluation), percent(left),
-                             left < 0.05 ? ": memory binds too" : ""),
+         wrapped(fmt::format("Memory: {}. {} of it is free{}.", tightest_rank_text(evaluation),
+                             percent(left), left < 0.05 ? ": memory is a limit, too" : ""),
                  100, "  ", "  ");
 }
 
 std::string step_line(const Evaluation& evaluation) {
-  return fmt::format("Step {}, between {} and {}\n\n", exact(evaluation.step_time),
+  return fmt::format("Step {}, between {} and {}\n\n", to_text(evaluation.step_time),
                      to_text(evaluation.step_time_low), to_text(evaluation.step_time_high));
 }
 
@@ -81,30 +80,26 @@ std::string step_line(const Evaluation& evaluation) {
 std::string explanation(const PlanFile& file, const Explanation& about) {
   const Evaluation& evaluation = about.evaluation;
   std::string out = heading_of(file) + step_line(evaluation);
-  out += "What binds it\n" + binding(evaluation);
-  out += fmt::format("\nWhere the time of the busiest rank ({}) goes, and the step without it\n",
+  out += "Bottleneck\n" + binding(evaluation);
+  out += fmt::format("\nTime of the busiest rank (rank {}), and the step if a part took no time\n",
                      busiest_rank(evaluation));
   out += step_parts_table(evaluation.step_time, about.parts);
   if (!about.work.terms.empty()) {
-    out += fmt::format(
-        "\nWhat the work of rank {} is made of (one micro-batch on all of its stages)\n",
-        about.work.rank);
+    out += fmt::format("\nCompute of rank {} by part (one micro-batch, all of its stages)\n",
+                       about.work.rank);
     out += work_terms_table(about.work.terms);
   }
-  out += "\nWhat the same work in other places would gain\n";
+  out += "\nWhat balance would gain\n";
   out += what_if_table(evaluation.step_time, about.rearranged);
-  out +=
-      "\nWhat the speed answers to (one thing changed at a time; the same layout, but for "
-      "memory)\n";
+  out += "\nSensitivity of the speed (one change at a time; memory may change the layout)\n";
   out += sensitivity_text(about.sensitivities);
   out += "\nMemory by rank (GiB)\n" + memory_table(evaluation, file.plan);
-  out += "\nStages and their sections (stage s on rank s mod P)\n" +
-         stages_text(file.plan, file.section_names);
+  out += "\nSections of each stage\n" + stages_text(file.plan, file.section_names);
   if (recompute_is_divided(file.plan)) {
     out += wrapped("Recompute: " + recompute_in_words(file.plan) + ".", 100, "  ", "  ");
   }
   if (!evaluation.assumptions.empty()) {
-    out += "\nWhat the prediction rests on (share of the busiest rank's compute time)\n" +
+    out += "\nAssumptions (share of the busiest rank's compute time)\n" +
            assumptions_text(evaluation.assumptions);
   }
   if (!file.not_searched.empty()) out += "\nNot searched\n" + list_text(file.not_searched);

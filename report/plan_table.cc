@@ -66,7 +66,7 @@ void add_price_columns(std::vector<Column>& columns, const Shown& shown) {
 }
 
 std::string marks_line(const std::vector<RankedPlan>& plans, const Shown& shown,
-                       std::size_t width) {
+                       const TextTable& table, std::size_t width) {
   std::vector<std::string> parts;
   if (plans.size() > 1) {
     parts.emplace_back("= tied with plan 1 (the difference is within its uncertainty)");
@@ -76,10 +76,12 @@ std::string marks_line(const std::vector<RankedPlan>& plans, const Shown& shown,
   parts.emplace_back("+-: error of the step time");
   parts.emplace_back("M: micro-batches of a step and DP rank");
   parts.emplace_back("Z1: ZeRO-1");
-  parts.emplace_back("near: ranks next to each other");
+  if (table.shows("near", width)) parts.emplace_back("near: ranks next to each other");
   parts.emplace_back("GiB: peak of the fullest rank / its capacity");
-  parts.emplace_back("bub%: bubble by makespan, beyond the work of the busiest rank");
-  parts.emplace_back("idle%: mean of all ranks");
+  if (table.shows("bub%", width)) {
+    parts.emplace_back("bub%: bubble by makespan, beyond the work of the busiest rank");
+  }
+  if (table.shows("idle%", width)) parts.emplace_back("idle%: mean of all ranks");
   if (shown.devices) {
     parts.emplace_back("ranks on: their device type, or how many of them in a row are on which");
   }
@@ -159,8 +161,26 @@ TextTable plan_rows(const std::vector<RankedPlan>& plans) {
 
 std::string plan_table(const std::vector<RankedPlan>& plans, std::size_t width) {
   const Shown shown(plans);
-  return plan_rows(plans).text(width) + marks_line(plans, shown, width);
+  const TextTable table = plan_rows(plans);
+  return table.text(width) + marks_line(plans, shown, table, width);
 }
+
+namespace {
+
+// "TP 2 x PP 4 x DP 8, VP 2, mbs 1, interleaved, selective 5/34, ZeRO-1, 64 GPUs"
+std::string short_line(const Plan& plan) {
+  std::vector<std::string> parts{degrees_text(plan)};
+  if (plan.chunks > 1) parts.push_back(fmt::format("VP {}", plan.chunks));
+  parts.push_back(fmt::format("mbs {}", plan.micro_batch_size));
+  if (plan.pipeline > 1) parts.push_back(plan.schedule);
+  if (plan.recompute != "none") parts.push_back(recompute_in_short(plan));
+  if (plan.zero1) parts.emplace_back("ZeRO-1");
+  parts.push_back(count_of(plan.devices(), "GPU"));
+  if (plan.is_mixed()) parts.push_back(device_words(plan));
+  return joined(parts, ", ");
+}
+
+}  // namespace
 
 std::string pareto_table(const std::vector<RankedPlan>& plans) {
   const Shown shown(plans);
@@ -173,7 +193,7 @@ std::string pareto_table(const std::vector<RankedPlan>& plans) {
                                    ranked.tied_with_best ? "=" : "",
                                    gib(ranked.evaluation.peak_memory())};
     add_price(cells, ranked, shown);
-    std::string line = plan_line(ranked.plan);
+    std::string line = short_line(ranked.plan);
     if (shown.devices && !ranked.plan.is_mixed()) line += " of type " + ranked.plan.device;
     cells.push_back(std::move(line));
     table.add(std::move(cells));

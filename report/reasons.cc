@@ -25,7 +25,7 @@ std::string item(std::string_view text) { return wrapped(text, 100, "  ", "    "
 std::string reason_text(const Rejection& rejection) {
   std::string text = rejection.reason + over_text(rejection);
   if (!rejection.remedy.empty()) {
-    text += "; smallest change that would fit: " + rejection.remedy;
+    text += "; would fit with " + rejection.remedy;
   }
   return text;
 }
@@ -62,21 +62,19 @@ std::string certificate_text(const SearchResult& result) {
   if (result.least_possible <= Duration{} || result.best.empty()) return "";
   const Duration best = result.best.front().evaluation.step_time;
   if (result.least_possible >= best) {
-    return "Nothing unseen is faster: no plan of the space takes less, whatever its cuts.";
+    return "Proven: no plan of the search space is faster, whatever its cuts.";
   }
   return fmt::format(
-      "Nothing unseen can be more than {} faster: no plan of the space takes less than {}, "
-      "whatever "
-      "its cuts and its automatic schedule's order.",
+      "Proven: no plan of the search space is more than {} faster. None takes less than {}, "
+      "whatever its cuts and whatever the order of an automatic schedule.",
       percent(more_speed(best, result.least_possible)), to_text(result.least_possible));
 }
 
 std::string counts_text(const SearchResult& result) {
-  std::string text =
-      count_of(result.candidates, "candidate") + ": " + with_commas(result.evaluated) + " replayed";
+  std::string text = count_of(result.candidates, "candidate") + ": " +
+                     with_commas(result.evaluated) + " simulated";
   if (result.bounded > 0) {
-    text += fmt::format(", {} skipped because their lower bound already loses",
-                        with_commas(result.bounded));
+    text += fmt::format(", {} ruled out by a lower bound", with_commas(result.bounded));
   }
   std::int64_t rejected = 0;
   for (const Rejection& rejection : result.rejected) rejected += rejection.candidates;

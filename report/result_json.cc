@@ -37,7 +37,7 @@ Json to_json(const Plan& plan) {
   return json;
 }
 
-Json to_json(const Evaluation& evaluation, const Plan& plan) {
+Json to_json(const Evaluation& evaluation, const Plan& plan, const ModelFlops* flops) {
   Json json = Json::object();
   json.set("step_time_ns", ns(evaluation.step_time));
   json.set("step_time_low_ns", ns(evaluation.step_time_low));
@@ -47,9 +47,15 @@ Json to_json(const Evaluation& evaluation, const Plan& plan) {
   json.set("ideal_ns", ns(evaluation.ideal));
   json.set("bubble_rate_makespan", bubble_rate(evaluation.makespan, evaluation.ideal));
   json.set("bubble_rate_longest_span", bubble_rate(evaluation.longest_span, evaluation.ideal));
+  json.set("idle_share", idle_share(plan, evaluation));
   json.set("samples_per_s", samples_per_second(plan, evaluation.step_time));
   if (plan.sequence_length > 0) {
     json.set("tokens_per_s", tokens_per_second(plan, evaluation.step_time));
+    json.set("tokens_per_s_per_gpu", tokens_per_second_and_gpu(plan, evaluation.step_time));
+  }
+  if (flops != nullptr) {
+    json.set("flops_per_s_per_gpu", flops_per_second_and_gpu(*flops, plan, evaluation.step_time));
+    if (const auto share = mfu(*flops, plan, evaluation.step_time)) json.set("mfu", *share);
   }
   json.set("peak_memory_bytes", evaluation.peak_memory().count);
   set_prices(json, evaluation, plan);
@@ -60,10 +66,10 @@ Json to_json(const Evaluation& evaluation, const Plan& plan) {
   return json;
 }
 
-Json to_json(const RankedPlan& ranked) {
+Json to_json(const RankedPlan& ranked, const ModelFlops* flops) {
   return Json::object()
       .set("plan", to_json(ranked.plan))
-      .set("prediction", to_json(ranked.evaluation, ranked.plan))
+      .set("prediction", to_json(ranked.evaluation, ranked.plan, flops))
       .set("against_best", ranked.against_best)
       .set("tied_with_best", ranked.tied_with_best)
       .set("on_pareto_front", ranked.on_pareto_front)
@@ -90,8 +96,8 @@ Json to_json(const CheckReport& report) {
       .set("memory_bytes", array_of(report.memory, [](Bytes bytes) { return Json(bytes.count); }));
 }
 
-void set_search_result(Json& json, const SearchResult& result) {
-  const auto plan_json = [](const RankedPlan& ranked) { return to_json(ranked); };
+void set_search_result(Json& json, const SearchResult& result, const ModelFlops* flops) {
+  const auto plan_json = [flops](const RankedPlan& ranked) { return to_json(ranked, flops); };
   const auto rejection_json = [](const Rejection& rejection) { return to_json(rejection); };
   json.set("complete", result.complete);
   if (result.least_possible > Duration{}) {
@@ -100,7 +106,8 @@ void set_search_result(Json& json, const SearchResult& result) {
   json.set("candidates", result.candidates);
   json.set("evaluated", result.evaluated);
   json.set("bounded", result.bounded);
-  json.set("best", array_of(result.best, plan_json));
+  json.set("best", result.best.empty() ? Json() : plan_json(result.best.front()));
+  json.set("plans", array_of(result.best, plan_json));
   json.set("pareto", array_of(result.pareto, plan_json));
   json.set("rejected", array_of(result.rejected, rejection_json));
   json.set("nearest_miss", result.nearest_miss ? to_json(*result.nearest_miss) : Json());

@@ -6,18 +6,20 @@
 #include "core/evaluation.h"
 #include "core/json.h"
 #include "core/plan.h"
+#include "report/model_flops.h"
 
 namespace penstock {
 
-inline constexpr int kResultSchemaVersion = 1;
+inline constexpr int kResultSchemaVersion = 2;
 
 // The keys of a plan file, and what follows from them: the micro-batches of a replica, all devices.
 Json to_json(const Plan& plan);
-Json to_json(const Evaluation& evaluation, const Plan& plan);
-Json to_json(const RankedPlan& ranked);
+// `flops`: what an MFU is measured by; without it there is none.
+Json to_json(const Evaluation& evaluation, const Plan& plan, const ModelFlops* flops = nullptr);
+Json to_json(const RankedPlan& ranked, const ModelFlops* flops = nullptr);
 Json to_json(const Rejection& rejection);
 Json to_json(const CheckReport& report);
-// Appends candidates, best, pareto, rejected, ... to `json`.
-void set_search_result(Json& json, const SearchResult& result);
+// Appends candidates, best (the first of plans, or null), plans, pareto, rejected, ... to `json`.
+void set_search_result(Json& json, const SearchResult& result, const ModelFlops* flops = nullptr);
 
 }  // namespace penstock

@@ -71,9 +71,9 @@ Json schedule_json(const ScheduleResult& result) {
   Json json = Json::object();
   json.set("schema_version", kResultSchemaVersion);
   json.set("schedule", result.schedule);
-  json.set("P", result.ranks);
-  json.set("V", result.chunks);
-  json.set("M", result.micro_batches);
+  json.set("pipeline", result.ranks);
+  json.set("chunks", result.chunks);
+  json.set("micro_batches", result.micro_batches);
   json.set("slices", result.slices);
   json.set("copies", result.copies);
   json.set("costs", result.costs);
@@ -83,7 +83,7 @@ Json schedule_json(const ScheduleResult& result) {
   json.set("ideal_ns", std::int64_t{result.ideal.count()});
   json.set("bubble_rate_makespan", bubble_rate(result.makespan, result.ideal));
   json.set("bubble_rate_longest_span", bubble_rate(result.longest_span, result.ideal));
-  json.set("peak_stash_microbatches", std::move(microbatches));
+  json.set("peak_stash_micro_batches", std::move(microbatches));
   json.set("peak_stash_chunks", std::move(chunks));
   json.set("actions", result.actions);
   return json;

@@ -26,22 +26,22 @@ std::string sentence(std::string text) {
 std::string why_first(const RankedPlan& best, const SearchReport& about) {
   const Evaluation& evaluation = best.evaluation;
   std::string out =
-      wrapped(fmt::format("Step {}, between {} and {}; bubble {} by makespan, {} by longest span.",
-                          exact(evaluation.step_time), to_text(evaluation.step_time_low),
+      wrapped(fmt::format("Step {}, between {} and {}; bubble {} by makespan; ranks idle {} of the "
+                          "step on average.",
+                          to_text(evaluation.step_time), to_text(evaluation.step_time_low),
                           to_text(evaluation.step_time_high),
                           percent(bubble_rate(evaluation.makespan, evaluation.ideal)),
-                          percent(bubble_rate(evaluation.longest_span, evaluation.ideal))),
+                          percent(idle_share(best.plan, evaluation))),
               100, "  ", "  ");
   if (!best.placed.empty()) out += wrapped(sentence(best.placed), 100, "  ", "  ");
   if (recompute_is_divided(best.plan)) {
     out += wrapped(sentence("Recompute: " + recompute_in_words(best.plan)), 100, "  ", "  ");
   }
   out += wrapped(sentence("Memory: " + tightest_rank_text(evaluation)), 100, "  ", "  ");
-  out += fmt::format("  The busiest rank is rank {}; of the makespan of {} it spends:\n",
-                     busiest_rank(evaluation), to_text(evaluation.makespan));
+  out += fmt::format("  Time of rank {}, the busiest, in a step of {}:\n", busiest_rank(evaluation),
+                     to_text(evaluation.makespan));
   out += busiest_rank_time(evaluation);
-  return out + "  Stages and their sections (stage s on rank s mod P):\n" +
-         stages_text(best.plan, about.section_names);
+  return out + "  Sections of each stage:\n" + stages_text(best.plan, about.section_names);
 }
 
 std::string best_plan_sections(const SearchResult& result, const SearchReport& about) {
@@ -67,9 +67,8 @@ std::string best_plan_sections(const SearchResult& result, const SearchReport& a
     rivals.push_back(rival_text(rival, best.plan, best.evaluation) + ".");
   }
   out += section("Compared with", list_text(rivals));
-  out +=
-      section("What the prediction of plan 1 rests on (share of the busiest rank's compute time)",
-              assumptions_text(best.evaluation.assumptions));
+  out += section("Assumptions behind plan 1 (share of the busiest rank's compute time)",
+                 assumptions_text(best.evaluation.assumptions));
   out += section("Pareto front", result.pareto.empty() ? "" : pareto_table(result.pareto));
   return out;
 }

@@ -91,7 +91,7 @@ Json outcome_json(const Outcome& outcome) {
   if (!outcome.why_not.empty()) return json.set("why_not", outcome.why_not);
   json.set("step_time_ns", std::int64_t{outcome.step_time.count()});
   json.set("more_speed", outcome.more_speed);
-  if (!outcome.plan.empty()) json.set("plan", outcome.plan);
+  if (!outcome.plan.empty()) json.set("words", outcome.plan);
   return json;
 }
 

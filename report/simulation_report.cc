@@ -22,20 +22,21 @@ std::string line(std::string_view name, const std::string& value) {
 std::string speeds(const Plan& plan, Duration step) {
   std::string samples = rate(samples_per_second(plan, step)) + " samples/s";
   if (plan.sequence_length == 0) return samples;
-  return samples + ", " + rate(tokens_per_second(plan, step)) + " tokens/s";
+  return fmt::format("{}, {} tokens/s, {} tokens/s per GPU", samples,
+                     rate(tokens_per_second(plan, step)),
+                     rate(tokens_per_second_and_gpu(plan, step)));
 }
 
 std::string summary(const PlanFile& file, const Evaluation& evaluation, const std::string& note) {
-  std::string out = line("step", exact(evaluation.step_time) + ", " + note);
+  std::string out = line("step", to_text(evaluation.step_time) + ", " + note);
   out += line("between", fmt::format("{} and {}", to_text(evaluation.step_time_low),
                                      to_text(evaluation.step_time_high)));
   out += line("speed", speeds(file.plan, evaluation.step_time));
-  out += line("makespan", exact(evaluation.makespan));
-  out += line("longest span of a rank", exact(evaluation.longest_span));
-  out += line("busiest rank's work", exact(evaluation.ideal));
+  out += line("makespan", to_text(evaluation.makespan));
+  out += line("longest span of a rank", to_text(evaluation.longest_span));
+  out += line("busiest rank computes", to_text(evaluation.ideal));
   out += line("bubble by makespan", percent(bubble_rate(evaluation.makespan, evaluation.ideal)));
-  out += line("bubble by longest span",
-              percent(bubble_rate(evaluation.longest_span, evaluation.ideal)));
+  out += line("idle, mean of all ranks", percent(idle_share(file.plan, evaluation)));
   if (evaluation.usd_per_step > 0.0) {
     std::string price = "$" + significant(evaluation.usd_per_step, 4) + " per step";
     if (file.plan.sequence_length > 0) {

@@ -73,6 +73,12 @@ std::vector<std::size_t> TextTable::kept(std::size_t width) const {
   return columns;
 }
 
+bool TextTable::shows(const std::string& header, std::size_t width) const {
+  const std::vector<std::size_t> columns = kept(width);
+  return std::any_of(columns.begin(), columns.end(),
+                     [&](std::size_t c) { return columns_[c].header == header; });
+}
+
 std::string TextTable::text(std::size_t width) const {
   std::string out;
   std::vector<std::size_t> columns{0};

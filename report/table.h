@@ -25,6 +25,8 @@ class TextTable {
   // `width`, those that may be dropped are; what still does not fit follows in a second block,
   // which repeats the first column.
   [[nodiscard]] std::string text(std::size_t width = 100) const;
+  // Whether text(width) has a column of this name.
+  [[nodiscard]] bool shows(const std::string& header, std::size_t width) const;
   // RFC 4180: lines end in CR LF; cells with commas, quotes or line breaks are quoted. Nothing when
   // there are no columns.
   [[nodiscard]] std::string csv() const;

@@ -14,13 +14,13 @@ namespace penstock {
 namespace {
 
 constexpr std::array<TimePart, 7> kParts{{
-    {"compute", "its own actions, the optimizer included", &RankTime::busy},
-    {"warm-up", "before its first backward, while others compute", &RankTime::warm_up},
-    {"drain", "after its last forward, while others compute", &RankTime::drain},
-    {"imbalance", "in between, while a rank with more work computes", &RankTime::imbalance},
-    {"order", "in between, while a rank with no more work computes", &RankTime::order},
-    {"transfer", "while what it needs is on a link", &RankTime::transfer},
-    {"barrier", "reductions, norm and other ranks' optimizers", &RankTime::barrier},
+    {"compute", "computes, the optimizer included", &RankTime::busy},
+    {"warm-up", "waits before its first backward", &RankTime::warm_up},
+    {"drain", "waits after its last forward", &RankTime::drain},
+    {"imbalance", "waits in between for a rank with more work", &RankTime::imbalance},
+    {"order", "waits in between for its turn", &RankTime::order},
+    {"transfer", "waits for a transfer", &RankTime::transfer},
+    {"barrier", "gradient reduction, norm, optimizers of other ranks", &RankTime::barrier},
 }};
 
 std::vector<Duration> parts_of(const RankTime& time) {

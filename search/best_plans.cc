@@ -18,6 +18,7 @@
 #include "search/plan_program.h"
 #include "search/relative_interval.h"
 #include "search/remedies.h"
+#include "search/trainer_plans.h"
 
 namespace penstock {
 namespace {
@@ -268,6 +269,10 @@ class Search {
     std::vector<Found> fastest = improved(tally_.incumbents.best(), false);
     std::vector<Found> front = improved(tally_.incumbents.fastest_per_budget(), true);
     if (tally_.complete) improve_contenders(fastest, front);
+    if (request_.trainer) {
+      fastest = for_trainer(fastest);
+      front = for_trainer(front);
+    }
     std::sort(fastest.begin(), fastest.end(), comes_before);
     fastest.resize(std::min(fastest.size(), static_cast<std::size_t>(request_.top)));
     std::erase_if(front, [&](const Found& one) {
@@ -293,6 +298,10 @@ class Search {
     }
     result_.best = std::move(best);
     note_fastest(all);
+  }
+
+  [[nodiscard]] std::vector<Found> for_trainer(const std::vector<Found>& found) {
+    return plans_for(*request_.trainer, inputs_, found, request_.threads, tally_.rejected);
   }
 
   // `plans` ascend in step time. A smaller plan is a candidate for more GPUs, some of which idle.

@@ -89,17 +89,24 @@ Duration GroupBounds::least_but_on_last_rank(const Plan& plan) const {
   return std::max(group_.bound, Duration{least});
 }
 
+Duration GroupBounds::with_fill(const Plan& plan) const {
+  const std::int64_t full = replica_loads(plan)[0].samples / plan.micro_batch_size;
+  const bool barrier = executor_.optimizer == OptimizerGate::kGlobalBarrier;
+  if (find_schedule(plan.schedule)->recomputes || plan.chunks == 1 || !barrier || full == 0 ||
+      plan.copies() > 1 || plan.is_mixed()) {
+    return {};
+  }
+  return mean_with_fill(plan, full);
+}
+
 // What no cuts with one stage per rank can beat: the balanced bottleneck, and the fill and drain
 // around it.
 Duration GroupBounds::by_balanced_cuts(const Plan& plan, const std::vector<int>& balanced) const {
   const int samples = replica_loads(plan)[0].samples;
   const std::int64_t full = samples / plan.micro_batch_size;
   if (find_schedule(plan.schedule)->recomputes) return group_.bound;  // not on the last rank
+  if (plan.chunks > 1) return {};
   const bool barrier = executor_.optimizer == OptimizerGate::kGlobalBarrier;
-  if (plan.chunks > 1) {
-    if (!barrier || full == 0 || plan.copies() > 1 || plan.is_mixed()) return {};
-    return mean_with_fill(plan, full);
-  }
   std::int64_t longest = 0;
   for (std::size_t s = 0; s + 1 < balanced.size(); ++s) {
     const auto& work = prices_.sums()[static_cast<int>(s)].work_of(backward_of(plan));

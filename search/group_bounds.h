@@ -28,7 +28,10 @@ class GroupBounds {
 
   // By all work, and by what all ranks must hold and for how long.
   Duration before_cuts(const Plan& plan);
-  // By the best cuts if memory were no object, and the fill and drain around them.
+  // By all work, and the fill of several stages per rank.
+  [[nodiscard]] Duration with_fill(const Plan& plan) const;
+  // By the best cuts with one stage per rank if memory were no object, and the fill and drain
+  // around them.
   [[nodiscard]] Duration by_balanced_cuts(const Plan& plan, const std::vector<int>& balanced) const;
   // Micro-batches travel all the way and back, no more of them at once than the first stage holds.
   [[nodiscard]] Duration by_round_trips(const Plan& plan, const HeldCounts& held) const;

@@ -39,8 +39,10 @@ GroupDivision::GroupDivision(const PlanInputs& inputs, const SearchRequest& requ
       shared_(shared),
       rule_(recompute_rule(request)) {
   if (base.recompute != "none") return;
-  for (std::string& mode : measured_recompute_modes(*inputs.profile, base.device)) {
-    if (may_divide(request, mode)) modes_.push_back({std::move(mode)});
+  const auto measured = shared.recompute_modes.get(
+      base.device, [&] { return measured_recompute_modes(*inputs.profile, base.device); });
+  for (const std::string& mode : *measured) {
+    if (may_divide(request, mode)) modes_.push_back({mode});
   }
 }
 
@@ -77,10 +79,12 @@ std::vector<GroupDivision::Divided> GroupDivision::divided(const Plan& plan,
     }
     auto sections = as_needed.sections(other.cuts);
     if (!sections) continue;
+    const Bytes fullest = as_needed.fullest(other.cuts, *sections);
+    const Bytes least_memory = fullest - as_needed.most_of_a_section();
     other.recompute = mode.name;
     set_recompute_sections(other, std::move(*sections));
     const Duration bound = compute_bound(sums, other, backward, held, inputs_.executor);
-    plans.push_back({std::move(other), bound});
+    plans.push_back({std::move(other), bound, fullest, least_memory});
   }
   return plans;
 }

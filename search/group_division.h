@@ -37,6 +37,10 @@ class GroupDivision {
   struct Divided {
     Plan plan;         // fits; may use the mode in no section, or in all
     Duration bound{};  // by compute: with these cuts and what it holds it is no faster
+    Bytes memory;      // of its fullest rank
+    // The same if what it holds was counted too low, so that one more section of the stage that
+    // holds most has to recompute.
+    Bytes least_memory;
   };
   // A plan of mode "none" for each of the modes: with cuts that suit, and as few sections that use
   // it as its memory asks for. `memory` and `kept` are those of mode "none".

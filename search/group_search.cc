@@ -84,12 +84,17 @@ class GroupSearch {
       return;
     }
     if (request_.trainer) {
-      if (const auto why = why_not_run(*request_.trainer, plan); !why.empty()) {
+      if (const auto why = why_not_run(*request_.trainer, *choice.kind, plan); !why.empty()) {
         result_.rejected.add(std::string(name_of(*request_.trainer)) + ": " + why, variants, plan);
         return;
       }
     }
     any_cuts_ = bounds_.before_cuts(plan);
+    if (!may_matter(any_cuts_, kNoMemory)) {
+      result_.bounded += variants;
+      return;
+    }
+    any_cuts_ = std::max(any_cuts_, bounds_.with_fill(plan));
     if (!may_matter(any_cuts_, kNoMemory)) {
       result_.bounded += variants;
       return;
@@ -195,7 +200,7 @@ class GroupSearch {
       return true;
     }
     const bool matters = std::any_of(forms.begin(), forms.end(), [&](const auto& form) {
-      return may_matter(form.bound, kNoMemory);
+      return may_matter(form.bound, form.least_memory);
     });
     if (keeps_all || matters) {
       try_forms(plan, balanced, *held_of(counts_key(kind, plan), plan));
@@ -224,6 +229,19 @@ class GroupSearch {
                        kNoMemory);
   }
 
+  struct PricedForm {
+    StagePricing pricing;
+    bool recomputes = false;
+  };
+  [[nodiscard]] PricedForm priced(const Plan& plan) {
+    std::optional<DividedTables> divided;
+    if (recompute_is_divided(plan)) divided = division_.tables_of(plan, prices_.tables());
+    const RankTables& tables = divided ? divided->tables() : prices_.tables();
+    return {price_stages(*inputs_.profile, *wiring_of(plan), plan, tables,
+                         backward_ != BackwardKind::kFused),
+            divided ? divided->recomputes() : prices_.recomputes()};
+  }
+
   // By exact counts, though it may by those that are too small.
   [[nodiscard]] bool does_not_fit(const ScheduleKind& kind, const Plan& plan,
                                   const std::vector<int>& balanced, const HeldCounts& held) const {
@@ -234,27 +252,28 @@ class GroupSearch {
 
   void try_forms(Plan plan, const std::vector<int>& balanced, const HeldCounts& held) {
     const StageMemory memory = memory_of(plan, held);
-    std::vector<Plan> plans;
+    std::vector<GroupDivision::Divided> forms;
     for (auto& form : division_.divided(plan, memory, held, prices_.sums(), balanced)) {
       // In all sections it is a candidate of its own.
       if (form.plan.recompute == "none" || recompute_is_divided(form.plan)) {
-        plans.push_back(std::move(form.plan));
+        forms.push_back(std::move(form));
       }
     }
     Cuts cuts = choose_cuts(prices_.sums(), memory, plan, backward_, balanced);
     if (!cuts.why_not) {
       plan.cuts = std::move(cuts.cuts);
-      plans.push_back(plan);
+      const Duration bound = division_.bound_of(plan, prices_.sums(), held);
+      forms.push_back({plan, bound, cuts.fullest, cuts.fullest});
     }
-    if (plans.empty()) {
+    if (forms.empty()) {
       if (!cuts.none_is_proven) note_possible();
       reject_over_memory(plan, balanced, *cuts.why_not);
       return;
     }
     note_possible();
     for (const Placement placement : placements_) {
-      for (Plan& one : plans) one.placement = placement;
-      try_one_of(plans, held);
+      for (GroupDivision::Divided& form : forms) form.plan.placement = placement;
+      try_one_of(forms, held);
     }
   }
 
@@ -265,7 +284,7 @@ class GroupSearch {
   }
 
   // Of several forms of one candidate the fastest counts.
-  void try_one_of(const std::vector<Plan>& plans, const HeldCounts& held) {
+  void try_one_of(const std::vector<GroupDivision::Divided>& forms, const HeldCounts& held) {
     std::optional<Found> best;
     std::optional<Contender> contender;
     std::optional<Rejection> over;
@@ -273,16 +292,13 @@ class GroupSearch {
       const Duration least = by_compute_of_form(plan);
       if (!contender || least < contender->step_time) contender = Contender{plan, least, any_cuts_};
     };
-    for (const Plan& plan : plans) {
-      if (!may_matter(division_.bound_of(plan, prices_.sums(), held), kNoMemory)) {
+    for (const GroupDivision::Divided& form : forms) {
+      const Plan& plan = form.plan;
+      if (!may_matter(form.bound, form.memory)) {
         may_be_cut_better(plan);
         continue;
       }
-      std::optional<DividedTables> divided;
-      if (recompute_is_divided(plan)) divided = division_.tables_of(plan, prices_.tables());
-      const RankTables& tables = divided ? divided->tables() : prices_.tables();
-      const StagePricing pricing = price_stages(*inputs_.profile, *wiring_of(plan), plan, tables,
-                                                backward_ != BackwardKind::kFused);
+      const auto [pricing, recomputes] = priced(plan);
       const auto memory = memory_of_ranks(pricing.prices, held, prices_.reserve());
       over = over_memory(memory, plan, prices_.memory());
       if (over) continue;
@@ -291,7 +307,6 @@ class GroupSearch {
       for (const MemoryUse& use : memory) fullest = std::max(fullest, use.total());
       const Duration bound = step_bound(pricing.prices, plan, backward_, held, inputs_.executor);
       if (!may_matter(bound, fullest) || (best && bound > best->step_time)) continue;
-      const bool recomputes = divided ? divided->recomputes() : prices_.recomputes();
       const auto summary = simulated(plan, pricing, recomputes);
       if (!summary) continue;
       Found found{plan, step_time_of(*summary, inputs_.executor), fullest};
@@ -302,7 +317,7 @@ class GroupSearch {
     } else if (contender) {
       ++result_.bounded;
     } else {
-      result_.rejected.add(*over, 1, plans.back());
+      result_.rejected.add(*over, 1, forms.back().plan);
     }
     if (contender) add_contender(std::move(*contender));
   }

@@ -37,6 +37,8 @@ struct SearchShared {
   // (device types of the ranks, D, T, placement, map of stages)
   Memo<std::tuple<std::vector<std::string>, int, int, Placement, StageMap>, PlanWiring>
       mixed_wirings;
+  // device -> recompute modes that the profile has
+  Memo<std::string, std::vector<std::string>> recompute_modes;
   // (device, T, mode, samples): the short micro-batches
   Memo<std::tuple<int, int, std::string, int>, SectionSums> shapes;
 };

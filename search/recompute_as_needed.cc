@@ -152,7 +152,10 @@ std::optional<std::vector<int>> RecomputeAsNeeded::sections(const std::vector<in
   if (rule_ == RecomputeRule::kOneNumber) return one_number(cuts);
   std::vector<int> counts(cuts.size() - 1, 0);
   for (const Bundle& bundle : bundles_) {
-    if (!choose(bundle, cuts, counts)) return std::nullopt;
+    if (!choose_most(bundle, cuts, counts)) return std::nullopt;
+  }
+  for (const Bundle& bundle : bundles_) {
+    if (bundle.stages.size() > 1) keep_by_gain(bundle, cuts, counts);
   }
   round_up(cuts, counts);
   return counts;
@@ -160,27 +163,42 @@ std::optional<std::vector<int>> RecomputeAsNeeded::sections(const std::vector<in
 
 bool RecomputeAsNeeded::fits_somehow(const std::vector<int>& cuts) const {
   if (rule_ == RecomputeRule::kOneNumber) return one_number(cuts).has_value();
-  const std::vector<int> none(cuts.size() - 1, 0);
-  std::vector<int> all(none);
-  for (std::size_t s = 0; s < all.size(); ++s) all[s] = cuts[s + 1] - cuts[s];
-  return std::all_of(bundles_.begin(), bundles_.end(), [&](const Bundle& bundle) {
-    if (fits(bundle, cuts, none) || fits(bundle, cuts, all)) return true;
-    std::vector<int> counts(none);
-    return bundle.stages.size() == 1 && choose_alone(bundle, cuts, counts);
-  });
+  std::vector<int> counts(cuts.size() - 1, 0);
+  return std::all_of(bundles_.begin(), bundles_.end(),
+                     [&](const Bundle& bundle) { return choose_most(bundle, cuts, counts); });
 }
 
-// The counts of its stages are zero before. False when none that was tried fits.
-bool RecomputeAsNeeded::choose(const Bundle& bundle, const std::vector<int>& cuts,
-                               std::vector<int>& counts) const {
+Bytes RecomputeAsNeeded::fullest(const std::vector<int>& cuts,
+                                 const std::vector<int>& counts) const {
+  Bytes fullest;
+  for (const std::size_t rank : ranks_) fullest = std::max(fullest, total(rank, cuts, counts));
+  return fullest;
+}
+
+Bytes RecomputeAsNeeded::most_of_a_section() const {
+  std::int64_t most = 0;
+  std::int64_t held = 0;
+  for (std::size_t s = 0; s < held_.stages(); ++s) {
+    held = std::max<std::int64_t>(held, held_.most_stash(static_cast<int>(s)));
+  }
+  const SectionSums& kept = sums_.kept[0];
+  const SectionSums& again = sums_.recomputed[0];
+  for (int i = 0; i < kept.sections(); ++i) {
+    most = std::max(most, part(kept.stash, i, i + 1) - part(again.stash, i, i + 1));
+  }
+  return Bytes{held * most};
+}
+
+// The counts of its stages are zero before: they stay so where that fits. Else the fewest sections
+// of one stage, all of several. False when none that was tried fits.
+bool RecomputeAsNeeded::choose_most(const Bundle& bundle, const std::vector<int>& cuts,
+                                    std::vector<int>& counts) const {
   if (fits(bundle, cuts, counts)) return true;
   if (bundle.stages.size() == 1) return choose_alone(bundle, cuts, counts);
   for (const int stage : bundle.stages) {
     counts[index(stage)] = cuts[index(stage) + 1] - cuts[index(stage)];
   }
-  if (!fits(bundle, cuts, counts)) return false;
-  keep_by_gain(bundle, cuts, counts);
-  return true;
+  return fits(bundle, cuts, counts);
 }
 
 // The fewest sections, of a bundle with one stage.
@@ -317,6 +335,9 @@ void RecomputeAsNeeded::keep_by_gain(const Bundle& bundle, const std::vector<int
   const int rank = static_cast<int>(bundle.ranks.front());
   const std::vector<std::int64_t>& kept = sums_.kept[rank].work_of(backward_);
   const std::vector<std::int64_t>& again = sums_.recomputed[rank].work_of(backward_);
+  const bool keeps_all = std::all_of(bundle.stages.begin(), bundle.stages.end(),
+                                     [&](int stage) { return counts[index(stage)] == 0; });
+  if (keeps_all) return;
   std::int64_t now = bytes_that_fit(bundle, cuts, counts).value_or(0);
   while (true) {
     const int* best = nullptr;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/plan.h"
+#include "core/units.h"
 #include "costmodel/price_stages.h"
 #include "search/memory.h"
 #include "search/section_sums.h"
@@ -48,6 +49,10 @@ class RecomputeAsNeeded {
   // Whether sections() finds numbers under these cuts, without finding them.
   [[nodiscard]] bool fits_somehow(const std::vector<int>& cuts) const;
 
+  // What the fullest rank holds, and the most that a section saves there if it recomputes.
+  [[nodiscard]] Bytes fullest(const std::vector<int>& cuts, const std::vector<int>& counts) const;
+  [[nodiscard]] Bytes most_of_a_section() const;
+
   // One stage per rank: the cuts whose slowest stage, its recompute included, is fastest. Exact
   // where a stage that grows, at either end, gets no faster. Nothing when none fit. `kept`: the
   // best cuts if memory were no object.
@@ -81,8 +86,8 @@ class RecomputeAsNeeded {
   [[nodiscard]] std::optional<std::int64_t> bytes_that_fit(const Bundle& bundle,
                                                            const std::vector<int>& cuts,
                                                            const std::vector<int>& counts) const;
-  [[nodiscard]] bool choose(const Bundle& bundle, const std::vector<int>& cuts,
-                            std::vector<int>& counts) const;
+  [[nodiscard]] bool choose_most(const Bundle& bundle, const std::vector<int>& cuts,
+                                 std::vector<int>& counts) const;
   [[nodiscard]] bool choose_alone(const Bundle& bundle, const std::vector<int>& cuts,
                                   std::vector<int>& counts) const;
   void keep_by_gain_alone(std::size_t rank, const std::vector<int>& cuts,

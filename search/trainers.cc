@@ -1,18 +1,7 @@
 #include "search/trainers.h"
 
-#include <array>
-#include <utility>
-
 namespace penstock {
 namespace {
-
-constexpr std::array<std::pair<Trainer, std::string_view>, 5> kTrainers{{
-    {Trainer::kPenstock, "penstock"},
-    {Trainer::kPytorch, "pytorch"},
-    {Trainer::kTorchtitan, "torchtitan"},
-    {Trainer::kMegatron, "megatron"},
-    {Trainer::kDeepspeed, "deepspeed"},
-}};
 
 // PyTorch's pipelining runtime executes any lists of F, B, I, W on stages that each live on one
 // rank (its CSV); torchtitan hands such a file on, for the loop and the V placement.
@@ -33,27 +22,6 @@ std::string why_not_ours(const ScheduleKind& kind) {
 }
 
 }  // namespace
-
-std::string_view name_of(Trainer trainer) {
-  for (const auto& [candidate, name] : kTrainers) {
-    if (candidate == trainer) return name;
-  }
-  return {};
-}
-
-std::optional<Trainer> trainer_named(std::string_view name) {
-  for (const auto& [trainer, candidate] : kTrainers) {
-    if (candidate == name) return trainer;
-  }
-  return std::nullopt;
-}
-
-std::vector<std::string> trainer_names() {
-  std::vector<std::string> names;
-  names.reserve(kTrainers.size());
-  for (const auto& [trainer, name] : kTrainers) names.emplace_back(name);
-  return names;
-}
 
 ExecutorModel executor_of(Trainer trainer) {
   ExecutorModel executor;
@@ -85,17 +53,12 @@ std::string why_not_run(Trainer trainer, const ScheduleKind& kind) {
   }
 }
 
-std::string why_not_run(Trainer trainer, const Plan& plan) {
-  if (trainer == Trainer::kPenstock) {
-    return plan.tensor > 1 ? "a rank is one device (T = 1)" : "";
+std::string why_not_run(Trainer trainer, const ScheduleKind& kind, const Plan& plan) {
+  if (std::string why = why_not_run(trainer, kind); !why.empty()) return why;
+  if (is_torchtitan(trainer) && kind.splits_backward() && plan.recompute != "none") {
+    return "it would recompute twice, for I and for W (its issue 773)";
   }
-  if (plan.global_batch % (plan.data * plan.micro_batch_size) != 0) {
-    return "the batch must be a multiple of D times b";
-  }
-  if (trainer == Trainer::kMegatron && plan.chunks > 1 && plan.pipeline < 3) {
-    return "interleaving needs P >= 3";  // its transfers overlap from there on
-  }
-  return "";
+  return why_not_run(trainer, plan);
 }
 
 }  // namespace penstock

@@ -61,6 +61,8 @@ std::map<std::string, const CatalogRow*> cheapest(const PriceCatalog& catalog,
   return best;
 }
 
+std::string or_not_said(const std::string& text) { return text.empty() ? "not said" : text; }
+
 double price_of(const CatalogRow& row, const PriceQuestion& question) {
   return (question.spot ? row.spot_price : row.price).value_or(0.0);
 }
@@ -101,10 +103,10 @@ Json to_json(const NcclTest& test) {
 }
 
 std::string nvbandwidth_report(const NvBandwidth& measured) {
-  std::string out =
-      fmt::format("{}: nvbandwidth {}, CUDA {}, driver {}, {}; GB/s\n", measured.file,
-                  measured.version, measured.cuda, measured.driver,
-                  count_of(static_cast<std::int64_t>(measured.devices.size()), "device"));
+  std::string out = fmt::format(
+      "{}: nvbandwidth {}, CUDA {}, driver {}, {}; GB/s\n", measured.file,
+      or_not_said(measured.version), or_not_said(measured.cuda), or_not_said(measured.driver),
+      count_of(static_cast<std::int64_t>(measured.devices.size()), "device"));
   TextTable table({{"test", true}, {"way", true}, {"median"}, {"least"}, {"most"}});
   for (const BandwidthMatrix& matrix : measured.matrices) {
     const std::vector<double> cells = sorted_cells(matrix);

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/json_reader.h"
 #include "report/imports/loose_number.h"
+#include "report/imports/measured_text.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -314,7 +315,8 @@ std::string without_environment(std::string_view text, const std::string& file) 
 }
 
 NcclTest read_nccl_test(std::string_view text, const std::string& file) {
-  const Json json = parse_json(without_environment(text, file), file);
+  const Json json = is_json(text) ? parse_json(without_environment(text, file), file)
+                                  : nccl_text_as_json(text, file);
   return NcclReader(json, file).read(file);
 }
 

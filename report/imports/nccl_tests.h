@@ -1,6 +1,6 @@
-// What NVIDIA's nccl-tests write with -J, one collective per file, read into curves for a cluster.
-// Such a file also holds the whole environment of the run, secrets included: that is cut out of the
-// text before anything reads it.
+// What NVIDIA's nccl-tests write with -J, or print, one collective per file, read into curves for a
+// cluster. The JSON also holds the whole environment of the run, secrets included: that is cut out
+// of the text before anything reads it.
 #pragma once
 
 #include <string>

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/json_reader.h"
 #include "report/imports/loose_number.h"
+#include "report/imports/measured_text.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -145,6 +146,11 @@ class NvBandwidthReader {
 };
 
 }  // namespace
+
+NvBandwidth read_nvbandwidth_output(std::string_view text, const std::string& file) {
+  return read_nvbandwidth(
+      is_json(text) ? parse_json(text, file) : nvbandwidth_text_as_json(text, file), file);
+}
 
 NvBandwidth read_nvbandwidth(const Json& json, const std::string& file) {
   JsonReader reader(json, file);

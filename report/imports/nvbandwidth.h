@@ -1,9 +1,10 @@
-// What NVIDIA's nvbandwidth writes with -j: matrices of bandwidths between the devices of a node,
-// and between them and the host. Cells are texts in GB/s (1e9) or "N/A".
+// What NVIDIA's nvbandwidth writes with -j, or prints: matrices of bandwidths between the devices
+// of a node, and between them and the host. Cells are texts in GB/s (1e9) or "N/A".
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/json.h"
@@ -34,6 +35,9 @@ struct NvBandwidth {
   std::vector<BandwidthMatrix> matrices;
   std::vector<std::string> notes;  // tests that were not taken, and why
 };
+
+// JSON, or the tables that are printed without -j.
+NvBandwidth read_nvbandwidth_output(std::string_view text, const std::string& file);
 
 // Only tests that passed. Error{kBadInput} when none did.
 NvBandwidth read_nvbandwidth(const Json& json, const std::string& file);

@@ -8,6 +8,12 @@ const kDecisionNames = {
   device: 'device', devices: 'GPUs', cuts: 'first section of each stage',
 };
 
+// Values that are names of the plan file.
+const kDecisionWords = {
+  placement: {pipeline_inner: 'PP ranks next to each other', data_inner: 'DP ranks next to each other'},
+  group: {0: 'the schedule\'s own'},
+};
+
 function decisionText(value) {
   if (isAbsent(value)) return '\u2013';
   if (typeof value === 'boolean') return value ? 'on' : 'off';
@@ -19,8 +25,9 @@ function decisionText(value) {
 /** Decisions of both plans: {key, name, left, right}, in the order of the plan file. */
 function decisionsOf(left, right) {
   const keys = [...new Set([...Object.keys(left.plan), ...Object.keys(right.plan)])];
+  const text = (value, key) => kDecisionWords[key]?.[value] ?? decisionText(value);
   return keys.map((key) => ({key, name: kDecisionNames[key] ?? key.replaceAll('_', ' '),
-                             left: decisionText(left.plan[key]), right: decisionText(right.plan[key])}));
+                             left: text(left.plan[key], key), right: text(right.plan[key], key)}));
 }
 
 function memoryMeasures(left, right) {
@@ -54,14 +61,19 @@ function measuresOf(left, right) {
   ].filter((measure) => !isAbsent(measure.left) && !isAbsent(measure.right));
 }
 
+/** Over a column there is no room for what differs: what was chosen stands above the tables. */
+function columnHeading(entry, side) {
+  return entry.role === 'pareto' ? `${side} plan` : planHeading(entry);
+}
+
 function makeDecisions(left, right) {
   const decisions = decisionsOf(left, right);
   const other = decisions.filter((decision) => decision.left !== decision.right);
   const same = decisions.filter((decision) => decision.left === decision.right);
   const columns = [
     {key: 'decision', title: 'Decision', value: (row) => row.name},
-    {key: 'left', title: planHeading(left), class: 'wraps', value: (row) => row.left},
-    {key: 'right', title: planHeading(right), class: 'wraps', value: (row) => row.right},
+    {key: 'left', title: columnHeading(left, 'First'), class: 'wraps', value: (row) => row.left},
+    {key: 'right', title: columnHeading(right, 'Second'), class: 'wraps', value: (row) => row.right},
   ];
   return [
     other.length > 0
@@ -78,8 +90,8 @@ function makeMeasures(left, right) {
   });
   const columns = [
     {key: 'measure', title: 'Measure', value: (row) => row.name},
-    number('left', planHeading(left), (row) => row.left),
-    number('right', planHeading(right), (row) => row.right),
+    number('left', columnHeading(left, 'First'), (row) => row.left),
+    number('right', columnHeading(right, 'Second'), (row) => row.right),
     {key: 'difference', title: 'Difference', numeric: true, value: (row) => row.right - row.left,
      node: (raw, row) => makeNumber(raw, signedText(raw, row.text))},
     {key: 'relative', title: 'in %', numeric: true, value: (row) => row.right - row.left,

@@ -62,8 +62,8 @@ function boxesOfBuffer(buffer, timeline) {
   const expected = kPayloadArrays.reduce(
       (sum, [, type, of]) => sum + type.BYTES_PER_ELEMENT * counts[of], 0);
   if (buffer.byteLength !== expected) {
-    throw new Error(`${timeline.id}: ${buffer.byteLength} bytes where ${expected} belong: ` +
-        'this file was cut short or changed; write the report again');
+    throw new Error(`${timeline.id}: ${buffer.byteLength} bytes instead of ${expected}: ` +
+        'this file was cut short or changed; make the report again');
   }
   const boxes = {count: counts.boxes};
   let offset = 0;

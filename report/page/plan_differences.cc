@@ -29,8 +29,8 @@ void add_numbers(std::vector<std::string>& parts, const Plan& first, const Plan&
 }
 
 std::string placement_words(const Plan& plan) {
-  return plan.placement == Placement::kPipelineInner ? "PP ranks share a node"
-                                                     : "DP ranks share a node";
+  return plan.placement == Placement::kPipelineInner ? "PP ranks next to each other"
+                                                     : "DP ranks next to each other";
 }
 
 }  // namespace

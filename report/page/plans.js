@@ -130,7 +130,8 @@ function makeRejected(data) {
     {key: 'remedy', title: 'Smallest change that fits', value: (row) => row.remedy || null},
   ];
   return make('details', {},
-      make('summary', {}, `Why other candidates cannot run: ${countOf(data.rejected.length, 'reason')}`),
+      make('summary', {}, `Why ${data.plans?.length ? 'other ' : ''}candidates cannot run: ` +
+          countOf(data.rejected.length, 'reason')),
       makeTable('Candidates that cannot run, by reason', columns, data.rejected, {sortable: true}),
       makeSaveButtons('rejected', columns, data.rejected));
 }

@@ -74,7 +74,7 @@ Json step_json(const StaircaseStep& step) {
     json.set("tokens_per_s", tokens_per_second(*step.plan, time));
   }
   if (const double usd = usd_per_million_tokens(*step.plan, step.evaluation); usd > 0.0) {
-    json.set("usd_per_mtok", usd);
+    json.set("cost_usd_per_mtok", usd);
   }
   json.set("peak_memory_bytes", step.evaluation.peak_memory().count);
   return json.set("gpus_used", step.plan->devices()).set("same_as_before", step.same_as_before);

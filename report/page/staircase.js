@@ -9,7 +9,7 @@ function staircaseMeasures(data) {
     tokens ? {key: 'tokens_per_s', name: 'tokens/s', text: throughputText}
            : {key: 'samples_per_s', name: 'samples/s', text: throughputText},
     {key: 'step_time_ns', name: 'step time', text: durationText},
-    {key: 'usd_per_mtok', name: '$/Mtok', text: dollarsText},
+    {key: 'cost_usd_per_mtok', name: '$/Mtok', text: dollarsText},
     {key: 'gpus_used', name: 'GPUs used', text: countText},
   ].filter(({key}) => data.staircase.some((step) => !isAbsent(step[key])));
 }
@@ -63,7 +63,7 @@ function staircaseColumns(measures) {
 
 function staircaseFinding(data) {
   const steps = data.staircase.filter((step) => !step.why_not);
-  if (steps.length === 0) return 'No plan fits on any number of GPUs.';
+  if (steps.length === 0) return `No plan fits on up to ${countOf(data.staircase.at(-1).gpus, 'GPU')}.`;
   const [least, most] = [steps[0], steps[steps.length - 1]];
   const [measure] = staircaseMeasures(data);
   const speed = (step) => `${measure.text(step[measure.key])} ${measure.name}`;

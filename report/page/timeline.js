@@ -9,7 +9,7 @@ const kPanShare = 0.2;
 const kLeastTicks = 20;
 const kMapHeight = 24;
 // However little of the first screen is left, the lanes have so much, and the legend below them has this.
-const kLeastHeight = 220;
+const kLeastHeight = 150;
 const kBelowLanes = 48;
 // Where all lanes would be higher than that by this factor, transfers are hidden at first.
 const kCrowded = 1.4;
@@ -375,7 +375,10 @@ class Timeline {
   heightLimit() {
     const above = this.view.getBoundingClientRect().top + scrollY;
     const below = (this.stripCanvas ? kStripHeight : 0) + kBelowLanes;
-    return Math.max(kLeastHeight, Math.min(0.7 * innerHeight, innerHeight - above - below)) - kAxisHeight;
+    const left = innerHeight - above - below;
+    // One that is not on the first screen has as much as it can use.
+    if (left < 0) return 0.7 * innerHeight - kAxisHeight;
+    return Math.max(kLeastHeight, Math.min(0.7 * innerHeight, left)) - kAxisHeight;
   }
 
   /** Places the lanes for the width there is, and paints at once. */

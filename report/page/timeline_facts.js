@@ -55,7 +55,7 @@ function waitWords(facts) {
 /** The same of a box of which nobody knows what it waited for. */
 function unknownWaitWords(facts) {
   if (facts.startNs === 0) return 'nothing: it starts the step';
-  return facts.idleNs > 0 ? `${waitWords(facts)}; for what is not known` : 'the end of what ran before it';
+  return facts.idleNs > 0 ? `${waitWords(facts)}; the cause is not known` : 'the end of what ran before it';
 }
 
 /** A box in one sentence, for those who hear it: "3B2, rank 3, backward, 12.00 ms, starts at ...". */

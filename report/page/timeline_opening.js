@@ -23,14 +23,18 @@ function workOf(boxes, box) {
   return boxes.kind[box] * 65536 + boxes.stage[box];
 }
 
-/** What repeats in the row: the work in the middle half of its boxes that also comes after `from`. */
+/**
+ * What repeats in the row: the work in the middle of its boxes, at most half of them, that also comes soon after
+ * `from`.
+ */
 function steadyWork(boxes, row, from) {
   const end = row.first + row.count;
-  const quarter = row.count >> 2;
   const after = new Set();
-  for (let box = from; box < end; ++box) after.add(workOf(boxes, box));
+  for (let box = from; box < Math.min(end, from + 2 * kLongestPeriod); ++box) after.add(workOf(boxes, box));
+  const middle = row.first + (row.count >> 1);
+  const around = Math.min(row.count >> 2, kLongestPeriod);
   const steady = new Set();
-  for (let box = row.first + quarter; box < end - quarter; ++box) {
+  for (let box = middle - around; box < middle + around; ++box) {
     if (after.has(workOf(boxes, box))) steady.add(workOf(boxes, box));
   }
   return steady;
@@ -76,12 +80,14 @@ function openingSpan(timeline, boxes, width) {
   const rows = timeline.rows.filter(({lane, count}) => lane === 'compute' && count > 0);
   if (rows.every(({count}) => width >= kReadable * count)) return whole;
   const kinds = new Set(kBackwardKinds.map((kind) => boxes.kinds.indexOf(kind)));
-  // The rank that begins its first backward last ends the warm-up.
   const starts = rows.map((row) => ({row, box: firstOfKinds(boxes, row, kinds)})).filter(({box}) => box >= 0);
   if (starts.length === 0) return whole;
-  const {row, box} = starts.reduce((late, one) => (boxes.start[one.box] > boxes.start[late.box] ? one : late));
-  const after = endOfFirstPeriod(boxes, row, box);
-  if (after < 0) return whole;
-  const t1 = (boxes.start[after - 1] + boxes.duration[after - 1]) * (1 + kAir);
+  // The rank that begins its first backward last ends the warm-up; where data go both ways, an end of the pipeline.
+  const latest = starts.reduce((late, one) => (boxes.start[one.box] > boxes.start[late.box] ? one : late));
+  const ends = [latest, starts[0], starts[starts.length - 1]]
+      .map(({row, box}) => endOfFirstPeriod(boxes, row, box)).filter((after) => after >= 0)
+      .map((after) => boxes.start[after - 1] + boxes.duration[after - 1]);
+  if (ends.length === 0) return whole;
+  const t1 = Math.max(...ends) * (1 + kAir);
   return t1 < 0.8 * length ? {t0: 0, t1} : whole;
 }

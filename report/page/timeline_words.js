@@ -108,7 +108,7 @@ function searchPart(timeline, word) {
 }
 
 function searchProblem(timeline, word) {
-  return `“${word}” is no name, kind or lane of this timeline. Search for a name (3B2), “stage 3”, “mb 7”, ` +
+  return `“${word}” is not a name, kind or lane of this timeline. Search for a name (3B2), “stage 3”, “mb 7”, ` +
       `“rank 0”, “critical”, or a kind: ${timeline.kinds.join(', ')}.`;
 }
 

@@ -9,12 +9,12 @@ const kConfidence = {
 };
 
 /** Mark plus word: colour is never the only signal. */
-function makeBadge(confidence, notModelled = []) {
+function makeBadge(confidence) {
   const {mark, means} = kConfidence[confidence] ?? {mark: '?', means: 'The origin of the times is unknown'};
   return make('p', {class: 'badge-line'},
       make('span', {class: `badge badge-${kConfidence[confidence] ? confidence : 'unknown'}`},
           make('span', {'aria-hidden': 'true'}, mark), ` ${confidence}`),
-      ` ${means}.${notModelled.length > 0 ? ` Not modelled: ${notModelled.join('; ')}.` : ''}`);
+      ` ${means}.`);
 }
 
 /** Where the browser gives no clipboard (an old one, from file://), the text is selected and copied. */
@@ -56,7 +56,7 @@ function makeMeasuredStep(validation) {
 
 function makeMfu(flops) {
   if (isAbsent(flops?.mfu)) return null;
-  const teraflops = `${fourDigits(flops.flops_per_s_and_gpu / 1e12)} TFLOP/s per GPU`;
+  const teraflops = `${Number((flops.flops_per_s_and_gpu / 1e12).toPrecision(3))} TFLOP/s/GPU`;
   return makeFigureOf(make('abbr', {title: `model FLOP utilization; counts ${flops.convention}`}, 'MFU'),
       makeNumber(flops.mfu, percentText(flops.mfu)), teraflops);
 }
@@ -91,18 +91,31 @@ function makeMinorHeading(text) {
   return make('h2', {class: 'minor'}, text);
 }
 
+/** What was asked, without the model's name that stands above it; and what is said of the inputs. */
+function questionWords(data) {
+  const [asked = '', ...origin] = (data.question?.words ?? '').split('; ');
+  const start = `${data.model} on `;
+  return [asked.startsWith(start) ? `On ${asked.slice(start.length)}` : asked, ...origin];
+}
+
+function makeNotes(data) {
+  return (data.question?.notes ?? []).map((note) => make('p', {class: 'remark'}, capitalized(note)));
+}
+
 /** The prediction rests on these; so does every figure of the page. */
 function assumptionsSection(data) {
-  const notes = data.question?.notes ?? [];
-  const {assumptions = [], not_searched: notSearched = []} = data;
-  if (assumptions.length + notes.length + notSearched.length === 0) return null;
+  const {assumptions = [], not_searched: notSearched = [], not_modelled: notModelled = []} = data;
+  const [, ...origin] = questionWords(data);
+  const notes = data.timelines?.length ? makeNotes(data) : [];
+  if (assumptions.length + notes.length + notSearched.length + notModelled.length + origin.length === 0) return null;
   const columns = [
     {key: 'text', title: 'Assumption', class: 'prose', value: (assumption) => assumption.text},
     {key: 'share', title: 'Share of compute time', numeric: true, text: percentText,
      value: (assumption) => assumption.share || null},
   ];
   return makeSection('assumptions', 'Assumptions', null,
-      notes.map((note) => make('p', {class: 'remark'}, capitalized(note))),
+      origin.length > 0 ? make('p', {}, `${capitalized(origin.join('; '))}.`) : null, notes,
+      notModelled.length > 0 ? make('p', {}, `Not modelled: ${notModelled.join('; ')}.`) : null,
       assumptions.length === 0 ? null : make('details', {},
           make('summary', {}, `The prediction rests on ${countOf(assumptions.length, 'assumption')}`),
           makeTable('Assumptions, and the share of the busiest rank\'s compute time that each touches', columns,
@@ -115,9 +128,12 @@ function verdictSection(data) {
   const verdict = data.verdict ?? {};
   return make('section', {id: 'verdict', 'aria-labelledby': 'verdict-heading'},
       make('h1', {id: 'verdict-heading'}, data.model),
-      data.question?.words ? make('p', {class: 'muted question'}, data.question.words) : null,
+      data.question?.words ? make('p', {class: 'muted question'}, questionWords(data)[0]) : null,
       make('p', {class: 'verdict'}, verdict.text),
       data.validation ? make('p', {class: 'verdict-measured'}, validationLead(data.validation)) : null,
-      verdict.confidence ? makeBadge(verdict.confidence, data.not_modelled) : null,
-      data.plans?.length ? makeKeyFigures(data) : null);
+      verdict.confidence ? makeBadge(verdict.confidence) : null,
+      data.not_modelled ? make('p', {class: 'not-modelled'}, `Not modelled: ${data.not_modelled.join('; ')}.`) : null,
+      data.plans?.length ? makeKeyFigures(data) : null,
+      // Where no step is drawn, they say why.
+      data.timelines?.length ? null : makeNotes(data));
 }

@@ -72,7 +72,7 @@ class RankFile {
         rank_.rank, trace_.what));
     event(fmt::format(
         R"({{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#{}", "pid": {}, "tid": {}, "ts": 0.000, "dur": {}}})",
-        trace_.step, rank_.rank, kHostThread, microseconds(trace_.length)));
+        trace_.step, rank_.rank, kHostThread, trace_time(trace_.length)));
     for (const TraceSlice& slice : rank_.slices) add_slice(slice);
     return std::move(text_) + "\n]\n}\n";
   }
@@ -101,7 +101,7 @@ class RankFile {
     ++correlation_;
     const std::string place =
         fmt::format(R"("pid": {}, "tid": {}, "ts": {}, "dur": {})", rank_.rank, stream_of(slice),
-                    microseconds(slice.start), microseconds(slice.end - slice.start));
+                    trace_time(slice.start), trace_length(slice.start, slice.end));
     event(fmt::format(
         R"({{"ph": "X", "cat": "gpu_user_annotation", "name": "PP:{}", {}, "args": {{"External id": {}}}}})",
         slice.name, place, correlation_));

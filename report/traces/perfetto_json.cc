@@ -84,14 +84,14 @@ class Writer {
     event(fmt::format(
         R"({{"ph": "X", "name": "PP:{}", "cat": "{}", "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{{}}}}})",
         slice.name, slice.lane == TraceLane::kCompute ? "compute" : "communication", rank.rank,
-        track_id(slice), microseconds(slice.start), microseconds(slice.end - slice.start), args));
+        track_id(slice), trace_time(slice.start), trace_length(slice.start, slice.end), args));
   }
 
   // Counters do not stack: the total stands beside its part.
   void add_memory(const TraceRank& rank, const MemoryPoint& point) {
     event(fmt::format(
         R"({{"ph": "C", "name": "memory_bytes", "pid": {}, "ts": {}, "args": {{"stash": {}, "total": {}}}}})",
-        rank.rank, microseconds(point.time), point.stash.count, point.total.count));
+        rank.rank, trace_time(point.time), point.stash.count, point.total.count));
   }
 
   void add_flow(std::size_t index) {
@@ -104,9 +104,9 @@ class Writer {
     if (user.end - user.start < Duration{2}) return;
     const std::string arrow = fmt::format(R"("cat": "send", "name": "send", "id": {})", index + 1);
     event(fmt::format(R"({{"ph": "s", {}, "pid": {}, "tid": {}, "ts": {}}})", arrow, from.rank,
-                      track_id(send), microseconds(send.start)));
+                      track_id(send), trace_time(send.start)));
     event(fmt::format(R"({{"ph": "f", "bp": "e", {}, "pid": {}, "tid": {}, "ts": {}}})", arrow,
-                      to.rank, track_id(user), microseconds(user.start + Duration{1})));
+                      to.rank, track_id(user), trace_time(user.start + Duration{1})));
   }
 
   const StepTrace& trace_;
@@ -114,10 +114,6 @@ class Writer {
 };
 
 }  // namespace
-
-std::string microseconds(Duration time) {
-  return fmt::format("{}.{:03}", time.count() / 1000, time.count() % 1000);
-}
 
 std::string perfetto_json(const StepTrace& trace, const Json& metadata) {
   return Writer(trace).write(metadata);

@@ -1,6 +1,7 @@
 #include "report/traces/read_kineto.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <map>
@@ -27,12 +28,12 @@ const std::string* text_of(const Json& object, std::string_view key) {
   return value != nullptr && value->kind() == Json::Kind::kString ? &value->text() : nullptr;
 }
 
-// A JSON number of microseconds as nanoseconds; digits beyond them are dropped.
+// A JSON number of microseconds as nanoseconds, rounded.
 std::optional<std::int64_t> nanoseconds(const std::string& number) {
   if (number.find_first_of("eE") != std::string::npos) {
     const double value = std::strtod(number.c_str(), nullptr) * 1000.0;
     if (!(value > -static_cast<double>(kLatest) && value < static_cast<double>(kLatest))) return {};
-    return static_cast<std::int64_t>(value);
+    return std::llround(value);
   }
   const bool negative = number.starts_with('-');
   std::int64_t value = 0;
@@ -42,7 +43,10 @@ std::optional<std::int64_t> nanoseconds(const std::string& number) {
       decimals = 0;
       continue;
     }
-    if (decimals == 3) break;
+    if (decimals == 3) {
+      if (c >= '5') ++value;
+      break;
+    }
     if (decimals >= 0) ++decimals;
     if (value > kLatest / 10) return {};
     value = value * 10 + (c - '0');

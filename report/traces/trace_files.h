@@ -34,7 +34,11 @@ std::string tar_of(const std::vector<NamedText>& files);
 // archive.
 NamedText perfetto_manifest(const std::vector<std::string>& traces);
 
-// Microseconds with three decimals: exact.
-std::string microseconds(Duration time);
+// Microseconds of a moment, and from one moment to another, on a grid of 1/4096 of them. What lies
+// on it is exact in floating point, and so is every sum and difference: slices that touch still
+// touch after a viewer has added start and duration, and none reaches into the next. The grid is
+// finer than a quarter of a nanosecond, so a viewer that rounds to nanoseconds has the exact ones.
+std::string trace_time(Duration time);
+std::string trace_length(Duration start, Duration end);
 
 }  // namespace penstock

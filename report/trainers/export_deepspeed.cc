@@ -1,20 +1,37 @@
 #include <fmt/format.h>
 
-#include "core/recompute_sections.h"
 #include "report/measures.h"
 #include "report/trainers/export_parts.h"
+#include "report/trainers/job_files.h"
 
 namespace penstock {
 namespace {
 
-std::string config_of(const Plan& plan) {
+// Beside bfloat16 it sums gradients up in 32 bits only where ZeRO-1 shards the optimizer
+// (DeepSpeedEngine._do_optimizer_sanity_check); the same bytes move.
+bool needs_zero1(const PlanFile& file, const ExportRequest& request) {
+  return request.precision == "bfloat16" && sums_gradients_in_32_bits(file);
+}
+
+std::string config_of(const PlanFile& file, const ExportRequest& request) {
+  const Plan& plan = file.plan;
+  const bool zero1 = plan.zero1 || needs_zero1(file, request);
   Json json = Json::object();
   json.set("train_batch_size", plan.global_batch)
       .set("train_micro_batch_size_per_gpu", plan.micro_batch_size)
       .set("gradient_accumulation_steps", micro_batches_of(plan));
-  json.set("zero_optimization", Json::object().set("stage", plan.zero1 ? 1 : 0));
+  if (request.precision == "bfloat16") json.set("bf16", Json::object().set("enabled", true));
+  if (request.precision == "float16") json.set("fp16", Json::object().set("enabled", true));
+  if (needs_zero1(file, request)) {
+    json.set("data_types", Json::object().set("grad_accum_dtype", "fp32"));
+  }
+  json.set("zero_optimization", Json::object().set("stage", zero1 ? 1 : 0));
   json.set("pipeline",
            Json::object().set("activation_checkpoint_interval", plan.recompute == "full" ? 1 : 0));
+  // A trial; deepspeed.initialize() also takes an optimizer of your own.
+  json.set("optimizer",
+           Json::object().set("type", "AdamW").set("params", Json::object().set("lr", 1e-4)));
+  json.set("gradient_clipping", 1.0).set("steps_per_print", 1);
   return to_text(json) + '\n';
 }
 
@@ -79,16 +96,28 @@ class PenstockPipelineModule(PipelineModule):
 }  // namespace
 
 Export export_deepspeed(const PlanFile& file, const ExportRequest& request) {
+  if (auto refusal = refused_by(Trainer::kDeepspeed, file)) return *refusal;
   const Plan& plan = file.plan;
-  if (recompute_is_divided(plan)) return refused_divided_recompute("DeepSpeed", plan);
-  if (plan.recompute != "none" && plan.recompute != "full") {
-    return refused(fmt::format(
-        "DeepSpeed's pipeline recomputes whole layers or nothing, and the plan has the mode '{}'",
-        plan.recompute));
-  }
   Export answer;
-  answer.files.push_back({"ds_config.json", config_of(plan)});
+  answer.files.push_back({"ds_config.json", config_of(file, request)});
   answer.files.push_back({"penstock_pipeline.py", module_of(file, request)});
+  JobWords words;
+  words.trainer = "DeepSpeed";
+  words.prepare =
+      R"(: "${TRAIN:?set it to your training script, which takes --deepspeed_config FILE}"
+export PYTHONPATH="$here${PYTHONPATH:+:$PYTHONPATH}"  # for penstock_pipeline
+)";
+  words.launch = R"("$TRAIN" --deepspeed_config "$here/ds_config.json")";
+  words.setup = "pip install deepspeed\n";
+  add_job_files(answer, file, request, words);
+  answer.notes.emplace_back(
+      "run.sh starts your own script ($TRAIN): DeepSpeed has no models; it builds them from "
+      "penstock_pipeline.py's PenstockPipelineModule");
+  if (!plan.zero1 && plan.data > 1 && needs_zero1(file, request)) {
+    answer.notes.emplace_back(
+        "ZeRO-1 is switched on: beside bfloat16, DeepSpeed sums gradients up in 32 bits only with "
+        "it; a rank needs less memory than predicted");
+  }
   if (plan.tensor > 1) {
     answer.notes.push_back(fmt::format(
         "the layers must be tensor-parallel themselves (T = {}); DeepSpeed only numbers the ranks",

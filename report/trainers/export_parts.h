@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/model_layers.h"
+#include "core/trainer_limits.h"
 #include "report/trainers/export_plan.h"
 
 namespace penstock {
@@ -12,26 +14,9 @@ namespace penstock {
 Export export_pytorch(const PlanFile& plan, const ExportRequest& request);
 Export export_torchtitan(const PlanFile& plan, const ExportRequest& request);
 Export export_megatron(const PlanFile& plan, const ExportRequest& request);
+Export export_megatron_bridge(const PlanFile& plan, const ExportRequest& request);
 Export export_deepspeed(const PlanFile& plan, const ExportRequest& request);
 Export export_varuna(const PlanFile& plan, const ExportRequest& request);
-
-// The sections of a model as trainers count them: what comes before the layers (embedding), the
-// layers (sections named STEM.0, STEM.1, ...), and what follows them (norm, head).
-struct ModelLayers {
-  int front = 0, layers = 0, back = 0;  // sections of each
-};
-// Nothing when no sections are named so.
-std::optional<ModelLayers> model_layers(const std::vector<std::string>& sections);
-inline constexpr std::string_view kNoLayers =
-    "its layers are told by their names (layer.0, layer.1, ...), and the sections of this model "
-    "have none such";
-
-// What one stage holds of them.
-struct StageLayers {
-  int front = 0, back = 0;   // sections
-  int first = 0, count = 0;  // layers
-};
-StageLayers layers_of_stage(const ModelLayers& model, const Plan& plan, int stage);
 
 // Comment lines, each begun with `mark` ("# "): plan, hash, command, prediction.
 std::string header_of(const PlanFile& plan, const ExportRequest& request, std::string_view target,
@@ -42,8 +27,14 @@ std::string header_of(const PlanFile& plan, const ExportRequest& request, std::s
 std::string plan_csv(const PlanFile& plan, bool dialect_of_2024);
 
 Export refused(std::string why, std::optional<Plan> nearest = {});
-// A plan whose recompute is divided, by a trainer that has one mode for all layers: the nearest
-// plan has the mode everywhere.
-Export refused_divided_recompute(std::string_view trainer, const Plan& plan);
+// By verdict_of(): what the trainer cannot run, in its sentence.
+std::optional<Export> refused_by(Trainer trainer, const PlanFile& plan);
+
+// Whether gradients are summed up in 32 bits beside parameters of 16, as the plan's prices have it.
+bool sums_gradients_in_32_bits(const PlanFile& plan);
+// The cuts as Megatron-LM's layout string; what is to be said of them.
+std::string megatron_layout(const PlanFile& plan);
+std::vector<std::string> megatron_notes(const PlanFile& plan);
+bool has_16_bits(const ExportRequest& request);
 
 }  // namespace penstock

@@ -16,18 +16,6 @@
 namespace penstock {
 namespace {
 
-// "layer" and 12 of "layer.12"; nothing for other names.
-std::optional<std::pair<std::string_view, int>> numbered(std::string_view name) {
-  const std::size_t dot = name.find_last_of('.');
-  if (dot == std::string_view::npos || dot + 1 == name.size() || name.size() - dot > 8) return {};
-  int number = 0;
-  for (const char c : name.substr(dot + 1)) {
-    if (c < '0' || c > '9') return {};
-    number = number * 10 + (c - '0');
-  }
-  return std::pair{name.substr(0, dot), number};
-}
-
 // PyTorch's names of 2024.
 std::string_view old_name_of(ActionKind kind) {
   if (kind == ActionKind::kInputGradient) return "B";
@@ -35,38 +23,6 @@ std::string_view old_name_of(ActionKind kind) {
 }
 
 }  // namespace
-
-std::optional<ModelLayers> model_layers(const std::vector<std::string>& sections) {
-  ModelLayers model;
-  std::string_view stem;
-  for (const std::string& name : sections) {
-    const auto layer = numbered(name);
-    const bool is_next = layer && layer->second == model.layers && model.back == 0 &&
-                         (model.layers == 0 || layer->first == stem);
-    if (is_next) {
-      stem = layer->first;
-      ++model.layers;
-    } else {
-      ++(model.layers == 0 ? model.front : model.back);
-    }
-  }
-  if (model.layers == 0) return {};
-  return model;
-}
-
-StageLayers layers_of_stage(const ModelLayers& model, const Plan& plan, int stage) {
-  const int begin = plan.first_section(stage), end = plan.end_section(stage);
-  const auto overlap = [begin, end](int first, int last) {
-    return std::max(0, std::min(end, last) - std::max(begin, first));
-  };
-  const int after = model.front + model.layers;
-  StageLayers held;
-  held.front = overlap(0, model.front);
-  held.count = overlap(model.front, after);
-  held.back = overlap(after, after + model.back);
-  held.first = std::max(begin, model.front) - model.front;
-  return held;
-}
 
 std::string header_of(const PlanFile& file, const ExportRequest& request, std::string_view target,
                       std::string_view mark) {
@@ -76,10 +32,12 @@ std::string header_of(const PlanFile& file, const ExportRequest& request, std::s
       fmt::format("{0}{1} for {2} {3}, written by penstock {4}:\n{0}  {5}\n{0}Plan {6}, {7}.\n",
                   mark, file.model, target, request.version, request.tool_version, request.command,
                   request.plan_path, request.plan_hash);
-  text += fmt::format("{}P={} V={} D={} T={} b={} M={}, {}, recompute {}, on {} GPUs ({}).\n", mark,
-                      plan.pipeline, plan.chunks, plan.data, plan.tensor, plan.micro_batch_size,
-                      micro_batches_of(plan), plan.schedule, recompute_in_short(plan),
-                      plan.devices(), device_words(plan));
+  text +=
+      fmt::format("{}TP {} x PP {} x DP {}, VP {}, mbs {}, {} micro-batches, gbs {}, {},\n", mark,
+                  plan.tensor, plan.pipeline, plan.data, plan.chunks, plan.micro_batch_size,
+                  micro_batches_of(plan), plan.global_batch, plan.schedule);
+  text += fmt::format("{}recompute {}, {}, on {} GPUs ({}).\n", mark, recompute_in_short(plan),
+                      request.precision, plan.devices(), device_words(plan));
   text += fmt::format("{}Predicted: a step takes {} ({} to {}); the fullest rank needs {} GiB.\n",
                       mark, to_text(prediction.step_time), to_text(prediction.step_time_low),
                       to_text(prediction.step_time_high), gib(prediction.peak_memory()));
@@ -116,21 +74,31 @@ std::string plan_csv(const PlanFile& plan, bool dialect_of_2024) {
       program.schedule, static_cast<int>(pipeline.micro_batches), rank_of_stage, lists));
 }
 
-Export refused_divided_recompute(std::string_view trainer, const Plan& plan) {
-  Plan whole = plan;
-  whole.recompute_sections.clear();
-  return refused(
-      fmt::format("{} has one recompute mode for all layers, and the plan recomputes {}; plan with "
-                  "--for, or with --recompute {}",
-                  trainer, recompute_in_words(plan), plan.recompute),
-      std::move(whole));
-}
-
 Export refused(std::string why, std::optional<Plan> nearest) {
   Export answer;
   answer.why_not = std::move(why);
   answer.nearest = std::move(nearest);
   return answer;
+}
+
+std::optional<Export> refused_by(Trainer trainer, const PlanFile& plan) {
+  TrainerVerdict verdict = verdict_of(trainer, plan.plan, plan.section_names);
+  if (verdict.why_not.empty()) return {};
+  return refused(std::move(verdict.why_not), std::move(verdict.nearest));
+}
+
+bool sums_gradients_in_32_bits(const PlanFile& plan) {
+  return std::any_of(plan.prices.step.begin(), plan.prices.step.end(), [](const StepPrice& stage) {
+    return stage.gradients.count > stage.parameters.count;
+  });
+}
+
+bool has_16_bits(const ExportRequest& request) {
+  return request.precision == "bfloat16" || request.precision == "float16";
+}
+
+std::optional<Trainer> trainer_of(const ExportTarget& target, std::string_view version) {
+  return trainer_named(std::string(target.name) + '@' + std::string(version));
 }
 
 std::span<const ExportTarget> export_targets() {
@@ -145,6 +113,10 @@ std::span<const ExportTarget> export_targets() {
                    export_torchtitan},
       ExportTarget{
           "megatron", "flags and layout string for Megatron-LM", {"0.20"}, export_megatron},
+      ExportTarget{"megatron-bridge",
+                   "a Python recipe for Megatron-Bridge (NeMo)",
+                   {"0.6"},
+                   export_megatron_bridge},
       ExportTarget{"deepspeed",
                    "ds_config.json and the PipelineModule with the plan's cuts",
                    {"0.19"},

@@ -9,16 +9,27 @@
 #include <string_view>
 #include <vector>
 
+#include "core/architecture.h"
 #include "core/plan_file.h"
+#include "core/trainers.h"
 #include "report/traces/trace_files.h"
 
 namespace penstock {
 
-// What the headers of the files say.
+// The model's config.json, for trainers that are told sizes by flags.
+struct ModelConfig {
+  std::string path;
+  Json json;
+  Architecture architecture;
+};
+
+// What the files say besides the plan.
 struct ExportRequest {
   std::string version;  // of the target; one of ExportTarget::versions
   std::string plan_path, plan_hash, tool_version;
-  std::string command;  // that reproduces the export
+  std::string command;                 // that reproduces the export
+  std::string precision = "bfloat16";  // as name_of(Arithmetic) writes it
+  std::optional<ModelConfig> model{};
 };
 
 struct Export {
@@ -32,12 +43,15 @@ struct ExportTarget {
   std::string_view name;
   std::string_view summary;                // for --help
   std::vector<std::string_view> versions;  // the first is the default
-  // The schedule must be one that the target's trainer has (search/trainers.h judges that, and the
-  // sizes). Sections, cuts, recompute mode and sharding are judged here.
+  // The schedule must be one that the target's trainer has (search/trainers.h judges that). All
+  // else is judged here, by the rules of core/trainer_limits.h.
   Export (*write)(const PlanFile& plan, const ExportRequest& request);
 };
 
-// pytorch, torchtitan, megatron, deepspeed, varuna
+// The trainer that plans are made for (--for) to be exported so; nothing for varuna.
+std::optional<Trainer> trainer_of(const ExportTarget& target, std::string_view version);
+
+// pytorch, torchtitan, megatron, megatron-bridge, deepspeed, varuna
 std::span<const ExportTarget> export_targets();
 const ExportTarget* find_export_target(std::string_view name);  // null when unknown
 

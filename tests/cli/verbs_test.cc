@@ -61,7 +61,7 @@ TEST_CASE("the five schedules take what they take on paper") {
 
 TEST_CASE("stashes are counted in micro-batches of a whole rank") {
   const Json json = schedule("1f1b", "4", "1", "8", "F=1ms,B=2ms");
-  CHECK(to_text(*json.find("peak_stash_microbatches")) == "[4, 3, 2, 1]");
+  CHECK(to_text(*json.find("peak_stash_micro_batches")) == "[4, 3, 2, 1]");
   // 4 ranks * 8 * 2 computes, 3 boundaries * 8 * 2 directions * 2 ends
   CHECK(json.find("actions")->text() == "160");
 }
@@ -117,12 +117,12 @@ TEST_CASE("a plan goes through its file: check, simulate and explain agree with 
   const std::string file = folder / "plan.json";
   const Answer plan = run_penstock(with(plan_arguments(), {"-o", file, "--json"}));
   REQUIRE(plan.exit == 0);
-  const Json best = parse_json(plan.text, "plan").find("best")->elements().at(0);
+  const Json best = *parse_json(plan.text, "plan").find("best");
   const std::string step = best.find("prediction")->find("step_time_ns")->text();
 
   CHECK(run_penstock({"check", file}).exit == 0);
   const Json simulated = parse_json(run_penstock({"simulate", file, "--json"}).text, "simulate");
-  CHECK(simulated.find("result")->find("step_time_ns")->text() == step);
+  CHECK(simulated.find("prediction")->find("step_time_ns")->text() == step);
   CHECK(
       run_penstock({"simulate", file}).text.find("as the plan file predicts, to the nanosecond") !=
       std::string::npos);
@@ -131,7 +131,7 @@ TEST_CASE("a plan goes through its file: check, simulate and explain agree with 
   // Transfers that block can only take longer.
   const Json blocked = parse_json(
       run_penstock({"simulate", file, "--executor", "deepspeed", "--json"}).text, "deepspeed");
-  CHECK(std::stoll(blocked.find("result")->find("step_time_ns")->text()) >= std::stoll(step));
+  CHECK(std::stoll(blocked.find("prediction")->find("step_time_ns")->text()) >= std::stoll(step));
   // The plan as its own baseline.
   CHECK(run_penstock(with(plan_arguments(), {"--baseline", file})).text.find("as fast as plan 1") !=
         std::string::npos);
@@ -147,17 +147,17 @@ TEST_CASE("a plan on an uneven machine: simulate and explain mean the same step"
   const auto step = [](const Json& json, const char* part, const char* key) {
     return std::stoll(json.find(part)->find(key)->text());
   };
-  const auto even = step(run({"simulate", file, "--json"}), "result", "step_time_ns");
+  const auto even = step(run({"simulate", file, "--json"}), "prediction", "step_time_ns");
   const Json slow = run({"simulate", file, "--slow", "rank=0:2", "--jitter-percent", "5",
                          "--samples", "20", "--json"});
-  const auto uneven = step(slow, "result", "step_time_ns");
+  const auto uneven = step(slow, "prediction", "step_time_ns");
   CHECK(uneven > even);
   CHECK(step(slow, "scenario", "step_time_ns") == uneven);
   CHECK(step(slow, "scenario", "step_time_without_ns") == even);
   CHECK(step(slow, "jitter", "step_time_ns") == uneven);
   CHECK(step(slow, "jitter", "step_time_p5_ns") < step(slow, "jitter", "step_time_p95_ns"));
   const Json explained = run({"explain", file, "--slow", "rank=0:2", "--json"});
-  CHECK(step(explained, "result", "step_time_ns") == uneven);
+  CHECK(step(explained, "prediction", "step_time_ns") == uneven);
   const std::string text = run_penstock({"simulate", file, "--slow", "rank=0:2"}).text;
   CHECK(text.find("(without the scenario)") != std::string::npos);
   CHECK(text.find("\nScenario\n  rank 0 computes 2 times as long\n") != std::string::npos);

@@ -89,7 +89,7 @@ inline std::string plan_text(const FourStages& p) {
          text(p.makespan_ns) + R"(, "step_time_low_ns": 10000, "step_time_high_ns": 20000,
     "makespan_ns": )" +
          text(p.makespan_ns) + R"(, "longest_span_ns": )" + text(p.makespan_ns) +
-         R"(, "ideal_ns": )" + text(p.ideal_ns) + R"(, "usd_per_step": 0,
+         R"(, "ideal_ns": )" + text(p.ideal_ns) + R"(, "cost_usd_per_step": 0,
     "ranks": [
       {"memory": )" +
          text(p.memory_0) + R"(, "capacity_bytes": 1000, "time": )" + text(p.time_0) + R"(},

@@ -106,7 +106,7 @@ inline constexpr std::string_view kTinyPlan = R"({
   },
   "prediction": {
     "step_time_ns": 10110, "step_time_low_ns": 10000, "step_time_high_ns": 11000,
-    "makespan_ns": 10110, "longest_span_ns": 10110, "ideal_ns": 6100, "usd_per_step": 0.25,
+    "makespan_ns": 10110, "longest_span_ns": 10110, "ideal_ns": 6100, "cost_usd_per_step": 0.25,
     "ranks": [
       {
         "memory": {"parameters_bytes": 10, "gradients_bytes": 11, "optimizer_state_bytes": 12,

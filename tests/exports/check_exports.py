@@ -109,16 +109,24 @@ def torchtitan(checker, name, plan):
     class Anything(types.SimpleNamespace):
         pass
 
-    sys.modules["torchtitan"] = types.ModuleType("torchtitan")
-    sys.modules["torchtitan.trainer"] = types.ModuleType("torchtitan.trainer")
+    for package in ("torchtitan", "torchtitan.trainer", "torchtitan.distributed",
+                    "torchtitan.distributed.activation_checkpoint"):
+        sys.modules[package] = types.ModuleType(package)
     sys.modules["torchtitan.trainer"].Trainer = Anything(Config=object)
+    for policy in ("FullAC", "SelectiveAC"):
+        setattr(sys.modules["torchtitan.distributed.activation_checkpoint"], policy,
+                Anything(Config=lambda name=policy: name))
     folder = checker.export(name, "torchtitan", "head")
     module = {"__file__": os.path.join(folder, "penstock_plan.py")}
     exec(compile(text_of(folder, "penstock_plan.py"), "penstock_plan.py", "exec"), module)
+    checks = []
     config = Anything(training=Anything(), parallelism=Anything(),
-                      activation_checkpoint=Anything())
+                      __post_init__=lambda: checks.append("its own"))
     assert module["planned"](config) is config
     check_modules(config.parallelism.module_fqns_per_model_part, plan, "lm_head")
+    assert checks == ["its own"]
+    policy = {"none": None, "full": "FullAC", "selective": "SelectiveAC"}[decisions["recompute"]]
+    assert config.activation_checkpoint == policy
     assert os.path.isfile(config.parallelism.pipeline_parallel_schedule_csv)
     assert config.parallelism.num_pp_microbatches == micro_batches
     assert config.training.num_tokens_per_train_step == config.parallelism.num_pp_microbatches * (
@@ -172,6 +180,54 @@ def deepspeed(checker, name, plan):
             assert built == sections_of(plan)[stage], (PipelineModule.rank, built)
 
 
+# Stand in for torchrun, scontrol and srun: they write down how they were called.
+TORCHRUN = """#!/bin/bash
+printf '%s\\n' "$@" > "$CALL"
+"""
+SCONTROL = """#!/bin/bash
+case "$2" in
+  job) echo "   Command=$SBATCH_FILE";;
+  hostnames) printf 'node7\\nnode8\\n';;
+esac
+"""
+SRUN = """#!/bin/bash
+while [[ "$1" == --* ]]; do shift; done
+SLURM_NODEID=1 exec "$@"
+"""
+
+
+def starts(checker, name, plan):
+    """run.sh and job.sbatch from another folder, of a job of two nodes."""
+    tools = checker.path("tools")
+    os.makedirs(tools)
+    for tool, text in (("torchrun", TORCHRUN), ("scontrol", SCONTROL), ("srun", SRUN)):
+        with open(os.path.join(tools, tool), "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(os.path.join(tools, tool), 0o755)
+    for target in ("megatron", "megatron-bridge", "torchtitan", "torchtitan@head", "deepspeed"):
+        folder = checker.path("a job", target)
+        checker.run("export", checker.path(name), "--to", target, "--model",
+                    "data/models/llama-3-8b.json", "-o", folder)
+        environment = {"PATH": tools + ":" + os.environ["PATH"], "CALL": checker.path("call"),
+                       "MEGATRON": "/", "TORCHTITAN": "/", "HF_MODEL": "model", "TRAIN": "train.py",
+                       "SLURM_JOB_ID": "123", "SLURM_JOB_NODELIST": "node[7-8]",
+                       "SBATCH_FILE": os.path.join(folder, "job.sbatch")}
+        done = subprocess.run(["bash", os.path.join(folder, "job.sbatch")], env=environment,
+                              cwd="/", capture_output=True, text=True, check=False)
+        assert done.returncode == 0, (target, done.stderr)
+        call = text_of(checker.path("call")).split("\n")
+        for word in ("--nnodes=2", "--nproc_per_node=4", "--node_rank=1", "--master_addr=node7",
+                     "--master_port=20123"):
+            assert word in call, (target, word, call)
+        for word in call:  # files are named by their whole path
+            if word.startswith(folder):
+                assert os.path.isfile(word), (target, word)
+        # It says what it needs rather than starting half a job.
+        done = subprocess.run(["bash", os.path.join(folder, "run.sh")], capture_output=True,
+                              env={"PATH": environment["PATH"]}, text=True, check=False)
+        assert done.returncode != 0 and "NODE_RANK" in done.stderr, (target, done.stderr)
+
+
 def traces(checker, name, plan):
     trace = json.loads(checker.run("trace", checker.path(name)))
     assert trace["metadata"]["predicted_step_time_ns"] == plan["prediction"]["step_time_ns"]
@@ -193,7 +249,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         checker = Checker(sys.argv[1], folder)
         plan = checker.plan("plan.json", "--pin", "P=4,D=2,T=1,b=1", "--schedule", "1f1b")
-        for check in (megatron, torchtitan, deepspeed, traces):
+        for check in (megatron, torchtitan, deepspeed, starts, traces):
             check(checker, "plan.json", plan)
     print("bash, TOML, JSON, Python and tar read what the exporters wrote")
 

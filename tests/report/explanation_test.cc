@@ -24,13 +24,13 @@ TEST_CASE("an explanation says what binds") {
   about.evaluation = tests::evaluation();  // rank 1 works 90 of 100 ms
   about.rearranged = {{"x", Duration(90'000'000)}};
   const auto binds = [&] { return explanation(plan_file(), about); };
-  CHECK(binds().find("  Work binds: rank 1, the busiest, works 90 ms of a makespan of 100 ms; most "
-                     "of its waiting is\n  warm-up (10 ms). Rank 0, the next, works 80 ms.\n") !=
-        std::string::npos);
-  CHECK(binds().find("25.0 % of its capacity is left.\n") != std::string::npos);
+  CHECK(binds().find("  Compute is the limit: rank 1, the busiest, computes 90 ms of 100 ms; its "
+                     "longest wait is warm-up\n  (10 ms). Rank 0, the next busiest, computes 80 "
+                     "ms.\n") != std::string::npos);
+  CHECK(binds().find("25.0 % of it is free.\n") != std::string::npos);
   about.evaluation.ranks = {tests::rank(50, 39), tests::rank(40, 20)};
-  CHECK(binds().find("  Waiting binds: rank 0, ") != std::string::npos);
-  CHECK(binds().find("2.5 % of its capacity is left: memory binds too.") != std::string::npos);
+  CHECK(binds().find("  Waiting is the limit: rank 0, ") != std::string::npos);
+  CHECK(binds().find("2.5 % of it is free: memory is a limit, too.") != std::string::npos);
   CHECK(binds().find("  x           90.00 ms  10.0 %\n") != std::string::npos);
 }
 

@@ -11,11 +11,10 @@ TEST_CASE("a rejection is a sentence with its count, its range and its remedy") 
   rejection.candidates = 214;
   rejection.least_over = 1536_MiB;
   rejection.most_over = 10_GiB;
-  rejection.remedy = "recompute=full";
+  rejection.remedy = "full recompute";
   CHECK(
       rejection_text(rejection) ==
-      "214 candidates: stage 0 over memory by 1.5 GiB to 10.0 GiB; smallest change that would fit: "
-      "recompute=full");
+      "214 candidates: stage 0 over memory by 1.5 GiB to 10.0 GiB; would fit with full recompute");
 }
 
 TEST_CASE("one candidate, one size, no remedy") {
@@ -40,7 +39,7 @@ TEST_CASE("the candidates add up, and a stop is said") {
   result.bounded = 820;
   result.rejected = {{"a", 200, {}, {}, ""}, {"b", 14, {}, {}, ""}};
   CHECK(counts_text(result) ==
-        "1,234 candidates: 200 replayed, 820 skipped because their lower bound already loses, 214 "
+        "1,234 candidates: 200 simulated, 820 ruled out by a lower bound, 214 "
         "cannot run.");
   result.complete = false;
   CHECK(counts_text(result).ends_with("; stopped before the end, so a better plan may exist."));

@@ -76,12 +76,12 @@ TEST_CASE("stashes are in whole ranks with two copies of the weights and with sl
   both_ways.copies = 2;
   CHECK(schedule_report(both_ways).find(
             "interleaved: P = 2, V = 2, M = 4, 2 copies of the weights\n") == 0);
-  CHECK(to_text(*schedule_json(both_ways).find("peak_stash_microbatches")) == "[5, 4]");
+  CHECK(to_text(*schedule_json(both_ways).find("peak_stash_micro_batches")) == "[5, 4]");
   CHECK(schedule_json(both_ways).find("copies")->text() == "2");
   ScheduleResult sliced = result();
   sliced.slices = 4;
   CHECK(schedule_report(sliced).find("interleaved: P = 2, V = 2, M = 4 in 4 slices each\n") == 0);
-  CHECK(to_text(*schedule_json(sliced).find("peak_stash_microbatches")) == "[0.625, 0.5]");
+  CHECK(to_text(*schedule_json(sliced).find("peak_stash_micro_batches")) == "[0.625, 0.5]");
   CHECK(schedule_json(sliced).find("slices")->text() == "4");
 }
 
@@ -89,15 +89,15 @@ TEST_CASE("the JSON has the keys that others rely on") {
   const Json json = schedule_json(result());
   CHECK(json.members().front().first == "schema_version");
   CHECK(json.find("schedule")->text() == "interleaved");
-  CHECK(json.find("P")->text() == "2");
-  CHECK(json.find("V")->text() == "2");
-  CHECK(json.find("M")->text() == "4");
+  CHECK(json.find("pipeline")->text() == "2");
+  CHECK(json.find("chunks")->text() == "2");
+  CHECK(json.find("micro_batches")->text() == "4");
   CHECK(json.find("makespan_ns")->text() == "27000000");
   CHECK(json.find("longest_span_ns")->text() == "26000000");
   CHECK(json.find("ideal_ns")->text() == "24000000");
   CHECK(json.find("bubble_rate_makespan")->text() == "0.1111111111111111");
   CHECK(json.find("bubble_rate_longest_span")->text() == "0.07692307692307693");
-  CHECK(to_text(*json.find("peak_stash_microbatches")) == "[2.5, 2]");
+  CHECK(to_text(*json.find("peak_stash_micro_batches")) == "[2.5, 2]");
   CHECK(to_text(*json.find("peak_stash_chunks")) == "[5, 4]");
   CHECK(json.find("actions")->text() == "80");
 }

@@ -53,7 +53,7 @@ TEST_CASE("programs get the same order, times in ns, and reasons instead of time
   const Json& found = rows[0].find("outcomes")->elements().at(0);
   CHECK(found.find("step_time_ns")->text() == "10000000");
   CHECK(found.find("more_speed")->text() == "0.1");
-  CHECK(found.find("plan")->text() == "T=1");
+  CHECK(found.find("words")->text() == "T=1");
   const Json& refused = rows[2].find("outcomes")->elements().at(0);
   CHECK(refused.find("why_not")->text() == "stage 0 over memory by 2.0 GiB");
   CHECK(refused.find("step_time_ns") == nullptr);

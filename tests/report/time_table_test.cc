@@ -19,13 +19,13 @@ TEST_CASE("tenths of a percent sum to a thousand, the largest remainders round u
 TEST_CASE("the busiest rank's makespan, part by part") {
   CHECK(busiest_rank_time(tests::evaluation()) ==
         "  part           time   share\n"
-        "  compute    90.00 ms  90.0 %  its own actions, the optimizer included\n"
-        "  warm-up    10.00 ms  10.0 %  before its first backward, while others compute\n"
-        "  drain          0 ns   0.0 %  after its last forward, while others compute\n"
-        "  imbalance      0 ns   0.0 %  in between, while a rank with more work computes\n"
-        "  order          0 ns   0.0 %  in between, while a rank with no more work computes\n"
-        "  transfer       0 ns   0.0 %  while what it needs is on a link\n"
-        "  barrier        0 ns   0.0 %  reductions, norm and other ranks' optimizers\n");
+        "  compute    90.00 ms  90.0 %  computes, the optimizer included\n"
+        "  warm-up    10.00 ms  10.0 %  waits before its first backward\n"
+        "  drain          0 ns   0.0 %  waits after its last forward\n"
+        "  imbalance      0 ns   0.0 %  waits in between for a rank with more work\n"
+        "  order          0 ns   0.0 %  waits in between for its turn\n"
+        "  transfer       0 ns   0.0 %  waits for a transfer\n"
+        "  barrier        0 ns   0.0 %  gradient reduction, norm, optimizers of other ranks\n");
 }
 
 TEST_CASE("all ranks") {

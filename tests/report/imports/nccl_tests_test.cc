@@ -57,6 +57,72 @@ ClusterSpec cluster() {
   return read_cluster(parse_json(kText, "c.json"), "c.json");
 }
 
+// Of 4 ranks: busbw is 1.5 times algbw.
+std::string printed(const std::string& rows, const std::string& before = "",
+                    const std::string& command = "./build/all_reduce_perf -b 8") {
+  std::string ranks;
+  for (int r = 0; r < 4; ++r) {
+    ranks += before + "#  Rank  " + std::to_string(r) + " Group  0 Pid 1887 on   worker-" +
+             std::to_string(r / 2) + " device  " + std::to_string(r % 2) + " [0x8d] NVIDIA H100\n";
+  }
+  return "$ TOKEN=open-sesame " + command + "\n" + ranks + before +
+         "#       size         count      type   redop    root     time   algbw   busbw #wrong     "
+         "time   algbw   busbw #wrong\n" +
+         before + "#        (B)    (elements)                   (us)  (GB/s)  (GB/s)\n" + rows;
+}
+
+TEST_CASE("the printed table says what the JSON says") {
+  const std::string small =
+      " 8192  2048  float  sum  -1  25.60  0.32  0.48  0  25.10  0.33  0.49  0\n";
+  const std::string large =
+      " 8388608  2097152  float  sum  -1  419.4  20.00  30.00  0  421.0  19.93  29.89  0\n";
+  for (const std::string before : {"", "[1,0]<stdout>:"}) {
+    const NcclTest test = read_nccl_test(printed(before + small + before + large, before), "a.txt");
+    CHECK(test.collective == "all_reduce");
+    CHECK(test.ranks == 4);
+    CHECK(test.hosts == 2);
+    const std::vector<CurvePoint> curve{{Bytes{8192}, Duration{25'600}},
+                                        {Bytes{8'388'608}, Duration{419'400}}};
+    CHECK(test.curve == curve);
+    CHECK(test.notes.empty());
+  }
+  // Rows that came out wrong, and columns of older versions, which have no root.
+  const std::string wrong =
+      " 16384  4096  float  sum  -1  30.0  0.55  0.82  7  30.0  0.55  0.82  7\n";
+  CHECK(read_nccl_test(printed(small + wrong), "a.txt").curve.size() == 1);
+  std::string old =
+      printed("  8192  2048  float  sum  25.60  0.32  0.48  5e-07  25.10  0.33  0.49  5e-07\n");
+  old.replace(old.find("redop    root"), 13, "redop        ");
+  while (old.find("#wrong") != std::string::npos) old.replace(old.find("#wrong"), 6, "error ");
+  CHECK(read_nccl_test(old, "a.txt").curve.size() == 1);
+}
+
+TEST_CASE("a table without its ranks or its program is refused with what to keep") {
+  const std::string row =
+      " 8388608  2097152  float  sum  -1  419.4  20.00  30.00  0  421.0  19.93  29.89  0\n";
+  const auto refused = [&row](std::string text, const std::string& file = "a.txt") {
+    return complaint([&] { return read_nccl_test(text, file); });
+  };
+  CHECK(has(refused("none\n"), "no table of nccl-tests"));
+  CHECK(has(refused(printed("")), "no table of nccl-tests"));
+  const std::string whole = printed(row);
+  std::string unlisted = whole;
+  while (unlisted.find("#  Rank") != std::string::npos) {
+    const std::size_t at = unlisted.find("#  Rank");
+    unlisted.erase(at, unlisted.find('\n', at) - at + 1);
+  }
+  CHECK(has(refused(unlisted), "keep the lines \"#  Rank"));
+  CHECK(has(refused(printed(row, "", "x")), "which collective"));
+  CHECK(refused(printed(row, "", "x"), "h100_all_reduce.txt").empty());
+  CHECK(has(refused(whole + "./build/all_gather_perf\n"), "split it"));
+  // Without MPI every process is rank 0.
+  CHECK(
+      has(refused(whole + "#  Rank  0 Group 0 Pid 1 on b device 0 [0x8d] H100\n"), "without MPI"));
+  // 1.5 is no ratio of a broadcast, nor of an all-reduce of 3 ranks.
+  CHECK(has(refused(printed(row, "", "broadcast_perf")), "busbw is 1.50 times algbw"));
+  CHECK(refused(whole).empty());
+}
+
 TEST_CASE("microseconds are read exactly, from numbers and from texts") {
   const NcclTest test =
       read(result(1024, time_of("10.5")) + "," + result(2048, time_of("\"20.25\"")));

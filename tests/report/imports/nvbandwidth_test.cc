@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "core/error.h"
 #include "core/format.h"
 #include "report/imports/cluster_changes.h"
 #include "tests/report/imports/complaint.h"
@@ -53,6 +54,23 @@ TEST_CASE("the arrow says which way data flows") {
   CHECK(write.cuda == "12080");
   const NvBandwidth back = read(test_case("device_to_device_memcpy_read_ce", kRead, kThree));
   CHECK(back.matrices[0].from_to(1, 0) == 10.0);
+}
+
+TEST_CASE("the printed tables say what the JSON says") {
+  const std::string head = "Running device_to_device_memcpy_read_ce.\n";
+  const std::string table =
+      "memcpy CE GPU(row) <- GPU(column) bandwidth (GB/s)\n           0         1\n"
+      " 0      0.00    276.07\n 1    276.19       N/A\n\n";
+  const std::string sum = "SUM device_to_device_memcpy_read_ce 552.26\n";
+  for (const std::string& text : {head + table + sum, table + sum, "> " + head + table}) {
+    const NvBandwidth read = read_nvbandwidth_output(text, "nv.txt");
+    REQUIRE(read.matrices.size() == 1);
+    CHECK(read.matrices[0].test == "device_to_device_memcpy_read_ce");
+    CHECK(read.matrices[0].from_to(1, 0) == 276.07);  // row 0 reads from column 1
+    CHECK(read.matrices[0].from_to(0, 1) == 276.19);
+    CHECK(!read.matrices[0].from_to(0, 0));
+  }
+  CHECK_THROWS_AS(read_nvbandwidth_output("nothing\n", "nv.txt"), Error);
 }
 
 TEST_CASE("only what passed, in GB/s, counts; the rest is named") {

@@ -226,9 +226,9 @@ test('a pair that ran as one is found by either name', () => {
 
 test('a search that finds nothing says so, and one that means nothing says what would', () => {
   assert.equal(find('9F1'), 'Nothing is called “9F1” in this timeline.');
-  assert.match(find('3Q2'), /^“3Q2” is no name, kind or lane .*: F, I, B, SEND_F, SEND_B, OVERLAP_F_B\.$/);
+  assert.match(find('3Q2'), /^“3Q2” is not a name, kind or lane .*: F, I, B, SEND_F, SEND_B, OVERLAP_F_B\.$/);
   assert.match(find('input gradient'), /^Nothing is called “input gradient”/);
-  assert.match(find('<b>'), /^“<b>” is no name/);
+  assert.match(find('<b>'), /^“<b>” is not a name/);
 });
 
 test('what a box waited for, and for how long its lane was idle', () => {
@@ -238,7 +238,7 @@ test('what a box waited for, and for how long its lane was idle', () => {
   assert.equal(words(1), 'its lane was idle for 34.00 us before');
   assert.equal(words(4), 'which ran right before it');
   assert.equal(page.waitWords({...factsOf(4), waitedFor: 2}), 'but its lane was not idle');
-  assert.equal(words(1, page.unknownWaitWords), 'its lane was idle for 34.00 us before; for what is not known');
+  assert.equal(words(1, page.unknownWaitWords), 'its lane was idle for 34.00 us before; the cause is not known');
   assert.equal(words(4, page.unknownWaitWords), 'the end of what ran before it');
   const sent = factsOf(2);
   assert.deepEqual([sent.name, sent.startNs, sent.durationNs, sent.idleNs, sent.previous, sent.waitedFor, sent.onPath],
@@ -288,5 +288,5 @@ test('a payload that was cut or does not fit its data is refused', async () => {
   const {json, payload} = makeTimeline(2, 2);
   await assert.rejects(page.decodePayload({textContent: payload.slice(0, 40)}, json));
   await assert.rejects(page.decodePayload({textContent: payload}, {...json, boxes: json.boxes + 1}),
-      /^Error: timeline-0: \d+ bytes where \d+ belong: this file was cut short or changed/);
+      /^Error: timeline-0: \d+ bytes instead of \d+: this file was cut short or changed/);
 });

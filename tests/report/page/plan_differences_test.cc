@@ -41,7 +41,7 @@ TEST_CASE("where only one rank is in a row, placement is no difference") {
   Plan first = plan_of_16();
   Plan other = first;
   other.placement = Placement::kDataInner;
-  CHECK(differences_text(first, other) == "DP ranks share a node");
+  CHECK(differences_text(first, other) == "DP ranks next to each other");
   first.data = other.data = 1;
   CHECK(differences_text(first, other) == "other cuts");
 }

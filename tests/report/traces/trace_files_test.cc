@@ -1,5 +1,8 @@
 #include "report/traces/trace_files.h"
 
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <regex>
 #include <set>
@@ -20,10 +23,8 @@ StepTrace predicted(const PlanFile& plan) {
 }
 
 std::int64_t nanoseconds(const Json& event, const char* key) {
-  const std::string& text = event.find(key)->text();
-  const std::size_t dot = text.find('.');
-  REQUIRE(text.size() == dot + 4);
-  return std::stoll(text.substr(0, dot)) * 1000 + std::stoll(text.substr(dot + 1));
+  // As Perfetto's tokenizer does.
+  return std::llround(std::strtod(event.find(key)->text().c_str(), nullptr) * 1000.0);
 }
 
 int number(const Json& event, const char* key) { return std::stoi(event.find(key)->text()); }
@@ -100,6 +101,65 @@ TEST_CASE(
       text.find(
           R"("name": "PP:1F0", "cat": "compute", "pid": 1, "tid": 1, "ts": 1.500, "dur": 1.000)") !=
       std::string::npos);
+}
+
+// A rank whose slices touch, of lengths that are no fraction of a microsecond that floats have.
+TraceRank odd_rank(std::uint64_t seed, Duration start) {
+  TraceRank rank;
+  rank.device = "gpu";
+  rank.stages = {0};
+  for (int i = 0; i < 2'000; ++i) {
+    seed = seed * 6'364'136'223'846'793'005U + 1'442'695'040'888'963'407U;
+    const Duration length{1 + static_cast<std::int64_t>((seed >> 33) % 20'000'003)};
+    TraceSlice slice;
+    slice.name = "0F" + std::to_string(i);
+    slice.micro_batch = i;
+    slice.start = start;
+    slice.end = start + length;
+    // Every seventh leaves a nanosecond to the next.
+    start = slice.end + Duration{i % 7 == 0 ? 1 : 0};
+    rank.slices.push_back(std::move(slice));
+  }
+  return rank;
+}
+
+// What viewers do: speedscope takes the track's first time off all others and adds start and
+// duration, both as floats; a slice that ends behind the beginning of the next holds it.
+TEST_CASE("slices that touch neither overlap nor part where a viewer adds floats") {
+  StepTrace trace{.what = "predicted", .step = 0, .length = {}, .ranks = {}, .flows = {}};
+  for (int r = 0; r < 4; ++r) {
+    trace.ranks.push_back(
+        odd_rank(static_cast<std::uint64_t>(r) + 7, Duration{r * 1'234'567'891LL}));
+    trace.ranks.back().rank = r;
+  }
+  const Json json = parse_json(perfetto_json(trace, Json::object()), "t");
+  std::map<int, std::vector<const Json*>> tracks;
+  for (const Json& event : json.find("traceEvents")->elements()) {
+    if (event.find("ph")->text() == "X") tracks[number(event, "pid")].push_back(&event);
+  }
+  const auto value = [](const Json* event, const char* key) {
+    return std::strtod(event->find(key)->text().c_str(), nullptr);
+  };
+  for (const auto& [rank, events] : tracks) {
+    const std::vector<TraceSlice>& slices = trace.ranks[static_cast<std::size_t>(rank)].slices;
+    REQUIRE(events.size() == slices.size());
+    int wrong = 0;
+    for (std::size_t i = 0; i + 1 < events.size(); ++i) {
+      const std::int64_t start = nanoseconds(*events[i], "ts");
+      if (start != slices[i].start.count()) ++wrong;
+      if (start + nanoseconds(*events[i], "dur") != slices[i].end.count()) ++wrong;
+      for (const double base : {0.0, value(events[0], "ts"), 0.001, 1e6 / 3.0}) {
+        const bool on_grid = base == 0.0 || base == value(events[0], "ts");
+        const double end = (value(events[i], "ts") - base) + value(events[i], "dur");
+        const double next = value(events[i + 1], "ts") - base;
+        const bool touches = slices[i].end == slices[i + 1].start;
+        if (on_grid && (touches ? end != next : end >= next)) ++wrong;
+        // Off the grid, too, no more than a float's rounding.
+        if (!on_grid && end > next + 1e-8) ++wrong;
+      }
+    }
+    CHECK(wrong == 0);
+  }
 }
 
 TEST_CASE("memory rises with forwards, falls with backwards, and peaks where the plan says") {

@@ -11,6 +11,8 @@
 
 #include <doctest/doctest.h>
 
+#include "core/architecture.h"
+#include "core/json.h"
 #include "report/trainers/pipeline_csv.h"
 #include "tests/core/tiny_plan.h"
 
@@ -36,8 +38,8 @@ PlanFile plan_with(int pipeline, int chunks, int layers, std::vector<int> cuts) 
   return file;
 }
 
-Export exported(const PlanFile& plan, const char* target, const char* version) {
-  ExportRequest request;
+Export exported(const PlanFile& plan, const char* target, const char* version,
+                ExportRequest request = {}) {
   request.version = version;
   request.plan_path = "plan.json";
   request.plan_hash = "fnv1a64:1";
@@ -176,7 +178,7 @@ TEST_CASE("what Megatron-LM's layout cannot say is refused, with cuts that it ca
   CHECK(refusal.why_not.starts_with("stage 1 has no layer"));
   REQUIRE(refusal.nearest.has_value());
   file.plan = *refusal.nearest;
-  CHECK(file.plan.cuts == std::vector<int>{0, 3, 4, 7});
+  CHECK(file.plan.cuts == std::vector<int>{0, 4, 5, 7});
   CHECK(exported(file, "megatron", "0.20").why_not == "");
   CHECK(exported(tiny_plan(), "megatron", "0.20").why_not.starts_with("Megatron-LM counts layers"));
 }
@@ -226,6 +228,39 @@ TEST_CASE("torchtitan's module lists cover the model exactly once") {
   CHECK(python.find("num_pp_microbatches = 8\n") != std::string::npos);
   CHECK(python.find("num_tokens_per_microbatch_per_dp_rank = 256\n") != std::string::npos);
   CHECK(python.find("num_tokens_per_train_step = 4096\n") != std::string::npos);
+}
+
+TEST_CASE("without a pipeline torchtitan's local batch is one forward") {
+  PlanFile file = plan_with(1, 1, 4, {0, 6});  // b = 2, M = 8, D = 2
+  const std::string toml = text_of(exported(file, "torchtitan", "0.2"), "torchtitan.toml");
+  CHECK(toml.find("local_batch_size = 2\nglobal_batch_size = 32\n") != std::string::npos);
+  CHECK(toml.find("pipeline_parallel_schedule") == std::string::npos);
+}
+
+TEST_CASE("torchtitan trains in 16 bits, however its version has them") {
+  PlanFile file = plan_with(2, 1, 4, {0, 3, 6});
+  std::string toml = text_of(exported(file, "torchtitan", "0.2"), "torchtitan.toml");
+  CHECK(toml.find("mixed_precision_param = \"bfloat16\"\n") != std::string::npos);
+  // 0.x has no replicas of divided models: they are sharded.
+  CHECK(toml.find("data_parallel_replicate_degree = 1\ndata_parallel_shard_degree = 2\n") !=
+        std::string::npos);
+  CHECK(toml.find("\ndtype") == std::string::npos);
+  const std::string python = text_of(exported(file, "torchtitan", "head"), "penstock_plan.py");
+  CHECK(python.find("data_parallel_replicate_degree = 2\n") != std::string::npos);
+  CHECK(python.find("config.training.mixed_precision_param = \"bfloat16\"\n") != std::string::npos);
+  CHECK(python.find("config.training.disable_cuda_graphs = True\n") != std::string::npos);
+  CHECK(python.find("seq_len") == std::string::npos);
+
+  file.plan.data = 1;
+  file.plan.global_batch = 16;
+  toml = text_of(exported(file, "torchtitan", "0.2"), "torchtitan.toml");
+  CHECK(toml.find("\ndtype = \"bfloat16\"\n") != std::string::npos);
+  CHECK(exported(file, "torchtitan", "0.1").why_not.find("in float32") != std::string::npos);
+  ExportRequest whole;
+  whole.precision = "float32";
+  toml = text_of(exported(file, "torchtitan", "0.2", whole), "torchtitan.toml");
+  CHECK(toml.find("mixed_precision_param = \"float32\"\n") != std::string::npos);
+  CHECK(toml.find("\ndtype") == std::string::npos);
 }
 
 TEST_CASE("torchtitan 0.1 splits in front of layers, and is told so otherwise") {
@@ -299,6 +334,108 @@ TEST_CASE("Varuna's map names every rank once, replicas of a stage together") {
   CHECK(refusal.nearest->cuts == std::vector<int>{0, 3, 6});
 }
 
+TEST_CASE("precision is each trainer's own word for it, and gradients are the plan's") {
+  PlanFile file = plan_with(4, 1, 10, {0, 3, 6, 9, 12});
+  for (StepPrice& stage : file.prices.step) {
+    stage.parameters = Bytes{20};
+    stage.gradients = Bytes{40};
+  }
+  ExportRequest half;
+  half.precision = "float16";
+  auto flags = flags_of(text_of(exported(file, "megatron", "0.20"), "megatron_args.sh"));
+  CHECK(flags.count("--bf16") == 1);
+  CHECK(flags.count("--grad-reduce-in-bf16") == 0);
+  flags = flags_of(text_of(exported(file, "megatron", "0.20", half), "megatron_args.sh"));
+  CHECK(flags.count("--fp16") == 1);
+  const Export deepspeed = exported(file, "deepspeed", "0.19");
+  const std::string& config = text_of(deepspeed, "ds_config.json");
+  CHECK(config.find(R"("bf16": {"enabled": true})") != std::string::npos);
+  CHECK(config.find(R"("grad_accum_dtype": "fp32")") != std::string::npos);
+  CHECK(config.find(R"("stage": 1)") != std::string::npos);
+  CHECK(deepspeed.notes.size() == 2);  // one says that ZeRO-1 came with it
+  const std::string recipe =
+      text_of(exported(file, "megatron-bridge", "0.6"), "penstock_recipe.py");
+  CHECK(recipe.find("get_mixed_precision_config(\"bf16_mixed\")") != std::string::npos);
+  CHECK(recipe.find("grad_reduce_in_fp32 = True\n") != std::string::npos);
+  CHECK(recipe.find("pipeline_model_parallel_layout = \"Et*2|t*3|t*3|t*2L\"\n") !=
+        std::string::npos);
+
+  for (StepPrice& stage : file.prices.step) stage.gradients = Bytes{20};
+  flags = flags_of(text_of(exported(file, "megatron", "0.20"), "megatron_args.sh"));
+  CHECK(flags.count("--grad-reduce-in-bf16") == 1);
+  CHECK(text_of(exported(file, "deepspeed", "0.19"), "ds_config.json").find("data_types") ==
+        std::string::npos);
+}
+
+ExportRequest with_model(const char* config) {
+  const Json json = parse_json(config, "config.json");
+  ExportRequest request;
+  request.model = ModelConfig{"config.json", json, read_architecture(json, "config.json")};
+  return request;
+}
+
+TEST_CASE("Megatron-LM is told the model's sizes from its config.json") {
+  const PlanFile file = plan_with(4, 1, 10, {0, 3, 6, 9, 12});
+  const Export llama = exported(file, "megatron", "0.20", with_model(R"({
+    "architectures": ["LlamaForCausalLM"], "num_hidden_layers": 10, "hidden_size": 64,
+    "num_attention_heads": 8, "num_key_value_heads": 2, "intermediate_size": 160,
+    "max_position_embeddings": 256, "vocab_size": 1000, "rope_theta": 500000.0,
+    "rms_norm_eps": 1e-05, "tie_word_embeddings": false})"));
+  auto flags = flags_of(text_of(llama, "megatron_args.sh"));
+  const std::vector<std::pair<const char*, const char*>> expected{
+      {"--hidden-size", "64"},
+      {"--ffn-hidden-size", "160"},
+      {"--num-query-groups", "2"},
+      {"--kv-channels", "8"},
+      {"--rotary-base", "500000"},
+      {"--normalization", "RMSNorm"},
+      {"--norm-epsilon", "1e-05"},
+      {"--max-position-embeddings", "256"},
+      {"--num-attention-heads", "8"},
+      {"--vocab-size", "1000"},
+      {"--swiglu", ""},
+      {"--untie-embeddings-and-output-weights", ""},
+      {"--disable-bias-linear", ""},
+      {"--position-embedding-type", "rope"}};
+  for (const auto& pair : expected) CHECK_MESSAGE(flags.at(pair.first) == pair.second, pair.first);
+  CHECK(llama.notes.empty());
+
+  const Export gpt = exported(file, "megatron", "0.20", with_model(R"({
+    "architectures": ["GPT2LMHeadModel"], "n_layer": 10, "n_embd": 64, "n_head": 8,
+    "n_positions": 256, "vocab_size": 1000})"));
+  flags = flags_of(text_of(gpt, "megatron_args.sh"));
+  CHECK(flags.at("--position-embedding-type") == "learned_absolute");
+  CHECK(flags.at("--normalization") == "LayerNorm");
+  for (const char* absent : {"--swiglu", "--disable-bias-linear", "--rotary-base",
+                             "--untie-embeddings-and-output-weights"}) {
+    CHECK_MESSAGE(flags.count(absent) == 0, absent);
+  }
+
+  // Without the file the arrays are empty, and run.sh says so.
+  const Export bare = exported(file, "megatron", "0.20");
+  CHECK(text_of(bare, "megatron_args.sh").find("MODEL_ARGS=()\n") != std::string::npos);
+  CHECK(bare.notes.size() == 1);
+}
+
+TEST_CASE("a job is started on as many nodes as the plan's devices take") {
+  PlanFile file = plan_with(4, 1, 10, {0, 3, 6, 9, 12});  // 8 devices, two of a node
+  const Export answer = exported(file, "megatron", "0.20");
+  const std::string& run = text_of(answer, "run.sh");
+  CHECK(run.find("GPUS=2\n") != std::string::npos);
+  CHECK(run.find("torchrun --nnodes=4 ") != std::string::npos);
+  CHECK(text_of(answer, "job.sbatch").find("#SBATCH --nodes=4\n") != std::string::npos);
+  CHECK(text_of(answer, "sky.yaml").find("num_nodes: 4\n") != std::string::npos);
+  CHECK(text_of(answer, "sky.yaml").find("accelerators: TOY:2\n") != std::string::npos);
+  file.cluster.devices_per_node = 3;  // 3 + 3 + 2
+  const std::string uneven = text_of(exported(file, "megatron", "0.20"), "run.sh");
+  CHECK(uneven.find("GPUS=3\nLEFT=$((8 - NODE_RANK * 3))") != std::string::npos);
+  CHECK(uneven.find("--nnodes=3 ") != std::string::npos);
+  file.cluster.devices_per_node = 16;
+  const std::string one = text_of(exported(file, "megatron", "0.20"), "run.sh");
+  CHECK(one.find("NODE_RANK=0\n") != std::string::npos);
+  CHECK(one.find("GPUS=8\n") != std::string::npos);
+}
+
 TEST_CASE("headers say which plan, which command and what is predicted") {
   const std::string script = text_of(
       exported(plan_with(4, 1, 10, {0, 3, 6, 9, 12}), "megatron", "0.20"), "megatron_args.sh");
@@ -306,7 +443,8 @@ TEST_CASE("headers say which plan, which command and what is predicted") {
       script.starts_with("# tiny for Megatron-LM core 0.20, written by penstock 0.1.0:\n"
                          "#   penstock export plan.json\n"
                          "# Plan plan.json, fnv1a64:1.\n"
-                         "# P=4 V=1 D=2 T=1 b=2 M=8, 1f1b, recompute none, on 8 GPUs (toy).\n"
+                         "# TP 1 x PP 4 x DP 2, VP 1, mbs 2, 8 micro-batches, gbs 32, 1f1b,\n"
+                         "# recompute none, bfloat16, on 8 GPUs (toy).\n"
                          "# Predicted: a step takes 10.11 us (10 us to 11 us); the fullest rank "
                          "needs 0.0 GiB.\n"));
 }

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Gives exported jobs to the trainers' own code.
+
+    try_exports.py PENSTOCK [--megatron DIR] [--bridge DIR] [--torchtitan DIR] [--deepspeed DIR]
+                   [--plans 300] [--keep DIR]
+
+DIR are clones of NVIDIA/Megatron-LM, NVIDIA-NeMo/Megatron-Bridge, pytorch/torchtitan (with its
+tags) and deepspeedai/DeepSpeed; what is not named is left out. Plans some 300 jobs for them, exports
+each, starts its run.sh with a torchrun that only writes down how it was called, and hands that to the
+trainer: Megatron-LM's argument parser, its checks and its rules for layers per stage; the
+configuration classes of Megatron-Bridge and torchtitan; DeepSpeed's configuration and its
+PipelineModule. What comes back must be the plan's batch, precision, degrees and cuts. No GPU is
+needed, nor PyTorch (tools/stand_ins.py). Run it in the repository's root. Exit code 1 when anything
+differs.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+# Model, device, GPUs and samples per step.
+MODELS = ["llama-3-8b", "llama-3-70b", "gpt-6.7b", "nemotron-4-15b", "mixtral-8x7b",
+          "deepseek-v2-lite"]
+SIZES = [("h100-sxm", 8, 64), ("h100-sxm", 16, 128), ("h100-sxm", 32, 128), ("a100-80gb", 64, 512),
+         ("h100-sxm", 128, 1024)]
+PINS = [[], ["--pin", "P=1"], ["--pin", "P=2"], ["--pin", "P=4"], ["--pin", "P=8"],
+        ["--pin", "P=4", "--schedule", "interleaved"], ["--pin", "P=4", "--recompute", "full"],
+        ["--pin", "P=2,T=1"], ["--pin", "P=4", "--zero1", "off"],
+        ["--recompute", "full:as-needed", "--pin", "P=4"]]
+# --for, --to, the worker that judges it
+TARGETS = [("megatron", "megatron", "megatron"), ("megatron", "megatron-bridge", "bridge"),
+           ("torchtitan", "torchtitan@0.2", "titan02"),
+           ("torchtitan@0.1", "torchtitan@0.1", "titan01"),
+           ("torchtitan@head", "torchtitan@head", "titanhead"),
+           ("deepspeed", "deepspeed", "deepspeed")]
+
+TORCHRUN = """#!/usr/bin/env python3
+import json, os, sys
+with open(os.environ["TORCHRUN_CALL"], "w") as file:
+    json.dump({"arguments": sys.argv[1:], "cwd": os.getcwd(),
+               "CUDA_DEVICE_MAX_CONNECTIONS": os.environ.get("CUDA_DEVICE_MAX_CONNECTIONS", "")}, file)
+"""
+
+
+def questions(count):
+    """`count` of them, each kind of pins, size, model and trainer in turn."""
+    plans_for = list(dict.fromkeys(target[0] for target in TARGETS))
+    for i in range(count):
+        trainer = plans_for[i % len(plans_for)]
+        j = i // len(plans_for)
+        model = MODELS[j % len(MODELS)]
+        pins = PINS[(j // len(MODELS) + j) % len(PINS)]
+        yield i, trainer, model, SIZES[(j // len(MODELS)) % len(SIZES)], pins
+
+
+def planned(penstock, folder, question):
+    i, trainer, model, (device, gpus, batch), pins = question
+    path = os.path.join(folder, f"plan{i}.json")
+    command = [penstock, "plan", f"data/models/{model}.json", "--device", device, "--gpus",
+               str(gpus), "--global-batch", str(batch), "--for", trainer, "--top", "1",
+               "--threads", "1", "--budget", "20s", *pins, "-o", path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    contradicts = done.returncode == 2 and "--for" in done.stderr  # interleaved for DeepSpeed
+    if done.returncode not in (0, 1, 4) and not contradicts:
+        raise SystemExit(f"{command}: {done.stderr}")
+    return (i, trainer, model, path) if os.path.exists(path) else None
+
+
+def exported(penstock, folder, plan, target, clones):
+    """The job's folder and how its run.sh calls torchrun; or what went wrong."""
+    i, _, _, path = plan
+    name = target[1].replace("@", "-")
+    job = os.path.join(folder, f"job{i}-{name}")
+    done = subprocess.run([penstock, "export", path, "--to", target[1], "-o", job],
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return {"error": f"export {path} --to {target[1]}: {done.stdout}{done.stderr}"}
+    call = os.path.join(job, "call.json")
+    environment = {**os.environ, "PATH": folder + os.pathsep + os.environ["PATH"],
+                   "TORCHRUN_CALL": call, "NODE_RANK": "0", "MASTER_ADDR": "node0",
+                   "MEGATRON": clones.get("megatron") or folder, "HF_MODEL": "model",
+                   "TORCHTITAN": clones.get("torchtitan") or folder, "TRAIN": "train.py"}
+    run = subprocess.run(["bash", os.path.join(job, "run.sh")], capture_output=True, text=True,
+                         check=False, env=environment, cwd="/")
+    if run.returncode != 0:
+        return {"error": f"{job}/run.sh: {run.stderr}"}
+    version = ["--target-version", target[1].partition("@")[2]] if "@" in target[1] else []
+    check = subprocess.run([penstock, "check", os.path.join(job, first_file(job)), *version],
+                           capture_output=True, text=True, check=False)
+    with open(call, encoding="utf-8") as file:
+        return {"plan": path, "folder": job, "check": check.stdout if check.returncode else "", **json.load(file)}
+
+
+def first_file(job):
+    for name in ("megatron_args.sh", "torchtitan.toml", "penstock_plan.py", "ds_config.json"):
+        if os.path.exists(os.path.join(job, name)):
+            return name
+    return "run.sh"
+
+
+def judged(worker, clone, jobs):
+    done = subprocess.run([sys.executable, os.path.join(HERE, "trainer_code.py"), worker, clone],
+                          input=json.dumps(jobs), capture_output=True, text=True, check=False)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("VERDICT ")]
+    if len(lines) != len(jobs):
+        print(done.stdout[-2000:], done.stderr[-4000:])
+        return [{"error": f"{worker}: its code did not run to the end"}] * len(jobs)
+    return [json.loads(line[len("VERDICT "):]) for line in lines]
+
+
+def commit_of(clone, what="HEAD"):
+    done = subprocess.run(["git", "-C", clone, "log", "-1", "--format=%H %cs", what],
+                          capture_output=True, text=True, check=False)
+    return done.stdout.strip()
+
+
+def version_folder(clone, tag, folder):
+    """The files of a tag, without touching the clone's work tree."""
+    target = os.path.join(folder, "titan-" + tag)
+    os.makedirs(target)
+    archive = subprocess.run(["git", "-C", clone, "archive", tag, "torchtitan"],
+                             capture_output=True, check=True)
+    subprocess.run(["tar", "-x", "-C", target], input=archive.stdout, check=True)
+    return target
+
+
+def sources(clones, folder):
+    """By worker: the folder of its code and the commit that it is of."""
+    found = {}
+    for worker, clone in (("megatron", "megatron"), ("bridge", "bridge"),
+                          ("titanhead", "torchtitan"), ("deepspeed", "deepspeed")):
+        if clones.get(clone):
+            found[worker] = (os.path.abspath(clones[clone]), commit_of(clones[clone]))
+    if clones.get("torchtitan"):
+        for worker, tag in (("titan01", "v0.1.0"), ("titan02", "v0.2.2")):
+            found[worker] = (version_folder(clones["torchtitan"], tag, folder),
+                             tag + " " + commit_of(clones["torchtitan"], tag))
+    if "bridge" in found and "megatron" in found:  # it imports Megatron's core
+        found["bridge"] = (found["bridge"][0] + os.pathsep + found["megatron"][0],
+                           found["bridge"][1])
+    return found
+
+
+def arguments():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("penstock")
+    for name in ("megatron", "bridge", "torchtitan", "deepspeed"):
+        parser.add_argument("--" + name)
+    parser.add_argument("--plans", type=int, default=300)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--keep")
+    return parser.parse_args()
+
+
+def main():
+    asked = arguments()
+    clones = {name: getattr(asked, name) and os.path.abspath(getattr(asked, name))
+              for name in ("megatron", "bridge", "torchtitan", "deepspeed")}
+    penstock = os.path.abspath(asked.penstock)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = asked.keep or temporary
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "torchrun"), "w", encoding="utf-8") as file:
+            file.write(TORCHRUN)
+        os.chmod(os.path.join(folder, "torchrun"), 0o755)
+        with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
+            plans = [plan for plan in pool.map(lambda q: planned(penstock, folder, q),
+                                               questions(asked.plans)) if plan]
+        print(f"{len(plans)} plans over {len({plan[2] for plan in plans})} models; "
+              f"{asked.plans - len(plans)} questions have no plan that fits")
+        wrong = 0
+        code = sources(clones, temporary)
+        for target in TARGETS:
+            if target[2] not in code:
+                continue
+            wrong += report(target, code[target[2]],
+                            [exported(penstock, folder, plan, target, clones) for plan in plans
+                             if plan[1] == target[0]])
+    return 1 if wrong else 0
+
+
+def report(target, source, jobs):
+    runnable = [job for job in jobs if "error" not in job]
+    verdicts = iter(judged(target[2], source[0], runnable))
+    failures = [job["error"] if "error" in job else next(verdicts).get("error") for job in jobs]
+    failures = [failure for failure in failures if failure]
+    warned = [job for job in runnable if job["check"]]
+    print(f"{target[1]:16} {source[1]:58} {len(jobs) - len(failures)} of {len(jobs)} as planned; "
+          f"penstock check: {len(runnable) - len(warned)} without findings")
+    for text, count in collections.Counter(failures).most_common(8):
+        print(f"  {count} x {text}")
+    for text, count in collections.Counter(job["check"] for job in warned).most_common(4):
+        print(f"  check {count} x {text}")
+    return len(failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
