@@ -22,6 +22,9 @@ std::optional<Miss> full_miss(const PlanInputs& inputs, const Plan& closest) {
   if (find_schedule(plan.schedule) == nullptr) {
     plan.schedule = plan.chunks > 1 ? "interleaved" : "1f1b";
   }
+  if (plan.stages_per_copy() > static_cast<int>(inputs.profile->sections.size())) {
+    return std::nullopt;
+  }
   const Evaluation evaluation = evaluate(inputs, plan).evaluation;
   std::optional<Miss> most;
   for (std::size_t r = 0; r < evaluation.ranks.size(); ++r) {
