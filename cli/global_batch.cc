@@ -23,7 +23,7 @@ constexpr const char* kSamples = "--global-batch";
 // The largest that we know of, DeepSeek-V3's (arXiv 2412.19437), is 15,360 samples of 4,096 tokens:
 // 63 million. Four times that many tokens are a slip rather than a plan.
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 28;
-constexpr std::int64_t kMostSamples = 1'000'000;
+constexpr std::int64_t kManySamples = 1'000'000;
 constexpr Duration kLongestStep = std::chrono::hours(1);
 
 double power_of(char suffix) {
@@ -110,7 +110,7 @@ int samples_in(const std::string& tokens, int sequence_length) {
                            with_commas(sequence_length)),
                "give more, or a shorter --sequence-length");
   }
-  if (samples > std::numeric_limits<int>::max()) {
+  if (samples > kMostSamples) {
     bad_option(kTokens, fmt::format("{} is too large", tokens), "give fewer tokens");
   }
   return static_cast<int>(std::llround(samples));
@@ -120,7 +120,7 @@ void refuse_unlikely_batch(const Question& question) {
   const SearchRequest& request = question.request;
   const std::int64_t samples = request.global_batch;
   const std::int64_t tokens = samples * std::max(request.sequence_length, 1);
-  if (tokens > kMostTokens || samples > kMostSamples) {
+  if (tokens > kMostTokens || samples > kManySamples) {
     const std::string of_tokens =
         request.sequence_length > 0
             ? fmt::format(" of {} tokens, {} million tokens a step; the largest published has 63",

@@ -7,6 +7,10 @@
 
 namespace penstock {
 
+// More samples per step than that are refused, whether or not they are meant: a hundred times the
+// largest published.
+inline constexpr int kMostSamples = 1 << 21;
+
 // "4M" tokens per step as samples of `sequence_length` tokens, the nearest number of them. K, M and
 // B are powers of 1024: what papers call 4M is 1,024 samples of 4,096 tokens.
 int samples_in(const std::string& tokens, int sequence_length);

@@ -153,7 +153,7 @@ void refuse_missing(const SearchOptions& options, bool is_config) {
 
 int global_batch_of(const SearchOptions& options, const Question& question) {
   if (!options.global_batch_tokens) {
-    return parse_int("--global-batch", *options.global_batch, 1);
+    return parse_int("--global-batch", *options.global_batch, 1, kMostSamples);
   }
   if (options.global_batch) {
     bad_option("--global-batch-tokens", "--global-batch is given, too", "keep one of them");

@@ -7,6 +7,7 @@
 #include "cli/change_cluster.h"
 #include "cli/change_terms.h"
 #include "cli/field_words.h"
+#include "cli/global_batch.h"
 #include "cli/nearest.h"
 #include "cli/parse.h"
 #include "cli/schedule_called.h"
@@ -169,7 +170,7 @@ bool set(Question& question, const std::string& option, const std::string& typed
   } else if (key == "gpus") {
     request.gpus = parse_int(option, value, 1);
   } else if (key == "global-batch") {
-    request.global_batch = parse_int(option, value, 1);
+    request.global_batch = parse_int(option, value, 1, kMostSamples);
   } else if (key == "reserve-gib") {
     question.reserve = parse_gib(option, value);
   } else if (!set_term(question.profile.value, option, key, value)) {

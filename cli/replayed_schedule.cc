@@ -159,9 +159,42 @@ Uncertainty uncertainty_of(const ScheduleOptions& given, const Program& program,
   return uncertainty;
 }
 
+// What is written out action by action, drawn, sampled or arranged takes memory and time with every
+// stage and micro-batch: refused before it is begun.
+void refuse_endless(const ScheduleOptions& given, const Subject& subject) {
+  constexpr std::int64_t kMostWritten = std::int64_t{1} << 22,
+                         kMostReplayed = std::int64_t{1} << 24;
+  const ScheduleShape& shape = subject.shape;
+  const std::int64_t cells =
+      std::int64_t{shape.ranks} * shape.chunks * shape.micro_batches * shape.slices;
+  const bool writes = given.is_drawn() || given.csv;
+  const bool arranges = subject.kind != nullptr && subject.kind->is_automatic();
+  const bool replays = given.slow.given() || given.jitter.given();
+  const std::int64_t most = writes || arranges ? kMostWritten : kMostReplayed;
+  if ((!writes && !arranges && !replays) || cells <= most) return;
+  bad_option("-M",
+             fmt::format("{} stages times micro-batches are too many {}", cells,
+                         writes     ? "to write out"
+                         : arranges ? "to arrange"
+                                    : "to replay one by one"),
+             fmt::format("at most {}; fewer show the same, since schedules repeat", most));
+}
+
+// So many actions in all samples that nobody waits for them.
+void refuse_endless_samples(const ScheduleOptions& given, std::int64_t actions) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 33;
+  if (!given.jitter.given()) return;
+  const std::int64_t samples =
+      given.jitter.samples ? parse_int("--samples", *given.jitter.samples, 1) : 1;
+  if (actions <= kMost / samples) return;
+  bad_option("--samples", fmt::format("{} of {} actions each would take hours", samples, actions),
+             "give fewer samples or micro-batches");
+}
+
 }  // namespace
 
 ReplayedSchedule replayed(const ScheduleOptions& given, const Subject& subject) {
+  refuse_endless(given, subject);
   const ScheduleCosts costs = costs_of(given, subject);
   ReplayedSchedule both;
   ScheduleResult& result = both.result;
@@ -190,6 +223,7 @@ ReplayedSchedule replayed(const ScheduleOptions& given, const Subject& subject) 
   }
   const Program program = program_for(given, subject, std::move(schedule), costs, executor);
   result.actions = static_cast<std::int64_t>(program.actions.size());
+  refuse_endless_samples(given, result.actions);
   StagePrices prices = costs.prices;
   extras.uncertainty = uncertainty_of(given, program, executor, prices);
   (has_rule ? replay_by_rule : replay)(given, program, prices, executor, result, extras);

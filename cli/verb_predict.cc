@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -6,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/global_batch.h"
 #include "cli/large_plans.h"
 #include "cli/layout.h"
 #include "cli/options.h"
@@ -21,6 +23,7 @@
 #include "report/words.h"
 #include "search/evaluate.h"
 #include "search/rolled_program.h"
+#include "simulator/schedules/schedules.h"
 
 namespace penstock {
 namespace {
@@ -55,6 +58,25 @@ std::string only_device(const Question& question) {
   return types.size() == 1 ? types.front().name : "";
 }
 
+// The samples of a step are bounded, and so is what a rule that decides while it runs writes down.
+void refuse_endless(const Plan& plan) {
+  constexpr std::int64_t kMostCells = std::int64_t{1} << 22;
+  if (plan.global_batch > kMostSamples) {
+    bad_option(kLayout, fmt::format("gbs = {} is more than any step has", plan.global_batch),
+               fmt::format("give at most {}", kMostSamples));
+  }
+  const std::int64_t micro_batches =
+      plan.global_batch / std::max(1, plan.data * plan.micro_batch_size) + 1;
+  if (find_schedule(plan.schedule)->rule == RunTimeRule::kNone ||
+      plan.stages() * micro_batches <= kMostCells) {
+    return;
+  }
+  bad_option(kLayout,
+             fmt::format("{} with {} stages and {} micro-batches is too long", plan.schedule,
+                         plan.stages(), micro_batches),
+             "its order is worked out action by action; give fewer, larger micro-batches");
+}
+
 Asked asked_of(const Layout& layout, SearchOptions given) {
   const bool all_gpus = given.gpus.has_value();
   fill_gpus(layout, given);
@@ -81,6 +103,7 @@ Asked asked_of(const Layout& layout, SearchOptions given) {
   if (asked.plan.sequence_length == 0) {
     asked.plan.sequence_length = default_sequence_length(question.profile.value, asked.plan.device);
   }
+  refuse_endless(asked.plan);
   question.request.global_batch = asked.plan.global_batch;
   question.request.gpus = asked.plan.devices();
   question.request.sequence_length = asked.plan.sequence_length;

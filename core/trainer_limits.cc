@@ -61,12 +61,13 @@ std::string why_not_torchtitan(Trainer trainer, const Plan& plan) {
 }
 
 // The same cuts, but what an empty stage would stand for moves to its neighbour: every stage has a
-// layer, except the first and, where that may be, the last. Nothing with too few layers.
-std::optional<Plan> with_a_layer_each(Plan plan, const ModelLayers& model, bool last_as_well) {
+// layer, but for the first and the last where those need none. Nothing with too few layers.
+std::optional<Plan> with_a_layer_each(Plan plan, const ModelLayers& model, bool ends_as_well) {
   const int stages = plan.stages(), end = model.front + model.layers;
-  const bool last_needs = last_as_well || model.back == 0;
+  const bool last_needs = ends_as_well || model.back == 0;
+  const int least_of_first = ends_as_well ? model.front + 1 : std::max(model.front, 1);
   for (int s = 1; s < stages; ++s) {
-    const int least = std::max(model.front, 1) + s - 1;
+    const int least = least_of_first + s - 1;
     const int behind = stages - s - (last_needs ? 0 : 1);  // stages that need a layer from here on
     const int most = end - behind;
     if (least > most) return {};
@@ -76,11 +77,11 @@ std::optional<Plan> with_a_layer_each(Plan plan, const ModelLayers& model, bool 
   return plan;
 }
 
-std::string without_a_layer(const Plan& plan, const ModelLayers& model, bool last_as_well,
+std::string without_a_layer(const Plan& plan, const ModelLayers& model, bool ends_as_well,
                             const std::string& why) {
-  for (int s = 1; s < plan.stages(); ++s) {
-    const bool needs = s + 1 < plan.stages() || last_as_well;
-    if (!needs || layers_of_stage(model, plan, s).count > 0) continue;
+  for (int s = 0; s < plan.stages(); ++s) {
+    const bool is_end = s == 0 || s + 1 == plan.stages();
+    if ((is_end && !ends_as_well) || layers_of_stage(model, plan, s).count > 0) continue;
     return "stage " + text(s) + " has no layer, and " + why;
   }
   return "";

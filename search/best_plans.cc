@@ -32,6 +32,8 @@ constexpr std::size_t kArrangedAtOnce = 4;
 constexpr std::size_t kImprovedAtOnce = 4;
 constexpr std::int64_t kMostImproved = std::int64_t{1} << 15;
 constexpr std::int64_t kMostArranged = std::int64_t{1} << 17;
+// Of those that are arranged, or have a run-time rule, the stages times the micro-batches.
+constexpr std::int64_t kMostRearranged = std::int64_t{1} << 13;
 // All useful numbers of replicas are tried in spaces of at most so many candidates.
 constexpr std::int64_t kMostForAllDegrees = std::int64_t{1} << 20;
 
@@ -121,6 +123,8 @@ bool says_the_same(const Found& known, const Found& other) {
   return plan == known.plan &&
          (other.plan == plan || other.memory.count / 19 > known.memory.count / 20);
 }
+
+bool is_arranged(const Plan& plan) { return find_schedule(plan.schedule)->is_costly; }
 
 class Search {
  public:
@@ -339,16 +343,21 @@ class Search {
         1, request_.sizes.empty() ? std::vector<Budget>{} : budgets_of(request_, space_));
     for (const Found& found : fastest) leaders.add(found);
     for (const Found& found : front) leaders.add(found);
-    std::int64_t work = 0;
+    std::int64_t work = 0, arranged = 0;
     std::vector<Plan> batch;
     const std::size_t all = tally_.contenders.size();
     for (std::size_t next = 0; next < all || !batch.empty();) {
       if (next < all) {
         const Contender& one = tally_.contenders[next++];
-        const std::int64_t size = std::int64_t{one.plan.stages()} * one.plan.stages();
+        const std::int64_t size =
+            std::int64_t{one.plan.stages()} * (is_arranged(one.plan)
+                                                   ? replica_loads(one.plan).front().micro_batches
+                                                   : one.plan.stages());
         const bool leads = leaders.may_lead(one.bound, one.plan.devices(), request_.sizes.size());
-        if (leads && work + size <= kMostImproved) {
-          work += size;
+        std::int64_t& spent = is_arranged(one.plan) ? arranged : work;
+        const std::int64_t most = is_arranged(one.plan) ? kMostRearranged : kMostImproved;
+        if (leads && spent + size <= most) {
+          spent += size;
           const Plan plan = without_cuts(one.plan);
           if (std::find(known.begin(), known.end(), plan) == known.end()) batch.push_back(one.plan);
         }

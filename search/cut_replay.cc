@@ -28,6 +28,7 @@ CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan, RecomputeRule r
   has_rule_ = prepared_.kind->rule != RunTimeRule::kNone;
   is_cheap_ = !prepared_.kind->is_automatic() && !has_rule_;
   sums_ = prepared_.sums.full_size();
+  if (prepared_.kind->recomputes) last_keeps_.emplace(*sums_, prepared_.plan.pipeline);
   tables_ = prepared_.sums.tables();
   recomputes_ = prepared_.sums.recomputes();
   capacity_ = prepared_.devices.memory();
@@ -120,17 +121,19 @@ std::optional<CutReplay::Result> CutReplay::run_evaluated() {
 
 Duration CutReplay::bound(const std::vector<int>& cuts) {
   with_cuts_.cuts = cuts;
-  return compute_bound(*sums_, with_cuts_, prepared_.kind->backward,
+  if (prepared_.kind->rule == RunTimeRule::kVarunaRuntime) return {};  // see step_bound()
+  return compute_bound(sums_of_work(), with_cuts_, prepared_.kind->backward,
                        is_cheap_ ? held_ : HeldCounts{}, inputs_.executor);
 }
 
 std::vector<std::int64_t> CutReplay::rank_work(const std::vector<int>& cuts) const {
   const Plan& plan = prepared_.plan;
   std::vector<std::int64_t> work(static_cast<std::size_t>(plan.pipeline), 0);
+  const RankSums sums = sums_of_work();
   for (int s = 0; s < plan.stages(); ++s) {
     const auto rank = static_cast<std::size_t>(plan.rank_of(s));
     const auto first = static_cast<std::size_t>(s % plan.stages_per_copy());
-    const auto& prefix = (*sums_)[plan.rank_of(s)].work_of(prepared_.kind->backward);
+    const auto& prefix = sums[plan.rank_of(s)].work_of(prepared_.kind->backward);
     work[rank] += prefix[static_cast<std::size_t>(cuts[first + 1])] -
                   prefix[static_cast<std::size_t>(cuts[first])];
   }

@@ -36,6 +36,8 @@ class CutReplay {
   [[nodiscard]] const std::optional<Rejection>& why_not() const { return prepared_.why_not; }
   // Static lists are there once for all cuts; otherwise every replay works the plan out anew.
   [[nodiscard]] bool is_cheap() const { return is_cheap_; }
+  // It has a run-time rule, which is replayed on the lists.
+  [[nodiscard]] bool has_rule() const { return has_rule_; }
 
   struct Result {
     Duration step_time{};
@@ -57,6 +59,7 @@ class CutReplay {
   [[nodiscard]] const HeldCounts& held() const { return held_; }
 
  private:
+  [[nodiscard]] RankSums sums_of_work() const { return last_keeps_ ? last_keeps_->sums() : *sums_; }
   std::optional<Result> run_lists();
   std::optional<Result> run_divided();
   std::optional<Result> run_priced(const RankTables& tables, bool recomputes);
@@ -68,6 +71,7 @@ class CutReplay {
   PreparedPlan prepared_;
   bool is_cheap_ = false;
   bool has_rule_ = false;
+  std::optional<LastRankKeeps> last_keeps_;  // of a schedule that recomputes by itself
   std::optional<RankSums> sums_;
   RankTables tables_{{}};
   bool recomputes_ = false;

@@ -101,6 +101,19 @@ bool GroupDivision::can_be_divided(const Plan& plan, const StageMemory& memory,
   });
 }
 
+bool GroupDivision::all_are_slower(const Plan& plan, const StageMemory& memory,
+                                   const HeldCounts& held, const RankSums& kept, Duration slowest) {
+  if (rule_ != RecomputeRule::kPerStage) return false;
+  const BackwardKind backward = find_schedule(plan.schedule)->backward;
+  return std::all_of(modes_.begin(), modes_.end(), [&](Mode& mode) {
+    const GroupPrices& prices = prices_of(mode);
+    if (!prices.why_not().empty()) return false;
+    const RecomputeSums sums{kept, prices.sums()};
+    const RecomputeAsNeeded as_needed(sums, memory, held, plan, backward, rule_);
+    return as_needed.balanced_within(slowest) == RecomputeAsNeeded::Within::kNo;
+  });
+}
+
 Duration GroupDivision::bound_of(const Plan& plan, const RankSums& kept, const HeldCounts& held) {
   const BackwardKind backward = find_schedule(plan.schedule)->backward;
   if (plan.recompute == "none") {

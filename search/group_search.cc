@@ -183,8 +183,8 @@ class GroupSearch {
     const StageMemory memory = memory_of(plan, at_least);
     const Cuts cuts = choose_cuts(prices_.sums(), memory, plan, backward_, balanced, true);
     if (!cuts.why_not) return false;
-    if (is_hopeless_divided(plan, memory, at_least, balanced)) {
-      if (division_.can_be_divided(plan, memory, at_least, prices_.sums(), balanced)) {
+    if (const auto fits = fits_but_is_too_slow(plan, memory, at_least, balanced)) {
+      if (*fits) {
         note_possible();
         result_.bounded += static_cast<std::int64_t>(placements_.size());
       } else {
@@ -218,15 +218,30 @@ class GroupSearch {
     return true;
   }
 
-  // Several stages per rank that keep their balanced cuts, with no recompute at all, would be too
-  // slow already, and so would all other cuts.
-  [[nodiscard]] bool is_hopeless_divided(Plan plan, const StageMemory& memory,
-                                         const HeldCounts& at_least,
-                                         const std::vector<int>& balanced) const {
-    if (plan.chunks == 1 || may_lead(any_cuts_) || may_fit(memory, plan)) return false;
+  // Whether it can be divided to fit, where that can be told to be too slow without dividing it.
+  [[nodiscard]] std::optional<bool> fits_but_is_too_slow(Plan plan, const StageMemory& memory,
+                                                         const HeldCounts& at_least,
+                                                         const std::vector<int>& balanced) {
+    if (!request_.bounds || may_lead(any_cuts_)) return std::nullopt;
+    if (plan.chunks == 1) {
+      const bool too_slow = slowest_stages_lose(plan, memory, at_least);
+      return too_slow ? std::optional(true) : std::nullopt;
+    }
+    // Several stages per rank keep their balanced cuts, and take longer the more they recompute.
     plan.cuts = balanced;
-    return !may_matter(compute_bound(prices_.sums(), plan, backward_, at_least, inputs_.executor),
-                       kNoMemory);
+    const Duration least =
+        compute_bound(prices_.sums(), plan, backward_, at_least, inputs_.executor);
+    if (may_matter(least, kNoMemory) || may_fit(memory, plan)) return std::nullopt;
+    return division_.can_be_divided(plan, memory, at_least, prices_.sums(), balanced);
+  }
+
+  [[nodiscard]] bool slowest_stages_lose(const Plan& plan, const StageMemory& memory,
+                                         const HeldCounts& at_least) {
+    const Incumbents& incumbents = own_ ? *own_ : known_;
+    const auto slowest = incumbents.slowest_that_matters(group_.devices, group_.least_memory);
+    const int full = replica_loads(plan).front().samples / plan.micro_batch_size;
+    return slowest && full > 0 &&
+           division_.all_are_slower(plan, memory, at_least, prices_.sums(), *slowest / full);
   }
 
   struct PricedForm {
@@ -349,18 +364,30 @@ class GroupSearch {
     const auto held =
         shared_.held_at_least.get(counts_key(*find_schedule(stand_in.schedule), stand_in),
                                   [&] { return least_held_of(stand_in); });
+    std::optional<LastRankKeeps> last_keeps;
+    if (kind.recomputes) last_keeps.emplace(prices_.sums(), plan.pipeline);
+    const RankSums sums = last_keeps ? last_keeps->sums() : prices_.sums();
+    const std::vector<int> best =
+        last_keeps ? balanced_cuts(sums, plan, backward_).value_or(balanced) : balanced;
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
-      Cuts cuts = choose_cuts(prices_.sums(), memory_of(plan, *held), plan, backward_, balanced);
-      plan.cuts = balanced;
+      Cuts cuts = choose_cuts(sums, memory_of(plan, *held), plan, backward_, best);
+      plan.cuts = best;
       if (!cuts.cuts.empty()) plan.cuts = std::move(cuts.cuts);
-      if (!kind.recomputes && !may_be_worth_arranging(by_compute(plan))) {
-        result_.bounded += static_cast<std::int64_t>(placements_.size());
-        continue;
-      }
+      const Duration by_compute =
+          compute_bound(sums, plan, backward_, HeldCounts{}, inputs_.executor);
+      const bool loses =
+          kind.rule != RunTimeRule::kVarunaRuntime && !may_be_worth_arranging(by_compute);
       for (const Placement placement : placements_) {
         plan.placement = placement;
-        try_arranged_candidate(kind, plan);
+        if (may_be_worth_arranging(any_cuts_)) {
+          add_contender(Contender{plan, by_compute, any_cuts_});
+        }
+        if (loses) {
+          ++result_.bounded;
+        } else {
+          try_arranged_candidate(kind, plan);
+        }
       }
     }
   }
@@ -378,8 +405,10 @@ class GroupSearch {
       }
       most = most_held_within(plan, pricing.prices, room);
     }
-    const Duration bound =
-        step_bound(pricing.prices, plan, backward_, most, inputs_.executor, kind.recomputes);
+    const bool is_bounded = kind.rule != RunTimeRule::kVarunaRuntime;
+    const Duration bound = is_bounded ? step_bound(pricing.prices, plan, backward_, most,
+                                                   inputs_.executor, kind.recomputes)
+                                      : any_cuts_;
     if (!may_be_worth_arranging(bound)) {
       ++result_.bounded;
       return;

@@ -16,8 +16,9 @@ namespace {
 
 // A schedule that is arranged anew for every try costs as much as so many replays; of all tries
 // together at most so many stages times micro-batches, but the starts are always tried.
-constexpr int kReplaysPerArrangement = 16;
-constexpr std::int64_t kMostArranged = 1 << 14;
+// The same of a run-time rule, which takes about as long as static lists of few micro-batches.
+constexpr int kReplaysPerArrangement = 16, kReplaysPerRule = 2;
+constexpr std::int64_t kMostArranged = 1 << 14, kMostByRule = 1 << 18;
 constexpr int kStarts = 3;
 // Of the moves that could help, so many are tried from one place before it counts as an optimum.
 constexpr int kMostMoves = 48, kMovesPerStage = 8;
@@ -80,7 +81,8 @@ class CutSearch {
         replay_(inputs, plan, budget.recompute),
         sections_(static_cast<int>(inputs.profile->sections.size())),
         reserve_(replay_.is_cheap() && !budget.to_beat ? kMoreToDescend * budget.replays : 0),
-        left_(reserve_ + (replay_.is_cheap() ? budget.replays : arrangements(plan, budget))) {}
+        left_(reserve_ + (replay_.is_cheap() ? budget.replays
+                                             : arrangements(plan, budget, replay_.has_rule()))) {}
 
   std::optional<Found> run() {
     if (replay_.why_not()) return std::nullopt;
@@ -106,12 +108,13 @@ class CutSearch {
   }
 
  private:
-  static int arrangements(const Plan& plan, const CutBudget& budget) {
+  static int arrangements(const Plan& plan, const CutBudget& budget, bool has_rule) {
     const std::int64_t size =
         std::int64_t{plan.stages()} * replica_loads(plan).front().micro_batches;
-    const std::int64_t most = std::max<std::int64_t>(kStarts, kMostArranged / size);
-    return std::max(kStarts, static_cast<int>(std::min<std::int64_t>(
-                                 most, budget.replays / kReplaysPerArrangement)));
+    const std::int64_t in_all = (has_rule ? kMostByRule : kMostArranged) / size;
+    const int each = has_rule ? kReplaysPerRule : kReplaysPerArrangement;
+    return static_cast<int>(
+        std::max<std::int64_t>(kStarts, std::min<std::int64_t>(in_all, budget.replays / each)));
   }
 
   [[nodiscard]] double part_left() const {

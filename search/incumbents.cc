@@ -36,6 +36,17 @@ bool Incumbents::may_matter(Duration bound, int devices, Bytes memory) const {
   return false;
 }
 
+std::optional<Duration> Incumbents::slowest_that_matters(int devices, Bytes memory) const {
+  if (best_.size() < top_) return std::nullopt;
+  Duration slowest = best_.back().step_time;
+  for (std::size_t i = 0; i < budgets_.size(); ++i) {
+    if (devices > budgets_[i].devices || memory > budgets_[i].memory) continue;
+    if (!fastest_[i]) return std::nullopt;
+    slowest = std::max(slowest, fastest_[i]->step_time);
+  }
+  return slowest;
+}
+
 Bytes Incumbents::most_memory_that_matters(Duration bound, int devices) const {
   constexpr Bytes kAny{std::numeric_limits<std::int64_t>::max()};
   if (best_.size() < top_ || bound <= best_.back().step_time) return kAny;

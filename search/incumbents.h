@@ -33,6 +33,8 @@ class Incumbents {
   // Whether a candidate whose step time is at least `bound` and whose memory is at least `memory`
   // could enter the K best or be the fastest of a budget.
   [[nodiscard]] bool may_matter(Duration bound, int devices, Bytes memory) const;
+  // The largest bound that may; nothing when any does.
+  [[nodiscard]] std::optional<Duration> slowest_that_matters(int devices, Bytes memory) const;
   // The most that such a candidate could hold and still matter.
   [[nodiscard]] Bytes most_memory_that_matters(Duration bound, int devices) const;
   void add(const Found& found);

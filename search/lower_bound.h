@@ -22,7 +22,8 @@ Duration compute_bound(const RecomputeSums& sums, const Plan& divided, BackwardK
                        const HeldCounts& held, const ExecutorModel& executor);
 
 // By everything that is priced. Sound for every executor model; with a schedule whose last rank
-// recomputes nothing (Varuna's) only if that is said.
+// recomputes nothing (Varuna's) only if that is said, and not where a recompute may run while its
+// gradient is on the way (varuna-runtime).
 Duration step_bound(const StagePrices& prices, const Plan& plan, BackwardKind backward,
                     const HeldCounts& held, const ExecutorModel& executor,
                     bool last_rank_keeps = false);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "costmodel/price_stages.h"
+#include "search/device_cluster.h"
 #include "search/remedies.h"
 #include "simulator/schedules/schedules.h"
 
@@ -41,11 +42,15 @@ std::vector<Plan> smallest_plans(const PlanInputs& inputs, const SearchRequest& 
   const Pins& pins = request.pins;
   std::vector<Plan> plans;
   if (like.is_mixed() || like.has_unequal_replicas()) return plans;
+  // The request may count devices of other types, too.
+  const PlanDevices devices = devices_of(*inputs.cluster, like, inputs.reserve);
+  const int gpus = std::min(request.gpus, devices.types[0].devices);
+  if (pins.data.value_or(1) > like.global_batch) return plans;
   for (const int tensor : measured_tensor_degrees(*inputs.profile, like.device)) {
     if (pins.tensor.value_or(tensor) != tensor) continue;
     const int data = pins.data.value_or(1);
     const int most =
-        std::min(request.gpus / tensor / data, static_cast<int>(inputs.profile->sections.size()));
+        std::min(gpus / tensor / data, static_cast<int>(inputs.profile->sections.size()));
     const int pipeline = pins.pipeline.value_or(most);
     if (pipeline < 1 || pipeline > most) continue;
     for (const std::string& mode : measured_recompute_modes(*inputs.profile, like.device)) {

@@ -511,6 +511,11 @@ std::optional<std::vector<int>> RecomputeAsNeeded::balanced_cuts(
   return earliest_cuts(high);
 }
 
+RecomputeAsNeeded::Within RecomputeAsNeeded::balanced_within(Duration slowest) const {
+  if (memory_.sections() < plan_.pipeline || !run(kInfinite).feasible) return Within::kNoneFit;
+  return run(slowest.count()).feasible ? Within::kYes : Within::kNo;
+}
+
 // Within the bottleneck: the first ranks hold most micro-batches, so they get the fewest sections.
 std::vector<int> RecomputeAsNeeded::earliest_cuts(std::int64_t bottleneck) const {
   std::vector<int> cuts(index(plan_.pipeline) + 1, 0);

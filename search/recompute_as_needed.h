@@ -57,6 +57,9 @@ class RecomputeAsNeeded {
   // where a stage that grows, at either end, gets no faster. Nothing when none fit. `kept`: the
   // best cuts if memory were no object.
   [[nodiscard]] std::optional<std::vector<int>> balanced_cuts(const std::vector<int>& kept) const;
+  // Whether the slowest stage of those takes no longer than this. None fit: neither does any.
+  enum class Within { kNoneFit, kNo, kYes };
+  [[nodiscard]] Within balanced_within(Duration slowest) const;
 
  private:
   // Of one stage: [first, middle) recomputes, [middle, end) does not.

@@ -108,6 +108,16 @@ SectionSums sum_table(const ModelProfile& profile, int tensor_degree, SectionTab
   return sums;
 }
 
+SectionSums without_recompute(SectionSums sums) {
+  for (std::size_t i = 0; i < sums.recompute.size(); ++i) {
+    for (auto* list : {&sums.work, &sums.split_work, &sums.mixed_work}) {
+      (*list)[i] -= sums.recompute[i];
+    }
+    sums.recompute[i] = 0;
+  }
+  return sums;
+}
+
 std::int64_t SectionSums::working_peak_of(int first, int end) const {
   const auto f = static_cast<std::size_t>(first);
   const auto e = static_cast<std::size_t>(end);

@@ -73,6 +73,9 @@ TEST_CASE("a bound matters until K plans are faster, and in every budget it coul
   CHECK_FALSE(incumbents.may_matter(Duration{31}, 4, {90}));
   CHECK_FALSE(incumbents.may_matter(Duration{31}, 8, {50}));
   CHECK_FALSE(incumbents.may_matter(Duration{31}, 1, {0}));
+  CHECK(incumbents.slowest_that_matters(9, {101}) == Duration{20});
+  CHECK(incumbents.slowest_that_matters(4, {90}) == Duration{30});
+  CHECK_FALSE(Incumbents(1, {}).slowest_that_matters(1, {0}));
 }
 
 }  // namespace

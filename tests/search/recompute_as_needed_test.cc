@@ -10,7 +10,11 @@
 #include "core/json_reader.h"
 #include "core/plan_file.h"
 #include "core/recompute_sections.h"
+#include "search/choose_cuts.h"
 #include "search/cut_replay.h"
+#include "search/lower_bound.h"
+#include "search/plan_program.h"
+#include "search/prepared_plan.h"
 #include "tests/search/models.h"
 
 namespace penstock {
@@ -238,6 +242,94 @@ TEST_CASE("with several stages per rank the step gets shorter, fits, and is near
 }
 
 // Layers alike between an embedding that keeps little and a head: what the search meets.
+// What a plan in mode "full" asks of its division.
+struct Division {
+  Division(const PlanInputs& inputs, const Plan& plan)
+      : again(prepare(inputs, plan)),
+        none(prepare(inputs, in_mode_none(plan))),
+        held(liveness_of(again.plan)),
+        ties(*inputs.profile, 1),
+        sums{none.sums.full_size(), again.sums.full_size()},
+        memory(sums.kept, ties, inputs.profile->training, 1, held, again.devices.reserve(),
+               again.devices.memory()),
+        as_needed(sums, memory, held, again.plan, again.kind->backward, RecomputeRule::kPerStage) {}
+  static Plan in_mode_none(Plan plan) {
+    plan.recompute = "none";
+    return plan;
+  }
+
+  PreparedPlan again, none;
+  HeldCounts held;
+  TiedParameters ties;
+  RecomputeSums sums;
+  StageMemory memory;
+  RecomputeAsNeeded as_needed;
+};
+
+TEST_CASE("what is asked instead of dividing a plan agrees with its division") {
+  Random random(75);
+  int fit = 0;
+  for (int i = 0; i < 100; ++i) {
+    CAPTURE(i);
+    const int chunks = 1 + i % 2;
+    const Case one = random_case(random, 2, 8);
+    const PlanInputs inputs = one.inputs();
+    Plan plan = plan_of(2, chunks, random.between(1, 3) * 2, random_cuts(random, 2 * chunks, 8));
+    if (i % 6 == 1) {  // two copies of the weights
+      plan = plan_of(2, 2, 4, {0, 4, 8});
+      plan.schedule = "dualpipe";
+    }
+    const Division of(inputs, plan);
+    const auto sections = of.as_needed.sections(plan.cuts);
+    CHECK(of.as_needed.fits_somehow(plan.cuts) == sections.has_value());
+    if (!sections) continue;
+    Plan divided = of.again.plan;
+    set_recompute_sections(divided, *sections);
+    const EvaluatedPlan evaluated = evaluate(inputs, divided);
+    REQUIRE_FALSE(evaluated.why_not);
+    CHECK(of.as_needed.fullest(plan.cuts, *sections) == evaluated.evaluation.peak_memory());
+    CHECK(compute_bound(of.sums, divided, of.again.kind->backward, of.held, inputs.executor) <=
+          evaluated.evaluation.step_time);
+    ++fit;
+  }
+  CHECK(fit > 20);
+}
+
+TEST_CASE("the slowest stage of the best cuts is known before they are") {
+  using Within = RecomputeAsNeeded::Within;
+  Random random(76);
+  int fit = 0;
+  for (int i = 0; i < 100; ++i) {
+    CAPTURE(i);
+    const int ranks = random.between(1, 4), sections = random.between(ranks, 12);
+    const Costs layer{random.between(1, 9), random.between(1, 20), 0, random.between(5, 30)};
+    const Case one{with_full(model_of_sections(
+                                 std::vector<Costs>(static_cast<std::size_t>(sections), layer), 1),
+                             random.between(1, 4), 0),
+                   cluster_of({1, ranks, random.between(20, 300)})};
+    const PlanInputs inputs = one.inputs();
+    const Plan plan = plan_of(ranks, 1, 8, equal_cuts(sections, ranks));
+    const Division of(inputs, plan);
+    const auto cuts = of.as_needed.balanced_cuts(plan.cuts);
+    CHECK(cuts.has_value() ==
+          (of.as_needed.balanced_within(Duration{1'000'000'000}) != Within::kNoneFit));
+    if (!cuts) continue;
+    const std::vector<int> counts = of.as_needed.sections(*cuts).value();
+    Duration slowest{};
+    for (std::size_t s = 0; s < counts.size(); ++s) {
+      const std::int64_t own = (*cuts)[s + 1] - (*cuts)[s];
+      const std::int64_t work =
+          of.sums.kept[0].work[1] * own +
+          (of.sums.recomputed[0].work[1] - of.sums.kept[0].work[1]) * counts[s];
+      slowest = std::max(slowest, Duration{work});
+    }
+    CHECK(of.as_needed.balanced_within(slowest) == Within::kYes);
+    CHECK(of.as_needed.balanced_within(slowest - Duration{1}) == Within::kNo);
+    ++fit;
+  }
+  CHECK(fit > 20);
+}
+
 TEST_CASE("the search finds the best cuts and the best numbers of sections together") {
   Random random(74);
   int divided = 0;

@@ -276,6 +276,11 @@ TEST_CASE("torchtitan 0.1 splits in front of layers, and is told so otherwise") 
   CHECK(refusal.nearest->cuts == std::vector<int>{0, 2, 3, 4, 6});
   file.plan = *refusal.nearest;
   CHECK(exported(file, "torchtitan", "0.1").why_not == "");
+
+  const Export bare = exported(plan_with(2, 1, 4, {0, 1, 6}), "torchtitan", "0.1");
+  CHECK(bare.why_not.starts_with("stage 0 has no layer"));
+  REQUIRE(bare.nearest.has_value());
+  CHECK(bare.nearest->cuts == std::vector<int>{0, 2, 6});
 }
 
 TEST_CASE("a V is written under the only name that makes torchtitan place it so") {

@@ -1,0 +1,208 @@
+#include "tests/search/free_search.h"
+
+#include <algorithm>
+
+#include "core/recompute_sections.h"
+#include "search/best_plans.h"
+#include "tests/search/models.h"
+
+namespace penstock::testing {
+namespace {
+
+struct Question {
+  ModelProfile model;
+  ClusterSpec cluster;
+  SearchRequest request;
+};
+
+Question random_question(Random& random, ModelSize size) {
+  const bool large = size == ModelSize::kLarge;
+  Question q;
+  q.model = random_model(random, random.between(1, large ? 16 : 6));
+  const int nodes = random.between(1, large ? 4 : 3);
+  const int per_node = random.between(1, 2) * 2;
+  q.cluster = random_cluster(random, nodes, per_node);
+  if (random.between(0, 3) == 0) {
+    q.model = also_on(q.model, "old", random.between(1, 3));
+    add_nodes(q.cluster, "old", 1, 2, random.between(800, 5000));
+  }
+  q.request.gpus = random.between(1, std::min(large ? 16 : 8, device_count(q.cluster)));
+  q.request.global_batch = random.between(1, large ? 64 : 16);
+  q.request.top = random.between(1, 6);
+  return q;
+}
+
+std::string words_of(const RankedPlan& best) {
+  const Plan& plan = best.plan;
+  std::string words = plan.schedule + " P" + std::to_string(plan.pipeline) + " V" +
+                      std::to_string(plan.chunks) + " D" + std::to_string(plan.data) + " T" +
+                      std::to_string(plan.tensor) + " b" + std::to_string(plan.micro_batch_size) +
+                      " " + plan.recompute + (plan.zero1 ? " zero1" : "") + " cuts";
+  for (const int cut : plan.cuts) words += " " + std::to_string(cut);
+  for (const std::string& device : plan.rank_devices) words += " " + device;
+  return words + ", " + std::to_string(best.evaluation.step_time.count()) + " ns";
+}
+
+struct Best {
+  Duration step_time = Duration::max();
+  std::string words = "no plan";
+};
+Best best_of(const Question& q) {
+  const SearchResult result = search(q.model, q.cluster, q.request);
+  if (result.best.empty()) return {};
+  const RankedPlan& best = result.best[0];
+  return {best.evaluation.step_time, words_of(best)};
+}
+
+constexpr int kPins = 10;
+void pin_to(Pins& pins, const Plan& plan, int which) {
+  switch (which) {
+    case 0:
+      pins.pipeline = plan.pipeline;
+      break;
+    case 1:
+      pins.chunks = plan.chunks;
+      break;
+    case 2:
+      pins.data = plan.data;
+      break;
+    case 3:
+      pins.tensor = plan.tensor;
+      break;
+    case 4:
+      pins.micro_batch_size = plan.micro_batch_size;
+      break;
+    case 5:
+      pins.schedules = {plan.schedule};
+      break;
+    case 6:
+      pins.recompute = plan.recompute;
+      pins.recompute_as_needed = recompute_is_divided(plan);
+      break;
+    case 7:
+      pins.zero1 = plan.zero1;
+      break;
+    case 8:
+      pins.placement = plan.placement;
+      break;
+    default:
+      if (!plan.is_mixed()) pins.device = plan.device;
+  }
+}
+
+// A question with less to choose from, or (the last) with another number of plans to show.
+constexpr int kLessers = 14;
+Question lesser(Random& random, Question q, int which) {
+  Pins& pins = q.request.pins;
+  switch (which) {
+    case 0:
+      pins.pipeline = random.between(1, 4);
+      break;
+    case 1:
+      pins.chunks = random.between(1, 3);
+      break;
+    case 2:
+      pins.data = random.between(1, 6);
+      break;
+    case 3:
+      pins.tensor = random.between(1, 2);
+      break;
+    case 4:
+      pins.micro_batch_size = random.between(1, 4);
+      break;
+    case 5: {
+      std::vector<std::string> names;
+      for (const ScheduleKind& kind : schedule_kinds()) {
+        if (!kind.only_when_named && !kind.has_slices) names.emplace_back(kind.name);
+      }
+      const int last = static_cast<int>(names.size()) - 1;
+      pins.schedules = {names[static_cast<std::size_t>(random.between(0, last))]};
+      break;
+    }
+    case 6:
+      pins.recompute = random.coin() ? "none" : "full";
+      break;
+    case 7:
+      pins.zero1 = random.coin();
+      break;
+    case 8:
+      pins.placement = random.coin() ? Placement::kDataInner : Placement::kPipelineInner;
+      break;
+    case 9:
+      q.request.gpus = random.between(1, q.request.gpus);
+      break;
+    case 10:
+      for (DeviceType& device : q.cluster.device_types)
+        device.memory.count = device.memory.count * random.between(5, 10) / 10;
+      break;
+    case 11:
+      for (LinkLevel& level : q.cluster.levels) {
+        level.bandwidth.value /= random.between(1, 4);
+        level.latency *= random.between(1, 3);
+      }
+      break;
+    case 12:
+      pins.device = "gpu";
+      break;
+    default:
+      q.request.top = random.between(1, 12);
+  }
+  return q;
+}
+
+Random of_model(std::uint64_t model, std::uint64_t property) {
+  return Random(1'000'003 * (model + 1) + property);
+}
+
+}  // namespace
+
+std::vector<std::string> beaten_by_lesser_questions(std::uint64_t model, ModelSize size) {
+  Random random = of_model(model, 1);
+  const Question q = random_question(random, size);
+  const Best free = best_of(q);
+  std::vector<std::string> wrong;
+  Question less = q;
+  for (int j = 0; j < 3; ++j) {
+    const int which = random.between(0, kLessers - 1);
+    less = lesser(random, j < 2 ? q : less, which);  // the last has two things less
+    const Best other = best_of(less);
+    const bool same_space = j < 2 && which == kLessers - 1;
+    if (same_space ? free.step_time == other.step_time : free.step_time <= other.step_time) {
+      continue;
+    }
+    wrong.push_back("model " + std::to_string(model) + ": free search " + free.words +
+                    ", lesser question " + std::to_string(j) + " (restriction " +
+                    std::to_string(which) + ") " + other.words);
+  }
+  return wrong;
+}
+
+std::vector<std::string> winner_not_found_again(std::uint64_t model, ModelSize size) {
+  Random random = of_model(model, 2);
+  Question q = random_question(random, size);
+  const SearchResult result = search(q.model, q.cluster, q.request);
+  if (result.best.empty()) return {};
+  const RankedPlan& winner = result.best[0];
+  std::vector<std::string> wrong;
+  const std::string what = "model " + std::to_string(model) + ": " + words_of(winner);
+  if (result.least_possible > winner.evaluation.step_time) {
+    wrong.push_back(what + " is below the certificate " +
+                    std::to_string(result.least_possible.count()));
+  }
+  std::string pinned;
+  for (int which = 0; which < kPins; ++which) {
+    if (!random.coin()) continue;
+    pin_to(q.request.pins, winner.plan, which);
+    pinned += " " + std::to_string(which);
+  }
+  const SearchResult again = search(q.model, q.cluster, q.request);
+  if (again.best.empty()) {
+    wrong.push_back(what + ", pinned" + pinned + ": nothing fits");
+  } else if (again.best[0].plan != winner.plan ||
+             again.best[0].evaluation.step_time != winner.evaluation.step_time) {
+    wrong.push_back(what + ", pinned" + pinned + ": " + words_of(again.best[0]));
+  }
+  return wrong;
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,25 @@
+// What a search may never be beaten by, itself with less to choose from, on random models that are
+// known by a number: the tests take the first 500, `free_search_range` any others.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace penstock::testing {
+
+enum class ModelSize {
+  kSmall,  // up to 6 sections, 8 devices and 16 samples
+  kLarge,  // up to 16 sections, 16 devices and 64 samples
+};
+
+// What is wrong, in words; empty when all holds.
+//
+// Questions with less to choose from (pins, names, memory, links, devices) find no faster plan, and
+// how many plans are to be shown changes nothing.
+std::vector<std::string> beaten_by_lesser_questions(std::uint64_t model, ModelSize size);
+// The winner is found again by a search pinned to some of its own values, and the certificate is
+// below it.
+std::vector<std::string> winner_not_found_again(std::uint64_t model, ModelSize size);
+
+}  // namespace penstock::testing
