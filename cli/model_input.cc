@@ -159,8 +159,8 @@ std::string headline_of(const EstimatedModel& estimated) {
   std::vector<std::string> devices{estimated.device.name};
   devices.insert(devices.end(), estimated.also_for.begin(), estimated.also_for.end());
   return fmt::format(
-      "estimated for {}, {}: nothing was measured; of ten such estimates nine took from {} less "
-      "to {} more time when somebody measured",
+      "estimated for {}, {}: nothing was measured; nine of ten published runs took between {} less "
+      "and {} more time than such an estimate",
       joined(devices, " and "), name_of(estimated.request.arithmetic),
       percent(estimated.estimate.error.below), percent(estimated.estimate.error.above));
 }

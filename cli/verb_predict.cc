@@ -10,6 +10,7 @@
 #include "cli/global_batch.h"
 #include "cli/large_plans.h"
 #include "cli/layout.h"
+#include "cli/model_flops.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/search_options.h"
@@ -17,6 +18,7 @@
 #include "core/format.h"
 #include "core/json_reader.h"
 #include "costmodel/price_stages.h"
+#include "report/plan_answer.h"
 #include "report/reasons.h"
 #include "report/result_json.h"
 #include "report/simulation_report.h"
@@ -121,29 +123,44 @@ PlanFile file_of(const Question& question, const EvaluatedPlan& evaluated) {
 }
 
 std::string cuts_words(const Layout& layout) {
-  if (!layout.cuts.empty()) return "cuts as given";
+  if (!layout.cuts.empty()) return "Cuts are those that were given.";
   return layout.default_cuts == DefaultCuts::kSearched
-             ? "cuts chosen by times and memory"
-             : "cuts: layers in equal numbers, what stands before and behind them at the ends";
+             ? "Cuts were chosen by times and memory."
+             : "Cuts give every stage as many layers; the embedding is on the first stage, norm "
+               "and "
+               "head are on the last.";
+}
+
+// What was asked, and whether it fits, before any table.
+std::string verdict_of(const Asked& asked, const Layout& layout, const EvaluatedPlan& evaluated) {
+  PlanAnswer about;
+  about.gpus = asked.plan.devices();
+  about.flops = model_flops_of(asked.question, asked.plan.sequence_length);
+  const std::string sentence = layout_sentence(evaluated.plan, evaluated.evaluation, about);
+  const std::string verdict = evaluated.why_not
+                                  ? fmt::format("Does NOT fit ({}). With enough memory: {}",
+                                                reason_text(*evaluated.why_not), sentence)
+                                  : "Fits: " + sentence;
+  const std::string counted = about.flops && sentence.find("MFU") != std::string::npos
+                                  ? " MFU counts " + about.flops->convention + "."
+                                  : std::string();
+  return wrapped(verdict, 100, "", "") + '\n' +
+         wrapped("Nothing was searched. " + cuts_words(layout) + counted, 100, "", "");
 }
 
 std::string report_of(const Asked& asked, const Layout& layout, const PlanFile& file,
                       const EvaluatedPlan& evaluated) {
-  std::string text = wrapped(words_of(asked.question), 100, "", "  ");
-  for (const std::string& note : notes_of(asked.question)) {
-    text += wrapped(note, 100, "", "  ");
-  }
-  text += wrapped(fmt::format("Exactly this layout, nothing searched; {}", cuts_words(layout)), 100,
-                  "", "  ");
-  const Evaluation& evaluation = evaluated.evaluation;
   const auto& calibration = asked.question.cluster.value.calibration;
   const std::string interval = calibration && calibration->posterior
                                    ? "nine of ten runs lie in the interval"
                                    : "not calibrated";
-  text += evaluated.why_not
-              ? wrapped("DOES NOT FIT: " + reason_text(*evaluated.why_not), 100, "", "  ") + "\n"
-              : "It fits.\n\n";
-  return text + simulation_report(file, evaluation, evaluated.timeline, interval);
+  std::string text = verdict_of(asked, layout, evaluated) + '\n' +
+                     simulation_report(file, evaluated.evaluation, evaluated.timeline, interval) +
+                     "\nWhat was asked\n" + wrapped(words_of(asked.question), 100, "  ", "  ");
+  for (const std::string& note : notes_of(asked.question)) {
+    text += wrapped(note, 100, "  ", "    ");
+  }
+  return text;
 }
 
 Json json_of(const Asked& asked, const EvaluatedPlan& evaluated) {

@@ -11,15 +11,16 @@
 namespace penstock {
 namespace {
 
-constexpr std::string_view kExamples = R"(Six ways to begin (penstock VERB --help says more):
+constexpr std::string_view kExamples = R"(Seven ways to begin (penstock VERB --help says more):
 
-  penstock schedule 1f1b -P 4 -M 8 --cost F=10ms,B=20ms,C=0.5ms --print
   penstock plan config.json --device h100-sxm --gpus 64 --global-batch 512 -o plan.json
+  penstock predict config.json --device h100-sxm --layout "TP=2 PP=4 DP=2 mbs=1 gbs=64"
   penstock explain plan.json
-  penstock simulate plan.json --executor sender-blocks
-  penstock compare profile.json --cluster cluster.json --gpus 64 --global-batch 512 \
-      --vary schedule=1f1b,zb-h1 --vary b=1,2,4
-  penstock check plan.json
+  penstock report plan.json -o report.html
+  penstock compare config.json --device h100-sxm --gpus 64 --global-batch 512 \
+      --vary schedule=1f1b,zb-h1 --vary mbs=1,2
+  penstock check train.sh --gpus 64
+  penstock schedule 1f1b,zb-h1 -P 4 -M 8 --cost F=10ms,I=10ms,W=10ms,C=0.5ms
 )";
 
 constexpr std::string_view kStreams = R"(

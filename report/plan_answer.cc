@@ -249,11 +249,16 @@ std::size_t lines_of(const std::string& text, std::size_t width) {
 }  // namespace
 
 std::string plan_sentence(const Plan& plan, const Evaluation& evaluation, const PlanAnswer& about) {
+  return "Use " + layout_sentence(plan, evaluation, about);
+}
+
+std::string layout_sentence(const Plan& plan, const Evaluation& evaluation,
+                            const PlanAnswer& about) {
   const std::string devices =
       plan.devices() == about.gpus
           ? ""
           : fmt::format(" on {} of {}", plan.devices(), count_of(about.gpus, "GPU"));
-  return fmt::format("Use {}{}{}{}, mbs {}, {}{}{}: {} a step ({}), {}{}{}{}.", degrees_text(plan),
+  return fmt::format("{}{}{}{}, mbs {}, {}{}{}: {} a step ({}), {}{}{}{}.", degrees_text(plan),
                      plan.chunks > 1 ? fmt::format(", VP {}", plan.chunks) : "",
                      plan.is_mixed() ? " (" + device_words(plan) + ")" : "", devices,
                      plan.micro_batch_size, plan.pipeline > 1 ? plan.schedule + ", " : "",

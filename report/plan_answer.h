@@ -34,5 +34,8 @@ std::string plan_answer(const SearchResult& result, const PlanAnswer& about);
 
 // "Use TP 1 x PP 2 x DP 32, ...: 12.8 s a step (11.8 to 19.0 s), 10,236 tokens/s per GPU, ..."
 std::string plan_sentence(const Plan& plan, const Evaluation& evaluation, const PlanAnswer& about);
+// The same without "Use".
+std::string layout_sentence(const Plan& plan, const Evaluation& evaluation,
+                            const PlanAnswer& about);
 
 }  // namespace penstock

@@ -277,8 +277,9 @@ std::string relative_text(const std::vector<RankedPlan>& plans) {
                                 ? percent(most)
                                 : fmt::format("{} to {}", percent(least), percent(most));
   return fmt::format(
-      "Of one plan against another most of +- cancels: their step times compare within +-{}, nine "
-      "times of ten.",
+      "Plans compare with each other better than +- says: nine of ten measured ratios of step "
+      "times "
+      "are within +-{} of the predicted ones.",
       width);
 }
 

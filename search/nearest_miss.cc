@@ -23,9 +23,7 @@ std::optional<Miss> full_miss(const PlanInputs& inputs, const Plan& closest) {
   if (find_schedule(plan.schedule) == nullptr) {
     plan.schedule = plan.chunks > 1 ? "interleaved" : "1f1b";
   }
-  if (plan.stages_per_copy() > static_cast<int>(inputs.profile->sections.size())) {
-    return std::nullopt;
-  }
+  if (plan.stages_per_copy() > static_cast<int>(inputs.profile->sections.size())) return {};
   const Evaluation evaluation = evaluate(inputs, plan).evaluation;
   std::optional<Miss> most;
   for (std::size_t r = 0; r < evaluation.ranks.size(); ++r) {
@@ -69,7 +67,11 @@ std::vector<Plan> smallest_plans(const PlanInputs& inputs, const SearchRequest& 
         plan.chunks = 1;
         plan.stage_map = StageMap::kLoop;
       }
-      plans.push_back(std::move(plan));
+      const auto sections = static_cast<int>(inputs.profile->sections.size());
+      if (!pins.pipeline && plan.stages_per_copy() > sections) {
+        plan.pipeline = std::max(1, sections * plan.copies() / plan.chunks);
+      }
+      if (plan.stages_per_copy() <= sections) plans.push_back(std::move(plan));
     }
   }
   return plans;

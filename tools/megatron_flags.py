@@ -24,7 +24,8 @@ import typing
 
 
 # What the parser cannot be imported without; the rest it tries, and does without.
-STUBBED = {"torch", "numpy", "packaging", "yaml", "tqdm", "einops", "triton", "typing_extensions", "transformers", "PIL", "requests", "pydantic"}
+STUBBED = {"torch", "numpy", "packaging", "yaml", "tqdm", "einops", "triton", "typing_extensions", "transformers",
+           "PIL", "requests", "pydantic"}
 
 
 class AnyClass(type(typing.Protocol)):

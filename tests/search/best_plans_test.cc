@@ -63,18 +63,16 @@ TEST_CASE("all plans of four sections on two GPUs by five schedules, by hand") {
     std::int64_t step_ns, memory;
     const char* placed;
   };
-  const char* side_by_side = "stages of a replica side by side; 1 of 1 boundaries cross inside";
+  const char* side_by_side = "one pipeline; all 1 pipeline transfers use inside";
   const std::vector<Expected> expected{
-      {"P1 V1 D2 b1 1f1b zero1", 18'044, 120, "every replica holds the whole model"},
-      {"P1 V1 D2 b1 1f1b", 18'044, 160, "every replica holds the whole model"},
+      {"P1 V1 D2 b1 1f1b zero1", 18'044, 120, "every DP rank holds the whole model"},
+      {"P1 V1 D2 b1 1f1b", 18'044, 160, "every DP rank holds the whole model"},
       {"P2 V1 D1 b1 zb-h1", 21'004, 120, side_by_side},
-      {"P2 V2 D1 b1 interleaved", 27'004, 80,
-       "stages of a replica side by side; 3 of 3 boundaries cross inside"},
-      {"P2 V2 D1 b1 looped-bfs", 27'004, 80,
-       "stages of a replica side by side; 3 of 3 boundaries cross inside"},
+      {"P2 V2 D1 b1 interleaved", 27'004, 80, "one pipeline; all 3 pipeline transfers use inside"},
+      {"P2 V2 D1 b1 looped-bfs", 27'004, 80, "one pipeline; all 3 pipeline transfers use inside"},
       {"P2 V1 D1 b1 1f1b", 27'004, 120, side_by_side},
       {"P2 V1 D1 b1 gpipe", 27'004, 120, side_by_side},
-      {"P1 V1 D1 b1 1f1b", 36'000, 160, "one device"},
+      {"P1 V1 D1 b1 1f1b", 36'000, 160, "one GPU"},
   };
   REQUIRE(best.size() == expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {

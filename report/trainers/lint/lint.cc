@@ -80,10 +80,14 @@ std::optional<LintTrainer> launch_trainer_of(std::string_view text, const std::s
   // A document may show flags, and is no launch file.
   if (file.ends_with(".json") || file.ends_with(".md")) return {};
   if (has_any(text, {"[parallelism]", "--parallelism.", "parallelism.pipeline_parallel",
-                     "torchtitan.train", "./run_train.sh", "ParallelismConfig("})) {
+                     "torchtitan.train", "./run_train.sh"})) {
     return LintTrainer::kTorchtitan;
   }
   if (file.ends_with(".toml")) return LintTrainer::kTorchtitan;
+  // NeMo has a class of this name, too.
+  if (has_any(text, {"ParallelismConfig("}) && has_any(text, {"torchtitan"})) {
+    return LintTrainer::kTorchtitan;
+  }
   if (has_any(text, {"--tensor-model-parallel-size", "--pipeline-model-parallel",
                      "--model-parallel-size", "pretrain_gpt.py"})) {
     return LintTrainer::kMegatron;

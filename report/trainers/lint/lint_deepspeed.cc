@@ -218,8 +218,9 @@ class DeepspeedJudge : public Judge {
     if (*batch_ % share == 0) return;
     wrong_product(
         *batch_ < share
-            ? fmt::format("a batch of {} leaves none of M x D = {} x {} micro-batches a sample",
-                          *batch_, *steps, *data_)
+            ? fmt::format(
+                  "a batch of {} has less than a sample for each of M x D = {} x {} micro-batches",
+                  *batch_, *steps, *data_)
             : fmt::format("a batch of {} is no multiple of M x D = {} x {}", *batch_, *steps,
                           *data_),
         (*batch_ / share + 1) * share);

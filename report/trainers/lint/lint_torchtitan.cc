@@ -52,6 +52,7 @@ void TorchtitanJudge::judge() {
   judge_micro_batches();
   judge_groups();
   judge_csv();
+  judge_cuda_graphs();
   judge_resume();
   judge_recompute();
   judge_sends();

@@ -127,6 +127,7 @@ class MegatronJudge : public Judge {
   void judge_overlap();
 
   void judge_names();
+  [[nodiscard]] bool writes_underscores() const;
 
   // Whose script this is, by flags that only a fork has.
   void read_fork();

@@ -43,7 +43,7 @@ void MegatronJudge::judge_layers() {
     return;
   }
   if (!certain("E010", {kLayout, kVirtualStages, kPerVirtualStage, kFirst, kLast, kEmbedding, kLoss,
-                        kHybrid})) {
+                        "--deepspeed", kHybrid})) {
     return;
   }
   if (has_hybrid_pipes()) {

@@ -89,8 +89,19 @@ void MegatronJudge::read_fork() {
   if (is_deepspeed_ && !fork_.starts_with(kDeepspeedFork)) fork_ = kDeepspeedFork;
 }
 
+// One flag with underscores is a slip; a script that writes several so has a parser of its own.
+bool MegatronJudge::writes_underscores() const {
+  const auto& all = settings().all();
+  return std::count_if(all.begin(), all.end(), [](const LaunchSetting& setting) {
+           return setting.name.find('_') != std::string::npos &&
+                  !is_deepspeed_flag(
+                      setting.name.substr(std::min<std::size_t>(2, setting.name.size())));
+         }) > 1;
+}
+
 void MegatronJudge::judge_names() {
   judged("W060");
+  const bool has_own_parser = writes_underscores();
   std::vector<std::string> older, unknown;
   for (const LaunchSetting& setting : settings().all()) {
     if (!setting.name.starts_with("--") || setting.name.find('$') != std::string::npos) continue;
@@ -106,7 +117,8 @@ void MegatronJudge::judge_names() {
     if (fork_.empty() && judge_renamed(setting)) continue;
     auto& list = std::find(groups.begin(), groups.end(), kOlder) != groups.end() ? older : unknown;
     const auto near = groups.empty() ? misspelt(name) : dashed_flag(name);
-    if (near && !settings().has(fmt::format("--{}", *near))) {
+    const bool is_slip = near && !(has_own_parser && name.find('_') != std::string::npos);
+    if (is_slip && !settings().has(fmt::format("--{}", *near))) {
       misspelt_flag(setting, std::string(*near));
     } else if (std::find(list.begin(), list.end(), setting.name) == list.end()) {
       list.push_back(setting.name);

@@ -91,5 +91,19 @@ TEST_CASE("what Hugging Face fills in is not judged") {
   CHECK(refusal([] { (void)judged("[]"); }).starts_with("ds_config.json: expected an object"));
 }
 
+TEST_CASE("E001: a batch alone has a sample for every GPU") {
+  LintRequest request;
+  request.gpus = 32;
+  const LintReport small = judged(R"({"train_batch_size": 16})", request);
+  CHECK(found(small) == std::vector<std::string>{"E001:1"});
+  CHECK(only(small).message ==
+        "a batch of 16 has less than a sample for each of M x D = 1 x 32 micro-batches");
+  CHECK(only(small).fix == "\"train_batch_size\": 32");
+  CHECK(found(judged(R"({"train_batch_size": 64})", request)).empty());
+  // 64 of 32 GPUs in 4 steps leave half a sample.
+  CHECK(found(judged(R"({"train_batch_size": 64, "gradient_accumulation_steps": 4})", request)) ==
+        std::vector<std::string>{"E001:1"});
+}
+
 }  // namespace
 }  // namespace penstock

@@ -239,6 +239,7 @@ TEST_CASE("W060: mistyped and renamed flags have their right name") {
   CHECK(found(judged(script("--recompute-granularty full --recompute-granularity full"))) ==
         Codes{});
   CHECK(found(judged(script("--patch-size 14"))) == Codes{});
+  CHECK(found(judged(script("--use_distributed_optimizer --seq_length 8"))) == Codes{});
 }
 
 TEST_CASE("embedding and loss are accounted for only where the split is even") {
@@ -325,6 +326,13 @@ TEST_CASE("forks are recognised by their flags, and judged by what they share") 
   CHECK(gap(bloom, "E010").starts_with("DeepSpeed cuts the model"));
   REQUIRE(bloom.notes.size() == 1);
   CHECK(bloom.notes[0].starts_with("this is a script of Megatron-DeepSpeed"));
+  // DeepSpeed under a condition: who cuts the model is not known.
+  const LintReport perhaps = judged(
+      "A=\"--num-layers 30 --pipeline-model-parallel-size 4\"\nif [ $D ]; then A=\"$A "
+      "--deepspeed\"; "
+      "fi\ntorchrun pretrain_gpt.py $A\n");
+  CHECK(found(perhaps) == Codes{});
+  CHECK(gap(perhaps, "E010") == "--deepspeed is set under a condition (line 2)");
   const LintReport pai =
       judged(script("--patch-tokenizer-type Qwen2Tokenizer --extra-vocab-size 0"));
   CHECK(found(pai) == Codes{});

@@ -87,7 +87,9 @@ TEST_CASE("a launch file is told by its content, and other files are none") {
         LintTrainer::kMegatron);
   // One flag is any program's.
   CHECK_FALSE(launch_trainer_of("torchrun x.py --num-layers 3", "a.sh").has_value());
-  CHECK(launch_trainer_of("ParallelismConfig(", "a.py") == LintTrainer::kTorchtitan);
+  CHECK(launch_trainer_of("import torchtitan\nParallelismConfig(", "a.py") ==
+        LintTrainer::kTorchtitan);
+  CHECK_FALSE(launch_trainer_of("import nemo\nParallelismConfig(", "a.py").has_value());
   CHECK(launch_trainer_of("--tensor-model-parallel-size 2", "flags.txt") == LintTrainer::kMegatron);
   CHECK(launch_trainer_of("[parallelism]\n", "job") == LintTrainer::kTorchtitan);
   CHECK(launch_trainer_of("NGPU=8 ./run_train.sh", "a.sh") == LintTrainer::kTorchtitan);

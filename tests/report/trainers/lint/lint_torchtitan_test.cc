@@ -244,6 +244,7 @@ TEST_CASE("head's recipe is read where it assigns") {
       "from torchtitan.trainer import Trainer\n\ndef planned(config):\n"
       "    config.parallelism.pipeline_parallel_degree = 4\n"
       "    config.parallelism.num_pp_microbatches = 2\n"
+      "    config.training.disable_cuda_graphs = True\n"
       "    config.parallelism.pipeline_parallel_schedule_csv = os.path.join(x, \"s.csv\")\n"
       "    return config\n";
   const LintReport report = lint(recipe, "plan.py", LintTrainer::kTorchtitan, version("head"));
@@ -263,7 +264,7 @@ def base() -> Trainer.Config:
         training=TrainingConfig(
             num_tokens_per_microbatch_per_dp_rank=8 * SEQ,  # eight sequences
             max_context_length=SEQ,
-            num_tokens_per_train_step=100_000,
+            num_tokens_per_train_step=100_000, disable_cuda_graphs=True,
         ),
         parallelism=ParallelismConfig(
             pipeline_parallel_degree=4,
@@ -309,6 +310,21 @@ TEST_CASE("without a pipeline the local batch is one forward") {
       judged("[training]\nlocal_batch_size = 8\nglobal_batch_size = 64\n", request);
   CHECK(report.job.micro_batch_size == 8);
   CHECK(report.job.micro_batches == 2);
+}
+
+TEST_CASE("E014: head has no CUDA graphs with a pipeline") {
+  const auto recipe = [](const std::string& degree, const std::string& more) {
+    return lint(
+        "def f(config):\n    config.parallelism.num_pp_microbatches = 4\n"
+        "    config.parallelism.pipeline_parallel_degree = " +
+            degree + '\n' + more + "    return config\n",
+        "plan.py", LintTrainer::kTorchtitan, {});
+  };
+  const std::string off = "    config.training.disable_cuda_graphs = True\n";
+  CHECK(found(recipe("4", "")) == Codes{"E014:3"});
+  CHECK(only(recipe("4", "")).fix == "config.training.disable_cuda_graphs = True");
+  CHECK(found(recipe("4", off)) == Codes{});
+  CHECK(found(recipe("1", "")) == Codes{});
 }
 
 TEST_CASE("head reads no TOML") {
