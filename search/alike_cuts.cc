@@ -10,6 +10,15 @@
 namespace penstock {
 namespace {
 
+// Numbers of sections that are tried for the stages of one rank; with many stages each of them
+// takes longer, for peaks of memory that grow with the stages, too.
+int most_tried(std::size_t stages) {
+  constexpr std::int64_t kMost = 1 << 13, kMany = 1 << 19;
+  const auto count = static_cast<std::int64_t>(stages);
+  if (count <= 4) return static_cast<int>(kMost);
+  return static_cast<int>(1 + kMany / (count * count * count * count));
+}
+
 // Ranks that hold the same stages of the model: one rank, or with two copies of the weights two.
 struct Unit {
   std::vector<int> stages;  // of one copy, ascending
@@ -43,7 +52,8 @@ class Room {
       : memory_(memory),
         unit_(unit),
         stages_(stages_per_copy),
-        limit_(memory.sections() - stages_per_copy + 1) {}
+        limit_(memory.sections() - stages_per_copy + 1),
+        left_(most_tried(unit.stages.size())) {}
 
   // `counts`: sections, as Unit::stages.
   [[nodiscard]] bool fits(const std::vector<int>& counts) const {
@@ -67,6 +77,8 @@ class Room {
     if (sum(best_) < most_) extend(0, counts);
     return best_;
   }
+  // Whether more could fit than most() found: it was not looked through.
+  [[nodiscard]] bool may_have_more() const { return left_ <= 0; }
 
   // So many sections in all, no more than most() has: as even as fits.
   [[nodiscard]] std::vector<int> even(int sections, std::vector<int> most) const {
@@ -136,11 +148,13 @@ class Room {
   // All counts of the stages from this one on but the last, with the most of the last.
   void extend(std::size_t stage, std::vector<int>& counts) {
     if (stage + 1 == counts.size()) {
+      --left_;
       fill(stage, counts);
       keep(counts);
       return;
     }
-    for (counts[stage] = 1; counts[stage] <= limit_ && sum(best_) < most_; ++counts[stage]) {
+    for (counts[stage] = 1; counts[stage] <= limit_ && sum(best_) < most_ && left_ > 0;
+         ++counts[stage]) {
       std::fill(counts.begin() + static_cast<std::ptrdiff_t>(stage) + 1, counts.end(), 1);
       if (!fits(counts)) return;
       extend(stage + 1, counts);
@@ -156,6 +170,7 @@ class Room {
   int stages_;    // of one copy
   int limit_;     // of one stage: every other stage has a section, too
   int most_ = 0;  // no counts have a larger sum
+  int left_;      // numbers that may be tried
   std::vector<int> best_;
   mutable std::vector<StageMemory::Run> runs_;  // of one rank; kept for its storage
 };
@@ -221,22 +236,24 @@ bool are_alike(const RankSums& sums, const StageMemory& memory, const Plan& plan
   return true;
 }
 
-std::optional<std::vector<int>> alike_cuts(const RankSums& sums, const StageMemory& memory,
-                                           const Plan& plan, BackwardKind backward) {
+FittingCuts alike_cuts(const RankSums& sums, const StageMemory& memory, const Plan& plan,
+                       BackwardKind backward) {
   const std::vector<Unit> units = units_of(plan);
   std::vector<Room> rooms;
   std::vector<UnitWork> work;
   std::vector<std::vector<int>> most;
   std::vector<int> least_shares, most_shares;
+  bool all_tried = true;
   for (const Unit& unit : units) {
     rooms.emplace_back(memory, unit, plan.stages_per_copy());
     most.push_back(rooms.back().most());
-    if (most.back().empty()) return std::nullopt;
+    if (most.back().empty()) return {};
+    all_tried = all_tried && !rooms.back().may_have_more();
     least_shares.push_back(static_cast<int>(unit.stages.size()));
     most_shares.push_back(sum(most.back()));
     work.emplace_back(sums, plan, unit, backward);
   }
-  if (sum(most_shares) < memory.sections()) return std::nullopt;
+  if (sum(most_shares) < memory.sections()) return {std::nullopt, all_tried};
   const std::vector<int> shares = shared_out(work, least_shares, most_shares, memory.sections());
   std::vector<int> cuts(static_cast<std::size_t>(plan.stages_per_copy()) + 1);
   for (std::size_t u = 0; u < units.size(); ++u) {
@@ -246,7 +263,7 @@ std::optional<std::vector<int>> alike_cuts(const RankSums& sums, const StageMemo
     }
   }
   std::partial_sum(cuts.begin(), cuts.end(), cuts.begin());
-  return cuts;
+  return {std::move(cuts)};
 }
 
 }  // namespace penstock

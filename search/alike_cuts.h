@@ -3,10 +3,8 @@
 // how many sections each of its stages has, and no rank on what the others have.
 #pragma once
 
-#include <optional>
-#include <vector>
-
 #include "core/plan.h"
+#include "search/joint_cuts.h"
 #include "search/memory.h"
 #include "search/section_sums.h"
 
@@ -15,10 +13,11 @@ namespace penstock {
 // Whether alike_cuts() serves a plan: memory is monotone, and the sections are alike.
 bool are_alike(const RankSums& sums, const StageMemory& memory, const Plan& plan);
 
-// Cuts under which every rank fits; nothing when there are none. Exact for every map of stages:
-// the most sections that each rank can hold are found by themselves, and fewer always fit. Of the
-// numbers of sections per rank that fit it takes those with the least busy busiest rank.
-std::optional<std::vector<int>> alike_cuts(const RankSums& sums, const StageMemory& memory,
-                                           const Plan& plan, BackwardKind backward);
+// Cuts under which every rank fits; nothing when there are none. For every map of stages: the most
+// sections that each rank can hold are found by themselves, and fewer always fit. Exact but where
+// many stages per rank leave more numbers of sections than are tried. Of the numbers of sections
+// per rank that fit it takes those with the least busy busiest rank.
+FittingCuts alike_cuts(const RankSums& sums, const StageMemory& memory, const Plan& plan,
+                       BackwardKind backward);
 
 }  // namespace penstock

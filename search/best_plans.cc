@@ -156,6 +156,10 @@ class Search {
             "space is too large; name them with --pin D=...");
       }
     }
+    if (tally_.complete) {
+      take_more_chunks();
+      run_groups();
+    }
     rank();
     explain();
     note_least_possible();
@@ -172,16 +176,31 @@ class Search {
   void run_groups() {
     GroupQueue(inputs_, request_, space_, shared_, tally_, progress_).run();
     if (tally_.complete) work_out_arranged();
+    known_groups_.insert(known_groups_.end(), std::make_move_iterator(space_.groups.begin()),
+                         std::make_move_iterator(space_.groups.end()));
+    space_.groups.clear();
   }
 
-  // Once good plans are known, since most lose against these.
-  void take_other_degrees() {
-    space_ = enumerate_other_degrees(inputs_, request_, std::move(space_), tally_.incumbents);
+  // Adds what another enumeration counted.
+  void count_space() {
     tally_.candidates += space_.candidates;
     tally_.bounded += space_.bounded;
     tally_.rejected.merge(space_.rejected);
     tally_.done += space_.candidates;
     for (const CandidateGroup& group : space_.groups) tally_.done -= group.candidates;
+  }
+
+  // Of all groups: last, since most lose against the others.
+  void take_more_chunks() {
+    space_.groups = std::move(known_groups_);
+    space_ = with_more_chunks(inputs_, request_, std::move(space_), tally_.incumbents);
+    count_space();
+  }
+
+  // Once good plans are known, since most lose against these.
+  void take_other_degrees() {
+    space_ = enumerate_other_degrees(inputs_, request_, std::move(space_), tally_.incumbents);
+    count_space();
   }
 
   // After those on one type, since there are many and most lose against these.
@@ -479,7 +498,8 @@ class Search {
   SearchSpace space_;
   SearchShared shared_;
   SearchTally tally_;
-  std::int64_t arranged_work_ = 0;  // stages times micro-batches
+  std::vector<CandidateGroup> known_groups_;  // that were looked at
+  std::int64_t arranged_work_ = 0;            // stages times micro-batches
   SearchResult result_;
 };
 

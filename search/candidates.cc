@@ -10,7 +10,7 @@ namespace penstock {
 namespace {
 
 constexpr int kEverySizeUpTo = 8;   // micro-batch sizes 1..8 are all tried
-constexpr int kMostChunks = 4;      // V = 2..4 unless pinned
+constexpr int kFewChunks = 4;       // V = 2..4 at first
 constexpr int kDeviceHalvings = 3;  // N, N/2, N/4, N/8 devices
 constexpr int kFewReplicas = 16;    // of no more than these every number is tried
 constexpr int kFewOfALoad = 8;      // likewise of those that have one load
@@ -330,6 +330,35 @@ SearchSpace enumerate_other_degrees(const PlanInputs& inputs, const SearchReques
   return Enumeration(inputs, request).run_others(std::move(space), known);
 }
 
+SearchSpace with_more_chunks(const PlanInputs& inputs, const SearchRequest& request,
+                             SearchSpace space, const Incumbents& known) {
+  const auto sections = static_cast<int>(inputs.profile->sections.size());
+  std::vector<std::size_t> choices;  // by P
+  for (int p = 0; p <= sections; ++p) {
+    choices.push_back(p < 2 ? 0 : schedule_choices(request, sections, p, ChunkRange::kMore).size());
+  }
+  space.candidates = space.bounded = 0;
+  space.rejected = {};
+  std::vector<CandidateGroup> groups;
+  for (CandidateGroup& group : space.groups) {
+    group.chunks = ChunkRange::kMore;
+    group.candidates = candidates_of(request, choices[static_cast<std::size_t>(group.pipeline)],
+                                     group.pipeline, group.data);
+    space.candidates += group.candidates;
+    if (group.candidates == 0) continue;
+    if (request.bounds && !known.may_lead(group.bound, group.devices, request.sizes.size())) {
+      space.bounded += group.candidates;
+      continue;
+    }
+    groups.push_back(std::move(group));
+  }
+  std::stable_sort(
+      groups.begin(), groups.end(),
+      [](const CandidateGroup& a, const CandidateGroup& b) { return a.bound < b.bound; });
+  space.groups = std::move(groups);
+  return space;
+}
+
 std::set<int> data_degrees(const SearchRequest& request, int devices, int devices_per_replica) {
   std::set<int> degrees;
   if (request.pins.data) {
@@ -366,18 +395,21 @@ std::int64_t candidates_of(const SearchRequest& request, std::size_t schedules, 
 }
 
 std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int sections,
-                                             int pipeline) {
+                                             int pipeline, ChunkRange range) {
   std::vector<ScheduleChoice> choices;
+  const bool more = range == ChunkRange::kMore;
+  if (more && request.pins.chunks) return choices;  // pinned: all are among the few
   for (const ScheduleKind& kind : schedule_kinds()) {
-    if (!is_enumerated(request, kind)) continue;
+    if (!is_enumerated(request, kind) || (more && kind.most_chunks > 0)) continue;
     // On one rank all schedules do the same work; 1F1B holds least.
     if (pipeline == 1 && kind.fewest_chunks > 1) continue;  // nothing to interleave
     if (pipeline == 1 && kind.is_costly) continue;          // nothing to arrange
     if (pipeline == 1 && request.pins.schedules.empty() && kind.name != "1f1b") continue;
-    const int most =
-        kind.most_chunks == 0 ? request.pins.chunks.value_or(kMostChunks) : kind.most_chunks;
-    const int copies = copies_of(kind.map);
-    for (int v = kind.fewest_chunks; v <= most && v * pipeline <= sections * copies; ++v) {
+    const int stages = sections * copies_of(kind.map);
+    int most = kind.most_chunks;
+    if (most == 0) most = more ? stages / pipeline : request.pins.chunks.value_or(kFewChunks);
+    const int fewest = more ? kFewChunks + 1 : kind.fewest_chunks;
+    for (int v = fewest; v <= most && v * pipeline <= stages; ++v) {
       if (allowed(request.pins.chunks, v)) choices.push_back({&kind, v});
     }
   }

@@ -19,6 +19,10 @@
 
 namespace penstock {
 
+// Stages per rank where the schedule leaves them open: few at first; more once good plans are
+// known, since most of those lose against them.
+enum class ChunkRange { kFew, kMore };
+
 struct ScheduleChoice {
   const ScheduleKind* kind = nullptr;
   int chunks = 1;
@@ -48,6 +52,7 @@ struct CandidateGroup {
   int data = 1;
   Duration bound{};    // no candidate of the group is faster
   Bytes least_memory;  // nor does any need less on its fullest rank
+  ChunkRange chunks = ChunkRange::kFew;
   std::int64_t candidates = 0;
   int devices = 1;
   std::int64_t replay_size = 1;  // stages times micro-batches: what one replay costs
@@ -69,6 +74,11 @@ SearchSpace enumerate(const PlanInputs& inputs, const SearchRequest& request);
 SearchSpace enumerate_other_degrees(const PlanInputs& inputs, const SearchRequest& request,
                                     SearchSpace space, const Incumbents& known);
 
+// Turns groups into those of their candidates that have more chunks; groups without any are left
+// out, and those whose bound loses against `known` are counted and not kept.
+SearchSpace with_more_chunks(const PlanInputs& inputs, const SearchRequest& request,
+                             SearchSpace space, const Incumbents& known);
+
 // Which numbers of replicas are tried first when at most `devices` may be used: all of them if that
 // is few; else, for all devices and for each halving, the fewest replicas that have the same load
 // as the most; for all also the most that divide the batch.
@@ -87,7 +97,7 @@ std::int64_t candidates_of(const SearchRequest& request, std::size_t schedules, 
 
 // What the candidates of a group with this P and D may choose from.
 std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int sections,
-                                             int pipeline);
+                                             int pipeline, ChunkRange range = ChunkRange::kFew);
 // With ZeRO-1 first: what does not fit with it does not fit without.
 std::vector<bool> zero1_choices(const SearchRequest& request, int data);
 std::vector<Placement> placement_choices(const SearchRequest& request, int pipeline, int data);

@@ -4,9 +4,12 @@
 
 #include "search/alike_cuts.h"
 #include "search/joint_cuts.h"
+#include "search/loop_cuts.h"
 
 namespace penstock {
 namespace {
+
+constexpr const char* kNotProven = " with the cuts tried; others may fit";
 
 // Stages of different speed: the time that each of them takes for a run of sections. A stage of two
 // copies of the weights counts on both of its ranks.
@@ -93,10 +96,9 @@ Bytes largest(const std::vector<Bytes>& totals) {
 
 // Several stages per rank: exact where layers are alike (alike_cuts.h) and on pairs of stages
 // (joint_cuts.h), otherwise the best of a few starts whose sections are moved about.
-std::optional<std::vector<int>> joint_cuts(const RankSums& sums, const StageMemory& memory,
-                                           const Plan& plan, BackwardKind backward,
-                                           const std::vector<int>& balanced) {
-  if (!may_fit(memory, plan)) return std::nullopt;
+FittingCuts joint_cuts(const RankSums& sums, const StageMemory& memory, const Plan& plan,
+                       BackwardKind backward, const std::vector<int>& balanced) {
+  if (!may_fit(memory, plan)) return {};
   if (are_alike(sums, memory, plan)) return alike_cuts(sums, memory, plan, backward);
   const auto fits = [&](const std::vector<int>& cuts) {
     return !over_memory(totals_of(memory, plan, cuts), plan, memory.capacity());
@@ -108,19 +110,21 @@ std::optional<std::vector<int>> joint_cuts(const RankSums& sums, const StageMemo
   std::optional<std::vector<int>> pairs;
   if (are_pairs(memory, plan)) {
     pairs = pair_cuts(memory, plan, sections);
-    if (!pairs) return std::nullopt;
+    if (!pairs) return {};
   }
   std::vector<int> cuts = moved(balanced);
-  if (fits(cuts)) return cuts;
-  if (pairs) return moved(std::move(*pairs));
+  if (fits(cuts)) return {std::move(cuts)};
+  if (pairs) return {moved(std::move(*pairs))};
   const ChunkShare share(memory, plan.chunks);
   if (const auto shared = cuts_within(sums, plan, backward, &share)) {
     cuts = moved(*shared);
-    if (fits(cuts)) return cuts;
+    if (fits(cuts)) return {std::move(cuts)};
   }
   cuts = moved(equal_cuts(sections, plan.stages_per_copy()));
-  if (fits(cuts)) return cuts;
-  return std::nullopt;
+  if (fits(cuts)) return {std::move(cuts)};
+  FittingCuts searched = loop_cuts(memory, plan);
+  if (searched.cuts) searched.cuts = moved(std::move(*searched.cuts));
+  return searched;
 }
 
 }  // namespace
@@ -176,11 +180,18 @@ Cuts choose_cuts(const RankSums& sums, const StageMemory& memory, const Plan& pl
   auto over = over_memory(totals, plan, memory.capacity());
   if (!over) return {balanced, std::nullopt, largest(totals)};
   if (only_balanced) return {{}, std::move(over), {}};
-  auto cuts = plan.chunks == 1 ? cuts_within(sums, plan, backward, &memory)
-                               : joint_cuts(sums, memory, plan, backward, balanced);
-  if (!cuts) return {{}, std::move(over), {}};
-  const Bytes fullest = largest(totals_of(memory, plan, *cuts));
-  return {std::move(*cuts), std::nullopt, fullest};
+  FittingCuts fitting;
+  if (plan.chunks == 1) {
+    fitting.cuts = cuts_within(sums, plan, backward, &memory);
+  } else {
+    fitting = joint_cuts(sums, memory, plan, backward, balanced);
+  }
+  if (!fitting.cuts) {
+    if (!fitting.none_is_proven) over->reason += kNotProven;
+    return {{}, std::move(over), {}, fitting.none_is_proven};
+  }
+  const Bytes fullest = largest(totals_of(memory, plan, *fitting.cuts));
+  return {std::move(*fitting.cuts), std::nullopt, fullest};
 }
 
 }  // namespace penstock

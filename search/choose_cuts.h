@@ -25,6 +25,7 @@ struct Cuts {
   std::vector<int> cuts;             // empty when no partition fits
   std::optional<Rejection> why_not;  // which stage of the balanced cuts is over, by how much
   Bytes fullest;                     // of the fullest rank, by full-size micro-batches
+  bool none_is_proven = true;        // where there are none: that no others fit
 };
 // V = 1: the exact optimum under each stage's own memory. V > 1: the balanced cuts, or, where they
 // do not fit but would on average, the best ones in which every chunk keeps to its share of the

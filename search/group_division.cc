@@ -8,6 +8,7 @@
 #include "costmodel/price_stages.h"
 #include "search/group_search.h"
 #include "search/lower_bound.h"
+#include "search/recompute_savings.h"
 
 namespace penstock {
 namespace {
@@ -130,6 +131,36 @@ std::optional<Duration> GroupDivision::least(const SectionSums& kept, BackwardKi
     if (!prices.why_not().empty()) continue;
     const Duration bound = stash_bound(kept, prices.sums()[0], backward, room);
     least = std::min(least.value_or(bound), bound);
+  }
+  return least;
+}
+
+// By the busiest rank behind the fill before it, if it recomputes what has no room.
+Duration GroupDivision::least_with_cuts(const Plan& plan, const StageMemory& memory,
+                                        const HeldCounts& held, const RankSums& kept) {
+  const BackwardKind backward = find_schedule(plan.schedule)->backward;
+  const std::int64_t full = replica_loads(plan)[0].samples / plan.micro_batch_size;
+  const bool fills =
+      inputs_.executor.optimizer == OptimizerGate::kGlobalBarrier && plan.copies() == 1;
+  Duration least = Duration::max();
+  for (Mode& mode : modes_) {
+    const GroupPrices& prices = prices_of(mode);
+    if (!prices.why_not().empty()) continue;
+    const RecomputeSavings savings(kept, prices.sums(), held, plan, backward);
+    std::int64_t longest = 0;
+    std::int64_t fill = 0;
+    for (std::size_t rank = 0; rank < held.ranks(); ++rank) {
+      const int r = static_cast<int>(rank);
+      const Bytes over = memory.total_of_rank(rank, plan.cuts) - memory.capacity()[r];
+      const auto longer = savings.least_ns(rank, over.count);
+      if (!longer) {
+        longest = Duration::max().count();
+        break;
+      }
+      longest = std::max(longest, fill + full * (savings.work(rank) + *longer));
+      if (fills) fill += savings.fill(rank);
+    }
+    least = std::min(least, Duration{longest});
   }
   return least;
 }

@@ -122,7 +122,13 @@ void GroupQueue::merge(const GroupResult& result) {
   keep_contenders(tally_.contenders, result.contenders);
   tally_.arranged.insert(tally_.arranged.end(), result.arranged.begin(), result.arranged.end());
   if (result.found.empty()) return;
-  for (const Found& found : result.found) tally_.incumbents.add(found);
+  for (const Found& found : result.found) {
+    if (result.only_leaders_count) {
+      tally_.incumbents.add_if_it_leads(found, request_.sizes.size());
+    } else {
+      tally_.incumbents.add(found);
+    }
+  }
   versions_.push_back({merged_ + 1, std::make_shared<const Incumbents>(tally_.incumbents)});
 }
 

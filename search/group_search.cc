@@ -24,6 +24,8 @@ namespace penstock {
 namespace {
 
 constexpr Bytes kNoMemory{};
+// What other cuts than the balanced ones gain at most, as a divisor of the step.
+constexpr int kGainOfCuts = 64;
 
 class GroupSearch {
  public:
@@ -44,12 +46,14 @@ class GroupSearch {
         placements_(placement_choices(request, group.pipeline, group.data)) {}
 
   GroupResult run() {
+    result_.only_leaders_count = group_.chunks == ChunkRange::kMore;
     if (!prices_.why_not().empty()) {
       result_.rejected.add(prices_.why_not(), group_.candidates, base_);
       return std::move(result_);
     }
-    const auto choices = schedule_choices(
-        request_, static_cast<int>(inputs_.profile->sections.size()), base_.pipeline);
+    const auto choices =
+        schedule_choices(request_, static_cast<int>(inputs_.profile->sections.size()),
+                         base_.pipeline, group_.chunks);
     for (const ScheduleChoice& choice : choices) try_schedule(choice);
     return std::move(result_);
   }
@@ -101,6 +105,10 @@ class GroupSearch {
       result_.bounded += variants;
       return;
     }
+    if (group_.chunks == ChunkRange::kMore && loses_as_balanced(choice, plan, *balanced)) {
+      result_.bounded += variants;
+      return;
+    }
     if (choice.kind->is_costly) {
       if (!may_be_worth_arranging(any_cuts_)) {
         result_.bounded += variants;
@@ -143,6 +151,28 @@ class GroupSearch {
       }
     }
   }
+
+  // Of the many with more chunks only those go on that may lead with the cuts that balance their
+  // ranks. Others may be faster, but not than what no cuts of them beat.
+  bool loses_as_balanced(const ScheduleChoice& choice, Plan plan,
+                         const std::vector<int>& balanced) {
+    plan.cuts = balanced;
+    plan.zero1 = zero1_.front();
+    const auto loses = [&](Duration bound) { return !may_matter(less_by_cuts(bound), kNoMemory); };
+    const bool too_slow = loses(by_compute(plan));
+    const auto held = shared_.held_at_least.get(counts_key(*choice.kind, plan),
+                                                [&] { return least_held_of(plan); });
+    const StageMemory memory = memory_of(plan, *held);
+    const bool as_needed = division_.serves(*choice.kind);
+    if (!too_slow &&
+        !(as_needed && loses(division_.least_with_cuts(plan, memory, *held, prices_.sums()))))
+      return false;
+    any_cuts_ = std::max(any_cuts_, bounds_.by_round_trips(plan, *held));
+    if (as_needed || may_fit(memory, plan)) note_possible();
+    return true;
+  }
+
+  static Duration less_by_cuts(Duration bound) { return bound - bound / kGainOfCuts; }
 
   // A candidate that does not fit as it is cut best: with other cuts, or with as much recompute as
   // its memory asks for, whichever is faster. False when it may fit (by counts that are too small),
@@ -251,6 +281,7 @@ class GroupSearch {
       forms.push_back({plan, bound, cuts.fullest, cuts.fullest});
     }
     if (forms.empty()) {
+      if (!cuts.none_is_proven) note_possible();
       reject_over_memory(plan, balanced, *cuts.why_not);
       return;
     }
@@ -452,6 +483,7 @@ class GroupSearch {
     plan.cuts = balanced;
     if (cuts.why_not) {
       over_memory_ = true;
+      if (!cuts.none_is_proven) note_possible();
       result_.rejected.add(*cuts.why_not, variants, plan);
       return false;
     }
@@ -514,13 +546,20 @@ class GroupSearch {
   }
   void add_contender(Contender contender) {
     if (contender.plan.pipeline < 2) return;  // nothing to cut
+    if (group_.chunks == ChunkRange::kMore) {
+      contender.bound = std::max(contender.bound, less_by_cuts(contender.step_time));
+    }
     if (!may_lead(contender.bound)) return;
     result_.contenders.push_back(std::move(contender));
   }
 
   void add_found(const Found& found) {
     if (!own_) own_ = known_;
-    own_->add(found);
+    if (result_.only_leaders_count) {
+      own_->add_if_it_leads(found, request_.sizes.size());
+    } else {
+      own_->add(found);
+    }
     result_.found.push_back(found);
   }
 
@@ -567,6 +606,9 @@ class GroupSearch {
 
   [[nodiscard]] bool may_matter(Duration bound, Bytes memory) const {
     const Incumbents& incumbents = own_ ? *own_ : known_;
+    if (request_.bounds && group_.chunks == ChunkRange::kMore) {
+      return incumbents.may_lead(bound, group_.devices, request_.sizes.size());
+    }
     return !request_.bounds ||
            incumbents.may_matter(bound, group_.devices, std::max(memory, group_.least_memory));
   }

@@ -55,6 +55,7 @@ void sort_contenders(std::vector<Contender>& contenders);
 
 struct GroupResult {
   std::vector<Found> found;
+  bool only_leaders_count = false;          // of what was found: those with many chunks
   std::vector<ArrangedCandidate> arranged;  // may matter, but are yet to be worked out
   std::vector<Contender> contenders;
   Duration least_possible = Duration::max();  // no candidate that was looked at is faster

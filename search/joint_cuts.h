@@ -11,6 +11,12 @@
 
 namespace penstock {
 
+// Cuts under which every rank fits, or none.
+struct FittingCuts {
+  std::optional<std::vector<int>> cuts;
+  bool none_is_proven = true;  // where there are no cuts: that there are none at all
+};
+
 // Moves sections between stages as long as the ranks are over memory by less (`memory` may be
 // null), then as long as the busiest of them gets less busy, then as long as they get more even.
 // Heuristic: a local optimum of moves that take a section from one stage and give another one more.

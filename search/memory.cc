@@ -242,6 +242,28 @@ Bytes StageMemory::total_of_runs(std::size_t rank, std::span<const Run> runs) co
   return Bytes{kept + peak + working} + reserve_[static_cast<int>(rank)];
 }
 
+Bytes StageMemory::added_at(std::size_t rank, std::size_t peak, std::size_t chunk, Run run) const {
+  const SectionSums& sums = sums_[static_cast<int>(rank)];
+  const auto first = static_cast<std::size_t>(run.first), end = static_cast<std::size_t>(run.end);
+  const Held counts = held_.peak(rank, peak)[chunk];
+  const std::int64_t stash =
+      counts.stash * (sums.stash[end] - sums.stash[first]) +
+      counts.weight_stash * (sums.weight_stash[end] - sums.weight_stash[first]);
+  return for_the_step(held_.stages_of(rank)[chunk], run.first, run.end) + Bytes{stash};
+}
+
+std::size_t StageMemory::fullest_peak(std::size_t rank) const {
+  std::size_t best = 0;
+  std::int64_t most = -1;
+  for (std::size_t i = 0; i < held_.peaks(rank); ++i) {
+    std::int64_t sum = 0;
+    for (const Held& counts : held_.peak(rank, i)) sum += counts.stash + counts.weight_stash;
+    if (sum > most) best = i;
+    most = std::max(most, sum);
+  }
+  return best;
+}
+
 int StageMemory::most_middle_sections(std::size_t rank, int stages_per_copy) const {
   const SectionSums& sums = sums_[static_cast<int>(rank)];
   const auto stages = held_.stages_of(rank);

@@ -59,6 +59,12 @@ class StageMemory : public StageLimit {
     int first = 0, end = 0;
   };
   [[nodiscard]] Bytes total_of_runs(std::size_t rank, std::span<const Run> runs) const;
+  // The peak with most activations.
+  [[nodiscard]] std::size_t fullest_peak(std::size_t rank) const;
+  // What [first, end) as one of the rank's stages adds to it at one of its peaks, but for what it
+  // works in. The sum over its stages, and the reserve, is no more than the rank's total.
+  [[nodiscard]] Bytes added_at(std::size_t rank, std::size_t peak, std::size_t chunk,
+                               Run run) const;
   // Where all sections but the first and the last hold the same or more: no more of those than this
   // fit on the rank beside what it must hold. Needs monotone memory.
   [[nodiscard]] int most_middle_sections(std::size_t rank, int stages_per_copy) const;

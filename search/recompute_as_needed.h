@@ -73,6 +73,7 @@ class RecomputeAsNeeded {
     std::span<const std::size_t> ranks;
   };
   struct Pass;
+  class RankBytes;
 
   void bundle_ranks();
   void bundle_ranks_of_copies();
@@ -92,6 +93,8 @@ class RecomputeAsNeeded {
                                  std::vector<int>& counts) const;
   [[nodiscard]] bool choose_alone(const Bundle& bundle, const std::vector<int>& cuts,
                                   std::vector<int>& counts) const;
+  void keep_by_gain_alone(std::size_t rank, const std::vector<int>& cuts,
+                          std::vector<int>& counts) const;
   void keep_by_gain(const Bundle& bundle, const std::vector<int>& cuts,
                     std::vector<int>& counts) const;
   [[nodiscard]] std::optional<std::vector<int>> one_number(const std::vector<int>& cuts) const;

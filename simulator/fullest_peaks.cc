@@ -6,6 +6,9 @@
 namespace penstock {
 namespace {
 
+// With more chunks it takes longer to sort out peaks than to sum up all of them.
+constexpr std::size_t kMostChunks = 8;
+
 // Points in as many dimensions as a rank has counts.
 class Points {
  public:
@@ -110,7 +113,9 @@ class Points {
 }  // namespace
 
 std::vector<std::size_t> fullest_peaks(const std::vector<LiveCounts>& peaks) {
-  if (peaks.size() > 2) return Points(peaks).corners();
+  if (peaks.size() > 2 && peaks.front().stash.size() <= kMostChunks) {
+    return Points(peaks).corners();
+  }
   std::vector<std::size_t> all;
   for (std::size_t i = 0; i < peaks.size(); ++i) all.push_back(i);
   return all;

@@ -10,7 +10,8 @@
 namespace penstock {
 
 // Indices into `peaks`, ascending. Whatever the bytes, one of these holds most; none of them is
-// between two others. `peaks`: none is exceeded in every component by another.
+// between two others, unless there are many chunks: then it is all of them. `peaks`: none is
+// exceeded in every component by another.
 std::vector<std::size_t> fullest_peaks(const std::vector<LiveCounts>& peaks);
 
 }  // namespace penstock

@@ -1,0 +1,132 @@
+#include "search/loop_cuts.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace penstock {
+namespace {
+
+constexpr int kMostTried = 1 << 13;
+// The table over (stage, first section) is not made beyond so many runs.
+constexpr std::int64_t kMostRuns = std::int64_t{1} << 22;
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max() / 4;
+
+class LoopSearch {
+ public:
+  LoopSearch(const StageMemory& memory, const Plan& plan)
+      : memory_(memory),
+        stages_(plan.stages()),
+        sections_(memory.sections()),
+        rank_of_(static_cast<std::size_t>(plan.stages())),
+        chunk_of_(rank_of_.size()),
+        runs_(static_cast<std::size_t>(plan.pipeline)) {
+    for (std::size_t rank = 0; rank < runs_.size(); ++rank) {
+      const auto stages = memory.stages_of(rank);
+      for (std::size_t c = 0; c < stages.size(); ++c) {
+        rank_of_[static_cast<std::size_t>(stages[c])] = rank;
+        chunk_of_[static_cast<std::size_t>(stages[c])] = c;
+      }
+      runs_[rank].assign(stages.size(), {0, 0});
+      peaks_.push_back(memory.fullest_peak(rank));
+      room_ += (memory.capacity_of(stages[0]) - memory.reserve_of(stages[0])).count;
+    }
+  }
+
+  FittingCuts run() {
+    if (std::int64_t{stages_} * sections_ * sections_ > kMostRuns) return {std::nullopt, false};
+    tabulate();
+    cuts_.assign(1, 0);
+    if (extend(0, room_)) return {std::move(cuts_)};
+    return {std::nullopt, left_ > 0};
+  }
+
+ private:
+  [[nodiscard]] std::int64_t added(int stage, StageMemory::Run run) const {
+    const std::size_t rank = rank_of_[static_cast<std::size_t>(stage)];
+    return memory_.added_at(rank, peaks_[rank], chunk_of_[static_cast<std::size_t>(stage)], run)
+        .count;
+  }
+  // Sections that the stages behind this one need at least.
+  [[nodiscard]] int last_end(int stage) const { return sections_ - (stages_ - 1 - stage); }
+  [[nodiscard]] std::int64_t& rest(int stage, int first) {
+    return rest_[static_cast<std::size_t>(stage) * (static_cast<std::size_t>(sections_) + 1) +
+                 static_cast<std::size_t>(first)];
+  }
+
+  // What the stages from each on add at least, all ranks together, from each section on.
+  void tabulate() {
+    rest_.assign(
+        (static_cast<std::size_t>(stages_) + 1) * (static_cast<std::size_t>(sections_) + 1),
+        kNever);
+    rest(stages_, sections_) = 0;
+    for (int stage = stages_ - 1; stage >= 0; --stage) {
+      for (int first = stage; first < last_end(stage); ++first) {
+        std::int64_t least = kNever;
+        for (int end = first + 1; end <= last_end(stage); ++end) {
+          if (rest(stage + 1, end) == kNever) continue;
+          least = std::min(least, added(stage, {first, end}) + rest(stage + 1, end));
+        }
+        rest(stage, first) = least;
+      }
+    }
+  }
+
+  // `room`: what all ranks together have left.
+  bool extend(int stage, std::int64_t room) {
+    if (stage == stages_) return true;
+    const int first = cuts_.back();
+    if (rest(stage, first) > room) return false;
+    const auto s = static_cast<std::size_t>(stage);
+    auto& runs = runs_[rank_of_[s]];
+    StageMemory::Run& run = runs[chunk_of_[s]];
+    for (int end = furthest(stage, first); end > first && left_ > 0; --end) {
+      if (rest(stage + 1, end) == kNever) continue;
+      --left_;
+      run = {first, end};
+      cuts_.push_back(end);
+      if (extend(stage + 1, room - added(stage, run))) return true;
+      cuts_.pop_back();
+    }
+    run = {0, 0};
+    return false;
+  }
+
+  // The largest end up to which the stage fits beside the stages of its rank before it.
+  int furthest(int stage, int first) {
+    const auto s = static_cast<std::size_t>(stage);
+    const std::size_t rank = rank_of_[s];
+    StageMemory::Run& run = runs_[rank][chunk_of_[s]];
+    int low = first;
+    int beyond = last_end(stage) + 1;
+    while (low + 1 < beyond) {
+      const int middle = low + (beyond - low) / 2;
+      run = {first, middle};
+      const bool fits = memory_.total_of_runs(rank, runs_[rank]) <= memory_.capacity_of(stage);
+      (fits ? low : beyond) = middle;
+    }
+    return low;
+  }
+
+  const StageMemory& memory_;
+  int stages_, sections_;
+  std::vector<std::size_t> rank_of_, chunk_of_;      // by stage
+  std::vector<std::vector<StageMemory::Run>> runs_;  // by rank, of the stages so far
+  std::vector<std::size_t> peaks_;                   // by rank: what counts for all together
+  std::int64_t room_ = 0;                            // of all ranks
+  std::vector<std::int64_t> rest_;                   // [stage][first section]
+  std::vector<int> cuts_;
+  int left_ = kMostTried;
+};
+
+}  // namespace
+
+FittingCuts loop_cuts(const StageMemory& memory, const Plan& plan) {
+  if (!memory.is_monotone() || plan.copies() > 1) return {std::nullopt, false};
+  return LoopSearch(memory, plan).run();
+}
+
+}  // namespace penstock
