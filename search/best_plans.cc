@@ -347,19 +347,32 @@ class Search {
   // first; only the fastest is listed. `fastest` are the best plans, with their better cuts.
   void improve_contenders(std::vector<Found>& fastest, std::vector<Found>& front) {
     if (fastest.empty()) return;
-    sort_contenders(tally_.contenders);
-    std::vector<Plan> known;
-    for (const Found& found : tally_.incumbents.best()) known.push_back(without_cuts(found.plan));
     Incumbents leaders(
         1, request_.sizes.empty() ? std::vector<Budget>{} : budgets_of(request_, space_));
     for (const Found& found : fastest) leaders.add(found);
     for (const Found& found : front) leaders.add(found);
+    // Those of many chunks are many: they take nothing from the others.
+    lead_by_cuts(tally_.contenders, leaders);
+    lead_by_cuts(tally_.contenders_of_more_chunks, leaders);
+    const auto add_to = [](std::vector<Found>& list, const Found& leader) {
+      const bool listed = std::any_of(list.begin(), list.end(),
+                                      [&](const Found& one) { return one.plan == leader.plan; });
+      if (!listed) list.push_back(leader);
+    };
+    add_to(fastest, leaders.best().front());
+    for (const Found& leader : leaders.fastest_per_budget()) add_to(front, leader);
+  }
+
+  // Within a budget of work for static schedules, and one for arranged ones.
+  void lead_by_cuts(std::vector<Contender>& contenders, Incumbents& leaders) const {
+    sort_contenders(contenders);
+    std::vector<Plan> known;
+    for (const Found& found : tally_.incumbents.best()) known.push_back(without_cuts(found.plan));
     std::int64_t work = 0, arranged = 0;
     std::vector<Plan> batch;
-    const std::size_t all = tally_.contenders.size();
-    for (std::size_t next = 0; next < all || !batch.empty();) {
-      if (next < all) {
-        const Contender& one = tally_.contenders[next++];
+    for (std::size_t next = 0; next < contenders.size() || !batch.empty();) {
+      if (next < contenders.size()) {
+        const Contender& one = contenders[next++];
         const std::int64_t size =
             std::int64_t{one.plan.stages()} * (is_arranged(one.plan)
                                                    ? replica_loads(one.plan).front().micro_batches
@@ -373,17 +386,10 @@ class Search {
           if (std::find(known.begin(), known.end(), plan) == known.end()) batch.push_back(one.plan);
         }
       }
-      if (batch.size() < kImprovedAtOnce && next < all) continue;
+      if (batch.size() < kImprovedAtOnce && next < contenders.size()) continue;
       for (const Found& better : improved_from(batch, leaders)) leaders.add(better);
       batch.clear();
     }
-    const auto add_to = [](std::vector<Found>& list, const Found& leader) {
-      const bool listed = std::any_of(list.begin(), list.end(),
-                                      [&](const Found& one) { return one.plan == leader.plan; });
-      if (!listed) list.push_back(leader);
-    };
-    add_to(fastest, leaders.best().front());
-    for (const Found& leader : leaders.fastest_per_budget()) add_to(front, leader);
   }
 
   // And without the numbers that go with them.

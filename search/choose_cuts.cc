@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-constexpr const char* kNotProven = " with the cuts tried; others may fit";
+constexpr const char* kNotProven = " with the cuts that were tried (others may fit)";
 
 // Stages of different speed: the time that each of them takes for a run of sections. A stage of two
 // copies of the weights counts on both of its ranks.

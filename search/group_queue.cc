@@ -119,7 +119,8 @@ void GroupQueue::merge(const GroupResult& result) {
   tally_.evaluated += static_cast<std::int64_t>(result.found.size());
   tally_.rejected.merge(result.rejected);
   tally_.least_possible = std::min(tally_.least_possible, result.least_possible);
-  keep_contenders(tally_.contenders, result.contenders);
+  keep_contenders(result.only_leaders_count ? tally_.contenders_of_more_chunks : tally_.contenders,
+                  result.contenders);
   tally_.arranged.insert(tally_.arranged.end(), result.arranged.begin(), result.arranged.end());
   if (result.found.empty()) return;
   for (const Found& found : result.found) {

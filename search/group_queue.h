@@ -34,6 +34,7 @@ struct SearchTally {
   bool complete = true;                     // false: ended by SearchProgress
   std::vector<ArrangedCandidate> arranged;  // yet to be worked out
   std::vector<Contender> contenders;        // yet to get better cuts
+  std::vector<Contender> contenders_of_more_chunks;
   Duration least_possible = Duration::max();
 };
 

@@ -171,8 +171,8 @@ class NcclText {
   }
 
   static void put(Json& result, int places, Json place) {
-    if (places == 1) result.set("out_of_place", std::move(place));
-    if (places == 2) result.set("in_place", std::move(place));
+    if (places != 1 && places != 2) return;
+    result.set(places == 1 ? "out_of_place" : "in_place", std::move(place));
   }
 
   // Of the fastest row, whose two decimals say most.
