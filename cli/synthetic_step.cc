@@ -13,7 +13,8 @@ StageMap map_of(const Program& program) {
   for (const StageMap map : {StageMap::kLoop, StageMap::kV}) {
     bool same = true;
     for (int s = 0; s < pipeline.stages; ++s) {
-      const auto stage = static_cast<std::size_t>(pipeline.first_stage + s);
+      const int index = pipeline.first_stage + s;
+      const auto stage = static_cast<std::size_t>(index);
       same = same && program.stages[stage].rank.value == rank_of_stage(map, pipeline.ranks, s);
     }
     if (same) return map;
