@@ -12,6 +12,10 @@ namespace penstock {
 // The mode is used in some sections and not in others.
 inline bool recompute_is_divided(const Plan& plan) { return !plan.recompute_sections.empty(); }
 
+// Varuna's last rank runs a backward right after its forward and recomputes nothing, whatever the
+// mode: it keeps the activations of that one micro-batch (docs/schedules.md, "varuna").
+bool last_rank_keeps(const Plan& plan);
+
 // Of this stage; all of its sections where that is not divided, none in mode "none". The plan's
 // cuts are set.
 int recomputed_sections_of(const Plan& plan, int stage);

@@ -49,7 +49,8 @@ SectionTable price_plan_sections(const ModelProfile& profile, const ClusterSpec&
     return price_sections(profile, cluster, device, plan.tensor, samples, plan.sequence_length,
                           mode);
   };
-  if (!recompute_is_divided(plan)) return priced(plan.recompute);
+  const bool keeps = last_rank_keeps(plan) && !plan.cuts.empty() && plan.recompute != "none";
+  if (!recompute_is_divided(plan) && !keeps) return priced(plan.recompute);
   return merge_tables(priced(plan.recompute), priced("none"), recomputed_sections(plan));
 }
 

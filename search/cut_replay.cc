@@ -17,6 +17,7 @@ namespace {
 
 Plan with_one_mode(Plan plan) {
   plan.recompute_sections.clear();
+  if (last_rank_keeps(plan)) plan.cuts.clear();  // others may keep other sections
   return plan;
 }
 
@@ -50,7 +51,6 @@ std::optional<CutReplay::Result> CutReplay::run(const std::vector<int>& cuts) {
   if (prepared_.why_not) return std::nullopt;
   with_cuts_.cuts = cuts;
   if (recompute_) return run_divided();
-  if (has_rule_) return run_by_rule();
   return is_cheap_ ? run_lists() : run_evaluated();
 }
 
@@ -101,16 +101,6 @@ std::optional<TimelineSummary> CutReplay::summary_of(const StagePricing& pricing
   const bool may_deadlock = inputs_.executor.issue == IssueOrder::kDeepSpeed;
   if (may_deadlock && deadlock(*program_, inputs_.executor)) return std::nullopt;
   return simulate_summary(*program_, pricing.prices, inputs_.executor);
-}
-
-std::optional<CutReplay::Result> CutReplay::run_by_rule() {
-  const StagePricing pricing = price_stages(*inputs_.profile, *wiring_, with_cuts_, tables_,
-                                            prepared_.kind->splits_backward());
-  const auto outcome =
-      replay_by_rule(inputs_, prepared_, with_cuts_, pricing, schedules_, buffers_);
-  if (!outcome) return run_evaluated();
-  if (outcome->why_not) return std::nullopt;
-  return Result{outcome->found.step_time, outcome->found.memory};
 }
 
 std::optional<CutReplay::Result> CutReplay::run_evaluated() {

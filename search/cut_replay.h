@@ -63,7 +63,6 @@ class CutReplay {
   std::optional<Result> run_lists();
   std::optional<Result> run_divided();
   std::optional<Result> run_priced(const RankTables& tables, bool recomputes);
-  std::optional<Result> run_by_rule();
   std::optional<Result> run_evaluated();
   std::optional<TimelineSummary> summary_of(const StagePricing& pricing, bool recomputes);
 

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/recompute_sections.h"
 #include "costmodel/assumptions.h"
 #include "costmodel/price_stages.h"
 #include "search/arrange.h"
@@ -197,7 +198,15 @@ EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
   result.why_not = prepared.why_not;
   if (result.why_not) return result;
   std::optional<Rejection> why_not;
-  if (plan.cuts.empty()) why_not = choose(inputs, prepared, result.plan);
+  if (plan.cuts.empty()) {
+    why_not = choose(inputs, prepared, result.plan);
+    // Only with cuts is it known which sections the last rank keeps.
+    if (last_rank_keeps(result.plan) && !result.plan.cuts.empty()) {
+      EvaluatedPlan with_cuts = evaluate(inputs, result.plan);
+      if (!with_cuts.why_not) with_cuts.why_not = why_not;
+      return with_cuts;
+    }
+  }
 
   const RankTables tables = prepared.sums.tables();
   StagePricing pricing = price_stages(*inputs.profile, *inputs.cluster, result.plan, tables,

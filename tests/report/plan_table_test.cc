@@ -94,9 +94,9 @@ TEST_CASE("how well plans compare is said once") {
   std::vector<RankedPlan> plans = three_plans();
   CHECK(relative_text({plans[0]}).empty());
   plans[1].against_best = plans[2].against_best = 0.04;
-  CHECK(relative_text(plans).find("within +-4.0 %, nine") != std::string::npos);
+  CHECK(relative_text(plans).find("within +-4.0 % of") != std::string::npos);
   plans[2].against_best = 0.094;
-  CHECK(relative_text(plans).find("within +-4.0 % to 9.4 %, nine") != std::string::npos);
+  CHECK(relative_text(plans).find("within +-4.0 % to 9.4 % of") != std::string::npos);
 }
 
 TEST_CASE("ties are said to be ties") {

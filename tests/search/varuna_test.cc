@@ -49,6 +49,37 @@ TEST_CASE("plans with Varuna's rules hold before the checker") {
   CHECK(held > 100);
 }
 
+// It runs a backward right after its forward, so it holds one micro-batch as 1F1B's last rank does
+// without recompute: every activation of it, not the inputs of the sections.
+TEST_CASE("Varuna's last rank keeps the activations that it does not recompute") {
+  Random random(44);
+  int more = 0;
+  for (int round = 0; round < 100; ++round) {
+    const int sections = random.between(2, 6);
+    const ModelProfile model = testing::random_model(random, sections);
+    ClusterSpec cluster = testing::random_cluster(random, 2, 4);
+    cluster.device_types[0].memory = {1'000'000'000};
+    Plan plan;
+    plan.pipeline = 2;
+    plan.global_batch = random.between(2, 12);
+    plan.device = "gpu";
+    plan.cuts = {0, random.between(1, sections - 1), sections};
+    const PlanInputs inputs{&model, &cluster, {}, std::nullopt};
+    const auto last_stash = [&](const char* schedule, const char* recompute) {
+      plan.schedule = schedule;
+      plan.recompute = recompute;
+      const EvaluatedPlan evaluated = evaluate(inputs, plan);
+      return evaluated.why_not ? Bytes{-1} : evaluated.evaluation.ranks.back().memory.stash;
+    };
+    const Bytes kept = last_stash("1f1b", "none"), dropped = last_stash("1f1b", "full");
+    const Bytes of_varuna = last_stash("varuna", "full");
+    if (std::min({kept, dropped, of_varuna}) < Bytes{}) continue;  // does not run
+    CHECK(of_varuna == kept);
+    if (kept > dropped) ++more;
+  }
+  CHECK(more > 20);
+}
+
 // Memory between what nobody needs and more than all need, batches that replicas do not share
 // evenly, and a short last micro-batch.
 TEST_CASE("the search's replay by rule is that of the Program, memory limits included") {
