@@ -112,7 +112,7 @@ class Conversion(unittest.TestCase):
         self.assertIn("no findings", self.penstock("check", profile_path))
         self.assertIn("no findings", self.penstock("check", cluster_path))
         plan = os.path.join(self.folder, "plan.json")
-        text = self.penstock("plan", profile_path, "--cluster", cluster_path, "--global-batch", "16", "-o", plan)
+        text = self.penstock("plan", profile_path, "--cluster", cluster_path, "--global-batch", "16", "-v", "-o", plan)
         self.assertIn("low confidence", text)
         self.assertIn("no findings", self.penstock("check", plan))
 
