@@ -64,7 +64,8 @@ class LoopSearch {
         kNever);
     rest(stages_, sections_) = 0;
     for (int stage = stages_ - 1; stage >= 0; --stage) {
-      for (int first = stage; first < last_end(stage); ++first) {
+      const int last = stage == 0 ? 1 : last_end(stage);  // the first stage has the first section
+      for (int first = stage; first < last; ++first) {
         std::int64_t least = kNever;
         for (int end = first + 1; end <= last_end(stage); ++end) {
           if (rest(stage + 1, end) == kNever) continue;
