@@ -13,7 +13,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "core/format.h"
+#include "core/files/format.h"
 #include "search/choose_cuts.h"
 #include "search/cut_replay.h"
 #include "search/improve_cuts.h"

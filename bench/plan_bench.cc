@@ -7,7 +7,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "core/format.h"
+#include "core/files/format.h"
 #include "search/best_plans.h"
 
 namespace penstock {

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/nearest.h"
-#include "cli/parse.h"
+#include "cli/options/nearest.h"
+#include "cli/options/parse.h"
 
 namespace penstock {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/nearest.h"
-#include "cli/parse.h"
+#include "cli/options/nearest.h"
+#include "cli/options/parse.h"
 
 namespace penstock {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "core/evaluation.h"
-#include "core/plan_file.h"
+#include "core/values/evaluation.h"
+#include "core/values/plan_file.h"
 #include "report/what_if.h"
 
 namespace penstock {

@@ -1,8 +1,8 @@
 // What a plan's speed owes to its stages and to the sections of the model.
 #pragma once
 
-#include "cli/search_options.h"
-#include "core/plan_file.h"
+#include "cli/options/search_options.h"
+#include "core/values/plan_file.h"
 #include "report/sensitivity.h"
 
 namespace penstock {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/search_options.h"
+#include "cli/options/search_options.h"
 
 namespace penstock {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/published_runs.h"
-#include "core/error.h"
+#include "core/values/error.h"
 
 namespace penstock {
 namespace {

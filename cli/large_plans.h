@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "cli/files.h"
-#include "core/plan.h"
+#include "cli/io/files.h"
+#include "core/values/plan.h"
 
 namespace penstock {
 

@@ -11,10 +11,10 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include "cli/color.h"
-#include "cli/environment.h"
-#include "cli/verbs.h"
-#include "core/error.h"
+#include "cli/io/color.h"
+#include "cli/io/environment.h"
+#include "cli/verbs/verbs.h"
+#include "core/values/error.h"
 
 namespace {
 

@@ -1,8 +1,8 @@
 // What a plan's speed owes to the memory of its devices.
 #pragma once
 
-#include "cli/search_options.h"
-#include "core/plan_file.h"
+#include "cli/options/search_options.h"
+#include "core/values/plan_file.h"
 #include "report/sensitivity.h"
 #include "search/best_plans.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/profile_options.h"
+#include "cli/options/profile_options.h"
 #include "training/archive_graph.h"
 
 namespace penstock {

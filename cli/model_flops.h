@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "cli/search_options.h"
+#include "cli/options/search_options.h"
 #include "report/model_flops.h"
 
 namespace penstock {

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/nearest.h"
-#include "cli/options.h"
-#include "cli/parse.h"
+#include "cli/options/nearest.h"
+#include "cli/options/options.h"
+#include "cli/options/parse.h"
 #include "estimator/count_operations.h"
 #include "estimator/shipped_data.h"
 #include "report/words.h"

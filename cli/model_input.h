@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/files.h"
-#include "core/architecture.h"
-#include "core/device_sheet.h"
+#include "cli/io/files.h"
+#include "core/values/architecture.h"
+#include "core/values/device_sheet.h"
 #include "estimator/estimate_profile.h"
 
 namespace penstock {

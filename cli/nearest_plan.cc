@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "cli/plan_question.h"
-#include "cli/verbs.h"
+#include "cli/verbs/verbs.h"
 #include "report/plan_table.h"
 #include "search/best_plans.h"
 #include "search/trainers.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/files.h"
+#include "cli/io/files.h"
 #include "report/trainers/export_plan.h"
 #include "search/evaluate.h"
 

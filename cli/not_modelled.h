@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/search_options.h"
-#include "core/evaluation.h"
+#include "cli/options/search_options.h"
+#include "core/values/evaluation.h"
 
 namespace penstock {
 

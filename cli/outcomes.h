@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/plan_file.h"
-#include "core/stage_prices.h"
+#include "core/values/plan_file.h"
+#include "core/values/stage_prices.h"
 #include "report/sensitivity.h"
 
 namespace penstock {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "core/format.h"
-#include "core/json_reader.h"
+#include "core/files/format.h"
+#include "core/values/json_reader.h"
 #include "costmodel/calibrated_profile.h"
 #include "estimator/default_cluster.h"
 #include "estimator/shipped_data.h"

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "cli/files.h"
-#include "cli/search_options.h"
+#include "cli/io/files.h"
+#include "cli/options/search_options.h"
 
 namespace penstock {
 

@@ -8,11 +8,11 @@
 
 #include <fmt/format.h>
 
-#include "cli/files.h"
-#include "cli/options.h"
-#include "cli/parse.h"
-#include "cli/search_options.h"
-#include "core/format.h"
+#include "cli/io/files.h"
+#include "cli/options/options.h"
+#include "cli/options/parse.h"
+#include "cli/options/search_options.h"
+#include "core/files/format.h"
 #include "report/measures.h"
 #include "report/trainers/lint/layer_cuts.h"
 #include "report/words.h"

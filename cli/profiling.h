@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "cli/answer.h"
-#include "cli/profile_options.h"
+#include "cli/io/answer.h"
+#include "cli/options/profile_options.h"
 #include "profiler/copy_samples.h"
 #include "profiler/link_samples.h"
 #include "profiler/progress.h"

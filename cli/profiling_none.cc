@@ -1,6 +1,6 @@
 #include "cli/model_cutpoints.h"
 #include "cli/profiling.h"
-#include "core/error.h"
+#include "core/values/error.h"
 
 namespace penstock {
 namespace {

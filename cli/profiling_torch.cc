@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "cli/environment.h"
 #include "cli/gpu_profiling.h"
-#include "cli/parse.h"
+#include "cli/io/environment.h"
+#include "cli/options/parse.h"
 #include "cli/profiling.h"
-#include "core/error.h"
+#include "core/values/error.h"
 #include "profiler/link_pool.h"
 #include "profiler/memory_bandwidth.h"
 #include "profiler/torch/matmul_load.h"

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/files.h"
-#include "core/error.h"
+#include "cli/io/files.h"
+#include "core/values/error.h"
 #include "estimator/default_cluster.h"
 #include "estimator/estimate_profile.h"
 #include "estimator/shipped_data.h"

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "core/architecture.h"
-#include "core/device_sheet.h"
-#include "core/json_reader.h"
-#include "core/units.h"
+#include "core/values/architecture.h"
+#include "core/values/device_sheet.h"
+#include "core/values/json_reader.h"
+#include "core/values/units.h"
 #include "estimator/attention_rate.h"
 #include "estimator/efficiency.h"
 

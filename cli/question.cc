@@ -8,12 +8,12 @@
 
 #include <fmt/format.h>
 
-#include "cli/global_batch.h"
-#include "cli/measured_runs.h"
-#include "cli/parse.h"
-#include "cli/question_settings.h"
-#include "cli/search_options.h"
-#include "core/format.h"
+#include "cli/options/global_batch.h"
+#include "cli/options/measured_runs.h"
+#include "cli/options/parse.h"
+#include "cli/options/question_settings.h"
+#include "cli/options/search_options.h"
+#include "core/files/format.h"
 #include "costmodel/calibrated_profile.h"
 #include "costmodel/price_stages.h"
 #include "estimator/default_cluster.h"

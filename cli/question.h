@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "cli/files.h"
+#include "cli/io/files.h"
 #include "cli/model_input.h"
-#include "core/calibration_result.h"
+#include "core/values/calibration_result.h"
 #include "search/best_plans.h"
 
 namespace penstock {

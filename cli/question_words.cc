@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "cli/executor_options.h"
-#include "cli/measured_runs.h"
-#include "cli/verbs.h"
-#include "core/format.h"
+#include "cli/options/executor_options.h"
+#include "cli/options/measured_runs.h"
+#include "cli/verbs/verbs.h"
+#include "core/files/format.h"
 #include "report/words.h"
 
 namespace penstock {

@@ -1,8 +1,8 @@
 // A plan file under another executor.
 #pragma once
 
-#include "core/executor_model.h"
-#include "core/plan_file.h"
+#include "core/values/executor_model.h"
+#include "core/values/plan_file.h"
 
 namespace penstock {
 

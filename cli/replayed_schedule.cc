@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/nearest.h"
-#include "cli/parse.h"
+#include "cli/options/nearest.h"
+#include "cli/options/parse.h"
 #include "report/gantt.h"
 #include "simulator/events/executed_order.h"
 #include "simulator/liveness.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/schedule_options.h"
+#include "cli/options/schedule_options.h"
 #include "cli/schedule_subject.h"
 #include "cli/synthetic_step.h"
 #include "report/schedule_report.h"

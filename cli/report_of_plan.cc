@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "cli/changes.h"
-#include "cli/files.h"
+#include "cli/io/files.h"
+#include "cli/io/load_run.h"
+#include "cli/io/report_command.h"
 #include "cli/large_plans.h"
-#include "cli/load_run.h"
-#include "cli/report_command.h"
 #include "cli/report_timelines.h"
 #include "report/page/plan_reasons.h"
 #include "search/evaluate.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/files.h"
+#include "cli/io/files.h"
 #include "report/page/report_data.h"
 #include "report/page/report_page.h"
 

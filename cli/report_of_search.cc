@@ -8,14 +8,14 @@
 #include <fmt/format.h>
 
 #include "cli/changes.h"
+#include "cli/io/progress.h"
+#include "cli/io/report_command.h"
 #include "cli/model_flops.h"
 #include "cli/not_modelled.h"
-#include "cli/parse.h"
-#include "cli/progress.h"
-#include "cli/report_command.h"
+#include "cli/options/parse.h"
 #include "cli/report_timelines.h"
 #include "cli/staircase.h"
-#include "cli/verbs.h"
+#include "cli/verbs/verbs.h"
 #include "report/distinct_plans.h"
 #include "report/page/plan_differences.h"
 #include "report/page/plan_reasons.h"

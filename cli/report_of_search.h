@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/answer.h"
+#include "cli/io/answer.h"
+#include "cli/options/search_options.h"
 #include "cli/report_of_plan.h"
-#include "cli/search_options.h"
 
 namespace penstock {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/plan_file.h"
-#include "core/run_log.h"
-#include "core/timeline.h"
+#include "core/values/plan_file.h"
+#include "core/values/run_log.h"
+#include "core/values/timeline.h"
 #include "report/page/report_page.h"
 
 namespace penstock {

@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "cli/parse.h"
-#include "cli/png.h"
-#include "cli/verbs.h"
-#include "core/json.h"
-#include "core/json_reader.h"
+#include "cli/io/png.h"
+#include "cli/options/parse.h"
+#include "cli/verbs/verbs.h"
+#include "core/values/json.h"
+#include "core/values/json_reader.h"
 #include "report/traces/trace_files.h"
 
 namespace penstock {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/picture_options.h"
+#include "cli/options/picture_options.h"
 #include "cli/synthetic_step.h"
 
 namespace penstock {

@@ -3,10 +3,10 @@
 #include <string>
 #include <utility>
 
-#include "cli/files.h"
-#include "cli/parse.h"
-#include "core/error.h"
-#include "core/json_reader.h"
+#include "cli/io/files.h"
+#include "cli/options/parse.h"
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
 #include "report/words.h"
 
 namespace penstock {

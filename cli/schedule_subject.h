@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "cli/costs.h"
-#include "cli/schedule_options.h"
+#include "cli/options/costs.h"
+#include "cli/options/schedule_options.h"
 #include "report/trainers/pipeline_csv.h"
 #include "simulator/schedules/schedules.h"
 

@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "cli/parse.h"
+#include "cli/options/parse.h"
+#include "cli/options/schedule_called.h"
 #include "cli/replayed_schedule.h"
-#include "cli/schedule_called.h"
 #include "cli/schedule_picture.h"
-#include "core/json.h"
+#include "core/values/json.h"
 #include "report/flat_table.h"
 #include "report/measures.h"
 #include "report/result_json.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/answer.h"
-#include "cli/schedule_options.h"
+#include "cli/io/answer.h"
+#include "cli/options/schedule_options.h"
 
 namespace penstock {
 

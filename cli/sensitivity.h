@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/plan_question.h"
-#include "core/plan_file.h"
+#include "core/values/plan_file.h"
 #include "report/sensitivity.h"
 #include "search/best_plans.h"
 #include "simulator/scenario.h"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cli/search_options.h"
+#include "cli/options/search_options.h"
 #include "report/page/report_data.h"
 #include "search/best_plans.h"
 

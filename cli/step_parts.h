@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/plan_file.h"
+#include "core/values/plan_file.h"
 #include "report/step_parts.h"
 #include "search/evaluate.h"
 

@@ -2,11 +2,11 @@
 // pictures show.
 #pragma once
 
-#include "core/executor_model.h"
-#include "core/plan_file.h"
-#include "core/program.h"
-#include "core/stage_prices.h"
-#include "core/timeline.h"
+#include "core/values/executor_model.h"
+#include "core/values/plan_file.h"
+#include "core/values/program.h"
+#include "core/values/stage_prices.h"
+#include "core/values/timeline.h"
 #include "report/schedule_report.h"
 #include "report/traces/step_trace.h"
 

@@ -1,5 +1,5 @@
 // `penstock train` on real ranks in a program that was built without LibTorch.
-#include "core/error.h"
+#include "core/values/error.h"
 #include "runtime_bridge/torch/train_rank.h"
 
 namespace penstock {

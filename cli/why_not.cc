@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "cli/contradictions.h"
-#include "cli/field_words.h"
-#include "cli/nearest.h"
-#include "cli/parse.h"
+#include "cli/options/contradictions.h"
+#include "cli/options/field_words.h"
+#include "cli/options/nearest.h"
+#include "cli/options/parse.h"
 #include "report/words.h"
 #include "search/relative_interval.h"
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/recompute_sections.h"
+#include "core/values/recompute_sections.h"
 #include "costmodel/price_stages.h"
 
 namespace penstock {

@@ -1,8 +1,8 @@
 // The parts that the profile of a plan's question names, summed up over the stages of one rank.
 #pragma once
 
-#include "core/plan_file.h"
-#include "core/profile.h"
+#include "core/values/plan_file.h"
+#include "core/values/profile.h"
 #include "report/work_terms.h"
 
 namespace penstock {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "core/recompute_sections.h"
+#include "core/values/recompute_sections.h"
 #include "costmodel/links.h"
 #include "costmodel/sources.h"
 

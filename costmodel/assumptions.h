@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "core/evaluation.h"
-#include "core/profile.h"
+#include "core/values/evaluation.h"
+#include "core/values/profile.h"
 #include "costmodel/price_stages.h"
 
 namespace penstock {

@@ -3,9 +3,9 @@
 // b = 0 are launches (small kernels). Each part is scaled by its own factor; activations by theirs.
 #pragma once
 
-#include "core/calibration.h"
-#include "core/cluster.h"
-#include "core/profile.h"
+#include "core/values/calibration.h"
+#include "core/values/cluster.h"
+#include "core/values/profile.h"
 
 namespace penstock {
 

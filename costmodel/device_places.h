@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/cluster.h"
-#include "core/plan.h"
+#include "core/values/cluster.h"
+#include "core/values/plan.h"
 #include "costmodel/device_layout.h"
 
 namespace penstock {

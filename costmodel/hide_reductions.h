@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "core/profile.h"
-#include "core/stage_prices.h"
+#include "core/values/profile.h"
+#include "core/values/stage_prices.h"
 
 namespace penstock {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/error.h"
+#include "core/values/error.h"
 
 namespace penstock {
 namespace {

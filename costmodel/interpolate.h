@@ -3,7 +3,7 @@
 // bit.
 #pragma once
 
-#include "core/units.h"
+#include "core/values/units.h"
 
 namespace penstock {
 
@@ -17,8 +17,9 @@ double linear(double x0, double y0, double x1, double y1, double x);
 // passes through them, and the straight line is taken.
 double power_law(double x0, double y0, double x1, double y1, double x);
 
-// Integers stay what they are, anything else rounds up (core/units.h). Error{kBadInput} beyond
-// kLongestDuration or 2^53 bytes, whatever made the number: a rate of next to nothing, for example.
+// Integers stay what they are, anything else rounds up (core/values/units.h). Error{kBadInput}
+// beyond kLongestDuration or 2^53 bytes, whatever made the number: a rate of next to nothing, for
+// example.
 Duration whole_nanoseconds(double nanoseconds);
 Bytes whole_bytes(double bytes);
 

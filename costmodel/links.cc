@@ -5,7 +5,7 @@
 #include <cassert>
 #include <string>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "costmodel/interpolate.h"
 
 namespace penstock {

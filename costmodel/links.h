@@ -7,8 +7,8 @@
 
 #include <vector>
 
-#include "core/cluster.h"
-#include "core/units.h"
+#include "core/values/cluster.h"
+#include "core/values/units.h"
 #include "costmodel/device_layout.h"
 
 namespace penstock {

@@ -11,7 +11,7 @@
 #include <boost/graph/breadth_first_search.hpp>
 #include <boost/graph/visitors.hpp>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "costmodel/device_places.h"
 #include "costmodel/links.h"
 

@@ -3,11 +3,11 @@
 // share on their way into a level is one more (docs/cost_model.md, "Contention").
 #pragma once
 
-#include "core/cluster.h"
-#include "core/network.h"
-#include "core/plan.h"
-#include "core/program.h"
-#include "core/units.h"
+#include "core/values/cluster.h"
+#include "core/values/network.h"
+#include "core/values/plan.h"
+#include "core/values/program.h"
+#include "core/values/units.h"
 
 namespace penstock {
 

@@ -1,12 +1,13 @@
-// The sections of a plan, some of which may recompute and others not (core/recompute_sections.h).
+// The sections of a plan, some of which may recompute and others not
+// (core/values/recompute_sections.h).
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "core/cluster.h"
-#include "core/plan.h"
-#include "core/profile.h"
+#include "core/values/cluster.h"
+#include "core/values/plan.h"
+#include "core/values/profile.h"
 #include "costmodel/price_stages.h"
 
 namespace penstock {

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "core/cluster.h"
-#include "core/plan.h"
+#include "core/values/cluster.h"
+#include "core/values/plan.h"
 #include "costmodel/device_places.h"
 #include "costmodel/links.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "costmodel/hide_reductions.h"
 #include "costmodel/interpolate.h"
 #include "costmodel/links.h"

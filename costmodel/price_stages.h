@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "core/cluster.h"
-#include "core/per_rank.h"
-#include "core/plan.h"
-#include "core/plan_file.h"
-#include "core/profile.h"
-#include "core/stage_prices.h"
+#include "core/values/cluster.h"
+#include "core/values/per_rank.h"
+#include "core/values/plan.h"
+#include "core/values/plan_file.h"
+#include "core/values/profile.h"
+#include "core/values/stage_prices.h"
 #include "costmodel/plan_wiring.h"
 
 namespace penstock {

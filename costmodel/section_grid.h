@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/profile.h"
+#include "core/values/profile.h"
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "costmodel/interpolate.h"
 #include "costmodel/links.h"
 

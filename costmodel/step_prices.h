@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "core/plan.h"
-#include "core/plan_file.h"
-#include "core/profile.h"
-#include "core/stage_prices.h"
+#include "core/values/plan.h"
+#include "core/values/plan_file.h"
+#include "core/values/profile.h"
+#include "core/values/stage_prices.h"
 #include "costmodel/plan_wiring.h"
 
 namespace penstock {

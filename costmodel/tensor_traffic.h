@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "core/cluster.h"
-#include "core/profile.h"
-#include "core/units.h"
+#include "core/values/cluster.h"
+#include "core/values/profile.h"
+#include "core/values/units.h"
 #include "costmodel/plan_wiring.h"
 #include "costmodel/section_grid.h"
 

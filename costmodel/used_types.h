@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/profile.h"
+#include "core/values/profile.h"
 
 namespace penstock {
 

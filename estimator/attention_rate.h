@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/device_sheet.h"
+#include "core/values/device_sheet.h"
 #include "estimator/count_operations.h"
 
 namespace penstock {

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/architecture.h"
-#include "core/profile.h"
-#include "core/units.h"
+#include "core/values/architecture.h"
+#include "core/values/profile.h"
+#include "core/values/units.h"
 
 namespace penstock {
 

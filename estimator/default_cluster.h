@@ -3,8 +3,8 @@
 // as what it is. Bandwidths are what collectives get of the links.
 #pragma once
 
-#include "core/cluster.h"
-#include "core/device_sheet.h"
+#include "core/values/cluster.h"
+#include "core/values/device_sheet.h"
 
 namespace penstock {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include "core/error.h"
-#include "core/json_reader.h"
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
 #include "estimator/product_shape.h"
 
 namespace penstock {

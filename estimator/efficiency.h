@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/device_sheet.h"
-#include "core/json.h"
-#include "core/profile.h"
-#include "core/units.h"
+#include "core/values/device_sheet.h"
+#include "core/values/json.h"
+#include "core/values/profile.h"
+#include "core/values/units.h"
 #include "estimator/attention_rate.h"
 #include "estimator/count_operations.h"
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <utility>
 
-#include "core/error.h"
+#include "core/values/error.h"
 
 namespace penstock {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "core/architecture.h"
-#include "core/device_sheet.h"
-#include "core/profile.h"
+#include "core/values/architecture.h"
+#include "core/values/device_sheet.h"
+#include "core/values/profile.h"
 #include "estimator/attention_rate.h"
 #include "estimator/efficiency.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "estimator/measured_rows.h"
 
 namespace penstock {

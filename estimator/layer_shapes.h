@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/architecture.h"
+#include "core/values/architecture.h"
 #include "estimator/count_operations.h"
 
 namespace penstock {

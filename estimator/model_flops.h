@@ -2,7 +2,7 @@
 // an MFU is measured by.
 #pragma once
 
-#include "core/architecture.h"
+#include "core/values/architecture.h"
 
 namespace penstock {
 

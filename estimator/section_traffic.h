@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "core/profile.h"
-#include "core/units.h"
+#include "core/values/profile.h"
+#include "core/values/units.h"
 
 namespace penstock {
 

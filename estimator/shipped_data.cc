@@ -1,6 +1,6 @@
 #include "estimator/shipped_data.h"
 
-#include "core/json.h"
+#include "core/values/json.h"
 #include "estimator/shipped_files.h"
 
 namespace penstock {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/device_sheet.h"
+#include "core/values/device_sheet.h"
 #include "estimator/efficiency.h"
 
 namespace penstock {

@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/error.h"
-#include "core/json.h"
+#include "core/values/error.h"
+#include "core/values/json.h"
 
 namespace penstock::fuzz {
 

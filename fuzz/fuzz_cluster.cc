@@ -2,7 +2,7 @@
 #include <numeric>
 #include <vector>
 
-#include "core/format.h"
+#include "core/files/format.h"
 #include "costmodel/links.h"
 #include "fuzz/fuzz.h"
 

@@ -1,7 +1,7 @@
 // A Hugging Face config.json: what is accepted can be estimated, and what is estimated can be
 // written as a profile and read again.
-#include "core/architecture.h"
-#include "core/format.h"
+#include "core/files/format.h"
+#include "core/values/architecture.h"
 #include "estimator/estimate_profile.h"
 #include "fuzz/fuzz.h"
 

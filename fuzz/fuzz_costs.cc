@@ -1,6 +1,6 @@
 // penstock.costs/1, for schedules of one to four stages that divide the backward or do not. The
 // text goes through the JSON parser and back as well.
-#include "cli/costs.h"
+#include "cli/options/costs.h"
 #include "fuzz/fuzz.h"
 
 namespace penstock {

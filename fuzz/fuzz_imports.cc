@@ -3,7 +3,7 @@
 // is one that is written and read again as the same value.
 #include <algorithm>
 
-#include "core/format.h"
+#include "core/files/format.h"
 #include "fuzz/fuzz.h"
 #include "report/imports/cluster_changes.h"
 #include "report/imports/trainer_log.h"

@@ -2,8 +2,8 @@
 // and the general one agree on what it takes.
 #include <algorithm>
 
-#include "core/check.h"
-#include "core/plan_file.h"
+#include "core/check/check.h"
+#include "core/values/plan_file.h"
 #include "fuzz/fuzz.h"
 #include "search/evaluate.h"
 #include "simulator/simulate.h"

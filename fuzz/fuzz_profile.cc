@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/format.h"
+#include "core/files/format.h"
 #include "fuzz/fuzz.h"
 #include "search/evaluate.h"
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <set>
 
-#include "core/runs.h"
+#include "core/values/runs.h"
 #include "fuzz/fuzz.h"
 
 namespace penstock {

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.h"
-#include "core/json.h"
+#include "core/values/error.h"
+#include "core/values/json.h"
 #include "fuzz/fuzz.h"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);

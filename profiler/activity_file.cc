@@ -3,7 +3,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/json_reader.h"
+#include "core/values/json_reader.h"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/json.h"
+#include "core/values/json.h"
 #include "profiler/activity.h"
 
 namespace penstock {

@@ -5,8 +5,8 @@
 #include <tuple>
 #include <utility>
 
-#include "core/error.h"
-#include "core/rising_curve.h"
+#include "core/values/error.h"
+#include "core/values/rising_curve.h"
 
 namespace penstock {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cluster.h"
+#include "core/values/cluster.h"
 #include "profiler/link_samples.h"
 
 namespace penstock {

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/error.h"
+#include "core/values/error.h"
 
 namespace penstock {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/profile.h"
+#include "core/values/profile.h"
 #include "profiler/section_samples.h"
 #include "training/model_outline.h"
 

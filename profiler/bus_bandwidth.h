@@ -2,8 +2,8 @@
 // can be compared with theirs: what the busiest link must have carried, whatever the algorithm.
 #pragma once
 
-#include "core/cluster.h"
-#include "core/units.h"
+#include "core/values/cluster.h"
+#include "core/values/units.h"
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model_description.h"
+#include "core/values/model_description.h"
 #include "training/model_outline.h"
 #include "training/rank_setup.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/cluster.h"
+#include "core/values/cluster.h"
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "core/units.h"
+#include "core/values/units.h"
 #include "training/buffer.h"
 
 namespace penstock {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "core/cluster.h"
-#include "core/units.h"
+#include "core/values/cluster.h"
+#include "core/values/units.h"
 #include "profiler/samples.h"
 
 namespace penstock {

@@ -1,7 +1,7 @@
 // What one processor reads and writes per second when nothing is in its caches.
 #pragma once
 
-#include "core/units.h"
+#include "core/values/units.h"
 
 namespace penstock {
 

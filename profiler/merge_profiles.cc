@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.h"
+#include "core/values/error.h"
 
 namespace penstock {
 namespace {

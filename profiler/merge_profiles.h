@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/profile.h"
+#include "core/values/profile.h"
 
 namespace penstock {
 

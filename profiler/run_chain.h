@@ -6,7 +6,7 @@
 //   on left(stage)                         and is now the neighbour's
 #pragma once
 
-#include "core/action_kind.h"
+#include "core/values/action_kind.h"
 #include "profiler/chain_to_measure.h"
 #include "training/rank_work.h"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/units.h"
+#include "core/values/units.h"
 
 namespace penstock {
 

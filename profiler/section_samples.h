@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "core/units.h"
+#include "core/values/units.h"
 #include "profiler/samples.h"
 
 namespace penstock {
 
-// As in core/profile.h, Measurement.
+// As in core/values/profile.h, Measurement.
 struct SectionMemory {
   Bytes stash, weight_stash, working_peak, boundary;
   bool operator==(const SectionMemory&) const = default;

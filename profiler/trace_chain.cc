@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "profiler/run_chain.h"
 
 namespace penstock {

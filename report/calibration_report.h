@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/calibration_result.h"
-#include "core/json.h"
+#include "core/values/calibration_result.h"
+#include "core/values/json.h"
 
 namespace penstock {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/evaluation.h"
-#include "core/json.h"
+#include "core/values/evaluation.h"
+#include "core/values/json.h"
 #include "report/table.h"
 #include "report/training_cost.h"
 #include "report/uncertainty.h"

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/json.h"
-#include "core/network.h"
+#include "core/values/json.h"
+#include "core/values/network.h"
 
 namespace penstock {
 

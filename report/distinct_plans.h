@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/evaluation.h"
+#include "core/values/evaluation.h"
 
 namespace penstock {
 

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "core/recompute_sections.h"
+#include "core/values/recompute_sections.h"
 #include "report/measures.h"
 #include "report/memory_table.h"
 #include "report/plan_table.h"

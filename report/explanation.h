@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/evaluation.h"
-#include "core/plan_file.h"
+#include "core/values/evaluation.h"
+#include "core/values/plan_file.h"
 #include "report/sensitivity.h"
 #include "report/step_parts.h"
 #include "report/what_if.h"

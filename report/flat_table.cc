@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/plan_file.h"
+#include "core/values/plan_file.h"
 #include "report/measures.h"
 #include "report/result_json.h"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/evaluation.h"
-#include "core/json.h"
-#include "core/plan.h"
+#include "core/values/evaluation.h"
+#include "core/values/json.h"
+#include "core/values/plan.h"
 #include "report/table.h"
 
 namespace penstock {

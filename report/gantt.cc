@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "core/units.h"
+#include "core/values/units.h"
 #include "report/words.h"
 
 namespace penstock {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/program.h"
-#include "core/timeline.h"
+#include "core/values/program.h"
+#include "core/values/timeline.h"
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 // Which rank of the job runs what: the placement of a plan as a formula.
 #pragma once
 
-#include "core/plan.h"
+#include "core/values/plan.h"
 
 namespace penstock {
 

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <string>
 
-#include "core/evaluation.h"
-#include "core/plan.h"
-#include "core/units.h"
+#include "core/values/evaluation.h"
+#include "core/values/plan.h"
+#include "core/values/units.h"
 
 namespace penstock {
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/json.h"
-#include "core/plan.h"
-#include "core/units.h"
+#include "core/values/json.h"
+#include "core/values/plan.h"
+#include "core/values/units.h"
 
 namespace penstock {
 

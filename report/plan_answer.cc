@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "core/recompute_sections.h"
+#include "core/values/recompute_sections.h"
 #include "report/distinct_plans.h"
 #include "report/measures.h"
 #include "report/plan_table.h"

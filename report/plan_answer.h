@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/evaluation.h"
+#include "core/values/evaluation.h"
 #include "report/model_flops.h"
 #include "report/search_report.h"
 #include "report/training_cost.h"

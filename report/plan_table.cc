@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "core/recompute_sections.h"
+#include "core/values/recompute_sections.h"
 #include "report/measures.h"
 #include "report/table.h"
 #include "report/words.h"

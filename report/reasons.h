@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/evaluation.h"
+#include "core/values/evaluation.h"
 
 namespace penstock {
 

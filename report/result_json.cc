@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plan_file.h"
+#include "core/values/plan_file.h"
 #include "report/json_array.h"
 #include "report/measures.h"
 

@@ -1,11 +1,11 @@
-// Results for programs: the values of core/evaluation.h as JSON. Units stand in the key names; the
-// caller puts `schema_version` first.
+// Results for programs: the values of core/values/evaluation.h as JSON. Units stand in the key
+// names; the caller puts `schema_version` first.
 #pragma once
 
-#include "core/check.h"
-#include "core/evaluation.h"
-#include "core/json.h"
-#include "core/plan.h"
+#include "core/check/check.h"
+#include "core/values/evaluation.h"
+#include "core/values/json.h"
+#include "core/values/plan.h"
 #include "report/model_flops.h"
 
 namespace penstock {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "core/json.h"
-#include "core/program.h"
-#include "core/schedule.h"
-#include "core/units.h"
+#include "core/values/json.h"
+#include "core/values/program.h"
+#include "core/values/schedule.h"
+#include "core/values/units.h"
 
 namespace penstock {
 

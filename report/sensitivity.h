@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/json.h"
-#include "core/units.h"
+#include "core/values/json.h"
+#include "core/values/units.h"
 #include "report/table.h"
 
 namespace penstock {

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "core/check.h"
-#include "core/evaluation.h"
-#include "core/plan_file.h"
-#include "core/timeline.h"
+#include "core/check/check.h"
+#include "core/values/evaluation.h"
+#include "core/values/plan_file.h"
+#include "core/values/timeline.h"
 
 namespace penstock {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/evaluation.h"
-#include "core/plan.h"
+#include "core/values/evaluation.h"
+#include "core/values/plan.h"
 #include "report/table.h"
 
 namespace penstock {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "core/evaluation.h"
-#include "core/json.h"
-#include "core/plan.h"
+#include "core/values/evaluation.h"
+#include "core/values/json.h"
+#include "core/values/plan.h"
 
 namespace penstock {
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 
-#include "core/json.h"
-#include "core/run_log.h"
-#include "core/units.h"
+#include "core/values/json.h"
+#include "core/values/run_log.h"
+#include "core/values/units.h"
 
 namespace penstock {
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "core/json.h"
-#include "core/units.h"
+#include "core/values/json.h"
+#include "core/values/units.h"
 
 namespace penstock {
 

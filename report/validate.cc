@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "core/error.h"
-#include "core/price_of.h"
+#include "core/values/error.h"
+#include "core/values/price_of.h"
 #include "report/validation.h"
 
 namespace penstock {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/units.h"
+#include "core/values/units.h"
 
 namespace penstock {
 

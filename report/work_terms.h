@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/json.h"
-#include "core/profile.h"
+#include "core/values/json.h"
+#include "core/values/profile.h"
 
 namespace penstock {
 

@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 
 namespace penstock {
 namespace {

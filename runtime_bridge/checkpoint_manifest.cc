@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-#include "core/json_reader.h"
+#include "core/values/json_reader.h"
 
 namespace penstock {
 namespace {

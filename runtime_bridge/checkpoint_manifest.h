@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/json.h"
-#include "core/model_description.h"
+#include "core/values/json.h"
+#include "core/values/model_description.h"
 #include "training/rank_setup.h"
 
 namespace penstock {

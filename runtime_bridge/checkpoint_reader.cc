@@ -9,8 +9,8 @@
 #include <system_error>
 #include <utility>
 
-#include "core/error.h"
-#include "core/json_reader.h"
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
 #include "runtime_bridge/checkpoint_checksum.h"
 #include "runtime_bridge/checkpoint_writer.h"
 #include "runtime_bridge/safetensors_file.h"

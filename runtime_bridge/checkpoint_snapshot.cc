@@ -6,8 +6,8 @@
 #include <span>
 #include <utility>
 
-#include "core/error.h"
-#include "core/json_reader.h"
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
 #include "runtime_bridge/checkpoint_checksum.h"
 #include "runtime_bridge/safetensors_file.h"
 

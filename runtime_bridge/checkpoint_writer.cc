@@ -8,8 +8,8 @@
 #include <system_error>
 #include <utility>
 
-#include "core/error.h"
-#include "core/json_reader.h"
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
 #include "runtime_bridge/checkpoint_disk.h"
 #include "training/steady_time.h"
 #include "training/transport.h"

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/units.h"
+#include "core/values/units.h"
 #include "runtime_bridge/checkpoint_manifest.h"
 #include "runtime_bridge/checkpoint_snapshot.h"
 #include "training/key_value_store.h"

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <string>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "runtime_bridge/rank_order.h"
 #include "runtime_bridge/step_reductions.h"
 #include "runtime_bridge/step_transfers.h"

@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/run_log.h"
+#include "core/values/run_log.h"
 #include "runtime_bridge/rank_program.h"
 #include "training/rank_work.h"
 #include "training/steady_time.h"

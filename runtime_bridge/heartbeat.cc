@@ -7,8 +7,8 @@
 #include <tuple>
 #include <utility>
 
-#include "core/json.h"
-#include "core/json_reader.h"
+#include "core/values/json.h"
+#include "core/values/json_reader.h"
 #include "training/steady_time.h"
 
 namespace penstock {

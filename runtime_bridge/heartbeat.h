@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/units.h"
+#include "core/values/units.h"
 #include "training/key_value_store.h"
 #include "training/transport.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plan_file.h"
+#include "core/values/plan_file.h"
 #include "runtime_bridge/rank_program.h"
 
 namespace penstock {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/error.h"
+#include "core/values/error.h"
 
 namespace penstock {
 namespace {

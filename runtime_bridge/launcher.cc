@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "training/steady_time.h"
 
 namespace penstock {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/units.h"
+#include "core/values/units.h"
 #include "runtime_bridge/launch_environment.h"
 
 namespace penstock {

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "core/error.h"
+#include "core/values/error.h"
 
 namespace penstock {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/plan_file.h"
+#include "core/values/plan_file.h"
 #include "training/rank_setup.h"
 
 namespace penstock {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <memory>
 
-#include "core/plan_file.h"
+#include "core/values/plan_file.h"
 
 namespace penstock {
 

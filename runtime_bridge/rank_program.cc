@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "core/error.h"
-#include "core/recompute_sections.h"
+#include "core/values/error.h"
+#include "core/values/recompute_sections.h"
 #include "runtime_bridge/job_layout.h"
 #include "runtime_bridge/plan_support.h"
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "core/action_kind.h"
-#include "core/plan_file.h"
-#include "core/run_time_rule.h"
+#include "core/values/action_kind.h"
+#include "core/values/plan_file.h"
+#include "core/values/run_time_rule.h"
 #include "training/rank_setup.h"
 #include "training/transport.h"
 

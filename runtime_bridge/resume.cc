@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/error.h"
-#include "core/json.h"
+#include "core/values/error.h"
+#include "core/values/json.h"
 #include "runtime_bridge/rank_program.h"
 
 namespace penstock {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/plan_file.h"
+#include "core/values/plan_file.h"
 #include "runtime_bridge/checkpoint_manifest.h"
 #include "runtime_bridge/checkpoint_reader.h"
 #include "runtime_bridge/train_options.h"

@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "core/run_log.h"
+#include "core/values/run_log.h"
 #include "runtime_bridge/execute_step.h"
 #include "runtime_bridge/program_source.h"
 #include "runtime_bridge/rank_program.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "runtime_bridge/rank_threads.h"
 #include "runtime_bridge/virtual_prices.h"
 

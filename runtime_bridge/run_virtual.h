@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "core/plan_file.h"
-#include "core/run_log.h"
-#include "core/units.h"
+#include "core/values/plan_file.h"
+#include "core/values/run_log.h"
+#include "core/values/units.h"
 #include "runtime_bridge/run_rank.h"
 
 namespace penstock {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "core/error.h"
-#include "core/json_reader.h"
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
 
 namespace penstock {
 namespace {

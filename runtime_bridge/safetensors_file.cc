@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "runtime_bridge/checkpoint_checksum.h"
 #include "runtime_bridge/checkpoint_disk.h"
 

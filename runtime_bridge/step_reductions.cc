@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "runtime_bridge/step_transfers.h"
 
 namespace penstock {

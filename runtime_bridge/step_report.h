@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/run_log.h"
+#include "core/values/run_log.h"
 #include "runtime_bridge/execute_step.h"
 #include "runtime_bridge/run_rank.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/units.h"
+#include "core/values/units.h"
 #include "training/rank_setup.h"
 
 namespace penstock {

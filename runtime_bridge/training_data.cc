@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/json_reader.h"
+#include "core/values/json_reader.h"
 #include "runtime_bridge/checkpoint_checksum.h"
 
 namespace penstock {

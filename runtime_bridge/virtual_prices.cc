@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/price_of.h"
+#include "core/values/price_of.h"
 #include "runtime_bridge/job_layout.h"
 
 namespace penstock {

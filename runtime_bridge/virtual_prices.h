@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/plan_file.h"
+#include "core/values/plan_file.h"
 #include "runtime_bridge/rank_program.h"
 #include "training/loopback.h"
 #include "training/virtual_work.h"

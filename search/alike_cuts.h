@@ -3,7 +3,7 @@
 // how many sections each of its stages has, and no rank on what the others have.
 #pragma once
 
-#include "core/plan.h"
+#include "core/values/plan.h"
 #include "search/joint_cuts.h"
 #include "search/memory.h"
 #include "search/section_sums.h"

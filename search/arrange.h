@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/executor_model.h"
-#include "core/per_rank.h"
-#include "core/plan.h"
-#include "core/stage_prices.h"
+#include "core/values/executor_model.h"
+#include "core/values/per_rank.h"
+#include "core/values/plan.h"
+#include "core/values/stage_prices.h"
 #include "search/plan_program.h"
 #include "simulator/schedules/schedules.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/evaluation.h"
-#include "core/plan_file.h"
+#include "core/values/evaluation.h"
+#include "core/values/plan_file.h"
 #include "search/arrange.h"
 #include "search/evaluate.h"
 

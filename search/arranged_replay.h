@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/evaluation.h"
+#include "core/values/evaluation.h"
 #include "costmodel/price_stages.h"
 #include "search/evaluate.h"
 #include "search/incumbents.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "core/recompute_sections.h"
+#include "core/values/error.h"
+#include "core/values/recompute_sections.h"
 #include "costmodel/price_stages.h"
 #include "search/arranged_replay.h"
 #include "search/candidates.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/evaluation.h"
+#include "core/values/evaluation.h"
 #include "search/choose_cuts.h"  // equal_cuts(), for comparison
 #include "search/evaluate.h"
 #include "search/trainers.h"

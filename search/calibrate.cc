@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "costmodel/assumptions.h"
 #include "costmodel/calibrated_profile.h"
 #include "costmodel/fit_terms.h"

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "core/calibration_result.h"
-#include "core/cluster.h"
-#include "core/executor_model.h"
-#include "core/profile.h"
-#include "core/runs.h"
+#include "core/values/calibration_result.h"
+#include "core/values/cluster.h"
+#include "core/values/executor_model.h"
+#include "core/values/profile.h"
+#include "core/values/runs.h"
 
 namespace penstock {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/program.h"
+#include "core/values/program.h"
 #include "search/evaluate.h"
 
 namespace penstock {

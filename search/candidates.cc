@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "search/plan_program.h"
 
 namespace penstock {

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "core/check.h"
-#include "core/plan_file.h"
+#include "core/check/check.h"
+#include "core/values/plan_file.h"
 
 namespace penstock {
 

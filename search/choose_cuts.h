@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/evaluation.h"
-#include "core/plan.h"
+#include "core/values/evaluation.h"
+#include "core/values/plan.h"
 #include "search/memory.h"
 #include "search/section_sums.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "costmodel/network_of.h"
 #include "search/device_cluster.h"
 #include "search/evaluation.h"

@@ -1,9 +1,9 @@
 // A plan's step with all its replicas side by side on the links of a cluster.
 #pragma once
 
-#include "core/cluster.h"
-#include "core/network.h"
-#include "core/plan_file.h"
+#include "core/values/cluster.h"
+#include "core/values/network.h"
+#include "core/values/plan_file.h"
 
 namespace penstock {
 

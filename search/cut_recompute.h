@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/plan.h"
+#include "core/values/plan.h"
 #include "search/evaluate.h"
 #include "search/memory.h"
 #include "search/prepared_plan.h"

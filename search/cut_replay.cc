@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/recompute_sections.h"
+#include "core/values/recompute_sections.h"
 #include "search/arrange.h"
 #include "search/arranged_replay.h"
 #include "search/evaluation.h"

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/plan.h"
-#include "core/units.h"
+#include "core/values/plan.h"
+#include "core/values/units.h"
 #include "costmodel/plan_wiring.h"
 #include "search/cut_recompute.h"
 #include "search/evaluate.h"

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "core/cluster.h"
-#include "core/per_rank.h"
-#include "core/plan.h"
-#include "core/plan_file.h"
+#include "core/values/cluster.h"
+#include "core/values/per_rank.h"
+#include "core/values/plan.h"
+#include "core/values/plan_file.h"
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "core/recompute_sections.h"
+#include "core/values/recompute_sections.h"
 #include "costmodel/assumptions.h"
 #include "costmodel/price_stages.h"
 #include "search/arrange.h"

@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "core/cluster.h"
-#include "core/evaluation.h"
-#include "core/executor_model.h"
-#include "core/plan_file.h"
-#include "core/profile.h"
-#include "core/program.h"
-#include "core/stage_prices.h"
-#include "core/timeline.h"
+#include "core/values/cluster.h"
+#include "core/values/evaluation.h"
+#include "core/values/executor_model.h"
+#include "core/values/plan_file.h"
+#include "core/values/profile.h"
+#include "core/values/program.h"
+#include "core/values/stage_prices.h"
+#include "core/values/timeline.h"
 
 namespace penstock {
 

@@ -5,14 +5,14 @@
 #include <optional>
 #include <vector>
 
-#include "core/evaluation.h"
-#include "core/executor_model.h"
-#include "core/per_rank.h"
-#include "core/plan.h"
-#include "core/profile.h"
-#include "core/program.h"
-#include "core/stage_prices.h"
-#include "core/timeline.h"
+#include "core/values/evaluation.h"
+#include "core/values/executor_model.h"
+#include "core/values/per_rank.h"
+#include "core/values/plan.h"
+#include "core/values/profile.h"
+#include "core/values/program.h"
+#include "core/values/stage_prices.h"
+#include "core/values/timeline.h"
 #include "simulator/analyze.h"
 #include "simulator/liveness.h"
 

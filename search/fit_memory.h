@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "core/calibration.h"
-#include "core/evaluation.h"
-#include "core/profile.h"
+#include "core/values/calibration.h"
+#include "core/values/evaluation.h"
+#include "core/values/profile.h"
 
 namespace penstock {
 

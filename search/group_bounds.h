@@ -8,9 +8,9 @@
 #include <tuple>
 #include <vector>
 
-#include "core/executor_model.h"
-#include "core/plan.h"
-#include "core/units.h"
+#include "core/values/executor_model.h"
+#include "core/values/plan.h"
+#include "core/values/units.h"
 #include "search/candidates.h"
 #include "search/group_division.h"
 #include "search/group_prices.h"

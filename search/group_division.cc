@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/recompute_sections.h"
+#include "core/values/recompute_sections.h"
 #include "costmodel/price_stages.h"
 #include "search/group_search.h"
 #include "search/lower_bound.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plan.h"
+#include "core/values/plan.h"
 #include "search/best_plans.h"
 #include "search/candidates.h"
 #include "search/evaluate.h"

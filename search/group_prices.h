@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/per_rank.h"
+#include "core/values/per_rank.h"
 #include "search/candidates.h"
 #include "search/evaluate.h"
 #include "search/section_sums.h"

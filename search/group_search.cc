@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/recompute_sections.h"
+#include "core/values/recompute_sections.h"
 #include "costmodel/price_stages.h"
 #include "search/arrange.h"
 #include "search/arrange_within.h"

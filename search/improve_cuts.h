@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "core/plan.h"
+#include "core/values/plan.h"
 #include "search/evaluate.h"
 #include "search/incumbents.h"
 #include "search/recompute_as_needed.h"

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/plan.h"
-#include "core/units.h"
+#include "core/values/plan.h"
+#include "core/values/units.h"
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/plan.h"
+#include "core/values/plan.h"
 #include "search/memory.h"
 #include "search/section_sums.h"
 

@@ -2,7 +2,7 @@
 // whether any fit, by a depth-first search over the stages.
 #pragma once
 
-#include "core/plan.h"
+#include "core/values/plan.h"
 #include "search/joint_cuts.h"
 #include "search/memory.h"
 

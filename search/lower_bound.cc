@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "core/recompute_sections.h"
+#include "core/values/recompute_sections.h"
 #include "search/plan_program.h"
 
 namespace penstock {

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/executor_model.h"
-#include "core/plan.h"
-#include "core/stage_prices.h"
+#include "core/values/executor_model.h"
+#include "core/values/plan.h"
+#include "core/values/stage_prices.h"
 #include "search/recompute_as_needed.h"
 #include "search/section_sums.h"
 #include "simulator/held_counts.h"

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "core/evaluation.h"
-#include "core/per_rank.h"
-#include "core/plan.h"
-#include "core/stage_prices.h"
+#include "core/values/evaluation.h"
+#include "core/values/per_rank.h"
+#include "core/values/plan.h"
+#include "core/values/stage_prices.h"
 #include "search/partition.h"
 #include "search/section_sums.h"
 #include "simulator/held_counts.h"

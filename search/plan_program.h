@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "core/executor_model.h"
-#include "core/plan.h"
-#include "core/plan_file.h"
-#include "core/program.h"
+#include "core/values/executor_model.h"
+#include "core/values/plan.h"
+#include "core/values/plan_file.h"
+#include "core/values/program.h"
 #include "simulator/held_counts.h"
 #include "simulator/liveness.h"
 #include "simulator/lower.h"

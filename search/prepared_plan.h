@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/evaluation.h"
+#include "core/values/evaluation.h"
 #include "costmodel/price_stages.h"
 #include "search/device_cluster.h"
 #include "search/evaluate.h"

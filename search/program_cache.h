@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/plan.h"
-#include "core/plan_file.h"
-#include "core/program.h"
+#include "core/values/plan.h"
+#include "core/values/plan_file.h"
+#include "core/values/program.h"
 
 namespace penstock {
 

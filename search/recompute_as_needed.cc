@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "core/recompute_sections.h"
+#include "core/values/recompute_sections.h"
 #include "costmodel/plan_sections.h"
 
 namespace penstock {

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "core/plan.h"
-#include "core/units.h"
+#include "core/values/plan.h"
+#include "core/values/units.h"
 #include "costmodel/price_stages.h"
 #include "search/memory.h"
 #include "search/section_sums.h"

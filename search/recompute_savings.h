@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/plan.h"
+#include "core/values/plan.h"
 #include "search/section_sums.h"
 #include "simulator/held_counts.h"
 #include "simulator/schedules/schedules.h"

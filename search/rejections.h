@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/evaluation.h"
-#include "core/plan.h"
+#include "core/values/evaluation.h"
+#include "core/values/plan.h"
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "core/evaluation.h"
+#include "core/values/evaluation.h"
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/recompute_sections.h"
+#include "core/values/recompute_sections.h"
 #include "costmodel/price_stages.h"
 #include "search/arrange.h"
 #include "search/choose_cuts.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/evaluation.h"
+#include "core/values/evaluation.h"
 #include "search/evaluate.h"
 #include "search/rejections.h"
 

@@ -1,11 +1,11 @@
 // The step time of a Program that is there already, at other prices: what calibrations move.
 #pragma once
 
-#include "core/cluster.h"
-#include "core/executor_model.h"
-#include "core/plan.h"
-#include "core/profile.h"
-#include "core/program.h"
+#include "core/values/cluster.h"
+#include "core/values/executor_model.h"
+#include "core/values/plan.h"
+#include "core/values/profile.h"
+#include "core/values/program.h"
 
 namespace penstock {
 

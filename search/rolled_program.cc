@@ -5,9 +5,9 @@
 #include <numeric>
 #include <utility>
 
-#include "core/program_blocks.h"
-#include "core/program_file.h"
-#include "core/read_known_program.h"
+#include "core/files/program_blocks.h"
+#include "core/files/program_file.h"
+#include "core/files/read_known_program.h"
 #include "simulator/schedules/schedules.h"
 #include "simulator/simulate_schedule.h"
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "core/executor_model.h"
-#include "core/json.h"
-#include "core/plan_file.h"
+#include "core/values/executor_model.h"
+#include "core/values/json.h"
+#include "core/values/plan_file.h"
 #include "search/plan_program.h"
 #include "simulator/analyze.h"
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/cluster.h"
-#include "core/per_rank.h"
-#include "core/profile.h"
+#include "core/values/cluster.h"
+#include "core/values/per_rank.h"
+#include "core/values/profile.h"
 #include "costmodel/price_stages.h"
 #include "simulator/schedules/schedules.h"
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "core/units.h"
+#include "core/values/units.h"
 #include "search/section_sums.h"
 
 namespace penstock {

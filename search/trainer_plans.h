@@ -1,6 +1,6 @@
 // Candidates as the trainer of the question can run them. The search chooses cuts and recompute
 // without a thought of the trainer's files; where those cannot say a plan, it is moved to the
-// nearest one that they can (core/trainer_limits.h).
+// nearest one that they can (core/values/trainer_limits.h).
 #pragma once
 
 #include <vector>

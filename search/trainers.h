@@ -1,11 +1,12 @@
-// What the trainers of a plan can run: schedules here, sizes and cuts in core/trainer_limits.h.
+// What the trainers of a plan can run: schedules here, sizes and cuts in
+// core/values/trainer_limits.h.
 #pragma once
 
 #include <string>
 
-#include "core/executor_model.h"
-#include "core/trainer_limits.h"
-#include "core/trainers.h"
+#include "core/values/executor_model.h"
+#include "core/values/trainer_limits.h"
+#include "core/values/trainers.h"
 #include "simulator/schedules/schedules.h"
 
 namespace penstock {

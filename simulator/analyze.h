@@ -3,11 +3,11 @@
 
 #include <vector>
 
-#include "core/evaluation.h"
-#include "core/executor_model.h"
-#include "core/program.h"
-#include "core/stage_prices.h"
-#include "core/timeline.h"
+#include "core/values/evaluation.h"
+#include "core/values/executor_model.h"
+#include "core/values/program.h"
+#include "core/values/stage_prices.h"
+#include "core/values/timeline.h"
 
 namespace penstock {
 

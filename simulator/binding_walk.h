@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/executor_model.h"
-#include "core/program.h"
-#include "core/timeline.h"
+#include "core/values/executor_model.h"
+#include "core/values/program.h"
+#include "core/values/timeline.h"
 #include "simulator/replay.h"
 #include "simulator/task_graph.h"
 

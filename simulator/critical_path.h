@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/executor_model.h"
-#include "core/program.h"
-#include "core/timeline.h"
+#include "core/values/executor_model.h"
+#include "core/values/program.h"
+#include "core/values/timeline.h"
 
 namespace penstock {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/schedule.h"
+#include "core/values/schedule.h"
 #include "simulator/liveness.h"
 
 namespace penstock {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/action_kind.h"
-#include "core/schedule.h"
+#include "core/values/action_kind.h"
+#include "core/values/schedule.h"
 
 namespace penstock {
 

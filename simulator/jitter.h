@@ -10,10 +10,10 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/executor_model.h"
-#include "core/factor.h"
-#include "core/program.h"
-#include "core/stage_prices.h"
+#include "core/values/executor_model.h"
+#include "core/values/factor.h"
+#include "core/values/program.h"
+#include "core/values/stage_prices.h"
 #include "simulator/events/action_durations.h"
 
 namespace penstock {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/program.h"
+#include "core/values/program.h"
 #include "simulator/price_table.h"
 
 namespace penstock {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/program.h"
-#include "core/schedule.h"
+#include "core/values/program.h"
+#include "core/values/schedule.h"
 #include "simulator/waiting_receives.h"
 
 namespace penstock {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/executor_model.h"
-#include "core/program.h"
-#include "core/schedule.h"
+#include "core/values/executor_model.h"
+#include "core/values/program.h"
+#include "core/values/schedule.h"
 
 namespace penstock {
 

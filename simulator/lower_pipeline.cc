@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "simulator/issue_lists.h"
 #include "simulator/step_tail.h"
 

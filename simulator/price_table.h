@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "core/executor_model.h"
-#include "core/program.h"
-#include "core/stage_prices.h"
+#include "core/values/executor_model.h"
+#include "core/values/program.h"
+#include "core/values/stage_prices.h"
 
 namespace penstock {
 

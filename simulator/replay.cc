@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "simulator/simulate.h"
 
 namespace penstock {

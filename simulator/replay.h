@@ -2,8 +2,8 @@
 // which transfers occupy nothing (asynchronous, no queues, no gates); fixed costs are allowed.
 #pragma once
 
-#include "core/executor_model.h"
-#include "core/timeline.h"
+#include "core/values/executor_model.h"
+#include "core/values/timeline.h"
 #include "simulator/analyze.h"
 #include "simulator/price_table.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "simulator/events/simulate_by_events.h"
 #include "simulator/jitter.h"
 #include "simulator/lane_ops.h"

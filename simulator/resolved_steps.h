@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "core/schedule.h"
+#include "core/values/schedule.h"
 
 namespace penstock {
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/evaluation.h"
-#include "core/program.h"
-#include "core/timeline.h"
+#include "core/values/evaluation.h"
+#include "core/values/program.h"
+#include "core/values/timeline.h"
 #include "simulator/rolled_timeline.h"
 
 namespace penstock {

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/program.h"
-#include "core/schedule.h"
+#include "core/values/program.h"
+#include "core/values/schedule.h"
 #include "simulator/arrivals.h"
 #include "simulator/price_table.h"
 #include "simulator/replay_log.h"

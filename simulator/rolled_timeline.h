@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/schedule.h"
+#include "core/values/schedule.h"
 #include "simulator/replay_log.h"
 #include "simulator/rolled_replay.h"
 

@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/program.h"
-#include "core/schedule.h"
+#include "core/values/program.h"
+#include "core/values/schedule.h"
 #include "simulator/liveness.h"
 #include "simulator/price_table.h"
 #include "simulator/rolled_replay.h"

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "core/factor.h"
-#include "core/program.h"
-#include "core/stage_prices.h"
+#include "core/values/factor.h"
+#include "core/values/program.h"
+#include "core/values/stage_prices.h"
 
 namespace penstock {
 

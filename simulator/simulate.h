@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "core/executor_model.h"
-#include "core/program.h"
-#include "core/stage_prices.h"
-#include "core/timeline.h"
+#include "core/values/executor_model.h"
+#include "core/values/program.h"
+#include "core/values/stage_prices.h"
+#include "core/values/timeline.h"
 #include "simulator/analyze.h"
 
 namespace penstock {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "simulator/price_table.h"
 #include "simulator/simulate.h"
 #include "simulator/task_graph.h"

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "simulator/lower_pipeline.h"
 #include "simulator/program_tables.h"
 #include "simulator/replay.h"

@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "core/evaluation.h"
-#include "core/executor_model.h"
-#include "core/stage_prices.h"
+#include "core/values/evaluation.h"
+#include "core/values/executor_model.h"
+#include "core/values/stage_prices.h"
 #include "simulator/analyze.h"
 #include "simulator/liveness.h"
 #include "simulator/lower.h"

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/program.h"
-#include "core/schedule.h"
+#include "core/values/program.h"
+#include "core/values/schedule.h"
 #include "simulator/price_table.h"
 #include "simulator/rolled_replay.h"
 

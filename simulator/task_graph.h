@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/executor_model.h"
-#include "core/program.h"
+#include "core/values/executor_model.h"
+#include "core/values/program.h"
 
 namespace penstock {
 

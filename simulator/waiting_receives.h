@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/schedule.h"
+#include "core/values/schedule.h"
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "core/error.h"
+#include "core/values/error.h"
 
 namespace penstock {
 namespace {

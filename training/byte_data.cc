@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "training/mixed_bits.h"
 
 namespace penstock {

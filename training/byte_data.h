@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model_description.h"
+#include "core/values/model_description.h"
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "core/units.h"
+#include "core/values/units.h"
 
 namespace penstock {
 

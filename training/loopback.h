@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "core/units.h"
+#include "core/values/units.h"
 #include "training/copy_engine.h"
 #include "training/transport.h"
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/config_fields.h"
+#include "core/files/config_fields.h"
 
 namespace penstock {
 namespace {

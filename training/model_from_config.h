@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/json.h"
-#include "core/model_description.h"
+#include "core/values/json.h"
+#include "core/values/model_description.h"
 
 namespace penstock {
 

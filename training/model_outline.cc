@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/error.h"
+#include "core/values/error.h"
 
 namespace penstock {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/action_kind.h"
+#include "core/values/action_kind.h"
 #include "training/buffer.h"
 
 namespace penstock {

@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "core/units.h"
+#include "core/values/units.h"
 
 namespace penstock {
 

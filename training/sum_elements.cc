@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "training/half.h"
 
 namespace penstock {

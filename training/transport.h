@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "training/buffer.h"
 #include "training/steady_time.h"
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/action_kind.h"
-#include "core/units.h"
+#include "core/values/action_kind.h"
+#include "core/values/units.h"
 #include "training/rank_setup.h"
 #include "training/rank_work.h"
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/units.h"
+#include "core/values/units.h"
 #include "profiler/copy_samples.h"
 #include "profiler/progress.h"
 

@@ -1,6 +1,6 @@
 #include "profiler/cuda/cupti_records.h"
 
-#include "core/error.h"
+#include "core/values/error.h"
 
 namespace penstock {
 namespace {

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "profiler/activity_buffers.h"
 #include "profiler/cuda/cupti_records.h"
 #include "training/cuda/check_cuda.h"

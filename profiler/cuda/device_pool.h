@@ -1,7 +1,7 @@
 // A pool of a GPU's memory for messages between GPUs, with a stream of its own.
 #pragma once
 
-#include "core/units.h"
+#include "core/values/units.h"
 #include "profiler/link_pool.h"
 
 namespace penstock {

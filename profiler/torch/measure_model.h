@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model_description.h"
+#include "core/values/model_description.h"
 #include "profiler/activity_tracer.h"
 #include "profiler/measure_beside.h"
 #include "profiler/progress.h"

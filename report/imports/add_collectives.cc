@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "core/error.h"
-#include "core/rising_curve.h"
+#include "core/values/error.h"
+#include "core/values/rising_curve.h"
 #include "report/imports/cluster_changes.h"
 #include "report/imports/new_source.h"
 #include "report/words.h"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "report/imports/cluster_changes.h"
 #include "report/imports/new_source.h"
 #include "report/words.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cluster.h"
+#include "core/values/cluster.h"
 #include "report/imports/nccl_tests.h"
 #include "report/imports/nvbandwidth.h"
 #include "report/imports/price_catalog.h"

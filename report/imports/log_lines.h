@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/units.h"
+#include "core/values/units.h"
 #include "report/imports/trainer_log.h"
 
 namespace penstock {

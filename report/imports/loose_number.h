@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/json_reader.h"
-#include "core/units.h"
+#include "core/values/json_reader.h"
+#include "core/values/units.h"
 
 namespace penstock {
 

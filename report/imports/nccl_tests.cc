@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "core/error.h"
-#include "core/json_reader.h"
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
 #include "report/imports/loose_number.h"
 #include "report/imports/measured_text.h"
 #include "report/words.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/cluster.h"
+#include "core/values/cluster.h"
 
 namespace penstock {
 

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "report/imports/measured_text.h"
 #include "report/imports/nccl_tests.h"
 

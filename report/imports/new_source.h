@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cluster.h"
+#include "core/values/cluster.h"
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "report/imports/measured_text.h"
 
 namespace penstock {

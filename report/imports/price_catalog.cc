@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "report/imports/csv.h"
 #include "report/imports/log_lines.h"
 #include "report/words.h"

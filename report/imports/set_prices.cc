@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "core/edit_distance.h"
-#include "core/error.h"
-#include "core/json.h"
+#include "core/values/edit_distance.h"
+#include "core/values/error.h"
+#include "core/values/json.h"
 #include "report/imports/cluster_changes.h"
 #include "report/imports/new_source.h"
 #include "report/words.h"

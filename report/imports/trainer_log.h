@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/plan_file.h"
-#include "core/run_log.h"
+#include "core/values/plan_file.h"
+#include "core/values/run_log.h"
 
 namespace penstock {
 

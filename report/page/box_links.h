@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/program.h"
+#include "core/values/program.h"
 #include "report/page/timeline_rows.h"
 
 namespace penstock {

@@ -6,7 +6,7 @@
 
 #include <zlib.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 
 namespace penstock {
 namespace {

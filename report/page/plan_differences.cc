@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "core/recompute_sections.h"
+#include "core/values/recompute_sections.h"
 #include "report/words.h"
 
 namespace penstock {

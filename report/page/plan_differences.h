@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/plan.h"
+#include "core/values/plan.h"
 
 namespace penstock {
 

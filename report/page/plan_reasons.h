@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/evaluation.h"
-#include "core/plan.h"
+#include "core/values/evaluation.h"
+#include "core/values/plan.h"
 
 namespace penstock {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "core/recompute_sections.h"
+#include "core/values/recompute_sections.h"
 #include "report/json_array.h"
 #include "report/measures.h"
 #include "report/page/plan_differences.h"

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/evaluation.h"
-#include "core/json.h"
-#include "core/plan_file.h"
+#include "core/values/evaluation.h"
+#include "core/values/json.h"
+#include "core/values/plan_file.h"
 #include "report/model_flops.h"
 #include "report/validation.h"
 #include "report/what_if.h"

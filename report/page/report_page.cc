@@ -4,7 +4,7 @@
 #include <limits>
 #include <string_view>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "report/page/page_files.h"
 
 namespace penstock {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/action_kind.h"
+#include "core/values/action_kind.h"
 #include "report/page/packed_text.h"
 
 namespace penstock {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "core/json.h"
-#include "core/plan_file.h"
+#include "core/values/json.h"
+#include "core/values/plan_file.h"
 #include "report/page/box_links.h"
 #include "report/page/report_page.h"
 #include "report/page/timeline_rows.h"

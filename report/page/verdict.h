@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "core/evaluation.h"
-#include "core/plan.h"
+#include "core/values/evaluation.h"
+#include "core/values/plan.h"
 #include "report/model_flops.h"
 
 namespace penstock {

@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
-#include "core/error.h"
-#include "core/json_reader.h"
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
 
 namespace penstock {
 namespace {

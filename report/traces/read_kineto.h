@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/json.h"
-#include "core/plan_file.h"
-#include "core/run_log.h"
+#include "core/values/json.h"
+#include "core/values/plan_file.h"
+#include "core/values/run_log.h"
 
 namespace penstock {
 

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "core/error.h"
-#include "core/program_blocks.h"
+#include "core/files/program_blocks.h"
+#include "core/values/error.h"
 #include "report/traces/read_kineto.h"
 #include "report/words.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/plan_file.h"
+#include "core/values/plan_file.h"
 #include "report/traces/step_trace.h"
 
 namespace penstock {

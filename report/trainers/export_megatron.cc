@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "core/recompute_sections.h"
+#include "core/values/recompute_sections.h"
 #include "report/measures.h"
 #include "report/trainers/export_parts.h"
 #include "report/trainers/job_files.h"

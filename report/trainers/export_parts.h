@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/model_layers.h"
-#include "core/trainer_limits.h"
+#include "core/values/model_layers.h"
+#include "core/values/trainer_limits.h"
 #include "report/trainers/export_plan.h"
 
 namespace penstock {

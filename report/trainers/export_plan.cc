@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "core/recompute_sections.h"
-#include "core/schedule.h"
+#include "core/values/recompute_sections.h"
+#include "core/values/schedule.h"
 #include "report/measures.h"
 #include "report/trainers/export_parts.h"
 #include "report/trainers/pipeline_csv.h"

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/architecture.h"
-#include "core/plan_file.h"
-#include "core/trainers.h"
+#include "core/values/architecture.h"
+#include "core/values/plan_file.h"
+#include "core/values/trainers.h"
 #include "report/traces/trace_files.h"
 
 namespace penstock {
@@ -44,7 +44,7 @@ struct ExportTarget {
   std::string_view summary;                // for --help
   std::vector<std::string_view> versions;  // the first is the default
   // The schedule must be one that the target's trainer has (search/trainers.h judges that). All
-  // else is judged here, by the rules of core/trainer_limits.h.
+  // else is judged here, by the rules of core/values/trainer_limits.h.
   Export (*write)(const PlanFile& plan, const ExportRequest& request);
 };
 

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "core/recompute_sections.h"
+#include "core/values/recompute_sections.h"
 #include "report/trainers/export_parts.h"
 
 namespace penstock {

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "core/error.h"
-#include "core/order_actions.h"
+#include "core/files/order_actions.h"
+#include "core/values/error.h"
 #include "report/trainers/pipeline_csv_rules.h"
 
 namespace penstock {

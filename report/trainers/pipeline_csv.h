@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/program.h"
-#include "core/schedule.h"
+#include "core/values/program.h"
+#include "core/values/schedule.h"
 
 namespace penstock {
 

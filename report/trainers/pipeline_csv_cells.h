@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/action_kind.h"
-#include "core/ids.h"
+#include "core/values/action_kind.h"
+#include "core/values/ids.h"
 #include "report/trainers/pipeline_csv.h"
 
 namespace penstock {

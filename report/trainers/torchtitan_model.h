@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "core/architecture.h"
+#include "core/values/architecture.h"
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "report/trainers/pipeline_csv.h"
 
 namespace penstock {

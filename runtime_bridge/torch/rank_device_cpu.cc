@@ -1,4 +1,4 @@
-#include "core/error.h"
+#include "core/values/error.h"
 #include "runtime_bridge/torch/rank_device.h"
 #include "training/torch/cpu_device.h"
 

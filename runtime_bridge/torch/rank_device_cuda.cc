@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "runtime_bridge/rendezvous_lists.h"
 #include "runtime_bridge/torch/rank_device.h"
 #include "training/cuda/cuda_copies.h"

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "runtime_bridge/heartbeat.h"
 #include "runtime_bridge/program_source.h"
 #include "runtime_bridge/rank_program.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "core/plan_file.h"
+#include "core/values/plan_file.h"
 #include "runtime_bridge/launch_environment.h"
 #include "runtime_bridge/launcher.h"
 #include "runtime_bridge/run_rank.h"

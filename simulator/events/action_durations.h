@@ -4,11 +4,11 @@
 
 #include <vector>
 
-#include "core/executor_model.h"
-#include "core/ids.h"
-#include "core/program.h"
-#include "core/stage_prices.h"
-#include "core/units.h"
+#include "core/values/executor_model.h"
+#include "core/values/ids.h"
+#include "core/values/program.h"
+#include "core/values/stage_prices.h"
+#include "core/values/units.h"
 
 namespace penstock {
 

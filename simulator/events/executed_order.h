@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/program.h"
-#include "core/timeline.h"
+#include "core/values/program.h"
+#include "core/values/timeline.h"
 
 namespace penstock {
 

@@ -2,7 +2,7 @@
 // for each to have its own pace.
 #pragma once
 
-#include "core/program.h"
+#include "core/values/program.h"
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/program.h"
+#include "core/values/program.h"
 #include "simulator/events/event_queue.h"
 #include "simulator/task_graph.h"
 

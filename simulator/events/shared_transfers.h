@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/network.h"
-#include "core/units.h"
+#include "core/values/network.h"
+#include "core/values/units.h"
 #include "simulator/events/event_queue.h"
 #include "simulator/events/fair_sharing.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "simulator/replay.h"
 
 namespace penstock {

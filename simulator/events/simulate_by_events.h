@@ -10,10 +10,10 @@
 #include <optional>
 #include <vector>
 
-#include "core/executor_model.h"
-#include "core/network.h"
-#include "core/program.h"
-#include "core/timeline.h"
+#include "core/values/executor_model.h"
+#include "core/values/network.h"
+#include "core/values/program.h"
+#include "core/values/timeline.h"
 #include "simulator/events/action_durations.h"
 #include "simulator/events/event_queue.h"
 #include "simulator/events/rule_dispatch.h"

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "simulator/schedules/kinds.h"
 #include "simulator/schedules/list_builder.h"
 

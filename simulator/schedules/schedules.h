@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/schedule.h"
-#include "core/stage_map.h"
+#include "core/values/schedule.h"
+#include "core/values/stage_map.h"
 #include "simulator/schedules/stage_costs.h"
 
 namespace penstock {

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "core/action_kind.h"
-#include "core/schedule.h"
+#include "core/values/action_kind.h"
+#include "core/values/schedule.h"
 #include "simulator/schedules/stage_costs.h"
 
 namespace penstock {

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/executor_model.h"
-#include "core/stage_prices.h"
-#include "core/units.h"
+#include "core/values/executor_model.h"
+#include "core/values/stage_prices.h"
+#include "core/values/units.h"
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/schedule.h"
+#include "core/values/schedule.h"
 #include "simulator/schedules/schedules.h"
 #include "simulator/schedules/v_squeeze.h"
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/schedule.h"
+#include "core/values/schedule.h"
 
 namespace penstock {
 

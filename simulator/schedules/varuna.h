@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/schedule.h"
+#include "core/values/schedule.h"
 
 namespace penstock {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/schedule.h"
+#include "core/values/schedule.h"
 #include "simulator/schedules/stage_costs.h"
 #include "simulator/schedules/zb_heuristic.h"
 

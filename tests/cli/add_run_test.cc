@@ -1,12 +1,12 @@
-#include "cli/add_run.h"
+#include "cli/io/add_run.h"
 
 #include <filesystem>
 #include <string>
 
 #include <doctest/doctest.h>
 
-#include "cli/files.h"
-#include "core/runs.h"
+#include "cli/io/files.h"
+#include "core/values/runs.h"
 #include "tests/cli/messages.h"
 #include "tests/core/tiny_plan.h"
 

@@ -1,4 +1,4 @@
-#include "cli/color.h"
+#include "cli/io/color.h"
 
 #include <doctest/doctest.h>
 

@@ -1,11 +1,11 @@
-#include "cli/completions.h"
+#include "cli/options/completions.h"
 
 #include <vector>
 
 #include <doctest/doctest.h>
 
-#include "cli/options.h"
-#include "cli/verbs.h"
+#include "cli/options/options.h"
+#include "cli/verbs/verbs.h"
 
 using namespace penstock;
 

@@ -1,8 +1,8 @@
-#include "cli/contention_options.h"
+#include "cli/options/contention_options.h"
 
 #include <doctest/doctest.h>
 
-#include "cli/files.h"
+#include "cli/io/files.h"
 #include "tests/cli/messages.h"
 
 using namespace penstock;

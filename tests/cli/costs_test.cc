@@ -1,8 +1,8 @@
-#include "cli/costs.h"
+#include "cli/options/costs.h"
 
 #include <doctest/doctest.h>
 
-#include "core/json.h"
+#include "core/values/json.h"
 #include "tests/cli/messages.h"
 
 using namespace penstock;

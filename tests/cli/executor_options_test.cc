@@ -1,4 +1,4 @@
-#include "cli/executor_options.h"
+#include "cli/options/executor_options.h"
 
 #include <doctest/doctest.h>
 

@@ -6,8 +6,8 @@
 #include <doctest/doctest.h>
 
 #include "cli/nearest_plan.h"
+#include "cli/options/search_options.h"
 #include "cli/question.h"
-#include "cli/search_options.h"
 #include "search/best_plans.h"
 #include "search/evaluate.h"
 

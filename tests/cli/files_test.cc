@@ -1,9 +1,9 @@
-#include "cli/files.h"
+#include "cli/io/files.h"
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
-#include "core/json_reader.h"
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
 
 using namespace penstock;
 

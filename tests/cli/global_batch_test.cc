@@ -1,8 +1,8 @@
-#include "cli/global_batch.h"
+#include "cli/options/global_batch.h"
 
 #include <doctest/doctest.h>
 
-#include "cli/search_options.h"
+#include "cli/options/search_options.h"
 #include "tests/cli/messages.h"
 
 using namespace penstock;

@@ -1,4 +1,4 @@
-#include "cli/gpu_report.h"
+#include "cli/io/gpu_report.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "cli/jitter_options.h"
+#include "cli/options/jitter_options.h"
 
 #include <doctest/doctest.h>
 

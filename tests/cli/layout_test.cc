@@ -1,4 +1,4 @@
-#include "cli/layout.h"
+#include "cli/options/layout.h"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "cli/load_run.h"
+#include "cli/io/load_run.h"
 
 #include <doctest/doctest.h>
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/error.h"
+#include "core/values/error.h"
 
 namespace penstock::tests {
 

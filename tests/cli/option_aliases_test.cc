@@ -1,4 +1,4 @@
-#include "cli/option_aliases.h"
+#include "cli/options/option_aliases.h"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "cli/parse.h"
+#include "cli/options/parse.h"
 
 #include <doctest/doctest.h>
 

@@ -6,8 +6,8 @@
 
 #include <doctest/doctest.h>
 
-#include "cli/verbs.h"
-#include "core/json_reader.h"
+#include "cli/verbs/verbs.h"
+#include "core/values/json_reader.h"
 
 using namespace penstock;
 

@@ -1,8 +1,8 @@
-#include "cli/profile_options.h"
+#include "cli/options/profile_options.h"
 
 #include <doctest/doctest.h>
 
-#include "cli/options.h"
+#include "cli/options/options.h"
 #include "tests/cli/messages.h"
 
 using namespace penstock;

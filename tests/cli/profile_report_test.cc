@@ -1,4 +1,4 @@
-#include "cli/profile_report.h"
+#include "cli/io/profile_report.h"
 
 #include <doctest/doctest.h>
 

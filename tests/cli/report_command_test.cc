@@ -1,4 +1,4 @@
-#include "cli/report_command.h"
+#include "cli/io/report_command.h"
 
 #include <doctest/doctest.h>
 

@@ -1,11 +1,11 @@
-#include "cli/run_log_file.h"
+#include "cli/io/run_log_file.h"
 
 #include <filesystem>
 #include <string>
 
 #include <doctest/doctest.h>
 
-#include "core/json_reader.h"
+#include "core/values/json_reader.h"
 #include "tests/cli/messages.h"
 
 namespace penstock {

@@ -1,4 +1,4 @@
-#include "cli/schedule_called.h"
+#include "cli/options/schedule_called.h"
 
 #include <string>
 #include <utility>

@@ -6,9 +6,9 @@
 
 #include <doctest/doctest.h>
 
-#include "cli/verbs.h"
-#include "core/json.h"
-#include "core/json_reader.h"
+#include "cli/verbs/verbs.h"
+#include "core/values/json.h"
+#include "core/values/json_reader.h"
 #include "tests/cli/messages.h"
 
 using namespace penstock;

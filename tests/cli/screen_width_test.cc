@@ -1,4 +1,4 @@
-#include "cli/screen_width.h"
+#include "cli/io/screen_width.h"
 
 #include <doctest/doctest.h>
 

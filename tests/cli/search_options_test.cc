@@ -1,4 +1,4 @@
-#include "cli/search_options.h"
+#include "cli/options/search_options.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/slow_options.h"
+#include "cli/options/slow_options.h"
 
 #include <doctest/doctest.h>
 

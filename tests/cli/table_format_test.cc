@@ -1,4 +1,4 @@
-#include "cli/table_format.h"
+#include "cli/options/table_format.h"
 
 #include <doctest/doctest.h>
 

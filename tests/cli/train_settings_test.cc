@@ -1,4 +1,4 @@
-#include "cli/train_settings.h"
+#include "cli/options/train_settings.h"
 
 #include <doctest/doctest.h>
 

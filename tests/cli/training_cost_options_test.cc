@@ -1,4 +1,4 @@
-#include "cli/training_cost_options.h"
+#include "cli/options/training_cost_options.h"
 
 #include <doctest/doctest.h>
 

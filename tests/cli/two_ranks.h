@@ -1,7 +1,7 @@
 // A plan file small enough to be replayed on paper.
 #pragma once
 
-#include "core/plan_file.h"
+#include "core/values/plan_file.h"
 
 namespace penstock::tests {
 

@@ -1,12 +1,12 @@
-#include "cli/verbs.h"
+#include "cli/verbs/verbs.h"
 
 #include <filesystem>
 #include <string>
 
 #include <doctest/doctest.h>
 
-#include "core/json.h"
-#include "core/json_reader.h"
+#include "core/values/json.h"
+#include "core/values/json_reader.h"
 #include "tests/cli/messages.h"
 
 using namespace penstock;

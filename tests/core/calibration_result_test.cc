@@ -1,4 +1,4 @@
-#include "core/calibration_result.h"
+#include "core/values/calibration_result.h"
 
 #include <doctest/doctest.h>
 

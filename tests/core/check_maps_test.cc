@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/check.h"
+#include "core/check/check.h"
 #include "tests/core/four_stage_plans.h"
 
 namespace penstock {

@@ -1,4 +1,4 @@
-#include "core/check.h"
+#include "core/check/check.h"
 
 #include <algorithm>
 #include <string>

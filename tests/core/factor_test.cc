@@ -1,8 +1,8 @@
-#include "core/factor.h"
+#include "core/values/factor.h"
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 
 namespace penstock {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/json.h"
+#include "core/values/json.h"
 
 #include <filesystem>
 #include <limits>
@@ -7,8 +7,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
-#include "core/json_reader.h"
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
 
 namespace penstock {
 namespace {

@@ -1,11 +1,11 @@
-#include "core/model_description.h"
+#include "core/values/model_description.h"
 
 #include <string>
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
-#include "core/plan_file.h"
+#include "core/values/error.h"
+#include "core/values/plan_file.h"
 #include "tests/core/tiny_plan.h"
 
 namespace penstock {

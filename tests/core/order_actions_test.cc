@@ -1,4 +1,4 @@
-#include "core/order_actions.h"
+#include "core/files/order_actions.h"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // Plan files of stages that are not laid out in a loop, with actions that overlap.
 #include <doctest/doctest.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "tests/core/four_stage_plans.h"
 
 namespace penstock {

@@ -1,11 +1,11 @@
-#include "core/plan_file.h"
+#include "core/values/plan_file.h"
 
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "tests/core/tiny_plan.h"
 
 namespace penstock {

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/plan_file.h"
+#include "core/values/plan_file.h"
 #include "tests/core/tiny_plan.h"
 
 namespace penstock {

@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
-#include "core/plan_file.h"
+#include "core/values/error.h"
+#include "core/values/plan_file.h"
 #include "tests/core/tiny_plan.h"
 
 namespace penstock {

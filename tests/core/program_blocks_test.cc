@@ -1,4 +1,4 @@
-#include "core/program_blocks.h"
+#include "core/files/program_blocks.h"
 
 #include <random>
 

@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 
-#include "core/architecture.h"
-#include "core/device_sheet.h"
-#include "core/error.h"
-#include "core/json_reader.h"
+#include "core/values/architecture.h"
+#include "core/values/device_sheet.h"
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
 
 namespace penstock {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
-#include "core/format.h"
-#include "core/json_reader.h"
+#include "core/files/format.h"
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
 #include "tests/core/byte_changes.h"
 
 namespace penstock {

@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
-#include "core/runs.h"
+#include "core/values/error.h"
+#include "core/values/runs.h"
 
 namespace penstock {
 namespace {

@@ -22,7 +22,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/plan_file.h"
+#include "core/values/plan_file.h"
 
 namespace penstock {
 

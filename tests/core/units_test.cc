@@ -1,4 +1,4 @@
-#include "core/units.h"
+#include "core/values/units.h"
 
 #include <cmath>
 #include <limits>
@@ -6,8 +6,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
-#include "core/ids.h"
+#include "core/values/error.h"
+#include "core/values/ids.h"
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 // A cluster to work examples on: two levels with round numbers.
 #pragma once
 
-#include "core/cluster.h"
+#include "core/values/cluster.h"
 
 namespace penstock {
 

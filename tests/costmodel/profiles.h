@@ -1,7 +1,7 @@
 // Measurements to work examples on.
 #pragma once
 
-#include "core/profile.h"
+#include "core/values/profile.h"
 
 namespace penstock {
 

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/json_reader.h"
+#include "core/values/json_reader.h"
 
 namespace penstock {
 namespace {

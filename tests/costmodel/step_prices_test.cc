@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "costmodel/device_places.h"
 #include "tests/costmodel/clusters.h"
 #include "tests/costmodel/profiles.h"

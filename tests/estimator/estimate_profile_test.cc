@@ -4,9 +4,9 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
-#include "core/format.h"
-#include "core/json.h"
+#include "core/files/format.h"
+#include "core/values/error.h"
+#include "core/values/json.h"
 #include "estimator/default_cluster.h"
 #include "estimator/shipped_data.h"
 #include "tests/estimator/models.h"

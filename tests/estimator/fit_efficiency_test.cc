@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "tests/estimator/models.h"
 
 using namespace penstock;

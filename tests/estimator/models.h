@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/architecture.h"
-#include "core/json_reader.h"
+#include "core/values/architecture.h"
+#include "core/values/json_reader.h"
 
 namespace penstock::tests {
 

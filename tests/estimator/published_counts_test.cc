@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "estimator/count_operations.h"
 #include "tests/estimator/models.h"
 

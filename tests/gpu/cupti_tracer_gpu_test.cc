@@ -7,7 +7,7 @@
 #include <cuda_runtime_api.h>
 #include <doctest/doctest.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "tests/gpu/device_array.h"
 #include "tests/gpu/kernels.h"
 #include "training/cuda/check_cuda.h"

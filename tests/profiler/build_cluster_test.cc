@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
-#include "core/format.h"
+#include "core/files/format.h"
+#include "core/values/error.h"
 
 namespace penstock {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
-#include "core/format.h"
+#include "core/files/format.h"
+#include "core/values/error.h"
 #include "profiler/merge_profiles.h"
 
 namespace penstock {

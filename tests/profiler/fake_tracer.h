@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "profiler/activity_tracer.h"
 
 namespace penstock::tests {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "training/device.h"
 #include "training/rank_work.h"
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/evaluation.h"
-#include "core/units.h"
+#include "core/values/evaluation.h"
+#include "core/values/units.h"
 
 namespace penstock::tests {
 

@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "tests/cli/messages.h"
 #include "training/steady_time.h"
 

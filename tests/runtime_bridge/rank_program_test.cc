@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "tests/core/tiny_plan.h"
 #include "tests/runtime_bridge/ring_plans.h"
 

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/check.h"
+#include "core/check/check.h"
 #include "search/evaluate.h"
 #include "simulator/schedules/schedules.h"
 

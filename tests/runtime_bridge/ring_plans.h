@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/plan_file.h"
+#include "core/values/plan_file.h"
 #include "tests/runtime_bridge/ring_model.h"
 
 namespace penstock::testing {

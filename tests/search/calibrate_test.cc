@@ -9,8 +9,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/check.h"
-#include "core/error.h"
+#include "core/check/check.h"
+#include "core/values/error.h"
 #include "costmodel/calibrated_profile.h"
 #include "costmodel/fit_terms.h"
 #include "search/evaluate.h"

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "search/evaluate.h"
 #include "tests/search/models.h"
 

@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/check.h"
-#include "core/error.h"
+#include "core/check/check.h"
+#include "core/values/error.h"
 #include "search/device_cluster.h"
 #include "simulator/simulate.h"
 #include "tests/search/models.h"

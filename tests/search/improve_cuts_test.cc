@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/check.h"
+#include "core/check/check.h"
 #include "simulator/schedules/schedules.h"
 #include "tests/search/models.h"
 

@@ -4,9 +4,9 @@
 
 #include <doctest/doctest.h>
 
-#include "core/check.h"
-#include "core/error.h"
-#include "core/plan_file.h"
+#include "core/check/check.h"
+#include "core/values/error.h"
+#include "core/values/plan_file.h"
 #include "search/evaluate.h"
 #include "tests/search/models.h"
 

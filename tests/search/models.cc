@@ -7,9 +7,9 @@
 
 #include <doctest/doctest.h>
 
-#include "core/check.h"
-#include "core/format.h"
-#include "core/json.h"
+#include "core/check/check.h"
+#include "core/files/format.h"
+#include "core/values/json.h"
 #include "search/plan_program.h"
 
 namespace penstock::testing {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "core/cluster.h"
-#include "core/evaluation.h"
-#include "core/profile.h"
+#include "core/values/cluster.h"
+#include "core/values/evaluation.h"
+#include "core/values/profile.h"
 #include "search/best_plans.h"
 #include "search/evaluate.h"
 #include "search/section_sums.h"

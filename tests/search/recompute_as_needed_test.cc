@@ -6,10 +6,10 @@
 
 #include <doctest/doctest.h>
 
-#include "core/check.h"
-#include "core/json_reader.h"
-#include "core/plan_file.h"
-#include "core/recompute_sections.h"
+#include "core/check/check.h"
+#include "core/values/json_reader.h"
+#include "core/values/plan_file.h"
+#include "core/values/recompute_sections.h"
 #include "search/choose_cuts.h"
 #include "search/cut_replay.h"
 #include "search/lower_bound.h"

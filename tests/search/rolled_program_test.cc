@@ -6,8 +6,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
-#include "core/program_file.h"
+#include "core/files/program_file.h"
+#include "core/values/error.h"
 #include "search/evaluate.h"
 #include "tests/search/models.h"
 

@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/check.h"
-#include "core/plan_file.h"
+#include "core/check/check.h"
+#include "core/values/plan_file.h"
 #include "search/arranged_replay.h"
 #include "search/cut_replay.h"
 #include "search/evaluate.h"

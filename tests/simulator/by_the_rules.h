@@ -2,8 +2,8 @@
 // any engine: the oracle of both.
 #pragma once
 
-#include "core/schedule.h"
-#include "core/stage_prices.h"
+#include "core/values/schedule.h"
+#include "core/values/stage_prices.h"
 
 namespace penstock::testing {
 

@@ -2,7 +2,7 @@
 // models.
 #include <doctest/doctest.h>
 
-#include "core/executor_model.h"
+#include "core/values/executor_model.h"
 #include "simulator/replay.h"
 #include "simulator/simulate.h"
 #include "tests/simulator/by_the_rules.h"

@@ -8,8 +8,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
-#include "core/executor_model.h"
+#include "core/values/error.h"
+#include "core/values/executor_model.h"
 #include "simulator/replay.h"
 #include "simulator/simulate.h"
 #include "tests/simulator/pipelines.h"

@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "simulator/schedules/schedules.h"
 #include "tests/simulator/pipelines.h"
 

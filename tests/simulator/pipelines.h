@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/executor_model.h"
-#include "core/program.h"
-#include "core/schedule.h"
-#include "core/stage_prices.h"
+#include "core/values/executor_model.h"
+#include "core/values/program.h"
+#include "core/values/schedule.h"
+#include "core/values/stage_prices.h"
 #include "simulator/analyze.h"
 #include "simulator/lower.h"
 #include "simulator/schedules/schedules.h"

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "simulator/events/simulate_by_events.h"
 #include "simulator/jitter.h"
 #include "simulator/simulate.h"

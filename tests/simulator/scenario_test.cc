@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "simulator/events/expand_replicas.h"
 #include "simulator/events/simulate_by_events.h"
 #include "simulator/simulate.h"

@@ -8,7 +8,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "tests/simulator/pipelines.h"
 
 namespace penstock {

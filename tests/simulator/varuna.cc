@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "core/schedule.h"
+#include "core/values/schedule.h"
 #include "tests/simulator/pipelines.h"
 
 namespace penstock::testing {

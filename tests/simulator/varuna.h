@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/program.h"
-#include "core/schedule.h"
-#include "core/stage_prices.h"
+#include "core/values/program.h"
+#include "core/values/schedule.h"
+#include "core/values/stage_prices.h"
 
 namespace penstock::testing {
 

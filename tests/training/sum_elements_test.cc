@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "tests/training/buffers.h"
 
 namespace penstock {

@@ -1,6 +1,6 @@
 #include "training/cuda/check_cuda.h"
 
-#include "core/error.h"
+#include "core/values/error.h"
 
 namespace penstock {
 namespace {

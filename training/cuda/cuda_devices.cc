@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "training/cuda/check_cuda.h"
 
 namespace penstock {

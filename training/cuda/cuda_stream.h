@@ -7,7 +7,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "core/units.h"
+#include "core/values/units.h"
 #include "training/buffer.h"
 
 namespace penstock {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "core/units.h"
+#include "core/values/units.h"
 #include "training/gloo/tcp_store.h"
 #include "training/transport.h"
 

@@ -1,6 +1,6 @@
 #include "training/nccl/check_nccl.h"
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "training/transport.h"
 
 namespace penstock {

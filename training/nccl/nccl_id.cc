@@ -6,7 +6,7 @@
 #include <string_view>
 #include <thread>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "training/nccl/check_nccl.h"
 #include "training/nccl/nccl_id_text.h"
 #include "training/steady_time.h"

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "training/cuda/check_cuda.h"
 #include "training/nccl/check_nccl.h"
 

@@ -5,7 +5,7 @@
 #include <exception>
 #include <thread>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "training/nccl/check_nccl.h"
 #include "training/nccl/nccl_id.h"
 #include "training/nccl/nccl_id_text.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "training/cuda/cuda_devices.h"
 #include "training/nccl/nccl_operation.h"
 #include "training/nccl/nccl_state.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/units.h"
+#include "core/values/units.h"
 #include "training/key_value_store.h"
 #include "training/transport.h"
 

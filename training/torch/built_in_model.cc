@@ -5,7 +5,7 @@
 
 #include <ATen/ATen.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "training/initial_values.h"
 #include "training/torch/model.h"
 #include "training/torch/script_model.h"

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "training/byte_data.h"
 #include "training/torch/section.h"
 #include "training/torch/torch_version.h"

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "training/steady_time.h"
 #include "training/torch/torch_version.h"
 

@@ -1,7 +1,7 @@
 // What a model that can be trained here is made of, archives included.
 #pragma once
 
-#include "core/model_description.h"
+#include "core/values/model_description.h"
 #include "training/model_outline.h"
 
 namespace penstock {

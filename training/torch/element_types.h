@@ -3,7 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "core/model_description.h"
+#include "core/values/model_description.h"
 #include "training/buffer.h"
 #include "training/device.h"
 

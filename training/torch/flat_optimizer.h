@@ -5,7 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "core/model_description.h"
+#include "core/values/model_description.h"
 #include "training/rank_setup.h"
 
 namespace penstock {

@@ -3,8 +3,8 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/jit/serialization/import.h>
 
-#include "core/error.h"
-#include "core/json_reader.h"
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
 #include "training/torch/read_archive_graph.h"
 #include "training/torch/script_flow.h"
 

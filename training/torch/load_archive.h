@@ -6,7 +6,7 @@
 
 #include <torch/csrc/jit/api/module.h>
 
-#include "core/model_description.h"
+#include "core/values/model_description.h"
 
 namespace penstock {
 

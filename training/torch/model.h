@@ -7,7 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "core/model_description.h"
+#include "core/values/model_description.h"
 #include "training/model_outline.h"
 #include "training/torch/section.h"
 

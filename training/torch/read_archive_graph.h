@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/model_description.h"
+#include "core/values/model_description.h"
 #include "training/archive_graph.h"
 
 namespace penstock {

@@ -10,7 +10,7 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/jit/passes/canonicalize.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "training/torch/load_archive.h"
 #include "training/torch/script_section.h"
 

@@ -6,7 +6,7 @@
 
 #include <ATen/ATen.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "training/torch/element_types.h"
 
 namespace penstock {

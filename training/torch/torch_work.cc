@@ -9,7 +9,7 @@
 
 #include <ATen/ATen.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "training/loss_scaler.h"
 #include "training/mixed_bits.h"
 #include "training/torch/element_types.h"

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "core/edit_distance.h"
-#include "core/error.h"
+#include "core/values/edit_distance.h"
+#include "core/values/error.h"
 
 namespace penstock {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/json.h"
+#include "core/values/json.h"
 
 namespace penstock {
 

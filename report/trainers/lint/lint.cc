@@ -5,8 +5,8 @@
 #include <tuple>
 #include <utility>
 
-#include "core/error.h"
-#include "core/json.h"
+#include "core/values/error.h"
+#include "core/values/json.h"
 #include "report/trainers/lint/judge.h"
 
 namespace penstock {

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "core/error.h"
-#include "core/json.h"
+#include "core/values/error.h"
+#include "core/values/json.h"
 #include "report/trainers/lint/judge.h"
 
 namespace penstock {

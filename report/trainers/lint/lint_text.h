@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/json.h"
+#include "core/values/json.h"
 #include "report/trainers/lint/lint.h"
 
 namespace penstock {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "core/edit_distance.h"
+#include "core/values/edit_distance.h"
 #include "report/trainers/lint/megatron_flags.h"
 #include "report/trainers/lint/megatron_judge.h"
 

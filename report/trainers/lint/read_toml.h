@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/json.h"
+#include "core/values/json.h"
 #include "report/trainers/lint/launch_setting.h"
 
 namespace penstock {

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "report/trainers/lint/shell_arithmetic.h"
 #include "report/trainers/lint/shell_reader.h"
 

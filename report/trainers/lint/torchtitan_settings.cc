@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "report/trainers/lint/launch_script.h"
 #include "report/trainers/lint/read_toml.h"
 

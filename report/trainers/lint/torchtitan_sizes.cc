@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "report/trainers/lint/megatron_layout.h"
 #include "report/trainers/lint/torchtitan_judge.h"
 #include "report/trainers/pipeline_csv.h"

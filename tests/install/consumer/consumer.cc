@@ -3,8 +3,8 @@
 #include <chrono>
 #include <iostream>
 
-#include "core/json.h"
-#include "core/units.h"
+#include "core/values/json.h"
+#include "core/values/units.h"
 #include "simulator/lower.h"
 #include "simulator/schedules/schedules.h"
 #include "simulator/simulate.h"

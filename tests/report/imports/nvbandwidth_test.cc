@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
-#include "core/format.h"
+#include "core/files/format.h"
+#include "core/values/error.h"
 #include "report/imports/cluster_changes.h"
 #include "tests/report/imports/complaint.h"
 

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/format.h"
+#include "core/files/format.h"
 #include "report/imports/cluster_changes.h"
 #include "tests/report/imports/complaint.h"
 

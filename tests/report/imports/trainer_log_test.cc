@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "report/imports/compare_memory.h"
 #include "tests/core/tiny_plan.h"
 

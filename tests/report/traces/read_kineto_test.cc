@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "report/traces/trace_files.h"
 #include "report/validation.h"
 #include "simulator/simulate.h"

@@ -11,8 +11,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/architecture.h"
-#include "core/json.h"
+#include "core/values/architecture.h"
+#include "core/values/json.h"
 #include "report/trainers/pipeline_csv.h"
 #include "tests/core/tiny_plan.h"
 

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "report/trainers/pipeline_csv.h"
 #include "simulator/lower.h"
 #include "simulator/simulate.h"

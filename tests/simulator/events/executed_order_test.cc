@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/check_parts.h"
+#include "core/check/check_parts.h"
 #include "simulator/liveness.h"
 #include "simulator/simulate.h"
 #include "tests/simulator/pipelines.h"

@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "simulator/events/executed_order.h"
 #include "simulator/simulate.h"
 #include "tests/simulator/pipelines.h"

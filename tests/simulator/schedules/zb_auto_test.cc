@@ -10,7 +10,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "simulator/schedules/limit_ladder.h"
 #include "simulator/schedules/zb_greedy.h"
 #include "tests/simulator/schedules/automatic.h"

@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 #include <nccl.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "tests/runtime_bridge/memory_store.h"
 #include "training/nccl/nccl_id_text.h"
 #include "training/transport.h"

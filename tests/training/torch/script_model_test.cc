@@ -8,7 +8,7 @@
 #include <doctest/doctest.h>
 #include <torch/script.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "tests/training/torch/tiny_models.h"
 #include "training/torch/cpu_device.h"
 #include "training/torch/describe_model.h"

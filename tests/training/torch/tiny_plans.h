@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plan_file.h"
+#include "core/values/plan_file.h"
 #include "tests/training/torch/tiny_models.h"
 
 namespace penstock::testing {

@@ -12,7 +12,7 @@
 #include <ATen/Parallel.h>
 #include <doctest/doctest.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "tests/training/torch/tiny_models.h"
 #include "training/torch/cpu_device.h"
 

@@ -2,5 +2,5 @@
 
 #include <fmt/core.h>
 
-#include "core/units.h"
+#include "core/values/units.h"
 #include "tests/helpers.h"

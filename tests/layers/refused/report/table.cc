@@ -3,5 +3,5 @@
 #include <cuda_runtime.h>
 #include <nlohmann/json.hpp>
 
-#include "core/evaluation.h"
+#include "core/values/evaluation.h"
 #include "rows.h"

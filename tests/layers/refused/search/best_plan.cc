@@ -3,6 +3,6 @@
 
 #include <fmt/core.h>
 
-#include "core/plan.h"
+#include "core/values/plan.h"
 #include "costmodel/price_stages.h"
 #include "simulator/simulate.h"

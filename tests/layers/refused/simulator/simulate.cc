@@ -3,5 +3,5 @@
 
 #include <vector>
 
-#include "core/program.h"
+#include "core/values/program.h"
 #include "search/best_plan.h"

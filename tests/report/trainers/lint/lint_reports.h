@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/error.h"
+#include "core/values/error.h"
 #include "report/trainers/lint/lint.h"
 
 namespace penstock {

@@ -1,0 +1,97 @@
+#include "cli/io/export_inputs.h"
+
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/model_input.h"
+#include "cli/options/parse.h"
+#include "cli/plan_question.h"
+#include "core/values/device_sheet.h"
+#include "core/values/model_layers.h"
+#include "estimator/shipped_data.h"
+
+namespace penstock {
+namespace {
+
+ModelConfig config_at(const std::string& path) {
+  const Loaded<Json> json = load_json(path);
+  if (!is_model_config(json.value)) {
+    bad_option("--model", fmt::format("{} is no config.json of a model", path),
+               "name the file that Hugging Face has beside the weights");
+  }
+  return {path, json.value, read_architecture(json.value, path)};
+}
+
+// The config.json that the plan was made from, where the plan says or beside the plan.
+std::optional<ModelConfig> config_of(const PlanFile& plan, const std::string& path) {
+  namespace fs = std::filesystem;
+  for (const fs::path& place :
+       {fs::path(plan.profile.path),
+        fs::path(path).parent_path() / fs::path(plan.profile.path).filename()}) {
+    std::error_code error;
+    if (!fs::is_regular_file(place, error)) continue;
+    const Loaded<Json> json = load_json(place.string());
+    if (json.file.hash != plan.profile.hash || !is_model_config(json.value)) continue;
+    return ModelConfig{place.string(), json.value, read_architecture(json.value, place.string())};
+  }
+  return {};
+}
+
+// What a device of this type multiplies in, unless it is told otherwise.
+std::string usual_precision(const std::string& device) {
+  for (const DeviceSheet& sheet : shipped_devices()) {
+    if (sheet.is_called(device)) return std::string(name_of(default_arithmetic(sheet)));
+  }
+  return "bfloat16";
+}
+
+std::string precision_named(const std::string& text) {
+  if (const auto arithmetic = arithmetic_named(text)) return std::string(name_of(*arithmetic));
+  bad_option("--precision", fmt::format("unknown '{}'", text),
+             "bfloat16, float16, tensorfloat32 or float32");
+}
+
+// Of the plan's estimate or description; nothing where its files do not say.
+std::optional<std::string> known_precision(const PlanFile& plan, const PlanQuestion& question) {
+  if (plan.description) return std::string(name_of(plan.description->precision));
+  if (!question.why_not.empty()) return {};
+  if (question.question.estimated) {
+    return std::string(name_of(question.question.estimated->request.arithmetic));
+  }
+  const Bytes parameter = question.question.profile.value.training.bytes_per_parameter;
+  if (parameter.count == 4) return "float32";
+  return {};
+}
+
+}  // namespace
+
+ExportInputs export_inputs(const PlanFile& plan, const std::string& path,
+                           const ExportOptions& options) {
+  ExportInputs inputs;
+  inputs.model = options.model ? config_at(*options.model) : config_of(plan, path);
+  const auto layers = model_layers(plan.section_names);
+  const bool other = layers && inputs.model && layers->layers != inputs.model->architecture.layers;
+  if (options.model && other) {
+    bad_option("--model",
+               fmt::format("{} has {} layers, the plan {}", *options.model,
+                           inputs.model->architecture.layers, layers->layers),
+               "name the config.json of the model that was planned");
+  }
+  if (options.precision) {
+    inputs.precision = precision_named(*options.precision);
+    return inputs;
+  }
+  if (const auto known = known_precision(plan, question_of(plan, path))) {
+    inputs.precision = *known;
+    return inputs;
+  }
+  inputs.precision = usual_precision(plan.plan.device);
+  inputs.note = fmt::format(
+      "{} is assumed, which the plan's profile does not say; --precision says otherwise",
+      inputs.precision);
+  return inputs;
+}
+
+}  // namespace penstock

@@ -1,0 +1,166 @@
+#include "cli/io/files.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/options/nearest.h"
+#include "core/files/format.h"
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::string_view kProfile = "penstock.profile/1", kCluster = "penstock.cluster/1",
+                           kPlan = "penstock.plan/1", kConfig = "config.json";
+
+// What people call a file of this format.
+struct Kind {
+  std::string_view format, words;
+};
+constexpr std::array kKinds{
+    Kind{kProfile, "a profile"},
+    Kind{kCluster, "a cluster"},
+    Kind{kPlan, "a plan"},
+    Kind{kConfig, "a model's config.json"},
+    Kind{"penstock.device/1", "the datasheet of a device"},
+    Kind{"penstock.costs/1", "the costs of a schedule"},
+    Kind{"penstock.runs/1", "measured runs"},
+};
+
+std::string_view words_for(std::string_view format) {
+  for (const Kind& kind : kKinds) {
+    if (kind.format == format) return kind.words;
+  }
+  return {};
+}
+
+// Where a file belongs that was given in the wrong place.
+std::string place_of(std::string_view found, std::string_view wanted, const std::string& path) {
+  constexpr const char* kBatch = "--gpus 64 --global-batch 512";
+  if (found == kCluster && wanted == kProfile) {
+    return fmt::format(
+        "the model comes first, the cluster behind its option: penstock plan "
+        "PROFILE --cluster {} {}",
+        path, kBatch);
+  }
+  if (wanted == kCluster) {
+    return "--cluster takes what there is to run on; the model is the argument without an option";
+  }
+  if (wanted == kPlan && found == kConfig) {
+    return fmt::format("make a plan of it: penstock plan {} --device h100-sxm {} -o plan.json",
+                       path, kBatch);
+  }
+  if (wanted == kPlan && found == kProfile) {
+    return fmt::format("make a plan of it: penstock plan {} --cluster CLUSTER {} -o plan.json",
+                       path, kBatch);
+  }
+  if (wanted == kPlan) return "a plan is what penstock plan ... -o plan.json writes";
+  if (found == kPlan) {
+    return "penstock explain, report, simulate, check and export read plans; plan wants the "
+           "profile or the config.json of the model";
+  }
+  return fmt::format("give a {} file here", wanted);
+}
+
+// "did you mean 'config.json'?" of the files beside it.
+std::string near_file(const std::filesystem::path& path) {
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  const std::string near = did_you_mean(path.filename().string(), names);
+  return near.starts_with("did you mean") ? near : "";
+}
+
+[[noreturn]] void no_such_file(const std::string& path) {
+  const std::filesystem::path name(path);
+  std::string help = near_file(name);
+  const bool is_hub_name = std::count(path.begin(), path.end(), '/') == 1 &&
+                           name.extension() != ".json" && !path.starts_with('.') &&
+                           !path.starts_with('/');
+  if (help.empty() && (is_hub_name || path.find("://") != std::string::npos)) {
+    help =
+        "models are not fetched over the network: download the model's config.json and give "
+        "that file";
+  }
+  if (help.empty()) {
+    help = "give the path of a config.json, a profile or a plan (penstock --help has examples)";
+  }
+  throw Error(
+      ErrorKind::kMissingResource,
+      fmt::format("{}: cannot read this file: No such file or directory\nhelp: {}", path, help));
+}
+
+// The file itself, of a folder its config.json.
+std::string file_named(const std::string& path) {
+  if (path == "-") return path;
+  std::error_code error;
+  if (!std::filesystem::exists(path, error) && !error) no_such_file(path);
+  if (!std::filesystem::is_directory(path, error)) return path;
+  const std::filesystem::path config = std::filesystem::path(path) / kConfig;
+  if (std::filesystem::exists(config, error)) return config.lexically_normal().string();
+  throw_bad_input(
+      fmt::format("{}: a folder without a config.json\nhelp: give the file itself", path));
+}
+
+}  // namespace
+
+Loaded<Json> load_json(const std::string& given) {
+  const std::string path = file_named(given);
+  const std::string text = read_file(path);
+  return {parse_json(text, path), {path, content_hash(text)}};
+}
+
+Loaded<ModelProfile> load_profile(const std::string& path) {
+  const Loaded<Json> json = load_json(path);
+  expect_format(json.value, json.file.path, kProfile);
+  return {read_profile(json.value, path), json.file};
+}
+
+Loaded<ClusterSpec> load_cluster(const std::string& path) {
+  const Loaded<Json> json = load_json(path);
+  expect_format(json.value, json.file.path, kCluster);
+  return {read_cluster(json.value, path), json.file};
+}
+
+Loaded<PlanFile> load_plan(const std::string& path) {
+  const Loaded<Json> json = load_json(path);
+  expect_format(json.value, json.file.path, kPlan);
+  return {read_plan(json.value, path), json.file};
+}
+
+std::string format_of(const Json& json) {
+  const Json* format = json.find("format");
+  return format != nullptr && format->kind() == Json::Kind::kString ? format->text() : "";
+}
+
+bool is_model_config(const Json& json) {
+  if (json.kind() != Json::Kind::kObject || json.find("format") != nullptr) return false;
+  return std::any_of(json.members().begin(), json.members().end(), [](const auto& member) {
+    for (const std::string_view key :
+         {"model_type", "architectures", "hidden_size", "n_embd", "d_model", "vocab_size",
+          "text_config", "num_hidden_layers", "n_layer"}) {
+      if (member.first == key) return true;
+    }
+    return false;
+  });
+}
+
+void expect_format(const Json& json, const std::string& path, std::string_view wanted) {
+  const std::string found = is_model_config(json) ? std::string(kConfig) : format_of(json);
+  const std::string_view words = words_for(found);
+  if (words.empty() || found == wanted) return;
+  throw_bad_input(fmt::format("{}: this is {}, and {} belongs here\nhelp: {}", path, words,
+                              words_for(wanted), place_of(found, wanted, path)));
+}
+
+}  // namespace penstock

@@ -1,0 +1,35 @@
+// Reading the files that verbs work on, with the hash that says which they were.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/values/cluster.h"
+#include "core/values/plan_file.h"
+#include "core/values/profile.h"
+
+namespace penstock {
+
+template <class Value>
+struct Loaded {
+  Value value;
+  InputFile file;
+};
+
+// Error{kMissingResource} when there is no such file, Error{kBadInput} when it is malformed, or
+// something else than is wanted here: a cluster where the plan belongs. Of a folder its config.json
+// is read.
+Loaded<Json> load_json(const std::string& path);
+Loaded<ModelProfile> load_profile(const std::string& path);
+Loaded<ClusterSpec> load_cluster(const std::string& path);
+Loaded<PlanFile> load_plan(const std::string& path);
+
+// The member "format", or nothing.
+std::string format_of(const Json& json);
+// Is it the config.json of a model, rather than a file of ours?
+bool is_model_config(const Json& json);
+// Error{kBadInput} for a file that is known to be something else than `wanted`
+// ("penstock.plan/1"), with what to do with it. Others are left to their readers.
+void expect_format(const Json& json, const std::string& path, std::string_view wanted);
+
+}  // namespace penstock

@@ -1,0 +1,21 @@
+// What `penstock profile` measured, in words, tables and JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/values/json.h"
+#include "profiler/link_samples.h"
+#include "profiler/section_samples.h"
+
+namespace penstock {
+
+std::string sections_report(const std::vector<ChainSamples>& chains);
+// Per size: a transfer alone, bandwidth with several in flight, collectives with nccl-tests' bus
+// bandwidth; then the line through the transfers, with its error. Idle first, then under load.
+std::string links_report(const LinkSamples& samples);
+
+// The raw table: every size and pattern with its percentiles.
+Json links_json(const LinkSamples& samples);
+
+}  // namespace penstock

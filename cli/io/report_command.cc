@@ -1,0 +1,108 @@
+#include "cli/io/report_command.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/nearest_plan.h"
+#include "cli/verbs/verbs.h"
+#include "core/values/recompute_sections.h"
+
+namespace penstock {
+namespace {
+
+// Options of a report that are not of the question, or that the pins of one plan stand for.
+constexpr std::array<std::string_view, 11> kLeftOut{
+    "-o",         "--output",    "--top",   "--scaling",   "--baseline", "--pin",
+    "--schedule", "--recompute", "--zero1", "--placement", "--run"};
+constexpr std::array<std::string_view, 2> kFlagsLeftOut{"--json", "--every-candidate"};
+
+template <class Names>
+bool is_one_of(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Without what is left out, in both ways to give a value.
+Arguments kept(const Arguments& arguments) {
+  Arguments result;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    const std::string name = argument.substr(0, argument.find('='));
+    if (is_one_of(kFlagsLeftOut, name)) continue;
+    if (!is_one_of(kLeftOut, name)) {
+      result.push_back(argument);
+    } else if (name == argument) {
+      ++i;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string shell_word(const std::string& argument) {
+  constexpr std::string_view kPlain = "_-./=,:@%+";
+  const bool plain = std::all_of(argument.begin(), argument.end(), [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || kPlain.find(c) != kPlain.npos;
+  });
+  if (plain && !argument.empty()) return argument;
+  std::string text = "'";
+  for (const char c : argument) {
+    if (c == '\'') {
+      text += R"('\'')";
+    } else {
+      text += c;
+    }
+  }
+  return text + "'";
+}
+
+std::string command_of(const std::string& verb, const Arguments& arguments) {
+  std::string text = "penstock " + verb;
+  for (const std::string& argument : arguments) text += ' ' + shell_word(argument);
+  return text;
+}
+
+std::string command_for(const Plan& plan, const Arguments& arguments) {
+  Arguments all = kept(arguments);
+  const auto add = [&all](std::string name, std::string value) {
+    all.push_back(std::move(name));
+    all.push_back(std::move(value));
+  };
+  add("--pin", fmt::format("P={},V={},D={},T={},b={}", plan.pipeline, plan.chunks, plan.data,
+                           plan.tensor, plan.micro_batch_size));
+  add("--schedule", plan.schedule);
+  add("--recompute", plan.recompute + (recompute_is_divided(plan) ? ":as-needed" : ""));
+  if (plan.data > 1) add("--zero1", plan.zero1 ? "on" : "off");
+  if (plan.data > 1 && plan.pipeline > 1) {
+    add("--placement",
+        plan.placement == Placement::kPipelineInner ? "pipeline-inner" : "data-inner");
+  }
+  add("-o", kPlanFile);
+  return command_of("plan", all);
+}
+
+std::string apply_command(const PlanFile& plan, const std::string& path,
+                          const std::string& preferred) {
+  // Whole jobs before a list of actions, which is all that PyTorch's own files say.
+  std::vector<ExportTarget> targets(export_targets().begin(), export_targets().end());
+  std::stable_partition(targets.begin(), targets.end(),
+                        [](const ExportTarget& target) { return target.name != "pytorch"; });
+  std::stable_partition(targets.begin(), targets.end(),
+                        [&](const ExportTarget& target) { return target.name == preferred; });
+  for (const ExportTarget& target : targets) {
+    ExportRequest request;
+    request.version = target.versions.front();
+    request.plan_path = path;
+    request.tool_version = version();
+    if (!exported(plan, target, request).why_not.empty()) continue;
+    return fmt::format("penstock export {} --to {} -o job", shell_word(path), target.name);
+  }
+  return plan.description ? "penstock train " + shell_word(path) : "";
+}
+
+}  // namespace penstock

@@ -1,0 +1,50 @@
+#include "cli/io/run_log_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
+
+namespace penstock {
+namespace {
+
+[[noreturn]] void cannot_write(const std::string& path) {
+  throw Error(ErrorKind::kMissingResource, path + ": cannot be written: " + std::strerror(errno) +
+                                               "\nhelp: name another file with --log");
+}
+
+// What an earlier run says of the steps before this one begins.
+RunLog kept_of(const std::string& path, const RunHeader& header) {
+  if (header.first_step == 0 || !std::filesystem::exists(path)) return {};
+  RunLog log = read_run_log(read_file(path), path);
+  if (log.header.plan_hash != header.plan_hash) {
+    throw_bad_input(path + ": it is the log of another plan, " + log.header.plan +
+                    "\nhelp: name another file with --log; the resumed run goes on at step " +
+                    std::to_string(header.first_step));
+  }
+  std::erase_if(log.steps,
+                [&](const MeasuredStep& step) { return step.step >= header.first_step; });
+  return log;
+}
+
+}  // namespace
+
+RunLogFile::RunLogFile(const std::string& path, const RunHeader& header) : path_(path) {
+  const RunLog kept = kept_of(path, header);
+  file_.reset(std::fopen(path.c_str(), "w"));
+  if (!file_) cannot_write(path_);
+  write_line(write_run_header(kept.steps.empty() ? header : kept.header));
+  for (const MeasuredStep& step : kept.steps) add(step);
+}
+
+void RunLogFile::add(const MeasuredStep& step) { write_line(write_measured_step(step)); }
+
+void RunLogFile::write_line(const std::string& line) {
+  const bool written = std::fputs((line + '\n').c_str(), file_.get()) >= 0;
+  if (!written || std::fflush(file_.get()) != 0) cannot_write(path_);
+}
+
+}  // namespace penstock

@@ -1,0 +1,78 @@
+#include "cli/io/watched_training.h"
+
+#include <csignal>
+#include <cstdio>
+
+#include <unistd.h>
+
+#include "report/training_report.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenDrawings{100};
+constexpr std::chrono::seconds kBetweenLines{10};
+
+volatile std::sig_atomic_t stop_requested = 0;
+
+void on_stop(int) { stop_requested = 1; }
+
+// SIGINT and SIGTERM find the default again the second time.
+void handle(int signal, unsigned flags) {
+  struct sigaction action = {};
+  action.sa_handler = on_stop;
+  action.sa_flags = static_cast<int>(flags | SA_RESTART);
+  sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+WatchedTraining::WatchedTraining(const RunHeader& header, std::int64_t end_step,
+                                 const std::string& log)
+    : end_step_(end_step), terminal_(isatty(STDERR_FILENO) == 1), next_line_(Clock::now()) {
+  run_.header = header;
+  if (!log.empty()) log_.emplace(log, header);
+}
+
+WatchedTraining::~WatchedTraining() {
+  if (line_is_open_) std::fputc('\n', stderr);
+}
+
+void WatchedTraining::step_finished(const MeasuredStep& step) {
+  if (log_) log_->add(step);
+  run_.steps.push_back(step);
+  run_.steps.back().ranks.clear();
+  const auto now = Clock::now();
+  if (now < next_line_ && step.step + 1 < end_step_) return;
+  next_line_ = now + (terminal_ ? std::chrono::nanoseconds(kBetweenDrawings)
+                                : std::chrono::nanoseconds(kBetweenLines));
+  const std::string line = step_line(step, end_step_);
+  std::fprintf(stderr, terminal_ ? "\r%s\033[K" : "%s\n", line.c_str());
+  std::fflush(stderr);
+  line_is_open_ = terminal_;
+}
+
+// A launcher of ours has blocked SIGUSR1 for us until there is a handler.
+TrainingSignals::TrainingSignals() {
+  stop_requested = 0;
+  handle(SIGUSR1, 0);
+  sigset_t waiting;
+  sigemptyset(&waiting);
+  sigaddset(&waiting, SIGUSR1);
+  pthread_sigmask(SIG_UNBLOCK, &waiting, nullptr);
+}
+
+void TrainingSignals::keep_interrupts() {
+  handle(SIGINT, SA_RESETHAND);
+  handle(SIGTERM, SA_RESETHAND);
+}
+
+TrainingSignals::~TrainingSignals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) std::signal(signal, SIG_DFL);
+}
+
+RunRequest TrainingSignals::requested() {
+  return stop_requested != 0 ? RunRequest::kStop : RunRequest::kGoOn;
+}
+
+}  // namespace penstock

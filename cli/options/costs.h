@@ -1,0 +1,27 @@
+// The costs of `penstock schedule`, from --cost or from a cost file, as StagePrices.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/values/json.h"
+#include "core/values/stage_prices.h"
+
+namespace penstock {
+
+struct ScheduleCosts {
+  StagePrices prices;
+  bool recompute = false;  // some stage recomputes
+  std::string words;       // as given
+};
+
+// `costs`: the texts of all --cost options, "F=18.522ms,B=27ms,C=0.6ms", the same for every one of
+// `stages` stages. `split`: the schedule divides the backward, so I and W are needed; else B, or I
+// and W, whose sum it is.
+ScheduleCosts parse_costs(const std::vector<std::string>& costs, bool split, int stages);
+
+// A penstock.costs/1 file, one entry per stage; docs/schedules_without_a_model.md describes it.
+// `path` is only used in words.
+ScheduleCosts read_costs(const Json& json, const std::string& path, bool split, int stages);
+
+}  // namespace penstock

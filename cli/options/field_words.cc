@@ -1,0 +1,118 @@
+#include "cli/options/field_words.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <span>
+
+namespace penstock {
+namespace {
+
+struct Words {
+  std::string_view key, field_word;
+  std::span<const std::string_view> names;
+};
+
+constexpr std::array<std::string_view, 9> kTensor{"t",
+                                                  "tp",
+                                                  "tensor",
+                                                  "tensor-parallel",
+                                                  "tensor-parallel-size",
+                                                  "tp-size",
+                                                  "tp-degree",
+                                                  "tensor-parallel-degree",
+                                                  "tensor-model-parallel-size"};
+constexpr std::array<std::string_view, 12> kPipeline{"p",
+                                                     "pp",
+                                                     "pipeline",
+                                                     "pipeline-parallel",
+                                                     "pipeline-parallel-size",
+                                                     "pp-size",
+                                                     "pp-degree",
+                                                     "pipeline-parallel-degree",
+                                                     "pipeline-model-parallel-size",
+                                                     "pipeline-stages",
+                                                     "stages",
+                                                     "num-stages"};
+constexpr std::array<std::string_view, 8> kData{"d",
+                                                "dp",
+                                                "data",
+                                                "data-parallel",
+                                                "data-parallel-size",
+                                                "dp-size",
+                                                "dp-degree",
+                                                "data-parallel-degree"};
+constexpr std::array<std::string_view, 11> kChunks{"v",
+                                                   "vp",
+                                                   "vpp",
+                                                   "chunks",
+                                                   "virtual-stages",
+                                                   "virtual-pipeline",
+                                                   "virtual-pipeline-size",
+                                                   "vp-size",
+                                                   "vpp-size",
+                                                   "virtual-pipeline-model-parallel-size",
+                                                   "num-virtual-stages"};
+constexpr std::array<std::string_view, 6> kMicroBatchSize{
+    "mbs",         "micro-batch-size", "microbatch-size",
+    "micro-batch", "micro-bs",         "train-micro-batch-size-per-gpu"};
+constexpr std::array<std::string_view, 7> kMicroBatches{"m",
+                                                        "micro-batches",
+                                                        "microbatches",
+                                                        "num-microbatches",
+                                                        "num-micro-batches",
+                                                        "gas",
+                                                        "gradient-accumulation-steps"};
+constexpr std::array<std::string_view, 5> kGlobalBatch{"gbs", "gb", "global-batch",
+                                                       "global-batch-size", "train-batch-size"};
+constexpr std::array<std::string_view, 8> kSequenceLength{
+    "s",           "seq",           "seq-len", "seq-length", "seqlen", "sequence-length",
+    "max-seq-len", "max-seq-length"};
+
+const std::array<Words, 8>& all_words() {
+  static constexpr std::array<Words, 8> kAll{{{"T", "TP", kTensor},
+                                              {"P", "PP", kPipeline},
+                                              {"D", "DP", kData},
+                                              {"V", "VP", kChunks},
+                                              {"b", "mbs", kMicroBatchSize},
+                                              {"M", "M", kMicroBatches},
+                                              {"global-batch", "gbs", kGlobalBatch},
+                                              {"sequence-length", "seq", kSequenceLength}}};
+  return kAll;
+}
+
+}  // namespace
+
+std::string plain_word(std::string_view typed) {
+  std::string out;
+  for (const char c : typed) {
+    out.push_back(c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
+  }
+  return out;
+}
+
+std::string key_called(std::string_view typed) {
+  if (typed == "b") return "b";
+  if (typed == "B") return "global-batch";
+  const std::string word = plain_word(typed);
+  for (const Words& words : all_words()) {
+    if (std::find(words.names.begin(), words.names.end(), word) != words.names.end()) {
+      return std::string(words.key);
+    }
+  }
+  return "";
+}
+
+std::string key_or_word(std::string_view typed) {
+  std::string key = key_called(typed);
+  return key.empty() ? std::string(typed) : key;
+}
+
+std::string field_word(std::string_view key) {
+  for (const Words& words : all_words()) {
+    if (words.key == key) return std::string(words.field_word);
+  }
+  return std::string(key);
+}
+
+}  // namespace penstock

@@ -1,0 +1,29 @@
+// --measured "TP=4 PP=4 mbs=1 gb=128: 14.66s, 61.2GiB": runs that are told in words, for
+// calibrating a question on the spot.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/values/calibration_result.h"
+#include "core/values/runs.h"
+#include "search/evaluate.h"
+
+namespace penstock {
+
+inline constexpr const char* kMeasured = "--measured";
+
+// Where the device or the sequence length is not said, they are these.
+struct MeasuredDefaults {
+  std::string device;
+  int sequence_length = 0;
+};
+
+// Error{kBadInput} for what is no run of this model.
+MeasuredRuns parse_measured(const std::vector<std::string>& texts, const PlanInputs& inputs,
+                            const MeasuredDefaults& defaults);
+
+// "calibrated by 1 measured run: compute x 1.231 (+- 0.055)"; and what is suspicious, in lines.
+std::vector<std::string> words_of(const CalibrationResult& result);
+
+}  // namespace penstock

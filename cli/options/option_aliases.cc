@@ -1,0 +1,302 @@
+#include "cli/options/option_aliases.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "cli/options/field_words.h"
+#include "core/values/error.h"
+
+namespace penstock {
+namespace {
+
+// Where a value goes: an option, and what stands before the value in it ("TP=" in --pin).
+struct Target {
+  std::string_view option, before;
+};
+
+struct Degree {
+  std::string_view key;
+  std::array<Target, 4> targets;  // the first that the verb has
+  std::string_view otherwise;
+};
+constexpr std::array kDegrees{
+    Degree{{"T"}, {{{"--pin", "T="}, {"--layout", "TP="}}}, "no model is divided here"},
+    Degree{{"P"}, {{{"-P", ""}, {"--pin", "P="}, {"--layout", "PP="}}}, ""},
+    Degree{{"D"}, {{{"--pin", "D="}, {"--layout", "DP="}}}, "one replica is replayed here"},
+    Degree{{"V"}, {{{"-V", ""}, {"--pin", "V="}, {"--layout", "VP="}}}, ""},
+    Degree{{"b"},
+           {{{"--pin", "b="}, {"--layout", "mbs="}}},
+           "costs are those of one micro-batch, whatever its size"},
+    Degree{{"M"},
+           {{{"-M", ""}, {"--layout", "M="}}},
+           "the micro-batches of a step follow from the global batch, DP and mbs: --global-batch, "
+           "--pin DP=..,mbs=.."},
+    Degree{{"global-batch"},
+           {{{"--global-batch", ""}, {"--layout", "gbs="}}},
+           "say the micro-batches of a step: -M"},
+    Degree{{"sequence-length"},
+           {{{"--sequence-length", ""}, {"--layout", "seq="}}},
+           "the plan or the costs say it"},
+};
+
+// Other words for options that take a value.
+struct Synonym {
+  std::string_view typed;
+  std::array<Target, 2> targets;
+};
+constexpr Target kGpus{"--gpus", ""}, kDevice{"--device", ""}, kPrecision{"--precision", ""},
+    kPrice{"--usd-per-gpu-hour", ""}, kBudget{"--budget", ""}, kTop{"--top", ""},
+    kThreads{"--threads", ""}, kOutput{"--output", ""}, kFor{"--for", ""}, kTokens{"--tokens", ""},
+    kBatchTokens{"--global-batch-tokens", ""};
+constexpr std::array kSynonyms{
+    Synonym{"num-gpus", {{kGpus}}},
+    Synonym{"ngpus", {{kGpus}}},
+    Synonym{"n-gpus", {{kGpus}}},
+    Synonym{"gpu-count", {{kGpus}}},
+    Synonym{"world-size", {{kGpus}}},
+    Synonym{"devices", {{kGpus}}},
+    Synonym{"num-devices", {{kGpus}}},
+    Synonym{"gpu-type", {{kDevice}}},
+    Synonym{"gpu-name", {{kDevice}}},
+    Synonym{"gpu-model", {{kDevice}}},
+    Synonym{"hardware", {{kDevice}}},
+    Synonym{"accelerator", {{kDevice}}},
+    Synonym{"dtype", {{kPrecision}}},
+    Synonym{"torch-dtype", {{kPrecision}}},
+    Synonym{"mixed-precision", {{kPrecision}}},
+    Synonym{"price", {{kPrice}}},
+    Synonym{"gpu-price", {{kPrice}}},
+    Synonym{"usd-per-hour", {{kPrice}}},
+    Synonym{"cost-per-gpu-hour", {{kPrice}}},
+    Synonym{"timeout", {{kBudget}}},
+    Synonym{"time-limit", {{kBudget}}},
+    Synonym{"max-time", {{kBudget}}},
+    Synonym{"topk", {{kTop}}},
+    Synonym{"top-k", {{kTop}}},
+    Synonym{"num-plans", {{kTop}}},
+    Synonym{"jobs", {{kThreads}}},
+    Synonym{"j", {{kThreads}}},
+    Synonym{"workers", {{kThreads}}},
+    Synonym{"num-threads", {{kThreads}}},
+    Synonym{"out", {{kOutput}}},
+    Synonym{"outfile", {{kOutput}}},
+    Synonym{"output-file", {{kOutput}}},
+    Synonym{"save", {{kOutput}}},
+    Synonym{"trainer", {{kFor, {"--to", ""}}}},
+    Synonym{"framework", {{kFor, {"--to", ""}}}},
+    Synonym{"target", {{{"--to", ""}, kFor}}},
+    Synonym{"total-tokens", {{kTokens}}},
+    Synonym{"train-tokens", {{kTokens}}},
+    Synonym{"training-tokens", {{kTokens}}},
+    Synonym{"batch-tokens", {{kBatchTokens}}},
+    Synonym{"tokens-per-step", {{kBatchTokens}}},
+    Synonym{"tokens-per-batch", {{kBatchTokens}}},
+    Synonym{"schedule", {{{"--schedule", ""}, {"--layout", "schedule="}}}},
+    Synonym{"pipeline-schedule", {{{"--schedule", ""}, {"--layout", "schedule="}}}},
+    Synonym{"pipeline-parallel-schedule", {{{"--schedule", ""}, {"--layout", "schedule="}}}},
+    Synonym{"recompute", {{{"--recompute", ""}, {"--layout", "recompute="}}}},
+    Synonym{"recompute-granularity", {{{"--recompute", ""}, {"--layout", "recompute="}}}},
+    Synonym{"activation-checkpoint-mode", {{{"--recompute", ""}, {"--layout", "recompute="}}}},
+    Synonym{"zero1", {{{"--zero1", ""}, {"--layout", "zero1="}}}},
+    Synonym{"placement", {{{"--placement", ""}, {"--layout", "placement="}}}},
+    Synonym{"cuts", {{{"--layout", "cuts="}}}},
+    Synonym{"costs", {{{"--cost", ""}}}},
+};
+
+// Words that need more than another name.
+struct Remark {
+  std::array<std::string_view, 6> typed;
+  std::string_view help;
+};
+constexpr std::array kRemarks{
+    Remark{{"nodes", "num-nodes", "nnodes", "n-nodes", "gpus-per-node", "nproc-per-node"},
+           "--gpus takes the GPUs of all nodes: --gpus 64 for 8 nodes of 8 (as the device's "
+           "datasheet has them; other nodes: --cluster FILE)"},
+    Remark{{"batch", "batch-size", "bs", "local-batch-size", "per-device-batch-size"},
+           "which one? --global-batch N: samples per step over all GPUs; --pin mbs=N: the "
+           "micro-batch of one GPU; --global-batch-tokens N: tokens per step"},
+    Remark{{"model", "config", "profile", "model-config", "model-name", "model-path"},
+           "the model is the argument without a name: penstock plan config.json --device h100-sxm "
+           "--gpus 64 --global-batch 512"},
+    Remark{{"cp", "context-parallel", "context-parallel-size"},
+           "context parallelism is not modelled; TP, PP, DP and their schedules are: --pin"},
+    Remark{{"ep", "expert-parallel", "expert-parallel-size", "expert-model-parallel-size"},
+           "expert parallelism is not modelled; TP, PP, DP and their schedules are: --pin"},
+    Remark{{"sp", "sequence-parallel"},
+           "leave it out: sequence parallelism is assumed wherever TP > 1"},
+    Remark{{"fsdp", "distributed-optimizer", "use-distributed-optimizer", "zero-1"},
+           "for an optimizer sharded over the replicas (ZeRO-1) write --zero1 on; ZeRO-2, ZeRO-3 "
+           "and FSDP are not modelled"},
+    Remark{{"bf16", "bfloat16"}, "write --precision bfloat16 (the default)"},
+    Remark{{"fp16", "float16", "half"}, "write --precision float16"},
+    Remark{{"fp32", "float32", "tf32"}, "write --precision float32 or --precision tensorfloat32"},
+    Remark{{"fp8"}, "8 bits are not modelled; --precision bfloat16 is the default"},
+    Remark{{"activation-checkpointing", "gradient-checkpointing", "checkpoint-activations",
+            "recompute-activations", "ac", "activation-recomputation"},
+           "write --recompute full or --recompute selective; without, the search chooses"},
+    Remark{{"flash-attention", "flash-attn", "use-flash-attn", "flash"},
+           "write --attention flash2 (or flash3, cudnn); fused attention is the default"},
+    Remark{{"memory", "mem", "gpu-memory", "memory-limit", "vram", "hbm"},
+           "the memory is the device's (--device); --reserve-gib X leaves X GiB of it free; "
+           "compare --vary memory-gib=80,96 asks what if"},
+    Remark{{"network", "interconnect", "bandwidth", "ib", "infiniband", "nvlink"},
+           "links are in the cluster file: --cluster FILE; compare --vary bandwidth=0.5,1,2 asks "
+           "what if (factors)"},
+    Remark{{"layers", "num-layers", "hidden", "hidden-size", "vocab-size", "heads"},
+           "the shape of the model is in its config.json: penstock plan config.json --device "
+           "h100-sxm --gpus 64 --global-batch 512"},
+};
+
+bool has(const std::vector<std::string>& known, std::string_view option) {
+  return std::find(known.begin(), known.end(), option) != known.end();
+}
+
+std::optional<Target> target_in(std::span<const Target> targets,
+                                const std::vector<std::string>& known) {
+  for (const Target& target : targets) {
+    if (!target.option.empty() && has(known, target.option)) return target;
+  }
+  return {};
+}
+
+[[noreturn]] void unknown(std::string_view name, std::string_view help) {
+  throw_bad_input(fmt::format("unknown option '{}'\nhelp: {}", name, help));
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+// "--Global_Batch", "-gpus": written otherwise, but the verb's own.
+std::optional<Target> respelled(std::string_view word, const std::vector<std::string>& known) {
+  std::optional<Target> found;
+  for (const std::string& option : known) {
+    const std::string own =
+        plain_word(std::string_view(option).substr(option.starts_with("--") ? 2 : 1));
+    if (own != word) continue;
+    if (found) return {};
+    found = Target{option, ""};
+  }
+  return found;
+}
+
+// Of an option that the verb does not have, with its value where there is one.
+class Typed {
+ public:
+  Typed(std::string_view name, std::string_view value, const std::vector<std::string>& known)
+      : name_(name),
+        value_(value),
+        word_(plain_word(name.substr(std::min(name.find_first_not_of('-'), name.size())))),
+        known_(known) {}
+
+  // Where its value goes; nothing when it is no word of the field.
+  [[nodiscard]] std::optional<Target> target() const {
+    if (const auto own = respelled(word_, known_)) return own;
+    if (word_ == "gpu") return target_in(std::array{is_number(value_) ? kGpus : kDevice}, known_);
+    if (const auto degree = target_of_degree()) return degree;
+    if (word_ == "zero" || word_ == "zero-stage") return target_of_zero();
+    for (const Synonym& synonym : kSynonyms) {
+      if (synonym.typed != word_) continue;
+      if (const auto target = target_in(synonym.targets, known_)) return target;
+    }
+    for (const Remark& remark : kRemarks) {
+      if (std::find(remark.typed.begin(), remark.typed.end(), word_) != remark.typed.end()) {
+        unknown(name_, remark.help);
+      }
+    }
+    return {};
+  }
+
+ private:
+  [[nodiscard]] std::optional<Target> target_of_degree() const {
+    const std::string_view letters = name_.substr(name_.find_first_not_of('-'));
+    const std::string key = key_called(letters.size() == 1 ? letters : std::string_view(word_));
+    for (const Degree& degree : kDegrees) {
+      if (degree.key != key) continue;
+      if (const auto target = target_in(degree.targets, known_)) return target;
+      if (has(known_, "--why-not")) {
+        unknown(name_, fmt::format("a plan has it already; ask --why-not {}=.. why it is not "
+                                   "another",
+                                   field_word(key)));
+      }
+      if (!degree.otherwise.empty()) unknown(name_, degree.otherwise);
+    }
+    return {};
+  }
+
+  // ZeRO's stages 0 and 1 are --zero1 off and on; written out by translated().
+  [[nodiscard]] std::optional<Target> target_of_zero() const {
+    if (value_ != "0" && value_ != "1") {
+      unknown(name_,
+              "ZeRO-1 is --zero1 on; ZeRO-2 and ZeRO-3 (sharded gradients and parameters) are not "
+              "modelled");
+    }
+    return target_in(std::array{Target{"--zero1", ""}, Target{"--layout", "zero1="}}, known_);
+  }
+
+  std::string_view name_, value_;
+  std::string word_;
+  const std::vector<std::string>& known_;
+};
+
+// ZeRO's stage as on or off.
+std::string value_for(std::string_view name, const std::string& value) {
+  const std::string word = plain_word(name);
+  if (!word.ends_with("zero") && !word.ends_with("zero-stage")) return value;
+  return value == "1" ? "on" : "off";
+}
+
+bool is_option(const std::string& argument) {
+  const std::size_t first = argument.find_first_not_of('-');
+  return argument.starts_with('-') && first != std::string::npos && first <= 2 &&
+         std::isalpha(static_cast<unsigned char>(argument[first])) != 0;
+}
+
+// As the parser of options reads it: by its name, or -P4, a letter and its value.
+bool is_own(const std::string& argument, const std::vector<std::string>& known) {
+  const std::string name = argument.substr(0, argument.find('='));
+  if (has(known, name)) return true;
+  if (argument.starts_with("--") || !has(known, argument.substr(0, 2))) return false;
+  return key_called(std::string_view(name).substr(1)).empty();
+}
+
+}  // namespace
+
+Arguments in_own_options(const Arguments& arguments, const std::vector<std::string>& known) {
+  Arguments out;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "--") {
+      out.insert(out.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
+      break;
+    }
+    if (!is_option(argument) || is_own(argument, known)) {
+      out.push_back(argument);
+      continue;
+    }
+    const std::size_t equals = argument.find('=');
+    const std::string name = argument.substr(0, equals);
+    const bool has_next = i + 1 < arguments.size() && !is_option(arguments[i + 1]);
+    const std::string value = equals != std::string::npos ? argument.substr(equals + 1)
+                              : has_next                  ? arguments[i + 1]
+                                                          : std::string();
+    const auto target = Typed(name, value, known).target();
+    if (!target) {
+      out.push_back(argument);
+      continue;
+    }
+    out.emplace_back(target->option);
+    if (value.empty()) continue;
+    out.push_back(std::string(target->before) + value_for(name, value));
+    if (equals == std::string::npos) ++i;
+  }
+  return out;
+}
+
+}  // namespace penstock

@@ -1,0 +1,253 @@
+#include "cli/options/options.h"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "cli/options/nearest.h"
+#include "cli/options/option_aliases.h"
+#include "cli/options/parse.h"
+#include "core/values/error.h"
+#include "report/words.h"
+
+namespace penstock {
+
+// A line of the help, and where its value goes; a heading has neither.
+struct Options::Entry {
+  std::string names, value_name, help;
+  std::vector<std::string> choices;
+  CLI::Option* option = nullptr;
+  bool is_positional = false;
+  std::string* text = nullptr;
+  std::optional<std::string>* optional = nullptr;
+  std::vector<std::string>* list = nullptr;
+  bool* flag = nullptr;
+};
+
+struct Options::Parser {
+  CLI::App app;
+};
+
+namespace {
+
+constexpr const char* kSelf = "this text";
+constexpr int kMostPositionals = 1 << 20;
+// main() takes it out of the arguments of any verb.
+constexpr const char* kColor =
+    "auto (default): in a terminal, unless NO_COLOR or TERM=dumb; always; never";
+
+std::string spaced(const std::string& names) {
+  std::string out;
+  for (const char c : names) out += c == ',' ? std::string(", ") : std::string(1, c);
+  return out;
+}
+
+// "on|off" names its values itself.
+std::vector<std::string> alternatives(const std::string& value_name) {
+  std::vector<std::string> out;
+  if (value_name.find('|') == std::string::npos) return out;
+  std::istringstream parts(value_name);
+  for (std::string part; std::getline(parts, part, '|');) out.push_back(part);
+  return out;
+}
+
+}  // namespace
+
+Options::Options(std::string usage, std::string about, std::string examples)
+    : usage_(std::move(usage)),
+      about_(std::move(about)),
+      examples_(std::move(examples)),
+      parser_(std::make_unique<Parser>()) {
+  parser_->app.set_help_flag("");
+  parser_->app.allow_extras();
+}
+
+Options::~Options() = default;
+
+Options::Entry& Options::add(const std::string& names, std::string value_name, std::string help) {
+  Entry entry;
+  entry.names = names;
+  entry.value_name = std::move(value_name);
+  entry.help = std::move(help);
+  return entries_.emplace_back(std::move(entry));
+}
+
+void Options::heading(const std::string& title) { add(title, "", ""); }
+
+void Options::positional(const std::string& name, std::string help, std::string& value) {
+  Entry& entry = add(name, "", std::move(help));
+  entry.option = parser_->app.add_option(name);
+  entry.is_positional = true;
+  entry.text = &value;
+}
+
+void Options::positionals(const std::string& name, std::string help,
+                          std::vector<std::string>& values) {
+  Entry& entry = add(name, "", std::move(help));
+  entry.option = parser_->app.add_option(name);
+  entry.is_positional = true;
+  entry.list = &values;
+}
+
+void Options::option(const std::string& names, std::string value_name, std::string help,
+                     std::optional<std::string>& value) {
+  Entry& entry = add(names, std::move(value_name), std::move(help));
+  entry.option = parser_->app.add_option(names);
+  entry.optional = &value;
+}
+
+void Options::repeated(const std::string& names, std::string value_name, std::string help,
+                       std::vector<std::string>& values) {
+  Entry& entry = add(names, std::move(value_name), std::move(help));
+  entry.option = parser_->app.add_option(names);
+  entry.list = &values;
+}
+
+void Options::flag(const std::string& names, std::string help, bool& value) {
+  Entry& entry = add(names, "", std::move(help));
+  entry.option = parser_->app.add_flag(names);
+  entry.flag = &value;
+}
+
+void Options::choices(std::vector<std::string> values) {
+  entries_.back().choices = std::move(values);
+}
+
+std::optional<std::string> Options::parse(const Arguments& arguments) {
+  const auto options_end = std::find(arguments.begin(), arguments.end(), "--");
+  const auto given = [&](const char* name) {
+    return std::find(arguments.begin(), options_end, name) != options_end;
+  };
+  if (given("--help") || given("-h")) {
+    return given("--json") ? to_text(write_option_table(table())) + '\n' : help();
+  }
+  for (Entry& entry : entries_) {
+    if (entry.option == nullptr || entry.flag != nullptr) continue;
+    // All values are kept, one per name, so that a repetition can be refused in our words.
+    entry.option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
+    if (entry.is_positional && entry.list == nullptr) entry.option->expected(1);
+    if (entry.is_positional && entry.list != nullptr) {
+      entry.option->allow_extra_args()->expected(1, kMostPositionals);
+    }
+  }
+  try {
+    const Arguments own = in_own_options(arguments, known_names());
+    parser_->app.parse(Arguments(own.rbegin(), own.rend()));
+  } catch (const CLI::ArgumentMismatch&) {  // the library's exceptions end here
+    bad_option(arguments.back(), "needs a value", fmt::format("usage: penstock {}", usage_));
+  } catch (const CLI::ParseError& error) {
+    throw_bad_input(fmt::format("{}\nhelp: usage: penstock {}", error.what(), usage_));
+  }
+  refuse_leftovers();
+  for (const Entry& entry : entries_) {
+    if (entry.option == nullptr) continue;
+    const std::vector<std::string>& results = entry.option->results();
+    if (entry.flag != nullptr) *entry.flag = !results.empty();
+    if (entry.list != nullptr) *entry.list = results;
+    if (entry.is_positional && results.empty()) {
+      bad_option(entry.names, "missing", fmt::format("usage: penstock {}", usage_));
+    }
+    if (entry.text != nullptr) *entry.text = results[0];
+    if (entry.optional == nullptr || results.empty()) continue;
+    if (results.size() > 1) {
+      bad_option(spaced(entry.names), fmt::format("given {} times", results.size()),
+                 "keep one of them");
+    }
+    *entry.optional = results[0];
+  }
+  return {};
+}
+
+void Options::refuse_leftovers() const {
+  const std::vector<std::string> leftovers = parser_->app.remaining();
+  if (leftovers.empty()) return;
+  const auto option = std::find_if(leftovers.begin(), leftovers.end(),
+                                   [](const std::string& text) { return text.starts_with('-'); });
+  if (option == leftovers.end()) {
+    throw_bad_input(fmt::format("'{}' is one argument too many\nhelp: usage: penstock {}",
+                                leftovers[0], usage_));
+  }
+  const std::string name = option->substr(0, option->find('='));
+  const std::string near = did_you_mean(name, known_names());
+  const std::string verb = usage_.substr(0, usage_.find(' '));
+  throw_bad_input(fmt::format("unknown option '{}'\nhelp: {}", name,
+                              near.starts_with("known")
+                                  ? fmt::format("penstock {} --help lists the options", verb)
+                                  : near));
+}
+
+std::vector<std::string> Options::known_names() const {
+  std::vector<std::string> known;
+  for (const Entry& entry : entries_) {
+    if (entry.option == nullptr || entry.is_positional) continue;
+    for (const std::string& name : parse_list("option", entry.names)) known.push_back(name);
+  }
+  return known;
+}
+
+std::string Options::help() const {
+  constexpr std::size_t kColumn = 30;
+  std::string out = fmt::format("usage: penstock {}\n\n", usage_) + wrapped(about_, 100, "", "");
+  for (const Entry& entry : entries_) {
+    if (entry.option == nullptr) {
+      out += '\n' + entry.names + ":\n";
+      continue;
+    }
+    std::string left = "  " + spaced(entry.names);
+    if (!entry.value_name.empty()) left += ' ' + entry.value_name;
+    if (left.size() + 2 > kColumn) {
+      out += left + '\n';
+      left.clear();
+    }
+    left.resize(kColumn, ' ');
+    out += wrapped(entry.help, 100, left, std::string(kColumn, ' '));
+  }
+  out += wrapped(kColor, 100, fmt::format("{:<{}}", "  --color WHEN", kColumn),
+                 std::string(kColumn, ' '));
+  out += wrapped(kSelf, 100, fmt::format("{:<{}}", "  -h, --help", kColumn), "");
+  return out + "\nExamples:\n" + examples_;
+}
+
+OptionTable Options::table() const {
+  OptionTable table{.usage = usage_, .about = about_, .rows = {}, .examples = examples_};
+  std::string heading;
+  for (const Entry& entry : entries_) {
+    if (entry.option == nullptr) {
+      heading = entry.names;
+      continue;
+    }
+    OptionRow row;
+    row.heading = heading;
+    row.names = parse_list("option", entry.names);
+    row.value_name = entry.value_name;
+    row.help = entry.help;
+    row.choices = entry.choices.empty() ? alternatives(entry.value_name) : entry.choices;
+    row.positional = entry.is_positional;
+    row.repeated = entry.list != nullptr;
+    table.rows.push_back(std::move(row));
+  }
+  OptionRow color;
+  color.heading = heading;
+  color.names = {"--color"};
+  color.value_name = "WHEN";
+  color.help = kColor;
+  color.choices = {"auto", "always", "never"};
+  table.rows.push_back(std::move(color));
+  OptionRow self;
+  self.heading = heading;
+  self.names = {"-h", "--help"};
+  self.help = kSelf;
+  table.rows.push_back(std::move(self));
+  return table;
+}
+
+const std::string& required(const std::optional<std::string>& value, const std::string& option,
+                            const std::string& example) {
+  if (!value) bad_option(option, "missing", fmt::format("add it, for example {}", example));
+  return *value;
+}
+
+}  // namespace penstock

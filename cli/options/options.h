@@ -1,0 +1,63 @@
+// The options of one verb: declared once, and both parsed and explained from that. A thin layer
+// over CLI11, which no other file of ours sees.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/io/answer.h"
+#include "cli/options/option_table.h"
+
+namespace penstock {
+
+class Options {
+ public:
+  // `usage`: behind "usage: penstock "; `examples`: whole lines.
+  Options(std::string usage, std::string about, std::string examples);
+  ~Options();
+  Options(const Options&) = delete;
+  Options& operator=(const Options&) = delete;
+
+  // What follows stands under this title in the help.
+  void heading(const std::string& title);
+  // A required argument without a name, in order.
+  void positional(const std::string& name, std::string help, std::string& value);
+  // The same, as the last one, and as many as there are.
+  void positionals(const std::string& name, std::string help, std::vector<std::string>& values);
+  // `names`: "-P,--ranks".
+  void option(const std::string& names, std::string value_name, std::string help,
+              std::optional<std::string>& value);
+  void repeated(const std::string& names, std::string value_name, std::string help,
+                std::vector<std::string>& values);
+  void flag(const std::string& names, std::string help, bool& value);
+  // All values that the option declared last can have: for completions, not for checking.
+  void choices(std::vector<std::string> values);
+
+  // Fills the values; options may have the names that other tools have for them
+  // (option_aliases.h). Returns the help when that was asked for: a text, or with --json the table
+  // of options. Error{kBadInput} for unknown options (with the nearest name), missing values and
+  // missing arguments.
+  [[nodiscard]] std::optional<std::string> parse(const Arguments& arguments);
+
+  [[nodiscard]] std::string help() const;
+  [[nodiscard]] OptionTable table() const;
+
+ private:
+  struct Entry;
+  struct Parser;
+  Entry& add(const std::string& names, std::string value_name, std::string help);
+  void refuse_leftovers() const;
+  [[nodiscard]] std::vector<std::string> known_names() const;  // "--gpus", "-P"
+
+  std::string usage_, about_, examples_;
+  std::vector<Entry> entries_;
+  std::unique_ptr<Parser> parser_;
+};
+
+// The value of an option that must be given.
+const std::string& required(const std::optional<std::string>& value, const std::string& option,
+                            const std::string& example);
+
+}  // namespace penstock

@@ -1,0 +1,170 @@
+#include "cli/options/parse.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "core/values/error.h"
+
+namespace penstock {
+namespace {
+
+std::string range_text(int least, int most) {
+  if (most == std::numeric_limits<int>::max()) return fmt::format("{} or more", least);
+  return fmt::format("from {} to {}", least, most);
+}
+
+// Long nonsense is cut in messages.
+std::string shown(std::string_view text) {
+  constexpr std::size_t kMost = 60;
+  if (text.size() <= kMost) return fmt::format("'{}'", text);
+  return fmt::format("'{}'...", text.substr(0, kMost));
+}
+
+// A number as people write it elsewhere: "1e6", "1,024", "8x8", "4k". What to write instead, or
+// nothing.
+std::string plain_number(std::string_view text) {
+  std::string digits;
+  double factor = 1.0, product = 1.0;
+  const auto end_factor = [&] {
+    double value = 0.0;
+    const char* end = digits.data() + digits.size();
+    const auto result = std::from_chars(digits.data(), end, value);
+    product = result.ec == std::errc() && result.ptr == end ? product * value * factor : -1.0;
+    digits.clear();
+    factor = 1.0;
+  };
+  for (const char c : text) {
+    if (c == ',' || c == '_') continue;
+    if (c == 'x' || c == '*') {
+      end_factor();
+    } else if ((c == 'k' || c == 'K') && factor == 1.0) {
+      factor = 1024.0;
+    } else {
+      digits.push_back(c);
+    }
+  }
+  end_factor();
+  const bool whole = product >= 0.0 && product < 1e15 && product == std::floor(product);
+  return whole ? fmt::format("{}", static_cast<std::int64_t>(product)) : "";
+}
+
+}  // namespace
+
+void bad_option(std::string_view option, const std::string& what, const std::string& help) {
+  throw_bad_input(fmt::format("{}: {}\nhelp: {}", option, what, help));
+}
+
+int parse_int(std::string_view option, std::string_view text, int least, int most) {
+  const std::string help = fmt::format("give a whole number, {}", range_text(least, most));
+  std::int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, value);
+  if (result.ec == std::errc::result_out_of_range) {
+    bad_option(option, shown(text) + " is far out of range", help);
+  }
+  if (result.ec != std::errc() || result.ptr != end) {
+    const std::string plain = plain_number(text);
+    bad_option(option, shown(text) + " is not a whole number",
+               plain.empty() ? help : "write " + plain);
+  }
+  if (value < least) bad_option(option, shown(text) + " is too small", help);
+  if (value > most) bad_option(option, shown(text) + " is too large", help);
+  return static_cast<int>(value);
+}
+
+double parse_number(std::string_view option, std::string_view text, double least, double most) {
+  const std::string help = fmt::format("give a number from {} to {}", least, most);
+  double value = 0.0;
+  const char* end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, value);
+  if (result.ec != std::errc() || result.ptr != end || !std::isfinite(value)) {
+    bad_option(option, shown(text) + " is not a number", help);
+  }
+  if (value < least || value > most) bad_option(option, shown(text) + " is out of range", help);
+  return value;
+}
+
+Duration parse_time(std::string_view option, std::string_view text) {
+  if (const auto time = parse_duration(text)) return *time;
+  if (text == "0") return Duration{};  // zero of any unit
+  if (parse_decimal_duration(text, TimeUnit::kMilliseconds)) {
+    bad_option(option, shown(text) + " has no unit",
+               fmt::format("write {}ms, or another of ns, us, ms, s", text));
+  }
+  if (text.starts_with('-')) {
+    bad_option(option, shown(text) + " is negative", "a time is 0 or more, for example 18.522ms");
+  }
+  bad_option(
+      option, shown(text) + " is not a time",
+      fmt::format("give a number and a unit (ns, us, ms, s), at most {}, for example 18.522ms",
+                  to_text(kLongestDuration)));
+}
+
+Duration parse_budget(std::string_view option, std::string_view text) {
+  constexpr std::int64_t kSecondsPerMinute = 60, kSecondsPerHour = 3600;
+  for (const auto& [unit, seconds] :
+       {std::pair{"min", kSecondsPerMinute}, std::pair{"m", kSecondsPerMinute},
+        std::pair{"h", kSecondsPerHour}}) {
+    if (!text.ends_with(unit)) continue;
+    const std::string number(text.substr(0, text.size() - std::string_view(unit).size()));
+    if (const auto time = parse_duration(number + "s")) {
+      if (time->count() <= kLongestDuration.count() / seconds) return *time * seconds;
+    }
+  }
+  if (parse_decimal_duration(text, TimeUnit::kSeconds)) {
+    bad_option(option, shown(text) + " has no unit",
+               fmt::format("write {}s for seconds, or {}min", text, text));
+  }
+  return parse_time(option, text);
+}
+
+Bytes parse_gib(std::string_view option, std::string_view text) {
+  const double gib = parse_number(option, text, 0.0, 1e6);
+  return {static_cast<std::int64_t>(std::llround(gib * 1024.0 * 1024.0 * 1024.0))};
+}
+
+bool parse_on_off(std::string_view option, std::string_view text) {
+  for (const std::string_view yes : {"on", "true", "yes", "1"}) {
+    if (text == yes) return true;
+  }
+  for (const std::string_view no : {"off", "false", "no", "0"}) {
+    if (text == no) return false;
+  }
+  bad_option(option, shown(text) + " is neither on nor off", "write on or off");
+}
+
+std::vector<std::string> parse_list(std::string_view option, std::string_view text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    if (end == begin) {
+      bad_option(option, shown(text) + " has an empty entry",
+                 "separate the entries by single commas, without blanks");
+    }
+    parts.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+KeyValues parse_key_values(std::string_view option, std::string_view text) {
+  KeyValues result;
+  for (const std::string& part : parse_list(option, text)) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == part.size()) {
+      bad_option(option, shown(part) + " is not KEY=VALUE", "write for example P=8,T=4");
+    }
+    const std::string key = part.substr(0, equals);
+    const bool twice = std::any_of(result.begin(), result.end(),
+                                   [&key](const auto& other) { return other.first == key; });
+    if (twice) bad_option(option, fmt::format("{} is given twice", key), "keep one of them");
+    result.emplace_back(key, part.substr(equals + 1));
+  }
+  return result;
+}
+
+}  // namespace penstock

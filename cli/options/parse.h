@@ -1,0 +1,38 @@
+// Strict reading of what people type: the whole text or an Error{kBadInput} that names the option,
+// the value and what would be right.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/values/units.h"
+
+namespace penstock {
+
+int parse_int(std::string_view option, std::string_view text, int least,
+              int most = std::numeric_limits<int>::max());
+// A plain decimal number.
+double parse_number(std::string_view option, std::string_view text, double least, double most);
+// "18.522ms"; the unit is required.
+Duration parse_time(std::string_view option, std::string_view text);
+// How long people wait: also "5min", "5m" and "2h".
+Duration parse_budget(std::string_view option, std::string_view text);
+Bytes parse_gib(std::string_view option, std::string_view text);
+// Also true and false, yes and no, 1 and 0.
+bool parse_on_off(std::string_view option, std::string_view text);
+
+// "a,b,c"; nothing between two commas is refused.
+std::vector<std::string> parse_list(std::string_view option, std::string_view text);
+// "P=8,T=4" in order; a key given twice is refused.
+using KeyValues = std::vector<std::pair<std::string, std::string>>;
+KeyValues parse_key_values(std::string_view option, std::string_view text);
+
+// "OPTION: WHAT\nhelp: HELP" as Error{kBadInput}.
+[[noreturn]] void bad_option(std::string_view option, const std::string& what,
+                             const std::string& help);
+
+}  // namespace penstock

@@ -1,0 +1,253 @@
+#include "cli/options/profile_options.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "cli/io/files.h"
+#include "cli/options/parse.h"
+#include "training/model_from_config.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kWidest = 1 << 20;
+constexpr int kMostSamples = 1'000'000;
+constexpr int kMostRanks = 64;
+
+int number_of(const char* option, const std::optional<std::string>& text, int otherwise,
+              int least = 1, int most = kWidest) {
+  return text ? parse_int(option, *text, least, most) : otherwise;
+}
+
+std::vector<int> numbers_of(const char* option, const std::string& text) {
+  std::vector<int> numbers;
+  for (const std::string& part : parse_list(option, text)) {
+    numbers.push_back(parse_int(option, part, 1, kMostSamples));
+  }
+  std::sort(numbers.begin(), numbers.end());
+  if (std::adjacent_find(numbers.begin(), numbers.end()) != numbers.end()) {
+    bad_option(option, fmt::format("a size is given twice in {}", text), "keep one of them");
+  }
+  return numbers;
+}
+
+std::vector<bool> modes_of(const std::string& text) {
+  std::vector<bool> modes;
+  for (const std::string& part : parse_list("--recompute", text)) {
+    if (part != "none" && part != "full") {
+      bad_option("--recompute", fmt::format("there is no mode '{}'", part),
+                 "expected none, full or none,full");
+    }
+    const bool mode = part == "full";
+    if (std::find(modes.begin(), modes.end(), mode) != modes.end()) {
+      bad_option("--recompute", fmt::format("'{}' is given twice", part), "keep one of them");
+    }
+    modes.push_back(mode);
+  }
+  return modes;
+}
+
+template <class Value>
+Value word_of(const char* option, const std::string& text, std::optional<Value> value,
+              const std::string& words) {
+  if (!value) bad_option(option, fmt::format("there is no '{}'", text), "expected " + words);
+  return *value;
+}
+
+bool is_built_in(const std::string& model) {
+  const std::optional<ModelFamily> family = model_family_named(model);
+  return family && *family != ModelFamily::kTorchScript;
+}
+
+}  // namespace
+
+int ProfileRequest::ranks() const {
+  return std::max(model ? 1 + beside : 1, links ? participants : 1);
+}
+
+void ProfileOptions::declare(Options& options) {
+  options.heading("The model");
+  options.positional("MODEL",
+                     "gpt, bert or mlp with the sizes below; a Hugging Face config.json; a "
+                     "TorchScript archive (.pt; loading one runs code of its author: only from "
+                     "people you trust); or none, for --links alone",
+                     model_);
+  options.option("--layers", "N", "blocks; default 4", layers_);
+  options.option("--hidden", "N", "width; default 256", hidden_);
+  options.option("--heads", "N", "of attention; default hidden / 64, at least 1", heads_);
+  options.option("--feed-forward", "N", "inner width of a block; default 4 times hidden",
+                 feed_forward_);
+  options.option("--vocabulary", "N", "default 256; not below, since tokens are bytes",
+                 vocabulary_);
+  options.option("--positions", "N", "longest sequence; default 256", positions_);
+  options.flag("--tied", "embedding and head share their weight", tied_);
+  options.option(
+      "--cutpoints", "LIST",
+      "where an archive is divided: auto (default; found in its graph), children (behind "
+      "its submodules), or names; a wrong one is answered with those there are",
+      cutpoints_);
+  options.option("--precision", "NAME", "float32 (default), bfloat16, float16, float64",
+                 precision_);
+  options.choices({"float32", "bfloat16", "float16", "float64"});
+  options.option("--optimizer", "NAME", "adamw (default) or sgd", optimizer_);
+  options.choices({"adamw", "sgd"});
+  options.heading("What to measure");
+  options.option("--micro-batch-sizes", "LIST", "samples per micro-batch; default 1,2,4", sizes_);
+  options.option("--sequence-length", "N", "tokens per sample; default the model's positions",
+                 sequence_length_);
+  options.option("--recompute", "LIST", "none (default), full, or both", recompute_);
+  options.flag("--every-section",
+               "run all sections, instead of the first four of every type, which cost the same",
+               every_section_);
+  options.flag("--fused-only", "do not measure input and weight gradient apart", fused_only_);
+  options.heading("How");
+  options.option("--device", "DEVICE", "cpu (default), cuda or cuda:N", device_);
+  options.option("--device-type", "NAME",
+                 "what cluster files call it; default cpu, or the GPU's own name", device_type_);
+  options.option("--beside", "N",
+                 "ranks that run the same sections at the same time, each on a processor of its "
+                 "own, because ranks share caches and memory; default 1 where there is a second "
+                 "processor",
+                 beside_);
+  options.option("--spread", "PERCENT", "repeat until medians are known to this; default 0.5",
+                 spread_);
+  options.option("--budget", "TIME",
+                 "the longest for the sections, and again for the links; default 60s", budget_);
+  options.heading("Links");
+  options.flag("--links", "measure transfers and collectives between ranks of this machine, too",
+               links_);
+  options.flag("--busy-links", "and once more while all ranks compute", busy_links_);
+  options.option("--participants", "N", "ranks, for collectives of 2 to N; default 2",
+                 participants_);
+  options.option("--largest", "MIB", "largest message; default 64, at most 1024", largest_);
+}
+
+ModelDescription ProfileOptions::built_in(ModelFamily family) const {
+  ModelDescription model;
+  model.family = family;
+  model.layers = number_of("--layers", layers_, 4);
+  model.hidden = number_of("--hidden", hidden_, 256);
+  if (family != ModelFamily::kMlp) {
+    model.heads = number_of("--heads", heads_, std::max(model.hidden / 64, 1));
+    if (model.hidden % model.heads != 0) {
+      bad_option("--heads",
+                 fmt::format("{} does not divide the width {}", model.heads, model.hidden),
+                 "give a divisor of --hidden");
+    }
+  } else if (heads_) {
+    bad_option("--heads", "an mlp has no attention", "leave it out");
+  }
+  model.feed_forward = number_of("--feed-forward", feed_forward_, 4 * model.hidden);
+  model.vocabulary = number_of("--vocabulary", vocabulary_, 256, 256);
+  model.positions = number_of("--positions", positions_, 256);
+  model.tied_embedding = tied_;
+  return model;
+}
+
+void ProfileOptions::set_model(ProfileRequest& request) const {
+  if (model_ == "none") return;
+  ModelDescription model;
+  if (is_built_in(model_)) {
+    model = built_in(*model_family_named(model_));
+    request.name = fmt::format("{}-{}x{}", model_, model.layers, model.hidden);
+  } else {
+    if (layers_ || hidden_ || heads_ || feed_forward_ || vocabulary_ || positions_ || tied_) {
+      bad_option("--layers, --hidden, ...", fmt::format("{} has sizes of its own", model_),
+                 "leave them out, or give gpt, bert or mlp as MODEL");
+    }
+    request.name = std::filesystem::path(model_).stem().string();
+    if (model_.ends_with(".json")) {
+      const ConfiguredModel configured = model_from_config(load_json(model_).value, model_);
+      model = configured.description;
+      request.model_notes = configured.differences;
+      const std::string folder = std::filesystem::path(model_).parent_path().filename().string();
+      if (request.name == "config" && !folder.empty()) request.name = folder;
+    } else {
+      model.family = ModelFamily::kTorchScript;
+      model.archive = model_;
+      model.archive_hash = content_hash(read_file(model_));
+    }
+  }
+  if (precision_) {
+    model.precision = word_of("--precision", *precision_, precision_named(*precision_),
+                              "float32, bfloat16, float16 or float64");
+  }
+  if (optimizer_) {
+    model.optimizer =
+        word_of("--optimizer", *optimizer_, optimizer_named(*optimizer_), "adamw or sgd");
+  }
+  request.model = model;
+}
+
+void ProfileOptions::set_cutpoints(ProfileRequest& request) const {
+  const bool is_archive = request.model && request.model->family == ModelFamily::kTorchScript;
+  if (!is_archive) {
+    if (cutpoints_) {
+      bad_option("--cutpoints", "only archives are divided at names", "leave it out");
+    }
+    return;
+  }
+  request.cutpoints = parse_list("--cutpoints", cutpoints_.value_or("auto"));
+  for (const std::string& name : request.cutpoints) {
+    if (request.cutpoints.size() > 1 && (name == "auto" || name == "children")) {
+      bad_option("--cutpoints", fmt::format("'{}' stands among names", name),
+                 "give it alone, or names only");
+    }
+  }
+}
+
+void ProfileOptions::set_sizes(ProfileRequest& request) const {
+  request.micro_batch_sizes = numbers_of("--micro-batch-sizes", sizes_.value_or("1,2,4"));
+  request.recompute = modes_of(recompute_.value_or("none"));
+  request.every_section = every_section_;
+  request.splits = !fused_only_;
+  if (!request.model) return;
+  const bool is_archive = request.model->family == ModelFamily::kTorchScript;
+  if (is_archive && !sequence_length_) {
+    bad_option("--sequence-length", "missing", "an archive does not say how many tokens it takes");
+  }
+  request.sequence_length =
+      number_of("--sequence-length", sequence_length_, request.model->positions);
+  if (!is_archive && request.sequence_length > request.model->positions) {
+    bad_option("--sequence-length",
+               fmt::format("{} is beyond the model's {} positions", request.sequence_length,
+                           request.model->positions),
+               "shorten it, or give --positions");
+  }
+}
+
+void ProfileOptions::set_links(ProfileRequest& request, int processors) const {
+  request.links = links_ || busy_links_;
+  request.busy_links = busy_links_;
+  request.participants = number_of("--participants", participants_, 2, 2, kMostRanks);
+  request.largest_message = {std::int64_t{number_of("--largest", largest_, 64, 1, 1024)} << 20};
+  request.beside = number_of("--beside", beside_, processors > 1 && request.device == "cpu" ? 1 : 0,
+                             0, kMostRanks - 1);
+  if (participants_ && !request.links) {
+    bad_option("--participants", "there is nothing to take part in", "add --links");
+  }
+  if (!request.links && !request.model) {
+    bad_option("MODEL", "none leaves nothing to measure", "add --links, or name a model");
+  }
+}
+
+ProfileRequest ProfileOptions::request(int processors) const {
+  ProfileRequest request;
+  set_model(request);
+  set_cutpoints(request);
+  set_sizes(request);
+  request.device = device_.value_or("cpu");
+  if (request.device != "cpu" && !request.device.starts_with("cuda")) {
+    bad_option("--device", fmt::format("there is no '{}'", request.device),
+               "expected cpu, cuda or cuda:N");
+  }
+  request.device_type = device_type_.value_or(request.device == "cpu" ? "cpu" : "");
+  set_links(request, processors);
+  if (spread_) request.error = parse_number("--spread", *spread_, 0.01, 100.0) / 100.0;
+  if (budget_) request.budget = parse_time("--budget", *budget_);
+  return request;
+}
+
+}  // namespace penstock

@@ -1,0 +1,182 @@
+#include "cli/options/question_settings.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/change_cluster.h"
+#include "cli/change_terms.h"
+#include "cli/options/field_words.h"
+#include "cli/options/global_batch.h"
+#include "cli/options/nearest.h"
+#include "cli/options/parse.h"
+#include "cli/options/schedule_called.h"
+#include "cli/options/search_options.h"
+#include "simulator/schedules/schedules.h"
+
+namespace penstock {
+namespace {
+
+std::string check_device(const ClusterSpec& cluster, const std::string& option,
+                         const std::string& name) {
+  std::vector<std::string> known;
+  for (const DeviceType& type : cluster.device_types) {
+    if (type.name == name) return name;
+    known.push_back(type.name);
+  }
+  bad_option(option, fmt::format("the cluster has no device '{}'", name),
+             did_you_mean(name, known));
+}
+
+constexpr std::string_view kAsNeeded = "as-needed";
+
+std::string check_recompute(const ModelProfile& profile, const std::string& option,
+                            const std::string& name) {
+  std::vector<std::string> known;
+  for (const SectionType& type : profile.section_types) {
+    for (const Measurement& measurement : type.measurements) {
+      if (measurement.recompute == name) return name;
+      known.push_back(measurement.recompute);
+    }
+  }
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  bad_option(option, fmt::format("the profile has no recompute mode '{}'", name),
+             did_you_mean(name, known));
+}
+
+// "full": in all sections; "full:as-needed": in as few sections of every stage as fit.
+void set_recompute(const ModelProfile& profile, const std::string& option, const std::string& value,
+                   Pins& pins) {
+  const std::size_t colon = value.rfind(':');
+  const bool has_part = colon != std::string::npos;
+  const std::string mode = check_recompute(profile, option, value.substr(0, colon));
+  const std::string part = has_part ? value.substr(colon + 1) : "";
+  if (has_part && part != kAsNeeded) {
+    bad_option(option, fmt::format("unknown '{}' behind the mode", part),
+               fmt::format("write {} or {}:{}", mode, mode, kAsNeeded));
+  }
+  if (has_part && mode == "none") {
+    bad_option(option, fmt::format("'{}' recomputes nothing", value), "name another mode");
+  }
+  pins.recompute = mode;
+  pins.recompute_as_needed = has_part;
+}
+
+Placement parse_placement(const std::string& option, const std::string& text) {
+  if (text == "pipeline-inner") return Placement::kPipelineInner;
+  if (text == "data-inner") return Placement::kDataInner;
+  bad_option(option, fmt::format("unknown '{}'", text),
+             "pipeline-inner (stages of one replica side by side) or data-inner (replicas of one "
+             "stage side by side)");
+}
+
+Trainer parse_trainer(const std::string& name) {
+  if (const auto trainer = trainer_named(name)) return *trainer;
+  bad_option("--for", fmt::format("unknown trainer '{}'", name),
+             did_you_mean(name, trainer_names()));
+}
+
+std::optional<int>* pinned_degree(Pins& pins, const std::string& key) {
+  if (key == "P") return &pins.pipeline;
+  if (key == "V") return &pins.chunks;
+  if (key == "D") return &pins.data;
+  if (key == "T") return &pins.tensor;
+  if (key == "b") return &pins.micro_batch_size;
+  return nullptr;
+}
+// "interleaved", or with its chunks "interleaved:2".
+void set_schedule(Pins& pins, const std::string& option, const std::string& value) {
+  const std::size_t colon = value.find(':');
+  pins.schedules = {schedule_called(option, value.substr(0, colon))};
+  if (colon != std::string::npos) pins.chunks = parse_int(option, value.substr(colon + 1), 1);
+}
+// What is no degree has an option of its own.
+std::string where_else(const std::string& key, const std::string& value) {
+  if (key == "M") return "micro-batches follow from the global batch, DP and mbs; pin those";
+  for (const char* other : {"global-batch", "sequence-length", "schedule", "recompute", "zero1",
+                            "device", "placement", "gpus"}) {
+    if (key == other) return fmt::format("it has an option of its own: --{} {}", key, value);
+  }
+  return "TP, PP, DP, VP or mbs (T, P, D, V, b); other choices have options of their own";
+}
+
+}  // namespace
+
+void set_pins(Question& question, const SearchOptions& options) {
+  for (const std::string& text : options.pins) {
+    for (const auto& [typed, value] : parse_key_values("--pin", text)) {
+      const std::string key = key_or_word(typed);
+      std::optional<int>* pin = pinned_degree(question.request.pins, key);
+      if (pin == nullptr) {
+        bad_option("--pin", fmt::format("unknown key '{}'", typed), where_else(key, value));
+      }
+      if (pin->has_value()) {
+        bad_option("--pin", fmt::format("{} is given twice", field_word(key)), "keep one of them");
+      }
+      *pin = parse_int("--pin " + typed, value, 1);
+    }
+  }
+  Pins& pins = question.request.pins;
+  for (const std::string& list : options.schedules) {
+    for (const std::string& name : parse_list("--schedule", list)) {
+      pins.schedules.push_back(schedule_called("--schedule", name));
+    }
+  }
+  if (options.recompute) set(question, "--recompute", "recompute", *options.recompute);
+  if (options.zero1) set(question, "--zero1", "zero1", *options.zero1);
+  if (options.device && !question.estimated) {
+    set(question, "--device", "device", *options.device);
+  }
+  if (options.placement) set(question, "--placement", "placement", *options.placement);
+  if (!options.trainer) return;
+  question.request.trainer = parse_trainer(*options.trainer);
+  for (const std::string& name : pins.schedules) {
+    const std::string why = why_not_run(*question.request.trainer, *find_schedule(name));
+    if (!why.empty()) {
+      bad_option("--schedule", fmt::format("{} cannot run {}: {}", *options.trainer, name, why),
+                 "leave out one of --schedule and --for");
+    }
+  }
+}
+const std::vector<std::string>& settable_keys() {
+  static const std::vector<std::string> keys = [] {
+    std::vector<std::string> all{"schedule",   "P",         "V",         "D",
+                                 "T",          "b",         "recompute", "zero1",
+                                 "device",     "placement", "gpus",      "global-batch",
+                                 "reserve-gib"};
+    all.insert(all.end(), cluster_keys().begin(), cluster_keys().end());
+    return all;
+  }();
+  return keys;
+}
+
+bool set(Question& question, const std::string& option, const std::string& typed,
+         const std::string& value) {
+  const std::string key = key_or_word(typed);
+  SearchRequest& request = question.request;
+  if (std::optional<int>* pin = pinned_degree(request.pins, key)) {
+    *pin = parse_int(option, value, 1);
+  } else if (key == "schedule") {
+    set_schedule(request.pins, option, value);
+  } else if (key == "recompute") {
+    set_recompute(question.profile.value, option, value, request.pins);
+  } else if (key == "zero1") {
+    request.pins.zero1 = parse_on_off(option, value);
+  } else if (key == "device") {
+    request.pins.device = check_device(question.cluster.value, option, value);
+  } else if (key == "placement") {
+    request.pins.placement = parse_placement(option, value);
+  } else if (key == "gpus") {
+    request.gpus = parse_int(option, value, 1);
+  } else if (key == "global-batch") {
+    request.global_batch = parse_int(option, value, 1, kMostSamples);
+  } else if (key == "reserve-gib") {
+    question.reserve = parse_gib(option, value);
+  } else if (!set_term(question.profile.value, option, key, value)) {
+    return set(question.cluster.value, option, key, value);
+  }
+  return true;
+}
+
+}  // namespace penstock

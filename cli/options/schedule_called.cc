@@ -1,0 +1,107 @@
+#include "cli/options/schedule_called.h"
+
+#include <array>
+#include <cctype>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/options/nearest.h"
+#include "cli/options/parse.h"
+#include "report/words.h"
+#include "simulator/schedules/schedules.h"
+
+namespace penstock {
+namespace {
+
+// Letters and digits alone, in lower case.
+std::string bare(std::string_view typed) {
+  std::string out;
+  for (const char c : typed) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0) out.push_back(static_cast<char>(std::tolower(byte)));
+  }
+  return out;
+}
+
+// Other people's names. PyTorch: torch/distributed/pipelining/schedules.py, get_schedule_class();
+// Megatron-LM: "1F1B", "interleaved 1F1B"; zero bubble: the papers arXiv 2401.10241 and 2405.15362
+// and their fork of Megatron-LM; breadth first: arXiv 2211.05953; PipeDream-Flush: arXiv
+// 2006.09503.
+struct Alias {
+  std::string_view typed, name;
+};
+constexpr std::array kAliases{
+    Alias{"interleaved1f1b", "interleaved"},
+    Alias{"1f1binterleaved", "interleaved"},
+    Alias{"1f1binterleaving", "interleaved"},
+    Alias{"interleaving", "interleaved"},
+    Alias{"vpp", "interleaved"},
+    Alias{"virtualpipeline", "interleaved"},
+    Alias{"noninterleaved", "1f1b"},
+    Alias{"noninterleaved1f1b", "1f1b"},
+    Alias{"onef1b", "1f1b"},
+    Alias{"oneforwardonebackward", "1f1b"},
+    Alias{"pipedreamflush", "1f1b"},
+    Alias{"dapple", "1f1b"},
+    Alias{"fillanddrain", "gpipe"},
+    Alias{"filldrain", "gpipe"},
+    Alias{"afab", "gpipe"},
+    Alias{"bfs", "looped-bfs"},
+    Alias{"breadthfirst", "looped-bfs"},
+    Alias{"interleavedzerobubble", "interleaved-zb"},
+    Alias{"interleavedzb1p", "interleaved-zb"},
+    Alias{"zbvzerobubble", "zb-v"},
+    Alias{"vzb", "zb-v"},
+    Alias{"zbhandcrafted1", "zb-h1"},
+    Alias{"zbhandcrafted2", "zb-h2"},
+    Alias{"zerobubbleh1", "zb-h1"},
+    Alias{"zerobubbleh2", "zb-h2"},
+    Alias{"zerobubblev", "zb-v"},
+    Alias{"zbvhalf", "v-half"},
+    Alias{"zbvmin", "v-min"},
+    Alias{"sequence1f1b", "seq-1f1b"},
+};
+
+std::string_view find_called(std::string_view typed) {
+  std::string word = bare(typed);
+  constexpr std::string_view kPyTorch = "schedule";
+  if (word.starts_with(kPyTorch)) word.erase(0, kPyTorch.size());
+  for (const ScheduleKind& kind : schedule_kinds()) {
+    if (bare(kind.name) == word) return kind.name;
+  }
+  for (const Alias& alias : kAliases) {
+    if (alias.typed == word) return alias.name;
+  }
+  return {};
+}
+
+// What somebody may mean who names a whole family.
+std::vector<std::string> schedules_of_family(std::string_view typed) {
+  const std::string word = bare(typed);
+  if (word == "zb" || word == "zerobubble" || word == "zbpp" || word == "zbh") {
+    return {"zb-h1", "zb-h2", "zb-v", "interleaved-zb", "zb-auto"};
+  }
+  if (word == "v" || word == "vshape" || word == "vschedule") return {"zb-v", "v-half", "v-min"};
+  if (word == "bidirectional") return {"chimera", "dualpipe"};
+  return {};
+}
+
+}  // namespace
+
+bool is_schedule(std::string_view typed) { return !find_called(typed).empty(); }
+
+std::string schedule_called(std::string_view option, std::string_view typed) {
+  if (const std::string_view name = find_called(typed); !name.empty()) return std::string(name);
+  const std::string what = fmt::format("unknown schedule '{}'", typed.substr(0, 60));
+  if (const auto family = schedules_of_family(typed); !family.empty()) {
+    bad_option(option, what, fmt::format("there are several: {}", joined(family, ", ")));
+  }
+  if (bare(typed) == "pipedream" || bare(typed) == "pipedream2bw") {
+    bad_option(option, what,
+               "its steps overlap and weights are stale; with a flush after every step it is 1f1b");
+  }
+  bad_option(option, what, did_you_mean(typed, schedule_names()));
+}
+
+}  // namespace penstock

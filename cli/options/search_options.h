@@ -1,0 +1,43 @@
+// The options of `plan` and `compare`, as they were typed: inputs, what is fixed, how to search.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/options/executor_options.h"
+#include "cli/options/options.h"
+#include "cli/options/question_settings.h"
+#include "cli/question.h"
+#include "cli/question_words.h"
+
+namespace penstock {
+
+struct SearchOptions {
+  std::string profile;
+  std::optional<std::string> cluster, precision, attention, gradients, gpus, global_batch,
+      global_batch_tokens, sequence_length, recompute, zero1, device, placement, trainer,
+      reserve_gib, top, threads, budget;
+  std::vector<std::string> pins, schedules, measured;
+  std::vector<std::string> also_on;  // further device types to estimate for, set by `predict`
+  ExecutorOptions executor;
+  bool every_candidate = false, large_batch = false;
+
+  void declare(Options& options);
+  // Of one configuration only: the model; what it runs on, and how.
+  void declare_inputs(Options& options);
+  void declare_machine(Options& options);
+
+ private:
+  void declare_model(Options& options);
+  void declare_estimate(Options& options);
+  void declare_measured(Options& options);
+};
+
+// Changes what a question is made from: a file to read, or what an estimate is made for. False when
+// the key is no such option; what is wrong with a value is found when the question is asked.
+bool set(SearchOptions& options, const std::string& key, const std::string& value);
+// Those of them that settable_keys() does not have.
+const std::vector<std::string>& readable_keys();
+
+}  // namespace penstock

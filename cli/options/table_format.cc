@@ -1,0 +1,42 @@
+#include "cli/options/table_format.h"
+
+#include <fmt/format.h>
+
+#include "cli/options/nearest.h"
+#include "cli/options/parse.h"
+
+namespace penstock {
+
+void TableFormatOptions::declare(Options& options, const std::string& table) {
+  options.option("--format", "text|csv|markdown|json",
+                 fmt::format("csv: {}, exact values with their units in the names of the columns "
+                             "(RFC 4180); markdown: as people read it; json: as --json",
+                             table),
+                 format);
+  options.flag("--json", "the result as one JSON object", json);
+}
+
+TableFormat TableFormatOptions::chosen() const {
+  if (!format) return json ? TableFormat::kJson : TableFormat::kText;
+  if (*format == "json") return TableFormat::kJson;
+  if (json) {
+    bad_option("--json", fmt::format("--format {} is given too", *format), "keep one of them");
+  }
+  if (*format == "text" || *format == "table") return TableFormat::kText;
+  if (*format == "csv") return TableFormat::kCsv;
+  if (*format == "markdown" || *format == "md") return TableFormat::kMarkdown;
+  bad_option("--format", fmt::format("unknown '{}'", format->substr(0, 60)),
+             did_you_mean(*format, {"text", "csv", "markdown", "json"}));
+}
+
+bool TableFormatOptions::is_table() const {
+  return chosen() == TableFormat::kCsv || chosen() == TableFormat::kMarkdown;
+}
+
+void TableFormatOptions::refuse_with_table(bool given, const std::string& option) const {
+  if (!is_table() || !given) return;
+  bad_option("--format", fmt::format("a table has no place for the answer to {}", option),
+             "choose text or json");
+}
+
+}  // namespace penstock

@@ -1,0 +1,246 @@
+#include "cli/options/train_settings.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "cli/options/nearest.h"
+#include "cli/options/parse.h"
+#include "runtime_bridge/resume.h"
+
+namespace penstock {
+namespace {
+
+TransportKind parse_transport(const std::string& name) {
+  if (name == "gloo") return TransportKind::kGloo;
+  if (name == "nccl") return TransportKind::kNccl;
+  if (name == "loopback") return TransportKind::kLoopback;
+  bad_option("--transport", "unknown transport '" + name + "'",
+             did_you_mean(name, {"gloo", "nccl", "loopback"}));
+}
+
+int parse_count(const std::string& option, const std::optional<std::string>& text, int least,
+                int otherwise) {
+  return text ? parse_int(option, *text, least) : otherwise;
+}
+
+double parse_rate(const std::string& option, const std::optional<std::string>& text, double most,
+                  double otherwise) {
+  return text ? parse_number(option, *text, 0.0, most) : otherwise;
+}
+
+std::optional<int> parse_rank(const std::string& option, const std::optional<std::string>& text,
+                              int least) {
+  if (!text) return std::nullopt;
+  return parse_int(option, *text, least);
+}
+
+// An option that was given, of several that are not looked at.
+struct Ignored {
+  const char* name;
+  bool given;
+};
+
+void refuse(const std::vector<Ignored>& options, const std::string& why, const std::string& help) {
+  for (const Ignored& option : options) {
+    if (option.given) bad_option(option.name, why, help);
+  }
+}
+
+std::vector<std::string> parse_changes(const std::string& text) {
+  const std::vector<std::string>& known = changeable_settings();
+  std::vector<std::string> names = parse_list("--may-change", text);
+  for (const std::string& name : names) {
+    if (std::ranges::find(known, name) == known.end()) {
+      bad_option("--may-change", "unknown setting '" + name + "'", did_you_mean(name, known));
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+void TrainSettings::declare(Options& options) {
+  options.heading("What to train on");
+  options.option("--data", "FILE", "a text file; its bytes are the tokens", data_);
+  options.option("--steps", "N", "optimizer steps; default 10", steps_);
+  options.option(
+      "--learning-rate", "X",
+      "default 0.001; of this and the next two with --resume: what the checkpoint was made with",
+      learning_rate_);
+  options.option("--weight-decay", "X", "of matrices only; default 0", weight_decay_);
+  options.option("--clip-norm", "X", "clip gradients to this global norm; default: not",
+                 clip_norm_);
+  options.option(
+      "--seed", "N",
+      "of initial weights and the choice of samples; default 1, or that of the checkpoint", seed_);
+  options.heading("Where the ranks run");
+  options.option("--transport", "NAME",
+                 "gloo: processes, on CPUs (default); nccl: processes, one GPU each; loopback: all "
+                 "ranks as threads of this process",
+                 transport_);
+  options.choices({"gloo", "nccl", "loopback"});
+  options.option("--device", "NAME", "cpu (default) or cuda", device_);
+  options.choices({"cpu", "cuda"});
+  options.option("--threads-per-rank", "N", "of LibTorch; default 1", threads_);
+  options.flag("--no-pinning", "do not pin ranks to processors of their own", no_pinning_);
+  options.option("--time-out", "TIME", "a peer that does nothing for so long is lost; default 60s",
+                 time_out_);
+  options.option("--rank", "N",
+                 "this rank of the job; default: what torchrun, mpirun or Slurm say, and without "
+                 "them all ranks are started here",
+                 rank_);
+  options.option("--ranks", "N", "ranks of the job; they must be those of the plan", ranks_);
+  options.option("--local-rank", "N", "which rank of this machine, hence which GPU", local_rank_);
+  options.option("--master", "HOST:PORT", "where rank 0 is", master_);
+  options.flag("--virtual",
+               "no model: ranks are threads that sleep what the plan says, so that many ranks can "
+               "be tried on a small machine",
+               virtual_);
+  options.option(
+      "--stretch", "N",
+      "with --virtual: everything takes N times as long, and is measured N times as short; "
+      "default 1",
+      stretch_);
+  options.heading("What is kept");
+  options.option("--log", "FILE", "a line of JSON per step (penstock.run/1)", log_);
+  options.flag("--timeline", "the log also holds when every action ran, for penstock validate",
+               timeline_);
+  options.option("--checkpoints", "FOLDER",
+                 "checkpoints, written at the end, on SIGUSR1 (which ends the run) and as below",
+                 checkpoints_);
+  options.option("--checkpoint-every", "N", "steps between checkpoints", checkpoint_every_);
+  options.option("--checkpoint-keep", "N", "complete checkpoints that are kept; default 2",
+                 checkpoint_keep_);
+  options.flag("--resume",
+               "go on from the newest complete checkpoint of the folder, whatever plan wrote it",
+               resume_);
+  options.option("--may-change", "LIST",
+                 "with --resume: what may differ from the checkpoint, of data, seed, precision, "
+                 "global-batch, sequence-length",
+                 may_change_);
+}
+
+TrainOptions TrainSettings::train_options() const {
+  TrainOptions options;
+  if (data_) options.data = *data_;
+  options.steps = parse_count("--steps", steps_, 1, 10);
+  options.training = training({});
+  if (transport_) options.transport = parse_transport(*transport_);
+  if (device_) options.device = *device_;
+  if (options.device != "cpu" && options.device != "cuda") {
+    bad_option("--device", "expected cpu or cuda, got '" + options.device + "'",
+               "which GPU a rank takes follows from --local-rank");
+  }
+  if (options.transport == TransportKind::kNccl && options.device == "cpu") {
+    bad_option("--transport", "nccl moves data between GPUs only", "add --device cuda");
+  }
+  options.threads_per_rank = parse_count("--threads-per-rank", threads_, 1, 1);
+  options.pin_threads = !no_pinning_;
+  if (time_out_) options.time_out = parse_time("--time-out", *time_out_);
+  if (options.time_out < std::chrono::seconds(1)) {
+    bad_option("--time-out", "expected at least 1s, got " + *time_out_,
+               "a busy machine may well pause a rank for so long");
+  }
+  if (log_) options.log = *log_;
+  options.timeline = timeline_;
+  if (timeline_ && !log_) bad_option("--timeline", "it goes to the log", "add --log run.jsonl");
+  if (checkpoints_) options.checkpoint_folder = *checkpoints_;
+  options.checkpoint_every = parse_count("--checkpoint-every", checkpoint_every_, 1, 0);
+  options.checkpoint_keep = parse_count("--checkpoint-keep", checkpoint_keep_, 1, 2);
+  options.resume = resume_;
+  if (may_change_) options.may_change = parse_changes(*may_change_);
+  static_cast<void>(stretch());
+  if (virtual_) refuse_for_ranks_that_sleep();
+  if (options.transport == TransportKind::kLoopback) refuse_for_threads();
+  if (options.device != "cpu") refuse_for_gpus();
+  refuse_without_checkpoints();
+  return options;
+}
+
+TrainingOptions TrainSettings::training(const TrainingOptions& otherwise) const {
+  TrainingOptions options = otherwise;
+  options.learning_rate =
+      parse_rate("--learning-rate", learning_rate_, 1e3, otherwise.learning_rate);
+  options.weight_decay = parse_rate("--weight-decay", weight_decay_, 1e3, otherwise.weight_decay);
+  options.clip_norm = parse_rate("--clip-norm", clip_norm_, 1e9, otherwise.clip_norm);
+  if (seed_) options.seed = static_cast<std::uint64_t>(parse_int("--seed", *seed_, 0));
+  return options;
+}
+
+void TrainSettings::refuse_for_ranks_that_sleep() const {
+  const std::string help = "leave it out; or leave out --virtual, to train";
+  refuse({{"--data", data_.has_value()},
+          {"--learning-rate", learning_rate_.has_value()},
+          {"--weight-decay", weight_decay_.has_value()},
+          {"--clip-norm", clip_norm_.has_value()},
+          {"--seed", seed_.has_value()}},
+         "ranks that sleep (--virtual) train nothing", help);
+  refuse({{"--transport", transport_.has_value()},
+          {"--device", device_.has_value()},
+          {"--threads-per-rank", threads_.has_value()},
+          {"--no-pinning", no_pinning_},
+          {"--rank", rank_.has_value()},
+          {"--ranks", ranks_.has_value()},
+          {"--local-rank", local_rank_.has_value()},
+          {"--master", master_.has_value()}},
+         "ranks that sleep (--virtual) are threads of this process, all those of the plan", help);
+  refuse({{"--checkpoints", checkpoints_.has_value()},
+          {"--checkpoint-every", checkpoint_every_.has_value()},
+          {"--checkpoint-keep", checkpoint_keep_.has_value()},
+          {"--resume", resume_},
+          {"--may-change", may_change_.has_value()}},
+         "ranks that sleep (--virtual) have no weights to keep", help);
+}
+
+void TrainSettings::refuse_for_threads() const {
+  refuse({{"--rank", rank_.has_value()},
+          {"--ranks", ranks_.has_value()},
+          {"--local-rank", local_rank_.has_value()},
+          {"--master", master_.has_value()}},
+         "with --transport loopback all ranks of the plan are threads of this process",
+         "leave it out, or choose another transport");
+}
+
+void TrainSettings::refuse_for_gpus() const {
+  refuse({{"--threads-per-rank", threads_.has_value()}, {"--no-pinning", no_pinning_}},
+         "is for ranks that compute on processors", "leave it out, or leave out --device");
+}
+
+void TrainSettings::refuse_without_checkpoints() const {
+  if (!checkpoints_) {
+    refuse({{"--resume", resume_},
+            {"--checkpoint-every", checkpoint_every_.has_value()},
+            {"--checkpoint-keep", checkpoint_keep_.has_value()}},
+           "there is no folder of checkpoints", "add --checkpoints FOLDER");
+  }
+  if (!resume_) {
+    refuse({{"--may-change", may_change_.has_value()}}, "there is no checkpoint to differ from",
+           "add --resume");
+  }
+}
+
+// Each of the processes would do all of the job, and write the same files. What an allocation of
+// Slurm leaves in a shell does not count: only rank 0 is known from it.
+void TrainSettings::refuse_other_ranks(const std::optional<LaunchEnvironment>& place) const {
+  if (!place || place->ranks == 1 || (place->believed == "Slurm" && place->rank == 0)) return;
+  bad_option(virtual_ ? "--virtual" : "--transport loopback",
+             "all ranks of the plan are threads of one process, but " + place->believed +
+                 " started " + std::to_string(place->ranks) + " processes",
+             "start one, or choose another transport");
+}
+
+LaunchFlags TrainSettings::launch_flags() const {
+  LaunchFlags flags;
+  flags.rank = parse_rank("--rank", rank_, 0);
+  flags.ranks = parse_rank("--ranks", ranks_, 1);
+  flags.local_rank = parse_rank("--local-rank", local_rank_, 0);
+  flags.master = master_;
+  return flags;
+}
+
+std::int64_t TrainSettings::stretch() const {
+  if (stretch_ && !virtual_) bad_option("--stretch", "it stretches sleep", "add --virtual");
+  return parse_count("--stretch", stretch_, 1, 1);
+}
+
+}  // namespace penstock

@@ -1,0 +1,45 @@
+// The options of `penstock train`, as declared and as read.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/options/options.h"
+#include "runtime_bridge/launch_environment.h"
+#include "runtime_bridge/train_options.h"
+
+namespace penstock {
+
+class TrainSettings {
+ public:
+  void declare(Options& options);
+
+  // Error{kBadInput} for values that make no sense, alone or together, and for what the run would
+  // not look at.
+  [[nodiscard]] TrainOptions train_options() const;
+  // What was given of them, the rest from `otherwise`: the defaults, or a checkpoint.
+  [[nodiscard]] TrainingOptions training(const TrainingOptions& otherwise) const;
+  [[nodiscard]] LaunchFlags launch_flags() const;
+  // Ranks that sleep what the plan says, by how much it is stretched.
+  [[nodiscard]] bool sleeps() const { return virtual_; }
+  [[nodiscard]] std::int64_t stretch() const;
+
+  // Of runs whose ranks are all in this process, in an environment that says that it is one of
+  // several.
+  void refuse_other_ranks(const std::optional<LaunchEnvironment>& place) const;
+
+ private:
+  void refuse_for_ranks_that_sleep() const;
+  void refuse_for_threads() const;
+  void refuse_for_gpus() const;
+  void refuse_without_checkpoints() const;
+
+  std::optional<std::string> data_, steps_, learning_rate_, weight_decay_, clip_norm_, seed_;
+  std::optional<std::string> transport_, device_, threads_, time_out_, log_;
+  std::optional<std::string> checkpoints_, checkpoint_every_, checkpoint_keep_, may_change_;
+  std::optional<std::string> rank_, ranks_, local_rank_, master_, stretch_;
+  bool timeline_ = false, resume_ = false, no_pinning_ = false, virtual_ = false;
+};
+
+}  // namespace penstock

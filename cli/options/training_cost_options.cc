@@ -1,0 +1,154 @@
+#include "cli/options/training_cost_options.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "cli/options/parse.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::int64_t kMostTokens = 1'000'000'000'000'000'000;
+constexpr double kLeastUsd = 1e-6, kMostUsd = 1e6;
+constexpr double kLeastMtbfHours = 1e-3, kMostMtbfHours = 1e12;
+constexpr double kMostMinutes = 1e6;
+// Where nothing is given. The report says that they are assumed.
+constexpr double kAssumedCheckpointMinutes = 2.0, kAssumedRestartMinutes = 10.0;
+
+int zeros_of(char suffix) {
+  switch (suffix) {
+    case 'K':
+      return 3;
+    case 'M':
+      return 6;
+    case 'B':
+      return 9;
+    case 'T':
+      return 12;
+    default:
+      return 0;
+  }
+}
+
+// The decimal number with its point moved right by `zeros`; nothing when that leaves digits behind
+// the point, or when it is no number, or a larger one than is allowed.
+std::optional<std::int64_t> whole(std::string_view number, int zeros) {
+  const std::size_t point = std::min(number.find('.'), number.size());
+  std::string digits(number.substr(0, point));
+  std::string fraction(number.substr(std::min(point + 1, number.size())));
+  if (digits.empty() || (point < number.size() && fraction.empty())) return {};
+  while (!fraction.empty() && fraction.back() == '0') fraction.pop_back();
+  if (fraction.size() > static_cast<std::size_t>(zeros)) return {};
+  fraction.resize(static_cast<std::size_t>(zeros), '0');
+  std::int64_t value = 0;
+  for (const char digit : digits + fraction) {
+    if (digit < '0' || digit > '9') return {};
+    const int last = digit - '0';
+    if (value > (kMostTokens - last) / 10) return {};
+    value = 10 * value + last;
+  }
+  return value;
+}
+
+double minutes(const char* option, const std::optional<std::string>& text, double otherwise) {
+  return text ? parse_number(option, *text, 0.0, kMostMinutes) : otherwise;
+}
+
+FailureModel failures_of(const TrainingCostOptions& options) {
+  FailureModel model;
+  model.gpu_mtbf_hours =
+      parse_number("--mtbf-hours", *options.mtbf, kLeastMtbfHours, kMostMtbfHours);
+  model.checkpoint_hours =
+      minutes("--checkpoint-minutes", options.checkpoint, kAssumedCheckpointMinutes) / 60.0;
+  model.restart_hours =
+      minutes("--restart-minutes", options.restart, kAssumedRestartMinutes) / 60.0;
+  model.checkpoint_is_assumed = !options.checkpoint;
+  model.restart_is_assumed = !options.restart;
+  return model;
+}
+
+void require_tokens(bool asked, bool has_tokens, const std::string& what) {
+  if (!asked || has_tokens) return;
+  bad_option("--tokens", fmt::format("the samples of this {} have no tokens", what),
+             "leave it out; it needs a model with a sequence length");
+}
+
+}  // namespace
+
+void TrainingCostOptions::declare(Options& options) {
+  options.heading("What the whole training takes");
+  options.option(
+      "--tokens", "N",
+      "to train on (2T; K, M, B and T are powers of 1000): steps, days, GPU-hours, price", tokens);
+  options.option("--usd-per-gpu-hour", "X",
+                 "what a GPU costs, instead of the price in the cluster file", price);
+  options.option("--mtbf-hours", "H",
+                 "a GPU, with its share of the node, fails after H hours on average; by default "
+                 "nothing fails",
+                 mtbf);
+  options.option("--checkpoint-minutes", "T",
+                 "how long training stands for a checkpoint; 2 is assumed. How often one is taken "
+                 "follows from it (Daly 2006)",
+                 checkpoint);
+  options.option("--restart-minutes", "T",
+                 "from a failure to the first step after the last checkpoint; 10 is assumed",
+                 restart);
+}
+
+std::optional<TrainingQuestion> TrainingCostOptions::question() const {
+  if (!mtbf && (checkpoint || restart)) {
+    bad_option(checkpoint ? "--checkpoint-minutes" : "--restart-minutes",
+               "nothing is assumed to fail", "add --mtbf-hours, for example --mtbf-hours 50000");
+  }
+  if (!tokens && mtbf) {
+    bad_option("--mtbf-hours", "there is no training to disturb",
+               "add --tokens, for example --tokens 2T");
+  }
+  if (!tokens) return {};
+  TrainingQuestion question;
+  question.tokens = parse_tokens("--tokens", *tokens);
+  if (mtbf) question.failures = failures_of(*this);
+  return question;
+}
+
+void TrainingCostOptions::set_price(ClusterSpec& cluster) const {
+  if (!price) return;
+  const double usd = parse_number("--usd-per-gpu-hour", *price, kLeastUsd, kMostUsd);
+  for (DeviceType& type : cluster.device_types) type.usd_per_hour = usd;
+}
+
+void TrainingCostOptions::set_price(PlanFile& file) const {
+  if (!price) return;
+  const double usd = parse_number("--usd-per-gpu-hour", *price, kLeastUsd, kMostUsd);
+  file.cluster.usd_per_hour = usd;
+  for (PlanDevice& device : file.cluster.other_devices) device.usd_per_hour = usd;
+}
+
+void require_tokens(const std::optional<TrainingQuestion>& question, const ModelProfile& profile) {
+  const bool has_tokens = std::any_of(
+      profile.section_types.begin(), profile.section_types.end(), [](const SectionType& type) {
+        return std::any_of(type.measurements.begin(), type.measurements.end(),
+                           [](const Measurement& each) { return each.sequence_length > 0; });
+      });
+  require_tokens(question.has_value(), has_tokens, "profile");
+}
+
+void require_tokens(const std::optional<TrainingQuestion>& question, const Plan& plan) {
+  require_tokens(question.has_value(), plan.sequence_length > 0, "plan");
+}
+
+std::int64_t parse_tokens(const std::string& option, const std::string& text) {
+  const int zeros = text.empty() ? 0 : zeros_of(text.back());
+  const auto tokens =
+      whole(std::string_view(text).substr(0, text.size() - (zeros > 0 ? 1 : 0)), zeros);
+  if (!tokens || *tokens == 0) {
+    bad_option(option, fmt::format("'{}' is no number of tokens", text.substr(0, 60)),
+               "give a whole number from 1 to 10^18, for example 2T, 300B, 1.5T or 5000000");
+  }
+  return *tokens;
+}
+
+}  // namespace penstock

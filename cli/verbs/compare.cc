@@ -1,0 +1,300 @@
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/io/progress.h"
+#include "cli/options/contradictions.h"
+#include "cli/options/field_words.h"
+#include "cli/options/nearest.h"
+#include "cli/options/options.h"
+#include "cli/options/parse.h"
+#include "cli/options/search_options.h"
+#include "cli/options/slow_options.h"
+#include "cli/options/table_format.h"
+#include "cli/options/training_cost_options.h"
+#include "cli/verbs/verbs.h"
+#include "report/comparison.h"
+#include "report/flat_table.h"
+#include "report/reasons.h"
+#include "report/result_json.h"
+#include "report/words.h"
+#include "search/evaluate.h"
+#include "simulator/scenario.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kMostRows = 1000;
+
+constexpr const char* kExamples =
+    R"(  penstock compare profile.json --cluster cluster.json --gpus 64 --global-batch 512 \
+      --vary schedule=1f1b,zb-h1 --vary b=1,2,4
+  penstock compare profile.json --cluster cluster.json --global-batch 512 --vary gpus=8,16,32,64
+  penstock compare profile.json --global-batch 512 --vary cluster=a.json,b.json \
+      --vary link.efa=0.5,1,2 --vary schedule=1f1b,interleaved:2
+  penstock compare profile.json --cluster cluster.json --global-batch 512 \
+      --vary schedule=gpipe,1f1b,zb-h1 --slow rank=3:1.3
+)";
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+struct Axis {
+  std::string key;
+  std::vector<std::string> values;
+};
+
+// interleaved:2 says how many chunks; so does V.
+void refuse_chunks_twice(const std::vector<Axis>& axes) {
+  bool chunks = false, named = false;
+  for (const Axis& axis : axes) {
+    chunks = chunks || axis.key == "V";
+    for (const std::string& value : axis.values) {
+      named = named || (axis.key == "schedule" && value.find(':') != std::string::npos);
+    }
+  }
+  if (chunks && named) {
+    bad_option("--vary", "V and a schedule's ':V' both say how many chunks", "keep one of them");
+  }
+}
+
+std::vector<Axis> axes_of(const std::vector<std::string>& vary) {
+  if (vary.empty()) bad_option("--vary", "missing", "add for example --vary schedule=1f1b,zb-h1");
+  std::vector<Axis> axes;
+  std::size_t rows = 1;
+  for (const std::string& text : vary) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+      bad_option("--vary", fmt::format("'{}' is not KEY=VALUE,VALUE", text),
+                 "write for example --vary b=1,2,4");
+    }
+    Axis axis{key_or_word(text.substr(0, equals)), parse_list("--vary", text.substr(equals + 1))};
+    for (const Axis& other : axes) {
+      if (other.key == axis.key) {
+        bad_option("--vary", fmt::format("{} is varied twice", axis.key),
+                   "list its values in one option");
+      }
+    }
+    rows *= axis.values.size();
+    if (rows > kMostRows) {
+      bad_option("--vary", fmt::format("more than {} combinations", kMostRows),
+                 "vary less at once");
+    }
+    axes.push_back(std::move(axis));
+  }
+  refuse_chunks_twice(axes);
+  return axes;
+}
+
+// All combinations; the last axis changes fastest.
+std::vector<Settings> combinations(const std::vector<Axis>& axes) {
+  std::vector<Settings> rows{{}};
+  for (const Axis& axis : axes) {
+    std::vector<Settings> longer;
+    for (const Settings& row : rows) {
+      for (const std::string& value : axis.values) {
+        longer.push_back(row);
+        longer.back().emplace_back(axis.key, value);
+      }
+    }
+    rows = std::move(longer);
+  }
+  return rows;
+}
+
+std::vector<std::string> known_keys() {
+  std::vector<std::string> keys = settable_keys();
+  keys.insert(keys.end(), readable_keys().begin(), readable_keys().end());
+  return keys;
+}
+
+// Asks every question, and reads what it is made from once for all rows that share it.
+class Asker {
+ public:
+  explicit Asker(const SearchOptions& given) : given_(given) {}
+
+  Question ask(const Settings& settings) {
+    SearchOptions options = given_;
+    Settings later, read;
+    for (const auto& setting : settings) {
+      (set(options, setting.first, setting.second) ? read : later).push_back(setting);
+    }
+    const auto known = asked_.find(read);
+    Question question = known != asked_.end()
+                            ? known->second
+                            : asked_.emplace(read, question_of(options)).first->second;
+    question.request.top = 1;
+    for (const auto& [key, value] : later) {
+      if (!set(question, "--vary " + key, key, value)) {
+        bad_option("--vary", fmt::format("unknown key '{}'", key), did_you_mean(key, known_keys()));
+      }
+    }
+    return question;
+  }
+
+  // Whether the rows differ in more than what is changed of one question.
+  [[nodiscard]] bool rows_differ() const { return asked_.size() > 1; }
+
+ private:
+  const SearchOptions& given_;
+  std::map<Settings, Question> asked_;
+};
+
+std::string why_nothing(const SearchResult& result) {
+  if (!result.complete) return "stopped before a plan was found";
+  if (result.nearest_miss)
+    return "nothing fits; nearest miss: " + reason_text(*result.nearest_miss);
+  if (!result.rejected.empty()) return "nothing runs: " + rejection_text(result.rejected.front());
+  return "there is no candidate";
+}
+
+struct Compared {
+  std::vector<Variant> variants;
+  std::size_t asked = 0;  // rows that there should be
+  bool complete = true;
+};
+
+// The best plan, as the search found it, on a machine that is uneven.
+void slow_down_best(const PlanInputs& inputs, const Scenario& scenario, Variant& variant) {
+  EvaluatedPlan evaluated = evaluate_in_full(inputs, variant.best->plan);
+  variant.why_not_slow = why_not_slowed(evaluated.program, scenario);
+  if (!variant.why_not_slow.empty()) return;
+  variant.slow = slow_down(scenario, evaluated.program, inputs.executor, evaluated.prices);
+}
+
+Compared compare(const std::vector<Question>& questions, const std::vector<Settings>& rows,
+                 const SlowOptions& slow, const std::optional<TrainingQuestion>& training) {
+  const Scenario scenario = slow.scenario();
+  Compared compared;
+  compared.asked = rows.size();
+  WatchedSearch watched(questions.front().budget);
+  for (std::size_t i = 0; i < rows.size() && compared.complete; ++i) {
+    Variant variant;
+    variant.settings = rows[i];
+    const auto contradictions =
+        contradictions_of(questions[i], {questions[i].request.gpus, "--gpus allows"});
+    if (!contradictions.empty()) {
+      variant.why_not = joined(contradictions, " ");
+      compared.variants.push_back(std::move(variant));
+      continue;
+    }
+    const SearchResult result = best_plans(questions[i].inputs(), questions[i].request, watched);
+    if (result.best.empty()) {
+      variant.why_not = why_nothing(result);
+    } else {
+      variant.best = result.best.front();
+      variant.training = training_cost(training, variant.best->plan, variant.best->evaluation);
+      if (slow.given()) slow_down_best(questions[i].inputs(), scenario, variant);
+    }
+    compared.complete = result.complete;
+    compared.variants.push_back(std::move(variant));
+  }
+  return compared;
+}
+
+// `of_row_1`: other rows ask something else.
+std::string text_of(const Question& question, bool of_row_1, const Compared& compared) {
+  std::string text = wrapped((of_row_1 ? "Row 1: " : "") + words_of(question), 100, "", "  ") +
+                     wrapped(origin_of(question), 100, "", "  ") + '\n' +
+                     comparison_table(compared.variants);
+  if (!compared.complete) {
+    text += fmt::format("Stopped: {} of {} rows were searched, the last one not to its end.\n",
+                        compared.variants.size(), compared.asked);
+  }
+  return text;
+}
+
+Json json_of(const Question& question, const Compared& compared) {
+  Json json = Json::object();
+  json.set("schema_version", kResultSchemaVersion);
+  json.set("verb", "compare");
+  set_question(json, question);
+  json.set("complete", compared.complete);
+  json.set("rows", comparison_json(compared.variants));
+  return json;
+}
+
+// One row per combination; for people the reasons of those without a plan are told beside it.
+Answer table_of(const Compared& compared, TableFormat format, int exit) {
+  if (format == TableFormat::kCsv) return {flat_table(exact_rows(compared.variants)).csv(), exit};
+  std::string reasons;
+  for (std::size_t i = 0; i < compared.variants.size(); ++i) {
+    const std::string& why = compared.variants[i].why_not;
+    if (!why.empty()) reasons += wrapped(fmt::format("{}: {}", i + 1, why), 100, "", "  ");
+  }
+  return {comparison_rows(compared.variants).markdown(), exit, reasons};
+}
+
+// The price of every row, unless the rows differ in it.
+void set_price(const TrainingCostOptions& training, const std::vector<Axis>& axes,
+               std::vector<Question>& questions) {
+  for (const Axis& axis : axes) {
+    if (!training.price || axis.key != "usd-per-gpu-hour") continue;
+    bad_option("--usd-per-gpu-hour", "it varies, too", "leave it out");
+  }
+  for (Question& question : questions) training.set_price(question.cluster.value);
+}
+
+int exit_of(const Compared& compared) {
+  if (!compared.complete) return kStopped;
+  for (const Variant& variant : compared.variants) {
+    if (variant.best) return kYes;
+  }
+  return kNo;
+}
+
+}  // namespace
+
+Answer run_compare(const Arguments& arguments) {
+  SearchOptions given;
+  std::vector<std::string> vary;
+  SlowOptions slow;
+  TableFormatOptions format;
+  TrainingCostOptions training;
+  Options options(
+      "compare PROFILE --cluster FILE --global-batch B --vary KEY=A,B,... [OPTIONS]",
+      "Searches the best plan for every combination of the settings that vary, and prints them in "
+      "one table, relative to the first row. Exit code 1 when no row has a plan.",
+      kExamples);
+  options.heading("What varies");
+  options.repeated(
+      "--vary", "KEY=A,B,...",
+      "schedule (also with its chunks, interleaved:2), P, V, D, T, b (or mbs), recompute, zero1, "
+      "device, placement, gpus, global-batch, sequence-length, reserve-gib, memory-gib, "
+      "usd-per-gpu-hour; bandwidth or link.LEVEL or link.LEVEL.DEVICE-TYPE (a factor on all links, "
+      "those of one level, or of one type there; "
+      "latencies stay); term.NAME of an estimate (a factor on what matrix-products, attention, "
+      "memory-passes or launches take); profile, cluster, precision, attention, gradients, "
+      "executor, for. May be "
+      "given several times: "
+      "all combinations",
+      vary);
+  given.declare(options);
+  options.heading("What if the machine is uneven");
+  slow.declare(options);
+  training.declare(options);
+  options.heading("What to print");
+  format.declare(options, "one row per combination");
+  if (auto help = options.parse(arguments)) return {*help};
+
+  const TableFormat chosen = format.chosen();
+  const std::optional<TrainingQuestion> asked = training.question();
+  const std::vector<Axis> axes = axes_of(vary);
+  const std::vector<Settings> rows = combinations(axes);
+  Asker asker(given);
+  std::vector<Question> questions;  // all are understood before the first search begins
+  questions.reserve(rows.size());
+  for (const Settings& settings : rows) questions.push_back(asker.ask(settings));
+  for (const Question& question : questions) require_tokens(asked, question.profile.value);
+  set_price(training, axes, questions);
+  const Compared compared = compare(questions, rows, slow, asked);
+  const int exit = exit_of(compared);
+  if (format.is_table()) return table_of(compared, chosen, exit);
+  const Question& first = questions.front();
+  if (chosen == TableFormat::kJson) return {to_text(json_of(first, compared)) + '\n', exit};
+  return report_answer(text_of(first, asker.rows_differ(), compared), exit);
+}
+
+}  // namespace penstock

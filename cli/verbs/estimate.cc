@@ -1,0 +1,296 @@
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/io/files.h"
+#include "cli/model_input.h"
+#include "cli/options/options.h"
+#include "cli/options/parse.h"
+#include "cli/options/table_format.h"
+#include "cli/published_runs.h"
+#include "cli/verbs/verbs.h"
+#include "core/files/format.h"
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
+#include "estimator/count_operations.h"
+#include "estimator/default_cluster.h"
+#include "estimator/fit_efficiency.h"
+#include "estimator/shipped_data.h"
+#include "report/flat_table.h"
+#include "report/result_json.h"
+#include "report/table.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kExamples =
+    R"(  penstock estimate config.json --device h100-sxm
+  penstock estimate config.json --device a100-80gb --gpus 16 -o profile.json --cluster-out c.json
+  penstock estimate config.json --device my-device.json --sequence-length 4096 --precision fp16
+  penstock estimate data/efficiency/cases.json --fit -o fitted.json
+)";
+
+struct Given {
+  std::string file;
+  std::optional<std::string> device, gpus, sequence_length, precision, attention, gradients, output,
+      cluster_output;
+  TableFormatOptions format;
+  bool fit = false;
+};
+
+// How often a section of this type stands in the model.
+std::int64_t times_of(const ModelProfile& profile, std::size_t type) {
+  return std::count_if(profile.sections.begin(), profile.sections.end(),
+                       [&](const Section& each) { return each.type == static_cast<int>(type); });
+}
+
+TextTable sections_table(const EstimatedModel& estimated) {
+  TextTable table(
+      {{"section", true}, {"times"}, {"parameters"}, {"forward"}, {"backward"}, {"stash GiB"}});
+  const ModelProfile& profile = estimated.estimate.profile;
+  for (std::size_t type = 0; type < profile.section_types.size(); ++type) {
+    const SectionType& section = profile.section_types[type];
+    const Measurement& first = section.measurements.front();
+    table.add({section.name, std::to_string(times_of(profile, type)),
+               with_commas(section.parameters.front().count), aligned(first.forward.median),
+               aligned(first.fused_backward->median),
+               fixed(static_cast<double>(first.stash.count) / (1 << 30), 2)});
+  }
+  return table;
+}
+
+// The same in exact values.
+std::vector<Json> section_rows(const EstimatedModel& estimated) {
+  const ModelProfile& profile = estimated.estimate.profile;
+  std::vector<Json> rows;
+  rows.reserve(profile.section_types.size());
+  for (std::size_t type = 0; type < profile.section_types.size(); ++type) {
+    const SectionType& section = profile.section_types[type];
+    const Measurement& first = section.measurements.front();
+    rows.push_back(Json::object()
+                       .set("section", section.name)
+                       .set("times", times_of(profile, type))
+                       .set("parameters", section.parameters.front().count)
+                       .set("forward_ns", std::int64_t{first.forward.median.count()})
+                       .set("backward_ns", std::int64_t{first.fused_backward->median.count()})
+                       .set("stash_bytes", first.stash.count));
+  }
+  return rows;
+}
+
+std::string text_of(const EstimatedModel& estimated) {
+  const Architecture& model = estimated.model;
+  std::string out = wrapped(model.name + " " + headline_of(estimated), 100, "", "  ");
+  std::string parameters = with_commas(parameter_count(model)) + " parameters";
+  if (model.experts) {
+    parameters += ", of which a token meets " + with_commas(active_parameter_count(model));
+  }
+  out +=
+      fmt::format("{}; one sample of {} tokens on one device:\n\n{}", parameters,
+                  with_commas(estimated.request.sequence_length), sections_table(estimated).text());
+  out += '\n';
+  for (const std::string& note : notes_of(estimated)) out += wrapped(note, 100, "- ", "  ");
+  return out;
+}
+
+std::string next_step(const Given& given) {
+  std::string out;
+  if (given.output && *given.output != "-") {
+    out += fmt::format("\n{} holds the profile: every time in it is marked as estimated\n",
+                       *given.output);
+  }
+  if (given.cluster_output) out += fmt::format("{} holds the cluster\n", *given.cluster_output);
+  return out;
+}
+
+Answer estimate(const Given& given) {
+  const Loaded<Json> config = load_json(given.file);
+  if (!is_model_config(config.value)) {
+    throw_bad_input(given.file +
+                    ": no config.json of a model (no model_type, no sizes)\nhelp: give "
+                    "the config.json that lies beside a model's weights");
+  }
+  EstimateSettings settings;
+  settings.device = given.device;
+  settings.precision = given.precision;
+  settings.attention = given.attention;
+  settings.gradients = given.gradients;
+  settings.sequence_length = given.sequence_length;
+  settings.gpus = given.gpus ? parse_int("--gpus", *given.gpus, 1, 1'000'000) : 8;
+  const EstimatedModel estimated = estimate_model(config, settings);
+  const std::string profile = to_text(write_profile(estimated.estimate.profile)) + '\n';
+  if (given.output && *given.output != "-") write_file(*given.output, profile);
+  if (given.cluster_output) {
+    const ClusterSpec cluster = default_cluster(estimated.device, settings.gpus);
+    write_file(*given.cluster_output, to_text(write_cluster(cluster)) + '\n');
+  }
+  if (given.output && *given.output == "-") return {profile};
+  const TableFormat format = given.format.chosen();
+  if (format == TableFormat::kCsv) return {flat_table(section_rows(estimated)).csv()};
+  if (format == TableFormat::kMarkdown) return {sections_table(estimated).markdown()};
+  if (format == TableFormat::kJson) {
+    Json json = Json::object();
+    json.set("schema_version", kResultSchemaVersion).set("verb", "estimate");
+    json.set("model", estimated.model.name).set("estimated", to_json(estimated));
+    return {to_text(json) + '\n'};
+  }
+  return report_answer(text_of(estimated) + next_step(given));
+}
+
+EfficiencyCase read_case(JsonReader object) {
+  EfficiencyCase one;
+  const std::string profile = object.at("profile").string();
+  one.name = std::filesystem::path(profile).stem().string();
+  one.profile = load_profile(profile).value;
+  const Loaded<Json> config = load_json(object.at("config").string());
+  one.model = read_architecture(config.value, config.file.path);
+  const JsonReader arithmetic = object.at("arithmetic");
+  if (const auto named = arithmetic_named(arithmetic.string())) {
+    one.arithmetic = *named;
+  } else {
+    arithmetic.expected("\"bfloat16\", \"float16\", \"tensorfloat32\" or \"float32\"");
+  }
+  const JsonReader attention = object.at("attention");
+  if (attention.string() != "kept" && attention.string() != "fused") {
+    attention.expected("\"kept\" or \"fused\"");
+  }
+  one.attention = attention.string() == "kept" ? AttentionKind::kKept : AttentionKind::kFused;
+  one.in_fit = !object.get("left_out_because");
+  object.finish();
+  return one;
+}
+
+struct FittedTo {
+  std::vector<EfficiencyCase> cases;
+  std::vector<PublishedRun> runs;
+};
+
+FittedTo read_cases(const std::string& path) {
+  const Loaded<Json> json = load_json(path);
+  JsonReader reader(json.value, path);
+  const JsonReader format = reader.at("format");
+  if (format.string() != "penstock.efficiency-cases/1") {
+    format.expected("\"penstock.efficiency-cases/1\"");
+  }
+  FittedTo fitted;
+  for (JsonReader& element : reader.at("cases").elements()) {
+    fitted.cases.push_back(read_case(element));
+  }
+  if (const auto runs = reader.get("runs")) fitted.runs = read_published_runs(*runs);
+  reader.finish();
+  return fitted;
+}
+
+std::string curves_table(const Efficiency& efficiency) {
+  TextTable table({{"generation", true},
+                   {"width", true},
+                   {"of peak"},
+                   {"of memory"},
+                   {"of link"},
+                   {"floor F"},
+                   {"floor B"},
+                   {"shorter by"},
+                   {"longer by"}});
+  for (const EfficiencyCurve& curve : efficiency.curves) {
+    const EfficiencyTerms& terms = curve.terms;
+    table.add({curve.generation, curve.width, percent(terms.products), percent(terms.memory),
+               percent(terms.link), aligned(round_up_to_ns(terms.forward_floor_s)),
+               aligned(round_up_to_ns(terms.backward_floor_s)), percent(curve.error.below),
+               percent(curve.error.above)});
+  }
+  return table.text();
+}
+
+std::string left_out_table(const Efficiency& efficiency) {
+  TextTable table({{"left out", true},
+                   {"passes"},
+                   {"median"},
+                   {"nine of ten"},
+                   {"largest"},
+                   {"measured/estimated - 1"},
+                   {"in fit", true}});
+  for (const LeftOut& left : efficiency.left_out) {
+    table.add({left.what, std::to_string(left.passes), percent(left.median),
+               percent(left.nine_of_ten), percent(left.largest),
+               fmt::format("{:+.1f} %", 100.0 * left.bias), left.in_fit ? "yes" : "no"});
+  }
+  return table.text();
+}
+
+Answer fit(const Given& given) {
+  const FittedTo fitted = read_cases(given.file);
+  std::string names;
+  for (const EfficiencyCase& one : fitted.cases) {
+    if (one.in_fit) names += (names.empty() ? "" : ", ") + one.name;
+  }
+  Efficiency efficiency = fit_efficiency(fitted.cases, shipped_devices());
+  fit_published_runs(fitted.runs, efficiency);
+  efficiency.text = "fitted on " + names + " and " +
+                    count_of(std::ssize(fitted.runs), "published run") + " by: penstock estimate " +
+                    given.file + " --fit";
+  const std::string file = to_text(write_efficiency(efficiency)) + '\n';
+  if (given.output && *given.output != "-") write_file(*given.output, file);
+  const bool json = given.format.chosen() == TableFormat::kJson;
+  if (json || (given.output && *given.output == "-")) return {file};
+  std::string text = fmt::format(
+      "Shares of the datasheet's rates, {}\n\n{}\n"
+      "Passes over a whole model, and steps, by a fit that has not seen them:\n\n{}",
+      efficiency.text, curves_table(efficiency), left_out_table(efficiency));
+  if (!fitted.runs.empty()) {
+    text += "\nPublished steps, by the fit to all of them:\n\n" +
+            published_runs_table(fitted.runs, efficiency);
+  }
+  return {text};
+}
+
+}  // namespace
+
+Answer run_estimate(const Arguments& arguments) {
+  Given given;
+  Options options("estimate CONFIG --device NAME [OPTIONS]",
+                  "Estimates a model's sections from its config.json and a device's datasheet, and "
+                  "writes them as a profile in which every time is marked as estimated; `plan` and "
+                  "`compare` do the same when they are given a config.json. Nothing in the file is "
+                  "executed.",
+                  kExamples);
+  options.heading("The model and the device");
+  options.positional("CONFIG", "config.json as Hugging Face's models have it", given.file);
+  options.option("--device", "NAME", "a device that is known, or the path of a penstock.device/1",
+                 given.device);
+  options.option("--gpus", "N", "how many there are; default 8", given.gpus);
+  options.option("--sequence-length", "S", "tokens per sample; default: the model's, at most 8192",
+                 given.sequence_length);
+  options.option("--precision", "NAME", "bfloat16 (default), float16, tensorfloat32 or float32",
+                 given.precision);
+  options.option("--attention", "NAME",
+                 "flash1 (default of MPT), flash2, flash3, cudnn (default on Hopper and newer) or "
+                 "eager, which keeps scores in memory",
+                 given.attention);
+  options.choices(attention_names());
+  options.option("--gradients", "NAME",
+                 "of a model in 16 bits: float32 (default) or bfloat16, what they are summed up in",
+                 given.gradients);
+  options.choices(gradient_names());
+  options.heading("What to write");
+  options.option("-o,--output", "FILE", "the profile (- for stdout)", given.output);
+  options.option("--cluster-out", "FILE", "the cluster that is assumed", given.cluster_output);
+  given.format.declare(options, "one row per section");
+  options.heading("Fitting");
+  options.flag(
+      "--fit",
+      "CONFIG lists measured profiles (data/efficiency/cases.json): fit the shares of the "
+      "datasheets' rates that they got, and say how far off a fit is that has not seen them",
+      given.fit);
+  if (auto help = options.parse(arguments)) return {*help};
+  given.format.refuse_with_table(given.fit, "--fit");
+  return given.fit ? fit(given) : estimate(given);
+}
+
+}  // namespace penstock

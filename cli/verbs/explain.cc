@@ -1,0 +1,179 @@
+#include <optional>
+#include <string>
+
+#include "cli/changes.h"
+#include "cli/io/files.h"
+#include "cli/io/progress.h"
+#include "cli/large_plans.h"
+#include "cli/options/options.h"
+#include "cli/options/parse.h"
+#include "cli/options/slow_options.h"
+#include "cli/options/table_format.h"
+#include "cli/options/training_cost_options.h"
+#include "cli/plan_question.h"
+#include "cli/sensitivity.h"
+#include "cli/step_parts.h"
+#include "cli/verbs/verbs.h"
+#include "cli/why_not.h"
+#include "cli/work_terms.h"
+#include "report/explanation.h"
+#include "report/flat_table.h"
+#include "report/measures.h"
+#include "report/result_json.h"
+#include "report/uncertainty.h"
+#include "search/evaluate.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kExamples = R"(  penstock explain plan.json
+  penstock explain plan.json --why-not P=8,D=8
+  penstock explain plan.json --slow rank=3:1.3
+  penstock explain plan.json --json
+)";
+
+Json heading_json(const PlanFile& file, const Evaluation& evaluation) {
+  Json json = Json::object();
+  json.set("schema_version", kResultSchemaVersion);
+  json.set("verb", "explain");
+  json.set("model", file.model);
+  json.set("plan", to_json(file.plan));
+  json.set("prediction", to_json(evaluation, file.plan));
+  const std::size_t tightest = tightest_rank(evaluation);
+  json.set("fullest_rank", static_cast<std::int64_t>(tightest));
+  json.set("memory_left_bytes", headroom(evaluation.ranks[tightest]).count);
+  json.set("busiest_rank", static_cast<std::int64_t>(busiest_rank(evaluation)));
+  return json;
+}
+
+Json explanation_json(const PlanFile& file, const Explanation& about,
+                      const Uncertainty& uncertainty, const std::optional<TrainingCost>& training) {
+  const Evaluation& evaluation = about.evaluation;
+  Json json = heading_json(file, evaluation);
+  json.set("time_of_busiest_rank", to_json(evaluation.step_time, about.parts));
+  if (!about.work.terms.empty()) json.set("work_of_busiest_rank", to_json(about.work));
+  json.set("changes", what_if_json(evaluation.step_time, gains_of_changes(file, evaluation)));
+  json.set("sensitivity", to_json(about.sensitivities));
+  Json not_searched = Json::array();
+  for (const std::string& text : file.not_searched) not_searched.push(text);
+  json.set("not_searched", std::move(not_searched));
+  set_uncertainty(json, uncertainty);
+  if (training) json.set("training", to_json(*training));
+  return json;
+}
+
+// One row per change: what the same work in other places would take, and what the step answers to.
+std::string table_of(const PlanFile& file, const Explanation& about) {
+  std::vector<Json> rows;
+  const Json changes =
+      what_if_json(about.evaluation.step_time, gains_of_changes(file, about.evaluation));
+  rows.reserve(changes.elements().size());
+  for (const Json& change : changes.elements()) {
+    rows.push_back(Json::object().set("key", "replay").set("what", "the same plan, replayed"));
+    append_flat(rows.back(), change);
+  }
+  const Json sensitivity = to_json(about.sensitivities);
+  for (const Json& thing : sensitivity.find("rows")->elements()) {
+    for (const Json& outcome : thing.find("outcomes")->elements()) {
+      rows.push_back(
+          Json::object().set("key", *thing.find("key")).set("what", *thing.find("what")));
+      append_flat(rows.back(), outcome);
+    }
+  }
+  return flat_table(rows).csv();
+}
+
+Answer explain_whole(PlanFile file, const PlanQuestion& asked, const SlowOptions& slow,
+                     TableFormat format, const std::optional<TrainingQuestion>& tokens) {
+  Uncertainty uncertainty;
+  const Scenario scenario = slow.scenario();
+  if (slow.given()) {
+    uncertainty.scenario = slow_down(scenario, file.program, file.executor, file.prices);
+  }
+  const Replayed replayed = replay_plan_file(file);
+  WatchedSearch watched({});
+  Explanation about;
+  about.evaluation = replayed.evaluation;
+  about.parts = step_parts(file, replayed);
+  if (asked.why_not.empty()) {
+    about.work = work_terms(asked.question.profile.value, file,
+                            static_cast<int>(busiest_rank(replayed.evaluation)));
+  }
+  about.rearranged = gains_of_rearranging(file, replayed.evaluation);
+  about.sensitivities = sensitivities_of(file, replayed.evaluation, asked, scenario, watched);
+  const std::optional<TrainingCost> training =
+      training_cost(tokens, file.plan, replayed.evaluation);
+  const int exit = ends(training) ? kYes : kNo;
+  if (format == TableFormat::kCsv) return {table_of(file, about)};
+  if (format == TableFormat::kMarkdown) return {sensitivity_rows(about.sensitivities).markdown()};
+  if (format == TableFormat::kJson) {
+    return {to_text(explanation_json(file, about, uncertainty, training)) + '\n', exit};
+  }
+  return report_answer(
+      explanation(file, about) + uncertainty_text(uncertainty) + training_text(training), exit);
+}
+
+Answer explain_why_not(const PlanFile& file, const PlanQuestion& asked, const std::string& text,
+                       bool json) {
+  const Evaluation evaluation = replay_plan_file(file).evaluation;
+  if (!asked.why_not.empty()) {
+    bad_option("--why-not", "a search needs what the plan was made from, but " + asked.why_not,
+               "run it where these files are, or make the plan anew with penstock plan");
+  }
+  WatchedSearch watched({});
+  const WhyNot why = why_not(file, asked.question, text, watched);
+  const int exit = why.result.complete ? kYes : kStopped;
+  if (!json) return report_answer(why_not_report(file, evaluation, why), exit);
+  Json answer = heading_json(file, evaluation);
+  answer.set("why_not", to_json(why, file.plan, evaluation));
+  return {to_text(answer) + '\n', exit};
+}
+
+}  // namespace
+
+Answer run_explain(const Arguments& arguments) {
+  std::string path;
+  std::optional<std::string> why_not_text;
+  TableFormatOptions format;
+  TrainingCostOptions cost;
+  SlowOptions slow;
+  Options options("explain PLAN [OPTIONS]",
+                  "Says what binds a plan: the tightest rank and the busiest one, where the time "
+                  "goes and what the step would be without each part of it, and how the speed "
+                  "answers to every stage, section, link, the memory and the batch. What needs the "
+                  "profile and the cluster is read from where the plan says.",
+                  kExamples);
+  options.heading("Options");
+  options.positional("PLAN", "a plan file, as written by penstock plan -o", path);
+  options.option(
+      "--why-not", "K=V,...",
+      "instead: the best plan with these choices, beside this one, or why there is none. "
+      "P, V, D, T, b, schedule, recompute, zero1, device, placement; the rest is "
+      "searched",
+      why_not_text);
+  format.declare(options, "one row per change");
+  slow.declare(options);
+  cost.declare(options);
+  if (auto help = options.parse(arguments)) return {*help};
+  if (why_not_text && slow.given()) {
+    bad_option("--why-not", "a search knows nothing of --slow", "leave one of them out");
+  }
+  const TableFormat chosen = format.chosen();
+  const std::optional<TrainingQuestion> tokens = cost.question();
+  format.refuse_with_table(why_not_text.has_value(), "--why-not");
+  format.refuse_with_table(tokens.has_value(), "--tokens");
+  if (why_not_text && tokens) {
+    bad_option("--why-not", "it is not answered for a whole training", "leave --tokens out");
+  }
+
+  Loaded<PlanFile> plan = slow.given() ? load_plan(path) : load_plan_to_draw(path);
+  require_tokens(tokens, plan.value.plan);
+  cost.set_price(plan.value);
+  const PlanQuestion asked = question_of(plan.value, plan.file.path);
+  if (why_not_text) {
+    return explain_why_not(plan.value, asked, *why_not_text, chosen == TableFormat::kJson);
+  }
+  return explain_whole(plan.value, asked, slow, chosen, tokens);
+}
+
+}  // namespace penstock

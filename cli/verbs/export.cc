@@ -1,0 +1,223 @@
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/io/export_inputs.h"
+#include "cli/io/files.h"
+#include "cli/nearest_plan.h"
+#include "cli/options/nearest.h"
+#include "cli/options/options.h"
+#include "cli/options/parse.h"
+#include "cli/verbs/verbs.h"
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
+#include "report/measures.h"
+#include "report/plan_table.h"
+#include "report/result_json.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kExamples = R"(  penstock export plan.json --to megatron -o job
+  penstock export plan.json --to torchtitan --target-version head -o job
+  penstock export plan.json --to pytorch
+  penstock export plan.json --to deepspeed --nearest other.json
+)";
+
+std::string known_targets() {
+  std::string text;
+  for (const ExportTarget& target : export_targets()) {
+    text += fmt::format("{}{} ({})", text.empty() ? "" : "; ", target.name, target.summary);
+  }
+  return text;
+}
+
+std::vector<std::string> target_names() {
+  std::vector<std::string> names;
+  for (const ExportTarget& target : export_targets()) names.emplace_back(target.name);
+  return names;
+}
+
+const ExportTarget& target_named(const std::string& name) {
+  if (const ExportTarget* target = find_export_target(name)) return *target;
+  bad_option("--to", fmt::format("unknown target '{}'", name), did_you_mean(name, target_names()));
+}
+
+// PyTorch's list of actions and Varuna's arguments say nothing of it.
+bool tells_precision(const ExportTarget& target) {
+  return target.name != "pytorch" && target.name != "varuna";
+}
+
+// "v0.2.1" is written for as 0.2 is.
+std::string version_of(const ExportTarget& target, const std::optional<std::string>& asked) {
+  if (!asked) return std::string(target.versions.front());
+  std::vector<std::string> known;
+  const std::string plain = asked->starts_with('v') ? asked->substr(1) : *asked;
+  for (const std::string_view version : target.versions) {
+    known.emplace_back(version);
+    if (plain == version || plain.starts_with(std::string(version) + '.')) return known.back();
+  }
+  bad_option("--target-version",
+             fmt::format("'{}' is no version of {} that is known", *asked, target.name),
+             fmt::format("known: {}", fmt::join(known, ", ")));
+}
+
+std::string joined_files(const std::vector<NamedText>& files) {
+  if (files.size() == 1) return files.front().text;
+  std::string text;
+  for (const NamedText& file : files) text += fmt::format("==> {} <==\n{}", file.name, file.text);
+  return text;
+}
+
+std::vector<std::string> write_into(const std::string& folder,
+                                    const std::vector<NamedText>& files) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    throw Error(ErrorKind::kMissingResource,
+                folder + ": cannot be made: " + error.message() + "\nhelp: name another folder");
+  }
+  std::vector<std::string> written;
+  for (const NamedText& file : files) {
+    written.push_back((std::filesystem::path(folder) / file.name).string());
+    write_file(written.back(), file.text);
+    if (!file.text.starts_with("#!")) continue;
+    std::filesystem::permissions(written.back(), std::filesystem::perms::owner_exec,
+                                 std::filesystem::perm_options::add, error);
+  }
+  return written;
+}
+
+std::string refusal_text(const PlanFile& plan, const Export& refusal, const NearestPlan& nearest,
+                         const std::optional<std::string>& written) {
+  std::string text = wrapped("refused: " + refusal.why_not, 100, "", "  ");
+  if (!nearest.plan) {
+    return text + wrapped("the nearest plan was not worked out: " + nearest.why_not, 100, "", "  ");
+  }
+  const Evaluation& prediction = nearest.plan->prediction;
+  const double change = static_cast<double>(prediction.step_time.count()) /
+                            static_cast<double>(plan.prediction.step_time.count()) -
+                        1.0;
+  text += wrapped(fmt::format("nearest plan: {}: step {} ({:+.1f} %), fullest rank {} GiB",
+                              layout_line(nearest.plan->plan), to_text(prediction.step_time),
+                              100.0 * change, gib(prediction.peak_memory())),
+                  100, "", "  ");
+  text += fmt::format("  cuts [{}]\n", fmt::join(nearest.plan->plan.cuts, ", "));
+  return text + (written ? fmt::format("It is in {}\n", *written)
+                         : "--nearest FILE writes it, to be exported in its place\n");
+}
+
+Json export_json(const ExportTarget& target, const ExportRequest& request, const Export& answer) {
+  Json json = Json::object();
+  json.set("schema_version", kResultSchemaVersion).set("verb", "export");
+  json.set("target", std::string(target.name)).set("target_version", request.version);
+  json.set("plan", request.plan_path).set("plan_hash", request.plan_hash);
+  Json files = Json::array(), notes = Json::array();
+  for (const NamedText& file : answer.files) {
+    files.push(Json::object().set("name", file.name).set("text", file.text));
+  }
+  for (const std::string& note : answer.notes) notes.push(note);
+  return json.set("files", std::move(files)).set("notes", std::move(notes));
+}
+
+void set_refusal(Json& json, const Export& refusal, const NearestPlan& nearest) {
+  json.set("why_not", refusal.why_not);
+  if (!nearest.plan) {
+    json.set("nearest", Json()).set("why_no_nearest", nearest.why_not);
+    return;
+  }
+  json.set("nearest",
+           Json::object()
+               .set("plan", to_json(nearest.plan->plan))
+               .set("prediction", to_json(nearest.plan->prediction, nearest.plan->plan)));
+}
+
+}  // namespace
+
+Answer run_export(const Arguments& arguments) {
+  std::string path;
+  std::optional<std::string> to, target_version, output, nearest_path;
+  ExportOptions inputs;
+  bool json = false;
+  Options options(
+      "export PLAN --to TARGET [OPTIONS]",
+      "Writes the job of a plan for a trainer: flags or configuration, schedule, and the scripts "
+      "that "
+      "start it (run.sh, job.sbatch, sky.yaml). What the trainer "
+      "cannot express is refused in a sentence, with the nearest plan that it can, worked out from "
+      "the plan's own profile and cluster; the exit code is then 1.",
+      kExamples);
+  options.heading("Options");
+  options.positional("PLAN", "a plan file, as written by penstock plan -o", path);
+  options.option("--to", "TARGET", known_targets() + "; TARGET@VERSION names both", to);
+  options.choices(target_names());
+  options.option("--target-version", "V",
+                 "of the trainer; pytorch: 2.6 (and later), 2.5; torchtitan: 0.2, 0.1, head; "
+                 "megatron: 0.20; megatron-bridge: 0.6; deepspeed: 0.19; varuna: 1.0. The first is "
+                 "the default",
+                 target_version);
+  options.option(
+      "--model", "FILE",
+      "the model's config.json, for flags that tell its sizes; default: the one that the "
+      "plan was made from",
+      inputs.model);
+  options.option("--precision", "NAME",
+                 "bfloat16, float16, tensorfloat32 or float32; default: that of the plan",
+                 inputs.precision);
+  options.option("-o,--output", "DIR", "write the files into this folder; default: all to stdout",
+                 output);
+  options.option("--nearest", "FILE", "where the plan is refused, write the nearest one here",
+                 nearest_path);
+  options.flag("--json", "files and notes, or the refusal, as one JSON object", json);
+  if (auto help = options.parse(arguments)) return {*help};
+
+  const std::string& asked = required(to, "--to", "--to megatron");
+  const std::size_t at = asked.find('@');
+  if (at != std::string::npos && !target_version) target_version = asked.substr(at + 1);
+  const ExportTarget& target = target_named(asked.substr(0, at));
+  const Loaded<PlanFile> plan = load_plan(path);
+  ExportRequest request;
+  request.version = version_of(target, target_version);
+  request.plan_path = path;
+  request.plan_hash = plan.file.hash;
+  request.tool_version = version();
+  request.command = fmt::format("penstock export {} --to {} --target-version {}", path, target.name,
+                                request.version);
+  ExportInputs read = export_inputs(plan.value, path, inputs);
+  request.precision = read.precision;
+  request.model = std::move(read.model);
+  Export answer = exported(plan.value, target, request);
+  if (!read.note.empty() && tells_precision(target)) answer.notes.push_back(read.note);
+  Json object = export_json(target, request, answer);
+  if (!answer.why_not.empty()) {
+    const NearestPlan nearest = nearest_plan(plan.value, answer, target, request);
+    if (nearest_path && nearest.plan) {
+      write_file(*nearest_path, to_text(write_plan(*nearest.plan)) + '\n');
+    }
+    set_refusal(object, answer, nearest);
+    if (json) return {to_text(object) + '\n', kNo};
+    return {refusal_text(plan.value, answer, nearest, nearest_path), kNo};
+  }
+  std::vector<std::string> written;
+  if (output && *output != "-") written = write_into(*output, answer.files);
+  if (json) return {to_text(object) + '\n'};
+  if (written.empty()) {
+    for (const std::string& note : answer.notes) {
+      std::fputs(wrapped(note, 100, "note: ", "      ").c_str(), stderr);
+    }
+    return {joined_files(answer.files)};
+  }
+  std::string text =
+      fmt::format("for {} {}: {}\n", target.name, request.version, joined(written, ", "));
+  for (const std::string& note : answer.notes) text += wrapped(note, 100, "note: ", "      ");
+  return {text};
+}
+
+}  // namespace penstock

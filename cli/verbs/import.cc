@@ -1,0 +1,231 @@
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/io/files.h"
+#include "cli/options/nearest.h"
+#include "cli/options/options.h"
+#include "cli/options/parse.h"
+#include "cli/verbs/verbs.h"
+#include "core/files/format.h"
+#include "core/values/json_reader.h"
+#include "report/imports/import_report.h"
+#include "report/result_json.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kExamples =
+    R"(  penstock import nccl-tests all_reduce.json reduce_scatter.json --cluster c.json -o new.json
+  penstock import nccl-tests sendrecv.json
+  penstock import nvbandwidth out.json --cluster c.json --date 2026-11-22 -o new.json
+  penstock import skypilot vms.csv --cluster c.json --region us-east-1 --spot -o new.json
+)";
+
+struct Given {
+  std::string from;
+  std::vector<std::string> files, matches;
+  std::optional<std::string> cluster, output, level, test, region, date;
+  bool use_sendrecv = false, spot = false, json = false;
+};
+
+// What was read of the files, and with --cluster what that changes there.
+struct Imported {
+  std::string text;
+  Json json = Json::array();
+  std::optional<ClusterChanges> changes;
+};
+
+struct Tool {
+  const char* name;
+  Imported (*import)(const Given& given, const ClusterSpec* cluster);
+};
+
+const std::string& only_file(const Given& given) {
+  if (given.files.size() > 1) {
+    bad_option("FILE", fmt::format("{} files, and {} takes one", given.files.size(), given.from),
+               "import them one after the other, each into the cluster of the one before");
+  }
+  return given.files.front();
+}
+
+Imported import_nccl_tests(const Given& given, const ClusterSpec* cluster) {
+  Imported imported;
+  std::vector<NcclTest> tests;
+  tests.reserve(given.files.size());
+  for (const std::string& file : given.files) {
+    tests.push_back(read_nccl_test(read_file(file), file));
+    if (given.date && !tests.back().started.empty()) {
+      bad_option("--date", fmt::format("{} says when it ran", file), "leave it out");
+    }
+    if (given.date) tests.back().started = *given.date;
+    if (!imported.text.empty()) imported.text += '\n';
+    imported.text += nccl_report(tests.back());
+    imported.json.push(to_json(tests.back()));
+  }
+  if (cluster != nullptr) {
+    imported.changes = add_collectives(*cluster, tests,
+                                       {.level = given.level, .use_sendrecv = given.use_sendrecv});
+  }
+  return imported;
+}
+
+Imported import_nvbandwidth(const Given& given, const ClusterSpec* cluster) {
+  const std::string& file = only_file(given);
+  const NvBandwidth measured = read_nvbandwidth_output(read_file(file), file);
+  Imported imported;
+  imported.text = nvbandwidth_report(measured);
+  imported.json.push(to_json(measured));
+  if (cluster != nullptr) {
+    imported.changes = add_link_bandwidths(*cluster, measured, given.test, given.date.value_or(""));
+  }
+  return imported;
+}
+
+Imported import_skypilot(const Given& given, const ClusterSpec* cluster) {
+  const std::string& file = only_file(given);
+  PriceQuestion question{.region = given.region, .spot = given.spot, .names = {}, .date = {}};
+  question.date = given.date.value_or("");
+  for (const std::string& match : given.matches) {
+    for (auto& pair : parse_key_values("--match", match)) question.names.push_back(std::move(pair));
+  }
+  const PriceCatalog catalog = read_price_catalog(read_file(file), file);
+  Imported imported;
+  imported.text = catalog_report(catalog, question);
+  imported.json.push(to_json(catalog, question));
+  if (cluster != nullptr) imported.changes = set_prices(*cluster, catalog, question);
+  return imported;
+}
+
+constexpr Tool kTools[] = {{"nccl-tests", import_nccl_tests},
+                           {"nvbandwidth", import_nvbandwidth},
+                           {"skypilot", import_skypilot}};
+
+std::vector<std::string> tool_names() {
+  std::vector<std::string> names;
+  for (const Tool& tool : kTools) names.emplace_back(tool.name);
+  return names;
+}
+
+const Tool& tool_named(const std::string& name) {
+  for (const Tool& tool : kTools) {
+    if (name == tool.name) return tool;
+  }
+  for (const char* run : {"megatron", "torchtitan", "kineto", "pytorch"}) {
+    if (name != run) continue;
+    bad_option("TOOL", fmt::format("what {} wrote is a run, to be compared with its plan", name),
+               "penstock validate PLAN RUN, with --add-to RUNS for penstock calibrate");
+  }
+  bad_option("TOOL", fmt::format("unknown tool '{}'", name), did_you_mean(name, tool_names()));
+}
+
+void declare(Options& options, Given& given) {
+  options.heading("What to read");
+  options.positional("TOOL", "nccl-tests, nvbandwidth or skypilot: who wrote the files",
+                     given.from);
+  options.choices(tool_names());
+  options.positionals("FILE",
+                      "what nccl-tests printed or wrote with -J, one file per collective; what "
+                      "nvbandwidth printed, as a table or with -j; a price catalog of SkyPilot "
+                      "(vms.csv)",
+                      given.files);
+  options.option("--date", "TEXT",
+                 "when it was measured or fetched, for the source; the JSON of nccl-tests says so "
+                 "itself",
+                 given.date);
+  options.heading("Where to put it");
+  options.option("--cluster", "FILE", "the cluster to put it into; default: only print",
+                 given.cluster);
+  options.option("-o,--output", "FILE",
+                 "write the new cluster (- for stdout, instead of the report)", given.output);
+  options.flag("--json", "what was read and changed, as one JSON object", given.json);
+  options.heading("nccl-tests");
+  options.option("--level", "NAME",
+                 "the level that the ranks used; default: the innermost that joins them on their "
+                 "hosts",
+                 given.level);
+  options.flag("--use-sendrecv",
+               "make the times of sendrecv, a loaded ring, the transfers of their level",
+               given.use_sendrecv);
+  options.heading("nvbandwidth");
+  options.option("--test", "NAME",
+                 "whose bandwidths the levels get; default: device_to_device_memcpy_write_sm, or "
+                 "read_sm, write_ce, read_ce",
+                 given.test);
+  options.heading("skypilot");
+  options.option("--region", "NAME", "only prices of this region; default: the cheapest of all",
+                 given.region);
+  options.flag("--spot", "the price of spot machines", given.spot);
+  options.repeated("--match", "DEVICE=NAME",
+                   "the accelerator of the catalog that a device type of the cluster is, where "
+                   "their names differ; may be given several times",
+                   given.matches);
+}
+
+// An option of one tool says nothing of another's files.
+void require_fitting(const Given& given) {
+  const auto refuse = [&](bool is_given, const char* option, const char* tool) {
+    if (!is_given || given.from == tool) return;
+    bad_option(option, fmt::format("it is for {}, not for {}", tool, given.from), "leave it out");
+  };
+  refuse(given.level.has_value(), "--level", "nccl-tests");
+  refuse(given.use_sendrecv, "--use-sendrecv", "nccl-tests");
+  refuse(given.test.has_value(), "--test", "nvbandwidth");
+  refuse(given.region.has_value(), "--region", "skypilot");
+  refuse(given.spot, "--spot", "skypilot");
+  refuse(!given.matches.empty(), "--match", "skypilot");
+  if (given.output && !given.cluster) {
+    bad_option("-o", "there is no cluster to write", "name one with --cluster");
+  }
+  for (const auto& [option, value] :
+       {std::pair{"--level", given.level}, std::pair{"--test", given.test},
+        std::pair{"--region", given.region}, std::pair{"--date", given.date}}) {
+    if (value && value->empty()) bad_option(option, "it is empty", "leave it out, or name one");
+  }
+}
+
+Json json_of(const Given& given, Imported imported) {
+  Json json = Json::object();
+  json.set("schema_version", kResultSchemaVersion).set("verb", "import").set("tool", given.from);
+  json.set("files", std::move(imported.json));
+  if (imported.changes) set_changes(json, *imported.changes);
+  return json;
+}
+
+}  // namespace
+
+Answer run_import(const Arguments& arguments) {
+  Given given;
+  Options options(
+      "import TOOL FILE... [--cluster FILE -o FILE]",
+      "Reads what other tools measured, or what clouds charge, prints it, and puts it into a "
+      "cluster file with its source: curves of collectives (nccl-tests), bandwidths inside a node "
+      "(nvbandwidth), prices (skypilot). Exit code 1 when nothing of it has a place in the "
+      "cluster. Step times of other trainers go through penstock validate.",
+      kExamples);
+  declare(options, given);
+  if (auto help = options.parse(arguments)) return {*help};
+
+  const Tool& tool = tool_named(given.from);
+  require_fitting(given);
+  std::optional<Loaded<ClusterSpec>> cluster;
+  if (given.cluster) cluster = load_cluster(*given.cluster);
+  Imported imported = tool.import(given, cluster ? &cluster->value : nullptr);
+  const bool is_changed = imported.changes && !imported.changes->changes.empty();
+  const int exit = imported.changes && !is_changed ? kNo : kYes;
+  std::string file;
+  if (is_changed && given.output) file = to_text(write_cluster(imported.changes->cluster)) + '\n';
+  if (is_changed && given.output && *given.output != "-") write_file(*given.output, file);
+  if (is_changed && given.output && *given.output == "-") return {file};
+  if (given.json) return {to_text(json_of(given, std::move(imported))) + '\n', exit};
+  std::string text = imported.text;
+  if (imported.changes) text += '\n' + changes_report(*imported.changes);
+  if (exit == kNo) text += "nothing of this has a place in the cluster; nothing was written\n";
+  if (is_changed && given.output) text += fmt::format("{} holds the cluster\n", *given.output);
+  return {text, exit};
+}
+
+}  // namespace penstock

@@ -1,0 +1,323 @@
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/fewest_gpus.h"
+#include "cli/io/progress.h"
+#include "cli/io/report_command.h"
+#include "cli/io/screen_width.h"
+#include "cli/large_plans.h"
+#include "cli/model_flops.h"
+#include "cli/not_modelled.h"
+#include "cli/options/contradictions.h"
+#include "cli/options/options.h"
+#include "cli/options/parse.h"
+#include "cli/options/search_options.h"
+#include "cli/options/table_format.h"
+#include "cli/options/training_cost_options.h"
+#include "cli/verbs/verbs.h"
+#include "core/files/format.h"
+#include "core/values/json_reader.h"
+#include "report/flat_table.h"
+#include "report/json_array.h"
+#include "report/plan_answer.h"
+#include "report/plan_table.h"
+#include "report/reasons.h"
+#include "report/result_json.h"
+#include "report/search_report.h"
+#include "report/simulation_report.h"
+#include "report/words.h"
+#include "search/plan_program.h"
+#include "search/rolled_program.h"
+
+namespace penstock {
+namespace {
+
+// Ranked plans of which one is shown: the others are its twins, by experience.
+constexpr int kTwins = 4;
+constexpr int kShown = 5;
+
+constexpr const char* kExamples =
+    R"(  penstock plan config.json --device h100-sxm --gpus 64 --global-batch 1024
+  penstock plan profile.json --cluster cluster.json --gpus 64 --global-batch 512 -o plan.json
+  penstock plan profile.json --cluster cluster.json --gpus 16 --global-batch 64 --pin P=4,b=1
+  penstock plan profile.json --cluster cluster.json --global-batch 512 --schedule 1f1b,zb-h1
+  penstock plan profile.json --cluster cluster.json --global-batch 512 --baseline plan.json --json
+  penstock plan profile.json --cluster cluster.json --global-batch 512 --tokens 2T
+)";
+
+// The best plan, worked out again (with its Program, if it is drawn), and what it is compared with.
+struct Winner {
+  EvaluatedPlan evaluated;
+  std::vector<Rival> rivals;
+  std::optional<TrainingCost> training;  // when tokens were given
+};
+
+Rival rival_of(std::string name, EvaluatedPlan evaluated) {
+  Rival rival;
+  rival.name = std::move(name);
+  if (evaluated.why_not) rival.why_not = reason_text(*evaluated.why_not);
+  rival.plan = std::move(evaluated.plan);
+  rival.evaluation = std::move(evaluated.evaluation);
+  return rival;
+}
+
+Rival equal_split(const PlanInputs& inputs, Plan plan) {
+  const int sections = static_cast<int>(inputs.profile->sections.size());
+  plan.cuts = equal_cuts(sections, plan.stages_per_copy());
+  return rival_of("plan 1 with equal numbers of sections per stage", evaluate(inputs, plan));
+}
+
+// Today's inputs, so that only the decisions differ.
+Rival baseline(const PlanInputs& inputs, const std::string& path) {
+  const PlanFile file = load_plan(path).value;
+  std::vector<std::string> names;
+  for (const Section& section : inputs.profile->sections) names.push_back(section.name);
+  if (names != file.section_names) {
+    bad_option("--baseline", fmt::format("{} is a plan of another model ({})", path, file.model),
+               "give a plan of the same profile");
+  }
+  return rival_of(fmt::format("{}, priced with these inputs", path), evaluate(inputs, file.plan));
+}
+
+Winner winner_of(const Question& question, const SearchResult& result,
+                 const std::optional<std::string>& baseline_path,
+                 const std::optional<TrainingQuestion>& training, bool is_short) {
+  const PlanInputs inputs = question.inputs();
+  Winner winner;
+  if (result.best.empty()) return winner;
+  const RankedPlan& best = result.best.front();
+  winner.training = training_cost(training, best.plan, best.evaluation);
+  winner.evaluated =
+      is_drawn(best.plan) ? evaluate_in_full(inputs, best.plan) : evaluate(inputs, best.plan);
+  if (!is_short) winner.rivals.push_back(equal_split(inputs, result.best.front().plan));
+  if (baseline_path) winner.rivals.push_back(baseline(inputs, *baseline_path));
+  return winner;
+}
+
+Json plan_file_of(const Question& question, const SearchResult& result, const Winner& winner) {
+  PlanFile file = to_rolled_up_plan_file(question.inputs(), winner.evaluated);
+  file.tool_version = version();
+  file.profile = question.profile.file;
+  file.cluster_file = question.cluster.file;
+  if (question.measured) file.calibration = question.cluster.value.calibration;
+  file.not_searched = result.not_searched;
+  return write_plan_rolled_up(file);
+}
+
+std::string report_of(const Question& question, const SearchResult& result, const Winner& winner) {
+  SearchReport about;
+  about.question = words_of(question);
+  about.origin = origin_of(question);
+  about.notes = notes_of(question);
+  for (const Section& section : question.profile.value.sections) {
+    about.section_names.push_back(section.name);
+  }
+  about.rivals = winner.rivals;
+  about.training = winner.training;
+  if (!result.best.empty() && !is_drawn(result.best.front().plan)) {
+    about.not_drawn = not_drawn_text(result.best.front().plan);
+  } else {
+    about.program = &winner.evaluated.program;
+    about.timeline = &winner.evaluated.timeline;
+  }
+  return search_report(result, about);
+}
+
+// What the answer is continued with: the plan file, why it is so, and a trainer's files.
+Arguments next_commands(const Question& question, const Winner& winner, const SearchOptions& given,
+                        const std::optional<std::string>& output) {
+  std::vector<std::string> commands;
+  const std::string path = output ? *output : std::string(kPlanFile);
+  commands.push_back(command_of("explain", {path}));
+  const PlanFile file = to_rolled_up_plan_file(question.inputs(), winner.evaluated);
+  const std::string apply = apply_command(is_rolled_up(file) ? with_few_micro_batches(file) : file,
+                                          path, given.trainer.value_or(""));
+  if (!apply.empty()) commands.push_back(apply);
+  return commands;
+}
+
+// "Llama-3-8B (estimated) on 8 x 8 h100-sxm (assumed): gbs 1024, sequence length 8192"
+std::string short_question(const Question& question) {
+  const SearchRequest& request = question.request;
+  std::string text = fmt::format("{} on {}, gbs {}", question.profile.value.name,
+                                 question.cluster.value.name, request.global_batch);
+  if (request.gpus != device_count(question.cluster.value)) {
+    text = fmt::format("{} on {} of {}, gbs {}", question.profile.value.name,
+                       count_of(request.gpus, "GPU"), question.cluster.value.name,
+                       request.global_batch);
+  }
+  if (request.sequence_length > 0) {
+    text += fmt::format(", sequence length {}", request.sequence_length);
+  }
+  if (question.measured) text += ", calibrated to the measured runs";
+  return text;
+}
+
+std::string no_plan_answer(const Question& question, const SearchResult& result) {
+  return wrapped(short_question(question), screen_width(), "", "  ") + '\n' +
+         nothing_fits_text(result, screen_width()) +
+         wrapped(counts_text(result) + " Add -v for the reasons.", screen_width(), "", "");
+}
+
+// The threads change nothing, and what was asked for in full need not be again.
+std::string command_that_writes(const Arguments& arguments) {
+  Arguments kept;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "--threads")
+      ++i;
+    else if (!arguments[i].starts_with("--threads="))
+      kept.push_back(arguments[i]);
+  }
+  kept.insert(kept.end(), {"-o", kPlanFile});
+  return command_of("plan", kept);
+}
+
+PlanAnswer about_of(const Question& question, const SearchResult& result, const Winner& winner) {
+  PlanAnswer about;
+  about.question = short_question(question);
+  about.gpus = question.request.gpus;
+  about.flops = model_flops_of(question, result.best.front().plan.sequence_length);
+  about.not_modelled = not_modelled_here(question, result);
+  about.rivals = winner.rivals;
+  about.training = winner.training;
+  about.most_plans = static_cast<std::size_t>(question.request.top) / kTwins;
+  about.width = screen_width();
+  if (!question.request.trainer) about.hint = "; --for megatron plans for that trainer";
+  return about;
+}
+
+Json rival_json(const Rival& rival) {
+  Json json = Json::object();
+  json.set("name", rival.name);
+  if (!rival.why_not.empty()) return json.set("why_not", rival.why_not);
+  json.set("plan", to_json(rival.plan));
+  json.set("prediction", to_json(rival.evaluation, rival.plan));
+  return json;
+}
+
+Json json_of(const Question& question, const SearchResult& result, const Winner& winner) {
+  Json json = Json::object();
+  json.set("schema_version", kResultSchemaVersion);
+  json.set("verb", "plan");
+  set_question(json, question);
+  std::optional<ModelFlops> flops;
+  if (!result.best.empty()) {
+    flops = model_flops_of(question, result.best.front().plan.sequence_length);
+  }
+  set_search_result(json, result, flops ? &*flops : nullptr);
+  if (flops) json.set("model_flops", to_json(*flops));
+  if (!result.best.empty()) json.set("not_modelled", strings(not_modelled_here(question, result)));
+  Json rivals = Json::array();
+  for (const Rival& rival : winner.rivals) rivals.push(rival_json(rival));
+  json.set("compared_with", std::move(rivals));
+  if (winner.training) json.set("training", to_json(*winner.training));
+  return json;
+}
+
+// One row per plan; without plans the reason is told beside the table.
+Answer table_of(const SearchResult& result, TableFormat format,
+                const std::optional<TrainingQuestion>& training, int exit) {
+  const std::string remark = result.best.empty() ? nothing_fits_text(result) : "";
+  if (format == TableFormat::kMarkdown) {
+    return {result.best.empty() ? "" : plan_rows(result.best).markdown(), exit, remark};
+  }
+  std::vector<Json> rows;
+  rows.reserve(result.best.size());
+  for (const RankedPlan& ranked : result.best) {
+    Json row = Json::object().set("number", static_cast<std::int64_t>(rows.size() + 1));
+    append_flat(row, flat_row(ranked));
+    if (training) {
+      append_flat(row, to_json(*training_cost(training, ranked.plan, ranked.evaluation)),
+                  "training_");
+    }
+    rows.push_back(std::move(row));
+  }
+  return {flat_table(rows).csv(), exit, remark};
+}
+
+int exit_of(const SearchResult& result, const Winner& winner) {
+  if (!result.complete) return kStopped;
+  return result.best.empty() || !ends(winner.training) ? kNo : kYes;
+}
+
+}  // namespace
+
+Answer run_plan(const Arguments& arguments) {
+  SearchOptions given;
+  std::optional<std::string> baseline_path, output;
+  TrainingCostOptions training;
+  TableFormatOptions format;
+  bool verbose = false;
+  Options options(
+      "plan PROFILE --cluster FILE --gpus N --global-batch B [OPTIONS]",
+      "Searches every split of the model, DP, PP, TP, micro-batch size and schedule for up to N "
+      "GPUs, replays the candidates, and prints the best plan, up to five that differ from it, and "
+      "what to do next. -v prints the whole report: memory by rank, the step, the Pareto front, "
+      "why others cannot run. Exit code 1 when nothing fits.",
+      kExamples);
+  given.declare(options);
+  training.declare(options);
+  options.heading("What to print");
+  options.flag("-v,--verbose", "the whole report: every section, every reason, every assumption",
+               verbose);
+  options.option("--top", "K",
+                 "how many plans to print; default 5 that differ, and 10 with -v and in tables",
+                 given.top);
+  options.option("--baseline", "PLAN", "compare plan 1 with this plan file", baseline_path);
+  options.option("-o,--output", "FILE",
+                 "write plan 1 as a plan file (- for stdout, instead of the report)", output);
+  format.declare(options, "one row per plan");
+  if (auto help = options.parse(arguments)) return {*help};
+
+  const TableFormat chosen = format.chosen();
+  const std::optional<TrainingQuestion> asked = training.question();
+  Question question = question_of(given);
+  refuse_contradictions(question);
+  require_tokens(asked, question.profile.value);
+  training.set_price(question.cluster.value);
+  const bool is_short = chosen == TableFormat::kText && !verbose;
+  if (is_short) question.request.top = kTwins * (given.top ? question.request.top : kShown);
+  WatchedSearch watched(question.budget);
+  const SearchResult result = best_plans(question.inputs(), question.request, watched);
+  // What the search chose where nothing was given.
+  if (!result.best.empty()) {
+    question.request.sequence_length = result.best.front().plan.sequence_length;
+  }
+  const Winner winner = winner_of(question, result, baseline_path, asked, is_short);
+  const int exit = exit_of(result, winner);
+  const bool writes = output && !result.best.empty();
+  const std::string file =
+      writes ? to_text(plan_file_of(question, result, winner)) + '\n' : std::string();
+  if (writes && *output != "-") write_file(*output, file);
+  if (writes && *output == "-") return {file, exit};
+  if (chosen == TableFormat::kJson) {
+    return {to_text(json_of(question, result, winner)) + '\n', exit};
+  }
+  if (format.is_table()) return table_of(result, chosen, asked, exit);
+  const std::optional<std::string> written = writes ? output : std::nullopt;
+  std::string missing =
+      output && !writes ? fmt::format("\n{} was not written: there is no plan\n", *output) : "";
+  if (result.best.empty() && result.complete) {
+    missing += wrapped(fewest_gpus_text(given, question, watched), screen_width(), "", "  ");
+  }
+  if (is_short) {
+    if (result.best.empty()) return report_answer(no_plan_answer(question, result) + missing, exit);
+    PlanAnswer about = about_of(question, result, winner);
+    about.next = next_commands(question, winner, given, written);
+    if (!written) about.rerun = command_that_writes(arguments);
+    about.shows_all_plans = given.top.has_value();
+    return report_answer(plan_answer(result, about), exit);
+  }
+  std::string text = report_of(question, result, winner) + missing;
+  if (writes) {
+    text +=
+        fmt::format("\nPlan 1 is in {}; next: penstock explain {}\n", *output, shell_word(*output));
+  }
+  return report_answer(text, exit);
+}
+
+}  // namespace penstock

@@ -1,0 +1,69 @@
+// The verbs of the planner in a program that was built without it.
+#include <string>
+
+#include "cli/large_plans.h"
+#include "cli/model_cutpoints.h"
+#include "cli/predict_launch.h"
+#include "cli/step_of_csv.h"
+#include "cli/verbs/verbs.h"
+#include "core/files/format.h"
+#include "core/values/error.h"
+#include "search/check_rolled_up.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kNoPrediction = "this penstock was built without the planner";
+
+Answer not_built(const std::string& verb) {
+  throw Error(ErrorKind::kMissingResource,
+              "this penstock was built without the planner, so that it has no '" + verb +
+                  "'\nhelp: plan on another machine, or reconfigure with -DPENSTOCK_PLANNER=ON");
+}
+
+}  // namespace
+
+Answer run_plan(const Arguments&) { return not_built("plan"); }
+Answer run_predict(const Arguments&) { return not_built("predict"); }
+Answer run_simulate(const Arguments&) { return not_built("simulate"); }
+Answer run_schedule(const Arguments&) { return not_built("schedule"); }
+Answer run_compare(const Arguments&) { return not_built("compare"); }
+Answer run_explain(const Arguments&) { return not_built("explain"); }
+Answer run_report(const Arguments&) { return not_built("report"); }
+Answer run_export(const Arguments&) { return not_built("export"); }
+Answer run_calibrate(const Arguments&) { return not_built("calibrate"); }
+Answer run_estimate(const Arguments&) { return not_built("estimate"); }
+Answer run_fingerprint(const Arguments&) { return not_built("fingerprint"); }
+
+// Lists stay rolled up only where generators can tell that they are a schedule's.
+PlanFile read_plan_to_draw(const Json& json, const std::string& path) {
+  return read_plan(json, path);
+}
+SyntheticStep step_of_csv(const std::string&, const std::vector<std::string>&) {
+  static_cast<void>(not_built("trace FILE.csv"));
+  return {};
+}
+std::optional<CheckReport> check_rolled_up(const PlanFile&) { return {}; }
+
+std::optional<int> layers_of(const LaunchModel& model) {
+  if (!model.path()) return {};
+  throw Error(ErrorKind::kMissingResource,
+              std::string(kNoPrediction) +
+                  ", so that it reads no model\nhelp: leave --config and --profile out, or "
+                  "reconfigure with -DPENSTOCK_PLANNER=ON");
+}
+
+void predict_launch(const LaunchModel&, LintReport& report) {
+  report.not_judged.push_back({"E030", kNoPrediction});
+  report.not_judged.push_back({"W052", kNoPrediction});
+}
+
+std::vector<std::string> search_cutpoints(const ArchiveGraph&) {
+  throw Error(
+      ErrorKind::kMissingResource,
+      "this penstock was built without the planner and its Boost.Graph, so that it does not "
+      "search an archive for cutpoints\nhelp: give --cutpoints children, or name them; or "
+      "reconfigure with -DPENSTOCK_PLANNER=ON");
+}
+
+}  // namespace penstock

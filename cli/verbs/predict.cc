@@ -1,0 +1,227 @@
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/large_plans.h"
+#include "cli/model_flops.h"
+#include "cli/options/global_batch.h"
+#include "cli/options/layout.h"
+#include "cli/options/options.h"
+#include "cli/options/parse.h"
+#include "cli/options/search_options.h"
+#include "cli/verbs/verbs.h"
+#include "core/files/format.h"
+#include "core/values/json_reader.h"
+#include "costmodel/price_stages.h"
+#include "report/plan_answer.h"
+#include "report/reasons.h"
+#include "report/result_json.h"
+#include "report/simulation_report.h"
+#include "report/words.h"
+#include "search/evaluate.h"
+#include "search/rolled_program.h"
+#include "simulator/schedules/schedules.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kExamples =
+    R"(  penstock predict config.json --device h100-sxm --layout "TP=4 PP=8 DP=2 mbs=1 gbs=128 seq=8192"
+  penstock predict config.json --device h100-sxm --for megatron --layout "TP=8 PP=4 V=5 mbs=1 gbs=256" \
+      --measured "TP=8 PP=4 mbs=1 gbs=256: 14.66s"
+  penstock predict profile.json --cluster cluster.json --layout "P=4,b=1,gbs=64,cuts=search" -o plan.json
+  penstock predict profile.json --cluster mixed.json \
+      --layout "PP=4 mbs=2 replicas=2*a100-40gb:24/v100-16gb:8"
+)";
+constexpr const char* kLayout = "--layout";
+
+struct Asked {
+  Question question;
+  Plan plan;
+};
+
+// The GPUs of the layout, where the machine is assumed and nobody says how many there are.
+void fill_gpus(const Layout& layout, SearchOptions& given) {
+  if (given.gpus || given.cluster) return;
+  const std::int64_t gpus =
+      std::int64_t{layout.tensor.value_or(1)} * layout.pipeline.value_or(1) *
+      (layout.replicas.empty() ? layout.data.value_or(1) : replicas_in(layout.replicas));
+  given.gpus = std::to_string(gpus);
+}
+
+std::string only_device(const Question& question) {
+  if (question.request.pins.device) return *question.request.pins.device;
+  const auto& types = question.cluster.value.device_types;
+  return types.size() == 1 ? types.front().name : "";
+}
+
+// The samples of a step are bounded, and so is what a rule that decides while it runs writes down.
+void refuse_endless(const Plan& plan) {
+  constexpr std::int64_t kMostCells = std::int64_t{1} << 22;
+  if (plan.global_batch > kMostSamples) {
+    bad_option(kLayout, fmt::format("gbs = {} is more than any step has", plan.global_batch),
+               fmt::format("give at most {}", kMostSamples));
+  }
+  const std::int64_t micro_batches =
+      plan.global_batch / std::max(1, plan.data * plan.micro_batch_size) + 1;
+  if (find_schedule(plan.schedule)->rule == RunTimeRule::kNone ||
+      plan.stages() * micro_batches <= kMostCells) {
+    return;
+  }
+  bad_option(kLayout,
+             fmt::format("{} with {} stages and {} micro-batches is too long", plan.schedule,
+                         plan.stages(), micro_batches),
+             "its order is worked out action by action; give fewer, larger micro-batches");
+}
+
+Asked asked_of(const Layout& layout, SearchOptions given) {
+  const bool all_gpus = given.gpus.has_value();
+  fill_gpus(layout, given);
+  if (layout.sequence_length) given.sequence_length = std::to_string(*layout.sequence_length);
+  if (layout.device && !given.device) given.device = layout.device;
+  const std::vector<std::string> types = device_types_of(layout);
+  if (types.size() > 1 && !given.cluster) {
+    bad_option(kLayout, fmt::format("it names {} device types", types.size()),
+               "add --cluster FILE, which says in what nodes they are and how these are linked "
+               "(docs/file_formats.md)");
+  }
+  if (!types.empty() && !given.device) given.device = types.front();
+  for (const std::string& type : types) {
+    if (type != *given.device) given.also_on.push_back(type);
+  }
+  given.global_batch = "1";  // the layout has it; the question only needs one
+  Asked asked{question_of(given), {}};
+  Question& question = asked.question;
+  LayoutDefaults defaults;
+  defaults.gpus = all_gpus ? question.request.gpus : 0;
+  defaults.sequence_length = question.request.sequence_length;
+  defaults.device = only_device(question);
+  asked.plan = plan_of(layout, question.profile.value, defaults, kLayout);
+  if (asked.plan.sequence_length == 0) {
+    asked.plan.sequence_length = default_sequence_length(question.profile.value, asked.plan.device);
+  }
+  refuse_endless(asked.plan);
+  question.request.global_batch = asked.plan.global_batch;
+  question.request.gpus = asked.plan.devices();
+  question.request.sequence_length = asked.plan.sequence_length;
+  return asked;
+}
+
+PlanFile file_of(const Question& question, const EvaluatedPlan& evaluated) {
+  PlanFile file = to_rolled_up_plan_file(question.inputs(), evaluated);
+  file.tool_version = version();
+  file.profile = question.profile.file;
+  file.cluster_file = question.cluster.file;
+  if (question.measured) file.calibration = question.cluster.value.calibration;
+  file.not_searched = {"anything else: the layout was given"};
+  return file;
+}
+
+std::string cuts_words(const Layout& layout) {
+  if (!layout.cuts.empty()) return "Cuts are those that were given.";
+  return layout.default_cuts == DefaultCuts::kSearched
+             ? "Cuts were chosen by times and memory."
+             : "Cuts give every stage as many layers; the embedding is on the first stage, norm "
+               "and "
+               "head are on the last.";
+}
+
+// What was asked, and whether it fits, before any table.
+std::string verdict_of(const Asked& asked, const Layout& layout, const EvaluatedPlan& evaluated) {
+  PlanAnswer about;
+  about.gpus = asked.plan.devices();
+  about.flops = model_flops_of(asked.question, asked.plan.sequence_length);
+  const std::string sentence = layout_sentence(evaluated.plan, evaluated.evaluation, about);
+  const std::string verdict = evaluated.why_not
+                                  ? fmt::format("Does NOT fit ({}). With enough memory: {}",
+                                                reason_text(*evaluated.why_not), sentence)
+                                  : "Fits: " + sentence;
+  const std::string counted = about.flops && sentence.find("MFU") != std::string::npos
+                                  ? " MFU counts " + about.flops->convention + "."
+                                  : std::string();
+  return wrapped(verdict, 100, "", "") + '\n' +
+         wrapped("Nothing was searched. " + cuts_words(layout) + counted, 100, "", "");
+}
+
+std::string report_of(const Asked& asked, const Layout& layout, const PlanFile& file,
+                      const EvaluatedPlan& evaluated) {
+  const auto& calibration = asked.question.cluster.value.calibration;
+  const std::string interval = calibration && calibration->posterior
+                                   ? "nine of ten runs lie in the interval"
+                                   : "not calibrated";
+  std::string text = verdict_of(asked, layout, evaluated) + '\n' +
+                     simulation_report(file, evaluated.evaluation, evaluated.timeline, interval) +
+                     "\nWhat was asked\n" + wrapped(words_of(asked.question), 100, "  ", "  ");
+  for (const std::string& note : notes_of(asked.question)) {
+    text += wrapped(note, 100, "  ", "    ");
+  }
+  return text;
+}
+
+Json json_of(const Asked& asked, const EvaluatedPlan& evaluated) {
+  Json json = Json::object();
+  json.set("schema_version", kResultSchemaVersion);
+  json.set("verb", "predict");
+  set_question(json, asked.question);
+  json.set("fits", !evaluated.why_not.has_value());
+  if (evaluated.why_not) json.set("why_not", to_json(*evaluated.why_not));
+  if (evaluated.evaluation.ranks.empty()) return json;
+  json.set("plan", to_json(evaluated.plan));
+  json.set("prediction", to_json(evaluated.evaluation, evaluated.plan));
+  return json;
+}
+
+}  // namespace
+
+Answer run_predict(const Arguments& arguments) {
+  SearchOptions given;
+  std::vector<std::string> said;
+  std::optional<std::string> output;
+  bool json = false;
+  Options options(
+      "predict PROFILE --layout \"KEY=VALUE ...\" [OPTIONS]",
+      "What exactly one configuration takes: step time with its interval, memory by "
+      "rank, whether it fits. Nothing is searched. For a job that runs, or is about to. "
+      "Exit code 1 when it does not fit; it is printed all the same.",
+      kExamples);
+  given.declare_inputs(options);
+  options.repeated(kLayout, "KEY=VALUE ...",
+                   "the configuration, separated by blanks or commas; --tp 4 --pp 8 --gbs 128 say "
+                   "the same. " +
+                       layout_keys_help(),
+                   said);
+  given.declare_machine(options);
+  options.heading("What to print");
+  options.option("-o,--output", "FILE",
+                 "write it as a plan file (- for stdout, instead of the report)", output);
+  options.flag("--json", "the prediction as one JSON object", json);
+  if (auto help = options.parse(arguments)) return {*help};
+
+  if (said.empty()) {
+    bad_option(kLayout, "missing", "add it, for example --layout \"TP=4 PP=8 DP=2 mbs=1 gbs=128\"");
+  }
+  const Layout layout = parse_layout(kLayout, joined(said, " "));
+  const Asked asked = asked_of(layout, given);
+  const PlanInputs inputs = asked.question.inputs();
+  const EvaluatedPlan evaluated =
+      is_drawn(asked.plan) ? evaluate_in_full(inputs, asked.plan) : evaluate(inputs, asked.plan);
+  const int exit = evaluated.why_not ? kNo : kYes;
+  if (json) return {to_text(json_of(asked, evaluated)) + '\n', exit};
+  if (evaluated.evaluation.ranks.empty()) {
+    return report_answer(wrapped(reason_text(*evaluated.why_not), 100, "", "  "), exit);
+  }
+  const PlanFile file = file_of(asked.question, evaluated);
+  const std::string plan_file = to_text(write_plan_rolled_up(file)) + '\n';
+  if (output && *output == "-") return {plan_file, exit};
+  if (output) write_file(*output, plan_file);
+  std::string report = report_of(asked, layout, file, evaluated);
+  if (output) report += fmt::format("\n{} holds it; next: penstock explain {}\n", *output, *output);
+  return report_answer(report, exit);
+}
+
+}  // namespace penstock

@@ -1,0 +1,148 @@
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/io/files.h"
+#include "cli/large_plans.h"
+#include "cli/options/contention_options.h"
+#include "cli/options/executor_options.h"
+#include "cli/options/jitter_options.h"
+#include "cli/options/options.h"
+#include "cli/options/parse.h"
+#include "cli/options/slow_options.h"
+#include "cli/options/table_format.h"
+#include "cli/options/training_cost_options.h"
+#include "cli/replay_with.h"
+#include "cli/verbs/verbs.h"
+#include "report/contention_report.h"
+#include "report/flat_table.h"
+#include "report/memory_table.h"
+#include "report/result_json.h"
+#include "report/simulation_report.h"
+#include "report/time_table.h"
+#include "report/uncertainty.h"
+#include "search/contention.h"
+#include "search/evaluate.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kExamples = R"(  penstock simulate plan.json
+  penstock simulate plan.json --executor sender-blocks --queues per-peer
+  penstock simulate plan.json --jitter-percent 2 --slow rank=3:1.3
+  penstock simulate plan.json --contention
+  penstock simulate plan.json --tokens 300B --mtbf-hours 50000 --usd-per-gpu-hour 2.5
+  penstock simulate plan.json --json
+)";
+
+Json simulation_json(const PlanFile& file, const Evaluation& evaluation,
+                     const Uncertainty& uncertainty,
+                     const std::optional<ContentionEffect>& contention,
+                     const std::optional<TrainingCost>& training) {
+  Json json = Json::object();
+  json.set("schema_version", kResultSchemaVersion);
+  json.set("verb", "simulate");
+  json.set("model", file.model);
+  json.set("executor", words_of(file.executor));
+  json.set("plan", to_json(file.plan));
+  json.set("prediction", to_json(evaluation, file.plan));
+  json.set("predicted_step_time_ns", std::int64_t{file.prediction.step_time.count()});
+  set_uncertainty(json, uncertainty);
+  if (contention) json.set("contention", to_json(*contention));
+  if (training) json.set("training", to_json(*training));
+  return json;
+}
+
+// One row per rank of the first pipeline; for people one table of time and one of memory.
+std::string table_of(const Evaluation& evaluation, const Plan& plan, TableFormat format) {
+  if (format == TableFormat::kCsv) return flat_table(rank_rows(evaluation, plan)).csv();
+  return "Time by rank (share of the makespan)\n\n" + time_rows(evaluation, plan).markdown() +
+         "\nMemory by rank (GiB)\n\n" + memory_rows(evaluation, plan).markdown();
+}
+
+// The replay of an untouched file takes what the file predicts, to the nanosecond.
+std::string against_prediction(const PlanFile& file, const Evaluation& evaluation,
+                               bool other_executor, bool slow) {
+  const Duration predicted = file.prediction.step_time;
+  if (evaluation.step_time == predicted) return "as the plan file predicts, to the nanosecond";
+  return fmt::format("the plan file predicts {} ({})", to_text(predicted),
+                     slow             ? "without the scenario"
+                     : other_executor ? "with another executor"
+                                      : "it was changed, or written by another version");
+}
+
+}  // namespace
+
+Answer run_simulate(const Arguments& arguments) {
+  std::string path;
+  TableFormatOptions format;
+  ExecutorOptions executor;
+  SlowOptions slow;
+  JitterOptions jitter;
+  ContentionOptions shared;
+  TrainingCostOptions cost;
+  Options options("simulate PLAN [OPTIONS]",
+                  "Replays the step that a plan file holds: step time, bubble by both definitions, "
+                  "time and memory by rank, and the step drawn. Needs neither profile nor cluster.",
+                  kExamples);
+  options.heading("Options");
+  options.positional("PLAN", "a plan file, as written by penstock plan -o", path);
+  format.declare(options, "one row per rank");
+  executor.declare(options);
+  options.heading("What if the machine is uneven");
+  slow.declare(options);
+  jitter.declare(options);
+  options.heading("What if links are shared");
+  shared.declare(options);
+  cost.declare(options);
+  if (auto help = options.parse(arguments)) return {*help};
+
+  const TableFormat chosen = format.chosen();
+  format.refuse_with_table(jitter.given(), "--jitter");
+  format.refuse_with_table(shared.given(), "--contention");
+  const std::optional<TrainingQuestion> asked = cost.question();
+  format.refuse_with_table(asked.has_value(), "--tokens");
+  // What is drawn by chance, shared or lowered anew needs every action.
+  const bool needs_all = executor.given() || slow.given() || jitter.given() || shared.given();
+  PlanFile file = needs_all ? load_plan(path).value : load_plan_to_draw(path).value;
+  require_tokens(asked, file.plan);
+  cost.set_price(file);
+  if (executor.given()) replay_with(executor.model(), file);
+  Uncertainty uncertainty;
+  if (slow.given()) {
+    uncertainty.scenario = slow_down(slow.scenario(), file.program, file.executor, file.prices);
+  }
+  if (jitter.given()) {
+    uncertainty.jitter = jitter.sampled(file.program, file.prices, file.executor);
+  }
+  std::optional<ContentionEffect> contention;
+  std::string cluster_name;
+  if (shared.given()) {
+    if (slow.given() && !slow.scenario().links.empty()) {
+      bad_option("--slow", "a link cannot be slow by a factor where links are shared",
+                 "leave out --contention, or slow down a rank");
+    }
+    const ClusterSpec cluster = shared.load(file);
+    contention = contention_of(file, cluster);
+    cluster_name = cluster.name;
+  }
+  const Replayed replayed = replay_plan_file(file);
+  const std::optional<TrainingCost> training = training_cost(asked, file.plan, replayed.evaluation);
+  const int exit = ends(training) ? kYes : kNo;
+  if (format.is_table()) return {table_of(replayed.evaluation, file.plan, chosen)};
+  if (chosen == TableFormat::kJson) {
+    return {to_text(simulation_json(file, replayed.evaluation, uncertainty, contention, training)) +
+                '\n',
+            exit};
+  }
+  const std::string note =
+      against_prediction(file, replayed.evaluation, executor.given(), slow.given());
+  return report_answer(simulation_report(file, replayed.evaluation, replayed.timeline, note) +
+                           uncertainty_text(uncertainty) +
+                           (contention ? contention_text(*contention, cluster_name) : "") +
+                           training_text(training),
+                       exit);
+}
+
+}  // namespace penstock

@@ -1,0 +1,286 @@
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/io/files.h"
+#include "cli/io/load_run.h"
+#include "cli/io/png.h"
+#include "cli/options/nearest.h"
+#include "cli/options/options.h"
+#include "cli/options/parse.h"
+#include "cli/options/picture_options.h"
+#include "cli/step_of_csv.h"
+#include "cli/verbs/verbs.h"
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
+#include "report/pictures/step_picture.h"
+#include "report/plan_table.h"
+#include "report/result_json.h"
+#include "report/traces/trace_files.h"
+#include "report/validation.h"
+#include "report/words.h"
+#include "simulator/simulate.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kExamples = R"(  penstock trace plan.json -o step.json
+  penstock trace plan.json --run run.jsonl -o both.tar
+  penstock trace plan.json --format kineto -o traces
+  penstock trace plan.json --format svg -o step.svg
+  penstock trace schedule.csv --cost F=10ms,B=20ms --format svg --window start -o step.svg
+  penstock trace plan.json --run run.jsonl --step 7 --format kineto -o traces
+)";
+
+struct TraceOptions {
+  std::string plan;
+  std::optional<std::string> run, step, format, output;
+  std::vector<std::string> costs;
+  PictureOptions picture;
+  bool any_plan = false, json = false;
+
+  // PyTorch's pipeline CSV instead of a plan.
+  [[nodiscard]] bool is_csv() const { return plan.ends_with(".csv"); }
+  [[nodiscard]] bool is_kineto() const { return format && *format == "kineto"; }
+  [[nodiscard]] bool is_picture() const { return format && (*format == "svg" || *format == "png"); }
+
+  void check() const {
+    if (format && *format != "perfetto" && !is_kineto() && !is_picture()) {
+      bad_option("--format", fmt::format("unknown '{}'", *format),
+                 did_you_mean(*format, {"perfetto", "kineto", "svg", "png"}));
+    }
+    if (is_csv() && run) bad_option("--run", "a run belongs to a plan file", "leave it out");
+    if (!is_csv() && !costs.empty()) {
+      bad_option("--cost", "a plan has its own costs", "leave it out");
+    }
+    if (picture.given() && !is_picture()) {
+      bad_option(picture.window ? "--window" : "--title", "a trace shows all of the step",
+                 "leave it out, or add --format svg");
+    }
+    if (step && !run) bad_option("--step", "there is no run", "add --run RUN");
+    if (any_plan && !run) bad_option("--any-plan", "there is no run", "add --run RUN");
+    const bool to_stdout = !output || *output == "-";
+    if (to_stdout && is_kineto()) {
+      bad_option("--output", "Kineto traces are a file per rank", "name a folder: -o traces");
+    }
+    if (to_stdout && format && *format == "png") {
+      bad_option("--output", "a PNG is no text", "name a file: -o step.png");
+    }
+    if (to_stdout && run && !is_picture()) {
+      bad_option("--output", "prediction and run go into one archive", "name a file: -o both.tar");
+    }
+    if (to_stdout && json) {
+      bad_option("--json", "the trace itself goes to stdout", "name a file: -o step.json");
+    }
+  }
+};
+
+Json metadata_of(const StepTrace& trace, const Loaded<PlanFile>& plan) {
+  Json json = Json::object();
+  json.set("what", trace.what).set("model", plan.value.model);
+  json.set("plan", plan.file.path).set("plan_hash", plan.file.hash);
+  json.set("tool", fmt::format("penstock {}", version()));
+  json.set("executor", plan.value.executor.name);
+  json.set("step_time_ns", std::int64_t{trace.length.count()});
+  if (trace.what == "measured") json.set("step", trace.step);
+  json.set("predicted_step_time_ns", std::int64_t{plan.value.prediction.step_time.count()});
+  json.set("predicted_peak_memory_bytes", plan.value.prediction.peak_memory().count);
+  return json;
+}
+
+void write_into(const std::string& folder, const std::vector<NamedText>& files,
+                std::vector<std::string>& written) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    throw Error(ErrorKind::kMissingResource,
+                folder + ": cannot be made: " + error.message() + "\nhelp: name another folder");
+  }
+  for (const NamedText& file : files) {
+    written.push_back((std::filesystem::path(folder) / file.name).string());
+    write_file(written.back(), file.text);
+  }
+}
+
+std::string picture_of(const TraceOptions& given, const PlanFile& plan,
+                       const std::vector<StepTrace>& traces) {
+  const std::string shown = given.is_csv() ? traces.front().what : plan_line(plan.plan);
+  const std::string title =
+      fmt::format("{}: {}, step {}", plan.model, shown, to_text(traces.front().length));
+  const Picture picture = step_picture(traces, given.picture.chosen(traces, title));
+  return *given.format == "png" ? png_of(picture) : svg_of(picture);
+}
+
+// The files that were written.
+std::vector<std::string> write_traces(const TraceOptions& given, const Loaded<PlanFile>& plan,
+                                      const std::vector<StepTrace>& traces) {
+  std::vector<std::string> written;
+  if (given.is_picture()) {
+    write_file(*given.output, picture_of(given, plan.value, traces));
+    return {*given.output};
+  }
+  if (given.is_kineto()) {
+    for (const StepTrace& trace : traces) {
+      // Side by side in folders, since the names of the files are those that HTA looks for.
+      const std::string folder =
+          traces.size() > 1 ? *given.output + '/' + trace.what : *given.output;
+      write_into(folder, kineto_files(trace, plan.value), written);
+    }
+    return written;
+  }
+  std::vector<NamedText> files;
+  std::vector<std::string> names;
+  for (const StepTrace& trace : traces) {
+    files.push_back({trace.what + ".json", perfetto_json(trace, metadata_of(trace, plan))});
+    names.push_back(files.back().name);
+  }
+  if (files.size() > 1) files.insert(files.begin(), perfetto_manifest(names));
+  write_file(*given.output, files.size() > 1 ? tar_of(files) : files.front().text);
+  return {*given.output};
+}
+
+std::string report_of(const TraceOptions& given, const std::vector<StepTrace>& traces,
+                      const std::vector<std::string>& written,
+                      const std::vector<std::string>& notes) {
+  std::string text;
+  for (const StepTrace& trace : traces) {
+    std::int64_t slices = 0;
+    for (const TraceRank& rank : trace.ranks)
+      slices += static_cast<std::int64_t>(rank.slices.size());
+    text += fmt::format(
+        "{}: {}, {}, {}, step {}\n", trace.what,
+        count_of(static_cast<std::int64_t>(trace.ranks.size()), "rank"), count_of(slices, "slice"),
+        count_of(static_cast<std::int64_t>(trace.flows.size()), "arrow"), exact(trace.length));
+  }
+  for (const std::string& note : notes) text += wrapped(note, 100, "note: ", "      ");
+  if (given.is_kineto()) {
+    return text + fmt::format("{} in {}; HolisticTraceAnalysis reads the folder\n",
+                              count_of(static_cast<std::int64_t>(written.size()), "file"),
+                              *given.output);
+  }
+  if (given.is_picture()) return text + fmt::format("{} is written\n", written.front());
+  return text + fmt::format("{} is written; open it at https://ui.perfetto.dev\n", written.front());
+}
+
+Json trace_json(const std::vector<StepTrace>& traces, const std::vector<std::string>& written,
+                const std::vector<std::string>& notes) {
+  Json json = Json::object();
+  json.set("schema_version", kResultSchemaVersion).set("verb", "trace");
+  Json list = Json::array();
+  for (const StepTrace& trace : traces) {
+    std::int64_t slices = 0;
+    for (const TraceRank& rank : trace.ranks)
+      slices += static_cast<std::int64_t>(rank.slices.size());
+    list.push(Json::object()
+                  .set("what", trace.what)
+                  .set("ranks", static_cast<std::int64_t>(trace.ranks.size()))
+                  .set("slices", slices)
+                  .set("flows", static_cast<std::int64_t>(trace.flows.size()))
+                  .set("step_time_ns", std::int64_t{trace.length.count()}));
+  }
+  json.set("traces", std::move(list));
+  Json files = Json::array(), said = Json::array();
+  for (const std::string& file : written) files.push(file);
+  for (const std::string& note : notes) said.push(note);
+  return json.set("files", std::move(files)).set("notes", std::move(said));
+}
+
+}  // namespace
+
+namespace {
+
+struct Predicted {
+  Loaded<PlanFile> plan;
+  Timeline timeline;  // of a plan file
+  std::vector<StepTrace> traces;
+};
+
+// A schedule from a file, with given costs.
+Predicted predicted_of_csv(const TraceOptions& given) {
+  SyntheticStep step = step_of_csv(given.plan, given.costs);
+  Predicted predicted;
+  predicted.plan = {std::move(step.file), {given.plan, content_hash(read_file(given.plan))}};
+  predicted.plan.value.model = given.plan;
+  predicted.traces.push_back(std::move(step.trace));
+  return predicted;
+}
+
+Predicted predicted_of(const TraceOptions& given) {
+  if (given.is_csv()) return predicted_of_csv(given);
+  Predicted predicted{load_plan(given.plan), {}, {}};
+  const PlanFile& plan = predicted.plan.value;
+  predicted.timeline = simulate(plan.program, plan.prices, plan.executor);
+  predicted.traces.push_back(trace_of(plan, predicted.timeline));
+  return predicted;
+}
+
+}  // namespace
+
+Answer run_trace(const Arguments& arguments) {
+  TraceOptions given;
+  Options options(
+      "trace PLAN [OPTIONS]",
+      "Writes the step of a plan as a trace that viewers open: every rank a process, every action "
+      "by PyTorch's name, an arrow from each send to what it feeds, memory over time. With a run, "
+      "prediction and measurement side by side.",
+      kExamples);
+  options.heading("Options");
+  options.positional("PLAN",
+                     "a plan file, as written by penstock plan -o; or FILE.csv, PyTorch's pipeline "
+                     "CSV, with --cost",
+                     given.plan);
+  options.repeated("--cost", "K=TIME,...",
+                   "of FILE.csv, what its actions take: F=10ms,B=20ms,C=1ms (schedule --help)",
+                   given.costs);
+  options.option("--run", "RUN",
+                 "also the measured step: what penstock train --log RUN --timeline wrote, or a "
+                 "folder of PyTorch profiler traces, one per rank",
+                 given.run);
+  options.option("--step", "N", "which step of the run; default: the one with the median time",
+                 given.step);
+  options.flag("--any-plan", "show the run although it names another plan file", given.any_plan);
+  options.option("--format", "NAME",
+                 "perfetto: one JSON file for ui.perfetto.dev, with a run an archive (TAR) of two "
+                 "(default); kineto: a folder with a file per rank, as PyTorch's profiler writes "
+                 "them and HolisticTraceAnalysis reads them; svg, png: a picture, a row per rank",
+                 given.format);
+  options.choices({"perfetto", "kineto", "svg", "png"});
+  options.option(
+      "-o,--output", "FILE",
+      "where to write, with --format kineto a folder; default: a prediction for Perfetto, or "
+      "an SVG, goes to stdout",
+      given.output);
+  given.picture.declare(options);
+  options.flag("--json", "what was written as one JSON object", given.json);
+  if (auto help = options.parse(arguments)) return {*help};
+  given.check();
+
+  Predicted prediction = predicted_of(given);
+  const Loaded<PlanFile>& plan = prediction.plan;
+  const Timeline& predicted = prediction.timeline;
+  std::vector<StepTrace>& traces = prediction.traces;
+  std::vector<std::string> notes;
+  if (given.run) {
+    LoadedRun run = load_run(*given.run, plan);
+    if (run.names_plan() && !given.any_plan) require_same_plan(plan, run.log, *given.run);
+    // Refuses what is no run of this plan.
+    static_cast<void>(validate(plan.value, predicted, run.log, {.warm_up = 0}, *given.run));
+    traces.push_back(trace_of(plan.value, shown_step(run, *given.run, given.step)));
+    notes = std::move(run.notes);
+  }
+  if (!given.output || *given.output == "-") {
+    if (given.is_picture()) return {picture_of(given, plan.value, traces)};
+    return {perfetto_json(traces.front(), metadata_of(traces.front(), plan))};
+  }
+  const std::vector<std::string> written = write_traces(given, plan, traces);
+  if (given.json) return {to_text(trace_json(traces, written, notes)) + '\n'};
+  return {report_of(given, traces, written, notes)};
+}
+
+}  // namespace penstock

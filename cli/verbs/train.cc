@@ -1,0 +1,282 @@
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "cli/io/environment.h"
+#include "cli/io/files.h"
+#include "cli/io/watched_training.h"
+#include "cli/options/options.h"
+#include "cli/options/train_settings.h"
+#include "cli/verbs/verbs.h"
+#include "core/values/error.h"
+#include "report/result_json.h"
+#include "report/training_report.h"
+#include "runtime_bridge/checkpoint_reader.h"
+#include "runtime_bridge/launch_environment.h"
+#include "runtime_bridge/launcher.h"
+#include "runtime_bridge/resume.h"
+#include "runtime_bridge/run_virtual.h"
+#include "runtime_bridge/torch/train_rank.h"
+#include "runtime_bridge/training_data.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kExamples =
+    R"(  penstock train plan.json --data corpus.txt --steps 50 --log run.jsonl --timeline
+  penstock train plan.json --data corpus.txt --steps 1000 --checkpoints ckpt --checkpoint-every 100
+  penstock train other-plan.json --data corpus.txt --steps 1000 --checkpoints ckpt --resume
+  penstock train plan.json --virtual --steps 3 --log run.jsonl --timeline
+  torchrun --nnodes 2 --nproc-per-node 4 --no-python penstock train plan.json --data corpus.txt
+)";
+
+constexpr const char* kAbout =
+    "Runs the plan: every rank carries out the very list of actions that the plan file holds, on "
+    "LibTorch. Starts the ranks itself, or is one of them under torchrun, mpirun or Slurm. Every "
+    "layout sees the same samples in the same order, and starts with the same weights. When a rank "
+    "dies or hangs, the others stop and name it (exit code 3).";
+
+// "2026-11-22T01:02:03Z"
+std::string now_in_utc() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+struct Request {
+  Loaded<PlanFile> plan;
+  TrainSettings settings;
+  TrainOptions options;
+  Environment environment;
+  std::optional<LaunchEnvironment> place;  // of this rank, if it is one of several
+  bool has_launcher = false;               // of ours, which has checked the job and said all notes
+  bool json = false;
+};
+
+// Whether all ranks are threads of this process: nothing moves between processes then.
+bool runs_as_threads(const Request& request) {
+  return request.options.transport == TransportKind::kLoopback ||
+         (!request.place && request.plan.value.plan.devices() == 1);
+}
+
+std::string name_of(TransportKind kind) {
+  switch (kind) {
+    case TransportKind::kGloo:
+      return "gloo";
+    case TransportKind::kNccl:
+      return "nccl";
+    case TransportKind::kLoopback:
+      return "loopback";
+  }
+  return "";
+}
+
+RunHeader header_of(const Request& request, std::int64_t first_step) {
+  RunHeader header;
+  header.model = request.plan.value.model;
+  header.plan = request.plan.file.path;
+  header.plan_hash = request.plan.file.hash;
+  header.tool_version = version();
+  header.transport =
+      name_of(runs_as_threads(request) ? TransportKind::kLoopback : request.options.transport);
+  header.host = this_machine().host;
+  header.started = now_in_utc();
+  header.ranks = request.plan.value.plan.devices();
+  header.threads_per_rank = request.options.threads_per_rank;
+  header.first_step = first_step;
+  return header;
+}
+
+Answer answer_of(const Request& request, const RunLog& run, const RunEnd& end) {
+  const Duration predicted = request.plan.value.prediction.step_time;
+  const int exit = end.requested ? kStopped : kYes;
+  if (request.json) {
+    Json json = Json::object();
+    json.set("schema_version", kResultSchemaVersion);
+    json.set("verb", "train");
+    set_training(json, run, predicted);
+    return {to_text(json) + '\n', exit};
+  }
+  std::string text = training_report(run, predicted);
+  if (end.requested) {
+    text += fmt::format("stopped on request after step {}{}\n", end.next_step,
+                        request.options.checkpoint_folder.empty()
+                            ? ""
+                            : "; go on with --resume from " + request.options.checkpoint_folder);
+  }
+  if (!request.options.log.empty() && request.options.timeline) {
+    text +=
+        fmt::format("next: penstock validate {} {}\n", request.plan.file.path, request.options.log);
+  }
+  return {text, exit};
+}
+
+Answer train_virtual(const Request& request, TrainingSignals& signals) {
+  RunHeader header = header_of(request, 0);
+  header.transport = "loopback";
+  header.device = "virtual";
+  header.library = "none";
+  header.precision = "none";
+  WatchedTraining watched(header, request.options.steps, request.options.log);
+  signals.keep_interrupts();
+  VirtualRunOptions options;
+  options.steps = request.options.steps;
+  options.timeline = request.options.timeline;
+  options.stretch = request.settings.stretch();
+  options.time_out = request.options.time_out;
+  options.control = &signals;
+  const auto plan = std::make_shared<const PlanFile>(request.plan.value);
+  const std::vector<MeasuredStep> steps = run_virtual(plan, options, &watched);
+  const auto done = static_cast<std::int64_t>(steps.size());
+  return answer_of(request, watched.run(), {done, done < request.options.steps});
+}
+
+void say(const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); }
+void say_note(const std::string& what) { say("note: " + what); }
+void say_nothing(const std::string& /*what*/) {}
+
+// The newest complete checkpoint.
+Checkpoint checkpoint_to_resume(const TrainOptions& options,
+                                const std::function<void(const std::string&)>& note) {
+  const NewestCheckpoint newest = newest_checkpoint(options.checkpoint_folder);
+  for (const std::string& what : newest.passed_over) note("passed over: " + what);
+  if (!newest.checkpoint) {
+    throw_bad_input("--resume: there is no complete checkpoint in " + options.checkpoint_folder +
+                    "\nhelp: leave out --resume to begin at step 0");
+  }
+  return *newest.checkpoint;
+}
+
+// What was not given of the optimizer's numbers and the seed is as in the checkpoint; what was
+// given and differs is said, or refused.
+void resume(TrainJob& job, const TrainSettings& settings,
+            const std::function<void(const std::string&)>& note) {
+  const Checkpoint checkpoint = checkpoint_to_resume(job.options, note);
+  const CheckpointInfo& there = checkpoint.manifest.info;
+  job.options.training = settings.training(there.options);
+  const CheckpointInfo here = checkpoint_info(*job.plan, job.plan_hash, job.options, job.data.file);
+  for (const std::string& what : check_resumed(checkpoint, here, job.options.may_change)) {
+    note(what);
+  }
+  job.first_step = there.step;
+  job.first_samples = there.samples;
+  if (job.first_step >= job.options.steps) {
+    throw_bad_input(
+        fmt::format("--steps: the checkpoint in {} is of step {} already, and the run "
+                    "ends at step {}\nhelp: train for more steps",
+                    job.options.checkpoint_folder, job.first_step, job.options.steps));
+  }
+  note(fmt::format("going on at step {}", job.first_step));
+}
+
+// Several launchers may have left their variables.
+void say_who_is_believed(const LaunchEnvironment& place) {
+  for (const std::string& other : place.ignored) {
+    say_note("this is rank " + std::to_string(place.rank) + " of " + place.believed + "; what " +
+             other + " left in the environment is not looked at");
+  }
+}
+
+// What runs, after everything that can be known to be wrong beforehand has been refused: by the
+// launcher if there is one, so that it is said once.
+TrainJob checked_job(const Request& request) {
+  TrainJob job;
+  job.plan = std::make_shared<const PlanFile>(request.plan.value);
+  job.plan_hash = request.plan.file.hash;
+  job.options = request.options;
+  if (!request.has_launcher) check_training(job);
+  job.data = read_training_data(job.options.data, job.plan->plan.sequence_length);
+  const bool speaks = !request.has_launcher && (!request.place || request.place->rank == 0);
+  if (job.options.resume) resume(job, request.settings, speaks ? say_note : say_nothing);
+  return job;
+}
+
+Answer train_as_rank(const Request& request, TrainingSignals& signals) {
+  const bool first = !request.place || request.place->rank == 0;
+  const TrainJob job = checked_job(request);
+  RunHeader header = header_of(request, job.first_step);
+  header.device = words_of_device(request.options.device);
+  header.library = library_words();
+  header.precision = name_of(job.plan->description->precision);
+  TrainHooks hooks;
+  hooks.note = say_note;
+  std::optional<WatchedTraining> watched;
+  if (first) {
+    watched.emplace(header, request.options.steps, request.options.log);
+    hooks.observer = &*watched;
+  }
+  signals.keep_interrupts();
+  hooks.control = &signals;
+  const RunEnd end =
+      runs_as_threads(request) ? train_threads(job, hooks) : train_rank(job, *request.place, hooks);
+  if (!first) return {"", end.requested ? kStopped : kYes};
+  return answer_of(request, watched->run(), end);
+}
+
+// All ranks of the plan as processes of this machine, which do the rest.
+Answer start_ranks(const Request& request, const Arguments& arguments, TrainingSignals& signals) {
+  static_cast<void>(checked_job(request));  // so that it is said once, not by every rank
+  Arguments rank_arguments{"train"};
+  rank_arguments.insert(rank_arguments.end(), arguments.begin(), arguments.end());
+  LaunchOptions options;
+  options.ranks = request.plan.value.plan.devices();
+  options.environment = request.environment;
+  options.serve = serve_job_store;
+  options.start = start_program("/proc/self/exe", rank_arguments);
+  options.is_stopped = [&signals] { return signals.requested() != RunRequest::kGoOn; };
+  const LaunchResult result = launch(options);
+  if (result.ends.empty()) {
+    say("stopped on request before the first step");
+    return {"", kStopped};
+  }
+  const std::optional<RankEnd> failure = result.first_failure();
+  // Ranks that were ended by a signal which we passed on have failed nothing, nor finished.
+  const bool all_ended_well = std::ranges::none_of(result.ends, &RankEnd::failed);
+  if (!failure) return {"", all_ended_well ? kYes : kStopped};
+  if (failure->signal != 0) {
+    throw Error(ErrorKind::kMissingResource,
+                words_of(*failure) +
+                    ", and the run with it\nhelp: go on with --resume from the "
+                    "newest checkpoint, if there is one");
+  }
+  return {"", failure->exit_code};  // the rank has said why
+}
+
+}  // namespace
+
+Answer run_train(const Arguments& arguments) {
+  TrainingSignals signals;
+  Request request;
+  std::string path;
+  Options options("train PLAN --data FILE [OPTIONS]", kAbout, kExamples);
+  options.heading("What runs");
+  options.positional("PLAN", "a plan file whose profile penstock profile made", path);
+  request.settings.declare(options);
+  options.flag("--json", "the run as one JSON object", request.json);
+  if (auto help = options.parse(arguments)) return {*help};
+
+  request.options = request.settings.train_options();
+  request.plan = load_plan(path);
+  request.environment = process_environment();
+  request.place = read_launch_environment(request.environment, request.settings.launch_flags());
+  const bool sleeps = request.settings.sleeps();
+  if (sleeps || request.options.transport == TransportKind::kLoopback) {
+    request.settings.refuse_other_ranks(request.place);
+    request.place.reset();
+  }
+  if (sleeps) return train_virtual(request, signals);
+  if (request.place) {
+    request.has_launcher = end_with_launcher(request.environment);
+    if (!request.has_launcher && request.place->rank == 0) say_who_is_believed(*request.place);
+  }
+  if (request.place || runs_as_threads(request)) return train_as_rank(request, signals);
+  return start_ranks(request, arguments, signals);
+}
+
+}  // namespace penstock

@@ -1,0 +1,177 @@
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/io/add_run.h"
+#include "cli/io/files.h"
+#include "cli/io/load_run.h"
+#include "cli/options/options.h"
+#include "cli/options/parse.h"
+#include "cli/verbs/verbs.h"
+#include "report/result_json.h"
+#include "report/validation.h"
+#include "report/words.h"
+#include "simulator/simulate.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kExamples =
+    R"(  penstock validate plan.json run.jsonl
+  penstock validate plan.json run.jsonl --tolerance-percent 5 --json
+  penstock validate plan.json run.jsonl --add-to runs.json
+  penstock validate plan.json profiler_traces
+  penstock validate plan.json train.log --add-to runs.json --run-device h100 --run-transport nccl
+)";
+
+Json validation_json(const PlanFile& plan, const RunHeader& run, const Validation& validation,
+                     const std::vector<std::string>& notes) {
+  Json json = Json::object();
+  json.set("schema_version", kResultSchemaVersion);
+  json.set("verb", "validate");
+  json.set("model", plan.model);
+  json.set("plan", to_json(plan.plan));
+  json.set("device", run.device).set("transport", run.transport).set("started", run.started);
+  set_validation(json, validation);
+  Json said = Json::array();
+  for (const std::string& note : notes) said.push(note);
+  json.set("notes", std::move(said));
+  return json;
+}
+
+// What a trainer's log leaves open, for a file of runs.
+struct Whereabouts {
+  std::optional<std::string> device, transport, started;
+
+  void declare(Options& options) {
+    options.heading("What a trainer's log does not say");
+    options.option("--run-device", "NAME", "what it ran on; for --add-to", device);
+    options.option("--run-transport", "NAME", "what its ranks talked over; for --add-to",
+                   transport);
+    options.option("--run-started", "TIME", "when; default: the time in its first line", started);
+  }
+
+  // Error{kBadInput} when they are given for a run that says so itself.
+  void fill(LoadedRun& run, const std::string& path) const {
+    if (!run.is_trainer_log) {
+      if (device || transport || started) {
+        bad_option("--run-device, --run-transport, --run-started",
+                   path + " is no log of another trainer", "leave them out");
+      }
+      return;
+    }
+    for (const auto& [option, value] :
+         {std::pair{"--run-device", device}, std::pair{"--run-transport", transport},
+          std::pair{"--run-started", started}}) {
+      if (value && value->empty()) bad_option(option, "it is empty", "leave it out, or say it");
+    }
+    RunHeader& header = run.log.header;
+    header.device = device.value_or("");
+    header.transport = transport.value_or("");
+    if (started) header.started = *started;
+    if (!device || !transport) {
+      run.notes.push_back(
+          "the log says neither on which device nor over what it ran, and holds "
+          "no actions: --run-device and --run-transport name the former");
+    }
+  }
+};
+
+// Error{kBadInput} where something is missing that a file of runs must say.
+std::string source_of(const LoadedRun& run, const std::string& path) {
+  const RunHeader& header = run.log.header;
+  if (run.is_traces) {
+    bad_option("--add-to", "profiler traces say neither when nor where the run was",
+               "leave it out");
+  }
+  if (!run.is_trainer_log) {
+    return fmt::format("penstock train {} on {}, {}: {}, {}, {}", header.tool_version, header.host,
+                       header.started, header.device, header.transport, header.library);
+  }
+  if (header.device.empty() || header.transport.empty() || header.started.empty()) {
+    bad_option("--add-to",
+               fmt::format("{} does not say on which device, over what and when it ran", path),
+               "add --run-device h100 --run-transport nccl, and --run-started where the log has no "
+               "times");
+  }
+  return fmt::format("log of {}, {}, {}: {}, {}", header.library,
+                     std::filesystem::path(path).filename().string(), header.started, header.device,
+                     header.transport);
+}
+
+ValidationOptions settings_of(const std::optional<int>& warm_up,
+                              const std::optional<std::string>& tolerance) {
+  ValidationOptions settings;
+  if (warm_up) settings.warm_up = *warm_up;
+  if (tolerance) {
+    settings.tolerance = parse_number("--tolerance-percent", *tolerance, 0.0, 1000.0) / 100.0;
+  }
+  return settings;
+}
+
+}  // namespace
+
+Answer run_validate(const Arguments& arguments) {
+  std::string plan_path, run_path;
+  std::optional<std::string> warm_up, tolerance, runs;
+  bool json = false, any_plan = false;
+  Whereabouts whereabouts;
+  Options options(
+      "validate PLAN RUN [OPTIONS]",
+      "Lays a measured run over the prediction of its plan, action by action: step time, how long "
+      "each kind of action takes, when each rank is done, where the two lie farthest apart. Exit "
+      "code 1 when the step time is off by more than the tolerance.",
+      kExamples);
+  options.heading("Options");
+  options.positional("PLAN", "the plan file that ran", plan_path);
+  options.positional("RUN",
+                     "what penstock train --log RUN --timeline wrote; the log of Megatron-LM or "
+                     "torchtitan (step times and memory); or a folder with the traces of PyTorch's "
+                     "profiler, one *.json per rank, whose pipeline names its actions (PP:2F0)",
+                     run_path);
+  options.option("--tolerance-percent", "X",
+                 "how far the predicted step time may be off, of the measured one (default 10)",
+                 tolerance);
+  options.option("--warm-up", "N",
+                 "steps at the beginning that do not count (default 3, of traces 1, and fewer "
+                 "where there are not more)",
+                 warm_up);
+  options.option("--add-to", "FILE",
+                 "add the run to this file of runs, which penstock calibrate fits to; made where "
+                 "there is none",
+                 runs);
+  options.flag("--any-plan",
+               "compare although the run names another plan file, or a log another "
+               "job",
+               any_plan);
+  options.flag("--json", "the comparison as one JSON object, every action included", json);
+  whereabouts.declare(options);
+  if (auto help = options.parse(arguments)) return {*help};
+
+  const std::optional<int> asked =
+      warm_up ? std::optional(parse_int("--warm-up", *warm_up, 0)) : std::nullopt;
+  ValidationOptions settings = settings_of(asked, tolerance);
+  const Loaded<PlanFile> plan = load_plan(plan_path);
+  LoadedRun run = load_run(run_path, plan, {.warm_up = settings.warm_up, .any_plan = any_plan});
+  whereabouts.fill(run, run_path);
+  if (run.names_plan() && !any_plan) require_same_plan(plan, run.log, run_path);
+  const std::string source = runs ? source_of(run, run_path) : "";
+  settings.warm_up = warm_up_of(run, asked);
+  const Timeline predicted = simulate(plan.value.program, plan.value.prices, plan.value.executor);
+  const Validation validation = compared(plan.value, predicted, run, settings, run_path);
+  if (runs) add_run(*runs, plan.value, run.log.header, validation, source);
+  const int exit = validation.holds() ? kYes : kNo;
+  if (json) {
+    return {to_text(validation_json(plan.value, run.log.header, validation, run.notes)) + '\n',
+            exit};
+  }
+  std::string text = validation_report(validation, run.log.header);
+  for (const std::string& note : run.notes) text += wrapped(note, 100, "note: ", "      ");
+  return report_answer(text, exit);
+}
+
+}  // namespace penstock

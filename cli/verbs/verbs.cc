@@ -1,0 +1,141 @@
+#include "cli/verbs/verbs.h"
+
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/options/nearest.h"
+#include "core/values/error.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::string_view kExamples = R"(Seven ways to begin (penstock VERB --help says more):
+
+  penstock plan config.json --device h100-sxm --gpus 64 --global-batch 512 -o plan.json
+  penstock predict config.json --device h100-sxm --layout "TP=2 PP=4 DP=2 mbs=1 gbs=64"
+  penstock explain plan.json
+  penstock report plan.json -o report.html
+  penstock compare config.json --device h100-sxm --gpus 64 --global-batch 512 \
+      --vary schedule=1f1b,zb-h1 --vary mbs=1,2
+  penstock check train.sh --gpus 64
+  penstock schedule 1f1b,zb-h1 -P 4 -M 8 --cost F=10ms,I=10ms,W=10ms,C=0.5ms
+)";
+
+constexpr std::string_view kStreams = R"(
+Results go to stdout, everything else to stderr. With --json every answer is one JSON object, and
+penstock VERB --help --json prints the options of a verb.
+
+Exit codes:
+)";
+
+constexpr std::string_view kExitCodes = R"(  0   done
+  1   the answer is no: nothing fits, or the checker found something
+  2   bad usage, or a malformed file
+  3   the machine lacks something: no such file, a full disk
+  4   Ctrl-C or a budget ended the search; the best so far was printed
+  70  internal error: please report it
+)";
+
+std::string help() {
+  std::string out =
+      "usage: penstock VERB [ARGUMENTS]\n\nPlans how to train a model on N GPUs with "
+      "pipeline parallelism.\n\nVerbs:\n";
+  for (const Verb& verb : verbs()) out += fmt::format("  {:<13}{}\n", verb.name, verb.summary);
+  return out + '\n' + std::string(kExamples) + std::string(kStreams) + std::string(kExitCodes);
+}
+
+// What other tools call what a verb here does.
+struct OtherName {
+  std::string_view typed, verb;
+};
+constexpr std::array kOtherNames{
+    OtherName{"search", "plan"},      OtherName{"optimize", "plan"},
+    OtherName{"autotune", "plan"},    OtherName{"tune", "plan"},
+    OtherName{"find", "plan"},        OtherName{"recommend", "plan"},
+    OtherName{"run", "train"},        OtherName{"launch", "train"},
+    OtherName{"diff", "compare"},     OtherName{"sweep", "compare"},
+    OtherName{"lint", "check"},       OtherName{"verify", "check"},
+    OtherName{"show", "report"},      OtherName{"view", "report"},
+    OtherName{"visualize", "report"}, OtherName{"plot", "report"},
+    OtherName{"open", "report"},      OtherName{"why", "explain"},
+    OtherName{"memory", "predict"},   OtherName{"convert", "export"},
+    OtherName{"replay", "simulate"},  OtherName{"models", "estimate"},
+};
+
+constexpr std::string_view kBeginWithVerb =
+    "a verb comes first: penstock plan config.json --device h100-sxm --gpus 64 --global-batch 512";
+
+// What to do about a first word that is no verb.
+std::string help_for(const std::string& name, const std::vector<std::string>& known) {
+  if (name.starts_with('-') || name.find('.') != std::string::npos ||
+      name.find('/') != std::string::npos) {
+    return std::string(kBeginWithVerb);
+  }
+  for (const OtherName& other : kOtherNames) {
+    if (other.typed == name) return fmt::format("did you mean '{}'?", other.verb);
+  }
+  return did_you_mean(name, known);
+}
+
+const Verb& verb_named(const std::string& name) {
+  std::vector<std::string> known;
+  for (const Verb& verb : verbs()) {
+    if (verb.name == name) return verb;
+    known.emplace_back(verb.name);
+  }
+  throw_bad_input(fmt::format("unknown verb '{}'\nhelp: {}", name, help_for(name, known)));
+}
+
+}  // namespace
+
+std::span<const Verb> verbs() {
+  static constexpr std::array kVerbs{
+      Verb{"plan", "the best configurations for N GPUs, ranked, with reasons", run_plan},
+      Verb{"predict", "what exactly one configuration takes: time, memory, interval", run_predict},
+      Verb{"simulate", "replay a plan file: step time, bubble, memory, timeline", run_simulate},
+      Verb{"schedule", "a schedule with given costs; no model needed", run_schedule},
+      Verb{"compare", "the best plans when settings vary, relative to each other", run_compare},
+      Verb{"explain", "what binds a plan, and what each change would gain", run_explain},
+      Verb{"calibrate", "fit an executor model to measured runs", run_calibrate},
+      Verb{"estimate", "a model's sections from its config.json and a datasheet", run_estimate},
+      Verb{"profile", "measure a model's sections, and links, on this machine", run_profile},
+      Verb{"train", "run a plan on LibTorch ranks, or on ranks that sleep", run_train},
+      Verb{"validate", "predicted against measured, action by action", run_validate},
+      Verb{"import", "what other tools measured, and prices, into a cluster file", run_import},
+      Verb{"export", "what a trainer needs to run a plan: flags, configuration", run_export},
+      Verb{"report", "one HTML file that shows a plan: timeline, memory, reasons", run_report},
+      Verb{"trace", "the step of a plan, and a measured one, for trace viewers", run_trace},
+      Verb{"check", "an independent check of a plan file, or of a launch script", run_check},
+      Verb{"fingerprint", "hashes that change when a simulated time changes", run_fingerprint},
+      Verb{"completions", "what makes the shell complete verbs and options", run_completions},
+      Verb{"man", "the manual page, for man -l", run_man},
+  };
+  return kVerbs;
+}
+
+OptionTable options_of(const Verb& verb) {
+  try {
+    const std::string table = verb.run({"--help", "--json"}).text;
+    return read_option_table(parse_json(table, std::string(verb.name)));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kMissingResource) throw;
+    return {};
+  }
+}
+
+std::string_view exit_codes() { return kExitCodes; }
+
+Answer run_penstock(const Arguments& arguments) {
+  if (arguments.empty()) return {std::string(kExamples)};
+  const std::string& first = arguments[0];
+  if (first == "--version" || first == "version") return {fmt::format("penstock {}\n", version())};
+  if (first == "--help" || first == "-h" || first == "help") {
+    if (arguments.size() > 1) return verb_named(arguments[1]).run({"--help"});
+    return {help()};
+  }
+  return verb_named(first).run({arguments.begin() + 1, arguments.end()});
+}
+
+}  // namespace penstock

@@ -1,7 +1,0 @@
-#include "cli/verbs.h"
-
-namespace penstock {
-
-std::string_view version() { return PENSTOCK_VERSION; }
-
-}  // namespace penstock

@@ -1,0 +1,417 @@
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "core/check/check_parts.h"
+
+namespace penstock {
+namespace {
+
+std::string expected(std::int64_t expected_value, std::int64_t found) {
+  return "expected " + std::to_string(expected_value) + ", found " + std::to_string(found);
+}
+
+class TableCheck {
+ public:
+  TableCheck(const PlanFile& file, Findings& findings)
+      : file_(file), plan_(file.plan), program_(file.program), findings_(findings) {}
+
+  bool run() {
+    if (!sizes()) return false;
+    cuts();
+    recompute_sections();
+    cluster();
+    samples();
+    micro_batches();
+    stages();
+    ties();
+    prediction();
+    return actions();
+  }
+
+ private:
+  void require(std::int64_t wanted, std::int64_t found, const std::string& place,
+               const std::string& what) {
+    if (wanted != found) findings_.add(place, what + ": " + expected(wanted, found));
+  }
+
+  // What everything else indexes with.
+  bool sizes() {
+    const bool positive = plan_.pipeline >= 1 && plan_.chunks >= 1 && plan_.data >= 1 &&
+                          plan_.tensor >= 1 && plan_.micro_batch_size >= 1 &&
+                          plan_.global_batch >= 1;
+    if (!positive) {
+      findings_.add("/plan", "degrees, micro-batch size and batch must all be at least 1");
+      return false;
+    }
+    if (plan_.stage_map != StageMap::kLoop && plan_.chunks != 2) {
+      findings_.add("/plan/chunks", "the stage map needs 2 stages per rank");
+      return false;
+    }
+    const std::size_t before = findings_.count();
+    const StagePrices& prices = file_.prices;
+    const std::int64_t stages = plan_.stages(), entries = stages * prices.shapes;
+    require(stages, prices.stages, "/prices", "stages with prices");
+    require(stages, size(prices.step), "/prices", "stages with prices of a step");
+    require(entries, size(prices.compute), "/prices", "compute prices of stages and shapes");
+    require(entries, size(prices.transfer), "/prices", "transfer prices of stages and shapes");
+    require(size(file_.ties), size(prices.tied_reduce), "/prices/ties", "prices of ties");
+    require(size(micro_batch_shapes(plan_)), prices.shapes, "/prices", "micro-batch shapes");
+    require(plan_.listed_ranks(), size(file_.prediction.ranks), "/prediction/ranks", "ranks");
+    replica_kinds();
+    rank_devices();
+    pipelines();
+    return findings_.count() == before;
+  }
+
+  // Stage s uses the mode in its first so many sections; where that is none, nothing is to be
+  // computed again.
+  void recompute_sections() {
+    if (plan_.recompute_sections.empty()) return;
+    const std::string place = "/plan/recompute_sections";
+    if (plan_.recompute == "none") findings_.add(place, "there is no recompute mode to use");
+    require(plan_.stages_per_copy(), size(plan_.recompute_sections), place, "stages");
+    if (size(plan_.recompute_sections) != plan_.stages_per_copy() ||
+        size(plan_.cuts) != plan_.stages_per_copy() + 1) {
+      return;
+    }
+    for (int stage = 0; stage < plan_.stages(); ++stage) {
+      const auto of_copy = static_cast<std::size_t>(stage % plan_.stages_per_copy());
+      const int count = plan_.recompute_sections[of_copy];
+      const std::string of_stage = place + "/" + std::to_string(of_copy);
+      if (count < 0 || count > plan_.end_section(stage) - plan_.first_section(stage)) {
+        findings_.add(of_stage, "stage " + std::to_string(stage) + " has no " +
+                                    std::to_string(count) + " sections");
+      }
+      for (int shape = 0; count == 0 && shape < file_.prices.shapes; ++shape) {
+        if (file_.prices.compute_of(stage, shape).recompute.duration == Duration{}) continue;
+        findings_.add(of_stage, "no section of stage " + std::to_string(stage) +
+                                    " recomputes, but it has a price for that");
+      }
+    }
+  }
+
+  // Every rank of a mixed plan is on a type that the cluster part tells of, once.
+  void rank_devices() {
+    const std::vector<PlanDevice>& others = file_.cluster.other_devices;
+    if (!plan_.is_mixed()) {
+      require(0, size(others), "/cluster/other_devices", "types beside the only one");
+      return;
+    }
+    const std::string place = "/plan/rank_devices";
+    require(plan_.listed_ranks(), size(plan_.rank_devices), place, "ranks");
+    if (plan_.rank_devices.front() != plan_.device) {
+      findings_.add(place, "rank 0 is on '" + plan_.rank_devices.front() + "', not on '" +
+                               plan_.device + "', the plan's device");
+    }
+    std::map<std::string, int> told{{plan_.device, 1}}, ranks;
+    for (const PlanDevice& other : others) ++told[other.name];
+    for (const std::string& type : plan_.rank_devices) ++ranks[type];
+    for (const auto& [type, count] : ranks) {
+      require(1, told[type], "/cluster", "entries of device type '" + type + "'");
+    }
+    for (const auto& [type, count] : told) {
+      if (!ranks.contains(type)) findings_.add(place, "no rank is on '" + type + "'");
+    }
+    if (ranks.size() == 1) findings_.add(place, "all ranks are on one type");
+  }
+
+  // Every kind is one pipeline of the Program, in the same order, and all of them the batch.
+  void replica_kinds() {
+    if (!plan_.has_unequal_replicas()) return;
+    const std::string place = "/plan/replica_kinds";
+    std::int64_t replicas = 0, samples = 0;
+    for (const ReplicaKind& kind : plan_.replica_kinds) {
+      if (kind.replicas < 1 || kind.samples < 1) {
+        findings_.add(place, "a kind needs at least one replica and one sample");
+      }
+      replicas += kind.replicas;
+      samples = sum_of(samples, product_of(kind.replicas, kind.samples));
+    }
+    require(plan_.data, replicas, place, "replicas of all kinds");
+    require(plan_.global_batch, samples, place, "samples of all kinds");
+    require(plan_.kinds(), size(program_.pipelines), "/program/pipelines", "kinds of replicas");
+  }
+
+  template <class Values>
+  static std::int64_t size(const Values& values) {
+    return static_cast<std::int64_t>(values.size());
+  }
+
+  void pipelines() {
+    std::int64_t ranks = 0, stages = 0, micro_batches = 0;
+    for (std::size_t p = 0; p < program_.pipelines.size(); ++p) {
+      const Pipeline& pipeline = program_.pipelines[p];
+      const std::string place = "/program/pipelines/" + std::to_string(p);
+      require(plan_.pipeline, pipeline.ranks, place, "ranks");
+      require(plan_.stages(), pipeline.stages, place, "stages");
+      require(plan_.copies(), pipeline.copies, place, "copies of the weights");
+      require(ranks, pipeline.first_rank, place, "first rank");
+      require(stages, pipeline.first_stage, place, "first stage");
+      require(micro_batches, pipeline.first_micro_batch, place, "first micro-batch");
+      const auto copies = static_cast<std::uint32_t>(plan_.copies());
+      if (pipeline.micro_batches < 1) findings_.add(place, "it has no micro-batch");
+      if (pipeline.micro_batches % copies > 0) {
+        findings_.add(place, std::to_string(pipeline.micro_batches) +
+                                 " micro-batches are not shared equally by " +
+                                 std::to_string(copies) + " copies of the weights");
+      }
+      ranks += pipeline.ranks;
+      stages += pipeline.stages;
+      micro_batches += pipeline.micro_batches;
+    }
+    if (program_.pipelines.empty()) findings_.add("/program", "there is no pipeline");
+    require(stages, size(program_.stages), "/program", "entries in the stage table");
+    require(micro_batches, size(program_.micro_batches), "/program",
+            "entries in the micro-batch table");
+    for (std::size_t s = 0; s < program_.stages.size(); ++s) {
+      const int rank = program_.stages[s].rank.value, pipeline = program_.stages[s].pipeline;
+      if (rank >= 0 && rank < ranks && pipeline >= 0 && pipeline < size(program_.pipelines))
+        continue;
+      findings_.add(stage_place(s), "its rank or its pipeline does not exist");
+    }
+  }
+
+  template <class Number>
+  static std::string stage_place(Number s) {
+    return "stage " + std::to_string(s);
+  }
+
+  // The cuts cover every section once.
+  void cuts() {
+    const std::vector<int>& cuts = plan_.cuts;
+    require(plan_.stages_per_copy() + 1, size(cuts), "/plan/cuts", "cuts");
+    if (cuts.empty()) return;
+    require(0, cuts.front(), "/plan/cuts", "the first section of stage 0");
+    require(size(file_.section_names), cuts.back(), "/plan/cuts", "sections in all stages");
+    for (std::size_t s = 0; s + 1 < cuts.size(); ++s) {
+      if (cuts[s] < cuts[s + 1]) continue;
+      findings_.add("/plan/cuts", stage_place(s) + " has no section: from " +
+                                      std::to_string(cuts[s]) + " to " +
+                                      std::to_string(cuts[s + 1]));
+    }
+  }
+
+  void cluster() {
+    const PlanCluster& cluster = file_.cluster;
+    if (cluster.device != plan_.device) {
+      findings_.add("/cluster/device",
+                    "'" + cluster.device + "', but the plan is for '" + plan_.device + "'");
+    }
+    require(plan_.stages() - 1, size(cluster.boundary_level), "/cluster/boundary_level",
+            "boundaries");
+    const int boundaries =
+        static_cast<int>(std::min(size(cluster.boundary_level), std::int64_t{plan_.stages()} - 1));
+    for (int s = 0; s < boundaries; ++s) {
+      const int level = cluster.boundary_level[static_cast<std::size_t>(s)];
+      if (level < size(cluster.levels) && (sends_on(s) ? level >= 0 : level == -1)) continue;
+      findings_.add("/cluster/boundary_level",
+                    "level " + std::to_string(level) + " does not join the ranks of the stages");
+    }
+  }
+
+  // Whether anything is sent from stage s to s + 1.
+  [[nodiscard]] bool sends_on(int s) const {
+    const bool ends_copy = (s + 1) % plan_.stages_per_copy() == 0;
+    return !ends_copy && plan_.rank_of(s) != plan_.rank_of(s + 1);
+  }
+
+  // Every replica of the plan takes its share of the batch.
+  void samples() {
+    std::map<std::int64_t, std::int64_t> wanted, found;  // samples: replicas
+    if (plan_.has_unequal_replicas()) {
+      for (const ReplicaKind& kind : plan_.replica_kinds) wanted[kind.samples] += kind.replicas;
+    } else {
+      const int share = plan_.global_batch / plan_.data, rest = plan_.global_batch % plan_.data;
+      if (rest > 0) wanted[share + 1] = rest;
+      wanted[share] = plan_.data - rest;
+    }
+    std::int64_t total = 0;
+    for (const Pipeline& pipeline : program_.pipelines) {
+      std::int64_t samples = 0;
+      for (std::uint32_t m = 0; m < pipeline.micro_batches; ++m) {
+        samples += program_.micro_batches[pipeline.first_micro_batch + m].samples;
+      }
+      found[samples] += pipeline.replicas;
+      of_kind(pipeline, samples);
+      total = sum_of(total, product_of(samples, pipeline.replicas));
+    }
+    require(plan_.global_batch, total, "/program/pipelines", "samples of all replicas");
+    if (wanted == found) return;
+    std::string text = "samples per replica: expected";
+    for (const auto& [samples, replicas] : wanted) text += times(replicas, samples);
+    text += ", found";
+    for (const auto& [samples, replicas] : found) text += times(replicas, samples);
+    findings_.add("/program/pipelines", text);
+  }
+  void of_kind(const Pipeline& pipeline, std::int64_t samples) {
+    const auto p = static_cast<std::size_t>(&pipeline - program_.pipelines.data());
+    if (p >= plan_.replica_kinds.size()) return;
+    const std::string place = "/program/pipelines/" + std::to_string(p);
+    require(plan_.replica_kinds[p].replicas, pipeline.replicas, place, "replicas of the kind");
+    require(plan_.replica_kinds[p].samples, samples, place, "samples of a replica of the kind");
+  }
+  static std::string times(std::int64_t replicas, std::int64_t samples) {
+    return " " + std::to_string(replicas) + " x " + std::to_string(samples);
+  }
+
+  void micro_batches() {
+    const std::vector<int> shapes = micro_batch_shapes(plan_);
+    for (std::size_t m = 0; m < program_.micro_batches.size(); ++m) {
+      const MicroBatch& micro_batch = program_.micro_batches[m];
+      const std::string place = "micro-batch " + std::to_string(m);
+      if (micro_batch.shape < 0 || micro_batch.shape >= size(shapes)) {
+        findings_.add(place, "there is no shape " + std::to_string(micro_batch.shape));
+        continue;
+      }
+      require(shapes[static_cast<std::size_t>(micro_batch.shape)], micro_batch.samples, place,
+              "samples of shape " + std::to_string(micro_batch.shape));
+      shape_of_kind(m, micro_batch.shape, place);
+      require(plan_.sequence_length, micro_batch.sequence_length, place, "sequence length");
+    }
+  }
+
+  // Each kind of replicas has shapes of its own, those of its devices: first all of kind 0.
+  void shape_of_kind(std::size_t m, int shape, const std::string& place) {
+    if (!plan_.has_unequal_replicas()) return;
+    std::size_t p = 0;
+    while (m >= program_.pipelines[p].first_micro_batch + program_.pipelines[p].micro_batches) ++p;
+    int first = 0, end = 0;
+    for (std::size_t k = 0; k <= p; ++k) {
+      const int samples = plan_.replica_kinds[k].samples, b = plan_.micro_batch_size;
+      first = end;
+      end += (samples >= b ? 1 : 0) + (samples % b > 0 ? 1 : 0);
+    }
+    if (shape >= first && shape < end) return;
+    findings_.add(place, "shape " + std::to_string(shape) + " is not one of its kind of replicas");
+  }
+
+  // One chain per copy of the weights, every stage on the rank of the plan's map; stage s of every
+  // copy has the same weights.
+  void stages() {
+    const int per_copy = plan_.stages_per_copy();
+    for (std::size_t p = 0; p < program_.pipelines.size(); ++p) {
+      const Pipeline& pipeline = program_.pipelines[p];
+      for (int i = 0; i < pipeline.stages; ++i) {
+        const int s = pipeline.first_stage + i;
+        const Stage& stage = program_.stages[static_cast<std::size_t>(s)];
+        const std::string place = stage_place(s);
+        require(static_cast<std::int64_t>(p), stage.pipeline, place, "pipeline");
+        require(pipeline.first_rank + plan_.rank_of(i), stage.rank.value, place, "rank");
+        const bool first = i % per_copy == 0, last = (i + 1) % per_copy == 0;
+        require(first ? kNoStage.value : s - 1, stage.previous.value, place, "previous stage");
+        require(last ? kNoStage.value : s + 1, stage.next.value, place, "next stage");
+        require(i % per_copy, stage.weight_set, place, "weight set");
+      }
+    }
+  }
+
+  void ties() {
+    for (std::size_t k = 0; k < file_.ties.size(); ++k) {
+      const std::vector<int>& stages = file_.ties[k].stages;
+      const bool ascend = std::is_sorted(stages.begin(), stages.end(), std::less_equal<>());
+      const std::string place = "/ties/" + std::to_string(k);
+      if (!ascend || stages.size() < 2 || stages.front() < 0 || stages.back() >= plan_.stages()) {
+        findings_.add(place, "expected at least two stages, ascending");
+      } else if (!same_in_all_copies(stages)) {
+        findings_.add(place, "expected the same stages of every copy of the weights");
+      }
+    }
+  }
+
+  [[nodiscard]] bool same_in_all_copies(const std::vector<int>& stages) const {
+    std::map<int, int> holders;  // by stage of a copy
+    for (const int stage : stages) ++holders[stage % plan_.stages_per_copy()];
+    return std::all_of(holders.begin(), holders.end(),
+                       [&](const auto& each) { return each.second == plan_.copies(); });
+  }
+
+  void prediction() {
+    const Evaluation& prediction = file_.prediction;
+    if (prediction.step_time < prediction.step_time_low ||
+        prediction.step_time > prediction.step_time_high) {
+      findings_.add("/prediction", "the step time lies outside its own interval");
+    }
+  }
+
+  // False when an action names something that does not exist.
+  bool actions() {
+    bool good = file_.prices.shapes > 0;
+    for (std::size_t i = 0; i < program_.actions.size(); ++i) {
+      const std::string problem = why_not(program_.actions[i], i);
+      if (problem.empty()) continue;
+      findings_.add("action " + std::to_string(i), problem);
+      good = false;
+    }
+    for (const MicroBatch& micro_batch : program_.micro_batches) {
+      good &= micro_batch.shape >= 0 && micro_batch.shape < file_.prices.shapes;
+    }
+    return good;
+  }
+
+  [[nodiscard]] std::string why_not(const Action& action, std::size_t index) const {
+    if (action.stage.value >= program_.stages.size()) return "its stage does not exist";
+    const Stage& stage = program_.stages[action.stage.value];
+    const Pipeline& pipeline = program_.pipelines[static_cast<std::size_t>(stage.pipeline)];
+    const std::uint32_t m = action.micro_batch.value;
+    const bool has = action.micro_batch != kNoMicroBatch;
+    if (has != has_micro_batch(action.kind))
+      return "it must have a micro-batch exactly when its kind does";
+    if (has && (m < pipeline.first_micro_batch ||
+                m - pipeline.first_micro_batch >= pipeline.micro_batches)) {
+      return "its micro-batch is not one of its pipeline";
+    }
+    const MicroBatchRange own = micro_batches_of(program_, action.stage);
+    if (has && (m < own.begin || m >= own.end)) {
+      return name_of(program_, action) + ": another copy of the weights takes this micro-batch";
+    }
+    if (action.overlaps_next && program_.rule != RunTimeRule::kNone) {
+      return name_of(program_, action) + " overlaps, but a run-time rule moves single actions";
+    }
+    if (action.overlaps_next && !is_pair(action, index)) {
+      return name_of(program_, action) + " overlaps no other backward of its rank";
+    }
+    if (action.waits_for != kWaitsForNothing && action.waits_for >= index) {
+      return name_of(program_, action) + " comes before what it waits for";
+    }
+    return why_not_group(action);
+  }
+
+  // OVERLAP(F;B): one action follows directly, the fused backward of another stage or micro-batch.
+  [[nodiscard]] bool is_pair(const Action& forward, std::size_t index) const {
+    if (forward.kind != ActionKind::kForward || index + 1 == program_.actions.size()) return false;
+    const Action& backward = program_.actions[index + 1];
+    return backward.kind == ActionKind::kFusedBackward && !backward.overlaps_next &&
+           (backward.stage != forward.stage || backward.micro_batch != forward.micro_batch) &&
+           backward.stage.value < program_.stages.size() &&
+           program_.rank_of(backward) == program_.rank_of(forward);
+  }
+
+  [[nodiscard]] std::string why_not_group(const Action& action) const {
+    if (!is_collective(action.kind)) {
+      return action.group == kNoGroup ? "" : name_of(program_, action) + " is in a group";
+    }
+    if (action.group.value >= program_.groups.size()) {
+      return name_of(program_, action) + " belongs to no group";
+    }
+    const GroupKind wanted = action.kind == ActionKind::kTiedReduce ? GroupKind::kTiedWeights
+                             : action.kind == ActionKind::kNorm     ? GroupKind::kJob
+                                                                    : GroupKind::kDataParallel;
+    const Group& group = program_.groups[action.group.value];
+    if (group.kind == wanted) return {};
+    return name_of(program_, action) + " belongs to '" + group.name + "', a group of another kind";
+  }
+
+  const PlanFile& file_;
+  const Plan& plan_;
+  const Program& program_;
+  Findings& findings_;
+};
+
+}  // namespace
+
+bool check_tables(const PlanFile& file, Findings& findings) {
+  return TableCheck(file, findings).run();
+}
+
+}  // namespace penstock

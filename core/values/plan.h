@@ -1,0 +1,115 @@
+// A Plan: every decision about how a model is laid out on devices for one training step.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/values/ids.h"
+#include "core/values/stage_map.h"
+
+namespace penstock {
+
+// Which ranks are neighbours. The ranks of one tensor-parallel group always are.
+enum class Placement {
+  kPipelineInner,  // device = (d * P + p) * T + t: the stages of one replica side by side
+  kDataInner,      // device = (p * D + d) * T + t: the replicas of one stage side by side
+};
+
+// Of unequal replicas those that are alike: on the same device types, rank by rank, with equal
+// shares of the batch.
+struct ReplicaKind {
+  int replicas = 1;
+  int samples = 1;  // per step, of each of them
+  bool operator==(const ReplicaKind&) const = default;
+};
+
+struct Plan {
+  std::string schedule = "1f1b";
+  int group = 0;     // interleaving group; 0: the schedule's own default
+  int pipeline = 1;  // P, ranks
+  int chunks = 1;    // V, virtual stages per rank, those of all copies; S = P * V
+  StageMap stage_map = StageMap::kLoop;
+  int data = 1;                    // D, replicas
+  int tensor = 1;                  // T
+  int micro_batch_size = 1;        // b, samples
+  int global_batch = 1;            // samples per step
+  int sequence_length = 0;         // tokens per sample; 0 when the model has no such dimension
+  std::string recompute = "none";  // a mode of the profile; "none" keeps all activations
+  // How many sections of each stage of a copy of the weights use that mode, the first ones; the
+  // others keep their activations. Empty: all sections (core/values/recompute_sections.h).
+  std::vector<int> recompute_sections;
+  bool zero1 = false;  // optimizer state sharded over the replicas
+  Placement placement = Placement::kPipelineInner;
+  std::string device;  // device type; of a mixed plan that of rank 0
+  // A mixed plan: the device type of every rank, at least two different ones; of every listed rank
+  // where replicas are unequal. Empty: all ranks on `device`.
+  std::vector<std::string> rank_devices;
+  // Unequal replicas: their kinds, the replicas numbered kind by kind. Empty: all are on the same
+  // devices and the batch is divided evenly.
+  std::vector<ReplicaKind> replica_kinds;
+  // Stage k of every copy of the weights holds sections cuts[k] .. cuts[k + 1] - 1; ascending, one
+  // entry more than a copy has stages, from 0 to the number of sections.
+  std::vector<int> cuts;
+
+  [[nodiscard]] int stages() const { return pipeline * chunks; }
+  [[nodiscard]] int copies() const { return copies_of(stage_map); }
+  [[nodiscard]] int stages_per_copy() const { return stages() / copies(); }
+  [[nodiscard]] int devices() const { return pipeline * data * tensor; }
+  [[nodiscard]] bool has_unequal_replicas() const { return !replica_kinds.empty(); }
+  [[nodiscard]] int kinds() const {
+    return has_unequal_replicas() ? static_cast<int>(replica_kinds.size()) : 1;
+  }
+  // The ranks that may differ: those of one replica of every kind, of kind k from k * P on. A plan
+  // file's Program numbers its ranks likewise.
+  [[nodiscard]] int listed_ranks() const { return kinds() * pipeline; }
+  [[nodiscard]] bool is_mixed() const { return !rank_devices.empty(); }
+  [[nodiscard]] const std::string& device_of_rank(int rank) const {
+    return is_mixed() ? rank_devices[static_cast<std::size_t>(rank)] : device;
+  }
+  [[nodiscard]] std::vector<std::string> device_types() const;  // each once, by first rank
+  // How many times the job holds every weight and its gradient.
+  [[nodiscard]] int weight_copies() const { return data * copies(); }
+
+  [[nodiscard]] int rank_of(int stage) const { return rank_of_stage(stage_map, pipeline, stage); }
+  [[nodiscard]] std::vector<int> stages_of_rank(int rank) const;  // ascending
+  [[nodiscard]] int first_section(int stage) const {
+    return cuts[static_cast<std::size_t>(stage % stages_per_copy())];
+  }
+  [[nodiscard]] int end_section(int stage) const {
+    return cuts[static_cast<std::size_t>(stage % stages_per_copy()) + 1];
+  }
+  // Whether stage s + 1 takes what stage s makes: not from one copy of the weights to the next.
+  [[nodiscard]] bool has_next(int stage) const { return (stage + 1) % stages_per_copy() > 0; }
+  bool operator==(const Plan&) const = default;
+};
+
+// The samples that replica `index` of `plan` takes in a step: the batch divided evenly, the first
+// (global_batch mod D) replicas take one more.
+int samples_of_replica(const Plan& plan, int index);
+
+// The kind of replica `index`; 0 where all are alike.
+int kind_of_replica(const Plan& plan, int index);
+// The replicas of one kind as a plan of their own, whose replicas are alike.
+Plan plan_of_kind(const Plan& plan, int kind);
+// How many replicas run listed rank `rank`.
+int replicas_of_rank(const Plan& plan, int rank);
+
+// Puts listed rank r on devices of type `types[r]`; where all are one type, the plan is not mixed.
+void set_rank_devices(Plan& plan, std::vector<std::string> types);
+
+// What the ranks are on: "a100-40gb", of a mixed plan the ranks of each type in the order of the
+// pipeline: "2 a100-40gb + 3 v100-16gb".
+std::string device_words(const Plan& plan);
+
+// The distinct micro-batch sizes of a step, the full size first, then the short ones, descending;
+// of unequal replicas those of every kind, one kind after the other, since each has prices of its
+// own. Shape i of StagePrices and of the Program's micro-batch table is entry i.
+std::vector<int> micro_batch_shapes(const Plan& plan);
+// The shapes of one kind: [first, end).
+struct ShapeRange {
+  int first = 0, end = 0;
+};
+ShapeRange shapes_of_kind(const Plan& plan, int kind);
+
+}  // namespace penstock

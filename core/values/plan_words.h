@@ -1,0 +1,102 @@
+// The words that penstock.plan/1 uses for enumerations, and the keys of what is predicted of a
+// rank: one table each for writing and reading.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/values/evaluation.h"
+#include "core/values/executor_model.h"
+#include "core/values/json_reader.h"
+#include "core/values/plan.h"
+#include "core/values/program.h"
+
+namespace penstock {
+
+template <class Enum, std::size_t N>
+using Words = std::array<std::pair<Enum, std::string_view>, N>;
+
+inline constexpr Words<Placement, 2> kPlacementWords{{
+    {Placement::kPipelineInner, "pipeline_inner"},
+    {Placement::kDataInner, "data_inner"},
+}};
+inline constexpr Words<StageMap, 3> kStageMapWords{{
+    {StageMap::kLoop, name_of(StageMap::kLoop)},
+    {StageMap::kV, name_of(StageMap::kV)},
+    {StageMap::kBidirectional, name_of(StageMap::kBidirectional)},
+}};
+inline constexpr Words<TransferMode, 3> kTransferWords{{
+    {TransferMode::kAsync, "async"},
+    {TransferMode::kSenderBlocks, "sender_blocks"},
+    {TransferMode::kRendezvous, "rendezvous"},
+}};
+inline constexpr Words<QueueLayout, 4> kQueueWords{{
+    {QueueLayout::kNone, "none"},
+    {QueueLayout::kPerDirection, "per_direction"},
+    {QueueLayout::kPerPeer, "per_peer"},
+    {QueueLayout::kPerRank, "per_rank"},
+}};
+inline constexpr Words<IssueOrder, 2> kIssueWords{{
+    {IssueOrder::kEager, "eager"},
+    {IssueOrder::kDeepSpeed, "deepspeed"},
+}};
+inline constexpr Words<OptimizerGate, 2> kOptimizerWords{{
+    {OptimizerGate::kGlobalBarrier, "global_barrier"},
+    {OptimizerGate::kPostValidation, "post_validation"},
+}};
+inline constexpr Words<GroupKind, 3> kGroupWords{{
+    {GroupKind::kDataParallel, "data_parallel"},
+    {GroupKind::kTiedWeights, "tied_weights"},
+    {GroupKind::kJob, "job"},
+}};
+inline constexpr Words<RunTimeRule, 4> kRuleWords{{
+    {RunTimeRule::kNone, "none"},
+    {RunTimeRule::kVaruna, "varuna"},
+    {RunTimeRule::kVarunaRuntime, "varuna-runtime"},
+    {RunTimeRule::kVarunaStrict, "varuna-strict"},
+}};
+
+// Keys without their units, "_bytes" and "_ns".
+inline constexpr std::array<std::pair<std::string_view, Bytes MemoryUse::*>, 7> kMemoryKeys{{
+    {"parameters", &MemoryUse::parameters},
+    {"gradients", &MemoryUse::gradients},
+    {"optimizer_state", &MemoryUse::optimizer_state},
+    {"stash", &MemoryUse::stash},
+    {"working_peak", &MemoryUse::working_peak},
+    {"communication", &MemoryUse::communication},
+    {"reserve", &MemoryUse::reserve},
+}};
+inline constexpr std::array<std::pair<std::string_view, Duration RankTime::*>, 7> kRankTimeKeys{{
+    {"busy", &RankTime::busy},
+    {"warm_up", &RankTime::warm_up},
+    {"drain", &RankTime::drain},
+    {"imbalance", &RankTime::imbalance},
+    {"order", &RankTime::order},
+    {"transfer", &RankTime::transfer},
+    {"barrier", &RankTime::barrier},
+}};
+static_assert(sizeof(MemoryUse) == kMemoryKeys.size() * sizeof(Bytes), "a part without a key");
+static_assert(sizeof(RankTime) == kRankTimeKeys.size() * sizeof(Duration), "a part without a key");
+
+template <class Enum, std::size_t N>
+std::string word_of(const Words<Enum, N>& words, Enum value) {
+  for (const auto& [candidate, word] : words) {
+    if (candidate == value) return std::string(word);
+  }
+  return {};
+}
+
+template <class Enum, std::size_t N>
+Enum read_word(const JsonReader& reader, const Words<Enum, N>& words) {
+  const std::string found = reader.string();
+  std::string known;
+  for (const auto& [value, word] : words) {
+    if (word == found) return value;
+    known += (known.empty() ? "" : ", ") + std::string(word);
+  }
+  reader.expected("one of " + known);
+}
+
+}  // namespace penstock

@@ -1,0 +1,222 @@
+#include "core/values/trainer_limits.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "core/values/model_layers.h"
+#include "core/values/recompute_sections.h"
+
+namespace penstock {
+namespace {
+
+std::string text(int number) { return std::to_string(number); }
+
+int micro_batches(const Plan& plan) {
+  return plan.global_batch / (plan.data * plan.micro_batch_size);
+}
+
+// Of replicas that differ in their device types only, a trainer need not know.
+bool have_unequal_shares(const Plan& plan) {
+  return std::any_of(
+      plan.replica_kinds.begin(), plan.replica_kinds.end(),
+      [&](const ReplicaKind& kind) { return kind.samples != plan.replica_kinds.front().samples; });
+}
+
+std::string why_not_interleaved(const Plan& plan) {
+  if (plan.pipeline < 3) return "interleaving needs P >= 3";  // its transfers overlap from there on
+  const int m = micro_batches(plan), group = interleaving_group(plan), rest = m % group;
+  if (plan.pipeline <= group && group <= m && (rest == 0 || rest >= plan.pipeline)) return "";
+  return "Megatron-LM interleaves groups of P to M micro-batches, the last of them of at least P; "
+         "here P = " +
+         text(plan.pipeline) + ", M = " + text(m) + " and a group has " + text(group);
+}
+
+std::string why_not_mode(Trainer trainer, const std::string& mode) {
+  const bool selective = mode == "selective";
+  if (mode == "none" || mode == "full") return "";
+  if (trainer == Trainer::kMegatron && !selective) {
+    return "Megatron-LM has no recompute mode '" + mode + "'";
+  }
+  if (is_torchtitan(trainer) && !selective) {
+    return "torchtitan has no recompute mode '" + mode + "'";
+  }
+  if (trainer == Trainer::kDeepspeed) {
+    return "DeepSpeed's pipeline recomputes whole layers or nothing, and the plan has the mode '" +
+           mode + "'";
+  }
+  return "";
+}
+
+std::string why_not_torchtitan(Trainer trainer, const Plan& plan) {
+  if (plan.stage_map == StageMap::kV && plan.chunks != 2) {
+    return "torchtitan places a V of two stages per rank only";
+  }
+  const bool divided = plan.pipeline > 1 || plan.tensor > 1;
+  if (trainer == Trainer::kTorchtitan01 && plan.data == 1 && divided) {
+    return "torchtitan 0.1 trains a single replica (D = 1) in float32, since its mixed precision "
+           "comes with sharding; 0.2 and head have another way";
+  }
+  return "";
+}
+
+// The same cuts, but what an empty stage would stand for moves to its neighbour: every stage has a
+// layer, but for the first and the last where those need none. Nothing with too few layers.
+std::optional<Plan> with_a_layer_each(Plan plan, const ModelLayers& model, bool ends_as_well) {
+  const int stages = plan.stages(), end = model.front + model.layers;
+  const bool last_needs = ends_as_well || model.back == 0;
+  const int least_of_first = ends_as_well ? model.front + 1 : std::max(model.front, 1);
+  for (int s = 1; s < stages; ++s) {
+    const int least = least_of_first + s - 1;
+    const int behind = stages - s - (last_needs ? 0 : 1);  // stages that need a layer from here on
+    const int most = end - behind;
+    if (least > most) return {};
+    int& cut = plan.cuts[static_cast<std::size_t>(s)];
+    cut = std::clamp(cut, least, most);
+  }
+  return plan;
+}
+
+std::string without_a_layer(const Plan& plan, const ModelLayers& model, bool ends_as_well,
+                            const std::string& why) {
+  for (int s = 0; s < plan.stages(); ++s) {
+    const bool is_end = s == 0 || s + 1 == plan.stages();
+    if ((is_end && !ends_as_well) || layers_of_stage(model, plan, s).count > 0) continue;
+    return "stage " + text(s) + " has no layer, and " + why;
+  }
+  return "";
+}
+
+TrainerVerdict divided_recompute(const std::string& trainer, const Plan& plan) {
+  Plan whole = plan;
+  whole.recompute_sections.clear();
+  return {trainer + " has one recompute mode for all layers, and the plan recomputes " +
+              recompute_in_words(plan) + "; plan with --for, or with --recompute " + plan.recompute,
+          std::move(whole)};
+}
+
+struct LayerBlocks {
+  int layers = 0;
+  bool alike = true;  // the plan says the same number for all stages
+};
+
+LayerBlocks layer_blocks(const Plan& plan, const ModelLayers& model) {
+  LayerBlocks blocks;
+  std::vector<std::pair<int, int>> stages;  // recomputed layers, layers
+  for (int s = 0; s < plan.stages(); ++s) {
+    const StageLayers held = layers_of_stage(model, plan, s);
+    const int again = std::clamp(recomputed_sections_of(plan, s) - held.front, 0, held.count);
+    stages.emplace_back(again, held.count);
+    blocks.layers = std::max(blocks.layers, again);
+  }
+  blocks.alike = std::all_of(stages.begin(), stages.end(), [&](const auto& stage) {
+    return stage.first == std::min(blocks.layers, stage.second);
+  });
+  return blocks;
+}
+
+// So many layers on every stage, and with them what comes before.
+Plan with_blocks(const Plan& plan, const ModelLayers& model, int layers) {
+  Plan alike = plan;
+  std::vector<int> sections;
+  for (int s = 0; s < plan.stages(); ++s) {
+    const StageLayers held = layers_of_stage(model, plan, s);
+    sections.push_back(held.front + std::min(layers, held.count));
+  }
+  set_recompute_sections(alike, std::move(sections));
+  return alike;
+}
+
+TrainerVerdict blocks_verdict(const Plan& plan, const ModelLayers& model) {
+  if (!recompute_is_divided(plan)) return {};
+  if (plan.recompute != "full") return divided_recompute("Megatron-LM", plan);
+  const LayerBlocks blocks = layer_blocks(plan, model);
+  if (blocks.alike) return {};
+  return {
+      "Megatron-LM recomputes the same number of layers on every stage (--recompute-method "
+      "block), and the plan recomputes " +
+          recompute_in_words(plan) + "; plan with --for megatron, or take " + text(blocks.layers) +
+          " for all",
+      with_blocks(plan, model, blocks.layers)};
+}
+
+std::string splits_the_front(const Plan& plan, const ModelLayers& model, const std::string& what) {
+  if (layers_of_stage(model, plan, 0).front == model.front) return "";
+  return "stage 0 holds only a part of what comes before the layers, and " + what +
+         " for all of it";
+}
+
+TrainerVerdict megatron_verdict(const Plan& plan, const ModelLayers& model) {
+  std::string why = splits_the_front(plan, model, "Megatron-LM's layout has one letter");
+  if (why.empty()) {
+    why = without_a_layer(plan, model, false,
+                          "Megatron-LM fails at run time on a stage without one (its issue 1852)");
+  }
+  if (why.empty()) return blocks_verdict(plan, model);
+  auto nearest = with_a_layer_each(plan, model, false);
+  if (nearest && recompute_is_divided(*nearest)) {
+    *nearest = with_blocks(*nearest, model, layer_blocks(*nearest, model).layers);
+  }
+  return {std::move(why), std::move(nearest)};
+}
+
+TrainerVerdict torchtitan_verdict(Trainer trainer, const Plan& plan, const ModelLayers& model) {
+  if (recompute_is_divided(plan)) return divided_recompute("torchtitan", plan);
+  if (model.back > 2) {
+    return {"torchtitan's models end in a norm and a head; this one has " + text(model.back) +
+                " sections behind its layers",
+            {}};
+  }
+  const bool old = trainer == Trainer::kTorchtitan01;
+  std::string why = splits_the_front(plan, model, "torchtitan has one module");
+  if (why.empty() && old) {
+    why = without_a_layer(
+        plan, model, true,
+        "torchtitan 0.1 splits in front of layers only; 0.2 takes any list of modules");
+  }
+  if (why.empty()) return {};
+  return {std::move(why), with_a_layer_each(plan, model, old)};
+}
+
+}  // namespace
+
+std::string why_not_run(Trainer trainer, const Plan& plan) {
+  if (trainer == Trainer::kPenstock) {
+    return plan.tensor > 1 ? "a rank is one device (T = 1)" : "";
+  }
+  if (have_unequal_shares(plan)) return "it gives every replica the same share of the batch";
+  if (plan.global_batch % (plan.data * plan.micro_batch_size) != 0) {
+    return "the batch must be a multiple of D times b";
+  }
+  if (std::string why = why_not_mode(trainer, plan.recompute); !why.empty()) return why;
+  if (trainer == Trainer::kMegatron && plan.chunks > 1) return why_not_interleaved(plan);
+  if (is_torchtitan(trainer)) return why_not_torchtitan(trainer, plan);
+  return "";
+}
+
+TrainerVerdict verdict_of(Trainer trainer, const Plan& plan,
+                          const std::vector<std::string>& sections) {
+  if (std::string why = why_not_run(trainer, plan); !why.empty()) return {std::move(why), {}};
+  if (trainer == Trainer::kDeepspeed) {
+    return recompute_is_divided(plan) ? divided_recompute("DeepSpeed", plan) : TrainerVerdict{};
+  }
+  if (trainer != Trainer::kMegatron && !is_torchtitan(trainer)) return {};
+  const auto model = model_layers(sections);
+  const std::string name = trainer == Trainer::kMegatron ? "Megatron-LM" : "torchtitan";
+  if (!model) return {name + " counts layers; " + std::string(kNoLayers), {}};
+  return trainer == Trainer::kMegatron ? megatron_verdict(plan, *model)
+                                       : torchtitan_verdict(trainer, plan, *model);
+}
+
+int interleaving_group(const Plan& plan) {
+  if (plan.group > 0) return plan.group;
+  const int m = micro_batches(plan);
+  return m / std::max(1, m / plan.pipeline);
+}
+
+int recomputed_layers_of_each_stage(const Plan& plan, const std::vector<std::string>& sections) {
+  const auto model = model_layers(sections);
+  return model ? layer_blocks(plan, *model).layers : 0;
+}
+
+}  // namespace penstock
