@@ -1,4 +1,4 @@
-#include "cli/change_cluster.h"
+#include "studies/change_cluster.h"
 
 #include <doctest/doctest.h>
 

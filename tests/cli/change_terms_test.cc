@@ -1,4 +1,4 @@
-#include "cli/change_terms.h"
+#include "studies/change_terms.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/plan_question.h"
+#include "cli/io/plan_question.h"
 
 #include <filesystem>
 #include <string>
