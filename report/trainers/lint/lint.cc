@@ -7,6 +7,7 @@
 
 #include "core/values/error.h"
 #include "core/values/json.h"
+#include "core/values/trainer_table.h"
 #include "report/trainers/lint/judge.h"
 
 namespace penstock {
@@ -14,16 +15,15 @@ namespace {
 
 struct Trainer {
   LintTrainer trainer;
-  std::string_view name;
-  std::vector<std::string> versions;
+  std::string_view name;  // of its row in core/values/trainer_table.h, which holds the versions
   LintReport (*lint)(std::string_view text, const std::string& file, const LintRequest& request);
 };
 
 const std::vector<Trainer>& trainers() {
   static const std::vector<Trainer> kTrainers{
-      {LintTrainer::kMegatron, "megatron", {"0.20"}, lint_megatron},
-      {LintTrainer::kTorchtitan, "torchtitan", {"0.2", "0.1", "head"}, lint_torchtitan},
-      {LintTrainer::kDeepspeed, "deepspeed", {"0.19"}, lint_deepspeed},
+      {LintTrainer::kMegatron, "megatron", lint_megatron},
+      {LintTrainer::kTorchtitan, "torchtitan", lint_torchtitan},
+      {LintTrainer::kDeepspeed, "deepspeed", lint_deepspeed},
   };
   return kTrainers;
 }
@@ -73,7 +73,12 @@ std::vector<std::string> lint_trainer_names() {
   return names;
 }
 
-std::vector<std::string> versions_of(LintTrainer trainer) { return row_of(trainer).versions; }
+std::vector<std::string> versions_of(LintTrainer trainer) {
+  const TrainerRow* row = find_trainer_row(name_of(trainer));
+  if (row == nullptr) throw Error(ErrorKind::kInternal, "a linted trainer without a row");
+  const std::vector<std::string_view> names = row->version_names();
+  return {names.begin(), names.end()};
+}
 
 std::optional<LintTrainer> launch_trainer_of(std::string_view text, const std::string& file) {
   if (is_deepspeed(text, file)) return LintTrainer::kDeepspeed;
