@@ -90,7 +90,7 @@ TEST_CASE("a cost file may list micro-batches of different shapes") {
   CHECK(costs.words == "from f.json: 4 micro-batches of 2 shapes");
 
   CHECK(file_message(file(shape, R"({"shape": 1})")) ==
-        ":1: /micro_batches/0/shape: expected an integer from 0 to 0, got 1");
+        ":3: /micro_batches/0/shape: expected an integer from 0 to 0, got 1");
   CHECK(file_message(file(shape, "")).find("expected at least one micro-batch") !=
         std::string::npos);
   CHECK(file_message(file("", R"({"shape": 0})")).find("expected at least one shape") !=
