@@ -9,6 +9,7 @@
 #include "core/values/json.h"
 #include "core/values/trainer_table.h"
 #include "report/trainers/lint/judge.h"
+#include "report/trainers/lint/shell_script.h"
 
 namespace penstock {
 namespace {
@@ -51,8 +52,35 @@ bool is_deepspeed(std::string_view text, const std::string& file) {
 void sort(LintReport& report) {
   std::stable_sort(report.findings.begin(), report.findings.end(),
                    [](const LintFinding& a, const LintFinding& b) {
-                     return std::tie(a.line, a.code) < std::tie(b.line, b.code);
+                     return std::tie(a.file, a.line, a.code) < std::tie(b.file, b.line, b.code);
                    });
+}
+
+std::optional<LintTrainer> trainer_by_content(std::string_view text, const std::string& file) {
+  if (is_deepspeed(text, file)) return LintTrainer::kDeepspeed;
+  // A document may show flags, and is no launch file.
+  if (file.ends_with(".json") || file.ends_with(".md")) return {};
+  if (has_any(text, {"[parallelism]", "--parallelism.", "parallelism.pipeline_parallel",
+                     "torchtitan.train", "./run_train.sh"})) {
+    return LintTrainer::kTorchtitan;
+  }
+  if (file.ends_with(".toml")) return LintTrainer::kTorchtitan;
+  // NeMo has a class of this name, too.
+  if (has_any(text, {"ParallelismConfig("}) && has_any(text, {"torchtitan"})) {
+    return LintTrainer::kTorchtitan;
+  }
+  if (has_any(text, {"--tensor-model-parallel-size", "--pipeline-model-parallel",
+                     "--model-parallel-size", "pretrain_gpt.py"})) {
+    return LintTrainer::kMegatron;
+  }
+  // Any one of these is other programs', too.
+  int shared = 0;
+  for (const char* flag : {"--num-layers", "--hidden-size", "--num-attention-heads",
+                           "--micro-batch-size", "--global-batch-size", "--seq-length"}) {
+    if (has_any(text, {flag})) ++shared;
+  }
+  if (shared >= 2) return LintTrainer::kMegatron;
+  return {};
 }
 
 }  // namespace
@@ -80,31 +108,13 @@ std::vector<std::string> versions_of(LintTrainer trainer) {
   return {names.begin(), names.end()};
 }
 
-std::optional<LintTrainer> launch_trainer_of(std::string_view text, const std::string& file) {
-  if (is_deepspeed(text, file)) return LintTrainer::kDeepspeed;
-  // A document may show flags, and is no launch file.
-  if (file.ends_with(".json") || file.ends_with(".md")) return {};
-  if (has_any(text, {"[parallelism]", "--parallelism.", "parallelism.pipeline_parallel",
-                     "torchtitan.train", "./run_train.sh"})) {
-    return LintTrainer::kTorchtitan;
-  }
-  if (file.ends_with(".toml")) return LintTrainer::kTorchtitan;
-  // NeMo has a class of this name, too.
-  if (has_any(text, {"ParallelismConfig("}) && has_any(text, {"torchtitan"})) {
-    return LintTrainer::kTorchtitan;
-  }
-  if (has_any(text, {"--tensor-model-parallel-size", "--pipeline-model-parallel",
-                     "--model-parallel-size", "pretrain_gpt.py"})) {
-    return LintTrainer::kMegatron;
-  }
-  // Any one of these is other programs', too.
-  int shared = 0;
-  for (const char* flag : {"--num-layers", "--hidden-size", "--num-attention-heads",
-                           "--micro-batch-size", "--global-batch-size", "--seq-length"}) {
-    if (has_any(text, {flag})) ++shared;
-  }
-  if (shared >= 2) return LintTrainer::kMegatron;
-  return {};
+std::optional<LintTrainer> launch_trainer_of(std::string_view text, const std::string& file,
+                                             const FindBeside& beside) {
+  const auto trainer = trainer_by_content(text, file);
+  const bool is_script =
+      file.ends_with(".sh") || file.ends_with(".sbatch") || file.ends_with(".slurm");
+  if (trainer || !is_script || !beside) return trainer;
+  return trainer_by_content(read_shell_script(text, file, beside).read_too, file);
 }
 
 LintReport lint(std::string_view text, const std::string& file, LintTrainer trainer,
