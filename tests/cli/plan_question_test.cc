@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "cli/io/files.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/json_reader.h"
 

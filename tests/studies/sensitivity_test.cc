@@ -1,7 +1,15 @@
 #include "studies/sensitivity.h"
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include <doctest/doctest.h>
 
+#include "estimator/default_cluster.h"
+#include "estimator/estimate_profile.h"
+#include "estimator/shipped_data.h"
+#include "search/evaluate.h"
 #include "studies/compute_sensitivity.h"
 #include "studies/memory_sensitivity.h"
 #include "studies/outcomes.h"
@@ -47,6 +55,29 @@ Planned planned() {
 Sensitivities answers(const Planned& planned) {
   SearchProgress progress;
   return sensitivities_of(planned.file, planned.file.prediction, planned.asked, {}, progress);
+}
+
+// GPT-2 on one H100, in micro-batches of eight samples; nothing of it was measured.
+Question estimated_question() {
+  const std::string file = "data/models/gpt2.json";
+  const Architecture model = read_architecture(parse_json(read_file(file), file), file);
+  const std::vector<DeviceSheet> sheets = shipped_devices();
+  const auto sheet = std::find_if(sheets.begin(), sheets.end(),
+                                  [](const DeviceSheet& one) { return one.is_called("h100-sxm"); });
+  REQUIRE(sheet != sheets.end());
+  EstimateRequest request;
+  request.device = sheet->name;
+  request.arithmetic = default_arithmetic(*sheet);
+  request.sequence_length = default_sequence_length(model);
+  Question question;
+  question.profile.value = estimate_profile(model, *sheet, shipped_efficiency(), request).profile;
+  question.cluster.value = default_cluster(*sheet, 1);
+  question.request.gpus = 1;
+  question.request.global_batch = 8;
+  question.request.sequence_length = request.sequence_length;
+  question.request.pins.device = request.device;
+  question.request.pins.micro_batch_size = 8;
+  return question;
 }
 
 }  // namespace
@@ -122,18 +153,7 @@ TEST_CASE("links, batches and memory answer as the plan does when it is worked o
 // What all sections of a type save together is what each of them saves, where one rank is all there
 // is and nothing waits.
 TEST_CASE("sections that are a tenth faster take a tenth of their time from the step") {
-  SearchOptions options;
-  options.profile = "data/models/gpt2.json";
-  options.device = "h100-sxm";
-  options.gpus = "1";
-  options.global_batch = "8";
-  options.pins = {"b=8"};
-  const Question question = question_of(options);
-  Pins& pins = question.request.pins;
-  pins.pipeline = 4;
-  pins.tensor = pins.data = 2;
-  pins.micro_batch_size = 1;
-  pins.schedules = {"1f1b"};
+  const Question question = estimated_question();
   SearchProgress progress;
   const SearchResult found = best_plans(question.inputs(), question.request, progress);
   REQUIRE_FALSE(found.best.empty());

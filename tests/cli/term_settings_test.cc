@@ -1,4 +1,4 @@
-#include "studies/change_terms.h"
+#include "cli/options/term_settings.h"
 
 #include <doctest/doctest.h>
 

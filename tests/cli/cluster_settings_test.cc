@@ -1,8 +1,9 @@
-#include "studies/change_cluster.h"
+#include "cli/options/cluster_settings.h"
 
 #include <doctest/doctest.h>
 
 #include "costmodel/price_stages.h"
+#include "studies/change_cluster.h"
 #include "tests/cli/messages.h"
 
 using namespace penstock;
