@@ -2,8 +2,8 @@
 // values between and beyond them.
 //
 // - Along the micro-batch size times are linear between measured points: work grows with samples,
-//   on top of launches that do not. Before that a running minimum from the right makes them rise
-//   (a small micro-batch that took longer than a larger one was bound by launches).
+//   on top of launches that do not. Before that a running minimum from the right makes them rise (a
+//   small micro-batch that took longer than a larger one was bound by launches).
 // - Along the length a power law runs through the two nearest rows, since attention grows with the
 //   square and everything else linearly; beyond the rows its exponent is held within 0 and 2.
 // - What was not measured is derived and marked: B = I + W, or I and W by the measured share of W,
