@@ -70,7 +70,7 @@ TEST_CASE("why a plan is not made otherwise is a search with other pins, or need
   Question too_wide = question;
   too_wide.request.pins.data = 33;
   const WhyNot none = why_not(file, too_wide, progress);
-  REQUIRE(none.contradictions.size() == 1);
+  REQUIRE(none.contradictions.size() == 2);  // the second: with mbs = 1, which is pinned
   CHECK(none.contradictions.front() ==
         "DP = 33: a global batch of 32 has less than one sample per replica.");
   CHECK(none.result.candidates == 0);
