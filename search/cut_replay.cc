@@ -37,10 +37,10 @@ CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan, RecomputeRule r
   capacity_ = prepared_.devices.memory();
   reserve_ = prepared_.devices.reserve();
   held_ = liveness_of(with_stand_in(prepared_.plan));
-  if (!is_cheap_ && !has_rule_) return;
+  if (!is_cheap_) return;
   wiring_.emplace(*inputs.cluster, prepared_.plan);
   schedules_ = schedules_of(prepared_.plan);
-  if (has_rule_ || !recompute_is_divided(plan) || !can_divide_recompute(*prepared_.kind)) return;
+  if (!recompute_is_divided(plan) || !can_divide_recompute(*prepared_.kind)) return;
   recompute_.emplace(inputs, prepared_, held_, rule);
   if (recompute_->is_possible()) {
     sums_ = recompute_->kept();
