@@ -30,8 +30,9 @@ CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan, RecomputeRule r
   has_rule_ = prepared_.kind->rule != RunTimeRule::kNone;
   is_cheap_ = !prepared_.kind->is_automatic() && !has_rule_;
   sums_ = prepared_.sums.full_size();
-  if (facts_of(prepared_.kind->rule).last_rank_keeps)
+  if (facts_of(prepared_.kind->rule).last_rank_keeps) {
     last_keeps_.emplace(*sums_, prepared_.plan.pipeline);
+  }
   tables_ = prepared_.sums.tables();
   recomputes_ = prepared_.sums.recomputes();
   capacity_ = prepared_.devices.memory();
