@@ -130,6 +130,12 @@ LintReport lint(std::string_view text, const std::string& file, LintTrainer trai
   LintRequest asked = request;
   // torchtitan's Python recipes are head's, and nobody else's.
   const bool is_recipe = trainer == LintTrainer::kTorchtitan && file.ends_with(".py");
+  // The header of an exported file says for which version it was written.
+  const std::string_view header = text.substr(0, text.find('\n'));
+  if (asked.version.empty() && trainer == LintTrainer::kTorchtitan &&
+      has_any(header, {" for torchtitan 0.1, written by penstock"})) {
+    asked.version = "0.1";
+  }
   if (asked.version.empty()) asked.version = is_recipe ? "head" : versions_of(trainer).front();
   LintReport report = row_of(trainer).lint(text, file, asked);
   sort(report);
