@@ -174,6 +174,7 @@ void take_launch(const Words& words, std::size_t from, const ShellScript& shell,
   }
   add_flags(words, from, words.size(), script.flags);
   if (from > 0) script.line = words[from - 1].line;
+  if (from > 0) script.program = words[from - 1];
   for (std::size_t i = from; i < words.size(); ++i) {
     if (words[i].unresolved.empty() || words[i].text != words[i].unresolved) continue;
     const bool follows_flag = i > from && is_flag(words[i - 1]);
@@ -269,16 +270,19 @@ void count_gpus(const ShellScript& shell, LaunchScript& script) {
 LaunchScript read_launch_script(std::string_view text, const std::string& file,
                                 const FindBeside& beside) {
   const ShellScript shell = read_shell_script(text, file, beside);
-  LaunchScript script{LaunchSettings(file), LaunchSettings(file), {}, {}, "",
-                      shell.lines,          shell.not_followed};
+  LaunchScript script{LaunchSettings(file), LaunchSettings(file), {}, {}, "", shell.lines, {},
+                      shell.not_followed};
   script.flags.set_lines(shell.lines);
   script.launcher.set_lines(shell.lines);
-  Words best;
+  Words best, bare;  // a program with flags; one with flags of its launcher alone
   std::size_t most = 0, launches = 0;
   for (const Words& command : shell.commands) {
     Words words = unpacked(command);
     const std::size_t flags = count_flags(words, behind_program(words));
-    if (flags == 0) continue;
+    if (flags == 0) {
+      if (behind_program(words) < words.size() && count_flags(words, 0) > 0) bare = words;
+      continue;
+    }
     ++launches;
     if (flags < most) continue;
     most = flags;
@@ -286,6 +290,7 @@ LaunchScript read_launch_script(std::string_view text, const std::string& file,
   }
   if (most == 0) {
     take_all(shell, script);
+    if (!bare.empty()) take_launch(bare, behind_program(bare), shell, script);
   } else {
     take_launch(best, behind_program(best), shell, script);
   }

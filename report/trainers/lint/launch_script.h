@@ -19,6 +19,7 @@ struct LaunchScript {
   std::optional<int> gpus;  // by the launcher or NGPU=; nothing when the script does not say
   std::string why_no_gpus;  // "$NNODES is not set in this script"
   SourceLines lines;        // of the script and of the files that it reads
+  std::optional<ShellWord> program;  // "$here/recipe.py", of what was judged
   std::vector<std::string> not_followed;
 };
 

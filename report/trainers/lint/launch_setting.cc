@@ -74,7 +74,8 @@ std::string LaunchSettings::doubt_of(std::string_view name) const {
   if (found != conditional_.end()) {
     return fmt::format("{} is set under a condition ({})", name, lines_.words(found->second));
   }
-  if (!more_.empty() && !has(name)) return fmt::format("{} may set {}", more_, name);
+  if (!more_.empty() && !has(name) && !closed_.contains(name))
+    return fmt::format("{} may set {}", more_, name);
   return "";
 }
 

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -68,6 +69,8 @@ class LaunchSettings {
   void open(const std::string& more) {
     if (more_.empty()) more_ = more;
   }
+  // What open() says does not hold for this name.
+  void close(const std::string& name) { closed_.insert(name); }
   // Why this name may have another value than the one that find() has, or one at all; empty when
   // it has not.
   [[nodiscard]] std::string doubt_of(std::string_view name) const;
@@ -81,6 +84,7 @@ class LaunchSettings {
   SourceLines lines_;
   std::vector<LaunchSetting> all_;
   std::map<std::string, int, std::less<>> conditional_;
+  std::set<std::string, std::less<>> closed_;
   std::string more_;  // "$MODEL_ARGS (line 7)"
 };
 

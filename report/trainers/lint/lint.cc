@@ -9,6 +9,7 @@
 #include "core/values/json.h"
 #include "core/values/trainer_table.h"
 #include "report/trainers/lint/judge.h"
+#include "report/trainers/lint/megatron_recipe.h"
 #include "report/trainers/lint/shell_script.h"
 
 namespace penstock {
@@ -58,6 +59,7 @@ void sort(LintReport& report) {
 
 std::optional<LintTrainer> trainer_by_content(std::string_view text, const std::string& file) {
   if (is_deepspeed(text, file)) return LintTrainer::kDeepspeed;
+  if (is_megatron_recipe(text, file)) return LintTrainer::kMegatron;
   // A document may show flags, and is no launch file.
   if (file.ends_with(".json") || file.ends_with(".md")) return {};
   if (has_any(text, {"[parallelism]", "--parallelism.", "parallelism.pipeline_parallel",
@@ -114,7 +116,18 @@ std::optional<LintTrainer> launch_trainer_of(std::string_view text, const std::s
   const bool is_script =
       file.ends_with(".sh") || file.ends_with(".sbatch") || file.ends_with(".slurm");
   if (trainer || !is_script || !beside) return trainer;
-  return trainer_by_content(read_shell_script(text, file, beside).read_too, file);
+  const ShellScript script = read_shell_script(text, file, beside);
+  if (const auto read = trainer_by_content(script.read_too, file)) return read;
+  // A recipe that the script starts.
+  for (const std::vector<ShellWord>& command : script.commands) {
+    for (const ShellWord& word : command) {
+      if (!word.text.ends_with(".py")) continue;
+      const std::string path = path_beside_script(word);
+      const auto recipe = path.empty() ? std::nullopt : beside(path);
+      if (recipe && is_megatron_recipe(*recipe, path)) return LintTrainer::kMegatron;
+    }
+  }
+  return {};
 }
 
 LintReport lint(std::string_view text, const std::string& file, LintTrainer trainer,
@@ -122,6 +135,12 @@ LintReport lint(std::string_view text, const std::string& file, LintTrainer trai
   LintRequest asked = request;
   // torchtitan's Python recipes are head's, and nobody else's.
   const bool is_recipe = trainer == LintTrainer::kTorchtitan && file.ends_with(".py");
+  // The header of an exported file says for which version it was written.
+  const std::string_view header = text.substr(0, text.find('\n'));
+  if (asked.version.empty() && trainer == LintTrainer::kTorchtitan &&
+      has_any(header, {" for torchtitan 0.1, written by penstock"})) {
+    asked.version = "0.1";
+  }
   if (asked.version.empty()) asked.version = is_recipe ? "head" : versions_of(trainer).front();
   LintReport report = row_of(trainer).lint(text, file, asked);
   sort(report);

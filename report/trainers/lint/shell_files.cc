@@ -36,8 +36,9 @@ ShellText text_of(const ShellWord& word) {
   return text;
 }
 
-// A path in the script's folder, or below it; empty where the script does not say it.
-std::string path_beside(const ShellWord& word) {
+}  // namespace
+
+std::string path_beside_script(const ShellWord& word) {
   std::string_view path = word.text;
   if (!word.unresolved.empty()) {
     if (!path.starts_with(word.unresolved + '/')) return "";
@@ -48,11 +49,9 @@ std::string path_beside(const ShellWord& word) {
   return std::filesystem::path(path).lexically_normal().generic_string();
 }
 
-}  // namespace
-
 std::optional<ShellReader::Beside> ShellReader::find_beside(const ShellWord& word,
                                                             std::string& why_not) {
-  const std::string path = path_beside(word);
+  const std::string path = path_beside_script(word);
   if (path.empty() || !beside_) {
     why_not = path.empty() && beside_ ? "its path is not in the script's folder" : "";
     return {};

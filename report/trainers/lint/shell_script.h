@@ -41,6 +41,9 @@ inline constexpr std::size_t kLargestScript = std::size_t{1} << 20;  // bytes, a
 // The text of a file beside the script; nothing where there is none.
 using FindBeside = std::function<std::optional<std::string>(const std::string& path)>;
 
+// Where a word names a file in the script's folder or below it; empty where it does not.
+std::string path_beside_script(const ShellWord& word);
+
 // Error{kBadInput} "FILE:LINE: ..." with a remedy for quotes, brackets and parentheses that are not
 // closed, control characters, and more than kLargestScript bytes, written or put in.
 ShellScript read_shell_script(std::string_view text, const std::string& file,

@@ -513,5 +513,54 @@ TEST_CASE("#SBATCH says how many GPUs a job has where its launcher does not") {
   }
 }
 
+// --- recipes of Megatron-Bridge
+
+constexpr const char* kRecipe =
+    "from megatron.bridge.recipes.common import _pretrain_common\n\n\n"
+    "def planned(cfg):\n"
+    "    cfg.model.tensor_model_parallel_size = 2\n"
+    "    cfg.model.pipeline_model_parallel_size = 2\n"
+    "    cfg.model.pipeline_model_parallel_layout = \"Ett|ttt|t|ttL\"\n"
+    "    cfg.model.virtual_pipeline_model_parallel_size = 2\n"
+    "    cfg.model.context_parallel_size = 1\n"
+    "    cfg.model.num_layers = 8\n"
+    "    cfg.train.micro_batch_size = 3\n"
+    "    cfg.train.global_batch_size = 1_6\n"
+    "    return cfg\n";
+
+TEST_CASE("a recipe's fields are judged as the flags of the same meaning") {
+  // 16 is no multiple of b = 3, whatever D is; the layout has 8 layers in 2 x 2 stages.
+  const LintReport report = lint(kRecipe, "recipe.py", LintTrainer::kMegatron, {});
+  CHECK(found(report) == Codes{"E001:12"});
+  CHECK(only(report).setting == "cfg.train.global_batch_size = 1_6");
+  CHECK(only(report).fix == "global_batch_size = 18");
+  CHECK(report.job.layers_per_stage == std::vector<int>{2, 3, 1, 2});
+  CHECK(report.job.chunks == 2);
+  CHECK(launch_trainer_of(kRecipe, "recipe.py") == LintTrainer::kMegatron);
+}
+
+TEST_CASE("what a recipe does not set is its model's, and not the default of a flag") {
+  // Megatron-LM's default of P is 1; a recipe's is what it begins with.
+  const LintReport report = lint(
+      "import nemo_run\ndef f():\n    cfg = base()\n    cfg.model.num_layers = 8\n"
+      "    if big:\n        cfg.model.pipeline_model_parallel_size = 3\n    return cfg\n",
+      "recipe.py", LintTrainer::kMegatron, {});
+  CHECK(found(report) == Codes{});
+  CHECK_FALSE(report.job.pipeline.has_value());
+  CHECK(gap(report, "E001").find("tensor_model_parallel_size") != std::string::npos);
+}
+
+TEST_CASE("a script that starts a recipe is judged by it, on the script's GPUs") {
+  // 6 GPUs are no multiple of T x P = 4.
+  const std::string script =
+      "here=$(dirname \"$0\")\nexec torchrun --nproc_per_node=6 \\\n  \"$here/recipe.py\" \"$@\"\n";
+  const LintRequest request = with_files({{"recipe.py", kRecipe}});
+  CHECK(launch_trainer_of(script, "run.sh", request.beside) == LintTrainer::kMegatron);
+  const LintReport report = judged(script, request);
+  CHECK(found(report) == Codes{"E001:6"});
+  CHECK(only(report).file == "recipe.py");
+  CHECK(only(report).message == "6 GPUs are no multiple of T x P x C = 2 x 2 x 1 = 4");
+}
+
 }  // namespace
 }  // namespace penstock
