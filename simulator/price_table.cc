@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -37,6 +39,17 @@ void check_sizes(const StagePrices& prices) {
       prices.transfer.size(), prices.step.size()));
 }
 
+// With the kind as a constant, so that its row is read while compiling: lanes of one replay make a
+// table each.
+template <class Visit, std::size_t... kind>
+void for_each_kind(const Visit& visit, std::index_sequence<kind...> /*all*/) {
+  (visit(std::integral_constant<ActionKind, static_cast<ActionKind>(kind)>()), ...);
+}
+template <class Visit>
+void for_each_kind(const Visit& visit) {
+  for_each_kind(visit, std::make_index_sequence<kActionKinds>());
+}
+
 }  // namespace
 
 PriceTable::PriceTable(const Program& program, const StagePrices& prices,
@@ -68,10 +81,11 @@ PriceTable::PriceTable(const Program& program, const StagePrices& prices,
       place.shape = static_cast<int>(shape);
       const std::size_t at = s * shapes_ + shape;
       entries_[first_gain() + at] = prices.compute_of(place.stage, place.shape).overlap_gain;
-      for (std::size_t k = 0; k < kActionKinds; ++k) {
-        entries_[k * stride_ + at] =
-            duration_of(prices, executor, static_cast<ActionKind>(k), place);
-      }
+      for_each_kind([&](auto kind) {
+        constexpr ActionKind kKind = decltype(kind)::value;
+        entries_[static_cast<std::size_t>(kKind) * stride_ + at] =
+            duration_of(prices, executor, kKind, place);
+      });
     }
   }
   const std::vector<Duration> tied = tied_prices(program, prices);

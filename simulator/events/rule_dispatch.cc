@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-RuleDispatch::RuleDispatch(const Program& program, const TaskGraph& graph) : rule_(program.rule) {
+RuleDispatch::RuleDispatch(const Program& program, const StepGraph& graph) : rule_(program.rule) {
   if (rule_ == RunTimeRule::kNone) return;
   ranks_.resize(static_cast<std::size_t>(program.ranks()));
   looking_.reserve(ranks_.size());

@@ -14,7 +14,7 @@ namespace {
 
 SimTime time_of(std::int64_t ns) { return SimTime{Duration{ns}}; }
 
-TaskGraph graph_of(const Program& program, const ExecutorModel& executor) {
+StepGraph graph_of(const Program& program, const ExecutorModel& executor) {
   if (program.rule != RunTimeRule::kNone && !straight_replay_is_exact(executor)) {
     throw_bad_input(program.schedule +
                     ": its order changes while it runs, which the executor model '" +
@@ -22,7 +22,7 @@ TaskGraph graph_of(const Program& program, const ExecutorModel& executor) {
                     "' cannot carry out; use one with asynchronous transfers, without queues and "
                     "without posted receives");
   }
-  return build_task_graph(program, executor);
+  return step_graph(program, executor);
 }
 
 }  // namespace

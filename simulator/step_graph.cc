@@ -1,8 +1,10 @@
-#include "simulator/task_graph.h"
+#include "simulator/step_graph.h"
 
 #include <map>
 #include <tuple>
 #include <utility>
+
+#include "core/values/action_rules.h"
 
 namespace penstock {
 namespace {
@@ -14,7 +16,7 @@ class Builder {
   Builder(const Program& program, const ExecutorModel& executor)
       : program_(program), executor_(executor) {}
 
-  TaskGraph build() {
+  StepGraph build() {
     name_tasks();
     for (std::uint32_t i = 0; i < program_.actions.size(); ++i) add_edges_of(i);
     return compress();
@@ -55,23 +57,37 @@ class Builder {
     if (action.waits_for != kWaitsForNothing && !is_receive(action.kind)) {
       edge(graph_.task_of_action[action.waits_for], task);
     }
+    switch (rule_of(action.kind).lane) {
+      case Lane::kCompute:
+        keep_compute(rank, task);
+        break;
+      case Lane::kCollective:
+        follow(collective_, rank, task);
+        break;
+      case Lane::kWire:
+        add_wire(action, rank, task);
+        break;
+      case Lane::kAtOnce:
+      case Lane::kCopyIn:  // no prices yet
+      case Lane::kCopyOut:
+        break;
+    }
+  }
+
+  void keep_compute(int rank, std::uint32_t task) {
     // With a run-time rule the order of a rank's compute is not known yet.
-    const bool in_order = program_.rule == RunTimeRule::kNone;
-    if (in_order && (is_compute(action.kind) || occupies_compute(action.kind))) {
-      follow(compute_, rank, task);
+    if (program_.rule == RunTimeRule::kNone) follow(compute_, rank, task);
+  }
+
+  // What waits for a receive waits for its transfer, since both are one task.
+  void add_wire(const Action& action, int rank, std::uint32_t task) {
+    if (occupies_compute(action.kind)) keep_compute(rank, task);
+    const auto before = compute_.find(rank);
+    // A receive is reached once the compute before it in the rank's list has ended.
+    if (is_receive(action.kind) && executor_.receive_must_be_posted && before != compute_.end()) {
+      edge(before->second, task);
     }
-    if (is_collective(action.kind)) follow(collective_, rank, task);
-    if (is_send(action.kind) || is_receive(action.kind)) {
-      if (is_receive(action.kind)) {
-        // A receive is reached once the compute before it in the rank's list has ended.
-        const auto before = compute_.find(rank);
-        if (executor_.receive_must_be_posted && before != compute_.end()) {
-          edge(before->second, task);
-        }
-        // What waits for the receive waits for the transfer; its consumer names the receive.
-      }
-      if (executor_.queues != QueueLayout::kNone) follow(queues_, queue_of(action, rank), task);
-    }
+    if (executor_.queues != QueueLayout::kNone) follow(queues_, queue_of(action, rank), task);
   }
 
   [[nodiscard]] bool occupies_compute(ActionKind kind) const {
@@ -108,7 +124,7 @@ class Builder {
     return static_cast<std::uint32_t>(graph_.action_of_task.size());
   }
 
-  TaskGraph compress() {
+  StepGraph compress() {
     graph_.row.assign(tasks() + std::size_t{1}, 0);
     graph_.predecessors.assign(tasks(), 0);
     for (const auto& [from, to] : edges_) {
@@ -124,7 +140,7 @@ class Builder {
 
   const Program& program_;
   const ExecutorModel& executor_;
-  TaskGraph graph_;
+  StepGraph graph_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;
   std::map<int, std::uint32_t> compute_, collective_;  // last task of each rank's stream
   std::map<Queue, std::uint32_t> queues_;
@@ -132,11 +148,11 @@ class Builder {
 
 }  // namespace
 
-TaskGraph build_task_graph(const Program& program, const ExecutorModel& executor) {
+StepGraph step_graph(const Program& program, const ExecutorModel& executor) {
   return Builder(program, executor).build();
 }
 
-std::vector<std::string> cycle_names(const Program& program, const TaskGraph& graph,
+std::vector<std::string> cycle_names(const Program& program, const StepGraph& graph,
                                      const std::vector<std::uint32_t>& predecessors_left) {
   // Every task that is left has a predecessor that is left; walking backwards must close.
   std::vector<std::uint32_t> before(graph.action_of_task.size(), kNone);

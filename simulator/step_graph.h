@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-struct TaskGraph {
+struct StepGraph {
   // The action that stands for each task (a send for its transfer, a collective's first member).
   std::vector<std::uint32_t> action_of_task;
   std::vector<std::uint32_t> task_of_action;
@@ -22,10 +22,10 @@ struct TaskGraph {
   std::vector<std::uint32_t> predecessors;  // how many edges end in each task
 };
 
-TaskGraph build_task_graph(const Program& program, const ExecutorModel& executor);
+StepGraph step_graph(const Program& program, const ExecutorModel& executor);
 
 // A cycle among the tasks that were left when no more could run (predecessors_left > 0).
-std::vector<std::string> cycle_names(const Program& program, const TaskGraph& graph,
+std::vector<std::string> cycle_names(const Program& program, const StepGraph& graph,
                                      const std::vector<std::uint32_t>& predecessors_left);
 
 }  // namespace penstock
