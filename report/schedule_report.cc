@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "report/measures.h"
+#include "report/page_width.h"
 #include "report/result_json.h"
 #include "report/words.h"
 
@@ -42,13 +43,13 @@ std::string row_name(int rank, int ranks) {
 }  // namespace
 
 std::string schedule_report(const ScheduleResult& result) {
-  std::string out = fmt::format("{}: P = {}, V = {}, M = {}", result.schedule, result.ranks,
+  std::string out = fmt::format("{}: PP {}, VP {}, {} micro-batches", result.schedule, result.ranks,
                                 result.chunks, result.micro_batches);
   if (result.slices > 1) out += fmt::format(" in {} slices each", result.slices);
   if (result.copies > 1) out += fmt::format(", {} copies of the weights", result.copies);
   out += '\n';
-  out += wrapped("costs: " + result.costs, 100, "", "  ");
-  out += wrapped("executor: " + result.executor, 100, "", "  ") + '\n';
+  out += wrapped("costs: " + result.costs, page_width(), "", "  ");
+  out += wrapped("executor: " + result.executor, page_width(), "", "  ") + '\n';
   out += line("step (makespan)", exact(result.makespan), "");
   out += line("longest span of a rank", exact(result.longest_span), "");
   out += line("busiest rank's work", exact(result.ideal), "");
@@ -56,7 +57,8 @@ std::string schedule_report(const ScheduleResult& result) {
               "(makespan - busiest rank's work) / makespan");
   out += line("bubble by longest span", percent(bubble_rate(result.longest_span, result.ideal)),
               "(longest span - busiest rank's work) / longest span");
-  out += line("peak stash by rank", stash_text(result), "micro-batches of a whole rank");
+  out += line("activations by rank", stash_text(result),
+              "at their peak, in micro-batches of a whole rank");
   out += line("actions", with_commas(result.actions), "sends and receives included");
   return out;
 }

@@ -18,6 +18,7 @@
 #include "cli/verbs/verbs.h"
 #include "report/comparison.h"
 #include "report/flat_table.h"
+#include "report/page_width.h"
 #include "report/reasons.h"
 #include "report/result_json.h"
 #include "report/words.h"
@@ -196,14 +197,16 @@ Compared compare(const std::vector<Question>& questions, const std::vector<Setti
 
 // `of_row_1`: other rows ask something else.
 std::string text_of(const Question& question, bool of_row_1, const Compared& compared) {
-  std::string text = wrapped((of_row_1 ? "Row 1: " : "") + words_of(question), 100, "", "  ") +
-                     wrapped(origin_of(question), 100, "", "  ") + '\n' +
-                     comparison_table(compared.variants);
+  std::string text =
+      wrapped(question.profile.value.name + ": the best plan for each row", page_width(), "", "") +
+      '\n' + comparison_table(compared.variants);
   if (!compared.complete) {
     text += fmt::format("Stopped: {} of {} rows were searched, the last one not to its end.\n",
                         compared.variants.size(), compared.asked);
   }
-  return text;
+  return text + '\n' +
+         wrapped((of_row_1 ? "Row 1: " : "") + words_of(question), page_width(), "", "  ") +
+         wrapped(origin_of(question), page_width(), "", "  ");
 }
 
 Json json_of(const Question& question, const Compared& compared) {
@@ -222,7 +225,7 @@ Answer table_of(const Compared& compared, TableFormat format, int exit) {
   std::string reasons;
   for (std::size_t i = 0; i < compared.variants.size(); ++i) {
     const std::string& why = compared.variants[i].why_not;
-    if (!why.empty()) reasons += wrapped(fmt::format("{}: {}", i + 1, why), 100, "", "  ");
+    if (!why.empty()) reasons += wrapped(fmt::format("{}: {}", i + 1, why), page_width(), "", "  ");
   }
   return {comparison_rows(compared.variants).markdown(), exit, reasons};
 }
