@@ -97,6 +97,7 @@ LintFinding finding_about(const LintReport& report, const char* code, LintSeveri
   LintFinding finding;
   finding.code = code;
   finding.severity = severity;
+  finding.file = report.job.file;
   finding.line = report.job.line;
   finding.setting = report.job.setting;
   for (const LintRule& rule : lint_rules()) {

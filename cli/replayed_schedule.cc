@@ -15,13 +15,27 @@
 #include "simulator/lower.h"
 #include "simulator/simulate.h"
 #include "simulator/simulate_schedule.h"
+#include "simulator/stash_bytes.h"
 
 namespace penstock {
 namespace {
 
-Program lowered(Schedule schedule, const LoweringOptions& options) {
+// Of a schedule of so many micro-batches; without costs all are alike.
+std::vector<MicroBatch> micro_batches_of(int count, const ScheduleCosts* costs) {
+  std::vector<MicroBatch> list;
+  if (costs != nullptr) {
+    for (const MicroBatchRun& run : costs->micro_batches) {
+      list.insert(list.end(), static_cast<std::size_t>(run.count), run.each);
+    }
+  }
+  list.resize(static_cast<std::size_t>(count));
+  return list;
+}
+
+Program lowered(Schedule schedule, const LoweringOptions& options,
+                const ScheduleCosts* costs = nullptr) {
   PipelineInput input;
-  input.micro_batches.resize(static_cast<std::size_t>(schedule.micro_batches));
+  input.micro_batches = micro_batches_of(schedule.micro_batches, costs);
   input.schedule = std::move(schedule);
   std::vector<PipelineInput> pipelines;
   pipelines.push_back(std::move(input));
@@ -60,14 +74,18 @@ LoweringOptions lowering_for(const Subject& subject, const ScheduleCosts& costs,
 
 Program program_for(const ScheduleOptions& given, const Subject& subject, Schedule schedule,
                     const ScheduleCosts& costs, const ExecutorModel& executor) {
-  if (subject.holds_transfers()) return program_of(*subject.file, given.name, costs.recompute);
-  return lowered(std::move(schedule), lowering_for(subject, costs, executor));
+  if (!subject.holds_transfers()) {
+    return lowered(std::move(schedule), lowering_for(subject, costs, executor), &costs);
+  }
+  Program program = program_of(*subject.file, given.name, costs.recompute);
+  program.micro_batches = micro_batches_of(schedule.micro_batches, &costs);
+  return program;
 }
 
 // Whether the rolled-up lists say all that is asked, so that no Program of M micro-batches is made.
 bool stays_rolled_up(const ScheduleOptions& given, const Subject& subject, const Schedule& schedule,
-                     const ExecutorModel& executor) {
-  return !given.is_drawn() && !given.slow.given() && !given.jitter.given() &&
+                     const ScheduleCosts& costs, const ExecutorModel& executor) {
+  return !given.is_drawn() && !costs.has_bytes && !given.slow.given() && !given.jitter.given() &&
          !subject.holds_transfers() && executor.issue == IssueOrder::kEager &&
          (schedule.rule != RunTimeRule::kNone || can_simulate_schedule(schedule, executor));
 }
@@ -82,24 +100,29 @@ void set_stash(ScheduleResult& result, const std::vector<RankLiveness>& ranks) {
   for (const RankLiveness& rank : ranks) result.peak_stash_chunks.push_back(rank.peak_chunks);
 }
 
+RolledInput rolled_up(const Schedule& schedule, const ScheduleCosts& costs) {
+  if (costs.micro_batches.empty()) return {&schedule, {{schedule.micro_batches, {}}}};
+  return {&schedule, costs.micro_batches};
+}
+
 void replay_rolled_up(const Schedule& schedule, const LoweringOptions& options,
-                      const StagePrices& prices, const ExecutorModel& executor,
+                      const ScheduleCosts& costs, const ExecutorModel& executor,
                       ScheduleResult& result) {
   const std::vector<std::int32_t> none(schedule.rank_of_stage.size(), 0);
   set_stash(result, liveness(schedule, WaitingReceives{none, none}));
-  const RolledInput input{&schedule, {{schedule.micro_batches, {}}}};
-  set_times(result, simulate_schedule({input}, options, prices, executor));
+  const RolledInput input = rolled_up(schedule, costs);
+  set_times(result, simulate_schedule({input}, options, costs.prices, executor));
   result.actions = lowered_actions(schedule, options);
 }
 
 // Likewise of a schedule whose rule changes the order while it runs. False when its Program has to
 // be written out.
 bool replay_rule_rolled_up(const Schedule& schedule, const LoweringOptions& options,
-                           const StagePrices& prices, const ExecutorModel& executor,
+                           const ScheduleCosts& costs, const ExecutorModel& executor,
                            ScheduleResult& result) {
-  const RolledInput input{&schedule, {{schedule.micro_batches, {}}}};
+  const RolledInput input = rolled_up(schedule, costs);
   ReplayBuffers buffers;
-  const auto ruled = simulate_by_rule({input}, options, prices, executor, buffers);
+  const auto ruled = simulate_by_rule({input}, options, costs.prices, executor, buffers);
   if (!ruled) return false;
   set_stash(result, ruled->held);
   set_times(result, ruled->summary);
@@ -161,7 +184,8 @@ Uncertainty uncertainty_of(const ScheduleOptions& given, const Program& program,
 
 // What is written out action by action, drawn, sampled or arranged takes memory and time with every
 // stage and micro-batch: refused before it is begun.
-void refuse_endless(const ScheduleOptions& given, const Subject& subject) {
+void refuse_endless(const ScheduleOptions& given, const Subject& subject,
+                    const ScheduleCosts& costs) {
   constexpr std::int64_t kMostWritten = std::int64_t{1} << 22,
                          kMostReplayed = std::int64_t{1} << 24;
   const ScheduleShape& shape = subject.shape;
@@ -169,7 +193,7 @@ void refuse_endless(const ScheduleOptions& given, const Subject& subject) {
       std::int64_t{shape.ranks} * shape.chunks * shape.micro_batches * shape.slices;
   const bool writes = given.is_drawn() || given.csv;
   const bool arranges = subject.kind != nullptr && subject.kind->is_automatic();
-  const bool replays = given.slow.given() || given.jitter.given();
+  const bool replays = given.slow.given() || given.jitter.given() || costs.has_bytes;
   const std::int64_t most = writes || arranges ? kMostWritten : kMostReplayed;
   if ((!writes && !arranges && !replays) || cells <= most) return;
   bad_option("-M",
@@ -194,8 +218,8 @@ void refuse_endless_samples(const ScheduleOptions& given, std::int64_t actions) 
 }  // namespace
 
 ReplayedSchedule replayed(const ScheduleOptions& given, const Subject& subject) {
-  refuse_endless(given, subject);
   const ScheduleCosts costs = costs_of(given, subject);
+  refuse_endless(given, subject, costs);
   ReplayedSchedule both;
   ScheduleResult& result = both.result;
   ScheduleExtras& extras = both.extras;
@@ -213,13 +237,13 @@ ReplayedSchedule replayed(const ScheduleOptions& given, const Subject& subject) 
   result.copies = schedule.copies;
   if (given.csv) extras.csv = csv_text(given, subject, schedule);
   if (given.print && !has_rule) extras.lists = action_lists(schedule);
-  if (stays_rolled_up(given, subject, schedule, executor)) {
+  if (stays_rolled_up(given, subject, schedule, costs, executor)) {
     const LoweringOptions options = lowering_for(subject, costs, executor);
     if (!has_rule) {
-      replay_rolled_up(schedule, options, costs.prices, executor, result);
+      replay_rolled_up(schedule, options, costs, executor, result);
       return both;
     }
-    if (replay_rule_rolled_up(schedule, options, costs.prices, executor, result)) return both;
+    if (replay_rule_rolled_up(schedule, options, costs, executor, result)) return both;
   }
   const Program program = program_for(given, subject, std::move(schedule), costs, executor);
   result.actions = static_cast<std::int64_t>(program.actions.size());
@@ -227,6 +251,12 @@ ReplayedSchedule replayed(const ScheduleOptions& given, const Subject& subject) 
   StagePrices prices = costs.prices;
   extras.uncertainty = uncertainty_of(given, program, executor, prices);
   (has_rule ? replay_by_rule : replay)(given, program, prices, executor, result, extras);
+  if (costs.has_bytes) {
+    result.peak_stash_bytes =
+        has_rule ? peak_stash_bytes(
+                       as_executed(program, simulate(program, prices, executor)).program, prices)
+                 : peak_stash_bytes(program, prices);
+  }
   return both;
 }
 

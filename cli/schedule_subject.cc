@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "cli/io/files.h"
 #include "cli/options/parse.h"
 #include "core/values/error.h"
@@ -14,6 +16,19 @@ namespace {
 
 const ScheduleKind& kind_named(const std::string& name) { return *find_schedule(name); }
 
+// As a cost file lists them, or as typed.
+int micro_batches_of(const ScheduleOptions& given) {
+  if (given.cost_file) {
+    const auto listed = micro_batches_in(load_json(*given.cost_file).value, *given.cost_file);
+    if (listed && given.micro_batches) {
+      bad_option("-M", fmt::format("{} lists {} micro-batches", *given.cost_file, *listed),
+                 "leave it out");
+    }
+    if (listed) return *listed;
+  }
+  return parse_int("-M", required(given.micro_batches, "-M", "-M 8"), 1);
+}
+
 }  // namespace
 
 ScheduleShape shape_of(const ScheduleOptions& given) {
@@ -21,7 +36,7 @@ ScheduleShape shape_of(const ScheduleOptions& given) {
   shape.ranks = parse_int("-P", required(given.ranks, "-P", "-P 4"), 1);
   shape.chunks =
       given.chunks ? parse_int("-V", *given.chunks, 1) : kind_named(given.name).fewest_chunks;
-  shape.micro_batches = parse_int("-M", required(given.micro_batches, "-M", "-M 8"), 1);
+  shape.micro_batches = micro_batches_of(given);
   if (given.group) {
     if (!kind_named(given.name).has_groups) {
       bad_option("--group", given.name + " has no groups", "leave it out");
@@ -90,6 +105,31 @@ ScheduleCosts given_costs(const ScheduleOptions& given, bool splits_backward, in
   return read_costs(file.value, *given.cost_file, splits_backward, stages);
 }
 
+// What a list of micro-batches in the cost file cannot be used for.
+void check_listed(const ScheduleOptions& given, const Subject& subject,
+                  const ScheduleCosts& costs) {
+  if (costs.micro_batches.empty()) return;
+  std::int64_t listed = 0;
+  for (const MicroBatchRun& run : costs.micro_batches) listed += run.count;
+  if (listed != subject.shape.micro_batches) {
+    bad_option("--cost-file",
+               fmt::format("{} micro-batches are listed, but {} has {}", listed, given.name,
+                           subject.shape.micro_batches),
+               "list as many");
+  }
+  if (subject.shape.slices > 1) {
+    bad_option("--cost-file", "it lists micro-batches, and --slices cuts each of them",
+               "choose one of the two");
+  }
+  if (subject.kind != nullptr && subject.kind->is_automatic()) {
+    bad_option("--cost-file",
+               given.name +
+                   " is arranged for micro-batches that are alike, and the file lists "
+                   "several shapes",
+               "choose a schedule that is none of the automatic ones, such as 1f1b or zb-h1");
+  }
+}
+
 // A V-th of every time, for V chunks of a rank; transfers stay.
 void divide_by_chunks(int chunks, ScheduleCosts& costs) {
   for (ComputePrice& price : costs.prices.compute) {
@@ -112,6 +152,7 @@ Subject subject_of(const ScheduleOptions& given) {
 ScheduleCosts costs_of(const ScheduleOptions& given, const Subject& subject) {
   ScheduleCosts costs =
       given_costs(given, subject.splits_backward, subject.shape.ranks * subject.shape.chunks);
+  check_listed(given, subject, costs);
   if (subject.recomputes() && !costs.recompute) {
     bad_option(given.cost_file ? "--cost-file" : "--cost",
                given.name + " recomputes, and R, the time that it takes, is missing",

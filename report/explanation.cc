@@ -94,9 +94,7 @@ std::string explanation(const PlanFile& file, const Explanation& about) {
   }
   out += "\nWhat a better balance would gain\n";
   out += what_if_table(evaluation.step_time, about.rearranged);
-  out +=
-      "\nSensitivity: what one change at a time would gain (memory and batch may change the "
-      "plan)\n";
+  out += "\nSensitivity: what one change at a time would gain\n";
   out += sensitivity_text(about.sensitivities);
   out += "\nMemory by rank (GiB)\n" + memory_table(evaluation, file.plan);
   out += "\nSections of each stage\n" + stages_text(file.plan, file.section_names);

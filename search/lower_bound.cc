@@ -1,3 +1,16 @@
+// The least time that a step of a plan can take, in O(stages) and without a Program.
+//
+// Three arguments, of which the largest counts:
+// - a rank does all its work after the pipeline has filled up to it, and reduces gradients after
+//   that: fill + work + reduction;
+// - its last gradient still travels to the first stage, whose rank reduces, too: fill + work +
+// drain;
+// - a stage that may hold n activations starts its (n + 1)-th forward after the first backward has
+//   come back: ceil(M / n) round trips to the last stage and back, between fill and drain.
+// Each is a chain of actions of which each waits for the one before, in any order that the schedule
+// allows; so no replay under any executor (executors only add waits) is shorter. Where a rank may
+// begin with either copy of the weights neither fill nor drain is certain, and only work counts.
+// tests/search/lower_bound_test.cc holds it against replays of random plans.
 #include "search/lower_bound.h"
 
 #include <algorithm>

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/values/durations.h"
 #include "core/values/error.h"
 #include "simulator/replay.h"
 
@@ -66,7 +67,7 @@ void EventSimulation::note_transfers(const Contention& contention) {
         known.try_emplace(std::pair(route, bytes), static_cast<std::uint32_t>(transfers_.size()));
     tasks_[t].transfer = entry->second;
     if (!fresh) continue;
-    const Duration latency = network.routes[route].latency + executor_.per_transfer;
+    const Duration latency = network.routes[route].latency + fixed_cost(executor_, action.kind);
     transfers_.push_back({route, latency.count(), static_cast<double>(bytes)});
   }
 }

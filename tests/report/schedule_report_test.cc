@@ -66,7 +66,7 @@ TEST_CASE("the report names both bubbles and counts stashes in whole ranks") {
         "busiest rank's work     24 ms (24,000,000 ns)\n"
         "bubble by makespan      11.1 %   (makespan - busiest rank's work) / makespan\n"
         "bubble by longest span  7.7 %   (longest span - busiest rank's work) / longest span\n"
-        "peak stash by rank      2.5 2   micro-batches of a whole rank\n"
+        "activations by rank     2.5 2   at their peak, in micro-batches of a whole rank\n"
         "actions                 80   sends and receives included\n");
 }
 

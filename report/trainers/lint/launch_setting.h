@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/values/json.h"
+#include "report/trainers/lint/source_lines.h"
 
 namespace penstock {
 
@@ -42,6 +43,9 @@ class LaunchSettings {
   }
   [[nodiscard]] const std::vector<LaunchSetting>& all() const { return all_; }
   [[nodiscard]] const std::string& file() const { return file_; }
+  // Where the lines of the settings are.
+  void set_lines(SourceLines lines) { lines_ = std::move(lines); }
+  [[nodiscard]] const SourceLines& lines() const { return lines_; }
 
   // The last one of this name, as trainers take it; null when there is none.
   [[nodiscard]] const LaunchSetting* find(std::string_view name) const;
@@ -74,6 +78,7 @@ class LaunchSettings {
 
  private:
   std::string file_;
+  SourceLines lines_;
   std::vector<LaunchSetting> all_;
   std::map<std::string, int, std::less<>> conditional_;
   std::string more_;  // "$MODEL_ARGS (line 7)"

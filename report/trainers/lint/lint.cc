@@ -8,6 +8,7 @@
 #include "core/values/error.h"
 #include "core/values/json.h"
 #include "report/trainers/lint/judge.h"
+#include "report/trainers/lint/shell_script.h"
 
 namespace penstock {
 namespace {
@@ -51,31 +52,11 @@ bool is_deepspeed(std::string_view text, const std::string& file) {
 void sort(LintReport& report) {
   std::stable_sort(report.findings.begin(), report.findings.end(),
                    [](const LintFinding& a, const LintFinding& b) {
-                     return std::tie(a.line, a.code) < std::tie(b.line, b.code);
+                     return std::tie(a.file, a.line, a.code) < std::tie(b.file, b.line, b.code);
                    });
 }
 
-}  // namespace
-
-std::string_view name_of(LintTrainer trainer) { return row_of(trainer).name; }
-
-std::optional<LintTrainer> lint_trainer_named(std::string_view name) {
-  for (const Trainer& row : trainers()) {
-    if (row.name == name) return row.trainer;
-  }
-  return {};
-}
-
-std::vector<std::string> lint_trainer_names() {
-  std::vector<std::string> names;
-  names.reserve(trainers().size());
-  for (const Trainer& row : trainers()) names.emplace_back(row.name);
-  return names;
-}
-
-std::vector<std::string> versions_of(LintTrainer trainer) { return row_of(trainer).versions; }
-
-std::optional<LintTrainer> launch_trainer_of(std::string_view text, const std::string& file) {
+std::optional<LintTrainer> trainer_by_content(std::string_view text, const std::string& file) {
   if (is_deepspeed(text, file)) return LintTrainer::kDeepspeed;
   // A document may show flags, and is no launch file.
   if (file.ends_with(".json") || file.ends_with(".md")) return {};
@@ -100,6 +81,35 @@ std::optional<LintTrainer> launch_trainer_of(std::string_view text, const std::s
   }
   if (shared >= 2) return LintTrainer::kMegatron;
   return {};
+}
+
+}  // namespace
+
+std::string_view name_of(LintTrainer trainer) { return row_of(trainer).name; }
+
+std::optional<LintTrainer> lint_trainer_named(std::string_view name) {
+  for (const Trainer& row : trainers()) {
+    if (row.name == name) return row.trainer;
+  }
+  return {};
+}
+
+std::vector<std::string> lint_trainer_names() {
+  std::vector<std::string> names;
+  names.reserve(trainers().size());
+  for (const Trainer& row : trainers()) names.emplace_back(row.name);
+  return names;
+}
+
+std::vector<std::string> versions_of(LintTrainer trainer) { return row_of(trainer).versions; }
+
+std::optional<LintTrainer> launch_trainer_of(std::string_view text, const std::string& file,
+                                             const FindBeside& beside) {
+  const auto trainer = trainer_by_content(text, file);
+  const bool is_script =
+      file.ends_with(".sh") || file.ends_with(".sbatch") || file.ends_with(".slurm");
+  if (trainer || !is_script || !beside) return trainer;
+  return trainer_by_content(read_shell_script(text, file, beside).read_too, file);
 }
 
 LintReport lint(std::string_view text, const std::string& file, LintTrainer trainer,

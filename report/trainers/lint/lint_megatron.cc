@@ -136,7 +136,7 @@ void MegatronJudge::judge_overlap() {
 
 LintReport lint_megatron(std::string_view text, const std::string& file,
                          const LintRequest& request) {
-  const LaunchScript script = read_launch_script(text, file);
+  const LaunchScript script = read_launch_script(text, file, request.beside);
   require_settings(script.flags, file, "Megatron-LM");
   LintReport report;
   report.trainer = LintTrainer::kMegatron;

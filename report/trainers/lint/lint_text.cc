@@ -41,7 +41,7 @@ std::string headline(const LintFinding& finding) {
 
 std::string paragraph(const LintFinding& finding, const std::string& file) {
   std::string text = headline(finding);
-  text += "  --> " + file;
+  text += "  --> " + (finding.file.empty() ? file : finding.file);
   if (finding.line > 0) text += fmt::format(":{}", finding.line);
   if (!finding.setting.empty()) text += "  " + finding.setting;
   text += '\n';
@@ -150,7 +150,8 @@ std::string lint_annotations(const LintReport& report, const std::string& file) 
   std::string text;
   for (const LintFinding& finding : report.findings) {
     text += fmt::format(
-        "::{} file={}{},title={}::{}\n", word_of(finding.severity), escaped(file, true),
+        "::{} file={}{},title={}::{}\n", word_of(finding.severity),
+        escaped(finding.file.empty() ? file : finding.file, true),
         finding.line > 0 ? fmt::format(",line={}", finding.line) : "", finding.code,
         escaped(fmt::format("{}. {} Fix: {}", finding.message, finding.why, finding.fix), false));
   }
@@ -162,7 +163,9 @@ Json to_json(const LintReport& report, const std::string& file) {
   for (const LintFinding& finding : report.findings) {
     Json one = Json::object();
     one.set("code", finding.code).set("severity", std::string(word_of(finding.severity)));
-    one.set("file", file).set("line", finding.line).set("setting", finding.setting);
+    one.set("file", finding.file.empty() ? file : finding.file)
+        .set("line", finding.line)
+        .set("setting", finding.setting);
     one.set("message", finding.message).set("why", finding.why).set("fix", finding.fix);
     findings.push(one.set("seen_in", finding.seen_in));
   }
