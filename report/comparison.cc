@@ -269,7 +269,12 @@ std::string legend(const Measure& measure, const PlanColumns& plan, const TextTa
   parts.push_back(fmt::format("speed: {} per second relative to the first row with a plan",
                               measure.by_tokens() ? "tokens" : "samples"));
   for (const auto& [column, meaning] : kMeanings) {
-    if (table.shows(std::string(column), page_width(kWidthInFiles))) parts.emplace_back(meaning);
+    const bool is_same = std::any_of(
+        plan.same.begin(), plan.same.end(),
+        [name = std::string(column) + ' '](const std::string& s) { return s.starts_with(name); });
+    if (is_same || table.shows(std::string(column), page_width(kWidthInFiles))) {
+      parts.emplace_back(meaning);
+    }
   }
   return wrapped(joined(parts, "; ") + ".", page_width(), "", "");
 }

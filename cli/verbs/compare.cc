@@ -129,7 +129,9 @@ class Asker {
     question.request.top = 1;
     for (const auto& [key, value] : later) {
       if (!set(question, "--vary " + key, key, value)) {
-        bad_option("--vary", fmt::format("unknown key '{}'", key), did_you_mean(key, known_keys()));
+        bad_option("--vary", fmt::format("unknown key '{}'", key),
+                   key == "gpu" ? "did you mean 'device' (its type) or 'gpus' (how many)?"
+                                : did_you_mean(key, known_keys()));
       }
     }
     return question;

@@ -107,6 +107,6 @@ TEST_CASE("of many ranks' stashes the first and the last are printed") {
   many.chunks = 1;
   many.peak_stash_chunks.clear();
   for (int r = 0; r < 20; ++r) many.peak_stash_chunks.push_back(20 - r);
-  CHECK(schedule_report(many).find("20 19 18 17 16 15 14 13 12 11 10 ... 1   micro") !=
+  CHECK(schedule_report(many).find("20 19 18 17 16 15 14 13 12 11 10 ... 1   at") !=
         std::string::npos);
 }
