@@ -7,11 +7,14 @@
 #include <fmt/format.h>
 
 #include "report/measures.h"
+#include "report/page_width.h"
 #include "report/result_json.h"
 #include "report/words.h"
 
 namespace penstock {
 namespace {
+
+constexpr std::size_t kLongest = 200;  // a line of a file
 
 double in_micro_batches(std::int64_t chunks, const ScheduleResult& result) {
   return static_cast<double>(chunks) * result.copies / result.chunks / result.slices;
@@ -43,7 +46,8 @@ std::string bytes_text(const std::vector<Bytes>& ranks) {
 }
 
 std::string line(std::string_view name, const std::string& value, std::string_view note) {
-  return fmt::format("{:<24}{}{}{}\n", name, value, note.empty() ? "" : "   ", note);
+  const std::string text = value + (note.empty() ? "" : "   ") + std::string(note);
+  return wrapped(text, page_width(kLongest), fmt::format("{:<24}", name), std::string(24, ' '));
 }
 
 // "rank 3 " of 12 ranks
@@ -59,8 +63,8 @@ std::string schedule_report(const ScheduleResult& result) {
   if (result.slices > 1) out += fmt::format(" in {} slices each", result.slices);
   if (result.copies > 1) out += fmt::format(", {} copies of the weights", result.copies);
   out += '\n';
-  out += wrapped("costs: " + result.costs, 100, "", "  ");
-  out += wrapped("executor: " + result.executor, 100, "", "  ") + '\n';
+  out += wrapped("costs: " + result.costs, page_width(), "", "  ");
+  out += wrapped("executor: " + result.executor, page_width(), "", "  ") + '\n';
   out += line("step (makespan)", exact(result.makespan), "");
   out += line("longest span of a rank", exact(result.longest_span), "");
   out += line("busiest rank's work", exact(result.ideal), "");
@@ -68,7 +72,8 @@ std::string schedule_report(const ScheduleResult& result) {
               "(makespan - busiest rank's work) / makespan");
   out += line("bubble by longest span", percent(bubble_rate(result.longest_span, result.ideal)),
               "(longest span - busiest rank's work) / longest span");
-  out += line("peak stash by rank", stash_text(result), "micro-batches of a whole rank");
+  out += line("activations by rank", stash_text(result),
+              "at their peak, in micro-batches of a whole rank");
   if (!result.peak_stash_bytes.empty()) {
     out += line("", bytes_text(result.peak_stash_bytes), "");
   }

@@ -14,6 +14,7 @@
 #include "core/values/json.h"
 #include "report/flat_table.h"
 #include "report/measures.h"
+#include "report/page_width.h"
 #include "report/result_json.h"
 #include "report/table.h"
 #include "report/words.h"
@@ -110,13 +111,13 @@ std::string most_held(const ScheduleResult& result) {
 
 TextTable table_of(const std::vector<Row>& rows) {
   TextTable table({{"schedule", true},
-                   {"P"},
-                   {"V"},
+                   {"PP"},
+                   {"VP"},
                    {"M"},
                    {"step"},
                    {"relative"},
                    {"bubble"},
-                   {"peak stash"}});
+                   {"activations"}});
   Duration first{};
   for (const Row& row : rows) {
     const ScheduleResult& result = row.replayed.result;
@@ -142,9 +143,9 @@ TextTable table_of(const std::vector<Row>& rows) {
 
 std::string notes_of(const ScheduleOptions& given, const std::vector<Row>& rows) {
   std::string text = wrapped(
-      "bubble: (makespan - busiest rank's work) / makespan; peak stash: of the rank that "
-      "holds most, in micro-batches of a whole rank",
-      100, "", "  ");
+      "bubble: (makespan - busiest rank's work) / makespan; activations: held by the fullest rank "
+      "at its peak, in micro-batches of a whole rank",
+      page_width(), "", "  ");
   std::set<int> chunks;
   for (const Row& row : rows) {
     chunks.insert(row.replayed.result.chunks);
@@ -152,13 +153,13 @@ std::string notes_of(const ScheduleOptions& given, const std::vector<Row>& rows)
     const ScheduleResult& result = row.replayed.result;
     text += wrapped(fmt::format("{}, P {}, V {}, M {}: {}", result.schedule, result.ranks,
                                 result.chunks, result.micro_batches, row.why_not),
-                    100, "", "  ");
+                    page_width(), "", "  ");
   }
   if (chunks.size() > 1 && !given.per_rank && !given.cost_file) {
     text += wrapped(
         "note: costs are per virtual stage, so that rows with more chunks do more "
         "work; with --per-rank all rows do the same",
-        100, "", "  ");
+        page_width(), "", "  ");
   }
   return text;
 }
@@ -190,8 +191,8 @@ Answer sweep(const ScheduleOptions& given) {
                                      [](const Row& row) { return row.why_not.empty(); })
                             ->replayed.result.costs
           : "";
-  const std::string text =
-      wrapped(costs, 100, "", "  ") + "\n" + table_of(rows).text() + "\n" + notes_of(given, rows);
+  const std::string text = wrapped(costs, page_width(), "", "  ") + "\n" + table_of(rows).text() +
+                           "\n" + notes_of(given, rows);
   if (given.output) {
     std::vector<SyntheticStep> steps;
     for (Row& row : rows) {

@@ -25,6 +25,7 @@
 #include "profiler/build_cluster.h"
 #include "profiler/build_profile.h"
 #include "profiler/merge_profiles.h"
+#include "report/page_width.h"
 #include "report/result_json.h"
 #include "report/words.h"
 
@@ -243,7 +244,7 @@ std::string report_of(const ProfileRequest& request, const Measured& measured,
     text += (text.empty() ? "" : "\n") + copies_report(measured.gpu->copies);
   }
   if (!results.notes.empty()) text += "\nNotes:\n";
-  for (const std::string& note : results.notes) text += wrapped(note, 100, "  - ", "    ");
+  for (const std::string& note : results.notes) text += wrapped(note, page_width(), "  - ", "    ");
   return text;
 }
 

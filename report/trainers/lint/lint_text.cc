@@ -5,12 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "report/page_width.h"
 #include "report/words.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::size_t kWidth = 100, kCodeColumn = 71;
+constexpr std::size_t kCodeColumn = 71;
 
 std::string_view word_of(LintSeverity severity) {
   return severity == LintSeverity::kError ? "error" : "warning";
@@ -31,8 +32,8 @@ std::string title_of(LintTrainer trainer, const std::string& version) {
 // The code stands in a column of its own where the sentence leaves room.
 std::string headline(const LintFinding& finding) {
   std::string text = fmt::format("{}: {}", word_of(finding.severity), finding.message);
-  if (text.size() + 2 + finding.code.size() + 2 > kWidth) {
-    return wrapped(fmt::format("{}  [{}]", text, finding.code), kWidth, "", "  ");
+  if (text.size() + 2 + finding.code.size() + 2 > page_width()) {
+    return wrapped(fmt::format("{}  [{}]", text, finding.code), page_width(), "", "  ");
   }
   text.resize(std::max(text.size() + 2, kCodeColumn), ' ');
   return fmt::format("{}[{}]\n", text, finding.code);
@@ -46,7 +47,7 @@ std::string paragraph(const LintFinding& finding, const std::string& file) {
   text += '\n';
   const std::string seen =
       finding.seen_in.empty() ? "" : fmt::format(" Seen in {}.", finding.seen_in);
-  text += wrapped(finding.why + seen, kWidth, "  ", "  ");
+  text += wrapped(finding.why + seen, page_width(), "  ", "  ");
   return text + "help: " + finding.fix + "\n\n";
 }
 
@@ -102,7 +103,7 @@ std::string gaps_text(const std::vector<LintGap>& gaps) {
     for (auto other = at + 1; other != gaps.end(); ++other) {
       if (same(*other)) codes += ", " + other->code;
     }
-    text += wrapped(fmt::format("not judged: {}: {}", codes, gaps[i].why), kWidth, "", "  ");
+    text += wrapped(fmt::format("not judged: {}: {}", codes, gaps[i].why), page_width(), "", "  ");
   }
   return text;
 }
@@ -138,9 +139,10 @@ std::string lint_text(const LintReport& report, const std::string& file) {
   text += wrapped(
       fmt::format("a launch file of {}, judged by {}", title_of(report.trainer, report.version),
                   joined(judged_codes(report), " ")),
-      kWidth, "", "  ");
+      page_width(), "", "  ");
   text += gaps_text(report.not_judged);
-  for (const std::string& note : report.notes) text += wrapped("note: " + note, kWidth, "", "  ");
+  for (const std::string& note : report.notes)
+    text += wrapped("note: " + note, page_width(), "", "  ");
   return text;
 }
 
