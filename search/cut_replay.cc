@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/values/recompute_sections.h"
+#include "core/values/rule_facts.h"
 #include "search/arrange.h"
 #include "search/arranged_replay.h"
 #include "search/evaluation.h"
@@ -29,7 +30,9 @@ CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan, RecomputeRule r
   has_rule_ = prepared_.kind->rule != RunTimeRule::kNone;
   is_cheap_ = !prepared_.kind->is_automatic() && !has_rule_;
   sums_ = prepared_.sums.full_size();
-  if (prepared_.kind->recomputes) last_keeps_.emplace(*sums_, prepared_.plan.pipeline);
+  if (facts_of(prepared_.kind->rule).last_rank_keeps) {
+    last_keeps_.emplace(*sums_, prepared_.plan.pipeline);
+  }
   tables_ = prepared_.sums.tables();
   recomputes_ = prepared_.sums.recomputes();
   capacity_ = prepared_.devices.memory();
@@ -111,7 +114,7 @@ std::optional<CutReplay::Result> CutReplay::run_evaluated() {
 
 Duration CutReplay::bound(const std::vector<int>& cuts) {
   with_cuts_.cuts = cuts;
-  if (prepared_.kind->rule == RunTimeRule::kVarunaRuntime) return {};  // see step_bound()
+  if (facts_of(prepared_.kind->rule).recomputes_early) return {};  // see step_bound()
   return compute_bound(sums_of_work(), with_cuts_, prepared_.kind->backward,
                        is_cheap_ ? held_ : HeldCounts{}, inputs_.executor);
 }

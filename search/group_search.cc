@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/values/recompute_sections.h"
+#include "core/values/rule_facts.h"
 #include "costmodel/price_stages.h"
 #include "search/arrange.h"
 #include "search/arrange_within.h"
@@ -365,7 +366,7 @@ class GroupSearch {
         shared_.held_at_least.get(counts_key(*find_schedule(stand_in.schedule), stand_in),
                                   [&] { return least_held_of(stand_in); });
     std::optional<LastRankKeeps> last_keeps;
-    if (kind.recomputes) last_keeps.emplace(prices_.sums(), plan.pipeline);
+    if (facts_of(kind.rule).last_rank_keeps) last_keeps.emplace(prices_.sums(), plan.pipeline);
     const RankSums sums = last_keeps ? last_keeps->sums() : prices_.sums();
     const std::vector<int> best =
         last_keeps ? balanced_cuts(sums, plan, backward_).value_or(balanced) : balanced;
@@ -377,7 +378,7 @@ class GroupSearch {
       const Duration by_compute =
           compute_bound(sums, plan, backward_, HeldCounts{}, inputs_.executor);
       const bool loses =
-          kind.rule != RunTimeRule::kVarunaRuntime && !may_be_worth_arranging(by_compute);
+          !facts_of(kind.rule).recomputes_early && !may_be_worth_arranging(by_compute);
       for (const Placement placement : placements_) {
         plan.placement = placement;
         if (may_be_worth_arranging(any_cuts_)) {
@@ -405,10 +406,11 @@ class GroupSearch {
       }
       most = most_held_within(plan, pricing.prices, room);
     }
-    const bool is_bounded = kind.rule != RunTimeRule::kVarunaRuntime;
-    const Duration bound = is_bounded ? step_bound(pricing.prices, plan, backward_, most,
-                                                   inputs_.executor, kind.recomputes)
-                                      : any_cuts_;
+    const bool is_bounded = !facts_of(kind.rule).recomputes_early;
+    const Duration bound = is_bounded
+                               ? step_bound(pricing.prices, plan, backward_, most, inputs_.executor,
+                                            facts_of(kind.rule).last_rank_keeps)
+                               : any_cuts_;
     if (!may_be_worth_arranging(bound)) {
       ++result_.bounded;
       return;

@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
-#include "cli/model_input.h"
 #include "cli/options/executor_options.h"
+#include "cli/options/model_input.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/verbs/verbs.h"

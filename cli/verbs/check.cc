@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
-#include "cli/large_plans.h"
 #include "cli/options/nearest.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
-#include "cli/predict_launch.h"
+#include "cli/reports/large_plans.h"
+#include "cli/reports/predict_launch.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/format.h"
 #include "core/values/error.h"

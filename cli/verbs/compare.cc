@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "cli/io/progress.h"
-#include "cli/options/contradictions.h"
 #include "cli/options/field_words.h"
 #include "cli/options/nearest.h"
 #include "cli/options/options.h"
@@ -23,6 +22,7 @@
 #include "report/words.h"
 #include "search/evaluate.h"
 #include "simulator/scenario.h"
+#include "studies/contradictions.h"
 
 namespace penstock {
 namespace {

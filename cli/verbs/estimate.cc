@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
-#include "cli/model_input.h"
+#include "cli/options/model_input.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/table_format.h"
-#include "cli/published_runs.h"
+#include "cli/reports/published_runs.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/format.h"
 #include "core/values/error.h"

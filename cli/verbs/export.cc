@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "cli/io/asked_again.h"
 #include "cli/io/export_inputs.h"
 #include "cli/io/files.h"
-#include "cli/nearest_plan.h"
 #include "cli/options/nearest.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
@@ -21,6 +21,7 @@
 #include "report/plan_table.h"
 #include "report/result_json.h"
 #include "report/words.h"
+#include "studies/nearest_plan.h"
 
 namespace penstock {
 namespace {
@@ -197,7 +198,8 @@ Answer run_export(const Arguments& arguments) {
   if (!read.note.empty() && tells_precision(target)) answer.notes.push_back(read.note);
   Json object = export_json(target, request, answer);
   if (!answer.why_not.empty()) {
-    const NearestPlan nearest = nearest_plan(plan.value, answer, target, request);
+    const NearestPlan nearest =
+        nearest_plan(plan.value, answer, target, request, asked_again(plan.value, target, request));
     if (nearest_path && nearest.plan) {
       write_file(*nearest_path, to_text(write_plan(*nearest.plan)) + '\n');
     }

@@ -7,13 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "cli/large_plans.h"
-#include "cli/model_flops.h"
 #include "cli/options/global_batch.h"
 #include "cli/options/layout.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/search_options.h"
+#include "cli/reports/large_plans.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/format.h"
 #include "core/values/json_reader.h"
@@ -26,6 +25,7 @@
 #include "search/evaluate.h"
 #include "search/rolled_program.h"
 #include "simulator/schedules/schedules.h"
+#include "studies/model_flops.h"
 
 namespace penstock {
 namespace {

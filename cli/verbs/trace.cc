@@ -15,7 +15,7 @@
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/picture_options.h"
-#include "cli/step_of_csv.h"
+#include "cli/reports/step_of_csv.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"

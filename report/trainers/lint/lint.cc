@@ -7,29 +7,29 @@
 
 #include "core/values/error.h"
 #include "core/values/json.h"
+#include "core/values/trainer_table.h"
 #include "report/trainers/lint/judge.h"
 #include "report/trainers/lint/shell_script.h"
 
 namespace penstock {
 namespace {
 
-struct Trainer {
+struct Linted {
   LintTrainer trainer;
-  std::string_view name;
-  std::vector<std::string> versions;
+  std::string_view name;  // of its row in core/values/trainer_table.h, which holds the versions
   LintReport (*lint)(std::string_view text, const std::string& file, const LintRequest& request);
 };
 
-const std::vector<Trainer>& trainers() {
-  static const std::vector<Trainer> kTrainers{
-      {LintTrainer::kMegatron, "megatron", {"0.20"}, lint_megatron},
-      {LintTrainer::kTorchtitan, "torchtitan", {"0.2", "0.1", "head"}, lint_torchtitan},
-      {LintTrainer::kDeepspeed, "deepspeed", {"0.19"}, lint_deepspeed},
+const std::vector<Linted>& trainers() {
+  static const std::vector<Linted> kTrainers{
+      {LintTrainer::kMegatron, "megatron", lint_megatron},
+      {LintTrainer::kTorchtitan, "torchtitan", lint_torchtitan},
+      {LintTrainer::kDeepspeed, "deepspeed", lint_deepspeed},
   };
   return kTrainers;
 }
 
-const Trainer& row_of(LintTrainer trainer) { return trainers()[static_cast<std::size_t>(trainer)]; }
+const Linted& row_of(LintTrainer trainer) { return trainers()[static_cast<std::size_t>(trainer)]; }
 
 bool has_any(std::string_view text, std::initializer_list<std::string_view> parts) {
   return std::any_of(parts.begin(), parts.end(), [text](std::string_view part) {
@@ -88,7 +88,7 @@ std::optional<LintTrainer> trainer_by_content(std::string_view text, const std::
 std::string_view name_of(LintTrainer trainer) { return row_of(trainer).name; }
 
 std::optional<LintTrainer> lint_trainer_named(std::string_view name) {
-  for (const Trainer& row : trainers()) {
+  for (const Linted& row : trainers()) {
     if (row.name == name) return row.trainer;
   }
   return {};
@@ -97,11 +97,16 @@ std::optional<LintTrainer> lint_trainer_named(std::string_view name) {
 std::vector<std::string> lint_trainer_names() {
   std::vector<std::string> names;
   names.reserve(trainers().size());
-  for (const Trainer& row : trainers()) names.emplace_back(row.name);
+  for (const Linted& row : trainers()) names.emplace_back(row.name);
   return names;
 }
 
-std::vector<std::string> versions_of(LintTrainer trainer) { return row_of(trainer).versions; }
+std::vector<std::string> versions_of(LintTrainer trainer) {
+  const TrainerRow* row = find_trainer_row(name_of(trainer));
+  if (row == nullptr) throw Error(ErrorKind::kInternal, "a linted trainer without a row");
+  const std::vector<std::string_view> names = row->version_names();
+  return {names.begin(), names.end()};
+}
 
 std::optional<LintTrainer> launch_trainer_of(std::string_view text, const std::string& file,
                                              const FindBeside& beside) {
