@@ -110,7 +110,8 @@ void PlanDelays::add_collectives(const PlanFile& file) {
   }
   const JobLayout layout(file);
   for (std::size_t tie = 0; tie < file.ties.size(); ++tie) {
-    const Duration tied = duration_of_tie(file.prices, tied_group_name(file.ties[tie].name));
+    const Duration tied =
+        duration_of_tie(file.prices, file.executor, tied_group_name(file.ties[tie].name));
     for (int replica = 0; replica < file.plan.data; ++replica) {
       set(layout.tie_name(tie, replica), GroupCall::kAllReduce, tied);
     }

@@ -15,12 +15,13 @@ namespace penstock {
 namespace {
 
 // By group. Those of one name (one per pipeline) share a price, in whatever order they stand.
-std::vector<Duration> tied_prices(const Program& program, const StagePrices& prices) {
+std::vector<Duration> tied_prices(const Program& program, const StagePrices& prices,
+                                  const ExecutorModel& executor) {
   std::vector<Duration> result(program.groups.size());
   for (std::size_t g = 0; g < program.groups.size(); ++g) {
     const Group& group = program.groups[g];
     if (group.kind != GroupKind::kTiedWeights) continue;
-    result[g] = duration_of_tie(prices, group.name);
+    result[g] = duration_of_tie(prices, executor, group.name);
   }
   return result;
 }
@@ -88,7 +89,7 @@ PriceTable::PriceTable(const Program& program, const StagePrices& prices,
       });
     }
   }
-  const std::vector<Duration> tied = tied_prices(program, prices);
+  const std::vector<Duration> tied = tied_prices(program, prices, executor);
   entries_.insert(entries_.end(), tied.begin(), tied.end());
   check_sum(program.actions.size());
 }

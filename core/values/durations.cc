@@ -16,9 +16,11 @@ PricedPlace priced_place(const Program& program, const Action& action) {
   return place;
 }
 
-Duration duration_of_tie(const StagePrices& prices, const std::string& group) {
+Duration duration_of_tie(const StagePrices& prices, const ExecutorModel& executor,
+                         const std::string& group) {
   for (const TiedPrice& price : prices.tied_reduce) {
-    if (tied_group_name(price.name) == group) return price.reduce.duration;
+    if (tied_group_name(price.name) != group) continue;
+    return price.reduce.duration + fixed_cost(executor, ActionKind::kTiedReduce);
   }
   throw_bad_input("prices: no tied_reduce price for group " + group);
 }

@@ -30,7 +30,8 @@ struct PricedPlace {
 }
 
 // Of tied weights, by the name of their group; Error{kBadInput} when they have none.
-[[nodiscard]] Duration duration_of_tie(const StagePrices& prices, const std::string& group);
+[[nodiscard]] Duration duration_of_tie(const StagePrices& prices, const ExecutorModel& executor,
+                                       const std::string& group);
 
 // The copies of a stage reduce and gather together, which lasts until the slowest of them is done.
 [[nodiscard]] inline Duration longest_of_copies(const StagePrices& prices, PricedPlace place,

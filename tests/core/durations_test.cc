@@ -96,8 +96,8 @@ TEST_CASE("no gradient leaves the first stage") {
 }
 
 TEST_CASE("tied weights are priced by the name of their group") {
-  CHECK(duration_of_tie(all_different(), "tied.embedding") == Duration{16});
-  CHECK_THROWS_WITH_AS((void)duration_of_tie(all_different(), "tied.head"),
+  CHECK(duration_of_tie(all_different(), {}, "tied.embedding") == Duration{16});
+  CHECK_THROWS_WITH_AS((void)duration_of_tie(all_different(), {}, "tied.head"),
                        "prices: no tied_reduce price for group tied.head", Error);
 }
 
