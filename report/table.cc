@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 namespace penstock {
 namespace {
@@ -60,13 +61,23 @@ std::size_t TextTable::width_of(const std::vector<std::size_t>& columns) const {
   return width;
 }
 
+bool TextTable::differs(std::size_t column) const {
+  return std::any_of(rows_.begin(), rows_.end(),
+                     [&](const auto& row) { return row[column] != rows_.front()[column]; });
+}
+
 std::vector<std::size_t> TextTable::kept(std::size_t width) const {
   std::vector<std::size_t> columns(columns_.size());
   std::iota(columns.begin(), columns.end(), std::size_t{0});
+  // What tells the rows apart goes last.
+  const auto stays = [this](std::size_t column) {
+    const int drop = columns_[column].drop;
+    return std::tuple(drop == 0, differs(column), -drop);
+  };
   while (width_of(columns) > width) {
-    const auto least = std::max_element(
-        columns.begin(), columns.end(),
-        [this](std::size_t a, std::size_t b) { return columns_[a].drop < columns_[b].drop; });
+    const auto least =
+        std::min_element(columns.begin(), columns.end(),
+                         [&](std::size_t a, std::size_t b) { return stays(a) < stays(b); });
     if (columns_[*least].drop == 0) break;
     columns.erase(least);
   }

@@ -13,7 +13,9 @@ struct Column {
   std::string header;
   bool left = false;    // numbers stand right, words left
   std::size_t gap = 2;  // blanks before it
-  int drop = 0;         // left out where the table is too wide, the largest first; 0: never
+  // Left out where the table is too wide: the largest first, those in which all rows are equal
+  // before those that tell rows apart; 0: never.
+  int drop = 0;
   bool joined = false;  // stands in the same block as the column before it
 };
 
@@ -39,6 +41,8 @@ class TextTable {
  private:
   [[nodiscard]] std::size_t width_of(std::size_t column) const;
   [[nodiscard]] std::size_t width_of(const std::vector<std::size_t>& columns) const;
+  // Whether two rows have different cells there.
+  [[nodiscard]] bool differs(std::size_t column) const;
   [[nodiscard]] std::vector<std::size_t> kept(std::size_t width) const;
   [[nodiscard]] std::string block(const std::vector<std::size_t>& columns) const;
 
