@@ -336,6 +336,7 @@ class Search {
     in_parallel(request_.threads, plans.size(), [&](std::size_t i) {
       CutBudget budget;
       budget.recompute = recompute_rule(request_);
+      budget.trainer = request_.trainer;
       if (within) budget.memory = plans[i].memory;
       if (auto better = improve_cuts(inputs_, plans[i].plan, budget)) plans[i] = std::move(*better);
     });
@@ -405,6 +406,7 @@ class Search {
     in_parallel(request_.threads, plans.size(), [&](std::size_t i) {
       CutBudget budget;
       budget.recompute = recompute_rule(request_);
+      budget.trainer = request_.trainer;
       budget.to_beat = leaders.to_lead(plans[i].devices(), request_.sizes.size());
       better[i] = improve_cuts(inputs_, plans[i], budget);
     });

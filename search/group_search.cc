@@ -17,6 +17,7 @@
 #include "search/lower_bound.h"
 #include "search/memory.h"
 #include "search/plan_program.h"
+#include "search/trainer_plans.h"
 #include "simulator/replay.h"
 #include "simulator/simulate.h"
 
@@ -280,6 +281,12 @@ class GroupSearch {
       const Duration bound = division_.bound_of(plan, prices_.sums(), held);
       forms.push_back({plan, bound, cuts.fullest, cuts.fullest});
     }
+    const bool fit = !forms.empty();
+    change_for_trainer(forms, held);
+    if (fit && forms.empty()) {
+      result_.rejected.add(trainer_why_not_, static_cast<std::int64_t>(placements_.size()), plan);
+      return;
+    }
     if (forms.empty()) {
       if (!cuts.none_is_proven) note_possible();
       reject_over_memory(plan, balanced, *cuts.why_not);
@@ -374,6 +381,10 @@ class GroupSearch {
       Cuts cuts = choose_cuts(sums, memory_of(plan, *held), plan, backward_, best);
       plan.cuts = best;
       if (!cuts.cuts.empty()) plan.cuts = std::move(cuts.cuts);
+      if (change_for_trainer(plan) == Change::kImpossible) {
+        result_.rejected.add(trainer_why_not_, static_cast<std::int64_t>(placements_.size()), plan);
+        continue;
+      }
       const Duration by_compute =
           compute_bound(sums, plan, backward_, HeldCounts{}, inputs_.executor);
       const bool loses =
@@ -488,9 +499,14 @@ class GroupSearch {
       return false;
     }
     plan.cuts = std::move(cuts.cuts);
+    const Change change = change_for_trainer(plan);
+    if (change == Change::kImpossible) {
+      result_.rejected.add(trainer_why_not_, variants, plan);
+      return false;
+    }
     note_possible();
     const Duration bound = compute_bound(prices_.sums(), plan, backward_, held, inputs_.executor);
-    if (!may_matter(bound, cuts.fullest)) {
+    if (!may_matter(bound, change == Change::kMoved ? kNoMemory : cuts.fullest)) {
       for (const Placement placement : placements_) {
         Plan placed = plan;
         placed.placement = placement;
@@ -500,6 +516,31 @@ class GroupSearch {
       return false;
     }
     return true;
+  }
+
+  // Gives the plan the nearest cuts and recompute that the trainer's files can say. What it holds
+  // and takes is then another.
+  enum class Change { kNone, kMoved, kImpossible };
+  Change change_for_trainer(Plan& plan) {
+    if (!request_.trainer) return Change::kNone;
+    if (section_names_.empty()) section_names_ = names_of_sections(*inputs_.profile);
+    auto moved = as_run_by(*request_.trainer, plan, section_names_, trainer_why_not_);
+    if (!moved) return Change::kImpossible;
+    if (*moved == plan) return Change::kNone;
+    plan = std::move(*moved);
+    return Change::kMoved;
+  }
+
+  // Likewise of all forms of a candidate; those that the trainer cannot run are left out.
+  void change_for_trainer(std::vector<GroupDivision::Divided>& forms, const HeldCounts& held) {
+    std::erase_if(forms, [&](GroupDivision::Divided& form) {
+      const Change change = change_for_trainer(form.plan);
+      if (change == Change::kMoved) {
+        form.bound = division_.bound_of(form.plan, prices_.sums(), held);
+        form.memory = form.least_memory = kNoMemory;
+      }
+      return change == Change::kImpossible;
+    });
   }
 
   void try_candidate(const Plan& plan, const HeldCounts& held) {
@@ -632,6 +673,8 @@ class GroupSearch {
   bool over_memory_ = false;                      // it did not fit with less state (ZeRO-1)
   std::optional<PlanSchedules> schedules_;        // likewise
   ReplayBuffers replay_buffers_;
+  std::vector<std::string> section_names_;  // once they are asked for
+  std::string trainer_why_not_;             // of the last plan that it could not run
   GroupResult result_;
 };
 

@@ -10,6 +10,7 @@
 #include "search/choose_cuts.h"
 #include "search/cut_replay.h"
 #include "search/plan_program.h"
+#include "search/trainer_plans.h"
 
 namespace penstock {
 namespace {
@@ -80,6 +81,7 @@ class CutSearch {
         budget_(budget),
         replay_(inputs, plan, budget.recompute),
         sections_(static_cast<int>(inputs.profile->sections.size())),
+        section_names_(names_of_sections(*inputs.profile)),
         reserve_(replay_.is_cheap() && !budget.to_beat ? kMoreToDescend * budget.replays : 0),
         left_(reserve_ + (replay_.is_cheap() ? budget.replays
                                              : arrangements(plan, budget, replay_.has_rule()))) {}
@@ -140,6 +142,9 @@ class CutSearch {
       if (stand_in) starts.push_back(stand_in->plan.cuts);
     }
     starts.push_back(equal_cuts(sections_, plan.stages_per_copy()));
+    if (!budget_.trainer) return starts;
+    for (std::vector<int>& cuts : starts) cuts = taken_by_trainer(cuts);
+    std::erase(starts, std::vector<int>{});
     return starts;
   }
 
@@ -147,10 +152,18 @@ class CutSearch {
   std::optional<Point> tried(std::vector<int> cuts) {
     if (left_ <= 0 || !tried_.insert(cuts).second) return std::nullopt;
     --left_;
+    if (budget_.trainer && taken_by_trainer(cuts) != cuts) return std::nullopt;
     const auto result = replay_.run(cuts);
     if (!result || (budget_.memory && result->memory > *budget_.memory)) return std::nullopt;
     const std::int64_t imbalance = imbalance_of(cuts);
     return Point{std::move(cuts), *result, imbalance};
+  }
+
+  // The nearest cuts that the trainer can run; none when there are none.
+  [[nodiscard]] std::vector<int> taken_by_trainer(const std::vector<int>& cuts) const {
+    std::string why_not;
+    const auto plan = as_run_by(*budget_.trainer, replay_.with(cuts), section_names_, why_not);
+    return plan ? plan->cuts : std::vector<int>{};
   }
 
   [[nodiscard]] std::int64_t imbalance_of(const std::vector<int>& cuts) const {
@@ -249,6 +262,7 @@ class CutSearch {
   const CutBudget budget_;
   CutReplay replay_;
   int sections_;
+  std::vector<std::string> section_names_;
   int reserve_;  // replays that only serve to get to an optimum, not to look for another one
   int left_;     // replays, the reserve among them
   std::set<std::vector<int>> tried_;
