@@ -347,7 +347,6 @@ class Search {
   // does not depend on how many plans are shown, nor on what else is searched. The most promising
   // first; only the fastest is listed. `fastest` are the best plans, with their better cuts.
   void improve_contenders(std::vector<Found>& fastest, std::vector<Found>& front) {
-    if (fastest.empty()) return;
     Incumbents leaders(
         1, request_.sizes.empty() ? std::vector<Budget>{} : budgets_of(request_, space_));
     for (const Found& found : fastest) leaders.add(found);
@@ -360,6 +359,7 @@ class Search {
                                       [&](const Found& one) { return one.plan == leader.plan; });
       if (!listed) list.push_back(leader);
     };
+    if (leaders.best().empty()) return;
     add_to(fastest, leaders.best().front());
     for (const Found& leader : leaders.fastest_per_budget()) add_to(front, leader);
   }

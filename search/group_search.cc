@@ -1,6 +1,7 @@
 #include "search/group_search.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "search/lower_bound.h"
 #include "search/memory.h"
 #include "search/plan_program.h"
+#include "search/prepared_plan.h"
 #include "search/trainer_plans.h"
 #include "simulator/replay.h"
 #include "simulator/simulate.h"
@@ -34,6 +36,7 @@ class GroupSearch {
               const CandidateGroup& group, const Incumbents& known, SearchShared& shared)
       : inputs_(inputs),
         request_(request),
+        space_(space),
         group_(group),
         key_(space.keys[static_cast<std::size_t>(group.key)]),
         known_(known),
@@ -368,14 +371,23 @@ class GroupSearch {
   // holds, then bounded by what any order within the memory takes.
   void try_arranged(const ScheduleKind& kind, Plan& plan, const std::vector<int>& balanced) {
     const Plan stand_in = with_stand_in(plan);
-    const auto held =
-        shared_.held_at_least.get(counts_key(*find_schedule(stand_in.schedule), stand_in),
-                                  [&] { return least_held_of(stand_in); });
-    std::optional<LastRankKeeps> last_keeps;
-    if (kind.recomputes) last_keeps.emplace(prices_.sums(), plan.pipeline);
-    const RankSums sums = last_keeps ? last_keeps->sums() : prices_.sums();
-    const std::vector<int> best =
-        last_keeps ? balanced_cuts(sums, plan, backward_).value_or(balanced) : balanced;
+    const SearchShared::CountsKey key = counts_key(*find_schedule(stand_in.schedule), stand_in);
+    // A run-time rule's own replay judges what it holds; its stand-in tells which cuts to take.
+    const auto held = kind.rule != RunTimeRule::kNone
+                          ? held_of(key, stand_in)
+                          : shared_.held_at_least.get(key, [&] { return least_held_of(stand_in); });
+    RankSums sums = prices_.sums();
+    std::vector<int> best = balanced;
+    if (kind.recomputes) {
+      const GroupPrices& kept = prices_of_kept();
+      if (!kept.why_not().empty()) {
+        result_.rejected.add(kept.why_not(),
+                             static_cast<std::int64_t>(zero1_.size() * placements_.size()), plan);
+        return;
+      }
+      sums = last_rank_keeps(sums, kept.sums(), plan.pipeline);
+      best = balanced_cuts(sums, plan, backward_).value_or(balanced);
+    }
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
       Cuts cuts = choose_cuts(sums, memory_of(plan, *held), plan, backward_, best);
@@ -403,9 +415,21 @@ class GroupSearch {
     }
   }
 
+  // Of mode "none", for ranks that recompute nothing.
+  const GroupPrices& prices_of_kept() {
+    if (!kept_prices_) {
+      kept_prices_ =
+          std::make_unique<GroupPrices>(inputs_, space_, group_, keeping(base_), shared_);
+    }
+    return *kept_prices_;
+  }
+
   void try_arranged_candidate(const ScheduleKind& kind, const Plan& plan) {
-    const StagePricing pricing = price_stages(*inputs_.profile, *wiring_of(plan), plan,
-                                              prices_.tables(), kind.splits_backward());
+    std::optional<DividedTables> kept_on_last;
+    if (kind.recomputes) kept_on_last.emplace(prices_.tables(), prices_of_kept().tables(), plan);
+    const StagePricing pricing = price_stages(
+        *inputs_.profile, *wiring_of(plan), plan,
+        kept_on_last ? kept_on_last->tables() : prices_.tables(), kind.splits_backward());
     HeldCounts most;
     if (kind.is_automatic() && kind.limit_in_ranks == 0) {
       const auto room =
@@ -656,6 +680,7 @@ class GroupSearch {
 
   const PlanInputs& inputs_;
   const SearchRequest& request_;
+  const SearchSpace& space_;
   const CandidateGroup& group_;
   const SearchKey& key_;
   const Incumbents& known_;
@@ -663,6 +688,7 @@ class GroupSearch {
   SearchShared& shared_;
   const Plan base_;
   const GroupPrices prices_;
+  std::unique_ptr<GroupPrices> kept_prices_;  // once they are asked for
   GroupDivision division_;
   GroupBounds bounds_;
   const TiedParameters ties_;
