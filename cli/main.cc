@@ -13,8 +13,10 @@
 
 #include "cli/io/color.h"
 #include "cli/io/environment.h"
+#include "cli/io/screen_width.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
+#include "report/page_width.h"
 
 namespace {
 
@@ -74,6 +76,7 @@ void keep_freed_memory() {
 int main(int count, char** values) {
   std::signal(SIGPIPE, SIG_IGN);
   keep_freed_memory();
+  set_page_width(known_screen_width());
   Streams streams;
   try {
     streams = streams_of(ColorChoice::kAuto);  // for errors in --color itself

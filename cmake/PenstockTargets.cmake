@@ -59,9 +59,13 @@ function(penstock_library name)
 endfunction()
 
 # penstock_test(NAME SOURCES a_test.cc ... LINK core ...): one doctest binary NAME_tests, ctest NAME,
-# run from the repository root. LINK names modules, or targets of other packages in full.
+# run from the repository root. LINK names modules, or targets of other packages in full. SECONDS is what it
+# takes in `dev`: where ctest has no times yet, long tests start first. PENSTOCK_SKIP_TESTS leaves a test out.
 function(penstock_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "SECONDS" "SOURCES;LINK")
+  if(name IN_LIST PENSTOCK_SKIP_TESTS)
+    return()
+  endif()
   list(TRANSFORM ARG_LINK PREPEND penstock:: REGEX "^[^:]+$")
   add_executable(${name}_tests ${ARG_SOURCES})
   target_link_libraries(${name}_tests PRIVATE penstock_test_main penstock_warnings ${ARG_LINK})
@@ -72,6 +76,9 @@ function(penstock_test name)
   endif()
   add_test(NAME ${name} COMMAND ${name}_tests --no-intro=true
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  if(ARG_SECONDS)
+    set_tests_properties(${name} PROPERTIES COST ${ARG_SECONDS})
+  endif()
 endfunction()
 
 # penstock_bench(NAME SOURCE a_bench.cc LINK core ... [INSTANT regex]): one Google Benchmark binary,

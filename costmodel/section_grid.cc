@@ -1,3 +1,14 @@
+// Measurements of one section type as a grid of micro-batch sizes by sequence lengths, and the
+// values between and beyond them.
+//
+// - Along the micro-batch size times are linear between measured points: work grows with samples,
+//   on top of launches that do not. Before that a running minimum from the right makes them rise (a
+//   small micro-batch that took longer than a larger one was bound by launches).
+// - Along the length a power law runs through the two nearest rows, since attention grows with the
+//   square and everything else linearly; beyond the rows its exponent is held within 0 and 2.
+// - What was not measured is derived and marked: B = I + W, or I and W by the measured share of W,
+//   half of B where no share was measured. A sample knows which measurements it was made of, so
+//   that the interval of a prediction can follow (docs/cost_model.md).
 #include "costmodel/section_grid.h"
 
 #include <algorithm>

@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "core/values/device_sheet.h"
+#include "core/values/estimate.h"
 #include "estimator/count_operations.h"
 
 namespace penstock {
 
-enum class AttentionKernel { kFlash2, kFlash3, kCudnn, kEager, kFlash1 };
 std::string_view name_of(AttentionKernel kernel);  // "flash2", "flash3", "cudnn", "eager"
 std::optional<AttentionKernel> attention_named(std::string_view name);
 

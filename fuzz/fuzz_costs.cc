@@ -14,9 +14,14 @@ void check_price(const Price& price) {
 }
 
 void check_costs(const ScheduleCosts& costs, std::size_t stages) {
-  require(costs.prices.compute.size() == stages && costs.prices.transfer.size() == stages &&
+  const std::size_t cells = stages * static_cast<std::size_t>(costs.prices.shapes);
+  require(costs.prices.compute.size() == cells && costs.prices.transfer.size() == cells &&
               costs.prices.step.size() == stages,
           "the tables are not those of the stages");
+  for (const MicroBatchRun& run : costs.micro_batches) {
+    require(run.count > 0 && run.each.shape >= 0 && run.each.shape < costs.prices.shapes,
+            "a micro-batch has no shape");
+  }
   for (const ComputePrice& price : costs.prices.compute) {
     for (const Price& each : {price.forward, price.input_gradient, price.weight_gradient,
                               price.fused_backward, price.recompute}) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "report/measures.h"
+#include "report/page_width.h"
 #include "report/result_json.h"
 #include "report/table.h"
 #include "report/words.h"
@@ -129,7 +130,7 @@ std::string suspicions(const std::vector<FittedTerm>& terms) {
                     "this device, precision, T and recompute mode, whether runs and plans name the "
                     "same batch and schedule, and whether the executor is the right one.",
                     term.name, fixed(term.value, 3)),
-        100, "", "  ");
+        page_width(), "", "  ");
   }
   return text;
 }

@@ -11,6 +11,7 @@
 
 #include "report/flat_table.h"
 #include "report/measures.h"
+#include "report/page_width.h"
 #include "report/plan_table.h"
 #include "report/result_json.h"
 #include "report/table.h"
@@ -18,6 +19,8 @@
 
 namespace penstock {
 namespace {
+
+constexpr std::size_t kWidthInFiles = 120;
 
 // What the rows are measured by: samples per second, or tokens where rows differ in the length of
 // their sequences; with prices per million tokens, or per step where there are none.
@@ -54,14 +57,14 @@ struct Measure {
 
 std::vector<Column> plan_columns(const Measure& measure) {
   std::vector<Column> columns{{"step"},
-                              {"+-", false, 1},
-                              {measure.by_tokens() ? "tokens/s" : "samples/s", false, 1},
+                              {"+-", false, 1, 5},
+                              {measure.by_tokens() ? "tokens/s" : "samples/s", false, 1, 4},
                               {"speed", false, 1}};
   const std::vector<Column> decisions = decision_columns(2);
   columns.insert(columns.end(), decisions.begin(), decisions.end());
   columns.push_back({"GiB", false, 1});
-  columns.push_back({"bub%", false, 1});
-  columns.push_back({"idle%", false, 1, 1});
+  columns.push_back({"bub%", false, 1, 10});
+  columns.push_back({"idle%", false, 1, 11});
   if (measure.priced) columns.push_back({measure.has_tokens ? "$/Mtok" : "$/step", false, 1});
   return columns;
 }
@@ -160,7 +163,7 @@ std::string scenario_legend(const std::vector<Variant>& variants) {
     if (!variant.slow) continue;
     return wrapped(
         "slow step: of the same plan when " + variant.slow->scenario + "; longer: by how much.",
-        100, "", "");
+        page_width(), "", "");
   }
   return "";
 }
@@ -179,7 +182,7 @@ std::string training_legend(const std::vector<Variant>& variants) {
                                with_commas(variant.training->tokens),
                                variant.training->failures ? "failures and checkpoints included"
                                                           : "no failures assumed"),
-                   100, "", "");
+                   page_width(), "", "");
   }
   return "";
 }
@@ -200,7 +203,8 @@ std::string reasons(const std::string& heading, const std::vector<Variant>& vari
   std::string lines;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const std::string& text = variants[i].*reason;
-    if (!text.empty()) lines += wrapped(fmt::format("{}: {}", i + 1, text), 100, "  ", "    ");
+    if (!text.empty())
+      lines += wrapped(fmt::format("{}: {}", i + 1, text), page_width(), "  ", "    ");
   }
   return lines.empty() ? "" : "\n" + heading + ":\n" + lines;
 }
@@ -245,22 +249,34 @@ std::string best_by_value(const std::vector<Variant>& variants, const Measure& m
                                         fixed(measure.relative(*variants[*row].best), 2), *row + 1)
                           : value + " no plan");
     }
-    lines += wrapped(variants.front().settings[axis].first + ": " + joined(parts, ", "), 100, "  ",
-                     "    ");
+    lines += wrapped(variants.front().settings[axis].first + ": " + joined(parts, ", "),
+                     page_width(), "  ", "    ");
   }
   return axes < 2 ? "" : "\nBest speed by what varies\n" + lines;
 }
 
-// "speed: ...", what the columns mean.
-std::string legend(const Measure& measure, const PlanColumns& shown) {
-  return wrapped(
-      fmt::format("{}speed: {} per second relative to the first row with a plan; +-: error of the "
-                  "step time; M: micro-batches of a step and DP rank; Z1: ZeRO-1; GiB: peak of the "
-                  "fullest rank; bub%: bubble by makespan, beyond the work of the busiest rank; "
-                  "idle%: mean of all ranks.",
-                  shown.same.empty() ? "" : "In all rows: " + joined(shown.same, ", ") + "; ",
-                  measure.by_tokens() ? "tokens" : "samples"),
-      100, "", "");
+// "speed: ...", what the columns mean; of those that are shown.
+std::string legend(const Measure& measure, const PlanColumns& plan, const TextTable& table) {
+  constexpr std::array<std::array<std::string_view, 2>, 6> kMeanings{
+      {{"+-", "+-: error of the step time"},
+       {"M", "M: micro-batches of a step and DP rank"},
+       {"Z1", "Z1: ZeRO-1"},
+       {"GiB", "GiB: peak of the fullest rank"},
+       {"bub%", "bub%: bubble by makespan, beyond the work of the busiest rank"},
+       {"idle%", "idle%: mean of all ranks"}}};
+  std::vector<std::string> parts;
+  if (!plan.same.empty()) parts.push_back("In all rows: " + joined(plan.same, ", "));
+  parts.push_back(fmt::format("speed: {} per second relative to the first row with a plan",
+                              measure.by_tokens() ? "tokens" : "samples"));
+  for (const auto& [column, meaning] : kMeanings) {
+    const bool is_same = std::any_of(
+        plan.same.begin(), plan.same.end(),
+        [name = std::string(column) + ' '](const std::string& s) { return s.starts_with(name); });
+    if (is_same || table.shows(std::string(column), page_width(kWidthInFiles))) {
+      parts.emplace_back(meaning);
+    }
+  }
+  return wrapped(joined(parts, "; ") + ".", page_width(), "", "");
 }
 
 }  // namespace
@@ -292,8 +308,10 @@ TextTable comparison_rows(const std::vector<Variant>& variants) {
 std::string comparison_table(const std::vector<Variant>& variants) {
   if (variants.empty()) return "";
   const Measure measure(variants);
-  return comparison_rows(variants).text(120) + legend(measure, shown_columns(variants, measure)) +
-         scenario_legend(variants) + training_legend(variants) + best_by_value(variants, measure) +
+  const TextTable table = comparison_rows(variants);
+  return table.text(page_width(kWidthInFiles)) +
+         legend(measure, shown_columns(variants, measure), table) + scenario_legend(variants) +
+         training_legend(variants) + best_by_value(variants, measure) +
          reasons("No plan", variants, &Variant::why_not) +
          reasons("Not in the scenario", variants, &Variant::why_not_slow);
 }

@@ -11,6 +11,7 @@
 #include "core/values/recompute_sections.h"
 #include "report/measures.h"
 #include "report/memory_table.h"
+#include "report/page_width.h"
 #include "report/plan_table.h"
 #include "report/reasons.h"
 #include "report/simulation_report.h"
@@ -46,9 +47,9 @@ std::optional<std::size_t> next_busiest(const Evaluation& evaluation) {
   return next;
 }
 
-// Work, waiting, memory: which of them would have to change for a shorter step. Work binds from
-// nine tenths of the makespan on.
-std::string binding(const Evaluation& evaluation) {
+// Compute, waiting, memory: which of them would have to change for a shorter step. Compute is the
+// limit from nine tenths of the makespan on.
+std::string limits_of(const Evaluation& evaluation) {
   const std::size_t busiest = busiest_rank(evaluation);
   const RankTime& time = evaluation.ranks.at(busiest).time;
   const Wait wait = longest_wait(time);
@@ -64,10 +65,10 @@ std::string binding(const Evaluation& evaluation) {
   const RankEvaluation& tight = evaluation.ranks.at(tightest_rank(evaluation));
   const double left = static_cast<double>(headroom(tight).count) /
                       static_cast<double>(std::max<std::int64_t>(1, tight.capacity.count));
-  return wrapped(verdict, 100, "  ", "  ") +
+  return wrapped(verdict, page_width(), "  ", "  ") +
          wrapped(fmt::format("Memory: {}. {} of it is free{}.", tightest_rank_text(evaluation),
                              percent(left), left < 0.05 ? ": memory is a limit, too" : ""),
-                 100, "  ", "  ");
+                 page_width(), "  ", "  ");
 }
 
 std::string step_line(const Evaluation& evaluation) {
@@ -79,24 +80,26 @@ std::string step_line(const Evaluation& evaluation) {
 
 std::string explanation(const PlanFile& file, const Explanation& about) {
   const Evaluation& evaluation = about.evaluation;
-  std::string out = heading_of(file) + step_line(evaluation);
-  out += "Bottleneck\n" + binding(evaluation);
-  out += fmt::format("\nTime of the busiest rank (rank {}), and the step if a part took no time\n",
-                     busiest_rank(evaluation));
+  std::string out =
+      fmt::format("What limits the step: {}, between {} and {}\n", to_text(evaluation.step_time),
+                  to_text(evaluation.step_time_low), to_text(evaluation.step_time_high)) +
+      limits_of(evaluation);
+  out += "\nPlan\n" + wrapped(title_of(file), page_width(), "  ", "  ");
+  out += fmt::format("\nWhere the time of rank {}, the busiest, goes\n", busiest_rank(evaluation));
   out += step_parts_table(evaluation.step_time, about.parts);
   if (!about.work.terms.empty()) {
-    out += fmt::format("\nCompute of rank {} by part (one micro-batch, all of its stages)\n",
+    out += fmt::format("\nCompute of rank {} for one micro-batch, all of its stages\n",
                        about.work.rank);
     out += work_terms_table(about.work.terms);
   }
-  out += "\nWhat balance would gain\n";
+  out += "\nWhat a better balance would gain\n";
   out += what_if_table(evaluation.step_time, about.rearranged);
-  out += "\nSensitivity of the speed (one change at a time; memory may change the layout)\n";
+  out += "\nSensitivity: what one change at a time would gain\n";
   out += sensitivity_text(about.sensitivities);
   out += "\nMemory by rank (GiB)\n" + memory_table(evaluation, file.plan);
   out += "\nSections of each stage\n" + stages_text(file.plan, file.section_names);
   if (recompute_is_divided(file.plan)) {
-    out += wrapped("Recompute: " + recompute_in_words(file.plan) + ".", 100, "  ", "  ");
+    out += wrapped("Recompute: " + recompute_in_words(file.plan) + ".", page_width(), "  ", "  ");
   }
   if (!evaluation.assumptions.empty()) {
     out += "\nAssumptions (share of the busiest rank's compute time)\n" +

@@ -8,13 +8,14 @@
 #include <fmt/format.h>
 
 #include "core/values/units.h"
+#include "report/page_width.h"
 #include "report/words.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::size_t kLineWidth = 96;
-constexpr std::size_t kMostRows = 48;  // of more ranks, the first and the last are drawn
+constexpr std::size_t kLineWidth = 96;  // in files
+constexpr std::size_t kMostRows = 48;   // of more ranks, the first and the last are drawn
 
 struct Span {
   SimTime start, end;
@@ -90,7 +91,7 @@ class Drawing {
  public:
   explicit Drawing(const std::vector<Row>& rows) : rows_(rows) {
     label_ = fmt::format("rank {}", rows.size() - 1).size();
-    cells_ = kLineWidth - label_ - 1;
+    cells_ = page_width(kLineWidth) - label_ - 1;
     seen_.assign(static_cast<std::size_t>(kActionKinds), false);
   }
 
@@ -165,17 +166,17 @@ class Drawing {
 
   // Four times where they belong, and the end of the window at the end of the line.
   [[nodiscard]] std::string scale(const Window& window) const {
-    constexpr std::size_t kTicks = 4;
+    const std::size_t ticks = cells_ < 72 ? 2 : 4;
     std::string line(label_ + 1 + cells_, ' ');
-    const auto time = [&window](std::size_t tick) {
+    const auto time = [&window, ticks](std::size_t tick) {
       const auto numerator = static_cast<std::int64_t>(tick);
-      return to_text(window.point(numerator, kTicks).time_since_epoch());
+      return to_text(window.point(numerator, static_cast<std::int64_t>(ticks)).time_since_epoch());
     };
-    for (std::size_t tick = 0; tick < kTicks; ++tick) {
+    for (std::size_t tick = 0; tick < ticks; ++tick) {
       const std::string text = "|" + time(tick);
-      line.replace(label_ + 1 + cells_ * tick / kTicks, text.size(), text);
+      line.replace(label_ + 1 + cells_ * tick / ticks, text.size(), text);
     }
-    const std::string end = time(kTicks) + "|";
+    const std::string end = time(ticks) + "|";
     line.replace(line.size() - end.size(), end.size(), end);
     return line + '\n';
   }
@@ -246,7 +247,7 @@ std::string gantt(const Program& program, const Timeline& timeline, int pipeline
     out = "The start:\n" + drawing.panel(first) + "The end, after " +
           to_text(last.begin - first.end) + " that are not drawn:\n" + drawing.panel(last);
   }
-  return out + wrapped(drawing.legend(), 100, "", "");
+  return out + wrapped(drawing.legend(), page_width(), "", "");
 }
 
 }  // namespace penstock

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "report/measures.h"
+#include "report/page_width.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -16,11 +17,14 @@ namespace {
 
 using Category = std::pair<std::string_view, Bytes>;
 
+// Which of the categories a narrow table leaves out, the largest first; capacity has 3.
+constexpr std::array<int, 7> kDrop{0, 1, 2, 0, 4, 5, 6};
+
 std::array<Category, 7> categories(const MemoryUse& use) {
   return {{{"parameters", use.parameters},
            {"gradients", use.gradients},
            {"optimizer", use.optimizer_state},
-           {"stash", use.stash},
+           {"activations", use.stash},
            {"working", use.working_peak},
            {"buffers", use.communication},
            {"reserve", use.reserve}}};
@@ -32,8 +36,12 @@ TextTable memory_rows(const Evaluation& evaluation, const Plan& plan) {
   std::vector<Column> columns{{"rank"}};
   if (plan.has_unequal_replicas()) columns.push_back({"replicas", true});
   if (plan.is_mixed()) columns.push_back({"device", true});
-  for (const auto& [name, bytes] : categories({})) columns.push_back({std::string(name)});
-  for (const char* name : {"total", "capacity", "left"}) columns.push_back({name});
+  const auto parts = categories({});
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    columns.push_back({std::string(parts[i].first), false, 2, kDrop[i]});
+  }
+  columns.insert(columns.end(),
+                 {{"total", false, 1}, {"capacity", false, 1, 3}, {"left", false, 1}});
   TextTable table(columns);
   for (std::size_t r = 0; r < evaluation.ranks.size(); ++r) {
     const RankEvaluation& rank = evaluation.ranks[r];
@@ -50,7 +58,7 @@ TextTable memory_rows(const Evaluation& evaluation, const Plan& plan) {
 }
 
 std::string memory_table(const Evaluation& evaluation, const Plan& plan) {
-  return memory_rows(evaluation, plan).text(plan.is_mixed() ? 120 : 100);
+  return memory_rows(evaluation, plan).text(page_width(plan.is_mixed() ? 120 : 100));
 }
 
 std::string tightest_rank_text(const Evaluation& evaluation) {

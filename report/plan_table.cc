@@ -6,6 +6,7 @@
 
 #include "core/values/recompute_sections.h"
 #include "report/measures.h"
+#include "report/page_width.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -73,9 +74,9 @@ std::string marks_line(const std::vector<RankedPlan>& plans, const Shown& shown,
   }
   parts.emplace_back(shown.price ? "* on the Pareto front of step time, memory and price"
                                  : "* on the Pareto front of step time and memory");
-  parts.emplace_back("+-: error of the step time");
-  parts.emplace_back("M: micro-batches of a step and DP rank");
-  parts.emplace_back("Z1: ZeRO-1");
+  if (table.shows("+-", width)) parts.emplace_back("+-: error of the step time");
+  if (table.shows("M", width)) parts.emplace_back("M: micro-batches of a step and DP rank");
+  if (table.shows("Z1", width)) parts.emplace_back("Z1: ZeRO-1");
   if (table.shows("near", width)) parts.emplace_back("near: ranks next to each other");
   parts.emplace_back("GiB: peak of the fullest rank / its capacity");
   if (table.shows("bub%", width)) {
@@ -107,9 +108,9 @@ void append(std::vector<Value>& to, const std::vector<Value>& more) {
 }  // namespace
 
 std::vector<Column> decision_columns(std::size_t gap) {
-  return {{"TP", false, gap},    {"PP", false, 1},       {"DP", false, 1},
-          {"VP", false, 1},      {"mbs", false, 1},      {"M", false, 1},
-          {"schedule", true, 1}, {"recompute", true, 1}, {"Z1", true, 1}};
+  return {{"TP", false, gap},    {"PP", false, 1},          {"DP", false, 1},
+          {"VP", false, 1},      {"mbs", false, 1},         {"M", false, 1, 8},
+          {"schedule", true, 1}, {"recompute", true, 1, 6}, {"Z1", true, 1, 9}};
 }
 
 std::vector<std::string> decision_cells(const Plan& plan) {
@@ -129,15 +130,15 @@ TextTable plan_rows(const std::vector<RankedPlan>& plans) {
   std::vector<Column> columns{{"#"},
                               {"", true, 0},
                               {"step", false, 1},
-                              {"+-", false, 1},
-                              {shown.tokens ? "tokens/s" : "samples/s", false, 1}};
+                              {"+-", false, 1, 5},
+                              {shown.tokens ? "tokens/s" : "samples/s", false, 1, 4}};
   append(columns, decision_columns(1));
-  append(columns, std::vector<Column>{{"near", true, 1, 4},
-                                      {"GPUs", false, 1, 2},
+  append(columns, std::vector<Column>{{"near", true, 1, 14},
+                                      {"GPUs", false, 1, 12},
                                       {"GiB", false, 1},
-                                      {"bub%", false, 1, 3},
-                                      {"idle%", false, 1, 1}});
-  if (shown.price) columns.push_back({shown.tokens ? "$/Mtok" : "$/step", false, 1});
+                                      {"bub%", false, 1, 13},
+                                      {"idle%", false, 1, 11}});
+  if (shown.price) columns.push_back({shown.tokens ? "$/Mtok" : "$/step", false, 1, 7});
   if (shown.devices) columns.push_back({"ranks on", true, 1});
   TextTable table(columns);
   for (std::size_t i = 0; i < plans.size(); ++i) {
@@ -198,7 +199,7 @@ std::string pareto_table(const std::vector<RankedPlan>& plans) {
     cells.push_back(std::move(line));
     table.add(std::move(cells));
   }
-  return table.text(120);
+  return table.text(page_width(120));
 }
 
 std::string degrees_text(const Plan& plan) {
@@ -259,7 +260,7 @@ std::string stages_text(const Plan& plan, const std::vector<std::string>& sectio
                     recompute_is_divided(plan)
                         ? fmt::format(", {} in {}", plan.recompute, recomputed_sections_of(plan, s))
                         : "");
-    if (!line.empty() && line.size() + 3 + text.size() > 96) flush();
+    if (!line.empty() && line.size() + 3 + text.size() + 4 > page_width()) flush();
     line += (line.empty() ? "" : " | ") + text;
   }
   flush();

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "report/measures.h"
+#include "report/page_width.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -18,7 +19,7 @@ std::string over_text(const Rejection& rejection) {
   return fmt::format(" by {} to {}", least, most);
 }
 
-std::string item(std::string_view text) { return wrapped(text, 100, "  ", "    "); }
+std::string item(std::string_view text) { return wrapped(text, page_width(), "  ", "    "); }
 
 }  // namespace
 
@@ -47,7 +48,8 @@ std::string assumptions_text(const std::vector<Assumption>& assumptions) {
   std::string out;
   for (const Assumption& assumption : sorted) {
     const std::string share = assumption.share > 0.0 ? percent(assumption.share) : "-";
-    out += wrapped(assumption.text, 100, fmt::format("  {:>7}  ", share), std::string(11, ' '));
+    out += wrapped(assumption.text, page_width(), fmt::format("  {:>7}  ", share),
+                   std::string(11, ' '));
   }
   return out;
 }

@@ -7,11 +7,14 @@
 #include <fmt/format.h>
 
 #include "report/measures.h"
+#include "report/page_width.h"
 #include "report/result_json.h"
 #include "report/words.h"
 
 namespace penstock {
 namespace {
+
+constexpr std::size_t kLongest = 200;  // a line of a file
 
 double in_micro_batches(std::int64_t chunks, const ScheduleResult& result) {
   return static_cast<double>(chunks) * result.copies / result.chunks / result.slices;
@@ -30,8 +33,21 @@ std::string stash_text(const ScheduleResult& result) {
   return joined(texts, " ");
 }
 
+// "1.5 GiB 1.2 GiB", likewise.
+std::string bytes_text(const std::vector<Bytes>& ranks) {
+  constexpr std::size_t kShown = 8;
+  std::vector<std::string> texts;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    if (ranks.size() > kShown && r == kShown - 1) texts.emplace_back("...");
+    if (ranks.size() > kShown && r >= kShown - 1 && r + 1 < ranks.size()) continue;
+    texts.push_back(to_text(ranks[r]));
+  }
+  return joined(texts, ", ");
+}
+
 std::string line(std::string_view name, const std::string& value, std::string_view note) {
-  return fmt::format("{:<24}{}{}{}\n", name, value, note.empty() ? "" : "   ", note);
+  const std::string text = value + (note.empty() ? "" : "   ") + std::string(note);
+  return wrapped(text, page_width(kLongest), fmt::format("{:<24}", name), std::string(24, ' '));
 }
 
 // "rank 3 " of 12 ranks
@@ -47,8 +63,8 @@ std::string schedule_report(const ScheduleResult& result) {
   if (result.slices > 1) out += fmt::format(" in {} slices each", result.slices);
   if (result.copies > 1) out += fmt::format(", {} copies of the weights", result.copies);
   out += '\n';
-  out += wrapped("costs: " + result.costs, 100, "", "  ");
-  out += wrapped("executor: " + result.executor, 100, "", "  ") + '\n';
+  out += wrapped("costs: " + result.costs, page_width(), "", "  ");
+  out += wrapped("executor: " + result.executor, page_width(), "", "  ") + '\n';
   out += line("step (makespan)", exact(result.makespan), "");
   out += line("longest span of a rank", exact(result.longest_span), "");
   out += line("busiest rank's work", exact(result.ideal), "");
@@ -56,7 +72,11 @@ std::string schedule_report(const ScheduleResult& result) {
               "(makespan - busiest rank's work) / makespan");
   out += line("bubble by longest span", percent(bubble_rate(result.longest_span, result.ideal)),
               "(longest span - busiest rank's work) / longest span");
-  out += line("peak stash by rank", stash_text(result), "micro-batches of a whole rank");
+  out += line("activations by rank", stash_text(result),
+              "at their peak, in micro-batches of a whole rank");
+  if (!result.peak_stash_bytes.empty()) {
+    out += line("", bytes_text(result.peak_stash_bytes), "");
+  }
   out += line("actions", with_commas(result.actions), "sends and receives included");
   return out;
 }
@@ -85,6 +105,11 @@ Json schedule_json(const ScheduleResult& result) {
   json.set("bubble_rate_longest_span", bubble_rate(result.longest_span, result.ideal));
   json.set("peak_stash_micro_batches", std::move(microbatches));
   json.set("peak_stash_chunks", std::move(chunks));
+  if (!result.peak_stash_bytes.empty()) {
+    Json bytes = Json::array();
+    for (const Bytes peak : result.peak_stash_bytes) bytes.push(peak.count);
+    json.set("peak_stash_bytes", std::move(bytes));
+  }
   json.set("actions", result.actions);
   return json;
 }

@@ -19,6 +19,7 @@ struct ScheduleResult {
   int copies = 1;                                // of the weights; a rank's chunks are of all
   Duration makespan{}, longest_span{}, ideal{};
   std::vector<std::int64_t> peak_stash_chunks;  // per rank
+  std::vector<Bytes> peak_stash_bytes;          // per rank; empty where the costs name no bytes
   std::int64_t actions = 0;                     // of the lowered Program
   std::string costs;                            // in words
   std::string executor;                         // in words

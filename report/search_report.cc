@@ -6,6 +6,7 @@
 #include "report/gantt.h"
 #include "report/measures.h"
 #include "report/memory_table.h"
+#include "report/page_width.h"
 #include "report/plan_table.h"
 #include "report/reasons.h"
 #include "report/time_table.h"
@@ -32,12 +33,13 @@ std::string why_first(const RankedPlan& best, const SearchReport& about) {
                           to_text(evaluation.step_time_high),
                           percent(bubble_rate(evaluation.makespan, evaluation.ideal)),
                           percent(idle_share(best.plan, evaluation))),
-              100, "  ", "  ");
-  if (!best.placed.empty()) out += wrapped(sentence(best.placed), 100, "  ", "  ");
+              page_width(), "  ", "  ");
+  if (!best.placed.empty()) out += wrapped(sentence(best.placed), page_width(), "  ", "  ");
   if (recompute_is_divided(best.plan)) {
-    out += wrapped(sentence("Recompute: " + recompute_in_words(best.plan)), 100, "  ", "  ");
+    out +=
+        wrapped(sentence("Recompute: " + recompute_in_words(best.plan)), page_width(), "  ", "  ");
   }
-  out += wrapped(sentence("Memory: " + tightest_rank_text(evaluation)), 100, "  ", "  ");
+  out += wrapped(sentence("Memory: " + tightest_rank_text(evaluation)), page_width(), "  ", "  ");
   out += fmt::format("  Time of rank {}, the busiest, in a step of {}:\n", busiest_rank(evaluation),
                      to_text(evaluation.makespan));
   out += busiest_rank_time(evaluation);
@@ -46,12 +48,12 @@ std::string why_first(const RankedPlan& best, const SearchReport& about) {
 
 std::string best_plan_sections(const SearchResult& result, const SearchReport& about) {
   const RankedPlan& best = result.best.front();
-  std::string out = plan_table(result.best);
+  std::string out = plan_table(result.best, page_width());
   if (const std::string relative = relative_text(result.best); !relative.empty()) {
-    out += wrapped(relative, 100, "", "");
+    out += wrapped(relative, page_width(), "", "");
   }
   if (const std::string ties = ties_text(result.best); !ties.empty()) {
-    out += wrapped(ties, 100, "", "");
+    out += wrapped(ties, page_width(), "", "");
   }
   out += section("Plan 1", why_first(best, about));
   out += section("Memory of plan 1 by rank (GiB)", memory_table(best.evaluation, best.plan));
@@ -59,7 +61,7 @@ std::string best_plan_sections(const SearchResult& result, const SearchReport& a
     out += section("One step of plan 1", gantt(*about.program, *about.timeline));
   }
   if (!about.not_drawn.empty()) {
-    out += section("One step of plan 1", wrapped(about.not_drawn, 100, "", ""));
+    out += section("One step of plan 1", wrapped(about.not_drawn, page_width(), "", ""));
   }
   out += training_text(about.training);
   std::vector<std::string> rivals;
@@ -103,18 +105,20 @@ namespace {
 
 std::string certificate(const SearchResult& result) {
   const std::string text = certificate_text(result);
-  return text.empty() ? "" : wrapped(text, 100, "  ", "  ");
+  return text.empty() ? "" : wrapped(text, page_width(), "  ", "  ");
 }
 
 }  // namespace
 
 std::string search_report(const SearchResult& result, const SearchReport& about) {
-  std::string out = wrapped(about.question, 100, "", "  ") + wrapped(about.origin, 100, "", "  ");
+  std::string out = wrapped(about.question, page_width(), "", "  ") +
+                    wrapped(about.origin, page_width(), "", "  ");
   out += '\n';
-  out += result.best.empty() ? nothing_fits_text(result) : best_plan_sections(result, about);
+  out += result.best.empty() ? nothing_fits_text(result, page_width())
+                             : best_plan_sections(result, about);
   out += section("Estimated, not measured", list_text(about.notes));
-  out += section("Candidates", wrapped(counts_text(result), 100, "  ", "  ") + certificate(result) +
-                                   rejections_text(result.rejected));
+  out += section("Candidates", wrapped(counts_text(result), page_width(), "  ", "  ") +
+                                   certificate(result) + rejections_text(result.rejected));
   out += section("Not searched", list_text(result.not_searched));
   return out;
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "report/json_array.h"
+#include "report/page_width.h"
 #include "report/reasons.h"
 #include "report/table.h"
 #include "report/words.h"
@@ -57,11 +58,11 @@ TextTable table_of(const std::vector<Sensitivity>& rows) {
   if (rows.empty()) return TextTable({});
   const double largest = largest_effect(rows.front());
   TextTable table({{"  what changes", true},
+                   {"to", true, 1},
+                   {"speed", false, 1, 0, true},
                    {"to", true},
-                   {"speed"},
-                   {"to", true},
-                   {"speed"},
-                   {"slower      |faster", true}});
+                   {"speed", false, 1, 0, true},
+                   {"slower      |faster", true, 2, 1}});
   for (const Sensitivity& row : rows) {
     table.add({"  " + row.what, row.less ? row.less->change : "", speed_text(row.less),
                row.more ? row.more->change : "", speed_text(row.more), bar_of(row, largest)});
@@ -99,7 +100,8 @@ Json outcome_json(const Outcome& outcome) {
 
 std::string sensitivity_text(const Sensitivities& sensitivities) {
   const std::vector<Sensitivity> rows = sorted(sensitivities);
-  return (rows.empty() ? "" : table_of(rows).text(140)) + list_text(sensitivities.notes) +
+  return (rows.empty() ? "" : table_of(rows).text(page_width(140))) +
+         list_text(sensitivities.notes) +
          section("Plans that were found", remarks(rows, &Outcome::plan)) +
          section("Not possible (no)", remarks(rows, &Outcome::why_not)) +
          section("Not answered", sensitivities.not_answered);

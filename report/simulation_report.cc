@@ -8,6 +8,7 @@
 #include "report/gantt.h"
 #include "report/measures.h"
 #include "report/memory_table.h"
+#include "report/page_width.h"
 #include "report/plan_table.h"
 #include "report/time_table.h"
 #include "report/words.h"
@@ -15,8 +16,10 @@
 namespace penstock {
 namespace {
 
+constexpr std::size_t kLongest = 200;  // a line of a file
+
 std::string line(std::string_view name, const std::string& value) {
-  return fmt::format("{:<24}{}\n", name, value);
+  return wrapped(value, page_width(kLongest), fmt::format("{:<24}", name), std::string(24, ' '));
 }
 
 std::string speeds(const Plan& plan, Duration step) {
@@ -50,12 +53,13 @@ std::string summary(const PlanFile& file, const Evaluation& evaluation, const st
 
 }  // namespace
 
+std::string title_of(const PlanFile& file) {
+  return fmt::format("{} on {}: {}, global batch {}, executor {}", file.model, file.cluster.name,
+                     plan_line(file.plan), file.plan.global_batch, file.executor.name);
+}
+
 std::string heading_of(const PlanFile& file) {
-  return wrapped(fmt::format("{} on {}: {}, global batch {}, executor {}", file.model,
-                             file.cluster.name, plan_line(file.plan), file.plan.global_batch,
-                             file.executor.name),
-                 100, "", "  ") +
-         '\n';
+  return wrapped(title_of(file), page_width(), "", "  ") + '\n';
 }
 
 std::string simulation_report(const PlanFile& file, const Evaluation& evaluation,
@@ -100,7 +104,7 @@ std::string check_text(const CheckReport& report, const std::string& file) {
   std::string out = fmt::format(
       "{}: {}\n", file, count_of(static_cast<std::int64_t>(report.findings.size()), "finding"));
   for (const Finding& finding : report.findings) {
-    out += wrapped(finding.place + ": " + finding.message, 100, "  ", "    ");
+    out += wrapped(finding.place + ": " + finding.message, page_width(), "  ", "    ");
   }
   return out;
 }

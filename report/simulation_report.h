@@ -12,6 +12,8 @@
 namespace penstock {
 
 // "GPT-6.7B on 8 x p4d: T=1 P=8 ..., executor ideal" in lines, and an empty one.
+std::string title_of(const PlanFile& file);
+// The same as lines, and a blank one.
 std::string heading_of(const PlanFile& file);
 
 // Step time, bubbles, time and memory by rank, the step drawn (unless `timeline` is empty).

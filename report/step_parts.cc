@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "report/measures.h"
+#include "report/page_width.h"
 #include "report/table.h"
 #include "report/time_table.h"
 #include "report/words.h"
@@ -28,11 +29,11 @@ std::string faster_text(Duration step, const StepPart& part) {
 std::string step_parts_table(Duration step, const std::vector<StepPart>& parts) {
   TextTable table({{"  part", true},
                    {"time"},
-                   {"share"},
+                   {"share", false, 2, 1},
                    {"if zero: step"},
                    {"faster"},
                    {"", true, 1},
-                   {"", true}});
+                   {"", true, 2, 2}});
   const std::vector<std::int64_t> tenths = tenths_of(parts);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const StepPart& part = parts[i];
@@ -40,7 +41,7 @@ std::string step_parts_table(Duration step, const std::vector<StepPart>& parts) 
                fmt::format("{}.{} %", tenths[i] / 10, tenths[i] % 10), aligned(part.step_if_zero),
                faster_text(step, part), part.is_bound ? "at most" : "", part.meaning});
   }
-  return table.text(120);
+  return table.text(page_width(120));
 }
 
 Json to_json(Duration step, const std::vector<StepPart>& parts) {

@@ -83,16 +83,22 @@ std::string TextTable::text(std::size_t width) const {
   std::string out;
   std::vector<std::size_t> columns{0};
   std::size_t used = width_of(0);
-  for (const std::size_t c : kept(width)) {
+  const std::vector<std::size_t> shown = kept(width);
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const std::size_t c = shown[i];
     if (c == 0) continue;
-    const std::size_t needed = columns_[c].gap + width_of(c);
-    if (used + needed > width && columns.size() > 1) {
+    std::size_t needed = columns_[c].gap + width_of(c);
+    const std::size_t alone = needed;
+    for (std::size_t j = i + 1; j < shown.size() && columns_[shown[j]].joined; ++j) {
+      needed += columns_[shown[j]].gap + width_of(shown[j]);
+    }
+    if (used + needed > width && columns.size() > 1 && !columns_[c].joined) {
       out += block(columns) + '\n';
       columns = {0};
       used = width_of(0);
     }
     columns.push_back(c);
-    used += needed;
+    used += alone;
   }
   return out + block(columns);
 }

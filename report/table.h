@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "report/page_width.h"
+
 namespace penstock {
 
 struct Column {
@@ -12,6 +14,7 @@ struct Column {
   bool left = false;    // numbers stand right, words left
   std::size_t gap = 2;  // blanks before it
   int drop = 0;         // left out where the table is too wide, the largest first; 0: never
+  bool joined = false;  // stands in the same block as the column before it
 };
 
 class TextTable {
@@ -24,7 +27,7 @@ class TextTable {
   // Every line ends in a newline and has no blanks before it. Where the columns do not fit into
   // `width`, those that may be dropped are; what still does not fit follows in a second block,
   // which repeats the first column.
-  [[nodiscard]] std::string text(std::size_t width = 100) const;
+  [[nodiscard]] std::string text(std::size_t width = page_width()) const;
   // Whether text(width) has a column of this name.
   [[nodiscard]] bool shows(const std::string& header, std::size_t width) const;
   // RFC 4180: lines end in CR LF; cells with commas, quotes or line breaks are quoted. Nothing when

@@ -63,7 +63,7 @@ std::string busiest_rank_time(const Evaluation& evaluation) {
   const RankTime& time = evaluation.ranks.at(busiest_rank(evaluation)).time;
   const std::vector<Duration> parts = parts_of(time);
   const std::vector<std::int64_t> tenths = tenths_of_percent(parts);
-  TextTable table({{"  part", true}, {"time"}, {"share"}, {"", true}});
+  TextTable table({{"  part", true}, {"time"}, {"share"}, {"", true, 2, 1}});
   for (std::size_t i = 0; i < parts.size(); ++i) {
     table.add({fmt::format("  {}", kParts[i].name), aligned(parts[i]), percent_text(tenths[i]),
                std::string(kParts[i].meaning)});

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "report/page_width.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -83,7 +84,7 @@ std::string span(double hours) {
 }
 
 std::string line(std::string_view name, const std::string& value) {
-  return wrapped(value, 100, fmt::format("  {:<22}", name), std::string(24, ' '));
+  return wrapped(value, page_width(), fmt::format("  {:<22}", name), std::string(24, ' '));
 }
 
 template <class Show>

@@ -4,13 +4,16 @@
 
 #include <fmt/format.h>
 
+#include "report/page_width.h"
 #include "report/words.h"
 
 namespace penstock {
 namespace {
 
+constexpr std::size_t kLongest = 200;  // a line of a file
+
 std::string line(std::string_view name, const std::string& value) {
-  return fmt::format("  {:<22}{}\n", name, value);
+  return wrapped(value, page_width(kLongest), fmt::format("  {:<22}", name), std::string(24, ' '));
 }
 
 // "21.8 % longer than without"
@@ -29,7 +32,7 @@ std::string spreads_of(const JitterResult& result) {
 }
 
 std::string scenario_text(const ScenarioResult& result) {
-  std::string out = "\nScenario\n" + wrapped(result.scenario, 100, "  ", "    ");
+  std::string out = "\nScenario\n" + wrapped(result.scenario, page_width(), "  ", "    ");
   out += line("step with it", exact(result.step_time) + ", " +
                                   compared(result.step_time, result.step_time_without) + " it");
   out += line("step without it", exact(result.step_time_without));

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "core/values/durations.h"
 #include "core/values/error.h"
-#include "core/values/price_of.h"
 #include "report/validation.h"
 
 namespace penstock {
@@ -38,14 +38,7 @@ std::vector<std::vector<std::size_t>> lists_of(const Program& program) {
 Duration predicted_of(const PlanFile& plan, const Action& action, const Timeline& timeline,
                       std::size_t index) {
   if (!is_compute(action.kind)) return timeline.end[index] - timeline.start[index];
-  const Stage& stage = plan.program.stages[action.stage.value];
-  const int s = action.stage.value -
-                plan.program.pipelines[static_cast<std::size_t>(stage.pipeline)].first_stage;
-  if (action.kind == ActionKind::kOptimizer) {
-    return plan.prices.step[static_cast<std::size_t>(s)].optimizer.duration;
-  }
-  const int shape = plan.program.micro_batches[action.micro_batch.value].shape;
-  return price_of(plan.prices.compute_of(s, shape), action.kind) + plan.executor.per_action;
+  return duration_of(plan.prices, plan.executor, action.kind, priced_place(plan.program, action));
 }
 
 // The measured times of one rank of the job over the steps that count.

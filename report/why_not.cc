@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "report/measures.h"
+#include "report/page_width.h"
 #include "report/plan_table.h"
 #include "report/reasons.h"
 #include "report/result_json.h"
@@ -126,7 +127,7 @@ std::string side_by_side(const Plan& plan, const Evaluation& now, const RankedPl
 }
 
 std::string reasons_text(const SearchResult& result) {
-  std::string text = wrapped(counts_text(result), 100, "  ", "  ");
+  std::string text = wrapped(counts_text(result), page_width(), "  ", "  ");
   std::vector<Rejection> first = result.rejected;
   first.resize(std::min(first.size(), kMostReasons));
   return text + rejections_text(first);
@@ -145,15 +146,16 @@ std::string no_plan(const WhyNot& why) {
 
 std::string why_not_text(const WhyNot& why, const Plan& plan, const Evaluation& now) {
   std::string text = "Why not " + why.asked + "?\n";
-  if (!why.remark.empty()) text += wrapped(why.remark, 100, "  ", "  ");
+  if (!why.remark.empty()) text += wrapped(why.remark, page_width(), "  ", "  ");
   if (!why.contradictions.empty()) return text + list_text(why.contradictions);
   if (!why.result.complete) text += "  The search was stopped before its end.\n";
   if (why.result.best.empty()) {
-    return text + wrapped(no_plan(why), 100, "  ", "    ") + '\n' + reasons_text(why.result);
+    return text + wrapped(no_plan(why), page_width(), "  ", "    ") + '\n' +
+           reasons_text(why.result);
   }
   const RankedPlan& best = why.result.best.front();
-  text += wrapped("The best with it: " + plan_line(best.plan) + ".", 100, "  ", "    ");
-  text += wrapped(verdict(why, plan, now), 100, "  ", "    ");
+  text += wrapped("The best with it: " + plan_line(best.plan) + ".", page_width(), "  ", "    ");
+  text += wrapped(verdict(why, plan, now), page_width(), "  ", "    ");
   if (!(best.plan == plan)) text += '\n' + side_by_side(plan, now, best);
   return text + '\n' + reasons_text(why.result);
 }

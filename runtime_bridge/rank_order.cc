@@ -8,7 +8,7 @@
 namespace penstock {
 
 RankOrder::RankOrder(const RankProgram& program) : actions_(program.actions), rule_(program.rule) {
-  if (rule_ == RunTimeRule::kVarunaStrict) {
+  if (facts_of(rule_).waits_for_either) {
     throw_bad_input(
         "a rank cannot wait for whichever of two messages comes first, as the rule varuna-strict "
         "asks; plan with the schedule varuna or varuna-runtime");

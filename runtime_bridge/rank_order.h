@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "core/values/rule_facts.h"
 #include "runtime_bridge/rank_program.h"
 
 namespace penstock {
@@ -25,7 +26,7 @@ class RankOrder {
   // Whether a compute action waits for its receive: a recompute of Varuna's runtime does not, it
   // only lets forwards go first.
   [[nodiscard]] bool waits(const RankAction& action) const {
-    return !(rule_ == RunTimeRule::kVarunaRuntime && action.kind == ActionKind::kRecompute);
+    return !(facts_of(rule_).recomputes_early && action.kind == ActionKind::kRecompute);
   }
 
  private:

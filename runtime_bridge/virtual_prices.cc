@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/values/price_of.h"
+#include "core/values/durations.h"
 #include "runtime_bridge/job_layout.h"
 
 namespace penstock {
@@ -41,7 +41,7 @@ void shorten_overlaps(const PlanFile& file, int pipeline, std::int64_t stretch,
       const Duration b = durations.of(action.kind, s, m);
       const int shape = program.micro_batches[first.micro_batch.value].shape;
       const Duration gain = file.prices.compute_of(first_stage, shape).overlap_gain * stretch;
-      durations.set(action.kind, s, m, std::max({f, b, f + b - gain}) - f);
+      durations.set(action.kind, s, m, overlapped(f, b, gain) - f);
       open.erase(found);
     }
     if (action.overlaps_next) open[stage.rank] = &action;
@@ -55,21 +55,19 @@ std::shared_ptr<const VirtualDurations> virtual_durations(const PlanFile& file, 
   const Pipeline& of = file.program.pipelines[static_cast<std::size_t>(pipeline)];
   const auto micro_batches = static_cast<int>(of.micro_batches);
   auto durations = std::make_shared<VirtualDurations>(of.stages, micro_batches);
-  const Duration more = file.executor.per_action;
+  const auto duration = [&](ActionKind kind, PricedPlace place) {
+    return duration_of(file.prices, file.executor, kind, place) * stretch;
+  };
   for (int s = 0; s < of.stages; ++s) {
     for (int m = 0; m < micro_batches; ++m) {
-      const ComputePrice& price =
-          file.prices.compute_of(s, micro_batch_of(file, pipeline, m).shape);
-      for (const ActionKind kind : kComputed) {
-        durations->set(kind, s, m, (price_of(price, kind) + more) * stretch);
-      }
+      const PricedPlace place{s, micro_batch_of(file, pipeline, m).shape, of.copies};
+      for (const ActionKind kind : kComputed) durations->set(kind, s, m, duration(kind, place));
     }
-    const Duration optimizer = file.prices.step[static_cast<std::size_t>(s)].optimizer.duration;
-    durations->set_optimizer(s, (optimizer + more) * stretch);
+    durations->set_optimizer(s, duration(ActionKind::kOptimizer, {s}));
   }
   // Of several ranks the all-reduce takes it (PlanDelays); a rank alone has none.
   if (has_norm(file) && file.plan.pipeline * file.plan.data == 1) {
-    durations->set_norm(file.prices.norm.duration * stretch);
+    durations->set_norm(duration(ActionKind::kNorm, {}));
   }
   shorten_overlaps(file, pipeline, stretch, *durations);
   return durations;
@@ -86,36 +84,36 @@ void PlanDelays::add_messages(const PlanFile& file, const RankProgram& program) 
   for (const RankAction& action : program.actions) {
     if (!is_send(action.kind)) continue;
     const int shape = micro_batch_of(file, program.pipeline, action.micro_batch).shape;
-    const Duration price = action.kind == ActionKind::kSendActivation
-                               ? file.prices.transfer_of(action.stage, shape).activation.duration
-                               : file.prices.transfer_of(action.stage - 1, shape).gradient.duration;
     messages_[static_cast<std::size_t>(program.setup.rank)][action.tag] =
-        (price + file.executor.per_transfer) * stretch_;
+        duration_of(file.prices, file.executor, action.kind, {action.stage, shape}) * stretch_;
   }
 }
 
 void PlanDelays::add_collectives(const PlanFile& file) {
   const auto set = [this](const std::string& group, GroupCall call, Duration price) {
-    Duration& known = collectives_[{group, call}];
-    known = std::max(known, price * stretch_);
+    collectives_[{group, call}] = price * stretch_;
+  };
+  const auto duration = [&file](ActionKind kind, PricedPlace place) {
+    return duration_of(file.prices, file.executor, kind, place);
   };
   if (has_norm(file)) {
-    set(JobLayout::job_name(), GroupCall::kAllReduce, file.prices.norm.duration);
+    set(JobLayout::job_name(), GroupCall::kAllReduce, duration(ActionKind::kNorm, {}));
   }
-  // The copies of a stage share a group; the longest price counts, as in the simulator.
   for (int s = 0; s < file.plan.stages(); ++s) {
-    const StepPrice& price = file.prices.step[static_cast<std::size_t>(s)];
+    const PricedPlace place{s, 0, file.plan.copies()};
+    const Duration reduction = duration(ActionKind::kReduceGradient, place);
     const std::string group =
         JobLayout::holders_name(file.program.stages[static_cast<std::size_t>(s)].weight_set);
-    set(group, GroupCall::kAllReduce, price.reduce_gradient.duration);
-    set(group, GroupCall::kReduceScatter, price.reduce_gradient.duration);
-    set(group, GroupCall::kAllGather, price.unshard.duration);
+    set(group, GroupCall::kAllReduce, reduction);
+    set(group, GroupCall::kReduceScatter, reduction);
+    set(group, GroupCall::kAllGather, duration(ActionKind::kUnshard, place));
   }
   const JobLayout layout(file);
   for (std::size_t tie = 0; tie < file.ties.size(); ++tie) {
+    const Duration tied =
+        duration_of_tie(file.prices, file.executor, tied_group_name(file.ties[tie].name));
     for (int replica = 0; replica < file.plan.data; ++replica) {
-      set(layout.tie_name(tie, replica), GroupCall::kAllReduce,
-          file.prices.tied_reduce[tie].reduce.duration);
+      set(layout.tie_name(tie, replica), GroupCall::kAllReduce, tied);
     }
   }
 }

@@ -136,7 +136,8 @@ class Room {
 
   // The most sections of one stage that fit beside those of the others; one does.
   void fill(std::size_t stage, std::vector<int>& counts) const {
-    int low = 1, beyond = limit_ + 1;
+    const int others = sum(counts) - counts[stage];
+    int low = 1, beyond = std::max(low, std::min(limit_, most_ - others)) + 1;
     while (low + 1 < beyond) {
       const int middle = low + (beyond - low) / 2;
       counts[stage] = middle;

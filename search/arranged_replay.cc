@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "costmodel/price_stages.h"
 #include "search/arrange_within.h"
 #include "search/evaluation.h"
 #include "search/memory.h"
+#include "search/plan_program.h"
+#include "search/prepared_plan.h"
 #include "simulator/replay.h"
 #include "simulator/simulate.h"
+#include "simulator/simulate_schedule.h"
 
 namespace penstock {
 namespace {
@@ -19,17 +23,29 @@ ArrangedOutcome replay_evaluated(const PlanInputs& inputs, const Plan& plan) {
           {evaluated.plan, evaluated.evaluation.step_time, evaluated.evaluation.peak_memory()}};
 }
 
-ArrangedOutcome replay_rule(const PlanInputs& inputs, const Plan& plan) {
-  if (plan.cuts.empty()) return replay_evaluated(inputs, plan);
-  const PreparedPlan prepared = prepare(inputs, plan);
+// On its schedule alone where that tells what it does, else on its Program.
+ArrangedOutcome replay_rule(const PlanInputs& inputs, const Plan& given) {
+  if (given.cuts.empty()) return replay_evaluated(inputs, given);
+  const PreparedPlan prepared = prepare(inputs, given);
   if (prepared.why_not) return {prepared.why_not, {}};
+  const Plan& plan = prepared.plan;
   const StagePricing pricing =
-      price_stages(*inputs.profile, *inputs.cluster, prepared.plan, prepared.sums.tables(),
+      price_stages(*inputs.profile, *inputs.cluster, plan, prepared.sums.tables(),
                    prepared.kind->splits_backward());
   ReplayBuffers buffers;
-  const auto outcome = replay_by_rule(inputs, prepared, prepared.plan, pricing,
-                                      schedules_of(prepared.plan), buffers);
-  return outcome ? *outcome : replay_evaluated(inputs, plan);
+  const auto simulated =
+      simulate_by_rule(schedules_of(plan).pipelines,
+                       lowering_of(plan, pricing.ties, prepared.sums.recomputes(), inputs.executor),
+                       pricing.prices, inputs.executor, buffers, plan.kinds());
+  if (!simulated) return replay_evaluated(inputs, given);
+  const auto memory = memory_of_ranks(pricing.prices, simulated->held, prepared.devices.reserve(),
+                                      listed_ranks(plan).shapes);
+  if (auto why_not = over_memory(memory, plan, prepared.devices.memory())) {
+    return {std::move(why_not), {}};
+  }
+  Bytes fullest;
+  for (const MemoryUse& use : memory) fullest = std::max(fullest, use.total());
+  return {std::nullopt, {plan, step_time_of(simulated->summary, inputs.executor), fullest}};
 }
 
 // Nothing when its transfers deadlock.
@@ -50,27 +66,6 @@ std::optional<TimelineSummary> summary_of(const ArrangedSchedules& arranged,
 Rejection no_arrangement_fits(const Plan& plan) {
   return {plan.schedule + ": no arrangement fits the memory that is left for activations", 1,
           std::nullopt, std::nullopt, ""};
-}
-
-std::optional<ArrangedOutcome> replay_by_rule(const PlanInputs& inputs,
-                                              const PreparedPlan& prepared, const Plan& plan,
-                                              const StagePricing& pricing,
-                                              const PlanSchedules& schedules,
-                                              ReplayBuffers& buffers) {
-  const auto simulated =
-      simulate_by_rule(schedules.pipelines,
-                       lowering_of(plan, pricing.ties, prepared.sums.recomputes(), inputs.executor),
-                       pricing.prices, inputs.executor, buffers, plan.kinds());
-  if (!simulated) return std::nullopt;
-  const auto memory = memory_of_ranks(pricing.prices, simulated->held, prepared.devices.reserve(),
-                                      listed_ranks(plan).shapes);
-  if (auto why_not = over_memory(memory, plan, prepared.devices.memory())) {
-    return ArrangedOutcome{std::move(why_not), {}};
-  }
-  Bytes fullest;
-  for (const MemoryUse& use : memory) fullest = std::max(fullest, use.total());
-  return ArrangedOutcome{std::nullopt,
-                         {plan, step_time_of(simulated->summary, inputs.executor), fullest}};
 }
 
 ArrangedOutcome replay_arranged(const PlanInputs& inputs, const Plan& plan) {

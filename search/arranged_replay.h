@@ -3,15 +3,10 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "core/values/evaluation.h"
-#include "costmodel/price_stages.h"
 #include "search/evaluate.h"
 #include "search/incumbents.h"
-#include "search/plan_program.h"
-#include "search/prepared_plan.h"
-#include "simulator/simulate_schedule.h"
 
 namespace penstock {
 
@@ -26,13 +21,5 @@ struct ArrangedOutcome {
 };
 Rejection no_arrangement_fits(const Plan& plan);
 ArrangedOutcome replay_arranged(const PlanInputs& inputs, const Plan& plan);
-
-// A plan with a run-time rule and with cuts, on its schedules alone. Nothing where only its Program
-// tells (simulate_by_rule()).
-std::optional<ArrangedOutcome> replay_by_rule(const PlanInputs& inputs,
-                                              const PreparedPlan& prepared, const Plan& plan,
-                                              const StagePricing& pricing,
-                                              const PlanSchedules& schedules,
-                                              ReplayBuffers& buffers);
 
 }  // namespace penstock

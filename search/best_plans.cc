@@ -13,6 +13,7 @@
 #include "search/improve_cuts.h"
 #include "search/in_parallel.h"
 #include "search/incumbents.h"
+#include "search/lead_by_cuts.h"
 #include "search/mixed_devices.h"
 #include "search/nearest_miss.h"
 #include "search/plan_program.h"
@@ -27,13 +28,7 @@ constexpr int kFewestKept = 5;  // to choose from, however few are shown
 // Automatic schedules are worked out so many at a time, each batch against the best of those before
 // it, for so many stages times micro-batches in all.
 constexpr std::size_t kArrangedAtOnce = 4;
-// Likewise better cuts, for as long as the squares of stages sum to no more than this: a replay
-// takes that long.
-constexpr std::size_t kImprovedAtOnce = 4;
-constexpr std::int64_t kMostImproved = std::int64_t{1} << 15;
 constexpr std::int64_t kMostArranged = std::int64_t{1} << 17;
-// Of those that are arranged, or have a run-time rule, the stages times the micro-batches.
-constexpr std::int64_t kMostRearranged = std::int64_t{1} << 13;
 // All useful numbers of replicas are tried in spaces of at most so many candidates.
 constexpr std::int64_t kMostForAllDegrees = std::int64_t{1} << 20;
 
@@ -123,8 +118,6 @@ bool says_the_same(const Found& known, const Found& other) {
   return plan == known.plan &&
          (other.plan == plan || other.memory.count / 19 > known.memory.count / 20);
 }
-
-bool is_arranged(const Plan& plan) { return find_schedule(plan.schedule)->is_costly; }
 
 class Search {
  public:
@@ -352,8 +345,9 @@ class Search {
     for (const Found& found : fastest) leaders.add(found);
     for (const Found& found : front) leaders.add(found);
     // Those of many chunks are many: they take nothing from the others.
-    lead_by_cuts(tally_.contenders, leaders);
-    lead_by_cuts(tally_.contenders_of_more_chunks, leaders);
+    const std::vector<Found>& known = tally_.incumbents.best();
+    lead_by_cuts(inputs_, request_, known, tally_.contenders, leaders);
+    lead_by_cuts(inputs_, request_, known, tally_.contenders_of_more_chunks, leaders);
     const auto add_to = [](std::vector<Found>& list, const Found& leader) {
       const bool listed = std::any_of(list.begin(), list.end(),
                                       [&](const Found& one) { return one.plan == leader.plan; });
@@ -362,59 +356,6 @@ class Search {
     if (leaders.best().empty()) return;
     add_to(fastest, leaders.best().front());
     for (const Found& leader : leaders.fastest_per_budget()) add_to(front, leader);
-  }
-
-  // Within a budget of work for static schedules, and one for arranged ones.
-  void lead_by_cuts(std::vector<Contender>& contenders, Incumbents& leaders) const {
-    sort_contenders(contenders);
-    std::vector<Plan> known;
-    for (const Found& found : tally_.incumbents.best()) known.push_back(without_cuts(found.plan));
-    std::int64_t work = 0, arranged = 0;
-    std::vector<Plan> batch;
-    for (std::size_t next = 0; next < contenders.size() || !batch.empty();) {
-      if (next < contenders.size()) {
-        const Contender& one = contenders[next++];
-        const std::int64_t size =
-            std::int64_t{one.plan.stages()} * (is_arranged(one.plan)
-                                                   ? replica_loads(one.plan).front().micro_batches
-                                                   : one.plan.stages());
-        const bool leads = leaders.may_lead(one.bound, one.plan.devices(), request_.sizes.size());
-        std::int64_t& spent = is_arranged(one.plan) ? arranged : work;
-        const std::int64_t most = is_arranged(one.plan) ? kMostRearranged : kMostImproved;
-        if (leads && spent + size <= most) {
-          spent += size;
-          const Plan plan = without_cuts(one.plan);
-          if (std::find(known.begin(), known.end(), plan) == known.end()) batch.push_back(one.plan);
-        }
-      }
-      if (batch.size() < kImprovedAtOnce && next < contenders.size()) continue;
-      for (const Found& better : improved_from(batch, leaders)) leaders.add(better);
-      batch.clear();
-    }
-  }
-
-  // And without the numbers that go with them.
-  static Plan without_cuts(Plan plan) {
-    plan.cuts.clear();
-    if (recompute_is_divided(plan)) plan.recompute_sections.assign(1, 0);
-    return plan;
-  }
-
-  [[nodiscard]] std::vector<Found> improved_from(const std::vector<Plan>& plans,
-                                                 const Incumbents& leaders) const {
-    std::vector<std::optional<Found>> better(plans.size());
-    in_parallel(request_.threads, plans.size(), [&](std::size_t i) {
-      CutBudget budget;
-      budget.recompute = recompute_rule(request_);
-      budget.trainer = request_.trainer;
-      budget.to_beat = leaders.to_lead(plans[i].devices(), request_.sizes.size());
-      better[i] = improve_cuts(inputs_, plans[i], budget);
-    });
-    std::vector<Found> found;
-    for (auto& one : better) {
-      if (one) found.push_back(std::move(*one));
-    }
-    return found;
   }
 
   // Groups that were left out have bounds that lose against the best.

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/values/error.h"
+#include "core/values/rule_facts.h"
 #include "search/plan_program.h"
 
 namespace penstock {
@@ -317,7 +318,7 @@ void add_degrees(const SearchRequest& request, int devices, int devices_per_repl
 bool has_last_rank_that_keeps(const SearchRequest& request) {
   const auto kinds = schedule_kinds();
   return std::any_of(kinds.begin(), kinds.end(), [&](const ScheduleKind& kind) {
-    return kind.recomputes && is_enumerated(request, kind);
+    return facts_of(kind.rule).last_rank_keeps && is_enumerated(request, kind);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/values/durations.h"
 #include "core/values/error.h"
 #include "costmodel/network_of.h"
 #include "search/device_cluster.h"
@@ -31,7 +32,8 @@ void price_transfers_alone(const ClusterSpec& cluster, const ExecutorModel& exec
     const auto& routes =
         action.kind == ActionKind::kSendActivation ? network.activation : network.gradient;
     const Route& route = network.routes[routes[action.stage.value]];
-    durations[i] = time_alone(cluster, route, contention.transfers[i]) + executor.per_transfer;
+    durations[i] =
+        time_alone(cluster, route, contention.transfers[i]) + fixed_cost(executor, action.kind);
   }
 }
 

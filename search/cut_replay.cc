@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/values/recompute_sections.h"
+#include "core/values/rule_facts.h"
 #include "search/arrange.h"
 #include "search/arranged_replay.h"
 #include "search/evaluation.h"
@@ -29,7 +30,7 @@ CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan, RecomputeRule r
   has_rule_ = prepared_.kind->rule != RunTimeRule::kNone;
   is_cheap_ = !prepared_.kind->is_automatic() && !has_rule_;
   sums_ = prepared_.sums.full_size();
-  if (prepared_.kind->recomputes) {
+  if (facts_of(prepared_.kind->rule).last_rank_keeps) {
     kept_.emplace(*inputs.profile, prepared_.devices, keeping(prepared_.plan));
     if (!kept_->why_not().empty()) {
       prepared_.why_not = Rejection{kept_->why_not(), 1, std::nullopt, std::nullopt, ""};
@@ -42,10 +43,10 @@ CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan, RecomputeRule r
   capacity_ = prepared_.devices.memory();
   reserve_ = prepared_.devices.reserve();
   held_ = liveness_of(with_stand_in(prepared_.plan));
-  if (!is_cheap_ && !has_rule_) return;
+  if (!is_cheap_) return;
   wiring_.emplace(*inputs.cluster, prepared_.plan);
   schedules_ = schedules_of(prepared_.plan);
-  if (has_rule_ || !recompute_is_divided(plan) || !can_divide_recompute(*prepared_.kind)) return;
+  if (!recompute_is_divided(plan) || !can_divide_recompute(*prepared_.kind)) return;
   recompute_.emplace(inputs, prepared_, held_, rule);
   if (recompute_->is_possible()) {
     sums_ = recompute_->kept();
@@ -118,7 +119,7 @@ std::optional<CutReplay::Result> CutReplay::run_evaluated() {
 
 Duration CutReplay::bound(const std::vector<int>& cuts) {
   with_cuts_.cuts = cuts;
-  if (prepared_.kind->rule == RunTimeRule::kVarunaRuntime) return {};  // see step_bound()
+  if (facts_of(prepared_.kind->rule).recomputes_early) return {};  // see step_bound()
   return compute_bound(sums_of_work(), with_cuts_, prepared_.kind->backward,
                        is_cheap_ ? held_ : HeldCounts{}, inputs_.executor);
 }

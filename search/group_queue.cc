@@ -1,3 +1,10 @@
+// Groups of candidates on several threads, with one answer for any number of them.
+//
+// A task may know only what the tasks up to a fixed distance behind it found (behind()), whether
+// later results are there already or not; it waits for them otherwise. Results are merged in the
+// order of the groups. So which groups are skipped, what each replays and every count in the tally
+// follow from the question alone. The price is a wait at the start, where tasks are close together
+// because their finds prune most; the distance grows to kFurthestBehind, so that many threads work.
 #include "search/group_queue.h"
 
 #include <algorithm>

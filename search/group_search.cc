@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/values/recompute_sections.h"
+#include "core/values/rule_facts.h"
 #include "costmodel/price_stages.h"
 #include "search/arrange.h"
 #include "search/arrange_within.h"
@@ -378,7 +379,7 @@ class GroupSearch {
                           : shared_.held_at_least.get(key, [&] { return least_held_of(stand_in); });
     RankSums sums = prices_.sums();
     std::vector<int> best = balanced;
-    if (kind.recomputes) {
+    if (facts_of(kind.rule).last_rank_keeps) {
       const GroupPrices& kept = prices_of_kept();
       if (!kept.why_not().empty()) {
         result_.rejected.add(kept.why_not(),
@@ -390,7 +391,7 @@ class GroupSearch {
     }
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
-      Cuts cuts = choose_cuts(sums, memory_of(plan, *held), plan, backward_, best);
+      Cuts cuts = choose_cuts(sums, memory_of(sums, plan, *held), plan, backward_, best);
       plan.cuts = best;
       if (!cuts.cuts.empty()) plan.cuts = std::move(cuts.cuts);
       if (change_for_trainer(plan) == Change::kImpossible) {
@@ -400,7 +401,7 @@ class GroupSearch {
       const Duration by_compute =
           compute_bound(sums, plan, backward_, HeldCounts{}, inputs_.executor);
       const bool loses =
-          kind.rule != RunTimeRule::kVarunaRuntime && !may_be_worth_arranging(by_compute);
+          !facts_of(kind.rule).recomputes_early && !may_be_worth_arranging(by_compute);
       for (const Placement placement : placements_) {
         plan.placement = placement;
         if (may_be_worth_arranging(any_cuts_)) {
@@ -426,7 +427,8 @@ class GroupSearch {
 
   void try_arranged_candidate(const ScheduleKind& kind, const Plan& plan) {
     std::optional<DividedTables> kept_on_last;
-    if (kind.recomputes) kept_on_last.emplace(prices_.tables(), prices_of_kept().tables(), plan);
+    if (facts_of(kind.rule).last_rank_keeps)
+      kept_on_last.emplace(prices_.tables(), prices_of_kept().tables(), plan);
     const StagePricing pricing = price_stages(
         *inputs_.profile, *wiring_of(plan), plan,
         kept_on_last ? kept_on_last->tables() : prices_.tables(), kind.splits_backward());
@@ -440,10 +442,11 @@ class GroupSearch {
       }
       most = most_held_within(plan, pricing.prices, room);
     }
-    const bool is_bounded = kind.rule != RunTimeRule::kVarunaRuntime;
-    const Duration bound = is_bounded ? step_bound(pricing.prices, plan, backward_, most,
-                                                   inputs_.executor, kind.recomputes)
-                                      : any_cuts_;
+    const bool is_bounded = !facts_of(kind.rule).recomputes_early;
+    const Duration bound = is_bounded
+                               ? step_bound(pricing.prices, plan, backward_, most, inputs_.executor,
+                                            facts_of(kind.rule).last_rank_keeps)
+                               : any_cuts_;
     if (!may_be_worth_arranging(bound)) {
       ++result_.bounded;
       return;
@@ -490,7 +493,16 @@ class GroupSearch {
   }
   [[nodiscard]] StageMemory memory_of(const Plan& plan, const HeldCounts& held,
                                       const PerRank<Bytes>& capacity) const {
-    return {prices_.sums(),
+    return memory_of(prices_.sums(), plan, held, capacity);
+  }
+  [[nodiscard]] StageMemory memory_of(const RankSums& sums, const Plan& plan,
+                                      const HeldCounts& held) const {
+    return memory_of(sums, plan, held, prices_.memory());
+  }
+  [[nodiscard]] StageMemory memory_of(const RankSums& sums, const Plan& plan,
+                                      const HeldCounts& held,
+                                      const PerRank<Bytes>& capacity) const {
+    return {sums,
             ties_,
             inputs_.profile->training,
             plan.zero1 ? plan.weight_copies() : 1,

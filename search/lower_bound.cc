@@ -1,9 +1,24 @@
+// The least time that a step of a plan can take, in O(stages) and without a Program.
+//
+// Three arguments, of which the largest counts:
+// - a rank does all its work after the pipeline has filled up to it, and reduces gradients after
+//   that: fill + work + reduction;
+// - its last gradient still travels to the first stage, whose rank reduces, too: fill + work +
+//   drain;
+// - a stage that may hold n activations starts its (n + 1)-th forward after the first backward has
+//   come back: ceil(M / n) round trips to the last stage and back, between fill and drain.
+//
+// Each is a chain of actions of which each waits for the one before, in any order that the schedule
+// allows; so no replay under any executor (executors only add waits) is shorter. Where a rank may
+// begin with either copy of the weights neither fill nor drain is certain, and only work counts.
+// tests/search/lower_bound_test.cc holds it against replays of random plans.
 #include "search/lower_bound.h"
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
+#include "core/values/durations.h"
 #include "core/values/recompute_sections.h"
 #include "search/plan_program.h"
 
@@ -131,70 +146,81 @@ bool has_short_micro_batch(const Plan& plan) {
 
 Tail tail_of(const StagePrices& prices, const Plan& plan, const ExecutorModel& executor) {
   Tail tail;
-  for (const StepPrice& step : prices.step) {
-    tail.reduce.push_back(step.reduce_gradient.duration.count());
+  const auto duration = [&](ActionKind kind, int stage) {
+    return duration_of(prices, executor, kind, {stage, 0, plan.copies()}).count();
+  };
+  for (int s = 0; s < plan.stages(); ++s) {
+    tail.reduce.push_back(duration(ActionKind::kReduceGradient, s));
   }
   std::vector<std::int64_t> optimizer(static_cast<std::size_t>(plan.pipeline), 0);
   auto gather = optimizer;  // of the last stage, behind all of them
   for (int s = 0; s < plan.stages(); ++s) {
-    const StepPrice& step = prices.step[static_cast<std::size_t>(s)];
     const auto rank = static_cast<std::size_t>(plan.rank_of(s));
-    optimizer[rank] += (step.optimizer.duration + executor.per_action).count();
-    gather[rank] = step.unshard.duration.count();
+    optimizer[rank] += duration(ActionKind::kOptimizer, s);
+    gather[rank] = duration(ActionKind::kUnshard, s);
   }
   std::int64_t longest = 0;
   for (std::size_t r = 0; r < optimizer.size(); ++r) {
     longest = std::max(longest, optimizer[r] + gather[r]);
   }
-  tail.after_norm = prices.norm.duration.count() + longest;
+  tail.after_norm = duration(ActionKind::kNorm, 0) + longest;
   return tail;
 }
 
-// What the stage before waits for.
-Duration first_gradient(const ComputePrice& price, BackwardKind kind) {
-  const Duration fused = price.fused_backward.duration, input = price.input_gradient.duration;
-  if (kind == BackwardKind::kMixed) return std::min(fused, input);
-  return kind == BackwardKind::kSplit ? input : fused;
-}
-// What a backward takes at least beyond that; weight gradients are actions of their own.
-Duration rest_of_backward(const ComputePrice& price, BackwardKind kind, Duration per_action) {
-  const Duration weight = price.weight_gradient.duration;
-  if (kind == BackwardKind::kFused) return {};
-  if (kind == BackwardKind::kSplit) return weight + per_action;
-  const Duration whole =
-      std::min(price.fused_backward.duration, price.input_gradient.duration + weight);
-  return whole - first_gradient(price, kind);
+// What backwards of one stage and shape take at least, by how the schedule may carry them out.
+struct BackwardTimes {
+  Duration first{};  // what the stage before waits for
+  Duration rest{};   // beyond that; weight gradients are actions of their own
+};
+
+BackwardTimes backward_times(const StagePrices& prices, PricedPlace place, BackwardKind kind,
+                             const ExecutorModel& executor) {
+  const auto duration = [&](ActionKind action) {
+    return duration_of(prices, executor, action, place);
+  };
+  const Duration fused = duration(ActionKind::kFusedBackward);
+  if (kind == BackwardKind::kFused) return {fused, {}};
+  const Duration input = duration(ActionKind::kInputGradient);
+  const Duration weight = duration(ActionKind::kWeightGradient);
+  if (kind == BackwardKind::kSplit) return {input, weight};
+  const Duration first = std::min(fused, input);
+  return {first, std::min(fused, input + weight) - first};
 }
 
 StageTimes times_of(const StagePrices& prices, const Plan& plan, int stage, BackwardKind kind,
                     const ExecutorModel& executor, bool recomputes) {
+  const auto alone = [&](ActionKind action, int shape) {
+    return price_alone(prices, action, {stage, shape});
+  };
   const auto backward = [&](int shape) {
-    const ComputePrice& price = prices.compute_of(stage, shape);
-    const Duration again = recomputes ? price.recompute.duration : Duration{};
-    return (again + first_gradient(price, kind) + executor.per_action).count();
+    const Duration again = recomputes ? alone(ActionKind::kRecompute, shape) : Duration{};
+    return (again + backward_times(prices, {stage, shape}, kind, executor).first).count();
   };
   const auto weight = [&](int shape) {
-    return rest_of_backward(prices.compute_of(stage, shape), kind, executor.per_action).count();
+    return backward_times(prices, {stage, shape}, kind, executor).rest.count();
   };
   const auto forward = [&](int shape) {
-    const ComputePrice& price = prices.compute_of(stage, shape);
-    const Duration gain = kind == BackwardKind::kMixed ? price.overlap_gain : Duration{};
-    return std::max(Duration{}, price.forward.duration + executor.per_action - gain).count();
+    const Duration gain =
+        kind == BackwardKind::kMixed ? prices.compute_of(stage, shape).overlap_gain : Duration{};
+    const Duration one = duration_of(prices, executor, ActionKind::kForward, {stage, shape});
+    return std::max(Duration{}, one - gain).count();
+  };
+  // The gradient that comes back over the boundary behind this stage is the next one's to send.
+  const auto gradient_back = [&](int shape) {
+    return price_alone(prices, ActionKind::kSendGradient, {stage + 1, shape}).count();
   };
   StageTimes times;
   times.forward = forward(0);
   times.backward = times.least_backward = backward(0);
   times.weight = times.least_weight = weight(0);
   if (plan.has_next(stage) && plan.rank_of(stage) != plan.rank_of(stage + 1)) {
-    times.send = prices.transfer_of(stage, 0).activation.duration.count();
-    times.send_back = times.least_send_back =
-        prices.transfer_of(stage, 0).gradient.duration.count();
+    times.send = alone(ActionKind::kSendActivation, 0).count();
+    times.send_back = times.least_send_back = gradient_back(0);
   }
   for (int shape = 1; shape < prices.shapes; ++shape) {
     times.least_backward = std::min(times.least_backward, backward(shape));
     times.least_weight = std::min(times.least_weight, weight(shape));
-    const Duration gradient = prices.transfer_of(stage, shape).gradient.duration;
-    times.least_send_back = std::min(times.least_send_back, gradient.count());
+    times.least_send_back = std::min(times.least_send_back, gradient_back(shape));
   }
   if (has_short_micro_batch(plan) && plan.copies() == 1) {
     const auto shapes = micro_batch_shapes(plan);

@@ -1,3 +1,13 @@
+// From the decisions of a Plan to the lists of its distinct pipelines.
+//
+// The batch is divided among the replicas, each share into micro-batches of b samples, the last one
+// short; replicas with equal shares are one pipeline (replica_loads(), rolled_inputs()). Schedules
+// stay rolled up, so nothing here grows with M but arranged ones.
+//
+// What a rank holds at most needs no M micro-batches either: once all blocks have entered their
+// steady state, more micro-batches repeat it. enough_micro_batches() says how many show everything:
+// the fill, the repetitions after which posted receives have settled (settled_after()), the drain.
+// tests/search/plan_program_test.cc compares with all M micro-batches.
 #include "search/plan_program.h"
 
 #include <algorithm>

@@ -14,9 +14,12 @@ std::string why_not_a_csv(const ScheduleKind& kind) {
   return "";
 }
 
-// Ours carries out any static lists, with any number of copies of the weights.
+// Ours carries out any static lists, with any number of copies of the weights, and two of Varuna's
+// rules: runtime_bridge/rank_order.h.
 std::string why_not_ours(const ScheduleKind& kind) {
-  if (kind.rule != RunTimeRule::kNone) return "a rank does not change its order while it runs";
+  if (kind.rule == RunTimeRule::kVarunaStrict) {
+    return "a rank cannot wait for whichever of two messages comes first";
+  }
   if (kind.has_slices) return "sequences are not cut into slices";
   return "";
 }

@@ -12,7 +12,7 @@
 #include "core/values/program.h"
 #include "core/values/timeline.h"
 #include "simulator/replay.h"
-#include "simulator/task_graph.h"
+#include "simulator/step_graph.h"
 
 namespace penstock {
 
@@ -93,7 +93,7 @@ class BindingWalk {
   // its turn in a queue waits for a link, and explain() counts it so.
   void note_bounds(ExecutorModel executor) {
     executor.queues = QueueLayout::kNone;
-    const TaskGraph graph = build_task_graph(program_, executor);
+    const StepGraph graph = step_graph(program_, executor);
     std::vector<std::uint32_t> bound_of_task(graph.action_of_task.size(), kNone);
     for (std::size_t task = 0; task < graph.action_of_task.size(); ++task) {
       const std::uint32_t action = graph.action_of_task[task];

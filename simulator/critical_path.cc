@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <tuple>
 
-#include "simulator/task_graph.h"
+#include "simulator/step_graph.h"
 
 namespace penstock {
 namespace {
@@ -16,7 +16,7 @@ class BoundFinder {
   BoundFinder(const Program& program, const Timeline& timeline, const ExecutorModel& executor)
       : program_(program),
         timeline_(timeline),
-        graph_(build_task_graph(program, executor)),
+        graph_(step_graph(program, executor)),
         bound_(graph_.action_of_task.size(), kNone) {}
 
   std::vector<std::uint32_t> run() {
@@ -90,7 +90,7 @@ class BoundFinder {
 
   const Program& program_;
   const Timeline& timeline_;
-  const TaskGraph graph_;
+  const StepGraph graph_;
   std::vector<std::uint32_t> bound_;  // by task
 };
 

@@ -1,3 +1,10 @@
+// Leaves out the repetitions of a steady state that steady_window.cc has proved.
+//
+// After every round in which all ranks loop, the history is searched for a window that looks steady
+// (a hash of what it holds, round_history.h); only then it is proved, since a proof costs about as
+// much as the window's replay. A jump moves the clocks, the counters and the rows of arrivals as
+// the rounds would have done; rows keep what was skipped as lines, since others may read them
+// later. The constants here decide only how long is searched, never what comes out.
 #include "simulator/jump.h"
 
 #include <algorithm>

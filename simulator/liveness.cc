@@ -5,6 +5,8 @@
 #include <iterator>
 #include <tuple>
 
+#include "core/values/action_rules.h"
+
 namespace penstock {
 namespace {
 
@@ -65,46 +67,19 @@ class RankWalk {
   }
 
   void step(ActionKind kind, std::size_t chunk) {
-    switch (kind) {
-      case ActionKind::kForward:
-        grow(now_.stash, packed_.stash, chunk, +1);
-        has_grown_ = true;
-        count_chunks(+1);
-        consume(activations_waiting_[chunk]);
-        break;
-      case ActionKind::kFusedBackward:
-        record();
-        grow(now_.stash, packed_.stash, chunk, -1);
-        count_chunks(-1);
-        consume(gradients_waiting_[chunk]);
-        break;
-      case ActionKind::kInputGradient:
-        record();
-        grow(now_.stash, packed_.stash, chunk, -1);
-        grow(now_.weight_stash, packed_.weight_stash, chunk, +1);
-        has_grown_ = true;
-        consume(gradients_waiting_[chunk]);
-        break;
-      case ActionKind::kWeightGradient:
-        record();
-        grow(now_.weight_stash, packed_.weight_stash, chunk, -1);
-        count_chunks(-1);
-        break;
-      case ActionKind::kReceiveActivation:
-        post(activations_waiting_[chunk], result_.activation_receives[chunk]);
-        break;
-      case ActionKind::kReceiveGradient:
-        post(gradients_waiting_[chunk], result_.gradient_receives[chunk]);
-        break;
-      case ActionKind::kSendActivation:
-        result_.sends_activation[chunk] = true;
-        break;
-      case ActionKind::kSendGradient:
-        result_.sends_gradient[chunk] = true;
-        break;
-      default:
-        break;
+    const Holds& holds = rule_of(kind).holds;
+    if (holds.stash < 0 || holds.weight_stash < 0) record();
+    if (holds.stash != 0) grow(now_.stash, packed_.stash, chunk, holds.stash);
+    if (holds.weight_stash != 0) {
+      grow(now_.weight_stash, packed_.weight_stash, chunk, holds.weight_stash);
     }
+    has_grown_ = has_grown_ || holds.stash > 0 || holds.weight_stash > 0;
+    // Held from F to B or W: I only moves one from stash to weight stash.
+    count_chunks(holds.stash + holds.weight_stash);
+    hold(holds.activation_buffer, activations_waiting_[chunk], result_.activation_receives[chunk]);
+    hold(holds.gradient_buffer, gradients_waiting_[chunk], result_.gradient_receives[chunk]);
+    if (kind == ActionKind::kSendActivation) result_.sends_activation[chunk] = true;
+    if (kind == ActionKind::kSendGradient) result_.sends_gradient[chunk] = true;
   }
 
  private:
@@ -112,8 +87,11 @@ class RankWalk {
     chunks_ += change;
     result_.peak_chunks = std::max(result_.peak_chunks, chunks_);
   }
-  static void post(std::int32_t& waiting, std::int32_t& most) { most = std::max(most, ++waiting); }
-  static void consume(std::int32_t& waiting) { waiting = std::max(0, waiting - 1); }
+  // What came without a receive, from a stage of the same rank, was never counted.
+  static void hold(int change, std::int32_t& waiting, std::int32_t& most) {
+    waiting = std::max(0, waiting + change);
+    most = std::max(most, waiting);
+  }
 
   // The counts of up to four chunks in 16 bits each, so that they compare at once.
   struct Packed {
@@ -262,10 +240,9 @@ class BlockWalk {
     for (std::uint32_t at = block.begin; at < block.end; ++at) {
       const ComputeAction& action = schedule_.actions[at];
       const std::size_t chunk = chunk_of_stage_[action.stage.value];
-      if (action.kind == ActionKind::kForward) ++change.stash[chunk];
-      if (is_backward(action.kind)) --change.stash[chunk];
-      if (action.kind == ActionKind::kInputGradient) ++change.weight_stash[chunk];
-      if (action.kind == ActionKind::kWeightGradient) --change.weight_stash[chunk];
+      const Holds& holds = rule_of(action.kind).holds;
+      change.stash[chunk] += holds.stash;
+      change.weight_stash[chunk] += holds.weight_stash;
     }
     for (const auto* counts : {&change.stash, &change.weight_stash}) {
       for (const std::int32_t count : *counts) {

@@ -3,28 +3,25 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "core/values/durations.h"
 #include "core/values/error.h"
 
 namespace penstock {
 namespace {
 
-Duration tied_price(const Group& group, const std::vector<TiedPrice>& prices) {
-  for (const TiedPrice& price : prices) {
-    if (tied_group_name(price.name) == group.name) return price.reduce.duration;
-  }
-  throw_bad_input(fmt::format("prices: no tied_reduce price for group {}", group.name));
-}
-
 // By group. Those of one name (one per pipeline) share a price, in whatever order they stand.
-std::vector<Duration> tied_prices(const Program& program, const StagePrices& prices) {
+std::vector<Duration> tied_prices(const Program& program, const StagePrices& prices,
+                                  const ExecutorModel& executor) {
   std::vector<Duration> result(program.groups.size());
   for (std::size_t g = 0; g < program.groups.size(); ++g) {
     const Group& group = program.groups[g];
     if (group.kind != GroupKind::kTiedWeights) continue;
-    result[g] = tied_price(group, prices.tied_reduce);
+    result[g] = duration_of_tie(prices, executor, group.name);
   }
   return result;
 }
@@ -41,6 +38,17 @@ void check_sizes(const StagePrices& prices) {
       "entries, found {}, {} and {}",
       stages, prices.shapes, entries, entries, stages, prices.compute.size(),
       prices.transfer.size(), prices.step.size()));
+}
+
+// With the kind as a constant, so that its row is read while compiling: lanes of one replay make a
+// table each.
+template <class Visit, std::size_t... kind>
+void for_each_kind(const Visit& visit, std::index_sequence<kind...> /*all*/) {
+  (visit(std::integral_constant<ActionKind, static_cast<ActionKind>(kind)>()), ...);
+}
+template <class Visit>
+void for_each_kind(const Visit& visit) {
+  for_each_kind(visit, std::make_index_sequence<kActionKinds>());
 }
 
 }  // namespace
@@ -66,41 +74,22 @@ PriceTable::PriceTable(const Program& program, const StagePrices& prices,
       shape_of_micro_batch_.push_back(static_cast<std::uint16_t>(micro_batch.shape));
     }
   }
-  const Duration per_action = executor.per_action;
-  const Duration per_transfer = executor.per_transfer;
   for (std::size_t s = 0; s < program.stages.size(); ++s) {
     const Pipeline& pipeline =
         program.pipelines[static_cast<std::size_t>(program.stages[s].pipeline)];
-    const int stage = static_cast<int>(s) - pipeline.first_stage;
+    PricedPlace place{static_cast<int>(s) - pipeline.first_stage, 0, pipeline.copies};
     for (std::size_t shape = 0; shape < shapes_; ++shape) {
-      const auto set = [&](ActionKind kind, Duration duration) {
-        entries_[static_cast<std::size_t>(kind) * stride_ + s * shapes_ + shape] = duration;
-      };
-      const int sh = static_cast<int>(shape);
-      const ComputePrice& price = prices.compute_of(stage, sh);
-      entries_[first_gain() + s * shapes_ + shape] = price.overlap_gain;
-      set(ActionKind::kForward, price.forward.duration + per_action);
-      set(ActionKind::kInputGradient, price.input_gradient.duration + per_action);
-      set(ActionKind::kWeightGradient, price.weight_gradient.duration + per_action);
-      set(ActionKind::kFusedBackward, price.fused_backward.duration + per_action);
-      set(ActionKind::kRecompute, price.recompute.duration + per_action);
-      set(ActionKind::kSendActivation,
-          prices.transfer_of(stage, sh).activation.duration + per_transfer);
-      if (stage > 0) {
-        set(ActionKind::kSendGradient,
-            prices.transfer_of(stage - 1, sh).gradient.duration + per_transfer);
-      }
-      const StepPrice& step = prices.step[static_cast<std::size_t>(stage)];
-      // The copies of a stage share these; what stands at the first of them counts.
-      const StepPrice& shared =
-          prices.step[static_cast<std::size_t>(stage % (pipeline.stages / pipeline.copies))];
-      set(ActionKind::kReduceGradient, shared.reduce_gradient.duration);
-      set(ActionKind::kUnshard, shared.unshard.duration);
-      set(ActionKind::kOptimizer, step.optimizer.duration + per_action);
-      set(ActionKind::kNorm, prices.norm.duration);
+      place.shape = static_cast<int>(shape);
+      const std::size_t at = s * shapes_ + shape;
+      entries_[first_gain() + at] = prices.compute_of(place.stage, place.shape).overlap_gain;
+      for_each_kind([&](auto kind) {
+        constexpr ActionKind kKind = decltype(kind)::value;
+        entries_[static_cast<std::size_t>(kKind) * stride_ + at] =
+            duration_of(prices, executor, kKind, place);
+      });
     }
   }
-  const std::vector<Duration> tied = tied_prices(program, prices);
+  const std::vector<Duration> tied = tied_prices(program, prices, executor);
   entries_.insert(entries_.end(), tied.begin(), tied.end());
   check_sum(program.actions.size());
 }

@@ -2,11 +2,11 @@
 // costs included.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "core/values/durations.h"
 #include "core/values/executor_model.h"
 #include "core/values/program.h"
 #include "core/values/stage_prices.h"
@@ -29,7 +29,7 @@ class PriceTable {
   }
   // The same from durations of this execution.
   [[nodiscard]] Duration overlapped(const Action& forward, Duration one, Duration other) const {
-    return std::max({one, other, one + other - entries_[entry_of_gain(forward)]});
+    return penstock::overlapped(one, other, entries_[entry_of_gain(forward)]);
   }
 
   // Where those stand in entries(): the same places for all prices of as many shapes.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/values/rule_facts.h"
 #include "simulator/schedules/varuna.h"
 
 namespace penstock {
@@ -37,7 +38,7 @@ RuleReplay::RuleReplay(const Schedule& schedule, const std::vector<MicroBatchRun
 void RuleReplay::set_costs(const Program& program, std::size_t pipeline, const PriceTable& prices,
                            bool transfers) {
   const Pipeline& tables = program.pipelines[pipeline];
-  const bool can_be_early = schedule_.rule == RunTimeRule::kVarunaRuntime;
+  const bool can_be_early = facts_of(schedule_.rule).recomputes_early;
   costs_.reserve(ranks_.size() * run_end_.size());
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     Rank& rank = ranks_[r];
@@ -129,13 +130,13 @@ void RuleReplay::look(std::size_t r) {
       return backward(r, now + rank.costs[rank.backward_run].recompute);
     }
     if (rank.forwards == micro_batches_) {
-      if (schedule_.rule != RunTimeRule::kVarunaRuntime) return wait(r, false, true);
+      if (!facts_of(schedule_.rule).recomputes_early) return wait(r, false, true);
       rank.recomputed = true;
       rank.busy += rank.costs[rank.backward_run].recompute;
       rank.next = rank.not_before = now + rank.costs[rank.backward_run].recompute;
       return;
     }
-    or_gradient = schedule_.rule == RunTimeRule::kVarunaStrict;
+    or_gradient = facts_of(schedule_.rule).waits_for_either;
     rank.forward_is_next = !or_gradient;
   }
   if (activation_of(r) <= now) return forward(r);

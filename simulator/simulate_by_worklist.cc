@@ -3,7 +3,7 @@
 #include "core/values/error.h"
 #include "simulator/price_table.h"
 #include "simulator/simulate.h"
-#include "simulator/task_graph.h"
+#include "simulator/step_graph.h"
 
 namespace penstock {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 // Kahn's walk: calls visit(task) for every task after all its predecessors and returns how many
 // predecessors each task still lacked when nothing more could run.
 template <class Visit>
-std::vector<std::uint32_t> walk(const TaskGraph& graph, Visit visit) {
+std::vector<std::uint32_t> walk(const StepGraph& graph, Visit visit) {
   std::vector<std::uint32_t> left = graph.predecessors;
   std::vector<std::uint32_t> work;
   for (std::uint32_t t = 0; t < left.size(); ++t) {
@@ -42,7 +42,7 @@ std::string join(const std::vector<std::string>& names) {
 
 std::optional<std::vector<std::string>> deadlock(const Program& program,
                                                  const ExecutorModel& executor) {
-  const TaskGraph graph = build_task_graph(program, executor);
+  const StepGraph graph = step_graph(program, executor);
   const auto left = walk(graph, [](std::uint32_t) {});
   if (all_ran(left)) return std::nullopt;
   return cycle_names(program, graph, left);
@@ -54,7 +54,7 @@ Timeline simulate_by_worklist(const Program& program, const StagePrices& prices,
     throw Error(ErrorKind::kInternal, program.schedule + ": a run-time rule needs events");
   }
   const PriceTable table(program, prices, executor);
-  const TaskGraph graph = build_task_graph(program, executor);
+  const StepGraph graph = step_graph(program, executor);
   std::vector<SimTime> start(graph.action_of_task.size()), end(start.size());
   const auto left = walk(graph, [&](std::uint32_t task) {
     end[task] = start[task] + table.of_task(program, graph.action_of_task[task]);

@@ -1,3 +1,18 @@
+// Proves that a rolled replay is in a steady state, so that jump.cc may leave repetitions out.
+//
+// Both proofs look back over a window of `length` rounds; in a round every rank runs its block
+// once.
+// - repeating_state(): all clocks and all arrivals that are still to be read are those of one
+//   window ago plus one and the same time (the period). A replay is a function of that state, of
+//   maxima and sums only, and adding a constant to all its inputs adds it to all its outputs: so
+//   the next window is this one plus the period, and so on, while lists and prices repeat.
+// - growing_lines(): ranks that wait for nobody drift apart, so no common period exists, but each
+//   time may still grow by a slope of its own. Along every step of the window the maximum of two
+//   such lines is followed (max-plus linear): the winner must stay the winner. The first window in
+//   which a faster growing loser would catch up bounds the jump.
+//
+// Whatever is claimed here is what the plain replay would do, to the nanosecond;
+// tests/simulator/simulate_schedule_test.cc compares both on random schedules.
 #include "simulator/steady_window.h"
 
 #include <algorithm>

@@ -4,7 +4,8 @@
     tools/try_checks.py build/release/cli/penstock CHECKOUT...
 
 A launch file is a script with flags of Megatron-LM or torchtitan, a TOML file with [parallelism], a JSON file
-with keys of DeepSpeed, a Python file of torchtitan with ParallelismConfig(..). Whether a finding is true a person must say;
+with keys of DeepSpeed, a Python file of torchtitan with ParallelismConfig(..), or of Megatron-Bridge and NeMo with
+pipeline_model_parallel_size. Whether a finding is true a person must say;
 docs/checking.md has the tally of one such reading. Needs Python 3 and nothing else.
 """
 
@@ -18,10 +19,11 @@ SCRIPTS = (".sh", ".slurm", ".sbatch", ".sub")
 MARKS = {
     ".toml": ("[parallelism]",),
     ".json": ("train_batch_size", "zero_optimization", "train_micro_batch"),
-    ".py": ("ParallelismConfig(",),
+    ".py": ("ParallelismConfig(", "pipeline_model_parallel_size ="),
 }
 FLAGS = ("--tensor-model-parallel-size", "--pipeline-model-parallel", "--num-layers", "--micro-batch-size",
          "--global-batch-size", "--num-attention-heads", "--parallelism", "run_train.sh")
+PYTHON = ("torchtitan", "megatron.bridge", "nemo.collections", "nemo_run")
 MOST_BYTES = 1 << 20
 
 
@@ -30,7 +32,7 @@ def is_launch_file(path):
     if marks is None or path.is_symlink() or path.stat().st_size > MOST_BYTES:
         return False
     text = path.read_text(encoding="utf-8", errors="replace")
-    return any(mark in text for mark in marks) and (path.suffix != ".py" or "torchtitan" in text)
+    return any(mark in text for mark in marks) and (path.suffix != ".py" or any(mark in text for mark in PYTHON))
 
 
 def check(program, path):

@@ -5,9 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "cli/model_input.h"
+#include "cli/io/files.h"
+#include "cli/io/plan_question.h"
+#include "cli/options/model_input.h"
 #include "cli/options/parse.h"
-#include "cli/plan_question.h"
 #include "core/values/device_sheet.h"
 #include "core/values/model_layers.h"
 #include "estimator/shipped_data.h"

@@ -5,16 +5,11 @@
 #include <string_view>
 
 #include "core/values/cluster.h"
+#include "core/values/loaded.h"
 #include "core/values/plan_file.h"
 #include "core/values/profile.h"
 
 namespace penstock {
-
-template <class Value>
-struct Loaded {
-  Value value;
-  InputFile file;
-};
 
 // Error{kMissingResource} when there is no such file, Error{kBadInput} when it is malformed, or
 // something else than is wanted here: a cluster where the plan belongs. Of a folder its config.json

@@ -11,6 +11,7 @@
 
 #include "profiler/bus_bandwidth.h"
 #include "profiler/link_fit.h"
+#include "report/page_width.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -93,7 +94,7 @@ std::string cost_text(const TraceSamples& trace) {
                   to_text(trace.traced_step.median), signed_percent(tracing_overhead(trace)),
                   count_of(trace.steps, "step"), trace.confirmed + trace.without_external_id,
                   trace.confirmed, trace.without_external_id),
-      100, "", "");
+      page_width(), "", "");
 }
 
 Json typical_json(const TypicalDuration& typical) {
@@ -201,7 +202,7 @@ std::string copy_table(const std::vector<CopySample>& samples, bool under_load) 
     for (const auto& curve : curves) cells.push_back(copy_cell(curve, bytes));
     table.add(std::move(cells));
   }
-  return table.text(120) + copy_fits(samples, under_load);
+  return table.text(page_width(120)) + copy_fits(samples, under_load);
 }
 
 }  // namespace
@@ -228,7 +229,7 @@ std::string traces_report(const std::vector<TraceSamples>& traces,
   }
   if (costs.empty()) return "";
   return "What the GPU did, traced after the times above (untraced: by CUDA events, the price):\n" +
-         table.text(140) + '\n' + costs;
+         table.text(page_width(140)) + '\n' + costs;
 }
 
 Json traces_json(const std::vector<TraceSamples>& traces, const std::vector<std::string>& names) {

@@ -9,6 +9,7 @@
 
 #include "profiler/bus_bandwidth.h"
 #include "profiler/link_fit.h"
+#include "report/page_width.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -102,7 +103,7 @@ std::string fit_text(const LinkSamples& samples, bool under_load) {
       fmt::format("One line through the fastest quarter: {} + bytes / {}; off by up to "
                   "{}, so prices are made from the table.",
                   to_text(fit->latency), gigabytes(fit->bandwidth), percent(fit->worst_error)),
-      100, "", "");
+      page_width(), "", "");
 }
 
 Json summary_json(Json json, const SampleSummary& time) {
@@ -139,7 +140,7 @@ std::string sections_report(const std::vector<ChainSamples>& chains) {
                  to_text(row.memory.boundary)});
     }
   }
-  return table.text(140);
+  return table.text(page_width(140));
 }
 
 std::string links_report(const LinkSamples& samples) {

@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/nearest_plan.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/recompute_sections.h"
+#include "studies/nearest_plan.h"
 
 namespace penstock {
 namespace {

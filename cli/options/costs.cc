@@ -16,11 +16,16 @@ namespace {
 
 constexpr const char* kExample = "--cost F=10ms,B=20ms,C=0.5ms";
 constexpr const char* kSplitExample = "--cost F=10ms,I=10ms,W=10ms,C=0.5ms";
+// What one file may list: a table of stages times shapes, and as many micro-batches as are
+// replayed.
+constexpr std::size_t kMostShapes = 65536;
+constexpr std::int64_t kMostMicroBatches = std::int64_t{1} << 24;
 
 // The times of one stage as they were given.
 struct Given {
   std::optional<Duration> forward, fused_backward, input_gradient, weight_gradient, recompute;
   Duration overlap_gain{};
+  std::optional<Bytes> stash, weight_stash;
 };
 
 // What is wrong with them, and what to do; two empty strings when nothing is.
@@ -59,13 +64,17 @@ ComputePrice price_of(const Given& given) {
       given.fused_backward.value_or(price.input_gradient.duration + price.weight_gradient.duration);
   price.recompute.duration = given.recompute.value_or(Duration{});
   price.overlap_gain = given.overlap_gain;
+  price.stash = given.stash.value_or(Bytes{});
+  price.weight_stash = given.weight_stash.value_or(Bytes{});
   return price;
 }
 
-ScheduleCosts sized(int stages) {
+ScheduleCosts sized(int stages, std::size_t shapes) {
   ScheduleCosts costs;
   costs.prices.stages = stages;
-  costs.prices.transfer.resize(static_cast<std::size_t>(stages));
+  costs.prices.shapes = static_cast<int>(shapes);
+  costs.prices.compute.resize(static_cast<std::size_t>(stages) * shapes);
+  costs.prices.transfer.resize(static_cast<std::size_t>(stages) * shapes);
   costs.prices.step.resize(static_cast<std::size_t>(stages));
   return costs;
 }
@@ -78,6 +87,8 @@ Given read_stage(JsonReader stage, bool split) {
   given.weight_gradient = stage.get_duration("weight_gradient");
   given.recompute = stage.get_duration("recompute");
   given.overlap_gain = stage.get_duration("overlap_gain").value_or(Duration{});
+  if (const auto bytes = stage.get("stash_bytes")) given.stash = bytes->bytes();
+  if (const auto bytes = stage.get("weight_stash_bytes")) given.weight_stash = bytes->bytes();
   stage.finish();
   const Complaint complaint = complaint_about(given, split);
   if (!complaint.what.empty()) stage.fail(complaint.what + "; " + complaint.help);
@@ -98,6 +109,62 @@ std::vector<JsonReader> elements_of(const JsonReader& list, int count, const std
     list.fail(fmt::format("expected {} entries, {}, got {}", count, why, elements.size()));
   }
   return elements;
+}
+
+// "stages" and "boundaries" of one shape.
+void read_shape(JsonReader& reader, bool split, std::size_t shape, ScheduleCosts& costs) {
+  StagePrices& prices = costs.prices;
+  const auto shapes = static_cast<std::size_t>(prices.shapes);
+  std::size_t s = 0;
+  for (const JsonReader& stage :
+       elements_of(reader.at("stages"), prices.stages, "one per stage (P * V)")) {
+    const Given given = read_stage(stage, split);
+    costs.recompute = costs.recompute || given.recompute.value_or(Duration{}) > Duration{};
+    costs.has_bytes = costs.has_bytes || given.stash || given.weight_stash;
+    prices.compute[s++ * shapes + shape] = price_of(given);
+  }
+  s = 0;
+  for (const JsonReader& boundary :
+       elements_of(reader.at("boundaries"), prices.stages - 1, "one per boundary (P * V - 1)")) {
+    prices.transfer[s++ * shapes + shape] = read_boundary(boundary);
+  }
+}
+
+// {"shape": 2, "count": 3}: three micro-batches of shape 2.
+MicroBatchRun read_run(JsonReader reader, std::size_t shapes) {
+  MicroBatchRun run;
+  run.each.shape =
+      static_cast<int>(reader.at("shape").integer(0, static_cast<std::int64_t>(shapes) - 1));
+  const auto count = reader.get("count");
+  run.count = count ? count->integer(1, kMostMicroBatches) : 1;
+  reader.finish();
+  return run;
+}
+
+std::vector<MicroBatchRun> read_runs(const JsonReader& list, std::size_t shapes) {
+  std::vector<MicroBatchRun> runs;
+  std::int64_t total = 0;
+  for (const JsonReader& element : list.elements()) {
+    runs.push_back(read_run(element, shapes));
+    total += runs.back().count;
+    if (total > kMostMicroBatches) {
+      element.fail(fmt::format("more than {} micro-batches in all; list fewer", kMostMicroBatches));
+    }
+  }
+  if (runs.empty()) list.expected("at least one micro-batch");
+  return runs;
+}
+
+std::int64_t count_of(const std::vector<MicroBatchRun>& runs) {
+  std::int64_t count = 0;
+  for (const MicroBatchRun& run : runs) count += run.count;
+  return count;
+}
+
+std::string words_of_shapes(const ScheduleCosts& costs) {
+  if (costs.micro_batches.empty()) return "";
+  return fmt::format(": {} micro-batches of {} shapes", count_of(costs.micro_batches),
+                     costs.prices.shapes);
 }
 
 }  // namespace
@@ -135,10 +202,10 @@ ScheduleCosts parse_costs(const std::vector<std::string>& costs, bool split, int
     bad_option("--cost", complaint.what,
                fmt::format("{}, for example {}", complaint.help, example));
   }
-  ScheduleCosts result = sized(stages);
+  ScheduleCosts result = sized(stages, 1);
   result.words = text + " per stage and micro-batch";
   result.recompute = given.recompute.value_or(Duration{}) > Duration{};
-  result.prices.compute.assign(static_cast<std::size_t>(stages), price_of(given));
+  std::fill(result.prices.compute.begin(), result.prices.compute.end(), price_of(given));
   for (std::size_t s = 0; s + 1 < result.prices.transfer.size(); ++s) {
     result.prices.transfer[s] = {{transfer, {}}, {transfer, {}}};
   }
@@ -149,22 +216,30 @@ ScheduleCosts read_costs(const Json& json, const std::string& path, bool split, 
   JsonReader file(json, path);
   const JsonReader format = file.at("format");
   if (format.string() != "penstock.costs/1") format.expected("\"penstock.costs/1\"");
-  ScheduleCosts result = sized(stages);
-  result.words = "from " + path;
-  const JsonReader stage_list = file.at("stages");
-  for (const JsonReader& stage : elements_of(stage_list, stages, "one per stage (P * V)")) {
-    const Given given = read_stage(stage, split);
-    result.recompute = result.recompute || given.recompute.value_or(Duration{}) > Duration{};
-    result.prices.compute.push_back(price_of(given));
+  std::vector<JsonReader> shapes;
+  if (const auto list = file.get("shapes")) {
+    shapes = list->elements();
+    if (shapes.empty()) list->expected("at least one shape");
+    if (shapes.size() > kMostShapes) list->fail(fmt::format("more than {} shapes", kMostShapes));
   }
-  const JsonReader boundary_list = file.at("boundaries");
-  std::size_t s = 0;
-  for (const JsonReader& boundary :
-       elements_of(boundary_list, stages - 1, "one per boundary (P * V - 1)")) {
-    result.prices.transfer[s++] = read_boundary(boundary);
+  ScheduleCosts result = sized(stages, std::max<std::size_t>(shapes.size(), 1));
+  if (shapes.empty()) read_shape(file, split, 0, result);
+  for (std::size_t k = 0; k < shapes.size(); ++k) {
+    read_shape(shapes[k], split, k, result);
+    shapes[k].finish();
   }
+  if (!shapes.empty()) result.micro_batches = read_runs(file.at("micro_batches"), shapes.size());
   file.finish();
+  result.words = "from " + path + words_of_shapes(result);
   return result;
+}
+
+std::optional<int> micro_batches_in(const Json& json, const std::string& path) {
+  JsonReader file(json, path);
+  const auto list = file.get("micro_batches");
+  if (!list) return {};
+  const auto shapes = file.at("shapes").elements().size();
+  return static_cast<int>(count_of(read_runs(*list, std::max<std::size_t>(shapes, 1))));
 }
 
 }  // namespace penstock

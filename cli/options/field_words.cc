@@ -65,9 +65,15 @@ constexpr std::array<std::string_view, 7> kMicroBatches{"m",
                                                         "gradient-accumulation-steps"};
 constexpr std::array<std::string_view, 5> kGlobalBatch{"gbs", "gb", "global-batch",
                                                        "global-batch-size", "train-batch-size"};
-constexpr std::array<std::string_view, 8> kSequenceLength{
-    "s",           "seq",           "seq-len", "seq-length", "seqlen", "sequence-length",
-    "max-seq-len", "max-seq-length"};
+constexpr std::array<std::string_view, 9> kSequenceLength{"s",
+                                                          "seq",
+                                                          "seq-len",
+                                                          "seq-length",
+                                                          "seqlen",
+                                                          "sequence-length",
+                                                          "max-seq-len",
+                                                          "max-seq-length",
+                                                          "context-length"};
 
 const std::array<Words, 8>& all_words() {
   static constexpr std::array<Words, 8> kAll{{{"T", "TP", kTensor},

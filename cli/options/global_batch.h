@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/question.h"
+#include "cli/options/question.h"
 
 namespace penstock {
 

@@ -11,6 +11,7 @@
 #include "cli/options/option_aliases.h"
 #include "cli/options/parse.h"
 #include "core/values/error.h"
+#include "report/page_width.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -190,7 +191,8 @@ std::vector<std::string> Options::known_names() const {
 
 std::string Options::help() const {
   constexpr std::size_t kColumn = 30;
-  std::string out = fmt::format("usage: penstock {}\n\n", usage_) + wrapped(about_, 100, "", "");
+  std::string out =
+      fmt::format("usage: penstock {}\n\n", usage_) + wrapped(about_, page_width(), "", "");
   for (const Entry& entry : entries_) {
     if (entry.option == nullptr) {
       out += '\n' + entry.names + ":\n";
@@ -203,11 +205,11 @@ std::string Options::help() const {
       left.clear();
     }
     left.resize(kColumn, ' ');
-    out += wrapped(entry.help, 100, left, std::string(kColumn, ' '));
+    out += wrapped(entry.help, page_width(), left, std::string(kColumn, ' '));
   }
-  out += wrapped(kColor, 100, fmt::format("{:<{}}", "  --color WHEN", kColumn),
+  out += wrapped(kColor, page_width(), fmt::format("{:<{}}", "  --color WHEN", kColumn),
                  std::string(kColumn, ' '));
-  out += wrapped(kSelf, 100, fmt::format("{:<{}}", "  -h, --help", kColumn), "");
+  out += wrapped(kSelf, page_width(), fmt::format("{:<{}}", "  -h, --help", kColumn), "");
   return out + "\nExamples:\n" + examples_;
 }
 

@@ -4,15 +4,17 @@
 
 #include <fmt/format.h>
 
-#include "cli/change_cluster.h"
-#include "cli/change_terms.h"
+#include "cli/options/cluster_settings.h"
 #include "cli/options/field_words.h"
 #include "cli/options/global_batch.h"
 #include "cli/options/nearest.h"
 #include "cli/options/parse.h"
 #include "cli/options/schedule_called.h"
 #include "cli/options/search_options.h"
+#include "cli/options/term_settings.h"
+#include "report/words.h"
 #include "simulator/schedules/schedules.h"
+#include "studies/contradictions.h"
 
 namespace penstock {
 namespace {
@@ -139,6 +141,13 @@ void set_pins(Question& question, const SearchOptions& options) {
     }
   }
 }
+
+void refuse_contradictions(const Question& question) {
+  const auto found = contradictions_of(question, {question.request.gpus, "--gpus allows"});
+  if (found.empty()) return;
+  bad_option("--pin", joined(found, " "), "change or leave out one of the pins");
+}
+
 const std::vector<std::string>& settable_keys() {
   static const std::vector<std::string> keys = [] {
     std::vector<std::string> all{"schedule",   "P",         "V",         "D",

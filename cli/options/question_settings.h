@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/question.h"
+#include "cli/options/question.h"
 
 namespace penstock {
 
@@ -18,5 +18,7 @@ const std::vector<std::string>& settable_keys();
 
 // --pin, --schedule and the other options that fix something; and --for.
 void set_pins(Question& question, const SearchOptions& options);
+// Error{kBadInput} with all that the pins contradict.
+void refuse_contradictions(const Question& question);
 
 }  // namespace penstock

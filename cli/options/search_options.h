@@ -7,9 +7,9 @@
 
 #include "cli/options/executor_options.h"
 #include "cli/options/options.h"
+#include "cli/options/question.h"
 #include "cli/options/question_settings.h"
-#include "cli/question.h"
-#include "cli/question_words.h"
+#include "cli/options/question_words.h"
 
 namespace penstock {
 

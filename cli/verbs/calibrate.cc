@@ -12,14 +12,15 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
-#include "cli/model_input.h"
 #include "cli/options/executor_options.h"
+#include "cli/options/model_input.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/format.h"
 #include "core/values/json_reader.h"
 #include "report/calibration_report.h"
+#include "report/page_width.h"
 #include "report/result_json.h"
 #include "report/words.h"
 #include "search/trainers.h"
@@ -91,7 +92,7 @@ std::string heading(const Inputs& inputs, const ExecutorModel& executor) {
   return wrapped(fmt::format("{}: {} of {} on {}; executor {}", runs.name,
                              count_of(static_cast<std::int64_t>(runs.runs.size()), "run"),
                              models_of(inputs), inputs.cluster.value.name, words_of(executor)),
-                 100, "", "  ");
+                 page_width(), "", "  ");
 }
 
 Json json_of(const Inputs& inputs, const ExecutorModel& executor, const CalibrationResult& result) {

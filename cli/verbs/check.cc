@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
-#include "cli/large_plans.h"
 #include "cli/options/nearest.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
-#include "cli/predict_launch.h"
+#include "cli/reports/large_plans.h"
+#include "cli/reports/predict_launch.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/format.h"
 #include "core/values/error.h"
@@ -98,9 +98,22 @@ Answer check_own(const std::string& file, bool json) {
   return {to_text(object) + '\n', exit};
 }
 
+// A file that the launch file names stands beside it, or where the path says.
+std::optional<std::string> read_beside(const std::string& file, const std::string& path) {
+  const std::filesystem::path beside = std::filesystem::path(file).parent_path() / path;
+  constexpr std::uintmax_t kLargest = std::uintmax_t{1} << 26;  // bytes
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(beside, failed)) return {};
+  if (std::filesystem::file_size(beside, failed) > kLargest || failed) return {};
+  return read_file(beside.string());
+}
+
 std::optional<LintTrainer> trainer_of(const LaunchOptions& options, const std::string& text,
                                       const std::string& file) {
-  if (!options.as) return launch_trainer_of(text, file);
+  if (!options.as) {
+    return launch_trainer_of(text, file,
+                             [&file](const std::string& path) { return read_beside(file, path); });
+  }
   if (const auto trainer = lint_trainer_named(*options.as)) return trainer;
   bad_option("--as", fmt::format("unknown trainer '{}'", *options.as),
              did_you_mean(*options.as, lint_trainer_names()));
@@ -116,13 +129,6 @@ std::string version_of(LintTrainer trainer, const std::string& asked) {
   bad_option("--target-version",
              fmt::format("'{}' is no version of {} that is known", asked, name_of(trainer)),
              fmt::format("known: {}", fmt::join(known, ", ")));
-}
-
-// A CSV that the launch file names stands beside it, or where the path says.
-std::optional<std::string> read_beside(const std::string& file, const std::string& path) {
-  const std::filesystem::path beside = std::filesystem::path(file).parent_path() / path;
-  if (!std::filesystem::is_regular_file(beside)) return {};
-  return read_file(beside.string());
 }
 
 LintRequest request_of(const LaunchOptions& options, LintTrainer trainer, const std::string& file) {

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "cli/io/progress.h"
-#include "cli/options/contradictions.h"
 #include "cli/options/field_words.h"
 #include "cli/options/nearest.h"
 #include "cli/options/options.h"
@@ -18,11 +17,13 @@
 #include "cli/verbs/verbs.h"
 #include "report/comparison.h"
 #include "report/flat_table.h"
+#include "report/page_width.h"
 #include "report/reasons.h"
 #include "report/result_json.h"
 #include "report/words.h"
 #include "search/evaluate.h"
 #include "simulator/scenario.h"
+#include "studies/contradictions.h"
 
 namespace penstock {
 namespace {
@@ -128,7 +129,9 @@ class Asker {
     question.request.top = 1;
     for (const auto& [key, value] : later) {
       if (!set(question, "--vary " + key, key, value)) {
-        bad_option("--vary", fmt::format("unknown key '{}'", key), did_you_mean(key, known_keys()));
+        bad_option("--vary", fmt::format("unknown key '{}'", key),
+                   key == "gpu" ? "did you mean 'device' (its type) or 'gpus' (how many)?"
+                                : did_you_mean(key, known_keys()));
       }
     }
     return question;
@@ -196,14 +199,16 @@ Compared compare(const std::vector<Question>& questions, const std::vector<Setti
 
 // `of_row_1`: other rows ask something else.
 std::string text_of(const Question& question, bool of_row_1, const Compared& compared) {
-  std::string text = wrapped((of_row_1 ? "Row 1: " : "") + words_of(question), 100, "", "  ") +
-                     wrapped(origin_of(question), 100, "", "  ") + '\n' +
-                     comparison_table(compared.variants);
+  std::string text =
+      wrapped(question.profile.value.name + ": the best plan for each row", page_width(), "", "") +
+      '\n' + comparison_table(compared.variants);
   if (!compared.complete) {
     text += fmt::format("Stopped: {} of {} rows were searched, the last one not to its end.\n",
                         compared.variants.size(), compared.asked);
   }
-  return text;
+  return text + '\n' +
+         wrapped((of_row_1 ? "Row 1: " : "") + words_of(question), page_width(), "", "  ") +
+         wrapped(origin_of(question), page_width(), "", "  ");
 }
 
 Json json_of(const Question& question, const Compared& compared) {
@@ -222,7 +227,7 @@ Answer table_of(const Compared& compared, TableFormat format, int exit) {
   std::string reasons;
   for (std::size_t i = 0; i < compared.variants.size(); ++i) {
     const std::string& why = compared.variants[i].why_not;
-    if (!why.empty()) reasons += wrapped(fmt::format("{}: {}", i + 1, why), 100, "", "  ");
+    if (!why.empty()) reasons += wrapped(fmt::format("{}: {}", i + 1, why), page_width(), "", "  ");
   }
   return {comparison_rows(compared.variants).markdown(), exit, reasons};
 }

@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
-#include "cli/model_input.h"
+#include "cli/options/model_input.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/table_format.h"
-#include "cli/published_runs.h"
+#include "cli/reports/published_runs.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/format.h"
 #include "core/values/error.h"
@@ -23,6 +23,7 @@
 #include "estimator/fit_efficiency.h"
 #include "estimator/shipped_data.h"
 #include "report/flat_table.h"
+#include "report/page_width.h"
 #include "report/result_json.h"
 #include "report/table.h"
 #include "report/words.h"
@@ -87,7 +88,7 @@ std::vector<Json> section_rows(const EstimatedModel& estimated) {
 
 std::string text_of(const EstimatedModel& estimated) {
   const Architecture& model = estimated.model;
-  std::string out = wrapped(model.name + " " + headline_of(estimated), 100, "", "  ");
+  std::string out = wrapped(model.name + " " + headline_of(estimated), page_width(), "", "  ");
   std::string parameters = with_commas(parameter_count(model)) + " parameters";
   if (model.experts) {
     parameters += ", of which a token meets " + with_commas(active_parameter_count(model));
@@ -96,7 +97,8 @@ std::string text_of(const EstimatedModel& estimated) {
       fmt::format("{}; one sample of {} tokens on one device:\n\n{}", parameters,
                   with_commas(estimated.request.sequence_length), sections_table(estimated).text());
   out += '\n';
-  for (const std::string& note : notes_of(estimated)) out += wrapped(note, 100, "- ", "  ");
+  for (const std::string& note : notes_of(estimated))
+    out += wrapped(note, page_width(), "- ", "  ");
   return out;
 }
 

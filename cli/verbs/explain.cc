@@ -1,27 +1,28 @@
 #include <optional>
 #include <string>
 
-#include "cli/changes.h"
 #include "cli/io/files.h"
+#include "cli/io/plan_question.h"
 #include "cli/io/progress.h"
-#include "cli/large_plans.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/slow_options.h"
 #include "cli/options/table_format.h"
 #include "cli/options/training_cost_options.h"
-#include "cli/plan_question.h"
-#include "cli/sensitivity.h"
-#include "cli/step_parts.h"
+#include "cli/options/why_not_choices.h"
+#include "cli/reports/large_plans.h"
 #include "cli/verbs/verbs.h"
-#include "cli/why_not.h"
-#include "cli/work_terms.h"
 #include "report/explanation.h"
 #include "report/flat_table.h"
 #include "report/measures.h"
 #include "report/result_json.h"
 #include "report/uncertainty.h"
 #include "search/evaluate.h"
+#include "studies/changes.h"
+#include "studies/sensitivity.h"
+#include "studies/step_parts.h"
+#include "studies/why_not.h"
+#include "studies/work_terms.h"
 
 namespace penstock {
 namespace {
@@ -113,7 +114,7 @@ Answer explain_whole(PlanFile file, const PlanQuestion& asked, const SlowOptions
       explanation(file, about) + uncertainty_text(uncertainty) + training_text(training), exit);
 }
 
-Answer explain_why_not(const PlanFile& file, const PlanQuestion& asked, const std::string& text,
+Answer explain_why_not(const PlanFile& file, PlanQuestion asked, const std::string& text,
                        bool json) {
   const Evaluation evaluation = replay_plan_file(file).evaluation;
   if (!asked.why_not.empty()) {
@@ -121,7 +122,9 @@ Answer explain_why_not(const PlanFile& file, const PlanQuestion& asked, const st
                "run it where these files are, or make the plan anew with penstock plan");
   }
   WatchedSearch watched({});
-  const WhyNot why = why_not(file, asked.question, text, watched);
+  const std::string choices = pin_choices(asked.question, text);
+  WhyNot why = why_not(file, std::move(asked.question), watched);
+  why.asked = choices;
   const int exit = why.result.complete ? kYes : kStopped;
   if (!json) return report_answer(why_not_report(file, evaluation, why), exit);
   Json answer = heading_json(file, evaluation);
@@ -169,9 +172,10 @@ Answer run_explain(const Arguments& arguments) {
   Loaded<PlanFile> plan = slow.given() ? load_plan(path) : load_plan_to_draw(path);
   require_tokens(tokens, plan.value.plan);
   cost.set_price(plan.value);
-  const PlanQuestion asked = question_of(plan.value, plan.file.path);
+  PlanQuestion asked = question_of(plan.value, plan.file.path);
   if (why_not_text) {
-    return explain_why_not(plan.value, asked, *why_not_text, chosen == TableFormat::kJson);
+    return explain_why_not(plan.value, std::move(asked), *why_not_text,
+                           chosen == TableFormat::kJson);
   }
   return explain_whole(plan.value, asked, slow, chosen, tokens);
 }

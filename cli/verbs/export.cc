@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "cli/io/asked_again.h"
 #include "cli/io/export_inputs.h"
 #include "cli/io/files.h"
-#include "cli/nearest_plan.h"
 #include "cli/options/nearest.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
@@ -18,9 +18,11 @@
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "report/measures.h"
+#include "report/page_width.h"
 #include "report/plan_table.h"
 #include "report/result_json.h"
 #include "report/words.h"
+#include "studies/nearest_plan.h"
 
 namespace penstock {
 namespace {
@@ -97,9 +99,10 @@ std::vector<std::string> write_into(const std::string& folder,
 
 std::string refusal_text(const PlanFile& plan, const Export& refusal, const NearestPlan& nearest,
                          const std::optional<std::string>& written) {
-  std::string text = wrapped("refused: " + refusal.why_not, 100, "", "  ");
+  std::string text = wrapped("refused: " + refusal.why_not, page_width(), "", "  ");
   if (!nearest.plan) {
-    return text + wrapped("the nearest plan was not worked out: " + nearest.why_not, 100, "", "  ");
+    return text + wrapped("the nearest plan was not worked out: " + nearest.why_not, page_width(),
+                          "", "  ");
   }
   const Evaluation& prediction = nearest.plan->prediction;
   const double change = static_cast<double>(prediction.step_time.count()) /
@@ -108,7 +111,7 @@ std::string refusal_text(const PlanFile& plan, const Export& refusal, const Near
   text += wrapped(fmt::format("nearest plan: {}: step {} ({:+.1f} %), fullest rank {} GiB",
                               layout_line(nearest.plan->plan), to_text(prediction.step_time),
                               100.0 * change, gib(prediction.peak_memory())),
-                  100, "", "  ");
+                  page_width(), "", "  ");
   text += fmt::format("  cuts [{}]\n", fmt::join(nearest.plan->plan.cuts, ", "));
   return text + (written ? fmt::format("It is in {}\n", *written)
                          : "--nearest FILE writes it, to be exported in its place\n");
@@ -197,7 +200,8 @@ Answer run_export(const Arguments& arguments) {
   if (!read.note.empty() && tells_precision(target)) answer.notes.push_back(read.note);
   Json object = export_json(target, request, answer);
   if (!answer.why_not.empty()) {
-    const NearestPlan nearest = nearest_plan(plan.value, answer, target, request);
+    const NearestPlan nearest =
+        nearest_plan(plan.value, answer, target, request, asked_again(plan.value, target, request));
     if (nearest_path && nearest.plan) {
       write_file(*nearest_path, to_text(write_plan(*nearest.plan)) + '\n');
     }
@@ -210,13 +214,14 @@ Answer run_export(const Arguments& arguments) {
   if (json) return {to_text(object) + '\n'};
   if (written.empty()) {
     for (const std::string& note : answer.notes) {
-      std::fputs(wrapped(note, 100, "note: ", "      ").c_str(), stderr);
+      std::fputs(wrapped(note, page_width(), "note: ", "      ").c_str(), stderr);
     }
     return {joined_files(answer.files)};
   }
   std::string text =
       fmt::format("for {} {}: {}\n", target.name, request.version, joined(written, ", "));
-  for (const std::string& note : answer.notes) text += wrapped(note, 100, "note: ", "      ");
+  for (const std::string& note : answer.notes)
+    text += wrapped(note, page_width(), "note: ", "      ");
   return {text};
 }
 

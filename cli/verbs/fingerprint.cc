@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/fingerprint_plans.h"
 #include "cli/options/options.h"
+#include "cli/reports/fingerprint_plans.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/json_reader.h"
 #include "report/result_json.h"

@@ -5,19 +5,17 @@
 
 #include <fmt/format.h>
 
-#include "cli/fewest_gpus.h"
+#include "cli/io/files.h"
 #include "cli/io/progress.h"
 #include "cli/io/report_command.h"
 #include "cli/io/screen_width.h"
-#include "cli/large_plans.h"
-#include "cli/model_flops.h"
-#include "cli/not_modelled.h"
-#include "cli/options/contradictions.h"
+#include "cli/options/model_input.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/search_options.h"
 #include "cli/options/table_format.h"
 #include "cli/options/training_cost_options.h"
+#include "cli/reports/large_plans.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/format.h"
 #include "core/values/json_reader.h"
@@ -32,6 +30,10 @@
 #include "report/words.h"
 #include "search/plan_program.h"
 #include "search/rolled_program.h"
+#include "studies/contradictions.h"
+#include "studies/fewest_gpus.h"
+#include "studies/model_flops.h"
+#include "studies/not_modelled.h"
 
 namespace penstock {
 namespace {
@@ -302,7 +304,8 @@ Answer run_plan(const Arguments& arguments) {
   std::string missing =
       output && !writes ? fmt::format("\n{} was not written: there is no plan\n", *output) : "";
   if (result.best.empty() && result.complete) {
-    missing += wrapped(fewest_gpus_text(given, question, watched), screen_width(), "", "  ");
+    const auto asked_of = [&](int gpus) { return question_of(given, gpus); };
+    missing += wrapped(fewest_gpus_text(question, asked_of, watched), screen_width(), "", "  ");
   }
   if (is_short) {
     if (result.best.empty()) return report_answer(no_plan_answer(question, result) + missing, exit);

@@ -1,10 +1,10 @@
 // The verbs of the planner in a program that was built without it.
 #include <string>
 
-#include "cli/large_plans.h"
-#include "cli/model_cutpoints.h"
-#include "cli/predict_launch.h"
-#include "cli/step_of_csv.h"
+#include "cli/parts/model_cutpoints.h"
+#include "cli/reports/large_plans.h"
+#include "cli/reports/predict_launch.h"
+#include "cli/reports/step_of_csv.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/format.h"
 #include "core/values/error.h"

@@ -7,17 +7,17 @@
 
 #include <fmt/format.h>
 
-#include "cli/large_plans.h"
-#include "cli/model_flops.h"
 #include "cli/options/global_batch.h"
 #include "cli/options/layout.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/search_options.h"
+#include "cli/reports/large_plans.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/format.h"
 #include "core/values/json_reader.h"
 #include "costmodel/price_stages.h"
+#include "report/page_width.h"
 #include "report/plan_answer.h"
 #include "report/reasons.h"
 #include "report/result_json.h"
@@ -26,6 +26,7 @@
 #include "search/evaluate.h"
 #include "search/rolled_program.h"
 #include "simulator/schedules/schedules.h"
+#include "studies/model_flops.h"
 
 namespace penstock {
 namespace {
@@ -144,8 +145,8 @@ std::string verdict_of(const Asked& asked, const Layout& layout, const Evaluated
   const std::string counted = about.flops && sentence.find("MFU") != std::string::npos
                                   ? " MFU counts " + about.flops->convention + "."
                                   : std::string();
-  return wrapped(verdict, 100, "", "") + '\n' +
-         wrapped("Nothing was searched. " + cuts_words(layout) + counted, 100, "", "");
+  return wrapped(verdict, page_width(), "", "") + '\n' +
+         wrapped("Nothing was searched. " + cuts_words(layout) + counted, page_width(), "", "");
 }
 
 std::string report_of(const Asked& asked, const Layout& layout, const PlanFile& file,
@@ -156,9 +157,10 @@ std::string report_of(const Asked& asked, const Layout& layout, const PlanFile& 
                                    : "not calibrated";
   std::string text = verdict_of(asked, layout, evaluated) + '\n' +
                      simulation_report(file, evaluated.evaluation, evaluated.timeline, interval) +
-                     "\nWhat was asked\n" + wrapped(words_of(asked.question), 100, "  ", "  ");
+                     "\nWhat was asked\n" +
+                     wrapped(words_of(asked.question), page_width(), "  ", "  ");
   for (const std::string& note : notes_of(asked.question)) {
-    text += wrapped(note, 100, "  ", "    ");
+    text += wrapped(note, page_width(), "  ", "    ");
   }
   return text;
 }
@@ -213,7 +215,7 @@ Answer run_predict(const Arguments& arguments) {
   const int exit = evaluated.why_not ? kNo : kYes;
   if (json) return {to_text(json_of(asked, evaluated)) + '\n', exit};
   if (evaluated.evaluation.ranks.empty()) {
-    return report_answer(wrapped(reason_text(*evaluated.why_not), 100, "", "  "), exit);
+    return report_answer(wrapped(reason_text(*evaluated.why_not), page_width(), "", "  "), exit);
   }
   const PlanFile file = file_of(asked.question, evaluated);
   const std::string plan_file = to_text(write_plan_rolled_up(file)) + '\n';

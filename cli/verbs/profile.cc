@@ -13,11 +13,11 @@
 #include "cli/io/gpu_report.h"
 #include "cli/io/profile_report.h"
 #include "cli/io/watched_profiling.h"
-#include "cli/model_cutpoints.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/profile_options.h"
-#include "cli/profiling.h"
+#include "cli/parts/model_cutpoints.h"
+#include "cli/parts/profiling.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/format.h"
 #include "core/values/json_reader.h"
@@ -25,6 +25,7 @@
 #include "profiler/build_cluster.h"
 #include "profiler/build_profile.h"
 #include "profiler/merge_profiles.h"
+#include "report/page_width.h"
 #include "report/result_json.h"
 #include "report/words.h"
 
@@ -243,7 +244,7 @@ std::string report_of(const ProfileRequest& request, const Measured& measured,
     text += (text.empty() ? "" : "\n") + copies_report(measured.gpu->copies);
   }
   if (!results.notes.empty()) text += "\nNotes:\n";
-  for (const std::string& note : results.notes) text += wrapped(note, 100, "  - ", "    ");
+  for (const std::string& note : results.notes) text += wrapped(note, page_width(), "  - ", "    ");
   return text;
 }
 

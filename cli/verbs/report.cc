@@ -7,12 +7,12 @@
 
 #include "cli/io/files.h"
 #include "cli/io/report_command.h"
-#include "cli/large_plans.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/search_options.h"
-#include "cli/report_of_plan.h"
-#include "cli/report_of_search.h"
+#include "cli/reports/large_plans.h"
+#include "cli/reports/report_of_plan.h"
+#include "cli/reports/report_of_search.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/json_reader.h"
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
-#include "cli/large_plans.h"
 #include "cli/options/contention_options.h"
 #include "cli/options/executor_options.h"
 #include "cli/options/jitter_options.h"
@@ -13,7 +12,7 @@
 #include "cli/options/slow_options.h"
 #include "cli/options/table_format.h"
 #include "cli/options/training_cost_options.h"
-#include "cli/replay_with.h"
+#include "cli/reports/large_plans.h"
 #include "cli/verbs/verbs.h"
 #include "report/contention_report.h"
 #include "report/flat_table.h"
@@ -24,6 +23,7 @@
 #include "report/uncertainty.h"
 #include "search/contention.h"
 #include "search/evaluate.h"
+#include "studies/replay_with.h"
 
 namespace penstock {
 namespace {

@@ -15,10 +15,11 @@
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/picture_options.h"
-#include "cli/step_of_csv.h"
+#include "cli/reports/step_of_csv.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
+#include "report/page_width.h"
 #include "report/pictures/step_picture.h"
 #include "report/plan_table.h"
 #include "report/result_json.h"
@@ -158,7 +159,7 @@ std::string report_of(const TraceOptions& given, const std::vector<StepTrace>& t
         count_of(static_cast<std::int64_t>(trace.ranks.size()), "rank"), count_of(slices, "slice"),
         count_of(static_cast<std::int64_t>(trace.flows.size()), "arrow"), exact(trace.length));
   }
-  for (const std::string& note : notes) text += wrapped(note, 100, "note: ", "      ");
+  for (const std::string& note : notes) text += wrapped(note, page_width(), "note: ", "      ");
   if (given.is_kineto()) {
     return text + fmt::format("{} in {}; HolisticTraceAnalysis reads the folder\n",
                               count_of(static_cast<std::int64_t>(written.size()), "file"),

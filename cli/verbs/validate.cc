@@ -12,6 +12,7 @@
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/verbs/verbs.h"
+#include "report/page_width.h"
 #include "report/result_json.h"
 #include "report/validation.h"
 #include "report/words.h"
@@ -170,7 +171,7 @@ Answer run_validate(const Arguments& arguments) {
             exit};
   }
   std::string text = validation_report(validation, run.log.header);
-  for (const std::string& note : run.notes) text += wrapped(note, 100, "note: ", "      ");
+  for (const std::string& note : run.notes) text += wrapped(note, page_width(), "note: ", "      ");
   return report_answer(text, exit);
 }
 

@@ -3,17 +3,43 @@
 #include <optional>
 
 #include "core/files/order_actions.h"
+#include "core/values/action_rules.h"
 
 namespace penstock {
 namespace {
 
 constexpr std::uint32_t kNone = kWaitsForNothing;
 
+// I and B are one: where there is one of them there is not the other.
+constexpr ActionKind canonical(ActionKind kind) {
+  return kind == ActionKind::kInputGradient ? ActionKind::kFusedBackward : kind;
+}
+constexpr std::size_t row_of(ActionKind kind) { return static_cast<std::size_t>(kind); }
+
+// The kinds that some rule needs of its micro-batch, each with the place of its table.
+struct Tables {
+  static constexpr std::size_t kNoTable = kActionKinds;
+  std::array<std::size_t, kActionKinds> of{};
+  std::size_t count = 0;
+
+  constexpr Tables() {
+    of.fill(kNoTable);
+    for (std::size_t k = 0; k < of.size(); ++k) {
+      for (const Need& need : rule_of(static_cast<ActionKind>(k)).needs) {
+        std::size_t& table = of[row_of(canonical(need.kind))];
+        if (!need.last && table == kNoTable) table = count++;
+      }
+    }
+    of[row_of(ActionKind::kInputGradient)] = of[row_of(ActionKind::kFusedBackward)];
+  }
+};
+constexpr Tables kTables;
+
 // Where the actions that others wait for stand in the lists.
 class ActionIndex {
  public:
   ActionIndex(const Program& program, const ActionLists& lists)
-      : program_(program), by_stage_(program.stages.size()) {
+      : program_(program), last_of_stage_(program.stages.size(), none()) {
     tables_.resize(program.pipelines.size());
     for (std::size_t p = 0; p < tables_.size(); ++p) {
       const Pipeline& pipeline = program.pipelines[p];
@@ -24,48 +50,25 @@ class ActionIndex {
     for (std::size_t r = 0; r + 1 < lists.begin.size(); ++r) index_rank(lists, r);
   }
 
-  // I and B count as one kind. Of two equal actions the first; check() reports the second.
+  // Of two equal actions the first; check() reports the second.
   [[nodiscard]] std::uint32_t find(ActionKind kind, StageId stage, MicroBatchId micro_batch) const {
     const Slot slot = slot_of(kind, stage, micro_batch);
     return tables_[slot.pipeline][slot.table][slot.offset];
   }
-
-  struct OfStage {
-    std::uint32_t last_gradient = kNone;  // last W or B
-    std::uint32_t tied_reduce = kNone;    // the last one
-    std::uint32_t reduce_gradient = kNone;
-    std::uint32_t optimizer = kNone;
-  };
-  [[nodiscard]] const OfStage& of_stage(StageId stage) const { return by_stage_[stage.value]; }
-
-  struct OfRank {
-    std::uint32_t last_gradient = kNone;
-    std::uint32_t norm = kNone;
-  };
-  [[nodiscard]] const OfRank& of_rank(RankId rank) const {
-    return by_rank_[static_cast<std::size_t>(rank.value)];
+  // The last of a stage or rank; W stands for B.
+  [[nodiscard]] std::uint32_t last_of(StageId stage, ActionKind kind) const {
+    return last_of_stage_[stage.value][row_of(kind)];
+  }
+  [[nodiscard]] std::uint32_t last_of(RankId rank, ActionKind kind) const {
+    return last_of_rank_[static_cast<std::size_t>(rank.value)][row_of(kind)];
   }
 
  private:
-  static constexpr std::size_t kTables = 6;
-  static std::size_t table_of(ActionKind kind) {
-    switch (kind) {
-      case ActionKind::kForward:
-        return 0;
-      case ActionKind::kInputGradient:
-      case ActionKind::kFusedBackward:
-        return 1;
-      case ActionKind::kSendActivation:
-        return 2;
-      case ActionKind::kReceiveActivation:
-        return 3;
-      case ActionKind::kSendGradient:
-        return 4;
-      case ActionKind::kReceiveGradient:
-        return 5;
-      default:
-        return kTables;
-    }
+  using Lasts = std::array<std::uint32_t, kActionKinds>;  // by kind
+  static Lasts none() {
+    Lasts lasts;
+    lasts.fill(kNone);
+    return lasts;
   }
 
   struct Slot {
@@ -76,36 +79,18 @@ class ActionIndex {
     const Pipeline& pipeline = program_.pipelines[p];
     const auto s = static_cast<std::size_t>(stage.value - pipeline.first_stage);
     const std::size_t m = micro_batch.value - pipeline.first_micro_batch;
-    return {p, table_of(kind), s * pipeline.micro_batches + m};
+    return {p, kTables.of[row_of(kind)], s * pipeline.micro_batches + m};
   }
 
   void index_rank(const ActionLists& lists, std::size_t r) {
-    OfRank& of_rank = by_rank_.emplace_back();
+    Lasts& of_rank = last_of_rank_.emplace_back(none());
     for (std::size_t i = lists.begin[r]; i < lists.begin[r + 1]; ++i) {
       const Action& action = lists.actions[i];
       const auto at = static_cast<std::uint32_t>(i);
-      OfStage& of_stage = by_stage_[action.stage.value];
-      switch (action.kind) {
-        case ActionKind::kTiedReduce:
-          of_stage.tied_reduce = at;
-          break;
-        case ActionKind::kReduceGradient:
-          of_stage.reduce_gradient = at;
-          break;
-        case ActionKind::kOptimizer:
-          of_stage.optimizer = at;
-          break;
-        case ActionKind::kNorm:
-          of_rank.norm = at;
-          break;
-        case ActionKind::kWeightGradient:
-        case ActionKind::kFusedBackward:
-          of_stage.last_gradient = of_rank.last_gradient = at;
-          break;
-        default:
-          break;
-      }
-      if (table_of(action.kind) == kTables) continue;
+      const ActionKind kind =
+          completes_gradient(action.kind) ? ActionKind::kWeightGradient : action.kind;
+      last_of_stage_[action.stage.value][row_of(kind)] = of_rank[row_of(kind)] = at;
+      if (kTables.of[row_of(action.kind)] == Tables::kNoTable) continue;
       const Slot slot = slot_of(action.kind, action.stage, action.micro_batch);
       std::uint32_t& first = tables_[slot.pipeline][slot.table][slot.offset];
       if (first == kNone) first = at;
@@ -113,97 +98,79 @@ class ActionIndex {
   }
 
   const Program& program_;
-  std::vector<std::array<std::vector<std::uint32_t>, kTables>> tables_;  // [pipeline]
-  std::vector<OfStage> by_stage_;
-  std::vector<OfRank> by_rank_;
+  std::vector<std::array<std::vector<std::uint32_t>, kTables.count>> tables_;  // [pipeline]
+  std::vector<Lasts> last_of_stage_, last_of_rank_;
 };
 
 // What an action needs that no list holds.
 struct Missing {
-  ActionKind kind;
-  StageId stage;
+  ActionKind kind = ActionKind::kForward;
+  StageId stage = kNoStage;
 };
 
-// The rules of docs/file_formats.md, "The program": one action besides the predecessor on
-// the rank.
+// Of what an action's rule needs the first that there is: one action besides the predecessor on the
+// rank (docs/file_formats.md, "The program").
 class WaitRules {
  public:
   WaitRules(const Program& program, const ActionLists& lists)
       : program_(program), index_(program, lists) {}
 
-  // Position in the lists, or kNone; sets missing() when it is in none.
+  // Position in the lists, or kNone; sets missing() when the last thing it could wait for, of its
+  // micro-batch, is in none.
   std::uint32_t operator()(const Action& action) {
-    const Stage& stage = program_.stages[action.stage.value];
-    switch (action.kind) {
-      case ActionKind::kForward:
-        return activation(action, stage);
-      case ActionKind::kInputGradient:
-      case ActionKind::kFusedBackward:
-      case ActionKind::kRecompute:
-        return gradient(action, stage);
-      case ActionKind::kWeightGradient:
-        return required(ActionKind::kInputGradient, action.stage, action);
-      case ActionKind::kSendActivation:
-        return required(ActionKind::kForward, action.stage, action);
-      case ActionKind::kSendGradient:
-        return required(ActionKind::kFusedBackward, action.stage, action);
-      case ActionKind::kReceiveActivation:
-        return required(ActionKind::kSendActivation, stage.previous, action);
-      case ActionKind::kReceiveGradient:
-        return required(ActionKind::kSendGradient, stage.next, action);
-      default:
-        return end_of_step(action, stage);
+    Missing looked_for;
+    is_missing_ = false;
+    for (const Need& need : rule_of(action.kind).needs) {
+      if (need.last) {
+        const std::uint32_t last = last_of(need, action);
+        if (last != kNone) return last;
+        continue;  // a step may do without
+      }
+      const std::optional<StageId> stage = stage_of(need, action);
+      if (!stage) continue;
+      const std::uint32_t found =
+          *stage == kNoStage ? kNone : index_.find(need.kind, *stage, action.micro_batch);
+      if (found != kNone) {
+        is_missing_ = false;
+        return found;
+      }
+      looked_for = {need.kind, *stage};
+      is_missing_ = true;
+      if (need.of == NeedOf::kLastStage) break;
     }
+    // The first stage's F waits for nothing, but a receive always does.
+    is_missing_ = is_missing_ && (looked_for.stage != kNoStage || is_receive(action.kind));
+    missing_ = looked_for;
+    return kNone;
   }
 
-  [[nodiscard]] const std::optional<Missing>& missing() const { return missing_; }
+  // Null when the last action had what it needs.
+  [[nodiscard]] const Missing* missing() const { return is_missing_ ? &missing_ : nullptr; }
 
  private:
-  std::uint32_t required(ActionKind kind, StageId stage, const Action& action) {
-    const std::uint32_t found =
-        stage == kNoStage ? kNone : index_.find(kind, stage, action.micro_batch);
-    if (found == kNone) missing_ = Missing{kind, stage};
-    return found;
+  [[nodiscard]] std::uint32_t last_of(const Need& need, const Action& action) const {
+    if (need.of != NeedOf::kRank) return index_.last_of(action.stage, need.kind);
+    return index_.last_of(program_.rank_of(action), need.kind);
   }
-
-  std::uint32_t activation(const Action& action, const Stage& stage) {
-    if (stage.previous == kNoStage) return kNone;
-    const std::uint32_t received =
-        index_.find(ActionKind::kReceiveActivation, action.stage, action.micro_batch);
-    return received != kNone ? received : required(ActionKind::kForward, stage.previous, action);
-  }
-
-  std::uint32_t gradient(const Action& action, const Stage& stage) {
-    if (stage.next == kNoStage) return required(ActionKind::kForward, action.stage, action);
-    const std::uint32_t received =
-        index_.find(ActionKind::kReceiveGradient, action.stage, action.micro_batch);
-    return received != kNone ? received : required(ActionKind::kFusedBackward, stage.next, action);
-  }
-
-  [[nodiscard]] std::uint32_t end_of_step(const Action& action, const Stage& stage) const {
-    const ActionIndex::OfStage& own = index_.of_stage(action.stage);
-    switch (action.kind) {
-      case ActionKind::kTiedReduce:
-        return own.last_gradient;
-      case ActionKind::kReduceGradient:
-        return own.tied_reduce != kNone ? own.tied_reduce : own.last_gradient;
-      case ActionKind::kNorm:
-        return index_.of_rank(stage.rank).last_gradient;
-      case ActionKind::kOptimizer: {
-        const std::uint32_t norm = index_.of_rank(stage.rank).norm;
-        if (norm != kNone) return norm;
-        return own.reduce_gradient != kNone ? own.reduce_gradient : own.tied_reduce;
-      }
-      case ActionKind::kUnshard:
-        return own.optimizer;
+  // kNoStage beyond the ends of the chain; no value where the need does not apply.
+  [[nodiscard]] std::optional<StageId> stage_of(const Need& need, const Action& action) const {
+    const Stage& stage = program_.stages[action.stage.value];
+    switch (need.of) {
+      case NeedOf::kPrevious:
+        return stage.previous;
+      case NeedOf::kNext:
+        return stage.next;
+      case NeedOf::kLastStage:
+        return stage.next == kNoStage ? std::optional(action.stage) : std::nullopt;
       default:
-        return kNone;
+        return action.stage;
     }
   }
 
   const Program& program_;
   ActionIndex index_;
-  std::optional<Missing> missing_;
+  Missing missing_;
+  bool is_missing_ = false;
 };
 
 std::string describe_missing(const Program& program, const Action& action, const Missing& missing) {
@@ -228,7 +195,9 @@ std::string set_waits_for(const Program& program, ActionLists& lists) {
   WaitRules waits_for(program, lists);
   for (Action& action : lists.actions) {
     action.waits_for = waits_for(action);
-    if (waits_for.missing()) return describe_missing(program, action, *waits_for.missing());
+    if (const Missing* missing = waits_for.missing()) {
+      return describe_missing(program, action, *missing);
+    }
   }
   return {};
 }

@@ -12,6 +12,7 @@
 #include "core/values/json_reader.h"
 #include "core/values/plan.h"
 #include "core/values/program.h"
+#include "core/values/rule_facts.h"
 
 namespace penstock {
 
@@ -51,12 +52,12 @@ inline constexpr Words<GroupKind, 3> kGroupWords{{
     {GroupKind::kTiedWeights, "tied_weights"},
     {GroupKind::kJob, "job"},
 }};
-inline constexpr Words<RunTimeRule, 4> kRuleWords{{
-    {RunTimeRule::kNone, "none"},
-    {RunTimeRule::kVaruna, "varuna"},
-    {RunTimeRule::kVarunaRuntime, "varuna-runtime"},
-    {RunTimeRule::kVarunaStrict, "varuna-strict"},
-}};
+inline constexpr auto kRuleWords = [] {
+  Words<RunTimeRule, kRuleFacts.size()> words;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    words[i] = {kRuleFacts[i].rule, kRuleFacts[i].word};
+  return words;
+}();
 
 // Keys without their units, "_bytes" and "_ns".
 inline constexpr std::array<std::pair<std::string_view, Bytes MemoryUse::*>, 7> kMemoryKeys{{

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "core/values/rule_facts.h"
+
 namespace penstock {
 namespace {
 
@@ -38,7 +40,9 @@ std::string stage_words(const Plan& plan) {
 
 }  // namespace
 
-bool last_rank_keeps(const Plan& plan) { return plan.schedule.starts_with("varuna"); }
+bool last_rank_keeps(const Plan& plan) {
+  return facts_of(rule_of_schedule(plan.schedule)).last_rank_keeps;
+}
 
 int recomputed_sections_of(const Plan& plan, int stage) {
   if (plan.recompute == "none") return 0;

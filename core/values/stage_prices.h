@@ -41,7 +41,7 @@ struct TransferPrice {
 // What one stage keeps and does once per step, whatever the micro-batches.
 struct StepPrice {
   Bytes parameters, gradients, optimizer_state;
-  Price reduce_gradient;  // over the replicas; of the copies of one stage the first one's counts
+  Price reduce_gradient;  // over the replicas and copies: the longest of the copies counts
   Price optimizer;
   Price unshard;  // ZeRO-1: all-gather of the updated parameters
   bool operator==(const StepPrice&) const = default;

@@ -1,55 +1,60 @@
 #include "core/values/trainers.h"
 
-#include <array>
-#include <utility>
+#include <algorithm>
+
+#include "core/values/trainer_table.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::array<std::pair<Trainer, std::string_view>, 7> kTrainers{{
-    {Trainer::kPenstock, "penstock"},
-    {Trainer::kPytorch, "pytorch"},
-    {Trainer::kTorchtitan, "torchtitan"},
-    {Trainer::kTorchtitan01, "torchtitan@0.1"},
-    {Trainer::kTorchtitanHead, "torchtitan@head"},
-    {Trainer::kMegatron, "megatron"},
-    {Trainer::kDeepspeed, "deepspeed"},
-}};
+// Of a row's default version the plain name, of another TRAINER@VERSION; each trainer by the first
+// name that stands for it.
+struct Named {
+  Trainer trainer;
+  std::string name;
+};
 
-// Other names for what is listed above.
-constexpr std::array<std::pair<Trainer, std::string_view>, 7> kSynonyms{{
-    {Trainer::kPytorch, "pytorch@2.6"},
-    {Trainer::kTorchtitan, "torchtitan@0.2"},
-    {Trainer::kMegatron, "megatron@0.20"},
-    {Trainer::kMegatron, "megatron-bridge"},
-    {Trainer::kMegatron, "megatron-bridge@0.6"},
-    {Trainer::kDeepspeed, "deepspeed@0.19"},
-    {Trainer::kPytorch, "pytorch@2.5"},
-}};
+const std::vector<Named>& named() {
+  static const std::vector<Named> kNamed = [] {
+    std::vector<Named> all;
+    for (const TrainerRow& row : trainer_table()) {
+      for (const TrainerVersion& version : row.versions) {
+        const auto is_it = [&](const Named& one) { return one.trainer == version.planned; };
+        if (!version.planned || std::any_of(all.begin(), all.end(), is_it)) continue;
+        std::string name(row.name);
+        if (&version != &row.versions.front()) name += '@' + std::string(version.name);
+        all.push_back({*version.planned, std::move(name)});
+      }
+    }
+    return all;
+  }();
+  return kNamed;
+}
 
 }  // namespace
 
 std::string_view name_of(Trainer trainer) {
-  for (const auto& [candidate, name] : kTrainers) {
-    if (candidate == trainer) return name;
+  for (const Named& one : named()) {
+    if (one.trainer == trainer) return one.name;
   }
   return {};
 }
 
 std::optional<Trainer> trainer_named(std::string_view name) {
-  for (const auto& [trainer, candidate] : kTrainers) {
-    if (candidate == name) return trainer;
-  }
-  for (const auto& [trainer, candidate] : kSynonyms) {
-    if (candidate == name) return trainer;
+  const std::size_t at = name.find('@');
+  const TrainerRow* row = find_trainer_row(name.substr(0, at));
+  if (row == nullptr) return std::nullopt;
+  if (at == std::string_view::npos) return row->versions.front().planned;
+  for (const TrainerVersion& version : row->versions) {
+    if (!version.name.empty() && version.name == name.substr(at + 1)) return version.planned;
   }
   return std::nullopt;
 }
 
 std::vector<std::string> trainer_names() {
   std::vector<std::string> names;
-  names.reserve(kTrainers.size());
-  for (const auto& [trainer, name] : kTrainers) names.emplace_back(name);
+  names.reserve(named().size());
+  for (const Named& one : named()) names.push_back(one.name);
   return names;
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "report/page_width.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -18,7 +19,7 @@ double gb_per_s(const CurvePoint& point) {
 
 std::string notes_text(const std::vector<std::string>& notes) {
   std::string text;
-  for (const std::string& note : notes) text += wrapped(note, 100, "note: ", "      ");
+  for (const std::string& note : notes) text += wrapped(note, page_width(), "note: ", "      ");
   return text;
 }
 
@@ -186,7 +187,8 @@ Json to_json(const PriceCatalog& catalog, const PriceQuestion& question) {
 
 std::string changes_report(const ClusterChanges& changes) {
   std::string out;
-  for (const std::string& change : changes.changes) out += wrapped(change, 100, "stored: ", "  ");
+  for (const std::string& change : changes.changes)
+    out += wrapped(change, page_width(), "stored: ", "  ");
   return out + notes_text(changes.notes);
 }
 

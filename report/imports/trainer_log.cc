@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/values/error.h"
+#include "core/values/trainer_table.h"
 #include "report/imports/log_lines.h"
 #include "report/words.h"
 
@@ -247,7 +248,9 @@ class RunOfLog {
 }  // namespace
 
 std::string_view name_of(LogTrainer trainer) {
-  return trainer == LogTrainer::kMegatron ? "Megatron-LM" : "torchtitan";
+  const TrainerRow* row =
+      find_trainer_row(trainer == LogTrainer::kMegatron ? "megatron" : "torchtitan");
+  return row == nullptr ? std::string_view() : row->title;
 }
 
 std::optional<LogTrainer> trainer_of_log(std::string_view text) {

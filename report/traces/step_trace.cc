@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "core/values/durations.h"
 #include "report/job_rank.h"
 
 namespace penstock {
@@ -14,6 +15,17 @@ constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 struct Span {
   Duration start{}, end{};
 };
+
+TraceLane lane_of(ActionKind kind) {
+  switch (rule_of(kind).lane) {
+    case Lane::kCompute:
+      return TraceLane::kCompute;
+    case Lane::kWire:
+      return TraceLane::kSends;
+    default:
+      return TraceLane::kCollectives;
+  }
+}
 
 // A rank of the job that is to be shown, and when each action of its list ran.
 struct ShownRank {
@@ -90,16 +102,7 @@ class TraceBuilder {
   }
 
   [[nodiscard]] Bytes bytes_of(const Action& action) const {
-    const int stage = local_stage(action);
-    if (is_send(action.kind)) {
-      const int shape = program_.micro_batches[action.micro_batch.value].shape;
-      const int from = action.kind == ActionKind::kSendActivation ? stage : stage - 1;
-      return plan_.prices.compute_of(from, shape).boundary;
-    }
-    const StepPrice& step = plan_.prices.step[static_cast<std::size_t>(stage)];
-    if (action.kind == ActionKind::kReduceGradient) return step.gradients;
-    if (action.kind == ActionKind::kUnshard) return step.parameters;
-    return {};
+    return payload_of(plan_.prices, action.kind, priced_place(program_, action));
   }
 
   [[nodiscard]] TraceSlice slice(const ShownRank& rank, std::size_t index, Span span) const {
@@ -108,9 +111,7 @@ class TraceBuilder {
     slice.action = static_cast<std::uint32_t>(index);
     slice.name = name_of(program_, local(action));
     slice.kind = action.kind;
-    slice.lane = is_compute(action.kind) ? TraceLane::kCompute
-                 : is_send(action.kind)  ? TraceLane::kSends
-                                         : TraceLane::kCollectives;
+    slice.lane = lane_of(action.kind);
     slice.stage = local_stage(action);
     if (action.micro_batch != kNoMicroBatch) {
       slice.micro_batch =
@@ -221,16 +222,11 @@ class TraceBuilder {
     for (std::size_t i = 0; i < actions.size(); ++i) {
       const Action& action = program_.actions[actions[i]];
       if (action.micro_batch == kNoMicroBatch) continue;
-      const ComputePrice& price = plan_.prices.compute_of(
-          local_stage(action), program_.micro_batches[action.micro_batch.value].shape);
+      const Holds& holds = rule_of(action.kind).holds;
+      if (holds.stash == 0 && holds.weight_stash == 0) continue;
+      const Bytes change = stash_change(plan_.prices, action.kind, priced_place(program_, action));
       const Span span = shown.spans[i];
-      const std::int64_t stash = price.stash.count, weight_stash = price.weight_stash.count;
-      if (action.kind == ActionKind::kForward) changes.emplace_back(span.start, stash);
-      if (action.kind == ActionKind::kInputGradient) {
-        changes.emplace_back(span.end, weight_stash - stash);
-      }
-      if (action.kind == ActionKind::kFusedBackward) changes.emplace_back(span.end, -stash);
-      if (action.kind == ActionKind::kWeightGradient) changes.emplace_back(span.end, -weight_stash);
+      changes.emplace_back(holds.stash > 0 ? span.start : span.end, change.count);
     }
     // What is given back at a moment is free for what starts then.
     std::sort(changes.begin(), changes.end());

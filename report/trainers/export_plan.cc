@@ -6,8 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "core/values/error.h"
 #include "core/values/recompute_sections.h"
 #include "core/values/schedule.h"
+#include "core/values/trainer_table.h"
 #include "report/measures.h"
 #include "report/trainers/export_parts.h"
 #include "report/trainers/pipeline_csv.h"
@@ -101,30 +103,29 @@ std::optional<Trainer> trainer_of(const ExportTarget& target, std::string_view v
   return trainer_named(std::string(target.name) + '@' + std::string(version));
 }
 
+namespace {
+
+// Its versions are those of its row.
+ExportTarget target(std::string_view name, std::string_view summary,
+                    Export (*write)(const PlanFile&, const ExportRequest&)) {
+  const TrainerRow* row = find_trainer_row(name);
+  if (row == nullptr) throw Error(ErrorKind::kInternal, "an export target without a row");
+  return {name, summary, row->version_names(), write};
+}
+
+}  // namespace
+
 std::span<const ExportTarget> export_targets() {
   static const std::array kTargets{
-      ExportTarget{"pytorch",
-                   "the CSV that torch.distributed.pipelining loads",
-                   {"2.6", "2.5"},
-                   export_pytorch},
-      ExportTarget{"torchtitan",
-                   "its TOML, for head a Python configuration, and the CSV",
-                   {"0.2", "0.1", "head"},
-                   export_torchtitan},
-      ExportTarget{
-          "megatron", "flags and layout string for Megatron-LM", {"0.20"}, export_megatron},
-      ExportTarget{"megatron-bridge",
-                   "a Python recipe for Megatron-Bridge (NeMo)",
-                   {"0.6"},
-                   export_megatron_bridge},
-      ExportTarget{"deepspeed",
-                   "ds_config.json and the PipelineModule with the plan's cuts",
-                   {"0.19"},
-                   export_deepspeed},
-      ExportTarget{"varuna",
-                   "the arguments of its workers, stage_to_rank_map among them",
-                   {"1.0"},
-                   export_varuna},
+      target("pytorch", "the CSV that torch.distributed.pipelining loads", export_pytorch),
+      target("torchtitan", "its TOML, for head a Python configuration, and the CSV",
+             export_torchtitan),
+      target("megatron", "flags and layout string for Megatron-LM", export_megatron),
+      target("megatron-bridge", "a Python recipe for Megatron-Bridge (NeMo)",
+             export_megatron_bridge),
+      target("deepspeed", "ds_config.json and the PipelineModule with the plan's cuts",
+             export_deepspeed),
+      target("varuna", "the arguments of its workers, stage_to_rank_map among them", export_varuna),
   };
   return kTargets;
 }

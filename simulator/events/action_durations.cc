@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/values/durations.h"
 #include "simulator/price_table.h"
 
 namespace penstock {
@@ -24,13 +25,7 @@ TransferBytes transfer_bytes(const Program& program, const StagePrices& prices) 
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const Action& action = program.actions[i];
     if (!is_send(action.kind)) continue;
-    const Stage& stage = program.stages[action.stage.value];
-    const int first = program.pipelines[static_cast<std::size_t>(stage.pipeline)].first_stage;
-    const int index = action.stage.value - first;
-    // The boundary between two stages is that of the first of them.
-    const int boundary = action.kind == ActionKind::kSendActivation ? index : index - 1;
-    bytes[i] =
-        prices.compute_of(boundary, program.micro_batches[action.micro_batch.value].shape).boundary;
+    bytes[i] = payload_of(prices, action.kind, priced_place(program, action));
   }
   return bytes;
 }

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "core/values/rule_facts.h"
+
 namespace penstock {
 
-RuleDispatch::RuleDispatch(const Program& program, const TaskGraph& graph) : rule_(program.rule) {
+RuleDispatch::RuleDispatch(const Program& program, const StepGraph& graph) : rule_(program.rule) {
   if (rule_ == RunTimeRule::kNone) return;
   ranks_.resize(static_cast<std::size_t>(program.ranks()));
   looking_.reserve(ranks_.size());
@@ -76,9 +78,9 @@ RuleDispatch::Step RuleDispatch::step(Rank& rank) const {
     if (kind_of_task_[head] != ActionKind::kRecompute) return Step::kWait;
     // The gradient of this recompute has not arrived.
     if (rank.forwards_started == rank.forwards.size()) {
-      return rule_ == RunTimeRule::kVarunaRuntime ? Step::kTakeHead : Step::kWait;
+      return facts_of(rule_).recomputes_early ? Step::kTakeHead : Step::kWait;
     }
-    rank.forward_is_next = rule_ != RunTimeRule::kVarunaStrict;
+    rank.forward_is_next = !facts_of(rule_).waits_for_either;
   }
   return ready(rank.forwards[rank.forwards_started]) ? Step::kTakeForward : Step::kWait;
 }

@@ -8,7 +8,7 @@
 
 #include "core/values/program.h"
 #include "simulator/events/event_queue.h"
-#include "simulator/task_graph.h"
+#include "simulator/step_graph.h"
 
 namespace penstock {
 
@@ -16,7 +16,7 @@ class RuleDispatch {
  public:
   using Time = EventQueue::Time;
 
-  RuleDispatch(const Program& program, const TaskGraph& graph);
+  RuleDispatch(const Program& program, const StepGraph& graph);
 
   void restart();
   [[nodiscard]] bool has_rule() const { return rule_ != RunTimeRule::kNone; }

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/values/durations.h"
 #include "core/values/error.h"
 #include "simulator/replay.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 SimTime time_of(std::int64_t ns) { return SimTime{Duration{ns}}; }
 
-TaskGraph graph_of(const Program& program, const ExecutorModel& executor) {
+StepGraph graph_of(const Program& program, const ExecutorModel& executor) {
   if (program.rule != RunTimeRule::kNone && !straight_replay_is_exact(executor)) {
     throw_bad_input(program.schedule +
                     ": its order changes while it runs, which the executor model '" +
@@ -21,7 +22,7 @@ TaskGraph graph_of(const Program& program, const ExecutorModel& executor) {
                     "' cannot carry out; use one with asynchronous transfers, without queues and "
                     "without posted receives");
   }
-  return build_task_graph(program, executor);
+  return step_graph(program, executor);
 }
 
 }  // namespace
@@ -66,7 +67,7 @@ void EventSimulation::note_transfers(const Contention& contention) {
         known.try_emplace(std::pair(route, bytes), static_cast<std::uint32_t>(transfers_.size()));
     tasks_[t].transfer = entry->second;
     if (!fresh) continue;
-    const Duration latency = network.routes[route].latency + executor_.per_transfer;
+    const Duration latency = network.routes[route].latency + fixed_cost(executor_, action.kind);
     transfers_.push_back({route, latency.count(), static_cast<double>(bytes)});
   }
 }

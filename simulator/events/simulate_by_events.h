@@ -18,7 +18,7 @@
 #include "simulator/events/event_queue.h"
 #include "simulator/events/rule_dispatch.h"
 #include "simulator/events/shared_transfers.h"
-#include "simulator/task_graph.h"
+#include "simulator/step_graph.h"
 
 namespace penstock {
 
@@ -61,7 +61,7 @@ class EventSimulation {
     Time duration = 0;
     std::uint32_t waits = 0;         // how many others it still waits for
     std::uint32_t transfer = kNone;  // index into transfers_
-    // What waits for it: the first two, seldom more, and the others in TaskGraph::next.
+    // What waits for it: the first two, seldom more, and the others in StepGraph::next.
     std::uint32_t next = kNone, second_next = kNone;
     std::uint32_t more_begin = 0, more_end = 0;
   };
@@ -96,7 +96,7 @@ class EventSimulation {
 
   const Program& program_;
   ExecutorModel executor_;
-  TaskGraph graph_;
+  StepGraph graph_;
   RuleDispatch dispatch_;
   std::optional<SharedTransfers> shared_;  // none without contention
   std::vector<SharedTransfer> transfers_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/values/durations.h"
+
 namespace penstock {
 
 StageCosts stage_costs(const StagePrices& prices, const std::vector<int>& rank_of_stage,
@@ -20,10 +22,13 @@ StageCosts stage_costs(const StagePrices& prices, const std::vector<int>& rank_o
   }
   for (int s = 0; s < prices.stages; ++s) {
     const ComputePrice& price = prices.compute_of(s, 0);
-    const Duration again = recomputes ? price.recompute.duration + executor.per_action : Duration{};
-    costs.forward.push_back(price.forward.duration + executor.per_action);
-    costs.input_gradient.push_back(price.input_gradient.duration + executor.per_action + again);
-    costs.weight_gradient.push_back(price.weight_gradient.duration + executor.per_action);
+    const auto duration = [&](ActionKind kind, int stage) {
+      return duration_of(prices, executor, kind, {stage});
+    };
+    const Duration again = recomputes ? duration(ActionKind::kRecompute, s) : Duration{};
+    costs.forward.push_back(duration(ActionKind::kForward, s));
+    costs.input_gradient.push_back(duration(ActionKind::kInputGradient, s) + again);
+    costs.weight_gradient.push_back(duration(ActionKind::kWeightGradient, s));
 
     const std::int64_t taken = price.stash.count;
     const std::int64_t freed_by_weight = std::min(price.weight_stash.count, taken);
@@ -34,12 +39,11 @@ StageCosts stage_costs(const StagePrices& prices, const std::vector<int>& rank_o
     const auto at = static_cast<std::size_t>(s);
     if (s + 1 == prices.stages) continue;
     const bool stays = rank_of_stage[at] == rank_of_stage[at + 1];
-    const TransferPrice& transfer = prices.transfer_of(s, 0);
-    const auto time = [&](const Price& way) {
-      return stays ? Duration{} : way.duration + executor.per_transfer;
+    const auto time = [&](ActionKind send, int stage) {
+      return stays ? Duration{} : duration(send, stage);
     };
-    costs.activation.push_back(time(transfer.activation));
-    costs.gradient.push_back(time(transfer.gradient));
+    costs.activation.push_back(time(ActionKind::kSendActivation, s));
+    costs.gradient.push_back(time(ActionKind::kSendGradient, s + 1));
   }
   return costs;
 }

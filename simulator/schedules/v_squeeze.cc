@@ -11,6 +11,30 @@ constexpr std::size_t kNoRank = static_cast<std::size_t>(-1);
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
+// The last slot before `from` that holds `limit` or more, `earliest` - 1 if there is none behind
+// that. Blocks have no branch in them, so that they are compared several slots at once.
+int last_full(const std::vector<int>& held, int limit, int earliest, int from) {
+  constexpr int kBlock = 32;
+  int end = from;
+  for (; end - earliest >= kBlock; end -= kBlock) {
+    const int* block = held.data() + (end - kBlock);
+    int any = 0;
+    for (int i = 0; i < kBlock; ++i) any |= block[i] >= limit ? 1 : 0;
+    if (any != 0) break;
+  }
+  while (end > earliest && held[at(end - 1)] < limit) --end;
+  return end - 1;
+}
+
+// As with disjoint sets, halving the way for those who ask next.
+int find_gap(std::vector<int>& gaps, int slot) {
+  while (gaps[at(slot)] != slot) {
+    gaps[at(slot)] = gaps[at(gaps[at(slot)])];
+    slot = gaps[at(slot)];
+  }
+  return slot;
+}
+
 }  // namespace
 
 VSqueeze::VSqueeze(const std::vector<LegSlots>& pattern, int micro_batches)
@@ -139,6 +163,7 @@ int VSqueeze::last_weight_before(std::size_t rank, Place end) const {
 }
 
 void VSqueeze::squeeze_between(Place from, Place end, Weights weights) {
+  if (weights == Weights::kPlaced) find_gaps(from);
   std::size_t r = from.rank;
   for (int slot = from.slot; slot <= end.slot && at(slot) < length_; ++slot, r = 0) {
     const std::size_t ranks = slot == end.slot ? end.rank : ranks_.size();
@@ -146,6 +171,19 @@ void VSqueeze::squeeze_between(Place from, Place end, Weights weights) {
       Rank& rank = ranks_[r];
       const int op = rank.ops[at(slot)];
       if (op != kEmpty) move_ahead(rank, slot, earliest(r, op), weights);
+    }
+  }
+}
+
+// Slots from which ops are still to be met count as gaps; nothing moves to one of them.
+void VSqueeze::find_gaps(Place from) {
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    Rank& rank = ranks_[r];
+    rank.gaps.resize(length_ + 1);
+    const int met = from.slot + (r < from.rank ? 1 : 0);
+    for (int slot = 0; at(slot) <= length_; ++slot) {
+      const bool is_taken = slot < met && at(slot) < length_ && rank.ops[at(slot)] != kEmpty;
+      rank.gaps[at(slot)] = slot + (is_taken ? 1 : 0);
     }
   }
 }
@@ -171,8 +209,9 @@ void VSqueeze::move_ahead(Rank& rank, int from, int earliest, Weights weights) {
   const int op = rank.ops[at(from)];
   int to = earliest;
   if (weights == Weights::kPlaced) {
-    to = first_gap(rank, from, earliest);
+    to = std::min(first_gap(rank, from, earliest), from);
     if (to < from) hold_from(rank, from, to);
+    rank.gaps[at(to)] = to + 1;
   } else {
     while (to < from && !(rank.ops[at(to)] == kEmpty && fits(rank, from, to))) ++to;
   }
@@ -181,20 +220,17 @@ void VSqueeze::move_ahead(Rank& rank, int from, int earliest, Weights weights) {
 }
 
 // With every W placed: an F holds one more from there to where it was, and nothing else changes.
-int VSqueeze::first_gap(const Rank& rank, int from, int earliest) const {
+int VSqueeze::first_gap(Rank& rank, int from, int earliest) const {
+  if (earliest >= from) return from;
   int to = earliest;
-  if (is_forward(rank.ops[at(from)])) {
-    int full = from - 1;
-    while (full >= earliest && rank.held[at(full)] < limit_) --full;
-    to = full + 1;
-  }
-  while (to < from && rank.ops[at(to)] != kEmpty) ++to;
-  return to;
+  if (is_forward(rank.ops[at(from)])) to = last_full(rank.held, limit_, earliest, from) + 1;
+  return find_gap(rank.gaps, to);
 }
 
 void VSqueeze::hold_from(Rank& rank, int from, int to) {
   const int op = rank.ops[at(from)];
   const int more = is_forward(op) ? 1 : is_weight(op) ? -1 : 0;
+  if (more == 0) return;
   for (int slot = to; slot < from; ++slot) rank.held[at(slot)] += more;
 }
 

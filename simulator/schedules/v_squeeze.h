@@ -37,6 +37,7 @@ class VSqueeze {
     std::vector<int> slots;           // by op; of the legs only
     std::vector<int> gradient_slots;  // of all I, ascending
     std::vector<int> held, pending;   // by slot: activations, I without their W
+    std::vector<int> gaps;            // by slot: it or one behind it is the first gap from it on
     int last_weight_slot = -1;
   };
   // What a rank has after a slot.
@@ -53,6 +54,7 @@ class VSqueeze {
 
   void squeeze(Weights weights);
   void squeeze_between(Place from, Place end, Weights weights);
+  void find_gaps(Place from);
   [[nodiscard]] Place first_of_drain(int steady_from) const;
   [[nodiscard]] int last_weight_before(std::size_t rank, Place end) const;
   void place_weights();
@@ -61,7 +63,7 @@ class VSqueeze {
   [[nodiscard]] Counts after(Counts before, int op, Weights weights) const;
   [[nodiscard]] int earliest(std::size_t rank, int op) const;
   void move_ahead(Rank& rank, int from, int earliest, Weights weights);
-  [[nodiscard]] int first_gap(const Rank& rank, int from, int earliest) const;
+  [[nodiscard]] int first_gap(Rank& rank, int from, int earliest) const;
   void hold_from(Rank& rank, int from, int to);
   bool fits(Rank& rank, int from, int to);
   void move(Rank& rank, int from, int to);

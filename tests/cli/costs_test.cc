@@ -67,6 +67,38 @@ TEST_CASE("costs that contradict the schedule or each other are refused") {
   CHECK(cost_message("F=1,B=2ms", false) == "--cost F: '1' has no unit");
 }
 
+TEST_CASE("a cost file may list micro-batches of different shapes") {
+  const std::string shape = R"({"stages": [{"forward_ms": 1, "fused_backward_ms": 2,
+      "stash_bytes": 7}, {"forward_ms": 3, "fused_backward_ms": 4}],
+      "boundaries": [{"activation_us": 5, "gradient_us": 6}]})";
+  const auto file = [&](const std::string& shapes, const std::string& micro_batches) {
+    return R"({"format": "penstock.costs/1", "shapes": [)" + shapes + R"(], "micro_batches": [)" +
+           micro_batches + "]}";
+  };
+  const Json json =
+      parse_json(file(shape + "," + shape, R"({"shape": 1, "count": 3}, {"shape": 0})"), "");
+  const ScheduleCosts costs = read_costs(json, "f.json", false, 2);
+  CHECK(micro_batches_in(json, "") == 4);
+  CHECK(costs.prices.shapes == 2);
+  CHECK(costs.prices.compute_of(1, 1).forward.duration == 3ms);
+  CHECK(costs.prices.compute_of(0, 1).stash == Bytes{7});
+  CHECK(costs.prices.transfer_of(0, 1).gradient.duration == 6us);
+  REQUIRE(costs.micro_batches.size() == 2);
+  CHECK(costs.micro_batches[0].count == 3);
+  CHECK(costs.micro_batches[0].each.shape == 1);
+  CHECK(costs.has_bytes);
+  CHECK(costs.words == "from f.json: 4 micro-batches of 2 shapes");
+
+  CHECK(file_message(file(shape, R"({"shape": 1})")) ==
+        ":3: /micro_batches/0/shape: expected an integer from 0 to 0, got 1");
+  CHECK(file_message(file(shape, "")).find("expected at least one micro-batch") !=
+        std::string::npos);
+  CHECK(file_message(file("", R"({"shape": 0})")).find("expected at least one shape") !=
+        std::string::npos);
+  CHECK(file_message(file(shape, R"({"shape": 0, "count": 16777216}, {"shape": 0})"))
+            .find("more than 16777216 micro-batches in all") != std::string::npos);
+}
+
 TEST_CASE("a cost file is read strictly") {
   const std::string head = R"({"format": "penstock.costs/1", )";
   const std::string stage = R"({"forward_ms": 1, "fused_backward_ms": 2})";

@@ -5,11 +5,11 @@
 
 #include <doctest/doctest.h>
 
-#include "cli/nearest_plan.h"
+#include "cli/options/question.h"
 #include "cli/options/search_options.h"
-#include "cli/question.h"
 #include "search/best_plans.h"
 #include "search/evaluate.h"
+#include "studies/nearest_plan.h"
 
 using namespace penstock;
 

@@ -1,6 +1,8 @@
-#include "cli/fewest_gpus.h"
+#include "studies/fewest_gpus.h"
 
 #include <doctest/doctest.h>
+
+#include "cli/options/search_options.h"
 
 using namespace penstock;
 
@@ -10,7 +12,8 @@ std::string asked(const char* gpus, SearchOptions options) {
   options.gpus = gpus;
   options.global_batch = "64";
   SearchProgress progress;
-  return fewest_gpus_text(options, question_of(options), progress);
+  const auto asked_of = [&](int size) { return question_of(options, size); };
+  return fewest_gpus_text(question_of(options), asked_of, progress);
 }
 
 SearchOptions measured() {

@@ -1,4 +1,4 @@
-#include "cli/fingerprint_plans.h"
+#include "cli/reports/fingerprint_plans.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "cli/plan_question.h"
+#include "cli/io/plan_question.h"
 
 #include <filesystem>
 #include <string>
@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "cli/io/files.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/json_reader.h"
 

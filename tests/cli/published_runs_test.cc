@@ -1,4 +1,4 @@
-#include "cli/published_runs.h"
+#include "cli/reports/published_runs.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "cli/schedule_sweep.h"
+#include "cli/reports/schedule_sweep.h"
 
 #include <filesystem>
 #include <string>

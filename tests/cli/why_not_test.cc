@@ -1,7 +1,11 @@
-#include "cli/why_not.h"
+#include "studies/why_not.h"
+
+#include <utility>
 
 #include <doctest/doctest.h>
 
+#include "cli/options/search_options.h"
+#include "cli/options/why_not_choices.h"
 #include "tests/cli/messages.h"
 
 using namespace penstock;
@@ -27,7 +31,11 @@ PlanFile plan_on(int devices) {
 
 WhyNot ask(const std::string& text) {
   SearchProgress progress;
-  return why_not(plan_on(8), question(), text, progress);
+  Question asked = question();
+  const std::string choices = pin_choices(asked, text);
+  WhyNot why = why_not(plan_on(8), std::move(asked), progress);
+  why.asked = choices;
+  return why;
 }
 
 std::string contradiction(const std::string& text) {

@@ -1,4 +1,4 @@
-#include "cli/gpu_profiling.h"
+#include "cli/parts/gpu_profiling.h"
 
 #include <memory>
 

@@ -19,7 +19,7 @@ PlanFile plan_file() {
 
 }  // namespace
 
-TEST_CASE("an explanation says what binds") {
+TEST_CASE("an explanation says first what limits the step") {
   Explanation about;
   about.evaluation = tests::evaluation();  // rank 1 works 90 of 100 ms
   about.rearranged = {{"x", Duration(90'000'000)}};

@@ -66,7 +66,7 @@ TEST_CASE("the report names both bubbles and counts stashes in whole ranks") {
         "busiest rank's work     24 ms (24,000,000 ns)\n"
         "bubble by makespan      11.1 %   (makespan - busiest rank's work) / makespan\n"
         "bubble by longest span  7.7 %   (longest span - busiest rank's work) / longest span\n"
-        "peak stash by rank      2.5 2   micro-batches of a whole rank\n"
+        "activations by rank     2.5 2   at their peak, in micro-batches of a whole rank\n"
         "actions                 80   sends and receives included\n");
 }
 
@@ -107,6 +107,6 @@ TEST_CASE("of many ranks' stashes the first and the last are printed") {
   many.chunks = 1;
   many.peak_stash_chunks.clear();
   for (int r = 0; r < 20; ++r) many.peak_stash_chunks.push_back(20 - r);
-  CHECK(schedule_report(many).find("20 19 18 17 16 15 14 13 12 11 10 ... 1   micro") !=
+  CHECK(schedule_report(many).find("20 19 18 17 16 15 14 13 12 11 10 ... 1   at") !=
         std::string::npos);
 }

@@ -33,10 +33,10 @@ Sensitivities three() {
 
 TEST_CASE("the strongest comes first, and bars are in proportion to it") {
   CHECK(sensitivity_text(three()) ==
-        "  what changes          to      speed  to         speed  slower      |faster\n"
-        "  memory                               +8 GiB  +10.00 %              |++++++++++++\n"
-        "  bandwidth of a        x0.5  -5.00 %  x2       +2.50 %        ------|+++\n"
-        "  micro-batch size (1)                 x2            no              |\n"
+        "  what changes         to     speed  to        speed  slower      |faster\n"
+        "  memory                             +8 GiB +10.00 %              |++++++++++++\n"
+        "  bandwidth of a       x0.5 -5.00 %  x2      +2.50 %        ------|+++\n"
+        "  micro-batch size (1)               x2           no              |\n"
         "Plans that were found:\n"
         "  memory +8 GiB: T=1\n"
         "Not possible (no):\n"

@@ -51,3 +51,24 @@ TEST_CASE("a table that is too wide leaves out what it may, before it goes on in
   CHECK(table.text(17) == "# tokens step\n1    200 7 ms\n");
   CHECK(table.text(12) == "# step\n1 7 ms\n");
 }
+
+TEST_CASE("a column that is joined goes to the second block with the one before it") {
+  TextTable table({{"#"}, {"aa"}, {"bb", false, 1, 0, false}, {"cc", false, 1, 0, true}});
+  table.add({"1", "2", "3", "4"});
+  // "#  aa bb cc" is 11 wide; bb would fit into 8, but cc belongs to it.
+  CHECK(table.text(11) == "#  aa bb cc\n1   2  3  4\n");
+  CHECK(table.text(8) == "#  aa\n1   2\n\n# bb cc\n1  3  4\n");
+}
+
+TEST_CASE("the page width that is set goes before the width of files") {
+  CHECK(page_width() == 100);
+  CHECK(page_width(120) == 120);
+  set_page_width(60);
+  CHECK(page_width() == 60);
+  CHECK(page_width(120) == 60);
+  TextTable table({{"#"}, {"a"}, {"meaning", true, 1, 1}});
+  table.add({"1", "2", std::string(60, 'x')});
+  CHECK(table.text() == "#  a\n1  2\n");  // the least important column goes
+  set_page_width(0);
+  CHECK(page_width() == 100);
+}

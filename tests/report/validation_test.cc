@@ -76,6 +76,21 @@ TEST_CASE("a run that is exactly as predicted has no error anywhere") {
   CHECK(v.ranks[1].measured_busy == Duration{6'100});
 }
 
+// F 1,000 + 7, B 2,000 + 7, OPT 100 + 7 ns: the executor's cost per action is part of each.
+TEST_CASE("what the executor adds to an action is predicted of the optimizer too") {
+  const PlanFile plan = tiny_plan({{R"("per_action_ns": 0)", R"("per_action_ns": 7)"}});
+  const RunLog run = run_of({measured(plan, 0, 1, 1)});
+  const Validation v = validate(plan, replay(plan), run, {.warm_up = 0}, "run.jsonl");
+  int optimizers = 0;
+  for (const KindComparison& kind : v.kinds) {
+    CHECK(kind.predicted == kind.measured);
+    if (kind.kind != ActionKind::kOptimizer) continue;
+    ++optimizers;
+    CHECK(kind.predicted == Duration{107});
+  }
+  CHECK(optimizers == 2);
+}
+
 TEST_CASE("the step time is the median of the steps after the warm-up") {
   // 1x, 2x, 2x and 10x of 10,110 ns: the median of the last three is 20,220, so that the prediction
   // is half of it: an error of -50 %.

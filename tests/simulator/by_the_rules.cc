@@ -11,9 +11,10 @@ namespace {
 // Sweeps over the lists until every action has run, start = max(end of the one before, arrivals).
 class Sweeps {
  public:
-  Sweeps(const Schedule& schedule, const StagePrices& prices)
+  Sweeps(const Schedule& schedule, const StagePrices& prices, const std::vector<int>& shapes)
       : schedule_(schedule),
         prices_(prices),
+        shapes_(shapes),
         forward_(static_cast<std::size_t>(schedule.stages()) *
                  static_cast<std::size_t>(schedule.micro_batches)),
         backward_(forward_.size()) {
@@ -49,7 +50,7 @@ class Sweeps {
       const End other = arrival(second);
       ready = ready && other ? End(std::max(*ready, *other)) : End();
       const Duration alone = duration_of(second);
-      const Duration gain = prices_.compute_of(action.stage.value, 0).overlap_gain;
+      const Duration gain = prices_.compute_of(action.stage.value, shape_of(action)).overlap_gain;
       duration = std::max({duration, alone, duration + alone - gain});
     }
     if (!ready) return false;
@@ -64,8 +65,11 @@ class Sweeps {
     if (is_backward(action.kind)) backward_[cell(action, 0)] = end;
   }
 
+  [[nodiscard]] int shape_of(const ComputeAction& action) const {
+    return shapes_.empty() ? 0 : shapes_[action.micro_batch.value];
+  }
   [[nodiscard]] Duration duration_of(const ComputeAction& action) const {
-    const ComputePrice& price = prices_.compute_of(action.stage.value, 0);
+    const ComputePrice& price = prices_.compute_of(action.stage.value, shape_of(action));
     switch (action.kind) {
       case ActionKind::kForward:
         return price.forward.duration;
@@ -87,11 +91,11 @@ class Sweeps {
     if (action.kind == ActionKind::kForward) {
       if (!schedule_.has_previous(stage)) return 0;
       return over(stage - 1, stage, forward_[cell(action, -1)],
-                  prices_.transfer_of(stage - 1, 0).activation.duration);
+                  prices_.transfer_of(stage - 1, shape_of(action)).activation.duration);
     }
     if (!schedule_.has_next(stage)) return forward_[cell(action, 0)];
     return over(stage, stage + 1, backward_[cell(action, +1)],
-                prices_.transfer_of(stage, 0).gradient.duration);
+                prices_.transfer_of(stage, shape_of(action)).gradient.duration);
   }
   [[nodiscard]] End over(int a, int b, End end, Duration transfer) const {
     const auto rank = [&](int s) { return schedule_.rank_of_stage[static_cast<std::size_t>(s)]; };
@@ -106,14 +110,16 @@ class Sweeps {
 
   const Schedule& schedule_;
   const StagePrices& prices_;
+  const std::vector<int>& shapes_;
   std::vector<End> forward_, backward_;  // by (stage, micro-batch)
   std::vector<Rank> ranks_;
 };
 
 }  // namespace
 
-Duration by_the_rules(const Schedule& schedule, const StagePrices& prices) {
-  return Sweeps(schedule, prices).run();
+Duration by_the_rules(const Schedule& schedule, const StagePrices& prices,
+                      const std::vector<int>& shapes) {
+  return Sweeps(schedule, prices, shapes).run();
 }
 
 }  // namespace penstock::testing

@@ -2,12 +2,16 @@
 // any engine: the oracle of both.
 #pragma once
 
+#include <vector>
+
 #include "core/values/schedule.h"
 #include "core/values/stage_prices.h"
 
 namespace penstock::testing {
 
-// Compute and transfers only, one shape of micro-batch, transfers occupy nothing.
-Duration by_the_rules(const Schedule& schedule, const StagePrices& prices);
+// Compute and transfers only, transfers occupy nothing. `shapes`: of every micro-batch; empty: all
+// have the first.
+Duration by_the_rules(const Schedule& schedule, const StagePrices& prices,
+                      const std::vector<int>& shapes = {});
 
 }  // namespace penstock::testing

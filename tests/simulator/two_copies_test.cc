@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "simulator/events/simulate_by_events.h"
 #include "simulator/simulate.h"
 #include "tests/simulator/pipelines.h"
 
@@ -52,15 +53,20 @@ TEST_CASE("the copies of all pipelines reduce in one group") {
 }
 
 // Both copies of stage 0 take 2 per F and B; D = 2, M = 2: F B of a rank's two stages, 4 slots of
-// 2, no idle slot; then stage 0's reduction (30), and stage 1's (40) after it on the same ranks.
-TEST_CASE("a reduction over the copies takes the time of the first of them") {
+// 2, no idle slot; then stage 0's reduction, and stage 1's after it on the same ranks. Stage 0 is
+// held by stages 0 and 2 (30 and 50), stage 1 by stages 1 and 3 (40 and 20): a collective is done
+// when the slowest of its members is, so they take 50 and 40.
+TEST_CASE("a reduction over the copies takes the time of the slowest of them") {
   StagePrices prices = testing::equal_prices(4, 1, {2, 2, 0, 0});
+  constexpr int kReductions[] = {30, 40, 50, 20};
   for (std::size_t s = 0; s < 4; ++s) {
-    prices.step[s].reduce_gradient.duration = Duration{s < 2 ? 30 + 10 * static_cast<int>(s) : 999};
+    prices.step[s].reduce_gradient.duration = Duration{kReductions[s]};
   }
   const Program program = lower({input_of(make_schedule("chimera", {2, 2, 2, 0}))}, whole_step());
-  CHECK(simulate(program, prices, {}).step_end == SimTime{Duration{8 + 30 + 40}});
-  CHECK(simulate_by_worklist(program, prices, {}).step_end == SimTime{Duration{8 + 30 + 40}});
+  const SimTime end{Duration{8 + 50 + 40}};
+  CHECK(simulate(program, prices, {}).step_end == end);
+  CHECK(simulate_by_worklist(program, prices, {}).step_end == end);
+  CHECK(simulate_by_events(program, prices, {}).step_end == end);
 }
 
 // Transfers in every mode, with every layout of queues, posted or not.

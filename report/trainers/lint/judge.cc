@@ -31,16 +31,17 @@ Known Judge::known(std::string_view name, std::optional<std::int64_t> otherwise,
       least >= 0 && setting->value.kind() == Json::Kind::kString && setting->value.text() == "-1";
   if (is_elsewhere) {
     // As scripts that evaluate a checkpoint write it.
-    known.why_not = fmt::format("{} is -1 (line {})", name, setting->line);
+    known.why_not = fmt::format("{} is -1 ({})", name, settings_.lines().words(setting->line));
     return known;
   }
   if (const auto number = settings_.number(name, least)) {
     known.value = number->value;
   } else if (setting->unresolved.empty()) {
-    known.why_not = fmt::format("{} has no value (line {})", name, setting->line);
-  } else {
     known.why_not =
-        fmt::format("{} is not set in this file (line {})", setting->unresolved, setting->line);
+        fmt::format("{} has no value ({})", name, settings_.lines().words(setting->line));
+  } else {
+    known.why_not = fmt::format("{} is not set in this file ({})", setting->unresolved,
+                                settings_.lines().words(setting->line));
   }
   return known;
 }
@@ -90,7 +91,8 @@ LintFinding& Judge::broken(std::string_view code,
   finding.severity = code.starts_with('W') ? LintSeverity::kWarning : LintSeverity::kError;
   for (const LaunchSetting* place : places) {
     if (place == nullptr || finding.line > 0) continue;
-    finding.line = place->line;
+    finding.file = settings_.lines().file_of(place->line);
+    finding.line = settings_.lines().line_in_file(place->line);
     finding.setting = place->text;
   }
   finding.message = std::move(message);

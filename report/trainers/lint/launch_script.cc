@@ -174,13 +174,15 @@ void take_launch(const Words& words, std::size_t from, const ShellScript& shell,
   }
   add_flags(words, from, words.size(), script.flags);
   if (from > 0) script.line = words[from - 1].line;
+  if (from > 0) script.program = words[from - 1];
   for (std::size_t i = from; i < words.size(); ++i) {
     if (words[i].unresolved.empty() || words[i].text != words[i].unresolved) continue;
     const bool follows_flag = i > from && is_flag(words[i - 1]);
     if (follows_flag && !holds_flags(words[i])) continue;
     // What a condition may put there is known.
     if (shell.alternatives.contains(words[i].text.substr(1))) continue;
-    const std::string place = fmt::format("{} (line {})", words[i].text, words[i].line);
+    const std::string place =
+        fmt::format("{} ({})", words[i].text, shell.lines.words(words[i].line));
     script.not_followed.push_back(place + " may hold more flags");
     if (!is_argument(words[i])) script.flags.open(place);
   }
@@ -253,19 +255,34 @@ void count_gpus(const ShellScript& shell, LaunchScript& script) {
     return;
   }
   script.gpus = variable(shell, "NGPU");
+  if (script.gpus) return;
+  // srun starts a task per GPU: what #SBATCH asks for is the job.
+  const auto hosts = variable(shell, "SLURM_NNODES");
+  auto of_host = variable(shell, "SLURM_GPUS_PER_NODE");
+  if (!of_host) of_host = variable(shell, "SLURM_NTASKS_PER_NODE");
+  if (!hosts || !of_host) return;
+  const std::int64_t all = product_of({*hosts, *of_host});
+  if (all >= 1 && all <= kMost) script.gpus = static_cast<int>(all);
 }
 
 }  // namespace
 
-LaunchScript read_launch_script(std::string_view text, const std::string& file) {
-  const ShellScript shell = read_shell_script(text, file);
-  LaunchScript script{LaunchSettings(file), LaunchSettings(file), {}, {}, "", shell.not_followed};
-  Words best;
+LaunchScript read_launch_script(std::string_view text, const std::string& file,
+                                const FindBeside& beside) {
+  const ShellScript shell = read_shell_script(text, file, beside);
+  LaunchScript script{LaunchSettings(file), LaunchSettings(file), {}, {}, "", shell.lines, {},
+                      shell.not_followed};
+  script.flags.set_lines(shell.lines);
+  script.launcher.set_lines(shell.lines);
+  Words best, bare;  // a program with flags; one with flags of its launcher alone
   std::size_t most = 0, launches = 0;
   for (const Words& command : shell.commands) {
     Words words = unpacked(command);
     const std::size_t flags = count_flags(words, behind_program(words));
-    if (flags == 0) continue;
+    if (flags == 0) {
+      if (behind_program(words) < words.size() && count_flags(words, 0) > 0) bare = words;
+      continue;
+    }
     ++launches;
     if (flags < most) continue;
     most = flags;
@@ -273,13 +290,14 @@ LaunchScript read_launch_script(std::string_view text, const std::string& file) 
   }
   if (most == 0) {
     take_all(shell, script);
+    if (!bare.empty()) take_launch(bare, behind_program(bare), shell, script);
   } else {
     take_launch(best, behind_program(best), shell, script);
   }
   if (launches > 1) {
-    script.not_followed.push_back(
-        fmt::format("{} programs are started; the one of line {} was judged", launches,
-                    script.line.value_or(0)));
+    script.not_followed.push_back(fmt::format("{} programs are started; the one of {} was judged",
+                                              launches,
+                                              shell.lines.words(script.line.value_or(0))));
   }
   for (const ShellWord& flag : shell.conditional) {
     script.flags.add_conditional(flag.text.substr(0, flag.text.find('=')), flag.line);

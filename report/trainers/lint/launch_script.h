@@ -18,10 +18,13 @@ struct LaunchScript {
   std::optional<int> line;  // of the program; nothing when there is none
   std::optional<int> gpus;  // by the launcher or NGPU=; nothing when the script does not say
   std::string why_no_gpus;  // "$NNODES is not set in this script"
+  SourceLines lines;        // of the script and of the files that it reads
+  std::optional<ShellWord> program;  // "$here/recipe.py", of what was judged
   std::vector<std::string> not_followed;
 };
 
 // Error{kBadInput} as of read_shell_script().
-LaunchScript read_launch_script(std::string_view text, const std::string& file);
+LaunchScript read_launch_script(std::string_view text, const std::string& file,
+                                const FindBeside& beside = {});
 
 }  // namespace penstock

@@ -72,16 +72,18 @@ bool LaunchSettings::on(std::string_view name) const {
 std::string LaunchSettings::doubt_of(std::string_view name) const {
   const auto found = conditional_.find(name);
   if (found != conditional_.end()) {
-    return fmt::format("{} is set under a condition (line {})", name, found->second);
+    return fmt::format("{} is set under a condition ({})", name, lines_.words(found->second));
   }
-  if (!more_.empty() && !has(name)) return fmt::format("{} may set {}", more_, name);
+  if (!more_.empty() && !has(name) && !closed_.contains(name))
+    return fmt::format("{} may set {}", more_, name);
   return "";
 }
 
 void LaunchSettings::refuse(const LaunchSetting& setting, const std::string& what,
                             const std::string& help) const {
-  throw_bad_input(
-      fmt::format("{}:{}: {}: {}\nhelp: {}", file_, setting.line, setting.name, what, help));
+  const std::string read = lines_.file_of(setting.line);
+  throw_bad_input(fmt::format("{}:{}: {}: {}\nhelp: {}", read.empty() ? file_ : read,
+                              lines_.line_in_file(setting.line), setting.name, what, help));
 }
 
 std::int64_t product_of(std::initializer_list<std::int64_t> factors) {

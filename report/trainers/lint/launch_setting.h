@@ -7,12 +7,14 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/values/json.h"
+#include "report/trainers/lint/source_lines.h"
 
 namespace penstock {
 
@@ -42,6 +44,9 @@ class LaunchSettings {
   }
   [[nodiscard]] const std::vector<LaunchSetting>& all() const { return all_; }
   [[nodiscard]] const std::string& file() const { return file_; }
+  // Where the lines of the settings are.
+  void set_lines(SourceLines lines) { lines_ = std::move(lines); }
+  [[nodiscard]] const SourceLines& lines() const { return lines_; }
 
   // The last one of this name, as trainers take it; null when there is none.
   [[nodiscard]] const LaunchSetting* find(std::string_view name) const;
@@ -64,6 +69,8 @@ class LaunchSettings {
   void open(const std::string& more) {
     if (more_.empty()) more_ = more;
   }
+  // What open() says does not hold for this name.
+  void close(const std::string& name) { closed_.insert(name); }
   // Why this name may have another value than the one that find() has, or one at all; empty when
   // it has not.
   [[nodiscard]] std::string doubt_of(std::string_view name) const;
@@ -74,8 +81,10 @@ class LaunchSettings {
 
  private:
   std::string file_;
+  SourceLines lines_;
   std::vector<LaunchSetting> all_;
   std::map<std::string, int, std::less<>> conditional_;
+  std::set<std::string, std::less<>> closed_;
   std::string more_;  // "$MODEL_ARGS (line 7)"
 };
 

@@ -7,28 +7,30 @@
 
 #include "core/values/error.h"
 #include "core/values/json.h"
+#include "core/values/trainer_table.h"
 #include "report/trainers/lint/judge.h"
+#include "report/trainers/lint/megatron_recipe.h"
+#include "report/trainers/lint/shell_script.h"
 
 namespace penstock {
 namespace {
 
-struct Trainer {
+struct Linted {
   LintTrainer trainer;
-  std::string_view name;
-  std::vector<std::string> versions;
+  std::string_view name;  // of its row in core/values/trainer_table.h, which holds the versions
   LintReport (*lint)(std::string_view text, const std::string& file, const LintRequest& request);
 };
 
-const std::vector<Trainer>& trainers() {
-  static const std::vector<Trainer> kTrainers{
-      {LintTrainer::kMegatron, "megatron", {"0.20"}, lint_megatron},
-      {LintTrainer::kTorchtitan, "torchtitan", {"0.2", "0.1", "head"}, lint_torchtitan},
-      {LintTrainer::kDeepspeed, "deepspeed", {"0.19"}, lint_deepspeed},
+const std::vector<Linted>& trainers() {
+  static const std::vector<Linted> kTrainers{
+      {LintTrainer::kMegatron, "megatron", lint_megatron},
+      {LintTrainer::kTorchtitan, "torchtitan", lint_torchtitan},
+      {LintTrainer::kDeepspeed, "deepspeed", lint_deepspeed},
   };
   return kTrainers;
 }
 
-const Trainer& row_of(LintTrainer trainer) { return trainers()[static_cast<std::size_t>(trainer)]; }
+const Linted& row_of(LintTrainer trainer) { return trainers()[static_cast<std::size_t>(trainer)]; }
 
 bool has_any(std::string_view text, std::initializer_list<std::string_view> parts) {
   return std::any_of(parts.begin(), parts.end(), [text](std::string_view part) {
@@ -51,32 +53,13 @@ bool is_deepspeed(std::string_view text, const std::string& file) {
 void sort(LintReport& report) {
   std::stable_sort(report.findings.begin(), report.findings.end(),
                    [](const LintFinding& a, const LintFinding& b) {
-                     return std::tie(a.line, a.code) < std::tie(b.line, b.code);
+                     return std::tie(a.file, a.line, a.code) < std::tie(b.file, b.line, b.code);
                    });
 }
 
-}  // namespace
-
-std::string_view name_of(LintTrainer trainer) { return row_of(trainer).name; }
-
-std::optional<LintTrainer> lint_trainer_named(std::string_view name) {
-  for (const Trainer& row : trainers()) {
-    if (row.name == name) return row.trainer;
-  }
-  return {};
-}
-
-std::vector<std::string> lint_trainer_names() {
-  std::vector<std::string> names;
-  names.reserve(trainers().size());
-  for (const Trainer& row : trainers()) names.emplace_back(row.name);
-  return names;
-}
-
-std::vector<std::string> versions_of(LintTrainer trainer) { return row_of(trainer).versions; }
-
-std::optional<LintTrainer> launch_trainer_of(std::string_view text, const std::string& file) {
+std::optional<LintTrainer> trainer_by_content(std::string_view text, const std::string& file) {
   if (is_deepspeed(text, file)) return LintTrainer::kDeepspeed;
+  if (is_megatron_recipe(text, file)) return LintTrainer::kMegatron;
   // A document may show flags, and is no launch file.
   if (file.ends_with(".json") || file.ends_with(".md")) return {};
   if (has_any(text, {"[parallelism]", "--parallelism.", "parallelism.pipeline_parallel",
@@ -102,11 +85,62 @@ std::optional<LintTrainer> launch_trainer_of(std::string_view text, const std::s
   return {};
 }
 
+}  // namespace
+
+std::string_view name_of(LintTrainer trainer) { return row_of(trainer).name; }
+
+std::optional<LintTrainer> lint_trainer_named(std::string_view name) {
+  for (const Linted& row : trainers()) {
+    if (row.name == name) return row.trainer;
+  }
+  return {};
+}
+
+std::vector<std::string> lint_trainer_names() {
+  std::vector<std::string> names;
+  names.reserve(trainers().size());
+  for (const Linted& row : trainers()) names.emplace_back(row.name);
+  return names;
+}
+
+std::vector<std::string> versions_of(LintTrainer trainer) {
+  const TrainerRow* row = find_trainer_row(name_of(trainer));
+  if (row == nullptr) throw Error(ErrorKind::kInternal, "a linted trainer without a row");
+  const std::vector<std::string_view> names = row->version_names();
+  return {names.begin(), names.end()};
+}
+
+std::optional<LintTrainer> launch_trainer_of(std::string_view text, const std::string& file,
+                                             const FindBeside& beside) {
+  const auto trainer = trainer_by_content(text, file);
+  const bool is_script =
+      file.ends_with(".sh") || file.ends_with(".sbatch") || file.ends_with(".slurm");
+  if (trainer || !is_script || !beside) return trainer;
+  const ShellScript script = read_shell_script(text, file, beside);
+  if (const auto read = trainer_by_content(script.read_too, file)) return read;
+  // A recipe that the script starts.
+  for (const std::vector<ShellWord>& command : script.commands) {
+    for (const ShellWord& word : command) {
+      if (!word.text.ends_with(".py")) continue;
+      const std::string path = path_beside_script(word);
+      const auto recipe = path.empty() ? std::nullopt : beside(path);
+      if (recipe && is_megatron_recipe(*recipe, path)) return LintTrainer::kMegatron;
+    }
+  }
+  return {};
+}
+
 LintReport lint(std::string_view text, const std::string& file, LintTrainer trainer,
                 const LintRequest& request) {
   LintRequest asked = request;
   // torchtitan's Python recipes are head's, and nobody else's.
   const bool is_recipe = trainer == LintTrainer::kTorchtitan && file.ends_with(".py");
+  // The header of an exported file says for which version it was written.
+  const std::string_view header = text.substr(0, text.find('\n'));
+  if (asked.version.empty() && trainer == LintTrainer::kTorchtitan &&
+      has_any(header, {" for torchtitan 0.1, written by penstock"})) {
+    asked.version = "0.1";
+  }
   if (asked.version.empty()) asked.version = is_recipe ? "head" : versions_of(trainer).front();
   LintReport report = row_of(trainer).lint(text, file, asked);
   sort(report);

@@ -20,7 +20,10 @@ std::vector<std::string> lint_trainer_names();
 std::vector<std::string> versions_of(LintTrainer trainer);  // the first is the default
 
 // Whose launch file this is, by its content; nothing when it is none that is known.
-std::optional<LintTrainer> launch_trainer_of(std::string_view text, const std::string& file);
+// A script that names none of its own is judged by the files that it reads.
+using FindBeside = std::function<std::optional<std::string>(const std::string& path)>;
+std::optional<LintTrainer> launch_trainer_of(std::string_view text, const std::string& file,
+                                             const FindBeside& beside = {});
 
 // What the file may leave open.
 struct LintRequest {
@@ -29,7 +32,7 @@ struct LintRequest {
   std::optional<int> layers;                    // of the model
   std::optional<int> stages;                    // P of DeepSpeed, whose configuration does not say
   std::optional<int> checkpoint_data_parallel;  // D of the run that wrote the checkpoint
-  // The text of a file that the launch file names, for schedule_csv; may be empty.
+  // The text of a file that the launch file names: schedule_csv, source FILE. May be empty.
   std::function<std::optional<std::string>(const std::string& path)> beside;
 };
 
@@ -38,6 +41,7 @@ enum class LintSeverity { kError, kWarning };
 struct LintFinding {
   std::string code;  // "E010"
   LintSeverity severity = LintSeverity::kError;
+  std::string file;     // that the launch file reads; empty: the launch file itself
   int line = 0;         // 0: the file as a whole
   std::string setting;  // as written in the file
   std::string message;  // one sentence
@@ -66,7 +70,7 @@ struct LaunchJob {
   std::string recompute = "none";
   bool zero1 = false;
   int line = 0;  // where P is set, for findings about the whole
-  std::string setting;
+  std::string file, setting;
 };
 
 struct LintReport {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "report/trainers/lint/megatron_judge.h"
+#include "report/trainers/lint/megatron_recipe.h"
 
 namespace penstock {
 
@@ -134,9 +135,65 @@ void MegatronJudge::judge_overlap() {
          fmt::format("leave {} out", kNoOverlap));
 }
 
+namespace {
+
+// Each function of the recipe is judged by itself; what the script says of GPUs holds for all.
+LintReport judged_recipes(std::vector<MegatronRecipe> recipes, const LaunchScript& script,
+                          const LintRequest& request) {
+  LintReport report;
+  report.trainer = LintTrainer::kMegatron;
+  report.version = request.version;
+  report.notes = script.not_followed;
+  report.notes.emplace_back(
+      "a recipe of Megatron-Bridge or NeMo: its fields are judged as Megatron-LM's flags of the "
+      "same meaning");
+  for (MegatronRecipe& recipe : recipes) {
+    LaunchScript one = script;
+    recipe.settings.set_lines(script.lines);
+    one.flags = std::move(recipe.settings);
+    MegatronJudge(one, request, report).judge();
+  }
+  for (LintFinding& finding : report.findings) {
+    finding.message = in_fields(finding.message);
+    finding.why = in_fields(finding.why);
+    finding.fix = in_fields(finding.fix);
+  }
+  for (LintGap& gap : report.not_judged) gap.why = in_fields(gap.why);
+  return report;
+}
+
+// The recipe that a script starts, if it starts one.
+std::vector<MegatronRecipe> started_recipes(LaunchScript& script, std::string_view text,
+                                            const std::string& file, const LintRequest& request) {
+  if (!script.program || !request.beside) return {};
+  const std::string path = path_beside_script(*script.program);
+  const auto recipe = path.empty() ? std::nullopt : request.beside(path);
+  if (!recipe || recipe->size() > kLargestScript || !is_megatron_recipe(*recipe, path)) return {};
+  const auto lines_of = [](std::string_view of) {
+    return static_cast<int>(std::count(of.begin(), of.end(), '\n')) + 1;
+  };
+  const ShellWord& program = *script.program;
+  const int program_line = program.lines.empty() ? program.line : program.lines.back();
+  const std::string shown = file.substr(0, file.find_last_of('/') + 1) + path;
+  const int first = script.lines.add(shown, lines_of(*recipe), lines_of(text));
+  script.not_followed.push_back(
+      fmt::format("{} was read as well ({})", path, script.lines.words(program_line)));
+  return read_megatron_recipes(*recipe, shown, first);
+}
+
+}  // namespace
+
 LintReport lint_megatron(std::string_view text, const std::string& file,
                          const LintRequest& request) {
-  const LaunchScript script = read_launch_script(text, file);
+  if (is_megatron_recipe(text, file)) {
+    const LaunchScript none{LaunchSettings(file), LaunchSettings(file), {}, {}, "", {}, {}, {}};
+    std::vector<MegatronRecipe> recipes = read_megatron_recipes(text, file);
+    if (recipes.empty()) require_settings(none.flags, file, "Megatron-Bridge");
+    return judged_recipes(std::move(recipes), none, request);
+  }
+  LaunchScript script = read_launch_script(text, file, request.beside);
+  std::vector<MegatronRecipe> recipes = started_recipes(script, text, file, request);
+  if (!recipes.empty()) return judged_recipes(std::move(recipes), script, request);
   require_settings(script.flags, file, "Megatron-LM");
   LintReport report;
   report.trainer = LintTrainer::kMegatron;

@@ -5,12 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "report/page_width.h"
 #include "report/words.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::size_t kWidth = 100, kCodeColumn = 71;
+constexpr std::size_t kCodeColumn = 71;
 
 std::string_view word_of(LintSeverity severity) {
   return severity == LintSeverity::kError ? "error" : "warning";
@@ -31,8 +32,8 @@ std::string title_of(LintTrainer trainer, const std::string& version) {
 // The code stands in a column of its own where the sentence leaves room.
 std::string headline(const LintFinding& finding) {
   std::string text = fmt::format("{}: {}", word_of(finding.severity), finding.message);
-  if (text.size() + 2 + finding.code.size() + 2 > kWidth) {
-    return wrapped(fmt::format("{}  [{}]", text, finding.code), kWidth, "", "  ");
+  if (text.size() + 2 + finding.code.size() + 2 > page_width()) {
+    return wrapped(fmt::format("{}  [{}]", text, finding.code), page_width(), "", "  ");
   }
   text.resize(std::max(text.size() + 2, kCodeColumn), ' ');
   return fmt::format("{}[{}]\n", text, finding.code);
@@ -40,13 +41,13 @@ std::string headline(const LintFinding& finding) {
 
 std::string paragraph(const LintFinding& finding, const std::string& file) {
   std::string text = headline(finding);
-  text += "  --> " + file;
+  text += "  --> " + (finding.file.empty() ? file : finding.file);
   if (finding.line > 0) text += fmt::format(":{}", finding.line);
   if (!finding.setting.empty()) text += "  " + finding.setting;
   text += '\n';
   const std::string seen =
       finding.seen_in.empty() ? "" : fmt::format(" Seen in {}.", finding.seen_in);
-  text += wrapped(finding.why + seen, kWidth, "  ", "  ");
+  text += wrapped(finding.why + seen, page_width(), "  ", "  ");
   return text + "help: " + finding.fix + "\n\n";
 }
 
@@ -102,7 +103,7 @@ std::string gaps_text(const std::vector<LintGap>& gaps) {
     for (auto other = at + 1; other != gaps.end(); ++other) {
       if (same(*other)) codes += ", " + other->code;
     }
-    text += wrapped(fmt::format("not judged: {}: {}", codes, gaps[i].why), kWidth, "", "  ");
+    text += wrapped(fmt::format("not judged: {}: {}", codes, gaps[i].why), page_width(), "", "  ");
   }
   return text;
 }
@@ -138,9 +139,10 @@ std::string lint_text(const LintReport& report, const std::string& file) {
   text += wrapped(
       fmt::format("a launch file of {}, judged by {}", title_of(report.trainer, report.version),
                   joined(judged_codes(report), " ")),
-      kWidth, "", "  ");
+      page_width(), "", "  ");
   text += gaps_text(report.not_judged);
-  for (const std::string& note : report.notes) text += wrapped("note: " + note, kWidth, "", "  ");
+  for (const std::string& note : report.notes)
+    text += wrapped("note: " + note, page_width(), "", "  ");
   return text;
 }
 
@@ -148,7 +150,8 @@ std::string lint_annotations(const LintReport& report, const std::string& file) 
   std::string text;
   for (const LintFinding& finding : report.findings) {
     text += fmt::format(
-        "::{} file={}{},title={}::{}\n", word_of(finding.severity), escaped(file, true),
+        "::{} file={}{},title={}::{}\n", word_of(finding.severity),
+        escaped(finding.file.empty() ? file : finding.file, true),
         finding.line > 0 ? fmt::format(",line={}", finding.line) : "", finding.code,
         escaped(fmt::format("{}. {} Fix: {}", finding.message, finding.why, finding.fix), false));
   }
@@ -160,7 +163,9 @@ Json to_json(const LintReport& report, const std::string& file) {
   for (const LintFinding& finding : report.findings) {
     Json one = Json::object();
     one.set("code", finding.code).set("severity", std::string(word_of(finding.severity)));
-    one.set("file", file).set("line", finding.line).set("setting", finding.setting);
+    one.set("file", finding.file.empty() ? file : finding.file)
+        .set("line", finding.line)
+        .set("setting", finding.setting);
     one.set("message", finding.message).set("why", finding.why).set("fix", finding.fix);
     findings.push(one.set("seen_in", finding.seen_in));
   }

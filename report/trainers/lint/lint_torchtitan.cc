@@ -230,7 +230,7 @@ LintReport lint_recipes(const TorchtitanFile& read, const std::string& file,
 
 LintReport lint_torchtitan(std::string_view text, const std::string& file,
                            const LintRequest& request) {
-  const TorchtitanFile read = read_torchtitan(text, file);
+  const TorchtitanFile read = read_torchtitan(text, file, request.beside);
   if (read.carrier == TorchtitanCarrier::kPython) return lint_recipes(read, file, request);
   require_settings(read.settings, file, "torchtitan");
   LintReport report = begun_report(read, request);

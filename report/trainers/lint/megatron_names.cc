@@ -14,6 +14,9 @@ namespace penstock {
 namespace {
 
 constexpr std::string_view kOwnScripts = "its own scripts", kOlder = "older Megatron-LM";
+// The Megatron-LM of 2021 has it, and so has BigScience's fork (megatron/arguments.py at 8387ae17),
+// whose scripts often set nothing else that tells them apart.
+constexpr std::string_view kOfTwentyOne = "checkpoint-activations";
 constexpr const char* kDeepspeedFork = "Megatron-DeepSpeed";
 
 bool is_deepspeed_flag(std::string_view name) {
@@ -106,6 +109,10 @@ void MegatronJudge::judge_names() {
   for (const LaunchSetting& setting : settings().all()) {
     if (!setting.name.starts_with("--") || setting.name.find('$') != std::string::npos) continue;
     const std::string name = setting.name.substr(2);
+    if (name == kOfTwentyOne && fork_.empty()) {
+      older.emplace_back("--checkpoint-activations (now --recompute-granularity full)");
+      continue;
+    }
     if (is_megatron_flag(name) || is_deepspeed_flag(name)) {
       if (fork_.empty()) judge_renamed(setting);
       continue;

@@ -63,7 +63,9 @@ void MegatronJudge::read_micro_batches() {
   for (const Known* part : {&data_, &micro_batch_}) {
     if (!part->is_known()) micro_batches_.why_not = part->why_not;
   }
-  if (global == nullptr && micro_batches_.why_not.empty()) {
+  if (global == nullptr && is_deepspeed_) {
+    global_batch_.why_not = "--global-batch-size is not set; DeepSpeed's own file may say it";
+  } else if (global == nullptr && micro_batches_.why_not.empty()) {
     // Megatron-LM takes b x D, one micro-batch.
     global_batch_.value = product_of({*micro_batch_, *data_});
     global_batch_.why_not.clear();
@@ -135,7 +137,8 @@ void MegatronJudge::describe() {
   }
   const LaunchSetting* place = pipeline_.from != nullptr ? pipeline_.from : layers_.from;
   if (place == nullptr) return;
-  job.line = place->line;
+  job.file = settings().lines().file_of(place->line);
+  job.line = settings().lines().line_in_file(place->line);
   job.setting = place->text;
 }
 

@@ -63,10 +63,12 @@ void ShellReader::put(Fields& fields, bool& open, const Expansion& expansion, bo
 
 ShellReader::Expansion ShellReader::skip_backticks() {
   const int line = line_now();
-  ++at_;
+  const std::size_t begin = ++at_;
   while (!done() && peek() != '`') next();
   if (done()) fail(line, "a ` is not closed", "close it");
+  const std::string_view inside = text_.substr(begin, at_ - begin);
   ++at_;
+  if (auto file = read_cat(inside, line)) return *file;
   return unknown_expansion("$(...)", line);
 }
 
@@ -77,14 +79,18 @@ ShellReader::Expansion ShellReader::read_dollar(int depth) {
   if (c == '{') return read_braces(depth);
   if (c == '(' && peek(1) == '(') return read_arithmetic();
   if (c == '(') {
+    const std::size_t begin = at_;
     skip_parentheses(line);
+    if (auto file = read_cat(text_.substr(begin + 1, at_ - begin - 2), line)) return *file;
     return unknown_expansion("$(...)", line);
   }
   if (is_shell_letter(c)) return value_of(read_name(), line);
   if (is_shell_digit(c) ||
       (c != '\0' && std::string_view("@*#?!$-").find(c) != std::string_view::npos)) {
     ++at_;
-    return unknown_expansion(std::string("$") + c, line);
+    const std::string name(1, c);
+    if (!variables_.contains(name)) return unknown_expansion('$' + name, line);
+    return c == '@' || c == '*' ? all_of(name, line) : value_of(name, line);
   }
   Expansion dollar;
   dollar.elements.emplace_back().add('$', line);

@@ -26,6 +26,8 @@ inline bool ends_shell_word(char c) {
   return is_shell_blank(c) || std::string_view("\n;&|<>()").find(c) != std::string_view::npos;
 }
 
+bool is_shell(std::string_view word);  // "bash", "/bin/sh"
+
 // Deeper than this nothing is read: quotes in quotes, commands in commands.
 inline constexpr int kDeepestShell = 64;
 
@@ -36,7 +38,11 @@ struct ShellVariable {
 
 class ShellReader {
  public:
-  ShellReader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+  ShellReader(std::string_view text, const std::string& file, const FindBeside& beside)
+      : text_(text),
+        file_(file),
+        beside_(beside),
+        main_lines_(static_cast<int>(std::count(text.begin(), text.end(), '\n')) + 1) {}
 
   ShellScript read();
 
@@ -81,6 +87,26 @@ class ShellReader {
   // bash -c TEXT: the command in TEXT is read with the variables as they are.
   void read_command_in_quotes(std::vector<ShellWord>& words);
   void read_inside(const ShellWord& text);
+
+  // --- files beside the script (shell_files.cc)
+
+  struct Beside {
+    std::string path, text;
+    int first_line = 0;
+  };
+  std::optional<Beside> find_beside(const ShellWord& word, std::string& why_not);
+  void note_read(const Beside& file, int line);
+  // Its commands, with the variables as they are.
+  void read_beside(const Beside& file);
+  // source FILE, . FILE; bash FILE, ./FILE.sh. False where the command is none, or finds no file.
+  bool read_sourced(const std::vector<ShellWord>& words);
+  bool read_started(const std::vector<ShellWord>& words);
+  // What $1, $2, $@ and $0 are in a script that is started.
+  void set_arguments(const std::vector<ShellWord>& words, std::size_t from);
+  void set_own_name(const ShellWord& word);
+  // #SBATCH --nodes=4 sets $SLURM_NNODES, and so on.
+  void read_directive(std::string_view comment);
+  void take_directive(const std::string& name, std::string value);
 
   // Whether what follows && or || runs only under a condition: [ ... ] && A=1.
   void note_condition(const std::vector<ShellWord>& words, char separator);
@@ -137,6 +163,9 @@ class ShellReader {
 
   Expansion skip_backticks();
 
+  // What $(cat FILE) and $(<FILE) put in.
+  std::optional<Expansion> read_cat(std::string_view inside, int line);
+
   Expansion read_dollar(int depth);
 
   Expansion value_of(const std::string& name, int line) const;
@@ -161,6 +190,10 @@ class ShellReader {
 
   std::string_view text_;
   const std::string& file_;
+  const FindBeside& beside_;
+  const int main_lines_;
+  std::vector<std::string> open_files_;  // that are being read, the innermost last
+  std::size_t files_read_ = 0, characters_read_ = 0;
   std::size_t at_ = 0, put_in_ = 0;
   int line_ = 1, conditions_ = 0, depth_ = 0;
   bool conditional_next_ = false;                  // behind [ ... ] &&

@@ -26,16 +26,16 @@ constexpr std::array<std::string_view, 10> kGlue{"then", "else", "elif", "do",  
 constexpr std::array<std::string_view, 5> kDeclare{"export", "declare", "local", "readonly",
                                                    "typeset"};
 
-bool is_shell(std::string_view word) {
-  constexpr std::array<std::string_view, 4> kShells{"bash", "sh", "zsh", "dash"};
-  return is_one_of(kShells, word.substr(word.find_last_of('/') + 1));
-}
-
 bool starts_script(const std::vector<ShellWord>& words) {
   return !words.empty() && (is_shell(words[0].text) || words[0].text == "sbatch");
 }
 
 }  // namespace
+
+bool is_shell(std::string_view word) {
+  constexpr std::array<std::string_view, 4> kShells{"bash", "sh", "zsh", "dash"};
+  return is_one_of(kShells, word.substr(word.find_last_of('/') + 1));
+}
 
 ShellScript ShellReader::read() {
   refuse_what_is_no_text();
@@ -52,7 +52,9 @@ ShellScript ShellReader::read() {
 }
 
 void ShellReader::fail(int line, const std::string& what, const std::string& help) const {
-  throw_bad_input(fmt::format("{}:{}: {}\nhelp: {}", file_, line, what, help));
+  const std::string read = script_.lines.file_of(line);
+  throw_bad_input(fmt::format("{}:{}: {}\nhelp: {}", read.empty() ? file_ : read,
+                              script_.lines.line_in_file(line), what, help));
 }
 
 void ShellReader::refuse_what_is_no_text() {
@@ -93,7 +95,9 @@ void ShellReader::skip_blanks() {
 }
 
 void ShellReader::skip_comment() {
+  const std::size_t begin = at_;
   while (!done() && peek() != '\n') ++at_;
+  read_directive(text_.substr(begin, at_ - begin));
 }
 
 void ShellReader::read_command() {
@@ -158,11 +162,7 @@ void ShellReader::read_loop_name() {
 
 void ShellReader::finish(std::vector<ShellWord> words) {
   if (words.empty()) return;
-  const bool sources = words[0].text == "source" || words[0].text == ".";
-  if (sources && words.size() > 1) {
-    script_.not_followed.push_back(
-        fmt::format("{} (line {}) is sourced, and was not read", words[1].text, words[1].line));
-  }
+  if (read_sourced(words) || read_started(words)) return;
   read_command_in_quotes(words);
   script_.commands.push_back(std::move(words));
 }
@@ -174,8 +174,16 @@ void ShellReader::read_command_in_quotes(std::vector<ShellWord>& words) {
                             option[1] != '-' && option.ends_with('c');
     if (!is_shell(words[i].text) || !takes_text) continue;
     const ShellWord inside = words[i + 2];
+    const std::vector<ShellWord> behind(words.begin() + static_cast<std::ptrdiff_t>(i + 3),
+                                        words.end());
     words.resize(i);
+    const std::map<std::string, ShellVariable> outer = variables_;
+    if (!behind.empty()) {
+      set_own_name(behind.front());
+      set_arguments(behind, 1);
+    }
     read_inside(inside);
+    if (!behind.empty()) variables_ = outer;
     return;
   }
 }
@@ -241,8 +249,9 @@ void ShellReader::read_heredocs(bool are_scripts) {
   }
 }
 
-ShellScript read_shell_script(std::string_view text, const std::string& file) {
-  return ShellReader(text, file).read();
+ShellScript read_shell_script(std::string_view text, const std::string& file,
+                              const FindBeside& beside) {
+  return ShellReader(text, file, beside).read();
 }
 
 }  // namespace penstock

@@ -104,7 +104,7 @@ void ShellReader::set(const std::string& name, ShellVariable value, bool appends
   if (is_conditional && (appends || !(variable.elements == value.elements))) {
     if (conditional_.insert(name).second) {
       script_.not_followed.push_back(
-          fmt::format("${} is set under a condition (line {})", name, line_now()));
+          fmt::format("${} is set under a condition ({})", name, script_.lines.words(line_now())));
     }
     note_flags(name, value);
     // What was certain stays so; what is added may or may not be there.

@@ -45,10 +45,12 @@ std::string key_of(const std::string& flag) {
   return key;
 }
 
-TorchtitanFile read_script(std::string_view text, const std::string& file) {
-  LaunchScript script = read_launch_script(text, file);
+TorchtitanFile read_script(std::string_view text, const std::string& file,
+                           const FindBeside& beside) {
+  LaunchScript script = read_launch_script(text, file, beside);
   TorchtitanFile read{
       TorchtitanCarrier::kScript, LaunchSettings(file), script.gpus, script.not_followed, {}};
+  read.settings.set_lines(script.lines);
   for (LaunchSetting setting : script.flags.all()) {
     if (setting.name.find('.') == std::string::npos) continue;
     setting.name = key_of(setting.name);
@@ -73,14 +75,15 @@ TorchtitanFile read_python(std::string_view text, const std::string& file) {
 
 }  // namespace
 
-TorchtitanFile read_torchtitan(std::string_view text, const std::string& file) {
+TorchtitanFile read_torchtitan(std::string_view text, const std::string& file,
+                               const FindBeside& beside) {
   if (text.size() > kLargestScript) {
     throw_bad_input(fmt::format("{}:1: {} bytes are no configuration\nhelp: at most {} are read",
                                 file, text.size(), kLargestScript));
   }
   switch (carrier_of(text, file)) {
     case TorchtitanCarrier::kScript:
-      return read_script(text, file);
+      return read_script(text, file, beside);
     case TorchtitanCarrier::kPython:
       return read_python(text, file);
     case TorchtitanCarrier::kToml:

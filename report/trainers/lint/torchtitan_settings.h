@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "report/trainers/lint/launch_setting.h"
+#include "report/trainers/lint/shell_script.h"
 #include "report/trainers/lint/torchtitan_python.h"
 
 namespace penstock {
@@ -23,6 +24,7 @@ struct TorchtitanFile {
 };
 
 // Error{kBadInput} as of the readers.
-TorchtitanFile read_torchtitan(std::string_view text, const std::string& file);
+TorchtitanFile read_torchtitan(std::string_view text, const std::string& file,
+                               const FindBeside& beside = {});
 
 }  // namespace penstock

@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include "core/values/rule_facts.h"
 #include "simulator/schedules/schedules.h"
 #include "tests/simulator/varuna.h"
 
@@ -80,6 +81,25 @@ TEST_CASE("no micro-batch is left out, however many there are") {
       }
     }
   }
+}
+
+TEST_CASE("the table of rules says of every schedule what its row and its lists say") {
+  for (const ScheduleKind& kind : schedule_kinds()) {
+    const RuleFacts& facts = facts_of(rule_of_schedule(kind.name));
+    CHECK(facts.rule == kind.rule);
+    CHECK(facts.last_rank_keeps == kind.recomputes);
+    if (!facts.last_rank_keeps) continue;
+    CHECK(facts.word == kind.name);
+    const Schedule schedule = make_schedule(kind.name, {4, 1, 6});
+    for (int rank = 0; rank < 4; ++rank) {
+      const auto list = schedule.list(rank);
+      const bool recomputes = std::any_of(
+          list.begin(), list.end(),
+          [](const ComputeAction& action) { return action.kind == ActionKind::kRecompute; });
+      CHECK(recomputes == (rank < 3));
+    }
+  }
+  CHECK(rule_of_schedule("varuna-like") == RunTimeRule::kNone);
 }
 
 TEST_CASE("each rule has a row, with the same lists") {

@@ -1,6 +1,8 @@
 // One case per rule: a script with the mistake, and the same script repaired by what the finding
 // says. The rules are Megatron-LM's own checks, worked out in the comments.
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -431,6 +433,133 @@ TEST_CASE("a value that is no number is refused with its place") {
   // Large, and no overflow.
   CHECK(
       refused("--context-parallel-size 1000000000 --expert-model-parallel-size 999999999").empty());
+}
+
+// --- files that the script reads; those of a folder that is made up
+
+LintRequest with_files(const std::map<std::string, std::string>& files) {
+  LintRequest request;
+  request.beside = [files](const std::string& path) -> std::optional<std::string> {
+    const auto found = files.find(path);
+    if (found == files.end()) return {};
+    return found->second;
+  };
+  return request;
+}
+
+// T = 1, P = 4 on 8 GPUs: D = 2; b = 1 and a batch of 6 make M = 3, fewer than P.
+const char* const kArgs =
+    "# sizes\nARGS=(--num-layers 8 --pipeline-model-parallel-size 4\n"
+    "  --micro-batch-size 1 --global-batch-size 6)\n";
+
+TEST_CASE("flags of a sourced file are judged, and found in that file") {
+  const LintReport report = judged(
+      "here=$(cd -- \"$(dirname -- \"${BASH_SOURCE[0]}\")\" && pwd)\nsource \"$here/args.sh\"\n"
+      "torchrun --nproc_per_node 8 pretrain_gpt.py \"${ARGS[@]}\"\n",
+      with_files({{"args.sh", kArgs}}));
+  CHECK(found(report) == Codes{"E020:3"});
+  CHECK(only(report).file == "args.sh");
+  CHECK(report.notes == std::vector<std::string>{"args.sh was read as well (line 2)"});
+}
+
+TEST_CASE("$(cat FILE) puts in the flags of the file") {
+  const LintReport report = judged("torchrun --nproc_per_node 8 pretrain_gpt.py $(cat args.txt)\n",
+                                   with_files({{"args.txt",
+                                                "--num-layers 8 --pipeline-model-parallel-size 4\n"
+                                                "--micro-batch-size 1 --global-batch-size 6\n"}}));
+  CHECK(found(report) == Codes{"E020:2"});
+  CHECK(only(report).file == "args.txt");
+}
+
+TEST_CASE("a job that starts another script is judged by that script") {
+  // The outer script's directives say 1 node; the arguments of run.sh are its $1.
+  const LintReport report = judged(
+      "#SBATCH --nodes=1\nsrun bash -c 'exec bash \"$0\" 4' \"$(dirname x)/run.sh\"\n",
+      with_files({{"run.sh",
+                   "torchrun --nnodes $SLURM_NNODES --nproc_per_node 8 pretrain_gpt.py "
+                   "--num-layers 8 \\\n --pipeline-model-parallel-size $1 --micro-batch-size 1 "
+                   "--global-batch-size 6\n"}}));
+  CHECK(report.job.gpus == 8);
+  CHECK(report.job.pipeline == 4);
+  CHECK(found(report) == Codes{"E020:2"});
+  CHECK(only(report).file == "run.sh");
+}
+
+TEST_CASE("files that source each other end, and missing ones are named") {
+  const LintReport report =
+      judged("source a.sh\nsource /etc/profile\ntorchrun pretrain_gpt.py --num-layers 8\n",
+             with_files({{"a.sh", ". b.sh\n. none.sh\n"}, {"b.sh", ". a.sh\n"}}));
+  CHECK(report.notes ==
+        std::vector<std::string>{
+            "a.sh was read as well (line 1)", "b.sh was read as well (line 1 of a.sh)",
+            "a.sh (line 1 of b.sh) is sourced, and was not read: it would read itself",
+            "none.sh (line 2 of a.sh) is sourced, and was not read: there is no such file beside "
+            "the script",
+            "/etc/profile (line 2) is sourced, and was not read: its path is not in the script's "
+            "folder"});
+}
+
+TEST_CASE("#SBATCH says how many GPUs a job has where its launcher does not") {
+  // 2 x 4 GPUs, of which T x P = 8 x 2 is no part.
+  for (const char* wants :
+       {"#SBATCH -N 2\n#SBATCH --gpus-per-node=h100:4\n",
+        "#SBATCH --nodes=2 --gres=gpu:4  # of 8\n", "#SBATCH -N2\n#SBATCH --ntasks-per-node 4\n"}) {
+    const LintReport report = judged(std::string(wants) +
+                                     "srun python pretrain_gpt.py --tensor-model-parallel-size 8 "
+                                     "--pipeline-model-parallel-size 2 --num-layers 8\n");
+    CHECK(report.job.gpus == 8);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(only(report).code == "E001");
+  }
+}
+
+// --- recipes of Megatron-Bridge
+
+constexpr const char* kRecipe =
+    "from megatron.bridge.recipes.common import _pretrain_common\n\n\n"
+    "def planned(cfg):\n"
+    "    cfg.model.tensor_model_parallel_size = 2\n"
+    "    cfg.model.pipeline_model_parallel_size = 2\n"
+    "    cfg.model.pipeline_model_parallel_layout = \"Ett|ttt|t|ttL\"\n"
+    "    cfg.model.virtual_pipeline_model_parallel_size = 2\n"
+    "    cfg.model.context_parallel_size = 1\n"
+    "    cfg.model.num_layers = 8\n"
+    "    cfg.train.micro_batch_size = 3\n"
+    "    cfg.train.global_batch_size = 1_6\n"
+    "    return cfg\n";
+
+TEST_CASE("a recipe's fields are judged as the flags of the same meaning") {
+  // 16 is no multiple of b = 3, whatever D is; the layout has 8 layers in 2 x 2 stages.
+  const LintReport report = lint(kRecipe, "recipe.py", LintTrainer::kMegatron, {});
+  CHECK(found(report) == Codes{"E001:12"});
+  CHECK(only(report).setting == "cfg.train.global_batch_size = 1_6");
+  CHECK(only(report).fix == "global_batch_size = 18");
+  CHECK(report.job.layers_per_stage == std::vector<int>{2, 3, 1, 2});
+  CHECK(report.job.chunks == 2);
+  CHECK(launch_trainer_of(kRecipe, "recipe.py") == LintTrainer::kMegatron);
+}
+
+TEST_CASE("what a recipe does not set is its model's, and not the default of a flag") {
+  // Megatron-LM's default of P is 1; a recipe's is what it begins with.
+  const LintReport report = lint(
+      "import nemo_run\ndef f():\n    cfg = base()\n    cfg.model.num_layers = 8\n"
+      "    if big:\n        cfg.model.pipeline_model_parallel_size = 3\n    return cfg\n",
+      "recipe.py", LintTrainer::kMegatron, {});
+  CHECK(found(report) == Codes{});
+  CHECK_FALSE(report.job.pipeline.has_value());
+  CHECK(gap(report, "E001").find("tensor_model_parallel_size") != std::string::npos);
+}
+
+TEST_CASE("a script that starts a recipe is judged by it, on the script's GPUs") {
+  // 6 GPUs are no multiple of T x P = 4.
+  const std::string script =
+      "here=$(dirname \"$0\")\nexec torchrun --nproc_per_node=6 \\\n  \"$here/recipe.py\" \"$@\"\n";
+  const LintRequest request = with_files({{"recipe.py", kRecipe}});
+  CHECK(launch_trainer_of(script, "run.sh", request.beside) == LintTrainer::kMegatron);
+  const LintReport report = judged(script, request);
+  CHECK(found(report) == Codes{"E001:6"});
+  CHECK(only(report).file == "recipe.py");
+  CHECK(only(report).message == "6 GPUs are no multiple of T x P x C = 2 x 2 x 1 = 4");
 }
 
 }  // namespace

@@ -1,0 +1,213 @@
+#include "cli/io/plan_question.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "cli/io/files.h"
+#include "cli/options/model_input.h"
+#include "cli/options/question.h"
+#include "core/files/format.h"
+#include "core/values/json_reader.h"
+#include "costmodel/calibrated_profile.h"
+#include "estimator/default_cluster.h"
+#include "estimator/shipped_data.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kMostTries = 1 << 13;  // sizes of an assumed cluster, which is found by its hash
+
+struct Reread {
+  Loaded<Json> json;
+  std::string why_not;
+};
+
+std::optional<std::string> found(const std::string& path, const std::string& plan) {
+  const std::filesystem::path folder = std::filesystem::path(plan).parent_path();
+  const std::filesystem::path given(path);
+  for (const auto& place : {given, folder / given, folder / given.filename()}) {
+    if (std::filesystem::is_regular_file(place)) return place.string();
+  }
+  return {};
+}
+
+Reread reread(const InputFile& file, const std::string& plan) {
+  const auto path = found(file.path, plan);
+  if (!path) return {{}, file.path + " is not here"};
+  const std::string text = read_file(*path);
+  if (content_hash(text) != file.hash) {
+    return {{}, *path + " has changed since the plan was made"};
+  }
+  return {{parse_json(text, *path), {file.path, file.hash}}, ""};
+}
+
+// Whether the plan, priced with these inputs, costs what its file says.
+bool reproduces(const Question& question, const PlanFile& file) {
+  const std::vector<Section>& sections = question.profile.value.sections;
+  const bool same_sections = std::equal(
+      sections.begin(), sections.end(), file.section_names.begin(), file.section_names.end(),
+      [](const Section& section, const std::string& name) { return section.name == name; });
+  if (!same_sections || device_count(question.cluster.value) < file.plan.devices()) return false;
+  for (const std::string& type : file.plan.device_types()) {
+    if (find_device_type(question.cluster.value, type) == nullptr) return false;
+  }
+  const PricedPlan priced = price(question.inputs(), file.plan);
+  return !priced.why_not && priced.prices == file.prices;
+}
+
+Question start(const PlanFile& file) {
+  Question question;
+  question.executor = file.executor;
+  if (!file.plan.is_mixed()) question.reserve = file.cluster.reserve;
+  question.request.gpus = file.plan.devices();
+  question.request.global_batch = file.plan.global_batch;
+  question.request.sequence_length = file.plan.sequence_length;
+  question.request.top = 1;
+  question.request.threads = default_threads();
+  return question;
+}
+
+// With the executor that the plan was made with, of what was fitted the machine's part counts.
+void calibrate(Question& question, const PlanFile& file) {
+  auto& calibration = question.cluster.value.calibration;
+  if (file.calibration) calibration = file.calibration;
+  if (calibration && calibration->executor != file.executor) {
+    calibration = with_executor(*calibration, file.executor);
+  }
+  if (calibration) {
+    calibration = for_model(*calibration, question.profile.value.name);
+    question.profile.value = calibrated_profile(question.profile.value, *calibration);
+  }
+}
+
+const DeviceSheet* shipped(const std::vector<DeviceSheet>& sheets, const std::string& name) {
+  const auto sheet = std::find_if(sheets.begin(), sheets.end(),
+                                  [&](const DeviceSheet& one) { return one.is_called(name); });
+  return sheet == sheets.end() ? nullptr : &*sheet;
+}
+
+// The one with the plan's hash: it had at least as many devices as the plan uses, in one node or in
+// whole ones.
+std::optional<ClusterSpec> assumed_cluster(const DeviceSheet& sheet, const PlanFile& file) {
+  const int per_node = sheet.node.devices;
+  int devices = file.plan.devices();
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    ClusterSpec cluster = default_cluster(sheet, devices);
+    if (cluster.name == file.cluster.name &&
+        content_hash(to_text(write_cluster(cluster))) == file.cluster_file.hash) {
+      return cluster;
+    }
+    devices = devices < per_node ? devices + 1 : (devices / per_node + 1) * per_node;
+  }
+  return {};
+}
+
+// What was asked for besides the model: it does not stand in the plan, but it is the one that gives
+// its prices.
+std::vector<EstimateSettings> settings_tried(const DeviceSheet& sheet) {
+  std::vector<EstimateSettings> all;
+  for (const Arithmetic arithmetic : {Arithmetic::kBFloat16, Arithmetic::kFloat16,
+                                      Arithmetic::kTensorFloat32, Arithmetic::kFloat32}) {
+    if (sheet.peak(arithmetic) == nullptr) continue;
+    for (const std::string& gradients : gradient_names()) {
+      EstimateSettings settings;
+      settings.precision = name_of(arithmetic);
+      settings.gradients = gradients;
+      all.push_back(settings);
+      for (const std::string& attention : attention_names()) {
+        settings.attention = attention;
+        all.push_back(settings);
+      }
+    }
+  }
+  // Those without a word on attention first: they are what most plans were made with.
+  std::stable_partition(all.begin(), all.end(),
+                        [](const EstimateSettings& one) { return !one.attention; });
+  return all;
+}
+
+// A device that has no rate for the numbers of the first is estimated in its own.
+EstimateSettings on_other_device(EstimateSettings settings, const std::vector<DeviceSheet>& sheets,
+                                 const std::string& name) {
+  const DeviceSheet* sheet = shipped(sheets, name);
+  const auto arithmetic = arithmetic_named(settings.precision.value_or(""));
+  if (sheet != nullptr && arithmetic && sheet->peak(*arithmetic) == nullptr) {
+    settings.precision.reset();
+  }
+  settings.device = name;
+  return settings;
+}
+
+bool estimate_again(Question& question, const Loaded<Json>& config,
+                    const std::vector<DeviceSheet>& sheets, const DeviceSheet& sheet,
+                    const PlanFile& file) {
+  for (EstimateSettings& settings : settings_tried(sheet)) {
+    settings.device = file.cluster.device;
+    settings.sequence_length = std::to_string(file.plan.sequence_length);
+    settings.gpus = device_count(question.cluster.value);
+    if (question.cluster.file.path != kAssumedCluster) settings.cluster = &question.cluster.value;
+    question.estimated = estimate_model(config, settings);
+    for (const PlanDevice& other : file.cluster.other_devices) {
+      add_device(*question.estimated,
+                 estimate_model(config, on_other_device(settings, sheets, other.name)));
+    }
+    question.profile = {question.estimated->estimate.profile, config.file};
+    question.request.pins.device = question.estimated->request.device;
+    calibrate(question, file);
+    if (reproduces(question, file)) return true;
+  }
+  return false;
+}
+
+const std::string kDiffers =
+    " do not give the prices that stand in the plan: it was made with other options, or by another "
+    "version";
+
+PlanQuestion from_estimate(const PlanFile& file, const std::string& path,
+                           const Loaded<Json>& config) {
+  PlanQuestion again{"", start(file)};
+  const std::vector<DeviceSheet> sheets = shipped_devices();
+  const DeviceSheet* sheet = shipped(sheets, file.cluster.device);
+  if (sheet == nullptr) {
+    return {"the datasheet of " + file.cluster.device + " is not one that this program has", {}};
+  }
+  again.question.cluster.file = file.cluster_file;
+  if (file.cluster_file.path == kAssumedCluster) {
+    auto cluster = assumed_cluster(*sheet, file);
+    if (!cluster) return {"the cluster that was assumed is assumed otherwise now", {}};
+    again.question.cluster.value = std::move(*cluster);
+  } else {
+    const Reread cluster = reread(file.cluster_file, path);
+    if (!cluster.why_not.empty()) return {cluster.why_not, {}};
+    again.question.cluster.value = read_cluster(cluster.json.value, file.cluster_file.path);
+  }
+  if (!estimate_again(again.question, config, sheets, *sheet, file)) {
+    return {file.profile.path + " and the datasheet of " + sheet->name + kDiffers, {}};
+  }
+  return again;
+}
+
+}  // namespace
+
+PlanQuestion question_of(const PlanFile& file, const std::string& path) {
+  const Reread profile = reread(file.profile, path);
+  if (!profile.why_not.empty()) return {profile.why_not, {}};
+  if (is_model_config(profile.json.value)) return from_estimate(file, path, profile.json);
+  if (format_of(profile.json.value) != "penstock.profile/1") {
+    return {file.profile.path + " is neither a profile nor a config.json", {}};
+  }
+  const Reread cluster = reread(file.cluster_file, path);
+  if (!cluster.why_not.empty()) return {cluster.why_not, {}};
+
+  PlanQuestion again{"", start(file)};
+  again.question.profile = {read_profile(profile.json.value, file.profile.path), file.profile};
+  again.question.cluster = {read_cluster(cluster.json.value, file.cluster_file.path),
+                            file.cluster_file};
+  calibrate(again.question, file);
+  if (reproduces(again.question, file)) return again;
+  return {file.profile.path + " and " + file.cluster_file.path + kDiffers, {}};
+}
+
+}  // namespace penstock

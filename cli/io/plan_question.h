@@ -1,0 +1,17 @@
+// The question that a plan answered, made again from the files that the plan names: for asking it
+// again with one thing changed. Nothing is used that has changed since the plan was made.
+#pragma once
+
+#include <string>
+
+#include "core/values/plan_file.h"
+#include "search/question.h"
+
+namespace penstock {
+
+// Files are looked for where the plan says, then beside the plan, which is at `path`. They count
+// when their hashes are those of the plan and when the plan, priced with them, costs what its file
+// says. Of a plan that was made from a config.json, the estimate is made again.
+PlanQuestion question_of(const PlanFile& file, const std::string& path);
+
+}  // namespace penstock

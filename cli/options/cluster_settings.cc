@@ -1,0 +1,78 @@
+#include "cli/options/cluster_settings.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include <fmt/format.h>
+
+#include "cli/options/nearest.h"
+#include "cli/options/parse.h"
+#include "studies/change_cluster.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kLink = "link.";
+
+double parse_factor(const std::string& option, const std::string& value) {
+  return parse_number(option, value, 1e-3, 1e3);
+}
+
+// Level -1: nothing of the name; device type -1: all.
+struct LinkNamed {
+  int level = -1, device_type = -1;
+};
+
+// "link.efa", "link.efa.v100-16gb".
+LinkNamed link_named(const ClusterSpec& cluster, const std::string& option,
+                     const std::string& key) {
+  std::string wanted = key;
+  std::replace(wanted.begin(), wanted.end(), ' ', '-');
+  std::vector<std::string> known;
+  for (int level = 0; level < static_cast<int>(cluster.levels.size()); ++level) {
+    known.push_back(link_key(cluster.levels[static_cast<std::size_t>(level)]));
+    if (known.back() == wanted) return {level, -1};
+  }
+  for (std::size_t level = 0; level < cluster.levels.size(); ++level) {
+    for (std::size_t type = 0; type < cluster.device_types.size(); ++type) {
+      std::string name = cluster.device_types[type].name;
+      std::replace(name.begin(), name.end(), ' ', '-');
+      known.push_back(known[level] + '.' + name);
+      if (known.back() == wanted) return {static_cast<int>(level), static_cast<int>(type)};
+    }
+  }
+  bad_option(option, fmt::format("the cluster has no level '{}'", key.substr(5)),
+             did_you_mean(wanted, known));
+}
+
+}  // namespace
+
+const std::vector<std::string>& cluster_keys() {
+  static const std::vector<std::string> keys{"bandwidth", "memory-gib", "usd-per-gpu-hour"};
+  return keys;
+}
+
+bool set(ClusterSpec& cluster, const std::string& option, const std::string& key,
+         const std::string& value) {
+  if (key == "bandwidth") {
+    scale_bandwidth(cluster, parse_factor(option, value));
+  } else if (key.starts_with(kLink)) {
+    const LinkNamed link = link_named(cluster, option, key);
+    const double factor = parse_factor(option, value);
+    if (link.device_type < 0) {
+      scale_bandwidth(cluster, link.level, factor);
+    } else {
+      scale_bandwidth(cluster, link.level, link.device_type, factor);
+    }
+  } else if (key == "memory-gib") {
+    for (DeviceType& type : cluster.device_types) type.memory = parse_gib(option, value);
+  } else if (key == "usd-per-gpu-hour") {
+    const double usd = parse_number(option, value, 0.0, 1e6);
+    for (DeviceType& type : cluster.device_types) type.usd_per_hour = usd;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace penstock

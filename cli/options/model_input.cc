@@ -1,0 +1,203 @@
+#include "cli/options/model_input.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/io/files.h"
+#include "cli/options/nearest.h"
+#include "cli/options/options.h"
+#include "cli/options/parse.h"
+#include "estimator/count_operations.h"
+#include "estimator/shipped_data.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+DeviceSheet sheet_of(const std::string& name) {
+  if (name.ends_with(".json")) return read_device_sheet(load_json(name).value, name);
+  std::vector<std::string> names, all;
+  for (DeviceSheet& sheet : shipped_devices()) {
+    if (sheet.is_called(name)) return std::move(sheet);
+    names.push_back(sheet.name);
+    all.push_back(sheet.name);
+    all.insert(all.end(), sheet.aliases.begin(), sheet.aliases.end());
+  }
+  const std::string near = did_you_mean(name, all);
+  const std::string hint = near.starts_with("did you mean") ? near + " " : "";
+  bad_option("--device", fmt::format("no datasheet of '{}'", name),
+             fmt::format("{}known are {}; or give the path of a penstock.device/1 file "
+                         "(docs/file_formats.md)",
+                         hint, joined(names, ", ")));
+}
+
+// The device that a cluster calls its own way; of a cluster of one type also without --device.
+DeviceSheet sheet_in(const ClusterSpec& cluster, const std::optional<std::string>& name,
+                     std::string& called) {
+  if (!name && cluster.device_types.size() != 1) required(name, "--device", "--device h100-sxm");
+  DeviceSheet sheet = sheet_of(name ? *name : cluster.device_types.front().name);
+  std::string listed;
+  for (const DeviceType& type : cluster.device_types) {
+    if (sheet.is_called(type.name)) return called = type.name, sheet;
+    listed += (listed.empty() ? "" : ", ") + type.name;
+  }
+  bad_option("--device", fmt::format("the cluster has no {}", sheet.name),
+             fmt::format("it has {}; name one of them, or leave out --cluster", listed));
+}
+
+Arithmetic arithmetic_of(const DeviceSheet& sheet, const std::optional<std::string>& text) {
+  if (!text) return default_arithmetic(sheet);
+  if (const auto arithmetic = arithmetic_named(*text)) return *arithmetic;
+  bad_option("--precision", fmt::format("unknown '{}'", *text),
+             "bfloat16, float16, tensorfloat32 or float32 (bf16, fp16, tf32, fp32)");
+}
+
+AttentionKernel attention_of(const std::string& text) {
+  if (const auto kernel = attention_named(text)) return *kernel;
+  bad_option("--attention", fmt::format("unknown '{}'", text), joined(attention_names(), ", "));
+}
+
+int gradient_bytes_of(const std::string& text) {
+  if (text == "float32" || text == "fp32") return 4;
+  if (text == "bfloat16" || text == "bf16") return 2;
+  bad_option("--gradients", fmt::format("unknown '{}'", text), joined(gradient_names(), ", "));
+}
+
+int largest_node(const ClusterSpec& cluster) {
+  int most = 1;
+  for (const NodeType& type : cluster.node_types) most = std::max(most, type.devices);
+  return most;
+}
+
+// The file's own name, the folder's for config.json.
+std::string name_of_file(const std::string& path) {
+  const std::filesystem::path file(path);
+  const std::string folder = file.parent_path().filename().string();
+  return file.stem() == "config" && !folder.empty() ? folder : file.stem().string();
+}
+
+}  // namespace
+
+EstimatedModel estimate_model(const Loaded<Json>& config, const EstimateSettings& settings) {
+  EstimatedModel estimated;
+  estimated.model = read_architecture(config.value, config.file.path);
+  if (estimated.model.name.empty()) estimated.model.name = name_of_file(config.file.path);
+  EstimateRequest& request = estimated.request;
+  if (settings.cluster != nullptr) {
+    estimated.device = sheet_in(*settings.cluster, settings.device, request.device);
+  } else {
+    estimated.device = sheet_of(required(settings.device, "--device", "--device h100-sxm"));
+    request.device = estimated.device.name;
+  }
+  const int node =
+      settings.cluster != nullptr ? largest_node(*settings.cluster) : estimated.device.node.devices;
+  request.most_tensor_degree = std::min(settings.gpus, node);
+  request.arithmetic = arithmetic_of(estimated.device, settings.precision);
+  if (settings.attention) request.attention = attention_of(*settings.attention);
+  if (settings.gradients) request.gradient_bytes = gradient_bytes_of(*settings.gradients);
+  request.sequence_length = settings.sequence_length
+                                ? parse_int("--sequence-length", *settings.sequence_length, 1)
+                                : default_sequence_length(estimated.model);
+  if (request.sequence_length == 0) {
+    bad_option("--sequence-length", "missing",
+               config.file.path +
+                   " does not say how long sequences are; add for example "
+                   "--sequence-length 2048");
+  }
+  estimated.estimate =
+      estimate_profile(estimated.model, estimated.device, shipped_efficiency(), request);
+  return estimated;
+}
+
+void add_device(EstimatedModel& estimated, const EstimatedModel& other) {
+  ModelProfile& profile = estimated.estimate.profile;
+  const ModelProfile& added = other.estimate.profile;
+  TrainingState training = added.training;
+  training.source = profile.training.source;
+  if (training != profile.training || added.section_types.size() != profile.section_types.size()) {
+    bad_option("--precision",
+               fmt::format("{} in {} and {} in {} do not hold the same numbers",
+                           estimated.device.name, name_of(estimated.request.arithmetic),
+                           other.device.name, name_of(other.request.arithmetic)),
+               "name one that both have, for example --precision float16");
+  }
+  const int first_source = static_cast<int>(profile.sources.size());
+  for (Source source : added.sources) {
+    source.id += " of " + other.request.device;
+    profile.sources.push_back(std::move(source));
+  }
+  for (std::size_t type = 0; type < added.section_types.size(); ++type) {
+    for (Measurement measurement : added.section_types[type].measurements) {
+      measurement.time_source += first_source;
+      measurement.split_source += first_source;
+      measurement.memory_source += first_source;
+      profile.section_types[type].measurements.push_back(std::move(measurement));
+    }
+  }
+  std::vector<std::string>& assumptions = estimated.estimate.assumptions;
+  for (const std::string& text : other.estimate.assumptions) {
+    if (std::find(assumptions.begin(), assumptions.end(), text) == assumptions.end()) {
+      assumptions.push_back(text);
+    }
+  }
+  ErrorBand& error = estimated.estimate.error;
+  error.below = std::max(error.below, other.estimate.error.below);
+  error.above = std::max(error.above, other.estimate.error.above);
+  const bool same = other.request.arithmetic == estimated.request.arithmetic;
+  estimated.also_for.push_back(
+      other.device.name + (same ? "" : " in " + std::string(name_of(other.request.arithmetic))));
+}
+
+std::vector<std::string> gradient_names() { return {"float32", "bfloat16"}; }
+std::vector<std::string> attention_names() {
+  return {"flash1", "flash2", "flash3", "cudnn", "eager"};
+}
+
+std::string headline_of(const EstimatedModel& estimated) {
+  std::vector<std::string> devices{estimated.device.name};
+  devices.insert(devices.end(), estimated.also_for.begin(), estimated.also_for.end());
+  return fmt::format(
+      "estimated for {}, {}: nothing was measured; nine of ten published runs took between {} less "
+      "and {} more time than such an estimate",
+      joined(devices, " and "), name_of(estimated.request.arithmetic),
+      percent(estimated.estimate.error.below), percent(estimated.estimate.error.above));
+}
+
+std::vector<std::string> notes_of(const EstimatedModel& estimated) {
+  std::vector<std::string> notes;
+  for (const std::string& text : estimated.model.assumed) notes.push_back("assumed: " + text);
+  for (const std::string& text : estimated.estimate.assumptions) {
+    notes.push_back("assumed: " + text);
+  }
+  if (!estimated.model.not_read.empty()) {
+    notes.push_back("not read: " + joined(estimated.model.not_read, ", "));
+  }
+  return notes;
+}
+
+Json to_json(const EstimatedModel& estimated) {
+  const auto strings = [](const std::vector<std::string>& texts) {
+    Json array = Json::array();
+    for (const std::string& text : texts) array.push(text);
+    return array;
+  };
+  std::vector<std::string> assumed = estimated.model.assumed;
+  assumed.insert(assumed.end(), estimated.estimate.assumptions.begin(),
+                 estimated.estimate.assumptions.end());
+  return Json::object()
+      .set("device", estimated.device.name)
+      .set("arithmetic", std::string(name_of(estimated.request.arithmetic)))
+      .set("sequence_length", estimated.request.sequence_length)
+      .set("architecture", estimated.model.family)
+      .set("parameters", parameter_count(estimated.model))
+      .set("active_parameters", active_parameter_count(estimated.model))
+      .set("error_below", estimated.estimate.error.below)
+      .set("error_above", estimated.estimate.error.above)
+      .set("assumed", strings(assumed))
+      .set("not_read", strings(estimated.model.not_read));
+}
+
+}  // namespace penstock

@@ -1,0 +1,39 @@
+// A model by its config.json: what `plan`, `compare` and `estimate` make of it with a datasheet.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/io/files.h"
+#include "core/values/estimate.h"
+#include "estimator/estimate_profile.h"
+
+namespace penstock {
+
+struct EstimateSettings {
+  std::optional<std::string> device;  // a name, or the path of a penstock.device/1 file
+  std::optional<std::string> precision, attention, gradients, sequence_length;
+  int gpus = 1;                          // T is at most this
+  const ClusterSpec* cluster = nullptr;  // null: the device's own node
+};
+
+// Error{kBadInput} for a device that is not known, with the nearest name and all others.
+EstimatedModel estimate_model(const Loaded<Json>& config, const EstimateSettings& settings);
+
+// Adds the same model on another device type, so that one plan may use both. Error{kBadInput} when
+// the two would not hold the same numbers, such as half and single precision.
+void add_device(EstimatedModel& estimated, const EstimatedModel& other);
+
+// Names of --gradients: what the gradients of a model in 16 bits are summed up in.
+std::vector<std::string> gradient_names();
+// Of --attention.
+std::vector<std::string> attention_names();
+
+// "estimated for h100-sxm, bfloat16: ..., nine took from 5 % less to 30 % more time"
+std::string headline_of(const EstimatedModel& estimated);
+// What was assumed, and what of the file was not read; for people.
+std::vector<std::string> notes_of(const EstimatedModel& estimated);
+Json to_json(const EstimatedModel& estimated);
+
+}  // namespace penstock

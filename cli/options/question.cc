@@ -1,0 +1,222 @@
+#include "cli/options/question.h"
+
+#include <algorithm>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/io/files.h"
+#include "cli/options/global_batch.h"
+#include "cli/options/measured_runs.h"
+#include "cli/options/model_input.h"
+#include "cli/options/parse.h"
+#include "cli/options/question_settings.h"
+#include "cli/options/search_options.h"
+#include "core/files/format.h"
+#include "costmodel/calibrated_profile.h"
+#include "costmodel/price_stages.h"
+#include "estimator/default_cluster.h"
+#include "report/words.h"
+#include "search/calibrate.h"
+
+namespace penstock {
+namespace {
+
+// Ten times the largest that we know of.
+constexpr int kMostGpus = 1 << 20;
+
+bool behaves_alike(const ExecutorModel& a, const ExecutorModel& b) {
+  return a.transfer == b.transfer && a.queues == b.queues && a.issue == b.issue &&
+         a.receive_must_be_posted == b.receive_must_be_posted && a.optimizer == b.optimizer;
+}
+
+// The sequence length and the device that runs have when they do not say it.
+MeasuredDefaults measured_defaults(const Question& question) {
+  MeasuredDefaults defaults;
+  const auto& types = question.cluster.value.device_types;
+  defaults.device = types.size() == 1 ? types.front().name : "";
+  if (question.request.pins.device) defaults.device = *question.request.pins.device;
+  defaults.sequence_length = question.request.sequence_length;
+  if (defaults.sequence_length == 0 && !defaults.device.empty()) {
+    defaults.sequence_length = default_sequence_length(question.profile.value, defaults.device);
+  }
+  return defaults;
+}
+
+// Takes the place of what the cluster was calibrated with before.
+void use_measured(Question& question, const SearchOptions& options) {
+  if (options.measured.empty()) return;
+  auto& cluster = question.cluster.value;
+  const ExecutorModel executor =
+      executor_asked(options.executor, options.trainer).value_or(ExecutorModel());
+  cluster.calibration.reset();
+  const PlanInputs inputs{&question.profile.value, &cluster, executor, question.reserve};
+  const MeasuredRuns runs = parse_measured(options.measured, inputs, measured_defaults(question));
+  question.measured = calibrate(question.profile.value, cluster, runs, executor, kMeasured);
+  cluster.calibration = question.measured->calibration;
+}
+
+// What was fitted with other transfers than those that are asked for keeps its factors of compute.
+void use_calibration(Question& question, const SearchOptions& options) {
+  auto& calibration = question.cluster.value.calibration;
+  const std::optional<ExecutorModel> asked = executor_asked(options.executor, options.trainer);
+  question.executor = asked.value_or(ExecutorModel());
+  if (!calibration) return;
+  if (asked && !behaves_alike(*asked, calibration->executor)) {
+    calibration = with_executor(*calibration, *asked);
+  }
+  const Calibration fitted = for_model(*calibration, question.profile.value.name);
+  question.executor = fitted.executor;
+  question.profile.value = calibrated_profile(question.profile.value, fitted);
+  question.cluster.value = calibrated_cluster(question.cluster.value, fitted);
+}
+
+void use_measurements(Question& question, const SearchOptions& options, const Loaded<Json>& model) {
+  if (options.precision) {
+    bad_option("--precision", "this profile was measured, at one precision",
+               "leave it out, or give a config.json");
+  }
+  for (const auto& [name, value] : {std::pair{"--attention", &options.attention},
+                                    std::pair{"--gradients", &options.gradients}}) {
+    if (*value) {
+      bad_option(name, "this profile was measured, with what it had",
+                 "leave it out, or give a config.json");
+    }
+  }
+  const std::string& cluster = required(options.cluster, "--cluster", "--cluster cluster.json");
+  question.profile = {read_profile(model.value, options.profile), model.file};
+  question.cluster = load_cluster(cluster);
+}
+
+void use_estimate(Question& question, const SearchOptions& options, const Loaded<Json>& config) {
+  EstimateSettings settings;
+  settings.device = options.device;
+  settings.precision = options.precision;
+  settings.attention = options.attention;
+  settings.gradients = options.gradients;
+  settings.sequence_length = options.sequence_length;
+  if (options.cluster) {
+    question.cluster = load_cluster(*options.cluster);
+    settings.cluster = &question.cluster.value;
+    settings.gpus = options.gpus ? question.request.gpus : device_count(question.cluster.value);
+  } else {
+    required(options.gpus, "--gpus", "--gpus 64, or give --cluster");
+    settings.gpus = question.request.gpus;
+  }
+  if (settings.gpus > kMostGpus) {
+    bad_option("--gpus", fmt::format("{} is more than any cluster has", settings.gpus),
+               fmt::format("give at most {}", kMostGpus));
+  }
+  question.estimated = estimate_model(config, settings);
+  for (const std::string& device : options.also_on) {
+    settings.device = device;
+    add_device(*question.estimated, estimate_model(config, settings));
+  }
+  const EstimatedModel& estimated = *question.estimated;
+  question.profile = {estimated.estimate.profile, config.file};
+  question.request.sequence_length = estimated.request.sequence_length;
+  question.request.pins.device = estimated.request.device;
+  if (options.cluster) return;
+  question.cluster.value = default_cluster(estimated.device, question.request.gpus);
+  question.cluster.file = {kAssumedCluster,
+                           content_hash(to_text(write_cluster(question.cluster.value)))};
+}
+
+}  // namespace
+int default_threads() {
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+namespace {
+
+// All that is missing at once, so that nobody is told of one option after the other.
+void refuse_missing(const SearchOptions& options, bool is_config) {
+  std::vector<std::string> missing, example;
+  const auto ask = [&](bool there, const char* option, const char* value) {
+    if (there) return;
+    missing.emplace_back(option);
+    example.push_back(fmt::format("{} {}", option, value));
+  };
+  const bool has_cluster = options.cluster.has_value();
+  if (is_config) {
+    ask(has_cluster || options.device, "--device", "h100-sxm");
+    ask(has_cluster || options.gpus, "--gpus", "64");
+  } else {
+    ask(has_cluster, "--cluster", "cluster.json");
+  }
+  ask(options.global_batch || options.global_batch_tokens, "--global-batch", "512");
+  if (missing.empty()) return;
+  bad_option(joined(missing, ", "), "missing",
+             fmt::format("add {}, for example {}", missing.size() == 1 ? "it" : "them",
+                         joined(example, " ")));
+}
+
+int global_batch_of(const SearchOptions& options, const Question& question) {
+  if (!options.global_batch_tokens) {
+    return parse_int("--global-batch", *options.global_batch, 1, kMostSamples);
+  }
+  if (options.global_batch) {
+    bad_option("--global-batch-tokens", "--global-batch is given, too", "keep one of them");
+  }
+  return samples_in(*options.global_batch_tokens, measured_defaults(question).sequence_length);
+}
+
+// 4M samples were never meant.
+void refuse_tokens(const std::optional<std::string>& batch) {
+  constexpr std::string_view kDigits = "0123456789.";
+  if (!batch || batch->empty() || batch->find_first_not_of(kDigits) + 1 != batch->size()) return;
+  if (std::string_view("kKmMbBgG").find(batch->back()) == std::string_view::npos) return;
+  bad_option("--global-batch", fmt::format("'{}' is not a whole number", *batch),
+             fmt::format("it counts samples (sequences); for tokens write --global-batch-tokens {}",
+                         *batch));
+}
+
+}  // namespace
+
+Question question_of(const SearchOptions& options) {
+  Question question;
+  const Loaded<Json> model = load_json(options.profile);
+  const bool is_config = is_model_config(model.value);
+  if (!is_config) expect_format(model.value, model.file.path, "penstock.profile/1");
+  refuse_missing(options, is_config);
+  refuse_tokens(options.global_batch);
+  SearchRequest& request = question.request;
+  if (options.gpus) set(question, "--gpus", "gpus", *options.gpus);
+  if (options.reserve_gib) set(question, "--reserve-gib", "reserve-gib", *options.reserve_gib);
+  if (options.sequence_length) {
+    request.sequence_length = parse_int("--sequence-length", *options.sequence_length, 1);
+  }
+  if (options.top) request.top = parse_int("--top", *options.top, 1, 1000);
+  request.threads = default_threads();
+  if (options.threads) request.threads = parse_int("--threads", *options.threads, 1, 1024);
+  if (options.budget) question.budget = parse_budget("--budget", *options.budget);
+  request.bounds = !options.every_candidate;
+
+  if (is_config) {
+    use_estimate(question, options, model);
+  } else {
+    use_measurements(question, options, model);
+  }
+  use_measured(question, options);
+  use_calibration(question, options);
+  const int devices = device_count(question.cluster.value);
+  if (!options.gpus) request.gpus = devices;
+  if (request.gpus > devices) {
+    bad_option("--gpus", fmt::format("{} is more than the cluster has", request.gpus),
+               fmt::format("{} has {} devices", question.cluster.value.name, devices));
+  }
+  request.global_batch = global_batch_of(options, question);
+  set_pins(question, options);
+  if (!options.large_batch) refuse_unlikely_batch(question);
+  return question;
+}
+
+Question question_of(SearchOptions options, int gpus) {
+  options.gpus = std::to_string(gpus);
+  options.large_batch = true;
+  return question_of(options);
+}
+
+}  // namespace penstock

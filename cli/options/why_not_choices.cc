@@ -1,0 +1,45 @@
+#include "cli/options/why_not_choices.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/options/field_words.h"
+#include "cli/options/nearest.h"
+#include "cli/options/parse.h"
+#include "cli/options/question_settings.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kOption = "--why-not";
+
+const std::vector<std::string> kChoices{"P",        "V",         "D",     "T",      "b",
+                                        "schedule", "recompute", "zero1", "device", "placement"};
+
+KeyValues choices_of(const std::string& text) {
+  KeyValues choices = parse_key_values(kOption, text);
+  for (auto& [key, value] : choices) {
+    key = key_or_word(key);
+    if (std::find(kChoices.begin(), kChoices.end(), key) != kChoices.end()) continue;
+    bad_option(kOption, fmt::format("unknown key '{}'", key),
+               key == "M" ? "micro-batches follow from the global batch, DP and mbs; ask for those"
+                          : did_you_mean(key, kChoices));
+  }
+  return choices;
+}
+
+}  // namespace
+
+std::string pin_choices(Question& question, const std::string& text) {
+  std::vector<std::string> words;
+  for (const auto& [key, value] : choices_of(text)) {
+    set(question, fmt::format("{} {}", kOption, key), key, value);
+    words.push_back(fmt::format("{}={}", key, value));
+  }
+  return joined(words, ", ");
+}
+
+}  // namespace penstock

@@ -1,0 +1,207 @@
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/io/environment.h"
+#include "cli/options/parse.h"
+#include "cli/parts/gpu_profiling.h"
+#include "cli/parts/profiling.h"
+#include "core/values/error.h"
+#include "profiler/link_pool.h"
+#include "profiler/memory_bandwidth.h"
+#include "profiler/torch/matmul_load.h"
+#include "runtime_bridge/launcher.h"
+#include "runtime_bridge/torch/rank_device.h"
+#include "training/gloo/gloo_transport.h"
+#include "training/gloo/tcp_store.h"
+#include "training/pin_to_processor.h"
+#include "training/torch/library.h"
+
+namespace penstock {
+namespace {
+
+std::unique_ptr<Transport> transport_of(const LaunchEnvironment& place) {
+  if (place.ranks == 1) return nullptr;
+  GlooOptions options;
+  options.rank = place.rank;
+  options.ranks = place.ranks;
+  options.store = {.host = place.host, .port = place.port, .prefix = place.key_prefix};
+  options.serves_store = place.serves_store;
+  // A rank beside waits for as long as rank 0 measures one size.
+  options.limit = std::chrono::hours(1);
+  return make_gloo_transport(options);
+}
+
+ModelToMeasure question_of(const ProfileRequest& request) {
+  ModelToMeasure question;
+  question.model = *request.model;
+  question.micro_batch_sizes = request.micro_batch_sizes;
+  question.sequence_length = request.sequence_length;
+  question.recompute = request.recompute;
+  question.every_section = request.every_section;
+  question.splits = request.splits;
+  question.rule.error = request.error;
+  question.budget = request.budget;
+  question.keeps_recordings = request.record;
+  return question;
+}
+
+// `device` is where the load computes.
+LinkSamples measure_links_here(const ProfileRequest& request, Transport& transport,
+                               const LinkPool& pool, const std::string& device,
+                               ProfilingProgress& progress) {
+  LinkPlan plan;
+  plan.largest = request.largest_message;
+  plan.budget = request.budget;
+  return measure_links(transport, pool.buffer, plan,
+                       request.busy_links ? matmul_load(device) : LinkLoad{}, progress);
+}
+
+void measure_host_links(const ProfileRequest& request, const LaunchEnvironment& place,
+                        Transport& transport, ProfilingProgress& progress, Measured& measured) {
+  const LinkPool pool = make_host_pool(link_pool_bytes(request.largest_message));
+  measured.links = measure_links_here(request, transport, pool, "cpu", progress);
+  if (place.rank == 0) measured.memory_bandwidth = measure_memory_bandwidth();
+}
+
+// One rank per GPU, the one of its local rank.
+void measure_gpu_links(const ProfileRequest& request, const LaunchEnvironment& place, int gpu,
+                       GpuProfiling& gpus, Transport& gloo, ProfilingProgress& progress,
+                       Measured& measured) {
+  gloo.barrier();  // rank 0 may have measured sections for long
+  const std::unique_ptr<Transport> nccl = gpus.transport(
+      place, connect_store({.host = place.host, .port = place.port, .prefix = place.key_prefix},
+                           std::chrono::minutes(5)));
+  const LinkPool pool = gpus.pool(link_pool_bytes(request.largest_message));
+  measured.links =
+      measure_links_here(request, *nccl, pool, "cuda:" + std::to_string(gpu), progress);
+  measured.link_level = "nccl";
+}
+
+std::string why_only_copies(const ProfileRequest& request, int gpus) {
+  const std::string fact = request.device == "cuda"
+                               ? "this machine has " + std::to_string(gpus)
+                               : "--device " + request.device + " names one; give --device cuda";
+  return "links between GPUs were not measured, only copies: NCCL needs two GPUs, one for each "
+         "rank, and " +
+         fact;
+}
+
+void measure_gpu(const ProfileRequest& request, const LaunchEnvironment& place, int gpu,
+                 GpuProfiling& gpus, Transport* gloo, ProfilingProgress& progress,
+                 Measured& measured) {
+  if (request.device == "cuda" && gloo != nullptr) {
+    measure_gpu_links(request, place, gpu, gpus, *gloo, progress, measured);
+  } else {
+    measured.notes.push_back(why_only_copies(request, measured.gpu->gpus));
+  }
+  if (place.rank > 0) return;
+  measured.gpu->copies = gpus.copies(request.largest_message, request.busy_links, progress);
+  measured.memory_bandwidth = memory_bandwidth_of(measured.gpu->copies);
+}
+
+// "cuda:2" is that one; "cuda" a rank's own.
+int gpu_of(const std::string& device, const LaunchEnvironment& place) {
+  const std::size_t colon = device.find(':');
+  return colon == std::string::npos ? place.local_rank
+                                    : parse_int("--device", device.substr(colon + 1), 0, 1024);
+}
+
+// Ranks that are there for links only stand by.
+std::optional<ModelSamples> sections_of(const ProfileRequest& request, Transport* transport,
+                                        ProfilingProgress& progress, int gpu,
+                                        ActivityTracer* tracer) {
+  const RanksBeside beside{.job = transport, .ranks = 1 + request.beside};
+  if (beside.rank() >= beside.ranks) return std::nullopt;
+  const std::unique_ptr<Device> device = make_rank_device(request.device, gpu);
+  return measure_model(question_of(request), *device, progress, beside, tracer);
+}
+
+// Of rank 0 only, whose sections are measured.
+std::unique_ptr<ActivityTracer> tracer_of(const ProfileRequest& request,
+                                          const LaunchEnvironment& place, GpuProfiling* gpus,
+                                          std::vector<std::string>& notes) {
+  if (gpus == nullptr || !request.model || place.rank > 0) return nullptr;
+  if (!request.trace) {
+    notes.emplace_back(
+        "not traced, as --no-trace asks: nothing says whether all that the GPU does belongs to a "
+        "section");
+    return nullptr;
+  }
+  if (std::string warning = gpus->tracer_warning(); !warning.empty()) {
+    notes.push_back(std::move(warning));
+  }
+  return gpus->tracer();
+}
+
+}  // namespace
+
+void check_profiling(const ProfileRequest& request) { require_device(request.device); }
+
+int link_ranks(const ProfileRequest& request) {
+  const std::unique_ptr<GpuProfiling> gpus = make_gpu_profiling(request.device, 0);
+  if (!gpus) return request.participants;
+  const int most = request.device == "cuda" ? gpus->gpus() : 1;
+  if (most > 1 && request.participants > most) {
+    throw Error(ErrorKind::kMissingResource,
+                "--participants " + std::to_string(request.participants) + ": this machine has " +
+                    std::to_string(most) +
+                    " GPUs, and NCCL needs one for each rank\nhelp: ask for as many as there are");
+  }
+  return std::min(request.participants, most);
+}
+
+int run_profiling_ranks(const Arguments& arguments, int ranks, const Environment& environment) {
+  Arguments all{"profile"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  LaunchOptions options;
+  options.ranks = ranks;
+  options.environment = environment;
+  options.serve = [] {
+    std::shared_ptr<StoreServer> server = serve_store(0);
+    const int port = server->port();
+    return HostedStore{.keeps = std::move(server), .port = port};
+  };
+  options.start = start_program("/proc/self/exe", all);
+  const LaunchResult result = launch(options);
+  const std::optional<RankEnd> failure = result.first_failure();
+  if (!failure) return kYes;
+  if (failure->signal == 0) return failure->exit_code;
+  throw Error(ErrorKind::kMissingResource, words_of(*failure));
+}
+
+std::optional<Measured> measure_as_rank(const ProfileRequest& request,
+                                        const LaunchEnvironment& place,
+                                        ProfilingProgress& progress) {
+  end_with_launcher(process_environment());
+  const int gpu = gpu_of(request.device, place);
+  const std::unique_ptr<GpuProfiling> gpus = make_gpu_profiling(request.device, gpu);
+  Measured measured;
+  // Before anything else uses the GPU, and before its thread would share a processor with ours.
+  const std::unique_ptr<ActivityTracer> tracer =
+      tracer_of(request, place, gpus.get(), measured.notes);
+  const std::unique_ptr<Transport> transport = transport_of(place);
+  pin_to_processor(place.local_rank);
+  measured.library = library_name();
+  measured.device = words_of_device(request.device);
+  measured.reserve = gpus ? gpus->taken_memory() : resident_memory();
+  if (gpus)
+    measured.gpu = MeasuredGpu{.gpus = gpus->gpus(), .memory = gpus->memory(), .copies = {}};
+  measured.gigaflops = matmul_gigaflops();
+  if (request.model) {
+    measured.sections = sections_of(request, transport.get(), progress, gpu, tracer.get());
+  }
+  if (request.links && gpus) {
+    measure_gpu(request, place, gpu, *gpus, transport.get(), progress, measured);
+  } else if (request.links) {
+    measure_host_links(request, place, *transport, progress, measured);
+  }
+  if (transport) transport->barrier();
+  if (place.rank > 0) return std::nullopt;
+  return measured;
+}
+
+}  // namespace penstock

@@ -1,0 +1,263 @@
+#include "cli/reports/replayed_schedule.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/options/nearest.h"
+#include "cli/options/parse.h"
+#include "report/gantt.h"
+#include "simulator/events/executed_order.h"
+#include "simulator/liveness.h"
+#include "simulator/lower.h"
+#include "simulator/simulate.h"
+#include "simulator/simulate_schedule.h"
+#include "simulator/stash_bytes.h"
+
+namespace penstock {
+namespace {
+
+// Of a schedule of so many micro-batches; without costs all are alike.
+std::vector<MicroBatch> micro_batches_of(int count, const ScheduleCosts* costs) {
+  std::vector<MicroBatch> list;
+  if (costs != nullptr) {
+    for (const MicroBatchRun& run : costs->micro_batches) {
+      list.insert(list.end(), static_cast<std::size_t>(run.count), run.each);
+    }
+  }
+  list.resize(static_cast<std::size_t>(count));
+  return list;
+}
+
+Program lowered(Schedule schedule, const LoweringOptions& options,
+                const ScheduleCosts* costs = nullptr) {
+  PipelineInput input;
+  input.micro_batches = micro_batches_of(schedule.micro_batches, costs);
+  input.schedule = std::move(schedule);
+  std::vector<PipelineInput> pipelines;
+  pipelines.push_back(std::move(input));
+  return lower(pipelines, options);
+}
+
+PipelineCsvForm form_of(const ScheduleOptions& given) {
+  if (!given.csv_form) return PipelineCsvForm::kComputeOnly;
+  if (*given.csv_form == "compute_only") return PipelineCsvForm::kComputeOnly;
+  if (*given.csv_form == "compute_comms") return PipelineCsvForm::kComputeComms;
+  bad_option("--csv-form", fmt::format("unknown '{}'", *given.csv_form),
+             did_you_mean(*given.csv_form, {"compute_only", "compute_comms"}));
+}
+
+std::string csv_text(const ScheduleOptions& given, const Subject& subject,
+                     const Schedule& schedule) {
+  if (subject.shape.slices > 1) {
+    bad_option("--csv", "PyTorch's CSV has whole micro-batches, and no slices of them",
+               "leave it out");
+  }
+  if (form_of(given) == PipelineCsvForm::kComputeOnly) return write_pipeline_csv(schedule);
+  if (subject.holds_transfers()) return write_pipeline_csv(program_of(*subject.file, given.name));
+  // PyTorch's own order, whatever the executor. It reduces gradients only where the file says so.
+  LoweringOptions options;
+  options.step_actions = options.reduce_gradients = true;
+  return write_pipeline_csv(lowered(schedule, options));
+}
+
+LoweringOptions lowering_for(const Subject& subject, const ScheduleCosts& costs,
+                             const ExecutorModel& executor) {
+  LoweringOptions options;
+  options.recompute = costs.recompute && !subject.recomputes();
+  options.issue = executor.issue;
+  return options;
+}
+
+Program program_for(const ScheduleOptions& given, const Subject& subject, Schedule schedule,
+                    const ScheduleCosts& costs, const ExecutorModel& executor) {
+  if (!subject.holds_transfers()) {
+    return lowered(std::move(schedule), lowering_for(subject, costs, executor), &costs);
+  }
+  Program program = program_of(*subject.file, given.name, costs.recompute);
+  program.micro_batches = micro_batches_of(schedule.micro_batches, &costs);
+  return program;
+}
+
+// Whether the rolled-up lists say all that is asked, so that no Program of M micro-batches is made.
+bool stays_rolled_up(const ScheduleOptions& given, const Subject& subject, const Schedule& schedule,
+                     const ScheduleCosts& costs, const ExecutorModel& executor) {
+  return !given.is_drawn() && !costs.has_bytes && !given.slow.given() && !given.jitter.given() &&
+         !subject.holds_transfers() && executor.issue == IssueOrder::kEager &&
+         (schedule.rule != RunTimeRule::kNone || can_simulate_schedule(schedule, executor));
+}
+
+void set_times(ScheduleResult& result, const TimelineSummary& summary) {
+  result.makespan = summary.makespan;
+  result.longest_span = summary.longest_span;
+  result.ideal = summary.ideal;
+}
+
+void set_stash(ScheduleResult& result, const std::vector<RankLiveness>& ranks) {
+  for (const RankLiveness& rank : ranks) result.peak_stash_chunks.push_back(rank.peak_chunks);
+}
+
+RolledInput rolled_up(const Schedule& schedule, const ScheduleCosts& costs) {
+  if (costs.micro_batches.empty()) return {&schedule, {{schedule.micro_batches, {}}}};
+  return {&schedule, costs.micro_batches};
+}
+
+void replay_rolled_up(const Schedule& schedule, const LoweringOptions& options,
+                      const ScheduleCosts& costs, const ExecutorModel& executor,
+                      ScheduleResult& result) {
+  const std::vector<std::int32_t> none(schedule.rank_of_stage.size(), 0);
+  set_stash(result, liveness(schedule, WaitingReceives{none, none}));
+  const RolledInput input = rolled_up(schedule, costs);
+  set_times(result, simulate_schedule({input}, options, costs.prices, executor));
+  result.actions = lowered_actions(schedule, options);
+}
+
+// Likewise of a schedule whose rule changes the order while it runs. False when its Program has to
+// be written out.
+bool replay_rule_rolled_up(const Schedule& schedule, const LoweringOptions& options,
+                           const ScheduleCosts& costs, const ExecutorModel& executor,
+                           ScheduleResult& result) {
+  const RolledInput input = rolled_up(schedule, costs);
+  ReplayBuffers buffers;
+  const auto ruled = simulate_by_rule({input}, options, costs.prices, executor, buffers);
+  if (!ruled) return false;
+  set_stash(result, ruled->held);
+  set_times(result, ruled->summary);
+  result.actions = lowered_actions(schedule, options);
+  return true;
+}
+
+Schedule schedule_for(const ScheduleOptions& given, const Subject& subject,
+                      const ScheduleCosts& costs, const ExecutorModel& executor) {
+  if (subject.file) return schedule_of(*subject.file, given.name);
+  if (!subject.kind->is_automatic()) return subject.kind->generate(subject.shape);
+  return given.automatic.arranged(*subject.kind, subject.shape, costs, executor);
+}
+
+void replay(const ScheduleOptions& given, const Program& program, const StagePrices& prices,
+            const ExecutorModel& executor, ScheduleResult& result, ScheduleExtras& extras) {
+  set_stash(result, liveness(program));
+  if (!given.is_drawn()) {
+    set_times(result, simulate_summary(program, prices, executor));
+    return;
+  }
+  const Timeline timeline = simulate(program, prices, executor);
+  set_times(result, summarize(program, timeline));
+  if (given.print) extras.drawing = gantt(program, timeline);
+  if (given.output) extras.step = step_of(program, timeline, prices, executor, result);
+}
+
+// The same of a schedule whose rule changes the order while it runs: what it holds and does is told
+// of the order that came about.
+void replay_by_rule(const ScheduleOptions& given, const Program& program, const StagePrices& prices,
+                    const ExecutorModel& executor, ScheduleResult& result, ScheduleExtras& extras) {
+  const Timeline timeline = simulate(program, prices, executor);
+  set_times(result, summarize(program, timeline));
+  if (!given.is_drawn()) {
+    result.peak_stash_chunks = peak_stash(program, timeline);
+    return;
+  }
+  const ExecutedProgram executed = as_executed(program, timeline);
+  set_stash(result, liveness(executed.program));
+  if (given.print) {
+    extras.lists = action_lists(executed.program);
+    extras.drawing = gantt(executed.program, executed.timeline);
+  }
+  if (given.output) {
+    extras.step = step_of(executed.program, executed.timeline, prices, executor, result);
+  }
+}
+
+// The schedule stays as it is; a scenario changes what its actions cost.
+Uncertainty uncertainty_of(const ScheduleOptions& given, const Program& program,
+                           const ExecutorModel& executor, StagePrices& prices) {
+  Uncertainty uncertainty;
+  if (given.slow.given()) {
+    uncertainty.scenario = slow_down(given.slow.scenario(), program, executor, prices);
+  }
+  if (given.jitter.given()) uncertainty.jitter = given.jitter.sampled(program, prices, executor);
+  return uncertainty;
+}
+
+// What is written out action by action, drawn, sampled or arranged takes memory and time with every
+// stage and micro-batch: refused before it is begun.
+void refuse_endless(const ScheduleOptions& given, const Subject& subject,
+                    const ScheduleCosts& costs) {
+  constexpr std::int64_t kMostWritten = std::int64_t{1} << 22,
+                         kMostReplayed = std::int64_t{1} << 24;
+  const ScheduleShape& shape = subject.shape;
+  const std::int64_t cells =
+      std::int64_t{shape.ranks} * shape.chunks * shape.micro_batches * shape.slices;
+  const bool writes = given.is_drawn() || given.csv;
+  const bool arranges = subject.kind != nullptr && subject.kind->is_automatic();
+  const bool replays = given.slow.given() || given.jitter.given() || costs.has_bytes;
+  const std::int64_t most = writes || arranges ? kMostWritten : kMostReplayed;
+  if ((!writes && !arranges && !replays) || cells <= most) return;
+  bad_option("-M",
+             fmt::format("{} stages times micro-batches are too many {}", cells,
+                         writes     ? "to write out"
+                         : arranges ? "to arrange"
+                                    : "to replay one by one"),
+             fmt::format("at most {}; fewer show the same, since schedules repeat", most));
+}
+
+// So many actions in all samples that nobody waits for them.
+void refuse_endless_samples(const ScheduleOptions& given, std::int64_t actions) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 33;
+  if (!given.jitter.given()) return;
+  const std::int64_t samples =
+      given.jitter.samples ? parse_int("--samples", *given.jitter.samples, 1) : 1;
+  if (actions <= kMost / samples) return;
+  bad_option("--samples", fmt::format("{} of {} actions each would take hours", samples, actions),
+             "give fewer samples or micro-batches");
+}
+
+}  // namespace
+
+ReplayedSchedule replayed(const ScheduleOptions& given, const Subject& subject) {
+  const ScheduleCosts costs = costs_of(given, subject);
+  refuse_endless(given, subject, costs);
+  ReplayedSchedule both;
+  ScheduleResult& result = both.result;
+  ScheduleExtras& extras = both.extras;
+  const ExecutorModel executor = given.executor.model();
+  result.schedule = given.name;
+  result.ranks = subject.shape.ranks;
+  result.chunks = subject.shape.chunks;
+  result.micro_batches = subject.shape.micro_batches;
+  result.slices = subject.shape.slices;
+  result.costs = costs.words;
+  result.executor = words_of(executor);
+
+  Schedule schedule = schedule_for(given, subject, costs, executor);
+  const bool has_rule = schedule.rule != RunTimeRule::kNone;
+  result.copies = schedule.copies;
+  if (given.csv) extras.csv = csv_text(given, subject, schedule);
+  if (given.print && !has_rule) extras.lists = action_lists(schedule);
+  if (stays_rolled_up(given, subject, schedule, costs, executor)) {
+    const LoweringOptions options = lowering_for(subject, costs, executor);
+    if (!has_rule) {
+      replay_rolled_up(schedule, options, costs, executor, result);
+      return both;
+    }
+    if (replay_rule_rolled_up(schedule, options, costs, executor, result)) return both;
+  }
+  const Program program = program_for(given, subject, std::move(schedule), costs, executor);
+  result.actions = static_cast<std::int64_t>(program.actions.size());
+  refuse_endless_samples(given, result.actions);
+  StagePrices prices = costs.prices;
+  extras.uncertainty = uncertainty_of(given, program, executor, prices);
+  (has_rule ? replay_by_rule : replay)(given, program, prices, executor, result, extras);
+  if (costs.has_bytes) {
+    result.peak_stash_bytes =
+        has_rule ? peak_stash_bytes(
+                       as_executed(program, simulate(program, prices, executor)).program, prices)
+                 : peak_stash_bytes(program, prices);
+  }
+  return both;
+}
+
+}  // namespace penstock

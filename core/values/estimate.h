@@ -1,0 +1,46 @@
+// A model by its config.json and a datasheet: what was asked of the estimator, and what it
+// answered.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/values/architecture.h"
+#include "core/values/device_sheet.h"
+#include "core/values/profile.h"
+
+namespace penstock {
+
+enum class AttentionKernel { kFlash2, kFlash3, kCudnn, kEager, kFlash1 };
+
+struct EstimateRequest {
+  std::string device;  // what the profile calls it; empty: the datasheet's name
+  Arithmetic arithmetic = Arithmetic::kBFloat16;
+  int sequence_length = 0;     // tokens per sample
+  int most_tensor_degree = 1;  // T in powers of two up to here, where the model divides
+  std::optional<AttentionKernel> attention{};  // absent: default_attention()
+  // Tensors between the products of a layer divided over the ranks of a tensor-parallel group.
+  bool sequence_parallel = true;
+  // Ranks that share a sequence. Its exchange of keys and values is taken as hidden; what `plan`
+  // searches has none.
+  int context_degree = 1;
+  int gradient_bytes = 4;
+};
+
+struct Estimate {
+  ModelProfile profile;
+  ErrorBand error;  // of the curve it went by
+  // What it rests on, in words, beyond the fields of Architecture.
+  std::vector<std::string> assumptions;
+};
+
+struct EstimatedModel {
+  Architecture model;
+  DeviceSheet device;
+  EstimateRequest request;
+  Estimate estimate;
+  std::vector<std::string> also_for;  // further devices that the estimate holds
+};
+
+}  // namespace penstock

@@ -1,0 +1,98 @@
+// Contenders are taken in batches, each against the leaders that all before it left: so what a
+// contender has to beat does not depend on the number of threads.
+#include "search/lead_by_cuts.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "core/values/recompute_sections.h"
+#include "search/group_division.h"
+#include "search/improve_cuts.h"
+#include "search/in_parallel.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kImprovedAtOnce = 4;
+// For as long as the squares of stages sum to no more than this: a replay takes that long.
+constexpr std::int64_t kMostImproved = std::int64_t{1} << 15;
+// Of those that are arranged, or have a run-time rule, the stages times the micro-batches.
+constexpr std::int64_t kMostRearranged = std::int64_t{1} << 13;
+
+bool is_arranged(const Plan& plan) { return find_schedule(plan.schedule)->is_costly; }
+
+// And without the numbers that go with them.
+Plan without_cuts(Plan plan) {
+  plan.cuts.clear();
+  if (recompute_is_divided(plan)) plan.recompute_sections.assign(1, 0);
+  return plan;
+}
+
+// What the work of a contender grows with.
+std::int64_t work_of(const Plan& plan) {
+  const std::int64_t each =
+      is_arranged(plan) ? replica_loads(plan).front().micro_batches : plan.stages();
+  return plan.stages() * each;
+}
+
+class CutBudgets {
+ public:
+  // Whether there is enough left of its budget, which it then takes.
+  bool take(const Plan& plan) {
+    std::int64_t& left = is_arranged(plan) ? rearranged_ : improved_;
+    const std::int64_t work = work_of(plan);
+    if (work > left) return false;
+    left -= work;
+    return true;
+  }
+
+ private:
+  std::int64_t improved_ = kMostImproved, rearranged_ = kMostRearranged;
+};
+
+std::vector<Found> improved_from(const PlanInputs& inputs, const SearchRequest& request,
+                                 const std::vector<Plan>& plans, const Incumbents& leaders) {
+  std::vector<std::optional<Found>> better(plans.size());
+  in_parallel(request.threads, plans.size(), [&](std::size_t i) {
+    CutBudget budget;
+    budget.recompute = recompute_rule(request);
+    budget.trainer = request.trainer;
+    budget.to_beat = leaders.to_lead(plans[i].devices(), request.sizes.size());
+    better[i] = improve_cuts(inputs, plans[i], budget);
+  });
+  std::vector<Found> found;
+  for (auto& one : better) {
+    if (one) found.push_back(std::move(*one));
+  }
+  return found;
+}
+
+}  // namespace
+
+void lead_by_cuts(const PlanInputs& inputs, const SearchRequest& request,
+                  const std::vector<Found>& known, std::vector<Contender>& contenders,
+                  Incumbents& leaders) {
+  sort_contenders(contenders);
+  std::vector<Plan> improved;
+  for (const Found& found : known) improved.push_back(without_cuts(found.plan));
+  const auto is_improved = [&](const Plan& plan) {
+    return std::find(improved.begin(), improved.end(), without_cuts(plan)) != improved.end();
+  };
+  CutBudgets budgets;
+  std::vector<Plan> batch;
+  for (std::size_t next = 0; next < contenders.size() || !batch.empty();) {
+    if (next < contenders.size()) {
+      const Contender& one = contenders[next++];
+      const bool leads = leaders.may_lead(one.bound, one.plan.devices(), request.sizes.size());
+      if (leads && budgets.take(one.plan) && !is_improved(one.plan)) batch.push_back(one.plan);
+    }
+    if (batch.size() < kImprovedAtOnce && next < contenders.size()) continue;
+    for (const Found& better : improved_from(inputs, request, batch, leaders)) leaders.add(better);
+    batch.clear();
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,20 @@
+// Better cuts for the candidates that these may bring to the front.
+#pragma once
+
+#include <vector>
+
+#include "search/best_plans.h"
+#include "search/evaluate.h"
+#include "search/group_search.h"
+#include "search/incumbents.h"
+
+namespace penstock {
+
+// The most promising contenders first, within a budget of work for static schedules and one for
+// arranged ones, until no other may lead. What better cuts find is added to `leaders`; `known` got
+// better cuts before. Sorts `contenders`. The same for any number of threads.
+void lead_by_cuts(const PlanInputs& inputs, const SearchRequest& request,
+                  const std::vector<Found>& known, std::vector<Contender>& contenders,
+                  Incumbents& leaders);
+
+}  // namespace penstock

@@ -1,0 +1,41 @@
+// What is asked of a search: the model, the cluster, how ranks carry a plan out, and where to look.
+// Studies (studies/) ask it again with one thing changed.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/values/calibration_result.h"
+#include "core/values/estimate.h"
+#include "core/values/loaded.h"
+#include "search/best_plans.h"
+
+namespace penstock {
+
+// How an assumed cluster is called where a file would be named.
+inline constexpr const char* kAssumedCluster = "assumed cluster";
+
+// Profile and cluster as they were read, or estimated and assumed.
+struct Question {
+  Loaded<ModelProfile> profile;
+  // Of a model that was given by its config.json; its profile is this estimate.
+  std::optional<EstimatedModel> estimated;
+  Loaded<ClusterSpec> cluster;
+  std::optional<CalibrationResult> measured;  // where runs were given to calibrate with
+  ExecutorModel executor;
+  std::optional<Bytes> reserve;
+  SearchRequest request;
+  std::optional<Duration> budget;
+
+  [[nodiscard]] PlanInputs inputs() const {
+    return {&profile.value, &cluster.value, executor, reserve};
+  }
+};
+
+// The question that a plan answered, where it can be asked again.
+struct PlanQuestion {
+  std::string why_not;  // not empty: what is missing, in words; there is no question then
+  Question question;    // for as many GPUs as the plan uses; nothing is pinned
+};
+
+}  // namespace penstock

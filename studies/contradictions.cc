@@ -1,0 +1,109 @@
+#include "studies/contradictions.h"
+
+#include <set>
+
+#include <fmt/format.h>
+
+#include "costmodel/price_stages.h"
+#include "report/words.h"
+#include "simulator/schedules/schedules.h"
+
+namespace penstock {
+namespace {
+
+void add_devices(const Question& question, std::int64_t needed, const GpusThere& there,
+                 std::vector<std::string>& found) {
+  const Pins& pins = question.request.pins;
+  std::vector<std::string> words;
+  if (pins.pipeline) words.push_back(fmt::format("PP = {}", *pins.pipeline));
+  if (pins.data) words.push_back(fmt::format("DP = {}", *pins.data));
+  if (pins.tensor) words.push_back(fmt::format("TP = {}", *pins.tensor));
+  found.push_back(fmt::format("{} {} {} (PP x DP x TP), but {} {}.", joined(words, ", "),
+                              words.size() == 1 ? "needs" : "together need",
+                              count_of(needed, "GPU"), there.who, there.gpus));
+}
+
+void add_stages(const Question& question, std::vector<std::string>& found) {
+  const Pins& pins = question.request.pins;
+  const auto sections = static_cast<std::int64_t>(question.profile.value.sections.size());
+  const std::int64_t stages = std::int64_t{pins.pipeline.value_or(1)} * pins.chunks.value_or(1);
+  if (stages <= 2 * sections && pins.pipeline.value_or(1) <= sections) return;
+  const std::string degrees =
+      pins.chunks ? fmt::format("PP = {} and VP = {} make", pins.pipeline.value_or(1), *pins.chunks)
+                  : fmt::format("PP = {} makes", *pins.pipeline);
+  found.push_back(fmt::format("{} {}, but the model can be cut into no more than its {}.", degrees,
+                              count_of(stages, "stage"), count_of(sections, "section")));
+}
+
+void add_tensor(const Question& question, std::vector<std::string>& found) {
+  const Pins& pins = question.request.pins;
+  if (!pins.tensor) return;
+  std::set<int> known;
+  for (const DeviceType& type : question.cluster.value.device_types) {
+    if (pins.device && type.name != *pins.device) continue;
+    const auto degrees = measured_tensor_degrees(question.profile.value, type.name);
+    known.insert(degrees.begin(), degrees.end());
+  }
+  if (known.count(*pins.tensor) > 0) return;
+  std::vector<std::string> words;
+  words.reserve(known.size());
+  for (const int degree : known) words.push_back(std::to_string(degree));
+  found.push_back(fmt::format("TP = {}: {} has times for TP = {} only.", *pins.tensor,
+                              question.profile.value.name, joined(words, ", ")));
+}
+
+void add_chunks(const Question& question, std::vector<std::string>& found) {
+  const Pins& pins = question.request.pins;
+  for (const std::string& name : pins.schedules) {
+    const ScheduleKind& kind = *find_schedule(name);
+    const int chunks = pins.chunks.value_or(kind.fewest_chunks);
+    if (chunks < kind.fewest_chunks) {
+      found.push_back(
+          fmt::format("VP = {}: {} needs at least VP = {}.", chunks, name, kind.fewest_chunks));
+    } else if (kind.most_chunks > 0 && chunks > kind.most_chunks) {
+      found.push_back(fmt::format("VP = {}: {} has VP = {}.", chunks, name, kind.most_chunks));
+    } else if (pins.pipeline == 1 && kind.fewest_chunks > 1) {
+      found.push_back(fmt::format("PP = 1: {} has nothing to interleave on one rank.", name));
+    }
+  }
+}
+
+void add_samples(const Question& question, std::vector<std::string>& found) {
+  const Pins& pins = question.request.pins;
+  const std::int64_t samples =
+      std::int64_t{pins.micro_batch_size.value_or(1)} * pins.data.value_or(1);
+  if (!pins.micro_batch_size || samples <= question.request.global_batch) return;
+  found.push_back(
+      fmt::format("mbs = {}{}: a global batch of {} has no whole micro-batch{}.",
+                  *pins.micro_batch_size, pins.data ? fmt::format(" and DP = {}", *pins.data) : "",
+                  question.request.global_batch, pins.data ? " for every replica" : ""));
+}
+
+}  // namespace
+
+// Of three numbers of at most 31 bits; more than any cluster has, where 64 bits are not enough.
+std::int64_t devices_needed(const Pins& pins) {
+  const std::int64_t two =
+      std::int64_t{pins.pipeline.value_or(1)} * std::int64_t{pins.data.value_or(1)};
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;
+  return two > kMost / pins.tensor.value_or(1) ? kMost : two * pins.tensor.value_or(1);
+}
+
+std::vector<std::string> contradictions_of(const Question& question, const GpusThere& there) {
+  std::vector<std::string> found;
+  const std::int64_t needed = devices_needed(question.request.pins);
+  const SearchRequest& request = question.request;
+  if (needed > there.gpus) add_devices(question, needed, there, found);
+  if (request.pins.data.value_or(1) > request.global_batch) {
+    found.push_back(
+        fmt::format("DP = {}: a global batch of {} has less than one sample per replica.",
+                    *request.pins.data, request.global_batch));
+  }
+  add_stages(question, found);
+  add_tensor(question, found);
+  add_samples(question, found);
+  add_chunks(question, found);
+  return found;
+}
+
+}  // namespace penstock

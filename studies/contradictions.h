@@ -1,0 +1,24 @@
+// Which pins cannot be together, with the model or with the GPUs: what no search is needed for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "search/question.h"
+
+namespace penstock {
+
+// The GPUs that pins may use, and in words who has them: "8 x p4d.24xlarge has".
+struct GpusThere {
+  int gpus = 1;
+  std::string who;
+};
+
+// Whole sentences; empty when nothing contradicts.
+std::vector<std::string> contradictions_of(const Question& question, const GpusThere& there);
+
+// PP x DP x TP of the pins; more than any cluster has, where 64 bits are not enough.
+std::int64_t devices_needed(const Pins& pins);
+
+}  // namespace penstock

@@ -1,0 +1,95 @@
+#include "studies/fewest_gpus.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "costmodel/price_stages.h"
+#include "report/words.h"
+#include "search/best_plans.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kMostTried = 1 << 14;
+
+int most_per_node(const ClusterSpec& cluster) {
+  int most = 1;
+  for (const NodeType& type : cluster.node_types) most = std::max(most, type.devices);
+  return most;
+}
+
+// What saves memory is pinned where nothing else is.
+Question for_least_memory(Question question) {
+  Pins& pins = question.request.pins;
+  if (!pins.micro_batch_size) pins.micro_batch_size = 1;
+  if (pins.schedules.empty()) pins.schedules = {"1f1b"};
+  const std::string device = pins.device.value_or(question.cluster.value.device_types.front().name);
+  const std::vector<std::string> modes = measured_recompute_modes(question.profile.value, device);
+  if (!pins.recompute && std::find(modes.begin(), modes.end(), "full") != modes.end()) {
+    pins.recompute = "full";
+  }
+  question.request.top = 1;
+  return question;
+}
+
+std::optional<Plan> fitting(const AskedOf& asked_of, int gpus, SearchProgress& progress) {
+  const Question question = for_least_memory(asked_of(gpus));
+  SearchResult result = best_plans(question.inputs(), question.request, progress);
+  if (result.best.empty()) return {};
+  return std::move(result.best.front().plan);
+}
+
+// Ascending: powers of two within a node, then whole nodes, ever more of them.
+std::vector<int> sizes_above(int gpus, int per_node, int most) {
+  std::vector<int> sizes;
+  for (std::int64_t size = 1; size <= most; size *= 2) {
+    const std::int64_t whole = size < per_node ? size : (size + per_node - 1) / per_node * per_node;
+    if (whole > gpus && whole <= most) sizes.push_back(static_cast<int>(whole));
+  }
+  if (most > gpus && (sizes.empty() || sizes.back() < most)) sizes.push_back(most);
+  return sizes;
+}
+
+std::string text_of(int gpus, const Plan& plan) {
+  return fmt::format(
+      "{} would do: TP {} x PP {} x DP {}, mbs {}, {}, recompute {}{}. Ask with --gpus {}.",
+      count_of(gpus, "GPU"), plan.tensor, plan.pipeline, plan.data, plan.micro_batch_size,
+      plan.schedule, plan.recompute, plan.zero1 ? ", ZeRO-1" : "", gpus);
+}
+
+}  // namespace
+
+std::string fewest_gpus_text(const Question& question, const AskedOf& asked_of,
+                             SearchProgress& progress) {
+  const bool assumed = question.cluster.file.path == kAssumedCluster;
+  const int most = assumed ? kMostTried : device_count(question.cluster.value);
+  const int per_node =
+      assumed ? question.estimated->device.node.devices : most_per_node(question.cluster.value);
+  int too_few = question.request.gpus;
+  std::optional<Plan> plan;
+  int enough = 0;
+  for (const int size : sizes_above(too_few, per_node, most)) {
+    plan = fitting(asked_of, size, progress);
+    if (progress.stop()) return "";
+    enough = size;
+    if (plan) break;
+    too_few = size;
+  }
+  if (enough == 0) return "";
+  if (!plan) return fmt::format("Not even {} would do.", count_of(enough, "GPU"));
+  // Whole nodes between the last that was too few and the first that was enough.
+  while (enough - too_few > per_node && enough > per_node) {
+    const int middle = (too_few + enough) / 2 / per_node * per_node;
+    if (middle <= too_few || middle >= enough) break;
+    std::optional<Plan> found = fitting(asked_of, middle, progress);
+    if (progress.stop()) break;
+    (found ? enough : too_few) = middle;
+    if (found) plan = std::move(found);
+  }
+  return text_of(enough, *plan);
+}
+
+}  // namespace penstock

@@ -1,0 +1,16 @@
+// What the answer to a question leaves out, the weightiest for this model first.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/values/evaluation.h"
+#include "search/question.h"
+
+namespace penstock {
+
+// Short phrases. A model with experts misses expert parallelism most, one of long sequences context
+// parallelism; what the search had to leave out for its size is named, too.
+std::vector<std::string> not_modelled_here(const Question& question, const SearchResult& result);
+
+}  // namespace penstock

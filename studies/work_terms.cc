@@ -1,0 +1,106 @@
+#include "studies/work_terms.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+
+#include "core/values/recompute_sections.h"
+#include "costmodel/price_stages.h"
+
+namespace penstock {
+namespace {
+
+// The row whose micro-batch is nearest to the plan's; the smaller of two.
+const Measurement* nearest(const SectionType& type, const Plan& plan, const std::string& device,
+                           const std::string& recompute) {
+  const Measurement* best = nullptr;
+  const auto away = [&](const Measurement& m) {
+    return std::abs(m.micro_batch_size - plan.micro_batch_size);
+  };
+  for (const Measurement& m : type.measurements) {
+    if (m.device != device || m.tensor_degree != plan.tensor || m.recompute != recompute ||
+        m.sequence_length != plan.sequence_length) {
+      continue;
+    }
+    if (best == nullptr || away(m) < away(*best)) best = &m;
+  }
+  return best;
+}
+
+class RankTerms {
+ public:
+  RankTerms(const ModelProfile& profile, const PlanFile& file, int rank)
+      : profile_(profile), file_(file), rank_(rank) {}
+
+  WorkTerms run() {
+    WorkTerms work;
+    work.rank = rank_;
+    for (const int stage : file_.plan.stages_of_rank(rank_ % file_.plan.pipeline)) {
+      if (!add_stage(stage)) return work;
+    }
+    add_collectives();
+    work.terms = std::move(terms_);
+    return work;
+  }
+
+ private:
+  bool add_stage(int stage) {
+    const Plan& plan = file_.plan;
+    const int end_of_recomputed = plan.first_section(stage) + recomputed_sections_of(plan, stage);
+    for (int i = plan.first_section(stage); i < plan.end_section(stage); ++i) {
+      const int type = profile_.sections[static_cast<std::size_t>(i)].type;
+      const Measurement* m =
+          nearest(profile_.section_types[static_cast<std::size_t>(type)], plan,
+                  plan.device_of_rank(rank_), i < end_of_recomputed ? plan.recompute : "none");
+      if (m == nullptr || m->terms.empty()) return false;
+      const double scale = static_cast<double>(plan.micro_batch_size) / m->micro_batch_size;
+      for (const TimeTerm& term : m->terms) add(term, scale);
+    }
+    const int full_size = shapes_of_kind(plan, rank_ / plan.pipeline).first;
+    const ComputePrice& price = file_.prices.compute_of(stage, full_size);
+    priced_.forward += price.forward.duration;
+    priced_.backward += price.fused_backward.duration;
+    priced_.recompute += price.recompute.duration;
+    return true;
+  }
+
+  void add(const TimeTerm& term, double scale) {
+    auto known = std::find_if(terms_.begin(), terms_.end(),
+                              [&](const TimeTerm& each) { return each.name == term.name; });
+    if (known == terms_.end()) known = terms_.insert(known, {term.name, {}, {}, {}});
+    known->forward += scaled(term.forward, scale);
+    known->backward += scaled(term.backward, scale);
+    known->recompute += scaled(term.recompute, scale);
+  }
+
+  // What the cluster's links add to the sections, and nothing else does.
+  void add_collectives() {
+    if (file_.plan.tensor < 2) return;
+    TimeTerm rest{"collectives of tensor parallelism", priced_.forward, priced_.backward,
+                  priced_.recompute};
+    for (const TimeTerm& term : terms_) {
+      rest.forward -= term.forward;
+      rest.backward -= term.backward;
+      rest.recompute -= term.recompute;
+    }
+    for (Duration* part : {&rest.forward, &rest.backward, &rest.recompute}) {
+      *part = std::max(*part, Duration{});
+    }
+    terms_.push_back(rest);
+  }
+
+  const ModelProfile& profile_;
+  const PlanFile& file_;
+  int rank_;
+  std::vector<TimeTerm> terms_;
+  TimeTerm priced_;
+};
+
+}  // namespace
+
+WorkTerms work_terms(const ModelProfile& profile, const PlanFile& file, int rank) {
+  return RankTerms(profile, file, rank).run();
+}
+
+}  // namespace penstock
