@@ -329,6 +329,7 @@ class Search {
     in_parallel(request_.threads, plans.size(), [&](std::size_t i) {
       CutBudget budget;
       budget.recompute = recompute_rule(request_);
+      budget.trainer = request_.trainer;
       if (within) budget.memory = plans[i].memory;
       if (auto better = improve_cuts(inputs_, plans[i].plan, budget)) plans[i] = std::move(*better);
     });
@@ -339,7 +340,6 @@ class Search {
   // does not depend on how many plans are shown, nor on what else is searched. The most promising
   // first; only the fastest is listed. `fastest` are the best plans, with their better cuts.
   void improve_contenders(std::vector<Found>& fastest, std::vector<Found>& front) {
-    if (fastest.empty()) return;
     Incumbents leaders(
         1, request_.sizes.empty() ? std::vector<Budget>{} : budgets_of(request_, space_));
     for (const Found& found : fastest) leaders.add(found);
@@ -353,6 +353,7 @@ class Search {
                                       [&](const Found& one) { return one.plan == leader.plan; });
       if (!listed) list.push_back(leader);
     };
+    if (leaders.best().empty()) return;
     add_to(fastest, leaders.best().front());
     for (const Found& leader : leaders.fastest_per_budget()) add_to(front, leader);
   }

@@ -5,15 +5,6 @@
 #include "core/values/recompute_sections.h"
 
 namespace penstock {
-namespace {
-
-Plan keeping(Plan plan) {
-  plan.recompute = "none";
-  return plan;
-}
-
-}  // namespace
-
 CutRecompute::CutRecompute(const PlanInputs& inputs, const PreparedPlan& prepared,
                            const HeldCounts& held, RecomputeRule rule)
     : prepared_(prepared), kept_plan_(*inputs.profile, prepared.devices, keeping(prepared.plan)) {

@@ -31,7 +31,12 @@ CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan, RecomputeRule r
   is_cheap_ = !prepared_.kind->is_automatic() && !has_rule_;
   sums_ = prepared_.sums.full_size();
   if (facts_of(prepared_.kind->rule).last_rank_keeps) {
-    last_keeps_.emplace(*sums_, prepared_.plan.pipeline);
+    kept_.emplace(*inputs.profile, prepared_.devices, keeping(prepared_.plan));
+    if (!kept_->why_not().empty()) {
+      prepared_.why_not = Rejection{kept_->why_not(), 1, std::nullopt, std::nullopt, ""};
+      return;
+    }
+    sums_of_last_ = last_rank_keeps(*sums_, kept_->full_size(), prepared_.plan.pipeline);
   }
   tables_ = prepared_.sums.tables();
   recomputes_ = prepared_.sums.recomputes();

@@ -59,7 +59,9 @@ class CutReplay {
   [[nodiscard]] const HeldCounts& held() const { return held_; }
 
  private:
-  [[nodiscard]] RankSums sums_of_work() const { return last_keeps_ ? last_keeps_->sums() : *sums_; }
+  [[nodiscard]] const RankSums& sums_of_work() const {
+    return sums_of_last_ ? *sums_of_last_ : *sums_;
+  }
   std::optional<Result> run_lists();
   std::optional<Result> run_divided();
   std::optional<Result> run_priced(const RankTables& tables, bool recomputes);
@@ -70,7 +72,9 @@ class CutReplay {
   PreparedPlan prepared_;
   bool is_cheap_ = false;
   bool has_rule_ = false;
-  std::optional<LastRankKeeps> last_keeps_;  // of a schedule that recomputes by itself
+  // Of a schedule that recomputes by itself: what its last rank does.
+  std::optional<PlanSums> kept_;
+  std::optional<RankSums> sums_of_last_;
   std::optional<RankSums> sums_;
   RankTables tables_{{}};
   bool recomputes_ = false;

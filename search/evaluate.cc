@@ -79,7 +79,12 @@ std::optional<Rejection> choose(const PlanInputs& inputs, const PreparedPlan& pr
                                 Plan& chosen) {
   const PlanDevices devices = devices_to_cut_for(prepared.devices, chosen);
   Plan plan = plan_of_kind(chosen, fullest_kind(chosen));
-  const RankSums sums = prepared.sums.full_size();
+  RankSums sums = prepared.sums.full_size();
+  std::optional<PlanSums> kept;
+  if (last_rank_keeps(plan)) {
+    kept.emplace(*inputs.profile, devices, keeping(plan));
+    if (kept->why_not().empty()) sums = last_rank_keeps(sums, kept->full_size(), plan.pipeline);
+  }
   const BackwardKind backward = prepared.kind->backward;
   const auto balanced = balanced_cuts(sums, plan, backward);
   plan.cuts = balanced.value();  // stages() <= sections
@@ -202,9 +207,7 @@ EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
     why_not = choose(inputs, prepared, result.plan);
     // Only with cuts is it known which sections the last rank keeps.
     if (last_rank_keeps(result.plan) && !result.plan.cuts.empty()) {
-      EvaluatedPlan with_cuts = evaluate(inputs, result.plan);
-      if (!with_cuts.why_not) with_cuts.why_not = why_not;
-      return with_cuts;
+      return evaluate(inputs, result.plan);
     }
   }
 

@@ -1,6 +1,7 @@
 #include "search/group_search.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -18,6 +19,8 @@
 #include "search/lower_bound.h"
 #include "search/memory.h"
 #include "search/plan_program.h"
+#include "search/prepared_plan.h"
+#include "search/trainer_plans.h"
 #include "simulator/replay.h"
 #include "simulator/simulate.h"
 
@@ -34,6 +37,7 @@ class GroupSearch {
               const CandidateGroup& group, const Incumbents& known, SearchShared& shared)
       : inputs_(inputs),
         request_(request),
+        space_(space),
         group_(group),
         key_(space.keys[static_cast<std::size_t>(group.key)]),
         known_(known),
@@ -281,6 +285,12 @@ class GroupSearch {
       const Duration bound = division_.bound_of(plan, prices_.sums(), held);
       forms.push_back({plan, bound, cuts.fullest, cuts.fullest});
     }
+    const bool fit = !forms.empty();
+    change_for_trainer(forms, held);
+    if (fit && forms.empty()) {
+      result_.rejected.add(trainer_why_not_, static_cast<std::int64_t>(placements_.size()), plan);
+      return;
+    }
     if (forms.empty()) {
       if (!cuts.none_is_proven) note_possible();
       reject_over_memory(plan, balanced, *cuts.why_not);
@@ -362,19 +372,32 @@ class GroupSearch {
   // holds, then bounded by what any order within the memory takes.
   void try_arranged(const ScheduleKind& kind, Plan& plan, const std::vector<int>& balanced) {
     const Plan stand_in = with_stand_in(plan);
-    const auto held =
-        shared_.held_at_least.get(counts_key(*find_schedule(stand_in.schedule), stand_in),
-                                  [&] { return least_held_of(stand_in); });
-    std::optional<LastRankKeeps> last_keeps;
-    if (facts_of(kind.rule).last_rank_keeps) last_keeps.emplace(prices_.sums(), plan.pipeline);
-    const RankSums sums = last_keeps ? last_keeps->sums() : prices_.sums();
-    const std::vector<int> best =
-        last_keeps ? balanced_cuts(sums, plan, backward_).value_or(balanced) : balanced;
+    const SearchShared::CountsKey key = counts_key(*find_schedule(stand_in.schedule), stand_in);
+    // A run-time rule's own replay judges what it holds; its stand-in tells which cuts to take.
+    const auto held = kind.rule != RunTimeRule::kNone
+                          ? held_of(key, stand_in)
+                          : shared_.held_at_least.get(key, [&] { return least_held_of(stand_in); });
+    RankSums sums = prices_.sums();
+    std::vector<int> best = balanced;
+    if (facts_of(kind.rule).last_rank_keeps) {
+      const GroupPrices& kept = prices_of_kept();
+      if (!kept.why_not().empty()) {
+        result_.rejected.add(kept.why_not(),
+                             static_cast<std::int64_t>(zero1_.size() * placements_.size()), plan);
+        return;
+      }
+      sums = last_rank_keeps(sums, kept.sums(), plan.pipeline);
+      best = balanced_cuts(sums, plan, backward_).value_or(balanced);
+    }
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
-      Cuts cuts = choose_cuts(sums, memory_of(plan, *held), plan, backward_, best);
+      Cuts cuts = choose_cuts(sums, memory_of(sums, plan, *held), plan, backward_, best);
       plan.cuts = best;
       if (!cuts.cuts.empty()) plan.cuts = std::move(cuts.cuts);
+      if (change_for_trainer(plan) == Change::kImpossible) {
+        result_.rejected.add(trainer_why_not_, static_cast<std::int64_t>(placements_.size()), plan);
+        continue;
+      }
       const Duration by_compute =
           compute_bound(sums, plan, backward_, HeldCounts{}, inputs_.executor);
       const bool loses =
@@ -393,9 +416,22 @@ class GroupSearch {
     }
   }
 
+  // Of mode "none", for ranks that recompute nothing.
+  const GroupPrices& prices_of_kept() {
+    if (!kept_prices_) {
+      kept_prices_ =
+          std::make_unique<GroupPrices>(inputs_, space_, group_, keeping(base_), shared_);
+    }
+    return *kept_prices_;
+  }
+
   void try_arranged_candidate(const ScheduleKind& kind, const Plan& plan) {
-    const StagePricing pricing = price_stages(*inputs_.profile, *wiring_of(plan), plan,
-                                              prices_.tables(), kind.splits_backward());
+    std::optional<DividedTables> kept_on_last;
+    if (facts_of(kind.rule).last_rank_keeps)
+      kept_on_last.emplace(prices_.tables(), prices_of_kept().tables(), plan);
+    const StagePricing pricing = price_stages(
+        *inputs_.profile, *wiring_of(plan), plan,
+        kept_on_last ? kept_on_last->tables() : prices_.tables(), kind.splits_backward());
     HeldCounts most;
     if (kind.is_automatic() && kind.limit_in_ranks == 0) {
       const auto room =
@@ -457,7 +493,16 @@ class GroupSearch {
   }
   [[nodiscard]] StageMemory memory_of(const Plan& plan, const HeldCounts& held,
                                       const PerRank<Bytes>& capacity) const {
-    return {prices_.sums(),
+    return memory_of(prices_.sums(), plan, held, capacity);
+  }
+  [[nodiscard]] StageMemory memory_of(const RankSums& sums, const Plan& plan,
+                                      const HeldCounts& held) const {
+    return memory_of(sums, plan, held, prices_.memory());
+  }
+  [[nodiscard]] StageMemory memory_of(const RankSums& sums, const Plan& plan,
+                                      const HeldCounts& held,
+                                      const PerRank<Bytes>& capacity) const {
+    return {sums,
             ties_,
             inputs_.profile->training,
             plan.zero1 ? plan.weight_copies() : 1,
@@ -490,9 +535,14 @@ class GroupSearch {
       return false;
     }
     plan.cuts = std::move(cuts.cuts);
+    const Change change = change_for_trainer(plan);
+    if (change == Change::kImpossible) {
+      result_.rejected.add(trainer_why_not_, variants, plan);
+      return false;
+    }
     note_possible();
     const Duration bound = compute_bound(prices_.sums(), plan, backward_, held, inputs_.executor);
-    if (!may_matter(bound, cuts.fullest)) {
+    if (!may_matter(bound, change == Change::kMoved ? kNoMemory : cuts.fullest)) {
       for (const Placement placement : placements_) {
         Plan placed = plan;
         placed.placement = placement;
@@ -502,6 +552,31 @@ class GroupSearch {
       return false;
     }
     return true;
+  }
+
+  // Gives the plan the nearest cuts and recompute that the trainer's files can say. What it holds
+  // and takes is then another.
+  enum class Change { kNone, kMoved, kImpossible };
+  Change change_for_trainer(Plan& plan) {
+    if (!request_.trainer) return Change::kNone;
+    if (section_names_.empty()) section_names_ = names_of_sections(*inputs_.profile);
+    auto moved = as_run_by(*request_.trainer, plan, section_names_, trainer_why_not_);
+    if (!moved) return Change::kImpossible;
+    if (*moved == plan) return Change::kNone;
+    plan = std::move(*moved);
+    return Change::kMoved;
+  }
+
+  // Likewise of all forms of a candidate; those that the trainer cannot run are left out.
+  void change_for_trainer(std::vector<GroupDivision::Divided>& forms, const HeldCounts& held) {
+    std::erase_if(forms, [&](GroupDivision::Divided& form) {
+      const Change change = change_for_trainer(form.plan);
+      if (change == Change::kMoved) {
+        form.bound = division_.bound_of(form.plan, prices_.sums(), held);
+        form.memory = form.least_memory = kNoMemory;
+      }
+      return change == Change::kImpossible;
+    });
   }
 
   void try_candidate(const Plan& plan, const HeldCounts& held) {
@@ -617,6 +692,7 @@ class GroupSearch {
 
   const PlanInputs& inputs_;
   const SearchRequest& request_;
+  const SearchSpace& space_;
   const CandidateGroup& group_;
   const SearchKey& key_;
   const Incumbents& known_;
@@ -624,6 +700,7 @@ class GroupSearch {
   SearchShared& shared_;
   const Plan base_;
   const GroupPrices prices_;
+  std::unique_ptr<GroupPrices> kept_prices_;  // once they are asked for
   GroupDivision division_;
   GroupBounds bounds_;
   const TiedParameters ties_;
@@ -634,6 +711,8 @@ class GroupSearch {
   bool over_memory_ = false;                      // it did not fit with less state (ZeRO-1)
   std::optional<PlanSchedules> schedules_;        // likewise
   ReplayBuffers replay_buffers_;
+  std::vector<std::string> section_names_;  // once they are asked for
+  std::string trainer_why_not_;             // of the last plan that it could not run
   GroupResult result_;
 };
 

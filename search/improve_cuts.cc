@@ -10,6 +10,7 @@
 #include "search/choose_cuts.h"
 #include "search/cut_replay.h"
 #include "search/plan_program.h"
+#include "search/trainer_plans.h"
 
 namespace penstock {
 namespace {
@@ -80,6 +81,7 @@ class CutSearch {
         budget_(budget),
         replay_(inputs, plan, budget.recompute),
         sections_(static_cast<int>(inputs.profile->sections.size())),
+        section_names_(names_of_sections(*inputs.profile)),
         reserve_(replay_.is_cheap() && !budget.to_beat ? kMoreToDescend * budget.replays : 0),
         left_(reserve_ + (replay_.is_cheap() ? budget.replays
                                              : arrangements(plan, budget, replay_.has_rule()))) {}
@@ -89,6 +91,7 @@ class CutSearch {
     for (std::vector<int>& cuts : starts()) {
       if (auto point = tried(std::move(cuts))) starts_.push_back(std::move(*point));
     }
+    if (has_few_cuts()) try_all();
     if (starts_.empty()) return std::nullopt;
     const Point first = starts_.front();  // the plan's own, if they fit
     std::stable_sort(starts_.begin(), starts_.end(), is_better);
@@ -108,6 +111,50 @@ class CutSearch {
   }
 
  private:
+  // Of so few sections or stages that all cuts can be tried.
+  [[nodiscard]] bool has_few_cuts() const {
+    const int most = left_ - reserve_ + static_cast<int>(tried_.size());
+    std::int64_t ways = 1;
+    for (int cut = 1; cut < replay_.plan().stages_per_copy(); ++cut) {
+      ways = ways * (sections_ - cut) / cut;  // whole at every step
+      if (ways > most) return false;
+    }
+    return true;
+  }
+
+  // The best of them becomes a start: behind the plan's own, which is kept among equals.
+  void try_all() {
+    const int stages = replay_.plan().stages_per_copy();
+    std::vector<int> cuts(static_cast<std::size_t>(stages) + 1);
+    for (int s = 0; s < stages; ++s) cuts[static_cast<std::size_t>(s)] = s;
+    cuts.back() = sections_;
+    std::optional<Point> best;
+    Duration to_beat = budget_.to_beat.value_or(Duration::max());
+    for (const Point& start : starts_) to_beat = std::min(to_beat, start.result.step_time);
+    do {
+      if (tried_.contains(cuts) || replay_.bound(cuts) > to_beat) continue;
+      auto point = tried(cuts);
+      if (!point || (best && !is_better(*point, *best))) continue;
+      to_beat = std::min(to_beat, point->result.step_time);
+      best = std::move(point);
+    } while (next_cuts(cuts));
+    if (best) starts_.push_back(std::move(*best));
+  }
+
+  // In lexicographic order; false behind the last.
+  static bool next_cuts(std::vector<int>& cuts) {
+    for (std::size_t at = cuts.size() - 2; at >= 1 && at + 1 < cuts.size(); --at) {
+      const int most = cuts.back() - static_cast<int>(cuts.size() - 1 - at);
+      if (cuts[at] == most) continue;
+      ++cuts[at];
+      for (std::size_t next = at + 1; next + 1 < cuts.size(); ++next) {
+        cuts[next] = cuts[next - 1] + 1;
+      }
+      return true;
+    }
+    return false;
+  }
+
   static int arrangements(const Plan& plan, const CutBudget& budget, bool has_rule) {
     const std::int64_t size =
         std::int64_t{plan.stages()} * replica_loads(plan).front().micro_batches;
@@ -140,6 +187,9 @@ class CutSearch {
       if (stand_in) starts.push_back(stand_in->plan.cuts);
     }
     starts.push_back(equal_cuts(sections_, plan.stages_per_copy()));
+    if (!budget_.trainer) return starts;
+    for (std::vector<int>& cuts : starts) cuts = taken_by_trainer(cuts);
+    std::erase(starts, std::vector<int>{});
     return starts;
   }
 
@@ -147,10 +197,18 @@ class CutSearch {
   std::optional<Point> tried(std::vector<int> cuts) {
     if (left_ <= 0 || !tried_.insert(cuts).second) return std::nullopt;
     --left_;
+    if (budget_.trainer && taken_by_trainer(cuts) != cuts) return std::nullopt;
     const auto result = replay_.run(cuts);
     if (!result || (budget_.memory && result->memory > *budget_.memory)) return std::nullopt;
     const std::int64_t imbalance = imbalance_of(cuts);
     return Point{std::move(cuts), *result, imbalance};
+  }
+
+  // The nearest cuts that the trainer can run; none when there are none.
+  [[nodiscard]] std::vector<int> taken_by_trainer(const std::vector<int>& cuts) const {
+    std::string why_not;
+    const auto plan = as_run_by(*budget_.trainer, replay_.with(cuts), section_names_, why_not);
+    return plan ? plan->cuts : std::vector<int>{};
   }
 
   [[nodiscard]] std::int64_t imbalance_of(const std::vector<int>& cuts) const {
@@ -249,6 +307,7 @@ class CutSearch {
   const CutBudget budget_;
   CutReplay replay_;
   int sections_;
+  std::vector<std::string> section_names_;
   int reserve_;  // replays that only serve to get to an optimum, not to look for another one
   int left_;     // replays, the reserve among them
   std::set<std::vector<int>> tried_;

@@ -9,6 +9,7 @@
 #include "search/evaluate.h"
 #include "search/incumbents.h"
 #include "search/recompute_as_needed.h"
+#include "search/trainers.h"
 
 namespace penstock {
 
@@ -19,6 +20,7 @@ struct CutBudget {
   // Only plans that are faster count: what is so far from it that cuts cannot make up for it is
   // given up early.
   std::optional<Duration> to_beat{};
+  std::optional<Trainer> trainer{};  // only cuts and recompute that its files can say
 };
 
 // The best that was found: never slower than `plan` with its own cuts, which are kept unless others

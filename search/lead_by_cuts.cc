@@ -59,6 +59,7 @@ std::vector<Found> improved_from(const PlanInputs& inputs, const SearchRequest& 
   in_parallel(request.threads, plans.size(), [&](std::size_t i) {
     CutBudget budget;
     budget.recompute = recompute_rule(request);
+    budget.trainer = request.trainer;
     budget.to_beat = leaders.to_lead(plans[i].devices(), request.sizes.size());
     better[i] = improve_cuts(inputs, plans[i], budget);
   });

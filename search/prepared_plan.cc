@@ -154,6 +154,12 @@ RankTables PlanSums::tables() const {
   return RankTables::of_each(std::move(of_rank));
 }
 
+Plan keeping(Plan plan) {
+  plan.recompute = "none";
+  plan.recompute_sections.clear();
+  return plan;
+}
+
 PreparedPlan prepare(const PlanInputs& inputs, const Plan& plan) {
   PreparedPlan prepared;
   prepared.plan = as_evaluated(plan);

@@ -47,6 +47,9 @@ struct PreparedPlan {
   PlanSums sums;
 };
 
+// The plan when nothing recomputes.
+Plan keeping(Plan plan);
+
 // Error{kBadInput} for numbers that make no plan, and when the cluster has too few devices.
 PreparedPlan prepare(const PlanInputs& inputs, const Plan& plan);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -108,14 +109,12 @@ SectionSums sum_table(const ModelProfile& profile, int tensor_degree, SectionTab
   return sums;
 }
 
-SectionSums without_recompute(SectionSums sums) {
-  for (std::size_t i = 0; i < sums.recompute.size(); ++i) {
-    for (auto* list : {&sums.work, &sums.split_work, &sums.mixed_work}) {
-      (*list)[i] -= sums.recompute[i];
-    }
-    sums.recompute[i] = 0;
-  }
-  return sums;
+RankSums last_rank_keeps(const RankSums& sums, const RankSums& kept, int ranks) {
+  std::vector<const SectionSums*> of_rank;
+  of_rank.reserve(static_cast<std::size_t>(ranks));
+  for (int r = 0; r + 1 < ranks; ++r) of_rank.push_back(&sums[r]);
+  of_rank.push_back(&kept[ranks - 1]);
+  return RankSums(std::move(of_rank));
 }
 
 std::int64_t SectionSums::working_peak_of(int first, int end) const {

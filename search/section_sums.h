@@ -70,26 +70,9 @@ SectionSums sum_sections(const ModelProfile& profile, const ClusterSpec& cluster
                          const std::string& device, int tensor_degree, int samples,
                          int sequence_length, const std::string& recompute);
 
-// The sums of one rank that keeps its activations where the others recompute.
-SectionSums without_recompute(SectionSums sums);
-
-// The sums of every rank where the last one does (Varuna's schedules).
-class LastRankKeeps {
- public:
-  LastRankKeeps(const RankSums& sums, int ranks) : last_(without_recompute(sums[ranks - 1])) {
-    of_rank_.reserve(static_cast<std::size_t>(ranks));
-    for (int r = 0; r + 1 < ranks; ++r) of_rank_.push_back(&sums[r]);
-    of_rank_.push_back(&last_);
-  }
-  LastRankKeeps(const LastRankKeeps&) = delete;
-  LastRankKeeps& operator=(const LastRankKeeps&) = delete;
-  // Points into this and into what it was made from.
-  [[nodiscard]] RankSums sums() const { return RankSums(of_rank_); }
-
- private:
-  SectionSums last_;
-  std::vector<const SectionSums*> of_rank_;
-};
+// The sums of every rank where the last one recomputes nothing (Varuna's schedules) and keeps what
+// it does in mode "none": `kept`. Points into both.
+RankSums last_rank_keeps(const RankSums& sums, const RankSums& kept, int ranks);
 
 // sum_sections() of sections that are priced already.
 SectionSums sum_table(const ModelProfile& profile, int tensor_degree, SectionTable table);

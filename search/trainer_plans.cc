@@ -20,32 +20,46 @@ struct Moved {
 
 Moved moved(Trainer trainer, const PlanInputs& inputs, const Found& found,
             const std::vector<std::string>& sections) {
-  const std::string name(name_of(trainer));
-  Plan plan = found.plan;
-  bool is_other = false;
-  for (int moves = 0; moves <= kMostMoves; ++moves) {
-    TrainerVerdict verdict = verdict_of(trainer, plan, sections);
-    if (verdict.why_not.empty()) {
-      if (!is_other) return {found, ""};
-      const EvaluatedPlan evaluated = evaluate(inputs, plan);
-      if (evaluated.why_not) {
-        return {{}, name + ": does not fit with the cuts that it can take"};
-      }
-      return {Found{plan, evaluated.evaluation.step_time, evaluated.evaluation.peak_memory()}, ""};
-    }
-    if (!verdict.nearest) return {{}, name + ": " + verdict.why_not};
-    plan = std::move(*verdict.nearest);
-    is_other = true;
+  std::string why_not;
+  const std::optional<Plan> plan = as_run_by(trainer, found.plan, sections, why_not);
+  if (!plan) return {{}, std::move(why_not)};
+  if (*plan == found.plan) return {found, ""};
+  const EvaluatedPlan evaluated = evaluate(inputs, *plan);
+  if (evaluated.why_not) {
+    return {{}, std::string(name_of(trainer)) + ": does not fit with the cuts that it can take"};
   }
-  return {{}, name + ": no such plan is near"};
+  return {Found{*plan, evaluated.evaluation.step_time, evaluated.evaluation.peak_memory()}, ""};
 }
 
 }  // namespace
 
+std::optional<Plan> as_run_by(Trainer trainer, const Plan& plan,
+                              const std::vector<std::string>& sections, std::string& why_not) {
+  const std::string name(name_of(trainer));
+  Plan now = plan;
+  for (int moves = 0; moves <= kMostMoves; ++moves) {
+    TrainerVerdict verdict = verdict_of(trainer, now, sections);
+    if (verdict.why_not.empty()) return now;
+    if (!verdict.nearest) {
+      why_not = name + ": " + verdict.why_not;
+      return std::nullopt;
+    }
+    now = std::move(*verdict.nearest);
+  }
+  why_not = name + ": no such plan is near";
+  return std::nullopt;
+}
+
+std::vector<std::string> names_of_sections(const ModelProfile& profile) {
+  std::vector<std::string> names;
+  names.reserve(profile.sections.size());
+  for (const Section& section : profile.sections) names.push_back(section.name);
+  return names;
+}
+
 std::vector<Found> plans_for(Trainer trainer, const PlanInputs& inputs,
                              const std::vector<Found>& found, int threads, Rejections& rejected) {
-  std::vector<std::string> sections;
-  for (const Section& section : inputs.profile->sections) sections.push_back(section.name);
+  const std::vector<std::string> sections = names_of_sections(*inputs.profile);
   std::vector<Moved> all(found.size());
   in_parallel(threads, found.size(),
               [&](std::size_t i) { all[i] = moved(trainer, inputs, found[i], sections); });

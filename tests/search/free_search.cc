@@ -1,9 +1,12 @@
 #include "tests/search/free_search.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "core/values/recompute_sections.h"
 #include "search/best_plans.h"
+#include "search/trainers.h"
 #include "tests/search/models.h"
 
 namespace penstock::testing {
@@ -43,12 +46,19 @@ std::string words_of(const RankedPlan& best) {
   return words + ", " + std::to_string(best.evaluation.step_time.count()) + " ns";
 }
 
+ExecutorModel executor_for(const Question& q) {
+  return q.request.trainer ? executor_of(*q.request.trainer) : ExecutorModel();
+}
+SearchResult answer(const Question& q) {
+  return search(q.model, q.cluster, q.request, executor_for(q));
+}
+
 struct Best {
   Duration step_time = Duration::max();
   std::string words = "no plan";
 };
 Best best_of(const Question& q) {
-  const SearchResult result = search(q.model, q.cluster, q.request);
+  const SearchResult result = answer(q);
   if (result.best.empty()) return {};
   const RankedPlan& best = result.best[0];
   return {best.evaluation.step_time, words_of(best)};
@@ -154,11 +164,8 @@ Random of_model(std::uint64_t model, std::uint64_t property) {
   return Random(1'000'003 * (model + 1) + property);
 }
 
-}  // namespace
-
-std::vector<std::string> beaten_by_lesser_questions(std::uint64_t model, ModelSize size) {
-  Random random = of_model(model, 1);
-  const Question q = random_question(random, size);
+// `model` in words, for a message.
+std::vector<std::string> beaten(const std::string& model, const Question& q, Random& random) {
   const Best free = best_of(q);
   std::vector<std::string> wrong;
   Question less = q;
@@ -170,21 +177,19 @@ std::vector<std::string> beaten_by_lesser_questions(std::uint64_t model, ModelSi
     if (same_space ? free.step_time == other.step_time : free.step_time <= other.step_time) {
       continue;
     }
-    wrong.push_back("model " + std::to_string(model) + ": free search " + free.words +
-                    ", lesser question " + std::to_string(j) + " (restriction " +
-                    std::to_string(which) + ") " + other.words);
+    wrong.push_back(model + ": free search " + free.words + ", lesser question " +
+                    std::to_string(j) + " (restriction " + std::to_string(which) + ") " +
+                    other.words);
   }
   return wrong;
 }
 
-std::vector<std::string> winner_not_found_again(std::uint64_t model, ModelSize size) {
-  Random random = of_model(model, 2);
-  Question q = random_question(random, size);
-  const SearchResult result = search(q.model, q.cluster, q.request);
+std::vector<std::string> not_found_again(const std::string& model, Question q, Random& random) {
+  const SearchResult result = answer(q);
   if (result.best.empty()) return {};
   const RankedPlan& winner = result.best[0];
   std::vector<std::string> wrong;
-  const std::string what = "model " + std::to_string(model) + ": " + words_of(winner);
+  const std::string what = model + ": " + words_of(winner);
   if (result.least_possible > winner.evaluation.step_time) {
     wrong.push_back(what + " is below the certificate " +
                     std::to_string(result.least_possible.count()));
@@ -195,13 +200,64 @@ std::vector<std::string> winner_not_found_again(std::uint64_t model, ModelSize s
     pin_to(q.request.pins, winner.plan, which);
     pinned += " " + std::to_string(which);
   }
-  const SearchResult again = search(q.model, q.cluster, q.request);
+  const SearchResult again = answer(q);
   if (again.best.empty()) {
     wrong.push_back(what + ", pinned" + pinned + ": nothing fits");
   } else if (again.best[0].plan != winner.plan ||
              again.best[0].evaluation.step_time != winner.evaluation.step_time) {
     wrong.push_back(what + ", pinned" + pinned + ": " + words_of(again.best[0]));
   }
+  return wrong;
+}
+
+// One or two sections before the layers, none to two behind them.
+void name_layers(ModelProfile& model, Random& random) {
+  const int sections = static_cast<int>(model.sections.size());
+  const int front = std::min(random.between(0, 2), sections - 1);
+  const int back = std::min(random.between(0, 2), sections - 1 - front);
+  for (int s = front; s < sections - back; ++s) {
+    model.sections[static_cast<std::size_t>(s)].name = "layer." + std::to_string(s - front);
+  }
+}
+
+std::vector<std::string> not_run(const std::string& model, const Question& q) {
+  std::vector<std::string> wrong;
+  std::vector<std::string> names;
+  for (const Section& section : q.model.sections) names.push_back(section.name);
+  for (const RankedPlan& ranked : answer(q).best) {
+    const std::string why = verdict_of(*q.request.trainer, ranked.plan, names).why_not;
+    if (!why.empty()) wrong.push_back(model + ": " + words_of(ranked) + ": " + why);
+  }
+  return wrong;
+}
+
+}  // namespace
+
+std::vector<std::string> beaten_by_lesser_questions(std::uint64_t model, ModelSize size) {
+  Random random = of_model(model, 1);
+  const Question q = random_question(random, size);
+  return beaten("model " + std::to_string(model), q, random);
+}
+
+std::vector<std::string> winner_not_found_again(std::uint64_t model, ModelSize size) {
+  Random random = of_model(model, 2);
+  const Question q = random_question(random, size);
+  return not_found_again("model " + std::to_string(model), q, random);
+}
+
+std::vector<std::string> wrong_for_a_trainer(std::uint64_t model, ModelSize size) {
+  constexpr std::array kTrainers{Trainer::kPytorch,  Trainer::kTorchtitan, Trainer::kTorchtitan01,
+                                 Trainer::kMegatron, Trainer::kMegatron,   Trainer::kDeepspeed};
+  Random random = of_model(model, 3);
+  Question q = random_question(random, size);
+  name_layers(q.model, random);
+  q.request.trainer = kTrainers[static_cast<std::size_t>(
+      random.between(0, static_cast<int>(kTrainers.size()) - 1))];
+  const std::string what =
+      "model " + std::to_string(model) + " for " + std::string(name_of(*q.request.trainer));
+  std::vector<std::string> wrong = beaten(what, q, random);
+  for (std::string& one : not_found_again(what, q, random)) wrong.push_back(std::move(one));
+  for (std::string& one : not_run(what, q)) wrong.push_back(std::move(one));
   return wrong;
 }
 

@@ -21,5 +21,8 @@ std::vector<std::string> beaten_by_lesser_questions(std::uint64_t model, ModelSi
 // The winner is found again by a search pinned to some of its own values, and the certificate is
 // below it.
 std::vector<std::string> winner_not_found_again(std::uint64_t model, ModelSize size);
+// Both of a search for a random trainer, on a model whose sections are named as trainers count
+// them; and every plan is one that the trainer can run.
+std::vector<std::string> wrong_for_a_trainer(std::uint64_t model, ModelSize size);
 
 }  // namespace penstock::testing

@@ -1,12 +1,14 @@
 // Plans with a run-time rule: evaluated, written, read back and judged by the checker, which
 // carries the rule out by itself.
 #include <algorithm>
+#include <optional>
 
 #include <doctest/doctest.h>
 
 #include "core/check/check.h"
 #include "core/values/plan_file.h"
 #include "search/arranged_replay.h"
+#include "search/best_plans.h"
 #include "search/cut_replay.h"
 #include "search/evaluate.h"
 #include "tests/search/models.h"
@@ -15,6 +17,7 @@ namespace penstock {
 namespace {
 
 using testing::Random;
+using testing::search;
 
 TEST_CASE("plans with Varuna's rules hold before the checker") {
   Random random(42);
@@ -78,6 +81,57 @@ TEST_CASE("Varuna's last rank keeps the activations that it does not recompute")
     if (kept > dropped) ++more;
   }
   CHECK(more > 20);
+}
+
+// All cuts of a pipeline, one after the other.
+std::optional<Duration> fastest_of_all_cuts(const PlanInputs& inputs, Plan plan, int sections) {
+  std::optional<Duration> fastest;
+  for (unsigned chosen = 0; chosen < (1U << static_cast<unsigned>(sections - 1)); ++chosen) {
+    plan.cuts = {0};
+    for (int cut = 1; cut < sections; ++cut) {
+      if (((chosen >> static_cast<unsigned>(cut - 1)) & 1U) != 0) plan.cuts.push_back(cut);
+    }
+    plan.cuts.push_back(sections);
+    if (static_cast<int>(plan.cuts.size()) != plan.pipeline + 1) continue;
+    const EvaluatedPlan evaluated = evaluate(inputs, plan);
+    if (evaluated.why_not) continue;
+    const Duration step = evaluated.evaluation.step_time;
+    fastest = std::min(fastest.value_or(step), step);
+  }
+  return fastest;
+}
+
+// Its cuts leave the last rank room for the activations that only it keeps.
+TEST_CASE("Varuna fits when any cuts do, and the search finds the best of them") {
+  Random random(45);
+  int fit = 0, over = 0;
+  for (int round = 0; round < 400; ++round) {
+    CAPTURE(round);
+    const int sections = random.between(3, 6);
+    const ModelProfile model = testing::random_model(random, sections);
+    const ClusterSpec cluster = testing::random_cluster(random, 2, 4);
+    const PlanInputs inputs{&model, &cluster, {}, std::nullopt};
+    Plan plan;
+    plan.schedule = random.coin() ? "varuna" : "varuna-strict";
+    plan.recompute = "full";
+    plan.pipeline = random.between(2, 3);
+    plan.global_batch = random.between(2, 16);
+    plan.device = "gpu";
+    const auto fastest = fastest_of_all_cuts(inputs, plan, sections);
+    (fastest ? fit : over) += 1;
+    SearchRequest request;
+    request.gpus = plan.pipeline;
+    request.global_batch = plan.global_batch;
+    request.pins.pipeline = plan.pipeline;
+    request.pins.data = request.pins.tensor = request.pins.micro_batch_size = 1;
+    request.pins.schedules = {plan.schedule};
+    request.pins.recompute = "full";
+    const SearchResult found = search(model, cluster, request);
+    REQUIRE(found.best.empty() == !fastest.has_value());
+    if (fastest) CHECK(found.best[0].evaluation.step_time == *fastest);
+  }
+  CHECK(fit > 40);
+  CHECK(over > 40);
 }
 
 // Memory between what nobody needs and more than all need, batches that replicas do not share
