@@ -60,6 +60,13 @@ bool is_enumerated(const SearchRequest& request, const ScheduleKind& kind) {
   return !kind.only_when_named;
 }
 
+bool has_last_rank_that_keeps(const SearchRequest& request) {
+  const auto kinds = schedule_kinds();
+  return std::any_of(kinds.begin(), kinds.end(), [&](const ScheduleKind& kind) {
+    return facts_of(kind.rule).last_rank_keeps && is_enumerated(request, kind);
+  });
+}
+
 class Enumeration {
  public:
   Enumeration(const PlanInputs& inputs, const SearchRequest& request)
@@ -150,28 +157,39 @@ class Enumeration {
     std::int64_t work = 0;
     std::int64_t longest = 0;  // half of the longest section: two copies of the weights share it
     std::int64_t path = 0;     // forward through all stages and back, one after the other
-    // Varuna's last rank recomputes nothing. What a rank takes for F and B, times `kept`, is the
-    // most that it could have recomputed: with t the longest of all, P t + kept * t >= all work.
+    // Varuna's last rank recomputes nothing. What it takes in mode "none", times `kept`, is the
+    // most that it takes less than it would: with t the longest of all, P t + kept * t >= all work.
     double kept = 0.0;
   };
+  struct SectionCosts {
+    std::int64_t work, path;
+  };
+  static SectionCosts costs_of_section(const SectionSums& sums, std::size_t i) {
+    const auto part = [i](const std::vector<std::int64_t>& prefix) {
+      return prefix[i + 1] - prefix[i];
+    };
+    return {part(sums.mixed_work),
+            part(sums.forward) + part(sums.first_gradient) + part(sums.recompute)};
+  }
   [[nodiscard]] KeyCosts costs_of(int key) const {
     const SectionSums& sums = space_.keys[static_cast<std::size_t>(key)].sums;
+    const SectionSums* kept = space_.keys[static_cast<std::size_t>(key)].kept.get();
     KeyCosts costs;
     costs.work = sums.mixed_work.back();
     costs.longest = sums.longest_mixed_work / 2;
     costs.path = sums.forward.back() + sums.first_gradient.back();
-    if (!last_rank_may_keep_ || sums.recompute.back() == 0) {
-      costs.path += sums.recompute.back();
-      return costs;
-    }
-    costs.longest = 0;
+    costs.path += sums.recompute.back();
+    if (kept == nullptr) return costs;
+    costs.longest = costs.path = 0;
     for (std::size_t i = 0; i + 1 < sums.recompute.size(); ++i) {
-      const std::int64_t again = sums.recompute[i + 1] - sums.recompute[i];
-      const std::int64_t rest = sums.mixed_work[i + 1] - sums.mixed_work[i] - again;
-      if (again > 0 && rest <= 0) return {};
-      if (rest > 0) {
-        costs.kept = std::max(costs.kept, static_cast<double>(again) / static_cast<double>(rest));
+      const SectionCosts own = costs_of_section(sums, i), least = costs_of_section(*kept, i);
+      if (own.work > least.work && least.work <= 0) return {};
+      if (least.work > 0) {
+        costs.kept = std::max(costs.kept, static_cast<double>(own.work - least.work) /
+                                              static_cast<double>(least.work));
       }
+      costs.longest = std::max(costs.longest, std::min(own.work, least.work) / 2);
+      costs.path += std::min(own.path, least.path);
     }
     return costs;
   }
@@ -230,8 +248,14 @@ class Enumeration {
                     b,
                     sum_sections(*inputs_.profile, cluster.spec, cluster.device.name, tensor, b,
                                  length, mode),
-                    tensor_why_not(cluster, tensor)};
+                    tensor_why_not(cluster, tensor),
+                    nullptr};
       if (key.why_not.empty()) key.why_not = key.sums.why_not;
+      if (key.why_not.empty() && last_rank_may_keep_ && mode != "none") {
+        key.kept = std::make_shared<const SectionSums>(sum_sections(
+            *inputs_.profile, cluster.spec, cluster.device.name, tensor, b, length, "none"));
+        if (!key.kept->why_not.empty()) key.kept.reset();  // and no such schedule has prices
+      }
       space_.keys.push_back(std::move(key));
       add_groups(static_cast<int>(space_.keys.size()) - 1);
     }
@@ -314,13 +338,6 @@ void add_degrees(const SearchRequest& request, int devices, int devices_per_repl
 }
 
 }  // namespace
-
-bool has_last_rank_that_keeps(const SearchRequest& request) {
-  const auto kinds = schedule_kinds();
-  return std::any_of(kinds.begin(), kinds.end(), [&](const ScheduleKind& kind) {
-    return facts_of(kind.rule).last_rank_keeps && is_enumerated(request, kind);
-  });
-}
 
 SearchSpace enumerate(const PlanInputs& inputs, const SearchRequest& request) {
   return Enumeration(inputs, request).run();

@@ -36,6 +36,8 @@ struct SearchKey {
   int micro_batch_size = 1;
   SectionSums sums;
   std::string why_not;  // no plan can use it: the reason
+  // The same in mode "none", where a schedule of the space recomputes on all ranks but the last.
+  std::shared_ptr<const SectionSums> kept;
 };
 
 // Consecutive pipeline ranks on one device type.
@@ -83,9 +85,6 @@ SearchSpace with_more_chunks(const PlanInputs& inputs, const SearchRequest& requ
 // is few; else, for all devices and for each halving, the fewest replicas that have the same load
 // as the most; for all also the most that divide the batch.
 std::set<int> data_degrees(const SearchRequest& request, int devices, int devices_per_replica);
-
-// Whether a schedule of the space recomputes on all ranks but the last (Varuna's).
-bool has_last_rank_that_keeps(const SearchRequest& request);
 
 // What the whole pipeline must hold for a step at least: parameters, gradients, optimizer state.
 Bytes least_state(const PlanInputs& inputs, const SearchRequest& request, const SearchKey& key,

@@ -21,10 +21,10 @@ namespace penstock {
 
 class GroupBounds {
  public:
-  // Keeps all of them by reference.
+  // Keeps all of them by reference. `kept`: SearchKey::kept of the group's key.
   GroupBounds(const ExecutorModel& executor, const CandidateGroup& group, const GroupPrices& prices,
-              GroupDivision& division)
-      : executor_(executor), group_(group), prices_(prices), division_(division) {}
+              GroupDivision& division, const SectionSums* kept)
+      : executor_(executor), group_(group), prices_(prices), division_(division), kept_(kept) {}
 
   // By all work, and by what all ranks must hold and for how long.
   Duration before_cuts(const Plan& plan);
@@ -46,8 +46,9 @@ class GroupBounds {
   const CandidateGroup& group_;
   const GroupPrices& prices_;
   GroupDivision& division_;
-  // By kind of backward, copies of the weights, whether all ranks recompute, and as needed.
-  std::map<std::tuple<BackwardKind, int, bool, bool>, std::optional<Duration>> memory_bounds_;
+  const SectionSums* kept_;
+  // By kind of backward, copies of the weights, and whether as needed.
+  std::map<std::tuple<BackwardKind, int, bool>, std::optional<Duration>> memory_bounds_;
 };
 
 }  // namespace penstock

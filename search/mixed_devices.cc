@@ -14,11 +14,10 @@ namespace {
 // What the sections cost on several types, for bounds that hold however they are spread.
 class MixedCosts {
  public:
-  // `last_rank_keeps`: a schedule of the space recomputes nothing on its last rank.
-  MixedCosts(const std::vector<const SectionSums*>& types, bool last_rank_keeps)
-      : types_(types),
-        last_rank_keeps_(last_rank_keeps),
-        speeds_(types.size(), std::vector<double>(types.size(), 0.0)) {
+  // `kept`: SearchKey::kept of the types.
+  MixedCosts(const std::vector<const SectionSums*>& types,
+             const std::vector<const SectionSums*>& kept)
+      : types_(types), kept_(kept), speeds_(types.size(), std::vector<double>(types.size(), 0.0)) {
     const std::size_t sections = types[0]->mixed_work.size() - 1;
     for (std::size_t i = 0; i < sections; ++i) add_section(i);
   }
@@ -52,17 +51,23 @@ class MixedCosts {
     std::int64_t least_work = kMost, least_path = kMost;
     for (std::size_t t = 0; t < types_.size(); ++t) {
       const SectionSums& sums = *types_[t];
-      const std::int64_t again = sums.recompute[i + 1] - sums.recompute[i];
       const auto part = [i](const std::vector<std::int64_t>& prefix) {
         return prefix[i + 1] - prefix[i];
       };
-      least_work = std::min(least_work, part(sums.mixed_work) - (last_rank_keeps_ ? again : 0));
-      least_path = std::min(least_path, part(sums.forward) + part(sums.first_gradient) +
-                                            (last_rank_keeps_ ? 0 : again));
-      if (last_rank_keeps_ && again > 0) {
-        const auto rest = static_cast<double>(part(sums.mixed_work) - again);
-        most_kept_ = std::max(most_kept_, rest > 0.0 ? static_cast<double>(again) / rest
-                                                     : std::numeric_limits<double>::infinity());
+      const auto path = [&](const SectionSums& of) {
+        return part(of.forward) + part(of.first_gradient) + part(of.recompute);
+      };
+      least_work = std::min(least_work, part(sums.mixed_work));
+      least_path = std::min(least_path, path(sums));
+      if (kept_[t] != nullptr) {
+        const std::int64_t kept = part(kept_[t]->mixed_work);
+        const auto less = static_cast<double>(part(sums.mixed_work) - kept);
+        const double ratio = kept > 0     ? less / static_cast<double>(kept)
+                             : less > 0.0 ? std::numeric_limits<double>::infinity()
+                                          : 0.0;
+        most_kept_ = std::max(most_kept_, ratio);
+        least_work = std::min(least_work, kept);
+        least_path = std::min(least_path, path(*kept_[t]));
       }
       for (std::size_t reference = 0; reference < types_.size(); ++reference) {
         const std::int64_t work = part(types_[reference]->mixed_work);
@@ -79,7 +84,7 @@ class MixedCosts {
   }
 
   const std::vector<const SectionSums*>& types_;
-  bool last_rank_keeps_;
+  const std::vector<const SectionSums*>& kept_;
   // [reference][type]: how many times as fast as the reference at most, for one section.
   std::vector<std::vector<double>> speeds_;
   std::int64_t longest_ = 0, path_ = 0;
@@ -94,8 +99,7 @@ class MixedEnumeration {
         request_(request),
         space_(space),
         known_(known),
-        sections_(static_cast<int>(inputs.profile->sections.size())),
-        last_rank_keeps_(has_last_rank_that_keeps(request)) {
+        sections_(static_cast<int>(inputs.profile->sections.size())) {
     for (std::size_t k = 0; k < space.keys.size(); ++k) {
       const SearchKey& key = space.keys[k];
       if (!key.why_not.empty()) continue;
@@ -148,10 +152,14 @@ class MixedEnumeration {
 
   // Every number of ranks on every type.
   void add_ranks() {
-    std::vector<const SectionSums*> sums;
+    std::vector<const SectionSums*> sums, kept;
     sums.reserve(keys_.size());
-    for (const int key : keys_) sums.push_back(&key_of(key).sums);
-    const MixedCosts costs(sums, last_rank_keeps_);
+    kept.reserve(keys_.size());
+    for (const int key : keys_) {
+      sums.push_back(&key_of(key).sums);
+      kept.push_back(key_of(key).kept.get());
+    }
+    const MixedCosts costs(sums, kept);
     ranks_.assign(keys_.size(), 1);
     extend(costs, 0);
   }
@@ -238,7 +246,6 @@ class MixedEnumeration {
   const SearchSpace& space_;
   const Incumbents& known_;
   int sections_;
-  bool last_rank_keeps_;
   std::map<std::tuple<int, int, std::string, int>, int> usable_;  // (device, T, mode, b): key
   std::vector<std::size_t> schedules_;                            // by P: how many choices
   // The mix at hand.
