@@ -34,16 +34,20 @@ Duration GroupBounds::before_cuts(const Plan& plan) {
 Duration GroupBounds::memory_bound(const ScheduleKind& kind, const Plan& plan) {
   StashRoom room;
   room.micro_batches = replica_loads(plan)[0].samples / plan.micro_batch_size;
-  // Varuna's last rank holds and takes what it does in mode "none".
-  if (room.micro_batches == 0 || plan.is_mixed() || kind.recomputes) return {};
+  if (room.micro_batches == 0 || plan.is_mixed()) return {};
   room.ranks = plan.pipeline;
   const Bytes state = group_.least_memory - prices_.reserve()[0];  // of the mean rank
   room.each = prices_.memory()[0] - group_.least_memory - state * (plan.copies() - 1);
   if (room.each.count <= 0) return {};
   const bool as_needed = division_.serves(kind);
   auto& known = memory_bounds_[{kind.backward, plan.copies(), as_needed}];
-  if (known) return *known;
+  if (known && !kind.recomputes) return *known;
   const SectionSums& sums = prices_.sums()[0];
+  if (kind.recomputes) {  // Varuna: on its last rank as in mode "none"
+    const GroupPrices& kept = kept_();
+    if (!kept.why_not().empty()) return {};
+    return stash_bound_of_either(sums, kept.sums()[0], kind.backward, room);
+  }
   if (as_needed) known = division_.least(sums, kind.backward, room);
   if (!known) known = stash_bound(sums, kind.backward, true, room);
   return *known;
@@ -74,13 +78,18 @@ Duration GroupBounds::least_but_on_last_rank(const Plan& plan) const {
   const std::int64_t full = samples / plan.micro_batch_size;
   const SectionSums* shorter = prices_.shape_of(samples % plan.micro_batch_size, plan);
   const SectionSums& sums = prices_.sums()[0];
-  const SectionSums& last = kept_ == nullptr ? sums : *kept_;
+  const GroupPrices& kept = kept_();
+  if (!kept.why_not().empty()) return group_.bound;
+  const SectionSums& last = kept.sums()[0];
+  const SectionSums* shorter_last = kept.shape_of(samples % plan.micro_batch_size, plan);
   const auto all = static_cast<std::size_t>(sums.sections());
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (std::size_t cut = 1; cut < all; ++cut) {
     const std::int64_t before =
         full * sums.work[cut] + (shorter == nullptr ? 0 : shorter->work[cut]);
-    const std::int64_t behind = full * (last.work[all] - last.work[cut]);  // and a short one
+    const std::int64_t behind =
+        full * (last.work[all] - last.work[cut]) +
+        (shorter_last == nullptr ? 0 : shorter_last->work[all] - shorter_last->work[cut]);
     least = std::min(least, std::max(before / (plan.pipeline - 1), behind));
   }
   return std::max(group_.bound, Duration{least});

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/values/executor_model.h"
@@ -21,10 +23,15 @@ namespace penstock {
 
 class GroupBounds {
  public:
-  // Keeps all of them by reference. `kept`: SearchKey::kept of the group's key.
+  // Keeps all of them by reference. `kept`: the prices in mode "none", asked for where a schedule
+  // recomputes nothing on its last rank.
   GroupBounds(const ExecutorModel& executor, const CandidateGroup& group, const GroupPrices& prices,
-              GroupDivision& division, const SectionSums* kept)
-      : executor_(executor), group_(group), prices_(prices), division_(division), kept_(kept) {}
+              GroupDivision& division, std::function<const GroupPrices&()> kept)
+      : executor_(executor),
+        group_(group),
+        prices_(prices),
+        division_(division),
+        kept_(std::move(kept)) {}
 
   // By all work, and by what all ranks must hold and for how long.
   Duration before_cuts(const Plan& plan);
@@ -46,7 +53,7 @@ class GroupBounds {
   const CandidateGroup& group_;
   const GroupPrices& prices_;
   GroupDivision& division_;
-  const SectionSums* kept_;
+  std::function<const GroupPrices&()> kept_;
   // By kind of backward, copies of the weights, and whether as needed.
   std::map<std::tuple<BackwardKind, int, bool>, std::optional<Duration>> memory_bounds_;
 };

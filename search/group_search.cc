@@ -45,7 +45,8 @@ class GroupSearch {
         base_(plan_of(space, request, group)),
         prices_(inputs, space, group, base_, shared),
         division_(inputs, request, space, group, base_, shared),
-        bounds_(inputs.executor, group, prices_, division_, key_.kept.get()),
+        bounds_(inputs.executor, group, prices_, division_,
+                [this]() -> const GroupPrices& { return prices_of_kept(); }),
         ties_(*inputs.profile, key_.tensor),
         zero1_(zero1_choices(request, group.data)),
         placements_(placement_choices(request, group.pipeline, group.data)) {}

@@ -67,6 +67,21 @@ Duration stash_bound(const SectionSums& sums, BackwardKind backward, bool recomp
   return rounded_down(static_cast<double>(room.micro_batches) * all / space);
 }
 
+Duration stash_bound_of_either(const SectionSums& a, const SectionSums& b, BackwardKind backward,
+                               const StashRoom& room) {
+  const auto time_of = [backward](const SectionSums& sums, std::size_t s) {
+    return of_section(sums.forward, s) + of_section(sums.gradient_of(backward), s);
+  };
+  double held = 0.0;
+  double all = 0.0;
+  for (auto s = static_cast<std::size_t>(a.sections()); s-- > 0;) {
+    held += std::min(time_of(a, s), time_of(b, s));
+    all += held * std::min(of_section(a.stash, s), of_section(b.stash, s));
+  }
+  const double space = static_cast<double>(room.each.count) * room.ranks;
+  return rounded_down(static_cast<double>(room.micro_batches) * all / space);
+}
+
 // With x_s the part of section s that recomputes, M micro-batches, P ranks and room C on each:
 // M (A - sum x_s saved_s) <= C P T, and M (W + sum x_s taken_s) <= P T. The least work for so much
 // saved is convex, with the slopes taken_s / saved_s in ascending order, so each of its pieces,

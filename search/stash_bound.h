@@ -20,6 +20,11 @@ struct StashRoom {
 Duration stash_bound(const SectionSums& sums, BackwardKind backward, bool recomputes,
                      const StashRoom& room);
 
+// Every section keeps the smaller stash of two modes for the shorter of their times, recomputes not
+// counted: it holds for both, whichever stages use which.
+Duration stash_bound_of_either(const SectionSums& a, const SectionSums& b, BackwardKind backward,
+                               const StashRoom& room);
+
 // Every section may hold what `kept` says, or what `recomputed` does for the time that this takes
 // more; of the choices the fastest counts, parts of sections included. It bounds the mean work of a
 // rank and what all ranks hold, together.

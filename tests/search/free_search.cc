@@ -226,7 +226,9 @@ std::vector<std::string> not_run(const std::string& model, const Question& q) {
   for (const Section& section : q.model.sections) names.push_back(section.name);
   for (const RankedPlan& ranked : answer(q).best) {
     const std::string why = verdict_of(*q.request.trainer, ranked.plan, names).why_not;
-    if (!why.empty()) wrong.push_back(model + ": " + words_of(ranked) + ": " + why);
+    if (why.empty()) continue;
+    std::string text = model;
+    wrong.push_back(text.append(": ").append(words_of(ranked)).append(": ").append(why));
   }
   return wrong;
 }

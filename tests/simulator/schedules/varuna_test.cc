@@ -69,6 +69,7 @@ TEST_CASE("no micro-batch is left out, however many there are") {
   for (const auto& [ranks, micro_batches] : {std::pair{2, 30'000}, {7, 9'001}, {16, 1}}) {
     const Schedule schedule = make_schedule("varuna", {ranks, 1, micro_batches});
     std::vector<std::vector<ComputeAction>> lists;
+    lists.reserve(static_cast<std::size_t>(ranks));
     for (int r = 0; r < ranks; ++r) lists.push_back(schedule.list(r));
     for (std::size_t r = 0; r < lists.size(); ++r) {
       const bool is_last = r + 1 == lists.size();

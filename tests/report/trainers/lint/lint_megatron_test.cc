@@ -493,10 +493,10 @@ TEST_CASE("files that source each other end, and missing ones are named") {
         std::vector<std::string>{
             "a.sh was read as well (line 1)", "b.sh was read as well (line 1 of a.sh)",
             "a.sh (line 1 of b.sh) is sourced, and was not read: it would read itself",
-            "none.sh (line 2 of a.sh) is sourced, and was not read: there is no such file beside "
-            "the script",
-            "/etc/profile (line 2) is sourced, and was not read: its path is not in the script's "
-            "folder"});
+            std::string("none.sh (line 2 of a.sh) is sourced, and was not read: ") +
+                "there is no such file beside the script",
+            std::string("/etc/profile (line 2) is sourced, and was not read: ") +
+                "its path is not in the script's folder"});
 }
 
 TEST_CASE("#SBATCH says how many GPUs a job has where its launcher does not") {
