@@ -57,7 +57,7 @@ struct Measure {
 
 std::vector<Column> plan_columns(const Measure& measure) {
   std::vector<Column> columns{{"step"},
-                              {"+-", false, 1, 5},
+                              {"+-", false, 1},
                               {measure.by_tokens() ? "tokens/s" : "samples/s", false, 1, 4},
                               {"speed", false, 1}};
   const std::vector<Column> decisions = decision_columns(2);

@@ -130,7 +130,7 @@ TextTable plan_rows(const std::vector<RankedPlan>& plans) {
   std::vector<Column> columns{{"#"},
                               {"", true, 0},
                               {"step", false, 1},
-                              {"+-", false, 1, 5},
+                              {"+-", false, 1},
                               {shown.tokens ? "tokens/s" : "samples/s", false, 1, 4}};
   append(columns, decision_columns(1));
   append(columns, std::vector<Column>{{"near", true, 1, 14},
