@@ -5,6 +5,7 @@
 
 #include "core/values/error.h"
 #include "core/values/rule_facts.h"
+#include "search/key_costs.h"
 #include "search/plan_program.h"
 
 namespace penstock {
@@ -109,7 +110,7 @@ class Enumeration {
     const DeviceCluster& cluster =
         space_.devices[static_cast<std::size_t>(space_.keys[static_cast<std::size_t>(key)].device)];
     const int devices = std::min(request_.gpus, cluster.devices);
-    const KeyCosts costs = costs_of(key);
+    const KeyCosts costs = costs_of(space_.keys[static_cast<std::size_t>(key)]);
     for (int p = 1; p <= std::min(sections_, devices / tensor); ++p) {
       if (!allowed(request_.pins.pipeline, p)) continue;
       const int replica = p * tensor;
@@ -150,58 +151,6 @@ class Enumeration {
       d = fewest - 1;
     }
     return degrees;
-  }
-
-  // What bounds on the groups of a key take, ns of one micro-batch.
-  struct KeyCosts {
-    std::int64_t work = 0;
-    std::int64_t longest = 0;  // half of the longest section: two copies of the weights share it
-    std::int64_t path = 0;     // forward through all stages and back, one after the other
-    // Varuna's last rank recomputes nothing. What it takes in mode "none", times `kept`, is the
-    // most that it takes less than it would: with t the longest of all, P t + kept * t >= all work.
-    double kept = 0.0;
-  };
-  struct SectionCosts {
-    std::int64_t work, path;
-  };
-  static SectionCosts costs_of_section(const SectionSums& sums, std::size_t i) {
-    const auto part = [i](const std::vector<std::int64_t>& prefix) {
-      return prefix[i + 1] - prefix[i];
-    };
-    return {part(sums.mixed_work),
-            part(sums.forward) + part(sums.first_gradient) + part(sums.recompute)};
-  }
-  [[nodiscard]] KeyCosts costs_of(int key) const {
-    const SectionSums& sums = space_.keys[static_cast<std::size_t>(key)].sums;
-    const SectionSums* kept = space_.keys[static_cast<std::size_t>(key)].kept.get();
-    KeyCosts costs;
-    costs.work = sums.mixed_work.back();
-    costs.longest = sums.longest_mixed_work / 2;
-    costs.path = sums.forward.back() + sums.first_gradient.back();
-    costs.path += sums.recompute.back();
-    if (kept == nullptr) return costs;
-    costs.longest = costs.path = 0;
-    for (std::size_t i = 0; i + 1 < sums.recompute.size(); ++i) {
-      const SectionCosts own = costs_of_section(sums, i), least = costs_of_section(*kept, i);
-      if (own.work > least.work && least.work <= 0) return {};
-      if (least.work > 0) {
-        costs.kept = std::max(costs.kept, static_cast<double>(own.work - least.work) /
-                                              static_cast<double>(least.work));
-      }
-      costs.longest = std::max(costs.longest, std::min(own.work, least.work) / 2);
-      costs.path += std::min(own.path, least.path);
-    }
-    return costs;
-  }
-  // Some rank does at least the mean of all work.
-  static Duration bound_of(const KeyCosts& costs, int pipeline, std::int64_t full) {
-    std::int64_t mean = (costs.work + pipeline - 1) / pipeline;
-    if (costs.kept > 0.0) {
-      constexpr double kRounding = 1.0 - 1e-9;
-      mean = static_cast<std::int64_t>(kRounding * static_cast<double>(costs.work) /
-                                       (static_cast<double>(pipeline) + costs.kept));
-    }
-    return Duration{std::max(full * std::max(mean, costs.longest), full > 0 ? costs.path : 0)};
   }
 
   [[nodiscard]] bool losing(const KeyCosts& costs, const CandidateGroup& group,
@@ -292,7 +241,7 @@ class Enumeration {
       return;
     }
     const std::int64_t full = samples / plan.micro_batch_size;
-    group.bound = bound_of(costs_of(group.key), group.pipeline, full);
+    group.bound = bound_of(costs_of(key), group.pipeline, full);
     const DeviceCluster& cluster = space_.devices[static_cast<std::size_t>(key.device)];
     // Some rank holds at least the mean of what must be held for the whole step.
     const Bytes state = least_state(inputs_, request_, key, group.data);

@@ -39,17 +39,17 @@ Duration GroupBounds::memory_bound(const ScheduleKind& kind, const Plan& plan) {
   const Bytes state = group_.least_memory - prices_.reserve()[0];  // of the mean rank
   room.each = prices_.memory()[0] - group_.least_memory - state * (plan.copies() - 1);
   if (room.each.count <= 0) return {};
-  const bool as_needed = division_.serves(kind);
-  auto& known = memory_bounds_[{kind.backward, plan.copies(), as_needed}];
-  if (known && !kind.recomputes) return *known;
   const SectionSums& sums = prices_.sums()[0];
   if (kind.recomputes) {  // Varuna: on its last rank as in mode "none"
     const GroupPrices& kept = kept_();
     if (!kept.why_not().empty()) return {};
     return stash_bound_of_either(sums, kept.sums()[0], kind.backward, room);
   }
+  const bool as_needed = division_.serves(kind);
+  auto& known = memory_bounds_[{kind.backward, plan.copies(), as_needed}];
+  if (known) return *known;
   if (as_needed) known = division_.least(sums, kind.backward, room);
-  if (!known) known = stash_bound(sums, kind.backward, true, room);
+  if (!known) known = stash_bound(sums, kind.backward, room);
   return *known;
 }
 

@@ -77,7 +77,7 @@ void lead_by_cuts(const PlanInputs& inputs, const SearchRequest& request,
                   Incumbents& leaders) {
   sort_contenders(contenders);
   std::vector<Plan> improved;
-  improved.reserve(known.size() + contenders.size());
+  improved.reserve(known.size());
   for (const Found& found : known) improved.push_back(without_cuts(found.plan));
   const auto is_improved = [&](const Plan& plan) {
     return std::find(improved.begin(), improved.end(), without_cuts(plan)) != improved.end();

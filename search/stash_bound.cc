@@ -13,10 +13,11 @@ Duration rounded_down(double ns) {
 }
 
 // How long a micro-batch lies on a section at least, ns: through all sections behind it and back.
-std::vector<double> times_held(const SectionSums& sums, BackwardKind backward, bool recomputes) {
+// With `again`, its recomputes, if they have to be waited for.
+std::vector<double> times_held(const SectionSums& sums, BackwardKind backward, bool again) {
   const auto times_to = [&](std::size_t section) {
     return sums.forward[section] + sums.gradient_of(backward)[section] +
-           (recomputes ? sums.recompute[section] : 0);
+           (again ? sums.recompute[section] : 0);
   };
   const std::size_t end = sums.forward.size() - 1;
   std::vector<double> held;
@@ -58,13 +59,16 @@ double stash_time(const SectionSums& sums, const std::vector<double>& held) {
   return sum;
 }
 
-}  // namespace
-
-Duration stash_bound(const SectionSums& sums, BackwardKind backward, bool recomputes,
-                     const StashRoom& room) {
-  const double all = stash_time(sums, times_held(sums, backward, recomputes));
+// All ranks together have room for so many bytes at a time; `all`: bytes times ns of a micro-batch.
+Duration bound_of(double all, const StashRoom& room) {
   const double space = static_cast<double>(room.each.count) * room.ranks;
   return rounded_down(static_cast<double>(room.micro_batches) * all / space);
+}
+
+}  // namespace
+
+Duration stash_bound(const SectionSums& sums, BackwardKind backward, const StashRoom& room) {
+  return bound_of(stash_time(sums, times_held(sums, backward, true)), room);
 }
 
 Duration stash_bound_of_either(const SectionSums& a, const SectionSums& b, BackwardKind backward,
@@ -74,12 +78,11 @@ Duration stash_bound_of_either(const SectionSums& a, const SectionSums& b, Backw
   };
   double held = 0.0;
   double all = 0.0;
-  for (auto s = static_cast<std::size_t>(a.sections()); s-- > 0;) {
+  for (std::size_t s = a.forward.size() - 1; s-- > 0;) {
     held += std::min(time_of(a, s), time_of(b, s));
     all += held * std::min(of_section(a.stash, s), of_section(b.stash, s));
   }
-  const double space = static_cast<double>(room.each.count) * room.ranks;
-  return rounded_down(static_cast<double>(room.micro_batches) * all / space);
+  return bound_of(all, room);
 }
 
 // With x_s the part of section s that recomputes, M micro-batches, P ranks and room C on each:

@@ -16,12 +16,11 @@ struct StashRoom {
   Bytes each;  // for activations, on the mean rank
 };
 
-// Every section keeps its stash. `recomputes`: every backward waits for its recompute.
-Duration stash_bound(const SectionSums& sums, BackwardKind backward, bool recomputes,
-                     const StashRoom& room);
+// Every section keeps its stash, and every backward waits for its recompute.
+Duration stash_bound(const SectionSums& sums, BackwardKind backward, const StashRoom& room);
 
 // Every section keeps the smaller stash of two modes for the shorter of their times, recomputes not
-// counted: it holds for both, whichever stages use which.
+// counted: it holds whichever stages use which.
 Duration stash_bound_of_either(const SectionSums& a, const SectionSums& b, BackwardKind backward,
                                const StashRoom& room);
 

@@ -12,10 +12,7 @@ std::vector<std::string_view> TrainerRow::version_names() const {
 
 std::span<const TrainerRow> trainer_table() {
   static const std::vector<TrainerRow> kRows{
-      {.name = "penstock",
-       .title = "Penstock",
-       .versions = {{"", Trainer::kPenstock}},
-       .runs_here = true},
+      {.name = "penstock", .title = "Penstock", .versions = {{"", Trainer::kPenstock}}},
       {.name = "pytorch",
        .title = "PyTorch",
        .versions = {{"2.6", Trainer::kPytorch}, {"2.5", Trainer::kPytorch}},

@@ -26,7 +26,6 @@ struct TrainerRow {
   bool exported = false;   // penstock export --to
   bool linted = false;     // penstock check, of its launch files
   bool logs_read = false;  // penstock import, of its logs
-  bool runs_here = false;  // penstock train
 
   [[nodiscard]] std::vector<std::string_view> version_names() const;
 };

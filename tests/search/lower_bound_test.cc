@@ -154,7 +154,7 @@ TEST_CASE("no replay beats its bounds, whatever the plan, the prices and the exe
     for (const MemoryUse& use : memory_of_ranks(prices, live, Bytes{0})) room += use.stash;
     const StashRoom mean{replica_loads(plan).front().samples / plan.micro_batch_size, plan.pipeline,
                          Bytes{room.count / plan.pipeline + 1}};
-    const Duration held = stash_bound(sums, split, true, mean);
+    const Duration held = stash_bound(sums, split, mean);
     REQUIRE(held <= step);
     REQUIRE(stash_bound(sums, sums, split, mean) <= step);
     if (held * 5 > step) ++well_filled;

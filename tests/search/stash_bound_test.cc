@@ -41,7 +41,7 @@ SectionSums sums_of(const std::vector<Given>& sections, bool recomputes) {
 TEST_CASE("what 1F1B holds leaves only its fill and drain open") {
   const SectionSums sums = sums_of({4, Given{1, 2, 6, 1, 0}}, false);
   const StashRoom room{1000, 4, Bytes{6 * (4 + 3 + 2 + 1) / 4}};
-  CHECK(stash_bound(sums, BackwardKind::kFused, true, room) == Duration{2'999});
+  CHECK(stash_bound(sums, BackwardKind::kFused, room) == Duration{2'999});
 }
 
 // Two sections of F = 1 and B = 2, 6 bytes each, one rank: held for 6 and 3, so 54 bytes times ns.
@@ -52,8 +52,19 @@ TEST_CASE("recompute is weighed against what it lets a rank hold") {
   const std::vector<Given> sections(2, Given{1, 2, 6, 1, 0});
   const SectionSums kept = sums_of(sections, false), again = sums_of(sections, true);
   const StashRoom room{1000, 1, Bytes{4}};
-  CHECK(stash_bound(kept, BackwardKind::kFused, false, room) == Duration{13'499});
+  CHECK(stash_bound(kept, BackwardKind::kFused, room) == Duration{13'499});
   CHECK(stash_bound(kept, again, BackwardKind::kFused, room) == Duration{6'749});
+}
+
+// F = 1, B = 2 and 6 bytes, or F = 2, B = 2 and 4 bytes: at least 3 and 4, held for 6 and 3 on one
+// rank with room for 4 bytes: 36 / 4 = 9 per micro-batch, and with the first mode alone 13.5.
+TEST_CASE("where two modes are mixed, the shorter times and the smaller stash are certain") {
+  const SectionSums a = sums_of(std::vector<Given>(2, Given{1, 2, 6, 0, 6}), false);
+  const SectionSums b = sums_of(std::vector<Given>(2, Given{2, 2, 4, 0, 4}), false);
+  const StashRoom room{1000, 1, Bytes{4}};
+  CHECK(stash_bound_of_either(a, b, BackwardKind::kFused, room) == Duration{8'999});
+  CHECK(stash_bound_of_either(b, a, BackwardKind::kFused, room) == Duration{8'999});
+  CHECK(stash_bound_of_either(a, a, BackwardKind::kFused, room) == Duration{13'499});
 }
 
 // Against every choice of sections, each of which is slower than the parts that the bound allows.

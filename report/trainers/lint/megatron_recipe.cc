@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -74,12 +76,9 @@ class RecipeReader {
 
  private:
   bool begin_function(const PythonStatement& statement) {
-    constexpr std::string_view kDef = "def ";
-    const std::string_view text = statement.whole.text;
-    if (statement.indent > 0 || !text.starts_with(kDef)) return false;
-    const std::size_t end = std::min(text.find('('), text.size());
-    recipes_.push_back(
-        {std::string(text.substr(kDef.size(), end - kDef.size())), LaunchSettings(file_)});
+    std::optional<std::string> name = defined_function(statement);
+    if (!name) return false;
+    recipes_.push_back({std::move(*name), LaunchSettings(file_)});
     current_ = recipes_.size() - 1;
     return true;
   }

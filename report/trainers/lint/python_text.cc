@@ -75,6 +75,14 @@ PythonArgument argument_of(const PythonText& piece) {
 
 }  // namespace
 
+std::optional<std::string> defined_function(const PythonStatement& statement) {
+  constexpr std::string_view kDef = "def ";
+  const std::string_view text = statement.whole.text;
+  if (statement.indent > 0 || !text.starts_with(kDef)) return std::nullopt;
+  const std::size_t end = std::min(text.find('('), text.size());
+  return std::string(text.substr(kDef.size(), end - kDef.size()));
+}
+
 std::vector<PythonStatement> read_python_statements(std::string_view text,
                                                     const std::string& file) {
   std::vector<PythonStatement> statements;

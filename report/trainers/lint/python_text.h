@@ -2,6 +2,7 @@
 // lines. Private to this folder.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,9 @@ struct PythonArgument {
 
 // Error{kBadInput} for quotes and brackets that are not closed.
 std::vector<PythonStatement> read_python_statements(std::string_view text, const std::string& file);
+
+// What a statement without blanks before it defines as a function: "recipe" of "def recipe(..):".
+std::optional<std::string> defined_function(const PythonStatement& statement);
 
 // The arguments of a call whose ( stands at `open`; ends behind its ).
 std::vector<PythonArgument> read_python_arguments(const PythonText& statement, std::size_t open);

@@ -55,12 +55,9 @@ class RecipeReader {
 
  private:
   bool begin_function(const PythonStatement& statement) {
-    constexpr std::string_view kDef = "def ";
-    const std::string_view text = statement.whole.text;
-    if (statement.indent > 0 || !text.starts_with(kDef)) return false;
-    const std::size_t end = std::min(text.find('('), text.size());
-    recipes_.push_back({std::string(text.substr(kDef.size(), end - kDef.size())),
-                        statement.whole.line, LaunchSettings(file_)});
+    std::optional<std::string> name = defined_function(statement);
+    if (!name) return false;
+    recipes_.push_back({std::move(*name), statement.whole.line, LaunchSettings(file_)});
     current_ = recipes_.size() - 1;
     return true;
   }
