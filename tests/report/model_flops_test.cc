@@ -23,3 +23,15 @@ TEST_CASE("of a mixed plan every device has its own peak") {
   set_rank_devices(plan, {"a100", "old"});
   CHECK(*mfu(flops, plan, Duration{100'000'000}) == doctest::Approx(6e14 / 1.8e15));
 }
+
+// 1e14 FLOP/s and GPU of 4e14, between 80 and 125 ms: 31 and 20 %.
+TEST_CASE("the rate is told with the MFU at both ends of the interval") {
+  ModelFlops flops{3e12, FlopConvention::kMegatron, {{"a100", 4e14}}};
+  Evaluation evaluation;
+  evaluation.step_time = Duration{100'000'000};
+  evaluation.step_time_low = Duration{80'000'000};
+  evaluation.step_time_high = Duration{125'000'000};
+  CHECK(flops_text(flops, tests::plan(), evaluation) == "100 TFLOP/s per GPU, MFU 25 % (20 to 31)");
+  flops.peaks.clear();
+  CHECK(flops_text(flops, tests::plan(), evaluation) == "100 TFLOP/s per GPU");
+}
