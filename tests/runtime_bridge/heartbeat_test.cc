@@ -75,8 +75,10 @@ TEST_CASE("a rank that never came is named too") {
 
 TEST_CASE("when all live, the one that saw nothing is named, then the one furthest behind") {
   HeartbeatsSeen seen;
-  seen.first = {sign(1, 4, RankCondition::kSawFailure), sign(1, 4), sign(1, 3, RankCondition::kSawFailure)};
-  seen.last = {sign(1, 4, RankCondition::kSawFailure), sign(9, 4), sign(1, 3, RankCondition::kSawFailure)};
+  seen.first = {sign(1, 4, RankCondition::kSawFailure), sign(1, 4),
+                sign(1, 3, RankCondition::kSawFailure)};
+  seen.last = {sign(1, 4, RankCondition::kSawFailure), sign(9, 4),
+               sign(1, 3, RankCondition::kSawFailure)};
   CHECK(blame(seen, 0).rank == 1);
   CHECK(blame(seen, 0).words ==
         "all ranks send heartbeats; rank 1 (pid 4711 on host a) is furthest behind: step 4, "
