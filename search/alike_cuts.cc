@@ -34,8 +34,11 @@ std::vector<Unit> units_of(const Plan& plan) {
     for (int& stage : stages) stage %= plan.stages_per_copy();
     std::sort(stages.begin(), stages.end());
     stages.erase(std::unique(stages.begin(), stages.end()), stages.end());
-    const auto known = std::find_if(units.begin(), units.end(),
-                                    [&](const Unit& unit) { return unit.stages == stages; });
+    // With one copy no two ranks share a stage.
+    const auto known = plan.copies() == 1
+                           ? units.end()
+                           : std::find_if(units.begin(), units.end(),
+                                          [&](const Unit& unit) { return unit.stages == stages; });
     if (known == units.end()) {
       units.push_back({std::move(stages), {static_cast<std::size_t>(rank)}});
     } else {

@@ -68,8 +68,7 @@ void refuse_endless(const Plan& plan) {
     bad_option(kLayout, fmt::format("gbs = {} is more than any step has", plan.global_batch),
                fmt::format("give at most {}", kMostSamples));
   }
-  const std::int64_t micro_batches =
-      plan.global_batch / std::max(1, plan.data * plan.micro_batch_size) + 1;
+  const std::int64_t micro_batches = first_load(plan).micro_batches;
   if (find_schedule(plan.schedule)->rule == RunTimeRule::kNone ||
       plan.stages() * micro_batches <= kMostCells) {
     return;
