@@ -1,6 +1,7 @@
 // Stages in slots: LOAD, STORE and RESHARD on copy lanes, and actions with several needs. Worked
 // out on paper, and on random Programs against the oracle of the rules.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -98,8 +99,10 @@ Timeline by_all(const Program& program, const StagePrices& prices,
     const ActionTimes rules = lists_by_the_rules(program, prices, executor);
     REQUIRE(nanoseconds(timeline.start) == rules.start);
     REQUIRE(nanoseconds(timeline.end) == rules.end);
-    for (std::size_t r = 0; r < rules.most_slots.size(); ++r) {
-      REQUIRE(rules.most_slots[r] <= program.pipelines[0].weight_slots);
+    for (const Pipeline& pipeline : program.pipelines) {
+      for (int r = pipeline.first_rank; r < pipeline.first_rank + pipeline.ranks; ++r) {
+        REQUIRE(rules.most_slots[static_cast<std::size_t>(r)] <= pipeline.weight_slots);
+      }
     }
   }
   const TimelineSummary summary = summarize(program, timeline);
@@ -240,7 +243,9 @@ class RandomSlots {
  public:
   RandomSlots(Random& random, const Program& program) : random_(random), program_(program) {}
 
-  Program run() {
+  // Nothing where a stage is stored between the members of a collective on its rank: then the list
+  // waits for itself.
+  std::optional<Program> run() {
     Program result = program_;
     result.actions.clear();
     const bool slots = random_.between(0, 4) > 0;
@@ -260,6 +265,7 @@ class RandomSlots {
     add_waits(lists);
     const std::string problem = order_actions(result, lists);
     CAPTURE(problem);
+    if (problem.find("TIED_REDUCE") != std::string::npos) return std::nullopt;
     REQUIRE(problem.empty());
     return result;
   }
@@ -357,18 +363,22 @@ StagePrices with_copies(Random& random, StagePrices prices) {
 TEST_CASE(
     "random Programs with slots and several needs run alike in all engines and by the rules") {
   Random random(11);
-  int loads = 0, several = 0, listed = 0;
+  int ran = 0, loads = 0, several = 0, listed = 0;
   for (int i = 0; i < 600; ++i) {
     const auto [plain, plain_prices] = testing::random_program(random, {random.coin()});
-    const Program program = RandomSlots(random, plain).run();
+    const std::optional<Program> with_slots = RandomSlots(random, plain).run();
+    if (!with_slots) continue;
+    const Program& program = *with_slots;
     const StagePrices prices = with_copies(random, plain_prices);
     ExecutorModel executor;
     if (random.coin()) executor.host_link = HostLink::kSimplex;
     if (random.coin()) executor.per_action = Duration{random.between(0, 3)};
+    ++ran;
     (void)by_all(program, prices, executor);
     for (const Action& action : program.actions) loads += action.kind == ActionKind::kLoad ? 1 : 0;
     for (const Wait& wait : program.more_waits) (wait.listed ? listed : several) += 1;
   }
+  CHECK(ran > 500);
   CHECK(loads > 2000);
   CHECK(several > 1000);
   CHECK(listed > 500);
@@ -379,7 +389,9 @@ TEST_CASE("the general engines agree on slots under every executor model") {
   int ran = 0;
   for (int i = 0; i < 300; ++i) {
     const auto [plain, plain_prices] = testing::random_program(random, {random.coin()});
-    const Program program = RandomSlots(random, plain).run();
+    const std::optional<Program> with_slots = RandomSlots(random, plain).run();
+    if (!with_slots) continue;
+    const Program& program = *with_slots;
     const StagePrices prices = with_copies(random, plain_prices);
     ExecutorModel executor;
     executor.transfer = static_cast<TransferMode>(random.between(0, 2));
