@@ -9,6 +9,7 @@
 
 #include "cli/options/nearest.h"
 #include "cli/options/parse.h"
+#include "cli/options/trainer_called.h"
 #include "search/trainers.h"
 
 namespace penstock {
@@ -90,20 +91,20 @@ std::string_view words_of(TransferMode mode) {
 }  // namespace
 
 void ExecutorOptions::declare(Options& options) {
-  options.heading("How the runtime carries it out");
+  options.heading("How the trainer overlaps transfers with compute");
   options.option(
       "--executor", "NAME",
-      "ideal: transfers occupy nobody (default); sender-blocks: the sender is busy while "
-      "it sends; rendezvous: both ranks are; deepspeed: rendezvous in the order of "
+      "ideal: transfers run beside compute (default); sender-blocks: the sender waits until a "
+      "transfer ends; rendezvous: sender and receiver wait; deepspeed: rendezvous in the order of "
       "DeepSpeed's pipeline engine",
       name);
   options.choices(names_of(kPresets, &Preset::name));
   options.option("--queues", "LAYOUT",
-                 "transfers of one queue run one after the other: none (default), per-direction, "
-                 "per-peer, per-rank",
+                 "which transfers share a queue and run one after the other: none (default), "
+                 "per-direction, per-peer, per-rank",
                  queues);
   options.choices(names_of(kLayouts, &NamedLayout::first));
-  options.flag("--posted", "a transfer starts only when the receiver has reached its receive",
+  options.flag("--posted", "a transfer starts only after the receiver has posted its receive",
                posted);
   options.option("--optimizer", "WHEN",
                  "barrier: every update waits for the norm of all gradients (default); "
@@ -153,11 +154,7 @@ ExecutorModel ExecutorOptions::transfers() const {
 std::optional<ExecutorModel> executor_asked(const ExecutorOptions& executor,
                                             const std::optional<std::string>& trainer) {
   std::optional<Trainer> known;
-  if (trainer) known = trainer_named(*trainer);
-  if (trainer && !known) {
-    bad_option("--for", fmt::format("unknown trainer '{}'", *trainer),
-               did_you_mean(*trainer, trainer_names()));
-  }
+  if (trainer) known = parse_trainer(*trainer);
   if (executor.says_transfers()) return executor.transfers();
   if (known) return executor_of(*known);
   return {};

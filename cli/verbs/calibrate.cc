@@ -155,7 +155,7 @@ Answer run_calibrate(const Arguments& arguments) {
   options.choices(trainer_names());
   options.flag("--json", "the result as one JSON object", json);
   executor.declare(options);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
   const std::string& runs = required(path, "--runs", "--runs runs.json");
   Inputs inputs = load_inputs(runs);

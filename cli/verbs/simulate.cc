@@ -97,7 +97,7 @@ Answer run_simulate(const Arguments& arguments) {
   options.heading("What if links are shared");
   shared.declare(options);
   cost.declare(options);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
   const TableFormat chosen = format.chosen();
   format.refuse_with_table(jitter.given(), "--jitter");

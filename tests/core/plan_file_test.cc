@@ -71,7 +71,6 @@ TEST_CASE("everything in a plan file survives") {
   file.prices.tied_reduce[0].reduce.spread = Duration(5);
   file.prices.transfer[0].gradient.spread = Duration(6);
   file.prices.step[0].unshard.spread = Duration(7);
-  file.program.micro_batches[1].loss_weight = 17;
   file.program.micro_batches[2].slice = 2;
   file.program.stages[3].task = 1;
   file.prediction.usd_per_step = 1.0 / 3.0;
