@@ -389,9 +389,10 @@ class Search {
       const auto crossing =
           std::count(evaluated.boundary_level.begin(), evaluated.boundary_level.end(), *outermost);
       const auto all = static_cast<std::ptrdiff_t>(evaluated.boundary_level.size());
+      const std::string& level = inputs_.cluster->levels[static_cast<std::size_t>(*outermost)].name;
       words += "; " + (crossing == all ? "all " : std::to_string(crossing) + " of ") +
-               std::to_string(all) + " pipeline transfers use " +
-               inputs_.cluster->levels[static_cast<std::size_t>(*outermost)].name;
+               std::to_string(all) + " pipeline transfers " +
+               (level.starts_with("between ") ? "go " : "use ") + level;
     }
     return words;
   }

@@ -73,8 +73,8 @@ std::string command_for(const Plan& plan, const Arguments& arguments) {
     all.push_back(std::move(name));
     all.push_back(std::move(value));
   };
-  add("--pin", fmt::format("P={},V={},D={},T={},b={}", plan.pipeline, plan.chunks, plan.data,
-                           plan.tensor, plan.micro_batch_size));
+  add("--pin", fmt::format("TP={},PP={},DP={},VP={},mbs={}", plan.tensor, plan.pipeline, plan.data,
+                           plan.chunks, plan.micro_batch_size));
   add("--schedule", plan.schedule);
   add("--recompute", plan.recompute + (recompute_is_divided(plan) ? ":as-needed" : ""));
   if (plan.data > 1) add("--zero1", plan.zero1 ? "on" : "off");

@@ -24,16 +24,17 @@ TEST_CASE("the command of one plan asks the same question and pins every choice"
   plan.schedule = "zb-h1";
   plan.zero1 = true;
   plan.placement = Placement::kDataInner;
-  CHECK(command_for(plan, {"p.json", "--cluster", "c.json", "--gpus=64", "--top", "3", "-o",
-                           "report.html", "--pin=P=4", "--scaling", "off", "--json"}) ==
-        "penstock plan p.json --cluster c.json --gpus=64 --pin P=4,V=1,D=16,T=1,b=1 --schedule "
-        "zb-h1 --recompute none --zero1 on --placement data-inner -o plan.json");
+  CHECK(
+      command_for(plan, {"p.json", "--cluster", "c.json", "--gpus=64", "--top", "3", "-o",
+                         "report.html", "--pin=P=4", "--scaling", "off", "--json"}) ==
+      "penstock plan p.json --cluster c.json --gpus=64 --pin TP=1,PP=4,DP=16,VP=1,mbs=1 --schedule "
+      "zb-h1 --recompute none --zero1 on --placement data-inner -o plan.json");
 }
 
 // One replica: nothing is sharded, nothing else can be side by side.
 TEST_CASE("what a plan had no choice about is not pinned") {
   CHECK(command_for(Plan{}, {"p.json"}) ==
-        "penstock plan p.json --pin P=1,V=1,D=1,T=1,b=1 --schedule 1f1b --recompute none "
+        "penstock plan p.json --pin TP=1,PP=1,DP=1,VP=1,mbs=1 --schedule 1f1b --recompute none "
         "-o plan.json");
 }
 
