@@ -184,7 +184,7 @@ std::optional<TrainingCost> training_cost(const std::optional<TrainingQuestion>&
   if (!question) return {};
   TrainingCost cost;
   cost.tokens = question->tokens;
-  cost.tokens_per_step = std::int64_t{plan.global_batch} * plan.sequence_length;
+  cost.tokens_per_step = tokens_per_step(plan);
   cost.steps = (question->tokens - 1) / cost.tokens_per_step + 1;
   cost.gpus = plan.devices();
   const double step_hours = hours_of(evaluation.step_time);

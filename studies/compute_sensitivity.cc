@@ -44,13 +44,13 @@ std::string stage_words(const PlanFile& file, int stage) {
 class SectionPrices {
  public:
   SectionPrices(const Question& question, const Plan& plan) : plan_(plan) {
-    const std::vector<int> shapes = micro_batch_shapes(plan);
+    const std::vector<MicroBatchShape> shapes = micro_batch_shapes(plan);
     for (const std::string& type : plan.device_types()) {
       std::vector<SectionTable>& tables = tables_[type];
       tables.reserve(shapes.size());
-      for (const int samples : shapes) {
-        tables.push_back(price_plan_sections(question.profile.value, question.cluster.value, type,
-                                             plan, samples));
+      for (const MicroBatchShape& shape : shapes) {
+        tables.push_back(
+            price_plan_sections(question.profile.value, question.cluster.value, type, plan, shape));
       }
     }
   }

@@ -128,6 +128,9 @@ RankLists executed_lists(const PlanFile& file, const RankLists& lists, Findings&
 // Memory of every listed rank, in total.
 std::vector<Bytes> check_memory(const PlanFile& file, const RankLists& lists, Findings& findings);
 
+// The model's operations fit into a step of this length.
+void check_flops(const PlanFile& file, Duration step, Findings& findings);
+
 // The step time.
 Duration check_replay(const PlanFile& file, const RankLists& lists, Findings& findings);
 

@@ -38,8 +38,10 @@ MicroBatches read_micro_batches(JsonReader reader) {
   run.each.sequence_length = read_int(reader.at("sequence_length"), 0);
   run.each.shape = read_int(reader.at("shape"), 0);
   run.each.slice = read_int(reader.at("slice"), 0);
-  run.each.loss_weight =
-      reader.at("loss_weight").integer(0, std::numeric_limits<std::int64_t>::max());
+  // In penstock.plan/1 only: it was always the samples, and nobody asked for it.
+  if (const auto weight = reader.get("loss_weight")) {
+    static_cast<void>(weight->integer(0, std::numeric_limits<std::int64_t>::max()));
+  }
   reader.finish();
   return run;
 }

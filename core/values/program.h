@@ -29,10 +29,9 @@ struct Stage {
 
 struct MicroBatch {
   int samples = 1;
-  int sequence_length = 0;       // tokens per sample; 0 when the model has no such dimension
-  int shape = 0;                 // which prices apply: index into StagePrices' shapes
-  int slice = 0;                 // of the sequence, for schedules that cut it
-  std::int64_t loss_weight = 1;  // its share of the step's loss is this over the sum of all
+  int sequence_length = 0;  // tokens per sample; 0 when the model has no such dimension
+  int shape = 0;            // which prices apply: index into StagePrices' shapes
+  int slice = 0;            // of the sequence, for schedules that cut it
   bool operator==(const MicroBatch&) const = default;
 };
 
