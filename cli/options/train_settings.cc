@@ -60,11 +60,10 @@ std::vector<std::string> parse_changes(const std::string& text) {
 }  // namespace
 
 void TrainSettings::declare(Options& options) {
-  options.repeated(
-      "--then", "STEP:PLAN",
-      "from this step on (they count from 0) the run goes on under another plan of the "
-      "same model for as many ranks, without a restart; may be given several times",
-      then_);
+  options.repeated("--then", "STEPS:PLAN",
+                   "after so many steps of the run it goes on under another plan of the same model "
+                   "for as many ranks, without a restart; may be given several times",
+                   then_);
   options.heading("What to train on");
   options.option("--data", "FILE", "a text file; its bytes are the tokens", data_);
   options.option("--steps", "N", "optimizer steps; default 10", steps_);
@@ -249,21 +248,20 @@ std::vector<TrainSettings::LaterPlan> TrainSettings::later_plans() const {
   for (const std::string& text : then_) {
     const std::size_t colon = text.find(':');
     if (colon == std::string::npos || colon + 1 == text.size()) {
-      bad_option("--then", "'" + text + "' is not STEP:PLAN", "for example --then 500:other.json");
+      bad_option("--then", "'" + text + "' is not STEPS:PLAN", "for example --then 500:other.json");
     }
     const int step = parse_int("--then", text.substr(0, colon), 1);
     const int before = plans.empty() ? 0 : static_cast<int>(plans.back().first_step);
     if (step <= before) {
       bad_option("--then",
-                 "step " + std::to_string(step) + " is not behind step " + std::to_string(before) +
-                     ", from which on the plan before it runs",
-                 "give them in the order of their steps");
+                 "after " + std::to_string(step) + " steps is not later than after " +
+                     std::to_string(before) + ", when the plan before it begins",
+                 "give them in the order in which they run");
     }
     if (step >= steps) {
       bad_option("--then",
-                 "step " + std::to_string(step) + " is never run: the run ends after " +
-                     std::to_string(steps) + " steps, the last of which is step " +
-                     std::to_string(steps - 1),
+                 "after " + std::to_string(step) + " steps: the run has " + std::to_string(steps) +
+                     ", so that this plan would never run",
                  "train for more --steps, or leave it out");
     }
     plans.push_back({step, text.substr(colon + 1)});

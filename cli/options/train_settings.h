@@ -22,7 +22,7 @@ class TrainSettings {
   // What was given of them, the rest from `otherwise`: the defaults, or a checkpoint.
   [[nodiscard]] TrainingOptions training(const TrainingOptions& otherwise) const;
   [[nodiscard]] LaunchFlags launch_flags() const;
-  // From which step on another plan runs, ascending.
+  // After how many steps another plan runs, ascending.
   struct LaterPlan {
     std::int64_t first_step = 0;
     std::string path;

@@ -106,8 +106,8 @@ class Rank {
 
   void tell_change(const PlanChange& change, const TrainHooks& hooks) const {
     if (rank_ > 0) return;
-    hooks.note("from step " + std::to_string(change.step) + " on the plan is " +
-               plan_at(job_.plans, change.step).path + "; rank 0 received " +
+    hooks.note("after " + std::to_string(change.step) + (change.step == 1 ? " step" : " steps") +
+               " the plan is " + plan_at(job_.plans, change.step).path + "; rank 0 received " +
                in_words(change.moved.received) + " of weights and optimizer state and sent " +
                in_words(change.moved.sent) + ", in " + to_text(change.moved.took));
   }

@@ -180,16 +180,16 @@ TEST_CASE("plans that follow are named with their first steps, in order") {
   };
   for (const char* no_plan : {"b.json", "3:", "3"}) {
     CHECK(refused({"--then", no_plan}) == "--then: '" + std::string(no_plan) +
-                                              "' is not STEP:PLAN\nhelp: for example --then "
+                                              "' is not STEPS:PLAN\nhelp: for example --then "
                                               "500:other.json");
   }
   CHECK(refused({"--then", "0:b.json"}).starts_with("--then: "));
   CHECK(refused({"--then", "x:b.json"}).starts_with("--then: "));
   CHECK(refused({"--then", "5:b.json", "--then", "5:c.json"}) ==
-        "--then: step 5 is not behind step 5, from which on the plan before it runs\nhelp: give "
-        "them in the order of their steps");
+        "--then: after 5 steps is not later than after 5, when the plan before it begins\nhelp: "
+        "give them in the order in which they run");
   CHECK(refused({"--then", "10:b.json"}) ==
-        "--then: step 10 is never run: the run ends after 10 steps, the last of which is step 9\n"
+        "--then: after 10 steps: the run has 10, so that this plan would never run\n"
         "help: train for more --steps, or leave it out");
 }
 

@@ -307,7 +307,7 @@ class TrainProcesses(unittest.TestCase):
         self.check_resumed("float32", 1e-4, ("loopback", zero1, fused))
 
     def then(self, *plans):
-        """Options with which these plans run from step 1 on, one step each."""
+        """Options with which these plans run after the first step, one step each."""
         return [word for step, plan in enumerate(plans, 1) for word in ("--then", f"{step}:{plan}")]
 
     def check_losses(self, losses, whole, steps, what):
@@ -332,8 +332,8 @@ class TrainProcesses(unittest.TestCase):
             turns, words = self.run_to_end(a, *self.then(b, a, b, a, b, a, b), "--steps", "8",
                                            *options, "--timeline", name=f"turns-{transport}")
             self.check_losses(turns, whole, range(8), f"{transport}, plans in turn")
-            self.assertEqual(words.count("note: from step "), 7, words)
-            self.assertRegex(words, r"note: from step 1 on the plan is \S+; rank 0 received "
+            self.assertEqual(words.count("the plan is "), 7, words)
+            self.assertRegex(words, r"note: after 1 step the plan is \S+; rank 0 received "
                                     r"\S+ \w+ of weights and optimizer state and sent \S+ \w+, in ")
             # Written under the second plan; the first goes on with it.
             with open(os.path.join(folder, "step-8", "manifest.json"), encoding="utf-8") as file:
@@ -364,11 +364,11 @@ class TrainProcesses(unittest.TestCase):
         other = self.plan(2, 1, batch=4)
         self.assertIn(f"error: {other}: /plan/global_batch is 4; in {plan} it is 8\nhelp: plan with "
                       "--global-batch 8", self.refusal(plan, "--then", f"1:{other}"))
-        for then, said in (("7", "'7' is not STEP:PLAN"), (f"0:{plan}", "--then"),
-                           (f"10:{plan}", "step 10 is never run: the run ends after 10 steps, the "
-                                          "last of which is step 9")):
+        for then, said in (("7", "'7' is not STEPS:PLAN"), (f"0:{plan}", "--then"),
+                           (f"10:{plan}", "after 10 steps: the run has 10, so that this plan "
+                                          "would never run")):
             self.assertIn(said, self.refusal(plan, "--then", then))
-        self.assertIn("step 3 is not behind step 5",
+        self.assertIn("after 3 steps is not later than after 5, when the plan before it begins",
                       self.refusal(plan, "--then", f"5:{plan}", "--then", f"3:{plan}"))
 
     def refusal(self, plan, *options, **names):
