@@ -47,6 +47,8 @@ TEST_CASE("of a folder every launch file is judged, and a part of one with it") 
   folder.write("job/twin.sh", kRun);  // finds the same in args.sh, which is told once
   folder.write("job/notes.txt", "nothing");
   folder.write("package.json", "{\"name\": \"x\"}");
+  folder.write("pyproject.toml", "[tool.x]\ny = 1\n");
+  folder.write("tool.py", "parser.add_argument('--num-layers', '--seq-length')\n");
   const Answer answer = run_penstock({"check", folder.path.string(), "--json"});
   CHECK(answer.exit == 1);
   const Json json = parse_json(answer.text, "answer");
@@ -58,7 +60,7 @@ TEST_CASE("of a folder every launch file is judged, and a part of one with it") 
   CHECK(files[1].find("report")->find("findings")->elements().empty());
   CHECK(json.find("warnings")->text() == "1");
   CHECK(json.find("errors")->text() == "0");
-  CHECK(json.find("other_files")->text() == "2");
+  CHECK(json.find("other_files")->text() == "4");
   CHECK(run_penstock({"check", folder.path.string(), "--exit-zero"}).exit == 0);
   CHECK(run_penstock({"check", folder.path.string(), "--ignore", "E020"}).exit == 0);
   CHECK(run_penstock({"check", folder.path.string(), "--format", "github"})
