@@ -31,10 +31,18 @@ constexpr const char* kExamples = R"(  penstock check plan.json
 
 // What begins with no { is none of our files; say so before JSON's parser does.
 void require_own(const std::string& text, const std::string& file) {
+  if (text.find("\"model_type\"") != std::string::npos && file.ends_with(".json")) {
+    throw_bad_input(
+        fmt::format("{}: this is a model's config.json, and a plan or a launch file belongs "
+                    "here\nhelp: penstock "
+                    "plan {} --device h100-sxm --gpus 64 --global-batch 512",
+                    file, file));
+  }
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && (text[first] == '{' || text[first] == '[')) return;
   throw_bad_input(fmt::format(
-      "{}: no plan, profile or cluster of ours, and no launch file of Megatron-LM, torchtitan or "
+      "{}: no plan, profile or cluster file of Penstock, and no launch file of Megatron-LM, "
+      "torchtitan or "
       "DeepSpeed by its content\nhelp: name the file that starts the training, or say whose it is "
       "with --as",
       file));
@@ -43,7 +51,7 @@ void require_own(const std::string& text, const std::string& file) {
 Answer check_own(const std::string& file, bool json) {
   const CheckedFile result = checked_own(file, load_json(file).value);
   const int exit = result.report.findings.empty() ? kYes : kNo;
-  if (!json) return {result.text, exit};
+  if (!json) return report_answer(result.text, exit);
   Json object = Json::object();
   object.set("schema_version", kResultSchemaVersion);
   object.set("verb", "check");
@@ -57,7 +65,7 @@ Answer check_launch(const std::string& file, const std::string& text, LintTraine
   const LintReport report = checked_launch(file, text, trainer, options).report;
   const int exit = report.findings.empty() ? kYes : kNo;
   if (format == "github") return {lint_annotations(report, file), exit};
-  if (format == "text") return {lint_text(report, file), exit};
+  if (format == "text") return report_answer(lint_text(report, file), exit);
   Json object = Json::object();
   object.set("schema_version", kResultSchemaVersion);
   object.set("verb", "check");
@@ -105,7 +113,7 @@ void declare_launch(Options& options, LaunchOptions& launch) {
   options.option("--checkpoint-data-parallel", "D",
                  "how many replicas wrote the checkpoint that the job resumes",
                  launch.checkpoint_data_parallel);
-  options.repeated("--ignore", "CODES", "rules to pass over, as W060,E020", launch.ignored);
+  options.repeated("--ignore", "CODES", "rules to ignore, for example W060,E020", launch.ignored);
 }
 
 }  // namespace
@@ -134,7 +142,7 @@ Answer run_check(const Arguments& arguments) {
                  launch.format);
   options.flag("--exit-zero", "exit code 0 also when there are findings", exit_zero);
   declare_launch(options, launch);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
   const std::string format = format_of(launch, json);
   if (launch.model.config && launch.model.profile) {

@@ -258,7 +258,7 @@ class DeepspeedJudge : public Judge {
     LintFinding& finding = broken(
         "E020", {steps_.from, batch_.from},
         fmt::format("{} fewer than {} stages", micro_batches_are(*steps_), *stages_),
-        fmt::format("DeepSpeed runs it without a word; ranks are idle for {:.0f} % of the step. "
+        fmt::format("DeepSpeed runs it without a warning; ranks are idle for {:.0f} % of the step. "
                     "Other trainers hang here.",
                     idle),
         fmt::format("\"{}\": {}, and {} times DP samples in a batch", kSteps, *stages_,
@@ -304,7 +304,7 @@ class DeepspeedJudge : public Judge {
     }
     if (!tell_unknown_name()) return;
     broken("W060", {&setting}, fmt::format("{} may be {}, misspelt", setting.name, *nearest),
-           "DeepSpeed passes over keys that it does not know, without a word.",
+           "DeepSpeed ignores keys that it does not know, without a warning.",
            fmt::format("\"{}\"", *nearest));
   }
 
@@ -312,7 +312,7 @@ class DeepspeedJudge : public Judge {
     if (std::find(kPipelineKeys.begin(), kPipelineKeys.end(), key) != kPipelineKeys.end()) return;
     if (std::find(kNotRead.begin(), kNotRead.end(), key) != kNotRead.end()) {
       broken("W060", {&setting}, fmt::format("the engine does not read pipeline.{}", key),
-             "It is passed over without a word; stages and cuts are set in Python.",
+             "It is ignored without a warning; stages and cuts are set in Python.",
              key == "stages"
                  ? fmt::format("PipelineModule(layers=..., num_stages={})", to_text(setting.value))
                  : "PipelineModule(layers=..., partition_method=...)");
@@ -321,7 +321,7 @@ class DeepspeedJudge : public Judge {
     if (!tell_unknown_name()) return;
     const auto nearest = nearest_name(key, {kPipelineKeys.begin(), kPipelineKeys.end()});
     broken("W060", {&setting}, fmt::format("pipeline.{} is no key that is known here", key),
-           "DeepSpeed passes over keys that it does not know, without a word.",
+           "DeepSpeed ignores keys that it does not know, without a warning.",
            nearest ? fmt::format("\"{}\"", *nearest) : "take it out, or --ignore W060");
   }
 

@@ -35,7 +35,8 @@ std::string headline(const LintFinding& finding) {
   if (text.size() + 2 + finding.code.size() + 2 > page_width()) {
     return wrapped(fmt::format("{}  [{}]", text, finding.code), page_width(), "", "  ");
   }
-  text.resize(std::max(text.size() + 2, kCodeColumn), ' ');
+  const std::size_t last = page_width() - finding.code.size() - 2;  // where the code may begin
+  text.resize(std::max(text.size() + 2, std::min(kCodeColumn, last)), ' ');
   return fmt::format("{}[{}]\n", text, finding.code);
 }
 

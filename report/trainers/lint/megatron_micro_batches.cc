@@ -20,7 +20,7 @@ void MegatronJudge::judge_micro_batches() {
   const std::string why =
       interleaved ? "Megatron-LM stops: a group of an interleaved schedule has at least PP of them."
                   : fmt::format(
-                        "Megatron-LM runs it without a word; ranks are idle for {:.0f} % "
+                        "Megatron-LM runs it without a warning; ranks are idle for {:.0f} % "
                         "of the step. Other trainers hang here.",
                         idle);
   LintFinding& finding = broken(

@@ -145,7 +145,7 @@ TEST_CASE("E011: multi-token prediction stands behind all layers, in one stage")
   CHECK(codes("Et*8|t*8|t*8|t*8L") == Codes{"E011:2"});
 }
 
-TEST_CASE("E012: layers of the last stage with P = 1 shrink the model without a word") {
+TEST_CASE("E012: layers of the last stage with P = 1 shrink the model without a warning") {
   const std::string head =
       "torchrun --nproc_per_node 8 pretrain_gpt.py --micro-batch-size 1 "
       "--global-batch-size 8 --num-layers 20\\\n ";
