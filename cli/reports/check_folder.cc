@@ -252,7 +252,10 @@ std::string text_of(const FolderReport& report) {
   for (const Judged& one : report.judged) text += line_of(one);
   for (const NotRead& one : report.not_read) {
     std::string why = one.why;
-    std::replace(why.begin(), why.end(), '\n', ' ');
+    constexpr std::string_view kHelp = "\nhelp: ";
+    if (const std::size_t at = why.find(kHelp); at != std::string::npos) {
+      why.replace(at, kHelp.size(), "; ");
+    }
     text += wrapped("could not be read: " + why, page_width(), "", "  ");
   }
   return text + gaps_of(report) + wrapped(summary_of(report), page_width(), "", "  ");
