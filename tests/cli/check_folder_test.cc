@@ -5,6 +5,7 @@
 #include <string>
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include "cli/verbs/verbs.h"
 #include "core/values/json.h"
@@ -15,9 +16,10 @@ using namespace penstock;
 
 namespace {
 
-// A folder that goes with the test.
+// A folder that goes with the test; other builds may run theirs at the same time.
 struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / "penstock_folder_test";
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("penstock_folder_test_" + std::to_string(getpid()));
   Folder() { std::filesystem::create_directories(path / "job"); }
   ~Folder() { std::filesystem::remove_all(path); }
   Folder(const Folder&) = delete;
