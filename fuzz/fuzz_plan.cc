@@ -29,6 +29,10 @@ void check_order(const Program& program) {
     require(action.waits_for == kWaitsForNothing || action.waits_for < i,
             "an action comes before what it waits for");
   }
+  for (const Wait& wait : program.more_waits) {
+    require(wait.needs < wait.action && wait.action < program.actions.size(),
+            "an action comes before what it waits for");
+  }
 }
 
 void check_replay(const PlanFile& file, const CheckReport& report) {

@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kMostInt = std::numeric_limits<int>::max();
 constexpr std::int64_t kMostMicroBatches = kNoMicroBatch.value - 1;
+constexpr int kMostSlots = 128;  // of the largest sizes that a file may hold, without overflow
 constexpr int kMostCopies = copies_of(StageMap::kBidirectional);
 
 int read_int(const JsonReader& reader, int least, int most = kMostInt) {
@@ -92,7 +93,7 @@ class ProgramReader {
     read_micro_batch_runs(reader.at("micro_batches"), pipeline);
     read_copies(reader.at("copies"), pipeline);
     if (const auto slots = reader.get("weight_slots")) {
-      pipeline.weight_slots = read_int(*slots, 1);
+      pipeline.weight_slots = read_int(*slots, 1, kMostSlots);
     }
     program_.pipelines.push_back(pipeline);
   }
