@@ -137,7 +137,7 @@ void replay(const PlanInputs& inputs, const PreparedPlan& prepared, const PlanSc
       lowering_of(result.plan, result.ties, prepared.sums.recomputes(), executor);
   result.recomputes = options.recompute;
   const ListedRanks listed = listed_ranks(result.plan);
-  if (executor.issue == IssueOrder::kEager &&
+  if (!listed.by_pools && executor.issue == IssueOrder::kEager &&
       can_simulate_schedule(*schedules.pipelines.front().schedule, executor)) {
     result.evaluation =
         evaluation_of(judged(prepared, schedules, options, executor, result), result.prices,

@@ -78,7 +78,7 @@ class RunOfLog {
 
  private:
   [[nodiscard]] std::int64_t tokens_per_step() const {
-    return tokens_per_step(plan_.plan);
+    return penstock::tokens_per_step(plan_.plan);
   }
 
   // What the log says of the job beside its steps.
