@@ -104,6 +104,13 @@ Json write_batch(const Batch& batch) {
   return Json::object().set("shapes", std::move(shapes)).set("replicas", std::move(replicas));
 }
 
+Batch read_batch_file(const Json& json, const std::string& file) {
+  JsonReader reader(json, file);
+  const JsonReader format = reader.at("format");
+  if (format.string() != "penstock.batch/1") format.expected("\"penstock.batch/1\"");
+  return read_batch(std::move(reader));
+}
+
 Batch read_batch(JsonReader reader) {
   Batch batch;
   const JsonReader shapes = reader.at("shapes");
