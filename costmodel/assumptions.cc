@@ -45,8 +45,8 @@ double rank_time(const StagePrices& prices, const Plan& plan, int rank, int shap
   return sum;
 }
 
-// The shape that tells what the rank's times rest on: the full size; of a batch that is not even the
-// one whose micro-batches take longest together.
+// The shape that tells what the rank's times rest on: the full size; of a batch that is not even
+// the one whose micro-batches take longest together.
 int told_shape(const StagePrices& prices, const Plan& plan, int rank) {
   int told = first_shape_of(plan, rank);
   if (plan.has_even_batch()) return told;

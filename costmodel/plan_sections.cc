@@ -48,8 +48,9 @@ SectionTable price_plan_sections(const ModelProfile& profile, const ClusterSpec&
                                  const MicroBatchShape& shape) {
   if (shape.decoder_tokens > 0) {
     SectionTable none;
-    none.why_not = "no times of a decoder with a length of its own (decoder_tokens): profiles are "
-                   "measured at one length";
+    none.why_not =
+        "no times of a decoder with a length of its own (decoder_tokens): profiles are "
+        "measured at one length";
     return none;
   }
   const auto priced = [&](const std::string& mode) {

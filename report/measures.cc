@@ -13,9 +13,7 @@ double per_second(double amount, Duration step_time) {
   return amount * 1e9 / static_cast<double>(step_time.count());
 }
 
-double tokens(const Plan& plan) {
-  return static_cast<double>(tokens_per_step(plan));
-}
+double tokens(const Plan& plan) { return static_cast<double>(tokens_per_step(plan)); }
 
 }  // namespace
 

@@ -223,8 +223,8 @@ EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
     arrange_and_replay(inputs, prepared, basis.interval, result);
   } else {
     replay(inputs, prepared, schedules_of(result.plan), basis.interval, result);
-    // Of a batch that is not even the cuts were chosen by its largest shape; what they hold is known
-    // only now.
+    // Of a batch that is not even the cuts were chosen by its largest shape; what they hold is
+    // known only now.
     if (!result.why_not && plan.has_even_batch()) result.why_not = why_not;
   }
   use_calibrated_interval(inputs, basis, result);

@@ -26,8 +26,8 @@ std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
                                        const PerRank<Bytes>& reserve,
                                        const PerRank<ShapeRange>& shapes = ShapeRange{});
 
-// The same to the byte, of the listed ranks of a Program in the order in which it runs: every pool at
-// its largest sum, whatever the shapes of the micro-batches.
+// The same to the byte, of the listed ranks of a Program in the order in which it runs: every pool
+// at its largest sum, whatever the shapes of the micro-batches.
 std::vector<MemoryUse> memory_of_ranks(const Program& program, const StagePrices& prices, int kinds,
                                        const PerRank<Bytes>& reserve);
 

@@ -25,9 +25,8 @@ std::size_t largest_shape(const std::vector<MicroBatchShape>& shapes) {
     return shape.samples * std::max<std::int64_t>(shape.tokens, 1);
   };
   const auto largest = std::max_element(
-      shapes.begin(), shapes.end(), [&](const MicroBatchShape& a, const MicroBatchShape& b) {
-        return tokens(a) < tokens(b);
-      });
+      shapes.begin(), shapes.end(),
+      [&](const MicroBatchShape& a, const MicroBatchShape& b) { return tokens(a) < tokens(b); });
   return static_cast<std::size_t>(largest - shapes.begin());
 }
 

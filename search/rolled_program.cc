@@ -133,9 +133,9 @@ Plan with_fewer(Plan plan, int micro_batches) {
 // that is not even: its memory is summed up micro-batch by micro-batch.
 bool is_known_order(const Plan& plan, const ExecutorModel& executor) {
   const ScheduleKind* kind = find_schedule(plan.schedule);
-  return plan.has_even_batch() && !plan.has_unequal_replicas() && kind != nullptr && !kind->is_automatic() &&
-         kind->rule == RunTimeRule::kNone && executor.issue == IssueOrder::kEager &&
-         why_no_program(plan).empty();
+  return plan.has_even_batch() && !plan.has_unequal_replicas() && kind != nullptr &&
+         !kind->is_automatic() && kind->rule == RunTimeRule::kNone &&
+         executor.issue == IssueOrder::kEager && why_no_program(plan).empty();
 }
 
 bool takes_recompute_time(const StagePrices& prices) {

@@ -22,7 +22,7 @@ struct Pool {
 
 // The pools of transfers over both boundaries of one stage.
 struct StagePools {
-  Pool activations, gradients;                       // received
+  Pool activations, gradients;                          // received
   std::int64_t activation_send = 0, gradient_send = 0;  // the largest of each
   bool receives_activation = false, receives_gradient = false;
 

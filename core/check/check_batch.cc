@@ -82,8 +82,8 @@ class BatchCheck {
   void require(std::int64_t wanted, std::int64_t found, const std::string& place,
                const std::string& what) {
     if (wanted == found) return;
-    findings_.add(place, what + ": expected " + std::to_string(wanted) + ", found " +
-                             std::to_string(found));
+    findings_.add(
+        place, what + ": expected " + std::to_string(wanted) + ", found " + std::to_string(found));
   }
 
   // The three numbers of the plan that its batch says as well.
@@ -186,8 +186,7 @@ class BatchCheck {
       if (!is_of_kind(shape, p)) {
         findings_.add(place, name + " is not one of its kind of replicas");
       }
-      require(planned_.shapes[shape].tokens, micro_batch.sequence_length, place,
-              "sequence length");
+      require(planned_.shapes[shape].tokens, micro_batch.sequence_length, place, "sequence length");
     }
   }
 
@@ -249,8 +248,8 @@ bool check_batch_sizes(const PlanFile& file, Findings& findings) {
   if (findings.count() > before) return false;
   const auto planned = static_cast<std::int64_t>(planned_shapes(plan).shapes.size());
   if (planned != file.prices.shapes) {
-    findings.add("/prices", "micro-batch shapes: expected " + std::to_string(planned) +
-                                ", found " + std::to_string(file.prices.shapes));
+    findings.add("/prices", "micro-batch shapes: expected " + std::to_string(planned) + ", found " +
+                                std::to_string(file.prices.shapes));
   }
   return findings.count() == before;
 }

@@ -99,7 +99,8 @@ void read_replica_kinds(const JsonReader& reader, Plan& plan) {
 
 void read_rank_devices(const JsonReader& reader, Plan& plan) {
   if (plan.has_unequal_replicas()) {
-    reader.fail("the replicas take different micro-batches; say it in 'replica_kinds', kind by kind");
+    reader.fail(
+        "the replicas take different micro-batches; say it in 'replica_kinds', kind by kind");
   }
   plan.rank_devices = read_types_of_ranks(reader, plan);
   if (plan.rank_devices.front() != plan.device) {
@@ -493,8 +494,8 @@ PlanFile read(const Json& json, const std::string& file_name, std::uint64_t most
   }
   const JsonReader program = reader.at("program");
   const ProgramForm form = is_first ? ProgramForm::kWithLossWeights : ProgramForm::kNow;
-  if (is_known && is_known(file, is_first ? without_loss_weights(program.value())
-                                          : program.value())) {
+  if (is_known &&
+      is_known(file, is_first ? without_loss_weights(program.value()) : program.value())) {
     file.program.schedule = file.plan.schedule;
   } else {
     file.program = read_program(program, most_actions, form);

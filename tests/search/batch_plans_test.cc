@@ -21,8 +21,8 @@ namespace {
 using testing::by_the_rules;
 using testing::Random;
 
-// Eight micro-batches of eight shapes, 1F1B on two ranks. A micro-batch of size s takes F = s us and
-// B = 2 s us on either rank and s / 10 us per transfer. Sizes, in order: 3 1 8 2 5 7 4 6.
+// Eight micro-batches of eight shapes, 1F1B on two ranks. A micro-batch of size s takes F = s us
+// and B = 2 s us on either rank and s / 10 us per transfer. Sizes, in order: 3 1 8 2 5 7 4 6.
 //
 //   us, rank 0  F0 0-3  F1 3-4  B0 12.6-18.6  F2 18.6-26.6  B1 26.6-28.6  F3 28.6-30.6
 //               B2 52.2-68.2  F4 68.2-73.2  B3 73.2-77.2  F5 77.2-84.2  B4 89.2-99.2
@@ -44,14 +44,14 @@ std::string prices_of_stage(int stash, int working, bool sends) {
   std::string shapes;
   for (const int s : kSizes) {
     const std::string hop = sends ? times(100, s) : "0";
-    shapes += (shapes.empty() ? "" : ", ") +
-              (R"({"forward_ns": )" + times(1000, s) + R"(, "input_gradient_ns": )" +
-               times(1100, s) + R"(, "weight_gradient_ns": )" + times(900, s) +
-               R"(, "fused_backward_ns": )" + times(2000, s) +
-               R"(, "recompute_ns": 0, "overlap_gain_ns": 0, "send_activation_ns": )" + hop +
-               R"(, "receive_gradient_ns": )" + hop + R"(, "stash_bytes": )" + times(stash, s) +
-               R"(, "weight_stash_bytes": 0, "working_peak_bytes": )" + times(working, s) +
-               R"(, "boundary_bytes": )" + times(5, s) + "}");
+    shapes +=
+        (shapes.empty() ? "" : ", ") +
+        (R"({"forward_ns": )" + times(1000, s) + R"(, "input_gradient_ns": )" + times(1100, s) +
+         R"(, "weight_gradient_ns": )" + times(900, s) + R"(, "fused_backward_ns": )" +
+         times(2000, s) + R"(, "recompute_ns": 0, "overlap_gain_ns": 0, "send_activation_ns": )" +
+         hop + R"(, "receive_gradient_ns": )" + hop + R"(, "stash_bytes": )" + times(stash, s) +
+         R"(, "weight_stash_bytes": 0, "working_peak_bytes": )" + times(working, s) +
+         R"(, "boundary_bytes": )" + times(5, s) + "}");
   }
   return R"({"parameters_bytes": 10, "gradients_bytes": 11, "optimizer_state_bytes": 12,
              "reduce_gradient_ns": 0, "optimizer_ns": 100, "unshard_ns": 0, "shapes": [)" +
@@ -73,9 +73,8 @@ std::string eight_shapes() {
     const std::string comma = m == 0 ? "" : ", ", samples = std::to_string(kSizes[m]);
     shapes += comma + R"({"samples": )" + samples + R"(, "tokens": )" + times(16, m + 1) + "}";
     runs += comma + R"({"count": 1, "shape": )" + std::to_string(m) + "}";
-    micro_batches += comma + R"({"count": 1, "samples": )" + samples +
-                     R"(, "sequence_length": )" + times(16, m + 1) + R"(, "shape": )" +
-                     std::to_string(m) + R"(, "slice": 0})";
+    micro_batches += comma + R"({"count": 1, "samples": )" + samples + R"(, "sequence_length": )" +
+                     times(16, m + 1) + R"(, "shape": )" + std::to_string(m) + R"(, "slice": 0})";
   }
   return R"({"format": "penstock.plan/2", "model": "by hand", "tool_version": "0.1.0",
     "inputs": {"profile": {"path": "p.json", "hash": "fnv1a64:0123456789abcdef"},
@@ -181,7 +180,6 @@ Batch random_batch(Random& random, int most) {
   }
   return batch;
 }
-
 
 }  // namespace
 
