@@ -28,21 +28,6 @@ std::string speed_text(const Plan& plan, Duration step) {
   return rate(samples_per_second(plan, step)) + " samples/s";
 }
 
-// ", 527 TFLOP/s per GPU, MFU 53 % (36 to 58)"
-std::string flops_text(const Plan& plan, const Evaluation& evaluation, const PlanAnswer& about) {
-  if (!about.flops) return "";
-  const ModelFlops& flops = *about.flops;
-  std::string text = fmt::format(
-      ", {} TFLOP/s per GPU",
-      significant(flops_per_second_and_gpu(flops, plan, evaluation.step_time) / 1e12, 3));
-  const auto share = mfu(flops, plan, evaluation.step_time);
-  const auto least = mfu(flops, plan, evaluation.step_time_high);
-  const auto most = mfu(flops, plan, evaluation.step_time_low);
-  if (!share || !least || !most) return text;
-  return text + fmt::format(", MFU {} % ({} to {})", whole_percent(*share), whole_percent(*least),
-                            whole_percent(*most));
-}
-
 // "11.8 to 19.0 s"
 std::string interval_of(const Evaluation& evaluation) {
   const std::string low = rounded(evaluation.step_time_low);
@@ -143,7 +128,7 @@ std::string table_of(const SearchResult& result, const std::vector<std::size_t>&
 
 std::string legend_of(const PlanAnswer& about) {
   std::string text;
-  if (about.flops) text += "MFU counts " + about.flops->convention + "; ";
+  if (about.flops) text += fmt::format("MFU counts {}; ", text_of(about.flops->convention));
   return text + "GiB: fullest rank; idle: mean of all ranks.";
 }
 
@@ -264,7 +249,8 @@ std::string layout_sentence(const Plan& plan, const Evaluation& evaluation,
                      micro_batch_size_text(plan), plan.pipeline > 1 ? plan.schedule + ", " : "",
                      recompute_text(plan), plan.zero1 ? ", ZeRO-1" : "",
                      rounded(evaluation.step_time), interval_of(evaluation),
-                     speed_text(plan, evaluation.step_time), flops_text(plan, evaluation, about),
+                     speed_text(plan, evaluation.step_time),
+                     about.flops ? ", " + flops_text(*about.flops, plan, evaluation) : "",
                      memory_text(evaluation), price_text(plan, evaluation));
 }
 

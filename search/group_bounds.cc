@@ -140,8 +140,7 @@ Duration GroupBounds::by_round_trips(const Plan& plan, const HeldCounts& held) c
 // r's first hold at least the first r sections, whatever the cuts.
 Duration GroupBounds::mean_with_fill(const Plan& plan, std::int64_t full) const {
   const SectionSums& sums = prices_.sums()[0];
-  const bool whole = backward_of(plan) == BackwardKind::kFused &&
-                     first_load(plan).rest == 0;
+  const bool whole = backward_of(plan) == BackwardKind::kFused && first_load(plan).rest == 0;
   std::int64_t all = full * sums.work_of(backward_of(plan)).back();
   for (std::size_t r = 0; r < static_cast<std::size_t>(plan.pipeline); ++r) {
     all += whole ? sums.work[r] : sums.forward[r];

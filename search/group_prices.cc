@@ -89,9 +89,9 @@ bool GroupPrices::recomputes() const {
 
 const SectionSums* GroupPrices::shape_of(int samples, const Plan& plan) const {
   const std::vector<MicroBatchShape> sizes = micro_batch_shapes(plan);
-  const auto at =
-      std::find_if(sizes.begin(), sizes.end(),
-                   [&](const MicroBatchShape& shape) { return shape.samples == samples; });
+  const auto at = std::find_if(sizes.begin(), sizes.end(), [&](const MicroBatchShape& shape) {
+    return shape.samples == samples;
+  });
   if (at == sizes.end()) return nullptr;
   return of_type_[0][static_cast<std::size_t>(at - sizes.begin())].get();
 }

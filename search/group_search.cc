@@ -83,8 +83,8 @@ class GroupSearch {
                            variants, plan);
       return;
     }
-    const bool ragged = choice.kind->ragged_groups &&
-                        first_load(plan).micro_batches % plan.pipeline != 0;
+    const bool ragged =
+        choice.kind->ragged_groups && first_load(plan).micro_batches % plan.pipeline != 0;
     if (ragged && request_.pins.schedules.empty()) {
       result_.rejected.add(plan.schedule + ": only searched where P divides M", variants, plan);
       return;

@@ -49,8 +49,8 @@ class SectionPrices {
       std::vector<SectionTable>& tables = tables_[type];
       tables.reserve(shapes.size());
       for (const MicroBatchShape& shape : shapes) {
-        tables.push_back(price_plan_sections(question.profile.value, question.cluster.value, type,
-                                             plan, shape));
+        tables.push_back(
+            price_plan_sections(question.profile.value, question.cluster.value, type, plan, shape));
       }
     }
   }

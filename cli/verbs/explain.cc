@@ -19,6 +19,7 @@
 #include "report/uncertainty.h"
 #include "search/evaluate.h"
 #include "studies/changes.h"
+#include "studies/model_flops.h"
 #include "studies/sensitivity.h"
 #include "studies/step_parts.h"
 #include "studies/why_not.h"
@@ -39,7 +40,8 @@ Json heading_json(const PlanFile& file, const Evaluation& evaluation) {
   json.set("verb", "explain");
   json.set("model", file.model);
   json.set("plan", to_json(file.plan));
-  json.set("prediction", to_json(evaluation, file.plan));
+  json.set("prediction", to_json(evaluation, file.plan, file.flops ? &*file.flops : nullptr));
+  if (file.flops) json.set("model_flops", to_json(*file.flops));
   const std::size_t tightest = tightest_rank(evaluation);
   json.set("fullest_rank", static_cast<std::int64_t>(tightest));
   json.set("memory_left_bytes", headroom(evaluation.ranks[tightest]).count);
@@ -173,6 +175,10 @@ Answer run_explain(const Arguments& arguments) {
   require_tokens(tokens, plan.value.plan);
   cost.set_price(plan.value);
   PlanQuestion asked = question_of(plan.value, plan.file.path);
+  // Plan files of before 2026-11-23 do not hold it.
+  if (!plan.value.flops && asked.why_not.empty()) {
+    plan.value.flops = model_flops_of(asked.question, plan.value.plan);
+  }
   if (why_not_text) {
     return explain_why_not(plan.value, std::move(asked), *why_not_text,
                            chosen == TableFormat::kJson);

@@ -106,6 +106,7 @@ Json plan_file_of(const Question& question, const SearchResult& result, const Wi
   file.profile = question.profile.file;
   file.cluster_file = question.cluster.file;
   if (question.measured) file.calibration = question.cluster.value.calibration;
+  file.flops = model_flops_of(question, file.plan);
   file.not_searched = result.not_searched;
   return write_plan_rolled_up(file);
 }

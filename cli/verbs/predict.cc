@@ -159,6 +159,7 @@ PlanFile file_of(const Question& question, const EvaluatedPlan& evaluated) {
   file.profile = question.profile.file;
   file.cluster_file = question.cluster.file;
   if (question.measured) file.calibration = question.cluster.value.calibration;
+  file.flops = model_flops_of(question, file.plan);
   file.not_searched = {"anything else: the layout was given"};
   return file;
 }
@@ -185,7 +186,7 @@ std::string verdict_of(const Asked& asked, const Layout& layout, const Evaluated
                                                 reason_text(*evaluated.why_not), sentence)
                                   : "Fits: " + sentence;
   const std::string counted = about.flops && sentence.find("MFU") != std::string::npos
-                                  ? " MFU counts " + about.flops->convention + "."
+                                  ? fmt::format(" MFU counts {}.", text_of(about.flops->convention))
                                   : std::string();
   return wrapped(verdict, page_width(), "", "") + '\n' +
          wrapped("Nothing was searched. " + cuts_words(layout) + counted, page_width(), "", "");
@@ -216,7 +217,8 @@ Json json_of(const Asked& asked, const EvaluatedPlan& evaluated) {
   if (evaluated.why_not) json.set("why_not", to_json(*evaluated.why_not));
   if (evaluated.evaluation.ranks.empty()) return json;
   json.set("plan", to_json(evaluated.plan));
-  json.set("prediction", to_json(evaluated.evaluation, evaluated.plan));
+  const auto flops = model_flops_of(asked.question, evaluated.plan);
+  json.set("prediction", to_json(evaluated.evaluation, evaluated.plan, flops ? &*flops : nullptr));
   return json;
 }
 

@@ -46,10 +46,11 @@ Json simulation_json(const PlanFile& file, const Evaluation& evaluation,
   json.set("model", file.model);
   json.set("executor", words_of(file.executor));
   json.set("plan", to_json(file.plan));
-  json.set("prediction", to_json(evaluation, file.plan));
+  json.set("prediction", to_json(evaluation, file.plan, file.flops ? &*file.flops : nullptr));
   json.set("predicted_step_time_ns", std::int64_t{file.prediction.step_time.count()});
   set_uncertainty(json, uncertainty);
   if (contention) json.set("contention", to_json(*contention));
+  if (file.flops) json.set("model_flops", to_json(*file.flops));
   if (training) json.set("training", to_json(*training));
   return json;
 }

@@ -19,6 +19,7 @@ CheckReport check(const PlanFile& file) {
       if (file.program.rule != RunTimeRule::kNone) lists = executed_lists(file, lists, findings);
       report.memory = check_memory(file, lists, findings);
       report.replayed = check_replay(file, lists, findings);
+      check_flops(file, report.replayed, findings);
     }
     report.findings = in_lists.take();
   }

@@ -140,6 +140,9 @@ Pools pools_of(const PlanFile& file, const std::vector<Action>& list);
 // Memory of every listed rank, in total.
 std::vector<Bytes> check_memory(const PlanFile& file, const RankLists& lists, Findings& findings);
 
+// The model's operations fit into a step of this length.
+void check_flops(const PlanFile& file, Duration step, Findings& findings);
+
 // The step time.
 Duration check_replay(const PlanFile& file, const RankLists& lists, Findings& findings);
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr int kMostInt = std::numeric_limits<int>::max();
 constexpr double kMostUsdPerHour = 1e9;
+constexpr double kMostFlops = 1e30;
 constexpr double kMostUsdPerStep = std::numeric_limits<double>::max();
 
 int read_int(const JsonReader& reader, int least, int most = kMostInt) {
@@ -461,6 +463,26 @@ void require_tables_agree(const JsonReader& program, const PlanFile& file) {
 
 namespace {
 
+// Each device type of the plan at most once; those without a known peak are left out.
+ModelFlops read_flops(JsonReader reader, const Plan& plan) {
+  ModelFlops flops;
+  flops.per_sample = reader.at("per_sample").number(1.0, kMostFlops);
+  flops.convention = read_word(reader.at("convention"), kFlopConventionWords);
+  std::vector<std::string> unknown = plan.device_types();
+  for (JsonReader peak : reader.at("peaks").elements()) {
+    const JsonReader device = peak.at("device");
+    const auto found = std::find(unknown.begin(), unknown.end(), device.string());
+    if (found == unknown.end()) {
+      device.expected("a device type of the plan, each once");
+    }
+    unknown.erase(found);
+    flops.peaks.emplace_back(device.string(), peak.at("flops_per_s").number(1.0, kMostFlops));
+    peak.finish();
+  }
+  reader.finish();
+  return flops;
+}
+
 PlanFile read(const Json& json, const std::string& file_name, std::uint64_t most_actions,
               const IsKnownProgram& is_known) {
   JsonReader reader(json, file_name);
@@ -487,6 +509,12 @@ PlanFile read(const Json& json, const std::string& file_name, std::uint64_t most
   if (auto calibration = reader.get("calibration")) {
     // Its device need not be the plan's: prices of others stay as they are.
     file.calibration = read_calibration(std::move(*calibration), [](const JsonReader&) {});
+  }
+  if (auto flops = reader.get("flops")) {
+    if (!file.plan.has_even_batch()) {
+      flops->fail("they are of samples of one length, and those of 'batch' may differ; leave this key out");
+    }
+    file.flops = read_flops(std::move(*flops), file.plan);
   }
   file.prices = read_prices(reader.at("prices"), file);
   if (is_first && !file.plan.has_even_batch()) {

@@ -245,6 +245,18 @@ Json write_prediction(const Evaluation& prediction) {
   return json;
 }
 
+Json write_flops(const ModelFlops& flops) {
+  Json peaks = Json::array();
+  for (const auto& [device, flops_per_s] : flops.peaks) {
+    peaks.push(Json::object().set("device", device).set("flops_per_s", flops_per_s));
+  }
+  Json json = Json::object();
+  json.set("per_sample", flops.per_sample);
+  json.set("convention", word_of(kFlopConventionWords, flops.convention));
+  json.set("peaks", std::move(peaks));
+  return json;
+}
+
 }  // namespace
 
 Json write_memory(const MemoryUse& memory) {
@@ -280,6 +292,7 @@ Json write_plan(const PlanFile& file) {
   json.set("ties", write_ties(file.ties));
   json.set("executor", write_executor(file.executor));
   if (file.calibration) json.set("calibration", write_calibration(*file.calibration));
+  if (file.flops) json.set("flops", write_flops(*file.flops));
   json.set("prices", write_prices(file.prices));
   json.set("program", write_program(file.program));
   json.set("prediction", write_prediction(file.prediction));

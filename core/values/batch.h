@@ -16,7 +16,7 @@ namespace penstock {
 struct MicroBatchShape {
   int samples = 1;
   int tokens = 0;          // of each sample; 0 when the model has no such dimension
-  int decoder_tokens = 0;  // of each target, where a decoder has a length of its own; 0: it has none
+  int decoder_tokens = 0;  // of each target, where a decoder has a length of its own; else 0
   bool operator==(const MicroBatchShape&) const = default;
 };
 

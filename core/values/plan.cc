@@ -47,8 +47,7 @@ std::string words_of_ranks(const std::string* first, const std::string* end) {
 }
 
 Batch even_batch_of(const Plan& plan) {
-  return even_batch(
-      {plan.global_batch, plan.data, plan.micro_batch_size, plan.sequence_length});
+  return even_batch({plan.global_batch, plan.data, plan.micro_batch_size, plan.sequence_length});
 }
 
 ReplicaLoad load_of_kind(const Plan& plan, std::size_t kind) {

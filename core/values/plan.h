@@ -32,11 +32,11 @@ struct Plan {
   int pipeline = 1;  // P, ranks
   int chunks = 1;    // V, virtual stages per rank, those of all copies; S = P * V
   StageMap stage_map = StageMap::kLoop;
-  int data = 1;                    // D, replicas
-  int tensor = 1;                  // T
-  int micro_batch_size = 1;        // b, samples
-  int global_batch = 1;            // samples per step
-  int sequence_length = 0;         // tokens per sample; 0 when the model has no such dimension
+  int data = 1;              // D, replicas
+  int tensor = 1;            // T
+  int micro_batch_size = 1;  // b, samples
+  int global_batch = 1;      // samples per step
+  int sequence_length = 0;   // tokens per sample; 0 when the model has no such dimension
   // Micro-batches of shapes of their own, in order; then the three numbers above are its largest
   // samples, their sum and its most tokens (set_batch()). Empty: the batch is even, those numbers
   // say it all. Ask batch_of(), which knows both.

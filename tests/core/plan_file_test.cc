@@ -129,6 +129,17 @@ TEST_CASE("what the format cannot hold is our own bug") {
                        Error);
 }
 
+TEST_CASE("what an MFU is measured by is read and written") {
+  const PlanFile file =
+      tiny_plan({{R"("prices": {)",
+                  R"("flops": {"per_sample": 1.5e6, "convention": "6_per_parameter",
+                                       "peaks": [{"device": "toy", "flops_per_s": 2e11}]},
+                                       "prices": {)"}});
+  CHECK(file.flops == ModelFlops{1.5e6, FlopConvention::kPerParameter, {{"toy", 2e11}}});
+  CHECK(plan_of(text_of(file)) == file);
+  CHECK(text_of(tiny_plan()).find("flops") == std::string::npos);
+}
+
 TEST_CASE("a plan of two device types says what each of its ranks has") {
   const PlanFile file = tiny_plan(two_device_types());
   CHECK(file.plan.rank_devices == std::vector<std::string>{"toy", "old"});

@@ -34,7 +34,8 @@ PriceBasis basis_of(const ModelProfile& profile, const Plan& plan,
                     const ClusterSpec& cluster = eight_per_node(1), bool splits_backward = false) {
   std::vector<SectionTable> tables;
   for (const MicroBatchShape& shape : micro_batch_shapes(plan)) {
-    tables.push_back(price_sections(profile, eight_per_node(1), "gpu", 1, shape.samples, 0, "none"));
+    tables.push_back(
+        price_sections(profile, eight_per_node(1), "gpu", 1, shape.samples, 0, "none"));
     REQUIRE(tables.back().why_not == "");
   }
   std::vector<const SectionTable*> shapes;
