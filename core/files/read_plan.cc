@@ -512,7 +512,8 @@ PlanFile read(const Json& json, const std::string& file_name, std::uint64_t most
   }
   if (auto flops = reader.get("flops")) {
     if (!file.plan.has_even_batch()) {
-      flops->fail("they are of samples of one length, and those of 'batch' may differ; leave this key out");
+      flops->fail(
+          "they are of samples of one length, and those of 'batch' may differ; leave this key out");
     }
     file.flops = read_flops(std::move(*flops), file.plan);
   }
