@@ -6,6 +6,7 @@
 // says.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
