@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -164,6 +165,20 @@ Json failures_json(const TrainingCost& cost) {
 
 }  // namespace
 
+std::string tokens_in_short(std::int64_t tokens) {
+  for (const auto& [unit, letter] :
+       {std::pair{std::int64_t{1'000'000'000'000}, 'T'},
+        std::pair{std::int64_t{1'000'000'000}, 'B'}, std::pair{std::int64_t{1'000'000}, 'M'}}) {
+    if (tokens < unit || tokens % (unit / 1000) != 0) continue;
+    const auto thousandths = static_cast<int>(tokens % unit / (unit / 1000));
+    std::string text = fmt::format("{}.{:03}", tokens / unit, thousandths);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.')) text.pop_back();
+    return text + letter;
+  }
+  return with_commas(tokens);
+}
+
 // J. T. Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps",
 // Future Generation Computer Systems 22 (2006), equation 37; without its corrections it is Young's
 // sqrt(2 c m) (Communications of the ACM 17, 1974).
@@ -225,15 +240,19 @@ std::string price_text(const TrainingCost& cost) {
 std::string training_sentence(const TrainingCost& cost) {
   if (!ends(cost)) return fmt::format("Training never ends: {}.", cost.why_never);
   std::string text =
-      fmt::format("Training on {} tokens takes {} ({} to {})", with_commas(cost.tokens),
+      fmt::format("Training on {} tokens takes {} ({} to {})", tokens_in_short(cost.tokens),
                   span(cost.expected.hours), span(cost.low.hours), span(cost.high.hours));
   if (cost.expected.usd > 0.0) text += " and costs " + dollars(cost.expected.usd);
-  return text + (cost.failures ? ", failures included." : ", without failures.");
+  if (!cost.failures) return text + ", without failures.";
+  const FailureEffect& effect = *cost.failures;
+  return text + fmt::format(", {} failures included; a checkpoint every {}.",
+                            significant(effect.failures, 2),
+                            span(effect.hours_between_checkpoints));
 }
 
 std::string training_text(const std::optional<TrainingCost>& cost) {
   if (!cost) return "";
-  return fmt::format("\nTraining on {} tokens\n", with_commas(cost->tokens)) +
+  return fmt::format("\nTraining on {} tokens\n", tokens_in_short(cost->tokens)) +
          line("steps",
               fmt::format("{}, each of {} tokens, on {}", with_commas(cost->steps),
                           with_commas(cost->tokens_per_step), count_of(cost->gpus, "GPU"))) +

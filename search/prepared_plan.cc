@@ -94,7 +94,7 @@ std::string why_no_run(const PlanInputs& inputs, const ScheduleKind& kind, const
   }
   if (kind.rule != RunTimeRule::kNone && !straight_replay_is_exact(inputs.executor)) {
     return plan.schedule + ": its order changes while it runs, which executor '" +
-           inputs.executor.name + "' cannot carry out";
+           inputs.executor.name + "' does not support";
   }
   return "";
 }

@@ -17,6 +17,7 @@
 #include "cli/verbs/verbs.h"
 #include "core/files/batch_file.h"
 #include "core/files/format.h"
+#include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "costmodel/price_stages.h"
 #include "report/page_width.h"
@@ -37,7 +38,7 @@ constexpr const char* kExamples =
     R"(  penstock predict config.json --device h100-sxm --layout "TP=4 PP=8 DP=2 mbs=1 gbs=128 seq=8192"
   penstock predict config.json --device h100-sxm --for megatron --layout "TP=8 PP=4 V=5 mbs=1 gbs=256" \
       --measured "TP=8 PP=4 mbs=1 gbs=256: 14.66s"
-  penstock predict profile.json --cluster cluster.json --layout "P=4,b=1,gbs=64,cuts=search" -o plan.json
+  penstock predict profile.json --cluster cluster.json --layout "PP=4 mbs=1 gbs=64 cuts=search" -o plan.json
   penstock predict profile.json --cluster mixed.json \
       --layout "PP=4 mbs=2 replicas=2*a100-40gb:24/v100-16gb:8"
   penstock predict profile.json --cluster cluster.json --layout "PP=4 TP=2" --batch batch.json -o plan.json
@@ -222,6 +223,14 @@ Json json_of(const Asked& asked, const EvaluatedPlan& evaluated) {
   return json;
 }
 
+// A plan says its own layout.
+void refuse_plan(const std::string& path) {
+  if (path == "-" || format_of(load_json(path).value) != "penstock.plan/1") return;
+  throw_bad_input(fmt::format(
+      "{}: this is a plan, and a model belongs here\nhelp: penstock simulate {} replays a plan",
+      path, path));
+}
+
 }  // namespace
 
 Answer run_predict(const Arguments& arguments) {
@@ -230,10 +239,10 @@ Answer run_predict(const Arguments& arguments) {
   std::optional<std::string> batch_file, output;
   bool json = false;
   Options options(
-      "predict PROFILE --layout \"KEY=VALUE ...\" [OPTIONS]",
-      "What exactly one configuration takes: step time with its interval, memory by "
-      "rank, whether it fits. Nothing is searched. For a job that runs, or is about to. "
-      "Exit code 1 when it does not fit; it is printed all the same.",
+      "predict MODEL --device NAME --layout \"KEY=VALUE ...\" [OPTIONS]",
+      "Predicts one configuration, without a search: whether it fits, the step time with its "
+      "interval, the memory of every rank. Use it for a job that runs already, or that you are "
+      "about to start. Exit code 1 when it does not fit; the prediction is printed all the same.",
       kExamples);
   given.declare_inputs(options);
   options.repeated(kLayout, "KEY=VALUE ...",
@@ -250,9 +259,10 @@ Answer run_predict(const Arguments& arguments) {
   options.option("-o,--output", "FILE",
                  "write it as a plan file (- for stdout, instead of the report)", output);
   options.flag("--json", "the prediction as one JSON object", json);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
   if (said.empty()) {
+    refuse_plan(given.profile);
     bad_option(kLayout, "missing", "add it, for example --layout \"TP=4 PP=8 DP=2 mbs=1 gbs=128\"");
   }
   Layout layout = parse_layout(kLayout, joined(said, " "));

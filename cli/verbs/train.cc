@@ -115,7 +115,7 @@ Answer answer_of(const Request& request, const RunLog& run, const RunEnd& end) {
     text +=
         fmt::format("next: penstock validate {} {}\n", request.plan.file.path, request.options.log);
   }
-  return {text, exit};
+  return report_answer(text, exit);
 }
 
 Answer train_virtual(const Request& request, TrainingSignals& signals) {
@@ -147,7 +147,7 @@ void say_nothing(const std::string& /*what*/) {}
 Checkpoint checkpoint_to_resume(const TrainOptions& options,
                                 const std::function<void(const std::string&)>& note) {
   const NewestCheckpoint newest = newest_checkpoint(options.checkpoint_folder);
-  for (const std::string& what : newest.passed_over) note("passed over: " + what);
+  for (const std::string& what : newest.passed_over) note("skipped: " + what);
   if (!newest.checkpoint) {
     throw_bad_input("--resume: there is no complete checkpoint in " + options.checkpoint_folder +
                     "\nhelp: leave out --resume to begin at step 0");
@@ -261,7 +261,7 @@ Answer run_train(const Arguments& arguments) {
   options.positional("PLAN", "a plan file whose profile penstock profile made", path);
   request.settings.declare(options);
   options.flag("--json", "the run as one JSON object", request.json);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
   request.options = request.settings.train_options();
   request.plan = load_plan(path);

@@ -121,6 +121,10 @@ void check_batch(const PlanFile& file, Findings& findings);
 // Every action is there as often as it must be, and on its list in a possible order.
 void check_lists(const PlanFile& file, const RankLists& lists, Findings& findings);
 
+// Where stages live in slots: each is there when it is needed, none is lost, no slot is taken
+// twice.
+void check_slots(const PlanFile& file, const RankLists& lists, Findings& findings);
+
 // How long an action takes by the prices and the executor's fixed costs; a transfer goes by its
 // SEND.
 Duration duration_of(const PlanFile& file, const Action& action);

@@ -300,6 +300,9 @@ class TableCheck {
     if (action.waits_for != kWaitsForNothing && action.waits_for >= index) {
       return name_of(program_, action) + " comes before what it waits for";
     }
+    for (const Wait& wait : program_.more_waits_of(static_cast<std::uint32_t>(index))) {
+      if (wait.needs >= index) return name_of(program_, action) + " comes before what it waits for";
+    }
     return why_not_group(action);
   }
 

@@ -305,6 +305,9 @@ ExecutorModel read_executor(JsonReader reader) {
   executor.receive_must_be_posted = reader.at("receive_must_be_posted").boolean();
   executor.issue = read_word(reader.at("issue"), kIssueWords);
   executor.optimizer = read_word(reader.at("optimizer"), kOptimizerWords);
+  if (const auto link = reader.get("host_link")) {
+    executor.host_link = read_word(*link, kHostLinkWords);
+  }
   executor.per_action = reader.duration("per_action");
   executor.per_transfer = reader.duration("per_transfer");
   executor.per_step = reader.duration("per_step");
@@ -342,6 +345,12 @@ void read_stage_prices(JsonReader reader, StagePrices& prices) {
   step.reduce_gradient = read_price(reader, "reduce_gradient");
   step.optimizer = read_price(reader, "optimizer");
   step.unshard = read_price(reader, "unshard");
+  if (reader.has("load_bytes")) {
+    step.load = read_price(reader, "load");
+    step.store = read_price(reader, "store");
+    step.loaded = reader.at("load_bytes").bytes();
+    step.stored = reader.at("store_bytes").bytes();
+  }
   prices.step.push_back(step);
   const JsonReader list = reader.at("shapes");
   const std::vector<JsonReader> shapes = list.elements();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/files/groups_of_stages.h"
+#include "core/files/listed_waits.h"
 #include "core/files/order_actions.h"
 #include "core/files/program_blocks.h"
 #include "core/files/program_file.h"
@@ -67,8 +68,9 @@ class ProgramReader {
       read_blocks(pipelines[p], static_cast<int>(p));
       pipelines[p].finish();
     }
+    const std::optional<JsonReader> waits = reader_.get("waits");
     reader_.finish();
-    order(GroupsOfStages(program_, stages_of_group));
+    order(GroupsOfStages(program_, stages_of_group), waits);
     require_members(stages_of_group);
     return std::move(program_);
   }
@@ -90,6 +92,9 @@ class ProgramReader {
     for (JsonReader stage : stages) program_.stages.push_back(read_stage(stage, pipeline));
     read_micro_batch_runs(reader.at("micro_batches"), pipeline);
     read_copies(reader.at("copies"), pipeline);
+    if (const auto slots = reader.get("weight_slots")) {
+      pipeline.weight_slots = read_int(*slots, 1);
+    }
     program_.pipelines.push_back(pipeline);
   }
 
@@ -265,7 +270,7 @@ class ProgramReader {
   }
 
   // All ids are known to be good: multiplies out micro-batches and blocks.
-  void order(const GroupsOfStages& groups) {
+  void order(const GroupsOfStages& groups, const std::optional<JsonReader>& waits) {
     for (const std::vector<MicroBatches>& runs : micro_batches_) {
       for (const MicroBatches& run : runs) {
         program_.micro_batches.insert(program_.micro_batches.end(),
@@ -287,6 +292,7 @@ class ProgramReader {
       }
       lists.begin.push_back(lists.actions.size());
     }
+    if (waits) read_listed_waits(*waits, program_, lists);
     const std::string problem = order_actions(program_, std::move(lists));
     if (!problem.empty()) pipelines_.fail(problem);
   }

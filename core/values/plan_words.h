@@ -44,9 +44,14 @@ inline constexpr Words<IssueOrder, 2> kIssueWords{{
     {IssueOrder::kEager, "eager"},
     {IssueOrder::kDeepSpeed, "deepspeed"},
 }};
-inline constexpr Words<OptimizerGate, 2> kOptimizerWords{{
+inline constexpr Words<OptimizerGate, 3> kOptimizerWords{{
     {OptimizerGate::kGlobalBarrier, "global_barrier"},
     {OptimizerGate::kPostValidation, "post_validation"},
+    {OptimizerGate::kRolledBack, "rolled_back"},
+}};
+inline constexpr Words<HostLink, 2> kHostLinkWords{{
+    {HostLink::kDuplex, "duplex"},
+    {HostLink::kSimplex, "simplex"},
 }};
 inline constexpr Words<FlopConvention, 2> kFlopConventionWords{{
     {FlopConvention::kMegatron, "megatron_lm"},

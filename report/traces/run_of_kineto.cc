@@ -63,7 +63,7 @@ class RunBuilder {
 
  private:
   [[noreturn]] static void fail(const KinetoTrace& trace, const std::string& what) {
-    throw_bad_input(trace.file + ": " + what + "\nhelp: name the plan that this run carried out");
+    throw_bad_input(trace.file + ": " + what + "\nhelp: name the plan that this run executed");
   }
 
   // What the name says, and by it where the rank stands; nothing for ranges of other things.

@@ -75,6 +75,7 @@ TEST_CASE("everything in a plan file survives") {
                    true,
                    IssueOrder::kDeepSpeed,
                    OptimizerGate::kPostValidation,
+                   HostLink::kSimplex,
                    Duration(1),
                    Duration(2),
                    Duration(3)};
