@@ -6,6 +6,7 @@
 #include "search/memory.h"
 #include "simulator/events/executed_order.h"
 #include "simulator/liveness.h"
+#include "simulator/pool_peaks.h"
 
 namespace penstock {
 
@@ -71,8 +72,13 @@ Evaluation evaluation_of(const Program& program, const StagePrices& prices,
                            liveness(program, listed.kinds)},
                     prices, executor, capacity, reserve, interval, listed);
   if (!listed.by_pools) return evaluation;
-  const auto memory = memory_of_ranks(program, prices, listed.kinds, reserve);
-  for (std::size_t r = 0; r < memory.size(); ++r) evaluation.ranks[r].memory = memory[r];
+  const std::vector<PoolPeaks> pools = pool_peaks(program, prices, listed.kinds);
+  for (std::size_t r = 0; r < pools.size(); ++r) {
+    MemoryUse& use = evaluation.ranks[r].memory;
+    use.stash = pools[r].stash;
+    use.working_peak = pools[r].working;
+    use.communication = pools[r].communication;
+  }
   return evaluation;
 }
 

@@ -4,8 +4,6 @@
 #include <array>
 #include <limits>
 
-#include "simulator/pool_peaks.h"
-
 namespace penstock {
 namespace {
 
@@ -57,20 +55,15 @@ Bytes buffers(const LargestShapes& largest, const HeldCounts& held, std::size_t 
   return sum;
 }
 
-// What a stage holds for the whole step.
-void add_state(const StagePrices& prices, int stage, MemoryUse& use) {
-  const StepPrice& step = prices.step[static_cast<std::size_t>(stage)];
-  use.parameters += step.parameters;
-  use.gradients += step.gradients;
-  use.optimizer_state += step.optimizer_state;
-}
-
 MemoryUse memory_of_rank(const StagePrices& prices, const LargestShapes& largest,
                          const HeldCounts& held, std::size_t rank) {
   const auto stages = held.stages_of(rank);
   MemoryUse use;
   for (const int stage : stages) {
-    add_state(prices, stage, use);
+    const StepPrice& step = prices.step[static_cast<std::size_t>(stage)];
+    use.parameters += step.parameters;
+    use.gradients += step.gradients;
+    use.optimizer_state += step.optimizer_state;
     use.working_peak = std::max(use.working_peak, largest(stage, &ComputePrice::working_peak));
   }
   for (const auto& [a, b] : held.overlaps(rank)) {  // both at work at once
@@ -156,25 +149,6 @@ std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
       keep_in_slots(prices, first[static_cast<std::ptrdiff_t>(rank)], ranks.back());
       ranks.back().reserve = reserve[listed];
     }
-  }
-  return ranks;
-}
-
-std::vector<MemoryUse> memory_of_ranks(const Program& program, const StagePrices& prices, int kinds,
-                                       const PerRank<Bytes>& reserve) {
-  std::vector<MemoryUse> ranks;
-  for (const PoolPeaks& peaks : pool_peaks(program, prices, kinds)) {
-    MemoryUse& use = ranks.emplace_back();
-    use.stash = peaks.stash;
-    use.working_peak = peaks.working;
-    use.communication = peaks.communication;
-    use.reserve = reserve[static_cast<int>(ranks.size()) - 1];
-  }
-  for (const Stage& stage : program.stages) {
-    if (stage.pipeline >= kinds) break;
-    const Pipeline& pipeline = program.pipelines[static_cast<std::size_t>(stage.pipeline)];
-    const int index = static_cast<int>(&stage - program.stages.data()) - pipeline.first_stage;
-    add_state(prices, index, ranks[static_cast<std::size_t>(stage.rank.value)]);
   }
   return ranks;
 }

@@ -8,7 +8,6 @@
 #include "core/values/evaluation.h"
 #include "core/values/per_rank.h"
 #include "core/values/plan.h"
-#include "core/values/program.h"
 #include "core/values/stage_prices.h"
 #include "search/partition.h"
 #include "search/section_sums.h"
@@ -25,11 +24,6 @@ std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
                                        const std::vector<RankLiveness>& liveness,
                                        const PerRank<Bytes>& reserve,
                                        const PerRank<ShapeRange>& shapes = ShapeRange{});
-
-// The same to the byte, of the listed ranks of a Program in the order in which it runs: every pool
-// at its largest sum, whatever the shapes of the micro-batches.
-std::vector<MemoryUse> memory_of_ranks(const Program& program, const StagePrices& prices, int kinds,
-                                       const PerRank<Bytes>& reserve);
 
 // The same for one stage per rank before the cuts are known: what partition() asks.
 class StageMemory : public StageLimit {
