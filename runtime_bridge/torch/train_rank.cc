@@ -42,6 +42,8 @@ bool is_local(const LaunchEnvironment& place) {
   return place.host == "127.0.0.1" || place.host == "localhost";
 }
 
+std::string in_words(std::size_t bytes) { return to_text(Bytes{static_cast<std::int64_t>(bytes)}); }
+
 // One rank on the calling thread, over a transport that is there.
 class Rank {
  public:
@@ -105,11 +107,10 @@ class Rank {
 
   void tell_change(const PlanChange& change, const TrainHooks& hooks) const {
     if (rank_ > 0) return;
-    hooks.note("from step " + std::to_string(change.step) + " on the plan is " +
-               plan_at(job_.plans, change.step).path + "; rank 0 received " +
-               std::to_string(change.moved.received) +
-               " bytes of weights and optimizer state, sent " + std::to_string(change.moved.sent) +
-               ", in " + to_text(change.moved.took));
+    hooks.note("after " + std::to_string(change.step) + (change.step == 1 ? " step" : " steps") +
+               " the plan is " + plan_at(job_.plans, change.step).path + "; rank 0 received " +
+               in_words(change.moved.received) + " of weights and optimizer state and sent " +
+               in_words(change.moved.sent) + ", in " + to_text(change.moved.took));
   }
 
   const TrainJob& job_;

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "search/evaluate.h"
+#include "tests/runtime_bridge/plan_per_step.h"
 #include "tests/runtime_bridge/ring_plans.h"
 
 namespace penstock {
@@ -155,6 +156,25 @@ TEST_CASE("a stretched run is told as if it had not been") {
   check_times(*file, steps.at(0));
   options.stretch = 0;
   CHECK_THROWS_AS((void)run_virtual(file, options, nullptr), Error);
+}
+
+TEST_CASE("ranks that sleep run a new plan every step, each with its own prices and groups") {
+  const RingModel model = ring_model(4, true);
+  Plan sharded = plan_of("gpipe", {1, 1, 4, 1});
+  sharded.zero1 = true;
+  const std::vector<PlanFile> plans{
+      ring_plan(model, plan_of("1f1b", {4, 1, 1, 4}), {2, 4, 1}),
+      ring_plan(model, sharded, {8, 16, 1}),
+      ring_plan(model, plan_of("interleaved", {2, 2, 2, 2}), {2, 4, 3})};
+  PlanPerStep source(plans);
+  VirtualRunOptions options;
+  options.steps = 7;
+  const auto steps = run_virtual(source, options, nullptr);
+  REQUIRE(steps.size() == 7);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    CAPTURE(i);
+    check_times(plans[i % plans.size()], steps[i]);
+  }
 }
 
 TEST_CASE("Varuna's rule makes a real step shorter than its lists") {

@@ -294,7 +294,10 @@ TEST_CASE("random batches of many shapes: evaluation, replay, checker and oracle
     CAPTURE(plan.schedule);
     const PlanFile file = to_plan_file(inputs, evaluated);
     const PlanFile again = read_plan(parse_json(to_text(write_plan(file)), "t"), "t");
-    REQUIRE(again == file);
+    REQUIRE(again.plan == file.plan);
+    REQUIRE(again.prices == file.prices);
+    REQUIRE(again.prediction == file.prediction);
+    REQUIRE(to_text(write_plan(again)) == to_text(write_plan(file)));
     const Replayed replayed = replay_plan_file(again);
     REQUIRE(replayed.evaluation.step_time == file.prediction.step_time);
     REQUIRE(replayed.evaluation.longest_span == file.prediction.longest_span);
@@ -310,7 +313,7 @@ TEST_CASE("random batches of many shapes: evaluation, replay, checker and oracle
       if (schedules.schedules[p].rule != RunTimeRule::kNone) continue;
       const Duration oracle =
           by_the_rules(schedules.schedules[p], file.prices, shapes_of(schedules.pipelines[p]));
-      REQUIRE(end_of_compute(file.program, replayed.timeline, static_cast<int>(p)) == oracle);
+      REQUIRE(end_of_compute(again.program, replayed.timeline, static_cast<int>(p)) == oracle);
       ++unlike_counts;
     }
     unequal += plan.has_unequal_replicas() ? 1 : 0;
