@@ -46,7 +46,7 @@ struct ReportOptions {
                    "for how many GPUs the best plan is worked out: auto (all numbers up to 64, of "
                    "more GPUs 64 of them), off, or a list",
                    scaling);
-    options.heading("Where it goes");
+    options.heading("Output");
     options.option("-o,--output", "FILE", "the page (- for stdout)", output);
     options.flag("--json", "the data of the page as one JSON object, instead of the page", json);
   }

@@ -42,10 +42,10 @@ constexpr const char* kExamples =
 )";
 
 constexpr const char* kAbout =
-    "Runs the plan: every rank carries out the very list of actions that the plan file holds, on "
-    "LibTorch. Starts the ranks itself, or is one of them under torchrun, mpirun or Slurm. Every "
-    "layout sees the same samples in the same order, and starts with the same weights. When a rank "
-    "dies or hangs, the others stop and name it (exit code 3).";
+    "Trains by a plan with LibTorch: every rank runs exactly the list of actions in the plan file. "
+    "Starts all ranks itself, or is one of them under torchrun, mpirun or Slurm. Every layout gets "
+    "the same samples in the same order and the same initial weights. When a rank dies or hangs, "
+    "the others stop and name it (exit code 3).";
 
 // "2026-11-22T01:02:03Z"
 std::string now_in_utc() {
@@ -289,7 +289,7 @@ Answer run_train(const Arguments& arguments) {
   std::string path;
   Options options("train PLAN --data FILE [OPTIONS]", kAbout, kExamples);
   options.heading("What runs");
-  options.positional("PLAN", "a plan file whose profile penstock profile made", path);
+  options.positional("PLAN", "a plan file, made from a profile that penstock profile wrote", path);
   request.settings.declare(options);
   options.flag("--json", "the run as one JSON object", request.json);
   if (auto help = options.parse(arguments)) return help_answer(*help);

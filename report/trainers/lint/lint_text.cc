@@ -1,7 +1,9 @@
 #include "report/trainers/lint/lint_text.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -12,6 +14,35 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kCodeColumn = 71;
+
+// What a rule is about, in a few words (docs/checking.md has it in full).
+struct RuleWords {
+  std::string_view code, words;
+};
+constexpr std::array kRules{
+    RuleWords{"E001", "GPUs and batch"},
+    RuleWords{"E010", "split of layers"},
+    RuleWords{"E011", "layout"},
+    RuleWords{"E012", "first and last stage"},
+    RuleWords{"E013", "module lists"},
+    RuleWords{"E014", "CUDA graphs"},
+    RuleWords{"E020", "number of micro-batches"},
+    RuleWords{"E021", "interleaving"},
+    RuleWords{"E030", "memory"},
+    RuleWords{"E040", "checkpoint"},
+    RuleWords{"W050", "recompute"},
+    RuleWords{"W051", "overlap of transfers"},
+    RuleWords{"W052", "balance of stages"},
+    RuleWords{"W060", "names of settings"},
+};
+
+// "E030 (memory)"
+std::string with_words(const std::string& code) {
+  for (const RuleWords& rule : kRules) {
+    if (rule.code == code) return fmt::format("{} ({})", code, rule.words);
+  }
+  return code;
+}
 
 std::string_view word_of(LintSeverity severity) {
   return severity == LintSeverity::kError ? "error" : "warning";
@@ -118,9 +149,9 @@ std::string gaps_text(const std::vector<LintGap>& gaps) {
     const auto same = [&gaps, i](const LintGap& gap) { return gap.why == gaps[i].why; };
     const auto at = gaps.begin() + static_cast<std::ptrdiff_t>(i);
     if (std::any_of(gaps.begin(), at, same)) continue;
-    std::string codes = gaps[i].code;
+    std::string codes = with_words(gaps[i].code);
     for (auto other = at + 1; other != gaps.end(); ++other) {
-      if (same(*other)) codes += ", " + other->code;
+      if (same(*other)) codes += ", " + with_words(other->code);
     }
     text += wrapped(fmt::format("not judged: {}: {}", codes, gaps[i].why), page_width(), "", "  ");
   }
