@@ -17,6 +17,7 @@
 #include "cli/verbs/verbs.h"
 #include "core/files/batch_file.h"
 #include "core/files/format.h"
+#include "core/files/plan_format.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "costmodel/price_stages.h"
@@ -225,7 +226,7 @@ Json json_of(const Asked& asked, const EvaluatedPlan& evaluated) {
 
 // A plan says its own layout.
 void refuse_plan(const std::string& path) {
-  if (path == "-" || format_of(load_json(path).value) != "penstock.plan/1") return;
+  if (path == "-" || !is_plan_format(format_of(load_json(path).value))) return;
   throw_bad_input(fmt::format(
       "{}: this is a plan, and a model belongs here\nhelp: penstock simulate {} replays a plan",
       path, path));
