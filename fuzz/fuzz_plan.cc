@@ -1,4 +1,4 @@
-// penstock.plan/1: what is accepted can be checked and replayed, and the checker, the fast engine
+// Plan files: what is accepted can be checked and replayed, and the checker, the fast engine
 // and the general one agree on what it takes.
 #include <algorithm>
 

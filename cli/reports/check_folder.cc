@@ -41,7 +41,7 @@ struct Judged {
   std::string file;
   std::optional<CheckedLaunch> launch;
   std::optional<CheckedFile> own;  // in its place
-  std::string what;                // "torchtitan 0.2", "penstock.plan/1"
+  std::string what;                // "torchtitan 0.2", "penstock.plan/2"
   std::vector<std::string> with;   // files that were judged as parts of it
 };
 

@@ -9,6 +9,7 @@
 
 #include "core/values/error.h"
 #include "runtime_bridge/heartbeat.h"
+#include "runtime_bridge/plan_support.h"
 #include "runtime_bridge/program_source.h"
 #include "runtime_bridge/rank_program.h"
 #include "runtime_bridge/rank_threads.h"
@@ -152,6 +153,7 @@ void check_training(const TrainJob& job) {
   }
   require_one_run(job.plans);
   for (const PlanFromStep& planned : job.plans) {
+    require_one_length(*planned.plan);
     const std::vector<RankProgram> programs =
         rank_programs(*planned.plan, model_of(*planned.plan), job.options.training);
     if (job.options.transport != TransportKind::kNccl) continue;
