@@ -17,9 +17,7 @@ double ns(Duration duration) { return static_cast<double>(duration.count()); }
 // Of a replica that the listed rank belongs to, the first of them.
 int micro_batches(const Plan& plan, int rank) {
   const auto kind = static_cast<std::size_t>(rank / plan.pipeline);
-  const int samples =
-      plan.has_unequal_replicas() ? plan.replica_kinds[kind].samples : samples_of_replica(plan, 0);
-  return std::max((samples + plan.micro_batch_size - 1) / plan.micro_batch_size, 1);
+  return std::max(replica_loads(plan)[kind].micro_batches, 1);
 }
 
 int full_size_of(const Plan& plan, int rank) {

@@ -71,10 +71,10 @@ bool is_somewhere_faster(const SectionTable& recomputed, const SectionTable& kep
 }
 
 SectionTable price_plan_sections(const ModelProfile& profile, const ClusterSpec& cluster,
-                                 const std::string& device, const Plan& plan, int samples) {
+                                 const std::string& device, const Plan& plan,
+                                 const MicroBatchShape& shape) {
   const auto priced = [&](const std::string& mode) {
-    return price_sections(profile, cluster, device, plan.tensor, samples, plan.sequence_length,
-                          mode);
+    return price_sections(profile, cluster, device, plan.tensor, shape.samples, shape.tokens, mode);
   };
   const bool keeps = last_rank_keeps(plan) && !plan.cuts.empty() && plan.recompute != "none";
   if (!recompute_is_divided(plan) && !keeps) return priced(plan.recompute);

@@ -24,8 +24,9 @@ SectionTable no_faster_than(SectionTable recomputed, const SectionTable& kept);
 // Whether that changes anything.
 bool is_somewhere_faster(const SectionTable& recomputed, const SectionTable& kept);
 
-// On devices of this type, for micro-batches of so many samples.
+// On devices of this type, for micro-batches of this shape.
 SectionTable price_plan_sections(const ModelProfile& profile, const ClusterSpec& cluster,
-                                 const std::string& device, const Plan& plan, int samples);
+                                 const std::string& device, const Plan& plan,
+                                 const MicroBatchShape& shape);
 
 }  // namespace penstock

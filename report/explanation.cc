@@ -11,6 +11,7 @@
 #include "core/values/recompute_sections.h"
 #include "report/measures.h"
 #include "report/memory_table.h"
+#include "report/model_flops.h"
 #include "report/page_width.h"
 #include "report/plan_table.h"
 #include "report/reasons.h"
@@ -71,6 +72,19 @@ std::string limits_of(const Evaluation& evaluation) {
                  page_width(), "  ", "  ");
 }
 
+// "10,236 tokens/s per GPU, 527 TFLOP/s per GPU, MFU 53 % (36 to 58; counts ...)"
+std::string speed_of(const PlanFile& file, const Evaluation& evaluation) {
+  const Duration step = evaluation.step_time;
+  std::string speed = file.plan.sequence_length > 0
+                          ? rate(tokens_per_second_and_gpu(file.plan, step)) + " tokens/s per GPU"
+                          : rate(samples_per_second(file.plan, step)) + " samples/s";
+  if (file.flops) {
+    speed += fmt::format(", {}; MFU counts {}", flops_text(*file.flops, file.plan, evaluation),
+                         text_of(file.flops->convention));
+  }
+  return wrapped("Speed: " + speed + ".", page_width(), "  ", "  ");
+}
+
 std::string step_line(const Evaluation& evaluation) {
   return fmt::format("Step {}, between {} and {}\n\n", to_text(evaluation.step_time),
                      to_text(evaluation.step_time_low), to_text(evaluation.step_time_high));
@@ -83,7 +97,7 @@ std::string explanation(const PlanFile& file, const Explanation& about) {
   std::string out =
       fmt::format("What limits the step: {}, between {} and {}\n", to_text(evaluation.step_time),
                   to_text(evaluation.step_time_low), to_text(evaluation.step_time_high)) +
-      limits_of(evaluation);
+      limits_of(evaluation) + speed_of(file, evaluation);
   out += "\nPlan\n" + wrapped(title_of(file), page_width(), "  ", "  ");
   out += fmt::format("\nWhere the time of rank {}, the busiest, goes\n", busiest_rank(evaluation));
   out += step_parts_table(evaluation.step_time, about.parts);

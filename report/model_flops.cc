@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "report/measures.h"
+#include "report/words.h"
 
 namespace penstock {
 namespace {
@@ -32,8 +35,21 @@ std::optional<double> mfu(const ModelFlops& flops, const Plan& plan, Duration st
   return flops_per_second_and_gpu(flops, plan, step_time) * plan.devices() / *peak;
 }
 
+std::string flops_text(const ModelFlops& flops, const Plan& plan, const Evaluation& evaluation) {
+  const double rate = flops_per_second_and_gpu(flops, plan, evaluation.step_time);
+  std::string text = significant(rate / 1e12, 3) + " TFLOP/s per GPU";
+  const auto share = mfu(flops, plan, evaluation.step_time);
+  const auto least = mfu(flops, plan, evaluation.step_time_high);
+  const auto most = mfu(flops, plan, evaluation.step_time_low);
+  if (!share || !least || !most) return text;
+  const auto whole = [](double part) { return fixed(100.0 * part, 0); };
+  return text + fmt::format(", MFU {} % ({} to {})", whole(*share), whole(*least), whole(*most));
+}
+
 Json to_json(const ModelFlops& flops) {
-  return Json::object().set("per_sample", flops.per_sample).set("convention", flops.convention);
+  return Json::object()
+      .set("per_sample", flops.per_sample)
+      .set("convention", std::string(text_of(flops.convention)));
 }
 
 }  // namespace penstock

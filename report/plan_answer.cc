@@ -8,6 +8,7 @@
 
 #include "core/values/recompute_sections.h"
 #include "report/distinct_plans.h"
+#include "report/fit_lines.h"
 #include "report/measures.h"
 #include "report/plan_table.h"
 #include "report/reasons.h"
@@ -26,21 +27,6 @@ std::string speed_text(const Plan& plan, Duration step) {
     return rate(tokens_per_second_and_gpu(plan, step)) + " tokens/s per GPU";
   }
   return rate(samples_per_second(plan, step)) + " samples/s";
-}
-
-// ", 527 TFLOP/s per GPU, MFU 53 % (36 to 58)"
-std::string flops_text(const Plan& plan, const Evaluation& evaluation, const PlanAnswer& about) {
-  if (!about.flops) return "";
-  const ModelFlops& flops = *about.flops;
-  std::string text = fmt::format(
-      ", {} TFLOP/s per GPU",
-      significant(flops_per_second_and_gpu(flops, plan, evaluation.step_time) / 1e12, 3));
-  const auto share = mfu(flops, plan, evaluation.step_time);
-  const auto least = mfu(flops, plan, evaluation.step_time_high);
-  const auto most = mfu(flops, plan, evaluation.step_time_low);
-  if (!share || !least || !most) return text;
-  return text + fmt::format(", MFU {} % ({} to {})", whole_percent(*share), whole_percent(*least),
-                            whole_percent(*most));
 }
 
 // "11.8 to 19.0 s"
@@ -141,9 +127,11 @@ std::string table_of(const SearchResult& result, const std::vector<std::size_t>&
   return table.text(about.width);
 }
 
-std::string legend_of(const PlanAnswer& about) {
+std::string legend_of(const PlanAnswer& about, bool shows_mfu) {
   std::string text;
-  if (about.flops) text += "MFU counts " + about.flops->convention + "; ";
+  if (about.flops && shows_mfu) {
+    text += fmt::format("MFU counts {}; ", text_of(about.flops->convention));
+  }
   return text + "GiB: fullest rank; idle: mean of all ranks.";
 }
 
@@ -169,28 +157,6 @@ std::string proof_of(const SearchResult& result) {
 std::string not_modelled_of(const PlanAnswer& about) {
   if (about.not_modelled.empty()) return "";
   return "Not modelled: " + joined(about.not_modelled, "; ") + ".";
-}
-
-// Broken before an option, as a shell takes it.
-std::string command_lines(const std::string& command, std::size_t width) {
-  std::string out, line = "  ";
-  bool quoted = false;
-  for (std::size_t i = 0; i < command.size();) {
-    std::size_t end = i + 1;
-    for (; end < command.size(); ++end) {
-      if (command[end] == '\'') quoted = !quoted;
-      if (!quoted && command[end] == ' ' && command[end + 1] == '-') break;
-    }
-    const std::string part = command.substr(i, end - i);
-    const bool is_last = end >= command.size();
-    if (line.size() > 6 && line.size() + part.size() + (is_last ? 0 : 2) > width) {
-      out += line + " \\\n";
-      line = "     ";
-    }
-    line += part;
-    i = end;
-  }
-  return out + line + '\n';
 }
 
 std::string next_of(const PlanAnswer& about, bool is_short) {
@@ -232,7 +198,8 @@ std::string answer_in(const SearchResult& result, const PlanAnswer& about, const
   };
   return text(about.question) + '\n' + text(plan_sentence(best.plan, best.evaluation, about)) +
          (about.training ? text(training_sentence(*about.training)) : "") + '\n' +
-         table_of(result, rows, about) + (room.legend ? text(legend_of(about)) : "") +
+         table_of(result, rows, about) +
+         (room.legend ? text(legend_of(about, shown_of(result, rows, about).mfu)) : "") +
          text(ties_of(result, rows) + proof_of(result)) + rivals_of(result, about) +
          text(not_modelled_of(about)) + blank + next_of(about, !room.rerun);
 }
@@ -264,7 +231,8 @@ std::string layout_sentence(const Plan& plan, const Evaluation& evaluation,
                      plan.micro_batch_size, plan.pipeline > 1 ? plan.schedule + ", " : "",
                      recompute_text(plan), plan.zero1 ? ", ZeRO-1" : "",
                      rounded(evaluation.step_time), interval_of(evaluation),
-                     speed_text(plan, evaluation.step_time), flops_text(plan, evaluation, about),
+                     speed_text(plan, evaluation.step_time),
+                     about.flops ? ", " + flops_text(*about.flops, plan, evaluation) : "",
                      memory_text(evaluation), price_text(plan, evaluation));
 }
 

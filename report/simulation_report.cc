@@ -8,6 +8,7 @@
 #include "report/gantt.h"
 #include "report/measures.h"
 #include "report/memory_table.h"
+#include "report/model_flops.h"
 #include "report/page_width.h"
 #include "report/plan_table.h"
 #include "report/time_table.h"
@@ -30,11 +31,17 @@ std::string speeds(const Plan& plan, Duration step) {
                      rate(tokens_per_second_and_gpu(plan, step)));
 }
 
+std::string flops_of(const ModelFlops& flops, const Plan& plan, const Evaluation& evaluation) {
+  return fmt::format("{}; counts {}", flops_text(flops, plan, evaluation),
+                     text_of(flops.convention));
+}
+
 std::string summary(const PlanFile& file, const Evaluation& evaluation, const std::string& note) {
   std::string out = line("step", to_text(evaluation.step_time) + ", " + note);
   out += line("between", fmt::format("{} and {}", to_text(evaluation.step_time_low),
                                      to_text(evaluation.step_time_high)));
   out += line("speed", speeds(file.plan, evaluation.step_time));
+  if (file.flops) out += line("model FLOP", flops_of(*file.flops, file.plan, evaluation));
   out += line("makespan", to_text(evaluation.makespan));
   out += line("longest span of a rank", to_text(evaluation.longest_span));
   out += line("busiest rank computes", to_text(evaluation.ideal));
@@ -72,11 +79,10 @@ std::string simulation_report(const PlanFile& file, const Evaluation& evaluation
 }
 
 std::string not_drawn_text(const Plan& plan) {
-  const int samples = (plan.global_batch + plan.data - 1) / plan.data;
   return fmt::format(
       "{} stages times {} micro-batches are too many to draw here; penstock trace "
       "draws the step of the plan file.\n",
-      plan.stages(), (samples + plan.micro_batch_size - 1) / plan.micro_batch_size);
+      plan.stages(), micro_batches_of(plan));
 }
 
 namespace {

@@ -41,13 +41,13 @@ StepPhases phases_of(const RankProgram& program, const StepRecord& record, Durat
 class StepExecutor::Impl {
  public:
   Impl(const RankProgram& program, RankWork& work, Transport& transport,
-       const ExecuteOptions& options)
+       Communicators& communicators, const ExecuteOptions& options)
       : program_(program),
         options_(options),
         work_(work),
         order_(program),
         transfers_(program, work, transport, options.transfers_ahead),
-        reductions_(program, work, transport) {}
+        reductions_(program, work, transport, communicators.of_plan(program)) {}
 
   StepRecord execute(std::int64_t step) {
     record_ = {};
@@ -144,8 +144,13 @@ class StepExecutor::Impl {
 };
 
 StepExecutor::StepExecutor(const RankProgram& program, RankWork& work, Transport& transport,
-                           const ExecuteOptions& options)
-    : impl_(std::make_unique<Impl>(program, work, transport, options)) {}
+                           Communicators& communicators, const ExecuteOptions& options)
+    : impl_(std::make_unique<Impl>(program, work, transport, communicators, options)) {}
+StepExecutor::StepExecutor(const RankProgram& program, RankWork& work, Transport& transport,
+                           const ExecuteOptions& options) {
+  Communicators own(transport);
+  impl_ = std::make_unique<Impl>(program, work, transport, own, options);
+}
 StepExecutor::~StepExecutor() = default;
 
 StepRecord StepExecutor::execute(std::int64_t step) { return impl_->execute(step); }

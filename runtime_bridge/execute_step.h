@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/values/run_log.h"
+#include "runtime_bridge/communicators.h"
 #include "runtime_bridge/rank_program.h"
 #include "training/rank_work.h"
 #include "training/steady_time.h"
@@ -40,8 +41,13 @@ struct StepRecord {
 
 class StepExecutor {
  public:
-  // Forms the rank's groups: all ranks of the job make theirs at the same time. All three must live
-  // as long. Error{kBadInput} for a run-time rule that is not supported.
+  // Forms those of the rank's groups that `communicators` lacks: all ranks of the job make their
+  // executors at the same time. They must live as
+  // long, but for the communicators. Error{kBadInput} for a run-time rule
+  // that is not supported.
+  StepExecutor(const RankProgram& program, RankWork& work, Transport& transport,
+               Communicators& communicators, const ExecuteOptions& options);
+  // The only one of the run.
   StepExecutor(const RankProgram& program, RankWork& work, Transport& transport,
                const ExecuteOptions& options);
   ~StepExecutor();

@@ -22,7 +22,7 @@ std::string key_of(int rank) { return "sign_of_life/" + std::to_string(rank); }
 bool is_accounted_for(const HeartbeatsSeen& seen, std::size_t rank) {
   const auto& last = seen.last[rank];
   if (!last) return false;
-  return last->state != RankState::kRunning || !seen.first[rank] ||
+  return last->state != RankCondition::kRunning || !seen.first[rank] ||
          last->sequence != seen.first[rank]->sequence;
 }
 
@@ -30,7 +30,7 @@ bool is_settled(const HeartbeatsSeen& seen, int own_rank) {
   bool all = true;
   for (std::size_t rank = 0; rank < seen.last.size(); ++rank) {
     const auto& last = seen.last[rank];
-    if (last && last->state == RankState::kFailed) return true;
+    if (last && last->state == RankCondition::kFailed) return true;
     all = all && (static_cast<int>(rank) == own_rank || is_accounted_for(seen, rank));
   }
   return all;
@@ -61,7 +61,7 @@ std::string in_seconds(Duration duration) {
 std::optional<Blame> blame_those_that_failed(const HeartbeatsSeen& seen) {
   for (std::size_t rank = 0; rank < seen.last.size(); ++rank) {
     const auto& message = seen.last[rank];
-    if (!message || message->state != RankState::kFailed) continue;
+    if (!message || message->state != RankCondition::kFailed) continue;
     return Blame{static_cast<int>(rank),
                  name(seen, rank) + " stopped" + in_step(*message) + ": " + message->reason};
   }
@@ -87,12 +87,12 @@ std::optional<Blame> blame_the_silent(const HeartbeatsSeen& seen, int own_rank) 
 // All of them live. Those that stopped saw a failure, so it is rather one that did not.
 Blame blame_the_last(const HeartbeatsSeen& seen) {
   const auto order = [](const HeartbeatMessage& message) {
-    return std::tuple(message.state != RankState::kRunning, message.step, message.position);
+    return std::tuple(message.state != RankCondition::kRunning, message.step, message.position);
   };
   std::optional<std::size_t> first, last;
   for (std::size_t rank = 0; rank < seen.last.size(); ++rank) {
     const auto& message = seen.last[rank];
-    if (!message || message->state == RankState::kFinished) continue;
+    if (!message || message->state == RankCondition::kFinished) continue;
     if (!last || order(*message) < order(*seen.last[*last])) last = rank;
     if (!first || order(*seen.last[*first]) < order(*message)) first = rank;
   }
@@ -123,8 +123,8 @@ std::optional<HeartbeatMessage> read_heartbeat(const std::string& text) {
     JsonReader reader(json, "heartbeat");
     HeartbeatMessage message;
     message.sequence = reader.at("sequence").integer(0, kMost);
-    message.state = static_cast<RankState>(
-        reader.at("state").integer(0, static_cast<int>(RankState::kFinished)));
+    message.state = static_cast<RankCondition>(
+        reader.at("state").integer(0, static_cast<int>(RankCondition::kFinished)));
     message.step = reader.at("step").integer(0, kMost);
     message.position = reader.at("position").integer(0, kMost);
     message.process = reader.at("process").string();
@@ -178,7 +178,7 @@ void Heartbeat::write_one() {
   store_->set(key_of(options_.rank), write_heartbeat(message));
 }
 
-void Heartbeat::stopped(RankState state, const std::string& reason) {
+void Heartbeat::stopped(RankCondition state, const std::string& reason) {
   {
     const std::lock_guard lock(mutex_);
     state_ = state;
@@ -230,7 +230,7 @@ TransportFailure Heartbeat::without_store(const TransportFailure& failure,
 TransportFailure Heartbeat::explain(const TransportFailure& failure) {
   const std::string what = failure.what();
   try {
-    stopped(RankState::kSawFailure, what);
+    stopped(RankCondition::kSawFailure, what);
     const Blame found = blame(watch_the_others(), options_.rank);
     if (serves_store()) std::this_thread::sleep_for(options_.silence);
     if (!found.rank) return failure;
@@ -245,11 +245,11 @@ TransportFailure Heartbeat::explain(const TransportFailure& failure) {
 void run_watched(Heartbeat& heartbeat, const std::function<void()>& body) {
   try {
     body();
-    heartbeat.stopped(RankState::kFinished, "");
+    heartbeat.stopped(RankCondition::kFinished, "");
   } catch (const TransportFailure& failure) {
     throw heartbeat.explain(failure);
   } catch (const std::exception& error) {
-    heartbeat.stopped(RankState::kFailed, error.what());
+    heartbeat.stopped(RankCondition::kFailed, error.what());
     throw;
   }
 }

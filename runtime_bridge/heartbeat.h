@@ -19,7 +19,7 @@
 
 namespace penstock {
 
-enum class RankState {
+enum class RankCondition {
   kRunning,
   kSawFailure,  // stopped because a transfer failed
   kFailed,      // stopped on its own account
@@ -29,7 +29,7 @@ enum class RankState {
 // What a rank writes; the store holds its latest.
 struct HeartbeatMessage {
   std::int64_t sequence = 0;  // grows while the rank lives
-  RankState state = RankState::kRunning;
+  RankCondition state = RankCondition::kRunning;
   std::int64_t step = 0;
   std::int64_t position = 0;  // in the rank's list of actions
   std::string process;        // "pid 4711 on host a"
@@ -69,7 +69,7 @@ class Heartbeat {
     position_.store(position, std::memory_order_relaxed);
   }
   // Tells the others at once, if the store is still there.
-  void stopped(RankState state, const std::string& reason);
+  void stopped(RankCondition state, const std::string& reason);
 
   // After `failure`: says that this rank stopped because of it, waits until it is clear which other
   // ranks live, and returns a failure that names who is to blame.
@@ -90,7 +90,7 @@ class Heartbeat {
   std::atomic<std::int64_t> step_{0}, position_{0};
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  RankState state_ = RankState::kRunning;
+  RankCondition state_ = RankCondition::kRunning;
   std::string reason_;
   std::int64_t sequence_ = 0;
   bool ending_ = false;

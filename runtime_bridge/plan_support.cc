@@ -14,6 +14,15 @@ namespace {
 }
 
 void require_kinds(const Program& program, bool zero1) {
+  if (program.has_slots()) {
+    refuse("its stages live in slots and are loaded from the host",
+           "only simulate, explain and check take such a plan yet");
+  }
+  for (const Wait& wait : program.more_waits) {
+    refuse(name_of(program, program.actions[wait.action]) + " waits for " +
+               name_of(program, program.actions[wait.needs]) + ", which the file lists",
+           "ranks keep only the waits that follow from their lists; take it out of 'waits'");
+  }
   for (const Action& action : program.actions) {
     const bool moves_weights = action.kind == ActionKind::kLoad ||
                                action.kind == ActionKind::kStore ||

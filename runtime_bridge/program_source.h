@@ -1,9 +1,12 @@
-// Where a run's plans come from: a file today, plans that change while the run goes on later.
+// Where a run's plans come from: one file, files that take turns, or whatever hands over a new plan
+// for every step.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "core/values/plan_file.h"
 
@@ -21,8 +24,34 @@ class ProgramSource {
  public:
   virtual ~ProgramSource() = default;
   // The plan that `step` runs under: the same for every rank that asks, with the same end. Asked by
-  // one thread per rank.
+  // one thread per rank, at the same time where ranks are threads, for ascending steps. The same
+  // pointer says that nothing changes. All are plans of one model for as many ranks; cuts, P, D, V,
+  // schedule, ZeRO-1, recomputing, micro-batches and batch may differ.
   [[nodiscard]] virtual PlanForSteps plan_from(std::int64_t step) = 0;
+};
+
+// A plan file and the first step that runs under it.
+struct PlanFromStep {
+  std::int64_t first_step = 0;
+  std::shared_ptr<const PlanFile> plan;
+  std::string path, hash;  // of the file
+};
+// Ascending and distinct first steps, the first of them 0.
+using PlanSequence = std::vector<PlanFromStep>;
+const PlanFromStep& plan_at(const PlanSequence& plans, std::int64_t step);
+
+// Error{kBadInput} unless all are plans of one model, for as many ranks, samples and tokens per
+// step: file, place, value, and what the first plan has.
+void require_one_run(const PlanSequence& plans);
+
+// Each plan from its first step to that of the next.
+class PlansByStep : public ProgramSource {
+ public:
+  explicit PlansByStep(PlanSequence plans);
+  [[nodiscard]] PlanForSteps plan_from(std::int64_t step) override;
+
+ private:
+  PlanSequence plans_;
 };
 
 // One plan for all steps.

@@ -29,6 +29,22 @@ int index_of(const std::vector<int>& values, int value) {
   return static_cast<int>(std::find(values.begin(), values.end(), value) - values.begin());
 }
 
+bool divides_optimizer(const Plan& plan) { return plan.zero1 && plan.weight_copies() > 1; }
+
+StageSetup stage_setup(const PlanFile& file, const JobLayout& layout, int rank, int s) {
+  const Stage& stage = layout.stage(layout.replica_of(rank), s);
+  const std::vector<int>& holders = layout.holders(stage.weight_set);
+  StageSetup setup;
+  setup.stage = s;
+  setup.first_section = file.plan.first_section(s);
+  setup.end_section = file.plan.end_section(s);
+  setup.takes_input = stage.previous == kNoStage;
+  setup.ends_in_loss = stage.next == kNoStage;
+  setup.holders = static_cast<int>(holders.size());
+  setup.holder = index_of(holders, rank);
+  return setup;
+}
+
 // Works out one rank.
 class RankBuilder {
  public:
@@ -53,7 +69,7 @@ class RankBuilder {
     setup.options = options;
     setup.global_batch = file_.plan.global_batch;
     setup.sequence_length = file_.plan.sequence_length;
-    setup.zero1 = file_.plan.zero1 && file_.plan.weight_copies() > 1;
+    setup.zero1 = divides_optimizer(file_.plan);
     add_micro_batches();
     add_communicators();
     add_stages();
@@ -92,19 +108,9 @@ class RankBuilder {
   void add_stages() {
     for (int s = 0; s < layout_.stages(); ++s) {
       if (layout_.rank_of_stage(replica_, s) != rank_) continue;
-      const Stage& stage = layout_.stage(replica_, s);
-      const std::vector<int>& holders = layout_.holders(stage.weight_set);
-      StageSetup setup;
-      setup.stage = s;
-      setup.first_section = file_.plan.first_section(s);
-      setup.end_section = file_.plan.end_section(s);
-      setup.takes_input = stage.previous == kNoStage;
-      setup.ends_in_loss = stage.next == kNoStage;
-      setup.holders = static_cast<int>(holders.size());
-      setup.holder = index_of(holders, rank_);
-      program_.setup.stages.push_back(setup);
+      program_.setup.stages.push_back(stage_setup(file_, layout_, rank_, s));
       StageGroups groups;
-      groups.holders = communicator(JobLayout::holders_name(stage.weight_set));
+      groups.holders = communicator(JobLayout::holders_name(layout_.stage(replica_, s).weight_set));
       groups.replicas = communicator(JobLayout::replicas_name(s));
       for (std::size_t tie = 0; tie < file_.ties.size(); ++tie) {
         const std::vector<int>& tied = file_.ties[tie].stages;
@@ -312,6 +318,25 @@ RankProgram rank_program(const PlanFile& file, const ModelDescription& model,
                     std::to_string(job.ranks()) + " ranks");
   }
   return job.build(rank);
+}
+
+std::vector<RankSetup> rank_holdings(const PlanFile& file) {
+  const JobLayout layout(file);
+  std::vector<RankSetup> ranks(static_cast<std::size_t>(layout.ranks()));
+  for (int rank = 0; rank < layout.ranks(); ++rank) {
+    RankSetup& setup = ranks[static_cast<std::size_t>(rank)];
+    setup.rank = rank;
+    setup.ranks = layout.ranks();
+    setup.replica = layout.replica_of(rank);
+    setup.zero1 = divides_optimizer(file.plan);
+    for (const PlanTie& tie : file.ties) setup.ties.push_back({tie.name, tie.stages});
+    for (int s = 0; s < layout.stages(); ++s) {
+      if (layout.rank_of_stage(setup.replica, s) == rank) {
+        setup.stages.push_back(stage_setup(file, layout, rank, s));
+      }
+    }
+  }
+  return ranks;
 }
 
 std::vector<RankProgram> rank_programs(const PlanFile& file, const ModelDescription& model,

@@ -76,6 +76,9 @@ const ModelDescription& model_of(const PlanFile& file);
 // need no model: ModelDescription{}.
 RankProgram rank_program(const PlanFile& file, const ModelDescription& model,
                          const TrainingOptions& options, int rank);
+// What the ranks hold of the model under a plan, by rank: RankSetup's stages, ties and ZeRO-1, for
+// state_moves().
+std::vector<RankSetup> rank_holdings(const PlanFile& file);
 // Of all ranks of the job.
 std::vector<RankProgram> rank_programs(const PlanFile& file, const ModelDescription& model,
                                        const TrainingOptions& options);

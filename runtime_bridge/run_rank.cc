@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <exception>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "core/values/error.h"
+#include "runtime_bridge/communicators.h"
 #include "runtime_bridge/step_report.h"
 
 namespace penstock {
@@ -11,11 +15,12 @@ namespace {
 
 class RankLoop {
  public:
-  RankLoop(ProgramSource& source, const MakeWork& make_work, Transport& transport,
+  RankLoop(ProgramSource& source, const RankParts& parts, Transport& transport,
            const RunRankOptions& options, const RunRankHooks& hooks)
       : source_(source),
-        make_work_(make_work),
+        parts_(parts),
         transport_(transport),
+        communicators_(transport),
         options_(options),
         hooks_(hooks) {}
 
@@ -35,13 +40,7 @@ class RankLoop {
  private:
   void run_under_plan(RunEnd& end) {
     const PlanForSteps current = source_.plan_from(end.next_step);
-    executor_.reset();
-    work_.reset();
-    plan_ = current.plan;
-    program_ = rank_program(*plan_, plan_->description.value_or(ModelDescription{}),
-                            options_.training, transport_.rank());
-    work_ = make_work_(*plan_, program_);
-    executor_ = std::make_unique<StepExecutor>(program_, *work_, transport_, options_.execute);
+    if (current.plan != plan_) bind(current.plan, end.next_step);
     StepReport report(program_, *executor_, transport_, options_);
     const std::int64_t last = std::min(options_.end_step, current.end_step);
     while (end.next_step < last && !end.requested) {
@@ -50,6 +49,41 @@ class RankLoop {
       end.requested = request == RunRequest::kStop;
       write_checkpoint(end, request);
     }
+  }
+
+  void bind(const std::shared_ptr<const PlanFile>& plan, std::int64_t step) {
+    require_same_job(*plan, step);
+    executor_.reset();
+    work_.reset();
+    const bool is_first = plan_ == nullptr;
+    plan_ = plan;
+    program_ = rank_program(*plan, plan->description.value_or(ModelDescription{}),
+                            options_.training, transport_.rank());
+    PlanChange change{step, {}};
+    if (parts_.state != nullptr) {
+      std::vector<RankSetup> holdings = rank_holdings(*plan);
+      change.moved = rebind(*parts_.state, program_.setup, holdings_, holdings, transport_);
+      holdings_ = std::move(holdings);
+    }
+    work_ = parts_.make_work(plan, program_);
+    executor_ = std::make_unique<StepExecutor>(program_, *work_, transport_, communicators_,
+                                               options_.execute);
+    if (!is_first && hooks_.plan_changed) hooks_.plan_changed(change);
+  }
+
+  void require_same_job(const PlanFile& plan, std::int64_t step) const {
+    const std::string which = "the plan of step " + std::to_string(step);
+    if (plan.plan.devices() != transport_.size()) {
+      throw_bad_input(which + " is for " + std::to_string(plan.plan.devices()) +
+                      " ranks, and the job has " + std::to_string(transport_.size()) +
+                      "\nhelp: plan for --gpus " + std::to_string(transport_.size()));
+    }
+    if (plan_ == nullptr || parts_.state == nullptr || plan.description == plan_->description) {
+      return;
+    }
+    throw_bad_input(which + " is of model '" + plan.model + "', and not of the '" + plan_->model +
+                    "' that the run began with, or of another precision or optimizer\nhelp: make "
+                    "all plans of a run from one profile");
   }
 
   RunRequest run_step(StepReport& report, std::int64_t step) {
@@ -77,21 +111,23 @@ class RankLoop {
   }
 
   ProgramSource& source_;
-  const MakeWork& make_work_;
+  const RankParts& parts_;
   Transport& transport_;
+  Communicators communicators_;
   const RunRankOptions& options_;
   const RunRankHooks& hooks_;
   std::shared_ptr<const PlanFile> plan_;
   RankProgram program_;
+  std::vector<RankSetup> holdings_;  // of all ranks, under the plan
   std::unique_ptr<RankWork> work_;
   std::unique_ptr<StepExecutor> executor_;
 };
 
 }  // namespace
 
-RunEnd run_rank(ProgramSource& source, const MakeWork& make_work, Transport& transport,
+RunEnd run_rank(ProgramSource& source, const RankParts& parts, Transport& transport,
                 const RunRankOptions& options, const RunRankHooks& hooks) {
-  RankLoop loop(source, make_work, transport, options, hooks);
+  RankLoop loop(source, parts, transport, options, hooks);
   return loop.run();
 }
 

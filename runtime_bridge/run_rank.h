@@ -1,5 +1,8 @@
-// The loop of one rank over the steps of a run: a barrier, the step, what all ranks measured to
-// rank 0, checkpoints, and an end that all ranks agree on.
+// The loop of one rank over the steps of a run: the plan of the step, a barrier, the step, what all
+// ranks measured to rank 0, checkpoints, and an end that all ranks agree on.
+//
+// The rank's state (weights, optimizer) lives as long as the run. Where the source hands over
+// another plan, the state is taken there (rebind.h), and what the rank computes with is made anew.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +13,8 @@
 #include "runtime_bridge/execute_step.h"
 #include "runtime_bridge/program_source.h"
 #include "runtime_bridge/rank_program.h"
+#include "runtime_bridge/rebind.h"
+#include "training/rank_state.h"
 #include "training/rank_work.h"
 #include "training/transport.h"
 
@@ -58,12 +63,19 @@ struct RunRankOptions {
   ExecuteOptions execute;
 };
 
+// A plan took the place of another before `step`.
+struct PlanChange {
+  std::int64_t step = 0;
+  Rebound moved;  // of this rank
+};
+
 // All may be absent.
 struct RunRankHooks {
   StepObserver* observer = nullptr;
   RunControl* control = nullptr;
   StepCheckpoints* checkpoints = nullptr;
   std::function<void(std::int64_t step)> step_done{};  // told on every rank, once it has ended
+  std::function<void(const PlanChange& change)> plan_changed{};  // likewise, before the step
 };
 
 struct RunEnd {
@@ -71,13 +83,21 @@ struct RunEnd {
   bool requested = false;  // RunRequest::kStop ended it
 };
 
-// Makes what the rank computes with; called again when the source changes the plan.
-using MakeWork =
-    std::function<std::unique_ptr<RankWork>(const PlanFile& file, const RankProgram& program)>;
+// Makes what the rank computes with under a plan; called again when the source changes the plan,
+// after the state was taken there.
+using MakeWork = std::function<std::unique_ptr<RankWork>(
+    const std::shared_ptr<const PlanFile>& plan, const RankProgram& program)>;
+
+struct RankParts {
+  RankState* state = nullptr;  // lives as long as the run; none: the rank keeps nothing
+  MakeWork make_work;
+};
 
 // Every rank of the job calls it with the same options. When anything throws, the transport is
 // aborted with the reason before the exception goes on, so that the others end too.
-RunEnd run_rank(ProgramSource& source, const MakeWork& make_work, Transport& transport,
+//
+// Error{kBadInput} for a plan of another model than the first, or for another number of ranks.
+RunEnd run_rank(ProgramSource& source, const RankParts& parts, Transport& transport,
                 const RunRankOptions& options, const RunRankHooks& hooks);
 
 }  // namespace penstock

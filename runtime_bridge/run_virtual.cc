@@ -1,9 +1,12 @@
 #include "runtime_bridge/run_virtual.h"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "core/values/error.h"
+#include "runtime_bridge/communicators.h"
+#include "runtime_bridge/program_source.h"
 #include "runtime_bridge/rank_threads.h"
 #include "runtime_bridge/virtual_prices.h"
 
@@ -44,23 +47,72 @@ class Collector : public StepObserver {
   std::vector<MeasuredStep> steps_;
 };
 
+// What one plan's actions, messages and reductions take.
+struct PricedPlan {
+  PricedPlan(std::shared_ptr<const PlanFile> priced, std::int64_t stretch)
+      : plan(std::move(priced)), delays(*plan, stretch) {
+    for (std::size_t k = 0; k < plan->program.pipelines.size(); ++k) {
+      durations.push_back(virtual_durations(*plan, static_cast<int>(k), stretch));
+    }
+  }
+  std::shared_ptr<const PlanFile> plan;
+  PlanDelays delays;
+  std::vector<std::shared_ptr<const VirtualDurations>> durations;  // [pipeline]
+};
+
+// The prices of the plan that runs. Ranks come to a plan one after the other, and none begins its
+// first step before all are there: what is asked for in between has no price in any plan.
+class CurrentPrices : public LoopbackDelays {
+ public:
+  explicit CurrentPrices(std::int64_t stretch) : stretch_(stretch) {}
+
+  // By each rank, before it runs under the plan.
+  std::shared_ptr<const PricedPlan> come_to(const std::shared_ptr<const PlanFile>& plan) {
+    const std::lock_guard lock(mutex_);
+    if (priced_ == nullptr || priced_->plan != plan) {
+      priced_ = std::make_shared<const PricedPlan>(plan, stretch_);
+    }
+    return priced_;
+  }
+
+  [[nodiscard]] Duration of_message(int from, int to, MessageTag tag,
+                                    std::size_t bytes) const override {
+    return current()->delays.of_message(from, to, tag, bytes);
+  }
+  [[nodiscard]] Duration of_collective(const std::string& group, GroupCall call,
+                                       std::size_t bytes) const override {
+    return current()->delays.of_collective(std::string(name_in_plan(group)), call, bytes);
+  }
+
+ private:
+  [[nodiscard]] std::shared_ptr<const PricedPlan> current() const {
+    const std::lock_guard lock(mutex_);
+    return priced_;
+  }
+
+  std::int64_t stretch_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const PricedPlan> priced_;
+};
+
 }  // namespace
 
 std::vector<MeasuredStep> run_virtual(std::shared_ptr<const PlanFile> plan,
                                       const VirtualRunOptions& options, StepObserver* observer) {
+  OnePlan source(std::move(plan));
+  return run_virtual(source, options, observer);
+}
+
+std::vector<MeasuredStep> run_virtual(ProgramSource& source, const VirtualRunOptions& options,
+                                      StepObserver* observer) {
   if (options.stretch < 1) {
     throw_bad_input("a stretch of " + std::to_string(options.stretch) + "; 1 is the least");
   }
-  const PlanDelays delays(*plan, options.stretch);
-  std::vector<std::shared_ptr<const VirtualDurations>> durations;
-  durations.reserve(plan->program.pipelines.size());
-  for (std::size_t k = 0; k < plan->program.pipelines.size(); ++k) {
-    durations.push_back(virtual_durations(*plan, static_cast<int>(k), options.stretch));
-  }
+  const int ranks = source.plan_from(0).plan->plan.devices();
+  CurrentPrices prices(options.stretch);
   LoopbackOptions loopback;
   loopback.time_out = options.time_out;
-  loopback.delays = &delays;
-  const int ranks = plan->plan.pipeline * plan->plan.data;
+  loopback.delays = &prices;
   LoopbackHub hub(ranks, loopback);
 
   RunRankOptions run;
@@ -69,14 +121,15 @@ std::vector<MeasuredStep> run_virtual(std::shared_ptr<const PlanFile> plan,
   run.execute.transfers_ahead = kTransfersAhead;
   Collector collector(options.stretch, observer);
   const RunRankHooks hooks{&collector, options.control, nullptr};
-  const MakeWork make_work = [&durations](const PlanFile& /*file*/, const RankProgram& program) {
-    return std::make_unique<VirtualWork>(program.setup,
-                                         durations[static_cast<std::size_t>(program.pipeline)]);
-  };
-  OnePlan source(std::move(plan));
   on_rank_threads(ranks, [&](int rank) {
     const auto transport = hub.transport(rank);
-    run_rank(source, make_work, *transport, run, hooks);
+    RankParts parts;
+    parts.make_work = [&](const std::shared_ptr<const PlanFile>& plan, const RankProgram& program) {
+      const auto priced = prices.come_to(plan);
+      return std::make_unique<VirtualWork>(
+          program.setup, priced->durations[static_cast<std::size_t>(program.pipeline)]);
+    };
+    run_rank(source, parts, *transport, run, hooks);
   });
   return collector.take();
 }

@@ -29,6 +29,10 @@ struct VirtualRunOptions {
 // what is returned, step by step. Error{kBadInput} as rank_program().
 std::vector<MeasuredStep> run_virtual(std::shared_ptr<const PlanFile> plan,
                                       const VirtualRunOptions& options, StepObserver* observer);
+// Under the plans of `source`, which may hand over a new one for every step. To change takes no
+// time: ranks that sleep hold nothing that could move.
+std::vector<MeasuredStep> run_virtual(ProgramSource& source, const VirtualRunOptions& options,
+                                      StepObserver* observer);
 
 // The least stretch with which every F, I, W, B and R that takes any time takes `shortest`.
 std::int64_t stretch_for(const PlanFile& plan, Duration shortest);

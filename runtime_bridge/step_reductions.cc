@@ -10,14 +10,6 @@
 
 namespace penstock {
 
-StepReductions::StepReductions(const RankProgram& program, RankWork& work, Transport& transport)
-    : program_(program), work_(work), transport_(transport) {
-  communicators_.reserve(program.communicators.size());
-  for (const CommunicatorSetup& group : program.communicators) {
-    communicators_.push_back(transport.form_group(group.name, group.members));
-  }
-}
-
 const StageGroups& StepReductions::groups_of(int stage) const {
   const auto& stages = program_.setup.stages;
   const auto found = std::find_if(stages.begin(), stages.end(), [stage](const StageSetup& setup) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "runtime_bridge/execute_step.h"
@@ -11,8 +12,13 @@ namespace penstock {
 
 class StepReductions {
  public:
-  // Forms the rank's groups.
-  StepReductions(const RankProgram& program, RankWork& work, Transport& transport);
+  // `communicators`: those of the program, in its order.
+  StepReductions(const RankProgram& program, RankWork& work, Transport& transport,
+                 std::vector<CommunicatorId> communicators)
+      : program_(program),
+        work_(work),
+        transport_(transport),
+        communicators_(std::move(communicators)) {}
 
   [[nodiscard]] CommunicatorId communicator(int index) const {
     return communicators_[static_cast<std::size_t>(index)];

@@ -7,6 +7,8 @@
 #include <queue>
 #include <utility>
 
+#include "search/run_totals.h"
+
 namespace penstock {
 namespace {
 
@@ -32,8 +34,11 @@ std::vector<Unit> units_of(const Plan& plan) {
     for (int& stage : stages) stage %= plan.stages_per_copy();
     std::sort(stages.begin(), stages.end());
     stages.erase(std::unique(stages.begin(), stages.end()), stages.end());
-    const auto known = std::find_if(units.begin(), units.end(),
-                                    [&](const Unit& unit) { return unit.stages == stages; });
+    // With one copy no two ranks share a stage.
+    const auto known = plan.copies() == 1
+                           ? units.end()
+                           : std::find_if(units.begin(), units.end(),
+                                          [&](const Unit& unit) { return unit.stages == stages; });
     if (known == units.end()) {
       units.push_back({std::move(stages), {static_cast<std::size_t>(rank)}});
     } else {
@@ -53,17 +58,20 @@ class Room {
         unit_(unit),
         stages_(stages_per_copy),
         limit_(memory.sections() - stages_per_copy + 1),
-        left_(most_tried(unit.stages.size())) {}
-
-  // `counts`: sections, as Unit::stages.
-  [[nodiscard]] bool fits(const std::vector<int>& counts) const {
-    for (const std::size_t rank : unit_.ranks) {
-      runs_.clear();
-      for (const int stage : memory_.stages_of(rank)) runs_.push_back(run_of(stage, counts));
-      const Bytes capacity = memory_.capacity()[static_cast<int>(rank)];
-      if (memory_.total_of_runs(rank, runs_) > capacity) return false;
+        left_(most_tried(unit.stages.size())),
+        places_(unit.stages.size()),
+        now_(unit.stages.size(), 0) {
+    ranks_.reserve(unit.ranks.size());
+    for (const std::size_t rank : unit.ranks) {
+      const auto stages = memory.stages_of(rank);
+      for (std::size_t chunk = 0; chunk < stages.size(); ++chunk) {
+        const auto at = std::lower_bound(unit.stages.begin(), unit.stages.end(),
+                                         stages[chunk] % stages_per_copy);
+        places_[static_cast<std::size_t>(at - unit.stages.begin())].push_back(
+            {ranks_.size(), chunk});
+      }
+      ranks_.emplace_back(memory, rank);
     }
-    return true;
   }
 
   // The counts of the largest sum; empty when not even one section each fits.
@@ -81,7 +89,7 @@ class Room {
   [[nodiscard]] bool may_have_more() const { return left_ <= 0; }
 
   // So many sections in all, no more than most() has: as even as fits.
-  [[nodiscard]] std::vector<int> even(int sections, std::vector<int> most) const {
+  [[nodiscard]] std::vector<int> even(int sections, std::vector<int> most) {
     const int stages = static_cast<int>(most.size());
     std::vector<int> counts(most.size());
     for (int c = 0; c < stages; ++c) {
@@ -103,14 +111,34 @@ class Room {
   }
 
  private:
+  // A stage of the unit as one of the stages of a rank.
+  struct Place {
+    std::size_t rank = 0, chunk = 0;
+  };
+
   // Where a run of so many sections lies does not matter, but for the first and the last section.
-  [[nodiscard]] StageMemory::Run run_of(int stage_of_copy, const std::vector<int>& counts) const {
-    const int stage = stage_of_copy % stages_;
-    const auto at = std::lower_bound(unit_.stages.begin(), unit_.stages.end(), stage);
-    const int count = counts[static_cast<std::size_t>(at - unit_.stages.begin())];
+  [[nodiscard]] StageMemory::Run run_of(int stage, int count) const {
     if (stage == 0) return {0, count};
     if (stage + 1 == stages_) return {memory_.sections() - count, memory_.sections()};
     return {1, 1 + count};
+  }
+
+  void set(std::size_t stage, int count) {
+    if (now_[stage] == count) return;
+    now_[stage] = count;
+    const StageMemory::Run run = run_of(unit_.stages[stage], count);
+    for (const Place& place : places_[stage]) ranks_[place.rank].set(place.chunk, run);
+  }
+  [[nodiscard]] bool fits_now() const {
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      if (ranks_[r].total() > memory_.capacity()[static_cast<int>(unit_.ranks[r])]) return false;
+    }
+    return true;
+  }
+  // `counts`: sections, as Unit::stages.
+  [[nodiscard]] bool fits(const std::vector<int>& counts) {
+    for (std::size_t c = 0; c < counts.size(); ++c) set(c, counts[c]);
+    return fits_now();
   }
 
   // No counts have a larger sum.
@@ -134,14 +162,17 @@ class Room {
     }
   }
 
-  // The most sections of one stage that fit beside those of the others; one does.
-  void fill(std::size_t stage, std::vector<int>& counts) const {
+  // The most sections of one stage that fit beside those of the others; one does. Mostly they leave
+  // nothing.
+  void fill(std::size_t stage, std::vector<int>& counts) {
     const int others = sum(counts) - counts[stage];
     int low = 1, beyond = std::max(low, std::min(limit_, most_ - others)) + 1;
-    while (low + 1 < beyond) {
-      const int middle = low + (beyond - low) / 2;
-      counts[stage] = middle;
-      (fits(counts) ? low : beyond) = middle;
+    for (std::size_t c = 0; c < counts.size(); ++c) {
+      if (c != stage) set(c, counts[c]);
+    }
+    for (int next = low + 1; low + 1 < beyond; next = low + (beyond - low) / 2) {
+      set(stage, next);
+      (fits_now() ? low : beyond) = next;
     }
     counts[stage] = low;
   }
@@ -173,7 +204,9 @@ class Room {
   int most_ = 0;  // no counts have a larger sum
   int left_;      // numbers that may be tried
   std::vector<int> best_;
-  mutable std::vector<StageMemory::Run> runs_;  // of one rank; kept for its storage
+  std::vector<RunTotals> ranks_;            // of the unit
+  std::vector<std::vector<Place>> places_;  // of its stages
+  std::vector<int> now_;                    // sections of its stages, as the ranks have them
 };
 
 // What the ranks of a unit do with so many sections: the busiest of them.

@@ -10,7 +10,7 @@
 namespace penstock {
 
 Duration step_time_of(const TimelineSummary& summary, const ExecutorModel& executor) {
-  const bool barrier = executor.optimizer == OptimizerGate::kGlobalBarrier;
+  const bool barrier = executor.optimizer != OptimizerGate::kPostValidation;
   return (barrier ? summary.makespan : summary.longest_span) + executor.per_step;
 }
 

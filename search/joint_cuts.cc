@@ -58,8 +58,7 @@ class Evening {
     }
     for (std::size_t r = 0; r < work_.size(); ++r) {
       score.busiest = std::max(score.busiest, work_[r]);
-      const std::int64_t rounded = work_[r] >> 10U;
-      score.uneven += rounded * rounded;
+      score.uneven += squared(work_[r]);
       if (memory_ == nullptr) continue;
       const Bytes over = memory_->total_of_rank(r, cuts) - memory_->capacity()[static_cast<int>(r)];
       over_[r] = std::max<std::int64_t>(0, over.count);
@@ -78,32 +77,98 @@ class Evening {
     return gives;
   }
 
+  [[nodiscard]] bool may_give(int stage, const std::vector<int>& cuts,
+                              const std::vector<bool>& gives) const {
+    const auto s = static_cast<std::size_t>(stage);
+    const bool has_to =
+        gives[rank_of_[s]] ||
+        (plan_.copies() > 1 && gives[rank_of_[s + static_cast<std::size_t>(per_copy_)]]);
+    return has_to && cuts[s + 1] - cuts[s] >= 2;
+  }
+
+  // One section from one stage to another: those between them pass one on.
+  static std::vector<int> moved(std::vector<int> cuts, int from, int to) {
+    for (int cut = from + 1; cut <= to; ++cut) --cuts[static_cast<std::size_t>(cut)];
+    for (int cut = to + 1; cut <= from; ++cut) ++cuts[static_cast<std::size_t>(cut)];
+    return cuts;
+  }
+
   void best_move(std::vector<int>& cuts, Score& now) {
+    if (memory_ == nullptr) {
+      best_move_of_work(cuts, now);
+      return;
+    }
     const std::vector<bool> gives = givers(cuts);
-    std::vector<int> best = cuts, moved;
     for (int from = 0; from < per_copy_; ++from) {
-      const auto f = static_cast<std::size_t>(from);
-      const bool may_give =
-          gives[rank_of_[f]] ||
-          (plan_.copies() > 1 && gives[rank_of_[f + static_cast<std::size_t>(per_copy_)]]);
-      if (!may_give || cuts[f + 1] - cuts[f] < 2) continue;
+      if (!may_give(from, cuts, gives)) continue;
       for (int to = 0; to < per_copy_; ++to) {
         if (to == from) continue;
         if (--left_ < 0) return;  // where many stages make this long, cuts stay as they are
-        moved = cuts;
-        for (int cut = from + 1; cut <= to; ++cut) --moved[static_cast<std::size_t>(cut)];
-        for (int cut = to + 1; cut <= from; ++cut) ++moved[static_cast<std::size_t>(cut)];
-        const Score then = score(moved);
+        std::vector<int> other = moved(cuts, from, to);
+        const Score then = score(other);
         if (!(then < now)) continue;
         now = then;
-        best = moved;
-        if (memory_ != nullptr) {  // the first that helps: the best one costs too much
-          cuts = std::move(best);
-          return;
+        cuts = std::move(other);  // the first that helps: the best one costs too much
+        return;
+      }
+    }
+  }
+
+  // The best of all. From one receiver to the next little changes: the one before it passes the
+  // section on instead of keeping it.
+  void best_move_of_work(std::vector<int>& cuts, Score& now) {
+    const std::vector<bool> gives = givers(cuts);
+    const std::vector<std::int64_t> before = work_;
+    const std::int64_t uneven = now.uneven;
+    const auto cut = [&](int stage) { return cuts[static_cast<std::size_t>(stage)]; };
+    int best_from = -1, best_to = -1;
+    for (int from = 0; from < per_copy_; ++from) {
+      if (!may_give(from, cuts, gives)) continue;
+      for (const bool ahead : {true, false}) {
+        work_ = before;
+        uneven_ = uneven;
+        const int end = ahead ? from : per_copy_;
+        if (ahead) {  // all before it pass one on, until one of them keeps it
+          for (int stage = 0; stage < from; ++stage) {
+            change(stage, cut(stage + 1), 1);
+            change(stage, cut(stage), -1);
+          }
+        }
+        change(from, ahead ? cut(from) : cut(from + 1) - 1, -1);
+        for (int to = ahead ? 0 : from + 1; to < end; ++to) {
+          if (--left_ < 0) return;  // as above
+          change(to, ahead ? cut(to) : cut(to) - 1, 1);
+          const Score then{0, busiest(), uneven_};
+          if (then < now) {
+            now = then;
+            best_from = from;
+            best_to = to;
+          }
+          change(to, ahead ? cut(to + 1) : cut(to + 1) - 1, -1);
         }
       }
     }
-    cuts = std::move(best);
+    if (best_from >= 0) cuts = moved(std::move(cuts), best_from, best_to);
+  }
+
+  // The stage has a section more or less, on the ranks of all copies.
+  void change(int stage, int section, int by) {
+    const auto step = static_cast<std::size_t>(per_copy_);
+    for (auto s = static_cast<std::size_t>(stage); s < rank_of_.size(); s += step) {
+      std::int64_t& work = work_[rank_of_[s]];
+      uneven_ -= squared(work);
+      work += by * (prefix_[s][section + 1] - prefix_[s][section]);
+      uneven_ += squared(work);
+    }
+  }
+  [[nodiscard]] std::int64_t busiest() const {
+    std::int64_t busiest = 0;
+    for (const std::int64_t work : work_) busiest = std::max(busiest, work);
+    return busiest;
+  }
+  static std::int64_t squared(std::int64_t work) {
+    const std::int64_t rounded = work >> 10U;
+    return rounded * rounded;
   }
 
   const StageMemory* memory_;
@@ -113,6 +178,7 @@ class Evening {
   std::vector<std::size_t> rank_of_;         // stages of all copies
   std::vector<const std::int64_t*> prefix_;  // likewise: the work of its rank
   std::vector<std::int64_t> work_, over_;    // ranks, of the cuts that were scored last
+  std::int64_t uneven_ = 0;                  // likewise
 };
 
 // Stage i and stage S - 1 - i lie on one rank, or on the same two ranks. Level i hands them out;

@@ -78,6 +78,10 @@ class StageMemory : public StageLimit {
     return held_.stages_of(rank);
   }
   [[nodiscard]] int sections() const { return sums_[0].sections(); }
+  [[nodiscard]] const HeldCounts& held() const { return held_; }
+  [[nodiscard]] const SectionSums& sums_of_rank(std::size_t rank) const {
+    return sums_[static_cast<int>(rank)];
+  }
   // What a stage may take of its device, and what of that is reserved.
   [[nodiscard]] Bytes capacity_of(int stage) const { return capacity_[rank_of(stage)]; }
   [[nodiscard]] Bytes reserve_of(int stage) const { return reserve_[rank_of(stage)]; }

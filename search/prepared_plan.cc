@@ -84,7 +84,7 @@ std::string why_no_run(const PlanInputs& inputs, const ScheduleKind& kind, const
   }
   if (kind.rule != RunTimeRule::kNone && !straight_replay_is_exact(inputs.executor)) {
     return plan.schedule + ": its order changes while it runs, which executor '" +
-           inputs.executor.name + "' cannot carry out";
+           inputs.executor.name + "' does not support";
   }
   return "";
 }
@@ -96,15 +96,15 @@ PlanSums::PlanSums(const ModelProfile& profile, const PlanDevices& devices, cons
   for (int kind = 0; plan.has_unequal_replicas() && kind < plan.kinds(); ++kind) {
     shapes_.push_back(shapes_of_kind(plan, kind));
   }
-  const std::vector<int> shapes = micro_batch_shapes(plan);
+  const std::vector<MicroBatchShape> shapes = micro_batch_shapes(plan);
   sums_.reserve(devices.types.size());
   for (const DeviceCluster& type : devices.types) {
     std::vector<SectionSums>& of_type = sums_.emplace_back();
     of_type.reserve(shapes.size());
-    for (const int samples : shapes) {
+    for (const MicroBatchShape& shape : shapes) {
       of_type.push_back(
           sum_table(profile, plan.tensor,
-                    price_plan_sections(profile, type.spec, type.device.name, plan, samples)));
+                    price_plan_sections(profile, type.spec, type.device.name, plan, shape)));
     }
   }
 }

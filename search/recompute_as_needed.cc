@@ -428,27 +428,32 @@ void RecomputeAsNeeded::round_up(const std::vector<int>& cuts, std::vector<int>&
 
 // --- one stage per rank
 
-bool RecomputeAsNeeded::fits(int stage, const Run& run) const {
-  const std::int64_t stash = stash_of(stage, run, false);
-  const std::int64_t weight_stash = stash_of(stage, run, true);
-  std::int64_t most = 0;
-  for (const Held& held : held_.peaks_of_stage(stage)) {
-    most = std::max(most, held.stash * stash + held.weight_stash * weight_stash);
-  }
-  const Bytes held{most + working_of(stage, run)};
-  return memory_.for_the_step(stage, run.first, run.end) + held + memory_.reserve_of(stage) <=
-         memory_.capacity_of(stage);
-}
-
 // Memory shrinks with every section that recomputes but, for what it works in, the first.
 std::optional<int> RecomputeAsNeeded::fewest(int stage, int first, int end) const {
-  if (fits(stage, {first, first, end})) return 0;
-  if (!fits(stage, {first, end, end})) return std::nullopt;
+  const SectionSums& kept = sums_.kept[stage];
+  const SectionSums& again = sums_.recomputed[stage];
+  const auto peaks = held_.peaks_of_stage(stage);
+  const std::int64_t room = (memory_.capacity_of(stage) - memory_.reserve_of(stage) -
+                             memory_.for_the_step(stage, first, end))
+                                .count;
+  const auto fits = [&](int count) {
+    const int middle = first + count;
+    const std::int64_t stash = part(again.stash, first, middle) + part(kept.stash, middle, end);
+    const std::int64_t weight_stash =
+        part(again.weight_stash, first, middle) + part(kept.weight_stash, middle, end);
+    std::int64_t most = 0;
+    for (const Held& held : peaks) {
+      most = std::max(most, held.stash * stash + held.weight_stash * weight_stash);
+    }
+    return most <= room && most + working_of(stage, {first, middle, end}) <= room;
+  };
+  if (fits(0)) return 0;
+  if (!fits(end - first)) return std::nullopt;
   int low = 0;
   int high = end - first;
   while (low + 1 < high) {
     const int middle = low + (high - low) / 2;
-    (fits(stage, {first, first + middle, end}) ? high : low) = middle;
+    (fits(middle) ? high : low) = middle;
   }
   return high;
 }
@@ -460,30 +465,41 @@ std::int64_t RecomputeAsNeeded::time(int stage, int first, int end) const {
          part(sums_.kept[stage].work_of(backward_), first + *count, end);
 }
 
-// The largest end <= most that the stage may reach from `first`; `first` when not even one. Mostly
-// it is not far below what it could reach if memory were no object.
-int RecomputeAsNeeded::reach(int stage, int first, int most, std::int64_t bottleneck) const {
+// How far one stage gets from where it begins.
+struct RecomputeAsNeeded::Reach {
+  int end = 0;                              // where it begins when it takes not even one section
+  std::int64_t time = kInfinite;            // with these sections
+  std::optional<std::int64_t> of_one_more;  // with the next one; nothing when it was not asked for
+};
+
+// The largest end <= most within the bottleneck. Mostly it is not far below what the stage could
+// reach if memory were no object.
+RecomputeAsNeeded::Reach RecomputeAsNeeded::reach(int stage, int first, int most,
+                                                  std::int64_t bottleneck) const {
   const std::vector<std::int64_t>& kept = sums_.kept[stage].work_of(backward_);
   if (bottleneck != kInfinite) {
     const auto from = kept.begin() + first;
     most = static_cast<int>(std::upper_bound(from, kept.begin() + most + 1, *from + bottleneck) -
                             kept.begin() - 1);
   }
+  Reach reach{most, kInfinite, std::nullopt};
+  int beyond = most + 1;
   const auto can = [&](int end) {
     const std::int64_t taken = time(stage, first, end);
-    return taken <= bottleneck && taken != kInfinite;
+    const bool within = taken <= bottleneck && taken != kInfinite;
+    (within ? reach.end : beyond) = end;
+    if (within) {
+      reach.time = taken;
+    } else {
+      reach.of_one_more = taken;
+    }
+    return within;
   };
-  int low = most;
-  int high = most + 1;
-  for (int step = 1; low > first && !can(low); step *= 2) {
-    high = low;
-    low = std::max(first, low - step);
+  for (int step = 1; reach.end > first && !can(reach.end); step *= 2) {
+    reach.end = std::max(first, reach.end - step);
   }
-  while (low + 1 < high) {
-    const int middle = low + (high - low) / 2;
-    (can(middle) ? low : high) = middle;
-  }
-  return low;
+  while (reach.end + 1 < beyond) can(reach.end + (beyond - reach.end) / 2);
+  return reach;
 }
 
 struct RecomputeAsNeeded::Pass {
@@ -498,10 +514,15 @@ RecomputeAsNeeded::Pass RecomputeAsNeeded::run(std::int64_t bottleneck) const {
   int at = 0;
   for (int stage = 0; stage < plan_.pipeline; ++stage) {
     const int most = sections - (plan_.pipeline - stage - 1);
-    const int end = reach(stage, at, most, bottleneck);
-    if (end < most) pass.next_try = std::min(pass.next_try, time(stage, at, end + 1));
+    const Reach reached = reach(stage, at, most, bottleneck);
+    const int end = reached.end;
+    if (end < most) {
+      const std::int64_t more =
+          reached.of_one_more ? *reached.of_one_more : time(stage, at, end + 1);
+      pass.next_try = std::min(pass.next_try, more);
+    }
     if (end == at) return pass;
-    pass.slowest = std::max(pass.slowest, time(stage, at, end));
+    pass.slowest = std::max(pass.slowest, reached.time);
     at = end;
   }
   pass.feasible = at == sections;

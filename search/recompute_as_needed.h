@@ -86,6 +86,7 @@ class RecomputeAsNeeded {
     std::span<const int> stages;
     std::span<const std::size_t> ranks;
   };
+  struct Reach;
   struct Pass;
   class RankBytes;
 
@@ -98,8 +99,6 @@ class RecomputeAsNeeded {
                             const std::vector<int>& counts) const;
   [[nodiscard]] bool fits(const Bundle& bundle, const std::vector<int>& cuts,
                           const std::vector<int>& counts) const;
-  [[nodiscard]] bool fits(int stage, const Run& run) const;  // V = 1
-
   [[nodiscard]] std::optional<std::int64_t> bytes_that_fit(const Bundle& bundle,
                                                            const std::vector<int>& cuts,
                                                            const std::vector<int>& counts) const;
@@ -117,9 +116,10 @@ class RecomputeAsNeeded {
   // What the mode does not change counts as recomputed where all of the rest of its stage is.
   void round_up(const std::vector<int>& cuts, std::vector<int>& counts) const;
 
+  // One stage per rank, from here on.
   [[nodiscard]] std::optional<int> fewest(int stage, int first, int end) const;
   [[nodiscard]] std::int64_t time(int stage, int first, int end) const;
-  [[nodiscard]] int reach(int stage, int first, int most, std::int64_t bottleneck) const;
+  [[nodiscard]] Reach reach(int stage, int first, int most, std::int64_t bottleneck) const;
   [[nodiscard]] Pass run(std::int64_t bottleneck) const;
   [[nodiscard]] std::vector<int> earliest_cuts(std::int64_t bottleneck) const;
 

@@ -98,7 +98,7 @@ class Points {
     Fraction least{0, 1}, most{1, 1};
     for (std::size_t d = 0; d < dimensions_; ++d) {
       const std::int64_t step = std::int64_t{a[d]} - b[d], missing = std::int64_t{point[d]} - b[d];
-      if (step == 0 && missing > 0) return false;
+      if (missing > std::max<std::int64_t>(step, 0)) return false;  // more than either of them
       if (step > 0 && missing * least.below > least.above * step) least = {missing, step};
       if (step < 0 && missing * most.below > most.above * step) most = {-missing, -step};
     }

@@ -52,6 +52,7 @@ class RankWalk {
 
   void finish() {
     record();
+    if (packs_) unpack();
     result_.peaks.reserve(peaks_.size());
     for (Peak& peak : peaks_) result_.peaks.push_back(std::move(peak.counts));
     std::sort(result_.peaks.begin(), result_.peaks.end(), [](const auto& a, const auto& b) {
@@ -109,8 +110,26 @@ class RankWalk {
   void grow(std::vector<std::int32_t>& counts, std::uint64_t& packed, std::size_t chunk,
             std::int32_t by) {
     counts[chunk] += by;
-    packs_ = packs_ && chunk < kMostPacked && counts[chunk] <= kLargestPacked;
+    if (packs_ && (chunk >= kMostPacked || counts[chunk] > kLargestPacked)) {
+      unpack();
+      packs_ = false;
+    }
     if (packs_) packed += static_cast<std::uint64_t>(by) << (16 * chunk);
+  }
+  // The counts of all peaks, which are not kept apart while they are packed: most peaks are covered
+  // by others later.
+  void unpack() {
+    for (Peak& peak : peaks_) {
+      peak.counts.stash.resize(now_.stash.size());
+      peak.counts.weight_stash.resize(now_.stash.size());
+      for (std::size_t c = 0; c < std::min(now_.stash.size(), kMostPacked); ++c) {
+        peak.counts.stash[c] = lane(peak.packed.stash, c);
+        peak.counts.weight_stash[c] = lane(peak.packed.weight_stash, c);
+      }
+    }
+  }
+  static std::int32_t lane(std::uint64_t packed, std::size_t chunk) {
+    return static_cast<std::int32_t>((packed >> (16 * chunk)) & 0xFFFFU);
   }
   // No lane borrows from the next while its top bit is set.
   static bool covers(std::uint64_t a, std::uint64_t b) {
@@ -128,7 +147,7 @@ class RankWalk {
     if (!has_grown_) return;
     has_grown_ = false;
     current_.packed = packed_;
-    if (!packs_) current_.counts = now_;
+    if (!packs_) current_.counts = now_;  // else they are unpacked in the end
     for (std::size_t i = 0; i < peaks_.size(); ++i) {
       if (covers(peaks_[i], current_)) {
         if (i > 0) std::swap(peaks_[i], peaks_[0]);
@@ -136,15 +155,15 @@ class RankWalk {
       }
     }
     std::erase_if(peaks_, [&](const Peak& peak) { return covers(current_, peak); });
-    current_.counts = now_;
-    peaks_.insert(peaks_.begin(), current_);
+    peaks_.push_back(current_);
+    std::swap(peaks_.front(), peaks_.back());
   }
 
   RankLiveness& result_;
   LiveCounts now_;
   Packed packed_;      // now_, while packs_
   bool packs_ = true;  // no count and no chunk has been too many
-  Peak current_;
+  Peak current_;       // its counts only once they are not packed
   std::vector<Peak> peaks_;
   bool has_grown_ = false;  // since the last record
   std::int64_t chunks_ = 0;
@@ -302,7 +321,9 @@ std::vector<RankLiveness> liveness_of(const Program& program, const Pipeline& pi
     if (!action.overlaps_next) continue;
     walk.overlap(rank, stage, program.actions[i + 1].stage.value - first);
   }
-  return walk.finish();
+  std::vector<RankLiveness> ranks = walk.finish();
+  for (RankLiveness& rank : ranks) rank.weight_slots = pipeline.weight_slots;
+  return ranks;
 }
 
 }  // namespace

@@ -51,12 +51,22 @@ std::optional<ModelFlops> model_flops_of(const Question& question, int sequence_
   ModelFlops flops;
   if (question.estimated) {
     flops.per_sample = model_flops(question.estimated->model, sequence_length);
-    flops.convention = "FLOP as Megatron-LM does";
+    flops.convention = FlopConvention::kMegatron;
   } else {
     flops.per_sample = 6.0 * multiplied_parameters(question.profile.value) * sequence_length;
-    flops.convention = "6 FLOP per parameter and token";
+    flops.convention = FlopConvention::kPerParameter;
   }
   add_peaks(flops, question);
+  return flops;
+}
+
+std::optional<ModelFlops> model_flops_of(const Question& question, const Plan& plan) {
+  std::optional<ModelFlops> flops = model_flops_of(question, plan.sequence_length);
+  if (!flops) return flops;
+  const std::vector<std::string> types = plan.device_types();
+  std::erase_if(flops->peaks, [&](const auto& peak) {
+    return std::find(types.begin(), types.end(), peak.first) == types.end();
+  });
   return flops;
 }
 

@@ -3,7 +3,8 @@
 
 #include <optional>
 
-#include "report/model_flops.h"
+#include "core/values/model_flops.h"
+#include "core/values/plan.h"
 #include "search/question.h"
 
 namespace penstock {
@@ -12,5 +13,7 @@ namespace penstock {
 // token, without its embedding. Nothing for a model that has no tokens. The peaks are those of the
 // datasheets, of the arithmetic that the model is trained in.
 std::optional<ModelFlops> model_flops_of(const Question& question, int sequence_length);
+// The same for one plan: with the peaks of its device types alone.
+std::optional<ModelFlops> model_flops_of(const Question& question, const Plan& plan);
 
 }  // namespace penstock

@@ -1,7 +1,6 @@
 #include "training/stage_layout.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace penstock {
 namespace {
@@ -12,27 +11,22 @@ constexpr std::size_t rounded_up(std::size_t value, std::size_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-struct ParameterAt {
-  int section = 0, parameter = 0;
-  bool operator==(const ParameterAt&) const = default;
-};
-
-// The tie of `outline` that a parameter belongs to.
-const TieOutline* tie_of(const ModelOutline& outline, const ParameterAt& at) {
-  for (const TieOutline& tie : outline.ties) {
+// The tie of `outline` that a parameter belongs to; -1: none.
+int tie_of(const ModelOutline& outline, int section, int parameter) {
+  for (std::size_t t = 0; t < outline.ties.size(); ++t) {
+    const TieOutline& tie = outline.ties[t];
     for (std::size_t i = 0; i < tie.sections.size(); ++i) {
-      if (ParameterAt{tie.sections[i], tie.parameters[i]} == at) return &tie;
+      if (tie.sections[i] == section && tie.parameters[i] == parameter) return static_cast<int>(t);
     }
   }
-  return nullptr;
+  return -1;
 }
 
 // Index into the setup's ties when the stage shares it with other stages, else -1.
-int shared_tie(const RankSetup& setup, const TieOutline* tie, int stage) {
-  if (tie == nullptr) return -1;
+int tie_with_others(const RankSetup& setup, const TieOutline& tie, int stage) {
   for (std::size_t i = 0; i < setup.ties.size(); ++i) {
     const std::vector<int>& stages = setup.ties[i].stages;
-    if (setup.ties[i].name == tie->name && stages.size() > 1 &&
+    if (setup.ties[i].name == tie.name && stages.size() > 1 &&
         std::find(stages.begin(), stages.end(), stage) != stages.end()) {
       return static_cast<int>(i);
     }
@@ -40,72 +34,68 @@ int shared_tie(const RankSetup& setup, const TieOutline* tie, int stage) {
   return -1;
 }
 
+// Segments without buckets yet.
 class LayoutBuilder {
  public:
   LayoutBuilder(const ModelOutline& outline, const RankSetup& setup, const StageSetup& stage)
       : outline_(outline), setup_(setup), stage_(stage) {}
 
   std::vector<Segment> build() {
-    segment_for(-1);
-    for (int t = 0; t < static_cast<int>(setup_.ties.size()); ++t) segment_for(t);
-    // Decayed first, so that weight decay is for one run of elements.
-    place_all(/*decayed=*/true);
-    for (Segment& segment : segments_) segment.decayed_end = segment.elements;
-    place_all(/*decayed=*/false);
-    segments_.erase(std::remove_if(segments_.begin() + 1, segments_.end(),
-                                   [](const Segment& s) { return s.parameters.empty(); }),
-                    segments_.end());
-    for (Segment& segment : segments_) {
-      std::stable_sort(segment.parameters.begin(), segment.parameters.end(),
-                       [](const PlacedParameter& a, const PlacedParameter& b) {
-                         return a.section != b.section ? a.section < b.section
-                                                       : a.parameter < b.parameter;
-                       });
+    for (int s = stage_.first_section; s < stage_.end_section; ++s) {
+      place_own(s);
+      for (std::size_t t = 0; t < outline_.ties.size(); ++t) place_shared(s, static_cast<int>(t));
     }
     return std::move(segments_);
   }
 
  private:
-  void place_all(bool decayed) {
-    for (int s = stage_.first_section; s < stage_.end_section; ++s) {
-      const auto& parameters = outline_.sections[static_cast<std::size_t>(s)].parameters;
-      for (std::size_t i = 0; i < parameters.size(); ++i) {
-        if (parameters[i].decays() == decayed) place({s, static_cast<int>(i)}, parameters[i]);
-      }
+  [[nodiscard]] const std::vector<ParameterOutline>& parameters_of(int section) const {
+    return outline_.sections[static_cast<std::size_t>(section)].parameters;
+  }
+
+  // Decayed first, so that weight decay is for one run of elements.
+  void place_own(int s) {
+    Segment segment;
+    segment.at.section = s;
+    place_those(s, /*decayed=*/true, segment);
+    segment.at.decayed_end = segment.at.elements;
+    place_those(s, /*decayed=*/false, segment);
+    if (segment.parameters.empty()) return;
+    std::ranges::sort(segment.parameters, {}, &PlacedParameter::parameter);
+    segments_.push_back(std::move(segment));
+  }
+  void place_those(int s, bool decayed, Segment& segment) const {
+    const auto& parameters = parameters_of(s);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const auto index = static_cast<int>(i);
+      if (parameters[i].decays() != decayed || tie_of(outline_, s, index) >= 0) continue;
+      const auto count = static_cast<std::size_t>(parameters[i].count());
+      const std::size_t begin = segment.at.elements;
+      segment.parameters.push_back({s, index, {begin, begin + count}});
+      segment.at.elements += rounded_up(count, kAlignment);
     }
   }
 
-  void place(const ParameterAt& at, const ParameterOutline& parameter) {
-    const TieOutline* tie = tie_of(outline_, at);
-    Segment& segment = segment_for(shared_tie(setup_, tie, stage_.stage));
-    if (const auto same = place_of_twin(segment, tie)) {
-      segment.parameters.push_back({at.section, at.parameter, *same});
-      return;
+  // At the first section of the stage that has it, for all of them.
+  void place_shared(int s, int t) {
+    const TieOutline& tie = outline_.ties[static_cast<std::size_t>(t)];
+    Segment segment;
+    segment.at.section = s;
+    segment.at.shared = t;
+    segment.tie = tie_with_others(setup_, tie, stage_.stage);
+    for (std::size_t i = 0; i < tie.sections.size(); ++i) {
+      const int other = tie.sections[i];
+      if (other < stage_.first_section || other >= stage_.end_section) continue;
+      if (other < s) return;  // placed there
+      const ParameterOutline& parameter =
+          parameters_of(other)[static_cast<std::size_t>(tie.parameters[i])];
+      const auto count = static_cast<std::size_t>(parameter.count());
+      segment.parameters.push_back({other, tie.parameters[i], {0, count}});
+      segment.at.elements = rounded_up(count, kAlignment);
+      segment.at.decayed_end = parameter.decays() ? segment.at.elements : 0;
     }
-    const auto count = static_cast<std::size_t>(parameter.count());
-    segment.parameters.push_back(
-        {at.section, at.parameter, {segment.elements, segment.elements + count}});
-    segment.elements += rounded_up(count, kAlignment);
-  }
-
-  Segment& segment_for(int tie) {
-    const auto found = std::find_if(segments_.begin(), segments_.end(),
-                                    [&](const Segment& segment) { return segment.tie == tie; });
-    if (found != segments_.end()) return *found;
-    segments_.emplace_back().tie = tie;
-    return segments_.back();
-  }
-
-  static std::optional<ElementRange> place_of_twin(const Segment& segment, const TieOutline* tie) {
-    if (tie == nullptr) return std::nullopt;
-    for (const PlacedParameter& placed : segment.parameters) {
-      for (std::size_t i = 0; i < tie->sections.size(); ++i) {
-        if (tie->sections[i] == placed.section && tie->parameters[i] == placed.parameter) {
-          return placed.place;
-        }
-      }
-    }
-    return std::nullopt;
+    if (segment.parameters.empty() || segment.parameters.front().section != s) return;
+    segments_.push_back(std::move(segment));
   }
 
   const ModelOutline& outline_;
@@ -138,12 +128,15 @@ std::vector<ElementRange> parts_of(const std::vector<ElementRange>& buckets, int
 
 void divide(Segment& segment, const RankSetup& setup, const StageSetup& stage,
             std::size_t bucket_elements) {
+  SegmentPlace& at = segment.at;
   const bool shards = setup.zero1 && segment.tie < 0 && stage.holders > 1;
   const std::size_t unit = shards ? kAlignment * static_cast<std::size_t>(stage.holders) : 1;
-  segment.elements = rounded_up(segment.elements, unit);
-  segment.buckets = buckets_of(segment.elements, std::max(unit, rounded_up(bucket_elements, unit)));
-  segment.owned = {{0, segment.elements}};
-  if (shards) segment.owned = parts_of(segment.buckets, stage.holder, stage.holders);
+  const bool all_decays = at.decayed_end == at.elements;
+  at.elements = rounded_up(at.elements, unit);
+  if (all_decays) at.decayed_end = at.elements;  // padding is zero either way
+  segment.buckets = buckets_of(at.elements, std::max(unit, rounded_up(bucket_elements, unit)));
+  at.owned = {{0, at.elements}};
+  if (shards) at.owned = parts_of(segment.buckets, stage.holder, stage.holders);
   // Of a tie by its first stage in the first replica: with two copies of the weights that need not
   // be the first of the stage's holders.
   const bool counts =
@@ -156,7 +149,7 @@ void divide(Segment& segment, const RankSetup& setup, const StageSetup& stage,
 
 }  // namespace
 
-std::vector<std::size_t> owned_offsets(const Segment& segment) {
+std::vector<std::size_t> owned_offsets(const SegmentPlace& segment) {
   std::vector<std::size_t> offsets;
   offsets.reserve(segment.owned.size() + 1);
   offsets.push_back(0);

@@ -1,6 +1,6 @@
-// Where the weights of a stage lie: a few flat segments, so that reductions, optimizer and gathers
-// work on long runs of elements. One segment holds the stage's own weights, one more each tie that
-// it shares with other stages.
+// Where the weights of a stage lie: a flat segment per section, and one per tensor that sections
+// share, so that reductions, optimizer and gathers work on long runs of elements, and a section's
+// weights stay where they are when another plan puts it into another stage.
 #pragma once
 
 #include <cstddef>
@@ -26,24 +26,34 @@ struct PlacedParameter {
   bool operator==(const PlacedParameter&) const = default;
 };
 
+// What decides whether memory of one plan serves another: of which weights, and which of them the
+// optimizer steps here.
+struct SegmentPlace {
+  int section = 0;  // whose weights; of a shared tensor, the first section of the stage with it
+  int shared = -1;  // index into ModelOutline::ties; -1: the section's weights that it shares with
+                    // no other
+  std::size_t elements = 0;         // padding included, which is zero for ever
+  std::size_t decayed_end = 0;      // [0, decayed_end) are what weight decay is for
+  std::vector<ElementRange> owned;  // what this holder's optimizer steps
+  bool operator==(const SegmentPlace&) const = default;
+};
+
 struct Segment {
-  int tie = -1;  // index into RankSetup::ties; -1: the stage's own weights
+  SegmentPlace at;
+  int tie = -1;  // index into RankSetup::ties: of other stages too, reduced apart; -1: none
   std::vector<PlacedParameter> parameters;  // by section
-  std::size_t elements = 0;                 // padding included, which is zero for ever
-  std::size_t decayed_end = 0;              // [0, decayed_end) are what weight decay is for
   std::vector<ElementRange> buckets;        // all elements; with ZeRO-1 each in equal parts
-  std::vector<ElementRange> owned;          // what this holder's optimizer steps
   bool counted = false;  // whether the owned elements count in this rank's part of the norm
   bool operator==(const Segment&) const = default;
 };
 
 // Where in a compact tensor of all owned elements each owned range begins.
-std::vector<std::size_t> owned_offsets(const Segment& segment);
+std::vector<std::size_t> owned_offsets(const SegmentPlace& segment);
 
 inline constexpr std::size_t kBucketBytes = std::size_t{25} << 20;
 
-// The stage's own segment first, then ties in the order of `setup`. Buckets hold about
-// `bucket_elements`.
+// By section: its own weights, then what it is the first of the stage to share, by tie. Sections
+// without weights of their own have no segment. Buckets hold about `bucket_elements`.
 std::vector<Segment> stage_layout(const ModelOutline& outline, const RankSetup& setup,
                                   const StageSetup& stage, std::size_t bucket_elements);
 

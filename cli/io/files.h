@@ -19,6 +19,10 @@ Loaded<ModelProfile> load_profile(const std::string& path);
 Loaded<ClusterSpec> load_cluster(const std::string& path);
 Loaded<PlanFile> load_plan(const std::string& path);
 
+// Before long work whose answer is written to `path`: Error{kMissingResource} where its folder does
+// not exist.
+void require_folder_of(const std::string& path);
+
 // The member "format", or nothing.
 std::string format_of(const Json& json);
 // Is it the config.json of a model, rather than a file of ours?

@@ -94,6 +94,12 @@ LoadedRun load_run(const std::string& path, const Loaded<PlanFile>& plan,
                     "help: give the file that penstock train --log wrote, the trainer's log, or a "
                     "folder of profiler traces");
   }
+  if (text.starts_with('{') && !is_own_log(text)) {
+    throw_bad_input(path +
+                    ": this is no log of a run\nhelp: the plan comes first, then what "
+                    "penstock train --log wrote, the trainer's log, or a folder of profiler "
+                    "traces: penstock validate plan.json train.log");
+  }
   LoadedRun loaded;
   loaded.log = read_run_log(text, path);
   return loaded;

@@ -122,7 +122,7 @@ std::vector<EstimateSettings> settings_tried(const DeviceSheet& sheet) {
       }
     }
   }
-  // Those without a word on attention first: they are what most plans were made with.
+  // Those without a warning on attention first: they are what most plans were made with.
   std::stable_partition(all.begin(), all.end(),
                         [](const EstimateSettings& one) { return !one.attention; });
   return all;

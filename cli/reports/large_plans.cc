@@ -9,7 +9,7 @@ namespace penstock {
 
 bool is_drawn(const Plan& plan) {
   constexpr std::int64_t kMostDrawn = std::int64_t{1} << 18;
-  return std::int64_t{plan.stages()} * replica_loads(plan).front().micro_batches <= kMostDrawn;
+  return std::int64_t{plan.stages()} * first_load(plan).micro_batches <= kMostDrawn;
 }
 
 PlanFile read_plan_to_draw(const Json& json, const std::string& path) {

@@ -39,6 +39,7 @@ class PlanReport {
     replayed_ = replay_plan_file(file);
     ReportData& data = report_.data;
     data.model = file.model;
+    data.flops = file.flops;
     data.inputs = {{"plan", plan_.file}, {"profile", file.profile}, {"cluster", file.cluster_file}};
     data.apply_command =
         apply_command(is_rolled_up(file) ? with_few_micro_batches(file) : file, plan_.file.path);

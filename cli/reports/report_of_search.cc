@@ -47,6 +47,7 @@ PlanFile plan_file_of(const Question& question, const EvaluatedPlan& evaluated) 
   file.profile = question.profile.file;
   file.cluster_file = question.cluster.file;
   if (question.measured) file.calibration = question.cluster.value.calibration;
+  file.flops = model_flops_of(question, file.plan);
   return file;
 }
 

@@ -207,7 +207,7 @@ Answer run_import(const Arguments& arguments) {
       "cluster. Step times of other trainers go through penstock validate.",
       kExamples);
   declare(options, given);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
   const Tool& tool = tool_named(given.from);
   require_fitting(given);
@@ -225,7 +225,7 @@ Answer run_import(const Arguments& arguments) {
   if (imported.changes) text += '\n' + changes_report(*imported.changes);
   if (exit == kNo) text += "nothing of this has a place in the cluster; nothing was written\n";
   if (is_changed && given.output) text += fmt::format("{} holds the cluster\n", *given.output);
-  return {text, exit};
+  return report_answer(text, exit);
 }
 
 }  // namespace penstock

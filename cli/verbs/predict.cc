@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/io/files.h"
 #include "cli/options/global_batch.h"
 #include "cli/options/layout.h"
 #include "cli/options/options.h"
@@ -15,6 +16,7 @@
 #include "cli/reports/large_plans.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/format.h"
+#include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "costmodel/price_stages.h"
 #include "report/page_width.h"
@@ -35,7 +37,7 @@ constexpr const char* kExamples =
     R"(  penstock predict config.json --device h100-sxm --layout "TP=4 PP=8 DP=2 mbs=1 gbs=128 seq=8192"
   penstock predict config.json --device h100-sxm --for megatron --layout "TP=8 PP=4 V=5 mbs=1 gbs=256" \
       --measured "TP=8 PP=4 mbs=1 gbs=256: 14.66s"
-  penstock predict profile.json --cluster cluster.json --layout "P=4,b=1,gbs=64,cuts=search" -o plan.json
+  penstock predict profile.json --cluster cluster.json --layout "PP=4 mbs=1 gbs=64 cuts=search" -o plan.json
   penstock predict profile.json --cluster mixed.json \
       --layout "PP=4 mbs=2 replicas=2*a100-40gb:24/v100-16gb:8"
 )";
@@ -68,8 +70,7 @@ void refuse_endless(const Plan& plan) {
     bad_option(kLayout, fmt::format("gbs = {} is more than any step has", plan.global_batch),
                fmt::format("give at most {}", kMostSamples));
   }
-  const std::int64_t micro_batches =
-      plan.global_batch / std::max(1, plan.data * plan.micro_batch_size) + 1;
+  const std::int64_t micro_batches = first_load(plan).micro_batches;
   if (find_schedule(plan.schedule)->rule == RunTimeRule::kNone ||
       plan.stages() * micro_batches <= kMostCells) {
     return;
@@ -119,6 +120,7 @@ PlanFile file_of(const Question& question, const EvaluatedPlan& evaluated) {
   file.profile = question.profile.file;
   file.cluster_file = question.cluster.file;
   if (question.measured) file.calibration = question.cluster.value.calibration;
+  file.flops = model_flops_of(question, file.plan);
   file.not_searched = {"anything else: the layout was given"};
   return file;
 }
@@ -143,7 +145,7 @@ std::string verdict_of(const Asked& asked, const Layout& layout, const Evaluated
                                                 reason_text(*evaluated.why_not), sentence)
                                   : "Fits: " + sentence;
   const std::string counted = about.flops && sentence.find("MFU") != std::string::npos
-                                  ? " MFU counts " + about.flops->convention + "."
+                                  ? fmt::format(" MFU counts {}.", text_of(about.flops->convention))
                                   : std::string();
   return wrapped(verdict, page_width(), "", "") + '\n' +
          wrapped("Nothing was searched. " + cuts_words(layout) + counted, page_width(), "", "");
@@ -174,8 +176,17 @@ Json json_of(const Asked& asked, const EvaluatedPlan& evaluated) {
   if (evaluated.why_not) json.set("why_not", to_json(*evaluated.why_not));
   if (evaluated.evaluation.ranks.empty()) return json;
   json.set("plan", to_json(evaluated.plan));
-  json.set("prediction", to_json(evaluated.evaluation, evaluated.plan));
+  const auto flops = model_flops_of(asked.question, evaluated.plan);
+  json.set("prediction", to_json(evaluated.evaluation, evaluated.plan, flops ? &*flops : nullptr));
   return json;
+}
+
+// A plan says its own layout.
+void refuse_plan(const std::string& path) {
+  if (path == "-" || format_of(load_json(path).value) != "penstock.plan/1") return;
+  throw_bad_input(fmt::format(
+      "{}: this is a plan, and a model belongs here\nhelp: penstock simulate {} replays a plan",
+      path, path));
 }
 
 }  // namespace
@@ -186,10 +197,10 @@ Answer run_predict(const Arguments& arguments) {
   std::optional<std::string> output;
   bool json = false;
   Options options(
-      "predict PROFILE --layout \"KEY=VALUE ...\" [OPTIONS]",
-      "What exactly one configuration takes: step time with its interval, memory by "
-      "rank, whether it fits. Nothing is searched. For a job that runs, or is about to. "
-      "Exit code 1 when it does not fit; it is printed all the same.",
+      "predict MODEL --device NAME --layout \"KEY=VALUE ...\" [OPTIONS]",
+      "Predicts one configuration, without a search: whether it fits, the step time with its "
+      "interval, the memory of every rank. Use it for a job that runs already, or that you are "
+      "about to start. Exit code 1 when it does not fit; the prediction is printed all the same.",
       kExamples);
   given.declare_inputs(options);
   options.repeated(kLayout, "KEY=VALUE ...",
@@ -202,9 +213,10 @@ Answer run_predict(const Arguments& arguments) {
   options.option("-o,--output", "FILE",
                  "write it as a plan file (- for stdout, instead of the report)", output);
   options.flag("--json", "the prediction as one JSON object", json);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
   if (said.empty()) {
+    refuse_plan(given.profile);
     bad_option(kLayout, "missing", "add it, for example --layout \"TP=4 PP=8 DP=2 mbs=1 gbs=128\"");
   }
   const Layout layout = parse_layout(kLayout, joined(said, " "));

@@ -304,7 +304,7 @@ Answer run_rank(ProfileRequest request, const LaunchEnvironment& place, const Ou
     return {to_text(write_profile(*results.profile)) + '\n', exit};
   }
   if (outputs.json) return {to_text(json_of(*measured, results)) + '\n', exit};
-  return {report_of(request, *measured, results) + files, exit};
+  return report_answer(report_of(request, *measured, results) + files, exit);
 }
 
 // What only a GPU has a tracer for, and a file holds one size of.
@@ -378,7 +378,7 @@ Answer run_profile(const Arguments& arguments) {
                  outputs.resume);
   options.flag("--json", "the result as one JSON object, with the raw table of links",
                outputs.json);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
   ProfileRequest request = given.request(this_machine().processors);
   request.trace = !no_trace;

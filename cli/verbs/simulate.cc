@@ -46,10 +46,11 @@ Json simulation_json(const PlanFile& file, const Evaluation& evaluation,
   json.set("model", file.model);
   json.set("executor", words_of(file.executor));
   json.set("plan", to_json(file.plan));
-  json.set("prediction", to_json(evaluation, file.plan));
+  json.set("prediction", to_json(evaluation, file.plan, file.flops ? &*file.flops : nullptr));
   json.set("predicted_step_time_ns", std::int64_t{file.prediction.step_time.count()});
   set_uncertainty(json, uncertainty);
   if (contention) json.set("contention", to_json(*contention));
+  if (file.flops) json.set("model_flops", to_json(*file.flops));
   if (training) json.set("training", to_json(*training));
   return json;
 }
@@ -96,7 +97,7 @@ Answer run_simulate(const Arguments& arguments) {
   options.heading("What if links are shared");
   shared.declare(options);
   cost.declare(options);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
   const TableFormat chosen = format.chosen();
   format.refuse_with_table(jitter.given(), "--jitter");
@@ -108,7 +109,7 @@ Answer run_simulate(const Arguments& arguments) {
   PlanFile file = needs_all ? load_plan(path).value : load_plan_to_draw(path).value;
   require_tokens(asked, file.plan);
   cost.set_price(file);
-  if (executor.given()) replay_with(executor.model(), file);
+  if (executor.given()) replay_with(executor.applied_to(file.executor), file);
   Uncertainty uncertainty;
   if (slow.given()) {
     uncertainty.scenario = slow_down(slow.scenario(), file.program, file.executor, file.prices);

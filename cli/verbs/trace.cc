@@ -259,7 +259,7 @@ Answer run_trace(const Arguments& arguments) {
       given.output);
   given.picture.declare(options);
   options.flag("--json", "what was written as one JSON object", given.json);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
   given.check();
 
   Predicted prediction = predicted_of(given);
@@ -281,7 +281,7 @@ Answer run_trace(const Arguments& arguments) {
   }
   const std::vector<std::string> written = write_traces(given, plan, traces);
   if (given.json) return {to_text(trace_json(traces, written, notes)) + '\n'};
-  return {report_of(given, traces, written, notes)};
+  return report_answer(report_of(given, traces, written, notes));
 }
 
 }  // namespace penstock

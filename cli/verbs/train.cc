@@ -50,7 +50,8 @@ std::string now_in_utc() {
 }
 
 struct Request {
-  Loaded<PlanFile> plan;
+  Loaded<PlanFile> plan;  // the first
+  PlanSequence plans;
   TrainSettings settings;
   TrainOptions options;
   Environment environment;
@@ -114,7 +115,7 @@ Answer answer_of(const Request& request, const RunLog& run, const RunEnd& end) {
     text +=
         fmt::format("next: penstock validate {} {}\n", request.plan.file.path, request.options.log);
   }
-  return {text, exit};
+  return report_answer(text, exit);
 }
 
 Answer train_virtual(const Request& request, TrainingSignals& signals) {
@@ -131,8 +132,9 @@ Answer train_virtual(const Request& request, TrainingSignals& signals) {
   options.stretch = request.settings.stretch();
   options.time_out = request.options.time_out;
   options.control = &signals;
-  const auto plan = std::make_shared<const PlanFile>(request.plan.value);
-  const std::vector<MeasuredStep> steps = run_virtual(plan, options, &watched);
+  require_one_run(request.plans);
+  PlansByStep source(request.plans);
+  const std::vector<MeasuredStep> steps = run_virtual(source, options, &watched);
   const auto done = static_cast<std::int64_t>(steps.size());
   return answer_of(request, watched.run(), {done, done < request.options.steps});
 }
@@ -145,7 +147,7 @@ void say_nothing(const std::string& /*what*/) {}
 Checkpoint checkpoint_to_resume(const TrainOptions& options,
                                 const std::function<void(const std::string&)>& note) {
   const NewestCheckpoint newest = newest_checkpoint(options.checkpoint_folder);
-  for (const std::string& what : newest.passed_over) note("passed over: " + what);
+  for (const std::string& what : newest.passed_over) note("skipped: " + what);
   if (!newest.checkpoint) {
     throw_bad_input("--resume: there is no complete checkpoint in " + options.checkpoint_folder +
                     "\nhelp: leave out --resume to begin at step 0");
@@ -160,7 +162,8 @@ void resume(TrainJob& job, const TrainSettings& settings,
   const Checkpoint checkpoint = checkpoint_to_resume(job.options, note);
   const CheckpointInfo& there = checkpoint.manifest.info;
   job.options.training = settings.training(there.options);
-  const CheckpointInfo here = checkpoint_info(*job.plan, job.plan_hash, job.options, job.data.file);
+  const CheckpointInfo here =
+      checkpoint_info(*job.plans.front().plan, job.plans.front().hash, job.options, job.data.file);
   for (const std::string& what : check_resumed(checkpoint, here, job.options.may_change)) {
     note(what);
   }
@@ -187,11 +190,10 @@ void say_who_is_believed(const LaunchEnvironment& place) {
 // launcher if there is one, so that it is said once.
 TrainJob checked_job(const Request& request) {
   TrainJob job;
-  job.plan = std::make_shared<const PlanFile>(request.plan.value);
-  job.plan_hash = request.plan.file.hash;
+  job.plans = request.plans;
   job.options = request.options;
   if (!request.has_launcher) check_training(job);
-  job.data = read_training_data(job.options.data, job.plan->plan.sequence_length);
+  job.data = read_training_data(job.options.data, job.plans.front().plan->plan.sequence_length);
   const bool speaks = !request.has_launcher && (!request.place || request.place->rank == 0);
   if (job.options.resume) resume(job, request.settings, speaks ? say_note : say_nothing);
   return job;
@@ -203,7 +205,7 @@ Answer train_as_rank(const Request& request, TrainingSignals& signals) {
   RunHeader header = header_of(request, job.first_step);
   header.device = words_of_device(request.options.device);
   header.library = library_words();
-  header.precision = name_of(job.plan->description->precision);
+  header.precision = name_of(job.plans.front().plan->description->precision);
   TrainHooks hooks;
   hooks.note = say_note;
   std::optional<WatchedTraining> watched;
@@ -259,10 +261,12 @@ Answer run_train(const Arguments& arguments) {
   options.positional("PLAN", "a plan file whose profile penstock profile made", path);
   request.settings.declare(options);
   options.flag("--json", "the run as one JSON object", request.json);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
   request.options = request.settings.train_options();
   request.plan = load_plan(path);
+  request.plans = {
+      {0, std::make_shared<const PlanFile>(request.plan.value), path, request.plan.file.hash}};
   request.environment = process_environment();
   request.place = read_launch_environment(request.environment, request.settings.launch_flags());
   const bool sleeps = request.settings.sleeps();

@@ -151,7 +151,7 @@ Answer run_validate(const Arguments& arguments) {
                any_plan);
   options.flag("--json", "the comparison as one JSON object, every action included", json);
   whereabouts.declare(options);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
   const std::optional<int> asked =
       warm_up ? std::optional(parse_int("--warm-up", *warm_up, 0)) : std::nullopt;

@@ -116,6 +116,10 @@ bool check_tables(const PlanFile& file, Findings& findings);
 // Every action is there as often as it must be, and on its list in a possible order.
 void check_lists(const PlanFile& file, const RankLists& lists, Findings& findings);
 
+// Where stages live in slots: each is there when it is needed, none is lost, no slot is taken
+// twice.
+void check_slots(const PlanFile& file, const RankLists& lists, Findings& findings);
+
 // How long an action takes by the prices and the executor's fixed costs; a transfer goes by its
 // SEND.
 Duration duration_of(const PlanFile& file, const Action& action);
@@ -127,6 +131,9 @@ RankLists executed_lists(const PlanFile& file, const RankLists& lists, Findings&
 
 // Memory of every listed rank, in total.
 std::vector<Bytes> check_memory(const PlanFile& file, const RankLists& lists, Findings& findings);
+
+// The model's operations fit into a step of this length.
+void check_flops(const PlanFile& file, Duration step, Findings& findings);
 
 // The step time.
 Duration check_replay(const PlanFile& file, const RankLists& lists, Findings& findings);

@@ -256,7 +256,7 @@ class TableCheck {
   }
 
   void micro_batches() {
-    const std::vector<int> shapes = micro_batch_shapes(plan_);
+    const std::vector<MicroBatchShape> shapes = micro_batch_shapes(plan_);
     for (std::size_t m = 0; m < program_.micro_batches.size(); ++m) {
       const MicroBatch& micro_batch = program_.micro_batches[m];
       const std::string place = "micro-batch " + std::to_string(m);
@@ -264,10 +264,11 @@ class TableCheck {
         findings_.add(place, "there is no shape " + std::to_string(micro_batch.shape));
         continue;
       }
-      require(shapes[static_cast<std::size_t>(micro_batch.shape)], micro_batch.samples, place,
+      const MicroBatchShape& shape = shapes[static_cast<std::size_t>(micro_batch.shape)];
+      require(shape.samples, micro_batch.samples, place,
               "samples of shape " + std::to_string(micro_batch.shape));
       shape_of_kind(m, micro_batch.shape, place);
-      require(plan_.sequence_length, micro_batch.sequence_length, place, "sequence length");
+      require(shape.tokens, micro_batch.sequence_length, place, "sequence length");
     }
   }
 
@@ -373,6 +374,9 @@ class TableCheck {
     }
     if (action.waits_for != kWaitsForNothing && action.waits_for >= index) {
       return name_of(program_, action) + " comes before what it waits for";
+    }
+    for (const Wait& wait : program_.more_waits_of(static_cast<std::uint32_t>(index))) {
+      if (wait.needs >= index) return name_of(program_, action) + " comes before what it waits for";
     }
     return why_not_group(action);
   }

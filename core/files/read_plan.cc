@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int kMostInt = std::numeric_limits<int>::max();
 constexpr double kMostUsdPerHour = 1e9;
+constexpr double kMostFlops = 1e30;
 constexpr double kMostUsdPerStep = std::numeric_limits<double>::max();
 
 int read_int(const JsonReader& reader, int least, int most = kMostInt) {
@@ -275,6 +277,9 @@ ExecutorModel read_executor(JsonReader reader) {
   executor.receive_must_be_posted = reader.at("receive_must_be_posted").boolean();
   executor.issue = read_word(reader.at("issue"), kIssueWords);
   executor.optimizer = read_word(reader.at("optimizer"), kOptimizerWords);
+  if (const auto link = reader.get("host_link")) {
+    executor.host_link = read_word(*link, kHostLinkWords);
+  }
   executor.per_action = reader.duration("per_action");
   executor.per_transfer = reader.duration("per_transfer");
   executor.per_step = reader.duration("per_step");
@@ -312,6 +317,12 @@ void read_stage_prices(JsonReader reader, StagePrices& prices) {
   step.reduce_gradient = read_price(reader, "reduce_gradient");
   step.optimizer = read_price(reader, "optimizer");
   step.unshard = read_price(reader, "unshard");
+  if (reader.has("load_bytes")) {
+    step.load = read_price(reader, "load");
+    step.store = read_price(reader, "store");
+    step.loaded = reader.at("load_bytes").bytes();
+    step.stored = reader.at("store_bytes").bytes();
+  }
   prices.step.push_back(step);
   const JsonReader list = reader.at("shapes");
   const std::vector<JsonReader> shapes = list.elements();
@@ -432,6 +443,26 @@ void require_tables_agree(const JsonReader& program, const PlanFile& file) {
 
 namespace {
 
+// Each device type of the plan at most once; those without a known peak are left out.
+ModelFlops read_flops(JsonReader reader, const Plan& plan) {
+  ModelFlops flops;
+  flops.per_sample = reader.at("per_sample").number(1.0, kMostFlops);
+  flops.convention = read_word(reader.at("convention"), kFlopConventionWords);
+  std::vector<std::string> unknown = plan.device_types();
+  for (JsonReader peak : reader.at("peaks").elements()) {
+    const JsonReader device = peak.at("device");
+    const auto found = std::find(unknown.begin(), unknown.end(), device.string());
+    if (found == unknown.end()) {
+      device.expected("a device type of the plan, each once");
+    }
+    unknown.erase(found);
+    flops.peaks.emplace_back(device.string(), peak.at("flops_per_s").number(1.0, kMostFlops));
+    peak.finish();
+  }
+  reader.finish();
+  return flops;
+}
+
 PlanFile read(const Json& json, const std::string& file_name, std::uint64_t most_actions,
               const IsKnownProgram& is_known) {
   JsonReader reader(json, file_name);
@@ -456,6 +487,7 @@ PlanFile read(const Json& json, const std::string& file_name, std::uint64_t most
     // Its device need not be the plan's: prices of others stay as they are.
     file.calibration = read_calibration(std::move(*calibration), [](const JsonReader&) {});
   }
+  if (auto flops = reader.get("flops")) file.flops = read_flops(std::move(*flops), file.plan);
   file.prices = read_prices(reader.at("prices"), file);
   const JsonReader program = reader.at("program");
   if (is_known && is_known(file, program.value())) {

@@ -150,6 +150,9 @@ Json write_executor(const ExecutorModel& executor) {
   json.set("receive_must_be_posted", executor.receive_must_be_posted);
   json.set("issue", word_of(kIssueWords, executor.issue));
   json.set("optimizer", word_of(kOptimizerWords, executor.optimizer));
+  if (executor.host_link != HostLink::kDuplex) {
+    json.set("host_link", word_of(kHostLinkWords, executor.host_link));
+  }
   json.set("per_action_ns", std::int64_t{executor.per_action.count()});
   json.set("per_transfer_ns", std::int64_t{executor.per_transfer.count()});
   json.set("per_step_ns", std::int64_t{executor.per_step.count()});
@@ -182,6 +185,11 @@ Json write_prices(const StagePrices& prices) {
       prices.compute.size() != of_shapes || prices.transfer.size() != of_shapes) {
     throw Error(ErrorKind::kInternal, "this plan cannot be written: prices are missing");
   }
+  const bool copies =
+      std::any_of(prices.step.begin(), prices.step.end(), [](const StepPrice& step) {
+        return step.load != Price{} || step.store != Price{} || step.loaded != Bytes{} ||
+               step.stored != Bytes{};
+      });
   Json stages = Json::array();
   for (int s = 0; s < prices.stages; ++s) {
     const StepPrice& step = prices.step[static_cast<std::size_t>(s)];
@@ -196,6 +204,12 @@ Json write_prices(const StagePrices& prices) {
     set_price(stage, "reduce_gradient", step.reduce_gradient);
     set_price(stage, "optimizer", step.optimizer);
     set_price(stage, "unshard", step.unshard);
+    if (copies) {
+      set_price(stage, "load", step.load);
+      set_price(stage, "store", step.store);
+      stage.set("load_bytes", step.loaded.count);
+      stage.set("store_bytes", step.stored.count);
+    }
     stage.set("shapes", std::move(shapes));
     stages.push(std::move(stage));
   }
@@ -239,6 +253,18 @@ Json write_prediction(const Evaluation& prediction) {
   return json;
 }
 
+Json write_flops(const ModelFlops& flops) {
+  Json peaks = Json::array();
+  for (const auto& [device, flops_per_s] : flops.peaks) {
+    peaks.push(Json::object().set("device", device).set("flops_per_s", flops_per_s));
+  }
+  Json json = Json::object();
+  json.set("per_sample", flops.per_sample);
+  json.set("convention", word_of(kFlopConventionWords, flops.convention));
+  json.set("peaks", std::move(peaks));
+  return json;
+}
+
 }  // namespace
 
 Json write_memory(const MemoryUse& memory) {
@@ -274,6 +300,7 @@ Json write_plan(const PlanFile& file) {
   json.set("ties", write_ties(file.ties));
   json.set("executor", write_executor(file.executor));
   if (file.calibration) json.set("calibration", write_calibration(*file.calibration));
+  if (file.flops) json.set("flops", write_flops(*file.flops));
   json.set("prices", write_prices(file.prices));
   json.set("program", write_program(file.program));
   json.set("prediction", write_prediction(file.prediction));

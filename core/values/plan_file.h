@@ -13,6 +13,7 @@
 #include "core/values/executor_model.h"
 #include "core/values/json.h"
 #include "core/values/model_description.h"
+#include "core/values/model_flops.h"
 #include "core/values/plan.h"
 #include "core/values/profile.h"
 #include "core/values/program.h"
@@ -77,6 +78,7 @@ struct PlanFile {
   // What prices were calibrated with when the plan was asked for (--measured), instead of what the
   // cluster's file has.
   std::optional<Calibration> calibration{};
+  std::optional<ModelFlops> flops{};  // of a model that has tokens
   bool operator==(const PlanFile&) const = default;
 };
 

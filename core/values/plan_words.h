@@ -10,6 +10,7 @@
 #include "core/values/evaluation.h"
 #include "core/values/executor_model.h"
 #include "core/values/json_reader.h"
+#include "core/values/model_flops.h"
 #include "core/values/plan.h"
 #include "core/values/program.h"
 #include "core/values/rule_facts.h"
@@ -43,9 +44,18 @@ inline constexpr Words<IssueOrder, 2> kIssueWords{{
     {IssueOrder::kEager, "eager"},
     {IssueOrder::kDeepSpeed, "deepspeed"},
 }};
-inline constexpr Words<OptimizerGate, 2> kOptimizerWords{{
+inline constexpr Words<OptimizerGate, 3> kOptimizerWords{{
     {OptimizerGate::kGlobalBarrier, "global_barrier"},
     {OptimizerGate::kPostValidation, "post_validation"},
+    {OptimizerGate::kRolledBack, "rolled_back"},
+}};
+inline constexpr Words<HostLink, 2> kHostLinkWords{{
+    {HostLink::kDuplex, "duplex"},
+    {HostLink::kSimplex, "simplex"},
+}};
+inline constexpr Words<FlopConvention, 2> kFlopConventionWords{{
+    {FlopConvention::kMegatron, "megatron_lm"},
+    {FlopConvention::kPerParameter, "6_per_parameter"},
 }};
 inline constexpr Words<GroupKind, 3> kGroupWords{{
     {GroupKind::kDataParallel, "data_parallel"},

@@ -129,7 +129,7 @@ Json mfu_json(const ReportData& data, const ModelFlops& flops) {
   const Plan& plan = data.plans.front().plan;
   const Evaluation& evaluation = data.plans.front().evaluation;
   Json json = Json::object();
-  json.set("convention", flops.convention);
+  json.set("convention", std::string(text_of(flops.convention)));
   json.set("flops_per_s_and_gpu", flops_per_second_and_gpu(flops, plan, evaluation.step_time));
   const auto share = mfu(flops, plan, evaluation.step_time);
   const auto low = mfu(flops, plan, evaluation.step_time_high);

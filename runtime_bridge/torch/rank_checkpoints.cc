@@ -10,7 +10,9 @@ namespace penstock {
 
 RankCheckpoints::RankCheckpoints(const TrainJob& job, Transport& transport,
                                  const std::string& attempt)
-    : job_(job), info_(checkpoint_info(*job.plan, job.plan_hash, job.options, job.data.file)) {
+    : job_(job),
+      info_(checkpoint_info(*job.plans.front().plan, job.plans.front().hash, job.options,
+                            job.data.file)) {
   if (job.options.checkpoint_folder.empty()) return;
   CheckpointOptions options;
   options.folder = job.options.checkpoint_folder;
@@ -23,8 +25,7 @@ RankCheckpoints::RankCheckpoints(const TrainJob& job, Transport& transport,
 
 void RankCheckpoints::serve(StateHolder& holder) {
   holder_ = &holder;
-  if (job_.first_step > 0 && !loaded_) load(holder);
-  loaded_ = true;
+  if (job_.first_step > 0) load(holder);
 }
 
 void RankCheckpoints::load(StateHolder& holder) const {
@@ -47,6 +48,7 @@ bool RankCheckpoints::is_due(std::int64_t next_step, bool last) {
 void RankCheckpoints::write(std::int64_t next_step) {
   if (!writer_) return;
   info_.step = next_step;
+  info_.plan_hash = plan_at(job_.plans, next_step - 1).hash;
   info_.samples = job_.first_samples + (next_step - job_.first_step) * info_.global_batch;
   info_.shared_numbers = holder_->shared_numbers();
   writer_->begin(info_, holder_->section_states(), make_rank_copy(job_.options.device));

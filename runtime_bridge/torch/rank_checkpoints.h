@@ -20,8 +20,8 @@ class RankCheckpoints : public StepCheckpoints {
  public:
   RankCheckpoints(const TrainJob& job, Transport& transport, const std::string& attempt);
 
-  // From now on this is what is stored; of a run that resumes it is filled first. `holder` must
-  // live until the next call, or finish().
+  // From now on this is what is stored; of a run that resumes it is filled first, which is why
+  // every rank calls it once it is laid out. `holder` must live until finish().
   void serve(StateHolder& holder);
   // Waits for what is still being written.
   void finish();
@@ -36,7 +36,6 @@ class RankCheckpoints : public StepCheckpoints {
   const TrainJob& job_;
   CheckpointInfo info_;  // what does not change from one to the next, and of the last the rest
   StateHolder* holder_ = nullptr;
-  bool loaded_ = false;
   std::unique_ptr<CheckpointWriter> writer_;
 };
 

@@ -7,7 +7,6 @@
 
 #include "runtime_bridge/checkpoint_snapshot.h"
 #include "runtime_bridge/launch_environment.h"
-#include "runtime_bridge/rank_program.h"
 #include "runtime_bridge/train_options.h"
 #include "training/copy_engine.h"
 #include "training/device.h"
@@ -27,8 +26,9 @@ std::unique_ptr<CopyEngine> make_rank_copies(const std::string& name);
 // `transport` for tensors of the device: through pinned memory where it moves host memory only.
 std::unique_ptr<Transport> staged(std::unique_ptr<Transport> transport, const std::string& name,
                                   int local_rank);
-std::unique_ptr<Transport> make_nccl(const RankProgram& program, const LaunchEnvironment& place,
-                                     const TrainOptions& options,
+// `ways`: the directions in which this rank has messages under any plan of the run, ascending.
+std::unique_ptr<Transport> make_nccl(std::vector<std::pair<int, int>> ways,
+                                     const LaunchEnvironment& place, const TrainOptions& options,
                                      std::unique_ptr<KeyValueStore> store);
 
 }  // namespace penstock

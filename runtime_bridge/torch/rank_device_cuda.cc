@@ -1,7 +1,6 @@
 #include <utility>
 
 #include "core/values/error.h"
-#include "runtime_bridge/rendezvous_lists.h"
 #include "runtime_bridge/torch/rank_device.h"
 #include "training/cuda/cuda_copies.h"
 #include "training/cuda/cuda_device.h"
@@ -53,8 +52,8 @@ std::unique_ptr<Transport> staged(std::unique_ptr<Transport> transport, const st
   return make_staged_transport(std::move(transport), make_pinned_staging(local_rank));
 }
 
-std::unique_ptr<Transport> make_nccl(const RankProgram& program, const LaunchEnvironment& place,
-                                     const TrainOptions& options,
+std::unique_ptr<Transport> make_nccl(std::vector<std::pair<int, int>> ways,
+                                     const LaunchEnvironment& place, const TrainOptions& options,
                                      std::unique_ptr<KeyValueStore> store) {
   NcclOptions nccl;
   nccl.rank = place.rank;
@@ -62,7 +61,7 @@ std::unique_ptr<Transport> make_nccl(const RankProgram& program, const LaunchEnv
   nccl.device = place.local_rank;
   nccl.name = place.key_prefix;
   nccl.time_out = options.time_out;
-  nccl.ways = ways_of(program);
+  nccl.ways = std::move(ways);
   return make_nccl_transport(nccl, std::move(store));
 }
 

@@ -1,5 +1,6 @@
 #include "runtime_bridge/torch/train_rank.h"
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "training/loopback.h"
 #include "training/pin_to_processor.h"
 #include "training/torch/library.h"
+#include "training/torch/torch_state.h"
 #include "training/torch/torch_work.h"
 
 namespace penstock {
@@ -64,22 +66,25 @@ class Rank {
     options.one_clock = one_clock;
     options.execute.exact_times = job_.options.timeline;
     options.execute.progress = std::move(reached);
-    OnePlan source(job_.plan);
+    PlansByStep source(job_.plans);
+    TorchState state(model_of(*job_.plans.front().plan), job_.options.training, *device_);
     RunRankHooks of_run{hooks.observer, hooks.control, checkpoints_.get()};
-    of_run.step_done = [&](std::int64_t step) {
-      if (step == job_.first_step && hooks.note) tell_what_is_not_split(hooks);
-    };
-    const RunEnd end = run_rank(
-        source, [&](const PlanFile&, const RankProgram& program) { return make_work(program); },
-        transport, options, of_run);
+    if (hooks.note) {
+      of_run.step_done = [&](std::int64_t) { tell_what_is_not_split(hooks); };
+      of_run.plan_changed = [&](const PlanChange& change) { tell_change(change, hooks); };
+    }
+    RankParts parts{&state, [&](const auto& /*plan*/, const RankProgram& program) {
+                      return make_work(program, state);
+                    }};
+    const RunEnd end = run_rank(source, parts, transport, options, of_run);
     checkpoints_->finish();
     return end;
   }
 
  private:
-  std::unique_ptr<RankWork> make_work(const RankProgram& program) {
-    auto work = std::make_unique<TorchWork>(program.setup, *device_, *job_.data.tokens);
-    checkpoints_->serve(*work);
+  std::unique_ptr<RankWork> make_work(const RankProgram& program, TorchState& state) {
+    if (!std::exchange(is_served_, true)) checkpoints_->serve(state);
+    auto work = std::make_unique<TorchWork>(program.setup, state, *job_.data.tokens);
     work_ = work.get();
     rank_ = program.setup.rank;
     replica_ = program.setup.replica;
@@ -88,20 +93,43 @@ class Rank {
 
   // The plan has prices for I and W of these sections, and the run will not keep them. The sections
   // of all replicas are the same.
-  void tell_what_is_not_split(const TrainHooks& hooks) const {
+  void tell_what_is_not_split(const TrainHooks& hooks) {
     if (replica_ > 0) return;
     for (const std::string& section : work_->not_split()) {
+      if (!told_.insert(section).second) continue;
       hooks.note("rank " + std::to_string(rank_) + " cannot split the backward of section " +
                  section + "; its I computes what W would");
     }
   }
 
+  void tell_change(const PlanChange& change, const TrainHooks& hooks) const {
+    if (rank_ > 0) return;
+    hooks.note("from step " + std::to_string(change.step) + " on the plan is " +
+               plan_at(job_.plans, change.step).path + "; rank 0 received " +
+               std::to_string(change.moved.received) +
+               " bytes of weights and optimizer state, sent " + std::to_string(change.moved.sent) +
+               ", in " + to_text(change.moved.took));
+  }
+
   const TrainJob& job_;
   const TorchWork* work_ = nullptr;  // of the run that is under way
   int rank_ = 0, replica_ = 0;
+  bool is_served_ = false;      // checkpoints_ know the state
+  std::set<std::string> told_;  // that they cannot be split
   std::unique_ptr<Device> device_;
   std::unique_ptr<RankCheckpoints> checkpoints_;
 };
+
+// In which a rank has messages under any of the plans.
+std::vector<std::pair<int, int>> ways_of_all(const TrainJob& job, int rank) {
+  std::set<std::pair<int, int>> ways;
+  for (const PlanFromStep& planned : job.plans) {
+    const RankProgram program =
+        rank_program(*planned.plan, model_of(*planned.plan), job.options.training, rank);
+    for (const auto& way : ways_of(program)) ways.insert(way);
+  }
+  return {ways.begin(), ways.end()};
+}
 
 std::unique_ptr<Transport> make_gloo(const LaunchEnvironment& place, const TrainOptions& options) {
   GlooOptions gloo;
@@ -121,22 +149,25 @@ void check_training(const TrainJob& job) {
     throw_bad_input(
         "--data: there is nothing to train on\nhelp: name a text file; its bytes are the tokens");
   }
-  const std::vector<RankProgram> programs =
-      rank_programs(*job.plan, model_of(*job.plan), job.options.training);
-  // NCCL buffers nothing: ranks that wait for each other would do so until the time-out.
-  if (job.options.transport == TransportKind::kNccl) {
+  require_one_run(job.plans);
+  for (const PlanFromStep& planned : job.plans) {
+    const std::vector<RankProgram> programs =
+        rank_programs(*planned.plan, model_of(*planned.plan), job.options.training);
+    if (job.options.transport != TransportKind::kNccl) continue;
+    // NCCL buffers nothing: ranks that wait for each other would do so until the time-out.
     const std::string wrong = check_rendezvous(rendezvous_lists(programs));
     if (!wrong.empty()) {
-      throw_bad_input("--transport nccl: " + wrong +
+      throw_bad_input("--transport nccl: " + planned.path + ": " + wrong +
                       "\nhelp: choose another schedule, or --transport gloo");
     }
   }
 }
 
 RunEnd train_rank(const TrainJob& job, const LaunchEnvironment& place, const TrainHooks& hooks) {
-  if (place.ranks != job.plan->plan.devices()) {
+  const int ranks = job.plans.front().plan->plan.devices();
+  if (place.ranks != ranks) {
     throw_bad_input("the job has " + std::to_string(place.ranks) + " ranks (by " + place.believed +
-                    "), but the plan needs " + std::to_string(job.plan->plan.devices()) +
+                    "), but the plan needs " + std::to_string(ranks) +
                     "\nhelp: start as many ranks as the plan has, or plan for --gpus " +
                     std::to_string(place.ranks));
   }
@@ -146,9 +177,8 @@ RunEnd train_rank(const TrainJob& job, const LaunchEnvironment& place, const Tra
   std::unique_ptr<Transport> transport;
   if (job.options.transport == TransportKind::kNccl) {
     if (place.serves_store) server = serve_store(place.port);
-    transport =
-        make_nccl(rank_program(*job.plan, model_of(*job.plan), job.options.training, place.rank),
-                  place, job.options, connect_store(address_of(place), job.options.time_out));
+    transport = make_nccl(ways_of_all(job, place.rank), place, job.options,
+                          connect_store(address_of(place), job.options.time_out));
   } else {
     transport = make_gloo(place, job.options);
   }
@@ -169,7 +199,7 @@ RunEnd train_rank(const TrainJob& job, const LaunchEnvironment& place, const Tra
 }
 
 RunEnd train_threads(const TrainJob& job, const TrainHooks& hooks) {
-  const int ranks = job.plan->plan.devices();
+  const int ranks = job.plans.front().plan->plan.devices();
   const std::unique_ptr<CopyEngine> copies = make_rank_copies(job.options.device);
   LoopbackOptions options;
   options.time_out = job.options.time_out;

@@ -1,4 +1,4 @@
-// `penstock train`, put together: the ranks of a plan on LibTorch, each a process or a thread, with
+// `penstock train`, put together: the ranks of a run on LibTorch, each a process or a thread, with
 // their transport, heartbeats and checkpoints.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include "core/values/plan_file.h"
 #include "runtime_bridge/launch_environment.h"
 #include "runtime_bridge/launcher.h"
+#include "runtime_bridge/program_source.h"
 #include "runtime_bridge/run_rank.h"
 #include "runtime_bridge/train_options.h"
 #include "runtime_bridge/training_data.h"
@@ -16,8 +17,7 @@
 namespace penstock {
 
 struct TrainJob {
-  std::shared_ptr<const PlanFile> plan;
-  std::string plan_hash;
+  PlanSequence plans;  // that passed require_one_run()
   TrainOptions options;
   TrainingData data;
   std::int64_t first_step = 0;     // > 0: the checkpoint of this step is loaded
@@ -33,8 +33,8 @@ struct TrainHooks {
 };
 
 // What can be known to be wrong before anything is read or started: a plan that ranks cannot carry
-// out, Error{kMissingResource} for what this build or this machine lacks. Looks at plan and options
-// only.
+// out, plans that make no run together, Error{kMissingResource} for what this build or this machine
+// lacks. Looks at plans and options only.
 void check_training(const TrainJob& job);
 
 // This process is one rank of the job. When another is lost, Error{kMissingResource} names it.

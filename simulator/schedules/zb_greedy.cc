@@ -1,6 +1,7 @@
 #include "simulator/schedules/zb_greedy.h"
 
 #include <array>
+#include <utility>
 
 namespace penstock {
 
@@ -170,14 +171,15 @@ ZbGreedy::Offer ZbGreedy::first_wanted(std::size_t r) const {
     offers[2 * chunk] = forward_offer(r, chunk);
     offers[2 * chunk + 1] = input_offer(r, chunk);
   }
+  const std::span<const Offer> made(offers.data(), 2 * chunks_);
   Offer first;
-  for (const Offer& offer : offers) {
+  for (const Offer& offer : made) {
     if (offer.before(first)) first = offer;
   }
   if (!patient_ || first.kind != ActionKind::kForward || first.at == Duration::max()) return first;
   const Duration until = first.at + stages_[stage_of(r, first.chunk)].forward / 2;
   Offer better = first;
-  for (const Offer& offer : offers) {
+  for (const Offer& offer : made) {
     if (offer.at < until && offer.order < better.order) better = offer;
   }
   return better;
@@ -217,11 +219,15 @@ ZbGreedy::Offer ZbGreedy::input_offer(std::size_t r, std::size_t chunk) const {
 }
 
 void ZbGreedy::renew_offer(std::size_t r) {
-  offers_[r] = offer(r);
+  const Offer next = offer(r);
+  if (next == offers_[r]) return;
+  offers_[r] = next;
   for (std::size_t node = (leaves_ + r) / 2; node >= 1; node /= 2) {
     const std::size_t left = first_[2 * node];
     const std::size_t right = first_[2 * node + 1];
-    first_[node] = offers_[right].before(offers_[left]) ? right : left;
+    const std::size_t first = offers_[right].before(offers_[left]) ? right : left;
+    const std::size_t before = std::exchange(first_[node], first);
+    if (first != r && before != r) return;  // above, another rank's offer counts as it did
   }
 }
 

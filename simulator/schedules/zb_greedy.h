@@ -49,6 +49,7 @@ class ZbGreedy {
     std::uint8_t chunk = 0;
     int order = 0;  // of equal times the smaller goes first
 
+    bool operator==(const Offer&) const = default;
     [[nodiscard]] bool before(const Offer& other) const {
       return at != other.at ? at < other.at : order < other.order;
     }

@@ -417,8 +417,8 @@ TEST_CASE("found: a step without norm, optimizer or gather") {
       "/program/pipelines/0/ranks/0: 0UNSHARD must occur 0 times, found 1\n"));
   CHECK(findings_with({{R"("0NORM", "0OPT")", R"("0NORM")"}}) ==
         "/program/pipelines/0/ranks/0: 0OPT must occur 1 times, found 0");
-  CHECK(findings_with({{R"("0NORM", "0OPT")", R"("0NORM", "0OPT", "0STORE")"}}) ==
-        "/program/pipelines/0/ranks/0: 0STORE has no price in this format");
+  CHECK(findings_with({{R"("0NORM", "0OPT")", R"("0NORM", "0OPT", "0RESHARD")"}}) ==
+        "/program/pipelines/0/ranks/0: 0RESHARD has no price in this format");
 }
 
 TEST_CASE("found: boundaries and a device that are not those of the plan") {
@@ -427,6 +427,23 @@ TEST_CASE("found: boundaries and a device that are not those of the plan") {
   CHECK(findings_with({{R"("zero1": false, "placement": "pipeline_inner", "device": "toy")",
                         R"("zero1": false, "placement": "pipeline_inner", "device": "b")"}}) ==
         "/cluster/device: 'toy', but the plan is for 'b'");
+}
+
+// Two samples of 1e6 in 10,110 ns are 1.978e11 FLOP/s, on two devices: 98.9 % of a peak of 1e11
+// each, 100.9 % of 9.8e10. 6 per parameter may count more than is multiplied.
+TEST_CASE("found: a step that is faster than the devices compute") {
+  const auto with_peak = [](const std::string& peak, const std::string& convention) {
+    return R"("flops": {"per_sample": 1e6, "convention": ")" + convention +
+           R"(", "peaks": [{"device": "toy", "flops_per_s": )" + peak + R"(}]}, "prices": {)";
+  };
+  const auto found = [&](const std::string& peak, const std::string& convention) {
+    const std::string text = with_peak(peak, convention);
+    return findings_with({{R"("prices": {)", text}});
+  };
+  CHECK(found("1e11", "megatron_lm").empty());
+  CHECK(found("9.8e10", "megatron_lm") ==
+        "/flops: the step would be an MFU of 101 %; no device computes faster than its peak");
+  CHECK(found("9.8e10", "6_per_parameter").empty());
 }
 
 TEST_CASE("a file that is wrong throughout answers with a hundred findings") {

@@ -63,6 +63,7 @@ TEST_CASE("everything in a plan file survives") {
                    true,
                    IssueOrder::kDeepSpeed,
                    OptimizerGate::kPostValidation,
+                   HostLink::kSimplex,
                    Duration(1),
                    Duration(2),
                    Duration(3)};
@@ -70,7 +71,6 @@ TEST_CASE("everything in a plan file survives") {
   file.prices.tied_reduce[0].reduce.spread = Duration(5);
   file.prices.transfer[0].gradient.spread = Duration(6);
   file.prices.step[0].unshard.spread = Duration(7);
-  file.program.micro_batches[1].loss_weight = 17;
   file.program.micro_batches[2].slice = 2;
   file.program.stages[3].task = 1;
   file.prediction.usd_per_step = 1.0 / 3.0;
@@ -116,6 +116,17 @@ TEST_CASE("what the format cannot hold is our own bug") {
                        "this program cannot be written: the group of 1NORM does not follow from "
                        "its stage",
                        Error);
+}
+
+TEST_CASE("what an MFU is measured by is read and written") {
+  const PlanFile file =
+      tiny_plan({{R"("prices": {)",
+                  R"("flops": {"per_sample": 1.5e6, "convention": "6_per_parameter",
+                                       "peaks": [{"device": "toy", "flops_per_s": 2e11}]},
+                                       "prices": {)"}});
+  CHECK(file.flops == ModelFlops{1.5e6, FlopConvention::kPerParameter, {{"toy", 2e11}}});
+  CHECK(plan_of(text_of(file)) == file);
+  CHECK(text_of(tiny_plan()).find("flops") == std::string::npos);
 }
 
 TEST_CASE("a plan of two device types says what each of its ranks has") {

@@ -251,6 +251,21 @@ TEST_CASE("device types that do not fit the ranks are refused") {
         "first");
 }
 
+TEST_CASE("refused: operations of no model, and peaks of no device of the plan") {
+  const auto with_flops = [](const std::string& per_sample, const std::string& peaks) {
+    return refusal_with(R"("prices": {)", R"("flops": {"per_sample": )" + per_sample +
+                                              R"(, "convention": "megatron_lm", "peaks": [)" +
+                                              peaks + R"(]}, "prices": {)");
+  };
+  const std::string peak = R"({"device": "toy", "flops_per_s": 1e12})";
+  CHECK(with_flops("1e6", peak).empty());
+  CHECK(with_flops("0", peak).starts_with("/flops/per_sample: expected"));
+  CHECK(with_flops("1e6", R"({"device": "old", "flops_per_s": 1e12})") ==
+        "/flops/peaks/0/device: expected a device type of the plan, each once, got \"old\"");
+  CHECK(with_flops("1e6", peak + ", " + peak) ==
+        "/flops/peaks/1/device: expected a device type of the plan, each once, got \"toy\"");
+}
+
 TEST_CASE("refused: kinds of replicas that are not the plan's replicas, or not its Program's") {
   const auto with_kinds = [](const std::string& kinds) {
     return refusal_with(R"("device": "toy", "cuts")",

@@ -24,7 +24,7 @@ SectionTable priced(const ModelProfile& model, const char* mode, std::vector<int
   plan.recompute = mode;
   plan.recompute_sections = std::move(sections);
   plan.cuts = {0, 2};
-  return price_plan_sections(model, eight_per_node(1), "gpu", plan, 1);
+  return price_plan_sections(model, eight_per_node(1), "gpu", plan, {1, 0});
 }
 
 std::int64_t work(const SectionTable& table, std::size_t section) {

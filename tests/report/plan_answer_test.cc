@@ -35,7 +35,7 @@ PlanAnswer about(std::size_t width) {
       "A model with a long name (estimated) on 16 x 8 h100-sxm (assumed), gbs 20, sequence length "
       "8192";
   about.gpus = 8;
-  about.flops = ModelFlops{3e12, "FLOP as Megatron-LM does", {{"a100", 4e14}}};
+  about.flops = ModelFlops{3e12, FlopConvention::kMegatron, {{"a100", 4e14}}};
   about.not_modelled = {"expert parallelism (here every TP group holds all experts of its layers)",
                         "ZeRO-2 and ZeRO-3 (FSDP)", "context parallelism"};
   about.rerun =

@@ -13,7 +13,7 @@ using tests::MemoryStore;
 using tests::SharedMemory;
 
 HeartbeatMessage sign(std::int64_t sequence, std::int64_t step,
-                      RankState state = RankState::kRunning) {
+                      RankCondition state = RankCondition::kRunning) {
   HeartbeatMessage result;
   result.sequence = sequence;
   result.state = state;
@@ -34,7 +34,7 @@ HeartbeatOptions quick(int rank, int ranks) {
 }
 
 TEST_CASE("a heartbeat is read as it was written, and nothing else is") {
-  HeartbeatMessage written = sign(7, 17, RankState::kFailed);
+  HeartbeatMessage written = sign(7, 17, RankCondition::kFailed);
   written.reason = "\"quoted\"\nlines";
   CHECK(read_heartbeat(write_heartbeat(written)) == written);
   CHECK(!read_heartbeat(""));
@@ -43,8 +43,8 @@ TEST_CASE("a heartbeat is read as it was written, and nothing else is") {
 
 TEST_CASE("a rank whose signs stopped is named, with its process and step") {
   HeartbeatsSeen seen;
-  seen.first = {sign(3, 17), sign(8, 17, RankState::kSawFailure), sign(6, 17)};
-  seen.last = {sign(6, 17), sign(8, 17, RankState::kSawFailure), sign(6, 17)};
+  seen.first = {sign(3, 17), sign(8, 17, RankCondition::kSawFailure), sign(6, 17)};
+  seen.last = {sign(6, 17), sign(8, 17, RankCondition::kSawFailure), sign(6, 17)};
   seen.watched = std::chrono::milliseconds(3100);
   CHECK(blame(seen, 0) == Blame{2,
                                 "rank 2 (pid 4711 on host a) was lost in step 17: no heartbeat "
@@ -59,7 +59,7 @@ TEST_CASE("a rank is lost in the step in which it was missed, its last sign may 
 
 TEST_CASE("a rank that said why it stopped is to blame before one that is silent") {
   HeartbeatsSeen seen;
-  seen.first = {sign(3, 17), sign(8, 16, RankState::kFailed), sign(6, 17)};
+  seen.first = {sign(3, 17), sign(8, 16, RankCondition::kFailed), sign(6, 17)};
   seen.first[1]->reason = "no such file: x";
   seen.last = seen.first;
   CHECK(blame(seen, 0) ==
@@ -75,13 +75,15 @@ TEST_CASE("a rank that never came is named too") {
 
 TEST_CASE("when all live, the one that saw nothing is named, then the one furthest behind") {
   HeartbeatsSeen seen;
-  seen.first = {sign(1, 4, RankState::kSawFailure), sign(1, 4), sign(1, 3, RankState::kSawFailure)};
-  seen.last = {sign(1, 4, RankState::kSawFailure), sign(9, 4), sign(1, 3, RankState::kSawFailure)};
+  seen.first = {sign(1, 4, RankCondition::kSawFailure), sign(1, 4),
+                sign(1, 3, RankCondition::kSawFailure)};
+  seen.last = {sign(1, 4, RankCondition::kSawFailure), sign(9, 4),
+               sign(1, 3, RankCondition::kSawFailure)};
   CHECK(blame(seen, 0).rank == 1);
   CHECK(blame(seen, 0).words ==
         "all ranks send heartbeats; rank 1 (pid 4711 on host a) is furthest behind: step 4, "
         "action 5");
-  seen.last[1]->state = RankState::kSawFailure;
+  seen.last[1]->state = RankCondition::kSawFailure;
   CHECK(blame(seen, 0).rank == 2);
   seen.last[2]->step = 4;
   CHECK(blame(seen, 0) == Blame{});
@@ -120,7 +122,7 @@ TEST_CASE("without a store the failure is handed on, and says so") {
   const auto memory = std::make_shared<SharedMemory>();
   Heartbeat first(quick(0, 2), std::make_unique<MemoryStore>(memory));
   memory->out_of_reach = true;
-  first.stopped(RankState::kFinished, "");
+  first.stopped(RankCondition::kFinished, "");
   CHECK(std::string(first.explain({1, "closed"}).what()) ==
         "closed; cannot tell which rank failed: the store does not answer");
 }
@@ -138,7 +140,7 @@ TEST_CASE("a store that went with its rank says which rank that was") {
         "rank 0, which serves the job's store, cannot be reached in step 17: it was lost, or the "
         "network between it and this rank; whether another rank was lost before cannot be told "
         "(receiving from rank 1 failed; the store does not answer)");
-  third.stopped(RankState::kFinished, "");
+  third.stopped(RankCondition::kFinished, "");
 }
 
 }  // namespace

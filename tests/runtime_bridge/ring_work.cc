@@ -28,8 +28,27 @@ Buffer buffer_of(Numbers& numbers) {
 
 }  // namespace
 
-RingWork::RingWork(const RingModel& model, const RankSetup& setup) : model_(model), setup_(setup) {
-  const RingWeights weights = first_weights(model);
+RingWork::RingWork(const RingModel& model, const RankSetup& setup)
+    : RingWork(model, setup, first_weights(model), nullptr) {}
+RingWork::RingWork(const RingModel& model, const RankSetup& setup, RingState& state)
+    : RingWork(model, setup, state.weights(), &state) {}
+
+RingWork::~RingWork() {
+  if (state_ == nullptr) return;
+  for (const OfStage& stage : stages_) {
+    for (int k = stage.setup.first_section; k < stage.setup.end_section; ++k) {
+      state_->set_section(k, section_weights(k));
+      for (std::size_t t = 0; t < model_.ties.size(); ++t) {
+        if (!state_->shares(k, t)) continue;
+        state_->set_tie(k, t, tied_weight(static_cast<int>(t), stage.setup.stage));
+      }
+    }
+  }
+}
+
+RingWork::RingWork(const RingModel& model, const RankSetup& setup, const RingWeights& weights,
+                   RingState* state)
+    : model_(model), setup_(setup), state_(state) {
   for (const StageSetup& stage : setup.stages) {
     stages_.push_back(first_of_stage(stage, weights));
     for (std::size_t t = 0; t < setup.ties.size(); ++t) {

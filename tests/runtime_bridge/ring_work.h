@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/runtime_bridge/ring_model.h"
+#include "tests/runtime_bridge/ring_state.h"
 #include "training/rank_setup.h"
 #include "training/rank_work.h"
 
@@ -15,7 +16,13 @@ namespace penstock::testing {
 
 class RingWork : public RankWork {
  public:
+  // With the first weights.
   RingWork(const RingModel& model, const RankSetup& setup);
+  // With those of `state`, which has them back when the work ends.
+  RingWork(const RingModel& model, const RankSetup& setup, RingState& state);
+  ~RingWork() override;
+  RingWork(const RingWork&) = delete;
+  RingWork& operator=(const RingWork&) = delete;
 
   // Of a stage, with the sections' own order.
   [[nodiscard]] Numbers section_weights(int section) const;
@@ -69,8 +76,12 @@ class RingWork : public RankWork {
   [[nodiscard]] std::pair<std::size_t, std::size_t> own_part(const OfStage& stage,
                                                              const Numbers& bucket) const;
 
+  RingWork(const RingModel& model, const RankSetup& setup, const RingWeights& weights,
+           RingState* state);
+
   const RingModel& model_;
   RankSetup setup_;
+  RingState* state_;
   std::int64_t step_ = 0;
   std::int64_t rate_ = 1;
   double loss_ = 0;

@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,10 +57,11 @@ class Notes : public StepCheckpoints {
   std::int64_t every_;
 };
 
-MakeWork ring_work_of(const RingModel& model) {
-  return [&model](const PlanFile& /*file*/, const RankProgram& program) {
-    return std::make_unique<RingWork>(model, program.setup);
-  };
+// Ranks that keep nothing from one plan to the next.
+RankParts ring_work_of(const RingModel& model) {
+  return {nullptr, [&model](const auto& /*plan*/, const RankProgram& program) {
+            return std::make_unique<RingWork>(model, program.setup);
+          }};
 }
 
 TEST_CASE("rank 0 hears of every step what all ranks measured") {
@@ -148,42 +151,148 @@ TEST_CASE("what one rank asks for all do, and all write before a checkpoint is c
   }
 }
 
-// Another plan from step 2 on.
-class TwoPlans : public ProgramSource {
+// Another plan for every step, each a new value.
+class PlanPerStep : public ProgramSource {
  public:
-  TwoPlans(PlanForSteps first, PlanForSteps second)
-      : first_(std::move(first)), second_(std::move(second)) {}
+  explicit PlanPerStep(std::vector<PlanFile> plans) : plans_(std::move(plans)) {}
   PlanForSteps plan_from(std::int64_t step) override {
-    return step < first_.end_step ? first_ : second_;
+    const std::lock_guard lock(mutex_);  // ranks are threads
+    auto& plan = made_[step];
+    if (plan == nullptr) {
+      plan =
+          std::make_shared<const PlanFile>(plans_[static_cast<std::size_t>(step) % plans_.size()]);
+    }
+    return {plan, step + 1};
   }
 
  private:
-  PlanForSteps first_, second_;
+  std::vector<PlanFile> plans_;
+  std::mutex mutex_;
+  std::map<std::int64_t, std::shared_ptr<const PlanFile>> made_;
 };
 
-TEST_CASE("a source may change the plan between steps") {
+TEST_CASE("every step may have its own plan: the state goes from one to the next") {
+  // Four ranks: other cuts, P, V, D, schedules and copies of the weights, and optimizers divided or
+  // not. Sums are exact, so that losses and weights are those of one loop to the bit.
+  for (const bool tied : {false, true}) {
+    CAPTURE(tied);
+    const RingModel model = ring_model(5, tied);
+    Plan sharded = plan_of("gpipe", {1, 1, 4, 2});
+    sharded.zero1 = true;
+    std::vector<PlanFile> plans{ring_plan(model, plan_of("1f1b", {4, 1, 1, 8})),
+                                ring_plan(model, plan_of("interleaved", {2, 2, 2, 4})),
+                                ring_plan(model, sharded),
+                                ring_plan(model, plan_of("zb-h1", {2, 1, 2, 4}))};
+    if (!tied) plans.push_back(ring_plan(model, plan_of("chimera", {4, 1, 1, 8})));
+    PlanPerStep source(plans);
+    LoopbackHub hub(4, {});
+    RunRankOptions options;
+    options.end_step = 11;
+    Observed observed;
+    std::mutex mutex;
+    std::size_t sent = 0, received = 0;
+    int changes = 0;
+    RingWeights expected = first_weights(model);
+    std::vector<RingStep> steps;
+    for (int step = 0; step < 11; ++step) {
+      steps.push_back(plain_step(model, expected, step, 8, true));
+      expected = steps.back().weights;
+    }
+    on_rank_threads(4, [&](int rank) {
+      const auto transport = hub.transport(rank);
+      RingState state(model);
+      const RankParts parts{&state, [&](const auto& /*plan*/, const RankProgram& program) {
+                              return std::make_unique<RingWork>(model, program.setup, state);
+                            }};
+      RunRankHooks hooks{&observed, nullptr, nullptr};
+      hooks.plan_changed = [&](const PlanChange& change) {
+        const std::lock_guard lock(mutex);
+        sent += change.moved.sent;
+        received += change.moved.received;
+        ++changes;
+      };
+      run_rank(source, parts, *transport, options, hooks);
+      const RingWeights held = state.weights();
+      const std::lock_guard lock(mutex);
+      for (const SectionState& section : state.section_states()) {
+        const auto s = static_cast<std::size_t>(section.section);
+        CHECK(held.sections[s] == expected.sections[s]);
+        for (std::size_t t = 0; t < model.ties.size(); ++t) {
+          if (state.shares(section.section, t)) CHECK(held.ties[t] == expected.ties[t]);
+        }
+      }
+    });
+    CHECK(changes == 4 * 10);
+    CHECK(sent == received);
+    CHECK(sent > 0);
+    REQUIRE(observed.steps.size() == 11);
+    for (std::size_t step = 0; step < 11; ++step) {
+      CAPTURE(step);
+      CHECK(observed.steps[step].loss == steps[step].all.loss);
+    }
+  }
+}
+
+TEST_CASE("a plan that stays is not bound again, and groups that stay are not formed again") {
   const RingModel model = ring_model(4, false);
-  const auto plan = [&](const char* schedule, int chunks) {
-    return std::make_shared<const PlanFile>(ring_plan(model, plan_of(schedule, {2, chunks, 1, 4})));
-  };
-  TwoPlans source({plan("1f1b", 1), 2}, {plan("interleaved", 2), kNeverEnds});
+  const auto plan =
+      std::make_shared<const PlanFile>(ring_plan(model, plan_of("1f1b", {2, 1, 1, 4})));
+  const auto other =
+      std::make_shared<const PlanFile>(ring_plan(model, plan_of("gpipe", {2, 1, 1, 4})));
+  PlansByStep source({{0, plan, "a", ""}, {2, plan, "a", ""}, {4, other, "b", ""}});
   LoopbackHub hub(2, {});
   RunRankOptions options;
-  options.end_step = 4;
-  Observed observed;
-  std::atomic<int> made{0};
+  options.end_step = 6;
+  std::atomic<int> made{0}, changes{0};
+  std::atomic<std::size_t> moved{0};
   on_rank_threads(2, [&](int rank) {
     const auto transport = hub.transport(rank);
-    const MakeWork make = [&](const PlanFile&, const RankProgram& program) {
-      ++made;
-      return std::make_unique<RingWork>(model, program.setup);
+    RingState state(model);
+    const RankParts parts{&state, [&](const auto& /*plan*/, const RankProgram& program) {
+                            ++made;
+                            return std::make_unique<RingWork>(model, program.setup, state);
+                          }};
+    RunRankHooks hooks;
+    hooks.plan_changed = [&](const PlanChange& change) {
+      CHECK(change.step == 4);
+      ++changes;
+      moved += change.moved.sent + change.moved.received + change.moved.copied;
     };
-    run_rank(source, make, *transport, options, {&observed, nullptr, nullptr});
+    run_rank(source, parts, *transport, options, hooks);
   });
   CHECK(made == 4);
-  REQUIRE(observed.steps.size() == 4);
-  // Every work begins with the first weights.
-  CHECK(observed.steps[2].loss == plain_step(model, first_weights(model), 2, 4, true).all.loss);
+  CHECK(changes == 2);
+  CHECK(moved == 0);  // the same cuts
+}
+
+TEST_CASE("a plan for other ranks, or of another model, ends the run with a reason") {
+  const RingModel model = ring_model(4, false);
+  const auto run = [&](const PlanFile& then) {
+    const auto first =
+        std::make_shared<const PlanFile>(ring_plan(model, plan_of("1f1b", {2, 1, 1, 4})));
+    PlansByStep source({{0, first, "a", ""}, {3, std::make_shared<const PlanFile>(then), "b", ""}});
+    LoopbackHub hub(2, {});
+    RunRankOptions options;
+    options.end_step = 6;
+    on_rank_threads(2, [&](int rank) {
+      const auto transport = hub.transport(rank);
+      RingState state(model);
+      run_rank(source,
+               {&state,
+                [&](const auto& /*plan*/, const RankProgram& program) {
+                  return std::make_unique<RingWork>(model, program.setup, state);
+                }},
+               *transport, options, {});
+    });
+  };
+  CHECK_THROWS_WITH_AS(run(ring_plan(model, plan_of("1f1b", {2, 1, 2, 2}))),
+                       "the plan of step 3 is for 4 ranks, and the job has 2\nhelp: plan for "
+                       "--gpus 2",
+                       Error);
+  PlanFile other = ring_plan(model, plan_of("gpipe", {2, 1, 1, 4}));
+  other.description->hidden = 77;
+  CHECK_THROWS_WITH_AS(run(other), doctest::Contains("the plan of step 3 is of model 'ring'"),
+                       Error);
 }
 
 TEST_CASE("a rank that cannot start ends the others") {
@@ -192,11 +301,11 @@ TEST_CASE("a rank that cannot start ends the others") {
   LoopbackHub hub(2, {});
   const auto run = [&](int rank) {
     const auto transport = hub.transport(rank);
-    const MakeWork make = [&](const PlanFile&, const RankProgram& program) {
+    const MakeWork make = [&](const auto& /*plan*/, const RankProgram& program) {
       if (rank == 1) throw Error(ErrorKind::kMissingResource, "no such device");
       return std::make_unique<RingWork>(model, program.setup);
     };
-    run_rank(source, make, *transport, {}, {});
+    run_rank(source, {nullptr, make}, *transport, {}, {});
   };
   CHECK_THROWS_WITH_AS(on_rank_threads(2, run), "no such device", Error);
 }

@@ -10,6 +10,7 @@
 #include "search/alike_cuts.h"
 #include "search/choose_cuts.h"
 #include "search/plan_program.h"
+#include "search/run_totals.h"
 #include "simulator/schedules/schedules.h"
 #include "tests/search/models.h"
 
@@ -117,6 +118,36 @@ void ask(Random& random, const char* schedule, Tally& tally) {
   }
   ++tally.fit;
   if (cuts.cuts != balanced) ++tally.rescued;
+}
+
+TEST_CASE("what a rank holds, kept up to date, is what summing up its runs says") {
+  Random random(60);
+  int more_than_one_peak = 0;
+  for (int i = 0; i < 300; ++i) {
+    CAPTURE(i);
+    for (const char* schedule : {"interleaved", "interleaved-zb", "zb-v", "dualpipe", "chimera"}) {
+      CAPTURE(schedule);
+      const Question q = random_question(random, schedule, random.coin(), random.between(2, 5));
+      if (!why_no_program(q.plan).empty()) continue;
+      const SectionSums sums = testing::sums_of(q.model);
+      const TiedParameters ties(q.model, 1);
+      const HeldCounts held(liveness_of(q.plan));
+      const StageMemory memory(sums, ties, q.model.training, 1 + i % 3, held, Bytes{i}, q.memory);
+      const auto rank = static_cast<std::size_t>(random.between(0, q.plan.pipeline - 1));
+      more_than_one_peak += held.peaks(rank) > 1 ? 1 : 0;
+      RunTotals totals(memory, rank);
+      std::vector<StageMemory::Run> runs(memory.stages_of(rank).size());
+      for (int change = 0; change < 20; ++change) {
+        const int chunk = random.between(0, static_cast<int>(runs.size()) - 1);
+        const int first = random.between(0, sums.sections());
+        const StageMemory::Run run{first, random.between(first, sums.sections())};
+        runs[static_cast<std::size_t>(chunk)] = run;
+        totals.set(static_cast<std::size_t>(chunk), run);
+        CHECK(totals.total() == memory.total_of_runs(rank, runs));
+      }
+    }
+  }
+  CHECK(more_than_one_peak > 300);
 }
 
 TEST_CASE("on the V and with two copies nothing fits where none is found: all cuts tried") {

@@ -23,41 +23,55 @@ StageSetup whole(int holders = 1, int holder = 0) {
   return stage;
 }
 
-TEST_CASE("what is decayed lies before what is not, every tensor at a multiple of 64 elements") {
+TEST_CASE(
+    "a section's weights lie together, decayed ones first, each at a multiple of 64 elements") {
   const auto segments = stage_layout(two_sections(), RankSetup{}, whole(), 1000);
-  REQUIRE(segments.size() == 1);
-  const Segment& own = segments[0];
-  CHECK(own.tie == -1);
-  CHECK(own.counted);
-  // weight [0, 100), tied [128, 158), bias [192, 202), norm [256, 263).
-  CHECK(own.decayed_end == 192);
-  CHECK(own.elements == 320);
-  CHECK(own.parameters == std::vector<PlacedParameter>{{0, 0, {192, 202}},
-                                                       {0, 1, {0, 100}},
-                                                       {0, 2, {128, 158}},
-                                                       {1, 0, {128, 158}},  // the same tensor
-                                                       {1, 1, {256, 263}}});
-  CHECK(own.buckets == std::vector<ElementRange>{{0, 320}});
-  CHECK(own.owned == own.buckets);
+  REQUIRE(segments.size() == 3);
+  const Segment& a = segments[0];
+  CHECK(a.tie == -1);
+  CHECK(a.counted);
+  // weight [0, 100), bias [128, 138).
+  CHECK(a.at == SegmentPlace{0, -1, 192, 128, {{0, 192}}});
+  CHECK(a.parameters == std::vector<PlacedParameter>{{0, 0, {128, 138}}, {0, 1, {0, 100}}});
+  CHECK(a.buckets == a.at.owned);
+  // What both share is placed once, with the first of them.
+  const Segment& shared = segments[1];
+  CHECK(shared.tie == -1);
+  CHECK(shared.at == SegmentPlace{0, 0, 64, 64, {{0, 64}}});
+  CHECK(shared.parameters == std::vector<PlacedParameter>{{0, 2, {0, 30}}, {1, 0, {0, 30}}});
+  CHECK(segments[2].at == SegmentPlace{1, -1, 64, 0, {{0, 64}}});
+  CHECK(segments[2].parameters == std::vector<PlacedParameter>{{1, 1, {0, 7}}});
+}
+
+TEST_CASE("a section lies the same in whatever stage it is, with or without other sections") {
+  StageSetup second;
+  second.stage = 1;
+  second.first_section = 1;
+  second.end_section = 2;
+  const auto alone = stage_layout(two_sections(), RankSetup{}, second, 1000);
+  CHECK(alone[0] == stage_layout(two_sections(), RankSetup{}, whole(), 1000)[2]);
+  // Without the first section, the second is the first with what they share.
+  CHECK(alone[1].at == SegmentPlace{1, 0, 64, 64, {{0, 64}}});
 }
 
 TEST_CASE("buckets: with ZeRO-1 every one divides by the holders, and each owns its part of all") {
   RankSetup setup;
   setup.zero1 = true;
-  // Units of 3 * 64 = 192: 320 elements are padded to 384; buckets of 100 are rounded up to 192.
-  const auto segments = stage_layout(two_sections(), setup, whole(3, 1), 100);
+  // Units of 2 * 64 = 128: 192 elements are padded to 256; buckets of 100 are rounded up to 128.
+  const auto segments = stage_layout(two_sections(), setup, whole(2, 1), 100);
   const Segment& own = segments[0];
-  CHECK(own.elements == 384);
-  CHECK(own.buckets == std::vector<ElementRange>{{0, 192}, {192, 384}});
-  CHECK(own.owned == std::vector<ElementRange>{{64, 128}, {256, 320}});
-  CHECK(owned_offsets(own) == std::vector<std::size_t>{0, 64, 128});
+  CHECK(own.at.elements == 256);
+  CHECK(own.at.decayed_end == 128);
+  CHECK(own.buckets == std::vector<ElementRange>{{0, 128}, {128, 256}});
+  CHECK(own.at.owned == std::vector<ElementRange>{{64, 128}, {192, 256}});
+  CHECK(owned_offsets(own.at) == std::vector<std::size_t>{0, 64, 128});
   CHECK(own.counted);  // its part, whichever holder it is
 }
 
 TEST_CASE("without ZeRO-1 only holder 0 counts in the norm") {
   CHECK(stage_layout(two_sections(), RankSetup{}, whole(2, 0), 100)[0].counted);
   CHECK_FALSE(stage_layout(two_sections(), RankSetup{}, whole(2, 1), 100)[0].counted);
-  CHECK(stage_layout(two_sections(), RankSetup{}, whole(2, 1), 100)[0].buckets.size() == 4);
+  CHECK(stage_layout(two_sections(), RankSetup{}, whole(2, 1), 100)[0].buckets.size() == 2);
 }
 
 TEST_CASE("a tensor that other stages hold too is a segment of its own, counted by the first") {
@@ -76,8 +90,8 @@ TEST_CASE("a tensor that other stages hold too is a segment of its own, counted 
   REQUIRE(of_first.size() == 2);
   REQUIRE(of_last.size() == 2);
   CHECK(of_first[1].tie == 0);
-  CHECK(of_first[1].elements == of_last[1].elements);
-  CHECK(of_first[1].owned == std::vector<ElementRange>{{0, 64}});  // never divided
+  CHECK(of_first[1].at.elements == of_last[1].at.elements);
+  CHECK(of_first[1].at.owned == std::vector<ElementRange>{{0, 64}});  // never divided
   CHECK(of_first[1].counted);
   CHECK_FALSE(of_last[1].counted);
   CHECK(of_last[1].parameters == std::vector<PlacedParameter>{{1, 0, {0, 30}}});

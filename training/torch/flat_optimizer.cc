@@ -45,11 +45,6 @@ at::Tensor part(const at::Tensor& all, std::int64_t begin, std::int64_t size) {
 
 }  // namespace
 
-int moments_of(OptimizerKind kind, const TrainingOptions& options) {
-  if (kind == OptimizerKind::kAdamW) return 2;
-  return options.momentum != 0.0 ? 1 : 0;
-}
-
 void step_flat(const OptimizerStep& step, const at::Tensor& weights, const at::Tensor& gradient,
                const at::Tensor& first, const at::Tensor& second) {
   for (std::int64_t begin = 0; begin < weights.numel(); begin += kChunk) {

@@ -10,9 +10,6 @@
 
 namespace penstock {
 
-// Moments that an optimizer keeps per weight: AdamW two, SGD one when it has momentum.
-int moments_of(OptimizerKind kind, const TrainingOptions& options);
-
 struct OptimizerStep {
   OptimizerKind kind = OptimizerKind::kAdamW;
   TrainingOptions options;

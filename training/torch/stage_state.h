@@ -1,6 +1,5 @@
-// The weights of one stage with their gradients and what the optimizer keeps, in flat storage
-// (training/stage_layout.h). In bf16 and fp16 the sections compute with copies of fp32 weights, and
-// gradients are summed in fp32.
+// A stage of a plan on the weights of its sections: which segments it has, in which order they are
+// reduced and stepped. It owns none of them (SectionStore).
 #pragma once
 
 #include <cstddef>
@@ -11,22 +10,26 @@
 
 #include "training/device.h"
 #include "training/rank_setup.h"
-#include "training/section_state.h"
+#include "training/section_pieces.h"
 #include "training/stage_layout.h"
 #include "training/torch/flat_optimizer.h"
-#include "training/torch/model.h"
+#include "training/torch/flat_weights.h"
 #include "training/torch/section.h"
 
 namespace penstock {
 
 class StageState {
  public:
-  StageState(const Model& model, const RankSetup& setup, const StageSetup& stage, Device& device,
-             std::size_t bucket_bytes);
+  using Sections = std::vector<std::shared_ptr<Section>>;
+
+  // `flats`: the memory of every segment. Binds the sections' weights to it.
+  StageState(const ModelOutline& outline, const StageSetup& stage, Sections sections,
+             std::vector<Segment> segments, std::vector<std::shared_ptr<FlatWeights>> flats,
+             const Device& device);
 
   [[nodiscard]] const StageSetup& setup() const { return stage_; }
   // From first_section on.
-  [[nodiscard]] const std::vector<std::unique_ptr<Section>>& sections() const { return sections_; }
+  [[nodiscard]] const Sections& sections() const { return sections_; }
 
   void zero_gradients();
   // `section` counts from first_section.
@@ -41,31 +44,20 @@ class StageState {
   void optimize(OptimizerStep step);
   [[nodiscard]] std::vector<Buffer> weight_buckets() const;
 
-  [[nodiscard]] std::vector<SectionState> section_states() const;
+  [[nodiscard]] std::vector<SectionState> section_states(const ModelOutline& outline,
+                                                         const KeptPerWeight& kept) const;
 
  private:
-  struct Flat {
-    Segment segment;
-    std::vector<std::size_t> owned_offset;
-    at::Tensor weights, gradient;
-    // Of the owned elements only, one owned range after the other. Without master weights of their
-    // own, the optimizer steps `weights`.
-    at::Tensor master;
-    std::vector<at::Tensor> moments;
-  };
-  void allocate(const Segment& segment);
-  void bind_and_fill(Flat& flat, const Model& model, std::uint64_t seed);
-  void step_range(Flat& flat, std::size_t owned, ElementRange range, const OptimizerStep& step);
-  void add_pieces(const Flat& flat, const PlacedParameter& placed, SectionState& state) const;
+  static void step_range(FlatWeights& flat, std::size_t owned, ElementRange range,
+                         const OptimizerStep& step);
+  [[nodiscard]] std::vector<Buffer> buckets_of(at::Tensor FlatWeights::*what) const;
 
-  ModelDescription description_;
-  TrainingOptions options_;
   StageSetup stage_;
-  Device& device_;
-  const ModelOutline outline_;
-  std::vector<std::unique_ptr<Section>> sections_;
-  std::vector<Flat> flats_;
-  std::vector<std::vector<at::Tensor>> gradients_;  // by section and parameter: views into flats_
+  const Device& device_;
+  Sections sections_;
+  std::vector<Segment> segments_;
+  std::vector<std::shared_ptr<FlatWeights>> flats_;  // as segments_
+  std::vector<std::vector<at::Tensor>> gradients_;   // by section and parameter: views into flats_
 };
 
 }  // namespace penstock

@@ -10,9 +10,9 @@
 #include <ATen/ATen.h>
 
 #include "core/values/error.h"
-#include "training/loss_scaler.h"
 #include "training/mixed_bits.h"
 #include "training/torch/element_types.h"
+#include "training/torch/section_store.h"
 #include "training/torch/stage_pass.h"
 
 namespace penstock {
@@ -27,40 +27,24 @@ struct Slot {
   std::unique_ptr<StagePass> pass;
 };
 
-void check_setup(const RankSetup& setup, const Device& device) {
-  const ModelDescription& model = setup.model;
-  if (model.precision == Precision::kFloat16 && !device.is_gpu()) {
-    throw_bad_input("float16 is for GPUs; on a CPU train in bfloat16 or float32");
-  }
-  if (setup.sequence_length < 1) {
-    throw_bad_input("sequence length " + std::to_string(setup.sequence_length) +
-                    ": training needs at least one token per sample");
-  }
-  if (model.family != ModelFamily::kTorchScript && setup.sequence_length > model.positions) {
-    throw_bad_input("sequence length " + std::to_string(setup.sequence_length) +
-                    " is beyond the model's " + std::to_string(model.positions) +
-                    " positions; shorten it, or profile a model with more positions");
-  }
-}
-
 }  // namespace
 
 class TorchWork::Impl {
  public:
-  Impl(const RankSetup& setup, Device& device, const ByteData& data, std::size_t bucket_bytes)
-      : setup_(setup), device_(device), data_(data), model_(make_model(setup.model)) {
-    check_setup(setup, device);
-    if (setup.rank == 0) model_->check_division(setup.sequence_length);
-    for (const StageSetup& stage : setup.stages) {
-      stages_.emplace(stage.stage,
-                      std::make_unique<StageState>(*model_, setup, stage, device, bucket_bytes));
-    }
+  Impl(const RankSetup& setup, TorchState& state, const ByteData& data)
+      : setup_(setup), state_(state), store_(state.store()), data_(data) {}
+  Impl(const RankSetup& setup, std::unique_ptr<TorchState> state, const ByteData& data)
+      : Impl(setup, *state, data) {
+    own_state_ = std::move(state);
+    state_.lay_out(setup);
   }
+
+  TorchState& all_state() { return state_; }
 
   void begin_step(std::int64_t step) {
     step_ = step;
     slots_.clear();
-    for (auto& [number, stage] : stages_) stage->zero_gradients();
+    for (auto& [number, stage] : store_.stages()) stage.zero_gradients();
     const std::int64_t tokens = loss_tokens(setup_.model, setup_.options.seed, step,
                                             setup_.global_batch, setup_.sequence_length);
     loss_weight_ = 1.0 / static_cast<double>(std::max<std::int64_t>(tokens, 1));
@@ -84,7 +68,8 @@ class TorchWork::Impl {
         slot.gradient_out = slot.pass->input_backward(
             gradient_into(stage, slot), [&](std::size_t section, const std::string& why) {
               const auto index = static_cast<std::size_t>(state(stage).setup().first_section);
-              not_split_.insert(model_->outline().sections[index + section].name + ": " + why);
+              not_split_.insert(store_.model().outline().sections[index + section].name + ": " +
+                                why);
             });
         return;
       case ActionKind::kWeightGradient:
@@ -98,19 +83,19 @@ class TorchWork::Impl {
   }
 
   Slot& slot(int stage, int micro_batch) { return slots_.at({stage, micro_batch}); }
-  StageState& state(int stage) { return *stages_.at(stage); }
-  Device& device() { return device_; }
+  StageState& state(int stage) { return store_.stage(stage); }
+  Device& device() { return store_.device(); }
   [[nodiscard]] const std::set<std::string>& not_split() const { return not_split_; }
 
   Buffer activation_to_receive(int stage, int micro_batch) {
     Slot& slot = slots_[{stage, micro_batch}];
     slot.activation_in = boundary(state(stage).setup().first_section - 1, micro_batch);
-    return buffer_of(slot.activation_in, device_);
+    return buffer_of(slot.activation_in, device());
   }
   Buffer gradient_to_receive(int stage, int micro_batch) {
     Slot& slot = slots_[{stage, micro_batch}];
     slot.gradient_in = boundary(state(stage).setup().end_section - 1, micro_batch);
-    return buffer_of(slot.gradient_in, device_);
+    return buffer_of(slot.gradient_in, device());
   }
   void hand_on_activation(int stage, int micro_batch) {
     slots_[{stage + 1, micro_batch}].activation_in =
@@ -122,7 +107,7 @@ class TorchWork::Impl {
 
   NormShare norm_share() {
     at::Tensor sum = at::zeros({}, options(at::kDouble));
-    for (auto& [number, stage] : stages_) sum.add_(stage->squared_norm());
+    for (auto& [number, stage] : store_.stages()) sum.add_(stage.squared_norm());
     NormShare share;
     share.squared_norm = sum.item<double>();
     share.loss = loss_.item<double>();
@@ -147,7 +132,7 @@ class TorchWork::Impl {
       const double norm = std::sqrt(all.squared_norm);
       gradient_factor_ *= std::min(1.0, setup_.options.clip_norm / (norm + kClipEpsilon));
     }
-    if (scales_loss()) scaler_.update(overflow);
+    if (scales_loss()) store_.scaler.update(overflow);
     skips_ = overflow;
     knows_norm_ = true;
   }
@@ -162,53 +147,21 @@ class TorchWork::Impl {
       gradient_factor_ = 1.0;
     }
     if (skips_) return;
-    if (std::exchange(steps_optimizer_, false)) ++optimizer_steps_;
+    if (std::exchange(steps_optimizer_, false)) ++store_.optimizer_steps;
     OptimizerStep step;
     step.kind = setup_.model.optimizer;
     step.options = setup_.options;
-    step.number = optimizer_steps_;
+    step.number = store_.optimizer_steps;
     step.gradient_factor = gradient_factor_;
     state(stage).optimize(step);
   }
 
-  std::vector<SectionState> section_states() {
-    std::vector<SectionState> all;
-    for (auto& [number, stage] : stages_) {
-      for (SectionState& section : stage->section_states()) all.push_back(std::move(section));
-    }
-    std::stable_sort(all.begin(), all.end(), [](const SectionState& a, const SectionState& b) {
-      return a.section < b.section;
-    });
-    return all;
-  }
-  std::vector<std::pair<std::string, double>> shared_numbers() {
-    std::vector<std::pair<std::string, double>> numbers{
-        {"optimizer_steps", static_cast<double>(optimizer_steps_)}};
-    if (scales_loss()) {
-      numbers.emplace_back("loss_scale", scaler_.scale());
-      numbers.emplace_back("loss_scale_good_steps", static_cast<double>(scaler_.good_steps()));
-    }
-    return numbers;
-  }
-  void state_was_loaded(const std::vector<std::pair<std::string, double>>& shared) {
-    const std::map<std::string, double> numbers(shared.begin(), shared.end());
-    const auto number = [&](const std::string& name) {
-      const auto found = numbers.find(name);
-      if (found != numbers.end()) return found->second;
-      throw_bad_input("checkpoint: holds no number \"" + name + "\", which this run needs");
-    };
-    optimizer_steps_ = static_cast<std::int64_t>(number("optimizer_steps"));
-    if (!scales_loss()) return;
-    scaler_.restore(number("loss_scale"),
-                    static_cast<std::int64_t>(number("loss_scale_good_steps")));
-  }
-
  private:
   [[nodiscard]] at::TensorOptions options(at::ScalarType type) const {
-    return at::TensorOptions(at::Device(device_.name())).dtype(type);
+    return at::TensorOptions(at::Device(store_.device().name())).dtype(type);
   }
   [[nodiscard]] bool scales_loss() const { return setup_.model.precision == Precision::kFloat16; }
-  [[nodiscard]] double loss_scale() const { return scales_loss() ? scaler_.scale() : 1.0; }
+  [[nodiscard]] double loss_scale() const { return scales_loss() ? store_.scaler.scale() : 1.0; }
   [[nodiscard]] const MicroBatchSetup& micro_batch(int m) const {
     return setup_.micro_batches[static_cast<std::size_t>(m)];
   }
@@ -257,38 +210,43 @@ class TorchWork::Impl {
       std::copy(sample.targets.begin(), sample.targets.end(),
                 targets.data_ptr<std::int64_t>() + i * length);
     }
-    const at::Device where(device_.name());
+    const at::Device where(store_.device().name());
     return {tokens.to(where), targets.to(where)};
   }
 
   // What `section` makes of a micro-batch, to be received.
   [[nodiscard]] at::Tensor boundary(int section, int m) const {
-    return at::empty(model_->output_shape(section, micro_batch(m).samples, setup_.sequence_length),
-                     options(compute_type(setup_.model.precision)));
+    return at::empty(
+        store_.model().output_shape(section, micro_batch(m).samples, setup_.sequence_length),
+        options(compute_type(setup_.model.precision)));
   }
 
   const RankSetup setup_;
-  Device& device_;
+  std::unique_ptr<TorchState> own_state_;
+  TorchState& state_;
+  SectionStore& store_;
   const ByteData& data_;
-  std::unique_ptr<Model> model_;
-  std::map<int, std::unique_ptr<StageState>> stages_;
   std::map<std::pair<int, int>, Slot> slots_;  // by stage and micro-batch
   std::set<std::string> not_split_;
 
   std::int64_t step_ = 0;
   double loss_weight_ = 1.0;
   at::Tensor loss_;
-  LossScaler scaler_;
   double gradient_factor_ = 1.0;
   bool knows_norm_ = false, skips_ = false;
   bool steps_optimizer_ = true;  // no stage has been stepped in this step yet
-  std::int64_t optimizer_steps_ = 0;
 };
 
+TorchWork::TorchWork(const RankSetup& setup, TorchState& state, const ByteData& data)
+    : impl_(std::make_unique<Impl>(setup, state, data)) {}
 TorchWork::TorchWork(const RankSetup& setup, Device& device, const ByteData& data,
                      std::size_t bucket_bytes)
-    : impl_(std::make_unique<Impl>(setup, device, data, bucket_bytes)) {}
+    : impl_(std::make_unique<Impl>(
+          setup, std::make_unique<TorchState>(setup.model, setup.options, device, bucket_bytes),
+          data)) {}
 TorchWork::~TorchWork() = default;
+
+TorchState& TorchWork::state() { return impl_->all_state(); }
 
 std::vector<std::string> TorchWork::not_split() const {
   return {impl_->not_split().begin(), impl_->not_split().end()};
@@ -346,13 +304,5 @@ std::vector<Buffer> TorchWork::parameters_to_gather(int stage) {
   return impl_->state(stage).weight_buckets();
 }
 void TorchWork::gathered(int /*stage*/) {}  // sections compute with what was gathered into
-
-std::vector<SectionState> TorchWork::section_states() { return impl_->section_states(); }
-std::vector<std::pair<std::string, double>> TorchWork::shared_numbers() {
-  return impl_->shared_numbers();
-}
-void TorchWork::state_was_loaded(const std::vector<std::pair<std::string, double>>& shared) {
-  impl_->state_was_loaded(shared);
-}
 
 }  // namespace penstock

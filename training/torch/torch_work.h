@@ -5,25 +5,28 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "training/byte_data.h"
 #include "training/device.h"
 #include "training/rank_setup.h"
 #include "training/rank_work.h"
-#include "training/section_state.h"
 #include "training/stage_layout.h"
+#include "training/torch/torch_state.h"
 
 namespace penstock {
 
-class TorchWork : public RankWork, public StateHolder {
+class TorchWork : public RankWork {
  public:
-  // `device` and `data` outlive it. Every rank of a job starts with the same weights, whatever its
-  // stages. Error{kBadInput} when the model cannot be trained like this.
+  // `state` is laid out for `setup`, by lay_out() or rebind(); both outlive it.
+  TorchWork(const RankSetup& setup, TorchState& state, const ByteData& data);
+  // With a state of its own. `device` and `data` outlive it. Error{kBadInput} when the model cannot
+  // be trained like this.
   TorchWork(const RankSetup& setup, Device& device, const ByteData& data,
             std::size_t bucket_bytes = kBucketBytes);
   ~TorchWork() override;
+
+  [[nodiscard]] TorchState& state();
 
   // "head: a weight is used twice, ...": sections whose I does the work of W too, since their
   // backward cannot be divided. Known after the first I.
@@ -50,10 +53,6 @@ class TorchWork : public RankWork, public StateHolder {
   void optimize(int stage) override;
   std::vector<Buffer> parameters_to_gather(int stage) override;
   void gathered(int stage) override;
-
-  std::vector<SectionState> section_states() override;
-  std::vector<std::pair<std::string, double>> shared_numbers() override;
-  void state_was_loaded(const std::vector<std::pair<std::string, double>>& shared) override;
 
  private:
   class Impl;

@@ -35,7 +35,8 @@ std::string headline(const LintFinding& finding) {
   if (text.size() + 2 + finding.code.size() + 2 > page_width()) {
     return wrapped(fmt::format("{}  [{}]", text, finding.code), page_width(), "", "  ");
   }
-  text.resize(std::max(text.size() + 2, kCodeColumn), ' ');
+  const std::size_t last = page_width() - finding.code.size() - 2;  // where the code may begin
+  text.resize(std::max(text.size() + 2, std::min(kCodeColumn, last)), ' ');
   return fmt::format("{}[{}]\n", text, finding.code);
 }
 
@@ -92,22 +93,6 @@ std::vector<std::string> judged_codes(const LintReport& report) {
   return codes;
 }
 
-// Rules that lack the same thing share a line.
-std::string gaps_text(const std::vector<LintGap>& gaps) {
-  std::string text;
-  for (std::size_t i = 0; i < gaps.size(); ++i) {
-    const auto same = [&gaps, i](const LintGap& gap) { return gap.why == gaps[i].why; };
-    const auto at = gaps.begin() + static_cast<std::ptrdiff_t>(i);
-    if (std::any_of(gaps.begin(), at, same)) continue;
-    std::string codes = gaps[i].code;
-    for (auto other = at + 1; other != gaps.end(); ++other) {
-      if (same(*other)) codes += ", " + other->code;
-    }
-    text += wrapped(fmt::format("not judged: {}: {}", codes, gaps[i].why), page_width(), "", "  ");
-  }
-  return text;
-}
-
 // No all-clear for what was not read: the sizes of the job above all.
 std::string without_findings(const LintReport& report) {
   const LaunchJob& job = report.job;
@@ -127,19 +112,44 @@ std::string without_findings(const LintReport& report) {
 
 }  // namespace
 
-std::string lint_text(const LintReport& report, const std::string& file) {
+std::string gaps_text(const std::vector<LintGap>& gaps) {
   std::string text;
-  for (const LintFinding& finding : report.findings) text += paragraph(finding, file);
-  const std::string found =
-      report.findings.empty()
-          ? without_findings(report)
-          : fmt::format("{}, {}", count_of(count(report, LintSeverity::kError), "error"),
-                        count_of(count(report, LintSeverity::kWarning), "warning"));
-  text += fmt::format("{}: {}\n", file, found);
-  text += wrapped(
-      fmt::format("a launch file of {}, judged by {}", title_of(report.trainer, report.version),
-                  joined(judged_codes(report), " ")),
-      page_width(), "", "  ");
+  for (std::size_t i = 0; i < gaps.size(); ++i) {
+    const auto same = [&gaps, i](const LintGap& gap) { return gap.why == gaps[i].why; };
+    const auto at = gaps.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::any_of(gaps.begin(), at, same)) continue;
+    std::string codes = gaps[i].code;
+    for (auto other = at + 1; other != gaps.end(); ++other) {
+      if (same(*other)) codes += ", " + other->code;
+    }
+    text += wrapped(fmt::format("not judged: {}: {}", codes, gaps[i].why), page_width(), "", "  ");
+  }
+  return text;
+}
+
+std::string findings_text(const std::vector<LintFinding>& findings, const std::string& file) {
+  std::string text;
+  for (const LintFinding& finding : findings) text += paragraph(finding, file);
+  return text;
+}
+
+std::string verdict_text(const LintReport& report) {
+  if (report.findings.empty()) return without_findings(report);
+  return fmt::format("{}, {}", count_of(count(report, LintSeverity::kError), "error"),
+                     count_of(count(report, LintSeverity::kWarning), "warning"));
+}
+
+std::string target_text(const LintReport& report) {
+  return title_of(report.trainer, report.version);
+}
+
+std::string lint_text(const LintReport& report, const std::string& file) {
+  std::string text = findings_text(report.findings, file);
+  text += fmt::format("{}: {}\n", file, verdict_text(report));
+  const std::string by = joined(judged_codes(report), " ");
+  text += wrapped(fmt::format("a launch file of {}{}", title_of(report.trainer, report.version),
+                              by.empty() ? "" : ", judged by " + by),
+                  page_width(), "", "  ");
   text += gaps_text(report.not_judged);
   for (const std::string& note : report.notes)
     text += wrapped("note: " + note, page_width(), "", "  ");

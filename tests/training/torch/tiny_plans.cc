@@ -11,12 +11,15 @@
 #include <utility>
 
 #include "runtime_bridge/execute_step.h"
+#include "runtime_bridge/program_source.h"
 #include "runtime_bridge/rank_program.h"
+#include "runtime_bridge/run_rank.h"
 #include "search/evaluate.h"
 #include "simulator/schedules/schedules.h"
 #include "training/loopback.h"
 #include "training/model_outline.h"
 #include "training/torch/cpu_device.h"
+#include "training/torch/torch_state.h"
 #include "training/torch/torch_work.h"
 
 namespace penstock::testing {
@@ -102,6 +105,30 @@ void on_threads(int ranks, const std::function<void(int)>& body) {
   if (first) std::rethrow_exception(first);
 }
 
+class Turns : public ProgramSource {
+ public:
+  explicit Turns(const std::vector<PlanFile>& plans) : plans_(plans) {}
+  PlanForSteps plan_from(std::int64_t step) override {
+    const auto turn = static_cast<std::size_t>(step) % plans_.size();
+    return {std::make_shared<const PlanFile>(plans_[turn]), step + 1};
+  }
+
+ private:
+  const std::vector<PlanFile>& plans_;
+};
+
+class Losses : public StepObserver {
+ public:
+  explicit Losses(TrainedPlan& result) : result_(result) {}
+  void step_finished(const MeasuredStep& step) override {
+    result_.losses.push_back(step.loss);
+    result_.gradient_norms.push_back(step.gradient_norm);
+  }
+
+ private:
+  TrainedPlan& result_;
+};
+
 }  // namespace
 
 TinyPlan tiny_plan(const ModelDescription& model, const TinyLayout& layout) {
@@ -122,6 +149,7 @@ TinyPlan tiny_plan(const ModelDescription& model, const TinyLayout& layout) {
   const int sections = static_cast<int>(built_in_outline(model).sections.size());
   const int stages = plan.stages_per_copy();
   for (int s = 0; s <= stages; ++s) plan.cuts.push_back(s * sections / stages);
+  if (!layout.cuts.empty()) plan.cuts = layout.cuts;
   const ModelProfile profile = profile_of(model);
   const ClusterSpec cluster = cluster_of(plan.devices());
   PlanInputs inputs;
@@ -161,12 +189,46 @@ TrainedPlan train(const PlanFile& file, const TrainingOptions& options, int step
         result.gradient_norms.push_back(std::sqrt(all.squared_norm));
       }
       const std::scoped_lock lock(mutex);
-      if (!expected.weights.empty()) weights.add(program.setup.model, work.section_states());
+      if (!expected.weights.empty())
+        weights.add(program.setup.model, work.state().section_states());
       for (const std::string& section : work.not_split()) result.not_split.push_back(section);
     } catch (const std::exception& error) {
       transport->abort(error.what());
       throw;
     }
+  });
+  result.weights = weights.worst();
+  return result;
+}
+
+TrainedPlan train_by_turns(const std::vector<PlanFile>& plans, const TrainingOptions& options,
+                           int steps, const ReferenceRun& expected) {
+  const int ranks = plans.front().plan.devices();
+  const ByteData data = tiny_data();
+  LoopbackOptions loopback;
+  loopback.time_out = std::chrono::seconds(60);
+  LoopbackHub hub(ranks, loopback);
+  TrainedPlan result;
+  Losses losses(result);
+  WeightComparison weights(expected);
+  std::mutex mutex;
+  on_threads(ranks, [&](int rank) {
+    const auto transport = hub.transport(rank);
+    const auto device = make_cpu_device();
+    TorchState state(*plans.front().description, options, *device, /*bucket_bytes=*/4096);
+    Turns source(plans);
+    RankParts parts;
+    parts.state = &state;
+    parts.make_work = [&](const auto& /*plan*/, const RankProgram& program) {
+      return std::make_unique<TorchWork>(program.setup, state, data);
+    };
+    RunRankOptions run;
+    run.end_step = steps;
+    run.training = options;
+    run_rank(source, parts, *transport, run, {&losses, nullptr, nullptr});
+    if (expected.weights.empty()) return;
+    const std::scoped_lock lock(mutex);
+    weights.add(*plans.front().description, state.section_states());
   });
   result.weights = weights.worst();
   return result;

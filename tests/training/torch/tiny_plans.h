@@ -17,6 +17,7 @@ struct TinyLayout {
   int data = 1;
   int micro_batch_size = 1, global_batch = 8;
   bool recompute = false, zero1 = false;
+  std::vector<int> cuts{};  // where they are not even
 };
 
 // Of made-up times and sizes. The reason, where the schedule does not allow the layout.
@@ -34,6 +35,11 @@ struct TrainedPlan {
 // Compares the weights with `expected` where it has any.
 TrainedPlan train(const PlanFile& file, const TrainingOptions& options, int steps,
                   const ReferenceRun& expected);
+
+// Step t under plan t % plans.size(), each time handed over anew, by ranks that keep their state:
+// the plans are for as many ranks.
+TrainedPlan train_by_turns(const std::vector<PlanFile>& plans, const TrainingOptions& options,
+                           int steps, const ReferenceRun& expected);
 
 // Of the whole job, for reference_training().
 RankSetup whole_job(const PlanFile& file, const TrainingOptions& options);

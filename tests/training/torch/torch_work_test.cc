@@ -91,7 +91,7 @@ Distances against_reference(const RankSetup& setup, Backward backward, int steps
     norms.push_back(std::sqrt(share.squared_norm));
   }
   WeightComparison weights(expected);
-  weights.add(setup.model, rank.work().section_states());
+  weights.add(setup.model, rank.work().state().section_states());
   CHECK(rank.work().not_split().empty());
   return {distance(losses, expected.losses), distance(norms, expected.gradient_norms),
           weights.worst()};
@@ -218,10 +218,10 @@ TEST_CASE(
   setup.model.optimizer = OptimizerKind::kSgd;
   setup.options.learning_rate = 0.5;
   TorchWork work(setup, device, data);
-  const auto number = [&](std::size_t i) { return work.shared_numbers().at(i).second; };
-  REQUIRE(work.shared_numbers().size() == 3);
+  const auto number = [&](std::size_t i) { return work.state().shared_numbers().at(i).second; };
+  REQUIRE(work.state().shared_numbers().size() == 3);
   CHECK(number(1) == 65536.0);
-  const StatePiece weight = work.section_states()[0].optimizer.at(0);  // fp32
+  const StatePiece weight = work.state().section_states()[0].optimizer.at(0);  // fp32
   REQUIRE(weight.buffer.type == ElementType::kFloat32);
   const auto value = [&] { return *reinterpret_cast<const float*>(weight.buffer.data); };
   const float before = value();
@@ -259,7 +259,7 @@ TEST_CASE("ZeRO-1: the holders' moments are each a part, and together all there 
     setup.stages[0].holders = 3;
     setup.stages[0].holder = holder;
     TorchWork work(setup, *device, data, /*bucket_bytes=*/4096);
-    for (const SectionState& section : work.section_states()) {
+    for (const SectionState& section : work.state().section_states()) {
       for (const StatePiece& piece : section.optimizer) {
         CHECK(piece.only_here);
         CHECK(piece.buffer.elements == piece.end - piece.begin);
@@ -287,7 +287,8 @@ TEST_CASE("what a rank holds is read back under another layout, and training goe
   OneRank from(one, *device, data);
   for (int step = 0; step < 3; ++step) from.step(step, Backward::kFused);
   OneRank to(three, *device, data);
-  const auto source = from.work().section_states(), target = to.work().section_states();
+  const auto source = from.work().state().section_states(),
+             target = to.work().state().section_states();
   REQUIRE(source.size() == target.size());
   const auto copy = [](const std::vector<StatePiece>& a, const std::vector<StatePiece>& b) {
     REQUIRE(a.size() == b.size());
@@ -302,7 +303,7 @@ TEST_CASE("what a rank holds is read back under another layout, and training goe
     copy(source[s].parameters, target[s].parameters);
     copy(source[s].optimizer, target[s].optimizer);
   }
-  to.work().state_was_loaded(from.work().shared_numbers());
+  to.work().state().state_was_loaded(from.work().state().shared_numbers());
   for (int step = 3; step < 6; ++step) {
     const double expected = from.step(step, Backward::kFused).loss;
     CHECK(to.step(step, Backward::kSplit).loss == doctest::Approx(expected).epsilon(1e-12));

@@ -1,0 +1,92 @@
+#include "training/section_pieces.h"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+ElementRange common(const ElementRange& a, const ElementRange& b) {
+  const std::size_t begin = std::max(a.begin, b.begin);
+  return {begin, std::max(begin, std::min(a.end, b.end))};
+}
+
+class PieceBuilder {
+ public:
+  PieceBuilder(const ModelOutline& outline, const KeptPerWeight& kept, const BufferAt& buffer_at)
+      : outline_(outline), kept_(kept), buffer_at_(buffer_at) {}
+
+  void add(const Segment& segment, std::size_t index, const PlacedParameter& placed,
+           SectionState& state) const {
+    const ParameterOutline& parameter = outline_.sections[static_cast<std::size_t>(placed.section)]
+                                            .parameters[static_cast<std::size_t>(placed.parameter)];
+    state.parameters.push_back({parameter.name, parameter.shape, 0, placed.place.size(),
+                                buffer_at_(index, -1, placed.place)});
+    const std::vector<std::size_t> offsets = owned_offsets(segment.at);
+    const bool only_here = offsets.back() < segment.at.elements;
+    for (std::size_t i = 0; i < segment.at.owned.size(); ++i) {
+      const ElementRange& owned = segment.at.owned[i];
+      const ElementRange both = common(owned, placed.place);
+      if (both.size() == 0) continue;
+      const std::size_t at = offsets[i] + both.begin - owned.begin;
+      for (std::size_t k = 0; k < kept_.names.size(); ++k) {
+        state.optimizer.push_back({parameter.name + "." + kept_.names[k], parameter.shape,
+                                   both.begin - placed.place.begin, both.end - placed.place.begin,
+                                   buffer_at_(index, static_cast<int>(k), {at, at + both.size()}),
+                                   only_here});
+      }
+    }
+  }
+
+ private:
+  const ModelOutline& outline_;
+  const KeptPerWeight& kept_;
+  const BufferAt& buffer_at_;
+};
+
+}  // namespace
+
+KeptPerWeight kept_per_weight(const ModelDescription& model, const TrainingOptions& options) {
+  KeptPerWeight kept;
+  kept.kept =
+      model.precision == Precision::kFloat64 ? ElementType::kFloat64 : ElementType::kFloat32;
+  kept.weights = kept.kept;
+  if (model.precision == Precision::kBFloat16) kept.weights = ElementType::kBFloat16;
+  if (model.precision == Precision::kFloat16) kept.weights = ElementType::kFloat16;
+  if (kept.weights != kept.kept) kept.names.emplace_back("master");
+  if (model.optimizer == OptimizerKind::kAdamW) {
+    kept.names.insert(kept.names.end(), {"exp_avg", "exp_avg_sq"});
+  } else if (options.momentum != 0.0) {
+    kept.names.emplace_back("momentum");
+  }
+  return kept;
+}
+
+BufferAt no_memory(const KeptPerWeight& kept) {
+  return [types = std::pair(kept.weights, kept.kept)](std::size_t /*segment*/, int which,
+                                                      const ElementRange& range) {
+    Buffer buffer;
+    buffer.elements = range.size();
+    buffer.type = which < 0 ? types.first : types.second;
+    return buffer;
+  };
+}
+
+std::vector<SectionState> section_pieces(const ModelOutline& outline, const StageSetup& stage,
+                                         const std::vector<Segment>& segments,
+                                         const KeptPerWeight& kept, const BufferAt& buffer_at) {
+  std::vector<SectionState> states;
+  states.reserve(static_cast<std::size_t>(stage.end_section - stage.first_section));
+  for (int s = stage.first_section; s < stage.end_section; ++s) {
+    states.push_back({s, stage.holders, stage.holder, {}, {}});
+  }
+  const PieceBuilder builder(outline, kept, buffer_at);
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    for (const PlacedParameter& placed : segments[i].parameters) {
+      builder.add(segments[i], i, placed,
+                  states[static_cast<std::size_t>(placed.section - stage.first_section)]);
+    }
+  }
+  return states;
+}
+
+}  // namespace penstock

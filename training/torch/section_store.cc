@@ -1,0 +1,159 @@
+#include "training/torch/section_store.h"
+
+#include <algorithm>
+#include <string>
+
+#include <ATen/ATen.h>
+
+#include "core/values/error.h"
+#include "training/torch/element_types.h"
+
+namespace penstock {
+namespace {
+
+at::Tensor part(const at::Tensor& flat, const ElementRange& range) {
+  return flat.narrow(0, static_cast<std::int64_t>(range.begin),
+                     static_cast<std::int64_t>(range.size()));
+}
+
+void check_setup(const RankSetup& setup, const ModelDescription& model, const Device& device) {
+  if (model.precision == Precision::kFloat16 && !device.is_gpu()) {
+    throw_bad_input("float16 is for GPUs; on a CPU train in bfloat16 or float32");
+  }
+  if (setup.sequence_length < 1) {
+    throw_bad_input("sequence length " + std::to_string(setup.sequence_length) +
+                    ": training needs at least one token per sample");
+  }
+  if (model.family != ModelFamily::kTorchScript && setup.sequence_length > model.positions) {
+    throw_bad_input("sequence length " + std::to_string(setup.sequence_length) +
+                    " is beyond the model's " + std::to_string(model.positions) +
+                    " positions; shorten it, or profile a model with more positions");
+  }
+}
+
+}  // namespace
+
+SectionStore::SectionStore(const ModelDescription& description, const TrainingOptions& options,
+                           Device& device, std::size_t bucket_bytes)
+    : description_(description),
+      options_(options),
+      device_(device),
+      bucket_bytes_(bucket_bytes),
+      model_(make_model(description)),
+      kept_(kept_per_weight(description, options)) {}
+
+std::vector<Segment> SectionStore::segments_of(const RankSetup& setup,
+                                               const StageSetup& stage) const {
+  const std::size_t bytes = c10::elementSize(master_type(description_.precision));
+  return stage_layout(model_->outline(), setup, stage, bucket_bytes_ / bytes);
+}
+
+std::vector<SectionState> SectionStore::pieces_of(const RankSetup& setup) const {
+  std::vector<SectionState> all;
+  for (const StageSetup& stage : setup.stages) {
+    for (SectionState& section : section_pieces(model_->outline(), stage, segments_of(setup, stage),
+                                                kept_, no_memory(kept_))) {
+      all.push_back(std::move(section));
+    }
+  }
+  std::ranges::stable_sort(all, {}, &SectionState::section);
+  return all;
+}
+
+std::vector<SectionState> SectionStore::section_states() const {
+  std::vector<SectionState> all;
+  for (const auto& [number, stage] : stages_) {
+    for (SectionState& section : stage.section_states(model_->outline(), kept_)) {
+      all.push_back(std::move(section));
+    }
+  }
+  std::ranges::stable_sort(all, {}, &SectionState::section);
+  return all;
+}
+
+void SectionStore::check(const RankSetup& setup) {
+  check_setup(setup, description_, device_);
+  if (setup.rank != 0 || !checked_lengths_.insert(setup.sequence_length).second) return;
+  model_->check_division(setup.sequence_length);
+}
+
+void SectionStore::lay_out(const RankSetup& setup) {
+  check(setup);
+  stages_.clear();
+  before_ = std::exchange(flats_, {});
+  const auto sections = std::exchange(sections_, {});
+  for (const StageSetup& stage : setup.stages) {
+    StageState::Sections of_stage;
+    for (int s = stage.first_section; s < stage.end_section; ++s) {
+      const auto known = sections.find(s);
+      std::shared_ptr<Section> section =
+          known != sections.end()
+              ? known->second
+              : std::shared_ptr<Section>(model_->section(s, at::Device(device_.name()),
+                                                         compute_type(description_.precision)));
+      sections_[s] = section;
+      of_stage.push_back(std::move(section));
+    }
+    std::vector<Segment> segments = segments_of(setup, stage);
+    std::vector<Flat> flats;
+    flats.reserve(segments.size());
+    for (const Segment& segment : segments) flats.push_back(flat_of(segment));
+    stages_.emplace(std::piecewise_construct, std::forward_as_tuple(stage.stage),
+                    std::forward_as_tuple(model_->outline(), stage, std::move(of_stage),
+                                          std::move(segments), std::move(flats), device_));
+  }
+  is_laid_out_ = true;
+}
+
+SectionStore::Flat SectionStore::flat_of(const Segment& segment) {
+  Flat& flat = flats_[{segment.at.section, segment.at.shared}];
+  const auto held = before_.find({segment.at.section, segment.at.shared});
+  if (held != before_.end() && held->second->at == segment.at) {
+    flat = held->second;
+  } else {
+    flat = allocated(segment.at);
+    if (!is_laid_out_) fill(*flat, segment);
+  }
+  return flat;
+}
+
+SectionStore::Flat SectionStore::allocated(const SegmentPlace& at) const {
+  auto flat = std::make_shared<FlatWeights>();
+  flat->at = at;
+  flat->owned_offset = owned_offsets(at);
+  const auto elements = static_cast<std::int64_t>(at.elements);
+  const auto owned = static_cast<std::int64_t>(flat->owned_offset.back());
+  const auto options = at::TensorOptions(at::Device(device_.name()));
+  const auto master = options.dtype(master_type(description_.precision));
+  flat->weights = at::zeros({elements}, options.dtype(compute_type(description_.precision)));
+  flat->gradient = at::zeros({elements}, master);
+  const bool has_master = has_master_weights(description_.precision);
+  for (std::size_t k = 0; k < kept_.names.size(); ++k) {
+    flat->kept.push_back(at::zeros({owned}, master));
+    if (k > 0 || !has_master) flat->moments.push_back(flat->kept.back());
+  }
+  if (has_master) flat->master = flat->kept.front();
+  return flat;
+}
+
+void SectionStore::fill(FlatWeights& flat, const Segment& segment) const {
+  for (const PlacedParameter& placed : segment.parameters) {
+    const at::Tensor initial = model_
+                                   ->initial(placed.section, placed.parameter, options_.seed,
+                                             master_type(description_.precision))
+                                   .reshape({-1});
+    part(flat.weights, placed.place).copy_(initial);
+    if (!flat.master.defined()) continue;
+    for (std::size_t i = 0; i < flat.at.owned.size(); ++i) {
+      const ElementRange& owned = flat.at.owned[i];
+      const std::size_t begin = std::max(owned.begin, placed.place.begin);
+      const std::size_t end = std::min(owned.end, placed.place.end);
+      if (begin >= end) continue;
+      const std::size_t at = flat.owned_offset[i] + begin - owned.begin;
+      part(flat.master, {at, at + end - begin})
+          .copy_(part(initial, {begin - placed.place.begin, end - placed.place.begin}));
+    }
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,65 @@
+// The sections that a rank holds, with their weights and what the optimizer keeps, as long as a run
+// goes on; and the stages of the plan that is bound to them now.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "training/device.h"
+#include "training/loss_scaler.h"
+#include "training/rank_setup.h"
+#include "training/section_pieces.h"
+#include "training/torch/model.h"
+#include "training/torch/stage_state.h"
+
+namespace penstock {
+
+class SectionStore {
+ public:
+  SectionStore(const ModelDescription& description, const TrainingOptions& options, Device& device,
+               std::size_t bucket_bytes);
+
+  [[nodiscard]] Device& device() const { return device_; }
+  [[nodiscard]] const Model& model() const { return *model_; }
+  [[nodiscard]] std::map<int, StageState>& stages() { return stages_; }
+  [[nodiscard]] StageState& stage(int stage) { return stages_.at(stage); }
+
+  // As RankState says.
+  [[nodiscard]] std::vector<SectionState> pieces_of(const RankSetup& setup) const;
+  void lay_out(const RankSetup& setup);
+  void let_go() { before_.clear(); }
+  [[nodiscard]] std::vector<SectionState> section_states() const;
+
+  std::int64_t optimizer_steps = 0;
+  LossScaler scaler;
+
+ private:
+  using Flat = std::shared_ptr<FlatWeights>;
+  using Flats = std::map<std::pair<int, int>, Flat>;  // by section and tie of the outline
+
+  [[nodiscard]] std::vector<Segment> segments_of(const RankSetup& setup,
+                                                 const StageSetup& stage) const;
+  void check(const RankSetup& setup);
+  [[nodiscard]] Flat flat_of(const Segment& segment);
+  [[nodiscard]] Flat allocated(const SegmentPlace& at) const;
+  void fill(FlatWeights& flat, const Segment& segment) const;
+
+  const ModelDescription description_;
+  const TrainingOptions options_;
+  Device& device_;
+  const std::size_t bucket_bytes_;
+  std::unique_ptr<Model> model_;
+  const KeptPerWeight kept_;
+  std::set<int> checked_lengths_;  // of sequences, with which the division was checked
+  bool is_laid_out_ = false;
+  std::map<int, std::shared_ptr<Section>> sections_;
+  Flats flats_, before_;
+  std::map<int, StageState> stages_;
+};
+
+}  // namespace penstock
