@@ -15,6 +15,7 @@
 #include "search/device_cluster.h"
 #include "search/evaluation.h"
 #include "search/memory.h"
+#include "search/other_cuts.h"
 #include "search/plan_program.h"
 #include "search/prepared_plan.h"
 #include "search/rolled_program.h"
@@ -196,6 +197,22 @@ void use_calibrated_interval(const PlanInputs& inputs, PriceBasis& basis, Evalua
 
 }  // namespace
 
+namespace {
+
+// Of a plan whose cuts were chosen by what a stand-in holds, and do not fit.
+EvaluatedPlan with_other_cuts(const PlanInputs& inputs, EvaluatedPlan chosen) {
+  const OtherCuts others = other_cuts(inputs, chosen.plan);
+  if (others.cuts.empty()) {
+    if (!others.all_tried) chosen.why_not = not_proven(std::move(*chosen.why_not));
+    return chosen;
+  }
+  Plan plan = chosen.plan;
+  plan.cuts = others.cuts;
+  return evaluate(inputs, plan);
+}
+
+}  // namespace
+
 EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
   const PreparedPlan prepared = prepare(inputs, plan);
   EvaluatedPlan result;
@@ -205,9 +222,11 @@ EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
   std::optional<Rejection> why_not;
   if (plan.cuts.empty()) {
     why_not = choose(inputs, prepared, result.plan);
-    // Only with cuts is it known which sections the last rank keeps.
-    if (last_rank_keeps(result.plan) && !result.plan.cuts.empty()) {
-      return evaluate(inputs, result.plan);
+    // Its own replay tells what it holds. And only with cuts is it known which sections the last
+    // rank of a run-time rule keeps.
+    if (prepared.kind->is_costly && !result.plan.cuts.empty()) {
+      EvaluatedPlan chosen = evaluate(inputs, result.plan);
+      return chosen.why_not ? with_other_cuts(inputs, std::move(chosen)) : chosen;
     }
   }
 

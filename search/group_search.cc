@@ -59,7 +59,7 @@ class GroupSearch {
     }
     const auto choices =
         schedule_choices(request_, static_cast<int>(inputs_.profile->sections.size()),
-                         base_.pipeline, group_.chunks);
+                         base_.pipeline, group_.chunks, key_.splitting_may_pay);
     for (const ScheduleChoice& choice : choices) try_schedule(choice);
     return std::move(result_);
   }
