@@ -46,6 +46,13 @@ SectionTable merge_tables(const SectionTable& recomputed, const SectionTable& ke
 SectionTable price_plan_sections(const ModelProfile& profile, const ClusterSpec& cluster,
                                  const std::string& device, const Plan& plan,
                                  const MicroBatchShape& shape) {
+  if (shape.decoder_tokens > 0) {
+    SectionTable none;
+    none.why_not =
+        "no times of a decoder with a length of its own (decoder_tokens): profiles are "
+        "measured at one length";
+    return none;
+  }
   const auto priced = [&](const std::string& mode) {
     return price_sections(profile, cluster, device, plan.tensor, shape.samples, shape.tokens, mode);
   };

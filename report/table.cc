@@ -120,11 +120,14 @@ std::size_t TextTable::width_of_group(const std::vector<std::size_t>& shown, std
 std::size_t TextTable::width_of_names(const std::vector<std::size_t>& shown,
                                       std::size_t width) const {
   if (!columns_[0].left) return width_of(0);
-  std::size_t most = 0;
+  constexpr std::size_t kLeast = 16;
+  std::size_t most = 0, all = 0;
   for (std::size_t i = 1; i < shown.size(); ++i) {
+    all += columns_[shown[i]].gap + width_of(shown[i]);
     if (!columns_[shown[i]].joined) most = std::max(most, width_of_group(shown, i));
   }
-  constexpr std::size_t kLeast = 16;
+  // Broken names are easier to read than a table in two blocks.
+  if (width >= all + kLeast) return std::min(width_of(0), width - all);
   return std::min(width_of(0), std::max(kLeast, width > most ? width - most : 0));
 }
 

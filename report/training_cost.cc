@@ -78,11 +78,13 @@ void set_shares(TrainingCost& cost) {
 }
 
 // "103.5 days", "7.25 h", "3.5 min"
-std::string span(double hours) {
-  if (hours >= 48.0) return significant(hours / 24.0, 4) + " days";
-  if (hours >= 1.0) return significant(hours, 4) + " h";
-  return significant(60.0 * hours, 3) + " min";
+std::string span_of(double hours, int digits) {
+  if (hours >= 48.0) return significant(hours / 24.0, digits) + " days";
+  if (hours >= 1.0) return significant(hours, digits) + " h";
+  return significant(60.0 * hours, std::min(digits, 3)) + " min";
 }
+
+std::string span(double hours) { return span_of(hours, 4); }
 
 std::string line(std::string_view name, const std::string& value) {
   return wrapped(value, page_width(), fmt::format("  {:<22}", name), std::string(24, ' '));
@@ -247,7 +249,7 @@ std::string training_sentence(const TrainingCost& cost) {
   const FailureEffect& effect = *cost.failures;
   return text + fmt::format(", {} failures included; a checkpoint every {}.",
                             significant(effect.failures, 2),
-                            span(effect.hours_between_checkpoints));
+                            span_of(effect.hours_between_checkpoints, 2));
 }
 
 std::string training_text(const std::optional<TrainingCost>& cost) {

@@ -107,8 +107,7 @@ std::optional<TrainingQuestion> TrainingCostOptions::question() const {
                "nothing is assumed to fail", "add --mtbf-hours, for example --mtbf-hours 50000");
   }
   if (!tokens && mtbf) {
-    bad_option("--mtbf-hours", "there is no training to disturb",
-               "add --tokens, for example --tokens 2T");
+    bad_option("--mtbf-hours", "failures need a training", "add --tokens, for example --tokens 2T");
   }
   if (!tokens) return {};
   TrainingQuestion question;

@@ -14,6 +14,7 @@
 #include "cli/reports/report_of_plan.h"
 #include "cli/reports/report_of_search.h"
 #include "cli/verbs/verbs.h"
+#include "core/files/plan_format.h"
 #include "core/values/json_reader.h"
 
 namespace penstock {
@@ -45,7 +46,7 @@ struct ReportOptions {
                    "for how many GPUs the best plan is worked out: auto (all numbers up to 64, of "
                    "more GPUs 64 of them), off, or a list",
                    scaling);
-    options.heading("Where it goes");
+    options.heading("Output");
     options.option("-o,--output", "FILE", "the page (- for stdout)", output);
     options.flag("--json", "the data of the page as one JSON object, instead of the page", json);
   }
@@ -97,7 +98,7 @@ struct ReportOptions {
 SearchedReport report_of(const ReportOptions& given, const Arguments& arguments) {
   const std::string& path = given.search.profile;
   const Loaded<Json> json = load_json(path);
-  if (format_of(json.value) == "penstock.plan/1") {
+  if (is_plan_format(format_of(json.value))) {
     given.refuse_search();
     return {report_of_plan(
         {{given.run ? read_plan(json.value, path) : read_plan_for_page(json.value, path),

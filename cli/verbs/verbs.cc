@@ -7,6 +7,8 @@
 
 #include "cli/options/nearest.h"
 #include "core/values/error.h"
+#include "report/page_width.h"
+#include "report/words.h"
 
 namespace penstock {
 namespace {
@@ -23,12 +25,12 @@ constexpr std::string_view kExamples = R"(Seven ways to begin (penstock VERB --h
   penstock schedule 1f1b,zb-h1 -P 4 -M 8 --cost F=10ms,I=10ms,W=10ms,C=0.5ms
 )";
 
-constexpr std::string_view kStreams = R"(
-Results go to stdout, everything else to stderr. With --json every answer is one JSON object, and
-penstock VERB --help --json prints the options of a verb.
+constexpr std::string_view kAbout =
+    "Plans how to train a model on N GPUs: pipeline, data and tensor parallelism.";
 
-Exit codes:
-)";
+constexpr std::string_view kStreams =
+    "Results go to stdout, everything else to stderr. With --json every answer is one JSON object, "
+    "and penstock VERB --help --json prints the options of a verb.";
 
 constexpr std::string_view kExitCodes = R"(  0   done
   1   the answer is no: nothing fits, or the checker found something
@@ -40,10 +42,10 @@ constexpr std::string_view kExitCodes = R"(  0   done
 
 std::string help() {
   std::string out =
-      "usage: penstock VERB [ARGUMENTS]\n\nPlans how to train a model on N GPUs: pipeline, "
-      "data and tensor parallelism.\n\nVerbs:\n";
+      "usage: penstock VERB [ARGUMENTS]\n\n" + wrapped(kAbout, page_width(), "", "") + "\nVerbs:\n";
   for (const Verb& verb : verbs()) out += fmt::format("  {:<13}{}\n", verb.name, verb.summary);
-  return out + '\n' + std::string(kExamples) + std::string(kStreams) + std::string(kExitCodes);
+  return out + '\n' + std::string(kExamples) + '\n' + wrapped(kStreams, page_width(), "", "") +
+         "\nExit codes:\n" + std::string(kExitCodes);
 }
 
 // What other tools call what a verb here does.

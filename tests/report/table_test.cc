@@ -84,3 +84,13 @@ TEST_CASE("names that leave too little room go over several lines, further in") 
         "    all links\n"
         "  memory              x2  +1 %\n");
 }
+
+TEST_CASE("names are broken rather than columns put into a second block") {
+  TextTable table({{"  if", true}, {"step"}, {"saves"}});
+  table.add({"  no rank ever waited for another", "12.7 s", "0.8 %"});
+  // "step" and "saves" with their gaps take 15 columns of 40.
+  CHECK(table.text(40) ==
+        "  if                         step  saves\n"
+        "  no rank ever waited for  12.7 s  0.8 %\n"
+        "    another\n");
+}

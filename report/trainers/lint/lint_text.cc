@@ -1,7 +1,9 @@
 #include "report/trainers/lint/lint_text.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -12,6 +14,35 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kCodeColumn = 71;
+
+// What a rule is about, in a few words (docs/checking.md has it in full).
+struct RuleWords {
+  std::string_view code, words;
+};
+constexpr std::array kRules{
+    RuleWords{"E001", "GPUs and batch"},
+    RuleWords{"E010", "split of layers"},
+    RuleWords{"E011", "layout"},
+    RuleWords{"E012", "first and last stage"},
+    RuleWords{"E013", "module lists"},
+    RuleWords{"E014", "CUDA graphs"},
+    RuleWords{"E020", "number of micro-batches"},
+    RuleWords{"E021", "interleaving"},
+    RuleWords{"E030", "memory"},
+    RuleWords{"E040", "checkpoint"},
+    RuleWords{"W050", "recompute"},
+    RuleWords{"W051", "overlap of transfers"},
+    RuleWords{"W052", "balance of stages"},
+    RuleWords{"W060", "names of settings"},
+};
+
+// "E030 (memory)"
+std::string with_words(const std::string& code) {
+  for (const RuleWords& rule : kRules) {
+    if (rule.code == code) return fmt::format("{} ({})", code, rule.words);
+  }
+  return code;
+}
 
 std::string_view word_of(LintSeverity severity) {
   return severity == LintSeverity::kError ? "error" : "warning";
@@ -95,10 +126,7 @@ std::vector<std::string> judged_codes(const LintReport& report) {
 
 // No all-clear for what was not read: the sizes of the job above all.
 std::string without_findings(const LintReport& report) {
-  const LaunchJob& job = report.job;
-  const bool says_something = job.tensor || job.pipeline || job.data || job.micro_batch_size ||
-                              job.global_batch || job.micro_batches || job.layers;
-  if (!says_something) return "nothing could be judged: no size of the job could be read";
+  if (!has_sizes(report)) return "nothing could be judged: no size of the job could be read";
   std::vector<std::string> missing;
   for (const char* code : {"E001", "E010", "E011", "E020"}) {
     const auto is_gap = [code](const LintGap& gap) { return gap.code == code; };
@@ -118,9 +146,9 @@ std::string gaps_text(const std::vector<LintGap>& gaps) {
     const auto same = [&gaps, i](const LintGap& gap) { return gap.why == gaps[i].why; };
     const auto at = gaps.begin() + static_cast<std::ptrdiff_t>(i);
     if (std::any_of(gaps.begin(), at, same)) continue;
-    std::string codes = gaps[i].code;
+    std::string codes = with_words(gaps[i].code);
     for (auto other = at + 1; other != gaps.end(); ++other) {
-      if (same(*other)) codes += ", " + other->code;
+      if (same(*other)) codes += ", " + with_words(other->code);
     }
     text += wrapped(fmt::format("not judged: {}: {}", codes, gaps[i].why), page_width(), "", "  ");
   }
@@ -137,6 +165,12 @@ std::string verdict_text(const LintReport& report) {
   if (report.findings.empty()) return without_findings(report);
   return fmt::format("{}, {}", count_of(count(report, LintSeverity::kError), "error"),
                      count_of(count(report, LintSeverity::kWarning), "warning"));
+}
+
+bool has_sizes(const LintReport& report) {
+  const LaunchJob& job = report.job;
+  return job.tensor || job.pipeline || job.data || job.micro_batch_size || job.global_batch ||
+         job.micro_batches || job.layers;
 }
 
 std::string target_text(const LintReport& report) {
