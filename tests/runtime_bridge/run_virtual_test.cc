@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include "runtime_bridge/virtual_prices.h"
 #include "search/evaluate.h"
 #include "tests/runtime_bridge/plan_per_step.h"
 #include "tests/runtime_bridge/ring_plans.h"
@@ -84,6 +85,10 @@ TEST_CASE("ranks that sleep keep the order and the times of the plan") {
     for (const MeasuredStep& step : steps) {
       check_times(*file, step);
       CHECK(step.phases.compute >= milliseconds(180));
+      // Rank 0 waits for its first gradient, 64 ms (gpipe) or 44 ms (1f1b) on paper, less what it
+      // was late.
+      CHECK(step.phases.waiting >= milliseconds(20));
+      CHECK(step.phases.waiting <= step.step_time);
       check_order(*file, step);
     }
   }
@@ -140,6 +145,33 @@ TEST_CASE("a rank alone takes its time for the norm, though it has nobody to red
   const auto steps = run_virtual(file, {}, nullptr);
   check_times(*file, steps.at(0));
   CHECK(steps[0].step_time >= milliseconds(2 * 6 + 30));
+  // Of a step that has nobody to wait for, the norm is what comes between the last B and its end.
+  CHECK(steps[0].phases.reducing >= milliseconds(30));
+  CHECK(steps[0].phases.waiting == Duration{0});
+}
+
+TEST_CASE("the backward of an OVERLAP sleeps for what the pair takes beyond its forward") {
+  // F 2 ms and B 4 ms; together they gain 1 ms: 5 ms, of which 3 are left when the forward has
+  // slept.
+  PlanFile file = ring_plan(ring_model(4, false), plan_of("dualpipe", {2, 2, 1, 8}), {2, 4, 1});
+  for (ComputePrice& price : file.prices.compute) price.overlap_gain = milliseconds(1);
+  const auto durations = virtual_durations(file, 0, 1);
+  const std::vector<Action>& actions = file.program.actions;
+  int pairs = 0, alone = 0;
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    if (actions[i].kind != ActionKind::kFusedBackward) continue;
+    std::size_t before = i;  // the action of its rank that comes before it
+    while (before > 0 &&
+           file.program.rank_of(actions[before - 1]) != file.program.rank_of(actions[i]))
+      --before;
+    const bool in_pair = before > 0 && actions[before - 1].overlaps_next;
+    const auto micro_batch = static_cast<int>(actions[i].micro_batch.value);
+    ++(in_pair ? pairs : alone);
+    CHECK(durations->of(ActionKind::kFusedBackward, actions[i].stage.value, micro_batch) ==
+          milliseconds(in_pair ? 3 : 4));
+  }
+  CHECK(pairs > 0);
+  CHECK(alone > 0);
 }
 
 TEST_CASE("a stretched run is told as if it had not been") {
