@@ -16,6 +16,7 @@
 #include "cli/io/screen_width.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
+#include "report/fit_lines.h"
 #include "report/page_width.h"
 
 namespace {
@@ -34,7 +35,9 @@ Streams streams_of(ColorChoice choice) {
 }
 
 int complain(const Streams& streams, const std::string& message, int exit) {
-  const std::string text = "error: " + message + '\n';
+  const std::size_t width = known_screen_width(STDERR_FILENO);
+  std::string text = "error: " + message + '\n';
+  if (width > 0) text = fit_lines(text, width);
   std::fputs((streams.color_err ? colored_error(text) : text).c_str(), stderr);
   return exit;
 }
@@ -54,8 +57,10 @@ int exit_of(ErrorKind kind) {
 // A reader who has seen enough (`penstock ... | head`) is no error; a full disk is.
 int print(const Streams& streams, const Answer& answer) {
   std::fputs(answer.remark.c_str(), stderr);
-  const std::string text =
-      streams.color_out && answer.has_headings ? colored_text(answer.text) : answer.text;
+  std::string text = answer.text;
+  const std::size_t width = known_screen_width(STDOUT_FILENO);
+  if (answer.has_headings && width > 0) text = fit_lines(text, width);
+  if (answer.has_headings && streams.color_out) text = colored_text(text);
   errno = 0;
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if ((written && std::fflush(stdout) == 0) || errno == EPIPE) return answer.exit;
@@ -76,7 +81,7 @@ void keep_freed_memory() {
 int main(int count, char** values) {
   std::signal(SIGPIPE, SIG_IGN);
   keep_freed_memory();
-  set_page_width(known_screen_width());
+  set_page_width(known_screen_width(STDOUT_FILENO));
   Streams streams;
   try {
     streams = streams_of(ColorChoice::kAuto);  // for errors in --color itself

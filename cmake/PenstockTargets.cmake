@@ -10,8 +10,24 @@ endif()
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
-# Every public header compiles alone: target all_verify_interface_header_sets.
+# Every public header compiles alone. Where a .cc of the library includes it first, compiling that .cc proves it; target
+# all_verify_interface_header_sets compiles the others.
 set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ${PENSTOCK_DEV})
+
+# penstock_proved_headers(RESULT SOURCE...): what the sources include first.
+function(penstock_proved_headers result)
+  set(proved)
+  foreach(source IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    if(EXISTS ${source})
+      file(STRINGS ${source} first REGEX "^[ \t]*#[ \t]*include" LIMIT_COUNT 1)
+      if(first MATCHES "\"([^\"]+)\"")
+        list(APPEND proved ${CMAKE_MATCH_1})
+      endif()
+    endif()
+  endforeach()
+  set(${result} ${proved} PARENT_SCOPE)
+endfunction()
 
 # A fused multiply-add rounds once where the separate instructions round twice, so predictions would
 # differ between machines. It holds for everything built here and is not exported.
@@ -27,24 +43,35 @@ target_compile_options(penstock_warnings INTERFACE
   # GCC 12 sees an overlap in std::string's operator+ at -O3 that is not there.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>,$<CONFIG:Release>>:-Wno-restrict>)
 
-# penstock_library(NAME [NOT_INSTALLED] [HOT] SOURCES a.cc ... HEADERS a.h ... LINK core ... PRIVATE_LINK fmt::fmt ...)
+# penstock_library(NAME [NOT_INSTALLED] SOURCES a.cc ... HEADERS a.h ... LINK core ... PRIVATE_LINK fmt::fmt ...)
 # A static library, penstock::NAME here and in the installed package. LINK names modules, PRIVATE_LINK
 # targets of other packages; PACKAGE::TARGET makes penstockConfig.cmake look for PACKAGE, because a
 # static library hands its private dependencies to whoever links it. NOT_INSTALLED: parts that link
-# LibTorch or CUDA serve the program only. HOT: what tests spend their time in, so that it is
-# optimized a little even in sanitized builds.
+# LibTorch or CUDA serve the program only.
 function(penstock_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "NOT_INSTALLED;HOT" "" "SOURCES;HEADERS;LINK;PRIVATE_LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "NOT_INSTALLED" "" "SOURCES;HEADERS;LINK;PRIVATE_LINK")
   set(target penstock_${name})
   add_library(${target} STATIC ${ARG_SOURCES})
-  if(ARG_HOT AND CMAKE_CXX_FLAGS MATCHES "-fsanitize=address")
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Debug>:-O1>)
-  endif()
   add_library(penstock::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(${target} PUBLIC cxx_std_20)
-  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
-                                  FILES ${ARG_HEADERS})
+  # Two sets, both installed: what a source proves to be complete, and what is compiled alone.
+  penstock_proved_headers(proved ${ARG_SOURCES})
+  set(proved_headers)
+  set(other_headers)
+  foreach(header IN LISTS ARG_HEADERS)
+    cmake_path(ABSOLUTE_PATH header BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    cmake_path(RELATIVE_PATH header BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE name)
+    if(name IN_LIST proved)
+      list(APPEND proved_headers ${header})
+    else()
+      list(APPEND other_headers ${header})
+    endif()
+  endforeach()
+  target_sources(${target} PUBLIC
+    FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${proved_headers}
+    FILE_SET compiled_alone TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${other_headers})
+  set_target_properties(${target} PROPERTIES INTERFACE_HEADER_SETS_TO_VERIFY compiled_alone)
   list(TRANSFORM ARG_LINK PREPEND penstock::)
   target_link_libraries(${target} PUBLIC ${ARG_LINK}
                                   PRIVATE $<BUILD_INTERFACE:penstock_warnings> ${ARG_PRIVATE_LINK})
@@ -52,7 +79,8 @@ function(penstock_library name)
     return()
   endif()
   install(TARGETS ${target} EXPORT penstockTargets
-          FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/penstock)
+          FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/penstock
+          FILE_SET compiled_alone DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/penstock)
   list(FILTER ARG_PRIVATE_LINK INCLUDE REGEX "::")
   list(TRANSFORM ARG_PRIVATE_LINK REPLACE "::.*" "")
   set_property(GLOBAL APPEND PROPERTY penstock_packages ${ARG_PRIVATE_LINK})
@@ -60,19 +88,19 @@ endfunction()
 
 # penstock_test(NAME SOURCES a_test.cc ... LINK core ...): one doctest binary NAME_tests, ctest NAME,
 # run from the repository root. LINK names modules, or targets of other packages in full. SECONDS is what it
-# takes in `dev`: where ctest has no times yet, long tests start first. PENSTOCK_SKIP_TESTS leaves a test out.
+# takes in `dev`: where ctest has no times yet, long tests start first.
 function(penstock_test name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "SECONDS" "SOURCES;LINK")
-  if(name IN_LIST PENSTOCK_SKIP_TESTS)
-    return()
-  endif()
   list(TRANSFORM ARG_LINK PREPEND penstock:: REGEX "^[^:]+$")
   add_executable(${name}_tests ${ARG_SOURCES})
   target_link_libraries(${name}_tests PRIVATE penstock_test_main penstock_warnings ${ARG_LINK})
-  # What is tested is watched for undefined behaviour; watching the macros that test it, too, would
-  # double their time to compile.
-  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=[a-z,]*undefined")
-    target_compile_options(${name}_tests PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=undefined>)
+  # What is tested is watched for undefined behaviour, and shows fuzzers where they got; watching the macros
+  # that test it, too, would double their time to compile. Addresses are watched in both.
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=[a-z,-]*undefined")
+    target_compile_options(${name}_tests PRIVATE -fno-sanitize=undefined)
+  endif()
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=[a-z,-]*fuzzer-no-link")
+    target_compile_options(${name}_tests PRIVATE -fno-sanitize=fuzzer-no-link)
   endif()
   add_test(NAME ${name} COMMAND ${name}_tests --no-intro=true
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

@@ -44,10 +44,17 @@ SectionTable merge_tables(const SectionTable& recomputed, const SectionTable& ke
 }
 
 SectionTable price_plan_sections(const ModelProfile& profile, const ClusterSpec& cluster,
-                                 const std::string& device, const Plan& plan, int samples) {
+                                 const std::string& device, const Plan& plan,
+                                 const MicroBatchShape& shape) {
+  if (shape.decoder_tokens > 0) {
+    SectionTable none;
+    none.why_not =
+        "no times of a decoder with a length of its own (decoder_tokens): profiles are "
+        "measured at one length";
+    return none;
+  }
   const auto priced = [&](const std::string& mode) {
-    return price_sections(profile, cluster, device, plan.tensor, samples, plan.sequence_length,
-                          mode);
+    return price_sections(profile, cluster, device, plan.tensor, shape.samples, shape.tokens, mode);
   };
   const bool keeps = last_rank_keeps(plan) && !plan.cuts.empty() && plan.recompute != "none";
   if (!recompute_is_divided(plan) && !keeps) return priced(plan.recompute);

@@ -16,8 +16,9 @@ namespace penstock {
 SectionTable merge_tables(const SectionTable& recomputed, const SectionTable& kept,
                           const std::vector<bool>& is_recomputed);
 
-// On devices of this type, for micro-batches of so many samples.
+// On devices of this type, for micro-batches of this shape.
 SectionTable price_plan_sections(const ModelProfile& profile, const ClusterSpec& cluster,
-                                 const std::string& device, const Plan& plan, int samples);
+                                 const std::string& device, const Plan& plan,
+                                 const MicroBatchShape& shape);
 
 }  // namespace penstock

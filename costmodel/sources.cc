@@ -57,7 +57,9 @@ std::string origin_in_words(Origin origin) {
 
 std::string in_short(const Source& source) {
   const std::string clause = first_clause(source.text);
-  return clause.empty() ? source.id : source.id + ": " + clause;
+  // "operations: operations" would say it twice.
+  if (clause.empty() || clause == source.id) return source.id;
+  return source.id + ": " + clause;
 }
 
 }  // namespace penstock

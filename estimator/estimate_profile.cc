@@ -317,14 +317,14 @@ class ProfileEstimate {
     list.push_back(attention_text());
     if (degrees_.size() > 1 && request_.sequence_parallel) {
       list.emplace_back(
-          "sequence parallelism with T > 1: norms and residuals divided over the group");
+          "sequence parallelism where TP > 1: norms and residuals are divided over the TP ranks");
     }
     list.push_back(selective_text());
     list.emplace_back(
-        "recompute 'full' repeats a layer but, with T = 1, for its last product, as PyTorch and "
-        "XLA "
-        "do it");
-    list.emplace_back("gradients reduced and parameters gathered in buckets, beside compute");
+        "recompute 'full' runs the forward of a layer again; with TP = 1 without its last matrix "
+        "product, as PyTorch and XLA do");
+    list.emplace_back(
+        "gradients are reduced and parameters gathered in buckets, overlapped with compute");
     if (request_.gradient_bytes == 4) list.emplace_back("gradients of 4 bytes");
     add_odd_tiles();
     if (model_.experts) {
@@ -350,16 +350,17 @@ class ProfileEstimate {
     if (kernel_ == AttentionKernel::kEager) return "attention eager (scores kept in memory)";
     const AttentionKey key{request_.sequence_length, score_width(model_), false};
     return "attention fused, " + std::string(name_of(kernel_)) +
-           " (scores stay on the chip): " + percent(attention_share(kernel_, device_, key)) +
+           " (scores are not stored): " + percent(attention_share(kernel_, device_, key)) +
            " of the peak rate forward";
   }
 
   [[nodiscard]] std::string selective_text() const {
     return kernel_ == AttentionKernel::kEager
                ? "recompute 'selective': the scores of attention are computed again"
-               : "recompute 'selective': attention and every second matrix product keep their "
-                 "outputs, as torchtitan does it (under fused attention Megatron's selective mode "
-                 "saves nothing)";
+               : "recompute 'selective': the outputs of attention and of every second matrix "
+                 "product "
+                 "are kept, as in torchtitan (Megatron's selective mode saves nothing with fused "
+                 "attention)";
   }
 
   // Tiles of 128 that reach beyond a rank's part compute for nothing.

@@ -178,8 +178,8 @@ std::vector<std::string> training_cells(const Variant& variant) {
 std::string training_legend(const std::vector<Variant>& variants) {
   for (const Variant& variant : variants) {
     if (!variant.training) continue;
-    return wrapped(fmt::format("training: on {} tokens, {}; price: of that.",
-                               with_commas(variant.training->tokens),
+    return wrapped(fmt::format("training: time for {} tokens, {}; price: cost of that training.",
+                               tokens_in_short(variant.training->tokens),
                                variant.training->failures ? "failures and checkpoints included"
                                                           : "no failures assumed"),
                    page_width(), "", "");

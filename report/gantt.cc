@@ -24,9 +24,9 @@ struct Span {
   bool overlaps = false;  // a member of an OVERLAP; the other has the same times
 };
 
-// What one rank did: its compute actions, and the collectives that run beside them.
+// What one rank did: its compute actions, and the collectives and copies that run beside them.
 struct Row {
-  std::vector<Span> compute, collectives;
+  std::vector<Span> compute, collectives, loads, stores;
 };
 
 struct Letter {
@@ -48,6 +48,10 @@ Letter letter_of(ActionKind kind) {
       return {'R', "recompute"};
     case ActionKind::kOptimizer:
       return {'o', "optimizer"};
+    case ActionKind::kLoad:
+      return {'l', "load"};
+    case ActionKind::kStore:
+      return {'s', "store"};
     default:
       return {'g', "reductions"};
   }
@@ -65,6 +69,8 @@ std::vector<Row> rows_of(const Program& program, const Timeline& timeline, int p
     const Span span{timeline.start[i], timeline.end[i], action.kind, odd, overlaps};
     if (is_compute(action.kind)) rows[rank].compute.push_back(span);
     if (is_collective(action.kind)) rows[rank].collectives.push_back(span);
+    if (action.kind == ActionKind::kLoad) rows[rank].loads.push_back(span);
+    if (action.kind == ActionKind::kStore) rows[rank].stores.push_back(span);
   }
   return rows;
 }
@@ -137,7 +143,9 @@ class Drawing {
     for (std::int64_t half = 1; half < halves; half += 2) {
       const SimTime middle = window.point(half, halves);
       const Span* span = at(row.compute, middle);
-      if (span == nullptr) span = at(row.collectives, middle);
+      for (const auto* beside : {&row.collectives, &row.loads, &row.stores}) {
+        if (span == nullptr) span = at(*beside, middle);
+      }
       if (span == nullptr) {
         text += '.';
         continue;

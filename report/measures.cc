@@ -13,9 +13,7 @@ double per_second(double amount, Duration step_time) {
   return amount * 1e9 / static_cast<double>(step_time.count());
 }
 
-double tokens(const Plan& plan) {
-  return static_cast<double>(plan.global_batch) * static_cast<double>(plan.sequence_length);
-}
+double tokens(const Plan& plan) { return static_cast<double>(tokens_per_step(plan)); }
 
 }  // namespace
 
@@ -46,9 +44,16 @@ double usd_per_million_tokens(const Plan& plan, const Evaluation& evaluation) {
 }
 
 int micro_batches_of(const Plan& plan) {
-  int samples = samples_of_replica(plan, 0);
-  for (const ReplicaKind& kind : plan.replica_kinds) samples = std::max(samples, kind.samples);
-  return (samples + plan.micro_batch_size - 1) / plan.micro_batch_size;
+  int most = 0;
+  for (const ReplicaLoad& load : replica_loads(plan)) most = std::max(most, load.micro_batches);
+  return most;
+}
+
+std::string micro_batch_size_text(const Plan& plan) {
+  int least = plan.micro_batch_size;
+  for (const MicroBatchShape& shape : plan.batch.shapes) least = std::min(least, shape.samples);
+  return least == plan.micro_batch_size ? fmt::format("{}", least)
+                                        : fmt::format("{} to {}", least, plan.micro_batch_size);
 }
 
 std::string micro_batches_text(const Plan& plan) {

@@ -8,6 +8,7 @@
 
 #include "core/values/recompute_sections.h"
 #include "report/distinct_plans.h"
+#include "report/fit_lines.h"
 #include "report/measures.h"
 #include "report/plan_table.h"
 #include "report/reasons.h"
@@ -103,7 +104,7 @@ std::vector<std::string> cells_of(const RankedPlan& ranked, std::size_t number, 
     cells.push_back(fmt::format("{}", degree));
   }
   if (shown.chunks) cells.push_back(fmt::format("{}", plan.chunks));
-  cells.push_back(fmt::format("{}", plan.micro_batch_size));
+  cells.push_back(micro_batch_size_text(plan));
   cells.push_back(plan.pipeline > 1 ? plan.schedule : "-");
   cells.push_back(recompute_in_short(plan));
   if (shown.gpus) cells.push_back(fmt::format("{}", plan.devices()));
@@ -126,9 +127,11 @@ std::string table_of(const SearchResult& result, const std::vector<std::size_t>&
   return table.text(about.width);
 }
 
-std::string legend_of(const PlanAnswer& about) {
+std::string legend_of(const PlanAnswer& about, bool shows_mfu) {
   std::string text;
-  if (about.flops) text += fmt::format("MFU counts {}; ", text_of(about.flops->convention));
+  if (about.flops && shows_mfu) {
+    text += fmt::format("MFU counts {}; ", text_of(about.flops->convention));
+  }
   return text + "GiB: fullest rank; idle: mean of all ranks.";
 }
 
@@ -154,28 +157,6 @@ std::string proof_of(const SearchResult& result) {
 std::string not_modelled_of(const PlanAnswer& about) {
   if (about.not_modelled.empty()) return "";
   return "Not modelled: " + joined(about.not_modelled, "; ") + ".";
-}
-
-// Broken before an option, as a shell takes it.
-std::string command_lines(const std::string& command, std::size_t width) {
-  std::string out, line = "  ";
-  bool quoted = false;
-  for (std::size_t i = 0; i < command.size();) {
-    std::size_t end = i + 1;
-    for (; end < command.size(); ++end) {
-      if (command[end] == '\'') quoted = !quoted;
-      if (!quoted && command[end] == ' ' && command[end + 1] == '-') break;
-    }
-    const std::string part = command.substr(i, end - i);
-    const bool is_last = end >= command.size();
-    if (line.size() > 6 && line.size() + part.size() + (is_last ? 0 : 2) > width) {
-      out += line + " \\\n";
-      line = "     ";
-    }
-    line += part;
-    i = end;
-  }
-  return out + line + '\n';
 }
 
 std::string next_of(const PlanAnswer& about, bool is_short) {
@@ -217,7 +198,8 @@ std::string answer_in(const SearchResult& result, const PlanAnswer& about, const
   };
   return text(about.question) + '\n' + text(plan_sentence(best.plan, best.evaluation, about)) +
          (about.training ? text(training_sentence(*about.training)) : "") + '\n' +
-         table_of(result, rows, about) + (room.legend ? text(legend_of(about)) : "") +
+         table_of(result, rows, about) +
+         (room.legend ? text(legend_of(about, shown_of(result, rows, about).mfu)) : "") +
          text(ties_of(result, rows) + proof_of(result)) + rivals_of(result, about) +
          text(not_modelled_of(about)) + blank + next_of(about, !room.rerun);
 }
@@ -246,7 +228,7 @@ std::string layout_sentence(const Plan& plan, const Evaluation& evaluation,
   return fmt::format("{}{}{}{}, mbs {}, {}{}{}: {} a step ({}), {}{}{}{}.", degrees_text(plan),
                      plan.chunks > 1 ? fmt::format(", VP {}", plan.chunks) : "",
                      plan.is_mixed() ? " (" + device_words(plan) + ")" : "", devices,
-                     plan.micro_batch_size, plan.pipeline > 1 ? plan.schedule + ", " : "",
+                     micro_batch_size_text(plan), plan.pipeline > 1 ? plan.schedule + ", " : "",
                      recompute_text(plan), plan.zero1 ? ", ZeRO-1" : "",
                      rounded(evaluation.step_time), interval_of(evaluation),
                      speed_text(plan, evaluation.step_time),

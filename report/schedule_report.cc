@@ -65,8 +65,14 @@ std::string schedule_report(const ScheduleResult& result) {
   out += '\n';
   out += wrapped("costs: " + result.costs, page_width(), "", "  ");
   out += wrapped("executor: " + result.executor, page_width(), "", "  ") + '\n';
-  out += line("step (makespan)", exact(result.makespan), "");
-  out += line("longest span of a rank", exact(result.longest_span), "");
+  if (result.is_post_validated) {
+    out += line("step (longest span)", exact(result.longest_span),
+                "a rank begins its next step when its own part of this one has ended");
+    out += line("makespan", exact(result.makespan), "");
+  } else {
+    out += line("step (makespan)", exact(result.makespan), "");
+    out += line("longest span of a rank", exact(result.longest_span), "");
+  }
   out += line("busiest rank's work", exact(result.ideal), "");
   out += line("bubble by makespan", percent(bubble_rate(result.makespan, result.ideal)),
               "(makespan - busiest rank's work) / makespan");
@@ -76,6 +82,11 @@ std::string schedule_report(const ScheduleResult& result) {
               "at their peak, in micro-batches of a whole rank");
   if (!result.peak_stash_bytes.empty()) {
     out += line("", bytes_text(result.peak_stash_bytes), "");
+  }
+  if (result.weight_slots > 0) {
+    out += line("weight slots by rank",
+                fmt::format("{} of {}", result.weight_slots, to_text(result.slot)),
+                "LOAD takes one, RESHARD gives it back");
   }
   out += line("actions", with_commas(result.actions), "sends and receives included");
   return out;
@@ -109,6 +120,13 @@ Json schedule_json(const ScheduleResult& result) {
     Json bytes = Json::array();
     for (const Bytes peak : result.peak_stash_bytes) bytes.push(peak.count);
     json.set("peak_stash_bytes", std::move(bytes));
+  }
+  if (result.is_post_validated) {
+    json.set("step_time_ns", std::int64_t{result.longest_span.count()});
+  }
+  if (result.weight_slots > 0) {
+    json.set("weight_slots", result.weight_slots);
+    json.set("slot_bytes", result.slot.count);
   }
   json.set("actions", result.actions);
   return json;

@@ -20,9 +20,14 @@ struct ScheduleResult {
   Duration makespan{}, longest_span{}, ideal{};
   std::vector<std::int64_t> peak_stash_chunks;  // per rank
   std::vector<Bytes> peak_stash_bytes;          // per rank; empty where the costs name no bytes
+  int weight_slots = 0;                         // per rank, where stages live in slots
+  Bytes slot{};                                 // what the largest LOAD brings
+  bool is_post_validated = false;               // a step takes the longest span
   std::int64_t actions = 0;                     // of the lowered Program
   std::string costs;                            // in words
   std::string executor;                         // in words
+
+  [[nodiscard]] Duration step() const { return is_post_validated ? longest_span : makespan; }
 };
 
 std::string schedule_report(const ScheduleResult& result);

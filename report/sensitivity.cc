@@ -58,9 +58,9 @@ TextTable table_of(const std::vector<Sensitivity>& rows) {
   if (rows.empty()) return TextTable({});
   const double largest = largest_effect(rows.front());
   TextTable table({{"  what changes", true},
-                   {"to", true, 1},
+                   {"change", true, 1},
                    {"speed", false, 1, 0, true},
-                   {"to", true},
+                   {"change", true},
                    {"speed", false, 1, 0, true},
                    {"slower      |faster", true, 2, 1}});
   for (const Sensitivity& row : rows) {
@@ -102,8 +102,8 @@ std::string sensitivity_text(const Sensitivities& sensitivities) {
   const std::vector<Sensitivity> rows = sorted(sensitivities);
   return (rows.empty() ? "" : table_of(rows).text(page_width(140))) +
          list_text(sensitivities.notes) +
-         section("Plans that were found", remarks(rows, &Outcome::plan)) +
-         section("Not possible (no)", remarks(rows, &Outcome::why_not)) +
+         section("The best plans after these changes", remarks(rows, &Outcome::plan)) +
+         section("Not possible (no in the table)", remarks(rows, &Outcome::why_not)) +
          section("Not answered", sensitivities.not_answered);
 }
 

@@ -79,11 +79,10 @@ std::string simulation_report(const PlanFile& file, const Evaluation& evaluation
 }
 
 std::string not_drawn_text(const Plan& plan) {
-  const int samples = (plan.global_batch + plan.data - 1) / plan.data;
   return fmt::format(
       "{} stages times {} micro-batches are too many to draw here; penstock trace "
       "draws the step of the plan file.\n",
-      plan.stages(), (samples + plan.micro_batch_size - 1) / plan.micro_batch_size);
+      plan.stages(), micro_batches_of(plan));
 }
 
 namespace {

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 #include <tuple>
+#include <utility>
+
+#include "report/words.h"
 
 namespace penstock {
 namespace {
@@ -26,6 +30,15 @@ std::string markdown_cell(const std::string& text) {
   return out;
 }
 
+// A name that is too long: its first line, and the others, further in.
+std::pair<std::string, std::string> divided(const std::string& name, std::size_t width) {
+  const std::size_t indent = std::min(name.find_first_not_of(' '), name.size());
+  const std::string lines = wrapped(std::string_view(name).substr(indent), width,
+                                    std::string(indent, ' '), std::string(indent + 2, ' '));
+  const std::size_t end = lines.find('\n');
+  return {lines.substr(0, end), lines.substr(end + 1)};
+}
+
 }  // namespace
 
 std::size_t TextTable::width_of(std::size_t column) const {
@@ -34,17 +47,20 @@ std::size_t TextTable::width_of(std::size_t column) const {
   return width;
 }
 
-std::string TextTable::block(const std::vector<std::size_t>& columns) const {
+std::string TextTable::block(const std::vector<std::size_t>& columns, std::size_t names) const {
   std::string out;
   const auto add_line = [&](const auto& cell) {
-    std::string line;
+    std::string line, below;
     for (const std::size_t c : columns) {
-      if (c != columns.front()) line.append(columns_[c].gap, ' ');
-      const std::string& text = cell(c);
-      const std::string padding(width_of(c) - text.size(), ' ');
+      const bool is_first = c == columns.front();
+      if (!is_first) line.append(columns_[c].gap, ' ');
+      std::string text = cell(c);
+      if (is_first && text.size() > names) std::tie(text, below) = divided(text, names);
+      const std::size_t wide = is_first ? names : width_of(c);
+      const std::string padding(wide - std::min(wide, text.size()), ' ');
       line += columns_[c].left ? text + padding : padding + text;
     }
-    out += line.erase(line.find_last_not_of(' ') + 1) + '\n';
+    out += line.erase(line.find_last_not_of(' ') + 1) + '\n' + below;
   };
   add_line([&](std::size_t c) -> const std::string& { return columns_[c].header; });
   for (const auto& row : rows_) {
@@ -90,28 +106,49 @@ bool TextTable::shows(const std::string& header, std::size_t width) const {
                      [&](std::size_t c) { return columns_[c].header == header; });
 }
 
+// From column i of those that are shown up to the last one that is joined to it, with the gaps.
+std::size_t TextTable::width_of_group(const std::vector<std::size_t>& shown, std::size_t i) const {
+  std::size_t width = columns_[shown[i]].gap + width_of(shown[i]);
+  for (std::size_t j = i + 1; j < shown.size() && columns_[shown[j]].joined; ++j) {
+    width += columns_[shown[j]].gap + width_of(shown[j]);
+  }
+  return width;
+}
+
+// Names that leave too little room for the columns beside them are broken, but not into less than
+// 16 columns.
+std::size_t TextTable::width_of_names(const std::vector<std::size_t>& shown,
+                                      std::size_t width) const {
+  if (!columns_[0].left) return width_of(0);
+  constexpr std::size_t kLeast = 16;
+  std::size_t most = 0, all = 0;
+  for (std::size_t i = 1; i < shown.size(); ++i) {
+    all += columns_[shown[i]].gap + width_of(shown[i]);
+    if (!columns_[shown[i]].joined) most = std::max(most, width_of_group(shown, i));
+  }
+  // Broken names are easier to read than a table in two blocks.
+  if (width >= all + kLeast) return std::min(width_of(0), width - all);
+  return std::min(width_of(0), std::max(kLeast, width > most ? width - most : 0));
+}
+
 std::string TextTable::text(std::size_t width) const {
   std::string out;
   std::vector<std::size_t> columns{0};
-  std::size_t used = width_of(0);
   const std::vector<std::size_t> shown = kept(width);
+  const std::size_t names = width_of_names(shown, width);
+  std::size_t used = names;
   for (std::size_t i = 0; i < shown.size(); ++i) {
     const std::size_t c = shown[i];
     if (c == 0) continue;
-    std::size_t needed = columns_[c].gap + width_of(c);
-    const std::size_t alone = needed;
-    for (std::size_t j = i + 1; j < shown.size() && columns_[shown[j]].joined; ++j) {
-      needed += columns_[shown[j]].gap + width_of(shown[j]);
-    }
-    if (used + needed > width && columns.size() > 1 && !columns_[c].joined) {
-      out += block(columns) + '\n';
+    if (used + width_of_group(shown, i) > width && columns.size() > 1 && !columns_[c].joined) {
+      out += block(columns, names) + '\n';
       columns = {0};
-      used = width_of(0);
+      used = names;
     }
     columns.push_back(c);
-    used += alone;
+    used += columns_[c].gap + width_of(c);
   }
-  return out + block(columns);
+  return out + block(columns, names);
 }
 
 std::string TextTable::csv() const {

@@ -28,7 +28,8 @@ class TextTable {
 
   // Every line ends in a newline and has no blanks before it. Where the columns do not fit into
   // `width`, those that may be dropped are; what still does not fit follows in a second block,
-  // which repeats the first column.
+  // which repeats the first column; a first column of words that is too wide even
+  // then goes over several lines.
   [[nodiscard]] std::string text(std::size_t width = page_width()) const;
   // Whether text(width) has a column of this name.
   [[nodiscard]] bool shows(const std::string& header, std::size_t width) const;
@@ -44,7 +45,11 @@ class TextTable {
   // Whether two rows have different cells there.
   [[nodiscard]] bool differs(std::size_t column) const;
   [[nodiscard]] std::vector<std::size_t> kept(std::size_t width) const;
-  [[nodiscard]] std::string block(const std::vector<std::size_t>& columns) const;
+  [[nodiscard]] std::size_t width_of_group(const std::vector<std::size_t>& shown,
+                                           std::size_t i) const;
+  [[nodiscard]] std::size_t width_of_names(const std::vector<std::size_t>& shown,
+                                           std::size_t width) const;
+  [[nodiscard]] std::string block(const std::vector<std::size_t>& columns, std::size_t names) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -77,11 +78,13 @@ void set_shares(TrainingCost& cost) {
 }
 
 // "103.5 days", "7.25 h", "3.5 min"
-std::string span(double hours) {
-  if (hours >= 48.0) return significant(hours / 24.0, 4) + " days";
-  if (hours >= 1.0) return significant(hours, 4) + " h";
-  return significant(60.0 * hours, 3) + " min";
+std::string span_of(double hours, int digits) {
+  if (hours >= 48.0) return significant(hours / 24.0, digits) + " days";
+  if (hours >= 1.0) return significant(hours, digits) + " h";
+  return significant(60.0 * hours, std::min(digits, 3)) + " min";
 }
+
+std::string span(double hours) { return span_of(hours, 4); }
 
 std::string line(std::string_view name, const std::string& value) {
   return wrapped(value, page_width(), fmt::format("  {:<22}", name), std::string(24, ' '));
@@ -164,6 +167,20 @@ Json failures_json(const TrainingCost& cost) {
 
 }  // namespace
 
+std::string tokens_in_short(std::int64_t tokens) {
+  for (const auto& [unit, letter] :
+       {std::pair{std::int64_t{1'000'000'000'000}, 'T'},
+        std::pair{std::int64_t{1'000'000'000}, 'B'}, std::pair{std::int64_t{1'000'000}, 'M'}}) {
+    if (tokens < unit || tokens % (unit / 1000) != 0) continue;
+    const auto thousandths = static_cast<int>(tokens % unit / (unit / 1000));
+    std::string text = fmt::format("{}.{:03}", tokens / unit, thousandths);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.')) text.pop_back();
+    return text + letter;
+  }
+  return with_commas(tokens);
+}
+
 // J. T. Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps",
 // Future Generation Computer Systems 22 (2006), equation 37; without its corrections it is Young's
 // sqrt(2 c m) (Communications of the ACM 17, 1974).
@@ -184,7 +201,7 @@ std::optional<TrainingCost> training_cost(const std::optional<TrainingQuestion>&
   if (!question) return {};
   TrainingCost cost;
   cost.tokens = question->tokens;
-  cost.tokens_per_step = std::int64_t{plan.global_batch} * plan.sequence_length;
+  cost.tokens_per_step = tokens_per_step(plan);
   cost.steps = (question->tokens - 1) / cost.tokens_per_step + 1;
   cost.gpus = plan.devices();
   const double step_hours = hours_of(evaluation.step_time);
@@ -225,15 +242,19 @@ std::string price_text(const TrainingCost& cost) {
 std::string training_sentence(const TrainingCost& cost) {
   if (!ends(cost)) return fmt::format("Training never ends: {}.", cost.why_never);
   std::string text =
-      fmt::format("Training on {} tokens takes {} ({} to {})", with_commas(cost.tokens),
+      fmt::format("Training on {} tokens takes {} ({} to {})", tokens_in_short(cost.tokens),
                   span(cost.expected.hours), span(cost.low.hours), span(cost.high.hours));
   if (cost.expected.usd > 0.0) text += " and costs " + dollars(cost.expected.usd);
-  return text + (cost.failures ? ", failures included." : ", without failures.");
+  if (!cost.failures) return text + ", without failures.";
+  const FailureEffect& effect = *cost.failures;
+  return text + fmt::format(", {} failures included; a checkpoint every {}.",
+                            significant(effect.failures, 2),
+                            span_of(effect.hours_between_checkpoints, 2));
 }
 
 std::string training_text(const std::optional<TrainingCost>& cost) {
   if (!cost) return "";
-  return fmt::format("\nTraining on {} tokens\n", with_commas(cost->tokens)) +
+  return fmt::format("\nTraining on {} tokens\n", tokens_in_short(cost->tokens)) +
          line("steps",
               fmt::format("{}, each of {} tokens, on {}", with_commas(cost->steps),
                           with_commas(cost->tokens_per_step), count_of(cost->gpus, "GPU"))) +

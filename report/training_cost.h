@@ -69,6 +69,9 @@ double expected_hours(double hours, double restart_hours, double job_mtbf_hours)
 std::string time_text(const TrainingCost& cost);
 std::string price_text(const TrainingCost& cost);
 
+// "300B", "1.5T"; with all digits where letters would round.
+std::string tokens_in_short(std::int64_t tokens);
+
 // "Training on 1,000,000,000,000 tokens takes 50.5 days (47.9 days to 53.0 days) and costs
 // $317,527."
 std::string training_sentence(const TrainingCost& cost);

@@ -14,6 +14,15 @@ namespace {
 }
 
 void require_kinds(const Program& program, bool zero1) {
+  if (program.has_slots()) {
+    refuse("its stages live in slots and are loaded from the host",
+           "only simulate, explain and check take such a plan yet");
+  }
+  for (const Wait& wait : program.more_waits) {
+    refuse(name_of(program, program.actions[wait.action]) + " waits for " +
+               name_of(program, program.actions[wait.needs]) + ", which the file lists",
+           "ranks keep only the waits that follow from their lists; take it out of 'waits'");
+  }
   for (const Action& action : program.actions) {
     const bool moves_weights = action.kind == ActionKind::kLoad ||
                                action.kind == ActionKind::kStore ||
@@ -164,6 +173,15 @@ void require_supported(const PlanFile& file, const ModelDescription& model,
   require_kinds(file.program, file.plan.zero1);
   require_micro_batches(file.program);
   require_norm(file, model, options);
+}
+
+void require_one_length(const PlanFile& file) {
+  for (const MicroBatchShape& shape : file.plan.batch.shapes) {
+    if (shape.tokens == file.plan.sequence_length && shape.decoder_tokens == 0) continue;
+    refuse("its samples differ in length (" + std::to_string(shape.tokens) + " and " +
+               std::to_string(file.plan.sequence_length) + " tokens)",
+           "penstock train --virtual carries out its times");
+  }
 }
 
 void require_order(const PlanFile& file, const std::vector<Action>& list) {

@@ -236,8 +236,7 @@ class Search {
       ++tally_.bounded;
       return false;
     }
-    const std::int64_t size =
-        std::int64_t{one.plan.stages()} * replica_loads(one.plan).front().micro_batches;
+    const std::int64_t size = std::int64_t{one.plan.stages()} * first_load(one.plan).micro_batches;
     if (arranged_work_ + size <= kMostArranged) {
       arranged_work_ += size;
       return true;

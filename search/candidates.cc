@@ -232,22 +232,21 @@ class Enumeration {
   void add_group(CandidateGroup group) {
     const SearchKey& key = space_.keys[static_cast<std::size_t>(group.key)];
     const Plan plan = plan_of(space_, request_, group);
-    const int samples = replica_loads(plan).front().samples;
+    const ReplicaLoad load = first_load(plan);
     const bool pinned = request_.pins.micro_batch_size.has_value();
-    if (group.candidates == 0 || (samples < plan.micro_batch_size && !pinned)) return;
+    if (group.candidates == 0 || (load.full == 0 && !pinned)) return;
     space_.candidates += group.candidates;
     if (!key.why_not.empty()) {
       space_.rejected.add(key.why_not, group.candidates, plan);
       return;
     }
-    const std::int64_t full = samples / plan.micro_batch_size;
-    group.bound = bound_of(costs_of(key), group.pipeline, full);
+    group.bound = bound_of(costs_of(key), group.pipeline, load.full);
     const DeviceCluster& cluster = space_.devices[static_cast<std::size_t>(key.device)];
     // Some rank holds at least the mean of what must be held for the whole step.
     const Bytes state = least_state(inputs_, request_, key, group.data);
     group.least_memory = Bytes{state.count / group.pipeline} + cluster.reserve;
     group.devices = plan.devices();
-    group.replay_size = std::int64_t{group.pipeline} * replica_loads(plan).front().micro_batches;
+    group.replay_size = std::int64_t{group.pipeline} * load.micro_batches;
     if (group.least_memory > cluster.device.memory) {
       const Bytes over = group.least_memory - cluster.device.memory;
       space_.rejected.add({"parameters, gradients and optimizer state alone over memory",

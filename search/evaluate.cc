@@ -137,7 +137,7 @@ void replay(const PlanInputs& inputs, const PreparedPlan& prepared, const PlanSc
       lowering_of(result.plan, result.ties, prepared.sums.recomputes(), executor);
   result.recomputes = options.recompute;
   const ListedRanks listed = listed_ranks(result.plan);
-  if (executor.issue == IssueOrder::kEager &&
+  if (!listed.by_pools && executor.issue == IssueOrder::kEager &&
       can_simulate_schedule(*schedules.pipelines.front().schedule, executor)) {
     result.evaluation =
         evaluation_of(judged(prepared, schedules, options, executor, result), result.prices,
@@ -223,7 +223,9 @@ EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
     arrange_and_replay(inputs, prepared, basis.interval, result);
   } else {
     replay(inputs, prepared, schedules_of(result.plan), basis.interval, result);
-    if (!result.why_not) result.why_not = why_not;
+    // Of a batch that is not even the cuts were chosen by its largest shape; what they hold is
+    // known only now.
+    if (!result.why_not && plan.has_even_batch()) result.why_not = why_not;
   }
   use_calibrated_interval(inputs, basis, result);
   result.evaluation.assumptions = std::move(basis.assumptions);

@@ -33,7 +33,7 @@ Duration GroupBounds::before_cuts(const Plan& plan) {
 // What all ranks together must hold, and for how long, whatever the cuts.
 Duration GroupBounds::memory_bound(const ScheduleKind& kind, const Plan& plan) {
   StashRoom room;
-  room.micro_batches = replica_loads(plan)[0].samples / plan.micro_batch_size;
+  room.micro_batches = first_load(plan).full;
   if (room.micro_batches == 0 || plan.is_mixed()) return {};
   room.ranks = plan.pipeline;
   const Bytes state = group_.least_memory - prices_.reserve()[0];  // of the mean rank
@@ -57,13 +57,11 @@ Duration GroupBounds::memory_bound(const ScheduleKind& kind, const Plan& plan) {
 // all the way there and back. Whatever the cuts.
 Duration GroupBounds::mean_bound(const Plan& plan) const {
   if (find_schedule(plan.schedule)->recomputes) return least_but_on_last_rank(plan);
-  const int samples = replica_loads(plan)[0].samples;
-  const int rest = samples % plan.micro_batch_size;
-  const std::int64_t full = samples / plan.micro_batch_size;
+  const ReplicaLoad load = first_load(plan);
+  const std::int64_t full = load.full;
   std::int64_t work = full * prices_.least_work(backward_of(plan));
-  if (rest > 0) {
-    const std::vector<int> shapes = micro_batch_shapes(plan);
-    const auto shape = std::find(shapes.begin(), shapes.end(), rest) - shapes.begin();
+  if (load.rest > 0) {
+    const int shape = batch_of(plan).replicas.front().runs.back().shape;
     work += prices_.least_work(backward_of(plan), static_cast<std::size_t>(shape));
   }
   const std::int64_t trip = full == 0 ? 0 : prices_.least_trip(backward_of(plan));
@@ -74,14 +72,14 @@ Duration GroupBounds::mean_bound(const Plan& plan) const {
 // mean of what is before it, or it does what is behind.
 Duration GroupBounds::least_but_on_last_rank(const Plan& plan) const {
   if (plan.is_mixed() || plan.pipeline < 2) return group_.bound;
-  const int samples = replica_loads(plan)[0].samples;
-  const std::int64_t full = samples / plan.micro_batch_size;
-  const SectionSums* shorter = prices_.shape_of(samples % plan.micro_batch_size, plan);
+  const ReplicaLoad load = first_load(plan);
+  const std::int64_t full = load.full;
+  const SectionSums* shorter = prices_.shape_of(load.rest, plan);
   const SectionSums& sums = prices_.sums()[0];
   const GroupPrices& kept = kept_();
   if (!kept.why_not().empty()) return group_.bound;
   const SectionSums& last = kept.sums()[0];
-  const SectionSums* shorter_last = kept.shape_of(samples % plan.micro_batch_size, plan);
+  const SectionSums* shorter_last = kept.shape_of(load.rest, plan);
   const auto all = static_cast<std::size_t>(sums.sections());
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (std::size_t cut = 1; cut < all; ++cut) {
@@ -96,7 +94,7 @@ Duration GroupBounds::least_but_on_last_rank(const Plan& plan) const {
 }
 
 Duration GroupBounds::with_fill(const Plan& plan) const {
-  const std::int64_t full = replica_loads(plan)[0].samples / plan.micro_batch_size;
+  const std::int64_t full = first_load(plan).full;
   const bool barrier = executor_.optimizer == OptimizerGate::kGlobalBarrier;
   if (find_schedule(plan.schedule)->recomputes || plan.chunks == 1 || !barrier || full == 0 ||
       plan.copies() > 1 || plan.is_mixed()) {
@@ -108,8 +106,8 @@ Duration GroupBounds::with_fill(const Plan& plan) const {
 // What no cuts with one stage per rank can beat: the balanced bottleneck, and the fill and drain
 // around it.
 Duration GroupBounds::by_balanced_cuts(const Plan& plan, const std::vector<int>& balanced) const {
-  const int samples = replica_loads(plan)[0].samples;
-  const std::int64_t full = samples / plan.micro_batch_size;
+  const ReplicaLoad load = first_load(plan);
+  const std::int64_t full = load.full;
   if (find_schedule(plan.schedule)->recomputes) return group_.bound;  // not on the last rank
   if (plan.chunks > 1) return {};
   const bool barrier = executor_.optimizer == OptimizerGate::kGlobalBarrier;
@@ -122,8 +120,7 @@ Duration GroupBounds::by_balanced_cuts(const Plan& plan, const std::vector<int>&
   if (!barrier || full == 0) return Duration{longest * full};
   // With fused backward all that lies before a rank counts, with split backward or a short last
   // micro-batch only its forwards.
-  const bool whole =
-      backward_of(plan) == BackwardKind::kFused && samples % plan.micro_batch_size == 0;
+  const bool whole = backward_of(plan) == BackwardKind::kFused && load.rest == 0;
   const double share = whole ? 1.0 : prices_.least_forward_share();
   return std::max(Duration{longest * full},
                   fill_bound(prices_.least_work(backward_of(plan)), share, full, plan.pipeline));
@@ -132,7 +129,7 @@ Duration GroupBounds::by_balanced_cuts(const Plan& plan, const std::vector<int>&
 // Micro-batches travel all the way and back, whatever the cuts, no more of them at once than the
 // first stage holds.
 Duration GroupBounds::by_round_trips(const Plan& plan, const HeldCounts& held) const {
-  const std::int64_t full = replica_loads(plan)[0].samples / plan.micro_batch_size;
+  const std::int64_t full = first_load(plan).full;
   const bool barrier = executor_.optimizer == OptimizerGate::kGlobalBarrier;
   if (!barrier || full == 0 || plan.copies() > 1) return {};
   const std::int64_t in_flight = std::max(1, held.most_stash(0));
@@ -143,8 +140,7 @@ Duration GroupBounds::by_round_trips(const Plan& plan, const HeldCounts& held) c
 // r's first hold at least the first r sections, whatever the cuts.
 Duration GroupBounds::mean_with_fill(const Plan& plan, std::int64_t full) const {
   const SectionSums& sums = prices_.sums()[0];
-  const bool whole = backward_of(plan) == BackwardKind::kFused &&
-                     replica_loads(plan)[0].samples % plan.micro_batch_size == 0;
+  const bool whole = backward_of(plan) == BackwardKind::kFused && first_load(plan).rest == 0;
   std::int64_t all = full * sums.work_of(backward_of(plan)).back();
   for (std::size_t r = 0; r < static_cast<std::size_t>(plan.pipeline); ++r) {
     all += whole ? sums.work[r] : sums.forward[r];

@@ -139,7 +139,7 @@ std::optional<Duration> GroupDivision::least(const SectionSums& kept, BackwardKi
 Duration GroupDivision::least_with_cuts(const Plan& plan, const StageMemory& memory,
                                         const HeldCounts& held, const RankSums& kept) {
   const BackwardKind backward = find_schedule(plan.schedule)->backward;
-  const std::int64_t full = replica_loads(plan)[0].samples / plan.micro_batch_size;
+  const std::int64_t full = first_load(plan).full;
   const bool fills =
       inputs_.executor.optimizer == OptimizerGate::kGlobalBarrier && plan.copies() == 1;
   Duration least = Duration::max();

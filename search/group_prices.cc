@@ -32,10 +32,11 @@ GroupPrices::GroupPrices(const PlanInputs& inputs, const SearchSpace& space,
 void GroupPrices::load(const PlanInputs& inputs, const SearchSpace& space, int key_index,
                        const Plan& plan, SearchShared& shared) {
   const SearchKey& key = space.keys[static_cast<std::size_t>(key_index)];
-  const std::vector<int> sizes = micro_batch_shapes(plan);
+  const std::vector<MicroBatchShape> sizes = micro_batch_shapes(plan);
   Shapes& shapes = of_type_.emplace_back();
   shapes.reserve(sizes.size());
-  for (const int samples : sizes) {
+  for (const MicroBatchShape& shape : sizes) {
+    const int samples = shape.samples;
     if (samples == key.micro_batch_size && plan.recompute == key.recompute) {
       // The key's own: shared without a count, since the space stays.
       shapes.emplace_back(std::shared_ptr<const SectionSums>(), &key.sums);
@@ -87,8 +88,10 @@ bool GroupPrices::recomputes() const {
 }
 
 const SectionSums* GroupPrices::shape_of(int samples, const Plan& plan) const {
-  const std::vector<int> sizes = micro_batch_shapes(plan);
-  const auto at = std::find(sizes.begin(), sizes.end(), samples);
+  const std::vector<MicroBatchShape> sizes = micro_batch_shapes(plan);
+  const auto at = std::find_if(sizes.begin(), sizes.end(), [&](const MicroBatchShape& shape) {
+    return shape.samples == samples;
+  });
   if (at == sizes.end()) return nullptr;
   return of_type_[0][static_cast<std::size_t>(at - sizes.begin())].get();
 }

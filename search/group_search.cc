@@ -85,8 +85,8 @@ class GroupSearch {
                            variants, plan);
       return;
     }
-    const bool ragged = choice.kind->ragged_groups &&
-                        replica_loads(plan).front().micro_batches % plan.pipeline != 0;
+    const bool ragged =
+        choice.kind->ragged_groups && first_load(plan).micro_batches % plan.pipeline != 0;
     if (ragged && request_.pins.schedules.empty()) {
       result_.rejected.add(plan.schedule + ": only searched where P divides M", variants, plan);
       return;
@@ -249,7 +249,7 @@ class GroupSearch {
                                          const HeldCounts& at_least) {
     const Incumbents& incumbents = own_ ? *own_ : known_;
     const auto slowest = incumbents.slowest_that_matters(group_.devices, group_.least_memory);
-    const int full = replica_loads(plan).front().samples / plan.micro_batch_size;
+    const int full = first_load(plan).full;
     return slowest && full > 0 &&
            division_.all_are_slower(plan, memory, at_least, prices_.sums(), *slowest / full);
   }
@@ -473,7 +473,7 @@ class GroupSearch {
     auto& known = balanced_[{plan.chunks, plan.stage_map, backward_}];
     if (known) return *known;
     const auto cuts = [&] { return balanced_cuts(prices_.sums(), plan, backward_).value(); };
-    const int largest = micro_batch_shapes(plan).front();
+    const int largest = micro_batch_shapes(plan).front().samples;
     if (plan.is_mixed()) {
       known = shared_.mixed_balanced.get(
           {group_.mixed, largest, plan.chunks, plan.stage_map, backward_}, cuts);
@@ -489,7 +489,7 @@ class GroupSearch {
                                                               const Plan& plan) const {
     if (!kind.holds_all_micro_batches) return std::nullopt;
     if (plan.is_mixed()) return std::nullopt;
-    const Bytes stash{prices_.sums()[0].stash.back() * replica_loads(plan)[0].micro_batches /
+    const Bytes stash{prices_.sums()[0].stash.back() * first_load(plan).micro_batches /
                       plan.pipeline};
     const Bytes over = group_.least_memory + stash - prices_.memory()[0];
     if (over.count <= 0) return std::nullopt;

@@ -156,8 +156,7 @@ class CutSearch {
   }
 
   static int arrangements(const Plan& plan, const CutBudget& budget, bool has_rule) {
-    const std::int64_t size =
-        std::int64_t{plan.stages()} * replica_loads(plan).front().micro_batches;
+    const std::int64_t size = std::int64_t{plan.stages()} * first_load(plan).micro_batches;
     const std::int64_t in_all = (has_rule ? kMostByRule : kMostArranged) / size;
     const int each = has_rule ? kReplaysPerRule : kReplaysPerArrangement;
     return static_cast<int>(

@@ -33,8 +33,7 @@ Plan without_cuts(Plan plan) {
 
 // What the work of a contender grows with.
 std::int64_t work_of(const Plan& plan) {
-  const std::int64_t each =
-      is_arranged(plan) ? replica_loads(plan).front().micro_batches : plan.stages();
+  const std::int64_t each = is_arranged(plan) ? first_load(plan).micro_batches : plan.stages();
   return plan.stages() * each;
 }
 

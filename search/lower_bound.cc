@@ -49,7 +49,7 @@ class Bound {
         stages_(std::move(stages)),
         tail_(std::move(tail)),
         held_(held),
-        full_(replica_loads(plan).front().samples / plan.micro_batch_size / plan.copies()),
+        full_(first_load(plan).full / plan.copies()),
         splits_(std::any_of(stages_.begin(), stages_.end(),
                             [](const StageTimes& t) { return t.weight > 0; })),
         ranks_(static_cast<std::size_t>(plan.pipeline)) {
@@ -140,9 +140,7 @@ class Bound {
   std::vector<OfRank> ranks_;
 };
 
-bool has_short_micro_batch(const Plan& plan) {
-  return replica_loads(plan).front().samples % plan.micro_batch_size > 0;
-}
+bool has_short_micro_batch(const Plan& plan) { return first_load(plan).rest > 0; }
 
 Tail tail_of(const StagePrices& prices, const Plan& plan, const ExecutorModel& executor) {
   Tail tail;
@@ -223,10 +221,7 @@ StageTimes times_of(const StagePrices& prices, const Plan& plan, int stage, Back
     times.least_send_back = std::min(times.least_send_back, gradient_back(shape));
   }
   if (has_short_micro_batch(plan) && plan.copies() == 1) {
-    const auto shapes = micro_batch_shapes(plan);
-    const int samples = replica_loads(plan).front().samples % plan.micro_batch_size;
-    const int shape =
-        static_cast<int>(std::find(shapes.begin(), shapes.end(), samples) - shapes.begin());
+    const int shape = batch_of(plan).replicas.front().runs.back().shape;
     times.short_work = forward(shape) + backward(shape) + weight(shape);
   }
   return times;

@@ -76,6 +76,21 @@ MemoryUse memory_of_rank(const StagePrices& prices, const LargestShapes& largest
   return use;
 }
 
+// Where stages live in slots, each slot has room for the largest of them.
+void keep_in_slots(const StagePrices& prices, const RankLiveness& rank, MemoryUse& use) {
+  if (rank.weight_slots == 0) return;
+  Bytes parameters, gradients, optimizer_state;
+  for (const int stage : rank.stages) {
+    const StepPrice& step = prices.step[static_cast<std::size_t>(stage)];
+    parameters = std::max(parameters, step.parameters);
+    gradients = std::max(gradients, step.gradients);
+    optimizer_state = std::max(optimizer_state, step.optimizer_state);
+  }
+  use.parameters = parameters * rank.weight_slots;
+  use.gradients = gradients * rank.weight_slots;
+  use.optimizer_state = optimizer_state * rank.weight_slots;
+}
+
 // A stage can shrink by growing when it comes to hold two sections of a tied set, or when what its
 // new last section sends is smaller.
 bool grows_with_sections(const SectionSums& sums, const TiedParameters& ties) {
@@ -131,6 +146,7 @@ std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
     for (std::size_t rank = 0; rank < of_kind; ++rank) {
       const int listed = static_cast<int>(ranks.size());
       ranks.push_back(memory_of_rank(prices, {prices, shapes[listed]}, held, rank));
+      keep_in_slots(prices, first[static_cast<std::ptrdiff_t>(rank)], ranks.back());
       ranks.back().reserve = reserve[listed];
     }
   }

@@ -1,7 +1,7 @@
 // From the decisions of a Plan to the lists of its distinct pipelines.
 //
 // The batch is divided among the replicas, each share into micro-batches of b samples, the last one
-// short; replicas with equal shares are one pipeline (replica_loads(), rolled_inputs()). Schedules
+// short; replicas with equal shares are one pipeline (batch_of(), rolled_inputs()). Schedules
 // stay rolled up, so nothing here grows with M but arranged ones.
 //
 // What a rank holds at most needs no M micro-batches either: once all blocks have entered their
@@ -23,24 +23,17 @@ ScheduleShape shape_of(const Plan& plan, int micro_batches) {
   return {plan.pipeline, plan.chunks, micro_batches, plan.group, 1};
 }
 
-// Full micro-batches, then a short one when b does not divide the samples. `own`: those of the
-// shapes that the replicas of the load have.
-std::vector<MicroBatchRun> runs_of(const Plan& plan, const ReplicaLoad& load,
-                                   const std::vector<int>& shapes, const ShapeRange& own) {
+std::vector<MicroBatchRun> runs_of(const Batch& batch, const ReplicaBatch& replicas) {
   std::vector<MicroBatchRun> runs;
-  const auto add = [&](int count, int samples) {
-    if (count == 0) return;
+  runs.reserve(replicas.runs.size());
+  for (const ShapeRun& run : replicas.runs) {
+    const MicroBatchShape& shape = batch.shapes[static_cast<std::size_t>(run.shape)];
     MicroBatch micro_batch;
-    micro_batch.samples = samples;
-    micro_batch.sequence_length = plan.sequence_length;
-    micro_batch.loss_weight = samples;
-    micro_batch.shape = static_cast<int>(
-        std::find(shapes.begin() + own.first, shapes.begin() + own.end, samples) - shapes.begin());
-    runs.push_back({count, micro_batch});
-  };
-  const int rest = load.samples % plan.micro_batch_size;
-  add(load.samples / plan.micro_batch_size, plan.micro_batch_size);
-  add(rest > 0 ? 1 : 0, rest);
+    micro_batch.samples = shape.samples;
+    micro_batch.sequence_length = shape.tokens;
+    micro_batch.shape = run.shape;
+    runs.push_back({run.count, micro_batch});
+  }
   return runs;
 }
 
@@ -125,26 +118,6 @@ void grow(std::vector<std::int32_t>& counts, const std::vector<std::int32_t>& ne
 
 }  // namespace
 
-std::vector<ReplicaLoad> replica_loads(const Plan& plan) {
-  std::vector<ReplicaLoad> loads;
-  const auto micro_batches = [&](int samples) {
-    return (samples + plan.micro_batch_size - 1) / plan.micro_batch_size;
-  };
-  for (const ReplicaKind& kind : plan.replica_kinds) {
-    loads.push_back({kind.replicas, kind.samples, micro_batches(kind.samples)});
-  }
-  if (plan.has_unequal_replicas()) return loads;
-  const int longer = plan.global_batch % plan.data;
-  const int samples = plan.global_batch / plan.data;
-  const auto add = [&](int replicas, int size) {
-    if (replicas == 0) return;
-    loads.push_back({replicas, size, micro_batches(size)});
-  };
-  add(longer, samples + 1);
-  add(plan.data - longer, samples);
-  return loads;
-}
-
 std::string why_no_program(const Plan& plan) {
   const ScheduleKind* kind = find_schedule(plan.schedule);
   if (kind == nullptr) return "unknown schedule '" + plan.schedule + "'";
@@ -160,12 +133,10 @@ std::string why_no_program(const Plan& plan) {
 }
 
 std::vector<RolledInput> rolled_inputs(const Plan& plan) {
-  const auto shapes = micro_batch_shapes(plan);
+  const Batch batch = batch_of(plan);
   std::vector<RolledInput> inputs;
-  ShapeRange own{0, static_cast<int>(shapes.size())};
-  for (const ReplicaLoad& load : replica_loads(plan)) {
-    if (plan.has_unequal_replicas()) own = shapes_of_kind(plan, static_cast<int>(inputs.size()));
-    inputs.push_back({nullptr, runs_of(plan, load, shapes, own), load.replicas});
+  for (const ReplicaBatch& replicas : batch.replicas) {
+    inputs.push_back({nullptr, runs_of(batch, replicas), replicas.replicas});
   }
   return inputs;
 }
@@ -245,13 +216,13 @@ Program program_of(const PlanSchedules& schedules, const LoweringOptions& option
 }
 
 int telling_micro_batches(const Plan& plan) {
-  const int micro_batches = replica_loads(plan).front().micro_batches;
+  const int micro_batches = first_load(plan).micro_batches;
   const int enough = enough_micro_batches(*find_schedule(plan.schedule), plan, micro_batches);
   return std::min(enough, micro_batches);
 }
 
 int counted_micro_batches(const Plan& plan) {
-  const int micro_batches = replica_loads(plan).front().micro_batches;
+  const int micro_batches = first_load(plan).micro_batches;
   const ScheduleKind& kind = *find_schedule(plan.schedule);
   if (kind.enough_micro_batches != nullptr) {
     return std::min(micro_batches, kind.enough_micro_batches(plan.pipeline));
@@ -283,7 +254,7 @@ std::vector<RankLiveness> liveness_on(const Schedule& counted, const Plan& plan,
       telling == counted_micro_batches(plan) ? counted : schedule_of(plan, telling));
   const bool grows = find_schedule(plan.schedule)->holds_all_micro_batches;
   if (grows && telling > plan.pipeline) {
-    const int more = replica_loads(plan).front().micro_batches - telling;
+    const int more = first_load(plan).micro_batches - telling;
     const WaitingReceives one_more = waiting_receives(schedule_of(plan, telling + 1));
     grow(waiting.activations, one_more.activations, more);
     grow(waiting.gradients, one_more.gradients, more);

@@ -16,15 +16,6 @@
 
 namespace penstock {
 
-// How the samples of one step fall into the distinct pipelines: replicas that take one sample more
-// (when D does not divide the batch) come first. Unequal replicas are one pipeline per kind.
-struct ReplicaLoad {
-  int replicas = 1;
-  int samples = 1;
-  int micro_batches = 1;  // the last one short when b does not divide the samples
-};
-std::vector<ReplicaLoad> replica_loads(const Plan& plan);
-
 // Why the plan's schedule cannot be generated; empty when it can.
 std::string why_no_program(const Plan& plan);
 

@@ -11,7 +11,7 @@ std::vector<int> numbers_of(const Plan& plan, const std::vector<PlanTie>& ties, 
                        plan.data > 1, plan.zero1,  recomputes};
   for (const ReplicaLoad& load : replica_loads(plan)) {
     key.push_back(load.micro_batches);
-    key.push_back(load.samples % plan.micro_batch_size == 0 ? 0 : 1);
+    key.push_back(load.rest == 0 ? 0 : 1);
   }
   for (const PlanTie& tie : ties) {
     key.push_back(-1);

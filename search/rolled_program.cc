@@ -112,7 +112,8 @@ struct Sizes {
 
 // The steady state repeats after at most two groups of P micro-batches, or of the plan's own.
 std::optional<Sizes> sizes_of(const Plan& plan) {
-  const int micro_batches = replica_loads(plan).front().micro_batches;
+  if (!plan.has_even_batch()) return {};
+  const int micro_batches = first_load(plan).micro_batches;
   Sizes sizes;
   sizes.step = 2 * std::lcm(plan.pipeline, std::max(plan.group, 1));
   const int enough = 4 * plan.pipeline * (plan.chunks + 1) + 2 * sizes.step;
@@ -128,12 +129,13 @@ Plan with_fewer(Plan plan, int micro_batches) {
   return plan;
 }
 
-// Unequal replicas are written out: their numbers of micro-batches do not grow alike.
+// Unequal replicas are written out: their numbers of micro-batches do not grow alike. So is a batch
+// that is not even: its memory is summed up micro-batch by micro-batch.
 bool is_known_order(const Plan& plan, const ExecutorModel& executor) {
   const ScheduleKind* kind = find_schedule(plan.schedule);
-  return !plan.has_unequal_replicas() && kind != nullptr && !kind->is_automatic() &&
-         kind->rule == RunTimeRule::kNone && executor.issue == IssueOrder::kEager &&
-         why_no_program(plan).empty();
+  return plan.has_even_batch() && !plan.has_unequal_replicas() && kind != nullptr &&
+         !kind->is_automatic() && kind->rule == RunTimeRule::kNone &&
+         executor.issue == IssueOrder::kEager && why_no_program(plan).empty();
 }
 
 bool takes_recompute_time(const StagePrices& prices) {
@@ -160,7 +162,7 @@ std::optional<RolledProgram> rolled_program(const Plan& plan, const std::vector<
   if (!is_known_order(plan, executor)) return {};
   const auto sizes = sizes_of(plan);
   if (!sizes) return {};
-  const int all = replica_loads(plan).front().micro_batches;
+  const int all = first_load(plan).micro_batches;
   std::vector<Json> programs;
   std::vector<std::int64_t> actions;
   for (int n = 0; n < 3; ++n) {
@@ -208,7 +210,7 @@ PlanFile with_few_micro_batches(const PlanFile& file) { return few_micro_batches
 FewMicroBatches few_micro_batches(const PlanFile& file) {
   const auto sizes = sizes_of(file.plan);
   if (!sizes) return {file, file, 0};  // not of many micro-batches
-  const int all = replica_loads(file.plan).front().micro_batches;
+  const int all = first_load(file.plan).micro_batches;
   const auto with = [&](int micro_batches) {
     PlanFile result = file;
     result.plan = with_fewer(file.plan, all - micro_batches);

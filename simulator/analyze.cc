@@ -65,7 +65,9 @@ class RankAttribution {
   Duration& part(std::uint32_t node, Phase phase) {
     const Action& action = program_.actions[node];
     if (is_collective(action.kind) || action.kind == ActionKind::kOptimizer) return time_.barrier;
-    if (is_send(action.kind) || is_receive(action.kind)) return time_.transfer;
+    if (is_send(action.kind) || is_receive(action.kind) || is_copy(action.kind)) {
+      return time_.transfer;  // of the host's link, too
+    }
     if (phase == Phase::kWarmUp) return time_.warm_up;
     if (phase == Phase::kDrain) return time_.drain;
     const auto other = static_cast<std::size_t>(program_.rank_of(action).value);
@@ -110,7 +112,7 @@ TimelineSummary summarize(const Program& program, const Timeline& timeline) {
       // The members of an OVERLAP share their time.
       if (!action.overlaps_next) busy[rank] += timeline.end[i] - timeline.start[i];
     }
-    if (is_compute(action.kind) || is_collective(action.kind)) {
+    if (is_compute(action.kind) || is_collective(action.kind) || is_copy(action.kind)) {
       last[rank] = std::max(last[rank], timeline.end[i]);
     }
   }

@@ -25,7 +25,7 @@ class BindingWalk {
 
   BindingWalk(const Program& program, const Timeline& timeline, const ExecutorModel& executor)
       : program_(program), timeline_(timeline) {
-    if (straight_replay_is_exact(executor)) {
+    if (straight_replay_is_exact(executor) && program.more_waits.empty() && !program.has_slots()) {
       note_previous();
     } else {
       note_bounds(executor);
@@ -65,7 +65,7 @@ class BindingWalk {
     };
     for (std::uint32_t i = 0; i < program_.actions.size(); ++i) {
       const ActionKind kind = program_.actions[i].kind;
-      if (!is_compute(kind) && !is_collective(kind)) continue;
+      if (!is_compute(kind) && !is_collective(kind) && !is_copy(kind)) continue;
       if (last_ == kNone || place(i) > place(last_)) last_ = i;
     }
     if (last_ != kNone) makespan_end_ = end(last_);

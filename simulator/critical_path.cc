@@ -54,10 +54,11 @@ class BoundFinder {
   }
 
   void offer_needs() {
-    for (std::size_t i = 0; i < program_.actions.size(); ++i) {
-      const Action& action = program_.actions[i];
-      if (action.waits_for == kWaitsForNothing || is_receive(action.kind)) continue;
-      offer(graph_.task_of_action[i], graph_.task_of_action[action.waits_for]);
+    for (std::uint32_t i = 0; i < program_.actions.size(); ++i) {
+      if (is_receive(program_.actions[i].kind)) continue;
+      for_each_wait(program_, i, [&](std::uint32_t needed) {
+        offer(graph_.task_of_action[i], graph_.task_of_action[needed]);
+      });
     }
   }
 

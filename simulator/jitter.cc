@@ -16,6 +16,7 @@ void for_each_price(Prices& prices, const Visit& visit) {
   for (auto& boundary : prices.transfer) visit(boundary.activation), visit(boundary.gradient);
   for (auto& step : prices.step) {
     visit(step.reduce_gradient), visit(step.optimizer), visit(step.unshard);
+    visit(step.load), visit(step.store);
   }
   for (auto& tied : prices.tied_reduce) visit(tied.reduce);
   visit(prices.norm);

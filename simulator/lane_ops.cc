@@ -37,16 +37,75 @@ void LaneOpsReader::Slots::add_uses(std::uint32_t slot, std::uint32_t uses) {
   if (uses_left_[slot] != kForGood) uses_left_[slot] += uses;
 }
 
-LaneOpsReader::LaneOpsReader(const Program& program, const PriceTable& prices)
+LaneOpsReader::LaneOpsReader(const Program& program, const PriceTable& prices, HostLink link)
     : program_(program),
       prices_(prices),
+      one_copy_lane_(link == HostLink::kSimplex),
+      needs_one_(program.more_waits.empty() && !program.has_slots()),
       uses_or_slot_(program.actions.size()),
       posted_(program.groups.size() * static_cast<std::size_t>(kActionKinds)),
       last_on_rank_(static_cast<std::size_t>(program.ranks()), kWaitsForNothing),
-      has_computed_(last_on_rank_.size()) {
-  for (const Action& action : program.actions) {
+      has_computed_(last_on_rank_.size()),
+      last_load_(last_on_rank_),
+      last_store_(last_on_rank_) {
+  count_uses();
+}
+
+void LaneOpsReader::count_uses() {
+  for (const Action& action : program_.actions) {
     if (action.waits_for != kWaitsForNothing) ++uses_or_slot_[action.waits_for];
   }
+  for (const Wait& wait : program_.more_waits) ++uses_or_slot_[wait.needs];
+  if (!program_.has_slots()) return;
+  for (std::uint32_t i = 0; i < program_.actions.size(); ++i) {  // a copy follows the last one
+    if (!is_copy(program_.actions[i].kind)) continue;
+    std::uint32_t& last = last_copy_of(program_.actions[i]);
+    if (last != kWaitsForNothing) ++uses_or_slot_[last];
+    last = i;
+  }
+  last_load_ = last_store_ = last_on_rank_;
+}
+
+std::uint32_t& LaneOpsReader::last_copy_of(const Action& action) {
+  const bool in = action.kind == ActionKind::kLoad || one_copy_lane_;
+  return (in ? last_load_ : last_store_)[rank_of(action)];
+}
+
+bool LaneOpsReader::has_more_waits(std::uint32_t i) const {
+  return !program_.more_waits.empty() && !program_.more_waits_of(i).empty();
+}
+
+// The later of a slot that is used up and of an action, which is used by it.
+std::uint32_t LaneOpsReader::join(std::uint32_t slot, std::uint32_t action, LaneOps& stretch) {
+  const std::uint32_t other = use(action);
+  if (slot == kStartSlot || other == kStartSlot) return slot == kStartSlot ? other : slot;
+  LaneOps::Op op;
+  op.kind = LaneOps::Kind::kJoin;
+  op.waits_for = slot;
+  op.price = other;
+  op.ends_in = slots_.take(1);  // may be one of the two: it is written when both are read
+  slots_.use(op.ends_in);
+  stretch.ops.push_back(op);
+  return op.ends_in;
+}
+
+// One slot for all that an action waits for. What follows must read it before it takes another.
+std::uint32_t LaneOpsReader::needs_of(std::uint32_t i, LaneOps& stretch) {
+  const Action& action = program_.actions[i];
+  std::uint32_t slot = use(action.waits_for);
+  const auto and_then = [&](std::uint32_t needed) { slot = join(slot, needed, stretch); };
+  if (has_more_waits(i)) {
+    for (const Wait& wait : program_.more_waits_of(i)) and_then(wait.needs);
+  }
+  if (action.overlaps_next && has_more_waits(i + 1)) {
+    for (const Wait& wait : program_.more_waits_of(i + 1)) and_then(wait.needs);
+  }
+  if (is_copy(action.kind)) {
+    std::uint32_t& last = last_copy_of(action);
+    if (last != kWaitsForNothing) and_then(last);
+    last = i;
+  }
+  return slot;
 }
 
 bool LaneOpsReader::next(LaneOps& stretch) {
@@ -83,7 +142,7 @@ void LaneOpsReader::read(std::uint32_t i, LaneOps& stretch) {
 void LaneOpsReader::add(std::uint32_t i, LaneOps& stretch) {
   const Action& action = program_.actions[i];
   LaneOps::Op op;
-  op.waits_for = use(action.waits_for);
+  op.waits_for = needs_one_ ? use(action.waits_for) : needs_of(i, stretch);
   op.price = static_cast<std::uint32_t>(prices_.entry_of(action));
   op.action = i;
   if (is_compute(action.kind)) {
@@ -91,10 +150,13 @@ void LaneOpsReader::add(std::uint32_t i, LaneOps& stretch) {
     op.kind = action.overlaps_next ? LaneOps::Kind::kOverlap : LaneOps::Kind::kCompute;
     op.first_of_rank = !has_computed_[op.rank];
     has_computed_[op.rank] = true;
+  } else if (is_copy(action.kind)) {
+    op.rank = rank_of(action);
+    op.kind = LaneOps::Kind::kCopy;
   }
   std::uint32_t uses = uses_or_slot_[i];
   if (action.overlaps_next) {
-    add_second(i + 1, stretch);
+    add_second(i + 1, use(program_.actions[i + 1].waits_for), stretch);
     uses += uses_or_slot_[i + 1];
   }
   op.ends_in = slots_.take(uses);
@@ -103,11 +165,11 @@ void LaneOpsReader::add(std::uint32_t i, LaneOps& stretch) {
   stretch.ops.push_back(op);
 }
 
-void LaneOpsReader::add_second(std::uint32_t i, LaneOps& stretch) {
+void LaneOpsReader::add_second(std::uint32_t i, std::uint32_t waits_for, LaneOps& stretch) {
   const Action& action = program_.actions[i];
   const auto price = static_cast<std::uint32_t>(prices_.entry_of(action));
   const auto gain = static_cast<std::uint32_t>(prices_.entry_of_gain(program_.actions[i - 1]));
-  stretch.overlaps.push_back({use(action.waits_for), price, gain, i});
+  stretch.overlaps.push_back({waits_for, price, gain, i});
 }
 
 // As in the straight replay: a collective ends for all its members when the last has posted.
@@ -116,6 +178,7 @@ void LaneOpsReader::post(std::uint32_t i, LaneOps& stretch) {
   auto& posted = posted_[action.group.value * static_cast<std::size_t>(kActionKinds) +
                          static_cast<std::size_t>(action.kind)];
   auto& last = last_on_rank_[rank_of(action)];
+  asked_for_pending_ = asked_for_pending_ || has_more_waits(i);
   // Two stages of one rank may belong to one group: then the first says what came before.
   posted.push_back({i, same_collective(last, action) ? kWaitsForNothing : last});
   last = i;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/values/executor_model.h"
 #include "core/values/program.h"
 #include "simulator/price_table.h"
 
@@ -22,6 +23,8 @@ struct LaneOps {
     kCompute,
     kOverlap,
     kCollective,
+    kCopy,  // as a send, and counts for its rank
+    kJoin,  // the later of two slots, the second in `price`
   };
   struct Op {
     std::uint32_t waits_for = kStartSlot;  // slot; of a collective nothing, its members say
@@ -53,13 +56,14 @@ struct LaneOps {
 
 class LaneOpsReader {
  public:
-  LaneOpsReader(const Program& program, const PriceTable& prices);
+  LaneOpsReader(const Program& program, const PriceTable& prices, HostLink link);
 
   // Fills `stretch` with what comes next; false when nothing does.
   bool next(LaneOps& stretch);
 
   // After the last stretch. False where stored order is not one in which collectives complete
-  // before what follows them: the straight replay cannot carry that out either.
+  // before what follows them: the straight replay cannot carry that out either. False as well where
+  // a member of a collective waits for more than one action.
   [[nodiscard]] bool complete() const;
 
  private:
@@ -85,7 +89,12 @@ class LaneOpsReader {
 
   void read(std::uint32_t i, LaneOps& stretch);
   void add(std::uint32_t i, LaneOps& stretch);
-  void add_second(std::uint32_t i, LaneOps& stretch);
+  void add_second(std::uint32_t i, std::uint32_t waits_for, LaneOps& stretch);
+  void count_uses();
+  [[nodiscard]] bool has_more_waits(std::uint32_t i) const;
+  std::uint32_t needs_of(std::uint32_t i, LaneOps& stretch);
+  std::uint32_t join(std::uint32_t slot, std::uint32_t action, LaneOps& stretch);
+  std::uint32_t& last_copy_of(const Action& action);
   void post(std::uint32_t i, LaneOps& stretch);
   void finish(std::vector<Posted>& posted, LaneOps& stretch);
   [[nodiscard]] bool same_collective(std::uint32_t index, const Action& action) const;
@@ -95,6 +104,8 @@ class LaneOpsReader {
 
   const Program& program_;
   const PriceTable& prices_;
+  bool one_copy_lane_;
+  bool needs_one_;  // every action needs at most one other, and nothing is copied
   std::uint32_t next_ = 0;
   Slots slots_;
   // By action: how many wait for it; once it is read, where it ends.
@@ -102,6 +113,7 @@ class LaneOpsReader {
   std::vector<std::vector<Posted>> posted_;
   std::vector<std::uint32_t> last_on_rank_;
   std::vector<bool> has_computed_;
+  std::vector<std::uint32_t> last_load_, last_store_;  // by rank; of one lane the first
   bool asked_for_pending_ = false;
 };
 

@@ -76,6 +76,13 @@ class LanePass {
           end = sum(begin_of(member), prices.of(i, op));
           member = end_for_all(member, end);
           break;
+        case LaneOps::Kind::kCopy:
+          end = sum(slots_[op.waits_for], prices.of(i, op));
+          ranks_[op.rank].last = later(ranks_[op.rank].last, end);
+          break;
+        case LaneOps::Kind::kJoin:
+          end = later(slots_[op.waits_for], slots_[op.price]);
+          break;
       }
     }
   }

@@ -352,7 +352,9 @@ std::vector<RankLiveness> liveness_of(const Program& program, const Pipeline& pi
     if (!action.overlaps_next) continue;
     walk.overlap(rank, stage, program.actions[i + 1].stage.value - first);
   }
-  return walk.finish();
+  std::vector<RankLiveness> ranks = walk.finish();
+  for (RankLiveness& rank : ranks) rank.weight_slots = pipeline.weight_slots;
+  return ranks;
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ struct RankLiveness {
   std::vector<bool> sends_activation, sends_gradient;
   // Chunks of which a forward and a backward run together: each pair once, ascending.
   std::vector<std::pair<std::size_t, std::size_t>> overlaps;
+  int weight_slots = 0;  // Pipeline::weight_slots
   bool operator==(const RankLiveness&) const = default;
 };
 

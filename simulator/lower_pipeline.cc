@@ -320,8 +320,8 @@ class PipelineLowering {
       rank = static_cast<std::size_t>(rank_of(producer));
       if (!heads[rank]) break;
     }
-    throw_bad_input(fmt::format("{}: the lists cannot be carried out: {}nothing can run",
-                                schedule_.name, text));
+    throw_bad_input(
+        fmt::format("{}: the lists cannot be executed: {}nothing can run", schedule_.name, text));
   }
 
   const Schedule& schedule_;

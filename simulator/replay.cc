@@ -11,12 +11,56 @@ namespace {
 constexpr SimTime kZero{};
 constexpr SimTime kUnknown{Duration{-1}};
 
-// The compute stream and the activity of every rank.
+// The compute stream, the copy lanes and the activity of every rank.
 struct RankClocks {
-  std::vector<SimTime> now, first, last;
+  std::vector<SimTime> now, first, last, in, out;
   std::vector<Duration> busy;
-  explicit RankClocks(std::size_t ranks)
-      : now(ranks, kZero), first(ranks, SimTime::max()), last(ranks, kZero), busy(ranks) {}
+  bool one_lane;  // for copies of both directions
+  RankClocks(std::size_t ranks, HostLink link)
+      : now(ranks, kZero),
+        first(ranks, SimTime::max()),
+        last(ranks, kZero),
+        in(ranks, kZero),
+        out(ranks, kZero),
+        busy(ranks),
+        one_lane(link == HostLink::kSimplex) {}
+
+  // When a copy begins that is ready at `ready`.
+  SimTime copy(ActionKind kind, std::size_t rank, SimTime ready, Duration duration) {
+    SimTime& lane = kind == ActionKind::kLoad || one_lane ? in[rank] : out[rank];
+    const SimTime begin = std::max(ready, lane);
+    lane = begin + duration;
+    last[rank] = std::max(last[rank], lane);
+    return begin;
+  }
+};
+
+// Goes through Program::more_waits beside the pass over the actions.
+class MoreWaits {
+ public:
+  MoreWaits(const Program& program, std::uint32_t from) : waits_(program.more_waits) {
+    while (at_ < waits_.size() && waits_[at_].action < from) ++at_;
+    note_next();
+  }
+  // The next action that has any.
+  [[nodiscard]] std::uint32_t next() const { return next_; }
+  // Of that one: what it must wait for at least. False when an end is not known yet.
+  [[nodiscard]] bool take(const std::vector<SimTime>& end, SimTime& begin) {
+    bool known = true;
+    for (const std::uint32_t action = next_; next_ == action; note_next()) {
+      const SimTime needed = end[waits_[at_++].needs];
+      known = known && needed != kUnknown;
+      begin = std::max(begin, needed);
+    }
+    return known;
+  }
+
+ private:
+  void note_next() { next_ = at_ < waits_.size() ? waits_[at_].action : kWaitsForNothing; }
+
+  const std::vector<Wait>& waits_;
+  std::size_t at_ = 0;
+  std::uint32_t next_ = kWaitsForNothing;
 };
 
 // A collective ends for all its members when the last one has posted. Members are collected per
@@ -45,12 +89,14 @@ class Collectives {
     if (members.size() < program_.groups[action.group.value].members) return true;
     SimTime begin = kZero;
     for (const auto& [member, previous] : members) {
-      const std::uint32_t waits_for = program_.actions[member].waits_for;
-      for (const std::uint32_t before : {waits_for, previous}) {
-        if (before == kWaitsForNothing) continue;
-        if (end[before] == kUnknown) return false;
+      bool known = true;
+      const auto follow = [&](std::uint32_t before) {
+        known = known && end[before] != kUnknown;
         begin = std::max(begin, end[before]);
-      }
+      };
+      for_each_wait(program_, member, follow);
+      if (previous != kWaitsForNothing) follow(previous);
+      if (!known) return false;
     }
     // The first member's price stands for all, as in the general engine.
     const Action& first = program_.actions[members.front().index];
@@ -107,27 +153,34 @@ template <class Starts>
     rank_of_stage.push_back(static_cast<std::uint32_t>(stage.rank.value));
   }
   Collectives collectives(program, prices);
+  MoreWaits more(program, from);
   const auto count = static_cast<std::uint32_t>(program.actions.size());
   for (std::uint32_t i = from; i < count; ++i) {
     const Action& action = program.actions[i];
     if (is_collective(action.kind)) {
+      SimTime later = kZero;  // looked up when all have posted
+      if (i == more.next()) (void)more.take(end, later);
       if (!collectives.post(i, start, end, ranks)) return false;
       continue;
     }
     SimTime begin = action.waits_for == kWaitsForNothing ? kZero : end[action.waits_for];
+    if (begin == kUnknown) return false;
+    if (i == more.next() && !more.take(end, begin)) return false;
     Duration duration = is_receive(action.kind) ? Duration{} : prices.of(action);
     if (action.overlaps_next) {
       const Action& second = program.actions[i + 1];
       if (second.waits_for != kWaitsForNothing) begin = std::max(begin, end[second.waits_for]);
+      if (i + 1 == more.next() && !more.take(end, begin)) return false;
       duration = prices.of_overlap(action, second);
     }
     if (is_compute(action.kind)) {
-      if (begin == kUnknown) return false;
       const std::uint32_t rank = rank_of_stage[action.stage.value];
       begin = std::max(begin, ranks.now[rank]);
       ranks.first[rank] = std::min(ranks.first[rank], begin);
       ranks.now[rank] = begin + duration;
       ranks.busy[rank] += duration;
+    } else if (is_copy(action.kind)) {
+      begin = ranks.copy(action.kind, rank_of_stage[action.stage.value], begin, duration);
     }
     start.set(i, begin);
     end[i] = begin + duration;
@@ -156,7 +209,7 @@ bool straight_replay_is_exact(const ExecutorModel& executor) {
 
 Timeline replay(const Program& program, const StagePrices& prices, const ExecutorModel& executor) {
   const PriceTable table(program, prices, executor);
-  RankClocks ranks(static_cast<std::size_t>(program.ranks()));
+  RankClocks ranks(static_cast<std::size_t>(program.ranks()), executor.host_link);
   Timeline timeline;
   timeline.start.resize(program.actions.size());
   timeline.end.resize(program.actions.size());
@@ -171,7 +224,7 @@ Timeline replay(const Program& program, const StagePrices& prices, const Executo
 TimelineSummary replay_summary(const Program& program, const StagePrices& prices,
                                const ExecutorModel& executor) {
   const PriceTable table(program, prices, executor);
-  RankClocks ranks(static_cast<std::size_t>(program.ranks()));
+  RankClocks ranks(static_cast<std::size_t>(program.ranks()), executor.host_link);
   std::vector<SimTime> end(program.actions.size());
   if (!run(program, table, ForgetStarts{}, end, ranks)) {
     return summarize(program, simulate_by_worklist(program, prices, executor));
@@ -181,7 +234,8 @@ TimelineSummary replay_summary(const Program& program, const StagePrices& prices
 
 TimelineSummary replay_rest(const Program& program, const PriceTable& prices, RunSoFar so_far,
                             Timeline* timeline) {
-  RankClocks ranks(static_cast<std::size_t>(program.ranks()));
+  // The end of a step copies nothing.
+  RankClocks ranks(static_cast<std::size_t>(program.ranks()), HostLink::kDuplex);
   ranks.first = std::move(so_far.first);
   ranks.busy = std::move(so_far.busy);
   for (std::size_t i = 0; i < so_far.known.size(); ++i) {

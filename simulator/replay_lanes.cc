@@ -107,10 +107,10 @@ class JitteredPrices {
 // All groups over one stretch, then over the next. `entered(stretch)` comes before each. False when
 // stored order is none in which lanes can be replayed.
 template <class Prices, class Entered>
-[[nodiscard]] bool run(const Program& program, const PriceTable& table,
+[[nodiscard]] bool run(const Program& program, const PriceTable& table, HostLink link,
                        const std::vector<Prices>& groups, const Entered& entered,
                        std::vector<LanePass>& passes) {
-  LaneOpsReader reader(program, table);
+  LaneOpsReader reader(program, table, link);
   LaneOps stretch;
   while (reader.next(stretch)) {
     entered(stretch);
@@ -161,7 +161,7 @@ std::optional<Summaries> together(const Program& program, std::span<const StageP
       groups.emplace_back(tables, first + g * kLaneWidth);
     }
     return run(
-        program, tables[0], groups, [](const LaneOps&) {}, passes);
+        program, tables[0], executor.host_link, groups, [](const LaneOps&) {}, passes);
   };
   return in_groups(program, prices.size(), replay);
 }
@@ -178,7 +178,7 @@ std::optional<Summaries> together(const Program& program, const StagePrices& pri
                           lanes.first_lane + first + g * kLaneWidth);
     }
     const auto entered = [&](const LaneOps& stretch) { keys.read(program, stretch); };
-    return run(program, table, groups, entered, passes);
+    return run(program, table, executor.host_link, groups, entered, passes);
   };
   return in_groups(program, lanes.lanes, replay);
 }

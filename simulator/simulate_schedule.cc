@@ -199,7 +199,7 @@ class PipelineReplays {
       actions += 4 * replay.actions();
       table_.check_sum(static_cast<std::size_t>(actions));
       if (!replay.run()) {
-        throw_bad_input(schedule.name + ": the lists cannot be carried out: nothing can run");
+        throw_bad_input(schedule.name + ": the lists cannot be executed: nothing can run");
       }
       times.push_back(replay.times());
       if (timelines != nullptr) timelines->emplace_back(replay, schedule, std::move(log));
@@ -285,7 +285,7 @@ std::optional<RuledSimulation> simulate_by_rule(const std::vector<RolledInput>& 
     actions += 3 * replay.actions();  // with transfers
     table.check_sum(static_cast<std::size_t>(actions));
     if (!replay.run()) {
-      throw_bad_input(schedule.name + ": the lists cannot be carried out: nothing can run");
+      throw_bad_input(schedule.name + ": the lists cannot be executed: nothing can run");
     }
     times.push_back(replay.times());
     if (p >= static_cast<std::size_t>(told)) continue;

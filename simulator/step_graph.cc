@@ -54,8 +54,9 @@ class Builder {
     const Action& action = program_.actions[i];
     const std::uint32_t task = graph_.task_of_action[i];
     const int rank = program_.rank_of(action).value;
-    if (action.waits_for != kWaitsForNothing && !is_receive(action.kind)) {
-      edge(graph_.task_of_action[action.waits_for], task);
+    if (!is_receive(action.kind)) {
+      for_each_wait(program_, i,
+                    [&](std::uint32_t needed) { edge(graph_.task_of_action[needed], task); });
     }
     switch (rule_of(action.kind).lane) {
       case Lane::kCompute:
@@ -67,9 +68,16 @@ class Builder {
       case Lane::kWire:
         add_wire(action, rank, task);
         break;
-      case Lane::kAtOnce:
-      case Lane::kCopyIn:  // no prices yet
+      case Lane::kCopyIn:
+        follow(copies_, std::pair(rank, ActionKind::kLoad), task);
+        break;
       case Lane::kCopyOut:
+        follow(copies_,
+               std::pair(rank, executor_.host_link == HostLink::kSimplex ? ActionKind::kLoad
+                                                                         : ActionKind::kStore),
+               task);
+        break;
+      case Lane::kAtOnce:
         break;
     }
   }
@@ -144,6 +152,7 @@ class Builder {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;
   std::map<int, std::uint32_t> compute_, collective_;  // last task of each rank's stream
   std::map<Queue, std::uint32_t> queues_;
+  std::map<std::pair<int, ActionKind>, std::uint32_t> copies_;
 };
 
 }  // namespace

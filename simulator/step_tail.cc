@@ -23,8 +23,11 @@ class StepTail {
   void emit() {
     reduce_tied();
     if (options_.optimizer == OptimizerGate::kGlobalBarrier) norm();
-    for (std::size_t p = 0; p < inputs_.size(); ++p) {
-      for (int s = 0; s < stages(); ++s) optimizer(p, s);
+    update_all();
+    if (options_.optimizer == OptimizerGate::kRolledBack) {
+      norm();
+      update_all();  // takes the first one back
+      update_all();
     }
     if (options_.unshard) {
       for (std::size_t p = 0; p < inputs_.size(); ++p) {
@@ -54,6 +57,13 @@ class StepTail {
     }
   }
 
+  void update_all() {
+    optimizer_of_stage_.clear();
+    for (std::size_t p = 0; p < inputs_.size(); ++p) {
+      for (int s = 0; s < stages(); ++s) optimizer(p, s);
+    }
+  }
+
   void norm() {
     const GroupId job =
         add_group(GroupKind::kJob, "job", static_cast<std::uint32_t>(program_.ranks()));
@@ -70,7 +80,7 @@ class StepTail {
   void optimizer(std::size_t p, int stage) {
     const RankId rank = program_.stages[global(p, stage).value].rank;
     std::uint32_t waits = last_of_stage(p, stage);
-    if (options_.optimizer == OptimizerGate::kGlobalBarrier) {
+    if (!norm_of_rank_.empty()) {
       waits = norm_of_rank_[static_cast<std::size_t>(rank.value)];
     } else if (const auto reduced = reduction_[at(p, stage)]; reduced != kWaitsForNothing) {
       waits = reduced;

@@ -44,13 +44,13 @@ std::string stage_words(const PlanFile& file, int stage) {
 class SectionPrices {
  public:
   SectionPrices(const Question& question, const Plan& plan) : plan_(plan) {
-    const std::vector<int> shapes = micro_batch_shapes(plan);
+    const std::vector<MicroBatchShape> shapes = micro_batch_shapes(plan);
     for (const std::string& type : plan.device_types()) {
       std::vector<SectionTable>& tables = tables_[type];
       tables.reserve(shapes.size());
-      for (const int samples : shapes) {
-        tables.push_back(price_plan_sections(question.profile.value, question.cluster.value, type,
-                                             plan, samples));
+      for (const MicroBatchShape& shape : shapes) {
+        tables.push_back(
+            price_plan_sections(question.profile.value, question.cluster.value, type, plan, shape));
       }
     }
   }
@@ -140,7 +140,7 @@ class SectionAsker {
       }
     }
     return {std::move(key), std::move(what), std::nullopt,
-            outcome_of("in 10 % less", now_, step_at(file_, changed))};
+            outcome_of("10 % less", now_, step_at(file_, changed))};
   }
 
   static void take_a_tenth(ComputePrice& stage, const ComputePrice& section) {
@@ -177,8 +177,8 @@ void ask_stages(const PlanFile& file, Duration now, Sensitivities& all) {
       return step_at(file, with_stage(file.prices, stage, factor));
     };
     rows.push_back({fmt::format("stage.{}", stage), stage_words(file, stage),
-                    outcome_of("10 % slower", now, step(1.1)),
-                    outcome_of("in 10 % less", now, step(0.9))});
+                    outcome_of("10 % more", now, step(1.1)),
+                    outcome_of("10 % less", now, step(0.9))});
   }
   add_strongest(std::move(rows), all);
 }

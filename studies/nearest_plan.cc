@@ -23,9 +23,8 @@ std::string why_not_varuna(const ScheduleKind& kind, const Plan& plan) {
            "varuna-runtime, varuna-strict)";
   }
   if (plan.has_unequal_replicas()) return "it gives every replica the same share of the batch";
-  if (plan.global_batch % (plan.data * plan.micro_batch_size) != 0) {
-    return "the batch must be a multiple of D times b";
-  }
+  if (!plan.has_even_batch()) return "it takes micro-batches of one shape only";
+  if (!has_equal_micro_batches(plan)) return "the batch must be a multiple of D times b";
   return "";
 }
 

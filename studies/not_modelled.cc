@@ -31,7 +31,8 @@ std::vector<std::string> not_modelled_here(const Question& question, const Searc
   if (!is_long) texts.emplace_back("context parallelism");
   for (const std::string& text : result.not_searched) {
     if (!text.starts_with("numbers of replicas but")) continue;
-    texts.emplace_back("most values of DP, as the space is too large (--pin DP=N searches one)");
+    texts.emplace_back(
+        "values of DP that were not searched, as there are too many (--pin DP=N searches one)");
   }
   return texts;
 }

@@ -6,7 +6,8 @@
 
 namespace penstock {
 
-// Sets the executor; where it issues transfers in another order, the Program is lowered again.
+// Sets the executor; where it issues transfers in another order or updates at another time, the
+// Program is lowered again. Error{kBadInput} for lists that no schedule makes.
 void replay_with(const ExecutorModel& executor, PlanFile& file);
 
 }  // namespace penstock

@@ -28,6 +28,12 @@ inline Answer report_answer(std::string text, int exit = kYes) {
   return {std::move(text), exit, "", true};
 }
 
+// What --help answers: a text for people, or the table of options as JSON.
+inline Answer help_answer(std::string text) {
+  const bool is_json = text.starts_with('{');
+  return {std::move(text), kYes, "", !is_json};
+}
+
 using Arguments = std::vector<std::string>;  // behind the verb
 
 }  // namespace penstock

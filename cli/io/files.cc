@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <initializer_list>
 #include <system_error>
 #include <vector>
 
@@ -10,6 +11,7 @@
 
 #include "cli/options/nearest.h"
 #include "core/files/format.h"
+#include "core/files/plan_format.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 
@@ -17,7 +19,7 @@ namespace penstock {
 namespace {
 
 constexpr std::string_view kProfile = "penstock.profile/1", kCluster = "penstock.cluster/1",
-                           kPlan = "penstock.plan/1", kConfig = "config.json";
+                           kPlan = kPlanFormat, kConfig = "config.json";
 
 // What people call a file of this format.
 struct Kind {
@@ -27,6 +29,7 @@ constexpr std::array kKinds{
     Kind{kProfile, "a profile"},
     Kind{kCluster, "a cluster"},
     Kind{kPlan, "a plan"},
+    Kind{kPlanFormat1, "a plan"},
     Kind{kConfig, "a model's config.json"},
     Kind{"penstock.device/1", "the datasheet of a device"},
     Kind{"penstock.costs/1", "the costs of a schedule"},
@@ -61,7 +64,7 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
                        path, kBatch);
   }
   if (wanted == kPlan) return "a plan is what penstock plan ... -o plan.json writes";
-  if (found == kPlan) {
+  if (is_plan_format(found)) {
     return "penstock explain, report, simulate, check and export read plans; plan wants the "
            "profile or the config.json of the model";
   }
@@ -81,7 +84,7 @@ std::string near_file(const std::filesystem::path& path) {
   return near.starts_with("did you mean") ? near : "";
 }
 
-[[noreturn]] void no_such_file(const std::string& path) {
+[[noreturn]] void no_such_file(const std::string& path, std::string_view wanted) {
   const std::filesystem::path name(path);
   std::string help = near_file(name);
   const bool is_hub_name = std::count(path.begin(), path.end(), '/') == 1 &&
@@ -92,6 +95,14 @@ std::string near_file(const std::filesystem::path& path) {
         "models are not fetched over the network: download the model's config.json and give "
         "that file";
   }
+  if (help.empty() && wanted == kCluster) {
+    help =
+        "a cluster file lists nodes and links (docs/file_formats.md); without --cluster, --device "
+        "h100-sxm assumes nodes of 8";
+  }
+  if (help.empty() && wanted == kPlan) {
+    help = "a plan is what penstock plan ... -o plan.json writes";
+  }
   if (help.empty()) {
     help = "give the path of a config.json, a profile or a plan (penstock --help has examples)";
   }
@@ -101,10 +112,10 @@ std::string near_file(const std::filesystem::path& path) {
 }
 
 // The file itself, of a folder its config.json.
-std::string file_named(const std::string& path) {
+std::string file_named(const std::string& path, std::string_view wanted) {
   if (path == "-") return path;
   std::error_code error;
-  if (!std::filesystem::exists(path, error) && !error) no_such_file(path);
+  if (!std::filesystem::exists(path, error) && !error) no_such_file(path, wanted);
   if (!std::filesystem::is_directory(path, error)) return path;
   const std::filesystem::path config = std::filesystem::path(path) / kConfig;
   if (std::filesystem::exists(config, error)) return config.lexically_normal().string();
@@ -112,28 +123,65 @@ std::string file_named(const std::string& path) {
       fmt::format("{}: a folder without a config.json\nhelp: give the file itself", path));
 }
 
-}  // namespace
+// A script, a log, a text: said before JSON's parser complains of its first letter.
+void require_json(const std::string& path, const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || text[first] == '{' || text[first] == '[' ||
+      text[first] == '/') {
+    return;
+  }
+  const auto has_end = [&path](std::initializer_list<std::string_view> ends) {
+    return std::any_of(ends.begin(), ends.end(),
+                       [&path](std::string_view end) { return path.ends_with(end); });
+  };
+  std::string help =
+      "give a model's config.json, a profile, or a plan that penstock plan ... -o plan.json wrote";
+  if (text.starts_with("#!") || has_end({".sh", ".sbatch", ".slurm", ".toml", ".py"})) {
+    help = "penstock check " + path +
+           " reads launch scripts and configurations; the model is a "
+           "config.json";
+  } else if (has_end({".log", ".out"})) {
+    help = "the log of a run comes behind its plan: penstock validate plan.json " + path;
+  } else if (has_end({".csv"})) {
+    help = "penstock schedule " + path + " --cost F=10ms,B=20ms replays a list of actions";
+  }
+  throw_bad_input(path + ": this is no JSON file\nhelp: " + help);
+}
 
-Loaded<Json> load_json(const std::string& given) {
-  const std::string path = file_named(given);
+Loaded<Json> load_wanted(const std::string& given, std::string_view wanted) {
+  const std::string path = file_named(given, wanted);
   const std::string text = read_file(path);
+  require_json(path, text);
   return {parse_json(text, path), {path, content_hash(text)}};
 }
 
+}  // namespace
+
+Loaded<Json> load_json(const std::string& given) { return load_wanted(given, ""); }
+
+void require_folder_of(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (path == "-" || folder.empty() || std::filesystem::is_directory(folder, error)) return;
+  throw Error(ErrorKind::kMissingResource,
+              fmt::format("{}: there is no folder {}\nhelp: make it first: mkdir -p {}", path,
+                          folder.string(), folder.string()));
+}
+
 Loaded<ModelProfile> load_profile(const std::string& path) {
-  const Loaded<Json> json = load_json(path);
+  const Loaded<Json> json = load_wanted(path, kProfile);
   expect_format(json.value, json.file.path, kProfile);
   return {read_profile(json.value, path), json.file};
 }
 
 Loaded<ClusterSpec> load_cluster(const std::string& path) {
-  const Loaded<Json> json = load_json(path);
+  const Loaded<Json> json = load_wanted(path, kCluster);
   expect_format(json.value, json.file.path, kCluster);
   return {read_cluster(json.value, path), json.file};
 }
 
 Loaded<PlanFile> load_plan(const std::string& path) {
-  const Loaded<Json> json = load_json(path);
+  const Loaded<Json> json = load_wanted(path, kPlan);
   expect_format(json.value, json.file.path, kPlan);
   return {read_plan(json.value, path), json.file};
 }
@@ -158,7 +206,7 @@ bool is_model_config(const Json& json) {
 void expect_format(const Json& json, const std::string& path, std::string_view wanted) {
   const std::string found = is_model_config(json) ? std::string(kConfig) : format_of(json);
   const std::string_view words = words_for(found);
-  if (words.empty() || found == wanted) return;
+  if (words.empty() || found == wanted || words == words_for(wanted)) return;
   throw_bad_input(fmt::format("{}: this is {}, and {} belongs here\nhelp: {}", path, words,
                               words_for(wanted), place_of(found, wanted, path)));
 }

@@ -19,12 +19,16 @@ Loaded<ModelProfile> load_profile(const std::string& path);
 Loaded<ClusterSpec> load_cluster(const std::string& path);
 Loaded<PlanFile> load_plan(const std::string& path);
 
+// Before long work whose answer is written to `path`: Error{kMissingResource} where its folder does
+// not exist.
+void require_folder_of(const std::string& path);
+
 // The member "format", or nothing.
 std::string format_of(const Json& json);
 // Is it the config.json of a model, rather than a file of ours?
 bool is_model_config(const Json& json);
 // Error{kBadInput} for a file that is known to be something else than `wanted`
-// ("penstock.plan/1"), with what to do with it. Others are left to their readers.
+// ("penstock.plan/2"), with what to do with it. Others are left to their readers.
 void expect_format(const Json& json, const std::string& path, std::string_view wanted);
 
 }  // namespace penstock

@@ -122,7 +122,7 @@ std::vector<EstimateSettings> settings_tried(const DeviceSheet& sheet) {
       }
     }
   }
-  // Those without a word on attention first: they are what most plans were made with.
+  // Those without a warning on attention first: they are what most plans were made with.
   std::stable_partition(all.begin(), all.end(),
                         [](const EstimateSettings& one) { return !one.attention; });
   return all;
@@ -192,6 +192,9 @@ PlanQuestion from_estimate(const PlanFile& file, const std::string& path,
 }  // namespace
 
 PlanQuestion question_of(const PlanFile& file, const std::string& path) {
+  if (!file.plan.has_even_batch()) {
+    return {"its micro-batches differ in shape, and only even batches can be asked about", {}};
+  }
   const Reread profile = reread(file.profile, path);
   if (!profile.why_not.empty()) return {profile.why_not, {}};
   if (is_model_config(profile.json.value)) return from_estimate(file, path, profile.json);

@@ -15,14 +15,14 @@ constexpr std::size_t kLeast = 60, kMost = 200, kOfFiles = 100;
 }  // namespace
 
 std::size_t screen_width() {
-  const std::size_t known = known_screen_width();
+  const std::size_t known = known_screen_width(STDOUT_FILENO);
   return known == 0 ? kOfFiles : known;
 }
 
-std::size_t known_screen_width() {
+std::size_t known_screen_width(int stream) {
   const char* columns = std::getenv("COLUMNS");
   winsize size{};
-  const bool known = isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  const bool known = isatty(stream) == 1 && ioctl(stream, TIOCGWINSZ, &size) == 0;
   return known_width_of(columns == nullptr ? "" : columns, known ? size.ws_col : 0);
 }
 

@@ -30,8 +30,9 @@ Activation parse_activation(const std::string& text) {
     } else if (key == "W") {
       freed_by_weight = parse_int("--activation W", value, 0, kLargest);
     } else {
-      bad_option("--activation", fmt::format("unknown key '{}'", key),
-                 "A what a forward takes, W the part that only the weight gradient gives back");
+      bad_option(
+          "--activation", fmt::format("unknown key '{}'", key),
+          "A: memory that a forward needs; W: the part of it that only the weight gradient frees");
     }
   }
   if (!taken || !freed_by_weight) {

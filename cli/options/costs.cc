@@ -155,6 +155,31 @@ std::vector<MicroBatchRun> read_runs(const JsonReader& list, std::size_t shapes)
   return runs;
 }
 
+// "weight_slots": what LOAD, STORE and the optimizer of every stage take. A copy is the latency of
+// the link to the host and its bytes over the bandwidth.
+void read_slots(JsonReader reader, ScheduleCosts& costs) {
+  constexpr int kMostSlots = 65535;
+  constexpr double kMostBandwidth = 1e15;
+  costs.weight_slots = static_cast<int>(reader.at("per_rank").integer(1, kMostSlots));
+  const BytesPerSecond bandwidth{reader.at("bandwidth_bytes_per_s").number(1.0, kMostBandwidth)};
+  const Duration latency = reader.get_duration("latency").value_or(Duration{});
+  const auto copy = [&](Bytes bytes) {
+    return Price{latency + transfer_time(bytes, bandwidth), Duration{}};
+  };
+  std::size_t s = 0;
+  for (JsonReader stage :
+       elements_of(reader.at("stages"), costs.prices.stages, "one per stage (P * V)")) {
+    StepPrice& step = costs.prices.step[s++];
+    step.loaded = stage.at("load_bytes").bytes();
+    step.stored = stage.at("store_bytes").bytes();
+    step.load = copy(step.loaded);
+    step.store = copy(step.stored);
+    step.optimizer.duration = stage.get_duration("optimizer").value_or(Duration{});
+    stage.finish();
+  }
+  reader.finish();
+}
+
 std::int64_t count_of(const std::vector<MicroBatchRun>& runs) {
   std::int64_t count = 0;
   for (const MicroBatchRun& run : runs) count += run.count;
@@ -229,6 +254,7 @@ ScheduleCosts read_costs(const Json& json, const std::string& path, bool split, 
     shapes[k].finish();
   }
   if (!shapes.empty()) result.micro_batches = read_runs(file.at("micro_batches"), shapes.size());
+  if (const auto slots = file.get("weight_slots")) read_slots(*slots, result);
   file.finish();
   result.words = "from " + path + words_of_shapes(result);
   return result;

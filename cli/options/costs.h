@@ -18,6 +18,7 @@ struct ScheduleCosts {
   std::vector<MicroBatchRun> micro_batches;
   bool recompute = false;  // some stage recomputes
   bool has_bytes = false;  // some stage says what it stores
+  int weight_slots = 0;    // Pipeline::weight_slots
   std::string words;       // as given
 };
 

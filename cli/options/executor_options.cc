@@ -9,6 +9,7 @@
 
 #include "cli/options/nearest.h"
 #include "cli/options/parse.h"
+#include "cli/options/trainer_called.h"
 #include "search/trainers.h"
 
 namespace penstock {
@@ -34,6 +35,19 @@ constexpr std::array<NamedLayout, 4> kLayouts{{
     {"per-rank", QueueLayout::kPerRank},
 }};
 
+using NamedGate = std::pair<std::string_view, OptimizerGate>;
+constexpr std::array<NamedGate, 3> kGates{{
+    {"barrier", OptimizerGate::kGlobalBarrier},
+    {"post-validation", OptimizerGate::kPostValidation},
+    {"rolled-back", OptimizerGate::kRolledBack},
+}};
+
+using NamedLink = std::pair<std::string_view, HostLink>;
+constexpr std::array<NamedLink, 2> kLinks{{
+    {"duplex", HostLink::kDuplex},
+    {"simplex", HostLink::kSimplex},
+}};
+
 template <typename Table, typename Name>
 std::vector<std::string> names_of(const Table& table, Name name) {
   std::vector<std::string> names;
@@ -54,11 +68,12 @@ Preset preset_named(const std::string& name) {
   unknown("--executor", name, names_of(kPresets, &Preset::name));
 }
 
-QueueLayout layout_named(const std::string& name) {
-  for (const auto& [word, layout] : kLayouts) {
-    if (word == name) return layout;
+template <typename Table>
+auto value_named(std::string_view option, const std::string& name, const Table& table) {
+  for (const auto& [word, value] : table) {
+    if (word == name) return value;
   }
-  unknown("--queues", name, names_of(kLayouts, &NamedLayout::first));
+  unknown(option, name, names_of(table, &Table::value_type::first));
 }
 
 std::string_view words_of(TransferMode mode) {
@@ -76,30 +91,60 @@ std::string_view words_of(TransferMode mode) {
 }  // namespace
 
 void ExecutorOptions::declare(Options& options) {
-  options.heading("How the runtime carries it out");
+  options.heading("How the trainer overlaps transfers with compute");
   options.option(
       "--executor", "NAME",
-      "ideal: transfers occupy nobody (default); sender-blocks: the sender is busy while "
-      "it sends; rendezvous: both ranks are; deepspeed: rendezvous in the order of "
+      "ideal: transfers run beside compute (default); sender-blocks: the sender waits until a "
+      "transfer ends; rendezvous: sender and receiver wait; deepspeed: rendezvous in the order of "
       "DeepSpeed's pipeline engine",
       name);
   options.choices(names_of(kPresets, &Preset::name));
   options.option("--queues", "LAYOUT",
-                 "transfers of one queue run one after the other: none (default), per-direction, "
-                 "per-peer, per-rank",
+                 "which transfers share a queue and run one after the other: none (default), "
+                 "per-direction, per-peer, per-rank",
                  queues);
   options.choices(names_of(kLayouts, &NamedLayout::first));
-  options.flag("--posted", "a transfer starts only when the receiver has reached its receive",
+  options.flag("--posted", "a transfer starts only after the receiver has posted its receive",
                posted);
+  options.option("--optimizer", "WHEN",
+                 "barrier: every update waits for the norm of all gradients (default); "
+                 "post-validation: a rank updates as soon as its own gradients are reduced, and "
+                 "the norm is checked afterwards, so that a step takes the longest span of a rank; "
+                 "rolled-back: such a step whose check fails, with the update taken back and "
+                 "done again",
+                 optimizer);
+  options.choices(names_of(kGates, &NamedGate::first));
+  options.option("--host-link", "KIND",
+                 "what LOAD and STORE share: duplex, nothing (default); simplex, one lane",
+                 host_link);
+  options.choices(names_of(kLinks, &NamedLink::first));
 }
 
-ExecutorModel ExecutorOptions::model() const {
+ExecutorModel ExecutorOptions::model() const { return applied_to({}); }
+
+ExecutorModel ExecutorOptions::applied_to(ExecutorModel other) const {
+  return with_terms(says_transfers() ? transfers() : std::move(other));
+}
+
+ExecutorModel ExecutorOptions::with_terms(ExecutorModel model) const {
+  if (optimizer) {
+    model.optimizer = value_named("--optimizer", *optimizer, kGates);
+    if (model.optimizer != OptimizerGate::kGlobalBarrier) model.name += '+' + *optimizer;
+  }
+  if (host_link) {
+    model.host_link = value_named("--host-link", *host_link, kLinks);
+    if (model.host_link != HostLink::kDuplex) model.name += '+' + *host_link;
+  }
+  return model;
+}
+
+ExecutorModel ExecutorOptions::transfers() const {
   const Preset preset = preset_named(name.value_or("ideal"));
   ExecutorModel model;
   model.name = preset.name;
   model.transfer = preset.transfer;
   model.issue = preset.issue;
-  if (queues) model.queues = layout_named(*queues);
+  if (queues) model.queues = value_named("--queues", *queues, kLayouts);
   if (model.queues != QueueLayout::kNone) model.name += "+queues-" + *queues;
   model.receive_must_be_posted = posted;
   if (posted) model.name += "+posted";
@@ -109,12 +154,8 @@ ExecutorModel ExecutorOptions::model() const {
 std::optional<ExecutorModel> executor_asked(const ExecutorOptions& executor,
                                             const std::optional<std::string>& trainer) {
   std::optional<Trainer> known;
-  if (trainer) known = trainer_named(*trainer);
-  if (trainer && !known) {
-    bad_option("--for", fmt::format("unknown trainer '{}'", *trainer),
-               did_you_mean(*trainer, trainer_names()));
-  }
-  if (executor.given()) return executor.model();
+  if (trainer) known = parse_trainer(*trainer);
+  if (executor.says_transfers()) return executor.transfers();
   if (known) return executor_of(*known);
   return {};
 }
@@ -127,6 +168,13 @@ std::string words_of(const ExecutorModel& executor) {
   }
   if (executor.receive_must_be_posted) text += ", receives are posted first";
   if (executor.issue == IssueOrder::kDeepSpeed) text += ", DeepSpeed's order of sends";
+  if (executor.optimizer == OptimizerGate::kPostValidation) {
+    text += ", the optimizer is validated afterwards";
+  }
+  if (executor.optimizer == OptimizerGate::kRolledBack) {
+    text += ", the optimizer is taken back once and done again";
+  }
+  if (executor.host_link == HostLink::kSimplex) text += ", loads and stores share one lane";
   return text;
 }
 

@@ -56,13 +56,17 @@ constexpr std::array<std::string_view, 11> kChunks{"v",
 constexpr std::array<std::string_view, 6> kMicroBatchSize{
     "mbs",         "micro-batch-size", "microbatch-size",
     "micro-batch", "micro-bs",         "train-micro-batch-size-per-gpu"};
-constexpr std::array<std::string_view, 7> kMicroBatches{"m",
-                                                        "micro-batches",
-                                                        "microbatches",
-                                                        "num-microbatches",
-                                                        "num-micro-batches",
-                                                        "gas",
-                                                        "gradient-accumulation-steps"};
+constexpr std::array<std::string_view, 11> kMicroBatches{"m",
+                                                         "grad-accum",
+                                                         "grad-acc",
+                                                         "gradient-accumulation",
+                                                         "accumulate-grad-batches",
+                                                         "micro-batches",
+                                                         "microbatches",
+                                                         "num-microbatches",
+                                                         "num-micro-batches",
+                                                         "gas",
+                                                         "gradient-accumulation-steps"};
 constexpr std::array<std::string_view, 5> kGlobalBatch{"gbs", "gb", "global-batch",
                                                        "global-batch-size", "train-batch-size"};
 constexpr std::array<std::string_view, 9> kSequenceLength{"s",
@@ -119,6 +123,13 @@ std::string field_word(std::string_view key) {
     if (words.key == key) return std::string(words.field_word);
   }
   return std::string(key);
+}
+
+std::vector<std::string> in_field_words(std::vector<std::string> keys) {
+  for (std::string& key : keys) {
+    if (key.size() == 1) key = field_word(key);
+  }
+  return keys;
 }
 
 }  // namespace penstock

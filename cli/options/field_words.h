@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace penstock {
 
@@ -19,5 +20,7 @@ std::string key_or_word(std::string_view typed);
 
 // The field's short word for such a key: TP, PP, DP, VP, mbs, gbs, M, seq.
 std::string field_word(std::string_view key);
+// Of a list of keys, those of one letter as field words: what a message lists.
+std::vector<std::string> in_field_words(std::vector<std::string> keys);
 
 }  // namespace penstock

@@ -73,13 +73,13 @@ std::vector<Duration> steps_of(const Program& program, const StagePrices& prices
 
 void JitterOptions::declare(Options& options) {
   options.flag("--jitter",
-               "sample the step with every action off its price by the spread that was measured: "
-               "median, 5th and 95th percentile",
+               "replay the step many times with durations that vary as they did in the "
+               "measurement; prints the median and the 5th and 95th percentile",
                jitter);
   options.option("--jitter-percent", "N",
-                 "the same, and where no spread was measured assume N % of the duration", percent);
+                 "the same, and assume a spread of N % where none was measured", percent);
   options.option("--samples", "N", "how many steps to sample; default 200", samples);
-  options.option("--seed", "N", "other samples; default 1", seed);
+  options.option("--seed", "N", "of the random numbers; default 1", seed);
 }
 
 bool JitterOptions::given() const {

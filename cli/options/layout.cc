@@ -30,7 +30,8 @@ constexpr std::array kKeys{
     Key{{"TP", "T", "tensor"}, "tensor degree, default 1"},
     Key{{"PP", "P", "pipeline"}, "pipeline ranks, default 1"},
     Key{{"DP", "D", "data"}, "replicas, default --gpus / (TP PP), else 1"},
-    Key{{"VP", "V", "VPP", "chunks"}, "chunks per rank, default the schedule's fewest"},
+    Key{{"VP", "V", "VPP", "chunks"},
+        "virtual stages per rank, default the fewest of the schedule"},
     Key{{"mbs", "b"}, "micro-batch size, default 1"},
     Key{{"gbs", "gb", "B", "global-batch"}, "samples per step"},
     Key{{"M", "micro-batches"}, "micro-batches of a replica, instead of gbs"},
@@ -38,19 +39,22 @@ constexpr std::array kKeys{
     Key{{"schedule"}, "default 1f1b, with VP > 1 interleaved"},
     Key{{"recompute"}, "a mode of the profile, default none"},
     Key{{"recompute-sections"},
-        "4,3,..: of every stage how many of its sections use that mode, the first ones; default "
-        "all"},
+        "4,3,..: how many sections of every stage use that mode, counted from its first; "
+        "default all"},
     Key{{"zero1", "distributed-optimizer"}, "on or off, default off"},
-    Key{{"placement"}, "pipeline-inner or data-inner (default: stages of a replica side by side)"},
+    Key{{"placement"},
+        "pipeline-inner (default: neighbouring ranks hold the stages of one replica) or "
+        "data-inner"},
     Key{{"device"}, "a device type of the cluster"},
-    Key{{"devices"}, "of a mixed pipeline: 2*a100+2*v100, its ranks in order"},
+    Key{{"devices"}, "device types of a mixed pipeline, its ranks in order: 2*a100+2*v100"},
     Key{{"replicas"},
-        "unequal ones: 2*a100:24/(a100+v100):8, kinds of replicas between /, each COUNT*DEVICES "
-        "and after the colon the samples of each per step (without: an even part of the rest)"},
+        "unequal replicas: 2*a100:24/(a100+v100):8 lists the kinds of replicas, separated by /, "
+        "each COUNT*DEVICES and after the colon the samples of each replica per step (without: an "
+        "equal part of the rest)"},
     Key{{"cuts"},
-        "0,5,..: first section of every stage, and their number; equal (default: layers in "
-        "equal numbers, the embedding on the first stage and the head on the last); or "
-        "search (as plan cuts)"},
+        "equal (default: as many layers on every stage, the embedding on the first, the head on "
+        "the last); search (as plan does); or 0,5,..: the first section of every stage, and at "
+        "the end the number of sections"},
 };
 
 // The first name of a key; empty when there is none of the name. A lone B is the global batch, b

@@ -1,7 +1,9 @@
 #include "cli/options/model_input.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,11 +19,35 @@
 namespace penstock {
 namespace {
 
+// "NVIDIA A100-SXM4-80GB", as drivers and clouds call it, is "a100-sxm-80gb".
+std::string without_maker(const std::string& name) {
+  std::string plain;
+  for (const char c : name) {
+    const char lower = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    plain.push_back(lower == ' ' || lower == '_' ? '-' : lower);
+  }
+  for (const std::string_view maker : {"nvidia-", "tesla-", "amd-"}) {
+    if (plain.starts_with(maker)) plain.erase(0, maker.size());
+  }
+  for (const std::string_view part : {"-hbm3e", "-hbm3", "-hbm2e"}) {
+    if (plain.ends_with(part)) plain.erase(plain.size() - part.size());
+  }
+  // Each generation has one socket: SXM2 for V100, SXM4 for A100, SXM5 for H100.
+  const std::size_t socket = plain.find("-sxm");
+  const std::size_t number = socket + 4;
+  if (socket != std::string::npos && number < plain.size() && plain[number] >= '2' &&
+      plain[number] <= '6') {
+    plain.erase(number, 1);
+  }
+  return plain;
+}
+
 DeviceSheet sheet_of(const std::string& name) {
   if (name.ends_with(".json")) return read_device_sheet(load_json(name).value, name);
+  const std::string plain = without_maker(name);
   std::vector<std::string> names, all;
   for (DeviceSheet& sheet : shipped_devices()) {
-    if (sheet.is_called(name)) return std::move(sheet);
+    if (sheet.is_called(name) || sheet.is_called(plain)) return std::move(sheet);
     names.push_back(sheet.name);
     all.push_back(sheet.name);
     all.insert(all.end(), sheet.aliases.begin(), sheet.aliases.end());

@@ -25,6 +25,11 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   for (const std::string& one : known) {
     if (swaps_neighbours(word, one)) return fmt::format("did you mean '{}'?", one);
   }
+  const auto begins = [word](const std::string& one) { return one.starts_with(word); };
+  const auto longer = std::find_if(known.begin(), known.end(), begins);
+  if (word.size() > 3 && std::count_if(known.begin(), known.end(), begins) == 1) {
+    return fmt::format("did you mean '{}'?", *longer);
+  }
   if (!known.empty() && word.size() <= kLongest) {
     const auto nearest = std::min_element(known.begin(), known.end(),
                                           [word](const std::string& a, const std::string& b) {

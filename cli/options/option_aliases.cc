@@ -90,6 +90,7 @@ constexpr std::array kSynonyms{
     Synonym{"trainer", {{kFor, {"--to", ""}}}},
     Synonym{"framework", {{kFor, {"--to", ""}}}},
     Synonym{"target", {{{"--to", ""}, kFor}}},
+    Synonym{"mtbf", {{{"--mtbf-hours", ""}}}},
     Synonym{"total-tokens", {{kTokens}}},
     Synonym{"train-tokens", {{kTokens}}},
     Synonym{"training-tokens", {{kTokens}}},
@@ -114,6 +115,26 @@ struct Remark {
   std::string_view help;
 };
 constexpr std::array kRemarks{
+    Remark{{"offload", "cpu-offload", "offloading", "cpu-offloading", "offload-optimizer"},
+           "offloading to the host's memory is not modelled"},
+    Remark{{"lora", "peft", "qlora", "finetune", "fine-tune"},
+           "all parameters are trained: LoRA and other adapters are not modelled"},
+    Remark{{"optimizer", "optim", "adam", "adamw", "sgd"},
+           "AdamW in mixed precision is assumed; a profile may say otherwise "
+           "(docs/file_formats.md)"},
+    Remark{{"csv", "markdown", "md", "table"}, "write --format csv or --format markdown"},
+    Remark{{"html", "open", "browser", "show", "view"},
+           "penstock report plan.json -o report.html writes a page; open it in a browser"},
+    Remark{{"perfetto", "chrome", "chrome-trace"},
+           "that is what penstock trace plan.json -o step.json writes; --format has the others"},
+    Remark{{"list", "schedules", "list-schedules"}, "penstock schedule --help lists the schedules"},
+    Remark{{"quiet", "q", "silent", "no-progress"},
+           "only progress goes to stderr: 2>/dev/null hides it"},
+    Remark{{"megatron", "torchtitan", "deepspeed", "pytorch"},
+           "name the trainer with --for (plan) or --to (export), for example --for megatron"},
+    Remark{{"schedule", "tensor", "pipeline"},
+           "a plan has its own; ask with penstock explain PLAN --why-not schedule=1f1b why it is "
+           "not another"},
     Remark{{"nodes", "num-nodes", "nnodes", "n-nodes", "gpus-per-node", "nproc-per-node"},
            "--gpus takes the GPUs of all nodes: --gpus 64 for 8 nodes of 8 (as the device's "
            "datasheet has them; other nodes: --cluster FILE)"},
@@ -198,6 +219,7 @@ class Typed {
   // Where its value goes; nothing when it is no word of the field.
   [[nodiscard]] std::optional<Target> target() const {
     if (const auto own = respelled(word_, known_)) return own;
+    refuse_cost();
     if (word_ == "gpu") return target_in(std::array{is_number(value_) ? kGpus : kDevice}, known_);
     if (const auto degree = target_of_degree()) return degree;
     if (word_ == "zero" || word_ == "zero-stage") return target_of_zero();
@@ -214,6 +236,14 @@ class Typed {
   }
 
  private:
+  // -F 10ms of a schedule; B and W are no batch and no width there.
+  void refuse_cost() const {
+    constexpr std::string_view kCosts = "FBIWCR";
+    if (!has(known_, "--cost") || name_.size() != 2 || has(known_, name_)) return;
+    if (kCosts.find(name_[1]) == std::string_view::npos) return;
+    unknown(name_, "costs go together: --cost F=10ms,B=20ms,C=0.5ms");
+  }
+
   [[nodiscard]] std::optional<Target> target_of_degree() const {
     const std::string_view letters = name_.substr(name_.find_first_not_of('-'));
     const std::string key = key_called(letters.size() == 1 ? letters : std::string_view(word_));

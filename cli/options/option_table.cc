@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::array<std::string_view, 5> kPaths{"FILE", "DIR", "PLAN", "PROFILE", "RUN"};
+constexpr std::array<std::string_view, 6> kPaths{"FILE", "DIR", "PLAN", "PROFILE", "MODEL", "RUN"};
 
 Json json_of(const std::vector<std::string>& texts) {
   Json json = Json::array();

@@ -162,6 +162,19 @@ std::optional<std::string> Options::parse(const Arguments& arguments) {
   return {};
 }
 
+// The dashes say nothing of how near two names are.
+std::string Options::nearest_option(const std::string& name, const std::string& verb) const {
+  std::vector<std::string> words;
+  for (const std::string& known : known_names()) {
+    if (known.starts_with("--")) words.push_back(known.substr(2));
+  }
+  const std::size_t begin = std::min(name.find_first_not_of('-'), name.size());
+  constexpr std::string_view kFound = "did you mean '";
+  std::string near = did_you_mean(std::string_view(name).substr(begin), words);
+  if (!near.starts_with(kFound)) return fmt::format("penstock {} --help lists the options", verb);
+  return near.insert(kFound.size(), "--");
+}
+
 void Options::refuse_leftovers() const {
   const std::vector<std::string> leftovers = parser_->app.remaining();
   if (leftovers.empty()) return;
@@ -172,12 +185,8 @@ void Options::refuse_leftovers() const {
                                 leftovers[0], usage_));
   }
   const std::string name = option->substr(0, option->find('='));
-  const std::string near = did_you_mean(name, known_names());
   const std::string verb = usage_.substr(0, usage_.find(' '));
-  throw_bad_input(fmt::format("unknown option '{}'\nhelp: {}", name,
-                              near.starts_with("known")
-                                  ? fmt::format("penstock {} --help lists the options", verb)
-                                  : near));
+  throw_bad_input(fmt::format("unknown option '{}'\nhelp: {}", name, nearest_option(name, verb)));
 }
 
 std::vector<std::string> Options::known_names() const {

@@ -48,6 +48,7 @@ class Options {
   struct Entry;
   struct Parser;
   Entry& add(const std::string& names, std::string value_name, std::string help);
+  [[nodiscard]] std::string nearest_option(const std::string& name, const std::string& verb) const;
   void refuse_leftovers() const;
   [[nodiscard]] std::vector<std::string> known_names() const;  // "--gpus", "-P"
 

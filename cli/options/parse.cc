@@ -24,6 +24,16 @@ std::string shown(std::string_view text) {
   return fmt::format("'{}'...", text.substr(0, kMost));
 }
 
+// "8..64", "1-8", "1:8".
+bool is_range(std::string_view text) {
+  const std::size_t first = text.find_first_not_of("0123456789");
+  if (first == 0 || first == std::string_view::npos) return false;
+  const std::size_t second = text.find_first_not_of(".-:", first);
+  return second != std::string_view::npos && second > first &&
+         text.substr(first, second - first) != "." &&
+         text.find_first_not_of("0123456789", second) == std::string_view::npos;
+}
+
 // A number as people write it elsewhere: "1e6", "1,024", "8x8", "4k". What to write instead, or
 // nothing.
 std::string plain_number(std::string_view text) {
@@ -67,6 +77,10 @@ int parse_int(std::string_view option, std::string_view text, int least, int mos
     bad_option(option, shown(text) + " is far out of range", help);
   }
   if (result.ec != std::errc() || result.ptr != end) {
+    if (is_range(text)) {
+      bad_option(option, shown(text) + " is a range, and one number belongs here",
+                 "penstock compare takes several values, with commas: --vary gpus=8,16,32");
+    }
     const std::string plain = plain_number(text);
     bad_option(option, shown(text) + " is not a whole number",
                plain.empty() ? help : "write " + plain);
@@ -156,7 +170,10 @@ KeyValues parse_key_values(std::string_view option, std::string_view text) {
   for (const std::string& part : parse_list(option, text)) {
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == part.size()) {
-      bad_option(option, shown(part) + " is not KEY=VALUE", "write for example P=8,T=4");
+      bad_option(option, shown(part) + " is not KEY=VALUE",
+                 option == "--cost"      ? "write for example --cost F=10ms,B=20ms,C=0.5ms"
+                 : option == "--why-not" ? "write for example --why-not TP=8,PP=1 or schedule=1f1b"
+                                         : "write for example TP=8,PP=4");
     }
     const std::string key = part.substr(0, equals);
     const bool twice = std::any_of(result.begin(), result.end(),

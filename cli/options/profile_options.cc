@@ -71,7 +71,7 @@ void ProfileOptions::declare(Options& options) {
   options.heading("The model");
   options.positional("MODEL",
                      "gpt, bert or mlp with the sizes below; a Hugging Face config.json; a "
-                     "TorchScript archive (.pt; loading one runs code of its author: only from "
+                     "TorchScript archive (.pt; loading one runs its author's code, so only from "
                      "people you trust); or none, for --links alone",
                      model_);
   options.option("--layers", "N", "blocks; default 4", layers_);
@@ -79,14 +79,15 @@ void ProfileOptions::declare(Options& options) {
   options.option("--heads", "N", "of attention; default hidden / 64, at least 1", heads_);
   options.option("--feed-forward", "N", "inner width of a block; default 4 times hidden",
                  feed_forward_);
-  options.option("--vocabulary", "N", "default 256; not below, since tokens are bytes",
+  options.option("--vocabulary", "N",
+                 "size of the vocabulary; default 256, the least, since tokens are bytes",
                  vocabulary_);
   options.option("--positions", "N", "longest sequence; default 256", positions_);
   options.flag("--tied", "embedding and head share their weight", tied_);
   options.option(
       "--cutpoints", "LIST",
       "where an archive is divided: auto (default; found in its graph), children (behind "
-      "its submodules), or names; a wrong one is answered with those there are",
+      "its submodules), or names (a wrong name gets a list of all)",
       cutpoints_);
   options.option("--precision", "NAME", "float32 (default), bfloat16, float16, float64",
                  precision_);
@@ -94,7 +95,8 @@ void ProfileOptions::declare(Options& options) {
   options.option("--optimizer", "NAME", "adamw (default) or sgd", optimizer_);
   options.choices({"adamw", "sgd"});
   options.heading("What to measure");
-  options.option("--micro-batch-sizes", "LIST", "samples per micro-batch; default 1,2,4", sizes_);
+  options.option("--micro-batch-sizes", "LIST", "micro-batch sizes to measure; default 1,2,4",
+                 sizes_);
   options.option("--sequence-length", "N", "tokens per sample; default the model's positions",
                  sequence_length_);
   options.option("--recompute", "LIST", "none (default), full, or both", recompute_);
@@ -106,19 +108,20 @@ void ProfileOptions::declare(Options& options) {
   options.option("--device", "DEVICE", "cpu (default), cuda or cuda:N", device_);
   options.option("--device-type", "NAME",
                  "what cluster files call it; default cpu, or the GPU's own name", device_type_);
-  options.option("--beside", "N",
-                 "ranks that run the same sections at the same time, each on a processor of its "
-                 "own, because ranks share caches and memory; default 1 where there is a second "
-                 "processor",
-                 beside_);
-  options.option("--spread", "PERCENT", "repeat until medians are known to this; default 0.5",
-                 spread_);
+  options.option(
+      "--beside", "N",
+      "run the same sections on N more ranks at the same time, each on a processor of its own, "
+      "because ranks of a run share caches and memory; default 1 where there is a second processor",
+      beside_);
+  options.option("--spread", "PERCENT",
+                 "repeat until the error of all medians is below this; default 0.5", spread_);
   options.option("--budget", "TIME",
-                 "the longest for the sections, and again for the links; default 60s", budget_);
+                 "time limit for the sections, and as much again for the links; default 60s",
+                 budget_);
   options.heading("Links");
   options.flag("--links", "measure transfers and collectives between ranks of this machine, too",
                links_);
-  options.flag("--busy-links", "and once more while all ranks compute", busy_links_);
+  options.flag("--busy-links", "measure them once more while all ranks compute", busy_links_);
   options.option("--participants", "N", "ranks, for collectives of 2 to N; default 2",
                  participants_);
   options.option("--largest", "MIB", "largest message; default 64, at most 1024", largest_);

@@ -50,8 +50,8 @@ MeasuredDefaults measured_defaults(const Question& question) {
 void use_measured(Question& question, const SearchOptions& options) {
   if (options.measured.empty()) return;
   auto& cluster = question.cluster.value;
-  const ExecutorModel executor =
-      executor_asked(options.executor, options.trainer).value_or(ExecutorModel());
+  const ExecutorModel executor = options.executor.with_terms(
+      executor_asked(options.executor, options.trainer).value_or(ExecutorModel()));
   cluster.calibration.reset();
   const PlanInputs inputs{&question.profile.value, &cluster, executor, question.reserve};
   const MeasuredRuns runs = parse_measured(options.measured, inputs, measured_defaults(question));
@@ -63,13 +63,17 @@ void use_measured(Question& question, const SearchOptions& options) {
 void use_calibration(Question& question, const SearchOptions& options) {
   auto& calibration = question.cluster.value.calibration;
   const std::optional<ExecutorModel> asked = executor_asked(options.executor, options.trainer);
-  question.executor = asked.value_or(ExecutorModel());
+  question.executor = options.executor.with_terms(asked.value_or(ExecutorModel()));
+  if (question.executor.optimizer == OptimizerGate::kRolledBack) {
+    bad_option("--optimizer", "rolled-back is one step whose check fails, and no way to train",
+               "plan with post-validation, and simulate the plan file with rolled-back");
+  }
   if (!calibration) return;
   if (asked && !behaves_alike(*asked, calibration->executor)) {
     calibration = with_executor(*calibration, *asked);
   }
   const Calibration fitted = for_model(*calibration, question.profile.value.name);
-  question.executor = fitted.executor;
+  question.executor = options.executor.with_terms(fitted.executor);
   question.profile.value = calibrated_profile(question.profile.value, fitted);
   question.cluster.value = calibrated_cluster(question.cluster.value, fitted);
 }

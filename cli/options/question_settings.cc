@@ -12,6 +12,7 @@
 #include "cli/options/schedule_called.h"
 #include "cli/options/search_options.h"
 #include "cli/options/term_settings.h"
+#include "cli/options/trainer_called.h"
 #include "report/words.h"
 #include "simulator/schedules/schedules.h"
 #include "studies/contradictions.h"
@@ -71,12 +72,6 @@ Placement parse_placement(const std::string& option, const std::string& text) {
   bad_option(option, fmt::format("unknown '{}'", text),
              "pipeline-inner (stages of one replica side by side) or data-inner (replicas of one "
              "stage side by side)");
-}
-
-Trainer parse_trainer(const std::string& name) {
-  if (const auto trainer = trainer_named(name)) return *trainer;
-  bad_option("--for", fmt::format("unknown trainer '{}'", name),
-             did_you_mean(name, trainer_names()));
 }
 
 std::optional<int>* pinned_degree(Pins& pins, const std::string& key) {

@@ -13,9 +13,9 @@ void ScheduleOptions::declare(Options& options) {
   }
   options.heading("The pipeline");
   known +=
-      "; or FILE.csv, PyTorch's pipeline CSV, which says P, V and M itself. Any case, and "
-      "PyTorch's "
-      "and Megatron's names. Several, with commas between them, make a table";
+      "; or FILE.csv, PyTorch's pipeline CSV, which needs no -P, -V and -M. PyTorch's and "
+      "Megatron's names are understood, in any case. Several names, separated by commas, make a "
+      "table";
   options.positional("NAME", known, name);
   options.choices(schedule_names());
   options.option("-P,--ranks", "N[,N,...]", "pipeline ranks; several make a table", ranks);
@@ -32,7 +32,7 @@ void ScheduleOptions::declare(Options& options) {
                "FILE.csv is in PyTorch's dialect of 2024: B is the input gradient, BW the whole "
                "backward",
                legacy_csv);
-  options.heading("What it costs");
+  options.heading("Costs");
   options.repeated("--cost", "K=TIME,...",
                    "per virtual stage and micro-batch (slice): F forward, B backward (default "
                    "I + W), I input gradient, W weight gradient, R recompute before every "
@@ -45,8 +45,8 @@ void ScheduleOptions::declare(Options& options) {
                  cost_file);
   options.flag(
       "--per-rank",
-      "times of --cost, but C, are those of all V chunks of a rank together, each chunk takes "
-      "a V-th: schedules with several chunks are compared on the same model",
+      "the times of --cost, except C, are those of a whole rank, divided evenly over its V virtual "
+      "stages: so schedules with different V are compared on the same model",
       per_rank);
   automatic.declare(options);
   executor.declare(options);
@@ -54,12 +54,13 @@ void ScheduleOptions::declare(Options& options) {
   slow.declare(options);
   jitter.declare(options);
   options.heading("What to print");
-  options.flag("--print",
-               "also the lists of actions (with varuna as they ran) and a drawing of the step. "
-               "0F3: stage 0, forward, "
-               "micro-batch 3; (0F3;7B1): an overlap; with two copies of the weights stage P + s "
-               "is stage s of the second; with slices they are counted instead of micro-batches",
-               print);
+  options.flag(
+      "--print",
+      "also print the list of actions of every rank and a drawing of the step. 0F3: stage 0, "
+      "forward, micro-batch 3; (0F3;7B1): two actions that overlap; with two copies of "
+      "the weights stage P + s is stage s of the second copy; with --slices the last "
+      "number counts slices",
+      print);
   options.option("--csv", "FILE",
                  "write PyTorch's pipeline CSV of the schedule (- for stdout, instead of the "
                  "report)",
@@ -69,10 +70,11 @@ void ScheduleOptions::declare(Options& options) {
                  "receives and reductions are in the file",
                  csv_form);
   options.choices({"compute_only", "compute_comms"});
-  options.option("-o,--output", "FILE",
-                 "draw the step, by the end of the name: .svg, .png, .html, or .json (a trace for "
-                 "ui.perfetto.dev)",
-                 output);
+  options.option(
+      "-o,--output", "FILE",
+      "draw the step; the end of the name decides: .svg, .png, .html, or .json (a trace for "
+      "ui.perfetto.dev)",
+      output);
   picture.declare(options);
   format.declare(options, "one row per schedule and shape");
 }

@@ -8,57 +8,60 @@ namespace penstock {
 
 void SearchOptions::declare_model(Options& options) {
   options.heading("The question");
-  options.positional("PROFILE",
-                     "what was measured of the model (penstock.profile/1), or its config.json with "
-                     "--device, to be estimated",
+  options.positional("MODEL",
+                     "the model: its config.json together with --device, or a measured profile "
+                     "(penstock.profile/1) together with --cluster",
                      profile);
   options.option("--cluster", "FILE",
-                 "what there is to run on (penstock.cluster/1); default of a config.json: nodes of "
-                 "the device as its datasheet has them, and the network of its usual systems",
+                 "the nodes and links to run on (penstock.cluster/1); default with a config.json: "
+                 "nodes of 8 GPUs (or as the datasheet says) and the network that such nodes "
+                 "usually have",
                  cluster);
 }
 
 void SearchOptions::declare_estimate(Options& options) {
   options.option("--precision", "NAME",
-                 "of a config.json: bfloat16 (default), float16, tensorfloat32 or float32",
+                 "with a config.json: bfloat16 (default), float16, tensorfloat32 or float32",
                  precision);
   options.choices({"bfloat16", "float16", "tensorfloat32", "float32"});
   options.option(
       "--attention", "NAME",
-      "of a config.json: flash1 (default of MPT), flash2, flash3, cudnn (default on Hopper "
-      "and newer) or eager, which keeps scores in memory",
+      "with a config.json: the attention kernel: flash1 (default for MPT), flash2, flash3, cudnn "
+      "(default on Hopper and newer) or eager, which keeps the scores in memory",
       attention);
   options.choices(attention_names());
   options.option("--gradients", "NAME",
-                 "of a config.json in 16 bits: float32 (default) or bfloat16, what gradients are "
-                 "summed up in",
+                 "with a config.json in 16 bits: the type in which gradients are accumulated, "
+                 "float32 (default) or bfloat16",
                  gradients);
   options.choices(gradient_names());
 }
 
 void SearchOptions::declare_measured(Options& options) {
-  options.repeated("--measured", "RUN",
-                   "a run that you have: configuration, colon, step time, and if known the peak of "
-                   "memory: \"TP=4 PP=4 mbs=1 gbs=128: 14.66s, 61.2GiB\" (predict --help has the "
-                   "keys). Prices are calibrated to it before; may be repeated",
-                   measured);
+  options.repeated(
+      "--measured", "RUN",
+      "a run that you measured: its layout, a colon, the step time, and the peak memory if "
+      "you know it: \"TP=4 PP=4 mbs=1 gbs=128: 14.66s, 61.2GiB\" (predict --help "
+      "lists the keys). All times are fitted to it first; may be repeated",
+      measured);
 }
 
 void SearchOptions::declare_inputs(Options& options) { declare_model(options); }
 
 void SearchOptions::declare_machine(Options& options) {
-  options.option("--gpus", "N", "default: as many as the layout has; says D where that does not",
+  options.option("--gpus", "N",
+                 "default: as many as the layout needs; with --gpus the layout may leave out DP",
                  gpus);
   declare_estimate(options);
   options.option("--device", "NAME",
-                 "of a config.json the device to estimate for (h100-sxm, a100-80gb, ..., or the "
-                 "path of a penstock.device/1); else the device type of the cluster",
+                 "with a config.json: the GPU (h100-sxm, a100-80gb, ..., or the path of a "
+                 "penstock.device/1 file); else: a device type of the cluster",
                  device);
-  options.option("--reserve-gib", "X", "memory per device that is never planned for", reserve_gib);
+  options.option("--reserve-gib", "X", "memory of each device that plans leave free", reserve_gib);
   declare_measured(options);
   options.option("--for", "TRAINER",
-                 "with transfers as this trainer carries them out, unless --executor says "
-                 "otherwise: penstock, pytorch, torchtitan, megatron or deepspeed",
+                 "overlap transfers as this trainer does, unless --executor says otherwise: "
+                 "penstock, pytorch, torchtitan, megatron or deepspeed",
                  trainer);
   options.choices(trainer_names());
   executor.declare(options);
@@ -66,58 +69,65 @@ void SearchOptions::declare_machine(Options& options) {
 
 void SearchOptions::declare(Options& options) {
   declare_model(options);
-  options.option("--gpus", "N", "use at most this many; default: all of the cluster", gpus);
-  options.option("--global-batch", "B", "samples per step", global_batch);
-  options.option("--global-batch-tokens", "N",
-                 "the same in tokens: 4M. K, M and B are powers of 1024, as papers count batches",
-                 global_batch_tokens);
+  options.option("--gpus", "N", "the most GPUs that the plan may use; default: the whole cluster",
+                 gpus);
+  options.option("--global-batch", "B", "samples (sequences) per step, over all GPUs",
+                 global_batch);
+  options.option(
+      "--global-batch-tokens", "N",
+      "the same in tokens, for example 4M; here K, M and B are powers of 1024, as papers "
+      "count batches",
+      global_batch_tokens);
   options.flag("--large-batch",
-               "a step of more than 268 million tokens, or of more than an hour, is meant",
-               large_batch);
+               "allow a step of more than 268 million tokens or of more than an hour", large_batch);
   options.option(
       "--sequence-length", "S",
-      "tokens per sample; default: the longest measured; of a config.json the model's, at "
-      "most 8192",
+      "tokens per sample; default: the longest that was measured; with a config.json the model's "
+      "own, at most 8192",
       sequence_length);
   declare_estimate(options);
   declare_measured(options);
   options.heading("What is fixed; everything else is searched");
   options.repeated(
       "--pin", "K=N,...",
-      "TP tensor degree, PP pipeline ranks, DP replicas, VP chunks per rank, mbs micro-batch size, "
-      "also written T, P, D, V, b: TP=4,PP=8. --tp 4 --pp 8 say the same",
+      "fix some of TP (tensor), PP (pipeline ranks), DP (replicas), VP (virtual stages per rank), "
+      "mbs (micro-batch size), for example TP=4,PP=8; --tp 4 --pp 8 is the same",
       pins);
   options.repeated("--schedule", "NAME,...", "only these schedules", schedules);
   options.choices(schedule_names());
   options.option(
       "--for", "TRAINER",
-      "only what this trainer can run, and with transfers as it carries them out, unless "
-      "--executor says otherwise: penstock (train), pytorch, torchtitan (0.2; torchtitan@0.1, "
-      "torchtitan@head), megatron or "
-      "deepspeed",
+      "only plans that this trainer can run, with transfers overlapped as it does (unless "
+      "--executor says otherwise): penstock (its own train), pytorch, torchtitan (0.2; also "
+      "torchtitan@0.1, torchtitan@head), megatron or deepspeed",
       trainer);
   options.choices(trainer_names());
   options.option("--recompute", "MODE",
-                 "only this recompute mode of the profile, in all sections; MODE:as-needed: also "
-                 "in as few sections of each stage as its memory asks for",
+                 "only this recompute mode (none, selective, full), in all sections; "
+                 "MODE:as-needed: in as few sections of each stage as its memory requires",
                  recompute);
-  options.option("--zero1", "on|off", "optimizer state sharded over the replicas, or not", zero1);
+  options.option("--zero1", "on|off",
+                 "shard the optimizer state over the replicas (ZeRO-1), or not", zero1);
   options.option(
       "--device", "NAME",
-      "only this device type of the cluster; of a config.json the device to estimate for "
-      "(h100-sxm, a100-80gb, ..., or the path of a penstock.device/1)",
+      "with a config.json: the GPU (h100-sxm, a100-80gb, ..., or the path of a penstock.device/1 "
+      "file); else: only this device type of the cluster",
       device);
-  options.option("--placement", "NAME", "pipeline-inner or data-inner", placement);
+  options.option(
+      "--placement", "NAME",
+      "pipeline-inner (neighbouring ranks hold the stages of one replica) or data-inner (they hold "
+      "replicas of one stage)",
+      placement);
   options.choices({"pipeline-inner", "data-inner"});
-  options.option("--reserve-gib", "X", "memory per device that is never planned for", reserve_gib);
+  options.option("--reserve-gib", "X", "memory of each device that plans leave free", reserve_gib);
   executor.declare(options);
   options.heading("The search");
-  options.option("--threads", "N", "default: all of this machine; the answer does not depend on it",
+  options.option("--threads", "N", "default: one per core; the answer does not depend on it",
                  threads);
   options.option("--budget", "TIME",
-                 "stop after this time (30s, 5min) with the best so far, exit code 4", budget);
-  options.flag("--every-candidate", "replay all of them, even those that a bound rules out (slow)",
-               every_candidate);
+                 "stop after this time (30s, 5min) with the best plan so far; exit code 4", budget);
+  options.flag("--every-candidate",
+               "replay every candidate, even those that a bound rules out (slow)", every_candidate);
 }
 namespace {
 

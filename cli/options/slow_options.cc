@@ -82,11 +82,12 @@ std::size_t busiest(const std::vector<Duration>& busy, const Program& program) {
 }  // namespace
 
 void SlowOptions::declare(Options& options) {
-  options.repeated(kOption, "PART:FACTOR",
-                   "a named scenario: rank=3:1.3, the compute of rank 3 of every replica takes 1.3 "
-                   "times as long; link=2-3:2, so do transfers between ranks 2 and 3, twice. Once "
-                   "for every part",
-                   texts);
+  options.repeated(
+      kOption, "PART:FACTOR",
+      "slow down a part: with rank=3:1.3 rank 3 of every replica computes 1.3 times as "
+      "long, with link=2-3:2 transfers between ranks 2 and 3 need twice as long; may "
+      "be repeated",
+      texts);
 }
 
 Scenario SlowOptions::scenario() const {

@@ -60,19 +60,22 @@ std::vector<std::string> parse_changes(const std::string& text) {
 }  // namespace
 
 void TrainSettings::declare(Options& options) {
+  options.repeated("--then", "STEPS:PLAN",
+                   "after so many steps of the run it goes on under another plan of the same model "
+                   "for as many ranks, without a restart; may be given several times",
+                   then_);
   options.heading("What to train on");
   options.option("--data", "FILE", "a text file; its bytes are the tokens", data_);
   options.option("--steps", "N", "optimizer steps; default 10", steps_);
   options.option(
       "--learning-rate", "X",
-      "default 0.001; of this and the next two with --resume: what the checkpoint was made with",
+      "default 0.001; with --resume the default of this and the next two is the checkpoint's value",
       learning_rate_);
   options.option("--weight-decay", "X", "of matrices only; default 0", weight_decay_);
-  options.option("--clip-norm", "X", "clip gradients to this global norm; default: not",
+  options.option("--clip-norm", "X", "clip gradients to this global norm; default: no clipping",
                  clip_norm_);
-  options.option(
-      "--seed", "N",
-      "of initial weights and the choice of samples; default 1, or that of the checkpoint", seed_);
+  options.option("--seed", "N",
+                 "determines initial weights and samples; default 1, or the checkpoint's", seed_);
   options.heading("Where the ranks run");
   options.option("--transport", "NAME",
                  "gloo: processes, on CPUs (default); nccl: processes, one GPU each; loopback: all "
@@ -83,37 +86,38 @@ void TrainSettings::declare(Options& options) {
   options.choices({"cpu", "cuda"});
   options.option("--threads-per-rank", "N", "of LibTorch; default 1", threads_);
   options.flag("--no-pinning", "do not pin ranks to processors of their own", no_pinning_);
-  options.option("--time-out", "TIME", "a peer that does nothing for so long is lost; default 60s",
-                 time_out_);
+  options.option("--time-out", "TIME",
+                 "a rank that does nothing for so long counts as lost; default 60s", time_out_);
   options.option("--rank", "N",
-                 "this rank of the job; default: what torchrun, mpirun or Slurm say, and without "
-                 "them all ranks are started here",
+                 "number of this rank; default: from torchrun, mpirun or Slurm; without them all "
+                 "ranks are started here",
                  rank_);
   options.option("--ranks", "N", "ranks of the job; they must be those of the plan", ranks_);
   options.option("--local-rank", "N", "which rank of this machine, hence which GPU", local_rank_);
   options.option("--master", "HOST:PORT", "where rank 0 is", master_);
   options.flag("--virtual",
-               "no model: ranks are threads that sleep what the plan says, so that many ranks can "
-               "be tried on a small machine",
+               "no model: ranks are threads that sleep as long as the plan predicts, so that many "
+               "ranks can be tried on a small machine",
                virtual_);
-  options.option(
-      "--stretch", "N",
-      "with --virtual: everything takes N times as long, and is measured N times as short; "
-      "default 1",
-      stretch_);
+  options.option("--stretch", "N",
+                 "with --virtual: let everything take N times as long, and divide the measured "
+                 "times by N; default 1",
+                 stretch_);
   options.heading("What is kept");
   options.option("--log", "FILE", "a line of JSON per step (penstock.run/1)", log_);
-  options.flag("--timeline", "the log also holds when every action ran, for penstock validate",
+  options.flag("--timeline", "also log start and end of every action, for penstock validate",
                timeline_);
   options.option("--checkpoints", "FOLDER",
-                 "checkpoints, written at the end, on SIGUSR1 (which ends the run) and as below",
+                 "write checkpoints into this folder: at the end, on SIGUSR1 (which ends the run), "
+                 "and every N steps with the next option",
                  checkpoints_);
   options.option("--checkpoint-every", "N", "steps between checkpoints", checkpoint_every_);
   options.option("--checkpoint-keep", "N", "complete checkpoints that are kept; default 2",
                  checkpoint_keep_);
-  options.flag("--resume",
-               "go on from the newest complete checkpoint of the folder, whatever plan wrote it",
-               resume_);
+  options.flag(
+      "--resume",
+      "continue from the newest complete checkpoint in the folder, whichever plan wrote it",
+      resume_);
   options.option("--may-change", "LIST",
                  "with --resume: what may differ from the checkpoint, of data, seed, precision, "
                  "global-batch, sequence-length",
@@ -236,6 +240,33 @@ LaunchFlags TrainSettings::launch_flags() const {
   flags.local_rank = parse_rank("--local-rank", local_rank_, 0);
   flags.master = master_;
   return flags;
+}
+
+std::vector<TrainSettings::LaterPlan> TrainSettings::later_plans() const {
+  const int steps = parse_count("--steps", steps_, 1, 10);
+  std::vector<LaterPlan> plans;
+  for (const std::string& text : then_) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string::npos || colon + 1 == text.size()) {
+      bad_option("--then", "'" + text + "' is not STEPS:PLAN", "for example --then 500:other.json");
+    }
+    const int step = parse_int("--then", text.substr(0, colon), 1);
+    const int before = plans.empty() ? 0 : static_cast<int>(plans.back().first_step);
+    if (step <= before) {
+      bad_option("--then",
+                 "after " + std::to_string(step) + " steps is not later than after " +
+                     std::to_string(before) + ", when the plan before it begins",
+                 "give them in the order in which they run");
+    }
+    if (step >= steps) {
+      bad_option("--then",
+                 "after " + std::to_string(step) + " steps: the run has " + std::to_string(steps) +
+                     ", so that this plan would never run",
+                 "train for more --steps, or leave it out");
+    }
+    plans.push_back({step, text.substr(colon + 1)});
+  }
+  return plans;
 }
 
 std::int64_t TrainSettings::stretch() const {

@@ -79,23 +79,26 @@ void require_tokens(bool asked, bool has_tokens, const std::string& what) {
 }  // namespace
 
 void TrainingCostOptions::declare(Options& options) {
-  options.heading("What the whole training takes");
+  options.heading("Time and price of the whole training");
   options.option(
       "--tokens", "N",
-      "to train on (2T; K, M, B and T are powers of 1000): steps, days, GPU-hours, price", tokens);
+      "tokens to train on, for example 2T (K, M, B and T are powers of 1000): prints steps, days, "
+      "GPU-hours and price",
+      tokens);
   options.option("--usd-per-gpu-hour", "X",
-                 "what a GPU costs, instead of the price in the cluster file", price);
+                 "price of a GPU, instead of the one in the cluster file", price);
   options.option("--mtbf-hours", "H",
-                 "a GPU, with its share of the node, fails after H hours on average; by default "
+                 "mean time between failures of one GPU with its share of the node; by default "
                  "nothing fails",
                  mtbf);
   options.option("--checkpoint-minutes", "T",
-                 "how long training stands for a checkpoint; 2 is assumed. How often one is taken "
-                 "follows from it (Daly 2006)",
+                 "how long training stops for a checkpoint; default 2. The interval between "
+                 "checkpoints follows from it (Daly 2006)",
                  checkpoint);
-  options.option("--restart-minutes", "T",
-                 "from a failure to the first step after the last checkpoint; 10 is assumed",
-                 restart);
+  options.option(
+      "--restart-minutes", "T",
+      "time from a failure until training runs again from the last checkpoint; default 10",
+      restart);
 }
 
 std::optional<TrainingQuestion> TrainingCostOptions::question() const {
@@ -104,8 +107,7 @@ std::optional<TrainingQuestion> TrainingCostOptions::question() const {
                "nothing is assumed to fail", "add --mtbf-hours, for example --mtbf-hours 50000");
   }
   if (!tokens && mtbf) {
-    bad_option("--mtbf-hours", "there is no training to disturb",
-               "add --tokens, for example --tokens 2T");
+    bad_option("--mtbf-hours", "failures need a training", "add --tokens, for example --tokens 2T");
   }
   if (!tokens) return {};
   TrainingQuestion question;

@@ -26,7 +26,7 @@ KeyValues choices_of(const std::string& text) {
     if (std::find(kChoices.begin(), kChoices.end(), key) != kChoices.end()) continue;
     bad_option(kOption, fmt::format("unknown key '{}'", key),
                key == "M" ? "micro-batches follow from the global batch, DP and mbs; ask for those"
-                          : did_you_mean(key, kChoices));
+                          : did_you_mean(key, in_field_words(kChoices)));
   }
   return choices;
 }
@@ -37,7 +37,7 @@ std::string pin_choices(Question& question, const std::string& text) {
   std::vector<std::string> words;
   for (const auto& [key, value] : choices_of(text)) {
     set(question, fmt::format("{} {}", kOption, key), key, value);
-    words.push_back(fmt::format("{}={}", key, value));
+    words.push_back(fmt::format("{}={}", field_word(key), value));
   }
   return joined(words, ", ");
 }

@@ -1,5 +1,6 @@
 #include "cli/reports/replayed_schedule.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -77,7 +78,11 @@ Program program_for(const ScheduleOptions& given, const Subject& subject, Schedu
   if (!subject.holds_transfers()) {
     return lowered(std::move(schedule), lowering_for(subject, costs, executor), &costs);
   }
-  Program program = program_of(*subject.file, given.name, costs.recompute);
+  if (subject.file->has_copies && costs.weight_slots == 0) {
+    bad_option("--cost-file", given.name + " has LOAD or STORE, and nothing says what they take",
+               "add \"weight_slots\" to a cost file (docs/schedules_without_a_model.md)");
+  }
+  Program program = program_of(*subject.file, given.name, costs.recompute, costs.weight_slots);
   program.micro_batches = micro_batches_of(schedule.micro_batches, &costs);
   return program;
 }
@@ -224,6 +229,16 @@ ReplayedSchedule replayed(const ScheduleOptions& given, const Subject& subject) 
   ScheduleResult& result = both.result;
   ScheduleExtras& extras = both.extras;
   const ExecutorModel executor = given.executor.model();
+  if (executor.optimizer == OptimizerGate::kRolledBack) {
+    bad_option("--optimizer", "a schedule without a model has no optimizer to roll back",
+               "choose post-validation, or simulate a plan file with rolled-back");
+  }
+  if (costs.weight_slots > 0 && !(subject.file && subject.file->has_copies)) {
+    bad_option("--cost-file",
+               "it has weight_slots, and " + given.name + " keeps all stages on the device",
+               "leave them out, or give lists with LOAD and RESHARD in a file");
+  }
+  result.is_post_validated = executor.optimizer == OptimizerGate::kPostValidation;
   result.schedule = given.name;
   result.ranks = subject.shape.ranks;
   result.chunks = subject.shape.chunks;
@@ -251,6 +266,8 @@ ReplayedSchedule replayed(const ScheduleOptions& given, const Subject& subject) 
   StagePrices prices = costs.prices;
   extras.uncertainty = uncertainty_of(given, program, executor, prices);
   (has_rule ? replay_by_rule : replay)(given, program, prices, executor, result, extras);
+  result.weight_slots = costs.weight_slots;
+  for (const StepPrice& step : prices.step) result.slot = std::max(result.slot, step.loaded);
   if (costs.has_bytes) {
     result.peak_stash_bytes =
         has_rule ? peak_stash_bytes(

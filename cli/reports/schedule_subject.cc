@@ -161,7 +161,8 @@ ScheduleCosts costs_of(const ScheduleOptions& given, const Subject& subject) {
   if (given.per_rank) {
     if (given.cost_file) bad_option("--per-rank", "a cost file has every stage", "leave it out");
     divide_by_chunks(subject.shape.chunks, costs);
-    costs.words = joined(given.costs, ",") + " per rank and micro-batch, divided over its chunks";
+    costs.words =
+        joined(given.costs, ",") + " per rank and micro-batch, divided over its virtual stages";
   }
   costs.words += given.automatic.words(subject.kind);
   return costs;

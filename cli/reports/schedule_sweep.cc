@@ -127,10 +127,10 @@ TextTable table_of(const std::vector<Row>& rows) {
     if (!row.why_not.empty()) {
       cells.insert(cells.end(), {"-", "-", "-", "-"});
     } else {
-      if (first == Duration{}) first = result.makespan;
-      cells.push_back(aligned(result.makespan));
+      if (first == Duration{}) first = result.step();
+      cells.push_back(aligned(result.step()));
       cells.push_back(first == Duration{} ? "-"
-                                          : fixed(static_cast<double>(result.makespan.count()) /
+                                          : fixed(static_cast<double>(result.step().count()) /
                                                       static_cast<double>(first.count()),
                                                   3));
       cells.push_back(percent(bubble_rate(result.makespan, result.ideal)));

@@ -155,11 +155,12 @@ Answer run_calibrate(const Arguments& arguments) {
   options.choices(trainer_names());
   options.flag("--json", "the result as one JSON object", json);
   executor.declare(options);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
   const std::string& runs = required(path, "--runs", "--runs runs.json");
   Inputs inputs = load_inputs(runs);
-  const ExecutorModel model = executor_asked(executor, trainer).value_or(ExecutorModel());
+  const ExecutorModel model =
+      executor.with_terms(executor_asked(executor, trainer).value_or(ExecutorModel()));
   const CalibrationResult result =
       calibrate(inputs.profiles, inputs.cluster.value, inputs.runs.value, model, runs);
   inputs.cluster.value.calibration = result.calibration;

@@ -32,7 +32,7 @@ constexpr std::size_t kMostRows = 1000;
 
 constexpr const char* kExamples =
     R"(  penstock compare profile.json --cluster cluster.json --gpus 64 --global-batch 512 \
-      --vary schedule=1f1b,zb-h1 --vary b=1,2,4
+      --vary schedule=1f1b,zb-h1 --vary mbs=1,2,4
   penstock compare profile.json --cluster cluster.json --global-batch 512 --vary gpus=8,16,32,64
   penstock compare profile.json --global-batch 512 --vary cluster=a.json,b.json \
       --vary link.efa=0.5,1,2 --vary schedule=1f1b,interleaved:2
@@ -69,7 +69,7 @@ std::vector<Axis> axes_of(const std::vector<std::string>& vary) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
       bad_option("--vary", fmt::format("'{}' is not KEY=VALUE,VALUE", text),
-                 "write for example --vary b=1,2,4");
+                 "write for example --vary mbs=1,2,4");
     }
     Axis axis{key_or_word(text.substr(0, equals)), parse_list("--vary", text.substr(equals + 1))};
     for (const Axis& other : axes) {
@@ -131,7 +131,7 @@ class Asker {
       if (!set(question, "--vary " + key, key, value)) {
         bad_option("--vary", fmt::format("unknown key '{}'", key),
                    key == "gpu" ? "did you mean 'device' (its type) or 'gpus' (how many)?"
-                                : did_you_mean(key, known_keys()));
+                                : did_you_mean(key, in_field_words(known_keys())));
       }
     }
     return question;
@@ -259,22 +259,20 @@ Answer run_compare(const Arguments& arguments) {
   TableFormatOptions format;
   TrainingCostOptions training;
   Options options(
-      "compare PROFILE --cluster FILE --global-batch B --vary KEY=A,B,... [OPTIONS]",
+      "compare MODEL --device NAME --gpus N --global-batch B --vary KEY=A,B,... [OPTIONS]",
       "Searches the best plan for every combination of the settings that vary, and prints them in "
       "one table, relative to the first row. Exit code 1 when no row has a plan.",
       kExamples);
   options.heading("What varies");
   options.repeated(
       "--vary", "KEY=A,B,...",
-      "schedule (also with its chunks, interleaved:2), P, V, D, T, b (or mbs), recompute, zero1, "
-      "device, placement, gpus, global-batch, sequence-length, reserve-gib, memory-gib, "
-      "usd-per-gpu-hour; bandwidth or link.LEVEL or link.LEVEL.DEVICE-TYPE (a factor on all links, "
-      "those of one level, or of one type there; "
-      "latencies stay); term.NAME of an estimate (a factor on what matrix-products, attention, "
-      "memory-passes or launches take); profile, cluster, precision, attention, gradients, "
-      "executor, for. May be "
-      "given several times: "
-      "all combinations",
+      "one row per value: schedule (also with VP, interleaved:2), TP, PP, DP, VP, mbs, recompute, "
+      "zero1, device, placement, gpus, global-batch, sequence-length, reserve-gib, memory-gib, "
+      "usd-per-gpu-hour; bandwidth, link.LEVEL or link.LEVEL.DEVICE-TYPE (a factor on the "
+      "bandwidth of all links, of one level, or of one device type there); term.NAME (a factor on "
+      "the estimated time of matrix-products, attention, memory-passes or launches); profile, "
+      "cluster, precision, attention, gradients, executor, for. Given several times: all "
+      "combinations",
       vary);
   given.declare(options);
   options.heading("What if the machine is uneven");
@@ -282,7 +280,7 @@ Answer run_compare(const Arguments& arguments) {
   training.declare(options);
   options.heading("What to print");
   format.declare(options, "one row per combination");
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
   const TableFormat chosen = format.chosen();
   const std::optional<TrainingQuestion> asked = training.question();

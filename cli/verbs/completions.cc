@@ -36,7 +36,7 @@ Answer run_completions(const Arguments& arguments) {
   options.heading("Options");
   options.positional("SHELL", "bash, zsh or fish", shell);
   options.choices({"bash", "zsh", "fish"});
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
   const Shell which = shell_named(shell);
   std::vector<VerbToComplete> all;

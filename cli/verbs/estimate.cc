@@ -53,8 +53,12 @@ std::int64_t times_of(const ModelProfile& profile, std::size_t type) {
 }
 
 TextTable sections_table(const EstimatedModel& estimated) {
-  TextTable table(
-      {{"section", true}, {"times"}, {"parameters"}, {"forward"}, {"backward"}, {"stash GiB"}});
+  TextTable table({{"section", true},
+                   {"times"},
+                   {"parameters"},
+                   {"forward"},
+                   {"backward"},
+                   {"activations GiB"}});
   const ModelProfile& profile = estimated.estimate.profile;
   for (std::size_t type = 0; type < profile.section_types.size(); ++type) {
     const SectionType& section = profile.section_types[type];
@@ -249,7 +253,7 @@ Answer fit(const Given& given) {
     text += "\nPublished steps, by the fit to all of them:\n\n" +
             published_runs_table(fitted.runs, efficiency);
   }
-  return {text};
+  return report_answer(text);
 }
 
 }  // namespace
@@ -290,7 +294,7 @@ Answer run_estimate(const Arguments& arguments) {
       "CONFIG lists measured profiles (data/efficiency/cases.json): fit the shares of the "
       "datasheets' rates that they got, and say how far off a fit is that has not seen them",
       given.fit);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
   given.format.refuse_with_table(given.fit, "--fit");
   return given.fit ? fit(given) : estimate(given);
 }

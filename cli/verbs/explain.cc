@@ -29,7 +29,7 @@ namespace penstock {
 namespace {
 
 constexpr const char* kExamples = R"(  penstock explain plan.json
-  penstock explain plan.json --why-not P=8,D=8
+  penstock explain plan.json --why-not PP=8,DP=8
   penstock explain plan.json --slow rank=3:1.3
   penstock explain plan.json --json
 )";
@@ -142,24 +142,25 @@ Answer run_explain(const Arguments& arguments) {
   TableFormatOptions format;
   TrainingCostOptions cost;
   SlowOptions slow;
-  Options options("explain PLAN [OPTIONS]",
-                  "Says what binds a plan: the tightest rank and the busiest one, where the time "
-                  "goes and what the step would be without each part of it, and how the speed "
-                  "answers to every stage, section, link, the memory and the batch. What needs the "
-                  "profile and the cluster is read from where the plan says.",
-                  kExamples);
+  Options options(
+      "explain PLAN [OPTIONS]",
+      "Says what limits a plan: the fullest rank and the busiest one, where the time goes, "
+      "how long the step would be without each part of it, and how much faster or slower "
+      "it gets when a stage, a section, a link, the memory or the batch changes. The "
+      "profile and the cluster are read from the paths in the plan.",
+      kExamples);
   options.heading("Options");
   options.positional("PLAN", "a plan file, as written by penstock plan -o", path);
   options.option(
       "--why-not", "K=V,...",
-      "instead: the best plan with these choices, beside this one, or why there is none. "
-      "P, V, D, T, b, schedule, recompute, zero1, device, placement; the rest is "
+      "instead: compare this plan with the best one that has these choices, or say why there is "
+      "none: TP, PP, DP, VP, mbs, schedule, recompute, zero1, device, placement; the rest is "
       "searched",
       why_not_text);
   format.declare(options, "one row per change");
   slow.declare(options);
   cost.declare(options);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
   if (why_not_text && slow.given()) {
     bad_option("--why-not", "a search knows nothing of --slow", "leave one of them out");
   }

@@ -14,6 +14,7 @@
 #include "cli/options/nearest.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
+#include "cli/options/trainer_called.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
@@ -48,8 +49,14 @@ std::vector<std::string> target_names() {
 }
 
 const ExportTarget& target_named(const std::string& name) {
-  if (const ExportTarget* target = find_export_target(name)) return *target;
-  bad_option("--to", fmt::format("unknown target '{}'", name), did_you_mean(name, target_names()));
+  if (const ExportTarget* target =
+          find_export_target(name == "nemo" ? "megatron-bridge" : trainer_called(name))) {
+    return *target;
+  }
+  bad_option("--to", fmt::format("unknown target '{}'", name.substr(0, 60)),
+             name.find(',') != std::string::npos
+                 ? fmt::format("one target at a time: {}", joined(target_names(), ", "))
+                 : help_for_trainer(name, target_names()));
 }
 
 // PyTorch's list of actions and Varuna's arguments say nothing of it.
@@ -168,18 +175,20 @@ Answer run_export(const Arguments& arguments) {
                  target_version);
   options.option(
       "--model", "FILE",
-      "the model's config.json, for flags that tell its sizes; default: the one that the "
-      "plan was made from",
+      "the model's config.json, for the flags with its sizes; default: the one that the plan was "
+      "made from",
       inputs.model);
   options.option("--precision", "NAME",
                  "bfloat16, float16, tensorfloat32 or float32; default: that of the plan",
                  inputs.precision);
   options.option("-o,--output", "DIR", "write the files into this folder; default: all to stdout",
                  output);
-  options.option("--nearest", "FILE", "where the plan is refused, write the nearest one here",
-                 nearest_path);
+  options.option(
+      "--nearest", "FILE",
+      "when the plan is refused, write the nearest one that the trainer can run to this file",
+      nearest_path);
   options.flag("--json", "files and notes, or the refusal, as one JSON object", json);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
   const std::string& asked = required(to, "--to", "--to megatron");
   const std::size_t at = asked.find('@');
@@ -207,7 +216,7 @@ Answer run_export(const Arguments& arguments) {
     }
     set_refusal(object, answer, nearest);
     if (json) return {to_text(object) + '\n', kNo};
-    return {refusal_text(plan.value, answer, nearest, nearest_path), kNo};
+    return report_answer(refusal_text(plan.value, answer, nearest, nearest_path), kNo);
   }
   std::vector<std::string> written;
   if (output && *output != "-") written = write_into(*output, answer.files);
@@ -222,7 +231,7 @@ Answer run_export(const Arguments& arguments) {
       fmt::format("for {} {}: {}\n", target.name, request.version, joined(written, ", "));
   for (const std::string& note : answer.notes)
     text += wrapped(note, page_width(), "note: ", "      ");
-  return {text};
+  return report_answer(text);
 }
 
 }  // namespace penstock

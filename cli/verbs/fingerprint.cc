@@ -107,7 +107,7 @@ Answer run_fingerprint(const Arguments& arguments) {
                   kExamples);
   options.heading("Options");
   options.flag("--json", "the hashes as one JSON object", json);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
   std::string text;
   const auto add = [&text](std::string_view name, const std::string& times, Json& hashes) {

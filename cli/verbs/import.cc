@@ -132,10 +132,10 @@ void declare(Options& options, Given& given) {
                       "nvbandwidth printed, as a table or with -j; a price catalog of SkyPilot "
                       "(vms.csv)",
                       given.files);
-  options.option("--date", "TEXT",
-                 "when it was measured or fetched, for the source; the JSON of nccl-tests says so "
-                 "itself",
-                 given.date);
+  options.option(
+      "--date", "TEXT",
+      "date of the measurement or catalog, for the source; the JSON of nccl-tests has its own",
+      given.date);
   options.heading("Where to put it");
   options.option("--cluster", "FILE", "the cluster to put it into; default: only print",
                  given.cluster);
@@ -143,26 +143,27 @@ void declare(Options& options, Given& given) {
                  "write the new cluster (- for stdout, instead of the report)", given.output);
   options.flag("--json", "what was read and changed, as one JSON object", given.json);
   options.heading("nccl-tests");
-  options.option("--level", "NAME",
-                 "the level that the ranks used; default: the innermost that joins them on their "
-                 "hosts",
-                 given.level);
+  options.option(
+      "--level", "NAME",
+      "the level of links that was measured; default: the innermost that connects the ranks",
+      given.level);
   options.flag("--use-sendrecv",
-               "make the times of sendrecv, a loaded ring, the transfers of their level",
+               "use the times of sendrecv, a loaded ring, for the transfers of their level",
                given.use_sendrecv);
   options.heading("nvbandwidth");
-  options.option("--test", "NAME",
-                 "whose bandwidths the levels get; default: device_to_device_memcpy_write_sm, or "
-                 "read_sm, write_ce, read_ce",
-                 given.test);
+  options.option(
+      "--test", "NAME",
+      "the test whose bandwidths are used; default: device_to_device_memcpy_write_sm, or "
+      "read_sm, write_ce, read_ce",
+      given.test);
   options.heading("skypilot");
   options.option("--region", "NAME", "only prices of this region; default: the cheapest of all",
                  given.region);
   options.flag("--spot", "the price of spot machines", given.spot);
-  options.repeated("--match", "DEVICE=NAME",
-                   "the accelerator of the catalog that a device type of the cluster is, where "
-                   "their names differ; may be given several times",
-                   given.matches);
+  options.repeated(
+      "--match", "DEVICE=NAME",
+      "the catalog's name of a device type, where it differs; may be given several times",
+      given.matches);
 }
 
 // An option of one tool says nothing of another's files.
@@ -199,15 +200,15 @@ Json json_of(const Given& given, Imported imported) {
 
 Answer run_import(const Arguments& arguments) {
   Given given;
-  Options options(
-      "import TOOL FILE... [--cluster FILE -o FILE]",
-      "Reads what other tools measured, or what clouds charge, prints it, and puts it into a "
-      "cluster file with its source: curves of collectives (nccl-tests), bandwidths inside a node "
-      "(nvbandwidth), prices (skypilot). Exit code 1 when nothing of it has a place in the "
-      "cluster. Step times of other trainers go through penstock validate.",
-      kExamples);
+  Options options("import TOOL FILE... [--cluster FILE -o FILE]",
+                  "Reads measurements of other tools and cloud prices, prints them, and puts them "
+                  "into a cluster file with their source: curves of collectives (nccl-tests), "
+                  "bandwidths inside a node "
+                  "(nvbandwidth), prices (skypilot). Exit code 1 when nothing of it has a place in "
+                  "the cluster. For logs of trainers use penstock validate.",
+                  kExamples);
   declare(options, given);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
   const Tool& tool = tool_named(given.from);
   require_fitting(given);
@@ -225,7 +226,7 @@ Answer run_import(const Arguments& arguments) {
   if (imported.changes) text += '\n' + changes_report(*imported.changes);
   if (exit == kNo) text += "nothing of this has a place in the cluster; nothing was written\n";
   if (is_changed && given.output) text += fmt::format("{} holds the cluster\n", *given.output);
-  return {text, exit};
+  return report_answer(text, exit);
 }
 
 }  // namespace penstock

@@ -79,7 +79,7 @@ Answer run_man(const Arguments& arguments) {
   Options options("man", "Prints the manual page: every verb of this build with its options.",
                   kExamples);
   options.heading("Options");
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
   return {page()};
 }
 

@@ -14,6 +14,7 @@
 #include "cli/options/parse.h"
 #include "cli/options/search_options.h"
 #include "cli/options/table_format.h"
+#include "cli/options/trainer_called.h"
 #include "cli/options/training_cost_options.h"
 #include "cli/reports/large_plans.h"
 #include "cli/verbs/verbs.h"
@@ -45,7 +46,7 @@ constexpr int kShown = 5;
 constexpr const char* kExamples =
     R"(  penstock plan config.json --device h100-sxm --gpus 64 --global-batch 1024
   penstock plan profile.json --cluster cluster.json --gpus 64 --global-batch 512 -o plan.json
-  penstock plan profile.json --cluster cluster.json --gpus 16 --global-batch 64 --pin P=4,b=1
+  penstock plan profile.json --cluster cluster.json --gpus 16 --global-batch 64 --pin PP=4,mbs=1
   penstock plan profile.json --cluster cluster.json --global-batch 512 --schedule 1f1b,zb-h1
   penstock plan profile.json --cluster cluster.json --global-batch 512 --baseline plan.json --json
   penstock plan profile.json --cluster cluster.json --global-batch 512 --tokens 2T
@@ -256,7 +257,7 @@ Answer run_plan(const Arguments& arguments) {
   TableFormatOptions format;
   bool verbose = false;
   Options options(
-      "plan PROFILE --cluster FILE --gpus N --global-batch B [OPTIONS]",
+      "plan MODEL --device NAME --gpus N --global-batch B [OPTIONS]",
       "Searches every split of the model, DP, PP, TP, micro-batch size and schedule for up to N "
       "GPUs, replays the candidates, and prints the best plan, up to five that differ from it, and "
       "what to do next. -v prints the whole report: memory by rank, the step, the Pareto front, "
@@ -274,8 +275,10 @@ Answer run_plan(const Arguments& arguments) {
   options.option("-o,--output", "FILE",
                  "write plan 1 as a plan file (- for stdout, instead of the report)", output);
   format.declare(options, "one row per plan");
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
+  if (given.trainer) given.trainer = trainer_called(*given.trainer);
+  if (output) require_folder_of(*output);
   const TableFormat chosen = format.chosen();
   const std::optional<TrainingQuestion> asked = training.question();
   Question question = question_of(given);

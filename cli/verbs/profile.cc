@@ -304,7 +304,7 @@ Answer run_rank(ProfileRequest request, const LaunchEnvironment& place, const Ou
     return {to_text(write_profile(*results.profile)) + '\n', exit};
   }
   if (outputs.json) return {to_text(json_of(*measured, results)) + '\n', exit};
-  return {report_of(request, *measured, results) + files, exit};
+  return report_answer(report_of(request, *measured, results) + files, exit);
 }
 
 // What only a GPU has a tracer for, and a file holds one size of.
@@ -356,7 +356,7 @@ Answer run_profile(const Arguments& arguments) {
       "Measures the sections of a model on this machine, as a training run executes them: forward, "
       "input and weight gradient, fused backward, recompute, memory, the optimizer step; and with "
       "--links, transfers and collectives. Writes the profile and the cluster that `penstock plan` "
-      "reads. docs/profiling.md says what exactly is measured.",
+      "reads. docs/profiling.md has the details.",
       kExamples);
   given.declare(options);
   options.option("--cluster-out", "FILE", "write this machine with its links as a cluster file",
@@ -367,18 +367,17 @@ Answer run_profile(const Arguments& arguments) {
   options.option("--record", "FILE",
                  "write what the GPU did while one size was traced (penstock.activity/1)",
                  outputs.record);
-  options.flag("--no-trace", "do not check that all that the GPU does belongs to a section",
-               no_trace);
+  options.flag("--no-trace", "skip the check that all GPU work belongs to a section", no_trace);
   options.heading("What to print");
   options.option("-o,--output", "FILE", "write the profile (- for stdout, instead of the report)",
                  outputs.profile);
   options.option("--resume", "FILE",
-                 "add to this profile, and replace in it what is measured again; it is rewritten "
-                 "unless -o says otherwise",
+                 "add to this profile and replace what is measured again; the file is rewritten "
+                 "unless -o names another",
                  outputs.resume);
   options.flag("--json", "the result as one JSON object, with the raw table of links",
                outputs.json);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
   ProfileRequest request = given.request(this_machine().processors);
   request.trace = !no_trace;

@@ -14,6 +14,7 @@
 #include "cli/reports/report_of_plan.h"
 #include "cli/reports/report_of_search.h"
 #include "cli/verbs/verbs.h"
+#include "core/files/plan_format.h"
 #include "core/values/json_reader.h"
 
 namespace penstock {
@@ -45,7 +46,7 @@ struct ReportOptions {
                    "for how many GPUs the best plan is worked out: auto (all numbers up to 64, of "
                    "more GPUs 64 of them), off, or a list",
                    scaling);
-    options.heading("Where it goes");
+    options.heading("Output");
     options.option("-o,--output", "FILE", "the page (- for stdout)", output);
     options.flag("--json", "the data of the page as one JSON object, instead of the page", json);
   }
@@ -97,7 +98,7 @@ struct ReportOptions {
 SearchedReport report_of(const ReportOptions& given, const Arguments& arguments) {
   const std::string& path = given.search.profile;
   const Loaded<Json> json = load_json(path);
-  if (format_of(json.value) == "penstock.plan/1") {
+  if (is_plan_format(format_of(json.value))) {
     given.refuse_search();
     return {report_of_plan(
         {{given.run ? read_plan(json.value, path) : read_plan_for_page(json.value, path),
@@ -108,7 +109,7 @@ SearchedReport report_of(const ReportOptions& given, const Arguments& arguments)
          given.any_plan})};
   }
   given.refuse_run();
-  if (path == "-") bad_option("PROFILE", "only a plan can come from stdin", "name the file");
+  if (path == "-") bad_option("MODEL", "only a plan can come from stdin", "name the file");
   return report_of_search({given.search, arguments, given.baselines, given.scaling});
 }
 
@@ -122,7 +123,7 @@ std::string written_text(const std::string& path, std::size_t bytes) {
 Answer run_report(const Arguments& arguments) {
   ReportOptions given;
   Options options(
-      "report PLAN -o FILE, or report PROFILE --cluster FILE --gpus N --global-batch B -o FILE",
+      "report PLAN -o FILE, or report MODEL --device NAME --gpus N --global-batch B -o FILE",
       "Writes one HTML file that shows a plan, or the answer of a search, and needs nothing else, "
       "not even a network: the answer, one step as a timeline with its memory, ranked plans with "
       "reasons and commands, where the time goes, what more GPUs would bring. Exit code 1 when "
@@ -131,7 +132,7 @@ Answer run_report(const Arguments& arguments) {
   given.search.declare(options);
   options.option("--top", "K", "how many plans of a search to show; default 10", given.search.top);
   given.declare(options);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
   if (!given.json) required(given.output, "--output", "-o report.html");
   auto [report, exit] = report_of(given, arguments);
@@ -142,7 +143,7 @@ Answer run_report(const Arguments& arguments) {
   const std::string page = report_page(report.data.model, data, report.payloads);
   if (*given.output == "-") return {page, exit};
   write_file(*given.output, page);
-  return {written_text(*given.output, page.size()), exit};
+  return report_answer(written_text(*given.output, page.size()), exit);
 }
 
 }  // namespace penstock

@@ -42,7 +42,7 @@ Answer run_schedule(const Arguments& arguments) {
                   "holds. No model is needed.",
                   kExamples);
   given.declare(options);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
   if (given.csv_form && !given.csv) {
     bad_option("--csv-form", "no file is written", "add --csv FILE");

@@ -97,7 +97,7 @@ Answer run_simulate(const Arguments& arguments) {
   options.heading("What if links are shared");
   shared.declare(options);
   cost.declare(options);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
   const TableFormat chosen = format.chosen();
   format.refuse_with_table(jitter.given(), "--jitter");
@@ -109,7 +109,7 @@ Answer run_simulate(const Arguments& arguments) {
   PlanFile file = needs_all ? load_plan(path).value : load_plan_to_draw(path).value;
   require_tokens(asked, file.plan);
   cost.set_price(file);
-  if (executor.given()) replay_with(executor.model(), file);
+  if (executor.given()) replay_with(executor.applied_to(file.executor), file);
   Uncertainty uncertainty;
   if (slow.given()) {
     uncertainty.scenario = slow_down(slow.scenario(), file.program, file.executor, file.prices);

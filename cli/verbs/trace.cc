@@ -259,7 +259,7 @@ Answer run_trace(const Arguments& arguments) {
       given.output);
   given.picture.declare(options);
   options.flag("--json", "what was written as one JSON object", given.json);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
   given.check();
 
   Predicted prediction = predicted_of(given);
@@ -269,7 +269,7 @@ Answer run_trace(const Arguments& arguments) {
   std::vector<std::string> notes;
   if (given.run) {
     LoadedRun run = load_run(*given.run, plan);
-    if (run.names_plan() && !given.any_plan) require_same_plan(plan, run.log, *given.run);
+    keep_steps_of(plan, run, *given.run, given.any_plan);
     // Refuses what is no run of this plan.
     static_cast<void>(validate(plan.value, predicted, run.log, {.warm_up = 0}, *given.run));
     traces.push_back(trace_of(plan.value, shown_step(run, *given.run, given.step)));
@@ -281,7 +281,7 @@ Answer run_trace(const Arguments& arguments) {
   }
   const std::vector<std::string> written = write_traces(given, plan, traces);
   if (given.json) return {to_text(trace_json(traces, written, notes)) + '\n'};
-  return {report_of(given, traces, written, notes)};
+  return report_answer(report_of(given, traces, written, notes));
 }
 
 }  // namespace penstock

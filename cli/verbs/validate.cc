@@ -50,8 +50,8 @@ struct Whereabouts {
 
   void declare(Options& options) {
     options.heading("What a trainer's log does not say");
-    options.option("--run-device", "NAME", "what it ran on; for --add-to", device);
-    options.option("--run-transport", "NAME", "what its ranks talked over; for --add-to",
+    options.option("--run-device", "NAME", "device type of the run, for --add-to", device);
+    options.option("--run-transport", "NAME", "transport of the run (nccl, gloo), for --add-to",
                    transport);
     options.option("--run-started", "TIME", "when; default: the time in its first line", started);
   }
@@ -121,12 +121,11 @@ Answer run_validate(const Arguments& arguments) {
   std::optional<std::string> warm_up, tolerance, runs;
   bool json = false, any_plan = false;
   Whereabouts whereabouts;
-  Options options(
-      "validate PLAN RUN [OPTIONS]",
-      "Lays a measured run over the prediction of its plan, action by action: step time, how long "
-      "each kind of action takes, when each rank is done, where the two lie farthest apart. Exit "
-      "code 1 when the step time is off by more than the tolerance.",
-      kExamples);
+  Options options("validate PLAN RUN [OPTIONS]",
+                  "Compares a measured run with the prediction of its plan, action by action: step "
+                  "time, duration of each kind of action, end of each rank, and the largest "
+                  "differences. Exit code 1 when the step time is off by more than the tolerance.",
+                  kExamples);
   options.heading("Options");
   options.positional("PLAN", "the plan file that ran", plan_path);
   options.positional("RUN",
@@ -134,24 +133,23 @@ Answer run_validate(const Arguments& arguments) {
                      "torchtitan (step times and memory); or a folder with the traces of PyTorch's "
                      "profiler, one *.json per rank, whose pipeline names its actions (PP:2F0)",
                      run_path);
-  options.option("--tolerance-percent", "X",
-                 "how far the predicted step time may be off, of the measured one (default 10)",
-                 tolerance);
+  options.option(
+      "--tolerance-percent", "X",
+      "allowed error of the predicted step time, in percent of the measured one (default 10)",
+      tolerance);
   options.option("--warm-up", "N",
-                 "steps at the beginning that do not count (default 3, of traces 1, and fewer "
-                 "where there are not more)",
+                 "steps to ignore at the beginning (default 3, for traces 1; fewer in a short run)",
                  warm_up);
   options.option("--add-to", "FILE",
-                 "add the run to this file of runs, which penstock calibrate fits to; made where "
-                 "there is none",
+                 "add the run to this file of runs, to which penstock calibrate fits; created if "
+                 "it does not exist",
                  runs);
   options.flag("--any-plan",
-               "compare although the run names another plan file, or a log another "
-               "job",
+               "compare even if the run names another plan file, or the log shows another job",
                any_plan);
   options.flag("--json", "the comparison as one JSON object, every action included", json);
   whereabouts.declare(options);
-  if (auto help = options.parse(arguments)) return {*help};
+  if (auto help = options.parse(arguments)) return help_answer(*help);
 
   const std::optional<int> asked =
       warm_up ? std::optional(parse_int("--warm-up", *warm_up, 0)) : std::nullopt;
@@ -159,7 +157,7 @@ Answer run_validate(const Arguments& arguments) {
   const Loaded<PlanFile> plan = load_plan(plan_path);
   LoadedRun run = load_run(run_path, plan, {.warm_up = settings.warm_up, .any_plan = any_plan});
   whereabouts.fill(run, run_path);
-  if (run.names_plan() && !any_plan) require_same_plan(plan, run.log, run_path);
+  keep_steps_of(plan, run, run_path, any_plan);
   const std::string source = runs ? source_of(run, run_path) : "";
   settings.warm_up = warm_up_of(run, asked);
   const Timeline predicted = simulate(plan.value.program, plan.value.prices, plan.value.executor);

@@ -7,6 +7,8 @@
 
 #include "cli/options/nearest.h"
 #include "core/values/error.h"
+#include "report/page_width.h"
+#include "report/words.h"
 
 namespace penstock {
 namespace {
@@ -23,12 +25,12 @@ constexpr std::string_view kExamples = R"(Seven ways to begin (penstock VERB --h
   penstock schedule 1f1b,zb-h1 -P 4 -M 8 --cost F=10ms,I=10ms,W=10ms,C=0.5ms
 )";
 
-constexpr std::string_view kStreams = R"(
-Results go to stdout, everything else to stderr. With --json every answer is one JSON object, and
-penstock VERB --help --json prints the options of a verb.
+constexpr std::string_view kAbout =
+    "Plans how to train a model on N GPUs: pipeline, data and tensor parallelism.";
 
-Exit codes:
-)";
+constexpr std::string_view kStreams =
+    "Results go to stdout, everything else to stderr. With --json every answer is one JSON object, "
+    "and penstock VERB --help --json prints the options of a verb.";
 
 constexpr std::string_view kExitCodes = R"(  0   done
   1   the answer is no: nothing fits, or the checker found something
@@ -40,10 +42,10 @@ constexpr std::string_view kExitCodes = R"(  0   done
 
 std::string help() {
   std::string out =
-      "usage: penstock VERB [ARGUMENTS]\n\nPlans how to train a model on N GPUs with "
-      "pipeline parallelism.\n\nVerbs:\n";
+      "usage: penstock VERB [ARGUMENTS]\n\n" + wrapped(kAbout, page_width(), "", "") + "\nVerbs:\n";
   for (const Verb& verb : verbs()) out += fmt::format("  {:<13}{}\n", verb.name, verb.summary);
-  return out + '\n' + std::string(kExamples) + std::string(kStreams) + std::string(kExitCodes);
+  return out + '\n' + std::string(kExamples) + '\n' + wrapped(kStreams, page_width(), "", "") +
+         "\nExit codes:\n" + std::string(kExitCodes);
 }
 
 // What other tools call what a verb here does.
@@ -92,25 +94,25 @@ const Verb& verb_named(const std::string& name) {
 
 std::span<const Verb> verbs() {
   static constexpr std::array kVerbs{
-      Verb{"plan", "the best configurations for N GPUs, ranked, with reasons", run_plan},
-      Verb{"predict", "what exactly one configuration takes: time, memory, interval", run_predict},
-      Verb{"simulate", "replay a plan file: step time, bubble, memory, timeline", run_simulate},
-      Verb{"schedule", "a schedule with given costs; no model needed", run_schedule},
-      Verb{"compare", "the best plans when settings vary, relative to each other", run_compare},
-      Verb{"explain", "what binds a plan, and what each change would gain", run_explain},
-      Verb{"calibrate", "fit an executor model to measured runs", run_calibrate},
-      Verb{"estimate", "a model's sections from its config.json and a datasheet", run_estimate},
-      Verb{"profile", "measure a model's sections, and links, on this machine", run_profile},
-      Verb{"train", "run a plan on LibTorch ranks, or on ranks that sleep", run_train},
-      Verb{"validate", "predicted against measured, action by action", run_validate},
-      Verb{"import", "what other tools measured, and prices, into a cluster file", run_import},
-      Verb{"export", "what a trainer needs to run a plan: flags, configuration", run_export},
-      Verb{"report", "one HTML file that shows a plan: timeline, memory, reasons", run_report},
-      Verb{"trace", "the step of a plan, and a measured one, for trace viewers", run_trace},
-      Verb{"check", "an independent check of a plan file, or of a launch script", run_check},
-      Verb{"fingerprint", "hashes that change when a simulated time changes", run_fingerprint},
-      Verb{"completions", "what makes the shell complete verbs and options", run_completions},
-      Verb{"man", "the manual page, for man -l", run_man},
+      Verb{"plan", "find the fastest configurations for N GPUs", run_plan},
+      Verb{"predict", "predict time and memory of one configuration", run_predict},
+      Verb{"simulate", "replay a plan: step time, bubble, memory, timeline", run_simulate},
+      Verb{"schedule", "replay pipeline schedules with given costs", run_schedule},
+      Verb{"compare", "compare the best plans for several settings", run_compare},
+      Verb{"explain", "say what limits a plan, and what would make it faster", run_explain},
+      Verb{"calibrate", "fit predictions to measured runs", run_calibrate},
+      Verb{"estimate", "write an estimated profile from a config.json", run_estimate},
+      Verb{"profile", "measure a model and the links on this machine", run_profile},
+      Verb{"train", "train by a plan with LibTorch, or replay it in real time", run_train},
+      Verb{"validate", "compare a prediction with a run", run_validate},
+      Verb{"import", "put measured bandwidths and prices into a cluster file", run_import},
+      Verb{"export", "write the job of a plan for a trainer", run_export},
+      Verb{"report", "write an HTML page that shows a plan", run_report},
+      Verb{"trace", "write a step as a trace for viewers, or as a picture", run_trace},
+      Verb{"check", "find mistakes in launch scripts and plan files", run_check},
+      Verb{"fingerprint", "print hashes that change when a prediction changes", run_fingerprint},
+      Verb{"completions", "print completions for bash, zsh or fish", run_completions},
+      Verb{"man", "print the manual page", run_man},
   };
   return kVerbs;
 }
@@ -128,13 +130,15 @@ OptionTable options_of(const Verb& verb) {
 std::string_view exit_codes() { return kExitCodes; }
 
 Answer run_penstock(const Arguments& arguments) {
-  if (arguments.empty()) return {std::string(kExamples)};
+  if (arguments.empty()) return report_answer(std::string(kExamples));
   const std::string& first = arguments[0];
-  if (first == "--version" || first == "version") return {fmt::format("penstock {}\n", version())};
+  if (first == "--version" || first == "version" || first == "-v" || first == "-V")
+    return {fmt::format("penstock {}\n", version())};
   if (first == "--help" || first == "-h" || first == "help") {
     if (arguments.size() > 1) return verb_named(arguments[1]).run({"--help"});
-    return {help()};
+    return report_answer(help());
   }
+  if (arguments.size() == 2 && arguments[1] == "help") return verb_named(first).run({"--help"});
   return verb_named(first).run({arguments.begin() + 1, arguments.end()});
 }
 

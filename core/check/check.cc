@@ -14,6 +14,7 @@ CheckReport check(const PlanFile& file) {
     }
     Findings in_lists;
     check_lists(file, lists, in_lists);
+    check_slots(file, lists, in_lists);
     // Memory and time of lists that are not a step at all would mean nothing.
     if (in_lists.empty()) {
       if (file.program.rule != RunTimeRule::kNone) lists = executed_lists(file, lists, findings);

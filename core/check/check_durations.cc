@@ -52,6 +52,10 @@ Duration collective_duration(const PlanFile& file, const Action& action) {
 }  // namespace
 
 Duration duration_of(const PlanFile& file, const Action& action) {
+  const auto stage = static_cast<std::size_t>(index_in_pipeline(file.program, action.stage));
+  if (action.kind == ActionKind::kReshard) return {};
+  if (action.kind == ActionKind::kLoad) return file.prices.step[stage].load.duration;
+  if (action.kind == ActionKind::kStore) return file.prices.step[stage].store.duration;
   if (is_collective(action.kind)) return collective_duration(file, action);
   if (is_send(action.kind)) return transfer_duration(file, action) + file.executor.per_transfer;
   return compute_duration(file, action) + file.executor.per_action;

@@ -35,7 +35,6 @@ class ListCheck {
       }
     }
     for (std::size_t r = 0; r < lists_.size(); ++r) norm(r);
-    unknown_kinds();
     groups();
   }
 
@@ -143,7 +142,8 @@ class ListCheck {
 
   void end_of_step(StageId stage, int index) {
     const bool several = file_.plan.weight_copies() > 1;
-    require(1, ActionKind::kOptimizer, stage);
+    // When the check fails: the update, its way back, and the update again.
+    require(rolls_back() ? 3 : 1, ActionKind::kOptimizer, stage);
     if (several) require(1, ActionKind::kReduceGradient, stage);
     if (several || !file_.plan.zero1) {
       require(file_.plan.zero1 ? 1 : 0, ActionKind::kUnshard, stage);
@@ -178,15 +178,20 @@ class ListCheck {
     return last;
   }
 
-  // With a global barrier every rank has one NORM between its gradients and its optimizer steps.
+  [[nodiscard]] bool rolls_back() const {
+    return file_.executor.optimizer == OptimizerGate::kRolledBack;
+  }
+
+  // With a global barrier every rank has one NORM between its gradients and its optimizer steps;
+  // when a check fails, behind the first update of all its stages.
   void norm(std::size_t rank) {
-    const bool barrier = file_.executor.optimizer == OptimizerGate::kGlobalBarrier;
+    const bool barrier = file_.executor.optimizer != OptimizerGate::kPostValidation;
     const std::string place = place_of_rank(program_, static_cast<int>(rank));
-    int norms = 0, optimizers = 0;
+    int norms = 0, optimizers = 0, norms_after = 0;
     for (const Action& action : lists_[rank]) {
       if (action.kind == ActionKind::kNorm) {
         ++norms;
-        if (optimizers > 0) findings_.add(place, "NORM must come before every OPT");
+        norms_after = optimizers;
       }
       if (action.kind == ActionKind::kOptimizer) ++optimizers;
       const bool gradients = action.kind <= ActionKind::kRecompute ||
@@ -196,22 +201,15 @@ class ListCheck {
         findings_.add(place, name_of(program_, action) + " must come before NORM");
       }
     }
+    if (norms > 0 && !rolls_back() && norms_after > 0) {
+      findings_.add(place, "NORM must come before every OPT");
+    }
+    if (norms > 0 && rolls_back() && 3 * norms_after != optimizers) {
+      findings_.add(place, "NORM must come between the first and the second OPT of every stage");
+    }
     if (norms != (barrier ? 1 : 0)) {
       findings_.add(place, "NORM must occur " + std::to_string(barrier ? 1 : 0) + " times, found " +
                                std::to_string(norms));
-    }
-  }
-
-  void unknown_kinds() {
-    for (std::size_t r = 0; r < lists_.size(); ++r) {
-      for (const Action& action : lists_[r]) {
-        if (action.kind != ActionKind::kReshard && action.kind != ActionKind::kLoad &&
-            action.kind != ActionKind::kStore) {
-          continue;
-        }
-        findings_.add(place_of_rank(program_, static_cast<int>(r)),
-                      name_of(program_, action) + " has no price in this format");
-      }
     }
   }
 

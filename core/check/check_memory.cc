@@ -62,18 +62,27 @@ class MemoryCheck {
     const std::string place = "rank " + std::to_string(r);
     MemoryUse use;
     std::int64_t working_peak = 0;
+    const int slots =
+        file_.program.pipelines[static_cast<std::size_t>(r / file_.plan.pipeline)].weight_slots;
     const int first_stage = r / file_.plan.pipeline * file_.plan.stages();
     for (const int s : file_.plan.stages_of_rank(r % file_.plan.pipeline)) {
       const StepPrice& step = file_.prices.step[static_cast<std::size_t>(s)];
-      use.parameters.count = sum_of(use.parameters.count, step.parameters.count);
-      use.gradients.count = sum_of(use.gradients.count, step.gradients.count);
-      use.optimizer_state.count = sum_of(use.optimizer_state.count, step.optimizer_state.count);
+      keep(use.parameters, step.parameters, slots);
+      keep(use.gradients, step.gradients, slots);
+      keep(use.optimizer_state, step.optimizer_state, slots);
       const auto of_program = static_cast<std::size_t>(first_stage) + static_cast<std::size_t>(s);
       working_peak = std::max(working_peak, largest_[of_program].working_peak);
     }
-    use.working_peak = {std::max(working_peak, working_peak_of_pairs(list))};
-    use.stash = {stash(list)};
-    use.communication = {communication(list)};
+    if (file_.plan.has_even_batch()) {
+      use.working_peak = {std::max(working_peak, working_peak_of_pairs(list))};
+      use.stash = {stash(list)};
+      use.communication = {communication(list)};
+    } else {
+      const Pools pools = pools_of(file_, list);
+      use.working_peak = {pools.working};
+      use.stash = {pools.stash};
+      use.communication = {pools.communication};
+    }
     const PlanDevice device = device_of_rank(file_, r);
     use.reserve = device.reserve;
     const Bytes total = compare(use, predicted.memory, place);
@@ -84,6 +93,12 @@ class MemoryCheck {
                                " more than the device has");
     }
     return total;
+  }
+
+  // All stages stay, or each slot has room for the largest.
+  static void keep(Bytes& kept, Bytes of_stage, int slots) {
+    kept.count = slots == 0 ? sum_of(kept.count, of_stage.count)
+                            : std::max(kept.count, product_of(slots, of_stage.count));
   }
 
   void equal(Bytes expected, Bytes found, const std::string& place, const std::string& what) {

@@ -31,7 +31,9 @@ class Replay {
       add_dependencies(r);
       add_streams(r);
       add_queues(r);
+      add_slots(r);
     }
+    add_listed_waits();
     const LongestPath::Times times = network_.times();
     if (!times.stuck.empty()) return report_stuck(times.stuck);
     return compare(times);
@@ -69,6 +71,9 @@ class Replay {
       return network_.add(duration_of_pair(file_, action, lists_[r][at + 1]).count());
     }
     if (is_compute(action.kind)) {
+      return network_.add(duration_of(file_, action).count());
+    }
+    if (is_copy(action.kind) || action.kind == ActionKind::kReshard) {
       return network_.add(duration_of(file_, action).count());
     }
     if (!is_collective(action.kind)) return transfer_node(action);
@@ -177,9 +182,16 @@ class Replay {
     }
     if (action.kind == ActionKind::kOptimizer) {
       for (const Node reduced : reduced_[action.stage]) network_.follows(node, reduced);
-      if (norm_of_rank_.contains(r)) network_.follows(node, norm_of_rank_.at(r));
+      // When the check of the norm fails, the first update came before it.
+      const bool after = norm_of_rank_.contains(r) && !is_first_update(action);
+      if (after) network_.follows(node, norm_of_rank_.at(r));
     }
     if (action.kind == ActionKind::kNorm) network_.follows(node, last_gradient_of_rank_.at(r));
+  }
+
+  [[nodiscard]] bool is_first_update(const Action& optimizer) {
+    return executor_.optimizer == OptimizerGate::kRolledBack &&
+           updated_.insert(optimizer.stage).second;
   }
 
   // Whether an action keeps its rank's compute stream.
@@ -208,6 +220,115 @@ class Replay {
         network_.follows(node, collective);
         collective = node;
       }
+    }
+  }
+
+  // A slot of a rank: the stage in it, who needs it there, and since when it is free.
+  struct Slot {
+    std::optional<StageId> stage;
+    std::optional<Node> loaded, freed;
+    std::size_t freed_at = 0;  // position in the list
+    std::vector<Node> users;
+  };
+
+  void add_slots(std::size_t r) {
+    const Pipeline& pipeline = pipeline_of_rank(r);
+    if (pipeline.weight_slots == 0) return;
+    std::vector<Slot> slots(static_cast<std::size_t>(pipeline.weight_slots));
+    put_residents(r, slots);
+    std::map<StageId, Node> stored;
+    std::optional<Node> copied_in, copied_out;
+    for (std::size_t at = 0; at < lists_[r].size(); ++at) {
+      const Action& action = lists_[r][at];
+      const Node node = node_of_[r][at];
+      if (is_copy(action.kind)) {
+        const bool in =
+            action.kind == ActionKind::kLoad || executor_.host_link == HostLink::kSimplex;
+        std::optional<Node>& before = in ? copied_in : copied_out;
+        network_.follows(node, before);
+        before = node;
+      }
+      if (action.kind == ActionKind::kLoad) {
+        load(slots, action.stage, node);
+        if (stored.contains(action.stage)) network_.follows(node, stored.at(action.stage));
+        continue;
+      }
+      const auto slot = std::find_if(slots.begin(), slots.end(),
+                                     [&](const Slot& each) { return each.stage == action.stage; });
+      if (slot == slots.end()) continue;  // found by check_slots()
+      if (action.kind == ActionKind::kReshard || action.kind == ActionKind::kStore) {
+        network_.follows(node, slot->loaded);
+        for (const Node user : slot->users) network_.follows(node, user);
+      }
+      if (action.kind == ActionKind::kStore) {
+        stored[action.stage] = node;
+      } else if (action.kind == ActionKind::kReshard) {
+        if (stored.contains(action.stage)) network_.follows(node, stored.at(action.stage));
+        *slot = {{}, {}, node, at + 1, {}};
+      } else if (is_compute(action.kind) ||
+                 (is_collective(action.kind) && action.kind != ActionKind::kNorm)) {
+        network_.follows(node, slot->loaded);
+        const bool reads = action.kind == ActionKind::kForward ||
+                           action.kind == ActionKind::kRecompute ||
+                           action.kind == ActionKind::kInputGradient;
+        if (!reads && stored.contains(action.stage)) {
+          network_.follows(node, stored.at(action.stage));
+        }
+        slot->users.push_back(node);
+      }
+    }
+  }
+
+  // Stages that are used before they are loaded.
+  void put_residents(std::size_t r, std::vector<Slot>& slots) const {
+    std::set<StageId> seen;
+    std::size_t next = 0;
+    for (const Action& action : lists_[r]) {
+      if (is_send(action.kind) || is_receive(action.kind) || action.kind == ActionKind::kNorm) {
+        continue;
+      }
+      if (!seen.insert(action.stage).second || action.kind == ActionKind::kLoad) continue;
+      if (next < slots.size()) slots[next++].stage = action.stage;
+    }
+  }
+
+  // Into the slot that has been free for longest.
+  void load(std::vector<Slot>& slots, StageId stage, Node node) {
+    Slot* longest = nullptr;
+    for (Slot& slot : slots) {
+      if (slot.stage) continue;
+      if (longest == nullptr || slot.freed_at < longest->freed_at) longest = &slot;
+    }
+    if (longest == nullptr) return;  // found by check_slots()
+    network_.follows(node, longest->freed);
+    *longest = {stage, node, {}, 0, {}};
+  }
+
+  [[nodiscard]] const Pipeline& pipeline_of_rank(std::size_t r) const {
+    std::size_t p = 0;
+    while (p + 1 < program_.pipelines.size() &&
+           program_.pipelines[p + 1].first_rank <= static_cast<int>(r)) {
+      ++p;
+    }
+    return program_.pipelines[p];
+  }
+
+  // What the file lists beyond the rules.
+  void add_listed_waits() {
+    if (program_.more_waits.empty()) return;
+    if (program_.rule != RunTimeRule::kNone) {
+      findings_.add("/program/waits", "a run-time rule changes the order that they are listed for");
+      return;
+    }
+    std::vector<Node> node;
+    std::vector<std::size_t> next(lists_.size(), 0);
+    node.reserve(program_.actions.size());
+    for (const Action& action : program_.actions) {
+      const auto r = static_cast<std::size_t>(program_.rank_of(action).value);
+      node.push_back(node_of_[r][next[r]++]);
+    }
+    for (const Wait& wait : program_.more_waits) {
+      if (wait.listed) network_.follows(node[wait.action], node[wait.needs]);
     }
   }
 
@@ -286,7 +407,7 @@ class Replay {
       return {};
     }
     const Evaluation& prediction = file_.prediction;
-    const bool barrier = executor_.optimizer == OptimizerGate::kGlobalBarrier;
+    const bool barrier = executor_.optimizer != OptimizerGate::kPostValidation;
     const Duration makespan{end - begin};
     const Duration step = (barrier ? makespan : Duration{span}) + executor_.per_step;
     equal(makespan, prediction.makespan, "/prediction", "makespan");
@@ -326,6 +447,7 @@ class Replay {
   std::map<StageId, Node> last_gradient_;
   std::map<std::size_t, Node> last_gradient_of_rank_, norm_of_rank_;
   std::map<StageId, std::vector<Node>> tied_, reduced_;
+  std::set<StageId> updated_;
 };
 
 }  // namespace

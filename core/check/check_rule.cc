@@ -188,7 +188,7 @@ RankLists executed_lists(const PlanFile& file, const RankLists& lists, Findings&
   }
   RuleRun rule_run(file, lists);
   if (!rule_run.run()) {
-    findings.add("/program/rule", "the lists cannot be carried out under it");
+    findings.add("/program/rule", "the lists cannot be executed under it");
     return lists;
   }
   return rule_run.executed();

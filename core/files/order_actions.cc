@@ -5,6 +5,8 @@
 #include <limits>
 #include <optional>
 
+#include "core/files/slot_waits.h"
+
 namespace penstock {
 namespace {
 
@@ -25,6 +27,25 @@ std::string too_uneven(const ActionLists& lists) {
          " actions; so many ranks cannot wait for a list that long";
 }
 
+// Waits that only a file lists.
+std::string wrong_wait(const Program& program, const ActionLists& lists) {
+  for (const Wait& wait : lists.more_waits) {
+    const Action& action = lists.actions[wait.action];
+    const Action& needed = lists.actions[wait.needs];
+    const std::string both = name_of(program, action) + " waits for " + name_of(program, needed);
+    if (is_receive(action.kind)) {
+      return both +
+             ": a receive ends with its send; list the wait for the send, or for what needs "
+             "the receive";
+    }
+    if (program.stages[action.stage.value].pipeline !=
+        program.stages[needed.stage.value].pipeline) {
+      return both + ": they are of different pipelines";
+    }
+  }
+  return {};
+}
+
 // Appends the actions of all ranks to the Program.
 class Ordering {
  public:
@@ -36,6 +57,7 @@ class Ordering {
         placed_(lists.actions.size(), kNone),
         members_placed_(program.groups.size() * kActionKinds, 0) {
     program_.actions.clear();
+    program_.more_waits.clear();
     program_.actions.reserve(lists.actions.size());
   }
 
@@ -53,6 +75,14 @@ class Ordering {
       if (program_.actions.size() == before) return false;
     }
     return true;
+  }
+
+  // After run() returned true.
+  void place_more_waits() {
+    for (const Wait& wait : lists_.more_waits) {
+      program_.more_waits.push_back({placed_[wait.action], placed_[wait.needs], wait.listed});
+    }
+    sort_waits(program_.more_waits);
   }
 
   // After run() returned false: follows what blocks the ranks until a rank comes round again.
@@ -107,11 +137,24 @@ class Ordering {
   }
   [[nodiscard]] bool runnable(std::size_t i) const {
     const Action& action = lists_.actions[i];
-    if (action.waits_for != kNone && !ended(action.waits_for)) return false;
+    if (awaited(i) != kNone) return false;
     const std::uint32_t previous = last_collective_[rank_at(i)];
     if (!is_collective(action.kind) || previous == kNone || ended(previous)) return true;
     // Two stages of a rank may be members of one collective: the second joins the first.
     return instance(lists_.actions[previous]) == instance(action);
+  }
+  // The first that it waits for and that has not ended.
+  [[nodiscard]] std::uint32_t awaited(std::size_t i) const {
+    const std::uint32_t first = lists_.actions[i].waits_for;
+    if (first != kNone && !ended(first)) return first;
+    if (lists_.more_waits.empty()) return kNone;
+    const auto before = [](const Wait& wait, std::size_t at) { return wait.action < at; };
+    for (auto wait =
+             std::lower_bound(lists_.more_waits.begin(), lists_.more_waits.end(), i, before);
+         wait != lists_.more_waits.end() && wait->action == i; ++wait) {
+      if (!ended(wait->needs)) return wait->needs;
+    }
+    return kNone;
   }
   [[nodiscard]] bool ended(std::size_t i) const {
     if (placed_[i] == kNone) return false;
@@ -124,9 +167,8 @@ class Ordering {
   // when that is a member of a collective that no list holds.
   [[nodiscard]] std::optional<std::size_t> blocker(std::size_t i,
                                                    const std::vector<std::size_t>& missing) const {
-    const std::uint32_t waits_for = lists_.actions[i].waits_for;
-    const bool waits = waits_for != kNone && !ended(waits_for);
-    const std::size_t first = waits ? waits_for : last_collective_[rank_at(i)];
+    const std::uint32_t waits_for = awaited(i);
+    const std::size_t first = waits_for != kNone ? waits_for : last_collective_[rank_at(i)];
     if (placed_[first] == kNone) return first;
     const std::size_t member = missing[instance(lists_.actions[first])];
     return member == kNowhere ? std::nullopt : std::optional(member);
@@ -177,10 +219,15 @@ class Ordering {
 
 std::string order_actions(Program& program, ActionLists lists) {
   std::string problem = too_uneven(lists);
+  if (problem.empty()) problem = wrong_wait(program, lists);
   if (problem.empty()) problem = set_waits_for(program, lists);
+  if (problem.empty()) problem = set_slot_waits(program, lists);
   if (!problem.empty()) return problem;
+  sort_waits(lists.more_waits);
   Ordering ordering(program, lists);
-  return ordering.run() ? "" : ordering.cycle();
+  if (!ordering.run()) return ordering.cycle();
+  ordering.place_more_waits();
+  return {};
 }
 
 }  // namespace penstock

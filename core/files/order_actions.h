@@ -15,7 +15,24 @@ namespace penstock {
 struct ActionLists {
   std::vector<Action> actions;
   std::vector<std::size_t> begin;  // ranks + 1 offsets into actions
+  // Positions, in any order; order_actions() adds those that follow from the rules.
+  std::vector<Wait> more_waits;
 };
+
+// One more that an action needs; the first that has no other is its waits_for. Not twice the same.
+inline void add_wait(ActionLists& lists, Wait wait) {
+  Action& action = lists.actions[wait.action];
+  if (action.waits_for == wait.needs) return;
+  if (action.waits_for == kWaitsForNothing && !wait.listed) {
+    action.waits_for = wait.needs;
+    return;
+  }
+  for (auto known = lists.more_waits.rbegin(); known != lists.more_waits.rend(); ++known) {
+    if (known->action != wait.action) break;
+    if (known->needs == wait.needs) return;
+  }
+  lists.more_waits.push_back(wait);
+}
 
 // Sets every waits_for to a position in the lists: by the rules of docs/file_formats.md, one action
 // besides the predecessor on the rank. Returns what is wrong when no list holds that action.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/files/groups_of_stages.h"
+#include "core/files/listed_waits.h"
 #include "core/files/order_actions.h"
 #include "core/files/program_blocks.h"
 #include "core/files/program_file.h"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr int kMostInt = std::numeric_limits<int>::max();
 constexpr std::int64_t kMostMicroBatches = kNoMicroBatch.value - 1;
+constexpr int kMostSlots = 128;  // of the largest sizes that a file may hold, without overflow
 constexpr int kMostCopies = copies_of(StageMap::kBidirectional);
 
 int read_int(const JsonReader& reader, int least, int most = kMostInt) {
@@ -31,15 +33,17 @@ struct MicroBatches {
   MicroBatch each;
 };
 
-MicroBatches read_micro_batches(JsonReader reader) {
+MicroBatches read_micro_batches(JsonReader reader, ProgramForm form) {
   MicroBatches run;
   run.count = reader.at("count").integer(1, kMostMicroBatches);
   run.each.samples = read_int(reader.at("samples"), 1);
   run.each.sequence_length = read_int(reader.at("sequence_length"), 0);
   run.each.shape = read_int(reader.at("shape"), 0);
   run.each.slice = read_int(reader.at("slice"), 0);
-  run.each.loss_weight =
-      reader.at("loss_weight").integer(0, std::numeric_limits<std::int64_t>::max());
+  if (form == ProgramForm::kWithLossWeights) {
+    static_cast<void>(
+        reader.at("loss_weight").integer(0, std::numeric_limits<std::int64_t>::max()));
+  }
   reader.finish();
   return run;
 }
@@ -47,10 +51,11 @@ MicroBatches read_micro_batches(JsonReader reader) {
 // Reads everything in the order of dependence: groups and stages, then micro-batches, then lists.
 class ProgramReader {
  public:
-  ProgramReader(JsonReader reader, std::uint64_t most_actions)
+  ProgramReader(JsonReader reader, std::uint64_t most_actions, ProgramForm form)
       : reader_(std::move(reader)),
         pipelines_(reader_.at("pipelines")),
-        most_actions_(most_actions) {}
+        most_actions_(most_actions),
+        form_(form) {}
 
   Program read() {
     program_.schedule = reader_.at("schedule").string();
@@ -64,8 +69,9 @@ class ProgramReader {
       read_blocks(pipelines[p], static_cast<int>(p));
       pipelines[p].finish();
     }
+    const std::optional<JsonReader> waits = reader_.get("waits");
     reader_.finish();
-    order(GroupsOfStages(program_, stages_of_group));
+    order(GroupsOfStages(program_, stages_of_group), waits);
     require_members(stages_of_group);
     return std::move(program_);
   }
@@ -87,6 +93,9 @@ class ProgramReader {
     for (JsonReader stage : stages) program_.stages.push_back(read_stage(stage, pipeline));
     read_micro_batch_runs(reader.at("micro_batches"), pipeline);
     read_copies(reader.at("copies"), pipeline);
+    if (const auto slots = reader.get("weight_slots")) {
+      pipeline.weight_slots = read_int(*slots, 1, kMostSlots);
+    }
     program_.pipelines.push_back(pipeline);
   }
 
@@ -135,7 +144,7 @@ class ProgramReader {
     std::vector<MicroBatches>& runs = micro_batches_.emplace_back();
     std::int64_t total = 0;
     for (const JsonReader& run : reader.elements()) {
-      runs.push_back(read_micro_batches(run));
+      runs.push_back(read_micro_batches(run, form_));
       total += runs.back().count;
       if (total > kMostMicroBatches - micro_batches_before_) {
         run.fail("a program has at most " + std::to_string(kMostMicroBatches) + " micro-batches");
@@ -262,7 +271,7 @@ class ProgramReader {
   }
 
   // All ids are known to be good: multiplies out micro-batches and blocks.
-  void order(const GroupsOfStages& groups) {
+  void order(const GroupsOfStages& groups, const std::optional<JsonReader>& waits) {
     for (const std::vector<MicroBatches>& runs : micro_batches_) {
       for (const MicroBatches& run : runs) {
         program_.micro_batches.insert(program_.micro_batches.end(),
@@ -284,6 +293,7 @@ class ProgramReader {
       }
       lists.begin.push_back(lists.actions.size());
     }
+    if (waits) read_listed_waits(*waits, program_, lists);
     const std::string problem = order_actions(program_, std::move(lists));
     if (!problem.empty()) pipelines_.fail(problem);
   }
@@ -327,6 +337,7 @@ class ProgramReader {
 
   JsonReader reader_, pipelines_;
   std::uint64_t most_actions_;
+  ProgramForm form_;
   Program program_;
   std::vector<std::vector<MicroBatches>> micro_batches_;  // [pipeline]
   std::int64_t micro_batches_before_ = 0;
@@ -336,8 +347,25 @@ class ProgramReader {
 
 }  // namespace
 
-Program read_program(JsonReader reader, std::uint64_t most_actions) {
-  return ProgramReader(std::move(reader), most_actions).read();
+Program read_program(JsonReader reader, std::uint64_t most_actions, ProgramForm form) {
+  return ProgramReader(std::move(reader), most_actions, form).read();
+}
+
+// A weight that is not the samples stays, for the reader to complain of.
+Json without_loss_weights(const Json& program) {
+  if (program.kind() == Json::Kind::kArray) {
+    Json result = Json::array();
+    for (const Json& element : program.elements()) result.push(without_loss_weights(element));
+    return result;
+  }
+  if (program.kind() != Json::Kind::kObject) return program;
+  const Json* samples = program.find("samples");
+  Json result = Json::object();
+  for (const auto& [key, value] : program.members()) {
+    if (key == "loss_weight" && samples != nullptr && value == *samples) continue;
+    result.set(key, without_loss_weights(value));
+  }
+  return result;
 }
 
 }  // namespace penstock

@@ -27,7 +27,7 @@ struct Tables {
     for (std::size_t k = 0; k < of.size(); ++k) {
       for (const Need& need : rule_of(static_cast<ActionKind>(k)).needs) {
         std::size_t& table = of[row_of(canonical(need.kind))];
-        if (!need.last && table == kNoTable) table = count++;
+        if (need.which == Which::kOfMicroBatch && table == kNoTable) table = count++;
       }
     }
     of[row_of(ActionKind::kInputGradient)] = of[row_of(ActionKind::kFusedBackward)];
@@ -121,7 +121,7 @@ class WaitRules {
     Missing looked_for;
     is_missing_ = false;
     for (const Need& need : rule_of(action.kind).needs) {
-      if (need.last) {
+      if (need.which != Which::kOfMicroBatch) {
         const std::uint32_t last = last_of(need, action);
         if (last != kNone) return last;
         continue;  // a step may do without
@@ -144,11 +144,22 @@ class WaitRules {
     return kNone;
   }
 
+  // To be called for every action of the lists in their order, those of one rank after another.
+  void pass(const Action& action, std::uint32_t at) {
+    const RankId rank = program_.rank_of(action);
+    if (rank != rank_ || at == 0) so_far_.fill(kNone);
+    rank_ = rank;
+    so_far_[row_of(action.kind)] = at;
+  }
+
   // Null when the last action had what it needs.
   [[nodiscard]] const Missing* missing() const { return is_missing_ ? &missing_ : nullptr; }
 
  private:
   [[nodiscard]] std::uint32_t last_of(const Need& need, const Action& action) const {
+    if (need.which == Which::kLastBefore) {
+      return program_.rank_of(action) == rank_ ? so_far_[row_of(need.kind)] : kNone;
+    }
     if (need.of != NeedOf::kRank) return index_.last_of(action.stage, need.kind);
     return index_.last_of(program_.rank_of(action), need.kind);
   }
@@ -171,6 +182,8 @@ class WaitRules {
   ActionIndex index_;
   Missing missing_;
   bool is_missing_ = false;
+  RankId rank_{-1};                                   // of the last action that was passed
+  std::array<std::uint32_t, kActionKinds> so_far_{};  // by kind: the last of that rank
 };
 
 std::string describe_missing(const Program& program, const Action& action, const Missing& missing) {
@@ -193,8 +206,10 @@ std::string describe_missing(const Program& program, const Action& action, const
 
 std::string set_waits_for(const Program& program, ActionLists& lists) {
   WaitRules waits_for(program, lists);
-  for (Action& action : lists.actions) {
+  for (std::uint32_t i = 0; i < lists.actions.size(); ++i) {
+    Action& action = lists.actions[i];
     action.waits_for = waits_for(action);
+    waits_for.pass(action, i);
     if (const Missing* missing = waits_for.missing()) {
       return describe_missing(program, action, *missing);
     }

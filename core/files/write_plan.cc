@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/files/batch_file.h"
+#include "core/files/plan_format.h"
 #include "core/files/plan_parts.h"
 #include "core/files/program_file.h"
 #include "core/values/error.h"
@@ -123,9 +125,13 @@ Json write_decisions(const Plan& plan) {
   json.set("stage_map", word_of(kStageMapWords, plan.stage_map));
   json.set("data", plan.data);
   json.set("tensor", plan.tensor);
-  json.set("micro_batch_size", plan.micro_batch_size);
-  json.set("global_batch", plan.global_batch);
-  json.set("sequence_length", plan.sequence_length);
+  if (plan.has_even_batch()) {
+    json.set("micro_batch_size", plan.micro_batch_size);
+    json.set("global_batch", plan.global_batch);
+    json.set("sequence_length", plan.sequence_length);
+  } else {
+    json.set("batch", write_batch(plan.batch));
+  }
   json.set("recompute", plan.recompute);
   if (!plan.recompute_sections.empty()) {
     json.set("recompute_sections", ints(plan.recompute_sections));
@@ -150,6 +156,9 @@ Json write_executor(const ExecutorModel& executor) {
   json.set("receive_must_be_posted", executor.receive_must_be_posted);
   json.set("issue", word_of(kIssueWords, executor.issue));
   json.set("optimizer", word_of(kOptimizerWords, executor.optimizer));
+  if (executor.host_link != HostLink::kDuplex) {
+    json.set("host_link", word_of(kHostLinkWords, executor.host_link));
+  }
   json.set("per_action_ns", std::int64_t{executor.per_action.count()});
   json.set("per_transfer_ns", std::int64_t{executor.per_transfer.count()});
   json.set("per_step_ns", std::int64_t{executor.per_step.count()});
@@ -182,6 +191,11 @@ Json write_prices(const StagePrices& prices) {
       prices.compute.size() != of_shapes || prices.transfer.size() != of_shapes) {
     throw Error(ErrorKind::kInternal, "this plan cannot be written: prices are missing");
   }
+  const bool copies =
+      std::any_of(prices.step.begin(), prices.step.end(), [](const StepPrice& step) {
+        return step.load != Price{} || step.store != Price{} || step.loaded != Bytes{} ||
+               step.stored != Bytes{};
+      });
   Json stages = Json::array();
   for (int s = 0; s < prices.stages; ++s) {
     const StepPrice& step = prices.step[static_cast<std::size_t>(s)];
@@ -196,6 +210,12 @@ Json write_prices(const StagePrices& prices) {
     set_price(stage, "reduce_gradient", step.reduce_gradient);
     set_price(stage, "optimizer", step.optimizer);
     set_price(stage, "unshard", step.unshard);
+    if (copies) {
+      set_price(stage, "load", step.load);
+      set_price(stage, "store", step.store);
+      stage.set("load_bytes", step.loaded.count);
+      stage.set("store_bytes", step.stored.count);
+    }
     stage.set("shapes", std::move(shapes));
     stages.push(std::move(stage));
   }
@@ -274,7 +294,7 @@ Json write_plan(const PlanFile& file) {
   inputs.set("profile", write_input(file.profile));
   inputs.set("cluster", write_input(file.cluster_file));
   Json json = Json::object();
-  json.set("format", "penstock.plan/1");
+  json.set("format", std::string(kPlanFormat));
   json.set("model", file.model);
   if (file.description) json.set("description", write_description(*file.description));
   json.set("tool_version", file.tool_version);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/files/groups_of_stages.h"
+#include "core/files/listed_waits.h"
 #include "core/files/program_blocks.h"
 #include "core/files/program_file.h"
 #include "core/values/error.h"
@@ -109,7 +110,6 @@ Json write_micro_batches(const Program& program, const Pipeline& pipeline) {
     json.set("sequence_length", at->sequence_length);
     json.set("shape", at->shape);
     json.set("slice", at->slice);
-    json.set("loss_weight", at->loss_weight);
     micro_batches.push(std::move(json));
     at = other;
   }
@@ -167,6 +167,7 @@ Json write_program(const Program& program) {
     Json json = Json::object();
     json.set("replicas", pipeline.replicas);
     json.set("copies", pipeline.copies);
+    if (pipeline.weight_slots > 0) json.set("weight_slots", pipeline.weight_slots);
     json.set("stages", write_stages(program, pipeline));
     json.set("micro_batches", write_micro_batches(program, pipeline));
     json.set("ranks", std::move(ranks));
@@ -177,6 +178,9 @@ Json write_program(const Program& program) {
   json.set("rule", word_of(kRuleWords, program.rule));
   json.set("groups", write_groups(program, stages_of_group));
   json.set("pipelines", std::move(pipelines));
+  if (Json waits = write_listed_waits(program); !waits.elements().empty()) {
+    json.set("waits", std::move(waits));
+  }
   return json;
 }
 

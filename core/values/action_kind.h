@@ -50,6 +50,8 @@ constexpr bool is_collective(ActionKind kind) {
   return kind == ActionKind::kUnshard || kind == ActionKind::kTiedReduce ||
          kind == ActionKind::kReduceGradient || kind == ActionKind::kNorm;
 }
+// Actions of the link to the host.
+constexpr bool is_copy(ActionKind kind) { return kind >= ActionKind::kLoad; }
 // Actions whose name ends in a micro-batch: 0F3, 1SEND_F0.
 constexpr bool has_micro_batch(ActionKind kind) { return kind <= ActionKind::kReceiveGradient; }
 

@@ -24,8 +24,8 @@ enum class Lane : std::uint8_t {
   kCompute,
   kWire,
   kCollective,
-  kCopyIn,
-  kCopyOut,
+  kCopyIn,   // from the host; whether both copy lanes are one is the executor's to say
+  kCopyOut,  // to the host
 };
 
 // Which table of StagePrices has the price, and where in it.
@@ -56,10 +56,15 @@ enum class NeedOf : std::uint8_t {
   kNext,       // of the stage behind
   kRank,       // of its rank
 };
+enum class Which : std::uint8_t {
+  kOfMicroBatch,
+  kLast,        // of the step; W stands for B
+  kLastBefore,  // likewise, of those that come before it on its rank
+};
 struct Need {
   ActionKind kind = ActionKind::kForward;  // I stands for B and B for I
   NeedOf of = NeedOf::kStage;
-  bool last = false;  // not that of its micro-batch but the last one; W stands for B
+  Which which = Which::kOfMicroBatch;
 };
 // Alternatives, the first that there is counts.
 struct Needs {
@@ -76,12 +81,23 @@ struct Holds {
   std::int8_t activation_buffer = 0, gradient_buffer = 0;  // received and not yet consumed
 };
 
+// What it does with that of its stage which lives in a slot, where a rank has slots
+// (core/files/slot_waits.h makes waits of it).
+enum class SlotUse : std::uint8_t {
+  kNone,
+  kNeeds,   // reads or changes it: once it is loaded, before it is let go
+  kTakes,   // brings it, into a slot that was let go
+  kCopies,  // brings it back to the host, after all that changes it
+  kFrees,   // lets go of the slot, after all that needs it
+};
+
 struct ActionRule {
   ActionKind kind = ActionKind::kForward;
   Lane lane = Lane::kAtOnce;
   PriceRule price{};
   Needs needs{};
   Holds holds{};
+  SlotUse slot = SlotUse::kNone;
 };
 
 namespace action_rules_detail {
@@ -114,6 +130,13 @@ constexpr PriceRule of_optimizer() {
   rule.fixed = &ExecutorModel::per_action;
   return rule;
 }
+constexpr PriceRule per_copy(Price StepPrice::*price, Bytes StepPrice::*moves) {
+  PriceRule rule;
+  rule.table = PriceTableOf::kStage;
+  rule.of_stage = price;
+  rule.moves = moves;
+  return rule;
+}
 constexpr PriceRule of_table(PriceTableOf table) {
   PriceRule rule;
   rule.table = table;
@@ -135,9 +158,14 @@ inline constexpr Needs kGradient = first_of(
 inline constexpr PriceTableOf kBehind = PriceTableOf::kBoundaryBehind;
 inline constexpr PriceTableOf kBefore = PriceTableOf::kBoundaryBefore;
 
+// Compute and collectives need their stage on the device; copies have rows of their own.
 constexpr ActionRule row(ActionKind kind, Lane lane, PriceRule price, Needs needs,
                          Holds holds = {}) {
-  return {kind, lane, price, needs, holds};
+  const bool needs_stage = kind != kNorm && (lane == Lane::kCompute || lane == Lane::kCollective);
+  return {kind, lane, price, needs, holds, needs_stage ? SlotUse::kNeeds : SlotUse::kNone};
+}
+constexpr ActionRule of_slot(ActionKind kind, Lane lane, PriceRule price, SlotUse slot) {
+  return {kind, lane, price, {}, {}, slot};
 }
 
 // In the order of ActionKind.
@@ -161,21 +189,24 @@ inline constexpr std::array<ActionRule, kActionKinds> kRules = {
     row(kReceiveGradient, Lane::kWire, {}, first_of(Need{kSendGradient, kNext}), {0, 0, 0, 1}),
 
     row(kUnshard, Lane::kCollective, per_copies(&StepPrice::unshard, &StepPrice::parameters),
-        first_of(Need{kOptimizer, kStage, true})),
-    row(kReshard, Lane::kAtOnce, {}, {}),
+        first_of(Need{kOptimizer, kStage, Which::kLast})),
+    of_slot(kReshard, Lane::kAtOnce, {}, SlotUse::kFrees),
     row(kTiedReduce, Lane::kCollective, of_table(PriceTableOf::kTie),
-        first_of(Need{kWeightGradient, kStage, true})),
+        first_of(Need{kWeightGradient, kStage, Which::kLast})),
     row(kReduceGradient, Lane::kCollective,
         per_copies(&StepPrice::reduce_gradient, &StepPrice::gradients),
-        first_of(Need{kTiedReduce, kStage, true}, Need{kWeightGradient, kStage, true})),
+        first_of(Need{kTiedReduce, kStage, Which::kLast},
+                 Need{kWeightGradient, kStage, Which::kLast})),
     row(kNorm, Lane::kCollective, of_table(PriceTableOf::kJob),
-        first_of(Need{kWeightGradient, kRank, true})),
+        first_of(Need{kWeightGradient, kRank, Which::kLast})),
     row(kOptimizer, Lane::kCompute, of_optimizer(),
-        first_of(Need{kNorm, kRank, true}, Need{kReduceGradient, kStage, true},
-                 Need{kTiedReduce, kStage, true})),
+        first_of(Need{kNorm, kRank, Which::kLastBefore},
+                 Need{kReduceGradient, kStage, Which::kLast},
+                 Need{kTiedReduce, kStage, Which::kLast})),
 
-    row(kLoad, Lane::kCopyIn, {}, {}),
-    row(kStore, Lane::kCopyOut, {}, {}),
+    of_slot(kLoad, Lane::kCopyIn, per_copy(&StepPrice::load, &StepPrice::loaded), SlotUse::kTakes),
+    of_slot(kStore, Lane::kCopyOut, per_copy(&StepPrice::store, &StepPrice::stored),
+            SlotUse::kCopies),
 };
 
 // The predicates of action_kind.h are comparisons, which replays can afford; they say the same.
@@ -186,6 +217,7 @@ constexpr bool agree_with_predicates() {
     if (static_cast<std::size_t>(kind) != k) return false;
     if (is_compute(kind) != (rule.lane == Lane::kCompute)) return false;
     if (is_collective(kind) != (rule.lane == Lane::kCollective)) return false;
+    if (is_copy(kind) != (rule.lane == Lane::kCopyIn || rule.lane == Lane::kCopyOut)) return false;
     const bool prices_transfer = rule.price.of_boundary != nullptr;
     const bool brings = rule.holds.activation_buffer > 0 || rule.holds.gradient_buffer > 0;
     if ((is_send(kind) || is_receive(kind)) != (rule.lane == Lane::kWire)) return false;

@@ -31,6 +31,13 @@ enum class IssueOrder {
 enum class OptimizerGate {
   kGlobalBarrier,   // a norm over the whole job precedes every optimizer step
   kPostValidation,  // a rank updates as soon as its own gradients are reduced
+  kRolledBack,      // likewise, and the check of the norm then fails: every rank takes its update
+                    // back and does it again
+};
+// What LOAD and STORE of a rank share.
+enum class HostLink {
+  kDuplex,   // nothing: each direction has its own lane
+  kSimplex,  // one lane, in issue order
 };
 
 struct ExecutorModel {
@@ -41,6 +48,7 @@ struct ExecutorModel {
   bool receive_must_be_posted = false;
   IssueOrder issue = IssueOrder::kEager;
   OptimizerGate optimizer = OptimizerGate::kGlobalBarrier;
+  HostLink host_link = HostLink::kDuplex;
   Duration per_action{};    // added to every compute action
   Duration per_transfer{};  // added to every transfer
   Duration per_step{};      // added once

@@ -100,7 +100,7 @@ std::string read_all(std::istream& in, const std::string& path) {
     in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
     text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
     if (text.size() > kLargest) {
-      throw_bad_input(path + ": larger than 1 GiB; that is not a file of ours");
+      throw_bad_input(path + ": larger than 1 GiB; that is no file of Penstock");
     }
   }
   if (in.bad()) cannot("read", path, errno);
@@ -260,6 +260,12 @@ void write_file(const std::string& path, std::string_view text) {
   const bool replaces =
       !std::filesystem::exists(path, ignored) || std::filesystem::is_regular_file(path, ignored);
   if (!replaces) return write_directly(path, text);
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
+    throw Error(ErrorKind::kMissingResource, path + ": there is no folder " + folder.string() +
+                                                 "\nhelp: make it first: mkdir -p " +
+                                                 folder.string());
+  }
   const std::string temporary = path + ".tmp";
   write_directly(temporary, text);
   std::error_code error;

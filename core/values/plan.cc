@@ -1,7 +1,7 @@
 #include "core/values/plan.h"
 
 #include <algorithm>
-#include <functional>
+#include <limits>
 #include <utility>
 
 #include "core/values/error.h"
@@ -46,18 +46,42 @@ std::string words_of_ranks(const std::string* first, const std::string* end) {
   return words;
 }
 
-// Of replicas that are alike and differ by at most one sample.
-std::vector<int> even_shapes(const Plan& plan) {
-  std::vector<int> sizes;
-  // The first takes most, the last takes least.
-  for (const int replica : {0, plan.data - 1}) {
-    const int samples = samples_of_replica(plan, replica);
-    if (samples >= plan.micro_batch_size) sizes.push_back(plan.micro_batch_size);
-    if (samples % plan.micro_batch_size > 0) sizes.push_back(samples % plan.micro_batch_size);
+Batch even_batch_of(const Plan& plan) {
+  return even_batch({plan.global_batch, plan.data, plan.micro_batch_size, plan.sequence_length});
+}
+
+ReplicaLoad load_of_kind(const Plan& plan, std::size_t kind) {
+  if (!plan.has_even_batch()) return load_of(plan.batch, plan.batch.replicas[kind]);
+  const ReplicaKind& of = plan.replica_kinds[kind];
+  return even_load(of.replicas, of.samples, plan.micro_batch_size);
+}
+
+ShapeRange shapes_of(const ReplicaBatch& replicas) {
+  ShapeRange range{std::numeric_limits<int>::max(), 0};
+  for (const ShapeRun& run : replicas.runs) {
+    range.first = std::min(range.first, run.shape);
+    range.end = std::max(range.end, run.shape + 1);
   }
-  std::sort(sizes.begin(), sizes.end(), std::greater<>());
-  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-  return sizes;
+  return range;
+}
+
+// Of a batch that is not even, as that of a plan of its own.
+Batch batch_of_kind(const Plan& plan, int kind) {
+  ReplicaBatch replicas = plan.batch.replicas[static_cast<std::size_t>(kind)];
+  const auto [first, end] = shapes_of(replicas);
+  for (ShapeRun& run : replicas.runs) run.shape -= first;
+  const auto shapes = plan.batch.shapes.begin();
+  return {{shapes + first, shapes + end}, {std::move(replicas)}};
+}
+
+// Every kind has shapes of its own.
+void append(const Batch& more, Batch& batch) {
+  const int before = static_cast<int>(batch.shapes.size());
+  batch.shapes.insert(batch.shapes.end(), more.shapes.begin(), more.shapes.end());
+  for (const ReplicaBatch& replicas : more.replicas) {
+    batch.replicas.push_back(replicas);
+    for (ShapeRun& run : batch.replicas.back().runs) run.shape += before;
+  }
 }
 
 }  // namespace
@@ -73,6 +97,63 @@ std::string device_words(const Plan& plan) {
     ranks += plan.pipeline;
   }
   return words;
+}
+
+Batch batch_of(const Plan& plan) {
+  if (!plan.has_even_batch()) return plan.batch;
+  if (!plan.has_unequal_replicas()) return even_batch_of(plan);
+  Batch batch;
+  for (int kind = 0; kind < plan.kinds(); ++kind) {
+    append(even_batch_of(plan_of_kind(plan, kind)), batch);
+  }
+  return batch;
+}
+
+std::vector<ReplicaLoad> replica_loads(const Plan& plan) {
+  std::vector<ReplicaLoad> loads;
+  const std::size_t kinds = plan.has_even_batch() ? plan.replica_kinds.size()  //
+                                                  : plan.batch.replicas.size();
+  loads.reserve(kinds + 2);
+  for (std::size_t kind = 0; kind < kinds; ++kind) loads.push_back(load_of_kind(plan, kind));
+  if (kinds > 0) return loads;
+  const int longer = plan.global_batch % plan.data, samples = plan.global_batch / plan.data;
+  if (longer > 0) loads.push_back(even_load(longer, samples + 1, plan.micro_batch_size));
+  loads.push_back(even_load(plan.data - longer, samples, plan.micro_batch_size));
+  return loads;
+}
+
+ReplicaLoad first_load(const Plan& plan) {
+  if (plan.has_unequal_replicas() || !plan.has_even_batch()) return load_of_kind(plan, 0);
+  const int longer = plan.global_batch % plan.data, samples = plan.global_batch / plan.data;
+  return longer > 0 ? even_load(longer, samples + 1, plan.micro_batch_size)
+                    : even_load(plan.data, samples, plan.micro_batch_size);
+}
+
+std::int64_t tokens_per_step(const Plan& plan) {
+  if (!plan.has_even_batch()) return tokens_of(plan.batch);
+  return std::int64_t{plan.global_batch} * plan.sequence_length;
+}
+
+bool has_equal_micro_batches(const Plan& plan) {
+  const std::int64_t each = std::int64_t{plan.data} * plan.micro_batch_size;
+  return plan.has_even_batch() && plan.global_batch % each == 0;
+}
+
+void set_batch(Plan& plan, Batch batch) {
+  plan.replica_kinds.clear();
+  plan.micro_batch_size = 1;
+  plan.sequence_length = plan.data = 0;
+  for (const MicroBatchShape& shape : batch.shapes) {
+    plan.micro_batch_size = std::max(plan.micro_batch_size, shape.samples);
+    plan.sequence_length = std::max(plan.sequence_length, shape.tokens);
+  }
+  for (const ReplicaBatch& replicas : batch.replicas) {
+    plan.data += replicas.replicas;
+    if (batch.replicas.size() == 1) break;
+    plan.replica_kinds.push_back({replicas.replicas, load_of(batch, replicas).samples});
+  }
+  plan.global_batch = static_cast<int>(samples_of(batch));
+  plan.batch = std::move(batch);
 }
 
 int samples_of_replica(const Plan& plan, int index) {
@@ -98,6 +179,7 @@ Plan plan_of_kind(const Plan& plan, int kind) {
   one.replica_kinds.clear();
   one.data = of_kind.replicas;
   one.global_batch = of_kind.replicas * of_kind.samples;
+  if (!plan.has_even_batch()) one.batch = batch_of_kind(plan, kind);
   if (!plan.is_mixed()) return one;
   const auto first = plan.rank_devices.begin() + std::ptrdiff_t{kind} * plan.pipeline;
   set_rank_devices(one, {first, first + plan.pipeline});
@@ -109,25 +191,18 @@ int replicas_of_rank(const Plan& plan, int rank) {
   return plan.replica_kinds[static_cast<std::size_t>(rank / plan.pipeline)].replicas;
 }
 
-std::vector<int> micro_batch_shapes(const Plan& plan) {
-  if (!plan.has_unequal_replicas()) return even_shapes(plan);
-  std::vector<int> sizes;
-  for (const ReplicaKind& kind : plan.replica_kinds) {
-    const int b = plan.micro_batch_size;
-    if (kind.samples >= b) sizes.push_back(b);
-    if (kind.samples % b > 0) sizes.push_back(kind.samples % b);
-  }
-  return sizes;
-}
+std::vector<MicroBatchShape> micro_batch_shapes(const Plan& plan) { return batch_of(plan).shapes; }
 
 ShapeRange shapes_of_kind(const Plan& plan, int kind) {
-  if (!plan.has_unequal_replicas()) return {0, static_cast<int>(even_shapes(plan).size())};
+  if (!plan.has_unequal_replicas()) {
+    return {0, static_cast<int>(micro_batch_shapes(plan).size())};
+  }
+  if (!plan.has_even_batch()) return shapes_of(plan.batch.replicas[static_cast<std::size_t>(kind)]);
   ShapeRange range;
   for (int k = 0; k <= kind; ++k) {
-    const int samples = plan.replica_kinds[static_cast<std::size_t>(k)].samples;
+    const ReplicaLoad load = load_of_kind(plan, static_cast<std::size_t>(k));
     range.first = range.end;
-    range.end += samples >= plan.micro_batch_size ? 1 : 0;
-    range.end += samples % plan.micro_batch_size > 0 ? 1 : 0;
+    range.end += (load.full > 0 ? 1 : 0) + (load.rest > 0 ? 1 : 0);
   }
   return range;
 }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "core/values/batch.h"
 #include "core/values/ids.h"
 #include "core/values/stage_map.h"
 
@@ -30,11 +32,15 @@ struct Plan {
   int pipeline = 1;  // P, ranks
   int chunks = 1;    // V, virtual stages per rank, those of all copies; S = P * V
   StageMap stage_map = StageMap::kLoop;
-  int data = 1;                    // D, replicas
-  int tensor = 1;                  // T
-  int micro_batch_size = 1;        // b, samples
-  int global_batch = 1;            // samples per step
-  int sequence_length = 0;         // tokens per sample; 0 when the model has no such dimension
+  int data = 1;              // D, replicas
+  int tensor = 1;            // T
+  int micro_batch_size = 1;  // b, samples
+  int global_batch = 1;      // samples per step
+  int sequence_length = 0;   // tokens per sample; 0 when the model has no such dimension
+  // Micro-batches of shapes of their own, in order; then the three numbers above are its largest
+  // samples, their sum and its most tokens (set_batch()). Empty: the batch is even, those numbers
+  // say it all. Ask batch_of(), which knows both.
+  Batch batch;
   std::string recompute = "none";  // a mode of the profile; "none" keeps all activations
   // How many sections of each stage of a copy of the weights use that mode, the first ones; the
   // others keep their activations. Empty: all sections (core/values/recompute_sections.h).
@@ -56,6 +62,7 @@ struct Plan {
   [[nodiscard]] int copies() const { return copies_of(stage_map); }
   [[nodiscard]] int stages_per_copy() const { return stages() / copies(); }
   [[nodiscard]] int devices() const { return pipeline * data * tensor; }
+  [[nodiscard]] bool has_even_batch() const { return batch.empty(); }
   [[nodiscard]] bool has_unequal_replicas() const { return !replica_kinds.empty(); }
   [[nodiscard]] int kinds() const {
     return has_unequal_replicas() ? static_cast<int>(replica_kinds.size()) : 1;
@@ -84,8 +91,22 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
-// The samples that replica `index` of `plan` takes in a step: the batch divided evenly, the first
-// (global_batch mod D) replicas take one more.
+// What a step takes; the shapes of unequal replicas kind by kind, since each has prices of its own.
+// Shape i of StagePrices and of the Program's micro-batch table is entry i.
+Batch batch_of(const Plan& plan);
+// The same, counted: one entry per distinct pipeline, replicas that take more first. Unequal
+// replicas are one entry per kind.
+std::vector<ReplicaLoad> replica_loads(const Plan& plan);
+// The first of them.
+ReplicaLoad first_load(const Plan& plan);
+// Of all samples, padding included.
+std::int64_t tokens_per_step(const Plan& plan);
+// Whether every replica takes the same number of micro-batches, all of one shape.
+bool has_equal_micro_batches(const Plan& plan);
+// Gives the plan this batch; where replicas take different ones, one kind of replicas for each.
+void set_batch(Plan& plan, Batch batch);
+
+// The samples that replica `index` of `plan` takes in a step.
 int samples_of_replica(const Plan& plan, int index);
 
 // The kind of replica `index`; 0 where all are alike.
@@ -102,10 +123,8 @@ void set_rank_devices(Plan& plan, std::vector<std::string> types);
 // pipeline: "2 a100-40gb + 3 v100-16gb".
 std::string device_words(const Plan& plan);
 
-// The distinct micro-batch sizes of a step, the full size first, then the short ones, descending;
-// of unequal replicas those of every kind, one kind after the other, since each has prices of its
-// own. Shape i of StagePrices and of the Program's micro-batch table is entry i.
-std::vector<int> micro_batch_shapes(const Plan& plan);
+// The shapes of batch_of().
+std::vector<MicroBatchShape> micro_batch_shapes(const Plan& plan);
 // The shapes of one kind: [first, end).
 struct ShapeRange {
   int first = 0, end = 0;

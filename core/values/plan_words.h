@@ -1,4 +1,4 @@
-// The words that penstock.plan/1 uses for enumerations, and the keys of what is predicted of a
+// The words that penstock.plan/2 uses for enumerations, and the keys of what is predicted of a
 // rank: one table each for writing and reading.
 #pragma once
 
@@ -44,9 +44,14 @@ inline constexpr Words<IssueOrder, 2> kIssueWords{{
     {IssueOrder::kEager, "eager"},
     {IssueOrder::kDeepSpeed, "deepspeed"},
 }};
-inline constexpr Words<OptimizerGate, 2> kOptimizerWords{{
+inline constexpr Words<OptimizerGate, 3> kOptimizerWords{{
     {OptimizerGate::kGlobalBarrier, "global_barrier"},
     {OptimizerGate::kPostValidation, "post_validation"},
+    {OptimizerGate::kRolledBack, "rolled_back"},
+}};
+inline constexpr Words<HostLink, 2> kHostLinkWords{{
+    {HostLink::kDuplex, "duplex"},
+    {HostLink::kSimplex, "simplex"},
 }};
 inline constexpr Words<FlopConvention, 2> kFlopConventionWords{{
     {FlopConvention::kMegatron, "megatron_lm"},

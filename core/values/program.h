@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,10 +30,9 @@ struct Stage {
 
 struct MicroBatch {
   int samples = 1;
-  int sequence_length = 0;       // tokens per sample; 0 when the model has no such dimension
-  int shape = 0;                 // which prices apply: index into StagePrices' shapes
-  int slice = 0;                 // of the sequence, for schedules that cut it
-  std::int64_t loss_weight = 1;  // its share of the step's loss is this over the sum of all
+  int sequence_length = 0;  // tokens per sample; 0 when the model has no such dimension
+  int shape = 0;            // which prices apply: index into StagePrices' shapes
+  int slice = 0;            // of the sequence, for schedules that cut it
   bool operator==(const MicroBatch&) const = default;
 };
 
@@ -46,6 +46,9 @@ struct Pipeline {
   // Copies of the weights: the stages are `copies` chains of equal length, and each takes its equal
   // share of the micro-batches, copy 0 the first.
   int copies = 1;
+  // Slots per rank for what its stages keep (weights, gradients, optimizer state): LOAD takes one,
+  // RESHARD gives it back. 0: all of them stay on the device.
+  int weight_slots = 0;
   bool operator==(const Pipeline&) const = default;
 };
 
@@ -74,6 +77,14 @@ struct Action {
 };
 static_assert(sizeof(Action) == 16);
 
+// One more action whose end an action needs, besides Action::waits_for.
+struct Wait {
+  std::uint32_t action = 0, needs = 0;  // indices into Program::actions
+  // Listed by whoever made the Program; the others follow from the rows of action_rules.h.
+  bool listed = false;
+  bool operator==(const Wait&) const = default;
+};
+
 struct Program {
   std::string schedule;  // the name of the schedule it was lowered from
   std::vector<Stage> stages;
@@ -82,6 +93,7 @@ struct Program {
   std::vector<Group> groups;
   RunTimeRule rule = RunTimeRule::kNone;
   std::vector<Action> actions;
+  std::vector<Wait> more_waits;  // seldom any; ascending by action, then by what it needs
 
   [[nodiscard]] int ranks() const {
     return pipelines.empty() ? 0 : pipelines.back().first_rank + pipelines.back().ranks;
@@ -89,8 +101,24 @@ struct Program {
   [[nodiscard]] RankId rank_of(const Action& action) const {
     return stages[action.stage.value].rank;
   }
+  // Whether some rank keeps what its stages need in slots, and loads it.
+  [[nodiscard]] bool has_slots() const;
+  // Those of one action; found by bisection.
+  [[nodiscard]] std::span<const Wait> more_waits_of(std::uint32_t action) const;
   bool operator==(const Program&) const = default;
 };
+
+// As Program::more_waits stands.
+void sort_waits(std::vector<Wait>& waits);
+
+// Calls visit(needed) for every action that `index` waits for.
+template <class Visit>
+void for_each_wait(const Program& program, std::uint32_t index, const Visit& visit) {
+  const std::uint32_t first = program.actions[index].waits_for;
+  if (first != kWaitsForNothing) visit(first);
+  if (program.more_waits.empty()) return;
+  for (const Wait& wait : program.more_waits_of(index)) visit(wait.needs);
+}
 
 // PyTorch's name of an action: "0F3", "1SEND_F0", "2REDUCE_GRAD". Micro-batches are counted from
 // the start of their pipeline.

@@ -44,6 +44,9 @@ struct StepPrice {
   Price reduce_gradient;  // over the replicas and copies: the longest of the copies counts
   Price optimizer;
   Price unshard;  // ZeRO-1: all-gather of the updated parameters
+  // Where the rank keeps its stages in slots: from the host into one, and back.
+  Price load, store;
+  Bytes loaded, stored;  // what those move
   bool operator==(const StepPrice&) const = default;
 };
 

@@ -12,10 +12,6 @@ namespace {
 
 std::string text(int number) { return std::to_string(number); }
 
-int micro_batches(const Plan& plan) {
-  return plan.global_batch / (plan.data * plan.micro_batch_size);
-}
-
 // Of replicas that differ in their device types only, a trainer need not know.
 bool have_unequal_shares(const Plan& plan) {
   return std::any_of(
@@ -24,12 +20,14 @@ bool have_unequal_shares(const Plan& plan) {
 }
 
 std::string why_not_interleaved(const Plan& plan) {
-  if (plan.pipeline < 3) return "interleaving needs P >= 3";  // its transfers overlap from there on
-  const int m = micro_batches(plan), group = interleaving_group(plan), rest = m % group;
+  if (plan.pipeline < 3)
+    return "interleaving needs PP >= 3";  // its transfers overlap from there on
+  const int m = first_load(plan).micro_batches, group = interleaving_group(plan), rest = m % group;
   if (plan.pipeline <= group && group <= m && (rest == 0 || rest >= plan.pipeline)) return "";
-  return "Megatron-LM interleaves groups of P to M micro-batches, the last of them of at least P; "
-         "here P = " +
-         text(plan.pipeline) + ", M = " + text(m) + " and a group has " + text(group);
+  return "Megatron-LM interleaves groups of at least PP micro-batches, also the last; "
+         "here PP = " +
+         text(plan.pipeline) + ", and groups of " + text(group) + " divide " + text(m) +
+         " micro-batches";
 }
 
 std::string why_not_mode(Trainer trainer, const std::string& mode) {
@@ -54,7 +52,7 @@ std::string why_not_torchtitan(Trainer trainer, const Plan& plan) {
   }
   const bool divided = plan.pipeline > 1 || plan.tensor > 1;
   if (trainer == Trainer::kTorchtitan01 && plan.data == 1 && divided) {
-    return "torchtitan 0.1 trains a single replica (D = 1) in float32, since its mixed precision "
+    return "torchtitan 0.1 trains a single replica (DP = 1) in float32, since its mixed precision "
            "comes with sharding; 0.2 and head have another way";
   }
   return "";
@@ -182,12 +180,11 @@ TrainerVerdict torchtitan_verdict(Trainer trainer, const Plan& plan, const Model
 
 std::string why_not_run(Trainer trainer, const Plan& plan) {
   if (trainer == Trainer::kPenstock) {
-    return plan.tensor > 1 ? "a rank is one device (T = 1)" : "";
+    return plan.tensor > 1 ? "a rank is one device (TP = 1)" : "";
   }
   if (have_unequal_shares(plan)) return "it gives every replica the same share of the batch";
-  if (plan.global_batch % (plan.data * plan.micro_batch_size) != 0) {
-    return "the batch must be a multiple of D times b";
-  }
+  if (!plan.has_even_batch()) return "it takes micro-batches of one shape only";
+  if (!has_equal_micro_batches(plan)) return "the batch must be a multiple of DP times mbs";
   if (std::string why = why_not_mode(trainer, plan.recompute); !why.empty()) return why;
   if (trainer == Trainer::kMegatron && plan.chunks > 1) return why_not_interleaved(plan);
   if (is_torchtitan(trainer)) return why_not_torchtitan(trainer, plan);
@@ -210,7 +207,7 @@ TrainerVerdict verdict_of(Trainer trainer, const Plan& plan,
 
 int interleaving_group(const Plan& plan) {
   if (plan.group > 0) return plan.group;
-  const int m = micro_batches(plan);
+  const int m = first_load(plan).micro_batches;
   return m / std::max(1, m / plan.pipeline);
 }
 

@@ -78,7 +78,7 @@ class RunOfLog {
 
  private:
   [[nodiscard]] std::int64_t tokens_per_step() const {
-    return std::int64_t{plan_.plan.global_batch} * plan_.plan.sequence_length;
+    return penstock::tokens_per_step(plan_.plan);
   }
 
   // What the log says of the job beside its steps.

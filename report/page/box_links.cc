@@ -103,14 +103,15 @@ BoxLinks measured_links_of(const StepTrace& trace, const TimelineRows& rows,
     Latest latest(trace, rows, box);
     latest.offer(sender[box]);
     for_each_action(slice_of(trace, rows, box), program, [&](std::uint32_t action) {
-      std::uint32_t needed = program.actions[action].waits_for;
-      // A reduction among the stages of one rank takes no time.
-      while (needed != kWaitsForNothing && own.count(needed) == 0 &&
-             is_collective(program.actions[needed].kind)) {
-        needed = program.actions[needed].waits_for;
-      }
-      const auto found = own.find(needed);
-      if (found != own.end()) latest.offer(found->second);
+      for_each_wait(program, action, [&](std::uint32_t needed) {
+        // A reduction among the stages of one rank takes no time.
+        while (needed != kWaitsForNothing && own.count(needed) == 0 &&
+               is_collective(program.actions[needed].kind)) {
+          needed = program.actions[needed].waits_for;
+        }
+        const auto found = own.find(needed);
+        if (found != own.end()) latest.offer(found->second);
+      });
     });
     if (rows.rows[place.row].first < box) latest.offer(box - 1);
     links.waited_for.push_back(latest.best());

@@ -70,7 +70,20 @@ function makeLegendOfKinds(json, boxes) {
   const used = usedKinds(boxes, json.kinds.length);
   return make('ul', {class: 'timeline-legend', 'aria-label': 'Colours'},
       json.kinds.map((kind, index) => used[index] &&
-          make('li', {}, makeSwatch(kind), make('b', {}, kind), ` ${kindWords(kind)}`)));
+          make('li', {}, makeSwatch(kind), make('b', {}, kind), ` ${kindWords(kind)}`)),
+      memoryLegend(json));
+}
+
+/** What the bands of the strip of memory are, from the bottom up; nothing where the rank has none. */
+function memoryLegend(json) {
+  if (!json.memory?.length) return [];
+  const memory = json.memory[fullestMemory(json.memory)];
+  const parts = kMemoryParts.filter(({constant}) => !constant || memory.constant_bytes[constant] > 0);
+  return [make('li', {class: 'timeline-legend-memory'}, 'Memory:'), ...parts.map(({name}) => {
+    const mark = make('span', {class: 'timeline-swatch'});
+    mark.style.background = `var(--memory-${name})`;
+    return make('li', {}, mark, name);
+  })];
 }
 
 function usedKinds(boxes, kinds) {

@@ -32,17 +32,6 @@ class Bytewise {
   std::string bytes_;
 };
 
-const char* name_of(TraceLane lane) {
-  switch (lane) {
-    case TraceLane::kCompute:
-      return "compute";
-    case TraceLane::kSends:
-      return "sends";
-    default:
-      return "collectives";
-  }
-}
-
 class Payload {
  public:
   Payload(const PlanFile& plan, const StepTrace& trace, const TimelineRows& rows,

@@ -63,6 +63,10 @@ KindColour colour_of(ActionKind kind) {
       return {{0x7b, 0x84, 0x94}, "gradient norm"};
     case ActionKind::kOptimizer:
       return {{0x59, 0x60, 0x6b}, "optimizer"};
+    case ActionKind::kLoad:
+      return {{0xc2, 0x8e, 0x2c}, "loaded from the host"};
+    case ActionKind::kStore:
+      return {{0xd8, 0xb4, 0x6a}, "stored on the host"};
     default:
       return {{0xa8, 0xad, 0xb5}, "other"};
   }

@@ -11,14 +11,17 @@ namespace {
 constexpr int kComputeStream = 7;
 constexpr int kSendStream = 20;
 constexpr int kCollectiveStream = 1020;
+constexpr int kLoadStream = 30, kStoreStream = 40;
 constexpr int kHostThread = 1;
 
 std::string quoted(const std::string& text) { return to_text(Json(text)); }
 
 int stream_of(const TraceSlice& slice) {
-  const int first = slice.lane == TraceLane::kCompute ? kComputeStream
-                    : slice.lane == TraceLane::kSends ? kSendStream
-                                                      : kCollectiveStream;
+  const int first = slice.lane == TraceLane::kCompute  ? kComputeStream
+                    : slice.lane == TraceLane::kSends  ? kSendStream
+                    : slice.lane == TraceLane::kLoads  ? kLoadStream
+                    : slice.lane == TraceLane::kStores ? kStoreStream
+                                                       : kCollectiveStream;
   return first + slice.track;
 }
 
@@ -41,6 +44,10 @@ const char* kernel_name(ActionKind kind) {
     case ActionKind::kSendActivation:
     case ActionKind::kSendGradient:
       return "ncclDevKernel_SendRecv";
+    case ActionKind::kLoad:
+      return "Memcpy HtoD (Pinned -> Device)";
+    case ActionKind::kStore:
+      return "Memcpy DtoH (Device -> Pinned)";
     case ActionKind::kUnshard:
       return "ncclDevKernel_AllGather";
     default:
@@ -107,10 +114,11 @@ class RankFile {
         slice.name, place, correlation_));
     const bool is_overlap = slice.name.front() == '(';
     event(fmt::format(
-        R"({{"ph": "X", "cat": "kernel", "name": "{}", {}, "args": {{"device": {}, "stream": {}, "correlation": {}{}}}}})",
+        R"({{"ph": "X", "cat": "{}", "name": "{}", {}, "args": {{"device": {}, "stream": {}, "correlation": {}{}}}}})",
+        is_copy(slice.kind) ? "gpu_memcpy" : "kernel",
         is_overlap ? "forward_and_backward" : kernel_name(slice.kind), place, rank_.rank,
         stream_of(slice), correlation_,
-        slice.lane == TraceLane::kCompute ? "" : communication(slice)));
+        slice.lane == TraceLane::kCompute || is_copy(slice.kind) ? "" : communication(slice)));
   }
 
   const StepTrace& trace_;

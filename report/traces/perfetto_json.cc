@@ -22,9 +22,7 @@ int track_id(const TraceSlice& slice) {
 std::string track_name(int id) {
   const auto lane = static_cast<TraceLane>((id - 1) / kTracksPerLane);
   const int track = (id - 1) % kTracksPerLane;
-  const char* name = lane == TraceLane::kCompute ? "compute"
-                     : lane == TraceLane::kSends ? "sends"
-                                                 : "collectives";
+  const char* name = name_of(lane);
   return track == 0 ? std::string(name) : fmt::format("{} {}", name, track + 1);
 }
 

@@ -63,7 +63,7 @@ class RunBuilder {
 
  private:
   [[noreturn]] static void fail(const KinetoTrace& trace, const std::string& what) {
-    throw_bad_input(trace.file + ": " + what + "\nhelp: name the plan that this run carried out");
+    throw_bad_input(trace.file + ": " + what + "\nhelp: name the plan that this run executed");
   }
 
   // What the name says, and by it where the rank stands; nothing for ranges of other things.
@@ -305,7 +305,7 @@ class RunBuilder {
     MeasuredStep step;
     step.step = number;
     step.step_time = Duration{whole > 0 ? whole : last - zero};
-    step.tokens = std::int64_t{plan_.plan.global_batch} * plan_.plan.sequence_length;
+    step.tokens = tokens_per_step(plan_.plan);
     for (const RankTrace& rank : ranks_) add_rank(rank, number, zero, step);
     run_.log.steps.push_back(std::move(step));
   }

@@ -22,6 +22,10 @@ TraceLane lane_of(ActionKind kind) {
       return TraceLane::kCompute;
     case Lane::kWire:
       return TraceLane::kSends;
+    case Lane::kCopyIn:
+      return TraceLane::kLoads;
+    case Lane::kCopyOut:
+      return TraceLane::kStores;
     default:
       return TraceLane::kCollectives;
   }
@@ -79,10 +83,12 @@ class TraceBuilder {
   // Of every action the first that waits for it: receives wait for sends, compute for receives.
   [[nodiscard]] std::vector<std::size_t> consumers(bool compute) const {
     std::vector<std::size_t> first(program_.actions.size(), kNone);
-    for (std::size_t i = 0; i < program_.actions.size(); ++i) {
-      const Action& action = program_.actions[i];
-      if (action.waits_for == kWaitsForNothing || first[action.waits_for] != kNone) continue;
-      if (compute ? is_compute(action.kind) : is_receive(action.kind)) first[action.waits_for] = i;
+    for (std::uint32_t i = 0; i < program_.actions.size(); ++i) {
+      const ActionKind kind = program_.actions[i].kind;
+      if (!(compute ? is_compute(kind) : is_receive(kind))) continue;
+      for_each_wait(program_, i, [&](std::uint32_t needed) {
+        if (first[needed] == kNone) first[needed] = i;
+      });
     }
     return first;
   }
@@ -276,6 +282,22 @@ void sort_by_rank(std::vector<ShownRank>& shown) {
 }
 
 }  // namespace
+
+const char* name_of(TraceLane lane) {
+  switch (lane) {
+    case TraceLane::kCompute:
+      return "compute";
+    case TraceLane::kSends:
+      return "sends";
+    case TraceLane::kCollectives:
+      return "collectives";
+    case TraceLane::kLoads:
+      return "loads";
+    case TraceLane::kStores:
+      return "stores";
+  }
+  return "";
+}
 
 StepTrace trace_of(const PlanFile& plan, const Timeline& predicted) {
   TraceBuilder builder(plan);

@@ -14,7 +14,8 @@
 
 namespace penstock {
 
-enum class TraceLane { kCompute, kSends, kCollectives };
+enum class TraceLane { kCompute, kSends, kCollectives, kLoads, kStores };
+[[nodiscard]] const char* name_of(TraceLane lane);  // "compute", "loads"
 
 struct TraceSlice {
   std::string name;  // "0F3", "1SEND_F0"; a pair that ran as one: "(0F7;7B3)OVERLAP_F_B"

@@ -120,7 +120,7 @@ export PYTHONPATH="$here${PYTHONPATH:+:$PYTHONPATH}"  # for penstock_pipeline
   }
   if (plan.tensor > 1) {
     answer.notes.push_back(fmt::format(
-        "the layers must be tensor-parallel themselves (T = {}); DeepSpeed only numbers the ranks",
+        "the layers must be tensor-parallel themselves (TP = {}); DeepSpeed only numbers the ranks",
         plan.tensor));
   }
   return answer;

@@ -26,7 +26,7 @@ Export export_pytorch(const PlanFile& plan, const ExportRequest& request) {
         recompute_in_words(plan.plan)));
   }
   if (plan.plan.stage_map == StageMap::kV) {
-    answer.notes.emplace_back("rank r builds stages r and 2P - 1 - r (a V)");
+    answer.notes.emplace_back("rank r builds stages r and 2 PP - 1 - r (a V)");
   }
   return answer;
 }

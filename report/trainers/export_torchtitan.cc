@@ -278,7 +278,7 @@ void add_notes(Export& answer, const PlanFile& file, const ExportRequest& reques
   }
   if (holds_all_in_16_bits(plan, era, request)) {
     answer.notes.emplace_back(
-        "with D = 1 torchtitan 0.2 has no mixed precision: dtype = \"bfloat16\" holds parameters, "
+        "with DP = 1 torchtitan 0.2 has no mixed precision: dtype = \"bfloat16\" holds parameters, "
         "gradients and optimizer state in 16 bits, which changes the arithmetic and takes less "
         "memory than predicted; head keeps 32 bits");
   }
@@ -301,9 +301,9 @@ void add_notes(Export& answer, const PlanFile& file, const ExportRequest& reques
   const bool pipeline_inner = plan.placement == Placement::kPipelineInner;
   if (pipeline_inner && plan.data > 1 && plan.pipeline > 1) {
     answer.notes.push_back(fmt::format(
-        "torchtitan puts the replicas of a stage side by side: rank d P + p of the plan is its "
-        "rank "
-        "p D + d. Start its ranks on the hosts in that order, or the links are not those of the "
+        "torchtitan puts the replicas of a stage side by side: rank d PP + p of the plan is its "
+        "rank p DP + d. Start its ranks on the hosts in that order, or the links are not those of "
+        "the "
         "prediction"));
   }
 }

@@ -42,7 +42,7 @@ Plan equal_stages(const PlanFile& file) {
 
 Export export_varuna(const PlanFile& file, const ExportRequest& request) {
   const Plan& plan = file.plan;
-  if (plan.tensor > 1) return refused("Varuna has no tensor parallelism, and the plan has T > 1");
+  if (plan.tensor > 1) return refused("Varuna has no tensor parallelism, and the plan has TP > 1");
   if (!has_equal_stages(plan)) {
     return refused(
         "Varuna gives every stage the same number of sections, and drops those of a remainder",

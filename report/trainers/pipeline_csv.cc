@@ -13,13 +13,14 @@ namespace penstock {
 namespace {
 
 // Everything of a Program but its actions.
-Program tables_of(const PipelineCsv& csv, std::string name) {
+Program tables_of(const PipelineCsv& csv, std::string name, int weight_slots) {
   Program program;
   program.schedule = std::move(name);
   Pipeline pipeline;
   pipeline.ranks = csv.ranks();
   pipeline.stages = static_cast<int>(csv.rank_of_stage.size());
   pipeline.micro_batches = static_cast<std::uint32_t>(csv.micro_batches);
+  pipeline.weight_slots = weight_slots;
   program.pipelines = {pipeline};
   program.micro_batches.resize(static_cast<std::size_t>(csv.micro_batches));
   program.stages.resize(csv.rank_of_stage.size());
@@ -64,7 +65,8 @@ std::string order(const PipelineCsv& csv, bool recompute, Program& program) {
 
 PipelineCsv read_pipeline_csv(std::string_view text, const std::string& file, LegacyCsv legacy) {
   PipelineCsv csv = apply_csv_rules(read_csv_cells(text, file, legacy), file);
-  Program program = tables_of(csv, file);
+  // How many slots there are is not known yet: enough for all stages of a rank.
+  Program program = tables_of(csv, file, csv.has_copies ? csv.chunks : 0);
   const std::string problem = order(csv, false, program);
   if (!problem.empty()) {
     throw_bad_input(fmt::format("{}: {}\nhelp: move one of them in its row", file, problem));
@@ -77,15 +79,15 @@ Schedule schedule_of(const PipelineCsv& csv, std::string name) {
   for (std::size_t r = 0; r < lists.size(); ++r) {
     lists[r].reserve(csv.lists[r].size());
     for (const Action& action : csv.lists[r]) {
-      if (!is_compute(action.kind)) continue;
+      if (!is_compute(action.kind) || !has_micro_batch(action.kind)) continue;
       lists[r].push_back({action.kind, action.overlaps_next, action.stage, action.micro_batch});
     }
   }
   return schedule_of_lists(std::move(name), csv.micro_batches, csv.rank_of_stage, lists);
 }
 
-Program program_of(const PipelineCsv& csv, std::string name, bool recompute) {
-  Program program = tables_of(csv, std::move(name));
+Program program_of(const PipelineCsv& csv, std::string name, bool recompute, int weight_slots) {
+  Program program = tables_of(csv, std::move(name), weight_slots);
   const std::string problem = order(csv, recompute, program);
   if (!problem.empty()) throw_bad_input(program.schedule + ": " + problem);
   return program;

@@ -26,6 +26,7 @@ struct PipelineCsv {
   int micro_batches = 1;                   // M
   std::vector<int> rank_of_stage;          // S = P * V entries
   std::vector<std::vector<Action>> lists;  // by rank; waits_for and group are not set
+  bool has_copies = false;                 // LOAD, STORE or OPT, which PyTorch's own files lack
 
   [[nodiscard]] int ranks() const { return static_cast<int>(lists.size()); }
   bool operator==(const PipelineCsv&) const = default;
@@ -39,8 +40,9 @@ PipelineCsv read_pipeline_csv(std::string_view text, const std::string& file,
 Schedule schedule_of(const PipelineCsv& csv, std::string name);
 
 // What a compute_comms file says, its order of sends and receives included. With `recompute` an R
-// stands before every backward.
-Program program_of(const PipelineCsv& csv, std::string name, bool recompute = false);
+// stands before every backward; a file with LOAD needs slots.
+Program program_of(const PipelineCsv& csv, std::string name, bool recompute = false,
+                   int weight_slots = 0);
 
 // The compute_only form. Error{kBadInput} for schedules that PyTorch's file cannot hold: two copies
 // of the weights, a rule that changes the order at run time.

@@ -15,16 +15,18 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kOverlap = "OVERLAP_F_B";
 constexpr const char* kActionHelp =
     "an action is STAGE, TYPE and MICRO-BATCH, for example 0F3; TYPE is one of F, I, W, B, SEND_F, "
-    "RECV_F, SEND_B, RECV_B, and without a micro-batch UNSHARD, RESHARD, REDUCE_GRAD";
+    "RECV_F, SEND_B, RECV_B, and without a micro-batch UNSHARD, RESHARD, REDUCE_GRAD; penstock's "
+    "own are LOAD, STORE and OPT";
 constexpr const char* kOverlapHelp =
     "an overlap is one F and one B of another stage or micro-batch: (0F7;7B3)OVERLAP_F_B";
 
 // No name is the beginning of another one.
 constexpr std::array kKinds = {
-    ActionKind::kForward,        ActionKind::kInputGradient,  ActionKind::kFusedBackward,
-    ActionKind::kWeightGradient, ActionKind::kUnshard,        ActionKind::kReshard,
-    ActionKind::kReduceGradient, ActionKind::kSendActivation, ActionKind::kReceiveActivation,
-    ActionKind::kSendGradient,   ActionKind::kReceiveGradient};
+    ActionKind::kForward,        ActionKind::kInputGradient,   ActionKind::kFusedBackward,
+    ActionKind::kWeightGradient, ActionKind::kUnshard,         ActionKind::kReshard,
+    ActionKind::kReduceGradient, ActionKind::kSendActivation,  ActionKind::kReceiveActivation,
+    ActionKind::kSendGradient,   ActionKind::kReceiveGradient, ActionKind::kLoad,
+    ActionKind::kStore,          ActionKind::kOptimizer};
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -255,8 +257,9 @@ class CellReader {
   }
 
   void settle_form() {
-    const auto comms = std::find_if(result_.cells.begin(), result_.cells.end(),
-                                    [](const CsvCell& cell) { return !is_compute(cell.kind); });
+    const auto comms = std::find_if(
+        result_.cells.begin(), result_.cells.end(),
+        [](const CsvCell& cell) { return !is_compute(cell.kind) || !has_micro_batch(cell.kind); });
     if (comms == result_.cells.end()) return;
     result_.form = PipelineCsvForm::kComputeComms;
     if (!first_blank_) return;

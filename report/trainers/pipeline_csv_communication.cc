@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -42,6 +43,10 @@ class CommunicationRules {
       }
     }
     require_same_order();
+    const bool has_copies = std::any_of(cells_.cells.begin(), cells_.cells.end(),
+                                        [](const CsvCell& cell) { return is_copy(cell.kind); });
+    // Then RESHARD lets go of a slot, by the rules of core/files/slot_waits.h.
+    if (has_copies) return;
     for (const CsvCell& cell : cells_.cells) {
       const bool shards = cell.kind == ActionKind::kUnshard || cell.kind == ActionKind::kReshard;
       if (shards) states_[cell.stage.value].weights = StageState::kSharded;

@@ -187,6 +187,7 @@ class Rules {
         action.micro_batch = cell.micro_batch;
         action.overlaps_next = cell.overlaps_next;
         csv_.lists[r].push_back(action);
+        csv_.has_copies = csv_.has_copies || is_copy(cell.kind);
       }
     }
   }

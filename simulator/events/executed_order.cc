@@ -72,6 +72,12 @@ ExecutedProgram as_executed(const Program& program, const Timeline& timeline) {
     executed.timeline.start[i] = timeline.start[order[i]];
     executed.timeline.end[i] = timeline.end[order[i]];
   }
+  executed.program.more_waits.clear();
+  for (const Wait& wait : program.more_waits) {
+    if (timeline.start[wait.action] < timeline.end[wait.needs]) continue;
+    executed.program.more_waits.push_back({place[wait.action], place[wait.needs], wait.listed});
+  }
+  sort_waits(executed.program.more_waits);
   return executed;
 }
 

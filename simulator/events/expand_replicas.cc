@@ -25,6 +25,7 @@ class Expansion {
     to_.actions.reserve(actions());
     std::vector<std::vector<std::uint32_t>> places(from_.actions.size());
     for (std::size_t i = 0; i < from_.actions.size(); ++i) add_action(i, places);
+    add_more_waits(places);
     return std::move(to_);
   }
 
@@ -141,6 +142,15 @@ class Expansion {
         to_.actions.push_back(in_copy(action, from_.pipelines[p], copies_[p][c]));
       }
     }
+  }
+  // Both actions are of one pipeline.
+  void add_more_waits(const std::vector<std::vector<std::uint32_t>>& places) {
+    for (const Wait& wait : from_.more_waits) {
+      for (std::size_t c = 0; c < places[wait.action].size(); ++c) {
+        to_.more_waits.push_back({places[wait.action][c], places[wait.needs][c], wait.listed});
+      }
+    }
+    sort_waits(to_.more_waits);
   }
   static Action in_copy(Action action, const Pipeline& from, const Copy& copy) {
     action.stage = moved(action.stage, copy.first_stage - from.first_stage);

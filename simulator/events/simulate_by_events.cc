@@ -19,7 +19,7 @@ StepGraph graph_of(const Program& program, const ExecutorModel& executor) {
     throw_bad_input(program.schedule +
                     ": its order changes while it runs, which the executor model '" +
                     executor.name +
-                    "' cannot carry out; use one with asynchronous transfers, without queues and "
+                    "' does not support; use one with asynchronous transfers, without queues and "
                     "without posted receives");
   }
   return step_graph(program, executor);
@@ -317,7 +317,7 @@ void EventSimulation::release(std::uint32_t task) {
 }
 
 void EventSimulation::report_stuck() const {
-  std::string why = "its lists cannot be carried out under its rule";
+  std::string why = "its lists cannot be executed under its rule";
   if (program_.rule == RunTimeRule::kNone) {
     std::vector<std::uint32_t> waits;
     waits.reserve(tasks_.size());

@@ -36,7 +36,8 @@ Schedule generate(const ScheduleShape& shape) {
 const ScheduleKind kGroupedInterleaved = {
     .name = "grouped-interleaved",
     .summary =
-        "interleaved with a short warm-up in groups of P / 2 to P (default P): less stash, no "
+        "interleaved with a short warm-up in groups of P / 2 to P (default P): fewer activations, "
+        "no "
         "slack for transfers",
     .fewest_chunks = 2,
     .most_chunks = 0,

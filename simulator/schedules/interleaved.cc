@@ -27,7 +27,7 @@ Schedule generate(const ScheduleShape& shape) {
 
 const ScheduleKind kInterleaved = {
     .name = "interleaved",
-    .summary = "1F1B over V chunks per rank in groups; bubble / V, more transfers and stash",
+    .summary = "1F1B over V chunks per rank in groups; bubble / V, more transfers and activations",
     .fewest_chunks = 2,
     .most_chunks = 0,
     .has_groups = true,

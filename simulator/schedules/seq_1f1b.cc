@@ -37,7 +37,8 @@ Schedule generate(const ScheduleShape& shape) {
 
 const ScheduleKind kSeq1F1B = {
     .name = "seq-1f1b",
-    .summary = "1F1B over --slices of every sequence: bubble and stash shrink with their number",
+    .summary =
+        "1F1B over --slices of every sequence: bubble and activations shrink with their number",
     .has_slices = true,
     .generate = generate,
 };

@@ -99,6 +99,29 @@ TEST_CASE("a cost file may list micro-batches of different shapes") {
             .find("more than 16777216 micro-batches in all") != std::string::npos);
 }
 
+// 16 GB/s and 10 us: 479,840,000 bytes take 29.99 ms and the latency.
+TEST_CASE("a cost file says what copies of stages in slots take") {
+  const std::string text = R"({"format": "penstock.costs/1", "stages": [
+      {"forward_ms": 1, "fused_backward_ms": 2}, {"forward_ms": 1, "fused_backward_ms": 2}],
+      "boundaries": [{"activation_us": 0, "gradient_us": 0}],
+      "weight_slots": {"per_rank": 1, "bandwidth_bytes_per_s": 16e9, "latency_us": 10, "stages": [
+        {"load_bytes": 479840000, "store_bytes": 160000, "optimizer_ms": 5},
+        {"load_bytes": 0, "store_bytes": 0}]}})";
+  const ScheduleCosts costs = read_costs(parse_json(text, ""), "", false, 2);
+  CHECK(costs.weight_slots == 1);
+  CHECK(costs.prices.step[0].load.duration == 30ms);
+  CHECK(costs.prices.step[0].store.duration == 20us);
+  CHECK(costs.prices.step[0].loaded == Bytes{479'840'000});
+  CHECK(costs.prices.step[0].optimizer.duration == 5ms);
+  CHECK(costs.prices.step[1].load.duration == 10us);
+  std::string short_of_one = text;
+  short_of_one.replace(text.find(R"(,
+        {"load_bytes": 0)"),
+                       std::string::npos, "]}}");
+  CHECK(file_message(short_of_one).find("expected 2 entries, one per stage (P * V), got 1") !=
+        std::string::npos);
+}
+
 TEST_CASE("a cost file is read strictly") {
   const std::string head = R"({"format": "penstock.costs/1", )";
   const std::string stage = R"({"forward_ms": 1, "fused_backward_ms": 2})";

@@ -77,7 +77,7 @@ TEST_CASE("keys have values, once") {
   const auto message = [](const char* text) {
     return message_of([text] { parse_key_values("--pin", text); });
   };
-  CHECK(message("P") == "--pin: 'P' is not KEY=VALUE\nhelp: write for example P=8,T=4");
+  CHECK(message("P") == "--pin: 'P' is not KEY=VALUE\nhelp: write for example TP=8,PP=4");
   CHECK(message("P=").starts_with("--pin: 'P=' is not KEY=VALUE"));
   CHECK(message("=8").starts_with("--pin: '=8' is not KEY=VALUE"));
   CHECK(message("P=8,P=4") == "--pin: P is given twice\nhelp: keep one of them");

@@ -47,7 +47,7 @@ TEST_CASE("without tokens nothing is asked, and what has no effect is refused") 
         "help: add --mtbf-hours, for example --mtbf-hours 50000");
   options.mtbf = "50000";
   CHECK(message_of([&] { (void)options.question(); }) ==
-        "--mtbf-hours: there is no training to disturb\n"
+        "--mtbf-hours: failures need a training\n"
         "help: add --tokens, for example --tokens 2T");
   options.tokens = "2T";
   for (const char* hours : {"0", "-1", "often", "1e13", "nan", "inf", ""}) {

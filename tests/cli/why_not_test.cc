@@ -49,7 +49,7 @@ std::string contradiction(const std::string& text) {
 
 TEST_CASE("the best plan with some choices is what a search with these pins finds") {
   const WhyNot why = ask("schedule=1f1b,P=4");
-  CHECK(why.asked == "schedule=1f1b, P=4");
+  CHECK(why.asked == "schedule=1f1b, PP=4");
   CHECK(why.contradictions.empty());
   CHECK(why.remark.empty());
   Question pinned = question();

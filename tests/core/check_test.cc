@@ -417,8 +417,8 @@ TEST_CASE("found: a step without norm, optimizer or gather") {
       "/program/pipelines/0/ranks/0: 0UNSHARD must occur 0 times, found 1\n"));
   CHECK(findings_with({{R"("0NORM", "0OPT")", R"("0NORM")"}}) ==
         "/program/pipelines/0/ranks/0: 0OPT must occur 1 times, found 0");
-  CHECK(findings_with({{R"("0NORM", "0OPT")", R"("0NORM", "0OPT", "0STORE")"}}) ==
-        "/program/pipelines/0/ranks/0: 0STORE has no price in this format");
+  CHECK(findings_with({{R"("0NORM", "0OPT")", R"("0NORM", "0OPT", "0RESHARD")"}}) ==
+        "/program/pipelines/0/ranks/0: 0RESHARD has no price in this format");
 }
 
 TEST_CASE("found: boundaries and a device that are not those of the plan") {

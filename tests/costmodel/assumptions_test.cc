@@ -33,8 +33,9 @@ Plan plan_of(int pipeline, int micro_batches) {
 PriceBasis basis_of(const ModelProfile& profile, const Plan& plan,
                     const ClusterSpec& cluster = eight_per_node(1), bool splits_backward = false) {
   std::vector<SectionTable> tables;
-  for (const int samples : micro_batch_shapes(plan)) {
-    tables.push_back(price_sections(profile, eight_per_node(1), "gpu", 1, samples, 0, "none"));
+  for (const MicroBatchShape& shape : micro_batch_shapes(plan)) {
+    tables.push_back(
+        price_sections(profile, eight_per_node(1), "gpu", 1, shape.samples, 0, "none"));
     REQUIRE(tables.back().why_not == "");
   }
   std::vector<const SectionTable*> shapes;

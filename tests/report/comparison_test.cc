@@ -140,7 +140,7 @@ TEST_CASE("a training that was asked for gets two columns") {
   const std::string text = comparison_table(variants);
   for (const char* part :
        {" idle% training price\n", " 15.0  1.000 h     -\n", " 15.0 48.0 min     -\n",
-        "\ntraining: on 72,000,000 tokens, no failures assumed; price: of that.\n"}) {
+        "\ntraining: time for 72M tokens, no failures assumed; price: cost of that training.\n"}) {
     CHECK_MESSAGE(text.find(part) != std::string::npos, text);
   }
   const std::vector<Json> rows = exact_rows(variants);

@@ -33,13 +33,13 @@ Sensitivities three() {
 
 TEST_CASE("the strongest comes first, and bars are in proportion to it") {
   CHECK(sensitivity_text(three()) ==
-        "  what changes         to     speed  to        speed  slower      |faster\n"
-        "  memory                             +8 GiB +10.00 %              |++++++++++++\n"
-        "  bandwidth of a       x0.5 -5.00 %  x2      +2.50 %        ------|+++\n"
-        "  micro-batch size (1)               x2           no              |\n"
-        "Plans that were found:\n"
+        "  what changes         change   speed  change    speed  slower      |faster\n"
+        "  memory                               +8 GiB +10.00 %              |++++++++++++\n"
+        "  bandwidth of a       x0.5   -5.00 %  x2      +2.50 %        ------|+++\n"
+        "  micro-batch size (1)                 x2           no              |\n"
+        "The best plans after these changes:\n"
         "  memory +8 GiB: T=1\n"
-        "Not possible (no):\n"
+        "Not possible (no in the table):\n"
         "  micro-batch size (1) x2: stage 0 over memory by 2.0 GiB\n"
         "Not answered:\n"
         "  sections: p.json is not here\n");

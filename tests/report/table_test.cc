@@ -72,3 +72,25 @@ TEST_CASE("the page width that is set goes before the width of files") {
   set_page_width(0);
   CHECK(page_width() == 100);
 }
+
+TEST_CASE("names that leave too little room go over several lines, further in") {
+  TextTable table({{"  what changes", true}, {"to", true, 1}, {"speed", false, 1, 0, true}});
+  table.add({"  the bandwidth of all links", "x2", "+5 %"});
+  table.add({"  memory", "x2", "+1 %"});
+  // "to speed" with its gaps takes 9 of 30 columns, so 21 are left for the names.
+  CHECK(table.text(30) ==
+        "  what changes        to speed\n"
+        "  the bandwidth of    x2  +5 %\n"
+        "    all links\n"
+        "  memory              x2  +1 %\n");
+}
+
+TEST_CASE("names are broken rather than columns put into a second block") {
+  TextTable table({{"  if", true}, {"step"}, {"saves"}});
+  table.add({"  no rank ever waited for another", "12.7 s", "0.8 %"});
+  // "step" and "saves" with their gaps take 15 columns of 40.
+  CHECK(table.text(40) ==
+        "  if                         step  saves\n"
+        "  no rank ever waited for  12.7 s  0.8 %\n"
+        "    another\n");
+}

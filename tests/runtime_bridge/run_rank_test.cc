@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "runtime_bridge/rank_threads.h"
+#include "tests/runtime_bridge/plan_per_step.h"
 #include "tests/runtime_bridge/ring_plans.h"
 #include "tests/runtime_bridge/ring_work.h"
 #include "training/loopback.h"
@@ -150,26 +150,6 @@ TEST_CASE("what one rank asks for all do, and all write before a checkpoint is c
     CHECK(notes[1].written_at_completion.empty());
   }
 }
-
-// Another plan for every step, each a new value.
-class PlanPerStep : public ProgramSource {
- public:
-  explicit PlanPerStep(std::vector<PlanFile> plans) : plans_(std::move(plans)) {}
-  PlanForSteps plan_from(std::int64_t step) override {
-    const std::lock_guard lock(mutex_);  // ranks are threads
-    auto& plan = made_[step];
-    if (plan == nullptr) {
-      plan =
-          std::make_shared<const PlanFile>(plans_[static_cast<std::size_t>(step) % plans_.size()]);
-    }
-    return {plan, step + 1};
-  }
-
- private:
-  std::vector<PlanFile> plans_;
-  std::mutex mutex_;
-  std::map<std::int64_t, std::shared_ptr<const PlanFile>> made_;
-};
 
 TEST_CASE("every step may have its own plan: the state goes from one to the next") {
   // Four ranks: other cuts, P, V, D, schedules and copies of the weights, and optimizers divided or

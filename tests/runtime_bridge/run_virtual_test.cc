@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "search/evaluate.h"
+#include "tests/runtime_bridge/plan_per_step.h"
 #include "tests/runtime_bridge/ring_plans.h"
 
 namespace penstock {
@@ -44,6 +45,14 @@ void check_times(const PlanFile& file, const MeasuredStep& step) {
   }
 }
 
+std::vector<Action> list_of_rank(const PlanFile& file, int rank) {
+  std::vector<Action> list;
+  for (const Action& action : file.program.actions) {
+    if (file.program.rank_of(action).value == rank) list.push_back(action);
+  }
+  return list;
+}
+
 // A rank computes one thing at a time, in the order of its list.
 void check_order(const PlanFile& file, const MeasuredStep& step) {
   for (const MeasuredRank& rank : step.ranks) {
@@ -77,6 +86,36 @@ TEST_CASE("ranks that sleep keep the order and the times of the plan") {
       CHECK(step.phases.compute >= milliseconds(180));
       check_order(*file, step);
     }
+  }
+}
+
+TEST_CASE("micro-batches of eight shapes sleep their own times") {
+  // Two ranks, F 1 ms and B 2 ms per sample, 0.1 ms per hop and sample.
+  Batch batch;
+  ReplicaBatch& replicas = batch.replicas.emplace_back();
+  int samples = 0;
+  for (const int size : {3, 1, 8, 2, 5, 7, 4, 6}) {
+    replicas.runs.push_back({1, static_cast<int>(batch.shapes.size())});
+    batch.shapes.push_back({size, 0, 0});
+    samples += size;
+  }
+  Plan plan = plan_of("1f1b", {2, 1, 1, 8});
+  set_batch(plan, batch);
+  const auto file =
+      std::make_shared<const PlanFile>(ring_plan(ring_model(2, false), plan, {1, 2, 1}));
+  const auto steps = run_virtual(file, {}, nullptr);
+  REQUIRE(steps.size() == 1);
+  check_times(*file, steps[0]);
+  check_order(*file, steps[0]);
+  for (const MeasuredRank& rank : steps[0].ranks) {
+    Duration busy{};
+    for (std::size_t i = 0; i < rank.end.size(); ++i) {
+      const Action& action = list_of_rank(*file, rank.pipeline_rank)[i];
+      if (is_compute(action.kind) && action.kind != ActionKind::kOptimizer) {
+        busy += rank.end[i] - rank.start[i];
+      }
+    }
+    CHECK(busy >= milliseconds(3 * samples));
   }
 }
 
@@ -117,6 +156,25 @@ TEST_CASE("a stretched run is told as if it had not been") {
   check_times(*file, steps.at(0));
   options.stretch = 0;
   CHECK_THROWS_AS((void)run_virtual(file, options, nullptr), Error);
+}
+
+TEST_CASE("ranks that sleep run a new plan every step, each with its own prices and groups") {
+  const RingModel model = ring_model(4, true);
+  Plan sharded = plan_of("gpipe", {1, 1, 4, 1});
+  sharded.zero1 = true;
+  const std::vector<PlanFile> plans{
+      ring_plan(model, plan_of("1f1b", {4, 1, 1, 4}), {2, 4, 1}),
+      ring_plan(model, sharded, {8, 16, 1}),
+      ring_plan(model, plan_of("interleaved", {2, 2, 2, 2}), {2, 4, 3})};
+  PlanPerStep source(plans);
+  VirtualRunOptions options;
+  options.steps = 7;
+  const auto steps = run_virtual(source, options, nullptr);
+  REQUIRE(steps.size() == 7);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    CAPTURE(i);
+    check_times(plans[i % plans.size()], steps[i]);
+  }
 }
 
 TEST_CASE("Varuna's rule makes a real step shorter than its lists") {

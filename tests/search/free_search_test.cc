@@ -19,7 +19,7 @@ using testing::Random;
 using testing::search;
 
 // `free_search_range` goes on behind them.
-constexpr int kModels = testing::kWatched ? 150 : 500;
+constexpr int kModels = testing::kWatched ? 60 : 500;
 
 // The plan is the same, but its arrangement (zb-v-auto, zb-auto) is a heuristic that finds a better
 // one, by 0.3 %, for slower links and for less memory (docs/search.md).

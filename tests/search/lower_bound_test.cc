@@ -152,7 +152,7 @@ TEST_CASE("no replay beats its bounds, whatever the plan, the prices and the exe
     // Room for what the ranks hold at most, shared evenly, leaves the step no shorter.
     Bytes room;
     for (const MemoryUse& use : memory_of_ranks(prices, live, Bytes{0})) room += use.stash;
-    const StashRoom mean{replica_loads(plan).front().samples / plan.micro_batch_size, plan.pipeline,
+    const StashRoom mean{first_load(plan).full, plan.pipeline,
                          Bytes{room.count / plan.pipeline + 1}};
     const Duration held = stash_bound(sums, split, mean);
     REQUIRE(held <= step);

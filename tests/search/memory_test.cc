@@ -198,8 +198,8 @@ TEST_CASE("a stage and a rank weigh the same before and after their cuts are pri
     std::vector<SectionSums> sums;
     std::vector<const SectionTable*> tables;
     const auto shapes = micro_batch_shapes(plan);
-    for (const int samples : shapes) {
-      sums.push_back(sum_sections(model, cluster.spec, "gpu", 1, samples, 0, "none"));
+    for (const MicroBatchShape& shape : shapes) {
+      sums.push_back(sum_sections(model, cluster.spec, "gpu", 1, shape.samples, 0, "none"));
     }
     for (const SectionSums& each : sums) tables.push_back(&each.table);
     const auto pricing = price_stages(model, cluster.spec, plan, tables);

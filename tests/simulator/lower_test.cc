@@ -325,17 +325,17 @@ TEST_CASE("lists that wait for each other are refused with the actions that wait
       by_hand(2, {{forward(0, 0), backward(0, 0), forward(0, 1), backward(0, 1)},
                   {forward(1, 0), forward(1, 1), backward(1, 0), backward(1, 1)}});
   CHECK(stall(schedule) ==
-        "by-hand: the lists cannot be carried out: 0B0 on rank 0 waits for stage 1; 1F1 on rank 1 "
+        "by-hand: the lists cannot be executed: 0B0 on rank 0 waits for stage 1; 1F1 on rank 1 "
         "waits for stage 0; nothing can run");
   CHECK(stall(schedule, IssueOrder::kDeepSpeed) ==
-        "by-hand: the lists cannot be carried out: 0RECV_B0 on rank 0 waits for stage 1; 1RECV_F1 "
+        "by-hand: the lists cannot be executed: 0RECV_B0 on rank 0 waits for stage 1; 1RECV_F1 "
         "on rank 1 waits for stage 0; nothing can run");
 }
 
 TEST_CASE("a backward before its own forward is refused") {
   const Schedule schedule = by_hand(1, {{backward(0, 0), forward(0, 0)}});
   const std::string message =
-      "by-hand: the lists cannot be carried out: 0B0 on rank 0 waits for stage 0; nothing can run";
+      "by-hand: the lists cannot be executed: 0B0 on rank 0 waits for stage 0; nothing can run";
   CHECK(stall(schedule) == message);
   CHECK(stall(schedule, IssueOrder::kDeepSpeed) == message);
 }
@@ -343,7 +343,7 @@ TEST_CASE("a backward before its own forward is refused") {
 TEST_CASE("a forward that no rank produces is refused") {
   const Schedule schedule = by_hand(2, {{}, {forward(1, 0)}});
   CHECK(stall(schedule) ==
-        "by-hand: the lists cannot be carried out: 1F0 on rank 1 waits for stage 0; nothing can "
+        "by-hand: the lists cannot be executed: 1F0 on rank 1 waits for stage 0; nothing can "
         "run");
 }
 

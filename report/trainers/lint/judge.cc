@@ -163,6 +163,24 @@ void require_settings(const LaunchSettings& settings, const std::string& file,
       file, whose));
 }
 
+LintReport nothing_read(LintTrainer trainer, const LintRequest& request,
+                        std::initializer_list<std::string_view> codes, const std::string& why) {
+  LintReport report;
+  report.trainer = trainer;
+  report.version = request.version;
+  for (const std::string_view code : codes) {
+    report.not_judged.push_back({std::string(code), why});
+  }
+  return report;
+}
+
+void place_in_file(LintReport& report, const std::string& file) {
+  for (LintFinding& finding : report.findings) {
+    if (finding.file.empty()) finding.file = file;
+  }
+  if (report.job.file.empty()) report.job.file = file;
+}
+
 std::optional<int> as_int(const std::optional<std::int64_t>& value) {
   if (!value || *value > std::numeric_limits<int>::max()) return {};
   return static_cast<int>(*value);

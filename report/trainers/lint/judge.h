@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -74,6 +75,13 @@ std::optional<std::string> nearest_name(std::string_view word,
 // Error{kBadInput} when nothing was found in the file: then it is another's, or empty.
 void require_settings(const LaunchSettings& settings, const std::string& file,
                       std::string_view whose);
+
+// Of a script whose settings stand in a file that was not read: why, for all of these rules.
+LintReport nothing_read(LintTrainer trainer, const LintRequest& request,
+                        std::initializer_list<std::string_view> codes, const std::string& why);
+
+// The findings of a file that a script starts, as findings of the script: they name the file.
+void place_in_file(LintReport& report, const std::string& file);
 
 // A number that fits an int, for LaunchJob.
 std::optional<int> as_int(const std::optional<std::int64_t>& value);

@@ -78,6 +78,26 @@ Words unpacked(const Words& words) {
   return all;
 }
 
+// "$TRAIN" --deepspeed_config FILE: the program is the first word behind the launcher's flags,
+// whatever its name.
+std::size_t behind_deepspeed_program(const Words& words) {
+  const bool has_config = std::any_of(words.begin(), words.end(), [](const ShellWord& word) {
+    return word.text.starts_with("--deepspeed_config");
+  });
+  const auto launcher = std::find_if(words.begin(), words.end(), [](const ShellWord& word) {
+    return word.text.ends_with("torchrun") || word.text.ends_with("deepspeed");
+  });
+  if (!has_config || launcher == words.end()) return words.size();
+  for (auto word = launcher + 1; word != words.end(); ++word) {
+    if (!word->text.starts_with('-')) {
+      return holds_flags(*word) ? words.size() : static_cast<std::size_t>(word - words.begin()) + 1;
+    }
+    const bool is_alone = word->text.find('=') != std::string::npos || word->text == "--standalone";
+    if (!is_alone && word + 1 != words.end()) ++word;
+  }
+  return words.size();
+}
+
 // Where the trainer's own flags begin; the end when no program is named.
 std::size_t behind_program(const Words& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -87,7 +107,7 @@ std::size_t behind_program(const Words& words) {
         text == "-m" && i + 1 < words.size() && !words[i + 1].text.starts_with("torch.distributed");
     if (is_module) return i + 2;
   }
-  return words.size();
+  return behind_deepspeed_program(words);
 }
 
 std::size_t count_flags(const Words& words, std::size_t from) {
@@ -130,7 +150,9 @@ void add_flags(const Words& words, std::size_t from, std::size_t to, LaunchSetti
     const bool has_value = flag.text.find('=') != std::string::npos;
     while (!has_value && i + 1 < to && values.size() < most && !is_flag(words[i + 1])) {
       const ShellWord& value = words[++i];
-      const bool is_value = !holds_flags(value) && !(is_argument(value) && !values.empty());
+      // "$@" of a script without arguments is no word at all.
+      const bool is_nothing = value.text.empty() || is_argument(value);
+      const bool is_value = !holds_flags(value) && !(is_nothing && !values.empty());
       if (is_value) values.push_back(value);
     }
     settings.add(setting_of(flag, values));

@@ -11,6 +11,7 @@
 #include "report/trainers/lint/judge.h"
 #include "report/trainers/lint/megatron_recipe.h"
 #include "report/trainers/lint/shell_script.h"
+#include "report/trainers/lint/torchtitan_python.h"
 
 namespace penstock {
 namespace {
@@ -57,6 +58,10 @@ void sort(LintReport& report) {
                    });
 }
 
+bool is_script(std::string_view file) {
+  return file.ends_with(".sh") || file.ends_with(".sbatch") || file.ends_with(".slurm");
+}
+
 std::optional<LintTrainer> trainer_by_content(std::string_view text, const std::string& file) {
   if (is_deepspeed(text, file)) return LintTrainer::kDeepspeed;
   if (is_megatron_recipe(text, file)) return LintTrainer::kMegatron;
@@ -82,6 +87,10 @@ std::optional<LintTrainer> trainer_by_content(std::string_view text, const std::
     if (has_any(text, {flag})) ++shared;
   }
   if (shared >= 2) return LintTrainer::kMegatron;
+  if (is_script(file) && has_any(text, {"--deepspeed_config", "--ds_config", "--deepspeed ",
+                                        "\ndeepspeed ", " deepspeed "})) {
+    return LintTrainer::kDeepspeed;
+  }
   return {};
 }
 
@@ -113,9 +122,7 @@ std::vector<std::string> versions_of(LintTrainer trainer) {
 std::optional<LintTrainer> launch_trainer_of(std::string_view text, const std::string& file,
                                              const FindBeside& beside) {
   const auto trainer = trainer_by_content(text, file);
-  const bool is_script =
-      file.ends_with(".sh") || file.ends_with(".sbatch") || file.ends_with(".slurm");
-  if (trainer || !is_script || !beside) return trainer;
+  if (trainer || !is_script(file) || !beside) return trainer;
   const ShellScript script = read_shell_script(text, file, beside);
   if (const auto read = trainer_by_content(script.read_too, file)) return read;
   // A recipe that the script starts.
@@ -130,6 +137,16 @@ std::optional<LintTrainer> launch_trainer_of(std::string_view text, const std::s
   return {};
 }
 
+bool is_python_recipe(std::string_view text, const std::string& file) {
+  if (!file.ends_with(".py")) return false;
+  if (is_megatron_recipe(text, file)) return !read_megatron_recipes(text, file).empty();
+  if (!has_any(text, {"torchtitan"}) || !has_any(text, {"ParallelismConfig(", ".parallelism."})) {
+    return false;
+  }
+  const std::vector<TorchtitanRecipe> recipes = read_torchtitan_recipes(text, file);
+  return std::any_of(recipes.begin(), recipes.end(), is_job);
+}
+
 LintReport lint(std::string_view text, const std::string& file, LintTrainer trainer,
                 const LintRequest& request) {
   LintRequest asked = request;
@@ -141,7 +158,11 @@ LintReport lint(std::string_view text, const std::string& file, LintTrainer trai
       has_any(header, {" for torchtitan 0.1, written by penstock"})) {
     asked.version = "0.1";
   }
-  if (asked.version.empty()) asked.version = is_recipe ? "head" : versions_of(trainer).front();
+  // Of a script of torchtitan what it starts says the version.
+  const bool is_open = trainer == LintTrainer::kTorchtitan && !is_recipe;
+  if (asked.version.empty() && !is_open) {
+    asked.version = is_recipe ? "head" : versions_of(trainer).front();
+  }
   LintReport report = row_of(trainer).lint(text, file, asked);
   sort(report);
   return report;
@@ -149,14 +170,14 @@ LintReport lint(std::string_view text, const std::string& file, LintTrainer trai
 
 const std::vector<LintRule>& lint_rules() {
   static const std::vector<LintRule> kRules{
-      {"E001", "GPUs are T x P x C x D, and b x D divides the global batch", ""},
+      {"E001", "GPUs are TP x PP x CP x DP, and mbs x DP divides the global batch", ""},
       {"E010", "layers divide among the stages, or a layout says how", "Megatron-LM #1304"},
-      {"E011", "a layout has the model's layers and P x V stages", "Megatron-LM #1852"},
-      {"E012", "layers of the first or last stage are set only where P > 1", "Megatron-LM #1778"},
+      {"E011", "a layout has the model's layers and PP x VP stages", "Megatron-LM #1852"},
+      {"E012", "layers of the first or last stage are set only where PP > 1", "Megatron-LM #1778"},
       {"E013", "module lists have every module exactly once", "torchtitan PR #963"},
       {"E014", "no CUDA graphs with a pipeline (torchtitan head)", "torchtitan #3559"},
-      {"E020", "at least P micro-batches", "torchtitan #775"},
-      {"E021", "groups of an interleaved schedule have P to M micro-batches", "NeMo #14288"},
+      {"E020", "at least PP micro-batches", "torchtitan #775"},
+      {"E021", "groups of an interleaved schedule have at least PP micro-batches", "NeMo #14288"},
       {"E030", "the fullest rank fits its memory", "Megatron-LM #1784"},
       {"E040", "as many replicas as wrote the checkpoint", "DeepSpeed #3810, Lightning #19585"},
       {"W050", "no divided backward together with recompute", "torchtitan #773"},

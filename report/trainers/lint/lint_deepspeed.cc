@@ -7,6 +7,7 @@
 #include "core/values/error.h"
 #include "core/values/json.h"
 #include "report/trainers/lint/judge.h"
+#include "report/trainers/lint/launch_script.h"
 
 namespace penstock {
 namespace {
@@ -204,8 +205,8 @@ class DeepspeedJudge : public Judge {
     }
     const std::int64_t product = product_of({share, *data_});
     if (product == *batch_) return;
-    wrong_product(fmt::format("a batch of {} is not b x M x D = {} x {} x {} = {}", *batch_,
-                              *micro_batch_, *steps_, *data_, product),
+    wrong_product(fmt::format("a batch of {} is not mbs x micro-batches x DP = {} x {} x {} = {}",
+                              *batch_, *micro_batch_, *steps_, *data_, product),
                   product);
   }
 
@@ -219,10 +220,10 @@ class DeepspeedJudge : public Judge {
     wrong_product(
         *batch_ < share
             ? fmt::format(
-                  "a batch of {} has less than a sample for each of M x D = {} x {} micro-batches",
+                  "a batch of {} has less than a sample for each of micro-batches x DP = {} x {}",
                   *batch_, *steps, *data_)
-            : fmt::format("a batch of {} is no multiple of M x D = {} x {}", *batch_, *steps,
-                          *data_),
+            : fmt::format("a batch of {} is no multiple of micro-batches x DP = {} x {}", *batch_,
+                          *steps, *data_),
         (*batch_ / share + 1) * share);
   }
 
@@ -230,7 +231,7 @@ class DeepspeedJudge : public Judge {
     const std::int64_t data = data_.value.value_or(1);
     const std::int64_t share = product_of({*micro_batch_, data});
     if (*batch_ % share == 0) return;
-    wrong_product(fmt::format("a batch of {} is no multiple of b x D = {} x {}", *batch_,
+    wrong_product(fmt::format("a batch of {} is no multiple of mbs x DP = {} x {}", *batch_,
                               *micro_batch_, data),
                   (*batch_ / share + 1) * share);
   }
@@ -257,10 +258,10 @@ class DeepspeedJudge : public Judge {
     LintFinding& finding = broken(
         "E020", {steps_.from, batch_.from},
         fmt::format("{} fewer than {} stages", micro_batches_are(*steps_), *stages_),
-        fmt::format("DeepSpeed runs it without a word; ranks are idle for {:.0f} % of the step. "
+        fmt::format("DeepSpeed runs it without a warning; ranks are idle for {:.0f} % of the step. "
                     "Other trainers hang here.",
                     idle),
-        fmt::format("\"{}\": {}, and {} times D samples in a batch", kSteps, *stages_,
+        fmt::format("\"{}\": {}, and {} times DP samples in a batch", kSteps, *stages_,
                     product_of({*stages_, micro_batch_.value.value_or(1)})));
     finding.severity = LintSeverity::kWarning;
   }
@@ -303,7 +304,7 @@ class DeepspeedJudge : public Judge {
     }
     if (!tell_unknown_name()) return;
     broken("W060", {&setting}, fmt::format("{} may be {}, misspelt", setting.name, *nearest),
-           "DeepSpeed passes over keys that it does not know, without a word.",
+           "DeepSpeed ignores keys that it does not know, without a warning.",
            fmt::format("\"{}\"", *nearest));
   }
 
@@ -311,7 +312,7 @@ class DeepspeedJudge : public Judge {
     if (std::find(kPipelineKeys.begin(), kPipelineKeys.end(), key) != kPipelineKeys.end()) return;
     if (std::find(kNotRead.begin(), kNotRead.end(), key) != kNotRead.end()) {
       broken("W060", {&setting}, fmt::format("the engine does not read pipeline.{}", key),
-             "It is passed over without a word; stages and cuts are set in Python.",
+             "It is ignored without a warning; stages and cuts are set in Python.",
              key == "stages"
                  ? fmt::format("PipelineModule(layers=..., num_stages={})", to_text(setting.value))
                  : "PipelineModule(layers=..., partition_method=...)");
@@ -320,7 +321,7 @@ class DeepspeedJudge : public Judge {
     if (!tell_unknown_name()) return;
     const auto nearest = nearest_name(key, {kPipelineKeys.begin(), kPipelineKeys.end()});
     broken("W060", {&setting}, fmt::format("pipeline.{} is no key that is known here", key),
-           "DeepSpeed passes over keys that it does not know, without a word.",
+           "DeepSpeed ignores keys that it does not know, without a warning.",
            nearest ? fmt::format("\"{}\"", *nearest) : "take it out, or --ignore W060");
   }
 
@@ -347,10 +348,7 @@ class DeepspeedJudge : public Judge {
   std::vector<std::string> other_keys_;
 };
 
-}  // namespace
-
-LintReport lint_deepspeed(std::string_view text, const std::string& file,
-                          const LintRequest& request) {
+LintReport lint_config(std::string_view text, const std::string& file, const LintRequest& request) {
   const Json json = parse_json(text, file);
   if (json.kind() != Json::Kind::kObject) {
     throw_bad_input(file + ": expected an object\nhelp: a DeepSpeed configuration is {...}");
@@ -363,6 +361,58 @@ LintReport lint_deepspeed(std::string_view text, const std::string& file,
   report.version = request.version;
   DeepspeedJudge(settings, request, report).judge();
   return report;
+}
+
+// --deepspeed_config FILE; of Hugging Face's trainer --deepspeed FILE.
+const LaunchSetting* config_flag(const LaunchSettings& flags) {
+  for (const char* name :
+       {"--deepspeed_config", "--deepspeed-config", "--ds_config", "--ds-config", "--deepspeed"}) {
+    const LaunchSetting* setting = flags.find(name);
+    if (setting != nullptr && setting->value.kind() == Json::Kind::kString) return setting;
+  }
+  return nullptr;
+}
+
+// A script is judged by the configuration that it hands to its program, on the script's GPUs.
+LintReport lint_script(std::string_view text, const std::string& file, const LintRequest& request) {
+  const LaunchScript script = read_launch_script(text, file, request.beside);
+  const auto not_read = [&](const std::string& why) {
+    LintReport report =
+        nothing_read(LintTrainer::kDeepspeed, request, {"E001", "E020", "W060"}, why);
+    report.notes = script.not_followed;
+    return report;
+  };
+  const LaunchSetting* flag = config_flag(script.flags);
+  if (flag == nullptr) {
+    return not_read(
+        "the script names no configuration with --deepspeed_config: check the JSON file that its "
+        "program reads");
+  }
+  const std::string named = flag->value.text();
+  const std::string path = path_beside_script({named, flag->line, flag->unresolved, {}});
+  const auto config = path.empty() || !request.beside ? std::nullopt : request.beside(path);
+  if (!config) {
+    return not_read(fmt::format("{} ({}) was not found beside the script; check that file itself",
+                                named, script.lines.words(flag->line)));
+  }
+  LintRequest asked = request;
+  if (!asked.gpus) asked.gpus = script.gpus;
+  const std::string shown = file.substr(0, file.find_last_of('/') + 1) + path;
+  LintReport report = lint_config(*config, shown, asked);
+  place_in_file(report, shown);
+  report.notes.insert(report.notes.begin(), script.not_followed.begin(), script.not_followed.end());
+  report.notes.push_back(
+      fmt::format("{} was read as well ({})", path, script.lines.words(flag->line)));
+  return report;
+}
+
+}  // namespace
+
+LintReport lint_deepspeed(std::string_view text, const std::string& file,
+                          const LintRequest& request) {
+  const bool is_script =
+      file.ends_with(".sh") || file.ends_with(".sbatch") || file.ends_with(".slurm");
+  return is_script ? lint_script(text, file, request) : lint_config(text, file, request);
 }
 
 }  // namespace penstock

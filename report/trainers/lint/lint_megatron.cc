@@ -32,8 +32,8 @@ void MegatronJudge::judge_products() {
   if (gpus_.is_known() && *gpus_ % model_ranks() != 0) {
     const std::int64_t more = (*gpus_ / model_ranks() + 1) * model_ranks();
     broken("E001", {pipeline_.from, tensor_.from, context_.from},
-           fmt::format("{} GPUs are no multiple of T x P x C = {} x {} x {} = {}", *gpus_, *tensor_,
-                       *pipeline_, *context_, model_ranks()),
+           fmt::format("{} GPUs are no multiple of TP x PP x CP = {} x {} x {} = {}", *gpus_,
+                       *tensor_, *pipeline_, *context_, model_ranks()),
            kStops, fmt::format("start {} GPUs{}", more, smaller_pipeline()));
     return;
   }
@@ -58,7 +58,7 @@ void MegatronJudge::judge_experts() {
   const std::int64_t ranks = product_of({*experts, *within, *pipeline_});
   if (*gpus_ % ranks == 0) return;
   broken("E001", {experts.from},
-         fmt::format("{} GPUs are no multiple of the experts' T x E x P = {} x {} x {} = {}",
+         fmt::format("{} GPUs are no multiple of the experts' TP x EP x PP = {} x {} x {} = {}",
                      *gpus_, *within, *experts, *pipeline_, ranks),
          kStops,
          fmt::format("--expert-model-parallel-size {}",
@@ -80,10 +80,11 @@ void MegatronJudge::judge_batch() {
   const std::int64_t share = product_of({*micro_batch_, data});
   if (*global_batch_ % share == 0) return;
   const std::int64_t fitting = (*global_batch_ / share + 1) * share;
-  broken("E001", {global_batch_.from, micro_batch_.from},
-         fmt::format("a global batch of {} is no multiple of b x D = {} x {} = {}", *global_batch_,
-                     *micro_batch_, data_.is_known() ? fmt::format("{}", data) : "D", share),
-         kStops, fmt::format("{} {}", kGlobalBatch, fitting));
+  broken(
+      "E001", {global_batch_.from, micro_batch_.from},
+      fmt::format("a global batch of {} is no multiple of mbs x DP = {} x {} = {}", *global_batch_,
+                  *micro_batch_, data_.is_known() ? fmt::format("{}", data) : "DP", share),
+      kStops, fmt::format("{} {}", kGlobalBatch, fitting));
 }
 
 void MegatronJudge::judge_resume() {
@@ -130,7 +131,7 @@ void MegatronJudge::judge_overlap() {
   if (!settings().on(kNoOverlap) || chunks_.value.value_or(1) == 1) return;
   broken("W051", {settings().find(kNoOverlap)},
          "transfers of the interleaved schedule wait in the way of the computation",
-         "Every send and receive is waited for where it is issued; with V stages a rank has V "
+         "Every send and receive is waited for where it is issued; with VP stages a rank has VP "
          "times as many.",
          fmt::format("leave {} out", kNoOverlap));
 }

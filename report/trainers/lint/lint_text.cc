@@ -1,7 +1,9 @@
 #include "report/trainers/lint/lint_text.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -12,6 +14,35 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kCodeColumn = 71;
+
+// What a rule is about, in a few words (docs/checking.md has it in full).
+struct RuleWords {
+  std::string_view code, words;
+};
+constexpr std::array kRules{
+    RuleWords{"E001", "GPUs and batch"},
+    RuleWords{"E010", "split of layers"},
+    RuleWords{"E011", "layout"},
+    RuleWords{"E012", "first and last stage"},
+    RuleWords{"E013", "module lists"},
+    RuleWords{"E014", "CUDA graphs"},
+    RuleWords{"E020", "number of micro-batches"},
+    RuleWords{"E021", "interleaving"},
+    RuleWords{"E030", "memory"},
+    RuleWords{"E040", "checkpoint"},
+    RuleWords{"W050", "recompute"},
+    RuleWords{"W051", "overlap of transfers"},
+    RuleWords{"W052", "balance of stages"},
+    RuleWords{"W060", "names of settings"},
+};
+
+// "E030 (memory)"
+std::string with_words(const std::string& code) {
+  for (const RuleWords& rule : kRules) {
+    if (rule.code == code) return fmt::format("{} ({})", code, rule.words);
+  }
+  return code;
+}
 
 std::string_view word_of(LintSeverity severity) {
   return severity == LintSeverity::kError ? "error" : "warning";
@@ -35,7 +66,8 @@ std::string headline(const LintFinding& finding) {
   if (text.size() + 2 + finding.code.size() + 2 > page_width()) {
     return wrapped(fmt::format("{}  [{}]", text, finding.code), page_width(), "", "  ");
   }
-  text.resize(std::max(text.size() + 2, kCodeColumn), ' ');
+  const std::size_t last = page_width() - finding.code.size() - 2;  // where the code may begin
+  text.resize(std::max(text.size() + 2, std::min(kCodeColumn, last)), ' ');
   return fmt::format("{}[{}]\n", text, finding.code);
 }
 
@@ -92,28 +124,9 @@ std::vector<std::string> judged_codes(const LintReport& report) {
   return codes;
 }
 
-// Rules that lack the same thing share a line.
-std::string gaps_text(const std::vector<LintGap>& gaps) {
-  std::string text;
-  for (std::size_t i = 0; i < gaps.size(); ++i) {
-    const auto same = [&gaps, i](const LintGap& gap) { return gap.why == gaps[i].why; };
-    const auto at = gaps.begin() + static_cast<std::ptrdiff_t>(i);
-    if (std::any_of(gaps.begin(), at, same)) continue;
-    std::string codes = gaps[i].code;
-    for (auto other = at + 1; other != gaps.end(); ++other) {
-      if (same(*other)) codes += ", " + other->code;
-    }
-    text += wrapped(fmt::format("not judged: {}: {}", codes, gaps[i].why), page_width(), "", "  ");
-  }
-  return text;
-}
-
 // No all-clear for what was not read: the sizes of the job above all.
 std::string without_findings(const LintReport& report) {
-  const LaunchJob& job = report.job;
-  const bool says_something = job.tensor || job.pipeline || job.data || job.micro_batch_size ||
-                              job.global_batch || job.micro_batches || job.layers;
-  if (!says_something) return "nothing could be judged: no size of the job could be read";
+  if (!has_sizes(report)) return "nothing could be judged: no size of the job could be read";
   std::vector<std::string> missing;
   for (const char* code : {"E001", "E010", "E011", "E020"}) {
     const auto is_gap = [code](const LintGap& gap) { return gap.code == code; };
@@ -127,19 +140,50 @@ std::string without_findings(const LintReport& report) {
 
 }  // namespace
 
-std::string lint_text(const LintReport& report, const std::string& file) {
+std::string gaps_text(const std::vector<LintGap>& gaps) {
   std::string text;
-  for (const LintFinding& finding : report.findings) text += paragraph(finding, file);
-  const std::string found =
-      report.findings.empty()
-          ? without_findings(report)
-          : fmt::format("{}, {}", count_of(count(report, LintSeverity::kError), "error"),
-                        count_of(count(report, LintSeverity::kWarning), "warning"));
-  text += fmt::format("{}: {}\n", file, found);
-  text += wrapped(
-      fmt::format("a launch file of {}, judged by {}", title_of(report.trainer, report.version),
-                  joined(judged_codes(report), " ")),
-      page_width(), "", "  ");
+  for (std::size_t i = 0; i < gaps.size(); ++i) {
+    const auto same = [&gaps, i](const LintGap& gap) { return gap.why == gaps[i].why; };
+    const auto at = gaps.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::any_of(gaps.begin(), at, same)) continue;
+    std::string codes = with_words(gaps[i].code);
+    for (auto other = at + 1; other != gaps.end(); ++other) {
+      if (same(*other)) codes += ", " + with_words(other->code);
+    }
+    text += wrapped(fmt::format("not judged: {}: {}", codes, gaps[i].why), page_width(), "", "  ");
+  }
+  return text;
+}
+
+std::string findings_text(const std::vector<LintFinding>& findings, const std::string& file) {
+  std::string text;
+  for (const LintFinding& finding : findings) text += paragraph(finding, file);
+  return text;
+}
+
+std::string verdict_text(const LintReport& report) {
+  if (report.findings.empty()) return without_findings(report);
+  return fmt::format("{}, {}", count_of(count(report, LintSeverity::kError), "error"),
+                     count_of(count(report, LintSeverity::kWarning), "warning"));
+}
+
+bool has_sizes(const LintReport& report) {
+  const LaunchJob& job = report.job;
+  return job.tensor || job.pipeline || job.data || job.micro_batch_size || job.global_batch ||
+         job.micro_batches || job.layers;
+}
+
+std::string target_text(const LintReport& report) {
+  return title_of(report.trainer, report.version);
+}
+
+std::string lint_text(const LintReport& report, const std::string& file) {
+  std::string text = findings_text(report.findings, file);
+  text += fmt::format("{}: {}\n", file, verdict_text(report));
+  const std::string by = joined(judged_codes(report), " ");
+  text += wrapped(fmt::format("a launch file of {}{}", title_of(report.trainer, report.version),
+                              by.empty() ? "" : ", judged by " + by),
+                  page_width(), "", "  ");
   text += gaps_text(report.not_judged);
   for (const std::string& note : report.notes)
     text += wrapped("note: " + note, page_width(), "", "  ");

@@ -81,7 +81,7 @@ void TorchtitanJudge::judge_products() {
   const std::int64_t share = product_of({*local_, *data_});
   if (*global_ % share == 0) return;
   broken("E001", {global_.from},
-         fmt::format("a global batch of {} is no multiple of local batch x D = {} x {} = {}",
+         fmt::format("a global batch of {} is no multiple of local batch x DP = {} x {} = {}",
                      *global_, *local_, *data_, share),
          kStops,
          written("training.global_batch_size", std::to_string((*global_ / share + 1) * share)));
@@ -97,7 +97,7 @@ void TorchtitanJudge::judge_gpus() {
   const std::int64_t all = fills ? others : product_of({others, *shards_});
   if (fills ? *gpus_ % others == 0 : all == *gpus_) return;
   broken("E001", {shards_.from, pipeline_.from, tensor_.from},
-         fmt::format("{} GPUs are not replicas x shards x C x T x P = {} x {} x {} x {} x {}",
+         fmt::format("{} GPUs are not replicas x shards x CP x TP x PP = {} x {} x {} x {} x {}",
                      *gpus_, *replicas_, fills ? "-1" : std::to_string(*shards_), *context_,
                      *tensor_, *pipeline_),
          kStops,
@@ -147,7 +147,7 @@ void TorchtitanJudge::judge_tokens() {
   if (*step % share == 0) return;
   broken(
       "E001", {step.from, tokens.from},
-      fmt::format("{} tokens a step are no multiple of tokens x micro-batches x D = {} x {} x "
+      fmt::format("{} tokens a step are no multiple of tokens x micro-batches x DP = {} x {} x "
                   "{} = {}",
                   *step, *tokens, *micro_batches_, *data_, share),
       kStops,
@@ -163,19 +163,12 @@ void TorchtitanJudge::judge_cuda_graphs() {
     return;
   }
   if (*pipeline_ == 1 || settings().on(key)) return;
-  broken("E014", {setting, pipeline_.from}, "CUDA graphs are on, and P is above 1",
+  broken("E014", {setting, pipeline_.from}, "CUDA graphs are on, and PP is above 1",
          "torchtitan stops: CUDA graphs do not support pipeline parallelism yet.",
          written(key, "True"));
 }
 
 namespace {
-
-bool is_job(const TorchtitanRecipe& recipe) {
-  const auto& all = recipe.settings.all();
-  return std::any_of(all.begin(), all.end(), [](const LaunchSetting& setting) {
-    return setting.name.starts_with("parallelism.") || setting.name.starts_with("training.");
-  });
-}
 
 LintReport begun_report(const TorchtitanFile& read, const LintRequest& request) {
   LintReport report;
@@ -194,6 +187,27 @@ void drop_twins(std::vector<LintFinding>& findings) {
     }
   }
   findings = std::move(kept);
+}
+
+// A script that starts a function of a Python file: its settings are Python's.
+LintReport lint_started_recipe(const TorchtitanFile& read, const LintRequest& request) {
+  if (!read.why_no_recipe.empty() && read.settings.all().empty()) {
+    LintReport report =
+        nothing_read(LintTrainer::kTorchtitan, request,
+                     {"E001", "E010", "E011", "E013", "E014", "E020"}, read.why_no_recipe);
+    report.notes = read.not_followed;
+    return report;
+  }
+  TorchtitanFile one = read;
+  LintReport report = begun_report(read, request);
+  if (read.why_no_recipe.empty()) {
+    one.carrier = TorchtitanCarrier::kPython;
+  } else {
+    one.settings.open("the configuration that --config names");
+    report.notes.push_back(read.why_no_recipe);
+  }
+  TorchtitanJudge(one, request, report).judge();
+  return report;
 }
 
 // Every function of a Python file is a job of its own.
@@ -229,9 +243,14 @@ LintReport lint_recipes(const TorchtitanFile& read, const std::string& file,
 }  // namespace
 
 LintReport lint_torchtitan(std::string_view text, const std::string& file,
-                           const LintRequest& request) {
-  const TorchtitanFile read = read_torchtitan(text, file, request.beside);
+                           const LintRequest& asked) {
+  const TorchtitanFile read = read_torchtitan(text, file, asked.beside);
+  LintRequest request = asked;
+  if (request.version.empty()) {
+    request.version = read.starts_recipe ? "head" : versions_of(LintTrainer::kTorchtitan).front();
+  }
   if (read.carrier == TorchtitanCarrier::kPython) return lint_recipes(read, file, request);
+  if (read.starts_recipe) return lint_started_recipe(read, request);
   require_settings(read.settings, file, "torchtitan");
   LintReport report = begun_report(read, request);
   TorchtitanJudge(read, request, report).judge();

@@ -100,6 +100,7 @@ class MegatronJudge : public Judge {
   void judge_layout();
 
   void wrong_layout(std::string message, std::int64_t pieces);
+  void judge_virtual_beside_layout(std::int64_t pieces);
 
   void judge_letters(const MegatronLayout& layout);
 

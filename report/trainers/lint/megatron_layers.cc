@@ -28,7 +28,7 @@ void MegatronJudge::judge_first_and_last() {
     const Known kept = known(flag, std::nullopt);
     if (kept.is_known() && layers_.is_known() && *kept == *layers_) continue;
     broken("E012", {setting},
-           fmt::format("{} with P = 1 builds {} layers{}", flag,
+           fmt::format("{} with PP = 1 builds {} layers{}", flag,
                        kept.is_known() ? fmt::format("{}", *kept) : "that many",
                        layers_.is_known() ? fmt::format(", not {}", *layers_) : ""),
            "Megatron-LM says nothing, and reports TFLOP/s and parameters as if all layers of "
@@ -60,7 +60,7 @@ void MegatronJudge::judge_layers() {
   if (*pipeline_ == 1 && split_layers() % *each != 0) {
     broken("E010", {settings().find(kPerVirtualStage)},
            fmt::format("{} layers are no multiple of {} per virtual stage", split_layers(), *each),
-           kStops, fmt::format("leave {} out: P is 1", kPerVirtualStage));
+           kStops, fmt::format("leave {} out: PP is 1", kPerVirtualStage));
   } else if (*pipeline_ == 1) {
     set_stages({static_cast<int>(*layers_)});
   } else if (settings().has(kFirst) || settings().has(kLast)) {

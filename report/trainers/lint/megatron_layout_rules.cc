@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "report/trainers/lint/megatron_judge.h"
+#include "report/trainers/lint/megatron_recipe.h"
 
 namespace penstock {
 
@@ -28,9 +29,11 @@ void MegatronJudge::judge_layout() {
   }
   const auto pieces = static_cast<std::int64_t>(layout.stages.size());
   if (pipeline_.is_known() && pieces % *pipeline_ != 0) {
-    wrong_layout(fmt::format("the layout has {} stages, no multiple of P = {}", pieces, *pipeline_),
-                 pieces);
+    wrong_layout(
+        fmt::format("the layout has {} stages, no multiple of PP = {}", pieces, *pipeline_),
+        pieces);
   }
+  judge_virtual_beside_layout(pieces);
   judge_letters(layout);
   judge_empty_pieces(layout);
   std::vector<int> counts;
@@ -39,6 +42,19 @@ void MegatronJudge::judge_layout() {
     counts.push_back(static_cast<int>(std::count(stage.begin(), stage.end(), 't')));
   }
   if (pipeline_.is_known() && pieces % *pipeline_ == 0) set_stages(std::move(counts));
+}
+
+// core/transformer/transformer_config.py asserts that they agree.
+void MegatronJudge::judge_virtual_beside_layout(std::int64_t pieces) {
+  const LaunchSetting* setting = settings().find(kVirtualBesideLayout);
+  if (setting == nullptr || !pipeline_.is_known() || pieces % *pipeline_ != 0) return;
+  const auto said = settings().number(kVirtualBesideLayout);
+  const std::int64_t chunks = pieces / *pipeline_;
+  if (!said || said->value == chunks) return;
+  broken("E011", {setting},
+         fmt::format("VP is {}, but the layout has {} stages for PP = {}, VP {}", said->value,
+                     pieces, *pipeline_, chunks),
+         kStops, fmt::format("{} = {}", kVirtualBesideLayout, chunks));
 }
 
 void MegatronJudge::wrong_layout(std::string message, std::int64_t pieces) {

@@ -18,9 +18,9 @@ void MegatronJudge::judge_micro_batches() {
   const double idle = 100.0 * static_cast<double>(*pipeline_ - 1) /
                       static_cast<double>(*micro_batches_ + *pipeline_ - 1);
   const std::string why =
-      interleaved ? "Megatron-LM stops: a group of an interleaved schedule has P to M of them."
+      interleaved ? "Megatron-LM stops: a group of an interleaved schedule has at least PP of them."
                   : fmt::format(
-                        "Megatron-LM runs it without a word; ranks are idle for {:.0f} % "
+                        "Megatron-LM runs it without a warning; ranks are idle for {:.0f} % "
                         "of the step. Other trainers hang here.",
                         idle);
   LintFinding& finding = broken(
@@ -40,7 +40,7 @@ void MegatronJudge::judge_groups() {
   if (*pipeline_ == 1 || (*pipeline_ == 2 && !overlaps)) {
     broken(
         "E021", {split, settings().find(kLayout)},
-        fmt::format("V = {} needs P > {}", *chunks_, overlaps ? 1 : 2), kStops,
+        fmt::format("VP = {} needs PP > {}", *chunks_, overlaps ? 1 : 2), kStops,
         *pipeline_ == 1 ? "leave the virtual stages out" : fmt::format("leave {} out", kNoOverlap));
     return;
   }
@@ -50,11 +50,13 @@ void MegatronJudge::judge_groups() {
   const bool in_range = *pipeline_ <= *group && *group <= *micro_batches_;
   if (in_range && (rest == 0 || rest >= *pipeline_)) return;
   broken("E021", {group.from, global_batch_.from, split},
-         in_range ? fmt::format("{} micro-batches in groups of {} leave a last group of {}, less "
-                                "than P = {}",
-                                *micro_batches_, *group, rest, *pipeline_)
-                  : fmt::format("a group of {} micro-batches is not within P = {} and M = {}",
-                                *group, *pipeline_, *micro_batches_),
+         in_range
+             ? fmt::format("{} micro-batches in groups of {} leave a last group of {}, less "
+                           "than PP = {}",
+                           *micro_batches_, *group, rest, *pipeline_)
+             : fmt::format(
+                   "a group of {} micro-batches is not within PP = {} and all {} micro-batches",
+                   *group, *pipeline_, *micro_batches_),
          "Megatron-LM stops with \"The number of contiguous micro-batches in a virtual pipeline "
          "stage should range in [PP, M]\", or leaves bubbles between groups.",
          fmt::format("{} {}", kGroup, fitting_group(*group)));

@@ -149,9 +149,14 @@ class RecipeReader {
   }
 
   static void finish(LaunchSettings& settings) {
-    // Bridge wants V beside a layout; Megatron-LM's parser takes one of them.
-    if (settings.has(kLayout)) settings.drop(kVirtual);
     if (settings.has(kLayout)) {
+      // Beside a layout the field must only agree; Megatron-LM's parser takes one of the two flags.
+      if (const LaunchSetting* found = settings.find(kVirtual)) {
+        LaunchSetting beside_layout = *found;
+        beside_layout.name = kVirtualBesideLayout;
+        settings.drop(kVirtual);
+        settings.add(std::move(beside_layout));
+      }
       // With a layout Megatron-LM refuses the other ways of splitting.
       for (const Field& field : kFields) {
         if (field.name.find("_pipeline_s") != std::string_view::npos) {
@@ -162,8 +167,9 @@ class RecipeReader {
     }
     // Of these a recipe has one or none.
     if (settings.has(kVirtual)) settings.close(std::string(kLayout));
-    for (const char* none : {"--num-layers-per-virtual-pipeline-stage", "--hybrid-layer-pattern",
-                             "--decoder-num-layers", "--no-overlap-p2p-communication"}) {
+    for (const char* none :
+         {"--num-layers-per-virtual-pipeline-stage", "--hybrid-layer-pattern",
+          "--decoder-num-layers", "--no-overlap-p2p-communication", "--deepspeed"}) {
       settings.close(none);
     }
     settings.open("the configuration that the recipe begins with");

@@ -10,6 +10,9 @@
 
 namespace penstock {
 
+// VP of a recipe that also has a layout: no flag, since it splits nothing.
+inline constexpr const char* kVirtualBesideLayout = "virtual_pipeline_model_parallel_size";
+
 // Of one function of the file.
 struct MegatronRecipe {
   std::string function;  // empty: what stands outside of functions

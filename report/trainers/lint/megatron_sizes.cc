@@ -51,7 +51,7 @@ void MegatronJudge::read_replicas() {
     }
   }
   if (*gpus_ % model_ranks() != 0) {
-    data_.why_not = "the GPUs are no multiple of T x P x C (E001)";
+    data_.why_not = "the GPUs are no multiple of TP x PP x CP (E001)";
   } else {
     data_.value = *gpus_ / model_ranks();
   }
@@ -74,7 +74,7 @@ void MegatronJudge::read_micro_batches() {
   if (!micro_batches_.why_not.empty()) return;
   const std::int64_t share = product_of({*micro_batch_, *data_});
   if (*global_batch_ % share != 0) {
-    micro_batches_.why_not = "b x D does not divide the global batch (E001)";
+    micro_batches_.why_not = "mbs x DP does not divide the global batch (E001)";
   } else {
     micro_batches_.value = *global_batch_ / share;
   }
@@ -97,7 +97,7 @@ void MegatronJudge::read_chunks() {
     if (split_layers() % all == 0) {
       chunks_.value = split_layers() / all;
     } else {
-      chunks_.why_not = "V does not follow from the layers (E010)";
+      chunks_.why_not = "VP does not follow from the layers (E010)";
     }
   }
   if (const auto text = settings().text(kLayout)) {
@@ -107,7 +107,7 @@ void MegatronJudge::read_chunks() {
     if (!pipeline_.is_known()) {
       chunks_.why_not = pipeline_.why_not;
     } else if (!layout.why_not.empty() || pieces % *pipeline_ != 0) {
-      chunks_.why_not = "V does not follow from the layout (E011)";
+      chunks_.why_not = "VP does not follow from the layout (E011)";
     } else {
       chunks_.value = pieces / *pipeline_;
     }

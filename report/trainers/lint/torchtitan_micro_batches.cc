@@ -51,7 +51,7 @@ void TorchtitanJudge::judge_groups() {
   if (*micro_batches_ % groups == 0) return;
   const std::int64_t fitting = *micro_batches_ / *pipeline_ * *pipeline_;
   broken("E021", {micro_batches_.from, local_.from, micro_batch_.from, pipeline_.from},
-         fmt::format("{} micro-batches do not divide into {} rounds of about P = {}",
+         fmt::format("{} micro-batches do not divide into {} rounds of about PP = {}",
                      *micro_batches_, groups, *pipeline_),
          "PyTorch stops with a ValueError when the schedule is built.",
          is_head() ? written(kMicroBatches, std::to_string(fitting))

@@ -82,7 +82,7 @@ void TorchtitanJudge::judge_lists(const LaunchSetting& setting) {
   }
   if (const std::string missing = missing_module(times); !missing.empty()) {
     wrong_modules(setting, fmt::format("{} is in no list", missing),
-                  "No stage builds it; the model is a smaller one, without a word.");
+                  "No stage builds it; the model is a smaller one, without a warning.");
     return;
   }
   judge_ends(setting);
@@ -123,7 +123,7 @@ void TorchtitanJudge::judge_ends(const LaunchSetting& setting) {
       const int layer = torchtitan_layer(name).value_or(before);
       if (layer < before) {
         wrong_modules(setting, fmt::format("{} comes behind layers.{}", name, before),
-                      "Layers run in another order than the model's, without a word.");
+                      "Layers run in another order than the model's, without a warning.");
         return;
       }
       before = layer;

@@ -31,7 +31,7 @@ bool is_name(char c) {
 
 // "FullAC.Config(..)" -> "full"; empty: none that is known.
 std::string_view policy_of(std::string_view value) {
-  if (value == "None") return "none";
+  if (value.substr(0, value.find_first_of(" \t#\n")) == "None") return "none";
   if (value.starts_with("FullAC")) return "full";
   if (value.starts_with("SelectiveAC")) return "selective";
   return "";
@@ -72,6 +72,10 @@ class RecipeReader {
     const std::size_t equals = statement.text.find_first_not_of(" \t", target_end);
     const bool assigns = !target.empty() && equals != std::string_view::npos &&
                          statement.text[equals] == '=' && statement.text.substr(equals, 2) != "==";
+    constexpr std::string_view kReturn = "return ";
+    if (statement.text.starts_with(kReturn) && begin_with(statement.text.substr(kReturn.size()))) {
+      return;
+    }
     if (assigns) {
       std::size_t begin = statement.text.find_first_not_of(" \t", equals + 1);
       if (begin == std::string_view::npos) return;
@@ -86,6 +90,7 @@ class RecipeReader {
     const std::size_t dot = target.find('.');
     if (dot == std::string::npos) {
       if (const auto number = number_of(value.text)) constants_[target] = *number;
+      if (!policy_of(value.text).empty()) policies_[target] = policy_of(value.text);
       return begin_with(value.text);
     }
     const std::string path = target.substr(dot + 1);  // without "config."
@@ -143,7 +148,9 @@ class RecipeReader {
     setting.name = fmt::format("{}.mode", kPolicy);
     setting.line = value.line;
     setting.text = fmt::format("{}={}", kPolicy, value.text.substr(0, end));
-    const std::string_view policy = policy_of(value.text.substr(0, end));
+    std::string_view policy = policy_of(value.text.substr(0, end));
+    const auto named = policies_.find(std::string(value.text.substr(0, end)));
+    if (policy.empty() && named != policies_.end()) policy = named->second;
     setting.value = Json(std::string(policy));
     if (policy.empty()) setting.unresolved = std::string(value.text.substr(0, end));
     recipes_[current_].settings.add(std::move(setting));
@@ -186,6 +193,10 @@ class RecipeReader {
   bool read_literal(const PythonText& value, Json& json) const {
     const std::string_view text = value.text;
     if (text.empty()) return false;
+    if (const auto name = file_beside(text)) {
+      json = Json(*name);
+      return true;
+    }
     const bool is_word =
         text.starts_with("True") || text.starts_with("False") || text.starts_with("None");
     const bool is_string = text[0] == '"' || text[0] == '\'';
@@ -194,6 +205,17 @@ class RecipeReader {
     int line = value.line;
     json = read_toml_value(text, at, line, file_);
     return true;
+  }
+
+  // os.path.join(os.path.dirname(os.path.abspath(__file__)), "schedule.csv")
+  static std::optional<std::string> file_beside(std::string_view text) {
+    if (!text.starts_with("os.path.join(") || text.find("(__file__)") == std::string_view::npos) {
+      return {};
+    }
+    const std::size_t begin = text.find('"');
+    const std::size_t end = begin == std::string_view::npos ? begin : text.find('"', begin + 1);
+    if (end == std::string_view::npos || text.substr(end + 1, 1) != ")") return {};
+    return std::string(text.substr(begin + 1, end - begin - 1));
   }
 
   // Of strings and lists alone: [["tok_embeddings", "layers.0"], ..].
@@ -215,9 +237,17 @@ class RecipeReader {
   std::vector<TorchtitanRecipe> recipes_;  // the first: what stands outside of functions
   std::size_t current_ = 0;
   std::map<std::string, std::int64_t> constants_;
+  std::map<std::string, std::string_view> policies_;  // recompute = None
 };
 
 }  // namespace
+
+bool is_job(const TorchtitanRecipe& recipe) {
+  const auto& all = recipe.settings.all();
+  return std::any_of(all.begin(), all.end(), [](const LaunchSetting& setting) {
+    return setting.name.starts_with("parallelism.") || setting.name.starts_with("training.");
+  });
+}
 
 std::vector<TorchtitanRecipe> read_torchtitan_recipes(std::string_view text,
                                                       const std::string& file) {

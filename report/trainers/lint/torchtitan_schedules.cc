@@ -40,7 +40,14 @@ std::string TorchtitanJudge::plain_name() const {
 
 void TorchtitanJudge::judge_csv() {
   if (!has_csv_) return;
-  const auto path = settings().text(kCsv);
+  auto path = settings().text(kCsv);
+  const LaunchSetting* csv_setting = settings().find(kCsv);
+  if (!path && csv_setting->value.kind() == Json::Kind::kString) {  // "$here/schedule.csv"
+    const std::string& written = csv_setting->value.text();
+    const std::string named =
+        path_beside_script({written, csv_setting->line, csv_setting->unresolved, {}});
+    if (!named.empty()) path = named;
+  }
   const auto text = path && request().beside ? request().beside(*path) : std::nullopt;
   if (!text) {
     not_judged("E011", fmt::format("{} was not read", path.value_or("the schedule's CSV")));
@@ -83,8 +90,18 @@ void TorchtitanJudge::judge_recompute() {
     not_judged("W050", "whether the CSV divides the backward: it was not read");
     return;
   }
+  if (!divides || !pipeline_.is_known() || *pipeline_ == 1) {
+    judged("W050");
+    return;
+  }
+  const LaunchSetting* policy = settings().find(kRecompute);
+  if (!certain("W050", {kRecompute})) return;
+  if (policy != nullptr && !policy->unresolved.empty()) {
+    not_judged("W050", fmt::format("{} is not set in this file ({})", policy->unresolved,
+                                   settings().lines().words(policy->line)));
+    return;
+  }
   judged("W050");
-  if (!divides || !pipeline_.is_known() || *pipeline_ == 1) return;
   const std::string mode = settings().text(kRecompute).value_or("selective");
   if (mode == "none") return;
   broken("W050", {settings().find(kRecompute), settings().find(kSchedule)},

@@ -21,6 +21,10 @@ struct TorchtitanFile {
   std::optional<int> gpus;  // NGPU= or torchrun's
   std::vector<std::string> not_followed;
   std::vector<TorchtitanRecipe> recipes;  // of a Python file, whose `settings` are empty
+  // A script starts a function of a Python file (--module, --config), which is head's way; its
+  // settings are among `settings` where the file was read.
+  bool starts_recipe = false;
+  std::string why_no_recipe = {};
 };
 
 // Error{kBadInput} as of the readers.

@@ -83,7 +83,7 @@ void TorchtitanJudge::read_accumulation() {
   } else if (const std::int64_t share = product_of({*local_, *data_}); *global_ % share == 0) {
     micro_batches_.value = *global_ / share;
   } else {
-    micro_batches_.why_not = "local batch x D does not divide the global batch (E001)";
+    micro_batches_.why_not = "local batch x DP does not divide the global batch (E001)";
   }
 }
 

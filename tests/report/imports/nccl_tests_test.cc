@@ -100,7 +100,7 @@ TEST_CASE("the printed table says what the JSON says") {
 TEST_CASE("a table without its ranks or its program is refused with what to keep") {
   const std::string row =
       " 8388608  2097152  float  sum  -1  419.4  20.00  30.00  0  421.0  19.93  29.89  0\n";
-  const auto refused = [&row](std::string text, const std::string& file = "a.txt") {
+  const auto refused = [](std::string text, const std::string& file = "a.txt") {
     return complaint([&] { return read_nccl_test(text, file); });
   };
   CHECK(has(refused("none\n"), "no table of nccl-tests"));

@@ -178,7 +178,7 @@ TEST_CASE("what the plan lacks, and what the traces lack, is told") {
                                  "not in the plan: 1 action of the traces, 0I0 first"});
   CHECK(complaint(plan, {read(trace(0, gpu("PP:5F0", "0", "1")), "a.json")}) ==
         "a.json: it ran stage 5, but the plan has 2 stages\n"
-        "help: name the plan that this run carried out");
+        "help: name the plan that this run executed");
   CHECK(complaint(plan, {read(trace(0, gpu("PP:0F8", "0", "1")), "a.json")})
             .starts_with("a.json: it ran 9 micro-batches in a step, but the plan has 2"));
   const KinetoTrace twice = read(trace(0, rank0), "a.json");

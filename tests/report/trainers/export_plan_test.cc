@@ -186,11 +186,11 @@ TEST_CASE("what Megatron-LM's layout cannot say is refused, with cuts that it ca
 TEST_CASE("interleaved groups are those of Megatron-LM, or refused") {
   PlanFile file = plan_with(4, 2, 16, {0, 3, 5, 7, 9, 11, 13, 15, 18});
   file.plan.global_batch = 12;  // M = 3 < P
-  CHECK(exported(file, "megatron", "0.20").why_not.find("P = 4, M = 3 and a group has 3") !=
-        std::string::npos);
+  CHECK(exported(file, "megatron", "0.20")
+            .why_not.find("PP = 4, and groups of 3 divide 3 micro-batches") != std::string::npos);
   file.plan.global_batch = 44;  // M = 11, groups of 4 and a rest of 3 < P
   file.plan.group = 4;
-  CHECK(exported(file, "megatron", "0.20").why_not.find("a group has 4") != std::string::npos);
+  CHECK(exported(file, "megatron", "0.20").why_not.find("groups of 4 divide") != std::string::npos);
 }
 
 // Of TOML and of Python alike: the strings between the list's brackets, by inner list.

@@ -1,3 +1,4 @@
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -97,12 +98,41 @@ TEST_CASE("E001: a batch alone has a sample for every GPU") {
   const LintReport small = judged(R"({"train_batch_size": 16})", request);
   CHECK(found(small) == std::vector<std::string>{"E001:1"});
   CHECK(only(small).message ==
-        "a batch of 16 has less than a sample for each of M x D = 1 x 32 micro-batches");
+        "a batch of 16 has less than a sample for each of micro-batches x DP = 1 x 32");
   CHECK(only(small).fix == "\"train_batch_size\": 32");
   CHECK(found(judged(R"({"train_batch_size": 64})", request)).empty());
   // 64 of 32 GPUs in 4 steps leave half a sample.
   CHECK(found(judged(R"({"train_batch_size": 64, "gradient_accumulation_steps": 4})", request)) ==
         std::vector<std::string>{"E001:1"});
+}
+
+// 2 nodes of 8 GPUs without a pipeline: b x M x D = 2 x 8 x 16 = 256.
+TEST_CASE("a script is judged by the configuration that it hands to its program") {
+  const std::string script =
+      "here=$(dirname \"$0\")\nGPUS=8\nexec torchrun --nnodes=2 --nproc_per_node=\"$GPUS\" \\\n"
+      "  \"$TRAIN\" --deepspeed_config \"$here/ds.json\" \"$@\"\n";
+  LintRequest request;
+  request.beside = [](const std::string& path) -> std::optional<std::string> {
+    if (path != "ds.json") return {};
+    return config("128");
+  };
+  CHECK(launch_trainer_of(script, "run.sh") == LintTrainer::kDeepspeed);
+  const LintReport report = lint(script, "job/run.sh", LintTrainer::kDeepspeed, request);
+  CHECK(found(report) == Codes{"E001:2"});
+  CHECK(only(report).file == "job/ds.json");
+  CHECK(only(report).message ==
+        "a batch of 128 is not mbs x micro-batches x DP = 2 x 8 x 16 = 256");
+  CHECK(report.notes.back() == "ds.json was read as well (line 4)");
+}
+
+TEST_CASE("a script whose configuration is not there is told so, and gets no all-clear") {
+  const LintReport report = lint("deepspeed --num_gpus 8 train.py --deepspeed zero3.json\n",
+                                 "run.sh", LintTrainer::kDeepspeed, {});
+  CHECK(report.findings.empty());
+  CHECK(gap(report, "E001") ==
+        "zero3.json (line 1) was not found beside the script; check that file itself");
+  CHECK(gap(lint("deepspeed train.py --lr 1\n", "run.sh", LintTrainer::kDeepspeed, {}), "E001")
+            .starts_with("the script names no configuration"));
 }
 
 }  // namespace

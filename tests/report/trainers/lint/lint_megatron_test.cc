@@ -55,7 +55,7 @@ TEST_CASE("E001: GPUs are a multiple of T x P x C") {
 TEST_CASE("E001: b x D divides the global batch") {
   const LintReport report = judged(script("--bf16", "--num-layers 32 --global-batch-size 34"));
   CHECK(found(report) == Codes{"E001:3"});
-  CHECK(only(report).message == "a global batch of 34 is no multiple of b x D = 2 x 2 = 4");
+  CHECK(only(report).message == "a global batch of 34 is no multiple of mbs x DP = 2 x 2 = 4");
   CHECK(only(report).fix == "--global-batch-size 36");
   CHECK(found(judged(script("--bf16", "--num-layers 32 --global-batch-size 36"))) == Codes{});
   // Even without D an odd batch does not divide by b = 2.
@@ -124,7 +124,7 @@ TEST_CASE("E011: layers, stages, E and L of a layout") {
   CHECK(message("Et*8|t*8|t*8|t*7L") == "the layout has 31 layers, and the model 32");
   CHECK(message("t*8|Et*8|t*8|t*8L") == "the layout must begin with its only E");
   CHECK(message("Et*8|t*8|t*8|t*8") == "the layout must end with its only L");
-  CHECK(message("Et*8|t*8|t*16L") == "the layout has 3 stages, no multiple of P = 4");
+  CHECK(message("Et*8|t*8|t*16L") == "the layout has 3 stages, no multiple of PP = 4");
   CHECK(message("Et*16||t*8|t*8L") == "stage 1 of the layout is empty");
   CHECK(message("Et*8|t*8|t*8|mt*8L").find("has 1 m") != std::string::npos);
   CHECK(message("Et*8|x|t*8|t*8L").find("'x' is none of") != std::string::npos);
@@ -145,14 +145,14 @@ TEST_CASE("E011: multi-token prediction stands behind all layers, in one stage")
   CHECK(codes("Et*8|t*8|t*8|t*8L") == Codes{"E011:2"});
 }
 
-TEST_CASE("E012: layers of the last stage with P = 1 shrink the model without a word") {
+TEST_CASE("E012: layers of the last stage with P = 1 shrink the model without a warning") {
   const std::string head =
       "torchrun --nproc_per_node 8 pretrain_gpt.py --micro-batch-size 1 "
       "--global-batch-size 8 --num-layers 20\\\n ";
   const LintReport report = judged(head + "--decoder-last-pipeline-num-layers 1");
   CHECK(found(report) == Codes{"E012:2"});
   CHECK(only(report).message ==
-        "--decoder-last-pipeline-num-layers with P = 1 builds 1 layers, not 20");
+        "--decoder-last-pipeline-num-layers with PP = 1 builds 1 layers, not 20");
   CHECK(found(judged(head)) == Codes{});
   CHECK(found(judged(head + "--decoder-last-pipeline-num-layers 20")) == Codes{});
 }
@@ -168,7 +168,7 @@ TEST_CASE("E020: at least P micro-batches") {
   CHECK(found(judged(script("--bf16", "--num-layers 32"))) == Codes{"E020:3"});
 }
 
-TEST_CASE("E021: groups of an interleaved schedule have P to M micro-batches") {
+TEST_CASE("E021: groups of an interleaved schedule have at least PP micro-batches") {
   const auto report = [](int group, int batch) {
     return judged(
         script("--num-virtual-stages-per-pipeline-rank 2 "
@@ -539,6 +539,20 @@ TEST_CASE("a recipe's fields are judged as the flags of the same meaning") {
   CHECK(launch_trainer_of(kRecipe, "recipe.py") == LintTrainer::kMegatron);
 }
 
+TEST_CASE("E011: VP beside a layout agrees with it") {
+  const auto with_virtual = [](const std::string& size) {
+    std::string recipe = kRecipe;
+    const std::string field = "virtual_pipeline_model_parallel_size = ";
+    recipe.replace(recipe.find(field) + field.size(), 1, size);
+    return lint(recipe, "recipe.py", LintTrainer::kMegatron, {});
+  };
+  CHECK(found(with_virtual("None")) == Codes{"E001:12"});
+  const LintReport report = with_virtual("4");
+  CHECK(found(report) == Codes{"E011:8", "E001:12"});
+  CHECK(report.findings[0].message == "VP is 4, but the layout has 4 stages for PP = 2, VP 2");
+  CHECK(report.findings[0].fix == "virtual_pipeline_model_parallel_size = 2");
+}
+
 TEST_CASE("what a recipe does not set is its model's, and not the default of a flag") {
   // Megatron-LM's default of P is 1; a recipe's is what it begins with.
   const LintReport report = lint(
@@ -559,7 +573,7 @@ TEST_CASE("a script that starts a recipe is judged by it, on the script's GPUs")
   const LintReport report = judged(script, request);
   CHECK(found(report) == Codes{"E001:6"});
   CHECK(only(report).file == "recipe.py");
-  CHECK(only(report).message == "6 GPUs are no multiple of T x P x C = 2 x 2 x 1 = 4");
+  CHECK(only(report).message == "6 GPUs are no multiple of TP x PP x CP = 2 x 2 x 1 = 4");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // One case per rule: a file with the mistake, and its repaired twin. The rules are torchtitan's and
 // PyTorch's own.
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -284,7 +286,7 @@ def smaller() -> Trainer.Config:
   const LintReport report = lint(recipe, "config_registry.py", LintTrainer::kTorchtitan, request);
   CHECK(found(report) == Codes{"E001:11", "E020:15"});
   CHECK(report.findings[0].message ==
-        "100000 tokens a step are no multiple of tokens x micro-batches x D = 16384 x 2 x 4 = "
+        "100000 tokens a step are no multiple of tokens x micro-batches x DP = 16384 x 2 x 4 = "
         "131072");
   CHECK(report.job.pipeline == 4);
   CHECK(report.job.data == 4);
@@ -292,6 +294,76 @@ def smaller() -> Trainer.Config:
   CHECK(report.job.micro_batch_size == 8);
   CHECK(report.job.recompute == "full");
   CHECK(report.notes.back() == "2 recipes were judged, each by itself");
+}
+
+LintRequest with_files(const std::map<std::string, std::string>& files) {
+  LintRequest request;
+  request.beside = [files](const std::string& path) -> std::optional<std::string> {
+    const auto found = files.find(path);
+    if (found == files.end()) return {};
+    return found->second;
+  };
+  return request;
+}
+
+const char* const kPlanned =
+    "from torchtitan.trainer import Trainer\n\ndef planned(config):\n"
+    "    config.parallelism.pipeline_parallel_degree = 4\n"
+    "    config.parallelism.num_pp_microbatches = 2\n"
+    "    config.training.disable_cuda_graphs = True\n"
+    "    return config\n\ndef job():\n    return planned(base())\n";
+
+// 6 GPUs are no multiple of PP = 4, and 2 micro-batches are fewer.
+TEST_CASE("a script that starts a recipe of head is judged by it, on the script's GPUs") {
+  const std::string script =
+      "exec torchrun --nproc_per_node=6 \\\n"
+      "  -m torchtitan.train --module plan --config job \"$@\"\n";
+  const LintReport report =
+      lint(script, "run.sh", LintTrainer::kTorchtitan, with_files({{"plan.py", kPlanned}}));
+  CHECK(report.version == "head");
+  CHECK(found(report) == Codes{"E001:4", "E020:5"});
+  CHECK(report.findings[0].file == "plan.py");
+  CHECK(report.notes.back() == "plan.py was read as well (line 2)");
+  // The script's own flags win.
+  const std::string more =
+      script.substr(0, script.size() - 6) +
+      " --parallelism.num_pp_microbatches 4 --parallelism.pipeline_parallel_degree 3\n";
+  CHECK(found(lint(more, "run.sh", LintTrainer::kTorchtitan,
+                   with_files({{"plan.py", kPlanned}}))) == Codes{});
+  // A module of torchtitan's own, from the root of its repository.
+  CHECK(found(lint(script, "run.sh", LintTrainer::kTorchtitan,
+                   with_files({{"torchtitan/models/plan/config_registry.py", kPlanned}})))
+            .size() == 2);
+}
+
+TEST_CASE("a script whose recipe is not there is told so, and gets no all-clear") {
+  const std::string script = "torchrun -m torchtitan.train --module llama3 --config llama3_8b";
+  const LintReport report = lint(script, "run.sh", LintTrainer::kTorchtitan, {});
+  CHECK(report.findings.empty());
+  CHECK(report.judged.empty());
+  CHECK(gap(report, "E001").find("torchtitan/models/llama3/config_registry.py") !=
+        std::string::npos);
+  // What a flag sets is known, and what it leaves open is not the trainer's default.
+  const LintReport some = lint(script + " --parallelism.pipeline_parallel_degree 4", "run.sh",
+                               LintTrainer::kTorchtitan, {});
+  CHECK(some.job.pipeline == 4);
+  CHECK(gap(some, "E001").find("the configuration that --config names may set") == 0);
+}
+
+TEST_CASE("a recipe's CSV beside it is read") {
+  const std::string recipe =
+      "from torchtitan.trainer import Trainer\n\ndef planned(config):\n"
+      "    config.parallelism.pipeline_parallel_degree = 3\n"
+      "    config.parallelism.num_pp_microbatches = 3\n"
+      "    config.training.disable_cuda_graphs = True\n"
+      "    config.parallelism.pipeline_parallel_schedule = \"PipelineScheduleSingle\"\n"
+      "    config.parallelism.pipeline_parallel_schedule_csv = "
+      "os.path.join(os.path.dirname(os.path.abspath(__file__)), \"s.csv\")\n"
+      "    return config\n";
+  LintRequest request = with_files({{"s.csv", "0F0,0B0\n1F0,1B0\n"}});
+  const LintReport report = lint(recipe, "plan.py", LintTrainer::kTorchtitan, request);
+  CHECK(found(report) == Codes{"E011:8", "E011:8"});
+  CHECK(report.findings[0].message == "s.csv has 2 ranks, and the job 3");
 }
 
 TEST_CASE("a Python file that sets nothing is refused, not cleared") {

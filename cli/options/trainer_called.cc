@@ -1,0 +1,81 @@
+#include "cli/options/trainer_called.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "cli/options/nearest.h"
+#include "cli/options/parse.h"
+
+namespace penstock {
+namespace {
+
+struct Names {
+  std::string_view typed, name;
+};
+constexpr std::array kNames{
+    Names{"megatron-lm", "megatron"},   Names{"megatronlm", "megatron"},
+    Names{"megatron-core", "megatron"}, Names{"mcore", "megatron"},
+    Names{"torch-titan", "torchtitan"}, Names{"titan", "torchtitan"},
+    Names{"ds", "deepspeed"},           Names{"megatronbridge", "megatron-bridge"},
+    Names{"torch", "pytorch"},          Names{"pipelining", "pytorch"},
+};
+
+// Trainers that are no name of ours, and what to do for them.
+struct Remark {
+  std::array<std::string_view, 4> begins;  // of the name
+  std::string_view help;
+};
+constexpr std::array kRemarks{
+    Remark{{"nemo", "megatron-bridge", "bridge"},
+           "NeMo and Megatron-Bridge run Megatron-LM's core: plan --for megatron, then export --to "
+           "megatron-bridge"},
+    Remark{{"fsdp", "zero", "torch-fsdp"},
+           "FSDP and ZeRO-3 (sharded parameters) are not modelled; --for torchtitan and --for "
+           "pytorch plan pipelines with DP"},
+    Remark{{"lightning", "pytorch-lightning", "hf", "huggingface"},
+           "it has no pipeline schedules of its own; --for pytorch plans for PyTorch's "
+           "torch.distributed.pipelining"},
+    Remark{{"accelerate", "transformers", "trainer", "trl"},
+           "it has no pipeline schedules of its own; --for pytorch plans for PyTorch's "
+           "torch.distributed.pipelining"},
+};
+
+std::string in_lower_case(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+}  // namespace
+
+std::string trainer_called(const std::string& name) {
+  const std::string lower = in_lower_case(name);
+  const std::string trainer = lower.substr(0, lower.find('@'));
+  for (const Names& other : kNames) {
+    if (other.typed == trainer) return std::string(other.name) + lower.substr(trainer.size());
+  }
+  return lower;
+}
+
+std::string help_for_trainer(const std::string& name, const std::vector<std::string>& known) {
+  const std::string lower = in_lower_case(name);
+  for (const Remark& remark : kRemarks) {
+    for (const std::string_view begin : remark.begins) {
+      if (!begin.empty() && lower.starts_with(begin)) return std::string(remark.help);
+    }
+  }
+  return did_you_mean(lower, known);
+}
+
+Trainer parse_trainer(const std::string& name) {
+  if (const auto trainer = trainer_named(trainer_called(name))) return *trainer;
+  bad_option("--for", fmt::format("unknown trainer '{}'", name.substr(0, 60)),
+             help_for_trainer(name, trainer_names()));
+}
+
+}  // namespace penstock

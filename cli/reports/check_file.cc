@@ -1,0 +1,149 @@
+#include "cli/reports/check_file.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "cli/io/files.h"
+#include "cli/options/nearest.h"
+#include "cli/options/parse.h"
+#include "cli/reports/large_plans.h"
+#include "core/files/format.h"
+#include "report/simulation_report.h"
+#include "search/check_rolled_up.h"
+#include "search/rolled_program.h"
+
+namespace penstock {
+namespace {
+
+// Large files that stay rolled up first, since most have no findings.
+CheckedFile checked_plan(const std::string& path, const Json& json) {
+  const PlanFile file = read_plan_to_draw(json, path);
+  if (is_rolled_up(file)) {
+    if (const auto report = check_rolled_up(file)) {
+      return {rolled_up_check_text(*report, path), *report};
+    }
+  }
+  const CheckReport report = check(is_rolled_up(file) ? read_plan(json, path) : file);
+  return {check_text(report, path), report};
+}
+
+// A file that the launch file names stands beside it, or where the path says.
+std::optional<std::string> read_beside(const std::string& file, const std::string& path) {
+  const std::filesystem::path beside = std::filesystem::path(file).parent_path() / path;
+  constexpr std::uintmax_t kLargest = std::uintmax_t{1} << 26;  // bytes
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(beside, failed)) return {};
+  if (std::filesystem::file_size(beside, failed) > kLargest || failed) return {};
+  return read_file(beside.string());
+}
+
+// "v0.2.1" is judged as 0.2 is.
+std::string version_of(LintTrainer trainer, const std::string& asked) {
+  const std::string plain = asked.starts_with('v') ? asked.substr(1) : asked;
+  const std::vector<std::string> known = versions_of(trainer);
+  for (const std::string& version : known) {
+    if (plain == version || plain.starts_with(version + '.')) return version;
+  }
+  bad_option("--target-version",
+             fmt::format("'{}' is no version of {} that is known", asked, name_of(trainer)),
+             fmt::format("known: {}", fmt::join(known, ", ")));
+}
+
+LintRequest request_of(const LaunchOptions& options, LintTrainer trainer) {
+  constexpr int kMostGpus = 1'000'000;
+  LintRequest request;
+  if (options.target_version) request.version = version_of(trainer, *options.target_version);
+  if (options.gpus) request.gpus = parse_int("--gpus", *options.gpus, 1, kMostGpus);
+  if (options.stages) request.stages = parse_int("--stages", *options.stages, 1, kMostGpus);
+  if (options.checkpoint_data_parallel) {
+    request.checkpoint_data_parallel =
+        parse_int("--checkpoint-data-parallel", *options.checkpoint_data_parallel, 1, kMostGpus);
+  }
+  request.layers = layers_of(options.model);
+  return request;
+}
+
+void drop_ignored(const std::vector<std::string>& lists, LintReport& report) {
+  std::vector<std::string> known;
+  known.reserve(lint_rules().size());
+  for (const LintRule& rule : lint_rules()) known.emplace_back(rule.code);
+  for (const std::string& list : lists) {
+    for (const std::string& code : parse_list("--ignore", list)) {
+      if (std::find(known.begin(), known.end(), code) == known.end()) {
+        bad_option("--ignore", fmt::format("unknown rule '{}'", code), did_you_mean(code, known));
+      }
+      std::erase_if(report.findings, [&code](const LintFinding& f) { return f.code == code; });
+      std::erase(report.judged, code);
+      std::erase_if(report.not_judged, [&code](const LintGap& gap) { return gap.code == code; });
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<LintTrainer> trainer_of(const LaunchOptions& options, const std::string& text,
+                                      const std::string& file) {
+  if (!options.as) {
+    return launch_trainer_of(text, file,
+                             [&file](const std::string& path) { return read_beside(file, path); });
+  }
+  if (const auto trainer = lint_trainer_named(*options.as)) return trainer;
+  bad_option("--as", fmt::format("unknown trainer '{}'", *options.as),
+             did_you_mean(*options.as, lint_trainer_names()));
+}
+
+void require_for_all(const LaunchOptions& options) {
+  const auto refuse = [](const char* option) {
+    bad_option(option, "it is said of one file, and this is a folder",
+               "name the file, or leave the option out: the content of a file tells its trainer");
+  };
+  if (options.as) refuse("--as");
+  if (options.target_version) refuse("--target-version");
+  if (options.stages) refuse("--stages");
+  static_cast<void>(request_of(options, LintTrainer::kMegatron));
+  LintReport none;
+  drop_ignored(options.ignored, none);
+  predict_launch(options.model, none);
+}
+
+CheckedLaunch checked_launch(const std::string& file, const std::string& text, LintTrainer trainer,
+                             const LaunchOptions& options) {
+  CheckedLaunch checked;
+  LintRequest request = request_of(options, trainer);
+  request.beside = [&](const std::string& path) {
+    std::optional<std::string> found = read_beside(file, path);
+    if (found) {
+      const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+      checked.read.push_back((folder / path).lexically_normal().generic_string());
+    }
+    return found;
+  };
+  checked.report = lint(text, file, trainer, request);
+  predict_launch(options.model, checked.report);
+  drop_ignored(options.ignored, checked.report);
+  return checked;
+}
+
+// A profile or a cluster is checked by reading it: readers are strict.
+CheckedFile checked_own(const std::string& path, const Json& json) {
+  const std::string format = format_of(json);
+  if (format == "penstock.profile/1") {
+    const ModelProfile profile = read_profile(json, path);
+    return {fmt::format("{}: no findings; the profile of {}, {} sections\n", path, profile.name,
+                        profile.sections.size()),
+            {}};
+  }
+  if (format == "penstock.cluster/1") {
+    const ClusterSpec cluster = read_cluster(json, path);
+    return {fmt::format("{}: no findings; the cluster {}, {} devices\n", path, cluster.name,
+                        device_count(cluster)),
+            {}};
+  }
+  return checked_plan(path, json);
+}
+
+}  // namespace penstock

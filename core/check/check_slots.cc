@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <utility>
+
+#include "core/check/check_parts.h"
+
+namespace penstock {
+namespace {
+
+// What a stage's slot holds between its LOAD and its RESHARD.
+struct Held {
+  bool seen = false, in_slot = false, was_in_slot = false;
+  const Action* changed = nullptr;  // the last action that the host does not know of
+};
+
+// Follows one rank's list with a set of slots in the hand.
+class SlotCheck {
+ public:
+  SlotCheck(const Program& program, const std::vector<Action>& list, int slots, std::string place,
+            Findings& findings)
+      : program_(program),
+        list_(list),
+        slots_(slots),
+        place_(std::move(place)),
+        findings_(findings),
+        stages_(program.stages.size()) {}
+
+  void run() {
+    for (const Action& action : list_) {
+      Held& stage = stages_[action.stage.value];
+      if (stage.seen || !touches_stage(action.kind)) continue;
+      stage.seen = true;
+      stage.in_slot = stage.was_in_slot = action.kind != ActionKind::kLoad;
+    }
+    if (in_slots() > slots_) {
+      findings_.add(place_, "the step begins with " + std::to_string(in_slots()) +
+                                " stages on the device, which has " + std::to_string(slots_) +
+                                " slots");
+    }
+    for (const Action& action : list_) step(action);
+    for (std::size_t s = 0; s < stages_.size(); ++s) {
+      if (stages_[s].in_slot == stages_[s].was_in_slot) continue;
+      findings_.add(place_, "stage " + std::to_string(s) + " is in a slot at the " +
+                                (stages_[s].in_slot ? "end of the step and not at its beginning"
+                                                    : "beginning of the step and not at its end") +
+                                "; the next step could not begin");
+    }
+  }
+
+ private:
+  static bool touches_stage(ActionKind kind) {
+    return kind == ActionKind::kLoad || kind == ActionKind::kStore ||
+           kind == ActionKind::kReshard || is_compute(kind) ||
+           (is_collective(kind) && kind != ActionKind::kNorm);
+  }
+  [[nodiscard]] int in_slots() const {
+    return static_cast<int>(std::count_if(stages_.begin(), stages_.end(),
+                                          [](const Held& stage) { return stage.in_slot; }));
+  }
+
+  void step(const Action& action) {
+    if (!touches_stage(action.kind)) return;
+    Held& stage = stages_[action.stage.value];
+    const std::string name = name_of(program_, action);
+    if (action.kind == ActionKind::kLoad) {
+      if (stage.in_slot) findings_.add(place_, name + ": its stage is in a slot already");
+      if (!stage.in_slot && in_slots() >= slots_) {
+        findings_.add(place_, name + ": all " + std::to_string(slots_) + " slots are taken");
+      }
+      stage.in_slot = true;
+      return;
+    }
+    if (!stage.in_slot) {
+      findings_.add(place_, name + ": its stage is in no slot; a LOAD is missing before it");
+      stage.in_slot = true;  // said once
+    }
+    if (action.kind == ActionKind::kStore) {
+      stage.changed = nullptr;
+    } else if (action.kind == ActionKind::kReshard) {
+      if (stage.changed != nullptr) {
+        findings_.add(place_, name + " loses what " + name_of(program_, *stage.changed) +
+                                  " changed; a STORE is missing between them");
+      }
+      stage.in_slot = false;
+      stage.changed = nullptr;
+    } else if (changes(action.kind)) {
+      stage.changed = &action;
+    }
+  }
+  // Gradients add up on the device, and the optimizer and collectives write there.
+  static bool changes(ActionKind kind) {
+    return kind == ActionKind::kFusedBackward || kind == ActionKind::kWeightGradient ||
+           kind == ActionKind::kOptimizer || is_collective(kind);
+  }
+
+  const Program& program_;
+  const std::vector<Action>& list_;
+  int slots_;
+  std::string place_;
+  Findings& findings_;
+  std::vector<Held> stages_;
+};
+
+}  // namespace
+
+void check_slots(const PlanFile& file, const RankLists& lists, Findings& findings) {
+  for (const Pipeline& pipeline : file.program.pipelines) {
+    for (int r = pipeline.first_rank; r < pipeline.first_rank + pipeline.ranks; ++r) {
+      const std::vector<Action>& list = lists[static_cast<std::size_t>(r)];
+      const std::string place = place_of_rank(file.program, r);
+      if (pipeline.weight_slots > 0) {
+        SlotCheck(file.program, list, pipeline.weight_slots, place, findings).run();
+        continue;
+      }
+      for (const Action& action : list) {
+        if (action.kind == ActionKind::kReshard) {
+          findings.add(place, name_of(file.program, action) + " has no price in this format");
+        } else if (action.kind == ActionKind::kLoad || action.kind == ActionKind::kStore) {
+          findings.add(place, name_of(file.program, action) + " needs slots; its pipeline has no " +
+                                  "'weight_slots'");
+        }
+      }
+    }
+  }
+}
+
+}  // namespace penstock
