@@ -326,9 +326,9 @@ class TrainProcesses(unittest.TestCase):
             a, b = (self.plan(*plan, precision="float64") for plan in (first, second))
             folder = self.path(f"checkpoints-turns-{transport}")
             options = ("--transport", transport, "--checkpoints", folder)
-            steady, _ = self.run_to_end(a, "--steps", "8", "--transport", transport,
-                                        name=f"steady-{transport}")
-            self.check_losses(steady, whole, range(8), f"{transport}, one plan")
+            if transport == "gloo":
+                steady, _ = self.run_to_end(a, "--steps", "8", name="steady")
+                self.check_losses(steady, whole, range(8), "one plan")
             turns, words = self.run_to_end(a, *self.then(b, a, b, a, b, a, b), "--steps", "8",
                                            *options, "--timeline", name=f"turns-{transport}")
             self.check_losses(turns, whole, range(8), f"{transport}, plans in turn")
