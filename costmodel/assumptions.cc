@@ -20,13 +20,24 @@ int micro_batches(const Plan& plan, int rank) {
   return std::max(replica_loads(plan)[kind].micro_batches, 1);
 }
 
-int full_size_of(const Plan& plan, int rank) {
+int first_shape_of(const Plan& plan, int rank) {
   return plan.has_unequal_replicas() ? shapes_of_kind(plan, rank / plan.pipeline).first : 0;
 }
 
-double rank_time(const StagePrices& prices, const Plan& plan, int rank) {
+// How many micro-batches of every shape the listed rank takes, counted from its first shape.
+std::vector<int> micro_batches_by_shape(const Plan& plan, int rank) {
+  const int kind = rank / plan.pipeline, first = first_shape_of(plan, rank);
+  const ShapeRange shapes = shapes_of_kind(plan, kind);
+  std::vector<int> counts(static_cast<std::size_t>(shapes.end - shapes.first), 0);
+  const Batch batch = batch_of(plan);
+  for (const ShapeRun& run : batch.replicas[static_cast<std::size_t>(kind)].runs) {
+    counts[static_cast<std::size_t>(run.shape - first)] += run.count;
+  }
+  return counts;
+}
+
+double rank_time(const StagePrices& prices, const Plan& plan, int rank, int shape) {
   double sum = 0.0;
-  const int shape = full_size_of(plan, rank);
   for (const int stage : plan.stages_of_rank(rank % plan.pipeline)) {
     const ComputePrice& price = prices.compute_of(stage, shape);
     sum += ns(price.forward.duration + price.fused_backward.duration + price.recompute.duration);
@@ -34,10 +45,37 @@ double rank_time(const StagePrices& prices, const Plan& plan, int rank) {
   return sum;
 }
 
+// The shape that tells what the rank's times rest on: the full size; of a batch that is not even
+// the one whose micro-batches take longest together.
+int told_shape(const StagePrices& prices, const Plan& plan, int rank) {
+  int told = first_shape_of(plan, rank);
+  if (plan.has_even_batch()) return told;
+  double most = 0.0;
+  int shape = told;
+  for (const int count : micro_batches_by_shape(plan, rank)) {
+    const double time = count * rank_time(prices, plan, rank, shape);
+    if (time > most) told = shape;
+    most = std::max(most, time);
+    ++shape;
+  }
+  return told;
+}
+
+// All micro-batches of a batch that is not even.
+double whole_time(const StagePrices& prices, const Plan& plan, int rank) {
+  double sum = 0.0;
+  int shape = first_shape_of(plan, rank);
+  for (const int count : micro_batches_by_shape(plan, rank)) {
+    sum += count * rank_time(prices, plan, rank, shape++);
+  }
+  return sum;
+}
+
 // Of the listed ranks; of unequal replicas over all its micro-batches.
 int busiest_rank(const StagePrices& prices, const Plan& plan) {
   const auto time = [&](int rank) {
-    const double one = rank_time(prices, plan, rank);
+    if (!plan.has_even_batch()) return whole_time(prices, plan, rank);
+    const double one = rank_time(prices, plan, rank, first_shape_of(plan, rank));
     return plan.has_unequal_replicas() ? one * micro_batches(plan, rank) : one;
   };
   int busiest = 0;
@@ -85,10 +123,10 @@ void add_stage(const ModelProfile& profile, const SectionTable& table, const Pla
 Weights weigh_rank(const ModelProfile& profile, const SectionTable& table, const Plan& plan,
                    const StagePrices& prices, int rank) {
   Weights weights;
-  weights.total = rank_time(prices, plan, rank);
+  const int shape = told_shape(prices, plan, rank);
+  weights.total = rank_time(prices, plan, rank, shape);
   weights.recomputed_of_type.resize(profile.section_types.size());
   weights.kept_of_type.resize(profile.section_types.size());
-  const int shape = full_size_of(plan, rank);
   for (const int stage : plan.stages_of_rank(rank % plan.pipeline)) {
     add_stage(profile, table, plan, stage, weights);
     const ComputePrice& price = prices.compute_of(stage, shape);
@@ -177,7 +215,9 @@ PriceBasis weigh_assumptions(const ModelProfile& profile, const ClusterSpec& clu
                              const StagePricing& pricing, bool splits_backward) {
   const int busiest = busiest_rank(pricing.prices, plan);
   const std::vector<const SectionTable*>& shapes = tables[busiest];
-  const Weights weights = weigh_rank(profile, *shapes.front(), plan, pricing.prices, busiest);
+  const int told = told_shape(pricing.prices, plan, busiest) - first_shape_of(plan, busiest);
+  const Weights weights =
+      weigh_rank(profile, *shapes[static_cast<std::size_t>(told)], plan, pricing.prices, busiest);
   const Calibration* calibration = calibration_of(cluster, plan);
   const int of_busiest = micro_batches(plan, busiest);
   PriceBasis basis;
@@ -189,9 +229,10 @@ PriceBasis weigh_assumptions(const ModelProfile& profile, const ClusterSpec& clu
                     side(weights.assumed_error.above)};
   const double assumed = assumed_part(weights, weights.assumed_error.above);
   basis.before_calibration = std::sqrt(repeatability * repeatability + assumed * assumed);
+  const std::vector<int> counts = micro_batches_by_shape(plan, busiest);
   for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
-    // Of the shapes after the first, a replica has at most one micro-batch.
-    const double part = shape == 0 ? 1.0 : 1.0 / of_busiest;
+    const bool all = plan.has_even_batch() && shape == 0;  // but for a short one
+    const double part = all ? 1.0 : static_cast<double>(std::max(counts[shape], 1)) / of_busiest;
     add_section_notes(*shapes[shape], weights, splits_backward, part, basis.assumptions);
   }
   if (calibration) add(basis.assumptions, calibration_text(*calibration), 0.0);

@@ -129,6 +129,20 @@ void price_micro_batches(const PlanWiring& wiring, const Plan& plan, const RankT
   }
 }
 
+// The shapes of the micro-batches behind which a reduction hides: the full size of every kind of
+// replicas; where shapes differ, any may be the last.
+std::vector<int> hiding_shapes(const Plan& plan, const RankTables& tables) {
+  std::vector<int> shapes;
+  int first = 0;
+  for (int kind = 0; kind < plan.kinds(); ++kind) {
+    const int end = first + static_cast<int>(tables[kind * plan.pipeline].size());
+    const int last = plan.has_even_batch() ? first + 1 : end;
+    for (int shape = first; shape < last; ++shape) shapes.push_back(shape);
+    first = end;
+  }
+  return shapes;
+}
+
 }  // namespace
 
 StagePricing price_stages(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan,
@@ -145,12 +159,7 @@ StagePricing price_stages(const ModelProfile& profile, const PlanWiring& wiring,
   pricing.prices.step = std::move(steps.step);
   pricing.prices.tied_reduce = std::move(steps.tied_reduce);
   pricing.prices.norm = steps.norm;
-  std::vector<int> full_sizes;
-  for (int kind = 0, shape = 0; kind < plan.kinds(); ++kind) {
-    full_sizes.push_back(shape);
-    shape += static_cast<int>(tables[kind * plan.pipeline].size());
-  }
-  hide_reductions(profile.training, splits_backward, full_sizes, pricing.prices);
+  hide_reductions(profile.training, splits_backward, hiding_shapes(plan, tables), pricing.prices);
   pricing.ties = std::move(steps.ties);
   pricing.level_used = std::move(steps.level_used);
   for (const int level : pricing.boundary_level) {

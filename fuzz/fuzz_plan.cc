@@ -1,4 +1,4 @@
-// penstock.plan/1: what is accepted can be checked and replayed, and the checker, the fast engine
+// Plan files: what is accepted can be checked and replayed, and the checker, the fast engine
 // and the general one agree on what it takes.
 #include <algorithm>
 
@@ -27,6 +27,10 @@ void check_order(const Program& program) {
     require(action.group == kNoGroup || action.group.value < program.groups.size(),
             "a group that does not exist");
     require(action.waits_for == kWaitsForNothing || action.waits_for < i,
+            "an action comes before what it waits for");
+  }
+  for (const Wait& wait : program.more_waits) {
+    require(wait.needs < wait.action && wait.action < program.actions.size(),
             "an action comes before what it waits for");
   }
 }

@@ -49,6 +49,13 @@ int micro_batches_of(const Plan& plan) {
   return most;
 }
 
+std::string micro_batch_size_text(const Plan& plan) {
+  int least = plan.micro_batch_size;
+  for (const MicroBatchShape& shape : plan.batch.shapes) least = std::min(least, shape.samples);
+  return least == plan.micro_batch_size ? fmt::format("{}", least)
+                                        : fmt::format("{} to {}", least, plan.micro_batch_size);
+}
+
 std::string micro_batches_text(const Plan& plan) {
   if (!plan.has_unequal_replicas()) return fmt::format("{}", micro_batches_of(plan));
   std::string text;

@@ -26,6 +26,8 @@ double usd_per_million_tokens(const Plan& plan, const Evaluation& evaluation);
 
 // Micro-batches of one replica and step, the short one included (the fullest replica's).
 int micro_batches_of(const Plan& plan);
+// "4"; where micro-batches differ "1 to 4".
+std::string micro_batch_size_text(const Plan& plan);
 // The same in words; of unequal replicas by kind: "24/8".
 std::string micro_batches_text(const Plan& plan);
 // The replicas that run a listed rank: "0-1".

@@ -104,7 +104,7 @@ std::vector<std::string> cells_of(const RankedPlan& ranked, std::size_t number, 
     cells.push_back(fmt::format("{}", degree));
   }
   if (shown.chunks) cells.push_back(fmt::format("{}", plan.chunks));
-  cells.push_back(fmt::format("{}", plan.micro_batch_size));
+  cells.push_back(micro_batch_size_text(plan));
   cells.push_back(plan.pipeline > 1 ? plan.schedule : "-");
   cells.push_back(recompute_in_short(plan));
   if (shown.gpus) cells.push_back(fmt::format("{}", plan.devices()));
@@ -228,7 +228,7 @@ std::string layout_sentence(const Plan& plan, const Evaluation& evaluation,
   return fmt::format("{}{}{}{}, mbs {}, {}{}{}: {} a step ({}), {}{}{}{}.", degrees_text(plan),
                      plan.chunks > 1 ? fmt::format(", VP {}", plan.chunks) : "",
                      plan.is_mixed() ? " (" + device_words(plan) + ")" : "", devices,
-                     plan.micro_batch_size, plan.pipeline > 1 ? plan.schedule + ", " : "",
+                     micro_batch_size_text(plan), plan.pipeline > 1 ? plan.schedule + ", " : "",
                      recompute_text(plan), plan.zero1 ? ", ZeRO-1" : "",
                      rounded(evaluation.step_time), interval_of(evaluation),
                      speed_text(plan, evaluation.step_time),

@@ -118,7 +118,7 @@ std::vector<std::string> decision_cells(const Plan& plan) {
           fmt::format("{}", plan.pipeline),
           fmt::format("{}", plan.data),
           fmt::format("{}", plan.chunks),
-          fmt::format("{}", plan.micro_batch_size),
+          micro_batch_size_text(plan),
           fmt::format("{}", micro_batches_of(plan)),
           plan.schedule,
           recompute_in_short(plan),
@@ -172,7 +172,7 @@ namespace {
 std::string short_line(const Plan& plan) {
   std::vector<std::string> parts{degrees_text(plan)};
   if (plan.chunks > 1) parts.push_back(fmt::format("VP {}", plan.chunks));
-  parts.push_back(fmt::format("mbs {}", plan.micro_batch_size));
+  parts.push_back(fmt::format("mbs {}", micro_batch_size_text(plan)));
   if (plan.pipeline > 1) parts.push_back(plan.schedule);
   if (plan.recompute != "none") parts.push_back(recompute_in_short(plan));
   if (plan.zero1) parts.emplace_back("ZeRO-1");
@@ -216,7 +216,7 @@ std::string layout_line(const Plan& plan) {
   const std::string chunks = plan.chunks > 1 ? fmt::format(", VP {}", plan.chunks) : "";
   const std::string schedule = plan.pipeline > 1 ? plan.schedule + ", " : "";
   return fmt::format("{}{}, mbs {}, {} micro-batch{}, {}{}{}", degrees_text(plan), chunks,
-                     plan.micro_batch_size, micro_batches_text(plan),
+                     micro_batch_size_text(plan), micro_batches_text(plan),
                      micro_batches_text(plan) == "1" ? "" : "es", schedule, recompute_text(plan),
                      plan.zero1 ? ", ZeRO-1" : "");
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -37,7 +38,38 @@ Json to_json(const MeasuredStep& step) {
   json.set("gradient_norm", finite_or_null(step.gradient_norm));
   json.set("skipped", step.skipped).set("tokens", step.tokens);
   json.set("step_time_ns", std::int64_t{step.step_time.count()});
+  if (!step.plan.empty()) json.set("plan", step.plan);
   return json;
+}
+
+// The steps that ran under one of the run's plans.
+RunLog under(const PredictedPlan& plan, const RunLog& run) {
+  RunLog own{run.header, {}};
+  std::ranges::copy_if(run.steps, std::back_inserter(own.steps), [&](const MeasuredStep& step) {
+    return (step.plan_hash.empty() ? run.header.plan_hash : step.plan_hash) == plan.hash;
+  });
+  return own;
+}
+
+std::string times_in_words(const TrainingSummary& s, Duration predicted) {
+  return fmt::format("{} (median of {}), predicted {} ({:+.1f} %); {} tokens/s\n",
+                     to_text(s.step_time), s.timed_steps, to_text(predicted),
+                     100.0 * prediction_error(predicted, s.step_time), rate(s.tokens_per_second));
+}
+
+Json to_json(const RunLog& run, const std::vector<PredictedPlan>& plans) {
+  Json all = Json::array();
+  for (const PredictedPlan& plan : plans) {
+    const RunLog own = under(plan, run);
+    Json json = Json::object();
+    json.set("plan", plan.path).set("plan_hash", plan.hash);
+    json.set("steps", static_cast<std::int64_t>(own.steps.size()));
+    json.set("step_time_ns",
+             own.steps.empty() ? Json() : Json(std::int64_t{summarize(own).step_time.count()}));
+    json.set("predicted_step_time_ns", std::int64_t{plan.step_time.count()});
+    all.push(std::move(json));
+  }
+  return all;
 }
 
 }  // namespace
@@ -75,7 +107,7 @@ TrainingSummary summarize(const RunLog& run) {
   return summary;
 }
 
-std::string training_report(const RunLog& run, Duration predicted) {
+std::string training_report(const RunLog& run, const std::vector<PredictedPlan>& plans) {
   const TrainingSummary s = summarize(run);
   std::string out = fmt::format("{} of {} on {} ({}, {}){}\n", count_of(s.steps, "step"),
                                 run.header.model, count_of(run.header.ranks, "rank"),
@@ -84,21 +116,28 @@ std::string training_report(const RunLog& run, Duration predicted) {
     out += fmt::format("{} without an update: a gradient overflowed\n",
                        count_of(s.skipped_updates, "step"));
   }
-  out += fmt::format("step time {} (median of {}), predicted {} ({:+.1f} %); {} tokens/s\n",
-                     to_text(s.step_time), s.timed_steps, to_text(predicted),
-                     100.0 * prediction_error(predicted, s.step_time), rate(s.tokens_per_second));
+  if (plans.size() == 1) return out + "step time " + times_in_words(s, plans.front().step_time);
+  for (const PredictedPlan& plan : plans) {
+    const RunLog own = under(plan, run);
+    out += plan.path + ": " + count_of(static_cast<int>(own.steps.size()), "step");
+    out +=
+        own.steps.empty() ? "\n" : ", step time " + times_in_words(summarize(own), plan.step_time);
+  }
   return out;
 }
 
-void set_training(Json& json, const RunLog& run, Duration predicted) {
+void set_training(Json& json, const RunLog& run, const std::vector<PredictedPlan>& plans) {
   const TrainingSummary s = summarize(run);
   json.set("model", run.header.model).set("ranks", run.header.ranks);
   json.set("transport", run.header.transport).set("device", run.header.device);
   json.set("first_loss", finite_or_null(s.first_loss));
   json.set("last_loss", finite_or_null(s.last_loss));
   json.set("step_time_ns", std::int64_t{s.step_time.count()}).set("timed_steps", s.timed_steps);
-  json.set("predicted_step_time_ns", std::int64_t{predicted.count()});
+  const bool is_one = plans.size() == 1;
+  json.set("predicted_step_time_ns",
+           is_one ? Json(std::int64_t{plans.front().step_time.count()}) : Json());
   json.set("tokens_per_second", s.tokens_per_second);
+  if (!is_one) json.set("plans", to_json(run, plans));
   Json steps = Json::array();
   for (const MeasuredStep& step : run.steps) steps.push(to_json(step));
   json.set("steps", std::move(steps));

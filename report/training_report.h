@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/values/json.h"
 #include "core/values/run_log.h"
@@ -25,9 +26,16 @@ struct TrainingSummary {
 // `run` has at least one step.
 TrainingSummary summarize(const RunLog& run);
 
-// `predicted`: the plan's step time.
-std::string training_report(const RunLog& run, Duration predicted);
+// A plan of the run, and the step time that it predicts.
+struct PredictedPlan {
+  std::string path, hash;
+  Duration step_time{};
+};
+
+// `plans`: all that the run had, each once, the header's first. Of several each has its step time
+// beside its prediction.
+std::string training_report(const RunLog& run, const std::vector<PredictedPlan>& plans);
 // Appends the summary and every step, without times of single actions.
-void set_training(Json& json, const RunLog& run, Duration predicted);
+void set_training(Json& json, const RunLog& run, const std::vector<PredictedPlan>& plans);
 
 }  // namespace penstock

@@ -175,6 +175,15 @@ void require_supported(const PlanFile& file, const ModelDescription& model,
   require_norm(file, model, options);
 }
 
+void require_one_length(const PlanFile& file) {
+  for (const MicroBatchShape& shape : file.plan.batch.shapes) {
+    if (shape.tokens == file.plan.sequence_length && shape.decoder_tokens == 0) continue;
+    refuse("its samples differ in length (" + std::to_string(shape.tokens) + " and " +
+               std::to_string(file.plan.sequence_length) + " tokens)",
+           "penstock train --virtual carries out its times");
+  }
+}
+
 void require_order(const PlanFile& file, const std::vector<Action>& list) {
   Order order(file);
   for (const Action& action : list) order.see(action);

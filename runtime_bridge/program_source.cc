@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "core/values/error.h"
+#include "core/values/json.h"
+#include "core/values/model_description.h"
 
 namespace penstock {
 
@@ -16,6 +18,14 @@ namespace {
   throw_bad_input(plan.path + ": " + what + "\nhelp: " + help);
 }
 
+std::string sections_of(const PlanFromStep& plan) {
+  return std::to_string(plan.plan->section_names.size()) + " sections";
+}
+std::string words_of(const PlanFromStep& plan) {
+  return plan.plan->description ? to_text(write_description(*plan.plan->description), 1 << 20)
+                                : "not described";
+}
+
 void require_same_number(const PlanSequence& plans, const std::string& place,
                          const std::string& help, const std::function<int(const Plan&)>& number) {
   const int first = number(plans.front().plan->plan);
@@ -23,8 +33,8 @@ void require_same_number(const PlanSequence& plans, const std::string& place,
     const int here = number(other.plan->plan);
     if (here == first) continue;
     refuse(other,
-           place + " is " + std::to_string(here) + ", and " + std::to_string(first) + " in " +
-               plans.front().path,
+           place + " is " + std::to_string(here) + "; in " + plans.front().path + " it is " +
+               std::to_string(first),
            help + std::to_string(first));
   }
 }
@@ -38,16 +48,20 @@ const PlanFromStep& plan_at(const PlanSequence& plans, std::int64_t step) {
 void require_one_run(const PlanSequence& plans) {
   const PlanFromStep& first = plans.front();
   for (const PlanFromStep& other : plans) {
-    if (other.plan->model == first.plan->model &&
-        other.plan->description == first.plan->description &&
-        other.plan->section_names == first.plan->section_names) {
-      continue;
+    const std::string help = "make all plans of a run from one profile";
+    if (other.plan->model != first.plan->model ||
+        other.plan->section_names != first.plan->section_names) {
+      refuse(other,
+             "/model: the plan is of '" + other.plan->model + "' with " + sections_of(other) +
+                 ", and not of '" + first.plan->model + "' with " + sections_of(first) + " as " +
+                 first.path,
+             help);
     }
+    if (other.plan->description == first.plan->description) continue;
     refuse(other,
-           "/model: the plan is of '" + other.plan->model + "', and not of the '" +
-               first.plan->model + "' of " + first.path +
-               ", or it was made from another profile of it",
-           "make all plans of a run from one profile");
+           "/description: the model is " + words_of(other) + "; in " + first.path + " it is " +
+               words_of(first),
+           help);
   }
   require_same_number(plans, "/plan: the number of ranks, P times D,",
                       "a run keeps its ranks; plan for --gpus ",

@@ -59,6 +59,7 @@ class RankBuilder {
   RankProgram build(const ModelDescription& model, const TrainingOptions& options) {
     program_.pipeline = layout_.pipeline_of(replica_);
     program_.rule = file_.program.rule;
+    program_.tokens = tokens_per_step(file_.plan);
     RankSetup& setup = program_.setup;
     setup.rank = rank_;
     setup.ranks = layout_.ranks();

@@ -6,6 +6,7 @@
 // says.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,7 @@ struct RankProgram {
   std::vector<TieGroups> ties;      // as setup.ties
   std::vector<RankAction> actions;
   std::size_t longest_list = 0;  // over all ranks
+  std::int64_t tokens = 0;       // of the step, of all replicas
   bool operator==(const RankProgram&) const = default;
 };
 

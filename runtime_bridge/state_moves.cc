@@ -97,9 +97,11 @@ class MoveFinder {
     if (ranks.empty()) return ranks;
     const std::vector<int>& receivers = after_.holders(section);
     const auto place = std::ranges::find(receivers, receiver) - receivers.begin();
-    std::ranges::rotate(ranks, ranks.begin() + place % static_cast<std::ptrdiff_t>(ranks.size()));
+    std::rotate(ranks.begin(), ranks.begin() + place % static_cast<std::ptrdiff_t>(ranks.size()),
+                ranks.end());
     if (before_.holds(receiver, section)) {
-      std::ranges::stable_partition(ranks, [receiver](int rank) { return rank == receiver; });
+      std::stable_partition(ranks.begin(), ranks.end(),
+                            [receiver](int rank) { return rank == receiver; });
     }
     return ranks;
   }

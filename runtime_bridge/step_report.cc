@@ -73,7 +73,7 @@ MeasuredStep StepReport::measured(std::int64_t step, const NormShare& all) const
   result.loss = all.loss;
   result.skipped = all.not_finite > 0;
   result.gradient_norm = result.skipped ? 0.0 : std::sqrt(all.squared_norm);
-  result.tokens = std::int64_t{program_.setup.global_batch} * program_.setup.sequence_length;
+  result.tokens = program_.tokens;
   std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = 0;
   for (int rank = 0; rank < program_.setup.ranks; ++rank) {
     first = std::min(first, of(rank, kFirstStart) - start_of_step(rank));

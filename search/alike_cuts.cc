@@ -59,18 +59,13 @@ class Room {
         stages_(stages_per_copy),
         limit_(memory.sections() - stages_per_copy + 1),
         left_(most_tried(unit.stages.size())),
-        places_(unit.stages.size()),
         now_(unit.stages.size(), 0) {
     ranks_.reserve(unit.ranks.size());
-    for (const std::size_t rank : unit.ranks) {
-      const auto stages = memory.stages_of(rank);
-      for (std::size_t chunk = 0; chunk < stages.size(); ++chunk) {
-        const auto at = std::lower_bound(unit.stages.begin(), unit.stages.end(),
-                                         stages[chunk] % stages_per_copy);
-        places_[static_cast<std::size_t>(at - unit.stages.begin())].push_back(
-            {ranks_.size(), chunk});
-      }
-      ranks_.emplace_back(memory, rank);
+    for (const std::size_t rank : unit.ranks) ranks_.emplace_back(memory, rank);
+    const auto of_first = memory.stages_of(unit.ranks[0]);
+    if (!std::equal(of_first.begin(), of_first.end(), unit.stages.begin(), unit.stages.end()) ||
+        unit.ranks.size() > 1) {
+      find_places();
     }
   }
 
@@ -116,6 +111,19 @@ class Room {
     std::size_t rank = 0, chunk = 0;
   };
 
+  // With two copies a stage lies on two ranks, or twice on one.
+  void find_places() {
+    places_.resize(unit_.stages.size());
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      const auto stages = memory_.stages_of(unit_.ranks[r]);
+      for (std::size_t chunk = 0; chunk < stages.size(); ++chunk) {
+        const auto at =
+            std::lower_bound(unit_.stages.begin(), unit_.stages.end(), stages[chunk] % stages_);
+        places_[static_cast<std::size_t>(at - unit_.stages.begin())].push_back({r, chunk});
+      }
+    }
+  }
+
   // Where a run of so many sections lies does not matter, but for the first and the last section.
   [[nodiscard]] StageMemory::Run run_of(int stage, int count) const {
     if (stage == 0) return {0, count};
@@ -127,6 +135,10 @@ class Room {
     if (now_[stage] == count) return;
     now_[stage] = count;
     const StageMemory::Run run = run_of(unit_.stages[stage], count);
+    if (places_.empty()) {
+      ranks_[0].set(stage, run);
+      return;
+    }
     for (const Place& place : places_[stage]) ranks_[place.rank].set(place.chunk, run);
   }
   [[nodiscard]] bool fits_now() const {
@@ -205,7 +217,7 @@ class Room {
   int left_;      // numbers that may be tried
   std::vector<int> best_;
   std::vector<RunTotals> ranks_;            // of the unit
-  std::vector<std::vector<Place>> places_;  // of its stages
+  std::vector<std::vector<Place>> places_;  // of its stages; none: in order on one rank
   std::vector<int> now_;                    // sections of its stages, as the ranks have them
 };
 
@@ -277,6 +289,7 @@ FittingCuts alike_cuts(const RankSums& sums, const StageMemory& memory, const Pl
   std::vector<UnitWork> work;
   std::vector<std::vector<int>> most;
   std::vector<int> least_shares, most_shares;
+  rooms.reserve(units.size());
   bool all_tried = true;
   for (const Unit& unit : units) {
     rooms.emplace_back(memory, unit, plan.stages_per_copy());

@@ -31,9 +31,11 @@ StageCosts costs_of(const Plan& plan, const StagePrices& prices, const ExecutorM
 
 ArrangedSchedules arrange_schedules(const Plan& plan, const StagePrices& prices,
                                     const ExecutorModel& executor,
-                                    const std::vector<std::int64_t>& limit) {
+                                    const std::vector<std::int64_t>& limit, int slower_transfers) {
   const ScheduleKind& kind = *find_schedule(plan.schedule);
-  const StageCosts costs = costs_of(plan, prices, executor, limit);
+  StageCosts costs = costs_of(plan, prices, executor, limit);
+  for (Duration& time : costs.activation) time *= slower_transfers;
+  for (Duration& time : costs.gradient) time *= slower_transfers;
   ArrangedSchedules result;
   result.schedules.pipelines = rolled_inputs(plan);
   result.schedules.schedules.reserve(result.schedules.pipelines.size());

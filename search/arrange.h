@@ -21,9 +21,11 @@ struct ArrangedSchedules {
 };
 
 // For an automatic schedule. `limit`: bytes that every rank has for activations.
+// `slower_transfers`: it is arranged as if transfers took so many times as long.
 ArrangedSchedules arrange_schedules(const Plan& plan, const StagePrices& prices,
                                     const ExecutorModel& executor,
-                                    const std::vector<std::int64_t>& limit);
+                                    const std::vector<std::int64_t>& limit,
+                                    int slower_transfers = 1);
 
 // What is left for activations on every rank once parameters, gradients, optimizer state, working
 // memory, a few buffers and the reserve are there.

@@ -1,17 +1,24 @@
 #include "search/arrange_within.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "search/choose_cuts.h"
 #include "search/evaluation.h"
 #include "search/memory.h"
 #include "simulator/liveness.h"
+#include "simulator/replay.h"
+#include "simulator/simulate_schedule.h"
 
 namespace penstock {
 namespace {
 
 constexpr int kMostTries = 4;
+constexpr std::array kSlowerTransfers{2, 4};
+constexpr std::int64_t kMostForSlowerTransfers = 256;  // stages times micro-batches
 
 // DeepSpeed's order posts receives later than the eager one, which needs no Program to be counted.
 std::vector<RankLiveness> liveness_of_arranged(const ArrangedSchedules& arranged, const Plan& plan,
@@ -21,15 +28,23 @@ std::vector<RankLiveness> liveness_of_arranged(const ArrangedSchedules& arranged
   return liveness(program_of(arranged.schedules, lowering_of(plan, ties, recomputes, executor)));
 }
 
-}  // namespace
+// What does not depend on how it is arranged.
+struct Asked {
+  const PlanInputs& inputs;
+  const Plan& plan;
+  const StagePrices& prices;
+  const std::vector<PlanTie>& ties;
+  bool recomputes;
+  const PerRank<Bytes>& reserve;
+  const PerRank<Bytes>& capacity;
+};
 
-ArrangedWithin arrange_within(const PlanInputs& inputs, const Plan& plan, const StagePrices& prices,
-                              const std::vector<PlanTie>& ties, bool recomputes,
-                              const PerRank<Bytes>& reserve, const PerRank<Bytes>& capacity) {
+ArrangedWithin arranged_for(const Asked& asked, int slower_transfers) {
+  const auto& [inputs, plan, prices, ties, recomputes, reserve, capacity] = asked;
   ArrangedWithin result;
   auto room = room_for_activations(plan, prices, reserve, capacity);
   for (int tries = 0; tries < kMostTries; ++tries) {
-    result.arranged = arrange_schedules(plan, prices, inputs.executor, room);
+    result.arranged = arrange_schedules(plan, prices, inputs.executor, room, slower_transfers);
     if (!result.arranged.why_not.empty()) {
       result.why_not = Rejection{result.arranged.why_not, 1, std::nullopt, std::nullopt, ""};
       return result;
@@ -47,6 +62,49 @@ ArrangedWithin arrange_within(const PlanInputs& inputs, const Plan& plan, const 
     }
   }
   return result;
+}
+
+// Nothing when it does not fit, or its transfers deadlock.
+std::optional<Duration> step_of(const ArrangedWithin& within, const Asked& asked) {
+  if (within.why_not) return std::nullopt;
+  const ExecutorModel& executor = asked.inputs.executor;
+  const auto summary =
+      summary_of(within.arranged, lowering_of(asked.plan, asked.ties, asked.recomputes, executor),
+                 asked.prices, executor);
+  if (!summary) return std::nullopt;
+  return step_time_of(*summary, executor);
+}
+
+}  // namespace
+
+std::optional<TimelineSummary> summary_of(const ArrangedSchedules& arranged,
+                                          const LoweringOptions& options, const StagePrices& prices,
+                                          const ExecutorModel& executor) {
+  if (straight_replay_is_exact(executor)) {
+    return simulate_schedule(arranged.schedules.pipelines, options, prices, executor);
+  }
+  const Program program = program_of(arranged.schedules, options);
+  const bool may_deadlock = executor.issue == IssueOrder::kDeepSpeed;
+  if (may_deadlock && deadlock(program, executor)) return std::nullopt;
+  return simulate_summary(program, prices, executor);
+}
+
+ArrangedWithin arrange_within(const PlanInputs& inputs, const Plan& plan, const StagePrices& prices,
+                              const std::vector<PlanTie>& ties, bool recomputes,
+                              const PerRank<Bytes>& reserve, const PerRank<Bytes>& capacity) {
+  const Asked asked{inputs, plan, prices, ties, recomputes, reserve, capacity};
+  ArrangedWithin best = arranged_for(asked, 1);
+  const std::int64_t size = std::int64_t{plan.stages()} * replica_loads(plan).front().micro_batches;
+  if (best.why_not || plan.pipeline == 1 || size > kMostForSlowerTransfers) return best;
+  std::optional<Duration> shortest = step_of(best, asked);
+  for (const int slower : kSlowerTransfers) {
+    ArrangedWithin other = arranged_for(asked, slower);
+    const auto step = step_of(other, asked);
+    if (!step || (shortest && *step >= *shortest)) continue;
+    shortest = step;
+    best = std::move(other);
+  }
+  return best;
 }
 
 bool holds_one_of_each(const Plan& plan, const StagePrices& prices,

@@ -1,5 +1,7 @@
 // An automatic schedule within the memory that the rest of a plan leaves: buffers are known only
-// once it is arranged, so that a second try may need to hold less.
+// once it is arranged, so that a second try may need to hold less. Lists that are made for slower
+// transfers than there are hold a micro-batch more in flight; small plans try those, too, and their
+// replays decide.
 #pragma once
 
 #include <optional>
@@ -10,11 +12,13 @@
 #include "core/values/plan_file.h"
 #include "search/arrange.h"
 #include "search/evaluate.h"
+#include "search/plan_program.h"
+#include "simulator/simulate.h"
 
 namespace penstock {
 
 struct ArrangedWithin {
-  ArrangedSchedules arranged;        // of the last try
+  ArrangedSchedules arranged;        // of the last try; of several that fit the fastest
   std::optional<Rejection> why_not;  // no arrangement, or still over memory
   Bytes fullest;                     // rank
 };
@@ -22,6 +26,11 @@ struct ArrangedWithin {
 ArrangedWithin arrange_within(const PlanInputs& inputs, const Plan& plan, const StagePrices& prices,
                               const std::vector<PlanTie>& ties, bool recomputes,
                               const PerRank<Bytes>& reserve, const PerRank<Bytes>& capacity);
+
+// Its replay; nothing when its transfers deadlock.
+std::optional<TimelineSummary> summary_of(const ArrangedSchedules& arranged,
+                                          const LoweringOptions& options, const StagePrices& prices,
+                                          const ExecutorModel& executor);
 
 // Whether every rank has room for one micro-batch's activations on each of its stages by itself: no
 // order of its actions needs less.

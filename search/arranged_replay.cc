@@ -48,19 +48,6 @@ ArrangedOutcome replay_rule(const PlanInputs& inputs, const Plan& given) {
   return {std::nullopt, {plan, step_time_of(simulated->summary, inputs.executor), fullest}};
 }
 
-// Nothing when its transfers deadlock.
-std::optional<TimelineSummary> summary_of(const ArrangedSchedules& arranged,
-                                          const LoweringOptions& options, const StagePrices& prices,
-                                          const ExecutorModel& executor) {
-  if (straight_replay_is_exact(executor)) {
-    return simulate_schedule(arranged.schedules.pipelines, options, prices, executor);
-  }
-  const Program program = program_of(arranged.schedules, options);
-  const bool may_deadlock = executor.issue == IssueOrder::kDeepSpeed;
-  if (may_deadlock && deadlock(program, executor)) return std::nullopt;
-  return simulate_summary(program, prices, executor);
-}
-
 }  // namespace
 
 Rejection no_arrangement_fits(const Plan& plan) {

@@ -329,6 +329,7 @@ class Search {
       CutBudget budget;
       budget.recompute = recompute_rule(request_);
       budget.trainer = request_.trainer;
+      budget.modes_to_divide = modes_to_divide(inputs_, request_, plans[i].plan.device);
       if (within) budget.memory = plans[i].memory;
       if (auto better = improve_cuts(inputs_, plans[i].plan, budget)) plans[i] = std::move(*better);
     });

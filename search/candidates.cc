@@ -61,6 +61,12 @@ bool is_enumerated(const SearchRequest& request, const ScheduleKind& kind) {
   return !kind.only_when_named;
 }
 
+// On one rank all schedules do the same work, some with the backward in one part, some in two. Of
+// the former 1F1B holds least, of the latter ZB-H1.
+bool stands_for_all_on_one_rank(const ScheduleKind& kind, bool splitting_may_pay) {
+  return kind.name == "1f1b" || (kind.name == "zb-h1" && splitting_may_pay);
+}
+
 bool has_last_rank_that_keeps(const SearchRequest& request) {
   const auto kinds = schedule_kinds();
   return std::any_of(kinds.begin(), kinds.end(), [&](const ScheduleKind& kind) {
@@ -115,7 +121,7 @@ class Enumeration {
       if (!allowed(request_.pins.pipeline, p)) continue;
       const int replica = p * tensor;
       if (std::min(devices / replica, request_.global_batch) <= kFewReplicas) break;
-      const auto schedules = schedule_choices(request_, sections_, p).size();
+      const auto schedules = choices_of(key, p);
       const std::set<int> known_degrees = data_degrees(request_, devices, replica);
       for (const int d : useful_degrees(devices / replica)) {
         if (known_degrees.contains(d)) continue;
@@ -198,8 +204,11 @@ class Enumeration {
                     sum_sections(*inputs_.profile, cluster.spec, cluster.device.name, tensor, b,
                                  length, mode),
                     tensor_why_not(cluster, tensor),
+                    false,
                     nullptr};
       if (key.why_not.empty()) key.why_not = key.sums.why_not;
+      key.splitting_may_pay =
+          key.why_not.empty() && key.sums.split_work.back() < key.sums.work.back();
       if (key.why_not.empty() && last_rank_may_keep_ && mode != "none") {
         key.kept = std::make_shared<const SectionSums>(sum_sections(
             *inputs_.profile, cluster.spec, cluster.device.name, tensor, b, length, "none"));
@@ -210,6 +219,11 @@ class Enumeration {
     }
   }
 
+  [[nodiscard]] std::size_t choices_of(int key, int pipeline) const {
+    const bool may_pay = space_.keys[static_cast<std::size_t>(key)].splitting_may_pay;
+    return schedule_choices(request_, sections_, pipeline, ChunkRange::kFew, may_pay).size();
+  }
+
   void add_groups(int key) {
     const int tensor = space_.keys[static_cast<std::size_t>(key)].tensor;
     const DeviceCluster& cluster =
@@ -217,7 +231,7 @@ class Enumeration {
     const int devices = std::min(request_.gpus, cluster.devices);
     for (int p = 1; p <= std::min(sections_, devices / tensor); ++p) {
       if (!allowed(request_.pins.pipeline, p)) continue;
-      const auto schedules = schedule_choices(request_, sections_, p).size();
+      const auto schedules = choices_of(key, p);
       for (const int d : data_degrees(request_, devices, p * tensor)) {
         CandidateGroup group;
         group.key = key;
@@ -361,16 +375,19 @@ std::int64_t candidates_of(const SearchRequest& request, std::size_t schedules, 
 }
 
 std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int sections,
-                                             int pipeline, ChunkRange range) {
+                                             int pipeline, ChunkRange range,
+                                             bool splitting_may_pay) {
   std::vector<ScheduleChoice> choices;
   const bool more = range == ChunkRange::kMore;
   if (more && request.pins.chunks) return choices;  // pinned: all are among the few
   for (const ScheduleKind& kind : schedule_kinds()) {
     if (!is_enumerated(request, kind) || (more && kind.most_chunks > 0)) continue;
-    // On one rank all schedules do the same work; 1F1B holds least.
     if (pipeline == 1 && kind.fewest_chunks > 1) continue;  // nothing to interleave
     if (pipeline == 1 && kind.is_costly) continue;          // nothing to arrange
-    if (pipeline == 1 && request.pins.schedules.empty() && kind.name != "1f1b") continue;
+    if (pipeline == 1 && request.pins.schedules.empty() &&
+        !stands_for_all_on_one_rank(kind, splitting_may_pay)) {
+      continue;
+    }
     const int stages = sections * copies_of(kind.map);
     int most = kind.most_chunks;
     if (most == 0) most = more ? stages / pipeline : request.pins.chunks.value_or(kFewChunks);

@@ -36,6 +36,8 @@ struct SearchKey {
   int micro_batch_size = 1;
   SectionSums sums;
   std::string why_not;  // no plan can use it: the reason
+  // On one rank the parts of a backward may take less than the whole.
+  bool splitting_may_pay = false;
   // The same in mode "none", where a schedule of the space recomputes on all ranks but the last.
   std::shared_ptr<const SectionSums> kept;
 };
@@ -94,9 +96,11 @@ Bytes least_state(const PlanInputs& inputs, const SearchRequest& request, const 
 std::int64_t candidates_of(const SearchRequest& request, std::size_t schedules, int pipeline,
                            int data);
 
-// What the candidates of a group with this P and D may choose from.
+// What the candidates of a group with this P and D may choose from. `splitting_may_pay`: of its
+// key, which only matters on one rank.
 std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int sections,
-                                             int pipeline, ChunkRange range = ChunkRange::kFew);
+                                             int pipeline, ChunkRange range = ChunkRange::kFew,
+                                             bool splitting_may_pay = false);
 // With ZeRO-1 first: what does not fit with it does not fit without.
 std::vector<bool> zero1_choices(const SearchRequest& request, int data);
 std::vector<Placement> placement_choices(const SearchRequest& request, int pipeline, int data);

@@ -1,6 +1,8 @@
 #include "search/choose_cuts.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "search/alike_cuts.h"
 #include "search/joint_cuts.h"
@@ -143,6 +145,29 @@ std::vector<int> equal_cuts(int sections, int stages) {
   return cuts;
 }
 
+std::vector<int> first_cuts(int sections, int stages) {
+  std::vector<int> cuts(static_cast<std::size_t>(stages) + 1);
+  std::iota(cuts.begin(), cuts.end(), 0);
+  cuts.back() = sections;
+  return cuts;
+}
+
+bool next_cuts(std::vector<int>& cuts) {
+  for (std::size_t at = cuts.size() - 2; at >= 1 && at + 1 < cuts.size(); --at) {
+    const int most = cuts.back() - static_cast<int>(cuts.size() - 1 - at);
+    if (cuts[at] == most) continue;
+    ++cuts[at];
+    for (std::size_t next = at + 1; next + 1 < cuts.size(); ++next) cuts[next] = cuts[next - 1] + 1;
+    return true;
+  }
+  return false;
+}
+
+Rejection not_proven(Rejection reason) {
+  reason.reason += kNotProven;
+  return reason;
+}
+
 std::optional<std::vector<int>> balanced_cuts(const SectionSums& sums, int stages,
                                               BackwardKind backward) {
   PartitionProblem problem;
@@ -187,7 +212,7 @@ Cuts choose_cuts(const RankSums& sums, const StageMemory& memory, const Plan& pl
     fitting = joint_cuts(sums, memory, plan, backward, balanced);
   }
   if (!fitting.cuts) {
-    if (!fitting.none_is_proven) over->reason += kNotProven;
+    if (!fitting.none_is_proven) over = not_proven(std::move(*over));
     return {{}, std::move(over), {}, fitting.none_is_proven};
   }
   const Bytes fullest = largest(totals_of(memory, plan, *fitting.cuts));

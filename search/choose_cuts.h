@@ -14,6 +14,11 @@ namespace penstock {
 // The same number of sections per stage (the first stages one more when it does not divide).
 std::vector<int> equal_cuts(int sections, int stages);
 
+// All cuts of so many sections, one after the other: each stage but the last has one section at
+// first; then the next in lexicographic order. False behind the last.
+std::vector<int> first_cuts(int sections, int stages);
+bool next_cuts(std::vector<int>& cuts);
+
 // The best cuts when memory is no object: into so many stages of one speed, or for the stages of a
 // plan, each at the speed of its rank.
 std::optional<std::vector<int>> balanced_cuts(const SectionSums& sums, int stages,
@@ -34,6 +39,9 @@ struct Cuts {
 Cuts choose_cuts(const RankSums& sums, const StageMemory& memory, const Plan& plan,
                  BackwardKind backward, const std::vector<int>& balanced,
                  bool only_balanced = false);
+
+// A reason that speaks only of the cuts that were tried.
+Rejection not_proven(Rejection reason);
 
 // The rank that is over its capacity by most, counted by its role, in a mixed plan with its device
 // type; nothing when all fit.

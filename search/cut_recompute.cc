@@ -11,7 +11,8 @@ CutRecompute::CutRecompute(const PlanInputs& inputs, const PreparedPlan& prepare
   const Plan& plan = prepared.plan;
   if (!kept_plan_.why_not().empty()) return;
   kept_tables_ = kept_plan_.tables();
-  sums_.emplace(RecomputeSums{kept_plan_.full_size(), prepared.sums.full_size()});
+  raised_.emplace(*inputs.profile, plan, prepared.sums.full_size(), kept_plan_.full_size());
+  sums_.emplace(RecomputeSums{kept_plan_.full_size(), raised_->sums()});
   ties_.emplace(*inputs.profile, plan.tensor);
   memory_.emplace(sums_->kept, *ties_, inputs.profile->training,
                   plan.zero1 ? plan.weight_copies() : 1, held, prepared.devices.reserve(),

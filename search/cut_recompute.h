@@ -39,6 +39,7 @@ class CutRecompute {
   const PreparedPlan& prepared_;
   PlanSums kept_plan_;
   RankTables kept_tables_{{}};
+  std::optional<RaisedSums> raised_;
   std::optional<RecomputeSums> sums_;
   std::optional<TiedParameters> ties_;
   std::optional<StageMemory> memory_;

@@ -36,6 +36,8 @@ class CutReplay {
   [[nodiscard]] const std::optional<Rejection>& why_not() const { return prepared_.why_not; }
   // Static lists are there once for all cuts; otherwise every replay works the plan out anew.
   [[nodiscard]] bool is_cheap() const { return is_cheap_; }
+  // Its recompute is divided anew for all cuts.
+  [[nodiscard]] bool divides() const { return recompute_.has_value(); }
   // It has a run-time rule, which is replayed on the lists.
   [[nodiscard]] bool has_rule() const { return has_rule_; }
 

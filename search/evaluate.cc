@@ -15,6 +15,7 @@
 #include "search/device_cluster.h"
 #include "search/evaluation.h"
 #include "search/memory.h"
+#include "search/other_cuts.h"
 #include "search/plan_program.h"
 #include "search/prepared_plan.h"
 #include "search/rolled_program.h"
@@ -137,7 +138,7 @@ void replay(const PlanInputs& inputs, const PreparedPlan& prepared, const PlanSc
       lowering_of(result.plan, result.ties, prepared.sums.recomputes(), executor);
   result.recomputes = options.recompute;
   const ListedRanks listed = listed_ranks(result.plan);
-  if (executor.issue == IssueOrder::kEager &&
+  if (!listed.by_pools && executor.issue == IssueOrder::kEager &&
       can_simulate_schedule(*schedules.pipelines.front().schedule, executor)) {
     result.evaluation =
         evaluation_of(judged(prepared, schedules, options, executor, result), result.prices,
@@ -196,6 +197,22 @@ void use_calibrated_interval(const PlanInputs& inputs, PriceBasis& basis, Evalua
 
 }  // namespace
 
+namespace {
+
+// Of a plan whose cuts were chosen by what a stand-in holds, and do not fit.
+EvaluatedPlan with_other_cuts(const PlanInputs& inputs, EvaluatedPlan chosen) {
+  const OtherCuts others = other_cuts(inputs, chosen.plan);
+  if (others.cuts.empty()) {
+    if (!others.all_tried) chosen.why_not = not_proven(std::move(*chosen.why_not));
+    return chosen;
+  }
+  Plan plan = chosen.plan;
+  plan.cuts = others.cuts;
+  return evaluate(inputs, plan);
+}
+
+}  // namespace
+
 EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
   const PreparedPlan prepared = prepare(inputs, plan);
   EvaluatedPlan result;
@@ -205,9 +222,11 @@ EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
   std::optional<Rejection> why_not;
   if (plan.cuts.empty()) {
     why_not = choose(inputs, prepared, result.plan);
-    // Only with cuts is it known which sections the last rank keeps.
-    if (last_rank_keeps(result.plan) && !result.plan.cuts.empty()) {
-      return evaluate(inputs, result.plan);
+    // Its own replay tells what it holds. And only with cuts is it known which sections the last
+    // rank of a run-time rule keeps.
+    if (prepared.kind->is_costly && !result.plan.cuts.empty()) {
+      EvaluatedPlan chosen = evaluate(inputs, result.plan);
+      return chosen.why_not ? with_other_cuts(inputs, std::move(chosen)) : chosen;
     }
   }
 
@@ -223,7 +242,9 @@ EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
     arrange_and_replay(inputs, prepared, basis.interval, result);
   } else {
     replay(inputs, prepared, schedules_of(result.plan), basis.interval, result);
-    if (!result.why_not) result.why_not = why_not;
+    // Of a batch that is not even the cuts were chosen by its largest shape; what they hold is
+    // known only now.
+    if (!result.why_not && plan.has_even_batch()) result.why_not = why_not;
   }
   use_calibrated_interval(inputs, basis, result);
   result.evaluation.assumptions = std::move(basis.assumptions);

@@ -6,6 +6,7 @@
 #include "search/memory.h"
 #include "simulator/events/executed_order.h"
 #include "simulator/liveness.h"
+#include "simulator/pool_peaks.h"
 
 namespace penstock {
 
@@ -26,14 +27,15 @@ double usd_per_step(Duration step_time, const Plan& plan, const PerRank<double>&
 }
 
 ListedRanks listed_ranks(const Plan& plan) {
-  if (!plan.has_unequal_replicas()) return {};
+  const bool by_pools = !plan.has_even_batch();
+  if (!plan.has_unequal_replicas()) return {1, ShapeRange{}, by_pools};
   std::vector<ShapeRange> shapes;
   shapes.reserve(static_cast<std::size_t>(plan.listed_ranks()));
   for (int kind = 0; kind < plan.kinds(); ++kind) {
     shapes.insert(shapes.end(), static_cast<std::size_t>(plan.pipeline),
                   shapes_of_kind(plan, kind));
   }
-  return {plan.kinds(), PerRank<ShapeRange>::of_each(std::move(shapes))};
+  return {plan.kinds(), PerRank<ShapeRange>::of_each(std::move(shapes)), by_pools};
 }
 
 Evaluation evaluation_of(const Judged& judged, const StagePrices& prices,
@@ -64,10 +66,20 @@ Evaluation evaluation_of(const Program& program, const StagePrices& prices,
     return evaluation_of(executed.program, prices, executed.timeline, executor, capacity, reserve,
                          interval, listed);
   }
-  return evaluation_of(Judged{summarize(program, timeline),
-                              attribute_idle(program, timeline, executor, listed.kinds),
-                              liveness(program, listed.kinds)},
-                       prices, executor, capacity, reserve, interval, listed);
+  Evaluation evaluation =
+      evaluation_of(Judged{summarize(program, timeline),
+                           attribute_idle(program, timeline, executor, listed.kinds),
+                           liveness(program, listed.kinds)},
+                    prices, executor, capacity, reserve, interval, listed);
+  if (!listed.by_pools) return evaluation;
+  const std::vector<PoolPeaks> pools = pool_peaks(program, prices, listed.kinds);
+  for (std::size_t r = 0; r < pools.size(); ++r) {
+    MemoryUse& use = evaluation.ranks[r].memory;
+    use.stash = pools[r].stash;
+    use.working_peak = pools[r].working;
+    use.communication = pools[r].communication;
+  }
+  return evaluation;
 }
 
 std::optional<Rejection> over_memory(const std::vector<MemoryUse>& ranks, const Plan& plan,

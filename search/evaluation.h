@@ -30,6 +30,8 @@ double usd_per_step(Duration step_time, const Plan& plan, const PerRank<double>&
 struct ListedRanks {
   int kinds = 1;
   PerRank<ShapeRange> shapes = ShapeRange{};  // of the rank's micro-batches; empty: all
+  // The batch is not even: the memory of its micro-batches is summed up one by one.
+  bool by_pools = false;
 };
 ListedRanks listed_ranks(const Plan& plan);
 

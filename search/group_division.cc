@@ -29,6 +29,13 @@ RecomputeRule recompute_rule(const SearchRequest& request) {
   return megatron ? RecomputeRule::kOneNumber : RecomputeRule::kPerStage;
 }
 
+std::vector<std::string> modes_to_divide(const PlanInputs& inputs, const SearchRequest& request,
+                                         const std::string& device) {
+  std::vector<std::string> modes = measured_recompute_modes(*inputs.profile, device);
+  std::erase_if(modes, [&](const std::string& mode) { return !may_divide(request, mode); });
+  return modes;
+}
+
 GroupDivision::GroupDivision(const PlanInputs& inputs, const SearchRequest& request,
                              const SearchSpace& space, const CandidateGroup& group,
                              const Plan& base, SearchShared& shared)
@@ -55,9 +62,18 @@ const GroupPrices& GroupDivision::prices_of(Mode& mode) {
   return *mode.prices;
 }
 
-const GroupPrices& GroupDivision::prices_of(const std::string& mode) {
-  return prices_of(*std::find_if(modes_.begin(), modes_.end(),
-                                 [&](const Mode& one) { return one.name == mode; }));
+GroupDivision::Mode& GroupDivision::mode_of(const std::string& name) {
+  return *std::find_if(modes_.begin(), modes_.end(),
+                       [&](const Mode& one) { return one.name == name; });
+}
+
+// `kept` is the same for all of a group.
+RecomputeSums GroupDivision::sums_of(Mode& mode, const RankSums& kept) {
+  if (!mode.raised) {
+    mode.raised =
+        std::make_unique<RaisedSums>(*inputs_.profile, base_, prices_of(mode).sums(), kept);
+  }
+  return {kept, mode.raised->sums()};
 }
 
 std::vector<GroupDivision::Divided> GroupDivision::divided(const Plan& plan,
@@ -70,7 +86,7 @@ std::vector<GroupDivision::Divided> GroupDivision::divided(const Plan& plan,
   for (Mode& mode : modes_) {
     const GroupPrices& prices = prices_of(mode);
     if (!prices.why_not().empty()) continue;
-    const RecomputeSums sums{kept, prices.sums()};
+    const RecomputeSums sums = sums_of(mode, kept);
     const RecomputeAsNeeded as_needed(sums, memory, held, plan, backward, rule_);
     Plan other = plan;
     other.cuts = balanced;
@@ -96,7 +112,7 @@ bool GroupDivision::can_be_divided(const Plan& plan, const StageMemory& memory,
   return std::any_of(modes_.begin(), modes_.end(), [&](Mode& mode) {
     const GroupPrices& prices = prices_of(mode);
     if (!prices.why_not().empty()) return false;
-    const RecomputeSums sums{kept, prices.sums()};
+    const RecomputeSums sums = sums_of(mode, kept);
     return RecomputeAsNeeded(sums, memory, held, plan, backward, rule_).fits_somehow(balanced);
   });
 }
@@ -108,7 +124,7 @@ bool GroupDivision::all_are_slower(const Plan& plan, const StageMemory& memory,
   return std::all_of(modes_.begin(), modes_.end(), [&](Mode& mode) {
     const GroupPrices& prices = prices_of(mode);
     if (!prices.why_not().empty()) return false;
-    const RecomputeSums sums{kept, prices.sums()};
+    const RecomputeSums sums = sums_of(mode, kept);
     const RecomputeAsNeeded as_needed(sums, memory, held, plan, backward, rule_);
     return as_needed.balanced_within(slowest) == RecomputeAsNeeded::Within::kNo;
   });
@@ -119,7 +135,7 @@ Duration GroupDivision::bound_of(const Plan& plan, const RankSums& kept, const H
   if (plan.recompute == "none") {
     return compute_bound(kept, plan, backward, held, inputs_.executor);
   }
-  const RecomputeSums sums{kept, prices_of(plan.recompute).sums()};
+  const RecomputeSums sums = sums_of(mode_of(plan.recompute), kept);
   return compute_bound(sums, plan, backward, held, inputs_.executor);
 }
 
@@ -166,7 +182,7 @@ Duration GroupDivision::least_with_cuts(const Plan& plan, const StageMemory& mem
 }
 
 DividedTables GroupDivision::tables_of(const Plan& plan, const RankTables& kept) {
-  return {prices_of(plan.recompute).tables(), kept, plan};
+  return {prices_of(mode_of(plan.recompute)).tables(), kept, plan};
 }
 
 }  // namespace penstock

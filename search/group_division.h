@@ -24,6 +24,10 @@ struct SearchShared;
 // What the trainer of the question can carry out.
 RecomputeRule recompute_rule(const SearchRequest& request);
 
+// The measured modes that plans of mode "none" may use in some of their sections.
+std::vector<std::string> modes_to_divide(const PlanInputs& inputs, const SearchRequest& request,
+                                         const std::string& device);
+
 class GroupDivision {
  public:
   // Keeps all of them by reference. `base`: the plan that the group stands for.
@@ -68,9 +72,11 @@ class GroupDivision {
   struct Mode {
     std::string name;
     std::unique_ptr<GroupPrices> prices{};  // made when they are first asked for
+    std::unique_ptr<RaisedSums> raised{};   // likewise
   };
   const GroupPrices& prices_of(Mode& mode);
-  const GroupPrices& prices_of(const std::string& mode);
+  Mode& mode_of(const std::string& name);
+  RecomputeSums sums_of(Mode& mode, const RankSums& kept);
 
   const PlanInputs& inputs_;
   const SearchSpace& space_;

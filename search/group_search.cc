@@ -1,8 +1,10 @@
 #include "search/group_search.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "core/values/recompute_sections.h"
@@ -59,7 +61,7 @@ class GroupSearch {
     }
     const auto choices =
         schedule_choices(request_, static_cast<int>(inputs_.profile->sections.size()),
-                         base_.pipeline, group_.chunks);
+                         base_.pipeline, group_.chunks, key_.splitting_may_pay);
     for (const ScheduleChoice& choice : choices) try_schedule(choice);
     return std::move(result_);
   }
@@ -105,13 +107,13 @@ class GroupSearch {
       result_.bounded += variants;
       return;
     }
-    const auto balanced = balanced_cuts_of(plan);
-    any_cuts_ = std::max(any_cuts_, bounds_.by_balanced_cuts(plan, *balanced));
+    const std::vector<int>& balanced = balanced_cuts_of(plan);
+    any_cuts_ = std::max(any_cuts_, bounds_.by_balanced_cuts(plan, balanced));
     if (!may_matter(any_cuts_, kNoMemory)) {
       result_.bounded += variants;
       return;
     }
-    if (group_.chunks == ChunkRange::kMore && loses_as_balanced(choice, plan, *balanced)) {
+    if (group_.chunks == ChunkRange::kMore && loses_as_balanced(choice, plan, balanced)) {
       result_.bounded += variants;
       return;
     }
@@ -121,7 +123,7 @@ class GroupSearch {
         return;
       }
       note_possible();
-      try_arranged(*choice.kind, plan, *balanced);
+      try_arranged(*choice.kind, plan, balanced);
       return;
     }
     const auto over = all_held_over_memory(*choice.kind, plan);
@@ -130,7 +132,8 @@ class GroupSearch {
       return;
     }
     const SearchShared::CountsKey key = counts_key(*choice.kind, plan);
-    const auto at_least = shared_.held_at_least.get(key, [&] { return least_held_of(plan); });
+    PlanCounts counts(plan);
+    const auto at_least = shared_.held_at_least.get(key, [&] { return counts.least(); });
     any_cuts_ = std::max(any_cuts_, bounds_.by_round_trips(plan, *at_least));
     if (!may_matter(any_cuts_, kNoMemory)) {
       result_.bounded += variants;
@@ -143,14 +146,14 @@ class GroupSearch {
     over_memory_ = false;
     for (const bool zero1 : zero1_) {
       plan.zero1 = zero1;
-      if (try_as_needed(*choice.kind, plan, *balanced, *at_least)) continue;
-      if (!least_may_matter(plan, *balanced, *at_least)) continue;
-      const auto held = held_of(key, plan);
-      if (does_not_fit(*choice.kind, plan, *balanced, *held)) {
-        try_forms(plan, *balanced, *held);
+      if (try_as_needed(*choice.kind, plan, balanced, *at_least, counts)) continue;
+      if (!least_may_matter(plan, balanced, *at_least)) continue;
+      const auto held = shared_.held.get(key, [&] { return counts.exact(); });
+      if (does_not_fit(*choice.kind, plan, balanced, *held)) {
+        try_forms(plan, balanced, *held);
         continue;
       }
-      if (!cuts_may_matter(plan, *balanced, *held)) continue;
+      if (!cuts_may_matter(plan, balanced, *held)) continue;
       for (const Placement placement : placements_) {
         plan.placement = placement;
         try_candidate(plan, *held);
@@ -184,7 +187,7 @@ class GroupSearch {
   // its memory asks for, whichever is faster. False when it may fit (by counts that are too small),
   // or has no such choice.
   bool try_as_needed(const ScheduleKind& kind, const Plan& plan, const std::vector<int>& balanced,
-                     const HeldCounts& at_least) {
+                     const HeldCounts& at_least, PlanCounts& counts) {
     if (over_memory_ || !division_.serves(kind)) return false;
     const StageMemory memory = memory_of(plan, at_least);
     const Cuts cuts = choose_cuts(prices_.sums(), memory, plan, backward_, balanced, true);
@@ -209,7 +212,8 @@ class GroupSearch {
       return may_matter(form.bound, form.least_memory);
     });
     if (keeps_all || matters) {
-      try_forms(plan, balanced, *held_of(counts_key(kind, plan), plan));
+      const auto exact = shared_.held.get(counts_key(kind, plan), [&] { return counts.exact(); });
+      try_forms(plan, balanced, *exact);
       return true;
     }
     note_possible();
@@ -366,7 +370,7 @@ class GroupSearch {
 
   [[nodiscard]] std::shared_ptr<const HeldCounts> held_of(const SearchShared::CountsKey& key,
                                                           const Plan& plan) const {
-    return shared_.held.get(key, [&] { return HeldCounts(liveness_of(plan)); });
+    return shared_.held.get(key, [&] { return HeldCounts(liveness_of(plan, Peaks::kFullest)); });
   }
 
   // Schedules that are worked out for one plan: cut by what a static one of the same placement
@@ -465,15 +469,19 @@ class GroupSearch {
   }
 
   // On one type they serve all schedules of a map.
-  std::shared_ptr<const std::vector<int>> balanced_cuts_of(const Plan& plan) {
+  const std::vector<int>& balanced_cuts_of(const Plan& plan) {
+    auto& known = balanced_[{plan.chunks, plan.stage_map, backward_}];
+    if (known) return *known;
     const auto cuts = [&] { return balanced_cuts(prices_.sums(), plan, backward_).value(); };
     const int largest = micro_batch_shapes(plan).front().samples;
     if (plan.is_mixed()) {
-      return shared_.mixed_balanced.get(
+      known = shared_.mixed_balanced.get(
           {group_.mixed, largest, plan.chunks, plan.stage_map, backward_}, cuts);
+    } else {
+      known = shared_.balanced.get(
+          {group_.key, largest, plan.pipeline, plan.chunks, plan.stage_map, backward_}, cuts);
     }
-    return shared_.balanced.get(
-        {group_.key, largest, plan.pipeline, plan.chunks, plan.stage_map, backward_}, cuts);
+    return *known;
   }
 
   // Where all micro-batches are held at once, some rank holds at least the mean of them.
@@ -707,6 +715,9 @@ class GroupSearch {
   const TiedParameters ties_;
   const std::vector<bool> zero1_;
   const std::vector<Placement> placements_;
+  // Of this group's, those of (V, map of stages, backward): the shared ones are many.
+  std::map<std::tuple<int, StageMap, BackwardKind>, std::shared_ptr<const std::vector<int>>>
+      balanced_;
   BackwardKind backward_ = BackwardKind::kFused;  // of the schedule at hand
   Duration any_cuts_{};                           // what no cuts of the schedule at hand beat
   bool over_memory_ = false;                      // it did not fit with less state (ZeRO-1)

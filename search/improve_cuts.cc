@@ -8,7 +8,7 @@
 
 #include "search/arrange.h"
 #include "search/choose_cuts.h"
-#include "search/cut_replay.h"
+#include "search/cut_forms.h"
 #include "search/plan_program.h"
 #include "search/trainer_plans.h"
 
@@ -35,6 +35,7 @@ constexpr double kMostGain = 0.125, kPartOfKicks = 0.25;
 struct Point {
   std::vector<int> cuts;
   CutReplay::Result result;
+  std::size_t form = 0;        // of CutForms
   std::int64_t imbalance = 0;  // sum of squares of the ranks' work
 };
 
@@ -79,7 +80,8 @@ class CutSearch {
   CutSearch(const PlanInputs& inputs, const Plan& plan, const CutBudget& budget)
       : inputs_(inputs),
         budget_(budget),
-        replay_(inputs, plan, budget.recompute),
+        forms_(inputs, plan, budget.recompute, budget.modes_to_divide),
+        replay_(forms_.given()),
         sections_(static_cast<int>(inputs.profile->sections.size())),
         section_names_(names_of_sections(*inputs.profile)),
         reserve_(replay_.is_cheap() && !budget.to_beat ? kMoreToDescend * budget.replays : 0),
@@ -107,7 +109,7 @@ class CutSearch {
       if (is_better(next, best)) best = std::move(next);
     }
     if (best.result.step_time == first.result.step_time) best = first;
-    return Found{replay_.with(best.cuts), best.result.step_time, best.result.memory};
+    return Found{forms_.of(best.form).with(best.cuts), best.result.step_time, best.result.memory};
   }
 
  private:
@@ -124,35 +126,18 @@ class CutSearch {
 
   // The best of them becomes a start: behind the plan's own, which is kept among equals.
   void try_all() {
-    const int stages = replay_.plan().stages_per_copy();
-    std::vector<int> cuts(static_cast<std::size_t>(stages) + 1);
-    for (int s = 0; s < stages; ++s) cuts[static_cast<std::size_t>(s)] = s;
-    cuts.back() = sections_;
+    std::vector<int> cuts = first_cuts(sections_, replay_.plan().stages_per_copy());
     std::optional<Point> best;
     Duration to_beat = budget_.to_beat.value_or(Duration::max());
     for (const Point& start : starts_) to_beat = std::min(to_beat, start.result.step_time);
     do {
       if (tried_.contains(cuts) || replay_.bound(cuts) > to_beat) continue;
-      auto point = tried(cuts);
+      auto point = tried(cuts, Forms::kAny);
       if (!point || (best && !is_better(*point, *best))) continue;
       to_beat = std::min(to_beat, point->result.step_time);
       best = std::move(point);
     } while (next_cuts(cuts));
     if (best) starts_.push_back(std::move(*best));
-  }
-
-  // In lexicographic order; false behind the last.
-  static bool next_cuts(std::vector<int>& cuts) {
-    for (std::size_t at = cuts.size() - 2; at >= 1 && at + 1 < cuts.size(); --at) {
-      const int most = cuts.back() - static_cast<int>(cuts.size() - 1 - at);
-      if (cuts[at] == most) continue;
-      ++cuts[at];
-      for (std::size_t next = at + 1; next + 1 < cuts.size(); ++next) {
-        cuts[next] = cuts[next - 1] + 1;
-      }
-      return true;
-    }
-    return false;
   }
 
   static int arrangements(const Plan& plan, const CutBudget& budget, bool has_rule) {
@@ -193,14 +178,21 @@ class CutSearch {
   }
 
   // Nothing when it was tried before or does not fit.
-  std::optional<Point> tried(std::vector<int> cuts) {
+  enum class Forms {
+    kAsGiven,
+    kAny,  // where cuts do not fit, the recompute may be divided: where all are tried, so that no
+           // plan with less memory is faster
+  };
+  std::optional<Point> tried(std::vector<int> cuts, Forms forms = Forms::kAsGiven) {
     if (left_ <= 0 || !tried_.insert(cuts).second) return std::nullopt;
     --left_;
     if (budget_.trainer && taken_by_trainer(cuts) != cuts) return std::nullopt;
-    const auto result = replay_.run(cuts);
-    if (!result || (budget_.memory && result->memory > *budget_.memory)) return std::nullopt;
-    const std::int64_t imbalance = imbalance_of(cuts);
-    return Point{std::move(cuts), *result, imbalance};
+    const auto result = forms == Forms::kAny ? forms_.run_any(cuts) : forms_.run(cuts);
+    if (!result || (budget_.memory && result->replayed.memory > *budget_.memory)) {
+      return std::nullopt;
+    }
+    const std::int64_t imbalance = imbalance_of(forms_.of(result->form), cuts);
+    return Point{std::move(cuts), result->replayed, result->form, imbalance};
   }
 
   // The nearest cuts that the trainer can run; none when there are none.
@@ -210,9 +202,10 @@ class CutSearch {
     return plan ? plan->cuts : std::vector<int>{};
   }
 
-  [[nodiscard]] std::int64_t imbalance_of(const std::vector<int>& cuts) const {
+  [[nodiscard]] static std::int64_t imbalance_of(const CutReplay& replay,
+                                                 const std::vector<int>& cuts) {
     std::int64_t sum = 0;
-    for (const std::int64_t work : replay_.rank_work(cuts)) {
+    for (const std::int64_t work : replay.rank_work(cuts)) {
       const std::int64_t rounded = work >> 12U;
       sum += rounded * rounded;
     }
@@ -245,7 +238,7 @@ class CutSearch {
   // From the busiest ranks to the least busy ones first.
   [[nodiscard]] std::vector<Move> moves_from(const Point& point) const {
     const Plan& plan = replay_.plan();
-    const std::vector<std::int64_t> work = replay_.rank_work(point.cuts);
+    const std::vector<std::int64_t> work = forms_.of(point.form).rank_work(point.cuts);
     struct Scored {
       std::int64_t relief = 0;
       Move move;
@@ -304,7 +297,8 @@ class CutSearch {
 
   const PlanInputs& inputs_;
   const CutBudget budget_;
-  CutReplay replay_;
+  CutForms forms_;
+  CutReplay& replay_;  // of the plan as it was given
   int sections_;
   std::vector<std::string> section_names_;
   int reserve_;  // replays that only serve to get to an optimum, not to look for another one

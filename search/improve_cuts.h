@@ -4,6 +4,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "core/values/plan.h"
 #include "search/evaluate.h"
@@ -17,6 +19,8 @@ struct CutBudget {
   int replays = 200;  // at most; with nothing to beat 5 times as many more on the way to an optimum
   std::optional<Bytes> memory{};  // no rank may hold more, whatever its device has
   RecomputeRule recompute = RecomputeRule::kPerStage;  // of a plan whose recompute is divided
+  // Of a plan of mode "none": those that it may use in some sections where it does not fit.
+  std::vector<std::string> modes_to_divide{};
   // Only plans that are faster count: what is so far from it that cuts cannot make up for it is
   // given up early.
   std::optional<Duration> to_beat{};

@@ -59,6 +59,7 @@ std::vector<Found> improved_from(const PlanInputs& inputs, const SearchRequest& 
     CutBudget budget;
     budget.recompute = recompute_rule(request);
     budget.trainer = request.trainer;
+    budget.modes_to_divide = modes_to_divide(inputs, request, plans[i].device);
     budget.to_beat = leaders.to_lead(plans[i].devices(), request.sizes.size());
     better[i] = improve_cuts(inputs, plans[i], budget);
   });

@@ -39,7 +39,7 @@ std::vector<Plan> smallest_plans(const PlanInputs& inputs, const SearchRequest& 
                                  const Plan& like) {
   const Pins& pins = request.pins;
   std::vector<Plan> plans;
-  if (like.is_mixed() || like.has_unequal_replicas()) return plans;
+  if (like.is_mixed() || like.has_unequal_replicas() || !like.has_even_batch()) return plans;
   // The request may count devices of other types, too.
   const PlanDevices devices = devices_of(*inputs.cluster, like, inputs.reserve);
   const int gpus = std::min(request.gpus, devices.types[0].devices);

@@ -50,6 +50,8 @@ class Greedy {
     std::int64_t longest = 0;
     const int different = problem_.prefix_of_stage.empty() ? 1 : problem_.stages;
     for (int stage = 0; stage < different; ++stage) {
+      // Ranks on one device type, which are in a row, share their times.
+      if (stage > 0 && &problem_.prefix(stage) == &problem_.prefix(stage - 1)) continue;
       for (int i = 0; i < sections_; ++i) longest = std::max(longest, time(stage, i, i + 1));
     }
     return longest;
@@ -57,8 +59,8 @@ class Greedy {
 
   // The smallest feasible bottleneck that is no shorter than the longest section; a shorter one
   // that comes out need not be the smallest.
-  [[nodiscard]] std::int64_t bottleneck() const {
-    std::int64_t low = longest_section();
+  [[nodiscard]] std::int64_t bottleneck(std::int64_t longest_section) const {
+    std::int64_t low = longest_section;
     if (problem_.prefix_of_stage.empty()) {
       low = std::max(low, (time(0, 0, sections_) + problem_.stages - 1) / problem_.stages);
     }
@@ -154,8 +156,9 @@ std::optional<Partition> partition(const PartitionProblem& problem) {
     if (!problem.limit->every_section_fits(problem.stages)) return partition_by_table(problem);
   }
   if (!has_uniform_traffic(problem)) return partition_by_table(problem);
-  const std::int64_t bottleneck = greedy.bottleneck();
-  if (!problem.prefix_of_stage.empty() && bottleneck <= greedy.longest_section()) {
+  const std::int64_t longest = greedy.longest_section();
+  const std::int64_t bottleneck = greedy.bottleneck(longest);
+  if (!problem.prefix_of_stage.empty() && bottleneck <= longest) {
     return partition_by_table(problem);
   }
   return Partition{greedy.earliest_cuts(bottleneck), bottleneck};

@@ -32,10 +32,6 @@ class Solver {
     return static_cast<std::size_t>(stage) * static_cast<std::size_t>(sections_ + 1) +
            static_cast<std::size_t>(first);
   }
-  [[nodiscard]] std::int64_t time(int stage, int first, int end) const {
-    const std::vector<std::int64_t>& prefix = problem_.prefix(stage);
-    return prefix[static_cast<std::size_t>(end)] - prefix[static_cast<std::size_t>(first)];
-  }
   [[nodiscard]] bool fits(int stage, int first, int end) const {
     return problem_.limit == nullptr || problem_.limit->fits(stage, first, end);
   }
@@ -46,13 +42,15 @@ class Solver {
     bottleneck_[at(problem_.stages, sections_)] = 0;
     for (int stage = problem_.stages - 1; stage >= 0; --stage) {
       const int highest = stage == 0 ? 0 : last_start(stage);  // stage 0 starts at section 0
+      const std::int64_t* prefix = problem_.prefix(stage).data();
+      const std::int64_t* behind = &bottleneck_[at(stage + 1, 0)];
       for (int first = highest; first >= stage; --first) {
         std::int64_t best = kInfinite;
         const int shortest = stage + 1 == problem_.stages ? sections_ : first + 1;
         for (int end = shortest; end <= last_start(stage) + 1; ++end) {
-          const std::int64_t own = time(stage, first, end);
+          const std::int64_t own = prefix[end] - prefix[first];
           if (own >= best) break;  // longer stages are slower still
-          const std::int64_t rest = bottleneck_[at(stage + 1, end)];
+          const std::int64_t rest = behind[end];
           const std::int64_t both = std::max(own, rest);
           if (both < best && fits(stage, first, end)) best = both;
         }
@@ -69,12 +67,14 @@ class Solver {
     std::vector<int> choice(bottleneck_.size(), 0);
     for (int stage = problem_.stages - 1; stage >= 0; --stage) {
       const int highest = stage == 0 ? 0 : last_start(stage);
+      const std::int64_t* prefix = problem_.prefix(stage).data();
+      const std::int64_t* behind = &traffic[at(stage + 1, 0)];
       for (int first = highest; first >= stage; --first) {
         if (bottleneck_[at(stage, first)] > bottleneck) continue;
         const int shortest = stage + 1 == problem_.stages ? sections_ : first + 1;
         for (int end = shortest; end <= last_start(stage) + 1; ++end) {
-          if (time(stage, first, end) > bottleneck) break;
-          const std::int64_t rest = traffic[at(stage + 1, end)];
+          if (prefix[end] - prefix[first] > bottleneck) break;
+          const std::int64_t rest = behind[end];
           if (rest == kInfinite) continue;
           const std::int64_t sum =
               rest +

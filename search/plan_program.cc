@@ -238,26 +238,43 @@ int counted_micro_batches(const Plan& plan) {
   return enough + (micro_batches - enough) % period;
 }
 
-HeldCounts least_held_of(const Plan& plan) {
-  return least_held(make_schedule(plan.schedule, shape_of(plan, counted_micro_batches(plan))));
+namespace {
+
+Schedule schedule_of(const Plan& plan, int micro_batches) {
+  return make_schedule(plan.schedule, shape_of(plan, micro_batches));
+}
+Schedule counted_schedule(const Plan& plan) {
+  return schedule_of(plan, counted_micro_batches(plan));
 }
 
-std::vector<RankLiveness> liveness_of(const Plan& plan) {
+// `counted`: counted_schedule() of the plan.
+std::vector<RankLiveness> liveness_on(const Schedule& counted, const Plan& plan, Peaks peaks) {
   const int telling = telling_micro_batches(plan);
-  const auto with = [&](int micro_batches) {
-    return make_schedule(plan.schedule, shape_of(plan, micro_batches));
-  };
-  const int counted = counted_micro_batches(plan);
-  const Schedule schedule = with(counted);
-  WaitingReceives waiting = waiting_receives(telling == counted ? schedule : with(telling));
+  WaitingReceives waiting = waiting_receives(
+      telling == counted_micro_batches(plan) ? counted : schedule_of(plan, telling));
   const bool grows = find_schedule(plan.schedule)->holds_all_micro_batches;
   if (grows && telling > plan.pipeline) {
     const int more = first_load(plan).micro_batches - telling;
-    const WaitingReceives one_more = waiting_receives(with(telling + 1));
+    const WaitingReceives one_more = waiting_receives(schedule_of(plan, telling + 1));
     grow(waiting.activations, one_more.activations, more);
     grow(waiting.gradients, one_more.gradients, more);
   }
-  return liveness(schedule, waiting);
+  return liveness(counted, waiting, peaks);
 }
+
+}  // namespace
+
+HeldCounts least_held_of(const Plan& plan) { return least_held(counted_schedule(plan)); }
+
+std::vector<RankLiveness> liveness_of(const Plan& plan, Peaks peaks) {
+  return liveness_on(counted_schedule(plan), plan, peaks);
+}
+
+const Schedule& PlanCounts::schedule() {
+  if (!schedule_) schedule_ = counted_schedule(plan_);
+  return *schedule_;
+}
+HeldCounts PlanCounts::least() { return least_held(schedule()); }
+HeldCounts PlanCounts::exact() { return liveness_on(schedule(), plan_, Peaks::kFullest); }
 
 }  // namespace penstock

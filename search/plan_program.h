@@ -1,6 +1,7 @@
 // The Program of a Plan: its distinct pipelines, their micro-batches, and what ends the step.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,12 +41,26 @@ Program program_of(const PlanSchedules& schedules, const LoweringOptions& option
 // liveness() of the plan's Program. Which receives wait is worked out on few micro-batches: with
 // more of them a steady state repeats, or (schedules that hold all micro-batches) every count grows
 // by what it grew by with the last one.
-std::vector<RankLiveness> liveness_of(const Plan& plan);
+std::vector<RankLiveness> liveness_of(const Plan& plan, Peaks peaks = Peaks::kAll);
 // How many micro-batches are enough for that.
 int telling_micro_batches(const Plan& plan);
 // least_held() of its schedule; the same for plans that differ only in micro-batches but have the
 // same of these:
 HeldCounts least_held_of(const Plan& plan);
 int counted_micro_batches(const Plan& plan);
+
+// For both kinds of counts of one plan: the schedule that they are counted on is made once.
+class PlanCounts {
+ public:
+  explicit PlanCounts(const Plan& plan) : plan_(plan) {}
+  [[nodiscard]] HeldCounts least();
+  [[nodiscard]] HeldCounts exact();
+
+ private:
+  const Schedule& schedule();
+
+  const Plan& plan_;
+  std::optional<Schedule> schedule_;
+};
 
 }  // namespace penstock

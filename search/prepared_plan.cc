@@ -20,6 +20,16 @@ std::vector<const SectionTable*> tables_of(const std::vector<SectionSums>& shape
   return tables;
 }
 
+std::size_t largest_shape(const std::vector<MicroBatchShape>& shapes) {
+  const auto tokens = [](const MicroBatchShape& shape) {
+    return shape.samples * std::max<std::int64_t>(shape.tokens, 1);
+  };
+  const auto largest = std::max_element(
+      shapes.begin(), shapes.end(),
+      [&](const MicroBatchShape& a, const MicroBatchShape& b) { return tokens(a) < tokens(b); });
+  return static_cast<std::size_t>(largest - shapes.begin());
+}
+
 void refuse_nonsense(const PlanInputs& inputs, const Plan& plan) {
   if (plan.pipeline < 1 || plan.chunks < 1 || plan.data < 1 || plan.tensor < 1 ||
       plan.micro_batch_size < 1 || plan.global_batch < plan.data) {
@@ -97,6 +107,7 @@ PlanSums::PlanSums(const ModelProfile& profile, const PlanDevices& devices, cons
     shapes_.push_back(shapes_of_kind(plan, kind));
   }
   const std::vector<MicroBatchShape> shapes = micro_batch_shapes(plan);
+  if (!plan.has_even_batch()) full_size_ = largest_shape(shapes);
   sums_.reserve(devices.types.size());
   for (const DeviceCluster& type : devices.types) {
     std::vector<SectionSums>& of_type = sums_.emplace_back();
@@ -124,14 +135,14 @@ bool PlanSums::recomputes() const {
 }
 
 RankSums PlanSums::full_size() const {
-  if (sums_.size() == 1) return sums_[0][0];
+  if (sums_.size() == 1) return sums_[0][full_size_];
   std::vector<const SectionSums*> of_rank;
   of_rank.reserve(static_cast<std::size_t>(pipeline_));
   for (int rank = 0; rank < pipeline_; ++rank) {
     const SectionSums* slowest = nullptr;  // of all kinds of replicas
     for (auto at = static_cast<std::size_t>(rank); at < type_of_rank_.size();
          at += static_cast<std::size_t>(pipeline_)) {
-      const SectionSums& one = of_type(type_of_rank_[at])[0];
+      const SectionSums& one = of_type(type_of_rank_[at])[full_size_];
       if (slowest == nullptr || one.work.back() > slowest->work.back()) slowest = &one;
     }
     of_rank.push_back(slowest);

@@ -22,7 +22,8 @@ class PlanSums {
   // The first reason why there are no prices; empty when there are.
   [[nodiscard]] std::string why_not() const;
   [[nodiscard]] bool recomputes() const;
-  // Both point into it. Of full-size micro-batches; of all shapes.
+  // Both point into it. Of full-size micro-batches (of a batch that is not even, those with most
+  // tokens); of all shapes.
   [[nodiscard]] RankSums full_size() const;
   [[nodiscard]] RankTables tables() const;
 
@@ -35,6 +36,7 @@ class PlanSums {
   std::vector<std::vector<SectionSums>> sums_;  // [type][shape]
   int pipeline_ = 1;
   std::vector<ShapeRange> shapes_;  // of unequal replicas, by kind
+  std::size_t full_size_ = 0;       // shape
 };
 
 struct PreparedPlan {

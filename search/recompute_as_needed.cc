@@ -29,6 +29,27 @@ bool can_divide_recompute(const ScheduleKind& kind) {
          kind.rule == RunTimeRule::kNone;
 }
 
+RaisedSums::RaisedSums(const ModelProfile& profile, const Plan& plan, const RankSums& recomputed,
+                       const RankSums& kept)
+    : sums_(recomputed) {
+  const int ranks = recomputed.is_one_for_all() && kept.is_one_for_all() ? 1 : plan.pipeline;
+  std::vector<const SectionSums*> of_rank;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const SectionSums& own = recomputed[rank];
+    if (rank > 0 && &own == &recomputed[rank - 1] && &kept[rank] == &kept[rank - 1]) {
+      of_rank.push_back(of_rank.back());
+      continue;
+    }
+    of_rank.push_back(&own);
+    if (!is_somewhere_faster(own.table, kept[rank].table)) continue;
+    raised_.push_back(std::make_unique<const SectionSums>(
+        sum_table(profile, plan.tensor, no_faster_than(own.table, kept[rank].table))));
+    of_rank.back() = raised_.back().get();
+  }
+  if (raised_.empty()) return;
+  sums_ = ranks == 1 ? RankSums(*of_rank.front()) : RankSums(std::move(of_rank));
+}
+
 RecomputeAsNeeded::RecomputeAsNeeded(const RecomputeSums& sums, const StageMemory& memory,
                                      const HeldCounts& held, const Plan& plan,
                                      BackwardKind backward, RecomputeRule rule)
@@ -560,6 +581,7 @@ std::vector<int> RecomputeAsNeeded::earliest_cuts(std::int64_t bottleneck) const
 DividedTables::DividedTables(const RankTables& recomputed, const RankTables& kept,
                              const Plan& plan) {
   const std::vector<bool> again = recomputed_sections(plan);
+  const bool divided = recompute_is_divided(plan);
   const bool alike = recomputed.is_one_for_all();
   const int ranks = alike ? 1 : plan.pipeline;
   merged_.reserve(index(ranks));
@@ -571,7 +593,10 @@ DividedTables::DividedTables(const RankTables& recomputed, const RankTables& kep
     }
     std::vector<SectionTable>& shapes = merged_.emplace_back();
     for (std::size_t shape = 0; shape < kept[rank].size(); ++shape) {
-      shapes.push_back(merge_tables(*recomputed[rank][shape], *kept[rank][shape], again));
+      const SectionTable &own = *recomputed[rank][shape], &of_kept = *kept[rank][shape];
+      const bool is_raised = divided && is_somewhere_faster(own, of_kept);
+      shapes.push_back(is_raised ? merge_tables(no_faster_than(own, of_kept), of_kept, again)
+                                 : merge_tables(own, of_kept, again));
     }
     std::vector<const SectionTable*>& pointers = of_rank.emplace_back();
     for (const SectionTable& table : shapes) pointers.push_back(&table);

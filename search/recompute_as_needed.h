@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -31,6 +32,19 @@ bool can_divide_recompute(const ScheduleKind& kind);
 // they use the mode.
 struct RecomputeSums {
   RankSums kept, recomputed;
+};
+
+// What sections that recompute take beside others that do not (costmodel/plan_sections.h): those of
+// the mode, raised where they are faster than in mode "none". Keeps both by reference.
+class RaisedSums {
+ public:
+  RaisedSums(const ModelProfile& profile, const Plan& plan, const RankSums& recomputed,
+             const RankSums& kept);
+  [[nodiscard]] const RankSums& sums() const { return sums_; }
+
+ private:
+  std::vector<std::unique_ptr<const SectionSums>> raised_;
+  RankSums sums_;
 };
 
 class RecomputeAsNeeded {
@@ -120,7 +134,8 @@ class RecomputeAsNeeded {
   std::vector<int> stages_;         // likewise, of two copies
 };
 
-// The section tables of a plan, from those of its mode and those of mode "none".
+// The section tables of a plan, from those of its mode and those of mode "none", raised as
+// RaisedSums where its recompute is divided.
 class DividedTables {
  public:
   DividedTables(const RankTables& recomputed, const RankTables& kept, const Plan& plan);

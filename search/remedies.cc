@@ -64,7 +64,7 @@ std::vector<Change> single_changes(const PlanInputs& inputs, const Plan& plan) {
     if (mode == plan.recompute || mode == "none") continue;
     add(mode + " recompute", [&](Plan& p) { p.recompute = mode; });
   }
-  for (int b = plan.micro_batch_size / 2; b >= 1; b /= 2) {
+  for (int b = plan.micro_batch_size / 2; b >= 1 && plan.has_even_batch(); b /= 2) {
     add("micro-batch size " + std::to_string(b), [&](Plan& p) { p.micro_batch_size = b; });
   }
   for (int p = plan.pipeline + 1; p <= 2 * plan.pipeline && !plan.is_mixed(); ++p) {

@@ -112,6 +112,7 @@ struct Sizes {
 
 // The steady state repeats after at most two groups of P micro-batches, or of the plan's own.
 std::optional<Sizes> sizes_of(const Plan& plan) {
+  if (!plan.has_even_batch()) return {};
   const int micro_batches = first_load(plan).micro_batches;
   Sizes sizes;
   sizes.step = 2 * std::lcm(plan.pipeline, std::max(plan.group, 1));
@@ -128,12 +129,13 @@ Plan with_fewer(Plan plan, int micro_batches) {
   return plan;
 }
 
-// Unequal replicas are written out: their numbers of micro-batches do not grow alike.
+// Unequal replicas are written out: their numbers of micro-batches do not grow alike. So is a batch
+// that is not even: its memory is summed up micro-batch by micro-batch.
 bool is_known_order(const Plan& plan, const ExecutorModel& executor) {
   const ScheduleKind* kind = find_schedule(plan.schedule);
-  return !plan.has_unequal_replicas() && kind != nullptr && !kind->is_automatic() &&
-         kind->rule == RunTimeRule::kNone && executor.issue == IssueOrder::kEager &&
-         why_no_program(plan).empty();
+  return plan.has_even_batch() && !plan.has_unequal_replicas() && kind != nullptr &&
+         !kind->is_automatic() && kind->rule == RunTimeRule::kNone &&
+         executor.issue == IssueOrder::kEager && why_no_program(plan).empty();
 }
 
 bool takes_recompute_time(const StagePrices& prices) {

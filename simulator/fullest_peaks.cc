@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -12,15 +14,10 @@ constexpr std::size_t kMostChunks = 8;
 // Points in as many dimensions as a rank has counts.
 class Points {
  public:
-  explicit Points(const std::vector<LiveCounts>& peaks)
-      : size_(peaks.size()), dimensions_(2 * peaks.front().stash.size()) {
-    coordinates_.reserve(size_ * dimensions_);
-    for (const LiveCounts& counts : peaks) {
-      coordinates_.insert(coordinates_.end(), counts.stash.begin(), counts.stash.end());
-      coordinates_.insert(coordinates_.end(), counts.weight_stash.begin(),
-                          counts.weight_stash.end());
-    }
-  }
+  Points(std::vector<std::int32_t> coordinates, std::size_t dimensions)
+      : size_(coordinates.size() / dimensions),
+        dimensions_(dimensions),
+        coordinates_(std::move(coordinates)) {}
 
   // Those that lie outermost in some directions, then what they do not cover.
   std::vector<std::size_t> corners() {
@@ -80,13 +77,27 @@ class Points {
   }
 
   // Whether a place between two corners holds as much everywhere.
-  [[nodiscard]] bool is_covered(std::size_t point) const {
+  [[nodiscard]] bool is_covered(std::size_t point) {
+    note_reached(at(point));
+    const std::uint32_t all = (1U << dimensions_) - 1;
     for (std::size_t i = 0; i < corners_.size(); ++i) {
       for (std::size_t j = i + 1; j < corners_.size(); ++j) {
+        if ((reached_[i] | reached_[j]) != all) continue;  // somewhere both hold less
         if (is_below(at(point), at(corners_[i]), at(corners_[j]))) return true;
       }
     }
     return false;
+  }
+  // In which dimensions each corner holds as much as the point.
+  void note_reached(const std::int32_t* point) {
+    reached_.clear();
+    for (const std::size_t corner : corners_) {
+      std::uint32_t reached = 0;
+      for (std::size_t d = 0; d < dimensions_; ++d) {
+        reached |= static_cast<std::uint32_t>(at(corner)[d] >= point[d]) << d;
+      }
+      reached_.push_back(reached);
+    }
   }
   // Whether x a + (1 - x) b >= point everywhere for some x from 0 to 1. Every dimension bounds x
   // from below or from above by a fraction; counts are below 2^31, so that the products fit.
@@ -98,7 +109,7 @@ class Points {
     Fraction least{0, 1}, most{1, 1};
     for (std::size_t d = 0; d < dimensions_; ++d) {
       const std::int64_t step = std::int64_t{a[d]} - b[d], missing = std::int64_t{point[d]} - b[d];
-      if (missing > std::max<std::int64_t>(step, 0)) return false;  // more than either of them
+      if (step == 0 && missing > 0) return false;
       if (step > 0 && missing * least.below > least.above * step) least = {missing, step};
       if (step < 0 && missing * most.below > most.above * step) most = {-missing, -step};
     }
@@ -108,16 +119,28 @@ class Points {
   std::size_t size_, dimensions_;
   std::vector<std::int32_t> coordinates_;
   std::vector<std::size_t> corners_;
+  std::vector<std::uint32_t> reached_;  // by each of these, of the point at hand
 };
 
 }  // namespace
 
 std::vector<std::size_t> fullest_peaks(const std::vector<LiveCounts>& peaks) {
-  if (peaks.size() > 2 && peaks.front().stash.size() <= kMostChunks) {
-    return Points(peaks).corners();
+  if (peaks.empty()) return {};
+  const std::size_t of_each = 2 * peaks.front().stash.size();
+  std::vector<std::int32_t> counts;
+  counts.reserve(peaks.size() * of_each);
+  for (const LiveCounts& peak : peaks) {
+    counts.insert(counts.end(), peak.stash.begin(), peak.stash.end());
+    counts.insert(counts.end(), peak.weight_stash.begin(), peak.weight_stash.end());
   }
-  std::vector<std::size_t> all;
-  for (std::size_t i = 0; i < peaks.size(); ++i) all.push_back(i);
+  return fullest_points(std::move(counts), of_each);
+}
+
+std::vector<std::size_t> fullest_points(std::vector<std::int32_t> counts, std::size_t of_each) {
+  const std::size_t size = counts.size() / of_each;
+  if (size > 2 && of_each <= 2 * kMostChunks) return Points(std::move(counts), of_each).corners();
+  std::vector<std::size_t> all(size);
+  std::iota(all.begin(), all.end(), std::size_t{0});
   return all;
 }
 

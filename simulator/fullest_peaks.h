@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "simulator/liveness.h"
@@ -13,5 +14,7 @@ namespace penstock {
 // between two others, unless there are many chunks: then it is all of them. `peaks`: none is
 // exceeded in every component by another.
 std::vector<std::size_t> fullest_peaks(const std::vector<LiveCounts>& peaks);
+// The same of counts that lie one after the other, so many of each peak.
+std::vector<std::size_t> fullest_points(std::vector<std::int32_t> counts, std::size_t of_each);
 
 }  // namespace penstock

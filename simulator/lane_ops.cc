@@ -41,6 +41,7 @@ LaneOpsReader::LaneOpsReader(const Program& program, const PriceTable& prices, H
     : program_(program),
       prices_(prices),
       one_copy_lane_(link == HostLink::kSimplex),
+      needs_one_(program.more_waits.empty() && !program.has_slots()),
       uses_or_slot_(program.actions.size()),
       posted_(program.groups.size() * static_cast<std::size_t>(kActionKinds)),
       last_on_rank_(static_cast<std::size_t>(program.ranks()), kWaitsForNothing),
@@ -141,7 +142,7 @@ void LaneOpsReader::read(std::uint32_t i, LaneOps& stretch) {
 void LaneOpsReader::add(std::uint32_t i, LaneOps& stretch) {
   const Action& action = program_.actions[i];
   LaneOps::Op op;
-  op.waits_for = needs_of(i, stretch);
+  op.waits_for = needs_one_ ? use(action.waits_for) : needs_of(i, stretch);
   op.price = static_cast<std::uint32_t>(prices_.entry_of(action));
   op.action = i;
   if (is_compute(action.kind)) {

@@ -20,11 +20,11 @@ inline constexpr std::uint32_t kStartSlot = 0;
 struct LaneOps {
   enum class Kind : std::uint8_t {
     kSend,  // takes its time and occupies nobody
-    kCopy,  // likewise, and counts for its rank
-    kJoin,  // the later of two slots, the second in `price`
     kCompute,
     kOverlap,
     kCollective,
+    kCopy,  // as a send, and counts for its rank
+    kJoin,  // the later of two slots, the second in `price`
   };
   struct Op {
     std::uint32_t waits_for = kStartSlot;  // slot; of a collective nothing, its members say
@@ -105,6 +105,7 @@ class LaneOpsReader {
   const Program& program_;
   const PriceTable& prices_;
   bool one_copy_lane_;
+  bool needs_one_;  // every action needs at most one other, and nothing is copied
   std::uint32_t next_ = 0;
   Slots slots_;
   // By action: how many wait for it; once it is read, where it ends.

@@ -61,13 +61,6 @@ class LanePass {
         case LaneOps::Kind::kSend:
           end = sum(slots_[op.waits_for], prices.of(i, op));
           break;
-        case LaneOps::Kind::kCopy:
-          end = sum(slots_[op.waits_for], prices.of(i, op));
-          ranks_[op.rank].last = later(ranks_[op.rank].last, end);
-          break;
-        case LaneOps::Kind::kJoin:
-          end = later(slots_[op.waits_for], slots_[op.price]);
-          break;
         case LaneOps::Kind::kCompute:
           end = compute(op, slots_[op.waits_for], prices.of(i, op));
           break;
@@ -82,6 +75,13 @@ class LanePass {
         case LaneOps::Kind::kCollective:
           end = sum(begin_of(member), prices.of(i, op));
           member = end_for_all(member, end);
+          break;
+        case LaneOps::Kind::kCopy:
+          end = sum(slots_[op.waits_for], prices.of(i, op));
+          ranks_[op.rank].last = later(ranks_[op.rank].last, end);
+          break;
+        case LaneOps::Kind::kJoin:
+          end = later(slots_[op.waits_for], slots_[op.price]);
           break;
       }
     }

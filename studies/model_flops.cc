@@ -61,6 +61,7 @@ std::optional<ModelFlops> model_flops_of(const Question& question, int sequence_
 }
 
 std::optional<ModelFlops> model_flops_of(const Question& question, const Plan& plan) {
+  if (!plan.has_even_batch()) return std::nullopt;  // samples of several lengths
   std::optional<ModelFlops> flops = model_flops_of(question, plan.sequence_length);
   if (!flops) return flops;
   const std::vector<std::string> types = plan.device_types();

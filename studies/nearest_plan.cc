@@ -23,7 +23,7 @@ std::string why_not_varuna(const ScheduleKind& kind, const Plan& plan) {
            "varuna-runtime, varuna-strict)";
   }
   if (plan.has_unequal_replicas()) return "it gives every replica the same share of the batch";
-  if (!plan.has_even_batch()) return "its micro-batches are all of one shape";
+  if (!plan.has_even_batch()) return "it takes micro-batches of one shape only";
   if (!has_equal_micro_batches(plan)) return "the batch must be a multiple of D times b";
   return "";
 }

@@ -11,6 +11,7 @@
 
 #include "cli/options/nearest.h"
 #include "core/files/format.h"
+#include "core/files/plan_format.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 
@@ -18,7 +19,7 @@ namespace penstock {
 namespace {
 
 constexpr std::string_view kProfile = "penstock.profile/1", kCluster = "penstock.cluster/1",
-                           kPlan = "penstock.plan/1", kConfig = "config.json";
+                           kPlan = kPlanFormat, kConfig = "config.json";
 
 // What people call a file of this format.
 struct Kind {
@@ -28,6 +29,7 @@ constexpr std::array kKinds{
     Kind{kProfile, "a profile"},
     Kind{kCluster, "a cluster"},
     Kind{kPlan, "a plan"},
+    Kind{kPlanFormat1, "a plan"},
     Kind{kConfig, "a model's config.json"},
     Kind{"penstock.device/1", "the datasheet of a device"},
     Kind{"penstock.costs/1", "the costs of a schedule"},
@@ -62,7 +64,7 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
                        path, kBatch);
   }
   if (wanted == kPlan) return "a plan is what penstock plan ... -o plan.json writes";
-  if (found == kPlan) {
+  if (is_plan_format(found)) {
     return "penstock explain, report, simulate, check and export read plans; plan wants the "
            "profile or the config.json of the model";
   }
@@ -204,7 +206,7 @@ bool is_model_config(const Json& json) {
 void expect_format(const Json& json, const std::string& path, std::string_view wanted) {
   const std::string found = is_model_config(json) ? std::string(kConfig) : format_of(json);
   const std::string_view words = words_for(found);
-  if (words.empty() || found == wanted) return;
+  if (words.empty() || found == wanted || words == words_for(wanted)) return;
   throw_bad_input(fmt::format("{}: this is {}, and {} belongs here\nhelp: {}", path, words,
                               words_for(wanted), place_of(found, wanted, path)));
 }

@@ -28,7 +28,7 @@ std::string format_of(const Json& json);
 // Is it the config.json of a model, rather than a file of ours?
 bool is_model_config(const Json& json);
 // Error{kBadInput} for a file that is known to be something else than `wanted`
-// ("penstock.plan/1"), with what to do with it. Others are left to their readers.
+// ("penstock.plan/2"), with what to do with it. Others are left to their readers.
 void expect_format(const Json& json, const std::string& path, std::string_view wanted);
 
 }  // namespace penstock

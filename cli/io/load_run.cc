@@ -72,12 +72,32 @@ bool is_own_log(std::string_view text) {
 
 }  // namespace
 
-void require_same_plan(const Loaded<PlanFile>& plan, const RunLog& run, const std::string& path) {
-  if (run.header.plan_hash == plan.file.hash) return;
-  throw_bad_input(
-      fmt::format("{}: it ran a plan with the hash {} ({}), but {} has {}\n"
-                  "help: name the plan file that it ran, or compare anyway with --any-plan",
-                  path, run.header.plan_hash, run.header.plan, plan.file.path, plan.file.hash));
+void keep_steps_of(const Loaded<PlanFile>& plan, LoadedRun& run, const std::string& path,
+                   bool any_plan) {
+  if (!run.names_plan()) return;
+  RunHeader& header = run.log.header;
+  const auto hash_of = [&header](const MeasuredStep& step) {
+    return step.plan_hash.empty() ? header.plan_hash : step.plan_hash;
+  };
+  const auto ran = [&](const std::string& hash) {
+    return std::ranges::any_of(run.log.steps,
+                               [&](const MeasuredStep& step) { return hash_of(step) == hash; });
+  };
+  if (header.plan_hash != plan.file.hash && !ran(plan.file.hash) && !any_plan) {
+    throw_bad_input(
+        fmt::format("{}: it ran a plan with the hash {} ({}), but {} has {}\n"
+                    "help: name the plan file that it ran, or compare anyway with --any-plan",
+                    path, header.plan_hash, header.plan, plan.file.path, plan.file.hash));
+  }
+  const std::string kept = ran(plan.file.hash) ? plan.file.hash : header.plan_hash;
+  const std::size_t all = run.log.steps.size();
+  std::erase_if(run.log.steps, [&](const MeasuredStep& step) { return hash_of(step) != kept; });
+  const std::size_t left = run.log.steps.size();
+  if (left < all) {
+    run.notes.push_back(
+        fmt::format("{} of the run's {} steps ran under {}; the others are left out", left, all,
+                    kept == plan.file.hash ? "this plan" : header.plan));
+  }
 }
 
 LoadedRun load_run(const std::string& path, const Loaded<PlanFile>& plan,

@@ -32,8 +32,11 @@ struct LoadedRun {
 LoadedRun load_run(const std::string& path, const Loaded<PlanFile>& plan,
                    const LogOptions& options = {});
 
-// Error{kBadInput} when the run at `path` names another plan file.
-void require_same_plan(const Loaded<PlanFile>& plan, const RunLog& run, const std::string& path);
+// Of a run that names its plans: leaves out the steps that ran under others than `plan`, and says
+// so in the notes. Error{kBadInput} when none ran under it, unless `any_plan`: then those of the
+// run's first plan are kept.
+void keep_steps_of(const Loaded<PlanFile>& plan, LoadedRun& run, const std::string& path,
+                   bool any_plan);
 
 // The run laid over the plan's replay, with what only another trainer's log says. `path` is for
 // messages.

@@ -192,6 +192,9 @@ PlanQuestion from_estimate(const PlanFile& file, const std::string& path,
 }  // namespace
 
 PlanQuestion question_of(const PlanFile& file, const std::string& path) {
+  if (!file.plan.has_even_batch()) {
+    return {"its micro-batches differ in shape, and only even batches can be asked about", {}};
+  }
   const Reread profile = reread(file.profile, path);
   if (!profile.why_not.empty()) return {profile.why_not, {}};
   if (is_model_config(profile.json.value)) return from_estimate(file, path, profile.json);

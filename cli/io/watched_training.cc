@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <utility>
 
 #include <unistd.h>
 
@@ -27,9 +28,12 @@ void handle(int signal, unsigned flags) {
 
 }  // namespace
 
-WatchedTraining::WatchedTraining(const RunHeader& header, std::int64_t end_step,
+WatchedTraining::WatchedTraining(const RunHeader& header, PlanSequence plans, std::int64_t end_step,
                                  const std::string& log)
-    : end_step_(end_step), terminal_(isatty(STDERR_FILENO) == 1), next_line_(Clock::now()) {
+    : plans_(std::move(plans)),
+      end_step_(end_step),
+      terminal_(isatty(STDERR_FILENO) == 1),
+      next_line_(Clock::now()) {
   run_.header = header;
   if (!log.empty()) log_.emplace(log, header);
 }
@@ -38,7 +42,13 @@ WatchedTraining::~WatchedTraining() {
   if (line_is_open_) std::fputc('\n', stderr);
 }
 
-void WatchedTraining::step_finished(const MeasuredStep& step) {
+void WatchedTraining::step_finished(const MeasuredStep& measured) {
+  MeasuredStep step = measured;
+  const PlanFromStep& plan = plan_at(plans_, step.step);
+  if (plan.hash != run_.header.plan_hash) {
+    step.plan = plan.path;
+    step.plan_hash = plan.hash;
+  }
   if (log_) log_->add(step);
   run_.steps.push_back(step);
   run_.steps.back().ranks.clear();

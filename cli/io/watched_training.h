@@ -8,6 +8,7 @@
 
 #include "cli/io/run_log_file.h"
 #include "core/values/run_log.h"
+#include "runtime_bridge/program_source.h"
 #include "runtime_bridge/run_rank.h"
 
 namespace penstock {
@@ -15,8 +16,9 @@ namespace penstock {
 // Steps as they end: on a terminal a line that changes, else a line now and then.
 class WatchedTraining : public StepObserver {
  public:
-  // `log`: a path, or empty.
-  WatchedTraining(const RunHeader& header, std::int64_t end_step, const std::string& log);
+  // `plans`: the run's, the header's first. `log`: a path, or empty.
+  WatchedTraining(const RunHeader& header, PlanSequence plans, std::int64_t end_step,
+                  const std::string& log);
   ~WatchedTraining() override;
   WatchedTraining(const WatchedTraining&) = delete;
   WatchedTraining& operator=(const WatchedTraining&) = delete;
@@ -30,6 +32,7 @@ class WatchedTraining : public StepObserver {
   using Clock = std::chrono::steady_clock;
 
   RunLog run_;
+  PlanSequence plans_;
   std::int64_t end_step_;
   std::optional<RunLogFile> log_;
   bool terminal_;

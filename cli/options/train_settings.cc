@@ -60,6 +60,10 @@ std::vector<std::string> parse_changes(const std::string& text) {
 }  // namespace
 
 void TrainSettings::declare(Options& options) {
+  options.repeated("--then", "STEPS:PLAN",
+                   "after so many steps of the run it goes on under another plan of the same model "
+                   "for as many ranks, without a restart; may be given several times",
+                   then_);
   options.heading("What to train on");
   options.option("--data", "FILE", "a text file; its bytes are the tokens", data_);
   options.option("--steps", "N", "optimizer steps; default 10", steps_);
@@ -236,6 +240,33 @@ LaunchFlags TrainSettings::launch_flags() const {
   flags.local_rank = parse_rank("--local-rank", local_rank_, 0);
   flags.master = master_;
   return flags;
+}
+
+std::vector<TrainSettings::LaterPlan> TrainSettings::later_plans() const {
+  const int steps = parse_count("--steps", steps_, 1, 10);
+  std::vector<LaterPlan> plans;
+  for (const std::string& text : then_) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string::npos || colon + 1 == text.size()) {
+      bad_option("--then", "'" + text + "' is not STEPS:PLAN", "for example --then 500:other.json");
+    }
+    const int step = parse_int("--then", text.substr(0, colon), 1);
+    const int before = plans.empty() ? 0 : static_cast<int>(plans.back().first_step);
+    if (step <= before) {
+      bad_option("--then",
+                 "after " + std::to_string(step) + " steps is not later than after " +
+                     std::to_string(before) + ", when the plan before it begins",
+                 "give them in the order in which they run");
+    }
+    if (step >= steps) {
+      bad_option("--then",
+                 "after " + std::to_string(step) + " steps: the run has " + std::to_string(steps) +
+                     ", so that this plan would never run",
+                 "train for more --steps, or leave it out");
+    }
+    plans.push_back({step, text.substr(colon + 1)});
+  }
+  return plans;
 }
 
 std::int64_t TrainSettings::stretch() const {

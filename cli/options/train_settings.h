@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/options/options.h"
 #include "runtime_bridge/launch_environment.h"
@@ -21,6 +22,12 @@ class TrainSettings {
   // What was given of them, the rest from `otherwise`: the defaults, or a checkpoint.
   [[nodiscard]] TrainingOptions training(const TrainingOptions& otherwise) const;
   [[nodiscard]] LaunchFlags launch_flags() const;
+  // After how many steps another plan runs, ascending.
+  struct LaterPlan {
+    std::int64_t first_step = 0;
+    std::string path;
+  };
+  [[nodiscard]] std::vector<LaterPlan> later_plans() const;
   // Ranks that sleep what the plan says, by how much it is stretched.
   [[nodiscard]] bool sleeps() const { return virtual_; }
   [[nodiscard]] std::int64_t stretch() const;
@@ -39,6 +46,7 @@ class TrainSettings {
   std::optional<std::string> transport_, device_, threads_, time_out_, log_;
   std::optional<std::string> checkpoints_, checkpoint_every_, checkpoint_keep_, may_change_;
   std::optional<std::string> rank_, ranks_, local_rank_, master_, stretch_;
+  std::vector<std::string> then_;
   bool timeline_ = false, resume_ = false, no_pinning_ = false, virtual_ = false;
 };
 

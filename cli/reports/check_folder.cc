@@ -41,7 +41,7 @@ struct Judged {
   std::string file;
   std::optional<CheckedLaunch> launch;
   std::optional<CheckedFile> own;  // in its place
-  std::string what;                // "torchtitan 0.2", "penstock.plan/1"
+  std::string what;                // "torchtitan 0.2", "penstock.plan/2"
   std::vector<std::string> with;   // files that were judged as parts of it
 };
 
@@ -91,9 +91,17 @@ bool is_own(const std::string& format) {
          format.starts_with("penstock.cluster/");
 }
 
+// A Python program that only has flags of the same names, a pyproject.toml.
+bool is_other_program(const std::string& text, const std::string& file) {
+  if (file.ends_with(".py")) return !is_python_recipe(text, file);
+  return file.ends_with(".toml") && text.find("[parallelism]") == std::string::npos &&
+         text.find("[training]") == std::string::npos;
+}
+
 // Nothing for a file that is none of those that are judged.
 std::optional<Judged> judged(const std::string& file, const LaunchOptions& options) {
   const std::string text = read_file(file);
+  if (is_other_program(text, file)) return {};
   Judged one;
   one.file = file;
   if (const auto trainer = trainer_of(options, text, file)) {
@@ -164,6 +172,7 @@ void drop_told_findings(FolderReport& report) {
 
 struct Tally {
   std::int64_t errors = 0, warnings = 0, parts = 0;
+  std::int64_t unjudged = 0;  // launch files of which no size could be read
 };
 
 Tally tally_of(const FolderReport& report) {
@@ -172,6 +181,7 @@ Tally tally_of(const FolderReport& report) {
     tally.parts += static_cast<std::int64_t>(one.with.size());
     if (one.own) tally.errors += static_cast<std::int64_t>(one.own->report.findings.size());
     if (!one.launch) continue;
+    if (one.launch->report.findings.empty() && !has_sizes(one.launch->report)) ++tally.unjudged;
     for (const LintFinding& finding : one.launch->report.findings) {
       ++(finding.severity == LintSeverity::kError ? tally.errors : tally.warnings);
     }
@@ -188,6 +198,7 @@ std::string summary_of(const FolderReport& report) {
   if (tally.parts > 0) text += fmt::format(", {} as a part of them", tally.parts);
   text +=
       fmt::format(": {}, {}", count_of(tally.errors, "error"), count_of(tally.warnings, "warning"));
+  if (tally.unjudged > 0) text += fmt::format("; of {} no size could be read", tally.unjudged);
   if (!report.not_read.empty()) {
     text += fmt::format("; {} could not be read", files(report.not_read.size()));
   }
@@ -241,7 +252,10 @@ std::string text_of(const FolderReport& report) {
   for (const Judged& one : report.judged) text += line_of(one);
   for (const NotRead& one : report.not_read) {
     std::string why = one.why;
-    std::replace(why.begin(), why.end(), '\n', ' ');
+    constexpr std::string_view kHelp = "\nhelp: ";
+    if (const std::size_t at = why.find(kHelp); at != std::string::npos) {
+      why.replace(at, kHelp.size(), "; ");
+    }
     text += wrapped("could not be read: " + why, page_width(), "", "  ");
   }
   return text + gaps_of(report) + wrapped(summary_of(report), page_width(), "", "  ");

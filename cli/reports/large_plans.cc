@@ -2,6 +2,7 @@
 
 #include "cli/io/files.h"
 #include "cli/reports/report_timelines.h"
+#include "core/files/plan_format.h"
 #include "search/plan_program.h"
 #include "search/rolled_program.h"
 
@@ -19,7 +20,7 @@ PlanFile read_plan_to_draw(const Json& json, const std::string& path) {
 
 Loaded<PlanFile> load_plan_to_draw(const std::string& path) {
   const Loaded<Json> json = load_json(path);
-  expect_format(json.value, json.file.path, "penstock.plan/1");
+  expect_format(json.value, json.file.path, kPlanFormat);
   return {read_plan_to_draw(json.value, path), json.file};
 }
 

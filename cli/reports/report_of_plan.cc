@@ -78,9 +78,9 @@ class PlanReport {
   void add_run() {
     const std::string& path = *request_.run;
     ValidationOptions options;
-    const LoadedRun run =
+    LoadedRun run =
         load_run(path, plan_, {.warm_up = options.warm_up, .any_plan = request_.any_plan});
-    if (run.names_plan() && !request_.any_plan) require_same_plan(plan_, run.log, path);
+    keep_steps_of(plan_, run, path, request_.any_plan);
     options.warm_up = warm_up_of(run);
     report_.data.validation = compared(plan_.value, replayed_.timeline, run, options, path);
     report_.data.notes = run.notes;

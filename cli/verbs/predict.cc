@@ -15,7 +15,9 @@
 #include "cli/options/search_options.h"
 #include "cli/reports/large_plans.h"
 #include "cli/verbs/verbs.h"
+#include "core/files/batch_file.h"
 #include "core/files/format.h"
+#include "core/files/plan_format.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "costmodel/price_stages.h"
@@ -40,8 +42,9 @@ constexpr const char* kExamples =
   penstock predict profile.json --cluster cluster.json --layout "PP=4 mbs=1 gbs=64 cuts=search" -o plan.json
   penstock predict profile.json --cluster mixed.json \
       --layout "PP=4 mbs=2 replicas=2*a100-40gb:24/v100-16gb:8"
+  penstock predict profile.json --cluster cluster.json --layout "PP=4 TP=2" --batch batch.json -o plan.json
 )";
-constexpr const char* kLayout = "--layout";
+constexpr const char *kLayout = "--layout", *kBatch = "--batch";
 
 struct Asked {
   Question question;
@@ -81,7 +84,41 @@ void refuse_endless(const Plan& plan) {
              "its order is worked out action by action; give fewer, larger micro-batches");
 }
 
-Asked asked_of(const Layout& layout, SearchOptions given) {
+// The layout with D as the batch has it; what else the batch says must not be said twice.
+Layout with_batch(Layout layout, const Batch& batch) {
+  if (layout.micro_batch_size || layout.global_batch || layout.micro_batches ||
+      layout.sequence_length || !layout.replicas.empty()) {
+    bad_option(kLayout, fmt::format("mbs, gbs, M, seq and replicas are said by {}", kBatch),
+               "leave them out");
+  }
+  int replicas = 0;
+  for (const ReplicaBatch& each : batch.replicas) replicas += each.replicas;
+  if (layout.data.value_or(replicas) != replicas) {
+    bad_option(kLayout,
+               fmt::format("DP = {}, but the batch is for {}", *layout.data,
+                           count_of(replicas, "replica")),
+               "leave DP out");
+  }
+  layout.data = replicas;
+  layout.micro_batch_size = 1;
+  layout.global_batch = replicas;
+  for (const MicroBatchShape& shape : batch.shapes) {
+    if (shape.tokens == 0) continue;
+    layout.sequence_length = std::max(layout.sequence_length.value_or(0), shape.tokens);
+  }
+  return layout;
+}
+
+void require_lengths(const Batch& batch, const Question& question, const Plan& plan) {
+  if (default_sequence_length(question.profile.value, plan.device) == 0) return;
+  for (const MicroBatchShape& shape : batch.shapes) {
+    if (shape.tokens > 0) continue;
+    bad_option(kBatch, "a shape has 0 tokens, but the model has a sequence length",
+               "say the tokens of each sample");
+  }
+}
+
+Asked asked_of(const Layout& layout, SearchOptions given, const std::optional<Batch>& batch) {
   const bool all_gpus = given.gpus.has_value();
   fill_gpus(layout, given);
   if (layout.sequence_length) given.sequence_length = std::to_string(*layout.sequence_length);
@@ -106,6 +143,10 @@ Asked asked_of(const Layout& layout, SearchOptions given) {
   asked.plan = plan_of(layout, question.profile.value, defaults, kLayout);
   if (asked.plan.sequence_length == 0) {
     asked.plan.sequence_length = default_sequence_length(question.profile.value, asked.plan.device);
+  }
+  if (batch) {
+    require_lengths(*batch, question, asked.plan);
+    set_batch(asked.plan, *batch);
   }
   refuse_endless(asked.plan);
   question.request.global_batch = asked.plan.global_batch;
@@ -138,7 +179,9 @@ std::string cuts_words(const Layout& layout) {
 std::string verdict_of(const Asked& asked, const Layout& layout, const EvaluatedPlan& evaluated) {
   PlanAnswer about;
   about.gpus = asked.plan.devices();
-  about.flops = model_flops_of(asked.question, asked.plan.sequence_length);
+  if (asked.plan.has_even_batch()) {  // FLOPs are known of one length
+    about.flops = model_flops_of(asked.question, asked.plan.sequence_length);
+  }
   const std::string sentence = layout_sentence(evaluated.plan, evaluated.evaluation, about);
   const std::string verdict = evaluated.why_not
                                   ? fmt::format("Does NOT fit ({}). With enough memory: {}",
@@ -183,7 +226,7 @@ Json json_of(const Asked& asked, const EvaluatedPlan& evaluated) {
 
 // A plan says its own layout.
 void refuse_plan(const std::string& path) {
-  if (path == "-" || format_of(load_json(path).value) != "penstock.plan/1") return;
+  if (path == "-" || !is_plan_format(format_of(load_json(path).value))) return;
   throw_bad_input(fmt::format(
       "{}: this is a plan, and a model belongs here\nhelp: penstock simulate {} replays a plan",
       path, path));
@@ -194,7 +237,7 @@ void refuse_plan(const std::string& path) {
 Answer run_predict(const Arguments& arguments) {
   SearchOptions given;
   std::vector<std::string> said;
-  std::optional<std::string> output;
+  std::optional<std::string> batch_file, output;
   bool json = false;
   Options options(
       "predict MODEL --device NAME --layout \"KEY=VALUE ...\" [OPTIONS]",
@@ -208,6 +251,10 @@ Answer run_predict(const Arguments& arguments) {
                    "the same. " +
                        layout_keys_help(),
                    said);
+  options.option(kBatch, "FILE",
+                 "micro-batches of different shapes (penstock.batch/1), instead of mbs, gbs, M and "
+                 "seq",
+                 batch_file);
   given.declare_machine(options);
   options.heading("What to print");
   options.option("-o,--output", "FILE",
@@ -219,8 +266,13 @@ Answer run_predict(const Arguments& arguments) {
     refuse_plan(given.profile);
     bad_option(kLayout, "missing", "add it, for example --layout \"TP=4 PP=8 DP=2 mbs=1 gbs=128\"");
   }
-  const Layout layout = parse_layout(kLayout, joined(said, " "));
-  const Asked asked = asked_of(layout, given);
+  Layout layout = parse_layout(kLayout, joined(said, " "));
+  std::optional<Batch> batch;
+  if (batch_file) {
+    batch = read_batch_file(load_json(*batch_file).value, *batch_file);
+    layout = with_batch(std::move(layout), *batch);
+  }
+  const Asked asked = asked_of(layout, given, batch);
   const PlanInputs inputs = asked.question.inputs();
   const EvaluatedPlan evaluated =
       is_drawn(asked.plan) ? evaluate_in_full(inputs, asked.plan) : evaluate(inputs, asked.plan);

@@ -14,6 +14,7 @@
 #include "cli/reports/report_of_plan.h"
 #include "cli/reports/report_of_search.h"
 #include "cli/verbs/verbs.h"
+#include "core/files/plan_format.h"
 #include "core/values/json_reader.h"
 
 namespace penstock {
@@ -97,7 +98,7 @@ struct ReportOptions {
 SearchedReport report_of(const ReportOptions& given, const Arguments& arguments) {
   const std::string& path = given.search.profile;
   const Loaded<Json> json = load_json(path);
-  if (format_of(json.value) == "penstock.plan/1") {
+  if (is_plan_format(format_of(json.value))) {
     given.refuse_search();
     return {report_of_plan(
         {{given.run ? read_plan(json.value, path) : read_plan_for_page(json.value, path),

@@ -269,7 +269,7 @@ Answer run_trace(const Arguments& arguments) {
   std::vector<std::string> notes;
   if (given.run) {
     LoadedRun run = load_run(*given.run, plan);
-    if (run.names_plan() && !given.any_plan) require_same_plan(plan, run.log, *given.run);
+    keep_steps_of(plan, run, *given.run, given.any_plan);
     // Refuses what is no run of this plan.
     static_cast<void>(validate(plan.value, predicted, run.log, {.warm_up = 0}, *given.run));
     traces.push_back(trace_of(plan.value, shown_step(run, *given.run, given.step)));

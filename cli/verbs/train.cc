@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -22,6 +23,7 @@
 #include "runtime_bridge/checkpoint_reader.h"
 #include "runtime_bridge/launch_environment.h"
 #include "runtime_bridge/launcher.h"
+#include "runtime_bridge/program_source.h"
 #include "runtime_bridge/resume.h"
 #include "runtime_bridge/run_virtual.h"
 #include "runtime_bridge/torch/train_rank.h"
@@ -34,6 +36,7 @@ constexpr const char* kExamples =
     R"(  penstock train plan.json --data corpus.txt --steps 50 --log run.jsonl --timeline
   penstock train plan.json --data corpus.txt --steps 1000 --checkpoints ckpt --checkpoint-every 100
   penstock train other-plan.json --data corpus.txt --steps 1000 --checkpoints ckpt --resume
+  penstock train plan.json --then 500:other-plan.json --data corpus.txt --steps 1000
   penstock train plan.json --virtual --steps 3 --log run.jsonl --timeline
   torchrun --nnodes 2 --nproc-per-node 4 --no-python penstock train plan.json --data corpus.txt
 )";
@@ -94,8 +97,20 @@ RunHeader header_of(const Request& request, std::int64_t first_step) {
   return header;
 }
 
+// Each plan once.
+std::vector<PredictedPlan> predictions_of(const PlanSequence& plans) {
+  std::vector<PredictedPlan> predictions;
+  for (const PlanFromStep& each : plans) {
+    if (std::ranges::find(predictions, each.hash, &PredictedPlan::hash) != predictions.end()) {
+      continue;
+    }
+    predictions.push_back({each.path, each.hash, each.plan->prediction.step_time});
+  }
+  return predictions;
+}
+
 Answer answer_of(const Request& request, const RunLog& run, const RunEnd& end) {
-  const Duration predicted = request.plan.value.prediction.step_time;
+  const std::vector<PredictedPlan> predicted = predictions_of(request.plans);
   const int exit = end.requested ? kStopped : kYes;
   if (request.json) {
     Json json = Json::object();
@@ -124,7 +139,7 @@ Answer train_virtual(const Request& request, TrainingSignals& signals) {
   header.device = "virtual";
   header.library = "none";
   header.precision = "none";
-  WatchedTraining watched(header, request.options.steps, request.options.log);
+  WatchedTraining watched(header, request.plans, request.options.steps, request.options.log);
   signals.keep_interrupts();
   VirtualRunOptions options;
   options.steps = request.options.steps;
@@ -210,7 +225,7 @@ Answer train_as_rank(const Request& request, TrainingSignals& signals) {
   hooks.note = say_note;
   std::optional<WatchedTraining> watched;
   if (first) {
-    watched.emplace(header, request.options.steps, request.options.log);
+    watched.emplace(header, request.plans, request.options.steps, request.options.log);
     hooks.observer = &*watched;
   }
   signals.keep_interrupts();
@@ -250,6 +265,22 @@ Answer start_ranks(const Request& request, const Arguments& arguments, TrainingS
   return {"", failure->exit_code};  // the rank has said why
 }
 
+// A file that is named twice is read once.
+void add_later_plans(const std::vector<TrainSettings::LaterPlan>& later, PlanSequence& plans) {
+  for (const TrainSettings::LaterPlan& each : later) {
+    const auto known = std::ranges::find(plans, each.path, &PlanFromStep::path);
+    if (known != plans.end()) {
+      PlanFromStep again = *known;
+      again.first_step = each.first_step;
+      plans.push_back(std::move(again));
+      continue;
+    }
+    Loaded<PlanFile> plan = load_plan(each.path);
+    plans.push_back({each.first_step, std::make_shared<const PlanFile>(std::move(plan.value)),
+                     each.path, plan.file.hash});
+  }
+}
+
 }  // namespace
 
 Answer run_train(const Arguments& arguments) {
@@ -267,6 +298,7 @@ Answer run_train(const Arguments& arguments) {
   request.plan = load_plan(path);
   request.plans = {
       {0, std::make_shared<const PlanFile>(request.plan.value), path, request.plan.file.hash}};
+  add_later_plans(request.settings.later_plans(), request.plans);
   request.environment = process_environment();
   request.place = read_launch_environment(request.environment, request.settings.launch_flags());
   const bool sleeps = request.settings.sleeps();

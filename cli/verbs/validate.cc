@@ -157,7 +157,7 @@ Answer run_validate(const Arguments& arguments) {
   const Loaded<PlanFile> plan = load_plan(plan_path);
   LoadedRun run = load_run(run_path, plan, {.warm_up = settings.warm_up, .any_plan = any_plan});
   whereabouts.fill(run, run_path);
-  if (run.names_plan() && !any_plan) require_same_plan(plan, run.log, run_path);
+  keep_steps_of(plan, run, run_path, any_plan);
   const std::string source = runs ? source_of(run, run_path) : "";
   settings.warm_up = warm_up_of(run, asked);
   const Timeline predicted = simulate(plan.value.program, plan.value.prices, plan.value.executor);

@@ -73,9 +73,16 @@ class MemoryCheck {
       const auto of_program = static_cast<std::size_t>(first_stage) + static_cast<std::size_t>(s);
       working_peak = std::max(working_peak, largest_[of_program].working_peak);
     }
-    use.working_peak = {std::max(working_peak, working_peak_of_pairs(list))};
-    use.stash = {stash(list)};
-    use.communication = {communication(list)};
+    if (file_.plan.has_even_batch()) {
+      use.working_peak = {std::max(working_peak, working_peak_of_pairs(list))};
+      use.stash = {stash(list)};
+      use.communication = {communication(list)};
+    } else {
+      const Pools pools = pools_of(file_, list);
+      use.working_peak = {pools.working};
+      use.stash = {pools.stash};
+      use.communication = {pools.communication};
+    }
     const PlanDevice device = device_of_rank(file_, r);
     use.reserve = device.reserve;
     const Bytes total = compare(use, predicted.memory, place);

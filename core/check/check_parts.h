@@ -113,6 +113,11 @@ inline std::int64_t product_of(std::int64_t a, std::int64_t b) {
 // other parts could not look anything up.
 bool check_tables(const PlanFile& file, Findings& findings);
 
+// The numbers of the plan's batch and of its kinds of replicas can be used, and there are prices of
+// every shape; then what the Program's micro-batches are by them.
+bool check_batch_sizes(const PlanFile& file, Findings& findings);
+void check_batch(const PlanFile& file, Findings& findings);
+
 // Every action is there as often as it must be, and on its list in a possible order.
 void check_lists(const PlanFile& file, const RankLists& lists, Findings& findings);
 
@@ -128,6 +133,13 @@ Duration duration_of_pair(const PlanFile& file, const Action& forward, const Act
 
 // The lists in the order in which a Program with a run-time rule carries them out.
 RankLists executed_lists(const PlanFile& file, const RankLists& lists, Findings& findings);
+
+// What the actions of one rank hold at most, micro-batch by micro-batch: activations, what one
+// action (or an OVERLAP) works in, buffers of transfers.
+struct Pools {
+  std::int64_t stash = 0, working = 0, communication = 0;
+};
+Pools pools_of(const PlanFile& file, const std::vector<Action>& list);
 
 // Memory of every listed rank, in total.
 std::vector<Bytes> check_memory(const PlanFile& file, const RankLists& lists, Findings& findings);

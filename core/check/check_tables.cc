@@ -21,8 +21,7 @@ class TableCheck {
     cuts();
     recompute_sections();
     cluster();
-    samples();
-    micro_batches();
+    check_batch(file_, findings_);
     stages();
     ties();
     prediction();
@@ -48,6 +47,7 @@ class TableCheck {
       findings_.add("/plan/chunks", "the stage map needs 2 stages per rank");
       return false;
     }
+    if (!check_batch_sizes(file_, findings_)) return false;
     const std::size_t before = findings_.count();
     const StagePrices& prices = file_.prices;
     const std::int64_t stages = plan_.stages(), entries = stages * prices.shapes;
@@ -56,7 +56,6 @@ class TableCheck {
     require(entries, size(prices.compute), "/prices", "compute prices of stages and shapes");
     require(entries, size(prices.transfer), "/prices", "transfer prices of stages and shapes");
     require(size(file_.ties), size(prices.tied_reduce), "/prices/ties", "prices of ties");
-    require(size(micro_batch_shapes(plan_)), prices.shapes, "/prices", "micro-batch shapes");
     require(plan_.listed_ranks(), size(file_.prediction.ranks), "/prediction/ranks", "ranks");
     replica_kinds();
     rank_devices();
@@ -122,9 +121,6 @@ class TableCheck {
     const std::string place = "/plan/replica_kinds";
     std::int64_t replicas = 0, samples = 0;
     for (const ReplicaKind& kind : plan_.replica_kinds) {
-      if (kind.replicas < 1 || kind.samples < 1) {
-        findings_.add(place, "a kind needs at least one replica and one sample");
-      }
       replicas += kind.replicas;
       samples = sum_of(samples, product_of(kind.replicas, kind.samples));
     }
@@ -214,77 +210,6 @@ class TableCheck {
   [[nodiscard]] bool sends_on(int s) const {
     const bool ends_copy = (s + 1) % plan_.stages_per_copy() == 0;
     return !ends_copy && plan_.rank_of(s) != plan_.rank_of(s + 1);
-  }
-
-  // Every replica of the plan takes its share of the batch.
-  void samples() {
-    std::map<std::int64_t, std::int64_t> wanted, found;  // samples: replicas
-    if (plan_.has_unequal_replicas()) {
-      for (const ReplicaKind& kind : plan_.replica_kinds) wanted[kind.samples] += kind.replicas;
-    } else {
-      const int share = plan_.global_batch / plan_.data, rest = plan_.global_batch % plan_.data;
-      if (rest > 0) wanted[share + 1] = rest;
-      wanted[share] = plan_.data - rest;
-    }
-    std::int64_t total = 0;
-    for (const Pipeline& pipeline : program_.pipelines) {
-      std::int64_t samples = 0;
-      for (std::uint32_t m = 0; m < pipeline.micro_batches; ++m) {
-        samples += program_.micro_batches[pipeline.first_micro_batch + m].samples;
-      }
-      found[samples] += pipeline.replicas;
-      of_kind(pipeline, samples);
-      total = sum_of(total, product_of(samples, pipeline.replicas));
-    }
-    require(plan_.global_batch, total, "/program/pipelines", "samples of all replicas");
-    if (wanted == found) return;
-    std::string text = "samples per replica: expected";
-    for (const auto& [samples, replicas] : wanted) text += times(replicas, samples);
-    text += ", found";
-    for (const auto& [samples, replicas] : found) text += times(replicas, samples);
-    findings_.add("/program/pipelines", text);
-  }
-  void of_kind(const Pipeline& pipeline, std::int64_t samples) {
-    const auto p = static_cast<std::size_t>(&pipeline - program_.pipelines.data());
-    if (p >= plan_.replica_kinds.size()) return;
-    const std::string place = "/program/pipelines/" + std::to_string(p);
-    require(plan_.replica_kinds[p].replicas, pipeline.replicas, place, "replicas of the kind");
-    require(plan_.replica_kinds[p].samples, samples, place, "samples of a replica of the kind");
-  }
-  static std::string times(std::int64_t replicas, std::int64_t samples) {
-    return " " + std::to_string(replicas) + " x " + std::to_string(samples);
-  }
-
-  void micro_batches() {
-    const std::vector<MicroBatchShape> shapes = micro_batch_shapes(plan_);
-    for (std::size_t m = 0; m < program_.micro_batches.size(); ++m) {
-      const MicroBatch& micro_batch = program_.micro_batches[m];
-      const std::string place = "micro-batch " + std::to_string(m);
-      if (micro_batch.shape < 0 || micro_batch.shape >= size(shapes)) {
-        findings_.add(place, "there is no shape " + std::to_string(micro_batch.shape));
-        continue;
-      }
-      const MicroBatchShape& shape = shapes[static_cast<std::size_t>(micro_batch.shape)];
-      require(shape.samples, micro_batch.samples, place,
-              "samples of shape " + std::to_string(micro_batch.shape));
-      shape_of_kind(m, micro_batch.shape, place);
-      require(shape.tokens, micro_batch.sequence_length, place, "sequence length");
-    }
-  }
-
-  // Each kind of replicas has shapes of its own, those of its devices: first all of kind 0.
-  void shape_of_kind(std::size_t m, int shape, const std::string& place) {
-    if (!plan_.has_unequal_replicas()) return;
-    std::size_t p = 0;
-    while (m >= program_.pipelines[p].first_micro_batch + program_.pipelines[p].micro_batches) ++p;
-    int first = 0, end = 0;
-    for (std::size_t k = 0; k <= p; ++k) {
-      const int samples = plan_.replica_kinds[k].samples, b = plan_.micro_batch_size;
-      first = end;
-      end += (samples >= b ? 1 : 0) + (samples % b > 0 ? 1 : 0);
-    }
-    if (shape >= first && shape < end) return;
-    findings_.add(place, "shape " + std::to_string(shape) + " is not one of its kind of replicas");
   }
 
   // One chain per copy of the weights, every stage on the rank of the plan's map; stage s of every

@@ -1,4 +1,4 @@
-// Which group a collective of penstock.plan/1 belongs to. Used by write_plan() and read_plan()
+// Which group a collective of penstock.plan/2 belongs to. Used by write_plan() and read_plan()
 // only.
 #pragma once
 

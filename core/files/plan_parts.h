@@ -1,4 +1,4 @@
-// Parts of penstock.plan/1 that other files hold as well: the decisions (measured runs), the
+// Parts of penstock.plan/2 that other files hold as well: the decisions (measured runs), the
 // executor model and what was fitted to runs (calibrated clusters). Private to core/.
 #pragma once
 

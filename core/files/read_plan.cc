@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/files/batch_file.h"
+#include "core/files/plan_format.h"
 #include "core/files/plan_parts.h"
 #include "core/files/program_file.h"
 #include "core/files/read_known_program.h"
@@ -68,6 +70,8 @@ std::vector<std::string> read_types_of_ranks(const JsonReader& reader, const Pla
 void read_replica_kinds(const JsonReader& reader, Plan& plan) {
   std::int64_t replicas = 0, samples = 0;
   std::vector<std::string> types;
+  const std::vector<ReplicaKind> of_batch = std::move(plan.replica_kinds);
+  plan.replica_kinds.clear();
   for (JsonReader element : reader.elements()) {
     ReplicaKind kind;
     kind.replicas = read_int(element.at("replicas"), 1);
@@ -85,6 +89,9 @@ void read_replica_kinds(const JsonReader& reader, Plan& plan) {
                 std::to_string(plan.global_batch) +
                 " samples in all, as 'data' and 'global_batch' say");
   }
+  if (!plan.has_even_batch() && plan.replica_kinds != of_batch) {
+    reader.fail("expected the entries of 'batch', with the replicas and the samples that it says");
+  }
   if (types.front() != plan.device) {
     reader.fail("rank 0 is on '" + types.front() + "', but 'device' says '" + plan.device +
                 "'; 'device' is the type of rank 0");
@@ -93,6 +100,10 @@ void read_replica_kinds(const JsonReader& reader, Plan& plan) {
 }
 
 void read_rank_devices(const JsonReader& reader, Plan& plan) {
+  if (plan.has_unequal_replicas()) {
+    reader.fail(
+        "the replicas take different micro-batches; say it in 'replica_kinds', kind by kind");
+  }
   plan.rank_devices = read_types_of_ranks(reader, plan);
   if (plan.rank_devices.front() != plan.device) {
     reader.fail("rank 0 is on '" + plan.rank_devices.front() + "', but 'device' says '" +
@@ -102,6 +113,25 @@ void read_rank_devices(const JsonReader& reader, Plan& plan) {
     reader.fail("all ranks are on '" + plan.device +
                 "'; leave this key out of a plan that is not mixed");
   }
+}
+
+// An even batch in three numbers, or all shapes and runs, which say them as well.
+void read_sizes(JsonReader& reader, Plan& plan) {
+  const auto batch = reader.get("batch");
+  if (!batch) {
+    plan.micro_batch_size = read_int(reader.at("micro_batch_size"), 1);
+    plan.global_batch = read_int(reader.at("global_batch"), 1);
+    plan.sequence_length = read_int(reader.at("sequence_length"), 0);
+    return;
+  }
+  for (const char* key : {"micro_batch_size", "global_batch", "sequence_length"}) {
+    if (const auto other = reader.get(key)) other->fail("'batch' says it; leave this key out");
+  }
+  const int data = plan.data;
+  set_batch(plan, read_batch(*batch));
+  if (plan.data == data) return;
+  batch->fail("its entries have " + std::to_string(plan.data) + " replicas in all, but 'data' is " +
+              std::to_string(data));
 }
 
 // The plan's cuts are set.
@@ -142,9 +172,7 @@ Plan read_decisions(JsonReader reader, int sections) {
   }
   plan.data = read_int(reader.at("data"), 1, kMostInt / plan.pipeline);
   plan.tensor = read_int(reader.at("tensor"), 1, kMostInt / (plan.pipeline * plan.data));
-  plan.micro_batch_size = read_int(reader.at("micro_batch_size"), 1);
-  plan.global_batch = read_int(reader.at("global_batch"), 1);
-  plan.sequence_length = read_int(reader.at("sequence_length"), 0);
+  read_sizes(reader, plan);
   plan.recompute = reader.at("recompute").string();
   plan.zero1 = reader.at("zero1").boolean();
   plan.placement = read_word(reader.at("placement"), kPlacementWords);
@@ -419,16 +447,17 @@ void require_tables_agree(const JsonReader& program, const PlanFile& file) {
                  std::to_string(file.plan.copies()) +
                  (file.plan.copies() > 1 ? " copies of the weights" : " copy of the weights"));
   }
-  if (file.plan.has_unequal_replicas()) {
-    const auto kinds = file.plan.replica_kinds.size(),
-               shapes = micro_batch_shapes(file.plan).size();
-    if (file.program.pipelines.size() != kinds) {
-      program.fail("expected a pipeline for each of the " + std::to_string(kinds) +
-                   " 'replica_kinds', got " + std::to_string(file.program.pipelines.size()));
-    }
+  const auto kinds = static_cast<std::size_t>(file.plan.kinds());
+  if (file.plan.has_unequal_replicas() && file.program.pipelines.size() != kinds) {
+    program.fail("expected a pipeline for each of the " + std::to_string(kinds) +
+                 " 'replica_kinds', got " + std::to_string(file.program.pipelines.size()));
+  }
+  if (file.plan.has_unequal_replicas() || !file.plan.has_even_batch()) {
+    const std::size_t shapes = micro_batch_shapes(file.plan).size();
     if (static_cast<std::size_t>(file.prices.shapes) != shapes) {
-      program.fail("the 'replica_kinds' have " + std::to_string(shapes) +
-                   " micro-batch shapes, but there are prices of " +
+      program.fail(std::string(file.plan.has_even_batch() ? "the 'replica_kinds' have "
+                                                          : "the 'batch' has ") +
+                   std::to_string(shapes) + " micro-batch shapes, but there are prices of " +
                    std::to_string(file.prices.shapes));
     }
   }
@@ -467,7 +496,10 @@ PlanFile read(const Json& json, const std::string& file_name, std::uint64_t most
               const IsKnownProgram& is_known) {
   JsonReader reader(json, file_name);
   const JsonReader format = reader.at("format");
-  if (format.string() != "penstock.plan/1") format.expected("\"penstock.plan/1\"");
+  const bool is_first = format.string() == kPlanFormat1;
+  if (!is_plan_format(format.string())) {
+    format.expected('"' + std::string(kPlanFormat) + "\" or \"" + std::string(kPlanFormat1) + '"');
+  }
   PlanFile file;
   file.model = reader.at("model").string();
   if (auto description = reader.get("description")) {
@@ -487,13 +519,24 @@ PlanFile read(const Json& json, const std::string& file_name, std::uint64_t most
     // Its device need not be the plan's: prices of others stay as they are.
     file.calibration = read_calibration(std::move(*calibration), [](const JsonReader&) {});
   }
-  if (auto flops = reader.get("flops")) file.flops = read_flops(std::move(*flops), file.plan);
+  if (auto flops = reader.get("flops")) {
+    if (!file.plan.has_even_batch()) {
+      flops->fail(
+          "they are of samples of one length, and those of 'batch' may differ; leave this key out");
+    }
+    file.flops = read_flops(std::move(*flops), file.plan);
+  }
   file.prices = read_prices(reader.at("prices"), file);
+  if (is_first && !file.plan.has_even_batch()) {
+    format.fail("a plan with a 'batch' is \"" + std::string(kPlanFormat) + '"');
+  }
   const JsonReader program = reader.at("program");
-  if (is_known && is_known(file, program.value())) {
+  const ProgramForm form = is_first ? ProgramForm::kWithLossWeights : ProgramForm::kNow;
+  if (is_known &&
+      is_known(file, is_first ? without_loss_weights(program.value()) : program.value())) {
     file.program.schedule = file.plan.schedule;
   } else {
-    file.program = read_program(program, most_actions);
+    file.program = read_program(program, most_actions, form);
     require_tables_agree(program, file);
   }
   file.prediction = read_prediction(reader.at("prediction"), file.plan.listed_ranks());

@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kMostInt = std::numeric_limits<int>::max();
 constexpr std::int64_t kMostMicroBatches = kNoMicroBatch.value - 1;
+constexpr int kMostSlots = 128;  // of the largest sizes that a file may hold, without overflow
 constexpr int kMostCopies = copies_of(StageMap::kBidirectional);
 
 int read_int(const JsonReader& reader, int least, int most = kMostInt) {
@@ -32,16 +33,16 @@ struct MicroBatches {
   MicroBatch each;
 };
 
-MicroBatches read_micro_batches(JsonReader reader) {
+MicroBatches read_micro_batches(JsonReader reader, ProgramForm form) {
   MicroBatches run;
   run.count = reader.at("count").integer(1, kMostMicroBatches);
   run.each.samples = read_int(reader.at("samples"), 1);
   run.each.sequence_length = read_int(reader.at("sequence_length"), 0);
   run.each.shape = read_int(reader.at("shape"), 0);
   run.each.slice = read_int(reader.at("slice"), 0);
-  // In penstock.plan/1 only: it was always the samples, and nobody asked for it.
-  if (const auto weight = reader.get("loss_weight")) {
-    static_cast<void>(weight->integer(0, std::numeric_limits<std::int64_t>::max()));
+  if (form == ProgramForm::kWithLossWeights) {
+    static_cast<void>(
+        reader.at("loss_weight").integer(0, std::numeric_limits<std::int64_t>::max()));
   }
   reader.finish();
   return run;
@@ -50,10 +51,11 @@ MicroBatches read_micro_batches(JsonReader reader) {
 // Reads everything in the order of dependence: groups and stages, then micro-batches, then lists.
 class ProgramReader {
  public:
-  ProgramReader(JsonReader reader, std::uint64_t most_actions)
+  ProgramReader(JsonReader reader, std::uint64_t most_actions, ProgramForm form)
       : reader_(std::move(reader)),
         pipelines_(reader_.at("pipelines")),
-        most_actions_(most_actions) {}
+        most_actions_(most_actions),
+        form_(form) {}
 
   Program read() {
     program_.schedule = reader_.at("schedule").string();
@@ -92,7 +94,7 @@ class ProgramReader {
     read_micro_batch_runs(reader.at("micro_batches"), pipeline);
     read_copies(reader.at("copies"), pipeline);
     if (const auto slots = reader.get("weight_slots")) {
-      pipeline.weight_slots = read_int(*slots, 1);
+      pipeline.weight_slots = read_int(*slots, 1, kMostSlots);
     }
     program_.pipelines.push_back(pipeline);
   }
@@ -142,7 +144,7 @@ class ProgramReader {
     std::vector<MicroBatches>& runs = micro_batches_.emplace_back();
     std::int64_t total = 0;
     for (const JsonReader& run : reader.elements()) {
-      runs.push_back(read_micro_batches(run));
+      runs.push_back(read_micro_batches(run, form_));
       total += runs.back().count;
       if (total > kMostMicroBatches - micro_batches_before_) {
         run.fail("a program has at most " + std::to_string(kMostMicroBatches) + " micro-batches");
@@ -335,6 +337,7 @@ class ProgramReader {
 
   JsonReader reader_, pipelines_;
   std::uint64_t most_actions_;
+  ProgramForm form_;
   Program program_;
   std::vector<std::vector<MicroBatches>> micro_batches_;  // [pipeline]
   std::int64_t micro_batches_before_ = 0;
@@ -344,8 +347,25 @@ class ProgramReader {
 
 }  // namespace
 
-Program read_program(JsonReader reader, std::uint64_t most_actions) {
-  return ProgramReader(std::move(reader), most_actions).read();
+Program read_program(JsonReader reader, std::uint64_t most_actions, ProgramForm form) {
+  return ProgramReader(std::move(reader), most_actions, form).read();
+}
+
+// A weight that is not the samples stays, for the reader to complain of.
+Json without_loss_weights(const Json& program) {
+  if (program.kind() == Json::Kind::kArray) {
+    Json result = Json::array();
+    for (const Json& element : program.elements()) result.push(without_loss_weights(element));
+    return result;
+  }
+  if (program.kind() != Json::Kind::kObject) return program;
+  const Json* samples = program.find("samples");
+  Json result = Json::object();
+  for (const auto& [key, value] : program.members()) {
+    if (key == "loss_weight" && samples != nullptr && value == *samples) continue;
+    result.set(key, without_loss_weights(value));
+  }
+  return result;
 }
 
 }  // namespace penstock

@@ -89,6 +89,10 @@ MeasuredStep read_step(JsonReader reader, const RunHeader& header) {
   step.phases.waiting = reader.duration("waiting");
   step.phases.reducing = reader.duration("reducing");
   step.phases.optimizer = reader.duration("optimizer");
+  if (const std::optional<JsonReader> hash = reader.get("plan_hash")) {
+    step.plan_hash = hash->string();
+    step.plan = reader.at("plan").string();
+  }
   if (const std::optional<JsonReader> ranks = reader.get("ranks")) {
     for (const JsonReader& rank : ranks->elements()) {
       step.ranks.push_back(read_rank(rank, header));

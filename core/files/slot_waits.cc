@@ -62,7 +62,7 @@ class RankSlots {
       const Action& action = lists_.actions[i];
       const SlotUse use = rule_of(action.kind).slot;
       StageState& stage = stages_[action.stage.value];
-      if (use == SlotUse::kNone || stage.seen) continue;
+      if (use == SlotUse::kNothing || stage.seen) continue;
       stage.seen = true;
       stage.is_resident = use != SlotUse::kTakes;
       if (stage.is_resident) --free_;
@@ -72,7 +72,7 @@ class RankSlots {
   std::string step(std::uint32_t at) {
     const Action& action = lists_.actions[at];
     const SlotUse use = rule_of(action.kind).slot;
-    if (use == SlotUse::kNone) return {};
+    if (use == SlotUse::kNothing) return {};
     StageState& stage = stages_[action.stage.value];
     if (use == SlotUse::kTakes) return load(at, stage);
     if (!stage.is_resident) {

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/files/batch_file.h"
+#include "core/files/plan_format.h"
 #include "core/files/plan_parts.h"
 #include "core/files/program_file.h"
 #include "core/values/error.h"
@@ -123,9 +125,13 @@ Json write_decisions(const Plan& plan) {
   json.set("stage_map", word_of(kStageMapWords, plan.stage_map));
   json.set("data", plan.data);
   json.set("tensor", plan.tensor);
-  json.set("micro_batch_size", plan.micro_batch_size);
-  json.set("global_batch", plan.global_batch);
-  json.set("sequence_length", plan.sequence_length);
+  if (plan.has_even_batch()) {
+    json.set("micro_batch_size", plan.micro_batch_size);
+    json.set("global_batch", plan.global_batch);
+    json.set("sequence_length", plan.sequence_length);
+  } else {
+    json.set("batch", write_batch(plan.batch));
+  }
   json.set("recompute", plan.recompute);
   if (!plan.recompute_sections.empty()) {
     json.set("recompute_sections", ints(plan.recompute_sections));
@@ -288,7 +294,7 @@ Json write_plan(const PlanFile& file) {
   inputs.set("profile", write_input(file.profile));
   inputs.set("cluster", write_input(file.cluster_file));
   Json json = Json::object();
-  json.set("format", "penstock.plan/1");
+  json.set("format", std::string(kPlanFormat));
   json.set("model", file.model);
   if (file.description) json.set("description", write_description(*file.description));
   json.set("tool_version", file.tool_version);

@@ -110,7 +110,6 @@ Json write_micro_batches(const Program& program, const Pipeline& pipeline) {
     json.set("sequence_length", at->sequence_length);
     json.set("shape", at->shape);
     json.set("slice", at->slice);
-    json.set("loss_weight", at->samples);
     micro_batches.push(std::move(json));
     at = other;
   }

@@ -64,6 +64,7 @@ std::string write_measured_step(const MeasuredStep& step) {
       .set("waiting_ns", std::int64_t{step.phases.waiting.count()})
       .set("reducing_ns", std::int64_t{step.phases.reducing.count()})
       .set("optimizer_ns", std::int64_t{step.phases.optimizer.count()});
+  if (!step.plan_hash.empty()) json.set("plan", step.plan).set("plan_hash", step.plan_hash);
   if (!step.ranks.empty()) {
     Json ranks = Json::array();
     for (const MeasuredRank& rank : step.ranks) ranks.push(write_rank(rank));

@@ -84,7 +84,7 @@ struct Holds {
 // What it does with that of its stage which lives in a slot, where a rank has slots
 // (core/files/slot_waits.h makes waits of it).
 enum class SlotUse : std::uint8_t {
-  kNone,
+  kNothing,
   kNeeds,   // reads or changes it: once it is loaded, before it is let go
   kTakes,   // brings it, into a slot that was let go
   kCopies,  // brings it back to the host, after all that changes it
@@ -97,7 +97,7 @@ struct ActionRule {
   PriceRule price{};
   Needs needs{};
   Holds holds{};
-  SlotUse slot = SlotUse::kNone;
+  SlotUse slot = SlotUse::kNothing;
 };
 
 namespace action_rules_detail {
@@ -162,7 +162,7 @@ inline constexpr PriceTableOf kBefore = PriceTableOf::kBoundaryBefore;
 constexpr ActionRule row(ActionKind kind, Lane lane, PriceRule price, Needs needs,
                          Holds holds = {}) {
   const bool needs_stage = kind != kNorm && (lane == Lane::kCompute || lane == Lane::kCollective);
-  return {kind, lane, price, needs, holds, needs_stage ? SlotUse::kNeeds : SlotUse::kNone};
+  return {kind, lane, price, needs, holds, needs_stage ? SlotUse::kNeeds : SlotUse::kNothing};
 }
 constexpr ActionRule of_slot(ActionKind kind, Lane lane, PriceRule price, SlotUse slot) {
   return {kind, lane, price, {}, {}, slot};

@@ -50,7 +50,7 @@ std::optional<ModelFamily> model_family_named(std::string_view name);
 std::optional<Precision> precision_named(std::string_view name);
 std::optional<OptimizerKind> optimizer_named(std::string_view name);
 
-// The member "description" of penstock.profile/1 and penstock.plan/1.
+// The member "description" of penstock.profile/1 and penstock.plan/2.
 Json write_description(const ModelDescription& description);
 // Error{kBadInput} also for what no model can have: heads that do not divide the width, fewer than
 // 256 tokens.

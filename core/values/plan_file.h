@@ -1,4 +1,4 @@
-// penstock.plan/1: a Plan with everything needed to replay, check and run it without the profile
+// penstock.plan/2: a Plan with everything needed to replay, check and run it without the profile
 // and the cluster it came from: stages by section names, prices, the lowered Program, memory,
 // prediction.
 #pragma once

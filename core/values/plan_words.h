@@ -1,4 +1,4 @@
-// The words that penstock.plan/1 uses for enumerations, and the keys of what is predicted of a
+// The words that penstock.plan/2 uses for enumerations, and the keys of what is predicted of a
 // rank: one table each for writing and reading.
 #pragma once
 

@@ -45,6 +45,7 @@ struct MeasuredStep {
   Duration step_time{};  // from the first start to the last end over all ranks
   StepPhases phases;
   std::vector<MeasuredRank> ranks;  // with --timeline, ascending ranks; else empty
+  std::string plan, plan_hash;      // that it ran under; empty: as the header says
   bool operator==(const MeasuredStep&) const = default;
 };
 

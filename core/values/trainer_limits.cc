@@ -183,7 +183,7 @@ std::string why_not_run(Trainer trainer, const Plan& plan) {
     return plan.tensor > 1 ? "a rank is one device (TP = 1)" : "";
   }
   if (have_unequal_shares(plan)) return "it gives every replica the same share of the batch";
-  if (!plan.has_even_batch()) return "its micro-batches are all of one shape";
+  if (!plan.has_even_batch()) return "it takes micro-batches of one shape only";
   if (!has_equal_micro_batches(plan)) return "the batch must be a multiple of DP times mbs";
   if (std::string why = why_not_mode(trainer, plan.recompute); !why.empty()) return why;
   if (trainer == Trainer::kMegatron && plan.chunks > 1) return why_not_interleaved(plan);

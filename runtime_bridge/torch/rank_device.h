@@ -27,7 +27,7 @@ std::unique_ptr<CopyEngine> make_rank_copies(const std::string& name);
 std::unique_ptr<Transport> staged(std::unique_ptr<Transport> transport, const std::string& name,
                                   int local_rank);
 // `ways`: the directions in which this rank has messages under any plan of the run, ascending.
-std::unique_ptr<Transport> make_nccl(std::vector<std::pair<int, int>> ways,
+std::unique_ptr<Transport> make_nccl(const std::vector<std::pair<int, int>>& ways,
                                      const LaunchEnvironment& place, const TrainOptions& options,
                                      std::unique_ptr<KeyValueStore> store);
 

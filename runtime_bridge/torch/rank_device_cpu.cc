@@ -45,7 +45,7 @@ std::unique_ptr<Transport> staged(std::unique_ptr<Transport> transport, const st
   return transport;
 }
 
-std::unique_ptr<Transport> make_nccl(std::vector<std::pair<int, int>> /*ways*/,
+std::unique_ptr<Transport> make_nccl(const std::vector<std::pair<int, int>>& /*ways*/,
                                      const LaunchEnvironment& /*place*/,
                                      const TrainOptions& /*options*/,
                                      std::unique_ptr<KeyValueStore> /*store*/) {

@@ -52,7 +52,7 @@ std::unique_ptr<Transport> staged(std::unique_ptr<Transport> transport, const st
   return make_staged_transport(std::move(transport), make_pinned_staging(local_rank));
 }
 
-std::unique_ptr<Transport> make_nccl(std::vector<std::pair<int, int>> ways,
+std::unique_ptr<Transport> make_nccl(const std::vector<std::pair<int, int>>& ways,
                                      const LaunchEnvironment& place, const TrainOptions& options,
                                      std::unique_ptr<KeyValueStore> store) {
   NcclOptions nccl;
@@ -61,7 +61,7 @@ std::unique_ptr<Transport> make_nccl(std::vector<std::pair<int, int>> ways,
   nccl.device = place.local_rank;
   nccl.name = place.key_prefix;
   nccl.time_out = options.time_out;
-  nccl.ways = std::move(ways);
+  nccl.ways = ways;
   return make_nccl_transport(nccl, std::move(store));
 }
 

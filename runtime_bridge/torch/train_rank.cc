@@ -9,6 +9,7 @@
 
 #include "core/values/error.h"
 #include "runtime_bridge/heartbeat.h"
+#include "runtime_bridge/plan_support.h"
 #include "runtime_bridge/program_source.h"
 #include "runtime_bridge/rank_program.h"
 #include "runtime_bridge/rank_threads.h"
@@ -40,6 +41,8 @@ StoreAddress address_of(const LaunchEnvironment& place) {
 bool is_local(const LaunchEnvironment& place) {
   return place.host == "127.0.0.1" || place.host == "localhost";
 }
+
+std::string in_words(std::size_t bytes) { return to_text(Bytes{static_cast<std::int64_t>(bytes)}); }
 
 // One rank on the calling thread, over a transport that is there.
 class Rank {
@@ -104,11 +107,10 @@ class Rank {
 
   void tell_change(const PlanChange& change, const TrainHooks& hooks) const {
     if (rank_ > 0) return;
-    hooks.note("from step " + std::to_string(change.step) + " on the plan is " +
-               plan_at(job_.plans, change.step).path + "; rank 0 received " +
-               std::to_string(change.moved.received) +
-               " bytes of weights and optimizer state, sent " + std::to_string(change.moved.sent) +
-               ", in " + to_text(change.moved.took));
+    hooks.note("after " + std::to_string(change.step) + (change.step == 1 ? " step" : " steps") +
+               " the plan is " + plan_at(job_.plans, change.step).path + "; rank 0 received " +
+               in_words(change.moved.received) + " of weights and optimizer state and sent " +
+               in_words(change.moved.sent) + ", in " + to_text(change.moved.took));
   }
 
   const TrainJob& job_;
@@ -151,6 +153,7 @@ void check_training(const TrainJob& job) {
   }
   require_one_run(job.plans);
   for (const PlanFromStep& planned : job.plans) {
+    require_one_length(*planned.plan);
     const std::vector<RankProgram> programs =
         rank_programs(*planned.plan, model_of(*planned.plan), job.options.training);
     if (job.options.transport != TransportKind::kNccl) continue;

@@ -46,6 +46,7 @@ class Search {
   void try_highest_rung();
   void try_lower_rungs();
   void try_greedy();
+  void try_lowered_limits();
 
   [[nodiscard]] AutomaticLists result() const { return {compute_actions(lists_), length_, ""}; }
 
@@ -60,6 +61,8 @@ class Search {
   void try_rungs(std::int64_t highest, RungShape shape);
   void try_rung(RungShape shape);
   void try_greedy(RungShape shape);
+  void try_greedy_now();
+  void try_limited_rungs(RungShape shape);
   void run(const ZbVariant& variant);
   void take(const SplitLists& lists, Duration length, Duration bar);
   [[nodiscard]] bool tells_nothing_new(const ZbVariant& variant) const;
@@ -113,11 +116,41 @@ void Search::try_greedy(RungShape shape) {
   for (std::int64_t rung = ladder_.highest(); rung >= ladder_.lowest(); --rung) {
     set_limits(rung, shape);
     if (lower_bound() >= length_) return;
-    if (!keeps_stages_waiting()) continue;
-    for (const InFlight in_flight : {InFlight::kAsMemoryAllows, InFlight::kAsNeeded}) {
-      const auto length = greedy_.run({in_flight, false}, limits_, length_);
-      if (length) take(greedy_.lists(), *length, *length);
-    }
+    try_greedy_now();
+  }
+}
+
+void Search::try_greedy_now() {
+  if (!keeps_stages_waiting()) return;
+  for (const InFlight in_flight : {InFlight::kAsMemoryAllows, InFlight::kAsNeeded}) {
+    const auto length = greedy_.run({in_flight, false}, limits_, length_);
+    if (length) take(greedy_.lists(), *length, *length);
+  }
+}
+
+// What would be tried with as many bytes less on every rank: only rungs that some rank's own limit
+// cuts off are others.
+void Search::try_lowered_limits() {
+  if (!ladder_.tries_lowered()) return;
+  while (ladder_.lower()) {
+    set_limits(ladder_.highest_now(), RungShape::kEven);
+    if (lower_bound() >= bar_) return;
+    try_limited_rungs(RungShape::kEven);
+    if (ladder_.tries_tapered()) try_limited_rungs(RungShape::kTapered);
+  }
+}
+
+void Search::try_limited_rungs(RungShape shape) {
+  least_limits_.assign(limits_.size(), kUnbounded);
+  const std::int64_t highest =
+      shape == RungShape::kEven ? ladder_.highest_now() : ladder_.highest();
+  for (std::int64_t rung = highest; rung >= ladder_.lowest() && ladder_.is_limited(rung, shape);
+       --rung) {
+    set_limits(rung, shape);
+    if (lower_bound() >= bar_) return;
+    if (same_as_before()) continue;
+    try_greedy_now();
+    try_rung(shape);
   }
 }
 
@@ -230,6 +263,7 @@ AutomaticLists zb_auto(const StageCosts& costs, int micro_batches) {
   search.try_highest_rung();  // mostly the best, so that the rest is soon lost
   search.try_greedy();
   search.try_lower_rungs();
+  search.try_lowered_limits();
   return search.result();
 }
 

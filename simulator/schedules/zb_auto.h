@@ -22,8 +22,10 @@ AutomaticLists zb_published(const StageCosts& costs, int micro_batches);
 
 // The shortest of: those for the limits rounded down to a ladder of whole activations and for every
 // lower rung; further variants of the heuristic and list scheduling for the same rungs; and 1F1B,
-// ZB-H1 and ZB-H2 where they fit. So it is never longer than these three, and raising limits never
-// makes it longer. On ties the published order of the variants decides.
+// ZB-H1 and ZB-H2 where they fit. So it is never longer than these three. As many bytes more
+// on every rank never make it longer (of at most 128 ranks times micro-batches; of more, as many
+// activations more on ranks that hold as many). On ties the published order of the variants
+// decides.
 AutomaticLists zb_auto(const StageCosts& costs, int micro_batches);
 
 }  // namespace penstock

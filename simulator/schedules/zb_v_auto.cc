@@ -75,6 +75,7 @@ class Search {
   void try_handcrafted();
   void try_published();
   void try_greedy();
+  void try_lowered_limits();
 
   [[nodiscard]] AutomaticLists result() const { return {compute_actions(lists_), length_, ""}; }
 
@@ -83,6 +84,8 @@ class Search {
     lists_ = lists;
     length_ = length;
   }
+
+  bool try_greedy(std::int64_t rung);
 
   // Where a run takes long.
   [[nodiscard]] bool is_long() const { return limits_.size() > 16; }
@@ -148,19 +151,38 @@ void Search::try_published() {
 
 // On long pipelines, where a run takes long, only every eighth of the way and one variant.
 void Search::try_greedy() {
+  for (std::int64_t rung = ladder_.highest(); rung >= ladder_.lowest(); --rung) {
+    if (!try_greedy(rung)) return;
+  }
+}
+
+// What would be tried with as many bytes less on every rank: only rungs that some rank's own limit
+// cuts off are others.
+void Search::try_lowered_limits() {
+  if (!ladder_.tries_lowered()) return;
+  while (ladder_.lower()) {
+    const std::int64_t highest = ladder_.highest_now();
+    ladder_.set_limits(highest, RungShape::kEven, limits_);
+    if (greedy_.lower_bound(limits_) >= length_) return;
+    for (std::int64_t rung = highest;
+         rung >= ladder_.lowest() && ladder_.is_limited(rung, RungShape::kEven); --rung) {
+      if (!try_greedy(rung)) break;
+    }
+  }
+}
+
+// False: neither this rung nor any lower one can be shorter.
+bool Search::try_greedy(std::int64_t rung) {
   constexpr std::array<GreedyVariant, 3> kGreedy = {{{InFlight::kAsMemoryAllows, true},
                                                      {InFlight::kAsMemoryAllows, false},
                                                      {InFlight::kAsNeeded, false}}};
-  for (std::int64_t rung = ladder_.highest(); rung >= ladder_.lowest(); --rung) {
-    if (is_long() && !is_among_eighths(rung)) continue;
-    ladder_.set_limits(rung, RungShape::kEven, limits_);
-    if (greedy_.lower_bound(limits_) >= length_) return;
-    for (const GreedyVariant& variant : std::span(kGreedy).first(is_long() ? 1 : kGreedy.size())) {
-      if (const auto length = greedy_.run(variant, limits_, length_)) {
-        take(greedy_.lists(), *length);
-      }
-    }
+  if (is_long() && !is_among_eighths(rung)) return true;
+  ladder_.set_limits(rung, RungShape::kEven, limits_);
+  if (greedy_.lower_bound(limits_) >= length_) return false;
+  for (const GreedyVariant& variant : std::span(kGreedy).first(is_long() ? 1 : kGreedy.size())) {
+    if (const auto length = greedy_.run(variant, limits_, length_)) take(greedy_.lists(), *length);
   }
+  return true;
 }
 
 }  // namespace
@@ -172,6 +194,7 @@ AutomaticLists zb_v_auto(const StageCosts& costs, int micro_batches) {
   search.try_handcrafted();
   search.try_published();
   search.try_greedy();
+  search.try_lowered_limits();
   return search.result();
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include "cli/verbs/verbs.h"
 #include "core/values/json.h"
@@ -15,9 +16,10 @@ using namespace penstock;
 
 namespace {
 
-// A folder that goes with the test.
+// A folder that goes with the test; other builds may run theirs at the same time.
 struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / "penstock_folder_test";
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("penstock_folder_test_" + std::to_string(getpid()));
   Folder() { std::filesystem::create_directories(path / "job"); }
   ~Folder() { std::filesystem::remove_all(path); }
   Folder(const Folder&) = delete;
@@ -47,6 +49,8 @@ TEST_CASE("of a folder every launch file is judged, and a part of one with it") 
   folder.write("job/twin.sh", kRun);  // finds the same in args.sh, which is told once
   folder.write("job/notes.txt", "nothing");
   folder.write("package.json", "{\"name\": \"x\"}");
+  folder.write("pyproject.toml", "[tool.x]\ny = 1\n");
+  folder.write("tool.py", "parser.add_argument('--num-layers', '--seq-length')\n");
   const Answer answer = run_penstock({"check", folder.path.string(), "--json"});
   CHECK(answer.exit == 1);
   const Json json = parse_json(answer.text, "answer");
@@ -58,7 +62,7 @@ TEST_CASE("of a folder every launch file is judged, and a part of one with it") 
   CHECK(files[1].find("report")->find("findings")->elements().empty());
   CHECK(json.find("warnings")->text() == "1");
   CHECK(json.find("errors")->text() == "0");
-  CHECK(json.find("other_files")->text() == "2");
+  CHECK(json.find("other_files")->text() == "4");
   CHECK(run_penstock({"check", folder.path.string(), "--exit-zero"}).exit == 0);
   CHECK(run_penstock({"check", folder.path.string(), "--ignore", "E020"}).exit == 0);
   CHECK(run_penstock({"check", folder.path.string(), "--format", "github"})

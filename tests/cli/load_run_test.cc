@@ -1,6 +1,11 @@
 #include "cli/io/load_run.h"
 
+#include <string>
+#include <vector>
+
 #include <doctest/doctest.h>
+
+#include "tests/cli/messages.h"
 
 namespace penstock {
 namespace {
@@ -49,6 +54,42 @@ TEST_CASE("the step that is shown is not of the warm-up") {
     if (step.step != 1) step.ranks.clear();
   }
   CHECK(shown_step(run, "run.jsonl", {}).step == 1);
+}
+
+TEST_CASE("of a run with several plans the steps of the plan that is asked about are kept") {
+  const auto mixed = [] {
+    LoadedRun run = run_of(6);
+    run.log.header.plan = "a.json";
+    run.log.header.plan_hash = "one";
+    for (const std::size_t step : {1U, 4U}) {
+      run.log.steps[step].plan = "b.json";
+      run.log.steps[step].plan_hash = "two";
+    }
+    return run;
+  };
+  Loaded<PlanFile> plan;
+  plan.file.path = "plan.json";
+  plan.file.hash = "two";
+  LoadedRun run = mixed();
+  keep_steps_of(plan, run, "run.jsonl", false);
+  REQUIRE(run.log.steps.size() == 2);
+  CHECK(run.log.steps[1].step == 4);
+  CHECK(run.notes == std::vector<std::string>{
+                         "2 of the run's 6 steps ran under this plan; the others are left out"});
+  plan.file.hash = "one";
+  run = mixed();
+  keep_steps_of(plan, run, "run.jsonl", false);
+  CHECK(run.log.steps.size() == 4);
+
+  plan.file.hash = "three";
+  run = mixed();
+  CHECK(tests::message_of([&] { keep_steps_of(plan, run, "run.jsonl", false); }) ==
+        "run.jsonl: it ran a plan with the hash one (a.json), but plan.json has three\n"
+        "help: name the plan file that it ran, or compare anyway with --any-plan");
+  keep_steps_of(plan, run, "run.jsonl", true);
+  CHECK(run.log.steps.size() == 4);
+  CHECK(run.notes == std::vector<std::string>{
+                         "4 of the run's 6 steps ran under a.json; the others are left out"});
 }
 
 }  // namespace

@@ -61,7 +61,9 @@ TEST_CASE("sets of published steps on A100 are predicted within 8 % on average")
     errors[run.set].push_back(std::abs(error_of(run)));
   }
   CHECK(errors.size() == 7);
-  for (const auto& [set, of_set] : errors) {
+  for (const auto& entry : errors) {
+    const auto& set = entry.first;
+    const auto& of_set = entry.second;
     INFO(set);
     const double sum = std::accumulate(of_set.begin(), of_set.end(), 0.0);
     CHECK(sum / static_cast<double>(of_set.size()) < 0.08);

@@ -165,6 +165,34 @@ TEST_CASE("values that make no sense are refused") {
         "--may-change: unknown setting 'sed'\nhelp: did you mean 'seed'?");
 }
 
+TEST_CASE("plans that follow are named with their first steps, in order") {
+  const auto plans =
+      settings_of({"--steps", "9", "--then", "3:b.json", "--then", "8:c:1.json"}).later_plans();
+  REQUIRE(plans.size() == 2);
+  CHECK(plans[0].first_step == 3);
+  CHECK(plans[0].path == "b.json");
+  CHECK(plans[1].first_step == 8);
+  CHECK(plans[1].path == "c:1.json");
+  CHECK(settings_of({}).later_plans().empty());
+
+  const auto refused = [](const Arguments& arguments) {
+    return tests::message_of([&] { static_cast<void>(settings_of(arguments).later_plans()); });
+  };
+  for (const char* no_plan : {"b.json", "3:", "3"}) {
+    CHECK(refused({"--then", no_plan}) == "--then: '" + std::string(no_plan) +
+                                              "' is not STEPS:PLAN\nhelp: for example --then "
+                                              "500:other.json");
+  }
+  CHECK(refused({"--then", "0:b.json"}).starts_with("--then: "));
+  CHECK(refused({"--then", "x:b.json"}).starts_with("--then: "));
+  CHECK(refused({"--then", "5:b.json", "--then", "5:c.json"}) ==
+        "--then: after 5 steps is not later than after 5, when the plan before it begins\nhelp: "
+        "give them in the order in which they run");
+  CHECK(refused({"--then", "10:b.json"}) ==
+        "--then: after 10 steps: the run has 10, so that this plan would never run\n"
+        "help: train for more --steps, or leave it out");
+}
+
 TEST_CASE("threads of one process do not run in several") {
   const TrainSettings threads = settings_of({"--transport", "loopback"});
   const auto refused = [](const TrainSettings& settings, const LaunchEnvironment& place) {

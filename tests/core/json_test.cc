@@ -325,7 +325,7 @@ TEST_CASE("a file that is not there is a missing resource") {
   }
   CHECK(complaint([] { (void)read_file("."); }) == ".: cannot read this file: Is a directory");
   CHECK(complaint([] { write_file("no/such/file.json", "x"); }) ==
-        "no/such/file.json.tmp: cannot write this file: No such file or directory");
+        "no/such/file.json: there is no folder no/such\nhelp: make it first: mkdir -p no/such");
 }
 
 TEST_CASE("a file that is written reads back and leaves nothing beside it") {

@@ -48,6 +48,18 @@ TEST_CASE("writing what was read gives the same bytes") {
   }
 }
 
+// Which weighed every run of micro-batches by its samples, and nobody asked.
+TEST_CASE("penstock.plan/1 is read as the same plan, and written as penstock.plan/2") {
+  const std::string weight = R"(, "loss_weight": 1)";
+  const PlanFile now = tiny_plan({{"penstock.plan/1", "penstock.plan/2"}, {weight, ""}});
+  CHECK(now == tiny_plan());
+  CHECK(text_of(tiny_plan()) == text_of(now));
+  CHECK(text_of(now).find("penstock.plan/2") != std::string::npos);
+  CHECK(text_of(now).find("loss_weight") == std::string::npos);
+  CHECK_THROWS_AS((void)tiny_plan({{weight, ""}}), Error);
+  CHECK_THROWS_AS((void)tiny_plan({{"penstock.plan/1", "penstock.plan/2"}}), Error);
+}
+
 TEST_CASE("everything in a plan file survives") {
   PlanFile file = tiny_plan(two_replicas());
   file.model = "a \"model\"\n";

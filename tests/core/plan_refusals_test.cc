@@ -35,8 +35,8 @@ TEST_CASE("a message names file, line and path") {
 }
 
 TEST_CASE("refused: another format, a missing key, an unknown key") {
-  CHECK(refusal_with("penstock.plan/1", "penstock.plan/2") ==
-        "/format: expected \"penstock.plan/1\", got \"penstock.plan/2\"");
+  CHECK(refusal_with("penstock.plan/1", "penstock.plan/3") ==
+        "/format: expected \"penstock.plan/2\" or \"penstock.plan/1\", got \"penstock.plan/3\"");
   CHECK(refusal_with(R"("model": "tiny",)", "") == "the key \"model\" is missing here; add it");
   CHECK(refusal_with(R"("model": "tiny",)", R"("model": "tiny", "modle": 1,)") ==
         "unknown key \"modle\"; did you mean \"model\"?");

@@ -39,6 +39,8 @@ RunLog example() {
   step.skipped = true;
   step.ranks = {{0, 0, 0, {Duration{0}, Duration{10}}, {Duration{10}, Duration{10}}},
                 {1, 0, 1, {Duration{5}}, {Duration{100}}}};
+  step.plan = "other.json";
+  step.plan_hash = "fnv1a:2";
   log.steps.push_back(step);
   return log;
 }
@@ -88,6 +90,8 @@ TEST_CASE("a loss that is no number is written as null") {
 TEST_CASE("what is wrong in a run is named with its line") {
   const std::string text = text_of(example());
   CHECK(complaint(replaced(text, "\"tokens\"", "\"token\"")).find("run.jsonl:2:1: ") == 0);
+  CHECK(complaint(replaced(text, "\"plan\": \"other.json\", ", "")).find("run.jsonl:3:1: ") ==
+        0);  // a hash and no file
   CHECK(complaint(replaced(text, "[5]", "[500]")) ==
         "run.jsonl:3:1: /ranks/1/end_ns: action 0 ends before it starts");
   CHECK(complaint(replaced(text, "[5]", "[5, 6]")) ==

@@ -165,6 +165,19 @@ TEST_CASE("links and optimizer are named when the plan uses them") {
         std::vector<Assumption>{optimizer});
 }
 
+TEST_CASE("a link that only gradients cross is named, too") {
+  // Each of two replicas fills a node: activations stay inside, gradients go between.
+  ClusterSpec cluster = eight_per_node(2);
+  cluster.sources = three_sources();
+  cluster.levels[1].source = 2;
+  Plan plan = plan_of(8, 8);
+  CHECK(basis_of(one_type(whole(1), 8), plan, cluster).assumptions.empty());
+  plan.data = 2;
+  CHECK(basis_of(one_type(whole(1), 8), plan, cluster).assumptions ==
+        std::vector<Assumption>{
+            {"link efa: latency and bandwidth from a datasheet (sheet: vendor's page)", 0.0}});
+}
+
 TEST_CASE("assumed training state is named with its source") {
   ModelProfile profile = one_type(whole(1), 1);
   profile.training.source = 1;

@@ -97,6 +97,45 @@ TEST_CASE("a calibration of the plan's device scales transfers") {
   CHECK(sent().activation.duration == Duration{51'667});
 }
 
+TEST_CASE("between two types the slower factor counts, whichever end it is of") {
+  // Nodes of 8 "gpu", 4 "old" and 8 "gpu" again; only "old" was calibrated.
+  ClusterSpec cluster = eight_per_node(1);
+  DeviceType old = cluster.device_types[0];
+  old.name = "old";
+  cluster.device_types.push_back(old);
+  cluster.node_types.push_back({"small", 1, 4});
+  cluster.nodes = {{0, 1}, {1, 1}, {0, 1}};
+  const ModelProfile profile = even_model(2);
+  ModelProfile on_both = profile;
+  for (const Measurement& one : profile.section_types[0].measurements) {
+    on_both.section_types[0].measurements.push_back(one);
+    on_both.section_types[0].measurements.back().device = "old";
+  }
+  const auto sent = [&](const std::vector<std::string>& types) {
+    Plan plan = even_plan(2, 1, 1, 1);
+    set_rank_devices(plan, types);
+    std::vector<SectionTable> tables;
+    for (const std::string& type : types) {
+      tables.push_back(price_sections(on_both, cluster, type, 1, plan.micro_batch_size, 0, "none"));
+      REQUIRE(tables.back().why_not == "");
+    }
+    return price_stages(on_both, cluster, plan, RankTables::of_each({{&tables[0]}, {&tables[1]}}))
+        .prices.transfer_of(0, 0);
+  };
+  // 12.5 MB / 12.5 GB/s and 30 us
+  CHECK(sent({"gpu", "old"}).activation.duration == us(1030));
+  cluster.calibration = Calibration{};
+  cluster.calibration->device = "old";
+  cluster.calibration->factors.transfer = 2.0;
+  for (const std::vector<std::string>& types :
+       {std::vector<std::string>{"gpu", "old"}, {"old", "gpu"}}) {
+    CHECK(sent(types).activation.duration == us(2060));
+    CHECK(sent(types).gradient.duration == us(2060));
+  }
+  cluster.calibration->factors.transfer = 0.5;  // faster: the other end's 1 counts
+  CHECK(sent({"gpu", "old"}).activation.duration == us(1030));
+}
+
 TEST_CASE("two stages on one rank hand over for nothing") {
   const StagePricing pricing = priced(even_model(2), eight_per_node(1), even_plan(1, 2, 1, 1));
   CHECK(pricing.boundary_level == std::vector<int>{-1});

@@ -44,15 +44,43 @@ TEST_CASE("the first three steps are warm-up where there are more") {
   CHECK(summarize(two).step_time == std::chrono::milliseconds(800));
 }
 
+std::vector<PredictedPlan> predicted(int milliseconds) {
+  return {{"plan.json", "hash", std::chrono::milliseconds(milliseconds)}};
+}
+
+TEST_CASE("of a run with several plans each has its steps beside its prediction") {
+  RunLog run = five_steps();
+  run.header.plan_hash = "one";
+  for (const std::size_t i : {2U, 4U}) {
+    run.steps[i].plan = "b.json";
+    run.steps[i].plan_hash = "two";
+  }
+  const std::vector<PredictedPlan> plans{{"a.json", "one", std::chrono::milliseconds(960)},
+                                         {"b.json", "two", std::chrono::milliseconds(330)},
+                                         {"c.json", "three", std::chrono::milliseconds(1)}};
+  // a.json: 900, 800 and 500 ms, 3,000 tokens in 2.2 s; b.json: 700 and 300 ms, 2,000 in 1 s.
+  CHECK(training_report(run, plans) ==
+        "5 steps of tiny on 2 ranks (gloo, cpu): loss 5.5000 to 4.5000\n"
+        "a.json: 3 steps, step time 800 ms (median of 3), predicted 960 ms (+20.0 %); 1,364 "
+        "tokens/s\n"
+        "b.json: 2 steps, step time 300 ms (median of 2), predicted 330 ms (+10.0 %); 2,000 "
+        "tokens/s\n"
+        "c.json: 0 steps\n");
+  Json json = Json::object();
+  set_training(json, run, plans);
+  CHECK(json.find("predicted_step_time_ns")->kind() == Json::Kind::kNull);
+  CHECK(json.find("plans")->elements().size() == 3);
+}
+
 TEST_CASE("a run is told in two lines, a step in one") {
-  CHECK(training_report(five_steps(), std::chrono::milliseconds(270)) ==
+  CHECK(training_report(five_steps(), predicted(270)) ==
         "5 steps of tiny on 2 ranks (gloo, cpu): loss 5.5000 to 4.5000\n"
         "step time 300 ms (median of 2), predicted 270 ms (-10.0 %); 2,500 tokens/s\n");
   CHECK(step_line(five_steps().steps[4], 50) ==
         "step 5 of 50: loss 4.5000, gradient norm 0.825, 300 ms, 3,333 tokens/s");
   RunLog sleeping = five_steps();
   sleeping.header.device = "virtual";
-  CHECK(training_report(sleeping, std::chrono::milliseconds(270))
+  CHECK(training_report(sleeping, predicted(270))
             .find("5 steps of tiny on 2 ranks (gloo, virtual)\n") == 0);
   MeasuredStep overflow = five_steps().steps[4];
   overflow.skipped = true;

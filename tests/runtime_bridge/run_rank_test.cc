@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "runtime_bridge/rank_threads.h"
+#include "tests/runtime_bridge/plan_per_step.h"
 #include "tests/runtime_bridge/ring_plans.h"
 #include "tests/runtime_bridge/ring_work.h"
 #include "training/loopback.h"
@@ -151,26 +151,6 @@ TEST_CASE("what one rank asks for all do, and all write before a checkpoint is c
   }
 }
 
-// Another plan for every step, each a new value.
-class PlanPerStep : public ProgramSource {
- public:
-  explicit PlanPerStep(std::vector<PlanFile> plans) : plans_(std::move(plans)) {}
-  PlanForSteps plan_from(std::int64_t step) override {
-    const std::lock_guard lock(mutex_);  // ranks are threads
-    auto& plan = made_[step];
-    if (plan == nullptr) {
-      plan =
-          std::make_shared<const PlanFile>(plans_[static_cast<std::size_t>(step) % plans_.size()]);
-    }
-    return {plan, step + 1};
-  }
-
- private:
-  std::vector<PlanFile> plans_;
-  std::mutex mutex_;
-  std::map<std::int64_t, std::shared_ptr<const PlanFile>> made_;
-};
-
 TEST_CASE("every step may have its own plan: the state goes from one to the next") {
   // Four ranks: other cuts, P, V, D, schedules and copies of the weights, and optimizers divided or
   // not. Sums are exact, so that losses and weights are those of one loop to the bit.
@@ -263,6 +243,40 @@ TEST_CASE("a plan that stays is not bound again, and groups that stay are not fo
   CHECK(made == 4);
   CHECK(changes == 2);
   CHECK(moved == 0);  // the same cuts
+}
+
+TEST_CASE("plans that make no run together are refused by file, place and value") {
+  const RingModel model = ring_model(4, false);
+  const auto shared = [](PlanFile plan) {
+    return std::make_shared<const PlanFile>(std::move(plan));
+  };
+  const auto first = shared(ring_plan(model, plan_of("1f1b", {2, 1, 1, 4})));
+  const auto refusal = [&](const std::shared_ptr<const PlanFile>& other) {
+    try {
+      require_one_run({{0, first, "a.json", "1"}, {3, other, "b.json", "2"}});
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refusal(shared(ring_plan(model, plan_of("interleaved", {2, 2, 1, 4})))).empty());
+  CHECK(refusal(shared(ring_plan(model, plan_of("1f1b", {2, 1, 2, 2})))) ==
+        "b.json: /plan: the number of ranks, P times D, is 4; in a.json it is 2\nhelp: a run keeps "
+        "its ranks; plan for --gpus 2");
+  CHECK(refusal(shared(ring_plan(model, plan_of("1f1b", {2, 1, 1, 6})))) ==
+        "b.json: /plan/global_batch is 6; in a.json it is 4\nhelp: plan with --global-batch 4");
+  CHECK(refusal(shared(ring_plan(ring_model(5, false), plan_of("1f1b", {2, 1, 1, 4})))) ==
+        "b.json: /model: the plan is of 'ring' with 5 sections, and not of 'ring' with 4 sections "
+        "as a.json\nhelp: make all plans of a run from one profile");
+  PlanFile wider = *first;
+  wider.description->hidden = 77;
+  CHECK(refusal(shared(wider)).starts_with("b.json: /description: the model is {"));
+
+  const PlanSequence plans{{0, first, "a", ""}, {3, first, "b", ""}, {5, first, "c", ""}};
+  CHECK(plan_at(plans, 2).path == "a");
+  CHECK(plan_at(plans, 3).path == "b");
+  CHECK(plan_at(plans, 4).path == "b");
+  CHECK(plan_at(plans, 99).path == "c");
 }
 
 TEST_CASE("a plan for other ranks, or of another model, ends the run with a reason") {

@@ -7,7 +7,9 @@
 
 #include <doctest/doctest.h>
 
+#include "runtime_bridge/virtual_prices.h"
 #include "search/evaluate.h"
+#include "tests/runtime_bridge/plan_per_step.h"
 #include "tests/runtime_bridge/ring_plans.h"
 
 namespace penstock {
@@ -44,6 +46,14 @@ void check_times(const PlanFile& file, const MeasuredStep& step) {
   }
 }
 
+std::vector<Action> list_of_rank(const PlanFile& file, int rank) {
+  std::vector<Action> list;
+  for (const Action& action : file.program.actions) {
+    if (file.program.rank_of(action).value == rank) list.push_back(action);
+  }
+  return list;
+}
+
 // A rank computes one thing at a time, in the order of its list.
 void check_order(const PlanFile& file, const MeasuredStep& step) {
   for (const MeasuredRank& rank : step.ranks) {
@@ -75,8 +85,42 @@ TEST_CASE("ranks that sleep keep the order and the times of the plan") {
     for (const MeasuredStep& step : steps) {
       check_times(*file, step);
       CHECK(step.phases.compute >= milliseconds(180));
+      // Rank 0 waits for its first gradient, 64 ms (gpipe) or 44 ms (1f1b) on paper, less what it
+      // was late.
+      CHECK(step.phases.waiting >= milliseconds(20));
+      CHECK(step.phases.waiting <= step.step_time);
       check_order(*file, step);
     }
+  }
+}
+
+TEST_CASE("micro-batches of eight shapes sleep their own times") {
+  // Two ranks, F 1 ms and B 2 ms per sample, 0.1 ms per hop and sample.
+  Batch batch;
+  ReplicaBatch& replicas = batch.replicas.emplace_back();
+  int samples = 0;
+  for (const int size : {3, 1, 8, 2, 5, 7, 4, 6}) {
+    replicas.runs.push_back({1, static_cast<int>(batch.shapes.size())});
+    batch.shapes.push_back({size, 0, 0});
+    samples += size;
+  }
+  Plan plan = plan_of("1f1b", {2, 1, 1, 8});
+  set_batch(plan, batch);
+  const auto file =
+      std::make_shared<const PlanFile>(ring_plan(ring_model(2, false), plan, {1, 2, 1}));
+  const auto steps = run_virtual(file, {}, nullptr);
+  REQUIRE(steps.size() == 1);
+  check_times(*file, steps[0]);
+  check_order(*file, steps[0]);
+  for (const MeasuredRank& rank : steps[0].ranks) {
+    Duration busy{};
+    for (std::size_t i = 0; i < rank.end.size(); ++i) {
+      const Action& action = list_of_rank(*file, rank.pipeline_rank)[i];
+      if (is_compute(action.kind) && action.kind != ActionKind::kOptimizer) {
+        busy += rank.end[i] - rank.start[i];
+      }
+    }
+    CHECK(busy >= milliseconds(3 * samples));
   }
 }
 
@@ -101,6 +145,33 @@ TEST_CASE("a rank alone takes its time for the norm, though it has nobody to red
   const auto steps = run_virtual(file, {}, nullptr);
   check_times(*file, steps.at(0));
   CHECK(steps[0].step_time >= milliseconds(2 * 6 + 30));
+  // Of a step that has nobody to wait for, the norm is what comes between the last B and its end.
+  CHECK(steps[0].phases.reducing >= milliseconds(30));
+  CHECK(steps[0].phases.waiting == Duration{0});
+}
+
+TEST_CASE("the backward of an OVERLAP sleeps for what the pair takes beyond its forward") {
+  // F 2 ms and B 4 ms; together they gain 1 ms: 5 ms, of which 3 are left when the forward has
+  // slept.
+  PlanFile file = ring_plan(ring_model(4, false), plan_of("dualpipe", {2, 2, 1, 8}), {2, 4, 1});
+  for (ComputePrice& price : file.prices.compute) price.overlap_gain = milliseconds(1);
+  const auto durations = virtual_durations(file, 0, 1);
+  const std::vector<Action>& actions = file.program.actions;
+  int pairs = 0, alone = 0;
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    if (actions[i].kind != ActionKind::kFusedBackward) continue;
+    std::size_t before = i;  // the action of its rank that comes before it
+    while (before > 0 &&
+           file.program.rank_of(actions[before - 1]) != file.program.rank_of(actions[i]))
+      --before;
+    const bool in_pair = before > 0 && actions[before - 1].overlaps_next;
+    const auto micro_batch = static_cast<int>(actions[i].micro_batch.value);
+    ++(in_pair ? pairs : alone);
+    CHECK(durations->of(ActionKind::kFusedBackward, actions[i].stage.value, micro_batch) ==
+          milliseconds(in_pair ? 3 : 4));
+  }
+  CHECK(pairs > 0);
+  CHECK(alone > 0);
 }
 
 TEST_CASE("a stretched run is told as if it had not been") {
@@ -117,6 +188,25 @@ TEST_CASE("a stretched run is told as if it had not been") {
   check_times(*file, steps.at(0));
   options.stretch = 0;
   CHECK_THROWS_AS((void)run_virtual(file, options, nullptr), Error);
+}
+
+TEST_CASE("ranks that sleep run a new plan every step, each with its own prices and groups") {
+  const RingModel model = ring_model(4, true);
+  Plan sharded = plan_of("gpipe", {1, 1, 4, 1});
+  sharded.zero1 = true;
+  const std::vector<PlanFile> plans{
+      ring_plan(model, plan_of("1f1b", {4, 1, 1, 4}), {2, 4, 1}),
+      ring_plan(model, sharded, {8, 16, 1}),
+      ring_plan(model, plan_of("interleaved", {2, 2, 2, 2}), {2, 4, 3})};
+  PlanPerStep source(plans);
+  VirtualRunOptions options;
+  options.steps = 7;
+  const auto steps = run_virtual(source, options, nullptr);
+  REQUIRE(steps.size() == 7);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    CAPTURE(i);
+    check_times(plans[i % plans.size()], steps[i]);
+  }
 }
 
 TEST_CASE("Varuna's rule makes a real step shorter than its lists") {

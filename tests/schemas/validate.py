@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Validates data/profiles, data/clusters, data/runs, data/devices and data/efficiency against the schemas in data/schemas.
+"""Validates data/profiles, data/clusters, data/runs, data/batches, data/devices and data/efficiency against the schemas in data/schemas.
 
 Run from the repository root. Exits with 77 (ctest: skipped) when python3-jsonschema is missing.
 """
@@ -20,6 +20,7 @@ CHECKED = (
     ("data/profiles/*.json", "data/schemas/penstock.profile-1.schema.json"),
     ("data/clusters/*.json", "data/schemas/penstock.cluster-1.schema.json"),
     ("data/runs/*.json", "data/schemas/penstock.runs-1.schema.json"),
+    ("data/batches/*.json", "data/schemas/penstock.batch-1.schema.json"),
     ("data/devices/*.json", "data/schemas/penstock.device-1.schema.json"),
     ("data/efficiency/fitted.json", "data/schemas/penstock.efficiency-1.schema.json"),
 )

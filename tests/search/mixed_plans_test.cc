@@ -8,6 +8,7 @@
 #include "core/values/error.h"
 #include "core/values/plan_file.h"
 #include "search/evaluate.h"
+#include "search/evaluation.h"
 #include "tests/search/models.h"
 
 namespace penstock {
@@ -128,6 +129,16 @@ TEST_CASE("dollars are those of every device, or nothing when one has no known p
   m.cluster.device_types[1].usd_per_hour = 1800.0;
   // 90 us at 1.5 dollars per second.
   CHECK(m.evaluated().evaluation.usd_per_step == doctest::Approx(135e-6));
+}
+
+TEST_CASE("dollars count the tensor ranks and the replicas of each type") {
+  Mixed m;
+  m.plan.tensor = 4;
+  m.plan.data = 3;
+  // A second on 12 devices at a dollar and 12 at half of it.
+  const auto prices = PerRank<double>::of_each({3600.0, 1800.0});
+  CHECK(usd_per_step(std::chrono::seconds(1), m.plan, prices) == doctest::Approx(18.0));
+  CHECK(usd_per_step(std::chrono::seconds(1), m.plan, 3600.0) == doctest::Approx(24.0));
 }
 
 TEST_CASE("mixed plans that cannot be are refused") {

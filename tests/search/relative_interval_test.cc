@@ -42,13 +42,15 @@ TEST_CASE("plans compare by what they differ in, and what they share cancels") {
 TEST_CASE("a plan ties with the fastest when it is behind by no more than that") {
   std::vector<RankedPlan> plans{
       ranked("1f1b", 2, Duration{1000}), ranked("zb-h1", 2, Duration{1093}),
-      ranked("zb-h1", 2, Duration{1095}), ranked("1f1b", 1, Duration{1095})};
+      ranked("zb-h1", 2, Duration{1095}), ranked("1f1b", 1, Duration{1095}),
+      ranked("zb-h1", 2, Duration{1094})};
   compare_with_best(plans);
   CHECK(plans[0].against_best == 0.0);
   CHECK_FALSE(plans[0].tied_with_best);
   CHECK(plans[1].tied_with_best);  // 9.39 %
   CHECK_FALSE(plans[2].tied_with_best);
   CHECK_FALSE(plans[3].tied_with_best);  // 6.4 %
+  CHECK(plans[4].tied_with_best);        // 93.9 ns, rounded up: just as far behind is not slower
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "costmodel/price_stages.h"
 #include "simulator/schedules/schedules.h"
 #include "tests/search/models.h"
 
@@ -75,10 +76,32 @@ TEST_CASE("words of a plan and back") {
   CHECK(plan_of_words(plan_words(plan) + ": over", 9) == plan);
 }
 
-TEST_CASE("the remedy of the nearest miss fits") {
+// What comes before the remedy in the order that search/remedies.h tells, on as many devices.
+std::vector<Plan> tried_before(const std::string& remedy, const ModelProfile& model,
+                               const Plan& plan) {
+  std::vector<Plan> plans;
+  if (remedy == "ZeRO-1") return plans;
+  if (!plan.zero1 && plan.data > 1) plans.emplace_back(plan).zero1 = true;
+  if (remedy.ends_with(" recompute")) return plans;
+  for (const std::string& mode : measured_recompute_modes(model, plan.device)) {
+    if (mode != plan.recompute && mode != "none") plans.emplace_back(plan).recompute = mode;
+  }
+  if (remedy.starts_with("micro-batch size ")) {
+    const int last = std::stoi(remedy.substr(17));
+    for (int b = plan.micro_batch_size / 2; b > last; b /= 2)
+      plans.emplace_back(plan).micro_batch_size = b;
+    return plans;
+  }
+  for (int b = plan.micro_batch_size / 2; b >= 1; b /= 2)
+    plans.emplace_back(plan).micro_batch_size = b;
+  return plans;
+}
+
+TEST_CASE("the remedy of the nearest miss fits, and nothing that is tried before it does") {
   Random random(81);
   int misses = 0;
   int remedies = 0;
+  int earlier = 0;
   for (int i = 0; i < 400; ++i) {
     const ModelProfile model = testing::random_model(random, random.between(1, 7));
     ClusterSpec cluster = testing::random_cluster(random, 2, 4);
@@ -102,6 +125,10 @@ TEST_CASE("the remedy of the nearest miss fits") {
     inputs.cluster = &cluster;
     Plan plan = plan_of_words(result.nearest_miss->reason, request.global_batch);
     CHECK(evaluate(inputs, plan).why_not);
+    for (const Plan& before : tried_before(result.nearest_miss->remedy, model, plan)) {
+      ++earlier;
+      CHECK(evaluate(inputs, before).why_not);
+    }
     apply(result.nearest_miss->remedy, plan);
     CHECK_FALSE(evaluate(inputs, plan).why_not);
     const bool more = result.nearest_miss->remedy.ends_with(" GPUs");
@@ -109,6 +136,7 @@ TEST_CASE("the remedy of the nearest miss fits") {
   }
   CHECK(misses > 50);
   CHECK(remedies > 20);
+  CHECK(earlier > 20);
 }
 
 }  // namespace

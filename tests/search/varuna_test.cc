@@ -2,6 +2,7 @@
 // carries the rule out by itself.
 #include <algorithm>
 #include <optional>
+#include <string>
 
 #include <doctest/doctest.h>
 
@@ -129,9 +130,38 @@ TEST_CASE("Varuna fits when any cuts do, and the search finds the best of them")
     const SearchResult found = search(model, cluster, request);
     REQUIRE(found.best.empty() == !fastest.has_value());
     if (fastest) CHECK(found.best[0].evaluation.step_time == *fastest);
+    // A prediction whose cuts are left open (`cuts=search`) fits when any do.
+    plan.cuts.clear();
+    CHECK(evaluate(inputs, plan).why_not.has_value() == !fastest.has_value());
   }
   CHECK(fit > 40);
   CHECK(over > 40);
+}
+
+// The same of automatic schedules, as far as the arrangement goes.
+TEST_CASE("an automatic schedule whose cuts are left open fits when it does with any") {
+  Random random(46);
+  int fit = 0, over = 0;
+  for (int round = 0; round < 150; ++round) {
+    CAPTURE(round);
+    const int sections = random.between(3, 6);
+    const ModelProfile model = testing::random_model(random, sections);
+    const ClusterSpec cluster = testing::random_cluster(random, 2, 4);
+    const PlanInputs inputs{&model, &cluster, {}, std::nullopt};
+    Plan plan;
+    plan.schedule = "zb-auto";
+    plan.pipeline = random.between(2, 3);
+    plan.global_batch = random.between(2, 12);
+    plan.device = "gpu";
+    const auto fastest = fastest_of_all_cuts(inputs, plan, sections);
+    (fastest ? fit : over) += 1;
+    plan.cuts.clear();
+    const EvaluatedPlan open = evaluate(inputs, plan);
+    CHECK(open.why_not.has_value() == !fastest.has_value());
+    if (open.why_not) CHECK(open.why_not->reason.find("were tried") == std::string::npos);
+  }
+  CHECK(fit > 20);
+  CHECK(over > 20);
 }
 
 // Memory between what nobody needs and more than all need, batches that replicas do not share

@@ -12,6 +12,7 @@
 #include "core/values/error.h"
 #include "core/values/executor_model.h"
 #include "simulator/events/simulate_by_events.h"
+#include "simulator/jitter.h"
 #include "simulator/replay.h"
 #include "simulator/replay_lanes.h"
 #include "simulator/simulate.h"
@@ -113,6 +114,15 @@ Timeline by_all(const Program& program, const StagePrices& prices,
   const auto summaries = replay_lanes(program, lanes, executor);
   for (std::size_t k = 0; k < lanes.size(); ++k) {
     REQUIRE(summaries[k] == simulate_summary(program, lanes[k], executor));
+  }
+  StagePrices uneven = prices;
+  for (ComputePrice& price : uneven.compute) price.forward.spread = Duration{2};
+  for (StepPrice& step : uneven.step) step.load.spread = step.store.spread = Duration{3};
+  const auto jittered = replay_jittered(program, uneven, {7, 0, 3}, executor);
+  EventSimulation events(program, executor);
+  for (std::size_t k = 0; k < jittered.size(); ++k) {
+    const ActionDurations durations = jittered_durations(program, uneven, executor, 7, k);
+    REQUIRE(jittered[k] == summarize(program, events.run(durations)));
   }
   return timeline;
 }

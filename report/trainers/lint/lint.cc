@@ -11,6 +11,7 @@
 #include "report/trainers/lint/judge.h"
 #include "report/trainers/lint/megatron_recipe.h"
 #include "report/trainers/lint/shell_script.h"
+#include "report/trainers/lint/torchtitan_python.h"
 
 namespace penstock {
 namespace {
@@ -134,6 +135,16 @@ std::optional<LintTrainer> launch_trainer_of(std::string_view text, const std::s
     }
   }
   return {};
+}
+
+bool is_python_recipe(std::string_view text, const std::string& file) {
+  if (!file.ends_with(".py")) return false;
+  if (is_megatron_recipe(text, file)) return !read_megatron_recipes(text, file).empty();
+  if (!has_any(text, {"torchtitan"}) || !has_any(text, {"ParallelismConfig(", ".parallelism."})) {
+    return false;
+  }
+  const std::vector<TorchtitanRecipe> recipes = read_torchtitan_recipes(text, file);
+  return std::any_of(recipes.begin(), recipes.end(), is_job);
 }
 
 LintReport lint(std::string_view text, const std::string& file, LintTrainer trainer,

@@ -25,6 +25,10 @@ using FindBeside = std::function<std::optional<std::string>(const std::string& p
 std::optional<LintTrainer> launch_trainer_of(std::string_view text, const std::string& file,
                                              const FindBeside& beside = {});
 
+// Whether a Python file is a recipe of one of them that sets something: others only use the
+// classes. Error{kBadInput} as of lint().
+bool is_python_recipe(std::string_view text, const std::string& file);
+
 // What the file may leave open.
 struct LintRequest {
   std::string version;                          // one of versions_of(); empty: the default

@@ -126,10 +126,7 @@ std::vector<std::string> judged_codes(const LintReport& report) {
 
 // No all-clear for what was not read: the sizes of the job above all.
 std::string without_findings(const LintReport& report) {
-  const LaunchJob& job = report.job;
-  const bool says_something = job.tensor || job.pipeline || job.data || job.micro_batch_size ||
-                              job.global_batch || job.micro_batches || job.layers;
-  if (!says_something) return "nothing could be judged: no size of the job could be read";
+  if (!has_sizes(report)) return "nothing could be judged: no size of the job could be read";
   std::vector<std::string> missing;
   for (const char* code : {"E001", "E010", "E011", "E020"}) {
     const auto is_gap = [code](const LintGap& gap) { return gap.code == code; };
@@ -168,6 +165,12 @@ std::string verdict_text(const LintReport& report) {
   if (report.findings.empty()) return without_findings(report);
   return fmt::format("{}, {}", count_of(count(report, LintSeverity::kError), "error"),
                      count_of(count(report, LintSeverity::kWarning), "warning"));
+}
+
+bool has_sizes(const LintReport& report) {
+  const LaunchJob& job = report.job;
+  return job.tensor || job.pipeline || job.data || job.micro_batch_size || job.global_batch ||
+         job.micro_batches || job.layers;
 }
 
 std::string target_text(const LintReport& report) {

@@ -16,6 +16,8 @@ std::string lint_text(const LintReport& report, const std::string& file);
 // "no findings", or what could not be judged; the rules that lack the same thing on one line.
 std::string findings_text(const std::vector<LintFinding>& findings, const std::string& file);
 std::string verdict_text(const LintReport& report);
+// Whether any size of the job was read: without one nothing could be judged.
+bool has_sizes(const LintReport& report);
 std::string gaps_text(const std::vector<LintGap>& gaps);
 // "torchtitan 0.2"
 std::string target_text(const LintReport& report);

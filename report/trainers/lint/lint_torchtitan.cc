@@ -170,13 +170,6 @@ void TorchtitanJudge::judge_cuda_graphs() {
 
 namespace {
 
-bool is_job(const TorchtitanRecipe& recipe) {
-  const auto& all = recipe.settings.all();
-  return std::any_of(all.begin(), all.end(), [](const LaunchSetting& setting) {
-    return setting.name.starts_with("parallelism.") || setting.name.starts_with("training.");
-  });
-}
-
 LintReport begun_report(const TorchtitanFile& read, const LintRequest& request) {
   LintReport report;
   report.trainer = LintTrainer::kTorchtitan;

@@ -242,6 +242,13 @@ class RecipeReader {
 
 }  // namespace
 
+bool is_job(const TorchtitanRecipe& recipe) {
+  const auto& all = recipe.settings.all();
+  return std::any_of(all.begin(), all.end(), [](const LaunchSetting& setting) {
+    return setting.name.starts_with("parallelism.") || setting.name.starts_with("training.");
+  });
+}
+
 std::vector<TorchtitanRecipe> read_torchtitan_recipes(std::string_view text,
                                                       const std::string& file) {
   return RecipeReader(file).read(text);

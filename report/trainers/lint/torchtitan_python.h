@@ -17,6 +17,9 @@ struct TorchtitanRecipe {
   LaunchSettings settings;  // "parallelism.pipeline_parallel_degree"
 };
 
+// Sizes of a job are among its settings.
+bool is_job(const TorchtitanRecipe& recipe);
+
 // Those that set something; Error{kBadInput} for quotes and brackets that are not closed.
 std::vector<TorchtitanRecipe> read_torchtitan_recipes(std::string_view text,
                                                       const std::string& file);

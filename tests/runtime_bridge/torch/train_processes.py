@@ -306,6 +306,71 @@ class TrainProcesses(unittest.TestCase):
             ("loopback", (2, 1, "zb-h1", 1, False), (4, 1, "gpipe", 1, False)))
         self.check_resumed("float32", 1e-4, ("loopback", zero1, fused))
 
+    def then(self, *plans):
+        """Options with which these plans run after the first step, one step each."""
+        return [word for step, plan in enumerate(plans, 1) for word in ("--then", f"{step}:{plan}")]
+
+    def check_losses(self, losses, whole, steps, what):
+        self.assertEqual(sorted(losses), list(steps), what)
+        for step, loss in losses.items():
+            self.assertLessEqual(abs(loss - whole[step]), 1e-10 * whole[step],
+                                 f"{what}, step {step}")
+
+    def test_plans_take_turns_every_step_and_the_losses_are_those_of_one_process(self):
+        # Other cuts, P, D, schedule, and optimizer state that is divided or not.
+        alone = self.plan(1, 1, precision="float64")
+        whole, _ = self.run_to_end(alone, "--steps", "9", name="alone-turns")
+        for transport, first, second in (
+                ("gloo", (2, 1, "1f1b", 1, False), (1, 2, "gpipe", 1, True)),
+                ("loopback", (4, 1, "zb-h1", 1, False), (2, 2, "1f1b", 1, True))):
+            a, b = (self.plan(*plan, precision="float64") for plan in (first, second))
+            folder = self.path(f"checkpoints-turns-{transport}")
+            options = ("--transport", transport, "--checkpoints", folder)
+            if transport == "gloo":
+                steady, _ = self.run_to_end(a, "--steps", "8", name="steady")
+                self.check_losses(steady, whole, range(8), "one plan")
+            turns, words = self.run_to_end(a, *self.then(b, a, b, a, b, a, b), "--steps", "8",
+                                           *options, "--timeline", name=f"turns-{transport}")
+            self.check_losses(turns, whole, range(8), f"{transport}, plans in turn")
+            self.assertEqual(words.count("the plan is "), 7, words)
+            self.assertRegex(words, r"note: after 1 step the plan is \S+; rank 0 received "
+                                    r"\S+ \w+ of weights and optimizer state and sent \S+ \w+, in ")
+            # Written under the second plan; the first goes on with it.
+            with open(os.path.join(folder, "step-8", "manifest.json"), encoding="utf-8") as file:
+                manifest = json.load(file)
+            log = self.path(f"turns-{transport}.jsonl")
+            with open(log, encoding="utf-8") as file:
+                lines = [json.loads(line) for line in file]
+            self.assertEqual([step.get("plan") for step in lines[1:]], [None, b] * 4)
+            self.assertEqual(manifest["plan_hash"], lines[2]["plan_hash"])
+            went_on, _ = self.run_to_end(a, "--steps", "9", "--resume", *options,
+                                         name=f"on-turns-{transport}")
+            self.check_losses(went_on, whole, range(8, 9), f"{transport}, resumed")
+            # Each plan is compared with its own steps.
+            for plan in (a, b):
+                said = subprocess.run([PENSTOCK, "validate", plan, log, "--json", "--warm-up", "0",
+                                       "--tolerance-percent", "1000"], timeout=LIMIT,
+                                      capture_output=True, text=True, check=False)
+                self.assertIn("4 of the run's 8 steps ran under this plan", said.stdout,
+                              said.stderr)
+
+    def test_plans_that_make_no_run_together_are_refused(self):
+        plan, other = self.plan(2, 1), self.plan(2, 2)
+        self.assertIn(f"error: {other}: /plan: the number of ranks, P times D, is 4; in "
+                      f"{plan} it is 2\nhelp: a run keeps its ranks; plan for --gpus 2",
+                      self.refusal(plan, "--then", f"1:{other}"))
+        other = self.plan(2, 1, precision="float64")
+        self.assertIn(f"error: {other}: /description: ", self.refusal(plan, "--then", f"1:{other}"))
+        other = self.plan(2, 1, batch=4)
+        self.assertIn(f"error: {other}: /plan/global_batch is 4; in {plan} it is 8\nhelp: plan with "
+                      "--global-batch 8", self.refusal(plan, "--then", f"1:{other}"))
+        for then, said in (("7", "'7' is not STEPS:PLAN"), (f"0:{plan}", "--then"),
+                           (f"10:{plan}", "after 10 steps: the run has 10, so that this plan "
+                                          "would never run")):
+            self.assertIn(said, self.refusal(plan, "--then", then))
+        self.assertIn("after 3 steps is not later than after 5, when the plan before it begins",
+                      self.refusal(plan, "--then", f"5:{plan}", "--then", f"3:{plan}"))
+
     def refusal(self, plan, *options, **names):
         _, words = self.run_to_end(plan, *options, exit_code=2, **names)
         return words

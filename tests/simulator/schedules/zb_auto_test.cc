@@ -173,11 +173,17 @@ std::vector<std::int64_t> even_limits(const StageCosts& costs, int quarters) {
   return limits;
 }
 
+// Of pipelines so long that lowered limits are not tried; of shorter ones as many activations more
+// are as many bytes only where stages take the same.
 TEST_CASE("raising limits that admit as many activations everywhere never makes it longer") {
   Random random(3);
   for (int n = 0; n < 300; ++n) {
     CAPTURE(n);
     StageCosts costs = random_costs(random, 7);
+    for (auto* memory : {&costs.taken_by_forward, &costs.freed_by_input_gradient,
+                         &costs.freed_by_weight_gradient}) {
+      memory->assign(memory->size(), memory->front());
+    }
     // In fourths of all of them, so that every limit is a whole number.
     for (auto* memory : {&costs.taken_by_forward, &costs.freed_by_input_gradient,
                          &costs.freed_by_weight_gradient}) {
@@ -212,6 +218,26 @@ TEST_CASE("more memory on some ranks is never worse than none of them having it"
       StageCosts less = costs;
       less.limit = even_limits(costs, std::max(4, quarters));
       CHECK(uneven <= zb_auto(less, micro_batches).span);
+    }
+  }
+}
+
+// A device type with more memory has as many bytes more on every rank, whatever the rest takes
+// there.
+TEST_CASE("as many bytes more on every rank never make it longer, whatever the ranks have") {
+  Random random(9);
+  for (int n = 0; n < 150; ++n) {
+    CAPTURE(n);
+    StageCosts costs = random_costs(random, 6);
+    const int micro_batches = random.between(1, 12);
+    costs.shortest = random.coin() ? Shortest::kSpan : Shortest::kMakespan;
+    Duration before = zb_auto(costs, micro_batches).span;
+    for (int raised = 0; raised < 6; ++raised) {
+      const int bytes = random.between(1, 3);
+      for (std::int64_t& limit : costs.limit) limit += bytes;
+      const Duration after = zb_auto(costs, micro_batches).span;
+      CHECK(after <= before);
+      before = after;
     }
   }
 }
@@ -253,7 +279,7 @@ std::vector<std::int64_t> limits_of(const StageCosts& costs, int rung, bool tape
 }
 
 // The plain way: everything under every rung, to its end.
-Duration shortest_without_short_cuts(const StageCosts& costs, int micro_batches) {
+Duration shortest_under_these_limits(const StageCosts& costs, int micro_batches) {
   const std::size_t ranks = costs.limit.size();
   ZbHeuristic heuristic(costs, micro_batches, Shortest::kSpan);
   ZbGreedy greedy(costs, micro_batches, Shortest::kSpan);
@@ -282,6 +308,22 @@ Duration shortest_without_short_cuts(const StageCosts& costs, int micro_batches)
     for (const InFlight in_flight : {InFlight::kAsMemoryAllows, InFlight::kAsNeeded}) {
       if (waits) best = std::min(best, *greedy.run({in_flight, false}, limits, Duration::max()));
     }
+  }
+  return best;
+}
+
+// And with one byte less after the other on all ranks.
+Duration shortest_without_short_cuts(StageCosts costs, int micro_batches) {
+  Duration best = Duration::max();
+  const auto holds_one = [&] {
+    for (std::size_t s = 0; s < costs.limit.size(); ++s) {
+      if (costs.limit[s] < costs.taken_by_forward[s] || costs.limit[s] < 0) return false;
+    }
+    return true;
+  };
+  while (holds_one()) {
+    best = std::min(best, shortest_under_these_limits(costs, micro_batches));
+    for (std::int64_t& limit : costs.limit) --limit;
   }
   return best;
 }

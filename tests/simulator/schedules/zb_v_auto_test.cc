@@ -184,6 +184,23 @@ TEST_CASE("raising a limit that all ranks have never makes ZB-V longer") {
   }
 }
 
+TEST_CASE("as many bytes more on every rank never make ZB-V longer, whatever the ranks have") {
+  Random random(15);
+  for (int n = 0; n < 100; ++n) {
+    CAPTURE(n);
+    StageCosts costs = random_v_costs(random, 5);
+    const int micro_batches = random.between(1, 10);
+    Duration before = zb_v_auto(costs, micro_batches).span;
+    for (int raised = 0; raised < 6; ++raised) {
+      const int bytes = random.between(1, 3);
+      for (std::int64_t& limit : costs.limit) limit += bytes;
+      const Duration after = zb_v_auto(costs, micro_batches).span;
+      CHECK(after <= before);
+      before = after;
+    }
+  }
+}
+
 // Heuristics have anomalies: where ranks differ, it can happen.
 TEST_CASE("raising limits of some ranks rarely makes ZB-V longer, and by little") {
   Random random(5);

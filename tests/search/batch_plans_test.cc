@@ -1,0 +1,349 @@
+// Plans whose micro-batches differ in shape: replayed, judged by the checker, and by the oracle of
+// the simulator's tests, to the nanosecond and byte.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "core/check/check.h"
+#include "core/values/error.h"
+#include "costmodel/price_stages.h"
+#include "search/evaluate.h"
+#include "search/plan_program.h"
+#include "simulator/simulate.h"
+#include "tests/search/models.h"
+#include "tests/simulator/by_the_rules.h"
+
+namespace penstock {
+namespace {
+
+using testing::by_the_rules;
+using testing::Random;
+
+// Eight micro-batches of eight shapes, 1F1B on two ranks. A micro-batch of size s takes F = s us
+// and B = 2 s us on either rank and s / 10 us per transfer. Sizes, in order: 3 1 8 2 5 7 4 6.
+//
+//   us, rank 0  F0 0-3  F1 3-4  B0 12.6-18.6  F2 18.6-26.6  B1 26.6-28.6  F3 28.6-30.6
+//               B2 52.2-68.2  F4 68.2-73.2  B3 73.2-77.2  F5 77.2-84.2  B4 89.2-99.2
+//               F6 99.2-103.2  B5 110.4-124.4  F7 124.4-130.4  B6 130.4-138.4  B7 149.6-161.6
+//       rank 1  F0 3.3-6.3  B0 6.3-12.3  F1 12.3-13.3  B1 13.3-15.3  F2 27.4-35.4  B2 35.4-51.4
+//               F3 51.4-53.4  B3 53.4-57.4  F4 73.7-78.7  B4 78.7-88.7  F5 88.7-95.7
+//               B5 95.7-109.7  F6 109.7-113.7  B6 113.7-121.7  F7 131-137  B7 137-149
+//
+// Then NORM 10 ns and OPT 100 ns: 161,710 ns. Both ranks are busy for 3 x 36 us and the optimizer.
+//
+// Bytes: a stash takes 10 s on rank 0 and 20 s on rank 1, work 7 s and 8 s, a boundary 5 s. Rank 0
+// holds two neighbours at once, at most 5 and 7: 120 (two of the largest would be 160); rank 1 one,
+// at most 160. Each rank sends from one buffer and receives into one, of 40 bytes at most.
+constexpr int kSizes[] = {3, 1, 8, 2, 5, 7, 4, 6};
+
+std::string times(int number, int of) { return std::to_string(number * of); }
+
+std::string prices_of_stage(int stash, int working, bool sends) {
+  std::string shapes;
+  for (const int s : kSizes) {
+    const std::string hop = sends ? times(100, s) : "0";
+    shapes +=
+        (shapes.empty() ? "" : ", ") +
+        (R"({"forward_ns": )" + times(1000, s) + R"(, "input_gradient_ns": )" + times(1100, s) +
+         R"(, "weight_gradient_ns": )" + times(900, s) + R"(, "fused_backward_ns": )" +
+         times(2000, s) + R"(, "recompute_ns": 0, "overlap_gain_ns": 0, "send_activation_ns": )" +
+         hop + R"(, "receive_gradient_ns": )" + hop + R"(, "stash_bytes": )" + times(stash, s) +
+         R"(, "weight_stash_bytes": 0, "working_peak_bytes": )" + times(working, s) +
+         R"(, "boundary_bytes": )" + times(5, s) + "}");
+  }
+  return R"({"parameters_bytes": 10, "gradients_bytes": 11, "optimizer_state_bytes": 12,
+             "reduce_gradient_ns": 0, "optimizer_ns": 100, "unshard_ns": 0, "shapes": [)" +
+         shapes + "]}";
+}
+
+std::string rank_of_prediction(int stash, int working) {
+  return R"({"memory": {"parameters_bytes": 10, "gradients_bytes": 11, "optimizer_state_bytes": 12,
+             "stash_bytes": )" +
+         std::to_string(stash) + R"(, "working_peak_bytes": )" + std::to_string(working) +
+         R"(, "communication_bytes": 80, "reserve_bytes": 50}, "capacity_bytes": 1000,
+             "time": {"busy_ns": 108100, "warm_up_ns": 53610, "drain_ns": 0, "imbalance_ns": 0,
+                      "order_ns": 0, "transfer_ns": 0, "barrier_ns": 0}})";
+}
+
+std::string eight_shapes() {
+  std::string shapes, runs, micro_batches;
+  for (int m = 0; m < 8; ++m) {
+    const std::string comma = m == 0 ? "" : ", ", samples = std::to_string(kSizes[m]);
+    shapes += comma + R"({"samples": )" + samples + R"(, "tokens": )" + times(16, m + 1) + "}";
+    runs += comma + R"({"count": 1, "shape": )" + std::to_string(m) + "}";
+    micro_batches += comma + R"({"count": 1, "samples": )" + samples + R"(, "sequence_length": )" +
+                     times(16, m + 1) + R"(, "shape": )" + std::to_string(m) + R"(, "slice": 0})";
+  }
+  return R"({"format": "penstock.plan/2", "model": "by hand", "tool_version": "0.1.0",
+    "inputs": {"profile": {"path": "p.json", "hash": "fnv1a64:0123456789abcdef"},
+               "cluster": {"path": "c.json", "hash": "fnv1a64:fedcba9876543210"}},
+    "plan": {"schedule": "1f1b", "group": 0, "pipeline": 2, "chunks": 1, "stage_map": "loop",
+      "data": 1, "tensor": 1,
+      "batch": {"shapes": [)" +
+         shapes + R"(], "replicas": [{"replicas": 1, "micro_batches": [)" + runs + R"(]}]},
+      "recompute": "none", "zero1": false, "placement": "pipeline_inner", "device": "toy",
+      "cuts": [0, 1, 2]},
+    "sections": ["first", "second"],
+    "stages": [
+      {"index": 0, "rank": 0, "first_section": "first", "last_section": "first", "sections": 1},
+      {"index": 1, "rank": 1, "first_section": "second", "last_section": "second", "sections": 1}],
+    "cluster": {"name": "two", "device": "toy", "memory_per_device_bytes": 1000,
+      "reserve_bytes": 50, "usd_per_hour": 0, "devices_per_node": 2, "levels": ["wire"],
+      "boundary_level": [0]},
+    "ties": [],
+    "executor": {"name": "ideal", "transfer": "async", "queues": "none",
+      "receive_must_be_posted": false, "issue": "eager", "optimizer": "global_barrier",
+      "per_action_ns": 0, "per_transfer_ns": 0, "per_step_ns": 0},
+    "prices": {"stages": [)" +
+         prices_of_stage(10, 7, true) + ", " + prices_of_stage(20, 8, false) +
+         R"(], "ties": [], "norm_ns": 10},
+    "program": {"schedule": "1f1b", "rule": "none",
+      "groups": [{"kind": "job", "name": "job", "stages": [0, 1]}],
+      "pipelines": [{"replicas": 1, "copies": 1,
+        "stages": [{"rank": 0, "next": 1, "weight_set": 0, "task": 0},
+                   {"rank": 1, "previous": 0, "weight_set": 1, "task": 0}],
+        "micro_batches": [)" +
+         micro_batches + R"(],
+        "ranks": [
+          [["0F0", "0SEND_F0"],
+           {"repeat": 7, "advance": 1, "actions": ["0F1", "0SEND_F1", "0RECV_B0", "0B0"]},
+           ["0RECV_B7", "0B7", "0NORM", "0OPT"]],
+          [{"repeat": 8, "advance": 1, "actions": ["1RECV_F0", "1F0", "1B0", "1SEND_B0"]},
+           ["1NORM", "1OPT"]]]}]},
+    "prediction": {"step_time_ns": 161710, "step_time_low_ns": 161710, "step_time_high_ns": 161710,
+      "makespan_ns": 161710, "longest_span_ns": 161710, "ideal_ns": 108100, "usd_per_step": 0,
+      "ranks": [)" +
+         rank_of_prediction(120, 56) + ", " + rank_of_prediction(160, 64) +
+         R"(], "assumptions": []},
+    "not_searched": []})";
+}
+
+PlanFile read(const std::string& text) { return read_plan(parse_json(text, "t"), "t"); }
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  REQUIRE_MESSAGE(at != std::string::npos, from);
+  return text.replace(at, from.size(), to);
+}
+std::string refusal(const std::string& text) {
+  try {
+    (void)read(text);
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    return message.substr(message.find(": ") + 2);
+  }
+  return "accepted";
+}
+
+// What a plan's micro-batches ask of the oracle: the shape of each, counted in its pipeline.
+std::vector<int> shapes_of(const RolledInput& pipeline) {
+  std::vector<int> shapes;
+  for (const MicroBatchRun& run : pipeline.micro_batches) {
+    shapes.insert(shapes.end(), static_cast<std::size_t>(run.count), run.each.shape);
+  }
+  return shapes;
+}
+
+// When the last F, B or W of the pipeline ends.
+Duration end_of_compute(const Program& program, const Timeline& timeline, int pipeline) {
+  Duration end{};
+  for (std::size_t i = 0; i < program.actions.size(); ++i) {
+    const Action& action = program.actions[i];
+    const bool counts = is_compute(action.kind) && action.kind != ActionKind::kOptimizer;
+    if (!counts || program.stages[action.stage.value].pipeline != pipeline) continue;
+    end = std::max(end, timeline.end[i].time_since_epoch());
+  }
+  return end;
+}
+
+// One or two kinds of replicas, up to `most` micro-batches of up to eight shapes each.
+Batch random_batch(Random& random, int most) {
+  Batch batch;
+  const int kinds = random.between(1, 2);
+  for (int kind = 0; kind < kinds; ++kind) {
+    const int first = static_cast<int>(batch.shapes.size()), shapes = random.between(1, 8);
+    for (int i = 0; i < shapes; ++i) batch.shapes.push_back({random.between(1, 9), 0, 0});
+    ReplicaBatch& replicas = batch.replicas.emplace_back();
+    replicas.replicas = random.between(1, 2);
+    const int micro_batches = std::max(shapes, random.between(1, most));
+    for (int m = 0; m < micro_batches; ++m) {
+      const int shape = first + (m < shapes ? m : random.between(0, shapes - 1));
+      if (!replicas.runs.empty() && replicas.runs.back().shape == shape) {
+        ++replicas.runs.back().count;
+      } else {
+        replicas.runs.push_back({1, shape});
+      }
+    }
+    const int at = random.between(0, static_cast<int>(replicas.runs.size()) - 1);
+    std::rotate(replicas.runs.begin(), replicas.runs.begin() + at, replicas.runs.end());
+  }
+  return batch;
+}
+
+}  // namespace
+
+TEST_CASE("eight shapes written by hand replay and check as worked out on paper") {
+  const PlanFile file = read(eight_shapes());
+  CHECK(file.plan.global_batch == 36);
+  CHECK(tokens_per_step(file.plan) == 16 * (3 + 2 + 24 + 8 + 25 + 42 + 28 + 48));
+  const CheckReport report = check(file);
+  CHECK(report.findings == std::vector<Finding>{});
+  CHECK(report.replayed == Duration{161'710});
+  CHECK(report.memory == std::vector{Bytes{10 + 11 + 12 + 120 + 56 + 80 + 50},
+                                     Bytes{10 + 11 + 12 + 160 + 64 + 80 + 50}});
+  const Replayed replayed = replay_plan_file(file);
+  CHECK(replayed.evaluation.step_time == Duration{161'710});
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    CHECK(replayed.evaluation.ranks[rank].memory == file.prediction.ranks[rank].memory);
+    CHECK(replayed.evaluation.ranks[rank].time.busy == Duration{108'100});
+  }
+  const Schedule schedule = make_schedule("1f1b", {2, 1, 8});
+  CHECK(by_the_rules(schedule, file.prices, {0, 1, 2, 3, 4, 5, 6, 7}) == Duration{161'600});
+  CHECK(end_of_compute(file.program, replayed.timeline, 0) == Duration{161'600});
+  const Json written = write_plan(file);
+  CHECK(read_plan(parse_json(to_text(written), "t"), "t") == file);
+}
+
+TEST_CASE("the checker finds a batch that is not the plan's, a byte and a nanosecond") {
+  const std::string text = eight_shapes();
+  const auto first_finding = [&](const std::string& from, const std::string& to) {
+    const CheckReport report = check(read(with(text, from, to)));
+    REQUIRE(!report.findings.empty());
+    return report.findings[0].place + ": " + report.findings[0].message;
+  };
+  CHECK(first_finding(R"("count": 1, "samples": 8,)", R"("count": 1, "samples": 7,)") ==
+        "/program/pipelines: samples of all replicas: expected 36, found 35");
+  CHECK(first_finding(R"("sequence_length": 48,)", R"("sequence_length": 47,)") ==
+        "micro-batch 2: sequence length: expected 48, found 47");
+  CHECK(first_finding(R"({"count": 1, "shape": 0}, {"count": 1, "shape": 1})",
+                      R"({"count": 1, "shape": 1}, {"count": 1, "shape": 0})") ==
+        "micro-batch 0: shape by the plan's batch: expected 1, found 0");
+  CHECK(first_finding(R"("stash_bytes": 120, "working_peak_bytes": 56)",
+                      R"("stash_bytes": 160, "working_peak_bytes": 56)") ==
+        "rank 0: stash: expected 120 bytes, the prediction says 160");
+  CHECK(first_finding(R"("communication_bytes": 80)", R"("communication_bytes": 79)") ==
+        "rank 0: communication: expected 80 bytes, the prediction says 79");
+  const CheckReport slower =
+      check(read(with(text, R"("forward_ns": 6000)", R"("forward_ns": 6001)")));
+  CHECK(slower.replayed == Duration{161'711});
+  CHECK_FALSE(slower.findings.empty());
+}
+
+TEST_CASE("refused: a batch that contradicts itself or the rest of the plan") {
+  const std::string text = eight_shapes();
+  CHECK(refusal(with(text, R"("data": 1)", R"("data": 2)")) ==
+        "/plan/batch: its entries have 1 replicas in all, but 'data' is 2");
+  CHECK(refusal(with(text, R"("batch": {)", R"("global_batch": 36, "batch": {)")) ==
+        "/plan/global_batch: 'batch' says it; leave this key out");
+  CHECK(refusal(with(text, R"({"count": 1, "shape": 7})", R"({"count": 1, "shape": 6})")) ==
+        "/plan/batch/replicas: no replica takes shape 7");
+  CHECK(refusal(with(text, R"({"count": 1, "shape": 7})", R"({"count": 1, "shape": 8})")) ==
+        "/plan/batch/replicas/0/micro_batches/7/shape: expected an integer from 0 to 7, got 8");
+  CHECK(refusal(with(text, R"({"count": 1, "shape": 7})", R"({"count": 2147483647, "shape": 7})"))
+            .find("more micro-batches than a plan can have") != std::string::npos);
+  CHECK(refusal(with(text, "penstock.plan/2", "penstock.plan/1")) ==
+        "/format: a plan with a 'batch' is \"penstock.plan/2\"");
+}
+
+TEST_CASE("an even batch written out as runs costs what it costs as numbers, to the byte") {
+  Random random(14);
+  int compared = 0;
+  for (int i = 0; i < 150; ++i) {
+    const ModelProfile model = testing::random_model(random, 6);
+    const ClusterSpec cluster = testing::random_cluster(random, 2, 4);
+    Plan plan;
+    plan.pipeline = random.between(1, 3);
+    plan.data = random.between(1, 2);
+    plan.micro_batch_size = random.between(1, 3);
+    plan.global_batch = plan.data * plan.micro_batch_size * random.between(1, 6);
+    plan.schedule = random.coin() ? "1f1b" : random.coin() ? "gpipe" : "zb-h1";
+    plan.device = "gpu";
+    const PlanInputs inputs{&model, &cluster, {}, {}};
+    const EvaluatedPlan even = evaluate(inputs, plan);
+    if (even.evaluation.ranks.empty()) continue;
+    Plan written_out = even.plan;
+    set_batch(written_out, batch_of(even.plan));
+    const EvaluatedPlan runs = evaluate(inputs, written_out);
+    REQUIRE(runs.prices == even.prices);
+    REQUIRE(runs.evaluation == even.evaluation);
+    REQUIRE(runs.why_not.has_value() == even.why_not.has_value());
+    ++compared;
+  }
+  CHECK(compared > 80);
+}
+
+TEST_CASE("random batches of many shapes: evaluation, replay, checker and oracle agree") {
+  Random random(15);
+  int compared = 0, unequal = 0, unlike_counts = 0;
+  for (int i = 0; i < 200; ++i) {
+    const ModelProfile model = testing::random_model(random, 6);
+    const ClusterSpec cluster = testing::random_cluster(random, 4, 4);
+    const Schedule any = testing::random_schedule(random, 3, 6);
+    Plan plan;
+    plan.schedule = any.name;
+    plan.pipeline = any.ranks;
+    plan.chunks = any.stages() / any.ranks;
+    plan.zero1 = random.coin();
+    plan.device = "gpu";
+    set_batch(plan, random_batch(random, 12));
+    if (plan.stages() > 6 || plan.devices() > 16 || !why_no_program(plan).empty()) continue;
+    const PlanInputs inputs{&model, &cluster, {}, {}};
+    const EvaluatedPlan evaluated = evaluate(inputs, plan);
+    if (evaluated.evaluation.ranks.empty()) continue;
+    CAPTURE(plan.schedule);
+    const PlanFile file = to_plan_file(inputs, evaluated);
+    const PlanFile again = read_plan(parse_json(to_text(write_plan(file)), "t"), "t");
+    REQUIRE(again.plan == file.plan);
+    REQUIRE(again.prices == file.prices);
+    REQUIRE(again.prediction == file.prediction);
+    REQUIRE(to_text(write_plan(again)) == to_text(write_plan(file)));
+    const Replayed replayed = replay_plan_file(again);
+    REQUIRE(replayed.evaluation.step_time == file.prediction.step_time);
+    REQUIRE(replayed.evaluation.longest_span == file.prediction.longest_span);
+    REQUIRE(replayed.evaluation.ranks == file.prediction.ranks);
+    const CheckReport report = check(file);
+    REQUIRE(report.replayed == file.prediction.step_time);
+    for (std::size_t r = 0; r < report.memory.size(); ++r) {
+      REQUIRE(report.memory[r] == file.prediction.ranks[r].memory.total());
+    }
+    if (!evaluated.why_not) REQUIRE(report.findings == std::vector<Finding>{});
+    const PlanSchedules schedules = schedules_in(file);
+    for (std::size_t p = 0; p < schedules.pipelines.size() && !evaluated.recomputes; ++p) {
+      if (schedules.schedules[p].rule != RunTimeRule::kNone) continue;
+      const Duration oracle =
+          by_the_rules(schedules.schedules[p], file.prices, shapes_of(schedules.pipelines[p]));
+      REQUIRE(end_of_compute(again.program, replayed.timeline, static_cast<int>(p)) == oracle);
+      ++unlike_counts;
+    }
+    unequal += plan.has_unequal_replicas() ? 1 : 0;
+    ++compared;
+  }
+  CHECK(compared > 60);
+  CHECK(unequal > 15);
+  CHECK(unlike_counts > 60);
+}
+
+TEST_CASE("a shape between measured sizes is priced as the profile is interpolated") {
+  const ModelProfile model = testing::model_of_sections({{4, 6, 0, 10, 3, 5}, {1, 1, 0, 1, 1, 1}});
+  const ClusterSpec cluster = testing::cluster_of({1, 1, 1'000'000, 1e18});
+  Plan plan;
+  plan.device = "gpu";
+  set_batch(plan, {{{3, 0, 0}, {5, 0, 0}}, {{1, {{2, 0}, {1, 1}}}}});
+  const EvaluatedPlan evaluated = evaluate({&model, &cluster, {}, {}}, plan);
+  REQUIRE(!evaluated.why_not);
+  for (const int shape : {0, 1}) {
+    const int samples = shape == 0 ? 3 : 5;
+    const SectionTable table = price_sections(model, cluster, "gpu", 1, samples, 0, "none");
+    CHECK(evaluated.prices.compute_of(0, shape).forward.duration ==
+          table.sections[0].price.forward.duration + table.sections[1].price.forward.duration);
+    CHECK(evaluated.prices.compute_of(0, shape).forward.duration ==
+          Duration{std::int64_t{samples} * 5'000});
+  }
+  plan.batch.shapes[1].decoder_tokens = 7;
+  const EvaluatedPlan with_decoder = evaluate({&model, &cluster, {}, {}}, plan);
+  REQUIRE(with_decoder.why_not);
+  CHECK(with_decoder.why_not->reason.find("decoder_tokens") != std::string::npos);
+}
+
+}  // namespace penstock
