@@ -153,7 +153,7 @@ TEST_CASE("a rank alone takes its time for the norm, though it has nobody to red
 TEST_CASE("the backward of an OVERLAP sleeps for what the pair takes beyond its forward") {
   // F 2 ms and B 4 ms; together they gain 1 ms: 5 ms, of which 3 are left when the forward has
   // slept.
-  PlanFile file = ring_plan(ring_model(4, false), plan_of("dualpipe", {2, 2, 1, 8}), {2, 4, 1});
+  PlanFile file = ring_plan(ring_model(2, false), plan_of("dualpipe", {2, 2, 1, 8}), {2, 4, 1});
   for (ComputePrice& price : file.prices.compute) price.overlap_gain = milliseconds(1);
   const auto durations = virtual_durations(file, 0, 1);
   const std::vector<Action>& actions = file.program.actions;

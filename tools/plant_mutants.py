@@ -1,0 +1,315 @@
+#!/usr/bin/env python3
+"""Plants errors into the sources, one at a time, and reports which of them no test notices.
+
+    tools/plant_mutants.py BUILD [--list] [--jobs 2] [--target T] [--name WORDS]
+
+BUILD is a configured build (preset release). Each mutant is an exact text of one file, what stands in its place, and
+the test that should notice: TARGET_tests of BUILD is built and run. Killed: a test failed, or the compiler refused.
+Survived: every test passed, so a test is missing. A mutant whose text is not found exactly once is an error, before
+anything is planted: then the source has changed, and the mutant must follow. The file is put back whatever happens; a
+work tree with changes of its own in these files is refused. docs/testing.md has the last tally.
+"""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# File, text, replacement, test target, what is wrong with it.
+MUTANTS = [
+    ('core/values/durations.h',
+     'std::max({forward, backward, forward + backward - gain})',
+     'forward + backward - gain', 'core',
+     'an OVERLAP shorter than its longer member'),
+    ('core/values/durations.h',
+     'longest = std::max(longest,',
+     'longest = std::min(longest,', 'core',
+     'reductions of copies: the shortest'),
+    ('core/values/durations.h',
+     'return price_alone(prices, kind, place) + fixed_cost(executor, kind);',
+     'return price_alone(prices, kind, place);', 'core',
+     'executor costs forgotten'),
+    ('core/values/durations.h',
+     'return (prices.transfer_of(place.stage - 1, place.shape).*rule.of_boundary).duration;',
+     'return (prices.transfer_of(place.stage, place.shape).*rule.of_boundary).duration;', 'core',
+     'a gradient at the price of the wrong boundary'),
+    ('core/values/durations.h',
+     'holds.stash * price.stash.count + holds.weight_stash',
+     'holds.stash * price.stash.count - holds.weight_stash', 'core',
+     'weight stash freed when taken'),
+    ('core/values/durations.cc',
+     'return price.reduce.duration + fixed_cost',
+     'return fixed_cost', 'core',
+     'a tie for nothing'),
+    ('core/values/durations.cc',
+     'place.copies = owner.copies;',
+     'place.copies = 1;', 'core',
+     'copies forgotten where a price is looked up'),
+    ('core/values/stage_map.h',
+     'return stage < ranks ? stage : 2 * ranks - 1 - stage;',
+     'return stage < ranks ? stage : stage - ranks;', 'core',
+     'a V that goes around'),
+    ('core/values/factor.cc',
+     '(rest + kMillion - 1) / kMillion',
+     'rest / kMillion', 'core',
+     'a factor rounds down'),
+    ('core/values/units.cc',
+     'snaps ? nearest : std::ceil(ns)',
+     'snaps ? nearest : std::floor(ns)', 'core',
+     'times round down'),
+    ('core/files/write_run_log.cc',
+     '.set("waiting_ns", std::int64_t{step.phases.waiting.count()})',
+     '.set("waiting_ns", std::int64_t{step.phases.reducing.count()})', 'core',
+     'waiting written as reducing'),
+    ('core/files/read_run_log.cc',
+     'step.phases.reducing = reader.duration("reducing");',
+     'step.phases.reducing = reader.duration("waiting");', 'core',
+     'reducing read as waiting'),
+    ('core/check/check_memory.cc',
+     'use.working_peak = {std::max(working_peak, working_peak_of_pairs(list))};',
+     'use.working_peak = {working_peak};', 'core',
+     'the checker forgets the working peak of a pair'),
+    ('core/check/check_memory.cc',
+     'if (total > device.memory) {',
+     'if (total >= device.memory) {', 'core',
+     'a device that is just full does not fit'),
+    ('costmodel/price_stages.cc',
+     'std::max(factor(stage), factor(stage + 1))',
+     'std::min(factor(stage), factor(stage + 1))', 'costmodel',
+     'the faster of two types'),
+    ('costmodel/price_stages.cc',
+     'std::max(factor(stage), factor(stage + 1))',
+     'factor(stage)', 'costmodel',
+     "the sender's factor"),
+    ('costmodel/price_stages.cc',
+     'price.gradient.duration = scaled(point_to_point_time(cluster, back, boundary), factor);',
+     'price.gradient.duration = price.activation.duration;', 'costmodel',
+     'gradients at the price of activations'),
+    ('costmodel/price_stages.cc',
+     'price.gradient.duration = scaled(point_to_point_time(cluster, back, boundary), factor);',
+     'price.gradient.duration = point_to_point_time(cluster, back, boundary);', 'costmodel',
+     'the factor of gradients forgotten'),
+    ('costmodel/step_prices.cc',
+     'slowest.reduction = std::max(slowest.reduction, factors.reduction);',
+     'slowest.reduction = factors.reduction;', 'costmodel',
+     "reductions by the last type's factor"),
+    ('costmodel/step_prices.cc',
+     'std::max(slowest.reduction_ps_per_byte, factors.reduction_ps_per_byte);',
+     'factors.reduction_ps_per_byte;', 'costmodel',
+     "reductions by the last type's price per byte"),
+    ('costmodel/step_prices.cc',
+     'mark_levels(groups, prices.level_used);\n    const StepPrice& of_first',
+     'const StepPrice& of_first', 'costmodel',
+     'links that only reductions cross are not named'),
+    ('costmodel/step_prices.cc',
+     'rounded_up(step.optimizer_state.count, plan.weight_copies())',
+     'step.optimizer_state.count / plan.weight_copies()', 'costmodel',
+     "a share of the optimizer's state rounds down"),
+    ('costmodel/assumptions.cc',
+     'if (!pricing.level_used[level]) continue;',
+     '', 'costmodel',
+     'links are named that are not used'),
+    ('costmodel/assumptions.cc',
+     'if (sections == 0 && note.about != SectionNote::About::kAll) continue;',
+     '', 'costmodel',
+     'notes of sections that the rank lacks'),
+    ('costmodel/assumptions.cc',
+     'static_cast<double>(m) / plan.copies();',
+     'static_cast<double>(m);', 'costmodel',
+     "spreads average over the other copy's micro-batches"),
+    ('costmodel/assumptions.cc',
+     'splits_backward ? kNotMeasured * weights.share(weights.split) * bubble : 0.0',
+     'kNotMeasured * weights.share(weights.split) * bubble', 'costmodel',
+     'an assumed split counts where none is used'),
+    ('costmodel/hide_reductions.cc',
+     'std::max(scaled(whole, bucket_share), whole - beside)',
+     'whole - beside', 'costmodel',
+     'the last bucket hides, too'),
+    ('costmodel/hide_reductions.cc',
+     'splits_backward ? price.weight_gradient.duration : price.fused_backward.duration',
+     'price.fused_backward.duration', 'costmodel',
+     'reductions hide behind all of B'),
+    ('costmodel/interpolate.cc',
+     'return y0 * natural_exponential(exponent * natural_log(x / x0));',
+     'return linear(x0, y0, x1, y1, x);', 'costmodel',
+     'power laws are lines'),
+    ('costmodel/tensor_traffic.cc',
+     'one.rings = std::max(top.beside / top.members, 1);',
+     'one.rings = 1;', 'costmodel',
+     'tensor groups side by side do not share their link'),
+    ('costmodel/tensor_traffic.cc',
+     'level = std::max(level, static_cast<int>(each.group.levels.size()) - 1);',
+     'level = static_cast<int>(each.group.levels.size()) - 1;', 'costmodel',
+     "the last tensor group's level"),
+    ('report/model_flops.cc',
+     'peak += known->second * replicas_of_rank(plan, rank) * plan.tensor;',
+     'peak += known->second * replicas_of_rank(plan, rank);', 'report',
+     'MFU of mixed plans without TP'),
+    ('report/model_flops.cc',
+     'samples_per_second(plan, step_time) / plan.devices();',
+     'samples_per_second(plan, step_time);', 'report',
+     "FLOP/s of all GPUs as one's"),
+    ('report/validate.cc',
+     'value = value < median ? median - value : value - median;',
+     'value = value - median;', 'report',
+     'deviations with a sign'),
+    ('runtime_bridge/step_transfers.cc',
+     '    ++transfers;',
+     '', 'execution',
+     'receives are posted without an end'),
+    ('runtime_bridge/step_transfers.cc',
+     'k < order.size() && transfers < transfers_ahead_; ++k',
+     'k < order.size() && receives.size() < transfers_ahead_; ++k', 'execution',
+     'sends do not count as transfers ahead'),
+    ('runtime_bridge/step_transfers.cc',
+     'if (!is_transfer(kind)) continue;',
+     'if (!is_receive(kind)) continue;', 'execution',
+     'only receives count as transfers ahead'),
+    ('runtime_bridge/step_transfers.cc',
+     'if (!posted_[static_cast<std::size_t>(order[k])]) together.push_back(order[k]);',
+     'together.push_back(order[k]);', 'execution',
+     'what was posted ahead is posted again'),
+    ('runtime_bridge/execute_step.cc',
+     'phases.waiting = waiting;',
+     '', 'execution',
+     'no time is waiting'),
+    ('runtime_bridge/execute_step.cc',
+     'phases.reducing = std::max(Duration{0}, reduced - computed);',
+     '', 'execution',
+     'no time is reducing'),
+    ('runtime_bridge/step_report.cc',
+     'own[kWaiting] = record.phases.waiting.count();',
+     'own[kWaiting] = record.phases.reducing.count();', 'execution',
+     'waiting reported as reducing'),
+    ('runtime_bridge/step_report.cc',
+     'own[kReducing] = record.phases.reducing.count();',
+     'own[kReducing] = record.phases.waiting.count();', 'execution',
+     'reducing reported as waiting'),
+    ('runtime_bridge/virtual_prices.cc',
+     '  shorten_overlaps(file, pipeline, stretch, *durations);',
+     '', 'execution',
+     'sleeping ranks do not overlap'),
+    ('runtime_bridge/virtual_prices.cc',
+     'overlapped(f, b, gain) - f',
+     'overlapped(f, b, gain)', 'execution',
+     'the backward of an OVERLAP sleeps for the pair'),
+    ('runtime_bridge/virtual_prices.cc',
+     'duration_of(file.prices, file.executor, kind, place) * stretch;',
+     'duration_of(file.prices, file.executor, kind, place);', 'execution',
+     'sleeping ranks do not stretch'),
+    ('search/evaluation.cc',
+     'usd += hours * usd_per_hour[rank] * replicas_of_rank(plan, rank) * plan.tensor;',
+     'usd += hours * usd_per_hour[rank] * replicas_of_rank(plan, rank);', 'search',
+     'dollars of mixed plans without TP'),
+    ('search/evaluation.cc',
+     'if (usd_per_hour[rank] == 0.0) return 0.0;',
+     '', 'search',
+     'an unknown price is free'),
+    ('search/relative_interval.cc',
+     'behind <= scaled(',
+     'behind < scaled(', 'search',
+     'just as far behind is no tie'),
+    ('search/relative_interval.cc',
+     '&plan != &best && behind',
+     'behind', 'search',
+     'the best plan ties with itself'),
+    ('search/remedies.cc',
+     'if (plan.devices() > gpus) words +=',
+     'if (plan.devices() < gpus) words +=', 'search',
+     'more GPUs are not named'),
+    ('search/remedies.cc',
+     'std::max(a.first.devices(), gpus) < std::max(b.first.devices(), gpus)',
+     'std::max(a.first.devices(), gpus) > std::max(b.first.devices(), gpus)', 'search',
+     'what needs more devices comes first'),
+    ('search/remedies.cc',
+     'for (int b = plan.micro_batch_size / 2; b >= 1 && plan.has_even_batch(); b /= 2) {',
+     'for (int b = 1; b < plan.micro_batch_size && plan.has_even_batch(); b *= 2) {', 'search',
+     'the smallest micro-batch is the first remedy'),
+]
+
+
+def misplaced(mutants):
+    """What cannot be planted, and why."""
+    wrong = []
+    for path, text, replacement, _, name in mutants:
+        count = (ROOT / path).read_text().count(text) if (ROOT / path).is_file() else 0
+        if count != 1:
+            wrong.append(f"{path}: the text of {name!r} stands there {count} times, not once")
+        if text == replacement:
+            wrong.append(f"{path}: {name!r} changes nothing")
+    return wrong
+
+
+def built(build, target, jobs):
+    return subprocess.run(["ninja", "-C", str(build), f"-j{jobs}", f"{target}_tests"], capture_output=True, text=True,
+                          check=False)
+
+
+def passes(build, target):
+    """Whether the tests pass; those of a folder that has no binary of its own have a test of the same name."""
+    ran = subprocess.run(["ctest", "--test-dir", str(build), "--output-on-failure", "--timeout", "600", "-R", f"^{target}$"],
+                         capture_output=True, text=True, check=False)
+    if "No tests were found" in ran.stdout + ran.stderr:
+        sys.exit(f"{build}: there is no test named {target}")
+    return ran.returncode == 0
+
+
+def tried(build, mutant, jobs):
+    path, text, replacement, target, _ = mutant
+    source = ROOT / path
+    before = source.read_text()
+    try:
+        source.write_text(before.replace(text, replacement))
+        if built(build, target, jobs).returncode != 0:
+            return "killed by the compiler"
+        return "SURVIVED" if passes(build, target) else "killed"
+    finally:
+        source.write_text(before)
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("build", type=pathlib.Path)
+    options.add_argument("--list", action="store_true", help="only check that each can be planted, and list them")
+    options.add_argument("--jobs", type=int, default=2)
+    options.add_argument("--target", help="only those of this test")
+    options.add_argument("--name", help="only those whose description has these words")
+    given = options.parse_args()
+    mutants = [one for one in MUTANTS
+               if (not given.target or one[3] == given.target) and (not given.name or given.name in one[4])]
+    if not mutants:
+        sys.exit("no such mutant; --list without a choice shows all")
+    wrong = misplaced(mutants)
+    if wrong:
+        sys.exit("\n".join(wrong))
+    if given.list:
+        for path, _, _, target, name in mutants:
+            print(f"{target:12} {path}: {name}")
+        print(f"{len(mutants)} mutants, each found once")
+        return 0
+    files = sorted({one[0] for one in mutants})
+    dirty = subprocess.run(["git", "status", "--porcelain", "--", *files], cwd=ROOT, capture_output=True, text=True,
+                           check=True).stdout
+    if dirty:
+        sys.exit(f"these files have changes of their own; commit or stash them first:\n{dirty}")
+    for target in sorted({one[3] for one in mutants}):
+        ran = built(given.build, target, given.jobs)
+        if ran.returncode != 0 or not passes(given.build, target):
+            sys.exit(f"{target}_tests do not build or pass before anything is planted\n{ran.stdout[-2000:]}")
+    survivors = 0
+    for mutant in sorted(mutants, key=lambda one: (one[3], one[0])):
+        began = time.monotonic()
+        answer = tried(given.build, mutant, given.jobs)
+        survivors += answer == "SURVIVED"
+        print(f"{answer:24} {time.monotonic() - began:5.0f} s  {mutant[3]}: {mutant[0]}: {mutant[4]}", flush=True)
+    for target in sorted({one[3] for one in mutants}):
+        built(given.build, target, given.jobs)
+    print(f"{len(mutants)} mutants, {len(mutants) - survivors} killed, {survivors} survived")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
