@@ -95,7 +95,7 @@ std::vector<PoolPeaks> pool_peaks(const Program& program, const StagePrices& pri
                                   int pipelines) {
   std::vector<PoolPeaks> peaks = PoolWalk(program, prices).run();
   const Pipeline& last = program.pipelines[static_cast<std::size_t>(pipelines) - 1];
-  peaks.resize(static_cast<std::size_t>(last.first_rank + last.ranks));
+  peaks.resize(static_cast<std::size_t>(last.first_rank) + static_cast<std::size_t>(last.ranks));
   return peaks;
 }
 

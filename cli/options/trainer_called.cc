@@ -54,7 +54,7 @@ std::string in_lower_case(std::string name) {
 }  // namespace
 
 std::string trainer_called(const std::string& name) {
-  const std::string lower = in_lower_case(name);
+  std::string lower = in_lower_case(name);
   const std::string trainer = lower.substr(0, lower.find('@'));
   for (const Names& other : kNames) {
     if (other.typed == trainer) return std::string(other.name) + lower.substr(trainer.size());

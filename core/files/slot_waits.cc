@@ -171,7 +171,7 @@ std::string set_slot_waits(const Program& program, ActionLists& lists) {
       return "slots are taken in the order of the lists, which a run-time rule changes";
     }
     for (int r = 0; r < pipeline.ranks; ++r) {
-      const auto rank = static_cast<std::size_t>(pipeline.first_rank + r);
+      const auto rank = static_cast<std::size_t>(pipeline.first_rank) + static_cast<std::size_t>(r);
       std::string problem = pipeline.weight_slots > 0
                                 ? RankSlots(program, lists, rank, pipeline.weight_slots).run()
                                 : copies_of(program, lists, rank);
