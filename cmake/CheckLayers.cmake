@@ -3,6 +3,9 @@
 #
 #   cmake -D ROOT=<repository> -P cmake/CheckLayers.cmake
 #
+# And one name, one type: two headers that declare a type of one name give the program two meanings
+# of one symbol, of which the linker takes one without a word.
+#
 # Prints FILE:LINE: what is wrong and what is allowed, and fails when there was anything.
 cmake_minimum_required(VERSION 3.25)
 
@@ -64,6 +67,17 @@ foreach(file IN LISTS files)
   endif()
   list(JOIN allowed ", " allowed_text)
 
+  if(module IN_LIST modules AND file MATCHES "\\.h$")
+    file(STRINGS ${ROOT}/${file} types REGEX "^(struct|class|enum class) [A-Za-z0-9_]+( final)?( : [^;]*)?( {.*)?$")
+    foreach(type IN LISTS types)
+      string(REGEX REPLACE "^(struct|class|enum class) ([A-Za-z0-9_]+).*" "\\2" name "${type}")
+      if(DEFINED declared_${name} AND NOT declared_${name} STREQUAL file)
+        refuse(${file} "${type}" "${declared_${name}} has a type of this name; give one of them another")
+      endif()
+      set(declared_${name} ${file})
+    endforeach()
+  endif()
+
   set(not_from_here "^$")
   if(file MATCHES "^core/(values|files|check)/")
     set(not_from_here "${core_${CMAKE_MATCH_1}_excludes}")
@@ -98,6 +112,6 @@ endforeach()
 if(checked EQUAL 0)
   message(FATAL_ERROR "no sources under ${ROOT}")
 elseif(refused GREATER 0)
-  message(FATAL_ERROR "${refused} of the includes of ${checked} files point the wrong way; docs/architecture.md says why they may not")
+  message(FATAL_ERROR "${refused} includes or names in ${checked} files are refused; docs/architecture.md says why")
 endif()
-message(STATUS "${checked} files, every include points the right way")
+message(STATUS "${checked} files, every include points the right way, every type has a name of its own")

@@ -88,6 +88,28 @@ std::string_view words_of(TransferMode mode) {
   return "";
 }
 
+// Who types the name of an optimizer means another option's answer.
+OptimizerGate optimizer_gate(const std::string& typed) {
+  for (const auto& [known, gate] : kGates) {
+    if (known == typed) return gate;
+  }
+  bad_option("--optimizer",
+             fmt::format("unknown '{}'; it says when a rank updates its weights", typed),
+             did_you_mean(typed, names_of(kGates, &NamedGate::first)) +
+                 "; the optimizer itself is AdamW in mixed precision, or what the profile says");
+}
+
+// The name of an executor with another term of `table`, whose first is the default and goes without
+// saying.
+template <typename Table>
+std::string with_term(std::string name, const Table& table, const std::string& term) {
+  for (const auto& entry : table) {
+    const std::string other = '+' + std::string(entry.first);
+    if (const auto at = name.find(other); at != std::string::npos) name.erase(at, other.size());
+  }
+  return term == table.front().first ? name : name + '+' + term;
+}
+
 }  // namespace
 
 void ExecutorOptions::declare(Options& options) {
@@ -128,12 +150,12 @@ ExecutorModel ExecutorOptions::applied_to(ExecutorModel other) const {
 
 ExecutorModel ExecutorOptions::with_terms(ExecutorModel model) const {
   if (optimizer) {
-    model.optimizer = value_named("--optimizer", *optimizer, kGates);
-    if (model.optimizer != OptimizerGate::kGlobalBarrier) model.name += '+' + *optimizer;
+    model.optimizer = optimizer_gate(*optimizer);
+    model.name = with_term(std::move(model.name), kGates, *optimizer);
   }
   if (host_link) {
     model.host_link = value_named("--host-link", *host_link, kLinks);
-    if (model.host_link != HostLink::kDuplex) model.name += '+' + *host_link;
+    model.name = with_term(std::move(model.name), kLinks, *host_link);
   }
   return model;
 }

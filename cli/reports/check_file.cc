@@ -53,7 +53,7 @@ std::string version_of(LintTrainer trainer, const std::string& asked) {
              fmt::format("known: {}", fmt::join(known, ", ")));
 }
 
-LintRequest request_of(const LaunchOptions& options, LintTrainer trainer) {
+LintRequest request_of(const LaunchFileOptions& options, LintTrainer trainer) {
   constexpr int kMostGpus = 1'000'000;
   LintRequest request;
   if (options.target_version) request.version = version_of(trainer, *options.target_version);
@@ -85,7 +85,7 @@ void drop_ignored(const std::vector<std::string>& lists, LintReport& report) {
 
 }  // namespace
 
-std::optional<LintTrainer> trainer_of(const LaunchOptions& options, const std::string& text,
+std::optional<LintTrainer> trainer_of(const LaunchFileOptions& options, const std::string& text,
                                       const std::string& file) {
   if (!options.as) {
     return launch_trainer_of(text, file,
@@ -96,7 +96,7 @@ std::optional<LintTrainer> trainer_of(const LaunchOptions& options, const std::s
              did_you_mean(*options.as, lint_trainer_names()));
 }
 
-void require_for_all(const LaunchOptions& options) {
+void require_for_all(const LaunchFileOptions& options) {
   const auto refuse = [](const char* option) {
     bad_option(option, "it is said of one file, and this is a folder",
                "name the file, or leave the option out: the content of a file tells its trainer");
@@ -111,7 +111,7 @@ void require_for_all(const LaunchOptions& options) {
 }
 
 CheckedLaunch checked_launch(const std::string& file, const std::string& text, LintTrainer trainer,
-                             const LaunchOptions& options) {
+                             const LaunchFileOptions& options) {
   CheckedLaunch checked;
   LintRequest request = request_of(options, trainer);
   request.beside = [&](const std::string& path) {

@@ -14,26 +14,26 @@
 namespace penstock {
 
 // What launch files are asked about beside their names.
-struct LaunchOptions {
+struct LaunchFileOptions {
   std::optional<std::string> as, target_version, gpus, stages, checkpoint_data_parallel, format;
   std::vector<std::string> ignored;
   LaunchModel model;
 };
 
 // The trainer that --as names, or that the content tells; nothing when it is none.
-std::optional<LintTrainer> trainer_of(const LaunchOptions& options, const std::string& text,
+std::optional<LintTrainer> trainer_of(const LaunchFileOptions& options, const std::string& text,
                                       const std::string& file);
 
 // Error{kBadInput} for options that are wrong for any launch file, or that say something of one
 // file where a folder is judged.
-void require_for_all(const LaunchOptions& options);
+void require_for_all(const LaunchFileOptions& options);
 
 struct CheckedLaunch {
   LintReport report;
   std::vector<std::string> read;  // the paths of further files that were read for it
 };
 CheckedLaunch checked_launch(const std::string& file, const std::string& text, LintTrainer trainer,
-                             const LaunchOptions& options);
+                             const LaunchFileOptions& options);
 
 struct CheckedFile {
   std::string text;  // one line or several

@@ -99,7 +99,7 @@ bool is_other_program(const std::string& text, const std::string& file) {
 }
 
 // Nothing for a file that is none of those that are judged.
-std::optional<Judged> judged(const std::string& file, const LaunchOptions& options) {
+std::optional<Judged> judged(const std::string& file, const LaunchFileOptions& options) {
   const std::string text = read_file(file);
   if (is_other_program(text, file)) return {};
   Judged one;
@@ -117,7 +117,7 @@ std::optional<Judged> judged(const std::string& file, const LaunchOptions& optio
   return one;
 }
 
-void judge_all(const std::string& folder, const LaunchOptions& options, FolderReport& report) {
+void judge_all(const std::string& folder, const LaunchFileOptions& options, FolderReport& report) {
   for (const std::string& file : files_in(folder)) {
     if (!may_be_judged(file)) {
       ++report.others;
@@ -296,7 +296,7 @@ Json json_of(const FolderReport& report, const std::string& folder) {
 
 }  // namespace
 
-Answer check_folder(const std::string& folder, const LaunchOptions& options,
+Answer check_folder(const std::string& folder, const LaunchFileOptions& options,
                     const std::string& format) {
   require_for_all(options);
   FolderReport report;

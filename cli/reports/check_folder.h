@@ -11,7 +11,7 @@ namespace penstock {
 
 // `format`: text, json or github. Exit code kNo where something was found, or a file that is one of
 // these could not be read. Error{kBadInput} for a folder without any.
-Answer check_folder(const std::string& folder, const LaunchOptions& options,
+Answer check_folder(const std::string& folder, const LaunchFileOptions& options,
                     const std::string& format);
 
 }  // namespace penstock

@@ -61,7 +61,7 @@ Answer check_own(const std::string& file, bool json) {
 }
 
 Answer check_launch(const std::string& file, const std::string& text, LintTrainer trainer,
-                    const LaunchOptions& options, const std::string& format) {
+                    const LaunchFileOptions& options, const std::string& format) {
   const LintReport report = checked_launch(file, text, trainer, options).report;
   const int exit = report.findings.empty() ? kYes : kNo;
   if (format == "github") return {lint_annotations(report, file), exit};
@@ -74,7 +74,7 @@ Answer check_launch(const std::string& file, const std::string& text, LintTraine
   return {to_text(object) + '\n', exit};
 }
 
-std::string format_of(const LaunchOptions& options, bool json) {
+std::string format_of(const LaunchFileOptions& options, bool json) {
   if (!options.format) return json ? "json" : "text";
   const std::vector<std::string> known{"text", "json", "github"};
   if (std::find(known.begin(), known.end(), *options.format) != known.end()) return *options.format;
@@ -82,7 +82,7 @@ std::string format_of(const LaunchOptions& options, bool json) {
              did_you_mean(*options.format, known));
 }
 
-void declare_launch(Options& options, LaunchOptions& launch) {
+void declare_launch(Options& options, LaunchFileOptions& launch) {
   options.heading("Launch files of other trainers");
   options.option("--as", "TRAINER",
                  "megatron (script or flags), torchtitan (TOML, script or recipe) or deepspeed "
@@ -120,7 +120,7 @@ void declare_launch(Options& options, LaunchOptions& launch) {
 
 Answer run_check(const Arguments& arguments) {
   std::string file;
-  LaunchOptions launch;
+  LaunchFileOptions launch;
   bool json = false, exit_zero = false;
   Options options(
       "check FILE|FOLDER [OPTIONS]",

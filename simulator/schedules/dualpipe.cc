@@ -15,12 +15,12 @@ namespace {
 // one as far from the other end. A W is always the oldest that is pending.
 class DualPipeRank {
  public:
-  DualPipeRank(ListBuilder& lists, int ranks, int rank, int m, Lane near, Lane far)
+  DualPipeRank(ListBuilder& lists, int ranks, int rank, int m, StageInList near, StageInList far)
       : list_(lists, near, far), ranks_(ranks), rank_(rank), m_(m) {}
 
   void add() {
     const int above = ranks_ - rank_ - 1;
-    Lane &near = list_.near, &far = list_.far;
+    StageInList &near = list_.near, &far = list_.far;
     list_.repeat(2 * above, [&] { list_.forward(near); });
     list_.repeat(rank_ + 1, [&] {
       list_.forward(near);
@@ -63,7 +63,9 @@ class DualPipeRank {
   // The second half of the backwards leaves its W for later.
   void add_split_backwards(int count) {
     bool splits = false;
-    const auto add = [&](Lane& lane) { splits ? input_gradient(lane) : list_.backward(lane); };
+    const auto add = [&](StageInList& lane) {
+      splits ? input_gradient(lane) : list_.backward(lane);
+    };
     for (int i = 0; i < count; ++i) {
       if (i == count / 2 && rank_ % 2 == 1) splits = true;
       add(list_.far);
@@ -71,7 +73,7 @@ class DualPipeRank {
       add(list_.near);
     }
   }
-  void input_gradient(Lane& lane) {
+  void input_gradient(StageInList& lane) {
     pending_.emplace(lane.stage, lane.backward);
     list_.input_gradient(lane);
   }
@@ -121,7 +123,7 @@ Schedule generate_both_ways(const ScheduleShape& shape) {
   const int p = shape.ranks, half = shape.micro_batches / 2;
   ListBuilder lists("dualpipe", shape, StageMap::kBidirectional);
   for (int rank = 0; rank < p; ++rank) {
-    Lane near{rank}, far{2 * p - 1 - rank, half, half, half};
+    StageInList near{rank}, far{2 * p - 1 - rank, half, half, half};
     if (rank >= p / 2) std::swap(near, far);
     DualPipeRank(lists, p / 2, std::min(rank, p - 1 - rank), half, near, far).add();
     lists.end_of_rank();

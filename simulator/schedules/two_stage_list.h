@@ -9,7 +9,7 @@
 namespace penstock {
 
 // A stage and the micro-batch that comes next in each direction.
-struct Lane {
+struct StageInList {
   int stage = 0;
   int forward = 0, backward = 0, weight = 0;
 };
@@ -18,20 +18,24 @@ class TwoStageList {
  public:
   // Actions of micro-batches from `end` on are left out; `rolls`: there are none, so that repeated
   // parts can be stored as such.
-  TwoStageList(ListBuilder& lists, Lane one, Lane other, int end = std::numeric_limits<int>::max(),
-               bool rolls = true)
+  TwoStageList(ListBuilder& lists, StageInList one, StageInList other,
+               int end = std::numeric_limits<int>::max(), bool rolls = true)
       : near(one), far(other), lists_(lists), end_(end), rolls_(rolls) {}
 
-  Lane near, far;
+  StageInList near, far;
 
-  void forward(Lane& lane) { add(ActionKind::kForward, lane.stage, lane.forward++); }
-  void backward(Lane& lane) { add(ActionKind::kFusedBackward, lane.stage, lane.backward++); }
-  void input_gradient(Lane& lane) { add(ActionKind::kInputGradient, lane.stage, lane.backward++); }
-  void weight_gradient(Lane& lane) { add(ActionKind::kWeightGradient, lane.stage, lane.weight++); }
+  void forward(StageInList& lane) { add(ActionKind::kForward, lane.stage, lane.forward++); }
+  void backward(StageInList& lane) { add(ActionKind::kFusedBackward, lane.stage, lane.backward++); }
+  void input_gradient(StageInList& lane) {
+    add(ActionKind::kInputGradient, lane.stage, lane.backward++);
+  }
+  void weight_gradient(StageInList& lane) {
+    add(ActionKind::kWeightGradient, lane.stage, lane.weight++);
+  }
   void weight_gradient(int stage, int micro_batch) {
     add(ActionKind::kWeightGradient, stage, micro_batch);
   }
-  void overlap(Lane& forward, Lane& backward) {
+  void overlap(StageInList& forward, StageInList& backward) {
     lists_.add_overlap(forward.stage, forward.forward++, backward.stage, backward.backward++);
   }
 
@@ -42,14 +46,14 @@ class TwoStageList {
       for (int i = 0; i < times; ++i) body();
       return;
     }
-    const Lane near_before = near, far_before = far;
+    const StageInList near_before = near, far_before = far;
     lists_.repeat(times, 1, body);
     advance(near, near_before, times - 1);
     advance(far, far_before, times - 1);
   }
 
  private:
-  static void advance(Lane& lane, const Lane& before, int times) {
+  static void advance(StageInList& lane, const StageInList& before, int times) {
     lane.forward += times * (lane.forward - before.forward);
     lane.backward += times * (lane.backward - before.backward);
     lane.weight += times * (lane.weight - before.weight);

@@ -8,8 +8,8 @@ namespace {
 
 // `n` micro-batches: rank r takes stage r on the way down the V and stage 2P - 1 - r on its way up.
 void add_rank(TwoStageList& list, int ranks, int rank, int n) {
-  Lane &down = list.near, &up = list.far;
-  const auto whole_backward = [&](Lane& lane) {
+  StageInList &down = list.near, &up = list.far;
+  const auto whole_backward = [&](StageInList& lane) {
     list.input_gradient(lane);
     list.weight_gradient(lane);
   };

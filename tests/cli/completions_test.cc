@@ -60,7 +60,7 @@ TEST_CASE("the table of options says what was declared, and survives JSON") {
 TEST_CASE("--help --json prints the table of a verb") {
   const std::string text = run_penstock({"check", "--help", "--json"}).text;
   const OptionTable read = read_option_table(parse_json(text, "check"));
-  CHECK(read.usage == "check FILE [OPTIONS]");
+  CHECK(read.usage == "check FILE|FOLDER [OPTIONS]");
   REQUIRE(read.rows.size() > 3);
   CHECK(read.rows.back().names == std::vector<std::string>{"-h", "--help"});
 }

@@ -13,7 +13,7 @@
 
 #include "training/gloo/c10d_store.h"
 #include "training/gloo/gloo_group.h"
-#include "training/gloo/outcome.h"
+#include "training/gloo/transfer_outcome.h"
 #include "training/gloo/waiters.h"
 
 namespace penstock {
@@ -61,9 +61,9 @@ class GlooTransfer : public Transfer {
         what_(std::move(what)),
         patience_(patience),
         finish_(std::move(finish)),
-        outcome_(std::make_shared<Outcome>()) {}
+        outcome_(std::make_shared<TransferOutcome>()) {}
 
-  [[nodiscard]] const std::shared_ptr<Outcome>& outcome() const { return outcome_; }
+  [[nodiscard]] const std::shared_ptr<TransferOutcome>& outcome() const { return outcome_; }
   void keep(GlooWork work) { work_ = std::move(work); }
 
   [[nodiscard]] bool done() override {
@@ -88,7 +88,7 @@ class GlooTransfer : public Transfer {
   std::string what_;
   Duration patience_;
   std::function<void()> finish_;
-  std::shared_ptr<Outcome> outcome_;
+  std::shared_ptr<TransferOutcome> outcome_;
   GlooWork work_;
 };
 
@@ -311,7 +311,7 @@ class GlooTransport : public Transport {
     const std::lock_guard lock(count_mutex_);
     ++under_way_;
   }
-  void end(Outcome& outcome, bool succeeded) {
+  void end(TransferOutcome& outcome, bool succeeded) {
     outcome.set(succeeded);
     const std::lock_guard lock(count_mutex_);
     --under_way_;

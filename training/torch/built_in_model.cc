@@ -19,8 +19,8 @@ class BuiltInModel : public Model {
       : description_(description), outline_(built_in_outline(description)) {}
 
   const ModelOutline& outline() const override { return outline_; }
-  std::unique_ptr<Section> section(int index, at::Device /*device*/,
-                                   at::ScalarType /*type*/) const override {
+  std::unique_ptr<SectionModule> section(int index, at::Device /*device*/,
+                                         at::ScalarType /*type*/) const override {
     return built_in_section(description_, outline_.sections[static_cast<std::size_t>(index)]);
   }
   at::Tensor initial(int section, int parameter, std::uint64_t seed,

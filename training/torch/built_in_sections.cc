@@ -3,7 +3,7 @@
 
 #include "core/values/error.h"
 #include "training/byte_data.h"
-#include "training/torch/section.h"
+#include "training/torch/section_module.h"
 #include "training/torch/torch_version.h"
 
 namespace penstock {
@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kNormEpsilon = 1e-5;
 
-class BuiltInSection : public Section {
+class BuiltInSection : public SectionModule {
  public:
   BuiltInSection(const ModelDescription& description, std::size_t parameters)
       : description_(description) {
@@ -77,8 +77,8 @@ class Head : public BuiltInSection {
 
 }  // namespace
 
-std::unique_ptr<Section> built_in_section(const ModelDescription& description,
-                                          const SectionOutline& outline) {
+std::unique_ptr<SectionModule> built_in_section(const ModelDescription& description,
+                                                const SectionOutline& outline) {
   const std::size_t parameters = outline.parameters.size();
   if (outline.type == "embedding") return std::make_unique<Embedding>(description, parameters);
   if (outline.type == "block") return std::make_unique<Block>(description, parameters);

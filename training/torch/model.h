@@ -9,7 +9,7 @@
 
 #include "core/values/model_description.h"
 #include "training/model_outline.h"
-#include "training/torch/section.h"
+#include "training/torch/section_module.h"
 
 namespace penstock {
 
@@ -18,8 +18,8 @@ class Model {
   virtual ~Model() = default;
   [[nodiscard]] virtual const ModelOutline& outline() const = 0;
   // Computes there and in this type. Its weights are yet to be bound.
-  [[nodiscard]] virtual std::unique_ptr<Section> section(int index, at::Device device,
-                                                         at::ScalarType type) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<SectionModule> section(int index, at::Device device,
+                                                               at::ScalarType type) const = 0;
   // What a weight starts with, on the CPU, of the type that the optimizer steps.
   [[nodiscard]] virtual at::Tensor initial(int section, int parameter, std::uint64_t seed,
                                            at::ScalarType type) const = 0;

@@ -108,8 +108,8 @@ class ScriptModel : public Model {
 
   const ModelOutline& outline() const override { return outline_; }
 
-  std::unique_ptr<Section> section(int index, at::Device device,
-                                   at::ScalarType type) const override {
+  std::unique_ptr<SectionModule> section(int index, at::Device device,
+                                         at::ScalarType type) const override {
     return make_section(static_cast<std::size_t>(index), {.device = device, .type = type});
   }
 
@@ -183,7 +183,7 @@ class ScriptModel : public Model {
   }
 
   Run divided_run(const at::Tensor& tokens) const {
-    std::vector<std::unique_ptr<Section>> sections;
+    std::vector<std::unique_ptr<SectionModule>> sections;
     std::vector<std::pair<at::Tensor, at::Tensor>> boundaries;  // leaf, output
     at::Tensor x = tokens;
     for (std::size_t s = 0; s < parts_.size(); ++s) {
@@ -220,8 +220,8 @@ class ScriptModel : public Model {
     return in_order(std::move(weights));
   }
 
-  [[nodiscard]] std::unique_ptr<Section> make_section(std::size_t section,
-                                                      const SectionMode& mode) const {
+  [[nodiscard]] std::unique_ptr<SectionModule> make_section(std::size_t section,
+                                                            const SectionMode& mode) const {
     const ScriptPart& part = parts_[section];
     return part.piece.graph ? piece_section(part, mode)
                             : whole_section(module_, part.weights, mode);

@@ -38,7 +38,7 @@ at::Tensor run_plainly(const torch::jit::GraphExecutor& executor, torch::jit::St
   return stack.front().toTensor();
 }
 
-class ScriptSection : public Section {
+class ScriptSection : public SectionModule {
  public:
   void bind(std::size_t parameter, const at::Tensor& storage) override {
     weights_[parameter].set_requires_grad(false);
@@ -130,13 +130,13 @@ class WholeSection : public ScriptSection {
 
 }  // namespace
 
-std::unique_ptr<Section> piece_section(const ScriptPart& part, const SectionMode& mode) {
+std::unique_ptr<SectionModule> piece_section(const ScriptPart& part, const SectionMode& mode) {
   return std::make_unique<PieceSection>(part, mode);
 }
 
-std::unique_ptr<Section> whole_section(const torch::jit::Module& module,
-                                       const std::vector<ScriptWeight>& weights,
-                                       const SectionMode& mode) {
+std::unique_ptr<SectionModule> whole_section(const torch::jit::Module& module,
+                                             const std::vector<ScriptWeight>& weights,
+                                             const SectionMode& mode) {
   return std::make_unique<WholeSection>(module, weights, mode);
 }
 

@@ -10,7 +10,7 @@
 #include <torch/csrc/jit/api/module.h>
 
 #include "training/torch/script_flow.h"
-#include "training/torch/section.h"
+#include "training/torch/section_module.h"
 
 namespace penstock {
 
@@ -35,11 +35,11 @@ struct SectionMode {
 };
 
 // With copies of the part's weights as leaves.
-std::unique_ptr<Section> piece_section(const ScriptPart& part, const SectionMode& mode);
+std::unique_ptr<SectionModule> piece_section(const ScriptPart& part, const SectionMode& mode);
 // Of a copy of the module; `weights` are its parameters, each once.
-std::unique_ptr<Section> whole_section(const torch::jit::Module& module,
-                                       const std::vector<ScriptWeight>& weights,
-                                       const SectionMode& mode);
+std::unique_ptr<SectionModule> whole_section(const torch::jit::Module& module,
+                                             const std::vector<ScriptWeight>& weights,
+                                             const SectionMode& mode);
 
 // The same without a copy and without gradients.
 at::Tensor run_piece(const ScriptPart& part, const at::Tensor& input);

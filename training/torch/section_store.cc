@@ -86,11 +86,11 @@ void SectionStore::lay_out(const RankSetup& setup) {
     StageState::Sections of_stage;
     for (int s = stage.first_section; s < stage.end_section; ++s) {
       const auto known = sections.find(s);
-      std::shared_ptr<Section> section =
+      std::shared_ptr<SectionModule> section =
           known != sections.end()
               ? known->second
-              : std::shared_ptr<Section>(model_->section(s, at::Device(device_.name()),
-                                                         compute_type(description_.precision)));
+              : std::shared_ptr<SectionModule>(model_->section(
+                    s, at::Device(device_.name()), compute_type(description_.precision)));
       sections_[s] = section;
       of_stage.push_back(std::move(section));
     }

@@ -57,7 +57,7 @@ class SectionStore {
   const KeptPerWeight kept_;
   std::set<int> checked_lengths_;  // of sequences, with which the division was checked
   bool is_laid_out_ = false;
-  std::map<int, std::shared_ptr<Section>> sections_;
+  std::map<int, std::shared_ptr<SectionModule>> sections_;
   Flats flats_, before_;
   std::map<int, StageState> stages_;
 };

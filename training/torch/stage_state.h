@@ -14,13 +14,13 @@
 #include "training/stage_layout.h"
 #include "training/torch/flat_optimizer.h"
 #include "training/torch/flat_weights.h"
-#include "training/torch/section.h"
+#include "training/torch/section_module.h"
 
 namespace penstock {
 
 class StageState {
  public:
-  using Sections = std::vector<std::shared_ptr<Section>>;
+  using Sections = std::vector<std::shared_ptr<SectionModule>>;
 
   // `flats`: the memory of every segment. Binds the sections' weights to it.
   StageState(const ModelOutline& outline, const StageSetup& stage, Sections sections,

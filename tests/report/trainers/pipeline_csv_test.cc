@@ -111,7 +111,7 @@ TEST_CASE("a cell is an action as a whole, not only at its beginning") {
         "x.csv:1:2: '0B0x' (rank 0): is no action; PyTorch would read 0B0 and ignore 'x'\n"
         "help: an action is STAGE, TYPE and MICRO-BATCH, for example 0F3; TYPE is one of F, I, W, "
         "B, SEND_F, RECV_F, SEND_B, RECV_B, and without a micro-batch UNSHARD, RESHARD, "
-        "REDUCE_GRAD");
+        "REDUCE_GRAD; penstock's own are LOAD, STORE and OPT");
   CHECK(complaint("0F0 0B0\n") ==
         "x.csv:1:1: '0F0 0B0' (rank 0): is no action; PyTorch would read 0F0 and ignore ' 0B0'");
   CHECK(complaint("0F0\r,0B0\n") ==

@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-class Outcome {
+class TransferOutcome {
  public:
   void set(bool succeeded) {
     const std::lock_guard lock(mutex_);

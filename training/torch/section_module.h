@@ -13,9 +13,9 @@
 
 namespace penstock {
 
-class Section {
+class SectionModule {
  public:
-  virtual ~Section() = default;
+  virtual ~SectionModule() = default;
   // From token ids [samples, tokens] in the first section of a model, else from what the section
   // before it made.
   [[nodiscard]] virtual at::Tensor forward(const at::Tensor& input, std::uint64_t draw) = 0;
@@ -29,8 +29,8 @@ class Section {
 };
 
 // Of a built-in family, with weights that are yet to be bound.
-std::unique_ptr<Section> built_in_section(const ModelDescription& description,
-                                          const SectionOutline& outline);
+std::unique_ptr<SectionModule> built_in_section(const ModelDescription& description,
+                                                const SectionOutline& outline);
 
 // Cross entropy of the logits [samples, tokens, vocabulary], summed over the targets
 // [samples, tokens] that count (are not kNoTarget), times `weight`. In single precision at least.

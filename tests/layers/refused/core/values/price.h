@@ -1,0 +1,6 @@
+// One of two types of one name: the one that comes later is refused.
+#pragma once
+
+struct Price {
+  int ns = 0;
+};
