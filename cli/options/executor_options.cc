@@ -42,6 +42,11 @@ constexpr std::array<NamedGate, 3> kGates{{
     {"rolled-back", OptimizerGate::kRolledBack},
 }};
 
+// Who types the name of an algorithm means something else.
+constexpr std::string_view kNotTheAlgorithm =
+    "; it says when a rank updates its weights, always by AdamW in mixed precision or by what the "
+    "profile says";
+
 using NamedLink = std::pair<std::string_view, HostLink>;
 constexpr std::array<NamedLink, 2> kLinks{{
     {"duplex", HostLink::kDuplex},
@@ -57,8 +62,9 @@ std::vector<std::string> names_of(const Table& table, Name name) {
 }
 
 [[noreturn]] void unknown(std::string_view option, const std::string& value,
-                          const std::vector<std::string>& known) {
-  bad_option(option, fmt::format("unknown '{}'", value), did_you_mean(value, known));
+                          const std::vector<std::string>& known, std::string_view remark = "") {
+  bad_option(option, fmt::format("unknown '{}'", value),
+             fmt::format("{}{}", did_you_mean(value, known), remark));
 }
 
 Preset preset_named(const std::string& name) {
@@ -69,11 +75,12 @@ Preset preset_named(const std::string& name) {
 }
 
 template <typename Table>
-auto value_named(std::string_view option, const std::string& name, const Table& table) {
+auto value_named(std::string_view option, const std::string& name, const Table& table,
+                 std::string_view remark = "") {
   for (const auto& [word, value] : table) {
     if (word == name) return value;
   }
-  unknown(option, name, names_of(table, &Table::value_type::first));
+  unknown(option, name, names_of(table, &Table::value_type::first), remark);
 }
 
 std::string_view words_of(TransferMode mode) {
@@ -86,17 +93,6 @@ std::string_view words_of(TransferMode mode) {
       return "a transfer occupies both ranks";
   }
   return "";
-}
-
-// Who types the name of an optimizer means another option's answer.
-OptimizerGate optimizer_gate(const std::string& typed) {
-  for (const auto& [known, gate] : kGates) {
-    if (known == typed) return gate;
-  }
-  bad_option("--optimizer",
-             fmt::format("unknown '{}'; it says when a rank updates its weights", typed),
-             did_you_mean(typed, names_of(kGates, &NamedGate::first)) +
-                 "; the optimizer itself is AdamW in mixed precision, or what the profile says");
 }
 
 // The name of an executor with another term of `table`, whose first is the default and goes without
@@ -150,7 +146,7 @@ ExecutorModel ExecutorOptions::applied_to(ExecutorModel other) const {
 
 ExecutorModel ExecutorOptions::with_terms(ExecutorModel model) const {
   if (optimizer) {
-    model.optimizer = optimizer_gate(*optimizer);
+    model.optimizer = value_named("--optimizer", *optimizer, kGates, kNotTheAlgorithm);
     model.name = with_term(std::move(model.name), kGates, *optimizer);
   }
   if (host_link) {
