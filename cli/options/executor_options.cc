@@ -44,8 +44,8 @@ constexpr std::array<NamedGate, 3> kGates{{
 
 // Who types the name of an algorithm means something else.
 constexpr std::string_view kNotTheAlgorithm =
-    "; it says when a rank updates its weights, always by AdamW in mixed precision or by what the "
-    "profile says";
+    ". It says when a rank updates its weights; the optimizer itself is AdamW in mixed precision, "
+    "or what the profile names";
 
 using NamedLink = std::pair<std::string_view, HostLink>;
 constexpr std::array<NamedLink, 2> kLinks{{
