@@ -28,10 +28,11 @@ LinearBiases read_linear_biases(ConfigFields& fields, const KnownFamily& family)
       all.value_or(false) ||
       added.value_or(query.value_or(attention.value_or(all.value_or(family.query_key_value_bias))));
   // GLM's attention_bias is that of queries, keys and values alone.
-  const auto output = family.name.starts_with("Glm") ? std::nullopt
-                      : family.name == "InternLM2"   ? query
-                                                     : attention;
-  biases.output = output.value_or(all.value_or(family.output_bias));
+  biases.output = all.value_or(family.output_bias);
+  if (!family.name.starts_with("Glm")) {
+    const auto& output = family.name == "InternLM2" ? query : attention;
+    biases.output = output.value_or(biases.output);
+  }
   biases.perceptron = fields.boolean("mlp_bias").value_or(all.value_or(family.perceptron_bias));
   if (family.name == "MPT") biases.norm = all;
   return biases;
