@@ -5,18 +5,12 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/core/findings_of.h"
 #include "tests/core/tiny_plan.h"
 
 namespace penstock {
 namespace {
 
-std::string findings_of(const PlanFile& file) {
-  std::string text;
-  for (const Finding& finding : check(file).findings) {
-    text += (text.empty() ? "" : "\n") + finding.place + ": " + finding.message;
-  }
-  return text;
-}
 std::string findings_with(const Edits& edits) { return findings_of(tiny_plan(edits)); }
 
 std::int64_t replayed(const Edits& edits) { return check(tiny_plan(edits)).replayed.count(); }
