@@ -12,6 +12,7 @@ work tree with changes of its own in these files is refused. docs/testing.md has
 
 import argparse
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -299,6 +300,8 @@ def main():
         ran = built(given.build, target, given.jobs)
         if ran.returncode != 0 or not passes(given.build, target):
             sys.exit(f"{target}_tests do not build or pass before anything is planted\n{ran.stdout[-2000:]}")
+    # An order to end unwinds like an interrupt, so that the planted file is put back.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside"))
     survivors = 0
     for mutant in sorted(mutants, key=lambda one: (one[3], one[0])):
         began = time.monotonic()
