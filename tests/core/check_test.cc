@@ -292,6 +292,10 @@ TEST_CASE("found: more memory than the device has") {
                        {R"("capacity_bytes": 1000)", R"("capacity_bytes": 299)"},
                        {R"("capacity_bytes": 1000)", R"("capacity_bytes": 299)"}}) ==
         "rank 0: needs 300 bytes, 1 more than the device has");
+  CHECK(findings_with({{"\"memory_per_device_bytes\": 1000", "\"memory_per_device_bytes\": 300"},
+                       {R"("capacity_bytes": 1000)", R"("capacity_bytes": 300)"},
+                       {R"("capacity_bytes": 1000)", R"("capacity_bytes": 300)"}})
+            .empty());
   CHECK(findings_with({{R"("capacity_bytes": 1000)", R"("capacity_bytes": 1001)"}}) ==
         "rank 0: capacity: expected 1000 bytes, the prediction says 1001");
 }
