@@ -42,7 +42,10 @@ class TrainSettings {
   void refuse_for_gpus() const;
   void refuse_without_checkpoints() const;
 
-  std::optional<std::string> data_, steps_, learning_rate_, weight_decay_, clip_norm_, seed_;
+  [[nodiscard]] DataOptions data() const;
+
+  std::vector<std::string> data_;
+  std::optional<std::string> dtype_, steps_, learning_rate_, weight_decay_, clip_norm_, seed_;
   std::optional<std::string> transport_, device_, threads_, time_out_, log_;
   std::optional<std::string> checkpoints_, checkpoint_every_, checkpoint_keep_, may_change_;
   std::optional<std::string> rank_, ranks_, local_rank_, master_, stretch_;
