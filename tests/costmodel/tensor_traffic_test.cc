@@ -87,6 +87,31 @@ TEST_CASE("a tensor-parallel group across nodes pays for the way between them") 
   CHECK(table.sections[0].traffic_time == us(50 + 7'200));
 }
 
+// Two nodes of one device make a group across nodes; the two devices of the third node are one
+// inside.
+TEST_CASE("the level of tensor-parallel groups is that of the widest, wherever it stands") {
+  ClusterSpec cluster = eight_per_node(1);
+  cluster.node_types = {{"single", 0, 1}, {"pair", 0, 2}};
+  cluster.nodes = {{0, 2}, {1, 1}};
+  cluster.levels[0].devices = 2;
+  CHECK(TensorGroups(cluster, "gpu", 2).level() == 1);
+  cluster.nodes = {{1, 1}, {0, 2}};
+  CHECK(TensorGroups(cluster, "gpu", 2).level() == 1);
+  cluster.nodes = {{1, 1}};
+  CHECK(TensorGroups(cluster, "gpu", 2).level() == 0);
+}
+
+// Groups of four that take the first, the second .. device of every node: all of a node's cross its
+// link at once. A gather of 120 MB in three steps between nodes; four groups share 50 GB/s, so each
+// has its own 12.5 GB/s, eight do not.
+TEST_CASE("tensor-parallel groups side by side share the link between their nodes") {
+  ClusterSpec cluster = eight_per_node(4);
+  cluster.node_types[0].devices = 1;
+  cluster.levels[0].devices = 1;
+  CHECK(TensorGroups(cluster, "gpu", 4).time(CollectiveKind::kAllGather, {120'000'000}) ==
+        3 * (us(30) + us(2400)));
+}
+
 TEST_CASE("times that hold their collectives are not scaled, and say so") {
   const SectionTable table = priced(layer_with({}), eight_per_node(1));
   CHECK(table.sections[0].traffic_time == Duration{});
