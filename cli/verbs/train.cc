@@ -146,6 +146,7 @@ Answer train_virtual(const Request& request, TrainingSignals& signals) {
   options.steps = request.options.steps;
   options.timeline = request.options.timeline;
   options.stretch = request.settings.stretch();
+  options.jumps = request.settings.jumps();
   options.time_out = request.options.time_out;
   options.control = &signals;
   require_one_run(request.plans);
