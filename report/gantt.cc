@@ -198,7 +198,7 @@ class Drawing {
 Window whole_step(const std::vector<Row>& rows) {
   Window window;
   for (const Row& row : rows) {
-    for (const auto* spans : {&row.compute, &row.collectives}) {
+    for (const auto* spans : {&row.compute, &row.collectives, &row.loads, &row.stores}) {
       if (!spans->empty()) window.end = std::max(window.end, spans->back().end);
     }
   }

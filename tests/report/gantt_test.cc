@@ -118,6 +118,13 @@ TEST_CASE("of many ranks the first and the last are drawn") {
   CHECK(text.find("...     (12 more, not drawn)\nrank 36 F") != std::string::npos);
 }
 
+TEST_CASE("a copy back to the host at the end is part of the step") {
+  const Step step =
+      step_of(1, {{ActionKind::kForward, 0, 0, 0, 49}, {ActionKind::kStore, 0, 0, 49, 89}});
+  CHECK(drawn(step).find("rank 0 " + repeated('F', 49) + repeated('s', 40) + "\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("a step without time has no drawing") {
   CHECK(drawn(step_of(1, {{ActionKind::kForward, 0, 0, 0, 0}})) ==
         "every action takes no time: there is nothing to draw\n");
