@@ -66,7 +66,8 @@ RankProgram forwards(int micro_batches) {
 
 struct Step {
   RankProgram program = forwards(4);
-  VirtualWork work{program.setup, std::make_shared<VirtualDurations>(3, 4)};
+  SteadyRankClock clock;
+  VirtualWork work{program.setup, std::make_shared<VirtualDurations>(3, 4), clock};
   Notes notes;
   StepRecord record;
   std::vector<int> order;
@@ -113,9 +114,9 @@ TEST_CASE("with one transfer ahead a receive is posted at its place, with many a
 TEST_CASE("what was posted ahead is not posted again at its place") {
   Step step(2);
   step.transfers.look_ahead(step.order, 0);  // R0 S0
-  step.transfers.issue(step.order, 0);
+  step.transfers.issue(step.order, 0, step.order.size());
   CHECK(step.notes.received == Tags{0});
-  step.transfers.issue(step.order, 2);  // S0 and R1 stand side by side
+  step.transfers.issue(step.order, 2, step.order.size());  // S0 and R1 stand side by side
   CHECK(step.notes.sent == Tags{10});
   CHECK(step.notes.received == Tags{0, 1});
   step.transfers.wait_for_sends();
@@ -127,15 +128,15 @@ TEST_CASE("a transport that takes one receive at a time gets them one at a time,
   step.transfers.look_ahead(step.order, 0);
   CHECK(step.notes.received == Tags{0});
   // R1's place comes while R0 is open: it is late, and R2 does not overtake it.
-  step.transfers.issue(step.order, 3);
-  step.transfers.issue(step.order, 6);
+  step.transfers.issue(step.order, 3, step.order.size());
+  step.transfers.issue(step.order, 6, step.order.size());
   CHECK(step.notes.received == Tags{0});
   step.notes.arrives = true;
   step.transfers.look_ahead(step.order, 7);
   CHECK(step.notes.received == Tags{0, 1});
   // What is needed now is posted whatever is open, with what comes before it and nothing else.
   step.notes.arrives = false;
-  step.transfers.issue(step.order, 9);
+  step.transfers.issue(step.order, 9, step.order.size());
   CHECK(step.notes.received == Tags{0, 1});
   (void)step.transfers.wait_for(6);
   CHECK(step.notes.received == Tags{0, 1, 2});
