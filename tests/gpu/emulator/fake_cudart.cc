@@ -8,7 +8,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "tests/gpu_emulator/emulated_gpus.h"
+#include "tests/gpu/emulator/emulated_gpus.h"
 
 using penstock::testing::EmulatedGpus;
 using penstock::testing::EmulatedMark;

@@ -1,7 +1,7 @@
 // The devices advance to a fixed point within every call: as long as the first work of some
 // hardware queue is also the first of its stream, and what it needs is there, it starts. Work with
 // a body has ended then; sends, receives and collectives end when their counterparts run.
-#include "tests/gpu_emulator/emulated_gpus.h"
+#include "tests/gpu/emulator/emulated_gpus.h"
 
 #include <algorithm>
 #include <exception>

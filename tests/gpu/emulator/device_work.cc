@@ -1,9 +1,9 @@
-#include "tests/gpu_emulator/device_work.h"
+#include "tests/gpu/emulator/device_work.h"
 
 #include <cstring>
 #include <memory>
 
-#include "tests/gpu_emulator/emulated_gpus.h"
+#include "tests/gpu/emulator/emulated_gpus.h"
 #include "training/cuda/check_cuda.h"
 
 namespace penstock::testing {

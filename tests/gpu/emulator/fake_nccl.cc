@@ -16,7 +16,7 @@
 
 #include <nccl.h>
 
-#include "tests/gpu_emulator/emulated_gpus.h"
+#include "tests/gpu/emulator/emulated_gpus.h"
 
 using penstock::testing::EmulatedGpus;
 using penstock::testing::EmulatedWork;
