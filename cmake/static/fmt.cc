@@ -1,5 +1,5 @@
-// fmt 9's library, for PENSTOCK_STATIC: Debian ships it as a shared library only. This is the part of
-// fmt's own src/format.cc that instantiates its templates for char; the rest is in its header.
+// fmt 9's library, for PENSTOCK_STATIC: Debian ships it as a shared library only. This is the part
+// of fmt's own src/format.cc that instantiates its templates for char; the rest is in its header.
 #include <locale>
 
 #include <fmt/format-inl.h>
