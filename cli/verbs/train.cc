@@ -293,7 +293,7 @@ void add_later_plans(const std::vector<TrainSettings::LaterPlan>& later, PlanSeq
 
 }  // namespace
 
-Answer run_train(const Arguments& arguments) {
+Answer run_train(const Arguments& arguments, Screen screen) {
   TrainingSignals signals;
   Request request;
   std::string path;
@@ -302,7 +302,7 @@ Answer run_train(const Arguments& arguments) {
   options.positional("PLAN", "a plan file, made from a profile that penstock profile wrote", path);
   request.settings.declare(options);
   options.flag("--json", "the run as one JSON object", request.json);
-  if (auto help = options.parse(arguments)) return help_answer(*help);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   request.options = request.settings.train_options();
   request.plan = load_plan(path);

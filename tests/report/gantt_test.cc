@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include "report/screen.h"
+
 using namespace penstock;
 
 namespace {
@@ -44,7 +46,7 @@ Step step_of(int ranks, const std::vector<Ran>& actions) {
   return step;
 }
 
-std::string drawn(const Step& step) { return gantt(step.program, step.timeline); }
+std::string drawn(const Step& step) { return gantt(step.program, step.timeline, Screen{}); }
 
 std::string repeated(char letter, int count) {
   return std::string(static_cast<std::size_t>(count), letter);
