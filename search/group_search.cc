@@ -370,7 +370,7 @@ class GroupSearch {
 
   [[nodiscard]] std::shared_ptr<const HeldCounts> held_of(const SearchShared::CountsKey& key,
                                                           const Plan& plan) const {
-    return shared_.held.get(key, [&] { return HeldCounts(liveness_of(plan, Peaks::kFullest)); });
+    return shared_.held.get(key, [&] { return exactly_held_of(plan); });
   }
 
   // Schedules that are worked out for one plan: cut by what a static one of the same placement
