@@ -120,6 +120,20 @@ std::optional<Judged> judged(const std::string& file, const LaunchFileOptions& o
   return one;
 }
 
+// "key": CONFIG_BATCH_SIZE, a name where a value belongs.
+bool has_bare_name(const std::string& text) {
+  constexpr std::string_view kCapitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  for (std::size_t at = text.find_first_of(":="); at != std::string::npos;
+       at = text.find_first_of(":=", at + 1)) {
+    const std::size_t begin = text.find_first_not_of(" \t", at + 1);
+    if (begin == std::string::npos) break;
+    const std::size_t end = std::min(text.find_first_not_of(kCapitals, begin), text.size());
+    const std::string_view name = std::string_view(text).substr(begin, end - begin);
+    if (name.find('_') != std::string_view::npos && name.front() >= 'A') return true;
+  }
+  return false;
+}
+
 // {{ name }}, {% if %} and ${name} have no meaning in JSON and TOML, nor has a value <name>. Asked
 // of a file that its reader refused.
 bool is_template(const std::string& text, const std::string& file) {
