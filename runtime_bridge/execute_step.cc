@@ -50,6 +50,14 @@ class StepExecutor::Impl {
         reductions_(program, work, transport, communicators.of_plan(program)) {}
 
   StepRecord execute(std::int64_t step) {
+    return execute(step, [&] { work_.begin_step(step); });
+  }
+  double evaluate(std::int64_t step, std::int64_t batch) {
+    return execute(step, [&] { work_.begin_evaluation(batch); }).all.loss;
+  }
+
+  template <typename Begin>
+  StepRecord execute(std::int64_t step, const Begin& begin) {
     record_ = {};
     record_.start.resize(program_.actions.size());
     record_.end.resize(program_.actions.size());
@@ -57,7 +65,7 @@ class StepExecutor::Impl {
     order_.begin();
     transfers_.begin(record_);
     reductions_.begin(record_);
-    work_.begin_step(step);
+    begin();
     for (std::size_t at = 0; at < order_.list().size(); ++at) {
       if (options_.progress) options_.progress(step, static_cast<std::int64_t>(at));
       order_.decide(at, [this](int receive) { return transfers_.has_arrived(receive); });
@@ -154,6 +162,9 @@ StepExecutor::StepExecutor(const RankProgram& program, RankWork& work, Transport
 StepExecutor::~StepExecutor() = default;
 
 StepRecord StepExecutor::execute(std::int64_t step) { return impl_->execute(step); }
+double StepExecutor::evaluate(std::int64_t step, std::int64_t batch) {
+  return impl_->evaluate(step, batch);
+}
 CommunicatorId StepExecutor::job() const { return impl_->job(); }
 
 }  // namespace penstock

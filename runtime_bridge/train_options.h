@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/values/units.h"
+#include "runtime_bridge/evaluation.h"
 #include "training/rank_setup.h"
 #include "training/token_data.h"
 
@@ -30,6 +31,7 @@ struct DataOptions {
 
 struct TrainOptions {
   DataOptions data;
+  EvaluationOptions evaluation;  // batches 0: as many as the data have
   std::int64_t steps = 10;
   TrainingOptions training;  // learning rate, clipping, seed, ...
   TransportKind transport = TransportKind::kGloo;

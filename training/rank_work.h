@@ -26,6 +26,10 @@ class RankWork {
 
   // A new step: gradients are zero, the step's samples are chosen (the same for any layout).
   virtual void begin_step(std::int64_t step) = 0;
+  // Batch `batch` of the data that are not trained on, forward only: nothing is kept for a
+  // backward, modules are in evaluation mode, and the next norm_share() holds the loss and nothing
+  // else. Until the next begin_step().
+  virtual void begin_evaluation(std::int64_t batch);
 
   // F, I, W, B or R of one micro-batch. On a GPU the work may only have been queued.
   virtual void compute(ActionKind kind, int stage, int micro_batch) = 0;

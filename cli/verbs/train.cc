@@ -35,6 +35,7 @@ namespace {
 constexpr const char* kExamples =
     R"(  penstock train plan.json --data corpus.txt --steps 50 --log run.jsonl --timeline
   penstock train plan.json --data corpus.txt --steps 1000 --checkpoints ckpt --checkpoint-every 100
+  penstock train plan.json --data corpus.txt --steps 1000 --lr-schedule cosine --warmup-steps 50
   penstock train other-plan.json --data corpus.txt --steps 1000 --checkpoints ckpt --resume
   penstock train plan.json --then 500:other-plan.json --data corpus.txt --steps 1000
   penstock train plan.json --data 'tokens/*.bin' --dtype uint16 --steps 1000
@@ -196,6 +197,8 @@ void resume(TrainJob& job, const TrainSettings& settings,
                     "ends at step {}\nhelp: train for more steps",
                     job.options.checkpoint_folder, job.first_step, job.options.steps));
   }
+  const std::string on_schedule = settings.note_on_schedule(job.options.training);
+  if (!on_schedule.empty()) note(on_schedule);
   note(fmt::format("going on at step {}", job.first_step));
 }
 
@@ -207,6 +210,23 @@ void say_who_is_believed(const LaunchEnvironment& place) {
   }
 }
 
+// All whole batches, where nothing was said.
+void settle_evaluation(TrainJob& job, int global_batch) {
+  EvaluationOptions& evaluation = job.options.evaluation;
+  if (evaluation.every == 0) return;
+  const std::int64_t samples = job.data.validation_samples, there = samples / global_batch;
+  if (there == 0 || evaluation.batches > there) {
+    throw_bad_input(fmt::format(
+        "--eval-batches: an evaluation of {} takes {} samples, and the validation data hold {}\n"
+        "help: {}",
+        evaluation.batches > 1 ? fmt::format("{} batches", evaluation.batches) : "one batch",
+        std::max<std::int64_t>(evaluation.batches, 1) * global_batch, samples,
+        there > 0 ? fmt::format("there are {} whole batches", there)
+                  : "give more validation data, or plan for a smaller --global-batch"));
+  }
+  if (evaluation.batches == 0) evaluation.batches = there;
+}
+
 // What runs, after everything that can be known to be wrong beforehand has been refused: by the
 // launcher if there is one, so that it is said once.
 TrainJob checked_job(const Request& request) {
@@ -215,10 +235,12 @@ TrainJob checked_job(const Request& request) {
   job.options = request.options;
   if (!request.has_launcher) check_training(job);
   const PlanFile& plan = *job.plans.front().plan;
+  request.settings.require_optimizer(model_of(plan).optimizer);
   job.data = read_training_data(job.options.data, model_of(plan), plan.plan.sequence_length);
   const bool speaks = !request.has_launcher && (!request.place || request.place->rank == 0);
   if (speaks) check_token_ids(job.data);
   if (job.options.resume) resume(job, request.settings, speaks ? say_note : say_nothing);
+  settle_evaluation(job, plan.plan.global_batch);
   job.data.begin({job.first_step, job.first_taken, plan.plan.global_batch});
   return job;
 }

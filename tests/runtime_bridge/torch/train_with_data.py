@@ -103,6 +103,47 @@ class TrainWithData(train_processes.TrainingJobs):
         self.assertIn("large.bin: token 0, at byte 0, is ",
                       self.refusal(plan, "--dtype", "int32", data="large.bin"))
 
+    def test_an_evaluation_has_the_loss_of_a_plain_loop_over_the_file(self):
+        self.write_tokens("train.bin", tokens(40 * SEQUENCE + 1))
+        self.write_tokens("judge.bin", tokens(24 * SEQUENCE + 1, seed=2))
+        # Weights that do not change: one epoch over the file, step by step, is the plain loop.
+        options = ("--dtype", "uint16", "--learning-rate", "0", "--steps", "3")
+        plain, _ = self.run_to_end(self.plan(1, 1, precision="float64"), *options, name="plain",
+                                   data="judge.bin")
+        expected = sum(plain.values()) / 3
+        for name, transport, layout in (("processes", "gloo", (2, 1)),
+                                        ("threads", "loopback", (2, 2, "zb-h1"))):
+            self.run_to_end(self.plan(*layout, precision="float64"), *options,
+                            "--validation-data", self.path("judge.bin"), "--eval-every", "2",
+                            "--transport", transport, name=name, data="train.bin")
+            with open(self.path(f"{name}.jsonl"), encoding="utf-8") as file:
+                steps = [json.loads(line) for line in file][1:]
+            self.assertEqual([step["step"] for step in steps if "evaluation_loss" in step], [1, 2])
+            for step in steps[1:]:
+                self.assertLessEqual(abs(step["evaluation_loss"] - expected), 1e-10 * expected)
+        words = self.refusal(self.plan(1, 1), "--dtype", "uint16", "--validation-fraction", "0.1",
+                             "--eval-every", "1", data="train.bin")
+        self.assertIn("an evaluation of one batch takes 8 samples, and the validation data hold 4",
+                      words)
+
+    def test_a_schedule_is_kept_by_checkpoints_and_a_change_of_it_is_said(self):
+        plan = self.plan(1, 1, precision="float64")
+        schedule = ("--lr-schedule", "cosine", "--warmup-steps", "2", "--min-lr", "0.0001")
+        whole, _ = self.run_to_end(plan, "--steps", "6", *schedule, name="whole")
+        options = ("--checkpoints", self.path("checkpoints"))
+        begun, _ = self.run_to_end(plan, "--steps", "3", "--lr-decay-steps", "6", *schedule,
+                                   *options, name="begun")
+        went_on, words = self.run_to_end(plan, "--steps", "6", "--resume", *options, name="went-on")
+        self.assertEqual(whole, begun | went_on)
+        self.assertEqual(words.count("note: "), 1, words)
+        _, words = self.run_to_end(plan, "--steps", "8", "--resume", "--lr-schedule", "linear",
+                                   "--beta2", "0.99", *options, name="changed")
+        for note in ("the schedule of the learning rate is linear from here on; the checkpoint was "
+                     "made with cosine", "beta2 is 0.99 from here on; the checkpoint was made with "
+                     "0.95", "the learning rate falls until step 6, as the checkpoint says, and the "
+                     "run ends at step 8; --lr-decay-steps changes that"):
+            self.assertEqual(words.count(f"note: {note}"), 1, words)
+
 
 if __name__ == "__main__":
     train_processes.PENSTOCK = os.path.abspath(sys.argv.pop(1))
