@@ -22,6 +22,8 @@ bool is_evaluated(const EvaluationOptions& options, std::int64_t next_step, bool
 RankProgram forward_only(const RankProgram& program) {
   RankProgram forward = program;
   forward.actions.clear();
+  forward.waits.clear();  // they order what trains
+  forward.signals.clear();
   forward.rule = RunTimeRule::kNone;  // rules are about recomputing
   std::vector<int> places(program.actions.size(), kNone);
   for (std::size_t i = 0; i < program.actions.size(); ++i) {

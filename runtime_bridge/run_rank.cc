@@ -95,7 +95,7 @@ class RankLoop {
 
   RunRequest run_step(StepReport& report, std::int64_t step) {
     transport_.barrier();
-    const SteadyTime began = steady_now();
+    const SteadyTime began = transport_.now();
     const StepRecord record = executor_->execute(step);
     const RunRequest own =
         hooks_.control == nullptr ? RunRequest::kGoOn : hooks_.control->requested();

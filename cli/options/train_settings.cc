@@ -155,6 +155,11 @@ void TrainSettings::declare(Options& options) {
                  "with --virtual: let everything take N times as long, and divide the measured "
                  "times by N; default 1",
                  stretch_);
+  options.flag(
+      "--no-sleep",
+      "with --virtual: nobody sleeps, and the clock of the ranks jumps to what happens next; "
+      "times are exact, and the run ends at once",
+      no_sleep_);
   options.heading("What is kept");
   options.option("--log", "FILE", "a line of JSON per step (penstock.run/1)", log_);
   options.flag("--timeline", "also log start and end of every action, for penstock validate",
@@ -208,6 +213,7 @@ TrainOptions TrainSettings::train_options() const {
   options.resume = resume_;
   if (may_change_) options.may_change = parse_changes(*may_change_);
   static_cast<void>(stretch());
+  static_cast<void>(jumps());
   if (virtual_) refuse_for_ranks_that_sleep();
   if (options.transport == TransportKind::kLoopback) refuse_for_threads();
   if (options.device != "cpu") refuse_for_gpus();
@@ -457,6 +463,14 @@ std::vector<TrainSettings::LaterPlan> TrainSettings::later_plans() const {
 std::int64_t TrainSettings::stretch() const {
   if (stretch_ && !virtual_) bad_option("--stretch", "it stretches sleep", "add --virtual");
   return parse_count("--stretch", stretch_, 1, 1);
+}
+
+bool TrainSettings::jumps() const {
+  if (no_sleep_ && !virtual_) bad_option("--no-sleep", "only virtual ranks sleep", "add --virtual");
+  if (no_sleep_ && stretch_) {
+    bad_option("--no-sleep", "there is no sleep to stretch", "leave out --stretch");
+  }
+  return no_sleep_;
 }
 
 }  // namespace penstock

@@ -36,6 +36,8 @@ class TrainSettings {
   // Ranks that sleep what the plan says, by how much it is stretched.
   [[nodiscard]] bool sleeps() const { return virtual_; }
   [[nodiscard]] std::int64_t stretch() const;
+  // On a clock that jumps from event to event.
+  [[nodiscard]] bool jumps() const;
 
   // Of runs whose ranks are all in this process, in an environment that says that it is one of
   // several.
@@ -64,6 +66,7 @@ class TrainSettings {
   std::optional<std::string> rank_, ranks_, local_rank_, master_, stretch_;
   std::vector<std::string> then_;
   bool timeline_ = false, resume_ = false, no_pinning_ = false, virtual_ = false;
+  bool no_sleep_ = false;
 };
 
 }  // namespace penstock

@@ -147,6 +147,7 @@ Answer train_virtual(const Request& request, TrainingSignals& signals) {
   options.steps = request.options.steps;
   options.timeline = request.options.timeline;
   options.stretch = request.settings.stretch();
+  options.jumps = request.settings.jumps();
   options.time_out = request.options.time_out;
   options.control = &signals;
   require_one_run(request.plans);
@@ -314,7 +315,7 @@ void add_later_plans(const std::vector<TrainSettings::LaterPlan>& later, PlanSeq
 
 }  // namespace
 
-Answer run_train(const Arguments& arguments) {
+Answer run_train(const Arguments& arguments, Screen screen) {
   TrainingSignals signals;
   Request request;
   std::string path;
@@ -323,7 +324,7 @@ Answer run_train(const Arguments& arguments) {
   options.positional("PLAN", "a plan file, made from a profile that penstock profile wrote", path);
   request.settings.declare(options);
   options.flag("--json", "the run as one JSON object", request.json);
-  if (auto help = options.parse(arguments)) return help_answer(*help);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   request.options = request.settings.train_options();
   request.plan = load_plan(path);

@@ -156,7 +156,7 @@ void check_training(const TrainJob& job) {
   }
   require_one_run(job.plans);
   for (const PlanFromStep& planned : job.plans) {
-    require_one_length(*planned.plan);
+    require_tensors(*planned.plan);
     const std::vector<RankProgram> programs =
         rank_programs(*planned.plan, model_of(*planned.plan), job.options.training);
     if (job.options.transport != TransportKind::kNccl) continue;

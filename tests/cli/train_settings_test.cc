@@ -11,7 +11,7 @@ TrainSettings settings_of(const Arguments& arguments) {
   TrainSettings settings;
   Options options("train", "", "");
   settings.declare(options);
-  static_cast<void>(options.parse(arguments));
+  static_cast<void>(options.parse(arguments, {}));
   return settings;
 }
 
