@@ -5,6 +5,7 @@
 #include "training/cuda/cuda_copies.h"
 #include "training/cuda/cuda_device.h"
 #include "training/cuda/cuda_devices.h"
+#include "training/cuda/cuda_stream.h"
 #include "training/cuda/pinned_staging.h"
 #include "training/cuda/torch_cuda_allocator.h"
 #include "training/nccl/nccl_transport.h"
@@ -18,16 +19,22 @@ bool is_cpu(const std::string& name) { return name == "cpu"; }
 }  // namespace
 
 void require_device(const std::string& name) {
-  if (!is_cpu(name)) (void)cuda_devices();
+  if (is_cpu(name)) return;
+  prepare_for_cuda();
+  (void)cuda_devices();
 }
 
 std::string words_of_device(const std::string& name) {
-  return is_cpu(name) ? name : cuda_device_at(0).name + ", CUDA " + cuda_driver_version();
+  if (is_cpu(name)) return name;
+  prepare_for_cuda();
+  return cuda_device_at(0).name + ", CUDA " + cuda_driver_version();
 }
 
 std::unique_ptr<Device> make_rank_device(const std::string& name, int local_rank) {
   if (is_cpu(name)) return make_cpu_device();
-  return make_cuda_device(local_rank, torch_cuda_allocator(local_rank));
+  const int gpu = cuda_device_of_rank(local_rank);
+  use_cuda_device(gpu);
+  return make_cuda_device(gpu, torch_cuda_allocator(gpu));
 }
 
 BufferCopy make_rank_copy(const std::string& name) {
@@ -49,7 +56,8 @@ std::unique_ptr<CopyEngine> make_rank_copies(const std::string& name) {
 std::unique_ptr<Transport> staged(std::unique_ptr<Transport> transport, const std::string& name,
                                   int local_rank) {
   if (is_cpu(name)) return transport;
-  return make_staged_transport(std::move(transport), make_pinned_staging(local_rank));
+  return make_staged_transport(std::move(transport),
+                               make_pinned_staging(cuda_device_of_rank(local_rank)));
 }
 
 std::unique_ptr<Transport> make_nccl(const std::vector<std::pair<int, int>>& ways,
@@ -58,7 +66,7 @@ std::unique_ptr<Transport> make_nccl(const std::vector<std::pair<int, int>>& way
   NcclOptions nccl;
   nccl.rank = place.rank;
   nccl.size = place.ranks;
-  nccl.device = place.local_rank;
+  nccl.device = cuda_device_of_rank(place.local_rank);
   nccl.name = place.key_prefix;
   nccl.time_out = options.time_out;
   nccl.ways = ways;

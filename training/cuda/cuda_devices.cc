@@ -1,6 +1,7 @@
 #include "training/cuda/cuda_devices.h"
 
 #include <array>
+#include <cstdlib>
 
 #include "core/values/error.h"
 #include "training/cuda/check_cuda.h"
@@ -54,9 +55,13 @@ std::string why_no_cuda() {
   if (code == cudaSuccess && count > 0) return "";
   ignore_cuda(cudaGetLastError());
   const std::string reason = code == cudaSuccess ? "it counts 0 devices" : cudaGetErrorString(code);
+  const std::string remedy =
+      code == cudaErrorInsufficientDriver
+          ? "; update the driver, or build with a toolkit and a LibTorch for CUDA " + driver
+          : "; see nvidia-smi and CUDA_VISIBLE_DEVICES";
   return "there is no GPU that CUDA " + cuda_runtime_version() +
-         " can use: the driver is for CUDA " + driver + ", and " + reason +
-         "; see nvidia-smi and CUDA_VISIBLE_DEVICES, or use --device cpu";
+         " can use: the driver is for CUDA " + driver + ", and " + reason + remedy +
+         ", or use --device cpu";
 }
 
 std::vector<CudaDevice> cuda_devices() {
@@ -69,6 +74,12 @@ std::vector<CudaDevice> cuda_devices() {
   for (int index = 0; index < count; ++index) devices.push_back(describe(index));
   return devices;
 }
+
+int cuda_device_of_rank(int local_rank) {
+  return local_rank % static_cast<int>(cuda_devices().size());
+}
+
+void prepare_for_cuda() { ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); }
 
 CudaDevice cuda_device_at(int index) {
   const std::vector<CudaDevice> devices = cuda_devices();
