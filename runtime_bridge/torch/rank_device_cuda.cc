@@ -5,7 +5,6 @@
 #include "training/cuda/cuda_copies.h"
 #include "training/cuda/cuda_device.h"
 #include "training/cuda/cuda_devices.h"
-#include "training/cuda/cuda_stream.h"
 #include "training/cuda/pinned_staging.h"
 #include "training/cuda/torch_cuda_allocator.h"
 #include "training/nccl/nccl_transport.h"
@@ -32,8 +31,7 @@ std::string words_of_device(const std::string& name) {
 
 std::unique_ptr<Device> make_rank_device(const std::string& name, int local_rank) {
   if (is_cpu(name)) return make_cpu_device();
-  const int gpu = cuda_device_of_rank(local_rank);
-  use_cuda_device(gpu);
+  const int gpu = choose_cuda_device(local_rank);
   return make_cuda_device(gpu, torch_cuda_allocator(gpu));
 }
 
@@ -57,7 +55,7 @@ std::unique_ptr<Transport> staged(std::unique_ptr<Transport> transport, const st
                                   int local_rank) {
   if (is_cpu(name)) return transport;
   return make_staged_transport(std::move(transport),
-                               make_pinned_staging(cuda_device_of_rank(local_rank)));
+                               make_pinned_staging(choose_cuda_device(local_rank)));
 }
 
 std::unique_ptr<Transport> make_nccl(const std::vector<std::pair<int, int>>& ways,
@@ -66,7 +64,7 @@ std::unique_ptr<Transport> make_nccl(const std::vector<std::pair<int, int>>& way
   NcclOptions nccl;
   nccl.rank = place.rank;
   nccl.size = place.ranks;
-  nccl.device = cuda_device_of_rank(place.local_rank);
+  nccl.device = choose_cuda_device(place.local_rank);
   nccl.name = place.key_prefix;
   nccl.time_out = options.time_out;
   nccl.ways = ways;

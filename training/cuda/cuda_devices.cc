@@ -5,6 +5,7 @@
 
 #include "core/values/error.h"
 #include "training/cuda/check_cuda.h"
+#include "training/cuda/cuda_stream.h"
 
 namespace penstock {
 namespace {
@@ -75,8 +76,10 @@ std::vector<CudaDevice> cuda_devices() {
   return devices;
 }
 
-int cuda_device_of_rank(int local_rank) {
-  return local_rank % static_cast<int>(cuda_devices().size());
+int choose_cuda_device(int local_rank) {
+  const int gpu = local_rank % static_cast<int>(cuda_devices().size());
+  use_cuda_device(gpu);
+  return gpu;
 }
 
 void prepare_for_cuda() { ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); }
