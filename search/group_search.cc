@@ -91,9 +91,9 @@ class GroupSearch {
       result_.rejected.add(plan.schedule + ": only searched where P divides M", variants, plan);
       return;
     }
-    if (request_.trainer) {
+    if (request_.trainer != nullptr) {
       if (const auto why = why_not_run(*request_.trainer, *choice.kind, plan); !why.empty()) {
-        result_.rejected.add(std::string(name_of(*request_.trainer)) + ": " + why, variants, plan);
+        result_.rejected.add(request_.trainer->name + ": " + why, variants, plan);
         return;
       }
     }
@@ -567,7 +567,7 @@ class GroupSearch {
   // and takes is then another.
   enum class Change { kNone, kMoved, kImpossible };
   Change change_for_trainer(Plan& plan) {
-    if (!request_.trainer) return Change::kNone;
+    if (request_.trainer == nullptr) return Change::kNone;
     if (section_names_.empty()) section_names_ = names_of_sections(*inputs_.profile);
     auto moved = as_run_by(*request_.trainer, plan, section_names_, trainer_why_not_);
     if (!moved) return Change::kImpossible;
