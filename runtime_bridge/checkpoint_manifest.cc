@@ -58,14 +58,17 @@ TrainingOptions read_options(JsonReader reader) {
 Json write_data(const CheckpointData& data) {
   Json json = Json::object();
   json.set("path", data.path).set("bytes", data.bytes).set("checksum", data.checksum);
+  json.set("taken", data.taken);
   return json;
 }
 
-CheckpointData read_data(JsonReader reader) {
+// `samples`: of the run; before there was "taken", it had taken them all of one file.
+CheckpointData read_data(JsonReader reader, std::int64_t samples) {
   CheckpointData data;
   data.path = reader.at("path").string();
   data.bytes = reader.at("bytes").integer(0, kMost);
   data.checksum = reader.at("checksum").string();
+  data.taken = reader.has("taken") ? reader.at("taken").integer(0, kMost) : samples;
   reader.finish();
   return data;
 }
@@ -130,7 +133,7 @@ CheckpointInfo read_info(JsonReader& reader) {
   info.precision = read_precision(reader.at("precision"));
   info.global_batch = static_cast<int>(reader.at("global_batch").integer(1, kMostSamples));
   info.sequence_length = static_cast<int>(reader.at("sequence_length").integer(1, kMostSamples));
-  info.data = read_data(reader.at("data"));
+  info.data = read_data(reader.at("data"), info.samples);
   info.options = read_options(reader.at("training"));
   for (auto& [name, value] : reader.at("shared_numbers").members()) {
     info.shared_numbers.emplace_back(name, value.number(-kLargest, kLargest));

@@ -66,6 +66,8 @@ class RankLoop {
       holdings_ = std::move(holdings);
     }
     work_ = parts_.make_work(plan, program_);
+    work_->warm_up();
+    if (is_first && hooks_.ready) hooks_.ready();
     executor_ = std::make_unique<StepExecutor>(program_, *work_, transport_, communicators_,
                                                options_.execute);
     if (!is_first && hooks_.plan_changed) hooks_.plan_changed(change);
@@ -88,7 +90,7 @@ class RankLoop {
 
   RunRequest run_step(StepReport& report, std::int64_t step) {
     transport_.barrier();
-    const SteadyTime began = steady_now();
+    const SteadyTime began = transport_.now();
     const StepRecord record = executor_->execute(step);
     const RunRequest own =
         hooks_.control == nullptr ? RunRequest::kGoOn : hooks_.control->requested();

@@ -65,7 +65,18 @@ void TrainSettings::declare(Options& options) {
                    "for as many ranks, without a restart; may be given several times",
                    then_);
   options.heading("What to train on");
-  options.option("--data", "FILE", "a text file; its bytes are the tokens", data_);
+  options.repeated(
+      "--data", "FILE",
+      "a text, whose bytes are the tokens; or token ids: a .npy file, or plain integers "
+      "with --dtype. Token ids are taken without replacement, in an order that is "
+      "shuffled anew in every epoch. May be given several times, also as a pattern in "
+      "quotes: 'tokens/*.bin'",
+      data_);
+  options.option("--dtype", "TYPE",
+                 "--data holds token ids, integers of this type one after the other "
+                 "(little-endian): uint16, int32, int64, uint8 or uint32",
+                 dtype_);
+  options.choices({"uint16", "int32", "int64", "uint8", "uint32"});
   options.option("--steps", "N", "optimizer steps; default 10", steps_);
   options.option(
       "--learning-rate", "X",
@@ -103,6 +114,11 @@ void TrainSettings::declare(Options& options) {
                  "with --virtual: let everything take N times as long, and divide the measured "
                  "times by N; default 1",
                  stretch_);
+  options.flag(
+      "--no-sleep",
+      "with --virtual: nobody sleeps, and the clock of the ranks jumps to what happens next; "
+      "times are exact, and the run ends at once",
+      no_sleep_);
   options.heading("What is kept");
   options.option("--log", "FILE", "a line of JSON per step (penstock.run/1)", log_);
   options.flag("--timeline", "also log start and end of every action, for penstock validate",
@@ -126,7 +142,7 @@ void TrainSettings::declare(Options& options) {
 
 TrainOptions TrainSettings::train_options() const {
   TrainOptions options;
-  if (data_) options.data = *data_;
+  options.data = data();
   options.steps = parse_count("--steps", steps_, 1, 10);
   options.training = training({});
   if (transport_) options.transport = parse_transport(*transport_);
@@ -154,11 +170,24 @@ TrainOptions TrainSettings::train_options() const {
   options.resume = resume_;
   if (may_change_) options.may_change = parse_changes(*may_change_);
   static_cast<void>(stretch());
+  static_cast<void>(jumps());
   if (virtual_) refuse_for_ranks_that_sleep();
   if (options.transport == TransportKind::kLoopback) refuse_for_threads();
   if (options.device != "cpu") refuse_for_gpus();
   refuse_without_checkpoints();
   return options;
+}
+
+DataOptions TrainSettings::data() const {
+  DataOptions data;
+  data.files = data_;
+  if (!dtype_) return data;
+  data.type = token_type_named(*dtype_);
+  if (!data.type) {
+    bad_option("--dtype", "unknown type '" + *dtype_ + "'",
+               did_you_mean(*dtype_, {"uint16", "int32", "int64", "uint8", "uint32"}));
+  }
+  return data;
 }
 
 TrainingOptions TrainSettings::training(const TrainingOptions& otherwise) const {
@@ -173,7 +202,8 @@ TrainingOptions TrainSettings::training(const TrainingOptions& otherwise) const 
 
 void TrainSettings::refuse_for_ranks_that_sleep() const {
   const std::string help = "leave it out; or leave out --virtual, to train";
-  refuse({{"--data", data_.has_value()},
+  refuse({{"--data", !data_.empty()},
+          {"--dtype", dtype_.has_value()},
           {"--learning-rate", learning_rate_.has_value()},
           {"--weight-decay", weight_decay_.has_value()},
           {"--clip-norm", clip_norm_.has_value()},
@@ -272,6 +302,14 @@ std::vector<TrainSettings::LaterPlan> TrainSettings::later_plans() const {
 std::int64_t TrainSettings::stretch() const {
   if (stretch_ && !virtual_) bad_option("--stretch", "it stretches sleep", "add --virtual");
   return parse_count("--stretch", stretch_, 1, 1);
+}
+
+bool TrainSettings::jumps() const {
+  if (no_sleep_ && !virtual_) bad_option("--no-sleep", "only virtual ranks sleep", "add --virtual");
+  if (no_sleep_ && stretch_) {
+    bad_option("--no-sleep", "there is no sleep to stretch", "leave out --stretch");
+  }
+  return no_sleep_;
 }
 
 }  // namespace penstock

@@ -31,6 +31,8 @@ class TrainSettings {
   // Ranks that sleep what the plan says, by how much it is stretched.
   [[nodiscard]] bool sleeps() const { return virtual_; }
   [[nodiscard]] std::int64_t stretch() const;
+  // On a clock that jumps from event to event.
+  [[nodiscard]] bool jumps() const;
 
   // Of runs whose ranks are all in this process, in an environment that says that it is one of
   // several.
@@ -42,12 +44,16 @@ class TrainSettings {
   void refuse_for_gpus() const;
   void refuse_without_checkpoints() const;
 
-  std::optional<std::string> data_, steps_, learning_rate_, weight_decay_, clip_norm_, seed_;
+  [[nodiscard]] DataOptions data() const;
+
+  std::vector<std::string> data_;
+  std::optional<std::string> dtype_, steps_, learning_rate_, weight_decay_, clip_norm_, seed_;
   std::optional<std::string> transport_, device_, threads_, time_out_, log_;
   std::optional<std::string> checkpoints_, checkpoint_every_, checkpoint_keep_, may_change_;
   std::optional<std::string> rank_, ranks_, local_rank_, master_, stretch_;
   std::vector<std::string> then_;
   bool timeline_ = false, resume_ = false, no_pinning_ = false, virtual_ = false;
+  bool no_sleep_ = false;
 };
 
 }  // namespace penstock

@@ -37,6 +37,7 @@ constexpr const char* kExamples =
   penstock train plan.json --data corpus.txt --steps 1000 --checkpoints ckpt --checkpoint-every 100
   penstock train other-plan.json --data corpus.txt --steps 1000 --checkpoints ckpt --resume
   penstock train plan.json --then 500:other-plan.json --data corpus.txt --steps 1000
+  penstock train plan.json --data 'tokens/*.bin' --dtype uint16 --steps 1000
   penstock train plan.json --virtual --steps 3 --log run.jsonl --timeline
   torchrun --nnodes 2 --nproc-per-node 4 --no-python penstock train plan.json --data corpus.txt
 )";
@@ -145,6 +146,7 @@ Answer train_virtual(const Request& request, TrainingSignals& signals) {
   options.steps = request.options.steps;
   options.timeline = request.options.timeline;
   options.stretch = request.settings.stretch();
+  options.jumps = request.settings.jumps();
   options.time_out = request.options.time_out;
   options.control = &signals;
   require_one_run(request.plans);
@@ -184,6 +186,11 @@ void resume(TrainJob& job, const TrainSettings& settings,
   }
   job.first_step = there.step;
   job.first_samples = there.samples;
+  // Other data begin at their beginning.
+  const bool same_data = there.data.checksum == here.data.checksum &&
+                         there.data.bytes == here.data.bytes &&
+                         there.sequence_length == here.sequence_length;
+  job.first_taken = same_data ? there.data.taken : 0;
   if (job.first_step >= job.options.steps) {
     throw_bad_input(
         fmt::format("--steps: the checkpoint in {} is of step {} already, and the run "
@@ -208,9 +215,12 @@ TrainJob checked_job(const Request& request) {
   job.plans = request.plans;
   job.options = request.options;
   if (!request.has_launcher) check_training(job);
-  job.data = read_training_data(job.options.data, job.plans.front().plan->plan.sequence_length);
+  const PlanFile& plan = *job.plans.front().plan;
+  job.data = read_training_data(job.options.data, model_of(plan), plan.plan.sequence_length);
   const bool speaks = !request.has_launcher && (!request.place || request.place->rank == 0);
+  if (speaks) check_token_ids(job.data);
   if (job.options.resume) resume(job, request.settings, speaks ? say_note : say_nothing);
+  job.data.begin({job.first_step, job.first_taken, plan.plan.global_batch});
   return job;
 }
 
@@ -283,7 +293,7 @@ void add_later_plans(const std::vector<TrainSettings::LaterPlan>& later, PlanSeq
 
 }  // namespace
 
-Answer run_train(const Arguments& arguments) {
+Answer run_train(const Arguments& arguments, Screen screen) {
   TrainingSignals signals;
   Request request;
   std::string path;
@@ -292,7 +302,7 @@ Answer run_train(const Arguments& arguments) {
   options.positional("PLAN", "a plan file, made from a profile that penstock profile wrote", path);
   request.settings.declare(options);
   options.flag("--json", "the run as one JSON object", request.json);
-  if (auto help = options.parse(arguments)) return help_answer(*help);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   request.options = request.settings.train_options();
   request.plan = load_plan(path);

@@ -33,8 +33,8 @@ RunHeader read_header(JsonReader reader) {
   header.started = reader.at("started").string();
   header.library = reader.at("library").string();
   header.precision = reader.at("precision").string();
-  header.ranks = to_int(reader.at("ranks"), 1, kMostRanks);
-  header.threads_per_rank = to_int(reader.at("threads_per_rank"), 1, kMostRanks);
+  header.ranks = read_int(reader.at("ranks"), 1, kMostRanks);
+  header.threads_per_rank = read_int(reader.at("threads_per_rank"), 1, kMostRanks);
   header.first_step = reader.at("first_step").integer(0, kMostSteps);
   reader.finish();
   return header;
@@ -54,9 +54,9 @@ std::vector<Duration> read_times(const JsonReader& array) {
 
 MeasuredRank read_rank(JsonReader reader, const RunHeader& header) {
   MeasuredRank rank;
-  rank.rank = to_int(reader.at("rank"), 0, header.ranks - 1);
-  rank.pipeline = to_int(reader.at("pipeline"), 0, kMostRanks);
-  rank.pipeline_rank = to_int(reader.at("pipeline_rank"), 0, kMostRanks);
+  rank.rank = read_int(reader.at("rank"), 0, header.ranks - 1);
+  rank.pipeline = read_int(reader.at("pipeline"), 0, kMostRanks);
+  rank.pipeline_rank = read_int(reader.at("pipeline_rank"), 0, kMostRanks);
   rank.start = read_times(reader.at("start_ns"));
   const JsonReader ends = reader.at("end_ns");
   rank.end = read_times(ends);

@@ -147,13 +147,14 @@ std::unique_ptr<Transport> make_gloo(const LaunchEnvironment& place, const Train
 
 void check_training(const TrainJob& job) {
   require_device(job.options.device);
-  if (job.options.data.empty()) {
+  if (job.options.data.files.empty()) {
     throw_bad_input(
-        "--data: there is nothing to train on\nhelp: name a text file; its bytes are the tokens");
+        "--data: there is nothing to train on\nhelp: name a text file, whose bytes are the tokens, "
+        "or files of token ids");
   }
   require_one_run(job.plans);
   for (const PlanFromStep& planned : job.plans) {
-    require_one_length(*planned.plan);
+    require_tensors(*planned.plan);
     const std::vector<RankProgram> programs =
         rank_programs(*planned.plan, model_of(*planned.plan), job.options.training);
     if (job.options.transport != TransportKind::kNccl) continue;

@@ -11,7 +11,7 @@ TrainSettings settings_of(const Arguments& arguments) {
   TrainSettings settings;
   Options options("train", "", "");
   settings.declare(options);
-  static_cast<void>(options.parse(arguments));
+  static_cast<void>(options.parse(arguments, {}));
   return settings;
 }
 
@@ -62,7 +62,7 @@ TEST_CASE("what is given reaches the run") {
                                            "--resume",
                                            "--may-change",
                                            "data,seed"});
-  CHECK(options.data == "corpus.txt");
+  CHECK(options.data.files == std::vector<std::string>{"corpus.txt"});
   CHECK(options.steps == 50);
   CHECK(options.training.learning_rate == 0.01);
   CHECK(options.training.weight_decay == 0.1);
@@ -79,6 +79,15 @@ TEST_CASE("what is given reaches the run") {
   CHECK(options.checkpoint_keep == 3);
   CHECK(options.resume);
   CHECK(options.may_change == std::vector<std::string>{"data", "seed"});
+}
+
+TEST_CASE("several files of token ids, of one type") {
+  const TrainOptions options =
+      options_of({"--data", "a.bin", "--data", "b.bin", "--dtype", "int32"});
+  CHECK(options.data.files == std::vector<std::string>{"a.bin", "b.bin"});
+  CHECK(options.data.type == TokenType::kInt32);
+  CHECK(refusal({"--data", "a.bin", "--dtype", "int23"}) ==
+        "--dtype: unknown type 'int23'\nhelp: did you mean 'int32'?");
 }
 
 TEST_CASE("what was not given of the optimizer is as it was otherwise") {

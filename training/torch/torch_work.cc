@@ -31,9 +31,9 @@ struct Slot {
 
 class TorchWork::Impl {
  public:
-  Impl(const RankSetup& setup, TorchState& state, const ByteData& data)
+  Impl(const RankSetup& setup, TorchState& state, const TokenSource& data)
       : setup_(setup), state_(state), store_(state.store()), data_(data) {}
-  Impl(const RankSetup& setup, std::unique_ptr<TorchState> state, const ByteData& data)
+  Impl(const RankSetup& setup, std::unique_ptr<TorchState> state, const TokenSource& data)
       : Impl(setup, *state, data) {
     own_state_ = std::move(state);
     state_.lay_out(setup);
@@ -225,7 +225,7 @@ class TorchWork::Impl {
   std::unique_ptr<TorchState> own_state_;
   TorchState& state_;
   SectionStore& store_;
-  const ByteData& data_;
+  const TokenSource& data_;
   std::map<std::pair<int, int>, Slot> slots_;  // by stage and micro-batch
   std::set<std::string> not_split_;
 
@@ -237,9 +237,9 @@ class TorchWork::Impl {
   bool steps_optimizer_ = true;  // no stage has been stepped in this step yet
 };
 
-TorchWork::TorchWork(const RankSetup& setup, TorchState& state, const ByteData& data)
+TorchWork::TorchWork(const RankSetup& setup, TorchState& state, const TokenSource& data)
     : impl_(std::make_unique<Impl>(setup, state, data)) {}
-TorchWork::TorchWork(const RankSetup& setup, Device& device, const ByteData& data,
+TorchWork::TorchWork(const RankSetup& setup, Device& device, const TokenSource& data,
                      std::size_t bucket_bytes)
     : impl_(std::make_unique<Impl>(
           setup, std::make_unique<TorchState>(setup.model, setup.options, device, bucket_bytes),

@@ -133,7 +133,7 @@ torch::Tensor rows(const std::vector<std::vector<std::int64_t>>& samples) {
 
 }  // namespace
 
-ReferenceRun reference_training(const RankSetup& setup, const ByteData& data, int steps) {
+ReferenceRun reference_training(const RankSetup& setup, const TokenSource& data, int steps) {
   const ModelOutline outline = built_in_outline(setup.model);
   Weights weights = initial_weights(setup, outline);
   std::vector<torch::Tensor> decayed, others;
