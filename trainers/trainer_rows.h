@@ -1,5 +1,8 @@
-// The rows, each made in the folder of its trainer. Private to trainers/.
+// The rows, each made in the folder of its trainer, in the order of all lists. Private to
+// trainers/.
 #pragma once
+
+#include <array>
 
 #include "trainers/trainer_row.h"
 
@@ -12,5 +15,9 @@ TrainerRow megatron_row();
 TrainerRow megatron_bridge_row();
 TrainerRow deepspeed_row();
 TrainerRow varuna_row();
+
+inline constexpr std::array kTrainerRows{penstock_row, pytorch_row,         torchtitan_row,
+                                         megatron_row, megatron_bridge_row, deepspeed_row,
+                                         varuna_row};
 
 }  // namespace penstock

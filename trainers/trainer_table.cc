@@ -43,9 +43,8 @@ std::vector<int> release_of(std::string_view version) {
 
 class Table {
  public:
-  Table()
-      : rows_{penstock_row(),        pytorch_row(),   torchtitan_row(), megatron_row(),
-              megatron_bridge_row(), deepspeed_row(), varuna_row()} {
+  Table() {
+    for (const auto& make : kTrainerRows) rows_.push_back(make());
     for (const ShippedFacts& shipped : shipped_facts()) {
       const std::string file = fmt::format("trainers/{}/{}.json", shipped.folder, shipped.name);
       facts_.emplace(Key{shipped.folder, shipped.name}, parse_json(shipped.text, file));

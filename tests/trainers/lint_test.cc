@@ -51,7 +51,7 @@ LintReport lint_of_export(const PlanFile& plan, const char* target, const char* 
   asked.layers = layers;
   asked.checkpoint_data_parallel = plan.plan.data;
   const NamedText& first = files.files.front();
-  return lint(first.text, first.name, *lint_trainer_named(target), asked);
+  return lint(first.text, first.name, *find_trainer_row(target), asked);
 }
 
 TEST_CASE("what we export has no findings") {

@@ -88,7 +88,8 @@ TEST_CASE("every file of facts is one of a trainer, and has what its code asks f
   CHECK(flags.own.size() == 876);
   CHECK(flags.has("pipeline-model-parallel-layout"));
   CHECK_FALSE(flags.has("deepspeed"));
-  CHECK(flags.groups_with("checkpoint-activations") == std::vector<std::string_view>{kOlder});
+  const std::vector<std::string_view> groups = flags.groups_with("checkpoint-num-layers");
+  CHECK(std::find(groups.begin(), groups.end(), kOlder) != groups.end());
   REQUIRE(flags.find_renamed("warmup") != nullptr);
   CHECK(flags.find_renamed("warmup")->now == "--lr-warmup-fraction");
   CHECK(has_fact(*find_trainer_row("deepspeed")->versions.front().facts, "keys", "optimizer"));
