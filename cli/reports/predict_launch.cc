@@ -13,6 +13,7 @@
 #include "cli/options/parse.h"
 #include "cli/options/search_options.h"
 #include "core/files/format.h"
+#include "core/values/durations.h"
 #include "report/measures.h"
 #include "report/words.h"
 #include "search/evaluate.h"
@@ -210,10 +211,12 @@ std::vector<double> stage_times(const StagePrices& prices) {
   std::vector<double> times;
   times.reserve(static_cast<std::size_t>(prices.stages));
   for (int s = 0; s < prices.stages; ++s) {
-    const ComputePrice& price = prices.compute_of(s, 0);
-    times.push_back(static_cast<double>(
-        (price.forward.duration + price.fused_backward.duration + price.recompute.duration)
-            .count()));
+    Duration time{};
+    for (const ActionKind kind :
+         {ActionKind::kForward, ActionKind::kFusedBackward, ActionKind::kRecompute}) {
+      time += price_alone(prices, kind, {s});
+    }
+    times.push_back(static_cast<double>(time.count()));
   }
   return times;
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,7 @@
 #include "runtime_bridge/run_virtual.h"
 #include "runtime_bridge/torch/train_rank.h"
 #include "runtime_bridge/training_data.h"
+#include "training/pin_to_processor.h"
 
 namespace penstock {
 namespace {
@@ -156,6 +158,12 @@ Answer train_virtual(const Request& request, TrainingSignals& signals) {
   return answer_of(request, watched.run(), {done, done < request.options.steps});
 }
 
+// 128 bits that nobody guesses.
+std::string new_token() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
 void say(const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); }
 void say_note(const std::string& what) { say("note: " + what); }
 void say_nothing(const std::string& /*what*/) {}
@@ -254,6 +262,12 @@ Answer start_ranks(const Request& request, const Arguments& arguments, TrainingS
   LaunchOptions options;
   options.ranks = request.plan.value.plan.devices();
   options.environment = request.environment;
+  options.environment.try_emplace(kTokenVariable, new_token());
+  const bool pins = request.options.pin_threads && request.options.threads_per_rank == 1;
+  if (pins && request.options.device == "cpu") {
+    options.environment[kProcessorsVariable] =
+        fmt::format("{}", fmt::join(claim_processors(options.ranks, 0), ","));
+  }
   options.serve = serve_job_store;
   options.start = start_program("/proc/self/exe", rank_arguments);
   options.is_stopped = [&signals] { return signals.requested() != RunRequest::kGoOn; };

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/values/action_rules.h"
 #include "trainers/pytorch/pipeline_csv_rules.h"
 
 namespace penstock {
@@ -15,17 +16,8 @@ struct Peer {
   int stage;
 };
 constexpr Peer peer_of(const CsvCell& cell) {
-  const int stage = cell.stage.value;
-  switch (cell.kind) {
-    case ActionKind::kSendActivation:
-      return {ActionKind::kReceiveActivation, stage + 1};
-    case ActionKind::kReceiveActivation:
-      return {ActionKind::kSendActivation, stage - 1};
-    case ActionKind::kSendGradient:
-      return {ActionKind::kReceiveGradient, stage - 1};
-    default:
-      return {ActionKind::kSendGradient, stage + 1};
-  }
+  const TransferRule& rule = rule_of(cell.kind).transfer;
+  return {rule.meets, cell.stage.value + (rule.at == OtherEnd::kNext ? 1 : -1)};
 }
 
 class CommunicationRules {
@@ -88,11 +80,10 @@ class CommunicationRules {
 
   // A send after its producer, a receive before its consumer.
   void require_place(const CsvCell& cell) const {
-    const bool activation =
-        cell.kind == ActionKind::kSendActivation || cell.kind == ActionKind::kReceiveActivation;
     const std::uint32_t m = cell.micro_batch.value;
-    const CsvCell* compute = activation ? index_.find(ActionKind::kForward, cell.stage.value, m)
-                                        : index_.backward(cell.stage.value, m);
+    const CsvCell* compute = rule_of(cell.kind).transfer.gradient
+                                 ? index_.backward(cell.stage.value, m)
+                                 : index_.find(ActionKind::kForward, cell.stage.value, m);
     const bool send = is_send(cell.kind);
     if (send == (compute < &cell)) return;
     refuse_cell(file_, cell,
@@ -114,14 +105,13 @@ class CommunicationRules {
   void require_receive(const CsvCell& cell, ActionKind kind, int from) const {
     if (rank_of(from) == static_cast<int>(cell.row)) return;
     if (index_.find(kind, cell.stage.value, cell.micro_batch.value) != nullptr) return;
-    const bool forward = kind == ActionKind::kReceiveActivation;
-    const auto send = forward ? ActionKind::kSendActivation : ActionKind::kSendGradient;
+    const TransferRule& rule = rule_of(kind).transfer;
     refuse_cell(file_, cell,
                 fmt::format("{} of stage {} never arrives: {} is not in the file",
-                            forward ? "the activation" : "the gradient", from,
+                            rule.gradient ? "the gradient" : "the activation", from,
                             name(kind, cell.stage.value, cell)),
-                fmt::format("add it before, and {} to row {} (rank {})", name(send, from, cell),
-                            rank_of(from) + 1, rank_of(from)));
+                fmt::format("add it before, and {} to row {} (rank {})",
+                            name(rule.meets, from, cell), rank_of(from) + 1, rank_of(from)));
   }
 
   // Transfers from one rank to another carry no name; the n-th send meets the n-th receive.

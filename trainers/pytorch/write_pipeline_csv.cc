@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/values/action_rules.h"
 #include "core/values/error.h"
 #include "trainers/pytorch/pipeline_csv.h"
 
@@ -52,18 +53,13 @@ class Rows {
 // What PyTorch's trainer does beside the file. A gather after the optimizer is ZeRO-1's; the
 // others are FSDP's and belong to the file.
 bool is_the_trainers(const Program& program, const Action& action) {
-  switch (action.kind) {
-    case ActionKind::kRecompute:
-    case ActionKind::kTiedReduce:
-    case ActionKind::kNorm:
-    case ActionKind::kOptimizer:
-      return true;
-    case ActionKind::kUnshard:
-      return action.waits_for != kWaitsForNothing &&
-             program.actions[action.waits_for].kind == ActionKind::kOptimizer;
-    default:
-      return false;
+  const ActionRule& rule = rule_of(action.kind);
+  if (rule.collective.gathers) {
+    return action.waits_for != kWaitsForNothing &&
+           rule_of(program.actions[action.waits_for].kind).updates;
   }
+  return rule.updates || action.kind == ActionKind::kRecompute ||
+         rule.collective.group == GroupOf::kTie || rule.collective.group == GroupOf::kJob;
 }
 
 }  // namespace
@@ -94,7 +90,7 @@ std::string write_pipeline_csv(const Program& program) {
   Rows rows(program.ranks());
   for (const Action& action : program.actions) {
     if (is_the_trainers(program, action)) continue;
-    if (action.kind == ActionKind::kLoad || action.kind == ActionKind::kStore) {
+    if (is_copy(action.kind)) {
       cannot_write(program.schedule, "moves data to the host, for which PyTorch's CSV has no cell");
     }
     rows.add(program.rank_of(action).value, name_of(program, action), action.overlaps_next);

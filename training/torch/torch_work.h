@@ -32,6 +32,8 @@ class TorchWork : public RankWork {
   // backward cannot be divided. Known after the first I.
   [[nodiscard]] std::vector<std::string> not_split() const;
 
+  // On a GPU only: every stage forward and backward, in both ways, with zeros.
+  void warm_up() override;
   void begin_step(std::int64_t step) override;
   void compute(ActionKind kind, int stage, int micro_batch) override;
   void synchronize() override;
