@@ -70,9 +70,9 @@ class GroupSearch {
     if (ragged && work_.request.pins.schedules.empty()) {
       return plan.schedule + ": only searched where P divides M";
     }
-    if (!work_.request.trainer) return "";
+    if (work_.request.trainer == nullptr) return "";
     const std::string why = why_not_run(*work_.request.trainer, kind, plan);
-    return why.empty() ? "" : std::string(name_of(*work_.request.trainer)) + ": " + why;
+    return why.empty() ? "" : work_.request.trainer->name + ": " + why;
   }
 
   // By bounds that need no counts, the cheapest first.
@@ -99,63 +99,7 @@ class GroupSearch {
       work_.result.rejected.add(*over, variants, plan);
       return;
     }
-<<<<<<< HEAD
-    if (choice.kind->recomputes && !prices_.recomputes()) {
-      result_.rejected.add(plan.schedule + " recomputes, but recompute mode '" + plan.recompute +
-                               "' has nothing to recompute",
-                           variants, plan);
-      return;
-    }
-    const bool ragged =
-        choice.kind->ragged_groups && first_load(plan).micro_batches % plan.pipeline != 0;
-    if (ragged && request_.pins.schedules.empty()) {
-      result_.rejected.add(plan.schedule + ": only searched where P divides M", variants, plan);
-      return;
-    }
-    if (request_.trainer != nullptr) {
-      if (const auto why = why_not_run(*request_.trainer, *choice.kind, plan); !why.empty()) {
-        result_.rejected.add(request_.trainer->name + ": " + why, variants, plan);
-        return;
-      }
-    }
-    any_cuts_ = bounds_.before_cuts(plan);
-    if (!may_matter(any_cuts_, kNoMemory)) {
-      result_.bounded += variants;
-      return;
-    }
-    any_cuts_ = std::max(any_cuts_, bounds_.with_fill(plan));
-    if (!may_matter(any_cuts_, kNoMemory)) {
-      result_.bounded += variants;
-      return;
-    }
-    const std::vector<int>& balanced = balanced_cuts_of(plan);
-    any_cuts_ = std::max(any_cuts_, bounds_.by_balanced_cuts(plan, balanced));
-    if (!may_matter(any_cuts_, kNoMemory)) {
-      result_.bounded += variants;
-      return;
-    }
-    if (group_.chunks == ChunkRange::kMore && loses_as_balanced(choice, plan, balanced)) {
-      result_.bounded += variants;
-      return;
-    }
-    if (choice.kind->is_costly) {
-      if (!may_be_worth_arranging(any_cuts_)) {
-        result_.bounded += variants;
-        return;
-      }
-      note_possible();
-      try_arranged(*choice.kind, plan, balanced);
-      return;
-    }
-    const auto over = all_held_over_memory(*choice.kind, plan);
-    if (over && !division_.serves(*choice.kind)) {  // it may recompute as needed
-      result_.rejected.add(*over, variants, plan);
-      return;
-    }
-    const SearchShared::CountsKey key = counts_key(*choice.kind, plan);
-=======
     const SearchShared::CountsKey key = GroupWork::counts_key(kind, plan);
->>>>>>> main
     PlanCounts counts(plan);
     const auto at_least = work_.shared.held_at_least.get(key, [&] { return counts.least(); });
     if (loses(work_.bounds.by_round_trips(plan, *at_least)) || over_what_matters(plan, *at_least)) {
@@ -271,34 +215,6 @@ class GroupSearch {
     return true;
   }
 
-<<<<<<< HEAD
-  // Gives the plan the nearest cuts and recompute that the trainer's files can say. What it holds
-  // and takes is then another.
-  enum class Change { kNone, kMoved, kImpossible };
-  Change change_for_trainer(Plan& plan) {
-    if (request_.trainer == nullptr) return Change::kNone;
-    if (section_names_.empty()) section_names_ = names_of_sections(*inputs_.profile);
-    auto moved = as_run_by(*request_.trainer, plan, section_names_, trainer_why_not_);
-    if (!moved) return Change::kImpossible;
-    if (*moved == plan) return Change::kNone;
-    plan = std::move(*moved);
-    return Change::kMoved;
-  }
-
-  // Likewise of all forms of a candidate; those that the trainer cannot run are left out.
-  void change_for_trainer(std::vector<GroupDivision::Divided>& forms, const HeldCounts& held) {
-    std::erase_if(forms, [&](GroupDivision::Divided& form) {
-      const Change change = change_for_trainer(form.plan);
-      if (change == Change::kMoved) {
-        form.bound = division_.bound_of(form.plan, prices_.sums(), held);
-        form.memory = form.least_memory = kNoMemory;
-      }
-      return change == Change::kImpossible;
-    });
-  }
-
-=======
->>>>>>> main
   void try_candidate(const Plan& plan, const HeldCounts& held) {
     const StagePricing pricing =
         price_stages(*work_.inputs.profile, *work_.wiring_of(plan), plan, work_.prices.tables(),
