@@ -154,7 +154,7 @@ const GroupPrices& GroupWork::prices_of_kept() {
 }
 
 GroupWork::Change GroupWork::change_for_trainer(Plan& plan) {
-  if (!request.trainer) return Change::kNone;
+  if (request.trainer == nullptr) return Change::kNone;
   if (section_names_.empty()) section_names_ = names_of_sections(*inputs.profile);
   auto moved = as_run_by(*request.trainer, plan, section_names_, trainer_why_not);
   if (!moved) return Change::kImpossible;

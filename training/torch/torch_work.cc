@@ -10,7 +10,9 @@
 #include <ATen/ATen.h>
 
 #include "core/values/error.h"
+#include "training/learning_rate.h"
 #include "training/mixed_bits.h"
+#include "training/token_data.h"
 #include "training/torch/element_types.h"
 #include "training/torch/section_store.h"
 #include "training/torch/stage_pass.h"
@@ -42,15 +44,36 @@ class TorchWork::Impl {
   TorchState& all_state() { return state_; }
 
   void begin_step(std::int64_t step) {
-    step_ = step;
-    slots_.clear();
     for (auto& [number, stage] : store_.stages()) stage.zero_gradients();
-    const std::int64_t tokens = loss_tokens(setup_.model, setup_.options.seed, step,
-                                            setup_.global_batch, setup_.sequence_length);
-    loss_weight_ = 1.0 / static_cast<double>(std::max<std::int64_t>(tokens, 1));
-    loss_ = at::zeros({}, options(at::kDouble));
+    source_ = &data_;
+    begin(step);
     knows_norm_ = skips_ = false;
     steps_optimizer_ = true;
+  }
+
+  void evaluate_on(const TokenSource& data) { evaluation_data_ = &data; }
+  void begin_evaluation(std::int64_t batch) {
+    source_ = evaluation_data_;
+    begin(EvaluationData::step_of_batch(batch));
+  }
+
+  void warm_up() {
+    if (!device().is_gpu()) return;
+    begin_step(0);
+    std::set<int> sizes;
+    for (std::size_t i = 0; i < setup_.micro_batches.size(); ++i) {
+      if (!sizes.insert(setup_.micro_batches[i].samples).second) continue;
+      const auto m = static_cast<int>(i);
+      for (const StageSetup& stage : setup_.stages) {
+        pass_once(stage, m, {ActionKind::kFusedBackward});
+        pass_once(stage, m, {ActionKind::kInputGradient, ActionKind::kWeightGradient});
+      }
+    }
+    step_nothing();
+    (void)norm_share();
+    slots_.clear();
+    for (auto& [number, stage] : store_.stages()) stage.zero_gradients();
+    device().synchronize();
   }
 
   void compute(ActionKind kind, int stage, int micro_batch) {
@@ -106,6 +129,7 @@ class TorchWork::Impl {
   }
 
   NormShare norm_share() {
+    if (evaluates()) return {0.0, loss_.item<double>(), 0.0};
     at::Tensor sum = at::zeros({}, options(at::kDouble));
     for (auto& [number, stage] : store_.stages()) sum.add_(stage.squared_norm());
     NormShare share;
@@ -151,12 +175,40 @@ class TorchWork::Impl {
     OptimizerStep step;
     step.kind = setup_.model.optimizer;
     step.options = setup_.options;
+    step.options.learning_rate = learning_rate_at(setup_.options, step_);
     step.number = store_.optimizer_steps;
     step.gradient_factor = gradient_factor_;
     state(stage).optimize(step);
   }
 
  private:
+  void pass_once(const StageSetup& stage, int m, const std::vector<ActionKind>& backward) {
+    const auto fill = [this](const Buffer& buffer) {
+      const auto bytes = static_cast<std::int64_t>(buffer.bytes());
+      at::from_blob(buffer.data, {bytes}, options(at::kByte)).zero_();
+    };
+    if (!stage.takes_input) fill(activation_to_receive(stage.stage, m));
+    compute(ActionKind::kForward, stage.stage, m);
+    if (!stage.ends_in_loss) fill(gradient_to_receive(stage.stage, m));
+    for (const ActionKind kind : backward) compute(kind, stage.stage, m);
+    slots_.clear();
+  }
+
+  // The optimizer's arithmetic, on elements that belong to nothing.
+  void step_nothing() {
+    constexpr std::int64_t kElements = 1024;
+    const auto zeros = [&] {
+      return at::zeros({kElements}, options(master_type(setup_.model.precision)));
+    };
+    OptimizerStep step;
+    step.kind = setup_.model.optimizer;
+    step.options = setup_.options;
+    for (const bool decays : {false, true}) {
+      step.decays = decays;
+      step_flat(step, zeros(), zeros(), zeros(), zeros());
+    }
+  }
+
   [[nodiscard]] at::TensorOptions options(at::ScalarType type) const {
     return at::TensorOptions(at::Device(store_.device().name())).dtype(type);
   }
@@ -164,6 +216,17 @@ class TorchWork::Impl {
   [[nodiscard]] double loss_scale() const { return scales_loss() ? store_.scaler.scale() : 1.0; }
   [[nodiscard]] const MicroBatchSetup& micro_batch(int m) const {
     return setup_.micro_batches[static_cast<std::size_t>(m)];
+  }
+
+  [[nodiscard]] bool evaluates() const { return source_ != &data_; }
+  void begin(std::int64_t step) {
+    step_ = step;
+    slots_.clear();
+    for (auto& [number, stage] : store_.stages()) stage.set_training(!evaluates());
+    const std::int64_t tokens = loss_tokens(setup_.model, setup_.options.seed, step,
+                                            setup_.global_batch, setup_.sequence_length);
+    loss_weight_ = 1.0 / static_cast<double>(std::max<std::int64_t>(tokens, 1));
+    loss_ = at::zeros({}, options(at::kDouble));
   }
 
   void forward(int stage, int m, Slot& slot) {
@@ -179,7 +242,8 @@ class TorchWork::Impl {
         mixed_bits({setup_.options.seed, static_cast<std::uint64_t>(step_),
                     static_cast<std::uint64_t>(micro_batch(m).first_sample)});
     slot.pass = std::make_unique<StagePass>(state(stage), std::move(input), std::move(loss), draw);
-    at::Tensor output = slot.pass->forward(!setup_.recompute);
+    at::Tensor output = slot.pass->forward(!setup_.recompute && !evaluates());
+    if (evaluates()) slot.pass.reset();
     if (setup.ends_in_loss) {
       loss_.add_(output);
     } else {
@@ -204,7 +268,7 @@ class TorchWork::Impl {
     for (std::int64_t i = 0; i < samples; ++i) {
       const SampleId id{setup_.options.seed, step_,
                         micro_batch(m).first_sample + static_cast<int>(i)};
-      const TokenSample sample = data_.sample(setup_.model, id);
+      const TokenSample sample = source_->sample(setup_.model, id);
       std::copy(sample.inputs.begin(), sample.inputs.end(),
                 tokens.data_ptr<std::int64_t>() + i * length);
       std::copy(sample.targets.begin(), sample.targets.end(),
@@ -226,6 +290,8 @@ class TorchWork::Impl {
   TorchState& state_;
   SectionStore& store_;
   const TokenSource& data_;
+  const TokenSource* evaluation_data_ = nullptr;
+  const TokenSource* source_ = &data_;         // of the step or evaluation that is under way
   std::map<std::pair<int, int>, Slot> slots_;  // by stage and micro-batch
   std::set<std::string> not_split_;
 
@@ -252,6 +318,9 @@ std::vector<std::string> TorchWork::not_split() const {
   return {impl_->not_split().begin(), impl_->not_split().end()};
 }
 
+void TorchWork::evaluate_on(const TokenSource& data) { impl_->evaluate_on(data); }
+void TorchWork::begin_evaluation(std::int64_t batch) { impl_->begin_evaluation(batch); }
+void TorchWork::warm_up() { impl_->warm_up(); }
 void TorchWork::begin_step(std::int64_t step) { impl_->begin_step(step); }
 void TorchWork::compute(ActionKind kind, int stage, int micro_batch) {
   impl_->compute(kind, stage, micro_batch);
