@@ -41,7 +41,8 @@ std::string flops_line(const PlanFile& file, const Evaluation& evaluation, Scree
   constexpr std::string_view kName = "model FLOP";
   if (file.flops) return line(kName, flops_of(*file.flops, file.plan, evaluation), screen);
   if (!file.plan.has_even_batch()) {
-    return line(kName, "not known for micro-batches of different shapes, so there is no MFU", screen);
+    return line(kName, "not known for micro-batches of different shapes, so there is no MFU",
+                screen);
   }
   if (file.plan.sequence_length == 0) return "";
   return line(kName,
