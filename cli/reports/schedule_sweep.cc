@@ -191,16 +191,18 @@ Answer sweep(const ScheduleOptions& given, Screen screen) {
                                      [](const Row& row) { return row.why_not.empty(); })
                             ->replayed.result.costs
           : "";
-  const std::string text = wrapped(costs, screen.width(), "", "  ") + "\n" +
-                           table_of(rows).text(screen.width()) + "\n" +
-                           notes_of(given, rows, screen);
+  const auto text = [&](Screen where) {
+    return wrapped(costs, where.width(), "", "  ") + "\n" + table_of(rows).text(where.width()) +
+           "\n" + notes_of(given, rows, where);
+  };
   if (given.output) {
+    const std::string beside = text({});  // a file has the same bytes on every screen
     std::vector<SyntheticStep> steps;
     for (Row& row : rows) {
       if (row.replayed.extras.step) steps.push_back(std::move(*row.replayed.extras.step));
     }
     if (steps.empty()) bad_option("--output", "no row can be drawn", rows.front().why_not);
-    write_step_file(*given.output, std::move(steps), given.picture, costs, text);
+    write_step_file(*given.output, std::move(steps), given.picture, costs, beside);
   }
   if (chosen == TableFormat::kJson) {
     Json list = Json::array();
@@ -221,7 +223,7 @@ Answer sweep(const ScheduleOptions& given, Screen screen) {
   }
   const std::string written =
       given.output ? fmt::format("\n{} is written\n", *given.output) : std::string();
-  return report_answer(text + written, exit);
+  return report_answer(text(screen) + written, exit);
 }
 
 }  // namespace penstock

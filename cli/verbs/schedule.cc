@@ -66,7 +66,7 @@ Answer run_schedule(const Arguments& arguments, Screen screen) {
     steps.push_back(std::move(*extras.step));
     const std::string title = fmt::format("{}; {}", steps.front().trace.what, result.costs);
     write_step_file(*given.output, std::move(steps), given.picture, title,
-                    schedule_report(result, screen));
+                    schedule_report(result, {}));
   }
   if (given.csv == "-") return {extras.csv};
   if (given.csv) write_file(*given.csv, extras.csv);

@@ -33,10 +33,11 @@ std::string refusal(const Arguments& arguments) {
 
 // A file that goes with the test.
 struct Drawn {
-  std::string path =
-      (std::filesystem::temp_directory_path() / "penstock_schedule_sweep_test.svg").string();
+  std::string path;
+  explicit Drawn(const std::string& ending = ".svg")
+      : path((std::filesystem::temp_directory_path() / ("penstock_schedule_sweep_test" + ending))
+                 .string()) {}
   ~Drawn() { std::filesystem::remove(path); }
-  Drawn() = default;
   Drawn(const Drawn&) = delete;
   Drawn& operator=(const Drawn&) = delete;
 };
@@ -94,6 +95,18 @@ TEST_CASE("a window shows a part of the step") {
   CHECK(end.find(">0F0<") == std::string::npos);
   CHECK(with("0ms..3ms").find(">1F0<") != std::string::npos);
   CHECK(tests::message_of([&] { with("middle"); }).starts_with("--window: unknown 'middle'"));
+}
+
+TEST_CASE("a page has the same bytes on every screen") {
+  const Drawn drawn(".html");
+  for (const char* names : {"1f1b", "1f1b,gpipe"}) {
+    const Arguments arguments{"schedule", names,    "-P",          "2",  "-M",
+                              "4",        "--cost", "F=1ms,B=2ms", "-o", drawn.path};
+    static_cast<void>(run_penstock(arguments, Screen{60}));
+    const std::string narrow = read_file(drawn.path);
+    static_cast<void>(run_penstock(arguments, Screen{200}));
+    CHECK(read_file(drawn.path) == narrow);
+  }
 }
 
 TEST_CASE("what belongs to one schedule is refused for several") {
