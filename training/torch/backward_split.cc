@@ -74,9 +74,10 @@ class GraphWalk {
  public:
   GraphWalk(const ForwardGraph& graph, std::vector<Edge> accumulators)
       : accumulators_(std::move(accumulators)) {
-    collect(graph.output.function);
-    const Edge input = torch::autograd::impl::gradient_edge(graph.input);
-    mark_path(index_.find(input.function.get()));
+    collect(graph.outputs);
+    for (const at::Tensor& input : graph.inputs) {
+      mark_path(index_.find(torch::autograd::impl::gradient_edge(input).function.get()));
+    }
     groups_ = groups_by_shared_intermediates();
   }
 
@@ -114,8 +115,8 @@ class GraphWalk {
   }
 
  private:
-  void collect(const std::shared_ptr<Node>& root) {
-    add(root);
+  void collect(const std::vector<Edge>& roots) {
+    for (const Edge& root : roots) add(root.function);
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       for (const Edge& edge : nodes_[i]->next_edges()) {
         if (edge.function) users_[add(edge.function)].push_back(i);
@@ -134,7 +135,7 @@ class GraphWalk {
 
   using Place = std::unordered_map<Node*, std::size_t>::const_iterator;
   void mark_path(Place input) {
-    if (input == index_.end()) return;
+    if (input == index_.end() || on_path_[input->second]) return;
     std::vector<std::size_t> open{input->second};
     on_path_[input->second] = true;
     while (!open.empty()) {
@@ -236,10 +237,10 @@ class GraphWalk {
 };
 
 // Token ids have no gradient, so no way leads to the input; all of the backward is W.
-SplitBackward all_later(ForwardGraph graph, const at::Tensor& output_gradient) {
+SplitBackward all_later(ForwardGraph graph, const variable_list& output_gradients) {
   DeferredWeights::Group group;
-  group.roots = {graph.output};
-  group.gradients = {output_gradient};
+  group.roots = graph.outputs;
+  group.gradients = output_gradients;
   group.weights = all_of(graph.weights.size());
   group.accumulators = accumulators_of(graph.weights);
   return {{}, DeferredWeights({std::move(group)}), {}};
@@ -272,50 +273,57 @@ DeferredWeights::Group deferred_group(
 
 }  // namespace
 
-ForwardGraph forward_graph(const at::Tensor& input, const at::Tensor& output,
-                           const std::vector<at::Tensor>& weights) {
+ForwardGraph forward_graph(std::vector<at::Tensor> inputs, const std::vector<at::Tensor>& outputs,
+                           std::vector<at::Tensor> weights) {
   ForwardGraph graph;
-  if (input.requires_grad()) graph.input = input;
-  graph.output = torch::autograd::impl::gradient_edge(output);
-  graph.weights = weights;
+  graph.inputs = std::move(inputs);
+  for (const at::Tensor& output : outputs) {
+    graph.outputs.push_back(torch::autograd::impl::gradient_edge(output));
+  }
+  graph.weights = std::move(weights);
   return graph;
 }
 
-at::Tensor fused_backward(ForwardGraph graph, const at::Tensor& output_gradient,
-                          const GradientSink& add) {
-  std::vector<Edge> outputs = accumulators_of(graph.weights);
-  const bool has_input = graph.input.defined();
-  if (has_input) outputs.push_back(torch::autograd::impl::gradient_edge(graph.input));
-  if (outputs.empty()) return {};
-  std::vector<at::Tensor> gradients = execute({graph.output}, {output_gradient}, false, outputs);
-  graph.output = {};
+std::vector<at::Tensor> fused_backward(ForwardGraph graph,
+                                       const std::vector<at::Tensor>& output_gradients,
+                                       const GradientSink& add) {
+  std::vector<Edge> wanted = accumulators_of(graph.weights);
+  const std::vector<Edge> of_inputs = accumulators_of(graph.inputs);
+  wanted.insert(wanted.end(), of_inputs.begin(), of_inputs.end());
+  if (wanted.empty() || graph.outputs.empty()) {
+    return std::vector<at::Tensor>(graph.inputs.size());
+  }
+  std::vector<at::Tensor> gradients = execute(graph.outputs, output_gradients, false, wanted);
+  graph.outputs.clear();
   add_all(gradients, 0, all_of(graph.weights.size()), add);
-  return has_input ? gradients.back() : at::Tensor();
+  gradients.erase(gradients.begin(),
+                  gradients.begin() + static_cast<std::ptrdiff_t>(graph.weights.size()));
+  return gradients;
 }
 
-SplitBackward input_backward(ForwardGraph graph, const at::Tensor& output_gradient,
+SplitBackward input_backward(ForwardGraph graph, const std::vector<at::Tensor>& output_gradients,
                              const GradientSink& add) {
-  if (!graph.input.defined()) return all_later(std::move(graph), output_gradient);
+  if (graph.inputs.empty()) return all_later(std::move(graph), output_gradients);
   const GraphWalk walk(graph, accumulators_of(graph.weights));
   SplitBackward result;
   result.not_split = walk.obstacle();
-  if (!result.not_split.empty()) {
-    result.input_gradient = fused_backward(std::move(graph), output_gradient, add);
+  if (!result.not_split.empty() || graph.outputs.empty()) {
+    result.input_gradients = fused_backward(std::move(graph), output_gradients, add);
     return result;
   }
   std::unordered_map<std::size_t, std::shared_ptr<Capture>> captures;
   for (const GraphWalk::WeightGroup& group : walk.groups()) {
     for (const std::size_t i : group.intermediates) captures.emplace(i, capture_at(*walk.node(i)));
   }
-  result.input_gradient = execute({graph.output}, {output_gradient}, /*keep_graph=*/true,
-                                  {torch::autograd::impl::gradient_edge(graph.input)})[0];
+  result.input_gradients = execute(graph.outputs, output_gradients, /*keep_graph=*/true,
+                                   accumulators_of(graph.inputs));
   std::vector<DeferredWeights::Group> groups;
   groups.reserve(walk.groups().size());
   for (const GraphWalk::WeightGroup& group : walk.groups()) {
     groups.push_back(deferred_group(walk, group, captures));
   }
   walk.release_path();
-  graph.output = {};  // only now, for the nodes die with it
+  graph.outputs.clear();  // only now, for the nodes die with it
   result.weights = DeferredWeights(std::move(groups));
   return result;
 }

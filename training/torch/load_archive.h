@@ -10,8 +10,8 @@
 
 namespace penstock {
 
-// On the CPU, every parameter with a gradient. Error{kBadInput} for what is no archive, and for
-// another one than the description was made of.
+// On the CPU; parameters without requires_grad are frozen. Error{kBadInput} for what is no archive,
+// for another one than the description was made of, and where all parameters are frozen.
 torch::jit::Module load_archive(const ModelDescription& description);
 
 // What an archive is tried out with: tokens [samples, tokens].

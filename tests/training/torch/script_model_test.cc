@@ -193,7 +193,10 @@ TEST_CASE("a residual model can be cut between its operations, at every node tha
   REQUIRE(outline.ties.size() == 1);
   CHECK(outline.ties[0] == TieOutline{"tokens", {0, 4}, {0, 0}});
   make_script_model(model)->check_division(12);
-  CHECK(make_script_model(model)->output_shape(3, 2, 9) == std::vector<std::int64_t>{2, 9, 16});
+  const Boundary boundary = make_script_model(model)->boundary(3, {.samples = 7, .tokens = 9});
+  REQUIRE(boundary.size() == 1);
+  CHECK(boundary[0].shape == std::vector<std::int64_t>{7, 9, 16});
+  CHECK(boundary[0].has_gradient);
 }
 
 TEST_CASE("a tensor that is added to in place is as good as a new one where nobody else sees it") {
@@ -213,15 +216,16 @@ TEST_CASE("a tensor that is added to in place is as good as a new one where nobo
         std::string::npos);
 }
 
-TEST_CASE("a branch that joins late keeps what it goes around in one section") {
+TEST_CASE("a branch that joins late is handed on beside what it goes around") {
   const Archive archive(around("  late = h * 2\n  h = self.first.forward(h)\n"
                                "  h = self.second.forward(h) + late\n"),
                         "late");
   CHECK(all_cuts(archive) == std::vector<std::string>{"embedding", "add"});
-  CHECK(refusal(at_cuts(archive, {"first"}))
-            .find("no cutpoint \"first\" here; along the model "
-                  "there are embedding, add") != std::string::npos);
-  make_script_model(at_cuts(archive, {"embedding", "add"}))->check_division(12);
+  const auto model = make_script_model(at_cuts(archive, {"embedding", "first", "second"}));
+  CHECK(model->boundary(0, {.samples = 3, .tokens = 12}).size() == 1);
+  CHECK(model->boundary(1, {.samples = 3, .tokens = 12}).size() == 2);
+  CHECK(model->boundary(2, {.samples = 3, .tokens = 12}).size() == 2);
+  model->check_division(12);
 }
 
 // A mask that is made once, of sizes; a weight that both blocks use besides their own.
@@ -244,7 +248,8 @@ TEST_CASE("an archive without cutpoints says why") {
   const Archive skip(around("  h = self.first.forward(h) * x.unsqueeze(-1)\n"
                             "  h = self.second.forward(h) + x.unsqueeze(-1)\n"),
                      "skip");
-  CHECK(all_cuts(skip) == std::vector<std::string>{"add"});
+  // The tokens are there for every section.
+  CHECK(all_cuts(skip) == std::vector<std::string>{"embedding", "mul", "add"});
   const Archive seen(around("  flat = h.view([-1])\n  h.mul_(2.0)\n  h = h + flat.sum()\n"),
                      "seen");
   CHECK(all_cuts(seen).empty());
@@ -388,9 +393,9 @@ TEST_CASE("dropout draws the same again when a forward is recomputed") {
   const int last = static_cast<int>(script->outline().sections.size()) - 1;
   const auto section = script->section(last, at::Device("cpu"), at::kFloat);
   const at::Tensor x = at::ones({4, 100});
-  const at::Tensor once = section->forward(x, 5), again = section->forward(x, 5);
+  const at::Tensor once = section->forward({x}, {}, 5)[0], again = section->forward({x}, {}, 5)[0];
   CHECK(at::equal(once, again));
-  CHECK_FALSE(at::equal(once, section->forward(x, 6)));
+  CHECK_FALSE(at::equal(once, section->forward({x}, {}, 6)[0]));
 }
 
 }  // namespace
