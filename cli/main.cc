@@ -17,7 +17,7 @@
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
 #include "report/fit_lines.h"
-#include "report/page_width.h"
+#include "report/screen.h"
 
 namespace {
 
@@ -35,7 +35,7 @@ Streams streams_of(ColorChoice choice) {
 }
 
 int complain(const Streams& streams, const std::string& message, int exit) {
-  const std::size_t width = known_screen_width(STDERR_FILENO);
+  const std::size_t width = screen_of(STDERR_FILENO).columns;
   std::string text = "error: " + message + '\n';
   if (width > 0) text = fit_lines(text, width);
   std::fputs((streams.color_err ? colored_error(text) : text).c_str(), stderr);
@@ -55,11 +55,10 @@ int exit_of(ErrorKind kind) {
 }
 
 // A reader who has seen enough (`penstock ... | head`) is no error; a full disk is.
-int print(const Streams& streams, const Answer& answer) {
+int print(const Streams& streams, const Answer& answer, Screen screen) {
   std::fputs(answer.remark.c_str(), stderr);
   std::string text = answer.text;
-  const std::size_t width = known_screen_width(STDOUT_FILENO);
-  if (answer.has_headings && width > 0) text = fit_lines(text, width);
+  if (answer.has_headings && screen.columns > 0) text = fit_lines(text, screen.columns);
   if (answer.has_headings && streams.color_out) text = colored_text(text);
   errno = 0;
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
@@ -81,13 +80,13 @@ void keep_freed_memory() {
 int main(int count, char** values) {
   std::signal(SIGPIPE, SIG_IGN);
   keep_freed_memory();
-  set_page_width(known_screen_width(STDOUT_FILENO));
+  const Screen screen = screen_of(STDOUT_FILENO);
   Streams streams;
   try {
     streams = streams_of(ColorChoice::kAuto);  // for errors in --color itself
     Arguments arguments(values + (count > 0 ? 1 : 0), values + count);
     streams = streams_of(take_color(arguments));
-    return print(streams, run_penstock(arguments));
+    return print(streams, run_penstock(arguments, screen), screen);
   } catch (const Error& error) {
     return complain(streams, error.what(), exit_of(error.kind()));
   } catch (const std::bad_alloc&) {

@@ -89,14 +89,6 @@ Duration slowest(const ClusterSpec& cluster, CollectiveKind kind,
   return time;
 }
 
-void mark_levels(const std::vector<Collective>& collectives, std::vector<bool>& used) {
-  for (const Collective& each : collectives) {
-    for (std::size_t level = 0; level < each.group.levels.size(); ++level) {
-      if (each.group.levels[level].most > 1) used[level] = true;
-    }
-  }
-}
-
 // In one copy of the weights, ascending.
 std::vector<int> holding_stages(const Plan& plan, const TiedWeights& tied) {
   std::vector<int> stages;
@@ -155,14 +147,17 @@ void price_ties(const ModelProfile& profile, const PlanWiring& wiring, const Pla
         {tied.name,
          {slowest(wiring.cluster(), CollectiveKind::kAllReduce, groups, bytes), Duration{}}});
     prices.ties.push_back(std::move(tie));
-    mark_levels(groups, prices.level_used);
   }
 }
 
+// Every other collective is among some of these devices, so it crosses no level that this one does
+// not.
 Duration norm_reduction(const PlanWiring& wiring, StepPrices& prices) {
-  const std::vector<Collective> all{wiring.all_devices()};
-  mark_levels(all, prices.level_used);
-  return slowest(wiring.cluster(), CollectiveKind::kAllReduce, all, kNormBytes);
+  const Collective all = wiring.all_devices();
+  for (std::size_t level = 0; level < all.group.levels.size(); ++level) {
+    prices.level_used[level] = all.group.levels[level].most > 1;
+  }
+  return slowest(wiring.cluster(), CollectiveKind::kAllReduce, {all}, kNormBytes);
 }
 
 StepPrice stage_state(const TrainingState& training, const Plan& plan, std::int64_t parameters) {
@@ -198,7 +193,6 @@ void reduce_gradients(const PlanWiring& wiring, const Plan& plan, StepPrices& pr
     const std::vector<int> holders = in_all_copies(plan, s);
     const std::vector<int> ranks = ranks_of(plan, holders);
     const std::vector<Collective>& groups = wiring.weight_groups(ranks.front());
-    mark_levels(groups, prices.level_used);
     const StepPrice& of_first = prices.step[static_cast<std::size_t>(s)];
     const PriceFactors factors = reduction_factors(cluster, plan, ranks);
     const Duration reduce =

@@ -17,9 +17,9 @@ void check_report(const LintReport& report, const std::string& text, const LintR
     require(finding.line >= 0 && finding.line <= lines, "a finding behind the file's end");
     require(!finding.message.empty() && !finding.fix.empty(), "a finding without a fix");
   }
-  const std::string words = lint_text(report, fuzz::kFile);
+  const std::string words = lint_text(report, fuzz::kFile, {});
   const LintReport again = lint(text, fuzz::kFile, report.trainer, request);
-  require(lint_text(again, fuzz::kFile) == words, "judged again it has other words");
+  require(lint_text(again, fuzz::kFile, {}) == words, "judged again it has other words");
   require(!lint_annotations(report, fuzz::kFile).empty() || report.findings.empty(),
           "findings without annotations");
 }

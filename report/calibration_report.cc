@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "report/measures.h"
-#include "report/page_width.h"
 #include "report/result_json.h"
+#include "report/screen.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -112,16 +112,16 @@ const char* unit_word(TermUnit unit) {
   return "";
 }
 
-std::string term_table(const std::vector<FittedTerm>& terms) {
+std::string term_table(const std::vector<FittedTerm>& terms, Screen screen) {
   TextTable table({{"term", true}, {"value"}, {"+-"}, {"", true}});
   for (const FittedTerm& term : terms) {
     table.add({term.name, value_text(term), deviation_text(term), state_text(term)});
   }
-  return table.text();
+  return table.text(screen.width());
 }
 
 // A factor far from 1 mends something that is wrong elsewhere.
-std::string suspicions(const std::vector<FittedTerm>& terms) {
+std::string suspicions(const std::vector<FittedTerm>& terms, Screen screen) {
   std::string text;
   for (const FittedTerm& term : terms) {
     if (!term.is_suspicious()) continue;
@@ -130,7 +130,7 @@ std::string suspicions(const std::vector<FittedTerm>& terms) {
                     "this device, precision, T and recompute mode, whether runs and plans name the "
                     "same batch and schedule, and whether the executor is the right one.",
                     term.name, fixed(term.value, 3)),
-        page_width(), "", "  ");
+        screen.width(), "", "  ");
   }
   return text;
 }
@@ -147,7 +147,7 @@ std::string of_both(const std::string& measured, const std::string& predicted) {
   return measured + " / " + predicted;
 }
 
-std::string run_table(const std::vector<RunFit>& runs) {
+std::string run_table(const std::vector<RunFit>& runs, Screen screen) {
   TextTable table({{"run", true},
                    {"T"},
                    {"P", false, 1},
@@ -174,10 +174,10 @@ std::string run_table(const std::vector<RunFit>& runs) {
                aligned(run.predicted), signed_percent(relative_error(run.predicted, run.measured)),
                signed_percent(relative_error(run.left_out, run.measured)), memory, reduction});
   }
-  return table.text();
+  return table.text(screen.width());
 }
 
-std::string error_table(const Errors& errors, const char* what) {
+std::string error_table(const Errors& errors, const char* what, Screen screen) {
   TextTable table({{what, true}, {"median"}, {"root mean square"}, {"largest"}});
   const auto add = [&table](const char* name, const ErrorSummary& summary) {
     table.add({name, percent(summary.median), percent(summary.root_mean_square),
@@ -186,7 +186,7 @@ std::string error_table(const Errors& errors, const char* what) {
   add("not calibrated", errors.uncalibrated);
   add("in sample", errors.in_sample);
   add("left out", errors.left_out);
-  return table.text();
+  return table.text(screen.width());
 }
 
 Json to_json(const ErrorSummary& summary) {
@@ -233,12 +233,13 @@ Json run_json(const RunFit& run) {
 
 }  // namespace
 
-std::string calibration_report(const CalibrationResult& result) {
+std::string calibration_report(const CalibrationResult& result, Screen screen) {
   const std::optional<Errors> memory = memory_errors_of(result.runs);
-  std::string text = term_table(result.terms) + kTermNotes + suspicions(result.terms) +
-                     memory_text(result, memory) + '\n' + run_table(result.runs) + kRunNotes +
-                     '\n' + error_table(errors_of(result.runs), "step time");
-  if (memory) text += '\n' + error_table(*memory, "memory");
+  std::string text = term_table(result.terms, screen) + kTermNotes +
+                     suspicions(result.terms, screen) + memory_text(result, memory) + '\n' +
+                     run_table(result.runs, screen) + kRunNotes + '\n' +
+                     error_table(errors_of(result.runs), "step time", screen);
+  if (memory) text += '\n' + error_table(*memory, "memory", screen);
   return text;
 }
 

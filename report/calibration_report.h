@@ -5,10 +5,11 @@
 
 #include "core/values/calibration_result.h"
 #include "core/values/json.h"
+#include "report/screen.h"
 
 namespace penstock {
 
-std::string calibration_report(const CalibrationResult& result);
+std::string calibration_report(const CalibrationResult& result, Screen screen);
 // Appends calibration, terms, runs and errors to `json`.
 void set_calibration(Json& json, const CalibrationResult& result);
 

@@ -11,9 +11,9 @@
 
 #include "report/flat_table.h"
 #include "report/measures.h"
-#include "report/page_width.h"
 #include "report/plan_table.h"
 #include "report/result_json.h"
+#include "report/screen.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -158,12 +158,12 @@ std::vector<std::string> slow_cells(const Variant& variant) {
   return {aligned(variant.slow->step_time), fmt::format("{:.1f}%", 100.0 * (with / without - 1.0))};
 }
 
-std::string scenario_legend(const std::vector<Variant>& variants) {
+std::string scenario_legend(const std::vector<Variant>& variants, Screen screen) {
   for (const Variant& variant : variants) {
     if (!variant.slow) continue;
     return wrapped(
         "slow step: of the same plan when " + variant.slow->scenario + "; longer: by how much.",
-        page_width(), "", "");
+        screen.width(), "", "");
   }
   return "";
 }
@@ -175,14 +175,14 @@ std::vector<std::string> training_cells(const Variant& variant) {
   return {time_text(*variant.training), price_text(*variant.training)};
 }
 
-std::string training_legend(const std::vector<Variant>& variants) {
+std::string training_legend(const std::vector<Variant>& variants, Screen screen) {
   for (const Variant& variant : variants) {
     if (!variant.training) continue;
     return wrapped(fmt::format("training: time for {} tokens, {}; price: cost of that training.",
                                tokens_in_short(variant.training->tokens),
                                variant.training->failures ? "failures and checkpoints included"
                                                           : "no failures assumed"),
-                   page_width(), "", "");
+                   screen.width(), "", "");
   }
   return "";
 }
@@ -199,12 +199,12 @@ PlanColumns shown_columns(const std::vector<Variant>& variants, const Measure& m
 }
 
 std::string reasons(const std::string& heading, const std::vector<Variant>& variants,
-                    std::string Variant::*reason) {
+                    std::string Variant::*reason, Screen screen) {
   std::string lines;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const std::string& text = variants[i].*reason;
     if (!text.empty())
-      lines += wrapped(fmt::format("{}: {}", i + 1, text), page_width(), "  ", "    ");
+      lines += wrapped(fmt::format("{}: {}", i + 1, text), screen.width(), "  ", "    ");
   }
   return lines.empty() ? "" : "\n" + heading + ":\n" + lines;
 }
@@ -234,7 +234,8 @@ std::vector<std::string> values_of(const std::vector<Variant>& variants, std::si
 
 // "Best by b: 1 1.00 (row 1), 2 1.12 (row 4)" for everything that varies: what a value is worth
 // when the rest is chosen to suit it.
-std::string best_by_value(const std::vector<Variant>& variants, const Measure& measure) {
+std::string best_by_value(const std::vector<Variant>& variants, const Measure& measure,
+                          Screen screen) {
   std::string lines;
   std::size_t axes = 0;
   for (std::size_t axis = 0; axis < variants.front().settings.size(); ++axis) {
@@ -250,13 +251,14 @@ std::string best_by_value(const std::vector<Variant>& variants, const Measure& m
                           : value + " no plan");
     }
     lines += wrapped(variants.front().settings[axis].first + ": " + joined(parts, ", "),
-                     page_width(), "  ", "    ");
+                     screen.width(), "  ", "    ");
   }
   return axes < 2 ? "" : "\nBest speed by what varies\n" + lines;
 }
 
 // "speed: ...", what the columns mean; of those that are shown.
-std::string legend(const Measure& measure, const PlanColumns& plan, const TextTable& table) {
+std::string legend(const Measure& measure, const PlanColumns& plan, const TextTable& table,
+                   Screen screen) {
   constexpr std::array<std::array<std::string_view, 2>, 6> kMeanings{
       {{"+-", "+-: error of the step time"},
        {"M", "M: micro-batches of a step and DP rank"},
@@ -272,11 +274,11 @@ std::string legend(const Measure& measure, const PlanColumns& plan, const TextTa
     const bool is_same = std::any_of(
         plan.same.begin(), plan.same.end(),
         [name = std::string(column) + ' '](const std::string& s) { return s.starts_with(name); });
-    if (is_same || table.shows(std::string(column), page_width(kWidthInFiles))) {
+    if (is_same || table.shows(std::string(column), screen.width(kWidthInFiles))) {
       parts.emplace_back(meaning);
     }
   }
-  return wrapped(joined(parts, "; ") + ".", page_width(), "", "");
+  return wrapped(joined(parts, "; ") + ".", screen.width(), "", "");
 }
 
 }  // namespace
@@ -305,15 +307,16 @@ TextTable comparison_rows(const std::vector<Variant>& variants) {
   return table;
 }
 
-std::string comparison_table(const std::vector<Variant>& variants) {
+std::string comparison_table(const std::vector<Variant>& variants, Screen screen) {
   if (variants.empty()) return "";
   const Measure measure(variants);
   const TextTable table = comparison_rows(variants);
-  return table.text(page_width(kWidthInFiles)) +
-         legend(measure, shown_columns(variants, measure), table) + scenario_legend(variants) +
-         training_legend(variants) + best_by_value(variants, measure) +
-         reasons("No plan", variants, &Variant::why_not) +
-         reasons("Not in the scenario", variants, &Variant::why_not_slow);
+  return table.text(screen.width(kWidthInFiles)) +
+         legend(measure, shown_columns(variants, measure), table, screen) +
+         scenario_legend(variants, screen) + training_legend(variants, screen) +
+         best_by_value(variants, measure, screen) +
+         reasons("No plan", variants, &Variant::why_not, screen) +
+         reasons("Not in the scenario", variants, &Variant::why_not_slow, screen);
 }
 
 std::vector<Json> exact_rows(const std::vector<Variant>& variants) {

@@ -8,6 +8,7 @@
 
 #include "core/values/evaluation.h"
 #include "core/values/json.h"
+#include "report/screen.h"
 #include "report/table.h"
 #include "report/training_cost.h"
 #include "report/uncertainty.h"
@@ -26,7 +27,7 @@ struct Variant {
 
 // Speeds are relative to the first variant that has a plan; the reasons of those that have none, or
 // to which the scenario does not apply, follow the table.
-std::string comparison_table(const std::vector<Variant>& variants);
+std::string comparison_table(const std::vector<Variant>& variants, Screen screen);
 // The table alone; and the rows of the JSON, flat: what varies is behind vary_.
 TextTable comparison_rows(const std::vector<Variant>& variants);
 std::vector<Json> exact_rows(const std::vector<Variant>& variants);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "report/screen.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -20,13 +21,13 @@ std::string against_alone(const ContentionEffect& effect) {
   return share > 0.0 ? percent(share) + " longer" : percent(-share) + " shorter";
 }
 
-std::string full_links(const ContentionEffect& effect) {
+std::string full_links(const ContentionEffect& effect, Screen screen) {
   if (effect.delays.empty()) return "  no link was ever full\n";
   TextTable table({{"  full link", true, 0}, {"transfers delayed by"}});
   for (std::size_t i = 0; i < std::min(kShown, effect.delays.size()); ++i) {
     table.add({"  " + effect.delays[i].link, to_text(effect.delays[i].delay)});
   }
-  std::string out = table.text();
+  std::string out = table.text(screen.width());
   if (effect.delays.size() > kShown) {
     out += fmt::format("  and {} more\n", effect.delays.size() - kShown);
   }
@@ -35,12 +36,13 @@ std::string full_links(const ContentionEffect& effect) {
 
 }  // namespace
 
-std::string contention_text(const ContentionEffect& effect, const std::string& cluster) {
+std::string contention_text(const ContentionEffect& effect, const std::string& cluster,
+                            Screen screen) {
   std::string out = "\nContention on " + cluster + '\n';
   out += fmt::format("  {:<22}{}\n", "step, transfers alone", exact(effect.step_time_alone));
   out += fmt::format("  {:<22}{}, {}\n", "step, links shared", exact(effect.step_time),
                      against_alone(effect));
-  return out + full_links(effect);
+  return out + full_links(effect, screen);
 }
 
 Json to_json(const ContentionEffect& effect) {

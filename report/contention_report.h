@@ -5,11 +5,13 @@
 
 #include "core/values/json.h"
 #include "core/values/network.h"
+#include "report/screen.h"
 
 namespace penstock {
 
 // A section behind an empty line.
-std::string contention_text(const ContentionEffect& effect, const std::string& cluster);
+std::string contention_text(const ContentionEffect& effect, const std::string& cluster,
+                            Screen screen);
 Json to_json(const ContentionEffect& effect);
 
 }  // namespace penstock

@@ -12,9 +12,9 @@
 #include "report/measures.h"
 #include "report/memory_table.h"
 #include "report/model_flops.h"
-#include "report/page_width.h"
 #include "report/plan_table.h"
 #include "report/reasons.h"
+#include "report/screen.h"
 #include "report/simulation_report.h"
 #include "report/words.h"
 
@@ -50,7 +50,7 @@ std::optional<std::size_t> next_busiest(const Evaluation& evaluation) {
 
 // Compute, waiting, memory: which of them would have to change for a shorter step. Compute is the
 // limit from nine tenths of the makespan on.
-std::string limits_of(const Evaluation& evaluation) {
+std::string limits_of(const Evaluation& evaluation, Screen screen) {
   const std::size_t busiest = busiest_rank(evaluation);
   const RankTime& time = evaluation.ranks.at(busiest).time;
   const Wait wait = longest_wait(time);
@@ -66,14 +66,14 @@ std::string limits_of(const Evaluation& evaluation) {
   const RankEvaluation& tight = evaluation.ranks.at(tightest_rank(evaluation));
   const double left = static_cast<double>(headroom(tight).count) /
                       static_cast<double>(std::max<std::int64_t>(1, tight.capacity.count));
-  return wrapped(verdict, page_width(), "  ", "  ") +
+  return wrapped(verdict, screen.width(), "  ", "  ") +
          wrapped(fmt::format("Memory: {}. {} of it is free{}.", tightest_rank_text(evaluation),
                              percent(left), left < 0.05 ? ": memory is a limit, too" : ""),
-                 page_width(), "  ", "  ");
+                 screen.width(), "  ", "  ");
 }
 
 // "10,236 tokens/s per GPU, 527 TFLOP/s per GPU, MFU 53 % (36 to 58; counts ...)"
-std::string speed_of(const PlanFile& file, const Evaluation& evaluation) {
+std::string speed_of(const PlanFile& file, const Evaluation& evaluation, Screen screen) {
   const Duration step = evaluation.step_time;
   std::string speed = file.plan.sequence_length > 0
                           ? rate(tokens_per_second_and_gpu(file.plan, step)) + " tokens/s per GPU"
@@ -82,7 +82,7 @@ std::string speed_of(const PlanFile& file, const Evaluation& evaluation) {
     speed += fmt::format(", {}; MFU counts {}", flops_text(*file.flops, file.plan, evaluation),
                          text_of(file.flops->convention));
   }
-  return wrapped("Speed: " + speed + ".", page_width(), "  ", "  ");
+  return wrapped("Speed: " + speed + ".", screen.width(), "  ", "  ");
 }
 
 std::string step_line(const Evaluation& evaluation) {
@@ -92,39 +92,41 @@ std::string step_line(const Evaluation& evaluation) {
 
 }  // namespace
 
-std::string explanation(const PlanFile& file, const Explanation& about) {
+std::string explanation(const PlanFile& file, const Explanation& about, Screen screen) {
   const Evaluation& evaluation = about.evaluation;
   std::string out =
       fmt::format("What limits the step: {}, between {} and {}\n", to_text(evaluation.step_time),
                   to_text(evaluation.step_time_low), to_text(evaluation.step_time_high)) +
-      limits_of(evaluation) + speed_of(file, evaluation);
-  out += "\nPlan\n" + wrapped(title_of(file), page_width(), "  ", "  ");
+      limits_of(evaluation, screen) + speed_of(file, evaluation, screen);
+  out += "\nPlan\n" + wrapped(title_of(file), screen.width(), "  ", "  ");
   out += fmt::format("\nWhere the time of rank {}, the busiest, goes\n", busiest_rank(evaluation));
-  out += step_parts_table(evaluation.step_time, about.parts);
+  out += step_parts_table(evaluation.step_time, about.parts, screen);
   if (!about.work.terms.empty()) {
     out += fmt::format("\nCompute of rank {} for one micro-batch, all of its stages\n",
                        about.work.rank);
-    out += work_terms_table(about.work.terms);
+    out += work_terms_table(about.work.terms, screen);
   }
   out += "\nWhat a better balance would gain\n";
-  out += what_if_table(evaluation.step_time, about.rearranged);
+  out += what_if_table(evaluation.step_time, about.rearranged, screen);
   out += "\nSensitivity: what one change at a time would gain\n";
-  out += sensitivity_text(about.sensitivities);
-  out += "\nMemory by rank (GiB)\n" + memory_table(evaluation, file.plan);
-  out += "\nSections of each stage\n" + stages_text(file.plan, file.section_names);
+  out += sensitivity_text(about.sensitivities, screen);
+  out += "\nMemory by rank (GiB)\n" + memory_table(evaluation, file.plan, screen);
+  out += "\nSections of each stage\n" + stages_text(file.plan, file.section_names, screen);
   if (recompute_is_divided(file.plan)) {
-    out += wrapped("Recompute: " + recompute_in_words(file.plan) + ".", page_width(), "  ", "  ");
+    out += wrapped("Recompute: " + recompute_in_words(file.plan) + ".", screen.width(), "  ", "  ");
   }
   if (!evaluation.assumptions.empty()) {
     out += "\nAssumptions (share of the busiest rank's compute time)\n" +
-           assumptions_text(evaluation.assumptions);
+           assumptions_text(evaluation.assumptions, screen);
   }
-  if (!file.not_searched.empty()) out += "\nNot searched\n" + list_text(file.not_searched);
+  if (!file.not_searched.empty()) out += "\nNot searched\n" + list_text(file.not_searched, screen);
   return out;
 }
 
-std::string why_not_report(const PlanFile& file, const Evaluation& evaluation, const WhyNot& why) {
-  return heading_of(file) + step_line(evaluation) + why_not_text(why, file.plan, evaluation);
+std::string why_not_report(const PlanFile& file, const Evaluation& evaluation, const WhyNot& why,
+                           Screen screen) {
+  return heading_of(file, screen) + step_line(evaluation) +
+         why_not_text(why, file.plan, evaluation, screen);
 }
 
 }  // namespace penstock

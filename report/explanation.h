@@ -7,6 +7,7 @@
 
 #include "core/values/evaluation.h"
 #include "core/values/plan_file.h"
+#include "report/screen.h"
 #include "report/sensitivity.h"
 #include "report/step_parts.h"
 #include "report/what_if.h"
@@ -23,9 +24,10 @@ struct Explanation {
   Sensitivities sensitivities;
 };
 
-std::string explanation(const PlanFile& file, const Explanation& about);
+std::string explanation(const PlanFile& file, const Explanation& about, Screen screen);
 
 // The answer to one question about another plan. `evaluation`: of this one.
-std::string why_not_report(const PlanFile& file, const Evaluation& evaluation, const WhyNot& why);
+std::string why_not_report(const PlanFile& file, const Evaluation& evaluation, const WhyNot& why,
+                           Screen screen);
 
 }  // namespace penstock

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/values/units.h"
-#include "report/page_width.h"
+#include "report/screen.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -95,9 +95,9 @@ struct Window {
 
 class Drawing {
  public:
-  explicit Drawing(const std::vector<Row>& rows) : rows_(rows) {
+  Drawing(const std::vector<Row>& rows, Screen screen) : rows_(rows) {
     label_ = fmt::format("rank {}", rows.size() - 1).size();
-    cells_ = page_width(kLineWidth) - label_ - 1;
+    cells_ = screen.width(kLineWidth) - label_ - 1;
     seen_.assign(static_cast<std::size_t>(kActionKinds), false);
   }
 
@@ -198,7 +198,7 @@ class Drawing {
 Window whole_step(const std::vector<Row>& rows) {
   Window window;
   for (const Row& row : rows) {
-    for (const auto* spans : {&row.compute, &row.collectives}) {
+    for (const auto* spans : {&row.compute, &row.collectives, &row.loads, &row.stores}) {
       if (!spans->empty()) window.end = std::max(window.end, spans->back().end);
     }
   }
@@ -241,11 +241,11 @@ Window drain(const std::vector<Row>& rows, SimTime step_end) {
 
 }  // namespace
 
-std::string gantt(const Program& program, const Timeline& timeline, int pipelines) {
+std::string gantt(const Program& program, const Timeline& timeline, Screen screen, int pipelines) {
   const std::vector<Row> rows = rows_of(program, timeline, pipelines);
   const Window step = whole_step(rows);
   if (step.length() == Duration{}) return "every action takes no time: there is nothing to draw\n";
-  Drawing drawing(rows);
+  Drawing drawing(rows, screen);
   std::string out;
   const Window first = warm_up(rows);
   const Window last = drain(rows, step.end);
@@ -255,7 +255,7 @@ std::string gantt(const Program& program, const Timeline& timeline, int pipeline
     out = "The start:\n" + drawing.panel(first) + "The end, after " +
           to_text(last.begin - first.end) + " that are not drawn:\n" + drawing.panel(last);
   }
-  return out + wrapped(drawing.legend(), page_width(), "", "");
+  return out + wrapped(drawing.legend(), screen.width(), "", "");
 }
 
 }  // namespace penstock

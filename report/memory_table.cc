@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "report/measures.h"
-#include "report/page_width.h"
+#include "report/screen.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -57,8 +57,8 @@ TextTable memory_rows(const Evaluation& evaluation, const Plan& plan) {
   return table;
 }
 
-std::string memory_table(const Evaluation& evaluation, const Plan& plan) {
-  return memory_rows(evaluation, plan).text(page_width(plan.is_mixed() ? 120 : 100));
+std::string memory_table(const Evaluation& evaluation, const Plan& plan, Screen screen) {
+  return memory_rows(evaluation, plan).text(screen.width(plan.is_mixed() ? 120 : 100));
 }
 
 std::string tightest_rank_text(const Evaluation& evaluation) {

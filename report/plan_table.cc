@@ -6,7 +6,7 @@
 
 #include "core/values/recompute_sections.h"
 #include "report/measures.h"
-#include "report/page_width.h"
+#include "report/screen.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -183,7 +183,7 @@ std::string short_line(const Plan& plan) {
 
 }  // namespace
 
-std::string pareto_table(const std::vector<RankedPlan>& plans) {
+std::string pareto_table(const std::vector<RankedPlan>& plans, Screen screen) {
   const Shown shown(plans);
   std::vector<Column> columns{{"step"}, {"", true, 0}, {"GiB"}};
   add_price_columns(columns, shown);
@@ -199,7 +199,7 @@ std::string pareto_table(const std::vector<RankedPlan>& plans) {
     cells.push_back(std::move(line));
     table.add(std::move(cells));
   }
-  return table.text(page_width(120));
+  return table.text(screen.width(120));
 }
 
 std::string degrees_text(const Plan& plan) {
@@ -242,7 +242,8 @@ std::string devices_of_stage(const Plan& plan, int stage) {
 
 }  // namespace
 
-std::string stages_text(const Plan& plan, const std::vector<std::string>& section_names) {
+std::string stages_text(const Plan& plan, const std::vector<std::string>& section_names,
+                        Screen screen) {
   std::string out, line;
   const auto flush = [&] {
     if (!line.empty()) out += "  " + line + '\n';
@@ -260,7 +261,7 @@ std::string stages_text(const Plan& plan, const std::vector<std::string>& sectio
                     recompute_is_divided(plan)
                         ? fmt::format(", {} in {}", plan.recompute, recomputed_sections_of(plan, s))
                         : "");
-    if (!line.empty() && line.size() + 3 + text.size() + 4 > page_width()) flush();
+    if (!line.empty() && line.size() + 3 + text.size() + 4 > screen.width()) flush();
     line += (line.empty() ? "" : " | ") + text;
   }
   flush();

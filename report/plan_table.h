@@ -7,6 +7,7 @@
 
 #include "core/values/evaluation.h"
 #include "core/values/plan.h"
+#include "report/screen.h"
 #include "report/table.h"
 
 namespace penstock {
@@ -20,7 +21,7 @@ TextTable plan_rows(const std::vector<RankedPlan>& plans);
 std::string plan_table(const std::vector<RankedPlan>& plans, std::size_t width = 100);
 
 // What the Pareto front is made of: step time, memory, price.
-std::string pareto_table(const std::vector<RankedPlan>& plans);
+std::string pareto_table(const std::vector<RankedPlan>& plans, Screen screen);
 
 // "TP 2 x PP 4 x DP 8"
 std::string degrees_text(const Plan& plan);
@@ -32,7 +33,8 @@ std::string layout_line(const Plan& plan);
 std::string plan_line(const Plan& plan);
 
 // "0: embedding..layer.3 (5) | 1: layer.4..layer.7 (4)", broken into lines.
-std::string stages_text(const Plan& plan, const std::vector<std::string>& section_names);
+std::string stages_text(const Plan& plan, const std::vector<std::string>& section_names,
+                        Screen screen);
 
 // A sentence on how well the plans compare with each other; empty when there is one.
 std::string relative_text(const std::vector<RankedPlan>& plans);

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "report/measures.h"
-#include "report/page_width.h"
+#include "report/screen.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -19,7 +19,9 @@ std::string over_text(const Rejection& rejection) {
   return fmt::format(" by {} to {}", least, most);
 }
 
-std::string item(std::string_view text) { return wrapped(text, page_width(), "  ", "    "); }
+std::string item(std::string_view text, Screen screen) {
+  return wrapped(text, screen.width(), "  ", "    ");
+}
 
 }  // namespace
 
@@ -35,28 +37,28 @@ std::string rejection_text(const Rejection& rejection) {
   return count_of(rejection.candidates, "candidate") + ": " + reason_text(rejection);
 }
 
-std::string rejections_text(const std::vector<Rejection>& rejections) {
+std::string rejections_text(const std::vector<Rejection>& rejections, Screen screen) {
   std::string out;
-  for (const Rejection& rejection : rejections) out += item(rejection_text(rejection));
+  for (const Rejection& rejection : rejections) out += item(rejection_text(rejection), screen);
   return out;
 }
 
-std::string assumptions_text(const std::vector<Assumption>& assumptions) {
+std::string assumptions_text(const std::vector<Assumption>& assumptions, Screen screen) {
   std::vector<Assumption> sorted = assumptions;
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Assumption& a, const Assumption& b) { return a.share > b.share; });
   std::string out;
   for (const Assumption& assumption : sorted) {
     const std::string share = assumption.share > 0.0 ? percent(assumption.share) : "-";
-    out += wrapped(assumption.text, page_width(), fmt::format("  {:>7}  ", share),
+    out += wrapped(assumption.text, screen.width(), fmt::format("  {:>7}  ", share),
                    std::string(11, ' '));
   }
   return out;
 }
 
-std::string list_text(const std::vector<std::string>& lines) {
+std::string list_text(const std::vector<std::string>& lines, Screen screen) {
   std::string out;
-  for (const std::string& line : lines) out += item(line);
+  for (const std::string& line : lines) out += item(line, screen);
   return out;
 }
 

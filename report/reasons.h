@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/values/evaluation.h"
+#include "report/screen.h"
 
 namespace penstock {
 
@@ -16,9 +17,9 @@ std::string reason_text(const Rejection& rejection);
 
 // Lists of lines, indented by two, broken at 100 columns; empty for an empty list. Assumptions that
 // touch most come first; one that touches memory only has no share of the time.
-std::string rejections_text(const std::vector<Rejection>& rejections);
-std::string assumptions_text(const std::vector<Assumption>& assumptions);
-std::string list_text(const std::vector<std::string>& lines);
+std::string rejections_text(const std::vector<Rejection>& rejections, Screen screen);
+std::string assumptions_text(const std::vector<Assumption>& assumptions, Screen screen);
+std::string list_text(const std::vector<std::string>& lines, Screen screen);
 
 // How much faster what the search has not seen could be at most; empty when that is not known.
 std::string certificate_text(const SearchResult& result);

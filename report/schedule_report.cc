@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "report/measures.h"
-#include "report/page_width.h"
 #include "report/result_json.h"
+#include "report/screen.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -45,9 +45,10 @@ std::string bytes_text(const std::vector<Bytes>& ranks) {
   return joined(texts, ", ");
 }
 
-std::string line(std::string_view name, const std::string& value, std::string_view note) {
+std::string line(std::string_view name, const std::string& value, std::string_view note,
+                 Screen screen) {
   const std::string text = value + (note.empty() ? "" : "   ") + std::string(note);
-  return wrapped(text, page_width(kLongest), fmt::format("{:<24}", name), std::string(24, ' '));
+  return wrapped(text, screen.width(kLongest), fmt::format("{:<24}", name), std::string(24, ' '));
 }
 
 // "rank 3 " of 12 ranks
@@ -57,38 +58,38 @@ std::string row_name(int rank, int ranks) {
 
 }  // namespace
 
-std::string schedule_report(const ScheduleResult& result) {
+std::string schedule_report(const ScheduleResult& result, Screen screen) {
   std::string out = fmt::format("{}: P = {}, V = {}, M = {}", result.schedule, result.ranks,
                                 result.chunks, result.micro_batches);
   if (result.slices > 1) out += fmt::format(" in {} slices each", result.slices);
   if (result.copies > 1) out += fmt::format(", {} copies of the weights", result.copies);
   out += '\n';
-  out += wrapped("costs: " + result.costs, page_width(), "", "  ");
-  out += wrapped("executor: " + result.executor, page_width(), "", "  ") + '\n';
+  out += wrapped("costs: " + result.costs, screen.width(), "", "  ");
+  out += wrapped("executor: " + result.executor, screen.width(), "", "  ") + '\n';
   if (result.is_post_validated) {
     out += line("step (longest span)", exact(result.longest_span),
-                "a rank begins its next step when its own part of this one has ended");
-    out += line("makespan", exact(result.makespan), "");
+                "a rank begins its next step when its own part of this one has ended", screen);
+    out += line("makespan", exact(result.makespan), "", screen);
   } else {
-    out += line("step (makespan)", exact(result.makespan), "");
-    out += line("longest span of a rank", exact(result.longest_span), "");
+    out += line("step (makespan)", exact(result.makespan), "", screen);
+    out += line("longest span of a rank", exact(result.longest_span), "", screen);
   }
-  out += line("busiest rank's work", exact(result.ideal), "");
+  out += line("busiest rank's work", exact(result.ideal), "", screen);
   out += line("bubble by makespan", percent(bubble_rate(result.makespan, result.ideal)),
-              "(makespan - busiest rank's work) / makespan");
+              "(makespan - busiest rank's work) / makespan", screen);
   out += line("bubble by longest span", percent(bubble_rate(result.longest_span, result.ideal)),
-              "(longest span - busiest rank's work) / longest span");
+              "(longest span - busiest rank's work) / longest span", screen);
   out += line("activations by rank", stash_text(result),
-              "at their peak, in micro-batches of a whole rank");
+              "at their peak, in micro-batches of a whole rank", screen);
   if (!result.peak_stash_bytes.empty()) {
-    out += line("", bytes_text(result.peak_stash_bytes), "");
+    out += line("", bytes_text(result.peak_stash_bytes), "", screen);
   }
   if (result.weight_slots > 0) {
     out += line("weight slots by rank",
                 fmt::format("{} of {}", result.weight_slots, to_text(result.slot)),
-                "LOAD takes one, RESHARD gives it back");
+                "LOAD takes one, RESHARD gives it back", screen);
   }
-  out += line("actions", with_commas(result.actions), "sends and receives included");
+  out += line("actions", with_commas(result.actions), "sends and receives included", screen);
   return out;
 }
 

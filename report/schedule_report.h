@@ -9,6 +9,7 @@
 #include "core/values/program.h"
 #include "core/values/schedule.h"
 #include "core/values/units.h"
+#include "report/screen.h"
 
 namespace penstock {
 
@@ -30,7 +31,7 @@ struct ScheduleResult {
   [[nodiscard]] Duration step() const { return is_post_validated ? longest_span : makespan; }
 };
 
-std::string schedule_report(const ScheduleResult& result);
+std::string schedule_report(const ScheduleResult& result, Screen screen);
 Json schedule_json(const ScheduleResult& result);
 
 // One line per rank: its compute actions by PyTorch's names, in order; (0F7;7B3) is an OVERLAP.

@@ -6,9 +6,9 @@
 #include "report/gantt.h"
 #include "report/measures.h"
 #include "report/memory_table.h"
-#include "report/page_width.h"
 #include "report/plan_table.h"
 #include "report/reasons.h"
+#include "report/screen.h"
 #include "report/time_table.h"
 #include "report/words.h"
 
@@ -24,7 +24,7 @@ std::string sentence(std::string text) {
   return text + ".";
 }
 
-std::string why_first(const RankedPlan& best, const SearchReport& about) {
+std::string why_first(const RankedPlan& best, const SearchReport& about, Screen screen) {
   const Evaluation& evaluation = best.evaluation;
   std::string out =
       wrapped(fmt::format("Step {}, between {} and {}; bubble {} by makespan; ranks idle {} of the "
@@ -33,45 +33,47 @@ std::string why_first(const RankedPlan& best, const SearchReport& about) {
                           to_text(evaluation.step_time_high),
                           percent(bubble_rate(evaluation.makespan, evaluation.ideal)),
                           percent(idle_share(best.plan, evaluation))),
-              page_width(), "  ", "  ");
-  if (!best.placed.empty()) out += wrapped(sentence(best.placed), page_width(), "  ", "  ");
+              screen.width(), "  ", "  ");
+  if (!best.placed.empty()) out += wrapped(sentence(best.placed), screen.width(), "  ", "  ");
   if (recompute_is_divided(best.plan)) {
-    out +=
-        wrapped(sentence("Recompute: " + recompute_in_words(best.plan)), page_width(), "  ", "  ");
+    out += wrapped(sentence("Recompute: " + recompute_in_words(best.plan)), screen.width(), "  ",
+                   "  ");
   }
-  out += wrapped(sentence("Memory: " + tightest_rank_text(evaluation)), page_width(), "  ", "  ");
+  out += wrapped(sentence("Memory: " + tightest_rank_text(evaluation)), screen.width(), "  ", "  ");
   out += fmt::format("  Time of rank {}, the busiest, in a step of {}:\n", busiest_rank(evaluation),
                      to_text(evaluation.makespan));
-  out += busiest_rank_time(evaluation);
-  return out + "  Sections of each stage:\n" + stages_text(best.plan, about.section_names);
+  out += busiest_rank_time(evaluation, screen);
+  return out + "  Sections of each stage:\n" + stages_text(best.plan, about.section_names, screen);
 }
 
-std::string best_plan_sections(const SearchResult& result, const SearchReport& about) {
+std::string best_plan_sections(const SearchResult& result, const SearchReport& about,
+                               Screen screen) {
   const RankedPlan& best = result.best.front();
-  std::string out = plan_table(result.best, page_width());
+  std::string out = plan_table(result.best, screen.width());
   if (const std::string relative = relative_text(result.best); !relative.empty()) {
-    out += wrapped(relative, page_width(), "", "");
+    out += wrapped(relative, screen.width(), "", "");
   }
   if (const std::string ties = ties_text(result.best); !ties.empty()) {
-    out += wrapped(ties, page_width(), "", "");
+    out += wrapped(ties, screen.width(), "", "");
   }
-  out += section("Plan 1", why_first(best, about));
-  out += section("Memory of plan 1 by rank (GiB)", memory_table(best.evaluation, best.plan));
+  out += section("Plan 1", why_first(best, about, screen));
+  out +=
+      section("Memory of plan 1 by rank (GiB)", memory_table(best.evaluation, best.plan, screen));
   if (about.program != nullptr && about.timeline != nullptr) {
-    out += section("One step of plan 1", gantt(*about.program, *about.timeline));
+    out += section("One step of plan 1", gantt(*about.program, *about.timeline, screen));
   }
   if (!about.not_drawn.empty()) {
-    out += section("One step of plan 1", wrapped(about.not_drawn, page_width(), "", ""));
+    out += section("One step of plan 1", wrapped(about.not_drawn, screen.width(), "", ""));
   }
-  out += training_text(about.training);
+  out += training_text(about.training, screen);
   std::vector<std::string> rivals;
   for (const Rival& rival : about.rivals) {
     rivals.push_back(rival_text(rival, best.plan, best.evaluation) + ".");
   }
-  out += section("Compared with", list_text(rivals));
+  out += section("Compared with", list_text(rivals, screen));
   out += section("Assumptions behind plan 1 (share of the busiest rank's compute time)",
-                 assumptions_text(best.evaluation.assumptions));
-  out += section("Pareto front", result.pareto.empty() ? "" : pareto_table(result.pareto));
+                 assumptions_text(best.evaluation.assumptions, screen));
+  out += section("Pareto front", result.pareto.empty() ? "" : pareto_table(result.pareto, screen));
   return out;
 }
 
@@ -103,23 +105,24 @@ std::string rival_text(const Rival& rival, const Plan& best_plan, const Evaluati
 
 namespace {
 
-std::string certificate(const SearchResult& result) {
+std::string certificate(const SearchResult& result, Screen screen) {
   const std::string text = certificate_text(result);
-  return text.empty() ? "" : wrapped(text, page_width(), "  ", "  ");
+  return text.empty() ? "" : wrapped(text, screen.width(), "  ", "  ");
 }
 
 }  // namespace
 
-std::string search_report(const SearchResult& result, const SearchReport& about) {
-  std::string out = wrapped(about.question, page_width(), "", "  ") +
-                    wrapped(about.origin, page_width(), "", "  ");
+std::string search_report(const SearchResult& result, const SearchReport& about, Screen screen) {
+  std::string out = wrapped(about.question, screen.width(), "", "  ") +
+                    wrapped(about.origin, screen.width(), "", "  ");
   out += '\n';
-  out += result.best.empty() ? nothing_fits_text(result, page_width())
-                             : best_plan_sections(result, about);
-  out += section("Estimated, not measured", list_text(about.notes));
-  out += section("Candidates", wrapped(counts_text(result), page_width(), "  ", "  ") +
-                                   certificate(result) + rejections_text(result.rejected));
-  out += section("Not searched", list_text(result.not_searched));
+  out += result.best.empty() ? nothing_fits_text(result, screen.width())
+                             : best_plan_sections(result, about, screen);
+  out += section("Estimated, not measured", list_text(about.notes, screen));
+  out += section("Candidates", wrapped(counts_text(result), screen.width(), "  ", "  ") +
+                                   certificate(result, screen) +
+                                   rejections_text(result.rejected, screen));
+  out += section("Not searched", list_text(result.not_searched, screen));
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include "core/values/evaluation.h"
 #include "core/values/program.h"
 #include "core/values/timeline.h"
+#include "report/screen.h"
 #include "report/training_cost.h"
 
 namespace penstock {
@@ -34,7 +35,7 @@ struct SearchReport {
   std::string not_drawn{};  // instead of it, why the step is not drawn: whole lines
 };
 
-std::string search_report(const SearchResult& result, const SearchReport& about);
+std::string search_report(const SearchResult& result, const SearchReport& about, Screen screen);
 
 // Of a search without plans: that there is none, and what came closest. Whole lines.
 std::string nothing_fits_text(const SearchResult& result, std::size_t width = 100);

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "report/json_array.h"
-#include "report/page_width.h"
 #include "report/reasons.h"
+#include "report/screen.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -83,8 +83,9 @@ std::vector<std::string> remarks(const std::vector<Sensitivity>& rows,
   return lines;
 }
 
-std::string section(const std::string& heading, const std::vector<std::string>& lines) {
-  return lines.empty() ? "" : heading + ":\n" + list_text(lines);
+std::string section(const std::string& heading, const std::vector<std::string>& lines,
+                    Screen screen) {
+  return lines.empty() ? "" : heading + ":\n" + list_text(lines, screen);
 }
 
 Json outcome_json(const Outcome& outcome) {
@@ -98,13 +99,13 @@ Json outcome_json(const Outcome& outcome) {
 
 }  // namespace
 
-std::string sensitivity_text(const Sensitivities& sensitivities) {
+std::string sensitivity_text(const Sensitivities& sensitivities, Screen screen) {
   const std::vector<Sensitivity> rows = sorted(sensitivities);
-  return (rows.empty() ? "" : table_of(rows).text(page_width(140))) +
-         list_text(sensitivities.notes) +
-         section("The best plans after these changes", remarks(rows, &Outcome::plan)) +
-         section("Not possible (no in the table)", remarks(rows, &Outcome::why_not)) +
-         section("Not answered", sensitivities.not_answered);
+  return (rows.empty() ? "" : table_of(rows).text(screen.width(140))) +
+         list_text(sensitivities.notes, screen) +
+         section("The best plans after these changes", remarks(rows, &Outcome::plan), screen) +
+         section("Not possible (no in the table)", remarks(rows, &Outcome::why_not), screen) +
+         section("Not answered", sensitivities.not_answered, screen);
 }
 
 TextTable sensitivity_rows(const Sensitivities& sensitivities) {

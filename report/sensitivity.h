@@ -7,6 +7,7 @@
 
 #include "core/values/json.h"
 #include "core/values/units.h"
+#include "report/screen.h"
 #include "report/table.h"
 
 namespace penstock {
@@ -36,7 +37,7 @@ struct Sensitivities {
 
 // Rows by their largest effect, ties in order; then plans that were found, what is not possible and
 // what was not answered.
-std::string sensitivity_text(const Sensitivities& sensitivities);
+std::string sensitivity_text(const Sensitivities& sensitivities, Screen screen);
 // The rows alone. Without rows it has no columns.
 TextTable sensitivity_rows(const Sensitivities& sensitivities);
 // In the same order.

@@ -9,8 +9,8 @@
 #include "report/measures.h"
 #include "report/memory_table.h"
 #include "report/model_flops.h"
-#include "report/page_width.h"
 #include "report/plan_table.h"
+#include "report/screen.h"
 #include "report/time_table.h"
 #include "report/words.h"
 
@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::size_t kLongest = 200;  // a line of a file
 
-std::string line(std::string_view name, const std::string& value) {
-  return wrapped(value, page_width(kLongest), fmt::format("{:<24}", name), std::string(24, ' '));
+std::string line(std::string_view name, const std::string& value, Screen screen) {
+  return wrapped(value, screen.width(kLongest), fmt::format("{:<24}", name), std::string(24, ' '));
 }
 
 std::string speeds(const Plan& plan, Duration step) {
@@ -36,24 +36,28 @@ std::string flops_of(const ModelFlops& flops, const Plan& plan, const Evaluation
                      text_of(flops.convention));
 }
 
-std::string summary(const PlanFile& file, const Evaluation& evaluation, const std::string& note) {
-  std::string out = line("step", to_text(evaluation.step_time) + ", " + note);
-  out += line("between", fmt::format("{} and {}", to_text(evaluation.step_time_low),
-                                     to_text(evaluation.step_time_high)));
-  out += line("speed", speeds(file.plan, evaluation.step_time));
-  if (file.flops) out += line("model FLOP", flops_of(*file.flops, file.plan, evaluation));
-  out += line("makespan", to_text(evaluation.makespan));
-  out += line("longest span of a rank", to_text(evaluation.longest_span));
-  out += line("busiest rank computes", to_text(evaluation.ideal));
-  out += line("bubble by makespan", percent(bubble_rate(evaluation.makespan, evaluation.ideal)));
-  out += line("idle, mean of all ranks", percent(idle_share(file.plan, evaluation)));
+std::string summary(const PlanFile& file, const Evaluation& evaluation, const std::string& note,
+                    Screen screen) {
+  std::string out = line("step", to_text(evaluation.step_time) + ", " + note, screen);
+  out += line("between",
+              fmt::format("{} and {}", to_text(evaluation.step_time_low),
+                          to_text(evaluation.step_time_high)),
+              screen);
+  out += line("speed", speeds(file.plan, evaluation.step_time), screen);
+  if (file.flops) out += line("model FLOP", flops_of(*file.flops, file.plan, evaluation), screen);
+  out += line("makespan", to_text(evaluation.makespan), screen);
+  out += line("longest span of a rank", to_text(evaluation.longest_span), screen);
+  out += line("busiest rank computes", to_text(evaluation.ideal), screen);
+  out += line("bubble by makespan", percent(bubble_rate(evaluation.makespan, evaluation.ideal)),
+              screen);
+  out += line("idle, mean of all ranks", percent(idle_share(file.plan, evaluation)), screen);
   if (evaluation.usd_per_step > 0.0) {
     std::string price = "$" + significant(evaluation.usd_per_step, 4) + " per step";
     if (file.plan.sequence_length > 0) {
       price += ", $" + significant(usd_per_million_tokens(file.plan, evaluation), 4) +
                " per million tokens";
     }
-    out += line("price", price);
+    out += line("price", price, screen);
   }
   return out;
 }
@@ -65,17 +69,17 @@ std::string title_of(const PlanFile& file) {
                      plan_line(file.plan), file.plan.global_batch, file.executor.name);
 }
 
-std::string heading_of(const PlanFile& file) {
-  return wrapped(title_of(file), page_width(), "", "  ") + '\n';
+std::string heading_of(const PlanFile& file, Screen screen) {
+  return wrapped(title_of(file), screen.width(), "", "  ") + '\n';
 }
 
 std::string simulation_report(const PlanFile& file, const Evaluation& evaluation,
-                              const Timeline& timeline, const std::string& note) {
-  return heading_of(file) + summary(file, evaluation, note) +
-         "\nTime by rank (share of the makespan)\n" + time_table(evaluation, file.plan) +
-         "\nMemory by rank (GiB)\n" + memory_table(evaluation, file.plan) + "\nOne step\n" +
+                              const Timeline& timeline, const std::string& note, Screen screen) {
+  return heading_of(file, screen) + summary(file, evaluation, note, screen) +
+         "\nTime by rank (share of the makespan)\n" + time_table(evaluation, file.plan, screen) +
+         "\nMemory by rank (GiB)\n" + memory_table(evaluation, file.plan, screen) + "\nOne step\n" +
          (timeline.end.empty() ? not_drawn_text(file.plan)
-                               : gantt(file.program, timeline, file.plan.kinds()));
+                               : gantt(file.program, timeline, screen, file.plan.kinds()));
 }
 
 std::string not_drawn_text(const Plan& plan) {
@@ -102,7 +106,7 @@ std::string rolled_up_check_text(const CheckReport& report, const std::string& f
       file, exact(report.replayed), fullest_rank(report));
 }
 
-std::string check_text(const CheckReport& report, const std::string& file) {
+std::string check_text(const CheckReport& report, const std::string& file, Screen screen) {
   if (report.findings.empty()) {
     return fmt::format("{}: no findings; the checker's own replay takes {}, its fullest rank {}\n",
                        file, exact(report.replayed), fullest_rank(report));
@@ -110,7 +114,7 @@ std::string check_text(const CheckReport& report, const std::string& file) {
   std::string out = fmt::format(
       "{}: {}\n", file, count_of(static_cast<std::int64_t>(report.findings.size()), "finding"));
   for (const Finding& finding : report.findings) {
-    out += wrapped(finding.place + ": " + finding.message, page_width(), "  ", "    ");
+    out += wrapped(finding.place + ": " + finding.message, screen.width(), "  ", "    ");
   }
   return out;
 }

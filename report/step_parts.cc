@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "report/measures.h"
-#include "report/page_width.h"
+#include "report/screen.h"
 #include "report/table.h"
 #include "report/time_table.h"
 #include "report/words.h"
@@ -26,7 +26,7 @@ std::string faster_text(Duration step, const StepPart& part) {
 
 }  // namespace
 
-std::string step_parts_table(Duration step, const std::vector<StepPart>& parts) {
+std::string step_parts_table(Duration step, const std::vector<StepPart>& parts, Screen screen) {
   TextTable table({{"  part", true},
                    {"time"},
                    {"share", false, 2, 1},
@@ -41,7 +41,7 @@ std::string step_parts_table(Duration step, const std::vector<StepPart>& parts) 
                fmt::format("{}.{} %", tenths[i] / 10, tenths[i] % 10), aligned(part.step_if_zero),
                faster_text(step, part), part.is_bound ? "at most" : "", part.meaning});
   }
-  return table.text(page_width(120));
+  return table.text(screen.width(120));
 }
 
 Json to_json(Duration step, const std::vector<StepPart>& parts) {

@@ -7,6 +7,7 @@
 
 #include "core/values/json.h"
 #include "core/values/units.h"
+#include "report/screen.h"
 
 namespace penstock {
 
@@ -19,7 +20,7 @@ struct StepPart {
 };
 
 // One row per part; the shares of the sum of all parts add up to 100.0 %. `step` as it is.
-std::string step_parts_table(Duration step, const std::vector<StepPart>& parts);
+std::string step_parts_table(Duration step, const std::vector<StepPart>& parts, Screen screen);
 Json to_json(Duration step, const std::vector<StepPart>& parts);
 
 }  // namespace penstock

@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "report/page_width.h"
-
 namespace penstock {
 
 struct Column {
@@ -30,7 +28,7 @@ class TextTable {
   // `width`, those that may be dropped are; what still does not fit follows in a second block,
   // which repeats the first column; a first column of words that is too wide even
   // then goes over several lines.
-  [[nodiscard]] std::string text(std::size_t width = page_width()) const;
+  [[nodiscard]] std::string text(std::size_t width) const;
   // Whether text(width) has a column of this name.
   [[nodiscard]] bool shows(const std::string& header, std::size_t width) const;
   // RFC 4180: lines end in CR LF; cells with commas, quotes or line breaks are quoted. Nothing when

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "report/measures.h"
+#include "report/screen.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -59,7 +60,7 @@ std::vector<std::int64_t> tenths_of_percent(const std::vector<Duration>& parts) 
   return tenths;
 }
 
-std::string busiest_rank_time(const Evaluation& evaluation) {
+std::string busiest_rank_time(const Evaluation& evaluation, Screen screen) {
   const RankTime& time = evaluation.ranks.at(busiest_rank(evaluation)).time;
   const std::vector<Duration> parts = parts_of(time);
   const std::vector<std::int64_t> tenths = tenths_of_percent(parts);
@@ -68,7 +69,7 @@ std::string busiest_rank_time(const Evaluation& evaluation) {
     table.add({fmt::format("  {}", kParts[i].name), aligned(parts[i]), percent_text(tenths[i]),
                std::string(kParts[i].meaning)});
   }
-  return table.text();
+  return table.text(screen.width());
 }
 
 TextTable time_rows(const Evaluation& evaluation, const Plan& plan) {
@@ -89,8 +90,8 @@ TextTable time_rows(const Evaluation& evaluation, const Plan& plan) {
   return table;
 }
 
-std::string time_table(const Evaluation& evaluation, const Plan& plan) {
-  return time_rows(evaluation, plan).text();
+std::string time_table(const Evaluation& evaluation, const Plan& plan, Screen screen) {
+  return time_rows(evaluation, plan).text(screen.width());
 }
 
 }  // namespace penstock

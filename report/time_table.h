@@ -9,6 +9,7 @@
 
 #include "core/values/evaluation.h"
 #include "core/values/plan.h"
+#include "report/screen.h"
 #include "report/table.h"
 
 namespace penstock {
@@ -21,11 +22,11 @@ struct TimePart {
 std::span<const TimePart> time_parts();
 
 // The busiest rank's makespan, part by part, with what each part means; the shares sum to 100.0 %.
-std::string busiest_rank_time(const Evaluation& evaluation);
+std::string busiest_rank_time(const Evaluation& evaluation, Screen screen);
 
 // One row per rank, in a mixed plan with its device type: the shares of the makespan.
 TextTable time_rows(const Evaluation& evaluation, const Plan& plan);
-std::string time_table(const Evaluation& evaluation, const Plan& plan);
+std::string time_table(const Evaluation& evaluation, const Plan& plan, Screen screen);
 
 // The parts of `total` in tenths of a percent, rounded so that they sum to 1,000: the largest
 // remainders round up, ties the earlier part.

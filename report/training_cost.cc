@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "report/page_width.h"
+#include "report/screen.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -86,8 +86,8 @@ std::string span_of(double hours, int digits) {
 
 std::string span(double hours) { return span_of(hours, 4); }
 
-std::string line(std::string_view name, const std::string& value) {
-  return wrapped(value, page_width(), fmt::format("  {:<22}", name), std::string(24, ' '));
+std::string line(std::string_view name, const std::string& value, Screen screen) {
+  return wrapped(value, screen.width(), fmt::format("  {:<22}", name), std::string(24, ' '));
 }
 
 template <class Show>
@@ -96,41 +96,46 @@ std::string between(const TrainingCost& cost, double TrainingTotals::*part, cons
                      show(cost.high.*part));
 }
 
-std::string failures_text(const TrainingCost& cost) {
-  if (!cost.failures) return line("failures", "none assumed; --mtbf-hours H counts them");
+std::string failures_text(const TrainingCost& cost, Screen screen) {
+  if (!cost.failures) return line("failures", "none assumed; --mtbf-hours H counts them", screen);
   const FailureEffect& effect = *cost.failures;
   const FailureModel& model = effect.model;
   const auto minutes = [](double hours, bool is_assumed) {
     return fmt::format("{} min{}", significant(60.0 * hours, 3), is_assumed ? " (assumed)" : "");
   };
-  std::string out =
-      line("failures", fmt::format("a GPU fails after {} h on average, so one of {} after {}",
-                                   significant(model.gpu_mtbf_hours, 4), with_commas(cost.gpus),
-                                   span(effect.job_mtbf_hours)));
+  std::string out = line("failures",
+                         fmt::format("a GPU fails after {} h on average, so one of {} after {}",
+                                     significant(model.gpu_mtbf_hours, 4), with_commas(cost.gpus),
+                                     span(effect.job_mtbf_hours)),
+                         screen);
   const std::string each = fmt::format("a checkpoint takes {}, a restart {}",
                                        minutes(model.checkpoint_hours, model.checkpoint_is_assumed),
                                        minutes(model.restart_hours, model.restart_is_assumed));
-  if (!cost.why_never.empty()) return out + line("against them", each);
-  out += line("expected failures", significant(effect.failures, 3));
-  out += line("checkpoints", fmt::format("every {} ({}), the best interval by Daly; {}",
-                                         count_of(effect.steps_between_checkpoints, "step"),
-                                         span(effect.hours_between_checkpoints), each));
+  if (!cost.why_never.empty()) return out + line("against them", each, screen);
+  out += line("expected failures", significant(effect.failures, 3), screen);
+  out += line("checkpoints",
+              fmt::format("every {} ({}), the best interval by Daly; {}",
+                          count_of(effect.steps_between_checkpoints, "step"),
+                          span(effect.hours_between_checkpoints), each),
+              screen);
   return out + line("without failures",
                     fmt::format("{}; of the time {} goes to checkpoints, {} to failures",
                                 span(cost.without_failures.hours), percent(effect.checkpoint_share),
-                                percent(effect.lost_share)));
+                                percent(effect.lost_share)),
+                    screen);
 }
 
 std::string four_digits(double number) { return significant(number, 4); }
 
 std::string dollars(double usd) { return "$" + (usd >= 1000.0 ? four_digits(usd) : fixed(usd, 2)); }
 
-std::string totals_text(const TrainingCost& cost) {
-  return line("time", between(cost, &TrainingTotals::hours, span)) +
-         line("GPU-hours", between(cost, &TrainingTotals::gpu_hours, four_digits)) +
-         line("price", cost.expected.usd > 0.0
-                           ? between(cost, &TrainingTotals::usd, dollars)
-                           : "unknown; --usd-per-gpu-hour X says what a GPU costs");
+std::string totals_text(const TrainingCost& cost, Screen screen) {
+  return line("time", between(cost, &TrainingTotals::hours, span), screen) +
+         line("GPU-hours", between(cost, &TrainingTotals::gpu_hours, four_digits), screen) +
+         line("price",
+              cost.expected.usd > 0.0 ? between(cost, &TrainingTotals::usd, dollars)
+                                      : "unknown; --usd-per-gpu-hour X says what a GPU costs",
+              screen);
 }
 
 // Six decimals, so that the last bit of an exponential shows nowhere.
@@ -252,13 +257,15 @@ std::string training_sentence(const TrainingCost& cost) {
                             span_of(effect.hours_between_checkpoints, 2));
 }
 
-std::string training_text(const std::optional<TrainingCost>& cost) {
+std::string training_text(const std::optional<TrainingCost>& cost, Screen screen) {
   if (!cost) return "";
   return fmt::format("\nTraining on {} tokens\n", tokens_in_short(cost->tokens)) +
          line("steps",
               fmt::format("{}, each of {} tokens, on {}", with_commas(cost->steps),
-                          with_commas(cost->tokens_per_step), count_of(cost->gpus, "GPU"))) +
-         (ends(cost) ? totals_text(*cost) : line("time", cost->why_never)) + failures_text(*cost);
+                          with_commas(cost->tokens_per_step), count_of(cost->gpus, "GPU")),
+              screen) +
+         (ends(cost) ? totals_text(*cost, screen) : line("time", cost->why_never, screen)) +
+         failures_text(*cost, screen);
 }
 
 Json to_json(const TrainingCost& cost) {

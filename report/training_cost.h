@@ -9,6 +9,7 @@
 #include "core/values/evaluation.h"
 #include "core/values/json.h"
 #include "core/values/plan.h"
+#include "report/screen.h"
 
 namespace penstock {
 
@@ -76,7 +77,7 @@ std::string tokens_in_short(std::int64_t tokens);
 // $317,527."
 std::string training_sentence(const TrainingCost& cost);
 // A section behind an empty line, or nothing; the same for programs.
-std::string training_text(const std::optional<TrainingCost>& cost);
+std::string training_text(const std::optional<TrainingCost>& cost, Screen screen);
 Json to_json(const TrainingCost& cost);
 
 }  // namespace penstock

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "report/page_width.h"
+#include "report/screen.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -12,8 +12,9 @@ namespace {
 
 constexpr std::size_t kLongest = 200;  // a line of a file
 
-std::string line(std::string_view name, const std::string& value) {
-  return wrapped(value, page_width(kLongest), fmt::format("  {:<22}", name), std::string(24, ' '));
+std::string line(std::string_view name, const std::string& value, Screen screen) {
+  return wrapped(value, screen.width(kLongest), fmt::format("  {:<22}", name),
+                 std::string(24, ' '));
 }
 
 // "21.8 % longer than without"
@@ -31,32 +32,39 @@ std::string spreads_of(const JitterResult& result) {
                      result.assumed_percent);
 }
 
-std::string scenario_text(const ScenarioResult& result) {
-  std::string out = "\nScenario\n" + wrapped(result.scenario, page_width(), "  ", "    ");
-  out += line("step with it", exact(result.step_time) + ", " +
-                                  compared(result.step_time, result.step_time_without) + " it");
-  out += line("step without it", exact(result.step_time_without));
-  out +=
-      line("busiest rank", fmt::format("{}, with {} of work; without the scenario {}, with {}",
-                                       result.busiest_rank, to_text(result.work),
-                                       result.busiest_rank_without, to_text(result.work_without)));
+std::string scenario_text(const ScenarioResult& result, Screen screen) {
+  std::string out = "\nScenario\n" + wrapped(result.scenario, screen.width(), "  ", "    ");
+  out += line(
+      "step with it",
+      exact(result.step_time) + ", " + compared(result.step_time, result.step_time_without) + " it",
+      screen);
+  out += line("step without it", exact(result.step_time_without), screen);
+  out += line(
+      "busiest rank",
+      fmt::format("{}, with {} of work; without the scenario {}, with {}", result.busiest_rank,
+                  to_text(result.work), result.busiest_rank_without, to_text(result.work_without)),
+      screen);
   return out;
 }
 
-std::string jitter_text(const JitterResult& result) {
+std::string jitter_text(const JitterResult& result, Screen screen) {
   if (!result.has_spreads) {
     return "\nJitter\n  no spreads were measured, so jitter changes nothing; --jitter-percent N "
            "assumes N %\n";
   }
   std::string out = "\nJitter\n";
   out += line("median step",
-              exact(result.median) + ", " + compared(result.median, result.step_time) + " jitter");
-  out += line("between", fmt::format("{} and {}, the 5th and 95th percentile of {} (seed {})",
-                                     to_text(result.low), to_text(result.high),
-                                     count_of(result.samples, "sample"), result.seed));
-  out += line("spreads", spreads_of(result));
+              exact(result.median) + ", " + compared(result.median, result.step_time) + " jitter",
+              screen);
+  out += line(
+      "between",
+      fmt::format("{} and {}, the 5th and 95th percentile of {} (seed {})", to_text(result.low),
+                  to_text(result.high), count_of(result.samples, "sample"), result.seed),
+      screen);
+  out += line("spreads", spreads_of(result), screen);
   if (result.replicas_share) {
-    out += line("replicas", "share their samples: the slowest of independent ones takes longer");
+    out += line("replicas", "share their samples: the slowest of independent ones takes longer",
+                screen);
   }
   return out;
 }
@@ -89,9 +97,9 @@ Json to_json(const ScenarioResult& result) {
       .set("busiest_rank_work_without_ns", std::int64_t{result.work_without.count()});
 }
 
-std::string uncertainty_text(const Uncertainty& uncertainty) {
-  return (uncertainty.scenario ? scenario_text(*uncertainty.scenario) : "") +
-         (uncertainty.jitter ? jitter_text(*uncertainty.jitter) : "");
+std::string uncertainty_text(const Uncertainty& uncertainty, Screen screen) {
+  return (uncertainty.scenario ? scenario_text(*uncertainty.scenario, screen) : "") +
+         (uncertainty.jitter ? jitter_text(*uncertainty.jitter, screen) : "");
 }
 
 void set_uncertainty(Json& json, const Uncertainty& uncertainty) {

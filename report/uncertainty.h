@@ -9,6 +9,7 @@
 
 #include "core/values/json.h"
 #include "core/values/units.h"
+#include "report/screen.h"
 
 namespace penstock {
 
@@ -39,7 +40,7 @@ struct Uncertainty {
   std::optional<JitterResult> jitter;
 };
 // A section for each, behind an empty line; nothing when nothing was asked for.
-std::string uncertainty_text(const Uncertainty& uncertainty);
+std::string uncertainty_text(const Uncertainty& uncertainty, Screen screen);
 // Appends the keys "scenario" and "jitter" to `json`, likewise.
 void set_uncertainty(Json& json, const Uncertainty& uncertainty);
 

@@ -10,6 +10,7 @@
 #include "core/values/plan_file.h"
 #include "core/values/run_log.h"
 #include "core/values/timeline.h"
+#include "report/screen.h"
 
 namespace penstock {
 
@@ -85,7 +86,7 @@ struct Validation {
 Validation validate(const PlanFile& plan, const Timeline& predicted, const RunLog& run,
                     const ValidationOptions& options, const std::string& run_name);
 
-std::string validation_report(const Validation& validation, const RunHeader& run);
+std::string validation_report(const Validation& validation, const RunHeader& run, Screen screen);
 // Appends the comparison to `json`, every action included.
 void set_validation(Json& json, const Validation& validation);
 

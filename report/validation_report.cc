@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "report/screen.h"
 #include "report/table.h"
 #include "report/validation.h"
 #include "report/words.h"
@@ -42,7 +43,7 @@ std::string step_lines(const Validation& v, const RunHeader& run) {
   return out + '\n';
 }
 
-std::string kind_table(const Validation& v) {
+std::string kind_table(const Validation& v, Screen screen) {
   TextTable table({{"action", true},
                    {"stage"},
                    {"per step"},
@@ -57,10 +58,11 @@ std::string kind_table(const Validation& v) {
                aligned(kind.fastest), aligned(kind.slowest),
                signed_percent(prediction_error(kind.predicted, kind.measured))});
   }
-  return "\nOne action (measured: median over steps and micro-batches)\n" + table.text();
+  return "\nOne action (measured: median over steps and micro-batches)\n" +
+         table.text(screen.width());
 }
 
-std::string rank_table(const Validation& v) {
+std::string rank_table(const Validation& v, Screen screen) {
   TextTable table({{"rank"},
                    {"computes, predicted"},
                    {"measured"},
@@ -74,7 +76,7 @@ std::string rank_table(const Validation& v) {
                aligned(rank.predicted_end), aligned(rank.measured_end),
                signed_percent(prediction_error(rank.predicted_end, rank.measured_end))});
   }
-  return "\nRanks (medians over steps)\n" + table.text();
+  return "\nRanks (medians over steps)\n" + table.text(screen.width());
 }
 
 Duration shift_of(const ActionComparison& action) {
@@ -82,7 +84,7 @@ Duration shift_of(const ActionComparison& action) {
                                                     : action.measured_end - action.predicted_end;
 }
 
-std::string largest_shifts(const Validation& v) {
+std::string largest_shifts(const Validation& v, Screen screen) {
   std::vector<const ActionComparison*> actions;
   actions.reserve(v.actions.size());
   for (const ActionComparison& action : v.actions) actions.push_back(&action);
@@ -101,10 +103,10 @@ std::string largest_shifts(const Validation& v) {
                aligned(action->predicted_end), aligned(action->measured_start),
                aligned(action->measured_end), aligned(shift_of(*action))});
   }
-  return "\nWhere the two lie farthest apart\n" + table.text();
+  return "\nWhere the two lie farthest apart\n" + table.text(screen.width());
 }
 
-std::string memory_table(const Validation& v) {
+std::string memory_table(const Validation& v, Screen screen) {
   TextTable table({{"rank"}, {"predicted"}, {"allocated"}, {"error"}, {"reserved"}});
   for (const MemoryComparison& rank : v.memory) {
     const double error = rank.allocated && rank.allocated->count > 0
@@ -118,7 +120,7 @@ std::string memory_table(const Validation& v) {
   }
   return "\nMemory, GiB (predicted without the device's reserve; reserved: with what the allocator "
          "keeps free)\n" +
-         table.text();
+         table.text(screen.width());
 }
 
 Json nanoseconds(Duration duration) { return std::int64_t{duration.count()}; }
@@ -170,15 +172,16 @@ Json to_array(const std::vector<Value>& values) {
 
 }  // namespace
 
-std::string validation_report(const Validation& validation, const RunHeader& run) {
+std::string validation_report(const Validation& validation, const RunHeader& run, Screen screen) {
   std::string out = step_lines(validation, run) + verdict(validation);
-  if (!validation.memory.empty()) out += memory_table(validation);
+  if (!validation.memory.empty()) out += memory_table(validation, screen);
   if (validation.traced_steps == 0) {
     const std::string remedy =
         is_own_run(run) ? "train with --timeline" : "record traces of PyTorch's profiler";
     return out + "\nThe run holds no times of single actions: " + remedy + " to compare them.\n";
   }
-  return out + kind_table(validation) + rank_table(validation) + largest_shifts(validation);
+  return out + kind_table(validation, screen) + rank_table(validation, screen) +
+         largest_shifts(validation, screen);
 }
 
 void set_validation(Json& json, const Validation& v) {

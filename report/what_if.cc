@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "report/screen.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -15,14 +16,14 @@ double saved_share(Duration now, Duration then) {
 
 }  // namespace
 
-std::string what_if_table(Duration now, const std::vector<WhatIf>& changes) {
+std::string what_if_table(Duration now, const std::vector<WhatIf>& changes, Screen screen) {
   TextTable table({{"  if", true}, {"step"}, {"saves"}});
   table.add({"  (as it is)", aligned(now), ""});
   for (const WhatIf& change : changes) {
     table.add({"  " + change.change, aligned(change.step_time),
                percent(saved_share(now, change.step_time))});
   }
-  return table.text();
+  return table.text(screen.width());
 }
 
 Json what_if_json(Duration now, const std::vector<WhatIf>& changes) {

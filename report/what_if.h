@@ -6,6 +6,7 @@
 
 #include "core/values/json.h"
 #include "core/values/units.h"
+#include "report/screen.h"
 
 namespace penstock {
 
@@ -16,7 +17,7 @@ struct WhatIf {
 };
 
 // One row per change: the step time, and how much of `now` it saves.
-std::string what_if_table(Duration now, const std::vector<WhatIf>& changes);
+std::string what_if_table(Duration now, const std::vector<WhatIf>& changes, Screen screen);
 Json what_if_json(Duration now, const std::vector<WhatIf>& changes);
 
 }  // namespace penstock

@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 
 #include "report/measures.h"
-#include "report/page_width.h"
 #include "report/plan_table.h"
 #include "report/reasons.h"
 #include "report/result_json.h"
+#include "report/screen.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -103,7 +103,8 @@ std::string verdict(const WhyNot& why, const Plan& plan, const Evaluation& now) 
   return text;
 }
 
-std::string side_by_side(const Plan& plan, const Evaluation& now, const RankedPlan& best) {
+std::string side_by_side(const Plan& plan, const Evaluation& now, const RankedPlan& best,
+                         Screen screen) {
   const Evaluation& other = best.evaluation;
   TextTable table({{"  busiest rank", true}, {"this plan"}, {"the other"}, {"difference"}});
   for (const Difference& one : differences(now, other)) {
@@ -123,14 +124,14 @@ std::string side_by_side(const Plan& plan, const Evaluation& now, const RankedPl
   table.add({"  fullest rank, GiB", tight(now), tight(other), ""});
   table.add({"  GPUs", fmt::format("{}", plan.devices()), fmt::format("{}", best.plan.devices()),
              fmt::format("{:+}", best.plan.devices() - plan.devices())});
-  return table.text();
+  return table.text(screen.width());
 }
 
-std::string reasons_text(const SearchResult& result) {
-  std::string text = wrapped(counts_text(result), page_width(), "  ", "  ");
+std::string reasons_text(const SearchResult& result, Screen screen) {
+  std::string text = wrapped(counts_text(result), screen.width(), "  ", "  ");
   std::vector<Rejection> first = result.rejected;
   first.resize(std::min(first.size(), kMostReasons));
-  return text + rejections_text(first);
+  return text + rejections_text(first, screen);
 }
 
 std::string no_plan(const WhyNot& why) {
@@ -144,20 +145,21 @@ std::string no_plan(const WhyNot& why) {
 
 }  // namespace
 
-std::string why_not_text(const WhyNot& why, const Plan& plan, const Evaluation& now) {
+std::string why_not_text(const WhyNot& why, const Plan& plan, const Evaluation& now,
+                         Screen screen) {
   std::string text = "Why not " + why.asked + "?\n";
-  if (!why.remark.empty()) text += wrapped(why.remark, page_width(), "  ", "  ");
-  if (!why.contradictions.empty()) return text + list_text(why.contradictions);
+  if (!why.remark.empty()) text += wrapped(why.remark, screen.width(), "  ", "  ");
+  if (!why.contradictions.empty()) return text + list_text(why.contradictions, screen);
   if (!why.result.complete) text += "  The search was stopped before its end.\n";
   if (why.result.best.empty()) {
-    return text + wrapped(no_plan(why), page_width(), "  ", "    ") + '\n' +
-           reasons_text(why.result);
+    return text + wrapped(no_plan(why), screen.width(), "  ", "    ") + '\n' +
+           reasons_text(why.result, screen);
   }
   const RankedPlan& best = why.result.best.front();
-  text += wrapped("The best with it: " + plan_line(best.plan) + ".", page_width(), "  ", "    ");
-  text += wrapped(verdict(why, plan, now), page_width(), "  ", "    ");
-  if (!(best.plan == plan)) text += '\n' + side_by_side(plan, now, best);
-  return text + '\n' + reasons_text(why.result);
+  text += wrapped("The best with it: " + plan_line(best.plan) + ".", screen.width(), "  ", "    ");
+  text += wrapped(verdict(why, plan, now), screen.width(), "  ", "    ");
+  if (!(best.plan == plan)) text += '\n' + side_by_side(plan, now, best, screen);
+  return text + '\n' + reasons_text(why.result, screen);
 }
 
 Json to_json(const WhyNot& why, const Plan& plan, const Evaluation& now) {

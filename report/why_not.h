@@ -8,6 +8,7 @@
 #include "core/values/evaluation.h"
 #include "core/values/json.h"
 #include "core/values/plan.h"
+#include "report/screen.h"
 
 namespace penstock {
 
@@ -21,7 +22,7 @@ struct WhyNot {
 };
 
 // `plan` and `now`: the one that was asked about.
-std::string why_not_text(const WhyNot& why, const Plan& plan, const Evaluation& now);
+std::string why_not_text(const WhyNot& why, const Plan& plan, const Evaluation& now, Screen screen);
 Json to_json(const WhyNot& why, const Plan& plan, const Evaluation& now);
 
 }  // namespace penstock

@@ -15,7 +15,7 @@ Duration sum_of(const TimeTerm& term) { return term.forward + term.backward + te
 
 }  // namespace
 
-std::string work_terms_table(const std::vector<TimeTerm>& terms) {
+std::string work_terms_table(const std::vector<TimeTerm>& terms, Screen screen) {
   TextTable table({{"  part", true}, {"forward"}, {"backward"}, {"recompute"}, {"share"}});
   Duration all{};
   for (const TimeTerm& term : terms) all += sum_of(term);
@@ -26,7 +26,7 @@ std::string work_terms_table(const std::vector<TimeTerm>& terms) {
     table.add({"  " + term.name, aligned(term.forward), aligned(term.backward),
                aligned(term.recompute), fmt::format("{:.1f} %", 100.0 * share)});
   }
-  return table.text();
+  return table.text(screen.width());
 }
 
 Json to_json(const WorkTerms& work) {

@@ -7,6 +7,7 @@
 
 #include "core/values/json.h"
 #include "core/values/profile.h"
+#include "report/screen.h"
 
 namespace penstock {
 
@@ -16,7 +17,7 @@ struct WorkTerms {
   std::vector<TimeTerm> terms;
 };
 
-std::string work_terms_table(const std::vector<TimeTerm>& terms);
+std::string work_terms_table(const std::vector<TimeTerm>& terms, Screen screen);
 Json to_json(const WorkTerms& work);
 
 }  // namespace penstock

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/values/json_reader.h"
+#include "training/learning_rate.h"
 
 namespace penstock {
 namespace {
@@ -24,7 +25,11 @@ Json write_options(const TrainingOptions& options) {
       .set("beta2", options.beta2)
       .set("epsilon", options.epsilon)
       .set("clip_norm", options.clip_norm)
-      .set("seed", options.seed);
+      .set("seed", options.seed)
+      .set("learning_rate_schedule", std::string(name_of(options.schedule)))
+      .set("warmup_steps", options.warmup_steps)
+      .set("decay_steps", options.decay_steps)
+      .set("least_learning_rate", options.least_learning_rate);
   return json;
 }
 
@@ -40,6 +45,18 @@ std::uint64_t read_seed(const JsonReader& reader) {
   return seed;
 }
 
+// Manifests from before there were schedules have none.
+void read_schedule(JsonReader& reader, TrainingOptions& options) {
+  if (!reader.has("learning_rate_schedule")) return;
+  const JsonReader name = reader.at("learning_rate_schedule");
+  const auto schedule = learning_rate_schedule_named(name.string());
+  if (!schedule) name.expected("constant, linear or cosine");
+  options.schedule = *schedule;
+  options.warmup_steps = reader.at("warmup_steps").integer(0, kMost);
+  options.decay_steps = reader.at("decay_steps").integer(0, kMost);
+  options.least_learning_rate = reader.at("least_learning_rate").number(0.0, kLargest);
+}
+
 TrainingOptions read_options(JsonReader reader) {
   TrainingOptions options;
   const auto number = [&](const char* key) { return reader.at(key).number(-kLargest, kLargest); };
@@ -51,6 +68,7 @@ TrainingOptions read_options(JsonReader reader) {
   options.epsilon = number("epsilon");
   options.clip_norm = number("clip_norm");
   options.seed = read_seed(reader.at("seed"));
+  read_schedule(reader, options);
   reader.finish();
   return options;
 }
@@ -58,14 +76,17 @@ TrainingOptions read_options(JsonReader reader) {
 Json write_data(const CheckpointData& data) {
   Json json = Json::object();
   json.set("path", data.path).set("bytes", data.bytes).set("checksum", data.checksum);
+  json.set("taken", data.taken);
   return json;
 }
 
-CheckpointData read_data(JsonReader reader) {
+// `samples`: of the run; before there was "taken", it had taken them all of one file.
+CheckpointData read_data(JsonReader reader, std::int64_t samples) {
   CheckpointData data;
   data.path = reader.at("path").string();
   data.bytes = reader.at("bytes").integer(0, kMost);
   data.checksum = reader.at("checksum").string();
+  data.taken = reader.has("taken") ? reader.at("taken").integer(0, kMost) : samples;
   reader.finish();
   return data;
 }
@@ -130,7 +151,7 @@ CheckpointInfo read_info(JsonReader& reader) {
   info.precision = read_precision(reader.at("precision"));
   info.global_batch = static_cast<int>(reader.at("global_batch").integer(1, kMostSamples));
   info.sequence_length = static_cast<int>(reader.at("sequence_length").integer(1, kMostSamples));
-  info.data = read_data(reader.at("data"));
+  info.data = read_data(reader.at("data"), info.samples);
   info.options = read_options(reader.at("training"));
   for (auto& [name, value] : reader.at("shared_numbers").members()) {
     info.shared_numbers.emplace_back(name, value.number(-kLargest, kLargest));

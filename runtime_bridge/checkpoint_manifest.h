@@ -14,11 +14,12 @@
 
 namespace penstock {
 
-// The file that the tokens came from.
+// The files that the tokens came from.
 struct CheckpointData {
   std::string path;  // as given: for people, the checksum decides
   std::int64_t bytes = 0;
   std::string checksum;
+  std::int64_t taken = 0;  // samples of these files, where the run goes on in them
   bool operator==(const CheckpointData&) const = default;
 };
 

@@ -4,9 +4,12 @@
 #include <numeric>
 #include <string>
 
+#include "core/values/action_rules.h"
 #include "core/values/error.h"
 #include "runtime_bridge/rank_order.h"
+#include "runtime_bridge/step_copies.h"
 #include "runtime_bridge/step_reductions.h"
+#include "runtime_bridge/step_signals.h"
 #include "runtime_bridge/step_transfers.h"
 
 namespace penstock {
@@ -45,11 +48,23 @@ class StepExecutor::Impl {
       : program_(program),
         options_(options),
         work_(work),
+        transport_(transport),
+        has_waits_(!program.waits.empty() || !program.signals.empty()),
         order_(program),
         transfers_(program, work, transport, options.transfers_ahead),
-        reductions_(program, work, transport, communicators.of_plan(program)) {}
+        reductions_(program, work, transport, communicators.of_plan(program)),
+        copies_(program, work, has_ended_),
+        signals_(program, transport) {}
 
   StepRecord execute(std::int64_t step) {
+    return execute(step, [&] { work_.begin_step(step); });
+  }
+  double evaluate(std::int64_t step, std::int64_t batch) {
+    return execute(step, [&] { work_.begin_evaluation(batch); }).all.loss;
+  }
+
+  template <typename Begin>
+  StepRecord execute(std::int64_t step, const Begin& begin) {
     record_ = {};
     record_.start.resize(program_.actions.size());
     record_.end.resize(program_.actions.size());
@@ -57,7 +72,11 @@ class StepExecutor::Impl {
     order_.begin();
     transfers_.begin(record_);
     reductions_.begin(record_);
-    work_.begin_step(step);
+    has_ended_.assign(program_.actions.size(), false);
+    copies_.begin(record_);
+    signals_.begin();
+    begin();
+    copies_.look_ahead();
     for (std::size_t at = 0; at < order_.list().size(); ++at) {
       if (options_.progress) options_.progress(step, static_cast<std::int64_t>(at));
       order_.decide(at, [this](int receive) { return transfers_.has_arrived(receive); });
@@ -66,6 +85,8 @@ class StepExecutor::Impl {
     }
     reductions_.wait_for_gathers();
     transfers_.wait_for_sends();
+    copies_.wait_for_all();
+    signals_.wait_for_sends();
     work_.synchronize();
     if (!has_norm()) reductions_.sum_loss();
     record_.phases = phases_of(program_, record_, waiting_);
@@ -78,25 +99,57 @@ class StepExecutor::Impl {
   void carry_out(std::size_t at) {
     const int index = order_.list()[at];
     const RankAction& action = program_.actions[static_cast<std::size_t>(index)];
-    switch (action.kind) {
-      case ActionKind::kSendActivation:
-      case ActionKind::kSendGradient:
-      case ActionKind::kReceiveActivation:
-      case ActionKind::kReceiveGradient:
-        return transfers_.issue(order_.list(), at);
-      case ActionKind::kTiedReduce:
-        return reductions_.reduce_tied(index);
-      case ActionKind::kReduceGradient:
-        return reductions_.reduce_gradients(index);
-      case ActionKind::kNorm:
-        return reductions_.norm(index);
-      case ActionKind::kOptimizer:
-        return optimize(index, action.stage);
-      case ActionKind::kUnshard:
-        return reductions_.gather(index);
-      default:
-        return compute(index, action);
+    wait_for_needs(index);
+    switch (rule_of(action.kind).lane) {
+      case Lane::kWire:
+        return transfers_.issue(order_.list(), at, end_of_batch(at));
+      case Lane::kCollective:
+        return reductions_.issue(index);
+      case Lane::kCompute:
+        return action.kind == ActionKind::kOptimizer ? optimize(at) : compute(index, action);
+      case Lane::kCopyIn:
+      case Lane::kCopyOut:
+      case Lane::kAtOnce:
+        return copies_.issue(index);
     }
+  }
+
+  // What slots and the plan file ask for; all else follows from the order and the kind.
+  void wait_for_needs(int index) {
+    if (!has_waits_ || copies_.was_begun(index)) return;
+    const SteadyTime begin = transport_.now();
+    for (const RankWait& wait : program_.waits_of(index)) {
+      // Copies wait for each other on the device.
+      if (!(copies_.is_copy(index) && copies_.is_copy(wait.needs))) wait_for_end(wait.needs);
+    }
+    signals_.wait_for(index);
+    if (is_compute(kind_of(index))) waiting_ += transport_.now() - begin;
+  }
+
+  void wait_for_end(int index) {
+    const ActionKind kind = kind_of(index);
+    if (is_compute(kind)) return;  // one after the other
+    if (copies_.is_copy(index)) return copies_.wait_for(index);
+    if (is_send(kind)) {
+      transfers_.wait_for_send(index);
+    } else if (is_receive(kind)) {
+      (void)transfers_.wait_for(index);
+    } else {
+      reductions_.wait_for_action(index);
+    }
+    note_end(index);
+  }
+
+  // Transfers that wait for something of their own are issued at their places.
+  [[nodiscard]] std::size_t end_of_batch(std::size_t at) const {
+    const std::vector<int>& list = order_.list();
+    if (!has_waits_) return list.size();
+    std::size_t end = at + 1;
+    while (end < list.size() && program_.waits_of(list[end]).empty() &&
+           !program_.signalled(list[end])) {
+      ++end;
+    }
+    return end;
   }
 
   void compute(int index, const RankAction& action) {
@@ -104,9 +157,9 @@ class StepExecutor::Impl {
       waiting_ += transfers_.wait_for(action.needs);
     }
     const auto i = static_cast<std::size_t>(index);
-    record_.start[i] = steady_now();
+    record_.start[i] = transport_.now();
     work_.compute(action.kind, action.stage, action.micro_batch);
-    end(i);
+    end(index);
     if (!action.hands_on) return;
     if (action.kind == ActionKind::kForward) {
       work_.hand_on_activation(action.stage, action.micro_batch);
@@ -115,19 +168,54 @@ class StepExecutor::Impl {
     }
   }
 
-  void optimize(int index, int stage) {
-    reductions_.wait_for_stage(stage);
+  void optimize(std::size_t at) {
+    const int index = order_.list()[at];
     const auto i = static_cast<std::size_t>(index);
-    record_.start[i] = steady_now();
-    work_.optimize(stage);
-    end(i);
+    reductions_.wait_for_stage(program_.actions[i].stage);
+    if (const int norm = norm_behind(at); norm != kNone) reductions_.try_norm(norm);
+    record_.start[i] = transport_.now();
+    work_.optimize(program_.actions[i].stage);
+    end(index);
+    gather_ahead(at);
   }
 
-  void end(std::size_t i) {
+  // What is gathered after updates in a row begins beside those that it does not need.
+  void gather_ahead(std::size_t at) {
+    const std::vector<int>& list = order_.list();
+    std::vector<int> to_update;
+    while (++at < list.size()) {
+      const RankAction& action = program_.actions[static_cast<std::size_t>(list[at])];
+      if (action.kind == ActionKind::kOptimizer) {
+        to_update.push_back(action.stage);
+        continue;
+      }
+      const bool waits = std::count(to_update.begin(), to_update.end(), action.stage) > 0;
+      if (action.kind != ActionKind::kUnshard || waits) return;
+      reductions_.issue(list[at]);
+    }
+  }
+
+  // The NORM that only updates separate from this place: they do not wait for it.
+  [[nodiscard]] int norm_behind(std::size_t at) const {
+    const std::vector<int>& list = order_.list();
+    while (at < list.size() && kind_of(list[at]) == ActionKind::kOptimizer) ++at;
+    return at < list.size() && kind_of(list[at]) == ActionKind::kNorm ? list[at] : kNone;
+  }
+
+  void end(int index) {
     if (options_.exact_times) work_.synchronize();
-    record_.end[i] = steady_now();
+    record_.end[static_cast<std::size_t>(index)] = transport_.now();
+    note_end(index);
+  }
+  void note_end(int index) {
+    has_ended_[static_cast<std::size_t>(index)] = true;
+    copies_.look_ahead();
+    signals_.has_ended(index);
   }
 
+  [[nodiscard]] ActionKind kind_of(int index) const {
+    return program_.actions[static_cast<std::size_t>(index)].kind;
+  }
   [[nodiscard]] bool has_norm() const {
     return std::any_of(program_.actions.begin(), program_.actions.end(),
                        [](const RankAction& a) { return a.kind == ActionKind::kNorm; });
@@ -136,11 +224,16 @@ class StepExecutor::Impl {
   const RankProgram& program_;
   ExecuteOptions options_;
   RankWork& work_;
+  Transport& transport_;
+  const bool has_waits_;
   RankOrder order_;
   StepRecord record_;
   Duration waiting_{0};
+  std::vector<bool> has_ended_;  // [action]: what copies may wait for
   StepTransfers transfers_;
   StepReductions reductions_;
+  StepCopies copies_;
+  StepSignals signals_;
 };
 
 StepExecutor::StepExecutor(const RankProgram& program, RankWork& work, Transport& transport,
@@ -154,6 +247,9 @@ StepExecutor::StepExecutor(const RankProgram& program, RankWork& work, Transport
 StepExecutor::~StepExecutor() = default;
 
 StepRecord StepExecutor::execute(std::int64_t step) { return impl_->execute(step); }
+double StepExecutor::evaluate(std::int64_t step, std::int64_t batch) {
+  return impl_->evaluate(step, batch);
+}
 CommunicatorId StepExecutor::job() const { return impl_->job(); }
 
 }  // namespace penstock

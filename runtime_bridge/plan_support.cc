@@ -13,21 +13,28 @@ namespace {
   throw_bad_input("this plan cannot be run: " + what + "; " + remedy);
 }
 
-void require_kinds(const Program& program, bool zero1) {
-  if (program.has_slots()) {
-    refuse("its stages live in slots and are loaded from the host",
-           "only simulate, explain and check take such a plan yet");
-  }
+// A rank is told of the end of what another one computes, and of nothing else.
+void require_waits(const Program& program) {
   for (const Wait& wait : program.more_waits) {
-    refuse(name_of(program, program.actions[wait.action]) + " waits for " +
-               name_of(program, program.actions[wait.needs]) + ", which the file lists",
-           "ranks keep only the waits that follow from their lists; take it out of 'waits'");
+    const Action &action = program.actions[wait.action], &needed = program.actions[wait.needs];
+    if (program.rank_of(action) == program.rank_of(needed) || is_compute(needed.kind)) continue;
+    refuse(name_of(program, action) + " waits for " + name_of(program, needed) +
+               " of another rank, which is no compute",
+           "let it wait for the compute before or behind that action");
   }
+}
+
+void require_kinds(const Program& program, bool zero1) {
   for (const Action& action : program.actions) {
-    const bool moves_weights = action.kind == ActionKind::kLoad ||
-                               action.kind == ActionKind::kStore ||
-                               action.kind == ActionKind::kReshard;
-    if (moves_weights || (action.kind == ActionKind::kUnshard && !zero1)) {
+    const Stage& stage = program.stages[action.stage.value];
+    const bool in_slots =
+        program.pipelines[static_cast<std::size_t>(stage.pipeline)].weight_slots > 0;
+    if (action.kind == ActionKind::kUnshard && in_slots) {
+      refuse(name_of(program, action) + " gathers a stage that lives in a slot",
+             "plan without --zero1");
+    }
+    const bool moves_weights = is_copy(action.kind) || action.kind == ActionKind::kReshard;
+    if ((moves_weights && !in_slots) || (action.kind == ActionKind::kUnshard && !zero1)) {
       refuse(name_of(program, action) + " is not supported",
              "of sharded weights only the optimizer state of ZeRO-1 is (penstock plan --zero1)");
     }
@@ -90,7 +97,7 @@ class Order {
         break;
       case ActionKind::kOptimizer:
         expect_reduced(action, own);
-        expect(action, own.updates == 1, "is the stage's second");
+        expect(action, own.updates > 0, "is one more than its stage needs");
         --own.updates;
         break;
       case ActionKind::kUnshard:
@@ -120,7 +127,7 @@ class Order {
  private:
   // What is still to come.
   struct OfStage {
-    int backwards = 0, ties = 0, reductions = 0, updates = 1, gathers = 0;
+    int backwards = 0, ties = 0, reductions = 0, updates = 0, gathers = 0;
   };
   static constexpr const char* kCheck = "`penstock check` says what is wrong";
 
@@ -135,6 +142,7 @@ class Order {
       const Pipeline& pipeline =
           program_.pipelines[static_cast<std::size_t>(program_.stages[i].pipeline)];
       OfStage own;
+      own.updates = file_.executor.optimizer == OptimizerGate::kRolledBack ? 3 : 1;
       own.backwards = static_cast<int>(pipeline.micro_batches) / pipeline.copies;
       own.reductions = shared ? 1 : 0;
       own.gathers = shared && file_.plan.zero1 ? 1 : 0;
@@ -171,11 +179,24 @@ void require_supported(const PlanFile& file, const ModelDescription& model,
            "plan with --tensor 1");
   }
   require_kinds(file.program, file.plan.zero1);
+  require_waits(file.program);
   require_micro_batches(file.program);
   require_norm(file, model, options);
 }
 
-void require_one_length(const PlanFile& file) {
+void require_tensors(const PlanFile& file) {
+  if (file.program.has_slots()) {
+    refuse(
+        "its stages live in slots and are loaded from the host, and LibTorch ranks keep all of "
+        "their weights on the device",
+        "penstock train --virtual carries out its times");
+  }
+  if (file.executor.optimizer == OptimizerGate::kRolledBack) {
+    refuse(
+        "its updates are taken back and done again, as in a step whose check of the norm fails, "
+        "and LibTorch ranks keep no weights to go back to",
+        "penstock train --virtual carries out its times; to train, plan with --optimizer barrier");
+  }
   for (const MicroBatchShape& shape : file.plan.batch.shapes) {
     if (shape.tokens == file.plan.sequence_length && shape.decoder_tokens == 0) continue;
     refuse("its samples differ in length (" + std::to_string(shape.tokens) + " and " +

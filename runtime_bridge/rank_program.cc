@@ -25,6 +25,20 @@ std::vector<List> lists_of(const Program& program) {
   return lists;
 }
 
+// Where each of the Program's actions stands in the list of its rank.
+std::vector<int> positions_in_lists(const Program& program) {
+  std::vector<int> next(static_cast<std::size_t>(program.ranks()), 0);
+  std::vector<int> positions;
+  positions.reserve(program.actions.size());
+  for (const Action& action : program.actions) {
+    positions.push_back(next[static_cast<std::size_t>(program.rank_of(action).value)]++);
+  }
+  return positions;
+}
+
+// LOAD, STORE and RESHARD are waited for, and wait, beside the order of the list.
+bool is_of_slot(ActionKind kind) { return is_copy(kind) || kind == ActionKind::kReshard; }
+
 int index_of(const std::vector<int>& values, int value) {
   return static_cast<int>(std::find(values.begin(), values.end(), value) - values.begin());
 }
@@ -48,10 +62,12 @@ StageSetup stage_setup(const PlanFile& file, const JobLayout& layout, int rank, 
 // Works out one rank.
 class RankBuilder {
  public:
-  RankBuilder(const PlanFile& file, const JobLayout& layout, const List& list, int rank)
+  RankBuilder(const PlanFile& file, const JobLayout& layout, const List& list,
+              const std::vector<int>& positions, int rank)
       : file_(file),
         layout_(layout),
         list_(list),
+        positions_(positions),
         rank_(rank),
         replica_(layout.replica_of(rank)),
         pipeline_(file.program.pipelines[static_cast<std::size_t>(layout.pipeline_of(replica_))]) {}
@@ -76,6 +92,8 @@ class RankBuilder {
     add_stages();
     add_ties();
     add_actions();
+    program_.host_link = file_.executor.host_link;
+    if (file_.program.has_slots() || !file_.program.more_waits.empty()) add_waits();
     setup.recompute = recomputes();
     return std::move(program_);
   }
@@ -216,6 +234,43 @@ class RankBuilder {
                     "; `penstock check` says what is wrong");
   }
 
+  void add_waits() {
+    const Program& program = file_.program;
+    const int own = pipeline_.first_rank + program_.setup.pipeline_rank;
+    const auto is_own = [&](std::uint32_t index) {
+      return program.rank_of(program.actions[index]).value == own;
+    };
+    for (std::uint32_t i = 0; i < program.actions.size(); ++i) {
+      if (!is_own(i)) continue;
+      const std::uint32_t first = program.actions[i].waits_for;
+      const bool counts =
+          first != kWaitsForNothing && is_own(first) &&
+          (is_of_slot(program.actions[i].kind) || is_of_slot(program.actions[first].kind));
+      if (counts) program_.waits.push_back({positions_[i], positions_[first]});
+      for (const Wait& wait : program.more_waits_of(i)) {
+        if (is_own(wait.needs)) program_.waits.push_back({positions_[i], positions_[wait.needs]});
+      }
+    }
+    for (std::size_t k = 0; k < program.more_waits.size(); ++k) add_signal(k, is_own);
+  }
+
+  // Tags beyond those of the boundaries.
+  template <class IsOwn>
+  void add_signal(std::size_t k, const IsOwn& is_own) {
+    const Wait& wait = file_.program.more_waits[k];
+    if (is_own(wait.action) == is_own(wait.needs)) return;
+    const auto rank_of = [&](std::uint32_t index) {
+      return layout_.rank_of_stage(
+          replica_, file_.program.actions[index].stage.value - pipeline_.first_stage);
+    };
+    RankSignal signal;
+    signal.sends = is_own(wait.needs);
+    signal.action = positions_[signal.sends ? wait.needs : wait.action];
+    signal.peer = rank_of(signal.sends ? wait.action : wait.needs);
+    signal.tag = static_cast<MessageTag>(2 * layout_.stages()) * pipeline_.micro_batches + k;
+    program_.signals.push_back(signal);
+  }
+
   [[nodiscard]] int tie_of(const Action& listed) const {
     const std::string& group = file_.program.groups[listed.group.value].name;
     for (std::size_t tie = 0; tie < file_.ties.size(); ++tie) {
@@ -244,6 +299,7 @@ class RankBuilder {
   const PlanFile& file_;
   const JobLayout& layout_;
   const List& list_;
+  const std::vector<int>& positions_;  // by action of the Program, in the list of its rank
   int rank_, replica_;
   const Pipeline& pipeline_;
   RankProgram program_;
@@ -259,7 +315,8 @@ class JobBuilder {
         model_(model),
         options_(options),
         layout_(file),
-        lists_(lists_of(file.program)) {
+        lists_(lists_of(file.program)),
+        positions_(positions_in_lists(file.program)) {
     require_supported(file, model, options);
     for (const List& list : lists_) {
       require_order(file, list);
@@ -273,7 +330,7 @@ class JobBuilder {
     const auto pipeline = static_cast<std::size_t>(layout_.pipeline_of(replica));
     const int listed =
         file_.program.pipelines[pipeline].first_rank + layout_.pipeline_rank_of(rank);
-    RankBuilder builder(file_, layout_, lists_[static_cast<std::size_t>(listed)], rank);
+    RankBuilder builder(file_, layout_, lists_[static_cast<std::size_t>(listed)], positions_, rank);
     RankProgram program = builder.build(model_, options_);
     program.longest_list = longest_;
     return program;
@@ -285,10 +342,24 @@ class JobBuilder {
   const TrainingOptions& options_;
   JobLayout layout_;
   std::vector<List> lists_;
+  std::vector<int> positions_;
   std::size_t longest_ = 0;
 };
 
 }  // namespace
+
+std::span<const RankWait> RankProgram::waits_of(int action) const {
+  const auto [first, last] =
+      std::equal_range(waits.begin(), waits.end(), RankWait{action, 0},
+                       [](const RankWait& a, const RankWait& b) { return a.action < b.action; });
+  return {first, last};
+}
+
+bool RankProgram::signalled(int action) const {
+  return std::any_of(signals.begin(), signals.end(), [action](const RankSignal& signal) {
+    return !signal.sends && signal.action == action;
+  });
+}
 
 const ModelDescription& model_of(const PlanFile& file) {
   if (!file.description) {

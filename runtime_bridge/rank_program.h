@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,22 @@ struct RankAction {
   bool hands_on = false;  // of compute: what it makes is for a neighbouring stage on this rank
   int tie = kNone;        // of TIED_REDUCE
   bool operator==(const RankAction&) const = default;
+};
+
+// An action of the list that another one waits for, besides RankAction::needs: what stages in slots
+// need, and what the plan file lists.
+struct RankWait {
+  int action = 0, needs = 0;
+  bool operator==(const RankWait&) const = default;
+};
+// Likewise, of different ranks: when the compute action that is needed has ended, its rank sends a
+// byte, and the other one waits for it.
+struct RankSignal {
+  int action = 0;  // of this rank: what sends, or waits
+  int peer = kNone;
+  MessageTag tag = 0;
+  bool sends = false;
+  bool operator==(const RankSignal&) const = default;
 };
 
 // A group that this rank is a member of, to be formed in the order of the list. There is none for a
@@ -64,8 +81,15 @@ struct RankProgram {
   std::vector<StageGroups> stages;  // as setup.stages
   std::vector<TieGroups> ties;      // as setup.ties
   std::vector<RankAction> actions;
+  std::vector<RankWait> waits;      // seldom any; ascending by action
+  std::vector<RankSignal> signals;  // likewise
+  HostLink host_link = HostLink::kDuplex;
   std::size_t longest_list = 0;  // over all ranks
   std::int64_t tokens = 0;       // of the step, of all replicas
+
+  [[nodiscard]] std::span<const RankWait> waits_of(int action) const;
+  // Whether it waits for another rank by a signal.
+  [[nodiscard]] bool signalled(int action) const;
   bool operator==(const RankProgram&) const = default;
 };
 
@@ -73,9 +97,9 @@ struct RankProgram {
 const ModelDescription& model_of(const PlanFile& file);
 
 // Error{kBadInput}, with what to do about it, for a plan that cannot be carried out: tensor
-// degrees, slices of sequences, LOAD, STORE or RESHARD, several stages of one weight set on one
-// rank, lists that reduce too early, not at all or twice, clipping without a NORM. Virtual ranks
-// need no model: ModelDescription{}.
+// degrees, slices of sequences, sharded weights, several stages of one weight set on one rank,
+// lists that reduce too early, not at all or twice, clipping without a NORM. Virtual ranks need no
+// model: ModelDescription{}.
 RankProgram rank_program(const PlanFile& file, const ModelDescription& model,
                          const TrainingOptions& options, int rank);
 // What the ranks hold of the model under a plan, by rank: RankSetup's stages, ties and ZeRO-1, for

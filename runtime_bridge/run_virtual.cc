@@ -17,6 +17,15 @@ namespace {
 // arrives, as in the simulator's timeline.
 constexpr int kTransfersAhead = 64;
 
+// Of a wait under a clock that jumps: only ranks that wait for each other come to its end.
+constexpr Duration kForEver = std::chrono::hours(24 * 365 * 100);
+
+// A rank that has ended keeps nobody from jumping.
+struct Leaving {
+  JumpingClock& clock;
+  ~Leaving() { clock.leave(); }
+};
+
 // Times as they would be without the stretch.
 void unstretch(MeasuredStep& step, std::int64_t stretch) {
   step.step_time /= stretch;
@@ -110,8 +119,12 @@ std::vector<MeasuredStep> run_virtual(ProgramSource& source, const VirtualRunOpt
   }
   const int ranks = source.plan_from(0).plan->plan.devices();
   CurrentPrices prices(options.stretch);
+  SteadyRankClock steady;
+  JumpingClock jumping(ranks);
+  RankClock& clock = options.jumps ? static_cast<RankClock&>(jumping) : steady;
   LoopbackOptions loopback;
-  loopback.time_out = options.time_out;
+  loopback.clock = &clock;
+  loopback.time_out = options.jumps ? kForEver : options.time_out;
   loopback.delays = &prices;
   LoopbackHub hub(ranks, loopback);
 
@@ -122,12 +135,13 @@ std::vector<MeasuredStep> run_virtual(ProgramSource& source, const VirtualRunOpt
   Collector collector(options.stretch, observer);
   const RunRankHooks hooks{&collector, options.control, nullptr};
   on_rank_threads(ranks, [&](int rank) {
+    const Leaving leaving{jumping};
     const auto transport = hub.transport(rank);
     RankParts parts;
     parts.make_work = [&](const std::shared_ptr<const PlanFile>& plan, const RankProgram& program) {
       const auto priced = prices.come_to(plan);
       return std::make_unique<VirtualWork>(
-          program.setup, priced->durations[static_cast<std::size_t>(program.pipeline)]);
+          program.setup, priced->durations[static_cast<std::size_t>(program.pipeline)], clock);
     };
     run_rank(source, parts, *transport, run, hooks);
   });

@@ -21,7 +21,10 @@ struct VirtualRunOptions {
   // wakes up (some 0.1 ms) counts for less.
   std::int64_t stretch = 1;
   Duration time_out = std::chrono::minutes(5);  // of each wait, not stretched
-  RunControl* control = nullptr;                // of all ranks, asked by all of their threads
+  // Nobody sleeps: the clock of the ranks jumps from event to event. Every time is then what the
+  // order and the prices make it, to the nanosecond, and the time-out is not needed.
+  bool jumps = false;
+  RunControl* control = nullptr;  // of all ranks, asked by all of their threads
 };
 
 // Transfers are asynchronous, whatever executor the plan was made for; the two actions of an

@@ -1,7 +1,6 @@
 #include "runtime_bridge/step_reductions.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <utility>
 
@@ -24,6 +23,20 @@ void StepReductions::begin(StepRecord& record) {
   ties_.resize(program_.ties.size());
   gradients_.clear();
   gathers_.clear();
+  norm_begun_ = false;
+}
+
+void StepReductions::issue(int index) {
+  switch (action(index).kind) {
+    case ActionKind::kTiedReduce:
+      return reduce_tied(index);
+    case ActionKind::kReduceGradient:
+      return reduce_gradients(index);
+    case ActionKind::kNorm:
+      return norm(index);
+    default:
+      return gather(index);
+  }
 }
 
 // Stages of one rank add up first; then one of them stands for all.
@@ -88,7 +101,7 @@ void StepReductions::wait_for(Pending& pending) {
   SteadyTime end{};
   for (const auto& transfer : pending.transfers) {
     transfer->wait();
-    end = std::max(end, end_of(*transfer));
+    end = std::max(end, end_of(*transfer, transport_));
   }
   for (const int index : pending.actions) {
     const auto i = static_cast<std::size_t>(index);
@@ -98,34 +111,80 @@ void StepReductions::wait_for(Pending& pending) {
   pending.actions.clear();
 }
 
-void StepReductions::norm(int index) {
+bool StepReductions::is_reduced() {
+  const auto has_ended = [](Pending& pending) {
+    return std::all_of(pending.transfers.begin(), pending.transfers.end(),
+                       [](const auto& transfer) { return transfer->done(); });
+  };
+  return std::all_of(ties_.begin(), ties_.end(), has_ended) &&
+         std::all_of(gradients_.begin(), gradients_.end(), has_ended);
+}
+
+void StepReductions::try_norm(int index) {
+  if (!norm_begun_ && is_reduced()) begin_norm(index);
+}
+
+void StepReductions::begin_norm(int index) {
+  norm_begun_ = true;
   for (const StageSetup& stage : program_.setup.stages) wait_for_stage(stage.stage);
   start(index);
-  record_->all = sum_over_job(work_.norm_share(), index);
+  begin_sum(work_.norm_share());
+}
+
+void StepReductions::norm(int index) {
+  if (!norm_begun_) begin_norm(index);
+  const SteadyTime end = end_sum();
   work_.set_global_norm(record_->all);
+  record_->end[static_cast<std::size_t>(index)] = program_.job == kNone ? transport_.now() : end;
 }
 
 void StepReductions::sum_loss() {
   NormShare share;
   share.loss = work_.norm_share().loss;
-  record_->all = sum_over_job(share, kNone);
+  begin_sum(share);
+  (void)end_sum();
 }
 
-NormShare StepReductions::sum_over_job(const NormShare& share, int index) {
-  std::array<double, 3> sums{share.squared_norm, share.loss, share.not_finite};
-  SteadyTime end = steady_now();
-  if (program_.job != kNone) {
-    const Buffer buffer{reinterpret_cast<std::byte*>(sums.data()), sums.size(),
-                        ElementType::kFloat64};
-    const auto transfer = transport_.all_reduce(communicator(program_.job), buffer);
-    transfer->wait();
-    end = end_of(*transfer);
+void StepReductions::begin_sum(const NormShare& share) {
+  sums_ = {share.squared_norm, share.loss, share.not_finite};
+  if (program_.job == kNone) return;
+  const Buffer buffer{reinterpret_cast<std::byte*>(sums_.data()), sums_.size(),
+                      ElementType::kFloat64};
+  sum_ = transport_.all_reduce(communicator(program_.job), buffer);
+}
+
+SteadyTime StepReductions::end_sum() {
+  SteadyTime end = transport_.now();
+  if (sum_ != nullptr) {
+    sum_->wait();
+    end = end_of(*sum_, transport_);
+    sum_.reset();
   }
-  if (index != kNone) record_->end[static_cast<std::size_t>(index)] = end;
-  return {sums[0], sums[1], sums[2]};
+  record_->all = {sums_[0], sums_[1], sums_[2]};
+  return end;
+}
+
+void StepReductions::wait_for_action(int index) {
+  const auto has = [index](const Pending& pending) {
+    return std::find(pending.actions.begin(), pending.actions.end(), index) !=
+           pending.actions.end();
+  };
+  for (std::size_t tie = 0; tie < ties_.size(); ++tie) {
+    if (has(ties_[tie])) wait_for_tie(static_cast<int>(tie));
+  }
+  for (Pending& pending : gradients_) {
+    if (has(pending)) wait_for(pending);
+  }
+  for (Pending& pending : gathers_) {
+    if (has(pending)) wait_for(pending);
+  }
 }
 
 void StepReductions::gather(int index) {
+  const bool has_begun = std::any_of(gathers_.begin(), gathers_.end(), [&](const Pending& pending) {
+    return pending.stage == action(index).stage;
+  });
+  if (has_begun) return;
   const int stage = action(index).stage;
   start(index);
   Pending& pending = gathers_.emplace_back();

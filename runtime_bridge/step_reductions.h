@@ -2,6 +2,7 @@
 // its place in the list and waited for where its result is needed. Private to runtime_bridge/.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -25,13 +26,15 @@ class StepReductions {
   }
 
   void begin(StepRecord& record);
-  // Each takes the index of an action of its kind.
-  void reduce_tied(int index);
-  void reduce_gradients(int index);
-  void norm(int index);
-  void gather(int index);
+  // A collective at its place in the list; a gather may come before it.
+  void issue(int index);
+  // NORM before its place in the list, unless a reduction that it sums is still under way: an
+  // update that does not wait for the norm runs beside it.
+  void try_norm(int index);
   // Until the gradients of a stage are reduced.
   void wait_for_stage(int stage);
+  // Until a collective that was begun has ended.
+  void wait_for_action(int index);
   void wait_for_gathers();
   // Without a NORM: the loss of all ranks.
   void sum_loss();
@@ -49,10 +52,18 @@ class StepReductions {
     return program_.actions[static_cast<std::size_t>(index)];
   }
   [[nodiscard]] const StageGroups& groups_of(int stage) const;
-  void start(int index) { record_->start[static_cast<std::size_t>(index)] = steady_now(); }
+  void start(int index) { record_->start[static_cast<std::size_t>(index)] = transport_.now(); }
   void wait_for(Pending& pending);
   void wait_for_tie(int tie);
-  [[nodiscard]] NormShare sum_over_job(const NormShare& share, int index);
+  void reduce_tied(int index);
+  void reduce_gradients(int index);
+  void gather(int index);
+  void norm(int index);
+  [[nodiscard]] bool is_reduced();
+  void begin_norm(int index);
+  // What a rank alone has to sum stays as it is.
+  void begin_sum(const NormShare& share);
+  [[nodiscard]] SteadyTime end_sum();
 
   const RankProgram& program_;
   RankWork& work_;
@@ -61,6 +72,9 @@ class StepReductions {
   StepRecord* record_ = nullptr;
   std::vector<Pending> ties_;  // [tie]
   std::vector<Pending> gradients_, gathers_;
+  std::array<double, 3> sums_{};   // squared norm, loss, not finite
+  std::unique_ptr<Transfer> sum_;  // of them, under way
+  bool norm_begun_ = false;
 };
 
 }  // namespace penstock

@@ -10,9 +10,9 @@ bool is_transfer(ActionKind kind) { return is_send(kind) || is_receive(kind); }
 
 }  // namespace
 
-SteadyTime end_of(const Transfer& transfer) {
+SteadyTime end_of(const Transfer& transfer, const Transport& transport) {
   const auto ended = transfer.ended();
-  return ended ? *ended : steady_now();
+  return ended ? *ended : transport.now();
 }
 
 void StepTransfers::begin(StepRecord& record) {
@@ -47,9 +47,9 @@ void StepTransfers::look_ahead(const std::vector<int>& order, std::size_t at) {
   transport_.end_batch();
 }
 
-void StepTransfers::issue(const std::vector<int>& order, std::size_t at) {
+void StepTransfers::issue(const std::vector<int>& order, std::size_t at, std::size_t end) {
   std::vector<int> together;
-  for (std::size_t k = at; k < order.size() && is_transfer(action(order[k]).kind); ++k) {
+  for (std::size_t k = at; k < end && is_transfer(action(order[k]).kind); ++k) {
     if (!posted_[static_cast<std::size_t>(order[k])]) together.push_back(order[k]);
   }
   if (together.empty()) return;
@@ -62,7 +62,7 @@ void StepTransfers::post(int index) {
   const RankAction& transfer = action(index);
   const auto i = static_cast<std::size_t>(index);
   posted_[i] = true;
-  record_->start[i] = steady_now();
+  record_->start[i] = transport_.now();
   const int stage = transfer.stage, m = transfer.micro_batch;
   switch (transfer.kind) {
     case ActionKind::kReceiveActivation:
@@ -87,17 +87,26 @@ Duration StepTransfers::wait_for(int receive) {
   const auto i = static_cast<std::size_t>(receive);
   if (!posted_[i]) post(receive);
   if (receiving_[i] == nullptr) return Duration{0};  // an earlier action has waited for it
-  const SteadyTime begin = steady_now();
+  const SteadyTime begin = transport_.now();
   receiving_[i]->wait();
-  record_->end[i] = end_of(*receiving_[i]);
+  record_->end[i] = end_of(*receiving_[i], transport_);
   receiving_[i].reset();
-  return steady_now() - begin;
+  return transport_.now() - begin;
 }
 
 bool StepTransfers::has_arrived(int receive) {
   const auto i = static_cast<std::size_t>(receive);
   if (!posted_[i]) post(receive);
   return receiving_[i] == nullptr || receiving_[i]->done();
+}
+
+void StepTransfers::wait_for_send(int index) {
+  const auto sent = std::find_if(sending_.begin(), sending_.end(),
+                                 [index](const Send& send) { return send.action == index; });
+  if (sent == sending_.end()) return;
+  sent->transfer->wait();
+  end_send(*sent);
+  sending_.erase(sent);
 }
 
 void StepTransfers::wait_for_sends() {
@@ -110,7 +119,7 @@ void StepTransfers::wait_for_sends() {
 
 void StepTransfers::end_send(const Send& send) {
   const RankAction& sent = action(send.action);
-  record_->end[static_cast<std::size_t>(send.action)] = end_of(*send.transfer);
+  record_->end[static_cast<std::size_t>(send.action)] = end_of(*send.transfer, transport_);
   if (sent.kind == ActionKind::kSendActivation) {
     work_.sent_activation(sent.stage, sent.micro_batch);
   } else {

@@ -11,7 +11,7 @@
 namespace penstock {
 
 // When a transfer ended: as the transport knows it, else now.
-[[nodiscard]] SteadyTime end_of(const Transfer& transfer);
+[[nodiscard]] SteadyTime end_of(const Transfer& transfer, const Transport& transport);
 
 class StepTransfers {
  public:
@@ -26,11 +26,12 @@ class StepTransfers {
   // At every action, before it is carried out: posts the receives among the transfers that come
   // next, and looks which sends have ended. `order` lists actions, and `at` is the place in it.
   void look_ahead(const std::vector<int>& order, std::size_t at);
-  // The transfers from `at` up to the next action of another kind, together.
-  void issue(const std::vector<int>& order, std::size_t at);
+  // The transfers from `at` up to the next action of another kind, and before `end`, together.
+  void issue(const std::vector<int>& order, std::size_t at, std::size_t end);
   // Until what a receive brings is there. Returns how long that took.
   Duration wait_for(int receive);
   [[nodiscard]] bool has_arrived(int receive);
+  void wait_for_send(int send);  // that was issued
   void wait_for_sends();
 
  private:

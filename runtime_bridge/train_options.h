@@ -4,11 +4,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/values/units.h"
+#include "runtime_bridge/evaluation.h"
 #include "training/rank_setup.h"
+#include "training/token_data.h"
 
 namespace penstock {
 
@@ -18,8 +21,17 @@ enum class TransportKind {
   kLoopback,  // all ranks as threads of this process
 };
 
+struct DataOptions {
+  std::vector<std::string> files;  // names or patterns of names
+  std::optional<TokenType> type;   // of token ids; nothing: a text, whose bytes are the tokens
+  std::vector<std::string> validation_files;
+  double validation_fraction = 0.0;  // or so much of `files`, its end
+  bool operator==(const DataOptions&) const = default;
+};
+
 struct TrainOptions {
-  std::string data;  // a text file; its bytes are the tokens
+  DataOptions data;
+  EvaluationOptions evaluation;  // batches 0: as many as the data have
   std::int64_t steps = 10;
   TrainingOptions training;  // learning rate, clipping, seed, ...
   TransportKind transport = TransportKind::kGloo;

@@ -1,20 +1,47 @@
-// The file that a run trains on, read once by each process, with what checkpoints say of it.
+// The files that a run trains on and is judged by, opened once by each process, with what
+// checkpoints say of them.
+//
+// A text is read whole; its bytes are the tokens. Files of token ids are mapped: integers one after
+// the other, of a type that has to be named, or .npy, whose header says it. Other files are refused
+// and not taken for text: their bytes would train, to no use.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
+#include "core/values/model_description.h"
 #include "runtime_bridge/checkpoint_manifest.h"
-#include "training/byte_data.h"
+#include "runtime_bridge/train_options.h"
+#include "training/token_data.h"
+#include "training/token_source.h"
 
 namespace penstock {
 
 struct TrainingData {
-  std::shared_ptr<const ByteData> tokens;
+  // What ranks train on. Of tokenised data begin() sets it.
+  std::shared_ptr<const TokenSource> tokens;
   CheckpointData file;
+  // Tokenised data, and how many samples of it are trained on: the first. None of a text.
+  std::shared_ptr<const TokenData> files;
+  std::int64_t samples = 0;
+  // What evaluations use, in order: samples [validation_first, validation_first +
+  // validation_samples).
+  std::shared_ptr<const TokenData> validation;
+  std::int64_t validation_first = 0, validation_samples = 0;
+  std::shared_ptr<const TokenSource> evaluation;  // the same as a source; begin() sets it
+
+  // Tokenised data go on from there; texts draw by step anyway.
+  void begin(const EpochData::Start& start);
 };
 
-// Error{kMissingResource} when there is no such file, Error{kBadInput} when it is too short.
-TrainingData read_training_data(const std::string& path, int sequence_length);
+// With the tokens of `model`. Error{kMissingResource} when there is no such file, Error{kBadInput}
+// when it is too short, of another kind than was said, or of no kind that was said.
+TrainingData read_training_data(const DataOptions& options, const ModelDescription& model,
+                                int sequence_length);
+
+// What is wrong with token ids, as far as a look at a part of large files shows it; every id is
+// looked at again when it is used.
+void check_token_ids(const TrainingData& data);
 
 }  // namespace penstock

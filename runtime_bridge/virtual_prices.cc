@@ -63,7 +63,9 @@ std::shared_ptr<const VirtualDurations> virtual_durations(const PlanFile& file, 
       const PricedPlace place{s, micro_batch_of(file, pipeline, m).shape, of.copies};
       for (const ActionKind kind : kComputed) durations->set(kind, s, m, duration(kind, place));
     }
-    durations->set_optimizer(s, duration(ActionKind::kOptimizer, {s}));
+    for (const ActionKind kind : {ActionKind::kOptimizer, ActionKind::kLoad, ActionKind::kStore}) {
+      durations->set(kind, s, duration(kind, {s}));
+    }
   }
   // Of several ranks the all-reduce takes it (PlanDelays); a rank alone has none.
   if (has_norm(file) && file.plan.pipeline * file.plan.data == 1) {
@@ -80,12 +82,16 @@ PlanDelays::PlanDelays(const PlanFile& file, std::int64_t stretch) : stretch_(st
   add_collectives(file);
 }
 
+// A byte that says that something has ended takes no time.
 void PlanDelays::add_messages(const PlanFile& file, const RankProgram& program) {
   for (const RankAction& action : program.actions) {
     if (!is_send(action.kind)) continue;
     const int shape = micro_batch_of(file, program.pipeline, action.micro_batch).shape;
     messages_[static_cast<std::size_t>(program.setup.rank)][action.tag] =
         duration_of(file.prices, file.executor, action.kind, {action.stage, shape}) * stretch_;
+  }
+  for (const RankSignal& signal : program.signals) {
+    if (signal.sends) messages_[static_cast<std::size_t>(program.setup.rank)][signal.tag] = {};
   }
 }
 

@@ -75,6 +75,7 @@ class LoopbackTransport : public Transport {
   std::unique_ptr<Transfer> all_gather(CommunicatorId group, const Buffer& buffer) override {
     return join(group, GroupCall::kAllGather, buffer);
   }
+  [[nodiscard]] SteadyTime now() const override { return hub_->now(); }
   void barrier() override { join(hub_->all_ranks(), GroupCall::kBarrier, {})->wait(); }
 
   void abort(const std::string& reason) override { hub_->abort(rank_, reason); }

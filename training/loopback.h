@@ -8,6 +8,7 @@
 
 #include "core/values/units.h"
 #include "training/copy_engine.h"
+#include "training/rank_clock.h"
 #include "training/transport.h"
 
 namespace penstock {
@@ -34,6 +35,8 @@ struct LoopbackOptions {
   // Kept alive by the caller, longer than the last transport of the hub. None: no delays, memcpy.
   const LoopbackDelays* delays = nullptr;
   CopyEngine* engine = nullptr;
+  // Likewise; none: the steady clock.
+  RankClock* clock = nullptr;
 };
 
 // Makes the Transport of every rank, each to be used by one thread; they keep what they share

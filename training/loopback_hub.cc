@@ -36,6 +36,7 @@ LoopbackHub::State::State(int ranks, const LoopbackOptions& options)
     : ranks_(ranks),
       options_(options),
       engine_(options.engine != nullptr ? *options.engine : host_copies_),
+      clock_(options.clock != nullptr ? *options.clock : steady_clock_),
       changed_(static_cast<std::size_t>(ranks)),
       in_order_(changed_.size()),
       collectives_end_(changed_.size()),
@@ -63,7 +64,7 @@ LoopbackHub::State::Post LoopbackHub::State::post(int rank, int peer, MessageTag
   mine->sends = sends;
   mine->buffer = buffer;
   mine->mark = engine_.mark(buffer);
-  mine->posted = steady_now();
+  mine->posted = clock_.now();
   const Key key = sends ? Key{rank, peer, tag} : Key{peer, rank, tag};
 
   Lock lock(mutex_);
@@ -117,7 +118,7 @@ void LoopbackHub::State::copy(const Post& send, const Post& receive) {
   } ending{*this, send, receive, LoopbackPost::State::kCancelled, nullptr, {}};
 
   ending.copy = engine_.copy(send->buffer, send->mark.get(), receive->buffer, receive->mark.get());
-  ending.there = steady_now();
+  ending.there = clock_.now();
   if (options_.delays != nullptr) {
     const Duration delay =
         options_.delays->of_message(send->rank, receive->rank, send->tag, send->buffer.bytes());
@@ -128,7 +129,7 @@ void LoopbackHub::State::copy(const Post& send, const Post& receive) {
 
 bool LoopbackHub::State::done(int rank, const Post& post) {
   Lock lock(mutex_);
-  if (post->state != LoopbackPost::State::kEnded || steady_now() < post->there) {
+  if (post->state != LoopbackPost::State::kEnded || clock_.now() < post->there) {
     throw_if_aborted(rank);
     return false;
   }
@@ -220,7 +221,7 @@ LoopbackHub::State::Collective LoopbackHub::State::join(int rank, CommunicatorId
   // Who comes last to one call comes to no earlier one after it: calls fill up in order.
   group.open.pop_front();
   ++group.first_open;
-  collective->last_came = steady_now();
+  collective->last_came = clock_.now();
   collective->state = LoopbackCollective::State::kWorking;
   lock.unlock();
   work(collective);
@@ -249,7 +250,7 @@ void LoopbackHub::State::settle(const Collective& first) {
     const Collective collective = candidates.back();
     candidates.pop_back();
     if (collective->state != LoopbackCollective::State::kWorked) continue;
-    collective->there = steady_now();
+    collective->there = clock_.now();
     if (options_.delays != nullptr) {
       if (!heads_all(collective)) continue;
       SteadyTime start = collective->last_came;
@@ -281,7 +282,7 @@ bool LoopbackHub::State::heads_all(const Collective& collective) const {
 
 bool LoopbackHub::State::done(int rank, const Collective& collective) {
   const Lock lock(mutex_);
-  if (collective->state == LoopbackCollective::State::kEnded && steady_now() >= collective->there) {
+  if (collective->state == LoopbackCollective::State::kEnded && clock_.now() >= collective->there) {
     return true;
   }
   throw_if_aborted(rank);
@@ -325,18 +326,18 @@ void LoopbackHub::State::wait_for(int rank, const std::shared_ptr<Pending>& pend
                                   const std::string& what) {
   const auto r = static_cast<std::size_t>(rank);
   Lock lock(mutex_);
-  const SteadyTime deadline = steady_now() + options_.time_out;
+  const SteadyTime deadline = clock_.now() + options_.time_out;
   // Who waited in vain leaves this behind: others follow it on.
   waits_for_[r] = [pending] { return awaited(*pending); };
   while (pending->state != Pending::State::kEnded) {
     throw_if_aborted(rank);
-    if (steady_now() >= deadline) time_out(rank, what);
-    changed_[r].wait_until(lock, deadline);
+    if (clock_.now() >= deadline) time_out(rank, what);
+    clock_.wait(lock, changed_[r], deadline);
   }
   waits_for_[r] = nullptr;
-  while (steady_now() < pending->there) {
+  while (clock_.now() < pending->there) {
     throw_if_aborted(rank);
-    changed_[r].wait_until(lock, pending->there);
+    clock_.wait(lock, changed_[r], pending->there);
   }
 }
 
@@ -381,7 +382,7 @@ void LoopbackHub::State::abort(int rank, const std::string& reason) {
 }
 
 void LoopbackHub::State::wake_all() {
-  for (std::condition_variable& changed : changed_) changed.notify_all();
+  for (std::condition_variable& changed : changed_) clock_.wake(changed);
 }
 
 }  // namespace penstock

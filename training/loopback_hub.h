@@ -63,6 +63,7 @@ class LoopbackHub::State {
   State(int ranks, const LoopbackOptions& options);
 
   [[nodiscard]] int ranks() const { return ranks_; }
+  [[nodiscard]] SteadyTime now() const { return clock_.now(); }
 
   [[nodiscard]] Post post(int rank, int peer, MessageTag tag, bool sends, const Buffer& buffer);
   [[nodiscard]] CommunicatorId form_group(int rank, const std::string& name,
@@ -115,13 +116,15 @@ class LoopbackHub::State {
   [[nodiscard]] int culprit(int rank) const;
   [[noreturn]] void time_out(int rank, const std::string& what) const;
   void throw_if_aborted(int rank) const;
-  void wake(int rank) { changed_[static_cast<std::size_t>(rank)].notify_all(); }
+  void wake(int rank) { clock_.wake(changed_[static_cast<std::size_t>(rank)]); }
   void wake_all();
 
   const int ranks_;
   const LoopbackOptions options_;
   HostCopies host_copies_;
   CopyEngine& engine_;
+  SteadyRankClock steady_clock_;
+  RankClock& clock_;
 
   mutable std::mutex mutex_;
   std::vector<std::condition_variable> changed_;  // [rank]

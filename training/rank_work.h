@@ -6,10 +6,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "core/values/action_kind.h"
+#include "core/values/error.h"
 #include "training/buffer.h"
+#include "training/steady_time.h"
 
 namespace penstock {
 
@@ -20,12 +24,28 @@ struct NormShare {
   double not_finite = 0.0;    // 1 when a gradient is infinite or not a number
 };
 
+// A LOAD, STORE or RESHARD that may still be under way.
+class SlotCopy {
+ public:
+  virtual ~SlotCopy() = default;
+  virtual void wait() = 0;
+  // Known once wait() has returned.
+  [[nodiscard]] virtual SteadyTime started() const = 0;
+  [[nodiscard]] virtual SteadyTime ended() const = 0;
+};
+
 class RankWork {
  public:
   virtual ~RankWork() = default;
 
   // A new step: gradients are zero, the step's samples are chosen (the same for any layout).
   virtual void begin_step(std::int64_t step) = 0;
+  // Batch `batch` of the data that are not trained on, forward only: nothing is kept for a
+  // backward, modules are in evaluation mode, and the next norm_share() holds the loss and nothing
+  // else. Until the next begin_step().
+  virtual void begin_evaluation(std::int64_t /*batch*/) {
+    throw Error(ErrorKind::kInternal, "this rank judges no model");
+  }
 
   // F, I, W, B or R of one micro-batch. On a GPU the work may only have been queued.
   virtual void compute(ActionKind kind, int stage, int micro_batch) = 0;
@@ -65,6 +85,13 @@ class RankWork {
   virtual std::vector<Buffer> parameters_to_gather(int stage) = 0;
   // After the gather has ended.
   virtual void gathered(int stage) = 0;
+
+  // Where stages live in slots: LOAD, STORE or RESHARD of one, which begins once all of `after`
+  // have ended, beside what is computed.
+  [[nodiscard]] virtual std::unique_ptr<SlotCopy> copy(
+      ActionKind kind, int /*stage*/, const std::vector<const SlotCopy*>& /*after*/) {
+    throw Error(ErrorKind::kInternal, std::string(name_of(kind)) + ": this rank has no slots");
+  }
 };
 
 }  // namespace penstock

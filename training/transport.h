@@ -78,6 +78,8 @@ class Transport {
   [[nodiscard]] virtual std::unique_ptr<Transfer> all_gather(CommunicatorId group,
                                                              const Buffer& buffer) = 0;
   virtual void barrier() = 0;  // of all ranks
+  // On the clock that Transfer::ended() goes by.
+  [[nodiscard]] virtual SteadyTime now() const { return steady_now(); }
 
   // Ends every transfer of this rank with a failure that says `reason`, and as far as the transport
   // can, those of its peers. May be called from any thread.

@@ -1,27 +1,24 @@
 #include "training/virtual_work.h"
 
-#include <cerrno>
-#include <ctime>
+#include <algorithm>
 #include <utility>
-
-#include "training/steady_time.h"
 
 namespace penstock {
 namespace {
 
-// To a deadline and not for a while: what happens in between does not make the sleep longer. On
-// Linux std::chrono::steady_clock is CLOCK_MONOTONIC.
-void sleep_until(SteadyTime deadline) {
-  const std::int64_t since = deadline.time_since_epoch().count();
-  const timespec at{static_cast<std::time_t>(since / 1'000'000'000),
-                    static_cast<long>(since % 1'000'000'000)};
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {
-  }
-}
+// When it ends is known when it begins.
+class VirtualCopy : public SlotCopy {
+ public:
+  VirtualCopy(RankClock& clock, SteadyTime start, Duration duration)
+      : clock_(clock), start_(start), end_(start + duration) {}
+  void wait() override { clock_.sleep_until(end_); }
+  [[nodiscard]] SteadyTime started() const override { return start_; }
+  [[nodiscard]] SteadyTime ended() const override { return end_; }
 
-void sleep_from_now(Duration duration) {
-  if (duration > Duration{0}) sleep_until(steady_now() + duration);
-}
+ private:
+  RankClock& clock_;
+  SteadyTime start_, end_;
+};
 
 }  // namespace
 
@@ -29,16 +26,11 @@ VirtualDurations::VirtualDurations(int stages, int micro_batches)
     : stages_(stages),
       micro_batches_(micro_batches),
       compute_(at(ActionKind::kRecompute, stages, 0)),
-      optimizer_(static_cast<std::size_t>(stages)) {}
+      once_(static_cast<std::size_t>(kActionKinds) * static_cast<std::size_t>(stages)) {}
 
-std::size_t VirtualDurations::at(ActionKind kind, int stage, int micro_batch) const {
-  const auto row = static_cast<std::size_t>(kind) * static_cast<std::size_t>(stages_) +
-                   static_cast<std::size_t>(stage);
-  return row * static_cast<std::size_t>(micro_batches_) + static_cast<std::size_t>(micro_batch);
-}
-
-VirtualWork::VirtualWork(const RankSetup& setup, std::shared_ptr<const VirtualDurations> durations)
-    : durations_(std::move(durations)) {
+VirtualWork::VirtualWork(const RankSetup& setup, std::shared_ptr<const VirtualDurations> durations,
+                         RankClock& clock)
+    : durations_(std::move(durations)), clock_(clock) {
   for (const StageSetup& stage : setup.stages) {
     weights_[stage.stage].resize(static_cast<std::size_t>(stage.holders));
   }
@@ -48,14 +40,22 @@ VirtualWork::VirtualWork(const RankSetup& setup, std::shared_ptr<const VirtualDu
 }
 
 void VirtualWork::compute(ActionKind kind, int stage, int micro_batch) {
-  sleep_from_now(durations_->of(kind, stage, micro_batch));
+  sleep(durations_->of(kind, stage, micro_batch));
 }
 
-void VirtualWork::optimize(int stage) { sleep_from_now(durations_->of_optimizer(stage)); }
+void VirtualWork::optimize(int stage) { sleep(durations_->of(ActionKind::kOptimizer, stage)); }
 
+// Of several ranks the reduction takes the time; a rank alone waits in set_global_norm().
 NormShare VirtualWork::norm_share() {
-  sleep_from_now(durations_->of_norm());
+  norm_ends_ = clock_.now() + durations_->of_norm();
   return {};
+}
+
+std::unique_ptr<SlotCopy> VirtualWork::copy(ActionKind kind, int stage,
+                                            const std::vector<const SlotCopy*>& after) {
+  SteadyTime start = clock_.now();
+  for (const SlotCopy* copy : after) start = std::max(start, copy->ended());
+  return std::make_unique<VirtualCopy>(clock_, start, durations_->of(kind, stage));
 }
 
 Buffer VirtualWork::of_boundary(Way way, int stage, int micro_batch) {

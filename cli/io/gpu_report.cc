@@ -11,7 +11,7 @@
 
 #include "profiler/bus_bandwidth.h"
 #include "profiler/link_fit.h"
-#include "report/page_width.h"
+#include "report/screen.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -85,7 +85,7 @@ void add_rows(TextTable& table, const TraceSamples& trace, const ChainSamples* c
 
 std::string signed_percent(double share) { return (share < 0.0 ? "" : "+") + percent(share); }
 
-std::string cost_text(const TraceSamples& trace) {
+std::string cost_text(const TraceSamples& trace, Screen screen) {
   return wrapped(
       fmt::format("b = {}, recompute {}: a step takes {}, and {} while it is traced ({}; medians "
                   "of {}). No activity is left over: of {} an external id confirms {}, {} without "
@@ -94,7 +94,7 @@ std::string cost_text(const TraceSamples& trace) {
                   to_text(trace.traced_step.median), signed_percent(tracing_overhead(trace)),
                   count_of(trace.steps, "step"), trace.confirmed + trace.without_external_id,
                   trace.confirmed, trace.without_external_id),
-      page_width(), "", "");
+      screen.width(), "", "");
 }
 
 Json typical_json(const TypicalDuration& typical) {
@@ -181,7 +181,7 @@ std::string copy_fits(const std::vector<CopySample>& samples, bool under_load) {
   return text;
 }
 
-std::string copy_table(const std::vector<CopySample>& samples, bool under_load) {
+std::string copy_table(const std::vector<CopySample>& samples, bool under_load, Screen screen) {
   std::vector<Column> columns{{.header = "bytes"}};
   std::vector<std::vector<CurvePoint>> curves;
   curves.reserve(kCopyCases.size());
@@ -202,13 +202,13 @@ std::string copy_table(const std::vector<CopySample>& samples, bool under_load) 
     for (const auto& curve : curves) cells.push_back(copy_cell(curve, bytes));
     table.add(std::move(cells));
   }
-  return table.text(page_width(120)) + copy_fits(samples, under_load);
+  return table.text(screen.width(120)) + copy_fits(samples, under_load);
 }
 
 }  // namespace
 
 std::string traces_report(const std::vector<TraceSamples>& traces,
-                          const std::vector<ChainSamples>& chains) {
+                          const std::vector<ChainSamples>& chains, Screen screen) {
   TextTable table({{.header = "section", .left = true},
                    {.header = "b"},
                    {.header = "recompute", .left = true},
@@ -225,11 +225,11 @@ std::string traces_report(const std::vector<TraceSamples>& traces,
   for (const TraceSamples& trace : traces) {
     if (!trace.why_void.empty()) continue;
     add_rows(table, trace, chain_of(trace, chains));
-    costs += cost_text(trace);
+    costs += cost_text(trace, screen);
   }
   if (costs.empty()) return "";
   return "What the GPU did, traced after the times above (untraced: by CUDA events, the price):\n" +
-         table.text(page_width(140)) + '\n' + costs;
+         table.text(screen.width(140)) + '\n' + costs;
 }
 
 Json traces_json(const std::vector<TraceSamples>& traces, const std::vector<std::string>& names) {
@@ -238,12 +238,13 @@ Json traces_json(const std::vector<TraceSamples>& traces, const std::vector<std:
   return json;
 }
 
-std::string copies_report(const std::vector<CopySample>& samples) {
+std::string copies_report(const std::vector<CopySample>& samples, Screen screen) {
   if (samples.empty()) return "";
   const bool loaded = std::ranges::any_of(samples, &CopySample::under_load);
   std::string text = "Copies between host and device, per direction, by CUDA events:\n" +
-                     copy_table(samples, false);
-  if (loaded) text += "\nWhile memsets use the device's memory:\n" + copy_table(samples, true);
+                     copy_table(samples, false, screen);
+  if (loaded)
+    text += "\nWhile memsets use the device's memory:\n" + copy_table(samples, true, screen);
   return text;
 }
 

@@ -9,7 +9,7 @@
 
 #include "profiler/bus_bandwidth.h"
 #include "profiler/link_fit.h"
-#include "report/page_width.h"
+#include "report/screen.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -57,7 +57,7 @@ std::string bandwidth_of(const LinkSample* sample) {
   return gigabytes(algorithm_bandwidth(sample->bytes, sample->time.median));
 }
 
-std::string point_to_point_table(const LinkSamples& samples, bool under_load) {
+std::string point_to_point_table(const LinkSamples& samples, bool under_load, Screen screen) {
   TextTable table({{.header = "bytes"},
                    {.header = "alone, fastest quarter"},
                    {.header = "median"},
@@ -69,10 +69,10 @@ std::string point_to_point_table(const LinkSamples& samples, bool under_load) {
                bandwidth_of(find(samples, LinkPattern::kOneWay, under_load, sample.bytes)),
                bandwidth_of(find(samples, LinkPattern::kBothWays, under_load, sample.bytes))});
   }
-  return table.text();
+  return table.text(screen.width());
 }
 
-std::string collective_table(const LinkSamples& samples, bool under_load) {
+std::string collective_table(const LinkSamples& samples, bool under_load, Screen screen) {
   TextTable table({{.header = "collective", .left = true},
                    {.header = "ranks"},
                    {.header = "bytes"},
@@ -92,10 +92,10 @@ std::string collective_table(const LinkSamples& samples, bool under_load) {
          to_text(row->time.quarter), to_text(row->time.median),
          gigabytes(bus_bandwidth(row->kind, row->participants, row->bytes, row->time.median))});
   }
-  return rows.empty() ? "" : '\n' + table.text();
+  return rows.empty() ? "" : '\n' + table.text(screen.width());
 }
 
-std::string fit_text(const LinkSamples& samples, bool under_load) {
+std::string fit_text(const LinkSamples& samples, bool under_load, Screen screen) {
   const std::optional<LinkFit> fit =
       fit_link(curve_of(samples, LinkPattern::kAlone, under_load, LinkStatistic::kQuarter));
   if (!fit) return "";
@@ -103,7 +103,7 @@ std::string fit_text(const LinkSamples& samples, bool under_load) {
       fmt::format("One line through the fastest quarter: {} + bytes / {}; off by up to "
                   "{}, so prices are made from the table.",
                   to_text(fit->latency), gigabytes(fit->bandwidth), percent(fit->worst_error)),
-      page_width(), "", "");
+      screen.width(), "", "");
 }
 
 Json summary_json(Json json, const SampleSummary& time) {
@@ -116,7 +116,7 @@ Json summary_json(Json json, const SampleSummary& time) {
 
 }  // namespace
 
-std::string sections_report(const std::vector<ChainSamples>& chains) {
+std::string sections_report(const std::vector<ChainSamples>& chains, Screen screen) {
   TextTable table({{.header = "section", .left = true},
                    {.header = "b"},
                    {.header = "recompute", .left = true},
@@ -140,17 +140,18 @@ std::string sections_report(const std::vector<ChainSamples>& chains) {
                  to_text(row.memory.boundary)});
     }
   }
-  return table.text(page_width(140));
+  return table.text(screen.width(140));
 }
 
-std::string links_report(const LinkSamples& samples) {
-  std::string text = "Transfers between ranks 0 and 1:\n" + point_to_point_table(samples, false) +
-                     fit_text(samples, false) + collective_table(samples, false);
+std::string links_report(const LinkSamples& samples, Screen screen) {
+  std::string text = "Transfers between ranks 0 and 1:\n" +
+                     point_to_point_table(samples, false, screen) +
+                     fit_text(samples, false, screen) + collective_table(samples, false, screen);
   const bool loaded = std::any_of(samples.links.begin(), samples.links.end(),
                                   [](const LinkSample& sample) { return sample.under_load; });
   if (!loaded) return text;
-  return text + "\nWhile all ranks compute:\n" + point_to_point_table(samples, true) +
-         fit_text(samples, true) + collective_table(samples, true);
+  return text + "\nWhile all ranks compute:\n" + point_to_point_table(samples, true, screen) +
+         fit_text(samples, true, screen) + collective_table(samples, true, screen);
 }
 
 Json links_json(const LinkSamples& samples) {

@@ -10,33 +10,23 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kLeast = 60, kMost = 200, kOfFiles = 100;
+constexpr std::size_t kLeast = 60, kMost = 200;
 
 }  // namespace
 
-std::size_t screen_width() {
-  const std::size_t known = known_screen_width(STDOUT_FILENO);
-  return known == 0 ? kOfFiles : known;
-}
-
-std::size_t known_screen_width(int stream) {
+Screen screen_of(int stream) {
   const char* columns = std::getenv("COLUMNS");
   winsize size{};
   const bool known = isatty(stream) == 1 && ioctl(stream, TIOCGWINSZ, &size) == 0;
-  return known_width_of(columns == nullptr ? "" : columns, known ? size.ws_col : 0);
+  return screen_of(columns == nullptr ? "" : columns, known ? size.ws_col : 0);
 }
 
-std::size_t screen_width_of(const std::string& columns, std::size_t terminal) {
-  const std::size_t known = known_width_of(columns, terminal);
-  return known == 0 ? kOfFiles : known;
-}
-
-std::size_t known_width_of(const std::string& columns, std::size_t terminal) {
+Screen screen_of(const std::string& columns, std::size_t terminal) {
   std::size_t width = 0;
   const char* end = columns.data() + columns.size();
   const auto read = std::from_chars(columns.data(), end, width);
   if (read.ec != std::errc() || read.ptr != end || width == 0) width = terminal;
-  return width == 0 ? 0 : std::clamp(width, kLeast, kMost);
+  return {width == 0 ? 0 : std::clamp(width, kLeast, kMost)};
 }
 
 }  // namespace penstock

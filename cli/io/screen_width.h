@@ -1,19 +1,19 @@
-// How many columns a text for people may have.
+// How wide the screen is that a verb answers on.
 #pragma once
 
 #include <cstddef>
 #include <string>
 
+#include "report/screen.h"
+
 namespace penstock {
 
-// COLUMNS where that is a number, else the terminal that stdout is, else 100, so that a file gets
-// the same bytes everywhere. From 60 to 200: longer lines are hard to read.
-std::size_t screen_width();
-// The same for the terminal that `stream` is (1 stdout, 2 stderr), and 0 where neither is there.
-std::size_t known_screen_width(int stream);
+// COLUMNS where that is a number, else the terminal that `stream` is (1 stdout, 2 stderr), else no
+// screen. From 60 to 200 columns: longer lines are hard to read.
+Screen screen_of(int stream);
 
-// `columns`: what the environment says; `terminal`: what the terminal says, 0 when there is none.
-std::size_t screen_width_of(const std::string& columns, std::size_t terminal);
-std::size_t known_width_of(const std::string& columns, std::size_t terminal);
+// The same; `columns`: what the environment says; `terminal`: what the terminal says, 0 when there
+// is none.
+Screen screen_of(const std::string& columns, std::size_t terminal);
 
 }  // namespace penstock

@@ -53,7 +53,7 @@ void WatchedTraining::step_finished(const MeasuredStep& measured) {
   run_.steps.push_back(step);
   run_.steps.back().ranks.clear();
   const auto now = Clock::now();
-  if (now < next_line_ && step.step + 1 < end_step_) return;
+  if (now < next_line_ && step.step + 1 < end_step_ && !step.evaluation) return;
   next_line_ = now + (terminal_ ? std::chrono::nanoseconds(kBetweenDrawings)
                                 : std::chrono::nanoseconds(kBetweenLines));
   const std::string line = step_line(step, end_step_);

@@ -11,7 +11,7 @@
 #include "cli/options/option_aliases.h"
 #include "cli/options/parse.h"
 #include "core/values/error.h"
-#include "report/page_width.h"
+#include "report/screen.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -117,13 +117,13 @@ void Options::choices(std::vector<std::string> values) {
   entries_.back().choices = std::move(values);
 }
 
-std::optional<std::string> Options::parse(const Arguments& arguments) {
+std::optional<std::string> Options::parse(const Arguments& arguments, Screen screen) {
   const auto options_end = std::find(arguments.begin(), arguments.end(), "--");
   const auto given = [&](const char* name) {
     return std::find(arguments.begin(), options_end, name) != options_end;
   };
   if (given("--help") || given("-h")) {
-    return given("--json") ? to_text(write_option_table(table())) + '\n' : help();
+    return given("--json") ? to_text(write_option_table(table())) + '\n' : help(screen);
   }
   for (Entry& entry : entries_) {
     if (entry.option == nullptr || entry.flag != nullptr) continue;
@@ -198,10 +198,10 @@ std::vector<std::string> Options::known_names() const {
   return known;
 }
 
-std::string Options::help() const {
+std::string Options::help(Screen screen) const {
   constexpr std::size_t kColumn = 30;
   std::string out =
-      fmt::format("usage: penstock {}\n\n", usage_) + wrapped(about_, page_width(), "", "");
+      fmt::format("usage: penstock {}\n\n", usage_) + wrapped(about_, screen.width(), "", "");
   for (const Entry& entry : entries_) {
     if (entry.option == nullptr) {
       out += '\n' + entry.names + ":\n";
@@ -214,11 +214,11 @@ std::string Options::help() const {
       left.clear();
     }
     left.resize(kColumn, ' ');
-    out += wrapped(entry.help, page_width(), left, std::string(kColumn, ' '));
+    out += wrapped(entry.help, screen.width(), left, std::string(kColumn, ' '));
   }
-  out += wrapped(kColor, page_width(), fmt::format("{:<{}}", "  --color WHEN", kColumn),
+  out += wrapped(kColor, screen.width(), fmt::format("{:<{}}", "  --color WHEN", kColumn),
                  std::string(kColumn, ' '));
-  out += wrapped(kSelf, page_width(), fmt::format("{:<{}}", "  -h, --help", kColumn), "");
+  out += wrapped(kSelf, screen.width(), fmt::format("{:<{}}", "  -h, --help", kColumn), "");
   return out + "\nExamples:\n" + examples_;
 }
 

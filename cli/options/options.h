@@ -9,6 +9,7 @@
 
 #include "cli/io/answer.h"
 #include "cli/options/option_table.h"
+#include "report/screen.h"
 
 namespace penstock {
 
@@ -37,11 +38,11 @@ class Options {
 
   // Fills the values; options may have the names that other tools have for them
   // (option_aliases.h). Returns the help when that was asked for: a text, or with --json the table
-  // of options. Error{kBadInput} for unknown options (with the nearest name), missing values and
-  // missing arguments.
-  [[nodiscard]] std::optional<std::string> parse(const Arguments& arguments);
+  // of options; `screen`: the help is written for it. Error{kBadInput} for unknown options (with
+  // the nearest name), missing values and missing arguments.
+  [[nodiscard]] std::optional<std::string> parse(const Arguments& arguments, Screen screen);
 
-  [[nodiscard]] std::string help() const;
+  [[nodiscard]] std::string help(Screen screen) const;
   [[nodiscard]] OptionTable table() const;
 
  private:

@@ -12,6 +12,7 @@
 #include "cli/options/parse.h"
 #include "cli/reports/large_plans.h"
 #include "core/files/format.h"
+#include "report/screen.h"
 #include "report/simulation_report.h"
 #include "search/check_rolled_up.h"
 #include "search/rolled_program.h"
@@ -20,7 +21,7 @@ namespace penstock {
 namespace {
 
 // Large files that stay rolled up first, since most have no findings.
-CheckedFile checked_plan(const std::string& path, const Json& json) {
+CheckedFile checked_plan(const std::string& path, const Json& json, Screen screen) {
   const PlanFile file = read_plan_to_draw(json, path);
   if (is_rolled_up(file)) {
     if (const auto report = check_rolled_up(file)) {
@@ -28,7 +29,7 @@ CheckedFile checked_plan(const std::string& path, const Json& json) {
     }
   }
   const CheckReport report = check(is_rolled_up(file) ? read_plan(json, path) : file);
-  return {check_text(report, path), report};
+  return {check_text(report, path, screen), report};
 }
 
 // A file that the launch file names stands beside it, or where the path says.
@@ -129,7 +130,7 @@ CheckedLaunch checked_launch(const std::string& file, const std::string& text, L
 }
 
 // A profile or a cluster is checked by reading it: readers are strict.
-CheckedFile checked_own(const std::string& path, const Json& json) {
+CheckedFile checked_own(const std::string& path, const Json& json, Screen screen) {
   const std::string format = format_of(json);
   if (format == "penstock.profile/1") {
     const ModelProfile profile = read_profile(json, path);
@@ -143,7 +144,7 @@ CheckedFile checked_own(const std::string& path, const Json& json) {
                         device_count(cluster)),
             {}};
   }
-  return checked_plan(path, json);
+  return checked_plan(path, json, screen);
 }
 
 }  // namespace penstock

@@ -9,6 +9,7 @@
 #include "cli/reports/predict_launch.h"
 #include "core/check/check.h"
 #include "core/values/json.h"
+#include "report/screen.h"
 #include "report/trainers/lint/lint.h"
 
 namespace penstock {
@@ -40,6 +41,6 @@ struct CheckedFile {
   CheckReport report;
 };
 // A plan, a profile or a cluster of ours.
-CheckedFile checked_own(const std::string& path, const Json& json);
+CheckedFile checked_own(const std::string& path, const Json& json, Screen screen);
 
 }  // namespace penstock

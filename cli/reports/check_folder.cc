@@ -21,8 +21,8 @@
 #include "cli/options/parse.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
-#include "report/page_width.h"
 #include "report/result_json.h"
+#include "report/screen.h"
 #include "report/trainers/lint/lint_text.h"
 #include "report/words.h"
 
@@ -99,7 +99,8 @@ bool is_other_program(const std::string& text, const std::string& file) {
 }
 
 // Nothing for a file that is none of those that are judged.
-std::optional<Judged> judged(const std::string& file, const LaunchFileOptions& options) {
+std::optional<Judged> judged(const std::string& file, const LaunchFileOptions& options,
+                             Screen screen) {
   const std::string text = read_file(file);
   if (is_other_program(text, file)) return {};
   Judged one;
@@ -113,18 +114,19 @@ std::optional<Judged> judged(const std::string& file, const LaunchFileOptions& o
   const Json json = parse_json(text, file);
   one.what = format_of(json);
   if (!is_own(one.what)) return {};
-  one.own = checked_own(file, json);
+  one.own = checked_own(file, json, screen);
   return one;
 }
 
-void judge_all(const std::string& folder, const LaunchFileOptions& options, FolderReport& report) {
+void judge_all(const std::string& folder, const LaunchFileOptions& options, FolderReport& report,
+               Screen screen) {
   for (const std::string& file : files_in(folder)) {
     if (!may_be_judged(file)) {
       ++report.others;
       continue;
     }
     try {
-      auto one = judged(file, options);
+      auto one = judged(file, options, screen);
       if (one) report.judged.push_back(std::move(*one));
       if (!one) ++report.others;
     } catch (const Error& error) {  // of this file, and the others are still to be judged
@@ -206,7 +208,7 @@ std::string summary_of(const FolderReport& report) {
 }
 
 // Rules that were not judged in several files are told once, with how many files lack it.
-std::string gaps_of(const FolderReport& report) {
+std::string gaps_of(const FolderReport& report, Screen screen) {
   std::vector<std::pair<LintGap, int>> all;
   for (const Judged& one : report.judged) {
     if (!one.launch) continue;
@@ -225,10 +227,10 @@ std::string gaps_of(const FolderReport& report) {
   for (const auto& [gap, files] : all) {
     told.push_back({gap.code, fmt::format("{} ({})", gap.why, count_of(files, "file"))});
   }
-  return gaps_text(told);
+  return gaps_text(told, screen);
 }
 
-std::string line_of(const Judged& one) {
+std::string line_of(const Judged& one, Screen screen) {
   std::string text = fmt::format("{}: ", one.file);
   if (one.launch) text += verdict_text(one.launch->report);
   if (one.own) {
@@ -240,25 +242,25 @@ std::string line_of(const Judged& one) {
     parts.push_back(fs::path(part).filename().generic_string());
   }
   text += fmt::format(" ({}{}{})", one.what, parts.empty() ? "" : "; with ", joined(parts, ", "));
-  return wrapped(text, page_width(), "", "  ");
+  return wrapped(text, screen.width(), "", "  ");
 }
 
-std::string text_of(const FolderReport& report) {
+std::string text_of(const FolderReport& report, Screen screen) {
   std::string text;
   for (const Judged& one : report.judged) {
-    if (one.launch) text += findings_text(one.launch->report.findings, one.file);
+    if (one.launch) text += findings_text(one.launch->report.findings, one.file, screen);
     if (one.own && !one.own->report.findings.empty()) text += one.own->text + '\n';
   }
-  for (const Judged& one : report.judged) text += line_of(one);
+  for (const Judged& one : report.judged) text += line_of(one, screen);
   for (const NotRead& one : report.not_read) {
     std::string why = one.why;
     constexpr std::string_view kHelp = "\nhelp: ";
     if (const std::size_t at = why.find(kHelp); at != std::string::npos) {
       why.replace(at, kHelp.size(), "; ");
     }
-    text += wrapped("could not be read: " + why, page_width(), "", "  ");
+    text += wrapped("could not be read: " + why, screen.width(), "", "  ");
   }
-  return text + gaps_of(report) + wrapped(summary_of(report), page_width(), "", "  ");
+  return text + gaps_of(report, screen) + wrapped(summary_of(report), screen.width(), "", "  ");
 }
 
 std::string annotations_of(const FolderReport& report) {
@@ -297,10 +299,10 @@ Json json_of(const FolderReport& report, const std::string& folder) {
 }  // namespace
 
 Answer check_folder(const std::string& folder, const LaunchFileOptions& options,
-                    const std::string& format) {
+                    const std::string& format, Screen screen) {
   require_for_all(options);
   FolderReport report;
-  judge_all(folder, options, report);
+  judge_all(folder, options, report, screen);
   if (report.judged.empty() && report.not_read.empty()) {
     throw_bad_input(fmt::format(
         "{}: no launch file, plan, profile or cluster among its {}\nhelp: name the file, or the "
@@ -314,7 +316,7 @@ Answer check_folder(const std::string& folder, const LaunchFileOptions& options,
   const int exit = holds ? kYes : kNo;
   if (format == "github") return {annotations_of(report), exit};
   if (format == "json") return {to_text(json_of(report, folder)) + '\n', exit};
-  return {text_of(report), exit};
+  return {text_of(report, screen), exit};
 }
 
 }  // namespace penstock

@@ -9,6 +9,7 @@
 #include "estimator/default_cluster.h"
 #include "estimator/estimate_profile.h"
 #include "estimator/shipped_data.h"
+#include "report/screen.h"
 #include "report/table.h"
 #include "report/words.h"
 #include "search/evaluate.h"
@@ -124,7 +125,7 @@ PredictedRun predict_run(const PublishedRun& run, const Efficiency& efficiency) 
 }
 
 std::string published_runs_table(const std::vector<PublishedRun>& runs,
-                                 const Efficiency& efficiency) {
+                                 const Efficiency& efficiency, Screen screen) {
   TextTable table({{"set", true},
                    {"run", true},
                    {"T"},
@@ -151,7 +152,7 @@ std::string published_runs_table(const std::vector<PublishedRun>& runs,
                : fits      ? "yes"
                            : "no"});
   }
-  return table.text();
+  return table.text(screen.width());
 }
 
 }  // namespace penstock

@@ -12,6 +12,7 @@
 #include "core/values/units.h"
 #include "estimator/attention_rate.h"
 #include "estimator/efficiency.h"
+#include "report/screen.h"
 
 namespace penstock {
 
@@ -45,6 +46,6 @@ void fit_published_runs(const std::vector<PublishedRun>& runs, Efficiency& effic
 
 // Predicted against measured, one row per run.
 std::string published_runs_table(const std::vector<PublishedRun>& runs,
-                                 const Efficiency& efficiency);
+                                 const Efficiency& efficiency, Screen screen);
 
 }  // namespace penstock

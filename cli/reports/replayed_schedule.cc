@@ -11,6 +11,7 @@
 #include "cli/options/nearest.h"
 #include "cli/options/parse.h"
 #include "report/gantt.h"
+#include "report/screen.h"
 #include "simulator/events/executed_order.h"
 #include "simulator/liveness.h"
 #include "simulator/lower.h"
@@ -143,7 +144,8 @@ Schedule schedule_for(const ScheduleOptions& given, const Subject& subject,
 }
 
 void replay(const ScheduleOptions& given, const Program& program, const StagePrices& prices,
-            const ExecutorModel& executor, ScheduleResult& result, ScheduleExtras& extras) {
+            const ExecutorModel& executor, ScheduleResult& result, ScheduleExtras& extras,
+            Screen screen) {
   set_stash(result, liveness(program));
   if (!given.is_drawn()) {
     set_times(result, simulate_summary(program, prices, executor));
@@ -151,14 +153,15 @@ void replay(const ScheduleOptions& given, const Program& program, const StagePri
   }
   const Timeline timeline = simulate(program, prices, executor);
   set_times(result, summarize(program, timeline));
-  if (given.print) extras.drawing = gantt(program, timeline);
+  if (given.print) extras.drawing = gantt(program, timeline, screen);
   if (given.output) extras.step = step_of(program, timeline, prices, executor, result);
 }
 
 // The same of a schedule whose rule changes the order while it runs: what it holds and does is told
 // of the order that came about.
 void replay_by_rule(const ScheduleOptions& given, const Program& program, const StagePrices& prices,
-                    const ExecutorModel& executor, ScheduleResult& result, ScheduleExtras& extras) {
+                    const ExecutorModel& executor, ScheduleResult& result, ScheduleExtras& extras,
+                    Screen screen) {
   const Timeline timeline = simulate(program, prices, executor);
   set_times(result, summarize(program, timeline));
   if (!given.is_drawn()) {
@@ -169,7 +172,7 @@ void replay_by_rule(const ScheduleOptions& given, const Program& program, const 
   set_stash(result, liveness(executed.program));
   if (given.print) {
     extras.lists = action_lists(executed.program);
-    extras.drawing = gantt(executed.program, executed.timeline);
+    extras.drawing = gantt(executed.program, executed.timeline, screen);
   }
   if (given.output) {
     extras.step = step_of(executed.program, executed.timeline, prices, executor, result);
@@ -222,7 +225,7 @@ void refuse_endless_samples(const ScheduleOptions& given, std::int64_t actions) 
 
 }  // namespace
 
-ReplayedSchedule replayed(const ScheduleOptions& given, const Subject& subject) {
+ReplayedSchedule replayed(const ScheduleOptions& given, const Subject& subject, Screen screen) {
   const ScheduleCosts costs = costs_of(given, subject);
   refuse_endless(given, subject, costs);
   ReplayedSchedule both;
@@ -265,7 +268,7 @@ ReplayedSchedule replayed(const ScheduleOptions& given, const Subject& subject) 
   refuse_endless_samples(given, result.actions);
   StagePrices prices = costs.prices;
   extras.uncertainty = uncertainty_of(given, program, executor, prices);
-  (has_rule ? replay_by_rule : replay)(given, program, prices, executor, result, extras);
+  (has_rule ? replay_by_rule : replay)(given, program, prices, executor, result, extras, screen);
   result.weight_slots = costs.weight_slots;
   for (const StepPrice& step : prices.step) result.slot = std::max(result.slot, step.loaded);
   if (costs.has_bytes) {

@@ -8,6 +8,7 @@
 #include "cli/reports/schedule_subject.h"
 #include "cli/reports/synthetic_step.h"
 #include "report/schedule_report.h"
+#include "report/screen.h"
 #include "report/uncertainty.h"
 
 namespace penstock {
@@ -25,6 +26,6 @@ struct ReplayedSchedule {
   ScheduleExtras extras;
 };
 
-ReplayedSchedule replayed(const ScheduleOptions& given, const Subject& subject);
+ReplayedSchedule replayed(const ScheduleOptions& given, const Subject& subject, Screen screen);
 
 }  // namespace penstock

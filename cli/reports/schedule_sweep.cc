@@ -14,8 +14,8 @@
 #include "core/values/json.h"
 #include "report/flat_table.h"
 #include "report/measures.h"
-#include "report/page_width.h"
 #include "report/result_json.h"
+#include "report/screen.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -83,7 +83,7 @@ void replay(Row& row) {
   row.replayed.result.chunks = shape.chunks;
   row.replayed.result.micro_batches = shape.micro_batches;
   row.why_not = why_no_schedule(*find_schedule(row.given.name), shape);
-  if (row.why_not.empty()) row.replayed = replayed(row.given, subject_of(row.given));
+  if (row.why_not.empty()) row.replayed = replayed(row.given, subject_of(row.given), {});
 }
 
 Json json_of(const Row& row) {
@@ -141,11 +141,11 @@ TextTable table_of(const std::vector<Row>& rows) {
   return table;
 }
 
-std::string notes_of(const ScheduleOptions& given, const std::vector<Row>& rows) {
+std::string notes_of(const ScheduleOptions& given, const std::vector<Row>& rows, Screen screen) {
   std::string text = wrapped(
       "bubble: (makespan - busiest rank's work) / makespan; activations: held by the fullest rank "
       "at its peak, in micro-batches of a whole rank",
-      page_width(), "", "  ");
+      screen.width(), "", "  ");
   std::set<int> chunks;
   for (const Row& row : rows) {
     chunks.insert(row.replayed.result.chunks);
@@ -153,13 +153,13 @@ std::string notes_of(const ScheduleOptions& given, const std::vector<Row>& rows)
     const ScheduleResult& result = row.replayed.result;
     text += wrapped(fmt::format("{}, P {}, V {}, M {}: {}", result.schedule, result.ranks,
                                 result.chunks, result.micro_batches, row.why_not),
-                    page_width(), "", "  ");
+                    screen.width(), "", "  ");
   }
   if (chunks.size() > 1 && !given.per_rank && !given.cost_file) {
     text += wrapped(
         "note: costs are per virtual stage, so that rows with more chunks do more "
         "work; with --per-rank all rows do the same",
-        page_width(), "", "  ");
+        screen.width(), "", "  ");
   }
   return text;
 }
@@ -177,7 +177,7 @@ bool is_sweep(const ScheduleOptions& given) {
          is_list(given.chunks) || is_list(given.micro_batches);
 }
 
-Answer sweep(const ScheduleOptions& given) {
+Answer sweep(const ScheduleOptions& given, Screen screen) {
   refuse_texts(given);
   const TableFormat chosen = given.format.chosen();
   std::vector<Row> rows = rows_of(given);
@@ -191,8 +191,9 @@ Answer sweep(const ScheduleOptions& given) {
                                      [](const Row& row) { return row.why_not.empty(); })
                             ->replayed.result.costs
           : "";
-  const std::string text = wrapped(costs, page_width(), "", "  ") + "\n" + table_of(rows).text() +
-                           "\n" + notes_of(given, rows);
+  const std::string text = wrapped(costs, screen.width(), "", "  ") + "\n" +
+                           table_of(rows).text(screen.width()) + "\n" +
+                           notes_of(given, rows, screen);
   if (given.output) {
     std::vector<SyntheticStep> steps;
     for (Row& row : rows) {

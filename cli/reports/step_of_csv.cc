@@ -9,7 +9,7 @@ SyntheticStep step_of_csv(const std::string& path, const std::vector<std::string
   given.name = path;
   given.costs = costs;
   given.output = path;  // asks for the trace
-  SyntheticStep step = *replayed(given, subject_of(given)).extras.step;
+  SyntheticStep step = *replayed(given, subject_of(given), {}).extras.step;
   for (TraceRank& rank : step.trace.ranks) rank.memory.clear();
   return step;
 }

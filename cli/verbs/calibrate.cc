@@ -20,8 +20,8 @@
 #include "core/files/format.h"
 #include "core/values/json_reader.h"
 #include "report/calibration_report.h"
-#include "report/page_width.h"
 #include "report/result_json.h"
+#include "report/screen.h"
 #include "report/words.h"
 #include "search/trainers.h"
 
@@ -87,12 +87,12 @@ std::string models_of(const Inputs& inputs) {
   return joined(names, ", ");
 }
 
-std::string heading(const Inputs& inputs, const ExecutorModel& executor) {
+std::string heading(const Inputs& inputs, const ExecutorModel& executor, Screen screen) {
   const MeasuredRuns& runs = inputs.runs.value;
   return wrapped(fmt::format("{}: {} of {} on {}; executor {}", runs.name,
                              count_of(static_cast<std::int64_t>(runs.runs.size()), "run"),
                              models_of(inputs), inputs.cluster.value.name, words_of(executor)),
-                 page_width(), "", "  ");
+                 screen.width(), "", "  ");
 }
 
 Json json_of(const Inputs& inputs, const ExecutorModel& executor, const CalibrationResult& result) {
@@ -123,7 +123,7 @@ Json json_of(const Inputs& inputs, const ExecutorModel& executor, const Calibrat
 
 }  // namespace
 
-Answer run_calibrate(const Arguments& arguments) {
+Answer run_calibrate(const Arguments& arguments, Screen screen) {
   std::optional<std::string> path, output;
   bool json = false;
   ExecutorOptions executor;
@@ -155,7 +155,7 @@ Answer run_calibrate(const Arguments& arguments) {
   options.choices(trainer_names());
   options.flag("--json", "the result as one JSON object", json);
   executor.declare(options);
-  if (auto help = options.parse(arguments)) return help_answer(*help);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   const std::string& runs = required(path, "--runs", "--runs runs.json");
   Inputs inputs = load_inputs(runs);
@@ -168,7 +168,7 @@ Answer run_calibrate(const Arguments& arguments) {
   if (output && *output == "-") return {file};
   if (output) write_file(*output, file);
   if (json) return {to_text(json_of(inputs, model, result)) + '\n'};
-  std::string text = heading(inputs, model) + '\n' + calibration_report(result);
+  std::string text = heading(inputs, model, screen) + '\n' + calibration_report(result, screen);
   if (output) {
     text += fmt::format("\n{} holds the cluster with this; next: penstock plan --cluster {}\n",
                         *output, *output);

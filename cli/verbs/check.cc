@@ -15,6 +15,7 @@
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "report/result_json.h"
+#include "report/screen.h"
 #include "report/trainers/lint/lint.h"
 #include "report/trainers/lint/lint_text.h"
 
@@ -48,8 +49,8 @@ void require_own(const std::string& text, const std::string& file) {
       file));
 }
 
-Answer check_own(const std::string& file, bool json) {
-  const CheckedFile result = checked_own(file, load_json(file).value);
+Answer check_own(const std::string& file, bool json, Screen screen) {
+  const CheckedFile result = checked_own(file, load_json(file).value, screen);
   const int exit = result.report.findings.empty() ? kYes : kNo;
   if (!json) return report_answer(result.text, exit);
   Json object = Json::object();
@@ -61,11 +62,11 @@ Answer check_own(const std::string& file, bool json) {
 }
 
 Answer check_launch(const std::string& file, const std::string& text, LintTrainer trainer,
-                    const LaunchFileOptions& options, const std::string& format) {
+                    const LaunchFileOptions& options, const std::string& format, Screen screen) {
   const LintReport report = checked_launch(file, text, trainer, options).report;
   const int exit = report.findings.empty() ? kYes : kNo;
   if (format == "github") return {lint_annotations(report, file), exit};
-  if (format == "text") return report_answer(lint_text(report, file), exit);
+  if (format == "text") return report_answer(lint_text(report, file, screen), exit);
   Json object = Json::object();
   object.set("schema_version", kResultSchemaVersion);
   object.set("verb", "check");
@@ -118,7 +119,7 @@ void declare_launch(Options& options, LaunchFileOptions& launch) {
 
 }  // namespace
 
-Answer run_check(const Arguments& arguments) {
+Answer run_check(const Arguments& arguments, Screen screen) {
   std::string file;
   LaunchFileOptions launch;
   bool json = false, exit_zero = false;
@@ -142,7 +143,7 @@ Answer run_check(const Arguments& arguments) {
                  launch.format);
   options.flag("--exit-zero", "exit code 0 also when there are findings", exit_zero);
   declare_launch(options, launch);
-  if (auto help = options.parse(arguments)) return help_answer(*help);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   const std::string format = format_of(launch, json);
   if (launch.model.config && launch.model.profile) {
@@ -150,15 +151,15 @@ Answer run_check(const Arguments& arguments) {
   }
   std::error_code failed;
   if (std::filesystem::is_directory(file, failed)) {
-    Answer answer = check_folder(file, launch, format);
+    Answer answer = check_folder(file, launch, format, screen);
     if (exit_zero && answer.exit == kNo) answer.exit = kYes;
     return answer;
   }
   const std::string text = read_file(file);
   const auto trainer = trainer_of(launch, text, file);
   if (!trainer) require_own(text, file);
-  Answer answer = trainer ? check_launch(file, text, *trainer, launch, format)
-                          : check_own(file, format == "json");
+  Answer answer = trainer ? check_launch(file, text, *trainer, launch, format, screen)
+                          : check_own(file, format == "json", screen);
   if (exit_zero && answer.exit == kNo) answer.exit = kYes;
   return answer;
 }

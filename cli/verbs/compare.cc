@@ -17,9 +17,9 @@
 #include "cli/verbs/verbs.h"
 #include "report/comparison.h"
 #include "report/flat_table.h"
-#include "report/page_width.h"
 #include "report/reasons.h"
 #include "report/result_json.h"
+#include "report/screen.h"
 #include "report/words.h"
 #include "search/evaluate.h"
 #include "simulator/scenario.h"
@@ -198,17 +198,18 @@ Compared compare(const std::vector<Question>& questions, const std::vector<Setti
 }
 
 // `of_row_1`: other rows ask something else.
-std::string text_of(const Question& question, bool of_row_1, const Compared& compared) {
-  std::string text =
-      wrapped(question.profile.value.name + ": the best plan for each row", page_width(), "", "") +
-      '\n' + comparison_table(compared.variants);
+std::string text_of(const Question& question, bool of_row_1, const Compared& compared,
+                    Screen screen) {
+  std::string text = wrapped(question.profile.value.name + ": the best plan for each row",
+                             screen.width(), "", "") +
+                     '\n' + comparison_table(compared.variants, screen);
   if (!compared.complete) {
     text += fmt::format("Stopped: {} of {} rows were searched, the last one not to its end.\n",
                         compared.variants.size(), compared.asked);
   }
   return text + '\n' +
-         wrapped((of_row_1 ? "Row 1: " : "") + words_of(question), page_width(), "", "  ") +
-         wrapped(origin_of(question), page_width(), "", "  ");
+         wrapped((of_row_1 ? "Row 1: " : "") + words_of(question), screen.width(), "", "  ") +
+         wrapped(origin_of(question), screen.width(), "", "  ");
 }
 
 Json json_of(const Question& question, const Compared& compared) {
@@ -222,12 +223,13 @@ Json json_of(const Question& question, const Compared& compared) {
 }
 
 // One row per combination; for people the reasons of those without a plan are told beside it.
-Answer table_of(const Compared& compared, TableFormat format, int exit) {
+Answer table_of(const Compared& compared, TableFormat format, int exit, Screen screen) {
   if (format == TableFormat::kCsv) return {flat_table(exact_rows(compared.variants)).csv(), exit};
   std::string reasons;
   for (std::size_t i = 0; i < compared.variants.size(); ++i) {
     const std::string& why = compared.variants[i].why_not;
-    if (!why.empty()) reasons += wrapped(fmt::format("{}: {}", i + 1, why), page_width(), "", "  ");
+    if (!why.empty())
+      reasons += wrapped(fmt::format("{}: {}", i + 1, why), screen.width(), "", "  ");
   }
   return {comparison_rows(compared.variants).markdown(), exit, reasons};
 }
@@ -252,7 +254,7 @@ int exit_of(const Compared& compared) {
 
 }  // namespace
 
-Answer run_compare(const Arguments& arguments) {
+Answer run_compare(const Arguments& arguments, Screen screen) {
   SearchOptions given;
   std::vector<std::string> vary;
   SlowOptions slow;
@@ -280,7 +282,7 @@ Answer run_compare(const Arguments& arguments) {
   training.declare(options);
   options.heading("What to print");
   format.declare(options, "one row per combination");
-  if (auto help = options.parse(arguments)) return help_answer(*help);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   const TableFormat chosen = format.chosen();
   const std::optional<TrainingQuestion> asked = training.question();
@@ -294,10 +296,10 @@ Answer run_compare(const Arguments& arguments) {
   set_price(training, axes, questions);
   const Compared compared = compare(questions, rows, slow, asked);
   const int exit = exit_of(compared);
-  if (format.is_table()) return table_of(compared, chosen, exit);
+  if (format.is_table()) return table_of(compared, chosen, exit, screen);
   const Question& first = questions.front();
   if (chosen == TableFormat::kJson) return {to_text(json_of(first, compared)) + '\n', exit};
-  return report_answer(text_of(first, asker.rows_differ(), compared), exit);
+  return report_answer(text_of(first, asker.rows_differ(), compared, screen), exit);
 }
 
 }  // namespace penstock

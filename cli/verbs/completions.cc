@@ -27,7 +27,7 @@ Shell shell_named(const std::string& name) {
 
 }  // namespace
 
-Answer run_completions(const Arguments& arguments) {
+Answer run_completions(const Arguments& arguments, Screen screen) {
   std::string shell;
   Options options("completions SHELL",
                   "Prints a script that makes the shell complete the verbs of this build, their "
@@ -36,7 +36,7 @@ Answer run_completions(const Arguments& arguments) {
   options.heading("Options");
   options.positional("SHELL", "bash, zsh or fish", shell);
   options.choices({"bash", "zsh", "fish"});
-  if (auto help = options.parse(arguments)) return help_answer(*help);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   const Shell which = shell_named(shell);
   std::vector<VerbToComplete> all;

@@ -23,8 +23,8 @@
 #include "estimator/fit_efficiency.h"
 #include "estimator/shipped_data.h"
 #include "report/flat_table.h"
-#include "report/page_width.h"
 #include "report/result_json.h"
+#include "report/screen.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -90,19 +90,19 @@ std::vector<Json> section_rows(const EstimatedModel& estimated) {
   return rows;
 }
 
-std::string text_of(const EstimatedModel& estimated) {
+std::string text_of(const EstimatedModel& estimated, Screen screen) {
   const Architecture& model = estimated.model;
-  std::string out = wrapped(model.name + " " + headline_of(estimated), page_width(), "", "  ");
+  std::string out = wrapped(model.name + " " + headline_of(estimated), screen.width(), "", "  ");
   std::string parameters = with_commas(parameter_count(model)) + " parameters";
   if (model.experts) {
     parameters += ", of which a token meets " + with_commas(active_parameter_count(model));
   }
-  out +=
-      fmt::format("{}; one sample of {} tokens on one device:\n\n{}", parameters,
-                  with_commas(estimated.request.sequence_length), sections_table(estimated).text());
+  out += fmt::format("{}; one sample of {} tokens on one device:\n\n{}", parameters,
+                     with_commas(estimated.request.sequence_length),
+                     sections_table(estimated).text(screen.width()));
   out += '\n';
   for (const std::string& note : notes_of(estimated))
-    out += wrapped(note, page_width(), "- ", "  ");
+    out += wrapped(note, screen.width(), "- ", "  ");
   return out;
 }
 
@@ -116,7 +116,7 @@ std::string next_step(const Given& given) {
   return out;
 }
 
-Answer estimate(const Given& given) {
+Answer estimate(const Given& given, Screen screen) {
   const Loaded<Json> config = load_json(given.file);
   if (!is_model_config(config.value)) {
     throw_bad_input(given.file +
@@ -147,7 +147,7 @@ Answer estimate(const Given& given) {
     json.set("model", estimated.model.name).set("estimated", to_json(estimated));
     return {to_text(json) + '\n'};
   }
-  return report_answer(text_of(estimated) + next_step(given));
+  return report_answer(text_of(estimated, screen) + next_step(given));
 }
 
 EfficiencyCase read_case(JsonReader object) {
@@ -194,7 +194,7 @@ FittedTo read_cases(const std::string& path) {
   return fitted;
 }
 
-std::string curves_table(const Efficiency& efficiency) {
+std::string curves_table(const Efficiency& efficiency, Screen screen) {
   TextTable table({{"generation", true},
                    {"width", true},
                    {"of peak"},
@@ -211,10 +211,10 @@ std::string curves_table(const Efficiency& efficiency) {
                aligned(round_up_to_ns(terms.backward_floor_s)), percent(curve.error.below),
                percent(curve.error.above)});
   }
-  return table.text();
+  return table.text(screen.width());
 }
 
-std::string left_out_table(const Efficiency& efficiency) {
+std::string left_out_table(const Efficiency& efficiency, Screen screen) {
   TextTable table({{"left out", true},
                    {"passes"},
                    {"median"},
@@ -227,10 +227,10 @@ std::string left_out_table(const Efficiency& efficiency) {
                percent(left.nine_of_ten), percent(left.largest),
                fmt::format("{:+.1f} %", 100.0 * left.bias), left.in_fit ? "yes" : "no"});
   }
-  return table.text();
+  return table.text(screen.width());
 }
 
-Answer fit(const Given& given) {
+Answer fit(const Given& given, Screen screen) {
   const FittedTo fitted = read_cases(given.file);
   std::string names;
   for (const EfficiencyCase& one : fitted.cases) {
@@ -248,17 +248,17 @@ Answer fit(const Given& given) {
   std::string text = fmt::format(
       "Shares of the datasheet's rates, {}\n\n{}\n"
       "Passes over a whole model, and steps, by a fit that has not seen them:\n\n{}",
-      efficiency.text, curves_table(efficiency), left_out_table(efficiency));
+      efficiency.text, curves_table(efficiency, screen), left_out_table(efficiency, screen));
   if (!fitted.runs.empty()) {
     text += "\nPublished steps, by the fit to all of them:\n\n" +
-            published_runs_table(fitted.runs, efficiency);
+            published_runs_table(fitted.runs, efficiency, screen);
   }
   return report_answer(text);
 }
 
 }  // namespace
 
-Answer run_estimate(const Arguments& arguments) {
+Answer run_estimate(const Arguments& arguments, Screen screen) {
   Given given;
   Options options("estimate CONFIG --device NAME [OPTIONS]",
                   "Estimates a model's sections from its config.json and a device's datasheet, and "
@@ -294,9 +294,9 @@ Answer run_estimate(const Arguments& arguments) {
       "CONFIG lists measured profiles (data/efficiency/cases.json): fit the shares of the "
       "datasheets' rates that they got, and say how far off a fit is that has not seen them",
       given.fit);
-  if (auto help = options.parse(arguments)) return help_answer(*help);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   given.format.refuse_with_table(given.fit, "--fit");
-  return given.fit ? fit(given) : estimate(given);
+  return given.fit ? fit(given, screen) : estimate(given, screen);
 }
 
 }  // namespace penstock

@@ -16,6 +16,7 @@
 #include "report/flat_table.h"
 #include "report/measures.h"
 #include "report/result_json.h"
+#include "report/screen.h"
 #include "report/uncertainty.h"
 #include "search/evaluate.h"
 #include "studies/changes.h"
@@ -87,7 +88,8 @@ std::string table_of(const PlanFile& file, const Explanation& about) {
 }
 
 Answer explain_whole(PlanFile file, const PlanQuestion& asked, const SlowOptions& slow,
-                     TableFormat format, const std::optional<TrainingQuestion>& tokens) {
+                     TableFormat format, const std::optional<TrainingQuestion>& tokens,
+                     Screen screen) {
   Uncertainty uncertainty;
   const Scenario scenario = slow.scenario();
   if (slow.given()) {
@@ -112,12 +114,13 @@ Answer explain_whole(PlanFile file, const PlanQuestion& asked, const SlowOptions
   if (format == TableFormat::kJson) {
     return {to_text(explanation_json(file, about, uncertainty, training)) + '\n', exit};
   }
-  return report_answer(
-      explanation(file, about) + uncertainty_text(uncertainty) + training_text(training), exit);
+  return report_answer(explanation(file, about, screen) + uncertainty_text(uncertainty, screen) +
+                           training_text(training, screen),
+                       exit);
 }
 
-Answer explain_why_not(const PlanFile& file, PlanQuestion asked, const std::string& text,
-                       bool json) {
+Answer explain_why_not(const PlanFile& file, PlanQuestion asked, const std::string& text, bool json,
+                       Screen screen) {
   const Evaluation evaluation = replay_plan_file(file).evaluation;
   if (!asked.why_not.empty()) {
     bad_option("--why-not", "a search needs what the plan was made from, but " + asked.why_not,
@@ -128,7 +131,7 @@ Answer explain_why_not(const PlanFile& file, PlanQuestion asked, const std::stri
   WhyNot why = why_not(file, std::move(asked.question), watched);
   why.asked = choices;
   const int exit = why.result.complete ? kYes : kStopped;
-  if (!json) return report_answer(why_not_report(file, evaluation, why), exit);
+  if (!json) return report_answer(why_not_report(file, evaluation, why, screen), exit);
   Json answer = heading_json(file, evaluation);
   answer.set("why_not", to_json(why, file.plan, evaluation));
   return {to_text(answer) + '\n', exit};
@@ -136,7 +139,7 @@ Answer explain_why_not(const PlanFile& file, PlanQuestion asked, const std::stri
 
 }  // namespace
 
-Answer run_explain(const Arguments& arguments) {
+Answer run_explain(const Arguments& arguments, Screen screen) {
   std::string path;
   std::optional<std::string> why_not_text;
   TableFormatOptions format;
@@ -160,7 +163,7 @@ Answer run_explain(const Arguments& arguments) {
   format.declare(options, "one row per change");
   slow.declare(options);
   cost.declare(options);
-  if (auto help = options.parse(arguments)) return help_answer(*help);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   if (why_not_text && slow.given()) {
     bad_option("--why-not", "a search knows nothing of --slow", "leave one of them out");
   }
@@ -182,9 +185,9 @@ Answer run_explain(const Arguments& arguments) {
   }
   if (why_not_text) {
     return explain_why_not(plan.value, std::move(asked), *why_not_text,
-                           chosen == TableFormat::kJson);
+                           chosen == TableFormat::kJson, screen);
   }
-  return explain_whole(plan.value, asked, slow, chosen, tokens);
+  return explain_whole(plan.value, asked, slow, chosen, tokens, screen);
 }
 
 }  // namespace penstock

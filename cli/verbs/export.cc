@@ -19,9 +19,9 @@
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "report/measures.h"
-#include "report/page_width.h"
 #include "report/plan_table.h"
 #include "report/result_json.h"
+#include "report/screen.h"
 #include "report/words.h"
 #include "studies/nearest_plan.h"
 
@@ -105,10 +105,10 @@ std::vector<std::string> write_into(const std::string& folder,
 }
 
 std::string refusal_text(const PlanFile& plan, const Export& refusal, const NearestPlan& nearest,
-                         const std::optional<std::string>& written) {
-  std::string text = wrapped("refused: " + refusal.why_not, page_width(), "", "  ");
+                         const std::optional<std::string>& written, Screen screen) {
+  std::string text = wrapped("refused: " + refusal.why_not, screen.width(), "", "  ");
   if (!nearest.plan) {
-    return text + wrapped("the nearest plan was not worked out: " + nearest.why_not, page_width(),
+    return text + wrapped("the nearest plan was not worked out: " + nearest.why_not, screen.width(),
                           "", "  ");
   }
   const Evaluation& prediction = nearest.plan->prediction;
@@ -118,7 +118,7 @@ std::string refusal_text(const PlanFile& plan, const Export& refusal, const Near
   text += wrapped(fmt::format("nearest plan: {}: step {} ({:+.1f} %), fullest rank {} GiB",
                               layout_line(nearest.plan->plan), to_text(prediction.step_time),
                               100.0 * change, gib(prediction.peak_memory())),
-                  page_width(), "", "  ");
+                  screen.width(), "", "  ");
   text += fmt::format("  cuts [{}]\n", fmt::join(nearest.plan->plan.cuts, ", "));
   return text + (written ? fmt::format("It is in {}\n", *written)
                          : "--nearest FILE writes it, to be exported in its place\n");
@@ -151,7 +151,7 @@ void set_refusal(Json& json, const Export& refusal, const NearestPlan& nearest) 
 
 }  // namespace
 
-Answer run_export(const Arguments& arguments) {
+Answer run_export(const Arguments& arguments, Screen screen) {
   std::string path;
   std::optional<std::string> to, target_version, output, nearest_path;
   ExportOptions inputs;
@@ -188,7 +188,7 @@ Answer run_export(const Arguments& arguments) {
       "when the plan is refused, write the nearest one that the trainer can run to this file",
       nearest_path);
   options.flag("--json", "files and notes, or the refusal, as one JSON object", json);
-  if (auto help = options.parse(arguments)) return help_answer(*help);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   const std::string& asked = required(to, "--to", "--to megatron");
   const std::size_t at = asked.find('@');
@@ -216,21 +216,21 @@ Answer run_export(const Arguments& arguments) {
     }
     set_refusal(object, answer, nearest);
     if (json) return {to_text(object) + '\n', kNo};
-    return report_answer(refusal_text(plan.value, answer, nearest, nearest_path), kNo);
+    return report_answer(refusal_text(plan.value, answer, nearest, nearest_path, screen), kNo);
   }
   std::vector<std::string> written;
   if (output && *output != "-") written = write_into(*output, answer.files);
   if (json) return {to_text(object) + '\n'};
   if (written.empty()) {
     for (const std::string& note : answer.notes) {
-      std::fputs(wrapped(note, page_width(), "note: ", "      ").c_str(), stderr);
+      std::fputs(wrapped(note, screen.width(), "note: ", "      ").c_str(), stderr);
     }
     return {joined_files(answer.files)};
   }
   std::string text =
       fmt::format("for {} {}: {}\n", target.name, request.version, joined(written, ", "));
   for (const std::string& note : answer.notes)
-    text += wrapped(note, page_width(), "note: ", "      ");
+    text += wrapped(note, screen.width(), "note: ", "      ");
   return report_answer(text);
 }
 

@@ -97,7 +97,7 @@ std::string ends_of(const ScheduleKind& kind) {
 
 }  // namespace
 
-Answer run_fingerprint(const Arguments& arguments) {
+Answer run_fingerprint(const Arguments& arguments, Screen screen) {
   bool json = false;
   Options options("fingerprint [--json]",
                   "One hash per schedule over the simulated times of a fixed list of programs with "
@@ -107,7 +107,7 @@ Answer run_fingerprint(const Arguments& arguments) {
                   kExamples);
   options.heading("Options");
   options.flag("--json", "the hashes as one JSON object", json);
-  if (auto help = options.parse(arguments)) return help_answer(*help);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   std::string text;
   const auto add = [&text](std::string_view name, const std::string& times, Json& hashes) {

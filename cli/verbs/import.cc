@@ -14,6 +14,7 @@
 #include "core/values/json_reader.h"
 #include "report/imports/import_report.h"
 #include "report/result_json.h"
+#include "report/screen.h"
 
 namespace penstock {
 namespace {
@@ -41,7 +42,7 @@ struct Imported {
 
 struct Tool {
   const char* name;
-  Imported (*import)(const Given& given, const ClusterSpec* cluster);
+  Imported (*import)(const Given& given, const ClusterSpec* cluster, Screen screen);
 };
 
 const std::string& only_file(const Given& given) {
@@ -52,7 +53,7 @@ const std::string& only_file(const Given& given) {
   return given.files.front();
 }
 
-Imported import_nccl_tests(const Given& given, const ClusterSpec* cluster) {
+Imported import_nccl_tests(const Given& given, const ClusterSpec* cluster, Screen screen) {
   Imported imported;
   std::vector<NcclTest> tests;
   tests.reserve(given.files.size());
@@ -63,7 +64,7 @@ Imported import_nccl_tests(const Given& given, const ClusterSpec* cluster) {
     }
     if (given.date) tests.back().started = *given.date;
     if (!imported.text.empty()) imported.text += '\n';
-    imported.text += nccl_report(tests.back());
+    imported.text += nccl_report(tests.back(), screen);
     imported.json.push(to_json(tests.back()));
   }
   if (cluster != nullptr) {
@@ -73,11 +74,11 @@ Imported import_nccl_tests(const Given& given, const ClusterSpec* cluster) {
   return imported;
 }
 
-Imported import_nvbandwidth(const Given& given, const ClusterSpec* cluster) {
+Imported import_nvbandwidth(const Given& given, const ClusterSpec* cluster, Screen screen) {
   const std::string& file = only_file(given);
   const NvBandwidth measured = read_nvbandwidth_output(read_file(file), file);
   Imported imported;
-  imported.text = nvbandwidth_report(measured);
+  imported.text = nvbandwidth_report(measured, screen);
   imported.json.push(to_json(measured));
   if (cluster != nullptr) {
     imported.changes = add_link_bandwidths(*cluster, measured, given.test, given.date.value_or(""));
@@ -85,7 +86,7 @@ Imported import_nvbandwidth(const Given& given, const ClusterSpec* cluster) {
   return imported;
 }
 
-Imported import_skypilot(const Given& given, const ClusterSpec* cluster) {
+Imported import_skypilot(const Given& given, const ClusterSpec* cluster, Screen screen) {
   const std::string& file = only_file(given);
   PriceQuestion question{.region = given.region, .spot = given.spot, .names = {}, .date = {}};
   question.date = given.date.value_or("");
@@ -94,7 +95,7 @@ Imported import_skypilot(const Given& given, const ClusterSpec* cluster) {
   }
   const PriceCatalog catalog = read_price_catalog(read_file(file), file);
   Imported imported;
-  imported.text = catalog_report(catalog, question);
+  imported.text = catalog_report(catalog, question, screen);
   imported.json.push(to_json(catalog, question));
   if (cluster != nullptr) imported.changes = set_prices(*cluster, catalog, question);
   return imported;
@@ -198,7 +199,7 @@ Json json_of(const Given& given, Imported imported) {
 
 }  // namespace
 
-Answer run_import(const Arguments& arguments) {
+Answer run_import(const Arguments& arguments, Screen screen) {
   Given given;
   Options options("import TOOL FILE... [--cluster FILE -o FILE]",
                   "Reads measurements of other tools and cloud prices, prints them, and puts them "
@@ -208,13 +209,13 @@ Answer run_import(const Arguments& arguments) {
                   "the cluster. For logs of trainers use penstock validate.",
                   kExamples);
   declare(options, given);
-  if (auto help = options.parse(arguments)) return help_answer(*help);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   const Tool& tool = tool_named(given.from);
   require_fitting(given);
   std::optional<Loaded<ClusterSpec>> cluster;
   if (given.cluster) cluster = load_cluster(*given.cluster);
-  Imported imported = tool.import(given, cluster ? &cluster->value : nullptr);
+  Imported imported = tool.import(given, cluster ? &cluster->value : nullptr, screen);
   const bool is_changed = imported.changes && !imported.changes->changes.empty();
   const int exit = imported.changes && !is_changed ? kNo : kYes;
   std::string file;
@@ -223,7 +224,7 @@ Answer run_import(const Arguments& arguments) {
   if (is_changed && given.output && *given.output == "-") return {file};
   if (given.json) return {to_text(json_of(given, std::move(imported))) + '\n', exit};
   std::string text = imported.text;
-  if (imported.changes) text += '\n' + changes_report(*imported.changes);
+  if (imported.changes) text += '\n' + changes_report(*imported.changes, screen);
   if (exit == kNo) text += "nothing of this has a place in the cluster; nothing was written\n";
   if (is_changed && given.output) text += fmt::format("{} holds the cluster\n", *given.output);
   return report_answer(text, exit);

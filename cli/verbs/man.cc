@@ -75,11 +75,11 @@ std::string page() {
 
 }  // namespace
 
-Answer run_man(const Arguments& arguments) {
+Answer run_man(const Arguments& arguments, Screen screen) {
   Options options("man", "Prints the manual page: every verb of this build with its options.",
                   kExamples);
   options.heading("Options");
-  if (auto help = options.parse(arguments)) return help_answer(*help);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   return {page()};
 }
 

@@ -26,6 +26,7 @@
 #include "report/plan_table.h"
 #include "report/reasons.h"
 #include "report/result_json.h"
+#include "report/screen.h"
 #include "report/search_report.h"
 #include "report/simulation_report.h"
 #include "report/words.h"
@@ -112,7 +113,8 @@ Json plan_file_of(const Question& question, const SearchResult& result, const Wi
   return write_plan_rolled_up(file);
 }
 
-std::string report_of(const Question& question, const SearchResult& result, const Winner& winner) {
+std::string report_of(const Question& question, const SearchResult& result, const Winner& winner,
+                      Screen screen) {
   SearchReport about;
   about.question = words_of(question);
   about.origin = origin_of(question);
@@ -128,7 +130,7 @@ std::string report_of(const Question& question, const SearchResult& result, cons
     about.program = &winner.evaluated.program;
     about.timeline = &winner.evaluated.timeline;
   }
-  return search_report(result, about);
+  return search_report(result, about, screen);
 }
 
 // What the answer is continued with: the plan file, why it is so, and a trainer's files.
@@ -161,10 +163,10 @@ std::string short_question(const Question& question) {
   return text;
 }
 
-std::string no_plan_answer(const Question& question, const SearchResult& result) {
-  return wrapped(short_question(question), screen_width(), "", "  ") + '\n' +
-         nothing_fits_text(result, screen_width()) +
-         wrapped(counts_text(result) + " Add -v for the reasons.", screen_width(), "", "");
+std::string no_plan_answer(const Question& question, const SearchResult& result, Screen screen) {
+  return wrapped(short_question(question), screen.width(), "", "  ") + '\n' +
+         nothing_fits_text(result, screen.width()) +
+         wrapped(counts_text(result) + " Add -v for the reasons.", screen.width(), "", "");
 }
 
 // The threads change nothing, and what was asked for in full need not be again.
@@ -180,7 +182,8 @@ std::string command_that_writes(const Arguments& arguments) {
   return command_of("plan", kept);
 }
 
-PlanAnswer about_of(const Question& question, const SearchResult& result, const Winner& winner) {
+PlanAnswer about_of(const Question& question, const SearchResult& result, const Winner& winner,
+                    Screen screen) {
   PlanAnswer about;
   about.question = short_question(question);
   about.gpus = question.request.gpus;
@@ -189,7 +192,7 @@ PlanAnswer about_of(const Question& question, const SearchResult& result, const 
   about.rivals = winner.rivals;
   about.training = winner.training;
   about.most_plans = static_cast<std::size_t>(question.request.top) / kTwins;
-  about.width = screen_width();
+  about.width = screen.width();
   if (!question.request.trainer) about.hint = "; --for megatron plans for that trainer";
   return about;
 }
@@ -250,7 +253,7 @@ int exit_of(const SearchResult& result, const Winner& winner) {
 
 }  // namespace
 
-Answer run_plan(const Arguments& arguments) {
+Answer run_plan(const Arguments& arguments, Screen screen) {
   SearchOptions given;
   std::optional<std::string> baseline_path, output;
   TrainingCostOptions training;
@@ -275,7 +278,7 @@ Answer run_plan(const Arguments& arguments) {
   options.option("-o,--output", "FILE",
                  "write plan 1 as a plan file (- for stdout, instead of the report)", output);
   format.declare(options, "one row per plan");
-  if (auto help = options.parse(arguments)) return help_answer(*help);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   if (given.trainer) given.trainer = trainer_called(*given.trainer);
   if (output) require_folder_of(*output);
@@ -309,17 +312,18 @@ Answer run_plan(const Arguments& arguments) {
       output && !writes ? fmt::format("\n{} was not written: there is no plan\n", *output) : "";
   if (result.best.empty() && result.complete) {
     const auto asked_of = [&](int gpus) { return question_of(given, gpus); };
-    missing += wrapped(fewest_gpus_text(question, asked_of, watched), screen_width(), "", "  ");
+    missing += wrapped(fewest_gpus_text(question, asked_of, watched), screen.width(), "", "  ");
   }
   if (is_short) {
-    if (result.best.empty()) return report_answer(no_plan_answer(question, result) + missing, exit);
-    PlanAnswer about = about_of(question, result, winner);
+    if (result.best.empty())
+      return report_answer(no_plan_answer(question, result, screen) + missing, exit);
+    PlanAnswer about = about_of(question, result, winner, screen);
     about.next = next_commands(question, winner, given, written);
     if (!written) about.rerun = command_that_writes(arguments);
     about.shows_all_plans = given.top.has_value();
     return report_answer(plan_answer(result, about), exit);
   }
-  std::string text = report_of(question, result, winner) + missing;
+  std::string text = report_of(question, result, winner, screen) + missing;
   if (writes) {
     text +=
         fmt::format("\nPlan 1 is in {}; next: penstock explain {}\n", *output, shell_word(*output));

@@ -23,17 +23,17 @@ Answer not_built(const std::string& verb) {
 
 }  // namespace
 
-Answer run_plan(const Arguments&) { return not_built("plan"); }
-Answer run_predict(const Arguments&) { return not_built("predict"); }
-Answer run_simulate(const Arguments&) { return not_built("simulate"); }
-Answer run_schedule(const Arguments&) { return not_built("schedule"); }
-Answer run_compare(const Arguments&) { return not_built("compare"); }
-Answer run_explain(const Arguments&) { return not_built("explain"); }
-Answer run_report(const Arguments&) { return not_built("report"); }
-Answer run_export(const Arguments&) { return not_built("export"); }
-Answer run_calibrate(const Arguments&) { return not_built("calibrate"); }
-Answer run_estimate(const Arguments&) { return not_built("estimate"); }
-Answer run_fingerprint(const Arguments&) { return not_built("fingerprint"); }
+Answer run_plan(const Arguments&, Screen) { return not_built("plan"); }
+Answer run_predict(const Arguments&, Screen) { return not_built("predict"); }
+Answer run_simulate(const Arguments&, Screen) { return not_built("simulate"); }
+Answer run_schedule(const Arguments&, Screen) { return not_built("schedule"); }
+Answer run_compare(const Arguments&, Screen) { return not_built("compare"); }
+Answer run_explain(const Arguments&, Screen) { return not_built("explain"); }
+Answer run_report(const Arguments&, Screen) { return not_built("report"); }
+Answer run_export(const Arguments&, Screen) { return not_built("export"); }
+Answer run_calibrate(const Arguments&, Screen) { return not_built("calibrate"); }
+Answer run_estimate(const Arguments&, Screen) { return not_built("estimate"); }
+Answer run_fingerprint(const Arguments&, Screen) { return not_built("fingerprint"); }
 
 // Lists stay rolled up only where generators can tell that they are a schedule's.
 PlanFile read_plan_to_draw(const Json& json, const std::string& path) {

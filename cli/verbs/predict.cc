@@ -21,10 +21,10 @@
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "costmodel/price_stages.h"
-#include "report/page_width.h"
 #include "report/plan_answer.h"
 #include "report/reasons.h"
 #include "report/result_json.h"
+#include "report/screen.h"
 #include "report/simulation_report.h"
 #include "report/words.h"
 #include "search/evaluate.h"
@@ -176,7 +176,8 @@ std::string cuts_words(const Layout& layout) {
 }
 
 // What was asked, and whether it fits, before any table.
-std::string verdict_of(const Asked& asked, const Layout& layout, const EvaluatedPlan& evaluated) {
+std::string verdict_of(const Asked& asked, const Layout& layout, const EvaluatedPlan& evaluated,
+                       Screen screen) {
   PlanAnswer about;
   about.gpus = asked.plan.devices();
   if (asked.plan.has_even_batch()) {  // FLOPs are known of one length
@@ -190,22 +191,22 @@ std::string verdict_of(const Asked& asked, const Layout& layout, const Evaluated
   const std::string counted = about.flops && sentence.find("MFU") != std::string::npos
                                   ? fmt::format(" MFU counts {}.", text_of(about.flops->convention))
                                   : std::string();
-  return wrapped(verdict, page_width(), "", "") + '\n' +
-         wrapped("Nothing was searched. " + cuts_words(layout) + counted, page_width(), "", "");
+  return wrapped(verdict, screen.width(), "", "") + '\n' +
+         wrapped("Nothing was searched. " + cuts_words(layout) + counted, screen.width(), "", "");
 }
 
 std::string report_of(const Asked& asked, const Layout& layout, const PlanFile& file,
-                      const EvaluatedPlan& evaluated) {
+                      const EvaluatedPlan& evaluated, Screen screen) {
   const auto& calibration = asked.question.cluster.value.calibration;
   const std::string interval = calibration && calibration->posterior
                                    ? "nine of ten runs lie in the interval"
                                    : "not calibrated";
-  std::string text = verdict_of(asked, layout, evaluated) + '\n' +
-                     simulation_report(file, evaluated.evaluation, evaluated.timeline, interval) +
-                     "\nWhat was asked\n" +
-                     wrapped(words_of(asked.question), page_width(), "  ", "  ");
+  std::string text =
+      verdict_of(asked, layout, evaluated, screen) + '\n' +
+      simulation_report(file, evaluated.evaluation, evaluated.timeline, interval, screen) +
+      "\nWhat was asked\n" + wrapped(words_of(asked.question), screen.width(), "  ", "  ");
   for (const std::string& note : notes_of(asked.question)) {
-    text += wrapped(note, page_width(), "  ", "    ");
+    text += wrapped(note, screen.width(), "  ", "    ");
   }
   return text;
 }
@@ -234,7 +235,7 @@ void refuse_plan(const std::string& path) {
 
 }  // namespace
 
-Answer run_predict(const Arguments& arguments) {
+Answer run_predict(const Arguments& arguments, Screen screen) {
   SearchOptions given;
   std::vector<std::string> said;
   std::optional<std::string> batch_file, output;
@@ -260,7 +261,7 @@ Answer run_predict(const Arguments& arguments) {
   options.option("-o,--output", "FILE",
                  "write it as a plan file (- for stdout, instead of the report)", output);
   options.flag("--json", "the prediction as one JSON object", json);
-  if (auto help = options.parse(arguments)) return help_answer(*help);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   if (said.empty()) {
     refuse_plan(given.profile);
@@ -279,13 +280,13 @@ Answer run_predict(const Arguments& arguments) {
   const int exit = evaluated.why_not ? kNo : kYes;
   if (json) return {to_text(json_of(asked, evaluated)) + '\n', exit};
   if (evaluated.evaluation.ranks.empty()) {
-    return report_answer(wrapped(reason_text(*evaluated.why_not), page_width(), "", "  "), exit);
+    return report_answer(wrapped(reason_text(*evaluated.why_not), screen.width(), "", "  "), exit);
   }
   const PlanFile file = file_of(asked.question, evaluated);
   const std::string plan_file = to_text(write_plan_rolled_up(file)) + '\n';
   if (output && *output == "-") return {plan_file, exit};
   if (output) write_file(*output, plan_file);
-  std::string report = report_of(asked, layout, file, evaluated);
+  std::string report = report_of(asked, layout, file, evaluated, screen);
   if (output) report += fmt::format("\n{} holds it; next: penstock explain {}\n", *output, *output);
   return report_answer(report, exit);
 }

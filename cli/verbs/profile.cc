@@ -25,8 +25,8 @@
 #include "profiler/build_cluster.h"
 #include "profiler/build_profile.h"
 #include "profiler/merge_profiles.h"
-#include "report/page_width.h"
 #include "report/result_json.h"
+#include "report/screen.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -228,23 +228,25 @@ std::string optimizer_text(const ModelSamples& samples) {
 }
 
 std::string report_of(const ProfileRequest& request, const Measured& measured,
-                      const Results& results) {
+                      const Results& results, Screen screen) {
   std::string text;
   if (measured.sections) {
     text += fmt::format(
         "{} on {}: {}\n\n", request.name, request.device_type,
         count_of(static_cast<std::int64_t>(measured.sections->outline.sections.size()), "section"));
-    text += sections_report(measured.sections->chains);
+    text += sections_report(measured.sections->chains, screen);
     text += optimizer_text(*measured.sections);
-    const std::string traces = traces_report(measured.sections->traces, measured.sections->chains);
+    const std::string traces =
+        traces_report(measured.sections->traces, measured.sections->chains, screen);
     if (!traces.empty()) text += '\n' + traces;
   }
-  if (measured.links) text += (text.empty() ? "" : "\n") + links_report(*measured.links);
+  if (measured.links) text += (text.empty() ? "" : "\n") + links_report(*measured.links, screen);
   if (measured.gpu && !measured.gpu->copies.empty()) {
-    text += (text.empty() ? "" : "\n") + copies_report(measured.gpu->copies);
+    text += (text.empty() ? "" : "\n") + copies_report(measured.gpu->copies, screen);
   }
   if (!results.notes.empty()) text += "\nNotes:\n";
-  for (const std::string& note : results.notes) text += wrapped(note, page_width(), "  - ", "    ");
+  for (const std::string& note : results.notes)
+    text += wrapped(note, screen.width(), "  - ", "    ");
   return text;
 }
 
@@ -277,7 +279,8 @@ std::optional<LaunchEnvironment> place_of(const Environment& environment) {
   return read_launch_environment(environment);
 }
 
-Answer run_rank(ProfileRequest request, const LaunchEnvironment& place, const Outputs& outputs) {
+Answer run_rank(ProfileRequest request, const LaunchEnvironment& place, const Outputs& outputs,
+                Screen screen) {
   if (place.rank > 0) {
     std::signal(SIGINT, SIG_IGN);  // rank 0 says when it is over
     ProfilingProgress silent;
@@ -304,7 +307,7 @@ Answer run_rank(ProfileRequest request, const LaunchEnvironment& place, const Ou
     return {to_text(write_profile(*results.profile)) + '\n', exit};
   }
   if (outputs.json) return {to_text(json_of(*measured, results)) + '\n', exit};
-  return report_answer(report_of(request, *measured, results) + files, exit);
+  return report_answer(report_of(request, *measured, results, screen) + files, exit);
 }
 
 // What only a GPU has a tracer for, and a file holds one size of.
@@ -347,7 +350,7 @@ void check_outputs(const ProfileRequest& request, Outputs& outputs) {
 
 }  // namespace
 
-Answer run_profile(const Arguments& arguments) {
+Answer run_profile(const Arguments& arguments, Screen screen) {
   ProfileOptions given;
   Outputs outputs;
   bool no_trace = false;
@@ -377,7 +380,7 @@ Answer run_profile(const Arguments& arguments) {
                  outputs.resume);
   options.flag("--json", "the result as one JSON object, with the raw table of links",
                outputs.json);
-  if (auto help = options.parse(arguments)) return help_answer(*help);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   ProfileRequest request = given.request(this_machine().processors);
   request.trace = !no_trace;
@@ -386,7 +389,7 @@ Answer run_profile(const Arguments& arguments) {
   check_outputs(request, outputs);
   const Environment environment = process_environment();
   if (const std::optional<LaunchEnvironment> place = place_of(environment)) {
-    return run_rank(request, *place, outputs);
+    return run_rank(request, *place, outputs, screen);
   }
   check_profiling(request);
   if (request.links) request.participants = link_ranks(request);

@@ -120,7 +120,7 @@ std::string written_text(const std::string& path, std::size_t bytes) {
 
 }  // namespace
 
-Answer run_report(const Arguments& arguments) {
+Answer run_report(const Arguments& arguments, Screen screen) {
   ReportOptions given;
   Options options(
       "report PLAN -o FILE, or report MODEL --device NAME --gpus N --global-batch B -o FILE",
@@ -132,7 +132,7 @@ Answer run_report(const Arguments& arguments) {
   given.search.declare(options);
   options.option("--top", "K", "how many plans of a search to show; default 10", given.search.top);
   given.declare(options);
-  if (auto help = options.parse(arguments)) return help_answer(*help);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   if (!given.json) required(given.output, "--output", "-o report.html");
   auto [report, exit] = report_of(given, arguments);

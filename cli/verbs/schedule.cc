@@ -14,6 +14,7 @@
 #include "core/values/json_reader.h"
 #include "report/flat_table.h"
 #include "report/schedule_report.h"
+#include "report/screen.h"
 #include "report/uncertainty.h"
 
 namespace penstock {
@@ -34,7 +35,7 @@ constexpr const char* kExamples =
 
 }  // namespace
 
-Answer run_schedule(const Arguments& arguments) {
+Answer run_schedule(const Arguments& arguments, Screen screen) {
   ScheduleOptions given;
   Options options("schedule NAME -P N -M N --cost F=TIME,B=TIME,C=TIME [OPTIONS]",
                   "Replays one training step of a pipeline schedule with given costs, and says how "
@@ -42,7 +43,7 @@ Answer run_schedule(const Arguments& arguments) {
                   "holds. No model is needed.",
                   kExamples);
   given.declare(options);
-  if (auto help = options.parse(arguments)) return help_answer(*help);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   if (given.csv_form && !given.csv) {
     bad_option("--csv-form", "no file is written", "add --csv FILE");
@@ -53,10 +54,10 @@ Answer run_schedule(const Arguments& arguments) {
   if (given.picture.given() && !given.output) {
     bad_option("--output", "no picture is drawn", "add -o step.svg");
   }
-  if (is_sweep(given)) return sweep(given);
+  if (is_sweep(given)) return sweep(given, screen);
   if (!given.name.ends_with(".csv")) given.name = schedule_called("NAME", given.name);
   if (given.output) check_step_file(*given.output, 1);
-  ReplayedSchedule both = replayed(given, subject_of(given));
+  ReplayedSchedule both = replayed(given, subject_of(given), screen);
   const ScheduleResult& result = both.result;
   ScheduleExtras& extras = both.extras;
 
@@ -64,7 +65,8 @@ Answer run_schedule(const Arguments& arguments) {
     std::vector<SyntheticStep> steps;
     steps.push_back(std::move(*extras.step));
     const std::string title = fmt::format("{}; {}", steps.front().trace.what, result.costs);
-    write_step_file(*given.output, std::move(steps), given.picture, title, schedule_report(result));
+    write_step_file(*given.output, std::move(steps), given.picture, title,
+                    schedule_report(result, screen));
   }
   if (given.csv == "-") return {extras.csv};
   if (given.csv) write_file(*given.csv, extras.csv);
@@ -79,7 +81,7 @@ Answer run_schedule(const Arguments& arguments) {
     set_uncertainty(json, extras.uncertainty);
     return {to_text(json) + '\n'};
   }
-  std::string text = schedule_report(result) + uncertainty_text(extras.uncertainty);
+  std::string text = schedule_report(result, screen) + uncertainty_text(extras.uncertainty, screen);
   if (given.print) {
     text += "\nCompute actions by rank (STAGE KIND MICRO-BATCH)\n" + extras.lists + "\nOne step\n" +
             extras.drawing;

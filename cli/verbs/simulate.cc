@@ -18,6 +18,7 @@
 #include "report/flat_table.h"
 #include "report/memory_table.h"
 #include "report/result_json.h"
+#include "report/screen.h"
 #include "report/simulation_report.h"
 #include "report/time_table.h"
 #include "report/uncertainty.h"
@@ -75,7 +76,7 @@ std::string against_prediction(const PlanFile& file, const Evaluation& evaluatio
 
 }  // namespace
 
-Answer run_simulate(const Arguments& arguments) {
+Answer run_simulate(const Arguments& arguments, Screen screen) {
   std::string path;
   TableFormatOptions format;
   ExecutorOptions executor;
@@ -97,7 +98,7 @@ Answer run_simulate(const Arguments& arguments) {
   options.heading("What if links are shared");
   shared.declare(options);
   cost.declare(options);
-  if (auto help = options.parse(arguments)) return help_answer(*help);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   const TableFormat chosen = format.chosen();
   format.refuse_with_table(jitter.given(), "--jitter");
@@ -139,11 +140,12 @@ Answer run_simulate(const Arguments& arguments) {
   }
   const std::string note =
       against_prediction(file, replayed.evaluation, executor.given(), slow.given());
-  return report_answer(simulation_report(file, replayed.evaluation, replayed.timeline, note) +
-                           uncertainty_text(uncertainty) +
-                           (contention ? contention_text(*contention, cluster_name) : "") +
-                           training_text(training),
-                       exit);
+  return report_answer(
+      simulation_report(file, replayed.evaluation, replayed.timeline, note, screen) +
+          uncertainty_text(uncertainty, screen) +
+          (contention ? contention_text(*contention, cluster_name, screen) : "") +
+          training_text(training, screen),
+      exit);
 }
 
 }  // namespace penstock

@@ -19,10 +19,10 @@
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
-#include "report/page_width.h"
 #include "report/pictures/step_picture.h"
 #include "report/plan_table.h"
 #include "report/result_json.h"
+#include "report/screen.h"
 #include "report/traces/trace_files.h"
 #include "report/validation.h"
 #include "report/words.h"
@@ -148,7 +148,7 @@ std::vector<std::string> write_traces(const TraceOptions& given, const Loaded<Pl
 
 std::string report_of(const TraceOptions& given, const std::vector<StepTrace>& traces,
                       const std::vector<std::string>& written,
-                      const std::vector<std::string>& notes) {
+                      const std::vector<std::string>& notes, Screen screen) {
   std::string text;
   for (const StepTrace& trace : traces) {
     std::int64_t slices = 0;
@@ -159,7 +159,7 @@ std::string report_of(const TraceOptions& given, const std::vector<StepTrace>& t
         count_of(static_cast<std::int64_t>(trace.ranks.size()), "rank"), count_of(slices, "slice"),
         count_of(static_cast<std::int64_t>(trace.flows.size()), "arrow"), exact(trace.length));
   }
-  for (const std::string& note : notes) text += wrapped(note, page_width(), "note: ", "      ");
+  for (const std::string& note : notes) text += wrapped(note, screen.width(), "note: ", "      ");
   if (given.is_kineto()) {
     return text + fmt::format("{} in {}; HolisticTraceAnalysis reads the folder\n",
                               count_of(static_cast<std::int64_t>(written.size()), "file"),
@@ -223,7 +223,7 @@ Predicted predicted_of(const TraceOptions& given) {
 
 }  // namespace
 
-Answer run_trace(const Arguments& arguments) {
+Answer run_trace(const Arguments& arguments, Screen screen) {
   TraceOptions given;
   Options options(
       "trace PLAN [OPTIONS]",
@@ -259,7 +259,7 @@ Answer run_trace(const Arguments& arguments) {
       given.output);
   given.picture.declare(options);
   options.flag("--json", "what was written as one JSON object", given.json);
-  if (auto help = options.parse(arguments)) return help_answer(*help);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   given.check();
 
   Predicted prediction = predicted_of(given);
@@ -281,7 +281,7 @@ Answer run_trace(const Arguments& arguments) {
   }
   const std::vector<std::string> written = write_traces(given, plan, traces);
   if (given.json) return {to_text(trace_json(traces, written, notes)) + '\n'};
-  return report_answer(report_of(given, traces, written, notes));
+  return report_answer(report_of(given, traces, written, notes, screen));
 }
 
 }  // namespace penstock

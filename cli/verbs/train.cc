@@ -35,8 +35,10 @@ namespace {
 constexpr const char* kExamples =
     R"(  penstock train plan.json --data corpus.txt --steps 50 --log run.jsonl --timeline
   penstock train plan.json --data corpus.txt --steps 1000 --checkpoints ckpt --checkpoint-every 100
+  penstock train plan.json --data corpus.txt --steps 1000 --lr-schedule cosine --warmup-steps 50
   penstock train other-plan.json --data corpus.txt --steps 1000 --checkpoints ckpt --resume
   penstock train plan.json --then 500:other-plan.json --data corpus.txt --steps 1000
+  penstock train plan.json --data 'tokens/*.bin' --dtype uint16 --steps 1000
   penstock train plan.json --virtual --steps 3 --log run.jsonl --timeline
   torchrun --nnodes 2 --nproc-per-node 4 --no-python penstock train plan.json --data corpus.txt
 )";
@@ -145,6 +147,7 @@ Answer train_virtual(const Request& request, TrainingSignals& signals) {
   options.steps = request.options.steps;
   options.timeline = request.options.timeline;
   options.stretch = request.settings.stretch();
+  options.jumps = request.settings.jumps();
   options.time_out = request.options.time_out;
   options.control = &signals;
   require_one_run(request.plans);
@@ -184,12 +187,19 @@ void resume(TrainJob& job, const TrainSettings& settings,
   }
   job.first_step = there.step;
   job.first_samples = there.samples;
+  // Other data begin at their beginning.
+  const bool same_data = there.data.checksum == here.data.checksum &&
+                         there.data.bytes == here.data.bytes &&
+                         there.sequence_length == here.sequence_length;
+  job.first_taken = same_data ? there.data.taken : 0;
   if (job.first_step >= job.options.steps) {
     throw_bad_input(
         fmt::format("--steps: the checkpoint in {} is of step {} already, and the run "
                     "ends at step {}\nhelp: train for more steps",
                     job.options.checkpoint_folder, job.first_step, job.options.steps));
   }
+  const std::string on_schedule = settings.note_on_schedule(job.options.training);
+  if (!on_schedule.empty()) note(on_schedule);
   note(fmt::format("going on at step {}", job.first_step));
 }
 
@@ -201,6 +211,23 @@ void say_who_is_believed(const LaunchEnvironment& place) {
   }
 }
 
+// All whole batches, where nothing was said.
+void settle_evaluation(TrainJob& job, int global_batch) {
+  EvaluationOptions& evaluation = job.options.evaluation;
+  if (evaluation.every == 0) return;
+  const std::int64_t samples = job.data.validation_samples, there = samples / global_batch;
+  if (there == 0 || evaluation.batches > there) {
+    throw_bad_input(fmt::format(
+        "--eval-batches: an evaluation of {} takes {} samples, and the validation data hold {}\n"
+        "help: {}",
+        evaluation.batches > 1 ? fmt::format("{} batches", evaluation.batches) : "one batch",
+        std::max<std::int64_t>(evaluation.batches, 1) * global_batch, samples,
+        there > 0 ? fmt::format("there are {} whole batches", there)
+                  : "give more validation data, or plan for a smaller --global-batch"));
+  }
+  if (evaluation.batches == 0) evaluation.batches = there;
+}
+
 // What runs, after everything that can be known to be wrong beforehand has been refused: by the
 // launcher if there is one, so that it is said once.
 TrainJob checked_job(const Request& request) {
@@ -208,9 +235,14 @@ TrainJob checked_job(const Request& request) {
   job.plans = request.plans;
   job.options = request.options;
   if (!request.has_launcher) check_training(job);
-  job.data = read_training_data(job.options.data, job.plans.front().plan->plan.sequence_length);
+  const PlanFile& plan = *job.plans.front().plan;
+  request.settings.require_optimizer(model_of(plan).optimizer);
+  job.data = read_training_data(job.options.data, model_of(plan), plan.plan.sequence_length);
   const bool speaks = !request.has_launcher && (!request.place || request.place->rank == 0);
+  if (speaks) check_token_ids(job.data);
   if (job.options.resume) resume(job, request.settings, speaks ? say_note : say_nothing);
+  settle_evaluation(job, plan.plan.global_batch);
+  job.data.begin({job.first_step, job.first_taken, plan.plan.global_batch});
   return job;
 }
 
@@ -283,7 +315,7 @@ void add_later_plans(const std::vector<TrainSettings::LaterPlan>& later, PlanSeq
 
 }  // namespace
 
-Answer run_train(const Arguments& arguments) {
+Answer run_train(const Arguments& arguments, Screen screen) {
   TrainingSignals signals;
   Request request;
   std::string path;
@@ -292,7 +324,7 @@ Answer run_train(const Arguments& arguments) {
   options.positional("PLAN", "a plan file, made from a profile that penstock profile wrote", path);
   request.settings.declare(options);
   options.flag("--json", "the run as one JSON object", request.json);
-  if (auto help = options.parse(arguments)) return help_answer(*help);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   request.options = request.settings.train_options();
   request.plan = load_plan(path);

@@ -12,8 +12,8 @@
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/verbs/verbs.h"
-#include "report/page_width.h"
 #include "report/result_json.h"
+#include "report/screen.h"
 #include "report/validation.h"
 #include "report/words.h"
 #include "simulator/simulate.h"
@@ -116,7 +116,7 @@ ValidationOptions settings_of(const std::optional<int>& warm_up,
 
 }  // namespace
 
-Answer run_validate(const Arguments& arguments) {
+Answer run_validate(const Arguments& arguments, Screen screen) {
   std::string plan_path, run_path;
   std::optional<std::string> warm_up, tolerance, runs;
   bool json = false, any_plan = false;
@@ -149,7 +149,7 @@ Answer run_validate(const Arguments& arguments) {
                any_plan);
   options.flag("--json", "the comparison as one JSON object, every action included", json);
   whereabouts.declare(options);
-  if (auto help = options.parse(arguments)) return help_answer(*help);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   const std::optional<int> asked =
       warm_up ? std::optional(parse_int("--warm-up", *warm_up, 0)) : std::nullopt;
@@ -168,8 +168,9 @@ Answer run_validate(const Arguments& arguments) {
     return {to_text(validation_json(plan.value, run.log.header, validation, run.notes)) + '\n',
             exit};
   }
-  std::string text = validation_report(validation, run.log.header);
-  for (const std::string& note : run.notes) text += wrapped(note, page_width(), "note: ", "      ");
+  std::string text = validation_report(validation, run.log.header, screen);
+  for (const std::string& note : run.notes)
+    text += wrapped(note, screen.width(), "note: ", "      ");
   return report_answer(text, exit);
 }
 

@@ -7,7 +7,7 @@
 
 #include "cli/options/nearest.h"
 #include "core/values/error.h"
-#include "report/page_width.h"
+#include "report/screen.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -40,11 +40,11 @@ constexpr std::string_view kExitCodes = R"(  0   done
   70  internal error: please report it
 )";
 
-std::string help() {
-  std::string out =
-      "usage: penstock VERB [ARGUMENTS]\n\n" + wrapped(kAbout, page_width(), "", "") + "\nVerbs:\n";
+std::string help(Screen screen) {
+  std::string out = "usage: penstock VERB [ARGUMENTS]\n\n" +
+                    wrapped(kAbout, screen.width(), "", "") + "\nVerbs:\n";
   for (const Verb& verb : verbs()) out += fmt::format("  {:<13}{}\n", verb.name, verb.summary);
-  return out + '\n' + std::string(kExamples) + '\n' + wrapped(kStreams, page_width(), "", "") +
+  return out + '\n' + std::string(kExamples) + '\n' + wrapped(kStreams, screen.width(), "", "") +
          "\nExit codes:\n" + std::string(kExitCodes);
 }
 
@@ -119,7 +119,7 @@ std::span<const Verb> verbs() {
 
 OptionTable options_of(const Verb& verb) {
   try {
-    const std::string table = verb.run({"--help", "--json"}).text;
+    const std::string table = verb.run({"--help", "--json"}, {}).text;
     return read_option_table(parse_json(table, std::string(verb.name)));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kMissingResource) throw;
@@ -129,17 +129,18 @@ OptionTable options_of(const Verb& verb) {
 
 std::string_view exit_codes() { return kExitCodes; }
 
-Answer run_penstock(const Arguments& arguments) {
+Answer run_penstock(const Arguments& arguments, Screen screen) {
   if (arguments.empty()) return report_answer(std::string(kExamples));
   const std::string& first = arguments[0];
   if (first == "--version" || first == "version" || first == "-v" || first == "-V")
     return {fmt::format("penstock {}\n", version())};
   if (first == "--help" || first == "-h" || first == "help") {
-    if (arguments.size() > 1) return verb_named(arguments[1]).run({"--help"});
-    return report_answer(help());
+    if (arguments.size() > 1) return verb_named(arguments[1]).run({"--help"}, screen);
+    return report_answer(help(screen));
   }
-  if (arguments.size() == 2 && arguments[1] == "help") return verb_named(first).run({"--help"});
-  return verb_named(first).run({arguments.begin() + 1, arguments.end()});
+  if (arguments.size() == 2 && arguments[1] == "help")
+    return verb_named(first).run({"--help"}, screen);
+  return verb_named(first).run({arguments.begin() + 1, arguments.end()}, screen);
 }
 
 }  // namespace penstock

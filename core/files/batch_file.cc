@@ -3,21 +3,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <utility>
 
+#include "core/files/read_values.h"
 #include "core/values/ids.h"
 
 namespace penstock {
 namespace {
 
-constexpr int kMostInt = std::numeric_limits<int>::max();
 constexpr int kMostMicroBatches = std::min<std::int64_t>(kNoMicroBatch.value - 1, kMostInt);
-
-int read_int(const JsonReader& reader, int least, int most = kMostInt) {
-  return static_cast<int>(reader.integer(least, most));
-}
 
 MicroBatchShape read_shape(JsonReader reader) {
   MicroBatchShape shape;

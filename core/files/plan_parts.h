@@ -1,5 +1,6 @@
-// Parts of penstock.plan/2 that other files hold as well: the decisions (measured runs), the
-// executor model and what was fitted to runs (calibrated clusters). Private to core/.
+// Parts of penstock.plan/2 that have a reader of their own. Other files hold some of them as well:
+// the decisions (measured runs), the executor model and what was fitted to runs (calibrated
+// clusters). Private to core/.
 #pragma once
 
 #include <functional>
@@ -8,11 +9,18 @@
 #include "core/values/executor_model.h"
 #include "core/values/json_reader.h"
 #include "core/values/plan.h"
+#include "core/values/plan_file.h"
 
 namespace penstock {
 
 // A plan of a model of at most `sections` sections.
 Plan read_decisions(JsonReader reader, int sections);
+
+// The prices of the stages and ties of a file whose plan and ties are set.
+StagePrices read_prices(JsonReader reader, const PlanFile& file);
+
+// A prediction for `ranks` listed ranks.
+Evaluation read_prediction(JsonReader reader, int ranks);
 
 ExecutorModel read_executor(JsonReader reader);
 Json write_executor(const ExecutorModel& executor);

@@ -24,7 +24,7 @@ PriceFactors read_factors(JsonReader object) {
 
 MemoryFactors read_memory(JsonReader object) {
   MemoryFactors memory;
-  memory.bytes_per_parameter = to_int(object.at("bytes_per_parameter"), -1000, 1000);
+  memory.bytes_per_parameter = read_int(object.at("bytes_per_parameter"), -1000, 1000);
   memory.activations = object.at("activations").number(0.0, kMostFactor);
   if (const auto reserve = object.get("reserve_bytes")) memory.reserve = reserve->bytes();
   object.finish();
@@ -35,11 +35,11 @@ CalibratedOn read_fitted_on(JsonReader& object) {
   CalibratedOn runs;
   runs.profile = read_name(object.at("profile"));
   runs.schedule = read_name(object.at("schedule"));
-  runs.pipeline = to_int(object.at("pipeline"), 1, kMostDevices);
-  runs.chunks = to_int(object.at("chunks"), 1, kMostDevices);
-  runs.tensor = to_int(object.at("tensor"), 1, kMostDevices);
-  runs.micro_batch_size = to_int(object.at("micro_batch_size"), 1, kMostDevices);
-  runs.runs = to_int(object.at("runs"), 1, kMostRuns);
+  runs.pipeline = read_int(object.at("pipeline"), 1, kMostDevices);
+  runs.chunks = read_int(object.at("chunks"), 1, kMostDevices);
+  runs.tensor = read_int(object.at("tensor"), 1, kMostDevices);
+  runs.micro_batch_size = read_int(object.at("micro_batch_size"), 1, kMostDevices);
+  runs.runs = read_int(object.at("runs"), 1, kMostRuns);
   object.finish();
   return runs;
 }
@@ -48,7 +48,7 @@ Posterior read_posterior(JsonReader object) {
   constexpr double kMost = 1e30;  // the square of a second in nanoseconds is 1e18
   Posterior posterior;
   posterior.run_to_run = object.at("run_to_run").number(0.0, kMostFactor);
-  posterior.degrees = to_int(object.at("degrees"), 1, kMostRuns);
+  posterior.degrees = read_int(object.at("degrees"), 1, kMostRuns);
   const JsonReader covariance = object.at("covariance");
   for (const JsonReader& value : covariance.elements()) {
     posterior.covariance.push_back(value.number(-kMost, kMost));
@@ -69,13 +69,13 @@ Posterior read_posterior(JsonReader object) {
 Calibration read_calibration(JsonReader object, const KnowsDevice& require_known) {
   Calibration calibration;
   int version = 1;
-  if (const auto given = object.get("version")) version = to_int(*given, 1, 2);
+  if (const auto given = object.get("version")) version = read_int(*given, 1, 2);
   JsonReader fitted_on = need(object, "fitted_on", "the profile, device and number of runs");
   calibration.profile = read_name(need(fitted_on, "profile", "the name of the model"));
   const JsonReader device = need(fitted_on, "device", "the name of one of device_types");
   require_known(device);
   calibration.device = device.string();
-  calibration.runs = to_int(need(fitted_on, "runs", "how many"), 1, kMostRuns);
+  calibration.runs = read_int(need(fitted_on, "runs", "how many"), 1, kMostRuns);
   fitted_on.finish();
   calibration.error =
       need(object, "error", "root mean square of the leave-one-out errors").number(0.0, 1e6);

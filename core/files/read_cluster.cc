@@ -106,7 +106,7 @@ class ClusterReader {
     type.name = node_types_.add(need(object, "name", "what nodes refer to this type by"));
     type.device_type =
         device_types_.resolve(need(object, "device_type", "the name of one of device_types"));
-    type.devices = to_int(need(object, "devices", "how many one node has"), 1, kMostDevices);
+    type.devices = read_int(need(object, "devices", "how many one node has"), 1, kMostDevices);
     object.finish();
     return type;
   }
@@ -117,7 +117,8 @@ class ClusterReader {
       NodeGroup group;
       group.node_type =
           node_types_.resolve(need(element, "node_type", "the name of one of node_types"));
-      group.count = to_int(need(element, "count", "how many nodes of this type"), 1, kMostDevices);
+      group.count =
+          read_int(need(element, "count", "how many nodes of this type"), 1, kMostDevices);
       element.finish();
       const NodeType& type = cluster_.node_types[static_cast<std::size_t>(group.node_type)];
       devices_ += std::int64_t{group.count} * type.devices;
@@ -188,7 +189,7 @@ class ClusterReader {
           "the key \"devices\" is missing here; add it: how many consecutive devices one domain "
           "joins (only the last level joins all)");
     }
-    const int span = to_int(*devices, 1, kMostDevices);
+    const int span = read_int(*devices, 1, kMostDevices);
     if (span <= inner || span % inner != 0) {
       devices->expected("a multiple of " + std::to_string(inner) +
                         ", what the level before joins, and more than it");
@@ -228,7 +229,7 @@ class ClusterReader {
     const int joined = cluster_.levels[static_cast<std::size_t>(collective.level)].devices;
     const auto most =
         static_cast<int>(joined == 0 ? devices_ : std::min<std::int64_t>(joined, devices_));
-    collective.participants = to_int(participants, 2, kMostDevices);
+    collective.participants = read_int(participants, 2, kMostDevices);
     if (collective.participants > most) {
       participants.expected("at most " + std::to_string(most) +
                             " participants, what the level joins");

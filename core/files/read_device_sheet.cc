@@ -56,7 +56,7 @@ class SheetReader {
         rate_of(need(file_, "memory_bandwidth_bytes_per_s", "of its own memory"))};
     sheet_.memory_bandwidth_source = source_of(file_, "memory_bandwidth_source");
     if (const auto count = file_.get("processors"))
-      sheet_.processors = to_int(*count, 1, kMostProcessors);
+      sheet_.processors = read_int(*count, 1, kMostProcessors);
     read_node();
     read_network();
     file_.finish();
@@ -89,7 +89,7 @@ class SheetReader {
 
   void read_node() {
     JsonReader node = need(file_, "node", "how the devices of a node are joined");
-    sheet_.node.devices = to_int(need(node, "devices", "of one node"), 1, kMostDevicesOfNode);
+    sheet_.node.devices = read_int(need(node, "devices", "of one node"), 1, kMostDevicesOfNode);
     sheet_.node.name = read_name(need(node, "link", "its name, for example \"nvlink4\""));
     sheet_.node.bandwidth = {
         rate_of(need(node, "bandwidth_bytes_per_s", "of one device, in one direction"))};

@@ -65,7 +65,7 @@ std::vector<ParameterCount> read_parameters(JsonReader& object) {
     ParameterCount entry;
     const JsonReader degree =
         need(element, "tensor_degree", "the size of the tensor-parallel group, ascending");
-    entry.tensor_degree = to_int(degree, 1, kMostDegree);
+    entry.tensor_degree = read_int(degree, 1, kMostDegree);
     if (entry.tensor_degree < least) {
       degree.expected("a tensor degree greater than the one before, at least " +
                       std::to_string(least));
@@ -145,7 +145,7 @@ TensorTraffic read_traffic(JsonReader object) {
   traffic.kind = read_collective_kind(object);
   traffic.bytes = need(object, "bytes", "of the whole tensor").bytes();
   for (const auto& [key, count] : kTrafficCounts) {
-    if (const auto value = object.get(key)) traffic.*count = to_int(*value, 0, kMostCollectives);
+    if (const auto value = object.get(key)) traffic.*count = read_int(*value, 0, kMostCollectives);
   }
   object.finish();
   return traffic;
@@ -189,16 +189,16 @@ Measurement read_measurement(JsonReader row, const SectionType& type, const Name
   Measurement result;
   result.device = read_name(need(row, "device", "the device type, as named in a cluster file"));
   const JsonReader degree = need(row, "tensor_degree", "the size of the tensor-parallel group");
-  result.tensor_degree = to_int(degree, 1, kMostDegree);
+  result.tensor_degree = read_int(degree, 1, kMostDegree);
   if (at_degree(type.parameters, result.tensor_degree) == nullptr) {
     degree.fail("there is no parameter count for tensor degree " +
                 std::to_string(result.tensor_degree) +
                 "; add one to the section type's parameters");
   }
   result.micro_batch_size =
-      to_int(need(row, "micro_batch_size", "samples per micro-batch"), 1, kMostSamples);
+      read_int(need(row, "micro_batch_size", "samples per micro-batch"), 1, kMostSamples);
   if (const auto length = row.get("sequence_length")) {
-    result.sequence_length = to_int(*length, 0, kMostTokens);
+    result.sequence_length = read_int(*length, 0, kMostTokens);
   }
   if (const auto mode = row.get("recompute")) result.recompute = read_name(*mode);
   read_times(row, result);

@@ -9,19 +9,15 @@
 #include "core/files/order_actions.h"
 #include "core/files/program_blocks.h"
 #include "core/files/program_file.h"
+#include "core/files/read_values.h"
 #include "core/values/plan_words.h"
 
 namespace penstock {
 namespace {
 
-constexpr int kMostInt = std::numeric_limits<int>::max();
 constexpr std::int64_t kMostMicroBatches = kNoMicroBatch.value - 1;
 constexpr int kMostSlots = 128;  // of the largest sizes that a file may hold, without overflow
 constexpr int kMostCopies = copies_of(StageMap::kBidirectional);
-
-int read_int(const JsonReader& reader, int least, int most = kMostInt) {
-  return static_cast<int>(reader.integer(least, most));
-}
 
 StageId read_stage_id(const JsonReader& reader, std::size_t stages) {
   return StageId{static_cast<std::uint16_t>(read_int(reader, 0, static_cast<int>(stages) - 1))};

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kMostRanks = 1 << 20;
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;
+constexpr double kMostRate = 1e9;
 
 // null: infinite or no number.
 double number_or_null(const JsonReader& value) {
@@ -33,8 +34,8 @@ RunHeader read_header(JsonReader reader) {
   header.started = reader.at("started").string();
   header.library = reader.at("library").string();
   header.precision = reader.at("precision").string();
-  header.ranks = to_int(reader.at("ranks"), 1, kMostRanks);
-  header.threads_per_rank = to_int(reader.at("threads_per_rank"), 1, kMostRanks);
+  header.ranks = read_int(reader.at("ranks"), 1, kMostRanks);
+  header.threads_per_rank = read_int(reader.at("threads_per_rank"), 1, kMostRanks);
   header.first_step = reader.at("first_step").integer(0, kMostSteps);
   reader.finish();
   return header;
@@ -54,9 +55,9 @@ std::vector<Duration> read_times(const JsonReader& array) {
 
 MeasuredRank read_rank(JsonReader reader, const RunHeader& header) {
   MeasuredRank rank;
-  rank.rank = to_int(reader.at("rank"), 0, header.ranks - 1);
-  rank.pipeline = to_int(reader.at("pipeline"), 0, kMostRanks);
-  rank.pipeline_rank = to_int(reader.at("pipeline_rank"), 0, kMostRanks);
+  rank.rank = read_int(reader.at("rank"), 0, header.ranks - 1);
+  rank.pipeline = read_int(reader.at("pipeline"), 0, kMostRanks);
+  rank.pipeline_rank = read_int(reader.at("pipeline_rank"), 0, kMostRanks);
   rank.start = read_times(reader.at("start_ns"));
   const JsonReader ends = reader.at("end_ns");
   rank.end = read_times(ends);
@@ -89,6 +90,12 @@ MeasuredStep read_step(JsonReader reader, const RunHeader& header) {
   step.phases.waiting = reader.duration("waiting");
   step.phases.reducing = reader.duration("reducing");
   step.phases.optimizer = reader.duration("optimizer");
+  if (const std::optional<JsonReader> rate = reader.get("learning_rate")) {
+    step.learning_rate = rate->number(0.0, kMostRate);
+  }
+  if (const std::optional<JsonReader> loss = reader.get("evaluation_loss")) {
+    step.evaluation = {number_or_null(*loss), reader.duration("evaluation_time")};
+  }
   if (const std::optional<JsonReader> hash = reader.get("plan_hash")) {
     step.plan_hash = hash->string();
     step.plan = reader.at("plan").string();

@@ -1,4 +1,3 @@
-#include <limits>
 #include <utility>
 
 #include "core/files/plan_parts.h"
@@ -8,8 +7,6 @@
 
 namespace penstock {
 namespace {
-
-constexpr int kMostInt = std::numeric_limits<int>::max();
 
 // A time that was measured is not 0.
 void require_positive(Duration time, const JsonReader& object, const std::string& what) {
@@ -23,7 +20,7 @@ MeasuredRun read_run(JsonReader& object, Names& names, const Names& sources) {
   run.step_time = object.duration("step_time");
   require_positive(run.step_time, object, "step time");
   run.step_spread = object.get_duration("step_spread").value_or(Duration{});
-  if (const auto count = object.get("count")) run.count = to_int(*count, 1, kMostInt);
+  if (const auto count = object.get("count")) run.count = read_int(*count, 1, kMostInt);
   run.reduce_gradients = object.get_duration("reduce_gradients");
   if (run.reduce_gradients) require_positive(*run.reduce_gradients, object, "reduction time");
   if (const auto memory = object.get("peak_memory_bytes")) run.peak_memory = memory->bytes();

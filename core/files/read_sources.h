@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/files/read_values.h"
 #include "core/values/collective_kind.h"
 #include "core/values/json_reader.h"
 #include "core/values/profile.h"
@@ -33,10 +34,6 @@ inline std::vector<JsonReader> need_elements(JsonReader& object, std::string_vie
   std::vector<JsonReader> elements = array.elements();
   if (elements.empty()) array.fail("expected at least one element, " + meaning + ", got none");
   return elements;
-}
-
-inline int to_int(const JsonReader& value, int least, int most) {
-  return static_cast<int>(value.integer(least, most));
 }
 
 // The text of a name or an id.

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "report/page_width.h"
+#include "report/screen.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -17,9 +17,9 @@ double gb_per_s(const CurvePoint& point) {
   return static_cast<double>(point.bytes.count) / static_cast<double>(point.time.count());
 }
 
-std::string notes_text(const std::vector<std::string>& notes) {
+std::string notes_text(const std::vector<std::string>& notes, Screen screen) {
   std::string text;
-  for (const std::string& note : notes) text += wrapped(note, page_width(), "note: ", "      ");
+  for (const std::string& note : notes) text += wrapped(note, screen.width(), "note: ", "      ");
   return text;
 }
 
@@ -70,7 +70,7 @@ double price_of(const CatalogRow& row, const PriceQuestion& question) {
 
 }  // namespace
 
-std::string nccl_report(const NcclTest& test) {
+std::string nccl_report(const NcclTest& test, Screen screen) {
   std::string out = fmt::format(
       "{}: {} of {} ranks on {}{}{}\n", test.file, test.collective, test.ranks,
       test.hosts > 0 ? count_of(test.hosts, "host") : "hosts that the file does not name",
@@ -82,7 +82,7 @@ std::string nccl_report(const NcclTest& test) {
     table.add({with_commas(point.bytes.count), aligned(point.time), significant(gb_per_s(point), 4),
                significant(gb_per_s(point) * factor, 4)});
   }
-  return out + table.text() + notes_text(test.notes);
+  return out + table.text(screen.width()) + notes_text(test.notes, screen);
 }
 
 Json to_json(const NcclTest& test) {
@@ -103,7 +103,7 @@ Json to_json(const NcclTest& test) {
       .set("notes", texts(test.notes));
 }
 
-std::string nvbandwidth_report(const NvBandwidth& measured) {
+std::string nvbandwidth_report(const NvBandwidth& measured, Screen screen) {
   std::string out = fmt::format(
       "{}: nvbandwidth {}, CUDA {}, driver {}, {}; GB/s\n", measured.file,
       or_not_said(measured.version), or_not_said(measured.cuda), or_not_said(measured.driver),
@@ -120,7 +120,7 @@ std::string nvbandwidth_report(const NvBandwidth& measured) {
     table.add({name, way_of(matrix), fixed(cells[(cells.size() - 1) / 2], 2),
                fixed(cells.front(), 2), fixed(cells.back(), 2)});
   }
-  return out + table.text() + notes_text(measured.notes);
+  return out + table.text(screen.width()) + notes_text(measured.notes, screen);
 }
 
 Json to_json(const NvBandwidth& measured) {
@@ -148,7 +148,8 @@ Json to_json(const NvBandwidth& measured) {
       .set("notes", texts(measured.notes));
 }
 
-std::string catalog_report(const PriceCatalog& catalog, const PriceQuestion& question) {
+std::string catalog_report(const PriceCatalog& catalog, const PriceQuestion& question,
+                           Screen screen) {
   TextTable table({{"accelerator", true},
                    {"USD per hour and device"},
                    {"devices"},
@@ -164,7 +165,7 @@ std::string catalog_report(const PriceCatalog& catalog, const PriceQuestion& que
                      count_of(static_cast<std::int64_t>(catalog.rows.size()), "row"),
                      question.spot ? "spot price" : "list price",
                      question.region ? " in " + *question.region : "") +
-         table.text();
+         table.text(screen.width());
 }
 
 Json to_json(const PriceCatalog& catalog, const PriceQuestion& question) {
@@ -185,11 +186,11 @@ Json to_json(const PriceCatalog& catalog, const PriceQuestion& question) {
       .set("cheapest", std::move(rows));
 }
 
-std::string changes_report(const ClusterChanges& changes) {
+std::string changes_report(const ClusterChanges& changes, Screen screen) {
   std::string out;
   for (const std::string& change : changes.changes)
-    out += wrapped(change, page_width(), "stored: ", "  ");
-  return out + notes_text(changes.notes);
+    out += wrapped(change, screen.width(), "stored: ", "  ");
+  return out + notes_text(changes.notes, screen);
 }
 
 void set_changes(Json& json, const ClusterChanges& changes) {

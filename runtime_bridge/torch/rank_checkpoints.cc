@@ -49,7 +49,9 @@ void RankCheckpoints::write(std::int64_t next_step) {
   if (!writer_) return;
   info_.step = next_step;
   info_.plan_hash = plan_at(job_.plans, next_step - 1).hash;
-  info_.samples = job_.first_samples + (next_step - job_.first_step) * info_.global_batch;
+  const std::int64_t seen = (next_step - job_.first_step) * info_.global_batch;
+  info_.samples = job_.first_samples + seen;
+  info_.data.taken = job_.first_taken + seen;
   info_.shared_numbers = holder_->shared_numbers();
   writer_->begin(info_, holder_->section_states(), make_rank_copy(job_.options.device));
 }

@@ -69,6 +69,7 @@ class Rank {
     options.one_clock = one_clock;
     options.execute.exact_times = job_.options.timeline;
     options.execute.progress = std::move(reached);
+    options.evaluation = job_.options.evaluation;
     PlansByStep source(job_.plans);
     TorchState state(model_of(*job_.plans.front().plan), job_.options.training, *device_);
     RunRankHooks of_run{hooks.observer, hooks.control, checkpoints_.get()};
@@ -88,6 +89,7 @@ class Rank {
   std::unique_ptr<RankWork> make_work(const RankProgram& program, TorchState& state) {
     if (!std::exchange(is_served_, true)) checkpoints_->serve(state);
     auto work = std::make_unique<TorchWork>(program.setup, state, *job_.data.tokens);
+    if (job_.data.evaluation) work->evaluate_on(*job_.data.evaluation);
     work_ = work.get();
     rank_ = program.setup.rank;
     replica_ = program.setup.replica;
@@ -147,13 +149,14 @@ std::unique_ptr<Transport> make_gloo(const LaunchEnvironment& place, const Train
 
 void check_training(const TrainJob& job) {
   require_device(job.options.device);
-  if (job.options.data.empty()) {
+  if (job.options.data.files.empty()) {
     throw_bad_input(
-        "--data: there is nothing to train on\nhelp: name a text file; its bytes are the tokens");
+        "--data: there is nothing to train on\nhelp: name a text file, whose bytes are the tokens, "
+        "or files of token ids");
   }
   require_one_run(job.plans);
   for (const PlanFromStep& planned : job.plans) {
-    require_one_length(*planned.plan);
+    require_tensors(*planned.plan);
     const std::vector<RankProgram> programs =
         rank_programs(*planned.plan, model_of(*planned.plan), job.options.training);
     if (job.options.transport != TransportKind::kNccl) continue;

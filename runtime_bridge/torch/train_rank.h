@@ -22,6 +22,7 @@ struct TrainJob {
   TrainingData data;
   std::int64_t first_step = 0;     // > 0: the checkpoint of this step is loaded
   std::int64_t first_samples = 0;  // that its run had seen
+  std::int64_t first_taken = 0;    // of these data
 };
 
 struct TrainHooks {

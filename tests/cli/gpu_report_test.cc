@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include "report/screen.h"
+
 namespace penstock {
 namespace {
 
@@ -58,7 +60,7 @@ ChainSamples chain() {
 }
 
 TEST_CASE("what the GPU did stands beside the untraced times, and what tracing cost below") {
-  CHECK(traces_report({trace()}, {chain()}) ==
+  CHECK(traces_report({trace()}, {chain()}, Screen{}) ==
         R"(What the GPU did, traced after the times above (untraced: by CUDA events, the price):
 section  b  recompute  phase           kernels  copies  memsets    busy  covered  launch gaps  untraced  bound by
 block    2  none       forward               3       0        1  950 ns   940 ns        50 ns      1 us  launches
@@ -77,7 +79,7 @@ TEST_CASE("a void trace has no rows, only its sentence in the JSON") {
   stray.unattributed = Duration{5};
   stray.sections.clear();
   stray.types.clear();
-  CHECK(traces_report({stray}, {}).empty());
+  CHECK(traces_report({stray}, {}, Screen{}).empty());
   const Json json = traces_json({stray}, {"embedding", "block.0"}).elements().at(0);
   CHECK(json.find("void")->text() == stray.why_void);
   CHECK(json.find("unattributed_ns")->text() == "5");
@@ -114,14 +116,15 @@ TEST_CASE("copies have a bandwidth per size, and a line that tells the start fro
   const std::string text =
       copies_report({copy(CopyWay::kToDevice, HostMemory::kPinned, false, 1024, 1024),
                      copy(CopyWay::kToDevice, HostMemory::kPinned, false, 4096, 2048),
-                     copy(CopyWay::kOnDevice, HostMemory::kPinned, true, 1024, 512)});
+                     copy(CopyWay::kOnDevice, HostMemory::kPinned, true, 1024, 512)},
+                    Screen{});
   INFO(text);
   CHECK(text.find("1.0 KiB  1.00 GB/s") != std::string::npos);
   CHECK(text.find("4.0 KiB  2.00 GB/s") != std::string::npos);
   CHECK(text.find("to device: 683 ns + bytes / 3.00 GB/s; off by up to 0.0 %") !=
         std::string::npos);
   CHECK(text.find("While memsets use the device's memory:") != std::string::npos);
-  CHECK(copies_report({}).empty());
+  CHECK(copies_report({}, Screen{}).empty());
 }
 
 TEST_CASE("the raw table of copies keeps every sample") {

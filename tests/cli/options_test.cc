@@ -22,7 +22,7 @@ struct Given {
     options.option("--gpus", "N", "devices", gpus);
     options.repeated("--cost", "K=T", "costs", costs);
     options.flag("--json", "for programs", json);
-    return options.parse(arguments);
+    return options.parse(arguments, {});
   }
 };
 

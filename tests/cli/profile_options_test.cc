@@ -14,7 +14,7 @@ ProfileRequest requested(const Arguments& arguments, int processors = 2) {
   ProfileOptions given;
   Options options("profile MODEL", "", "");
   given.declare(options);
-  static_cast<void>(options.parse(arguments));
+  static_cast<void>(options.parse(arguments, {}));
   return given.request(processors);
 }
 

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "report/screen.h"
+
 using namespace penstock;
 using namespace std::chrono_literals;
 
@@ -77,7 +79,7 @@ TEST_CASE("what was not measured of a section is a dash, and the worst median is
   with_recompute.sections = {block};
   without.sections = {head};
   CHECK(
-      sections_report({with_recompute, without}) ==
+      sections_report({with_recompute, without}, Screen{}) ==
       R"(section  b  recompute       F       I       W       B        R  known to    stash  W stash  working  boundary
 block    2  full       1.5 us       -       -    3 us  1.25 us     2.0 %  2.0 KiB    512 B  1.5 KiB   1.0 KiB
 head     2  none       500 ns  400 ns  300 ns  700 ns        -     0.1 %    100 B     50 B     70 B       0 B
@@ -85,7 +87,7 @@ head     2  none       500 ns  400 ns  300 ns  700 ns        -     0.1 %    100 
 }
 
 TEST_CASE("links are a table per size, a line, and collectives by kind and ranks") {
-  CHECK(links_report(measured_links()) == kIdle);
+  CHECK(links_report(measured_links(), Screen{}) == kIdle);
 }
 
 // One size makes no line.
@@ -95,7 +97,7 @@ TEST_CASE("what was measured under load stands behind what was measured idle") {
   samples.collectives.push_back(
       {CollectiveKind::kReduceScatter, 2, true, {1'000}, between(20us, 50us)});
   // 1,000 B in 50 us are 0.02 GB/s, of which half.
-  CHECK(links_report(samples) == std::string(kIdle) + R"(
+  CHECK(links_report(samples, Screen{}) == std::string(kIdle) + R"(
 While all ranks compute:
  bytes  alone, fastest quarter  median  one way  both ways
 1000 B                   30 us   40 us        -          -

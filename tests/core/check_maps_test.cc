@@ -6,18 +6,12 @@
 #include <doctest/doctest.h>
 
 #include "core/check/check.h"
+#include "tests/core/findings_of.h"
 #include "tests/core/four_stage_plans.h"
 
 namespace penstock {
 namespace {
 
-std::string findings_of(const PlanFile& file) {
-  std::string text;
-  for (const Finding& finding : check(file).findings) {
-    text += (text.empty() ? "" : "\n") + finding.place + ": " + finding.message;
-  }
-  return text;
-}
 std::string findings_with(const FourStages& plan, const Edits& edits) {
   return findings_of(four_stages(plan, edits));
 }

@@ -4,18 +4,12 @@
 
 #include "core/check/check.h"
 #include "core/values/error.h"
+#include "tests/core/findings_of.h"
 #include "tests/core/slots_plan.h"
 
 namespace penstock {
 namespace {
 
-std::string findings_of(const PlanFile& file) {
-  std::string text;
-  for (const Finding& finding : check(file).findings) {
-    text += (text.empty() ? "" : "\n") + finding.place + ": " + finding.message;
-  }
-  return text;
-}
 std::string findings_with(const Edits& edits) { return findings_of(slots_plan(edits)); }
 std::string refusal_with(const Edits& edits) {
   try {

@@ -5,18 +5,12 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/core/findings_of.h"
 #include "tests/core/tiny_plan.h"
 
 namespace penstock {
 namespace {
 
-std::string findings_of(const PlanFile& file) {
-  std::string text;
-  for (const Finding& finding : check(file).findings) {
-    text += (text.empty() ? "" : "\n") + finding.place + ": " + finding.message;
-  }
-  return text;
-}
 std::string findings_with(const Edits& edits) { return findings_of(tiny_plan(edits)); }
 
 std::int64_t replayed(const Edits& edits) { return check(tiny_plan(edits)).replayed.count(); }
@@ -298,6 +292,10 @@ TEST_CASE("found: more memory than the device has") {
                        {R"("capacity_bytes": 1000)", R"("capacity_bytes": 299)"},
                        {R"("capacity_bytes": 1000)", R"("capacity_bytes": 299)"}}) ==
         "rank 0: needs 300 bytes, 1 more than the device has");
+  CHECK(findings_with({{"\"memory_per_device_bytes\": 1000", "\"memory_per_device_bytes\": 300"},
+                       {R"("capacity_bytes": 1000)", R"("capacity_bytes": 300)"},
+                       {R"("capacity_bytes": 1000)", R"("capacity_bytes": 300)"}})
+            .empty());
   CHECK(findings_with({{R"("capacity_bytes": 1000)", R"("capacity_bytes": 1001)"}}) ==
         "rank 0: capacity: expected 1000 bytes, the prediction says 1001");
 }

@@ -85,6 +85,37 @@ TEST_CASE("every kind takes its price and what the executor adds to it") {
   }
 }
 
+// The second of two pipelines, whose stages begin at 2.
+TEST_CASE("an action is priced at its stage, its shape and its pipeline's copies") {
+  Program program;
+  Pipeline first, second;
+  first.stages = 2;
+  second.first_stage = 2;
+  second.stages = 4;
+  second.copies = 2;
+  program.pipelines = {first, second};
+  program.stages.resize(6);
+  for (std::size_t s = 2; s < program.stages.size(); ++s) program.stages[s].pipeline = 1;
+  program.micro_batches.resize(2);
+  program.micro_batches[1].shape = 3;
+  Action action;
+  action.kind = ActionKind::kForward;
+  action.stage = StageId{5};
+  action.micro_batch = MicroBatchId{1};
+  const PricedPlace place = priced_place(program, action);
+  CHECK(place.stage == 3);
+  CHECK(place.shape == 3);
+  CHECK(place.copies == 2);
+}
+
+// At 0 gain they run one after the other; no gain makes a pair shorter than one of the two.
+TEST_CASE("an overlapped pair takes its sum less the gain, and as long as its longer member") {
+  CHECK(overlapped(Duration{10}, Duration{20}, Duration{0}) == Duration{30});
+  CHECK(overlapped(Duration{10}, Duration{20}, Duration{7}) == Duration{23});
+  CHECK(overlapped(Duration{10}, Duration{20}, Duration{25}) == Duration{20});
+  CHECK(overlapped(Duration{20}, Duration{10}, Duration{25}) == Duration{20});
+}
+
 TEST_CASE("without copies every stage reduces in its own time") {
   const StagePrices prices = all_different();
   CHECK(duration_of(prices, {}, ActionKind::kReduceGradient, {.stage = 1}) == Duration{1'008});

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "costmodel/plan_sections.h"
 #include "tests/costmodel/clusters.h"
 #include "tests/costmodel/profiles.h"
 
@@ -91,6 +92,31 @@ TEST_CASE("extrapolated times do so too, by their share of the busiest rank") {
   CHECK(basis.assumptions ==
         std::vector<Assumption>{{"extrapolated micro-batch size 1 beyond measured 2", 0.5}});
   CHECK(basis.interval.above == doctest::Approx(0.134629));  // sqrt(0.05^2 + 0.125^2)
+}
+
+// Recompute was assumed, the rest measured. The first rank has two of three sections and is the
+// busiest.
+TEST_CASE("an assumption about sections that recompute is named where the busiest rank has any") {
+  Measurement recomputed = whole(1);
+  recomputed.recompute = "full";
+  recomputed.recompute_time.median = Duration{100};
+  recomputed.time_source = 1;
+  ModelProfile profile = model_of(section_type("layer", 10, {whole(1), recomputed}), 3);
+  profile.training.optimizer_ps_per_parameter = 1;
+  const ClusterSpec cluster = eight_per_node(1);
+  Plan plan = plan_of(2, 4);
+  plan.cuts = {0, 2, 3};
+  plan.recompute = "full";
+  const auto assumptions = [&](std::vector<int> counts) {
+    plan.recompute_sections = std::move(counts);
+    const SectionTable table = price_plan_sections(profile, cluster, "gpu", plan, {1, 0});
+    REQUIRE(table.why_not == "");
+    const std::vector<const SectionTable*> shapes{&table};
+    const StagePricing pricing = price_stages(profile, cluster, plan, shapes);
+    return weigh_assumptions(profile, cluster, plan, shapes, pricing, false).assumptions;
+  };
+  CHECK(assumptions({0, 1}).empty());
+  CHECK(assumptions({1, 0}).size() == 1);
 }
 
 TEST_CASE("an assumed split counts only for schedules that use it, and only in the bubble") {

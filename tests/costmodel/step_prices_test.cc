@@ -132,6 +132,36 @@ TEST_CASE("a calibration of the plan's device prices reductions, per byte and by
   CHECK(steps_of(profile, cluster, even_plan(8, 2)).step[0].reduce_gradient.duration == us(2060));
 }
 
+// Two replicas of one stage, one on each type; only one type was calibrated. 12.5 MB between two
+// nodes of one device: 2 x (30 us + 6.25 MB / 12.5 GB/s) = 2 x 530 us. Whichever of them comes
+// last, the calibrated one is slower.
+TEST_CASE("replicas on two types reduce by the slower type's factor and price per byte") {
+  ClusterSpec cluster = eight_per_node(1);
+  DeviceType old = cluster.device_types[0];
+  old.name = "old";
+  cluster.device_types.push_back(old);
+  cluster.node_types = {{"node", 0, 1}, {"old node", 1, 1}};
+  cluster.nodes = {{0, 1}, {1, 1}};
+  cluster.levels[0].devices = 1;
+  Plan plan = even_plan(1, 2);
+  plan.global_batch = 3;
+  plan.replica_kinds = {{1, 2}, {1, 1}};
+  plan.rank_devices = {"gpu", "old"};
+  ModelProfile profile = even_model(1, 6'250'000);
+  profile.training.optimizer_ps_per_parameter = 1;
+  const auto reduce = [&] {
+    return steps_of(profile, cluster, plan).step[0].reduce_gradient.duration;
+  };
+  CHECK(reduce() == us(1060));
+  cluster.calibration = Calibration{};
+  cluster.calibration->factors.reduction = 2.0;
+  cluster.calibration->factors.reduction_ps_per_byte = 20.0;
+  for (const char* device : {"gpu", "old"}) {
+    cluster.calibration->device = device;
+    CHECK(reduce() == us(2120 + 250));
+  }
+}
+
 TEST_CASE("ZeRO-1 shards the optimizer's state and replaces the all-reduce by its two halves") {
   ModelProfile profile = even_model(8, 6'250'001);
   profile.training.bytes_per_gradient = {4};

@@ -87,6 +87,32 @@ TEST_CASE("a tensor-parallel group across nodes pays for the way between them") 
   CHECK(table.sections[0].traffic_time == us(50 + 7'200));
 }
 
+// Two nodes of one device make a group across nodes; the two devices of the third node are one
+// inside.
+TEST_CASE("the level of tensor-parallel groups is that of the widest, wherever it stands") {
+  ClusterSpec cluster = eight_per_node(1);
+  cluster.node_types = {{"single", 0, 1}, {"pair", 0, 2}};
+  cluster.nodes = {{0, 2}, {1, 1}};
+  cluster.levels[0].devices = 2;
+  CHECK(TensorGroups(cluster, "gpu", 2).level() == 1);
+  cluster.nodes = {{1, 1}, {0, 2}};
+  CHECK(TensorGroups(cluster, "gpu", 2).level() == 1);
+  cluster.nodes = {{1, 1}};
+  CHECK(TensorGroups(cluster, "gpu", 2).level() == 0);
+}
+
+// Pairs over nodes of three: of every second pair one device is on each side, and each device of a
+// node may be such a one, so that three share what a node has, 12.5 GB/s. 60 MB each way: 30 us +
+// 14,400 us.
+TEST_CASE("tensor-parallel groups side by side share the link between their nodes") {
+  ClusterSpec cluster = eight_per_node(2);
+  cluster.node_types[0].devices = 3;
+  cluster.levels[0].devices = 3;
+  cluster.levels[1].shared_bandwidth = {12.5e9};
+  CHECK(TensorGroups(cluster, "gpu", 2).time(CollectiveKind::kAllGather, {120'000'000}) ==
+        us(30 + 14'400));
+}
+
 TEST_CASE("times that hold their collectives are not scaled, and say so") {
   const SectionTable table = priced(layer_with({}), eight_per_node(1));
   CHECK(table.sections[0].traffic_time == Duration{});

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "report/screen.h"
+
 using namespace penstock;
 
 namespace {
@@ -42,7 +44,7 @@ CalibrationResult result() {
 TEST_CASE("a calibration says what was fitted, how far every run is off, and sums that up") {
   // In sample +3 % and -1 %: median 2 %, root mean square 2.236 %. Left out +4 % and -3 %; not
   // calibrated -20 % and -10 %.
-  CHECK(calibration_report(result()) ==
+  CHECK(calibration_report(result(), Screen{}) ==
         R"(term                      value      +-
 compute                x 1.2600   0.031  fitted to 2 runs
 per step                 1.5 ms  200 us  fitted to 2 runs

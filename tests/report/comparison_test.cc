@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "report/screen.h"
 #include "tests/report/results.h"
 
 using namespace penstock;
@@ -31,7 +32,7 @@ std::vector<Variant> three_variants() {
 
 TEST_CASE("speeds are relative to the first row that has a plan; what varies has one column") {
   CHECK(
-      comparison_table(three_variants()) ==
+      comparison_table(three_variants(), Screen{}) ==
       "# schedule= gpus=      step   +- samples/s speed  TP PP DP VP mbs M recompute Z1  GiB bub% "
       "idle%\n"
       "1 gpipe     6       no plan    -         -     -   -  -  -  -   - - -         -     -    - "
@@ -59,7 +60,7 @@ TEST_CASE("a scenario gets two columns, and a row that it does not apply to says
   slow.step_time_without = Duration(100'000'000);
   variants[1].slow = slow;
   variants[2].why_not_slow = "slow rank 3: the pipeline has ranks 0 to 1";
-  const std::string text = comparison_table(variants);
+  const std::string text = comparison_table(variants, Screen{});
   for (const char* part :
        {" idle% slow step longer\n", " 15.0  130.0 ms  30.0%\n", " 15.0         -      -\n",
         "\nslow step: of the same plan when rank 1 computes 1.5 times as long; longer: by ",
@@ -95,14 +96,14 @@ TEST_CASE(
   variants[0].best.reset();
   variants[0].why_not = "nothing fits";
   variants[3].best->evaluation.step_time = Duration(80'000'000);
-  const std::string text = comparison_table(variants);
+  const std::string text = comparison_table(variants, Screen{});
   CHECK_MESSAGE(text.starts_with("# schedule= b= gpus=      step"), text);
   CHECK_MESSAGE(text.find("\nBest speed by what varies\n"
                           "  schedule: 1f1b 1.00 (row 2), zb-h1 1.25 (row 4)\n"
                           "  b: 1 1.00 (row 3), 2 1.25 (row 4)\n") != std::string::npos,
                 text);
   variants.erase(variants.begin());
-  const std::string same = comparison_table(variants);
+  const std::string same = comparison_table(variants, Screen{});
   CHECK_MESSAGE(same.find("\nIn all rows: TP 1, PP 2, DP 3, VP 1, M 4, recompute none, Z1 -, GiB "
                           "30.0, bub% 10.0, idle% 15.0;\nspeed: ") != std::string::npos,
                 same);
@@ -118,14 +119,14 @@ TEST_CASE("rows of different sequence lengths are compared by tokens, and prices
   variants[1].best->plan.sequence_length = 4000;  // in 200 ms: half the samples, twice the tokens
   variants[1].best->evaluation.step_time = Duration(200'000'000);
   variants[0].best->evaluation.usd_per_step = 0.02;  // of 20,000 tokens: $1 per million
-  const std::string text = comparison_table(variants);
+  const std::string text = comparison_table(variants, Screen{});
   CHECK_MESSAGE(text.find("tokens/s speed") != std::string::npos, text);
   CHECK_MESSAGE(text.find("  2.00 ") != std::string::npos, text);
   CHECK_MESSAGE(text.find(" $/Mtok\n") != std::string::npos, text);
   CHECK(comparison_json(variants).elements()[1].find("relative_speed")->text() == "2");
 }
 
-TEST_CASE("no variants, no table") { CHECK(comparison_table({}).empty()); }
+TEST_CASE("no variants, no table") { CHECK(comparison_table({}, Screen{}).empty()); }
 
 // 20 samples of 100 tokens a step: 72,000,000 tokens are 36,000 steps, of 100 ms 1 h, of 80 ms 48
 // min.
@@ -137,7 +138,7 @@ TEST_CASE("a training that was asked for gets two columns") {
     variant.training = training_cost(TrainingQuestion{72'000'000, {}}, variant.best->plan,
                                      variant.best->evaluation);
   }
-  const std::string text = comparison_table(variants);
+  const std::string text = comparison_table(variants, Screen{});
   for (const char* part :
        {" idle% training price\n", " 15.0  1.000 h     -\n", " 15.0 48.0 min     -\n",
         "\ntraining: time for 72M tokens, no failures assumed; price: cost of that training.\n"}) {

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "report/screen.h"
+
 namespace penstock {
 namespace {
 
@@ -11,7 +13,7 @@ TEST_CASE("what shared links cost, and which were full") {
   effect.step_time = Duration{10'000'000};
   effect.delays = {{"devices 0-7 to network", Duration{4'000'000}},
                    {"device 3 from nvlink", Duration{7'000}}};
-  CHECK(contention_text(effect, "two nodes") ==
+  CHECK(contention_text(effect, "two nodes", Screen{}) ==
         "\nContention on two nodes\n"
         "  step, transfers alone 8 ms (8,000,000 ns)\n"
         "  step, links shared    10 ms (10,000,000 ns), 25.0 % longer\n"
@@ -32,13 +34,13 @@ TEST_CASE("what shared links cost, and which were full") {
 TEST_CASE("no contention is said, and many links are cut to five") {
   ContentionEffect effect;
   effect.step_time_alone = effect.step_time = Duration{5};
-  CHECK(contention_text(effect, "c") ==
+  CHECK(contention_text(effect, "c", Screen{}) ==
         "\nContention on c\n"
         "  step, transfers alone 5 ns (5 ns)\n"
         "  step, links shared    5 ns (5 ns), no longer\n"
         "  no link was ever full\n");
   effect.delays.assign(7, {"wire", Duration{1}});
-  CHECK(contention_text(effect, "c").ends_with("  and 2 more\n"));
+  CHECK(contention_text(effect, "c", Screen{}).ends_with("  and 2 more\n"));
 }
 
 }  // namespace

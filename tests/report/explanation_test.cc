@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "report/screen.h"
 #include "tests/report/results.h"
 
 using namespace penstock;
@@ -23,7 +24,7 @@ TEST_CASE("an explanation says first what limits the step") {
   Explanation about;
   about.evaluation = tests::evaluation();  // rank 1 works 90 of 100 ms
   about.rearranged = {{"x", Duration(90'000'000)}};
-  const auto binds = [&] { return explanation(plan_file(), about); };
+  const auto binds = [&] { return explanation(plan_file(), about, Screen{}); };
   CHECK(binds().find("  Compute is the limit: rank 1, the busiest, computes 90 ms of 100 ms; its "
                      "longest wait is warm-up\n  (10 ms). Rank 0, the next busiest, computes 80 "
                      "ms.\n") != std::string::npos);
@@ -38,7 +39,7 @@ TEST_CASE("a question about another plan is answered under the heading of this o
   WhyNot why;
   why.asked = "D=99";
   why.contradictions = {"D = 99: too many."};
-  const std::string told = why_not_report(plan_file(), tests::evaluation(), why);
+  const std::string told = why_not_report(plan_file(), tests::evaluation(), why, Screen{});
   CHECK(told.starts_with("model on cluster: TP 1 x PP 2 x DP "));
   CHECK(told.ends_with("\n\nWhy not D=99?\n  D = 99: too many.\n"));
 }

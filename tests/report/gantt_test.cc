@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include "report/screen.h"
+
 using namespace penstock;
 
 namespace {
@@ -44,7 +46,7 @@ Step step_of(int ranks, const std::vector<Ran>& actions) {
   return step;
 }
 
-std::string drawn(const Step& step) { return gantt(step.program, step.timeline); }
+std::string drawn(const Step& step) { return gantt(step.program, step.timeline, Screen{}); }
 
 std::string repeated(char letter, int count) {
   return std::string(static_cast<std::size_t>(count), letter);
@@ -114,6 +116,13 @@ TEST_CASE("of many ranks the first and the last are drawn") {
   CHECK(text.find("rank 23 F") != std::string::npos);
   CHECK(text.find("... (12 more, not drawn)\n") == std::string::npos);  // the label is padded
   CHECK(text.find("...     (12 more, not drawn)\nrank 36 F") != std::string::npos);
+}
+
+TEST_CASE("a copy back to the host at the end is part of the step") {
+  const Step step =
+      step_of(1, {{ActionKind::kForward, 0, 0, 0, 49}, {ActionKind::kStore, 0, 0, 49, 89}});
+  CHECK(drawn(step).find("rank 0 " + repeated('F', 49) + repeated('s', 40) + "\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("a step without time has no drawing") {

@@ -2,13 +2,13 @@
 
 #include <doctest/doctest.h>
 
-#include "report/page_width.h"
+#include "report/screen.h"
 #include "tests/report/results.h"
 
 using namespace penstock;
 
 TEST_CASE("memory by category, and what is left") {
-  CHECK(memory_table(tests::evaluation(), tests::plan()) ==
+  CHECK(memory_table(tests::evaluation(), tests::plan(), Screen{}) ==
         "rank  parameters  gradients  optimizer  activations  working"
         "  buffers  reserve total capacity left\n"
         "   0         1.0        0.0        0.0         29.0      0.0"
@@ -34,9 +34,7 @@ TEST_CASE("a rank over its capacity says by how much") {
 
 TEST_CASE("a narrow memory table keeps activations, the total and what is left") {
   for (const std::size_t width : {60U, 80U}) {
-    set_page_width(width);
-    const std::string table = memory_table(tests::evaluation(), tests::plan());
-    set_page_width(0);
+    const std::string table = memory_table(tests::evaluation(), tests::plan(), Screen{width});
     CHECK(table.find('\n') <= width);
     CHECK(table.find("\n\n") == std::string::npos);  // one block
     for (const char* column : {"activations", "total", "left"}) {

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "report/screen.h"
 #include "tests/report/results.h"
 
 using namespace penstock;
@@ -75,18 +76,18 @@ TEST_CASE("a plan is said in the words of the field") {
 
 TEST_CASE("the Pareto front holds what it is a front of") {
   std::vector<RankedPlan> plans{tests::ranked()};
-  CHECK(pareto_table(plans) ==
+  CHECK(pareto_table(plans, Screen{}) ==
         "    step   GiB  plan\n"
         "100.0 ms  30.0  TP 1 x PP 2 x DP 3, mbs 2, 1f1b, 6 GPUs\n");
 }
 
 TEST_CASE("stages are named by their first and last section") {
-  CHECK(stages_text(tests::plan(), {"embedding", "layer", "head"}) ==
+  CHECK(stages_text(tests::plan(), {"embedding", "layer", "head"}, Screen{}) ==
         "  0: embedding..layer (2) | 1: head (1)\n");
   Plan two_copies = tests::plan();  // on two ranks: stages 0 and 2 hold the same sections
   two_copies.chunks = 2;
   two_copies.stage_map = StageMap::kBidirectional;
-  CHECK(stages_text(two_copies, {"embedding", "layer", "head"}) ==
+  CHECK(stages_text(two_copies, {"embedding", "layer", "head"}, Screen{}) ==
         "  0, 2: embedding..layer (2) | 1, 3: head (1)\n");
 }
 

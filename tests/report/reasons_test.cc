@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "report/screen.h"
+
 using namespace penstock;
 using namespace penstock::literals;
 
@@ -26,7 +28,8 @@ TEST_CASE("one candidate, one size, no remedy") {
 }
 
 TEST_CASE("assumptions that touch most come first; without a share of time there is none") {
-  CHECK(assumptions_text({{"memory derived", 0.0}, {"split assumed", 0.25}, {"guess", 0.5}}) ==
+  CHECK(assumptions_text({{"memory derived", 0.0}, {"split assumed", 0.25}, {"guess", 0.5}},
+                         Screen{}) ==
         "   50.0 %  guess\n"
         "   25.0 %  split assumed\n"
         "        -  memory derived\n");

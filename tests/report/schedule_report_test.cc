@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "report/screen.h"
 #include "simulator/lower.h"
 
 using namespace penstock;
@@ -56,7 +57,7 @@ TEST_CASE("an overlap is a pair in parentheses") {
 }
 
 TEST_CASE("the report names both bubbles and counts stashes in whole ranks") {
-  CHECK(schedule_report(result()) ==
+  CHECK(schedule_report(result(), Screen{}) ==
         "interleaved: P = 2, V = 2, M = 4\n"
         "costs: F=1ms,B=2ms per stage and micro-batch\n"
         "executor: ideal\n"
@@ -74,13 +75,14 @@ TEST_CASE("the report names both bubbles and counts stashes in whole ranks") {
 TEST_CASE("stashes are in whole ranks with two copies of the weights and with slices too") {
   ScheduleResult both_ways = result();
   both_ways.copies = 2;
-  CHECK(schedule_report(both_ways).find(
-            "interleaved: P = 2, V = 2, M = 4, 2 copies of the weights\n") == 0);
+  CHECK(schedule_report(both_ways, Screen{})
+            .find("interleaved: P = 2, V = 2, M = 4, 2 copies of the weights\n") == 0);
   CHECK(to_text(*schedule_json(both_ways).find("peak_stash_micro_batches")) == "[5, 4]");
   CHECK(schedule_json(both_ways).find("copies")->text() == "2");
   ScheduleResult sliced = result();
   sliced.slices = 4;
-  CHECK(schedule_report(sliced).find("interleaved: P = 2, V = 2, M = 4 in 4 slices each\n") == 0);
+  CHECK(schedule_report(sliced, Screen{})
+            .find("interleaved: P = 2, V = 2, M = 4 in 4 slices each\n") == 0);
   CHECK(to_text(*schedule_json(sliced).find("peak_stash_micro_batches")) == "[0.625, 0.5]");
   CHECK(schedule_json(sliced).find("slices")->text() == "4");
 }
@@ -107,6 +109,6 @@ TEST_CASE("of many ranks' stashes the first and the last are printed") {
   many.chunks = 1;
   many.peak_stash_chunks.clear();
   for (int r = 0; r < 20; ++r) many.peak_stash_chunks.push_back(20 - r);
-  CHECK(schedule_report(many).find("20 19 18 17 16 15 14 13 12 11 10 ... 1   at") !=
+  CHECK(schedule_report(many, Screen{}).find("20 19 18 17 16 15 14 13 12 11 10 ... 1   at") !=
         std::string::npos);
 }

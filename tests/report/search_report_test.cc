@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "report/screen.h"
 #include "tests/report/results.h"
 
 using namespace penstock;
@@ -25,7 +26,7 @@ TEST_CASE("when nothing fits, the nearest miss comes first and the counts follow
   result.nearest_miss = result.rejected[0];
   result.nearest_miss->most_over = result.nearest_miss->least_over;
   result.not_searched = {"ZeRO-3"};
-  CHECK(search_report(result, about()) ==
+  CHECK(search_report(result, about(), Screen{}) ==
         "model on cluster: at most 6 GPUs, global batch 20\n"
         "penstock 0.1.0\n"
         "\n"
@@ -44,7 +45,7 @@ TEST_CASE("the best plan is explained section by section") {
   SearchResult result;
   result.best = {tests::ranked()};
   result.candidates = result.evaluated = 1;
-  const std::string text = search_report(result, about());
+  const std::string text = search_report(result, about(), Screen{});
   std::size_t from = 0;
   for (const char* expected :
        {"idle%\n1 ", "\nPlan 1\n  Step 100 ms, between 95 ms and 105 ms; bubble 10.0",

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "report/screen.h"
+
 using namespace penstock;
 using namespace std::chrono_literals;
 
@@ -32,7 +34,7 @@ Sensitivities three() {
 }  // namespace
 
 TEST_CASE("the strongest comes first, and bars are in proportion to it") {
-  CHECK(sensitivity_text(three()) ==
+  CHECK(sensitivity_text(three(), Screen{}) ==
         "  what changes         change   speed  change    speed  slower      |faster\n"
         "  memory                               +8 GiB +10.00 %              |++++++++++++\n"
         "  bandwidth of a       x0.5   -5.00 %  x2      +2.50 %        ------|+++\n"
@@ -60,4 +62,4 @@ TEST_CASE("programs get the same order, times in ns, and reasons instead of time
   CHECK(json.find("not_answered")->elements().size() == 1);
 }
 
-TEST_CASE("nothing asked, nothing printed") { CHECK(sensitivity_text({}).empty()); }
+TEST_CASE("nothing asked, nothing printed") { CHECK(sensitivity_text({}, Screen{}).empty()); }

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "report/screen.h"
+
 using namespace penstock;
 using namespace std::chrono_literals;
 
@@ -18,7 +20,7 @@ std::vector<StepPart> parts() {
 }  // namespace
 
 TEST_CASE("shares sum to 100, and every part says what the step would be without it") {
-  CHECK(step_parts_table(10ms, parts()) ==
+  CHECK(step_parts_table(10ms, parts(), Screen{}) ==
         "  part          time   share  if zero: step   faster\n"
         "  forward   3.333 ms  33.3 %       5.000 ms  100.0 %          its own\n"
         "  warm-up   3.333 ms  33.3 %       6.667 ms   50.0 % at most  others compute\n"

@@ -2,13 +2,15 @@
 
 #include <doctest/doctest.h>
 
+#include "report/screen.h"
+
 using namespace penstock;
 
 TEST_CASE("numbers stand right, words left, lines end without blanks") {
   TextTable table({{"#"}, {"name", true}, {"x", false, 1}});
   table.add({"1", "a", "10"});
   table.add({"20", "bcdef", "7"});
-  CHECK(table.text() ==
+  CHECK(table.text(100) ==
         " #  name   x\n"
         " 1  a     10\n"
         "20  bcdef  7\n");
@@ -60,17 +62,14 @@ TEST_CASE("a column that is joined goes to the second block with the one before 
   CHECK(table.text(8) == "#  aa\n1   2\n\n# bb cc\n1  3  4\n");
 }
 
-TEST_CASE("the page width that is set goes before the width of files") {
-  CHECK(page_width() == 100);
-  CHECK(page_width(120) == 120);
-  set_page_width(60);
-  CHECK(page_width() == 60);
-  CHECK(page_width(120) == 60);
+TEST_CASE("a screen has its own width, and a file the one that its text asks for") {
+  CHECK(Screen{}.width() == 100);
+  CHECK(Screen{}.width(120) == 120);
+  CHECK(Screen{60}.width() == 60);
+  CHECK(Screen{60}.width(120) == 60);
   TextTable table({{"#"}, {"a"}, {"meaning", true, 1, 1}});
   table.add({"1", "2", std::string(60, 'x')});
-  CHECK(table.text() == "#  a\n1  2\n");  // the least important column goes
-  set_page_width(0);
-  CHECK(page_width() == 100);
+  CHECK(table.text(Screen{60}.width()) == "#  a\n1  2\n");  // the least important column goes
 }
 
 TEST_CASE("names that leave too little room go over several lines, further in") {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "report/screen.h"
 #include "tests/report/results.h"
 
 using namespace penstock;
@@ -17,7 +18,7 @@ TEST_CASE("tenths of a percent sum to a thousand, the largest remainders round u
 }
 
 TEST_CASE("the busiest rank's makespan, part by part") {
-  CHECK(busiest_rank_time(tests::evaluation()) ==
+  CHECK(busiest_rank_time(tests::evaluation(), Screen{}) ==
         "  part           time   share\n"
         "  compute    90.00 ms  90.0 %  computes, the optimizer included\n"
         "  warm-up    10.00 ms  10.0 %  waits before its first backward\n"
@@ -29,7 +30,7 @@ TEST_CASE("the busiest rank's makespan, part by part") {
 }
 
 TEST_CASE("all ranks") {
-  CHECK(time_table(tests::evaluation(), tests::plan()) ==
+  CHECK(time_table(tests::evaluation(), tests::plan(), Screen{}) ==
         "rank  compute  warm-up  drain  imbalance  order  transfer  barrier\n"
         "   0   80.0 %   20.0 %  0.0 %      0.0 %  0.0 %     0.0 %    0.0 %\n"
         "   1   90.0 %   10.0 %  0.0 %      0.0 %  0.0 %     0.0 %    0.0 %\n");

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "report/screen.h"
 #include "tests/report/results.h"
 
 using namespace penstock;
@@ -127,7 +128,7 @@ TEST_CASE("a training that failures never let end says so, and has no totals") {
     const TrainingCost cost = cost_of({400'000, model});
     CHECK_FALSE(ends(cost));
     CHECK(cost.expected.hours == 0.0);
-    const std::string text = training_text(cost);
+    const std::string text = training_text(cost, Screen{});
     CHECK(text.find("  time                  never: failures would make it take more than 1,000 "
                     "times as long\n") != std::string::npos);
     CHECK(text.find("GPU-hours") == std::string::npos);
@@ -139,7 +140,7 @@ TEST_CASE("a training that failures never let end says so, and has no totals") {
 }
 
 TEST_CASE("the report says what was assumed") {
-  CHECK(training_text(cost_of({200'000, {}})) ==
+  CHECK(training_text(cost_of({200'000, {}}), Screen{}) ==
         "\nTraining on 200,000 tokens\n"
         "  steps                 100, each of 2,000 tokens, on 6 GPUs\n"
         "  time                  1.000 h, between 50.0 min and 1.250 h\n"
@@ -149,18 +150,18 @@ TEST_CASE("the report says what was assumed") {
   Evaluation unpriced = evaluation();
   unpriced.usd_per_step = 0.0;
   CHECK(
-      training_text(training_cost(TrainingQuestion{200'000, {}}, plan(), unpriced))
+      training_text(training_cost(TrainingQuestion{200'000, {}}, plan(), unpriced), Screen{})
           .find("  price                 unknown; --usd-per-gpu-hour X says what a GPU costs\n") !=
       std::string::npos);
   FailureModel model = failures(6.0, 0.5, 0.25);
   model.restart_is_assumed = true;
-  const std::string text = training_text(cost_of({400'000, model}));
+  const std::string text = training_text(cost_of({400'000, model}), Screen{});
   CHECK(text.find("  failures              a GPU fails after 6.000 h on average, so one of 6 after "
                   "1.000 h\n") != std::string::npos);
   CHECK(text.find("  checkpoints           every 69 steps (41.4 min), the best interval by Daly; a "
                   "checkpoint takes\n                        30.0 min, a restart 15.0 min "
                   "(assumed)\n") != std::string::npos);
-  CHECK(training_text({}).empty());
+  CHECK(training_text({}, Screen{}).empty());
 }
 
 TEST_CASE("the same for programs") {
@@ -182,6 +183,6 @@ TEST_CASE("numbers beyond all reason are told in full") {
   slow.step_time = slow.step_time_low = slow.step_time_high = kLongestDuration;
   const auto cost = training_cost(TrainingQuestion{1'000'000'000'000'000'000, {}}, one, slow);
   CHECK(cost->expected.hours == doctest::Approx(1e24 / 3600.0));
-  CHECK(training_text(cost).find("GPU-hours             1,666,666,666,666,66") !=
+  CHECK(training_text(cost, Screen{}).find("GPU-hours             1,666,666,666,666,66") !=
         std::string::npos);
 }

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "report/screen.h"
+
 using namespace penstock;
 using namespace std::chrono_literals;
 
@@ -26,7 +28,7 @@ JitterResult jitter() {
 }  // namespace
 
 TEST_CASE("a scenario says what the step takes with it and without, and which rank binds") {
-  CHECK(uncertainty_text({slow_rank(), {}}) ==
+  CHECK(uncertainty_text({slow_rank(), {}}, Screen{}) ==
         "\nScenario\n"
         "  rank 3 computes 1.3 times as long\n"
         "  step with it          402 ms (402,000,000 ns), 21.8 % longer than without it\n"
@@ -36,7 +38,7 @@ TEST_CASE("a scenario says what the step takes with it and without, and which ra
 
 TEST_CASE("jitter says the median, the interval with its meaning, and where spreads come from") {
   JitterResult result = jitter();
-  CHECK(uncertainty_text({{}, result}) ==
+  CHECK(uncertainty_text({{}, result}, Screen{}) ==
         "\nJitter\n"
         "  median step           331.7 ms (331,650,000 ns), 0.5 % longer than without jitter\n"
         "  between               320 ms and 340 ms, the 5th and 95th percentile of 200 samples "
@@ -44,7 +46,7 @@ TEST_CASE("jitter says the median, the interval with its meaning, and where spre
         "  spreads               as measured\n");
   result.assumed_percent = "2.5";
   result.replicas_share = true;
-  const std::string text = uncertainty_text({{}, result});
+  const std::string text = uncertainty_text({{}, result}, Screen{});
   CHECK(text.ends_with(
       "  spreads               2.5 % of the duration, assumed where none was measured\n"
       "  replicas              share their samples: the slowest of independent ones takes "
@@ -52,7 +54,7 @@ TEST_CASE("jitter says the median, the interval with its meaning, and where spre
 }
 
 TEST_CASE("jitter without spreads says so instead of an interval of no width") {
-  CHECK(uncertainty_text({{}, JitterResult{}}) ==
+  CHECK(uncertainty_text({{}, JitterResult{}}, Screen{}) ==
         "\nJitter\n"
         "  no spreads were measured, so jitter changes nothing; --jitter-percent N assumes N %\n");
 }
@@ -61,7 +63,7 @@ TEST_CASE("the same for programs, and nothing when nothing was asked for") {
   Json json = Json::object();
   set_uncertainty(json, {});
   CHECK(json == Json::object());
-  CHECK(uncertainty_text({}).empty());
+  CHECK(uncertainty_text({}, Screen{}).empty());
   set_uncertainty(json, {slow_rank(), jitter()});
   CHECK(json.find("scenario")->find("step_time_ns")->text() == "402000000");
   CHECK(json.find("scenario")->find("step_time_without_ns")->text() == "330000000");

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "core/values/error.h"
+#include "report/screen.h"
 #include "simulator/simulate.h"
 #include "tests/core/tiny_plan.h"
 
@@ -110,7 +111,7 @@ TEST_CASE("the step time is the median of the steps after the warm-up") {
   CHECK(v.kinds[0].predicted == Duration{1'000});
   CHECK(v.kinds[0].measured == Duration{2'000});
   CHECK(v.kinds[0].slowest == Duration{10'000});
-  const std::string text = validation_report(v, run.header);
+  const std::string text = validation_report(v, run.header, Screen{});
   CHECK(text.find("50.0 % too short; the tolerance of 10.0 % does NOT hold") != std::string::npos);
 }
 
@@ -206,10 +207,10 @@ TEST_CASE("without times of actions the step time is all there is") {
   CHECK(v.kinds.empty());
   RunHeader header = run.header;
   header.plan_hash = "fnv1a64:0123456789abcdef";
-  CHECK(validation_report(v, header).find("--timeline") != std::string::npos);
+  CHECK(validation_report(v, header, Screen{}).find("--timeline") != std::string::npos);
   // The log of another trainer names no plan, and cannot be told to hold more.
   header.plan_hash.clear();
-  CHECK(validation_report(v, header).find("profiler") != std::string::npos);
+  CHECK(validation_report(v, header, Screen{}).find("profiler") != std::string::npos);
 }
 
 // 1.5 GiB where 2 were held: a quarter too little. What was not measured has no error.
@@ -217,7 +218,7 @@ TEST_CASE("measured memory stands beside the predicted one") {
   Validation v = validated(run_of({measured(tiny(), 0, 1, 1)}), {.warm_up = 0, .tolerance = 0.1});
   v.memory = {{0, Bytes{3LL << 29}, Bytes{2LL << 30}, Bytes{5LL << 29}},
               {-1, Bytes{3LL << 29}, std::nullopt, Bytes{5LL << 29}}};
-  const std::string text = validation_report(v, {});
+  const std::string text = validation_report(v, {}, Screen{});
   CHECK(text.find("   0        1.5        2.0  -25.0 %       2.5") != std::string::npos);
   CHECK(text.find("fullest        1.5          -        -       2.5") != std::string::npos);
 }

@@ -2,12 +2,16 @@
 
 #include <doctest/doctest.h>
 
+#include "report/screen.h"
+
 using namespace penstock;
 
 TEST_CASE("each change says how much of the step it saves; a loss is negative") {
   const Duration now(100'000'000);
-  CHECK(what_if_table(now, {{"transfers took no time", Duration(87'500'000)},
-                            {"stages were balanced", Duration(101'000'000)}}) ==
+  CHECK(what_if_table(now,
+                      {{"transfers took no time", Duration(87'500'000)},
+                       {"stages were balanced", Duration(101'000'000)}},
+                      Screen{}) ==
         "  if                          step   saves\n"
         "  (as it is)              100.0 ms\n"
         "  transfers took no time  87.50 ms  12.5 %\n"

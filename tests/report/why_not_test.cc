@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "report/screen.h"
 #include "tests/report/results.h"
 
 using namespace penstock;
@@ -32,7 +33,7 @@ WhyNot slower() {
 
 // With its sentences in one line each.
 std::string text(const WhyNot& why) {
-  std::string text = why_not_text(why, tests::plan(), tests::evaluation());
+  std::string text = why_not_text(why, tests::plan(), tests::evaluation(), Screen{});
   for (std::size_t at = 0; (at = text.find("\n    ", at)) != std::string::npos;) {
     text.replace(at, 5, " ");
   }

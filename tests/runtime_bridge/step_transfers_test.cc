@@ -57,7 +57,8 @@ RankProgram forwards(int micro_batches) {
 
 struct Step {
   RankProgram program = forwards(4);
-  VirtualWork work{program.setup, std::make_shared<VirtualDurations>(3, 4)};
+  SteadyRankClock clock;
+  VirtualWork work{program.setup, std::make_shared<VirtualDurations>(3, 4), clock};
   Notes notes;
   StepRecord record;
   std::vector<int> order;
@@ -103,9 +104,9 @@ TEST_CASE("with one transfer ahead a receive is posted at its place, with many a
 TEST_CASE("what was posted ahead is not posted again at its place") {
   Step step(2);
   step.transfers.look_ahead(step.order, 0);  // R0 S0
-  step.transfers.issue(step.order, 0);
+  step.transfers.issue(step.order, 0, step.order.size());
   CHECK(step.notes.received == Tags{0});
-  step.transfers.issue(step.order, 2);  // S0 and R1 stand side by side
+  step.transfers.issue(step.order, 2, step.order.size());  // S0 and R1 stand side by side
   CHECK(step.notes.sent == Tags{10});
   CHECK(step.notes.received == Tags{0, 1});
   step.transfers.wait_for_sends();

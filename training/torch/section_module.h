@@ -25,6 +25,9 @@ class SectionModule {
   // of the process.
   [[nodiscard]] virtual Tensors forward(const Tensors& handed, const Tensors& inputs,
                                         std::optional<std::uint64_t> draw) = 0;
+  // Whether it is to train, as it does at first, or to be judged. What it means is up to the model;
+  // the built-in ones compute the same.
+  virtual void set_training(bool /*training*/) {}
   // In the order of the outline; leaves of autograd's graph.
   [[nodiscard]] const std::vector<at::Tensor>& weights() const { return weights_; }
   // What forward changes without a gradient, in the order of the outline.

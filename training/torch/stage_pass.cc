@@ -17,16 +17,18 @@ Tensors StagePass::forward(bool keep_graph) {
   return outputs;
 }
 
-void StagePass::recompute() {
+Tensors StagePass::run_without_effects(bool keep_graph) {
   Tensors kept;
   for (const auto& section : state_.sections()) {
     for (const at::Tensor& buffer : section->buffers()) kept.push_back(buffer.clone());
   }
-  run(true);
+  Tensors outputs = run(keep_graph);
   std::size_t next = 0;
   for (const auto& section : state_.sections()) {
     for (at::Tensor buffer : section->buffers()) buffer.copy_(kept[next++]);
   }
+  for (at::Tensor& output : outputs) output = output.detach().contiguous();
+  return outputs;
 }
 
 Tensors StagePass::run(bool keep_graph) {

@@ -46,7 +46,9 @@ class StagePass {
   // LibTorch refuses to compute a section, which it names.
   Tensors forward(bool keep_graph);
   // R: what forward() would have kept. Buffers stay as F left them.
-  void recompute();
+  void recompute() { run_without_effects(true); }
+  // What the stage hands on or the loss, where nothing is trained: buffers stay as they are.
+  Tensors evaluate() { return run_without_effects(false); }
   [[nodiscard]] bool has_graph() const { return !sections_.empty(); }
 
   // B and I take a gradient per tensor that forward() returned, undefined for none, and return one
@@ -65,6 +67,7 @@ class StagePass {
     std::vector<std::pair<std::size_t, std::size_t>> around;  // output, input: the same tensor
   };
   Tensors run(bool keep_graph);
+  Tensors run_without_effects(bool keep_graph);
   Tensors run_section(std::size_t index, const Tensors& handed, bool keep_graph);
   [[nodiscard]] GradientSink sink(std::size_t section);
   // Takes the last section off, without the outputs that nobody has a gradient for.

@@ -81,6 +81,10 @@ void StageState::zero_gradients() {
   }
 }
 
+void StageState::set_training(bool training) {
+  for (const auto& section : sections_) section->set_training(training);
+}
+
 void StageState::add_gradient(std::size_t section, std::size_t weight,
                               const at::Tensor& gradient) {
   gradients_[section][trained_[section][weight]].add_(gradient);

@@ -37,6 +37,8 @@ class StageState {
   [[nodiscard]] Tensors trained_weights(std::size_t section) const;
 
   void zero_gradients();
+  // Of all sections; dropout, for one, is for training only.
+  void set_training(bool training);
   // Of one of trained_weights().
   void add_gradient(std::size_t section, std::size_t weight, const at::Tensor& gradient);
 

@@ -10,7 +10,9 @@
 #include <ATen/ATen.h>
 
 #include "core/values/error.h"
+#include "training/learning_rate.h"
 #include "training/mixed_bits.h"
+#include "training/token_data.h"
 #include "training/torch/element_types.h"
 #include "training/torch/model_inputs.h"
 #include "training/torch/parcel.h"
@@ -33,9 +35,9 @@ struct Slot {
 
 class TorchWork::Impl {
  public:
-  Impl(const RankSetup& setup, TorchState& state, const ByteData& data)
+  Impl(const RankSetup& setup, TorchState& state, const TokenSource& data)
       : setup_(setup), state_(state), store_(state.store()), data_(data) {}
-  Impl(const RankSetup& setup, std::unique_ptr<TorchState> state, const ByteData& data)
+  Impl(const RankSetup& setup, std::unique_ptr<TorchState> state, const TokenSource& data)
       : Impl(setup, *state, data) {
     own_state_ = std::move(state);
     state_.lay_out(setup);
@@ -44,15 +46,17 @@ class TorchWork::Impl {
   TorchState& all_state() { return state_; }
 
   void begin_step(std::int64_t step) {
-    step_ = step;
-    slots_.clear();
     for (auto& [number, stage] : store_.stages()) stage.zero_gradients();
-    const std::int64_t tokens = loss_tokens(setup_.model, setup_.options.seed, step,
-                                            setup_.global_batch, setup_.sequence_length);
-    loss_weight_ = 1.0 / static_cast<double>(std::max<std::int64_t>(tokens, 1));
-    loss_ = at::zeros({}, options(at::kDouble));
+    source_ = &data_;
+    begin(step);
     knows_norm_ = skips_ = false;
     steps_optimizer_ = true;
+  }
+
+  void evaluate_on(const TokenSource& data) { evaluation_data_ = &data; }
+  void begin_evaluation(std::int64_t batch) {
+    source_ = evaluation_data_;
+    begin(EvaluationData::step_of_batch(batch));
   }
 
   void compute(ActionKind kind, int stage, int micro_batch) {
@@ -119,6 +123,7 @@ class TorchWork::Impl {
   }
 
   NormShare norm_share() {
+    if (evaluates()) return {0.0, loss_.item<double>(), 0.0};
     at::Tensor sum = at::zeros({}, options(at::kDouble));
     for (auto& [number, stage] : store_.stages()) sum.add_(stage.squared_norm());
     NormShare share;
@@ -164,6 +169,7 @@ class TorchWork::Impl {
     OptimizerStep step;
     step.kind = setup_.model.optimizer;
     step.options = setup_.options;
+    step.options.learning_rate = learning_rate_at(setup_.options, step_);
     step.number = store_.optimizer_steps;
     step.gradient_factor = gradient_factor_;
     state(stage).optimize(step);
@@ -177,6 +183,17 @@ class TorchWork::Impl {
   [[nodiscard]] double loss_scale() const { return scales_loss() ? store_.scaler.scale() : 1.0; }
   [[nodiscard]] const MicroBatchSetup& micro_batch(int m) const {
     return setup_.micro_batches[static_cast<std::size_t>(m)];
+  }
+
+  [[nodiscard]] bool evaluates() const { return source_ != &data_; }
+  void begin(std::int64_t step) {
+    step_ = step;
+    slots_.clear();
+    for (auto& [number, stage] : store_.stages()) stage.set_training(!evaluates());
+    const std::int64_t tokens = loss_tokens(setup_.model, setup_.options.seed, step,
+                                            setup_.global_batch, setup_.sequence_length);
+    loss_weight_ = 1.0 / static_cast<double>(std::max<std::int64_t>(tokens, 1));
+    loss_ = at::zeros({}, options(at::kDouble));
   }
 
   void forward(int stage, int m, Slot& slot) {
@@ -200,7 +217,9 @@ class TorchWork::Impl {
         mixed_bits({setup_.options.seed, static_cast<std::uint64_t>(step_),
                     static_cast<std::uint64_t>(micro_batch(m).first_sample)});
     slot.pass = std::make_unique<StagePass>(state(stage), std::move(input), std::move(loss), draw);
-    Tensors outputs = slot.pass->forward(!setup_.recompute);
+    Tensors outputs =
+        evaluates() ? slot.pass->evaluate() : slot.pass->forward(!setup_.recompute);
+    if (evaluates()) slot.pass.reset();
     if (setup.ends_in_loss) {
       loss_.add_(outputs[0]);
     } else {
@@ -232,7 +251,7 @@ class TorchWork::Impl {
     for (std::int64_t i = 0; i < samples; ++i) {
       const SampleId id{setup_.options.seed, step_,
                         micro_batch(m).first_sample + static_cast<int>(i)};
-      const TokenSample sample = data_.sample(setup_.model, id);
+      const TokenSample sample = source_->sample(setup_.model, id);
       std::copy(sample.inputs.begin(), sample.inputs.end(),
                 tokens.data_ptr<std::int64_t>() + i * length);
       std::copy(sample.targets.begin(), sample.targets.end(),
@@ -260,7 +279,9 @@ class TorchWork::Impl {
   std::unique_ptr<TorchState> own_state_;
   TorchState& state_;
   SectionStore& store_;
-  const ByteData& data_;
+  const TokenSource& data_;
+  const TokenSource* evaluation_data_ = nullptr;
+  const TokenSource* source_ = &data_;         // of the step or evaluation that is under way
   std::map<std::pair<int, int>, Slot> slots_;  // by stage and micro-batch
   std::set<std::string> not_split_;
 
@@ -272,9 +293,9 @@ class TorchWork::Impl {
   bool steps_optimizer_ = true;  // no stage has been stepped in this step yet
 };
 
-TorchWork::TorchWork(const RankSetup& setup, TorchState& state, const ByteData& data)
+TorchWork::TorchWork(const RankSetup& setup, TorchState& state, const TokenSource& data)
     : impl_(std::make_unique<Impl>(setup, state, data)) {}
-TorchWork::TorchWork(const RankSetup& setup, Device& device, const ByteData& data,
+TorchWork::TorchWork(const RankSetup& setup, Device& device, const TokenSource& data,
                      std::size_t bucket_bytes)
     : impl_(std::make_unique<Impl>(
           setup, std::make_unique<TorchState>(setup.model, setup.options, device, bucket_bytes),
@@ -287,6 +308,8 @@ std::vector<std::string> TorchWork::not_split() const {
   return {impl_->not_split().begin(), impl_->not_split().end()};
 }
 
+void TorchWork::evaluate_on(const TokenSource& data) { impl_->evaluate_on(data); }
+void TorchWork::begin_evaluation(std::int64_t batch) { impl_->begin_evaluation(batch); }
 void TorchWork::begin_step(std::int64_t step) { impl_->begin_step(step); }
 void TorchWork::compute(ActionKind kind, int stage, int micro_batch) {
   impl_->compute(kind, stage, micro_batch);

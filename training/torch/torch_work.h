@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "training/byte_data.h"
 #include "training/device.h"
 #include "training/rank_setup.h"
 #include "training/rank_work.h"
 #include "training/stage_layout.h"
+#include "training/token_source.h"
 #include "training/torch/torch_state.h"
 
 namespace penstock {
@@ -19,10 +19,10 @@ namespace penstock {
 class TorchWork : public RankWork {
  public:
   // `state` is laid out for `setup`, by lay_out() or rebind(); both outlive it.
-  TorchWork(const RankSetup& setup, TorchState& state, const ByteData& data);
+  TorchWork(const RankSetup& setup, TorchState& state, const TokenSource& data);
   // With a state of its own. `device` and `data` outlive it. Error{kBadInput} when the model cannot
   // be trained like this.
-  TorchWork(const RankSetup& setup, Device& device, const ByteData& data,
+  TorchWork(const RankSetup& setup, Device& device, const TokenSource& data,
             std::size_t bucket_bytes = kBucketBytes);
   ~TorchWork() override;
 
@@ -32,7 +32,11 @@ class TorchWork : public RankWork {
   // backward cannot be divided. Known after the first I.
   [[nodiscard]] std::vector<std::string> not_split() const;
 
+  // Where begin_evaluation() takes its samples, which outlives this.
+  void evaluate_on(const TokenSource& data);
+
   void begin_step(std::int64_t step) override;
+  void begin_evaluation(std::int64_t batch) override;
   void compute(ActionKind kind, int stage, int micro_batch) override;
   void synchronize() override;
   Buffer activation_to_receive(int stage, int micro_batch) override;

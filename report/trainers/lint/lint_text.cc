@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "report/page_width.h"
+#include "report/screen.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -61,25 +61,25 @@ std::string title_of(LintTrainer trainer, const std::string& version) {
 }
 
 // The code stands in a column of its own where the sentence leaves room.
-std::string headline(const LintFinding& finding) {
+std::string headline(const LintFinding& finding, Screen screen) {
   std::string text = fmt::format("{}: {}", word_of(finding.severity), finding.message);
-  if (text.size() + 2 + finding.code.size() + 2 > page_width()) {
-    return wrapped(fmt::format("{}  [{}]", text, finding.code), page_width(), "", "  ");
+  if (text.size() + 2 + finding.code.size() + 2 > screen.width()) {
+    return wrapped(fmt::format("{}  [{}]", text, finding.code), screen.width(), "", "  ");
   }
-  const std::size_t last = page_width() - finding.code.size() - 2;  // where the code may begin
+  const std::size_t last = screen.width() - finding.code.size() - 2;  // where the code may begin
   text.resize(std::max(text.size() + 2, std::min(kCodeColumn, last)), ' ');
   return fmt::format("{}[{}]\n", text, finding.code);
 }
 
-std::string paragraph(const LintFinding& finding, const std::string& file) {
-  std::string text = headline(finding);
+std::string paragraph(const LintFinding& finding, const std::string& file, Screen screen) {
+  std::string text = headline(finding, screen);
   text += "  --> " + (finding.file.empty() ? file : finding.file);
   if (finding.line > 0) text += fmt::format(":{}", finding.line);
   if (!finding.setting.empty()) text += "  " + finding.setting;
   text += '\n';
   const std::string seen =
       finding.seen_in.empty() ? "" : fmt::format(" Seen in {}.", finding.seen_in);
-  text += wrapped(finding.why + seen, page_width(), "  ", "  ");
+  text += wrapped(finding.why + seen, screen.width(), "  ", "  ");
   return text + "help: " + finding.fix + "\n\n";
 }
 
@@ -140,7 +140,7 @@ std::string without_findings(const LintReport& report) {
 
 }  // namespace
 
-std::string gaps_text(const std::vector<LintGap>& gaps) {
+std::string gaps_text(const std::vector<LintGap>& gaps, Screen screen) {
   std::string text;
   for (std::size_t i = 0; i < gaps.size(); ++i) {
     const auto same = [&gaps, i](const LintGap& gap) { return gap.why == gaps[i].why; };
@@ -150,14 +150,16 @@ std::string gaps_text(const std::vector<LintGap>& gaps) {
     for (auto other = at + 1; other != gaps.end(); ++other) {
       if (same(*other)) codes += ", " + with_words(other->code);
     }
-    text += wrapped(fmt::format("not judged: {}: {}", codes, gaps[i].why), page_width(), "", "  ");
+    text +=
+        wrapped(fmt::format("not judged: {}: {}", codes, gaps[i].why), screen.width(), "", "  ");
   }
   return text;
 }
 
-std::string findings_text(const std::vector<LintFinding>& findings, const std::string& file) {
+std::string findings_text(const std::vector<LintFinding>& findings, const std::string& file,
+                          Screen screen) {
   std::string text;
-  for (const LintFinding& finding : findings) text += paragraph(finding, file);
+  for (const LintFinding& finding : findings) text += paragraph(finding, file, screen);
   return text;
 }
 
@@ -177,16 +179,16 @@ std::string target_text(const LintReport& report) {
   return title_of(report.trainer, report.version);
 }
 
-std::string lint_text(const LintReport& report, const std::string& file) {
-  std::string text = findings_text(report.findings, file);
+std::string lint_text(const LintReport& report, const std::string& file, Screen screen) {
+  std::string text = findings_text(report.findings, file, screen);
   text += fmt::format("{}: {}\n", file, verdict_text(report));
   const std::string by = joined(judged_codes(report), " ");
   text += wrapped(fmt::format("a launch file of {}{}", title_of(report.trainer, report.version),
                               by.empty() ? "" : ", judged by " + by),
-                  page_width(), "", "  ");
-  text += gaps_text(report.not_judged);
+                  screen.width(), "", "  ");
+  text += gaps_text(report.not_judged, screen);
   for (const std::string& note : report.notes)
-    text += wrapped("note: " + note, page_width(), "", "  ");
+    text += wrapped("note: " + note, screen.width(), "", "  ");
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include "core/files/format.h"
 #include "report/imports/cluster_changes.h"
 #include "report/imports/import_report.h"
+#include "report/screen.h"
 #include "tests/report/imports/complaint.h"
 
 namespace penstock {
@@ -180,7 +181,7 @@ TEST_CASE("nothing of the environment is ever read") {
   CHECK(has(kept, "\"env\": null"));
   CHECK(has(kept, "nccl_version"));
   const NcclTest test = read_nccl_test(text, "a.json");
-  CHECK(!has(nccl_report(test), "open-sesame"));
+  CHECK(!has(nccl_report(test, Screen{}), "open-sesame"));
   CHECK(!has(to_text(to_json(test)), "open-sesame"));
   const ClusterChanges changes = add_collectives(cluster(), {test}, {});
   CHECK(!has(to_text(write_cluster(changes.cluster)), "open-sesame"));
@@ -296,7 +297,8 @@ TEST_CASE("bus bandwidths are those of nccl-tests") {
   CHECK(bus_factor("reduce_scatter", 8) == 0.875);
   CHECK(bus_factor("sendrecv", 8) == 1.0);
   // 1,000 B in 1 us are 1 GB/s, 1.75 on the bus.
-  CHECK(has(nccl_report(read(result(1000, time_of("1")))), "1.000 us           1.000     1.750"));
+  CHECK(has(nccl_report(read(result(1000, time_of("1"))), Screen{}),
+            "1.000 us           1.000     1.750"));
 }
 
 }  // namespace

@@ -135,7 +135,9 @@ class Job:
             self.process.communicate(timeout=LIMIT)
 
 
-class TrainProcesses(unittest.TestCase):
+class TrainingJobs(unittest.TestCase):
+    """What tests of whole runs need; train_with_data.py has more of them."""
+
     def setUp(self):
         self.folder_of_test = tempfile.TemporaryDirectory()
         self.folder = self.folder_of_test.name
@@ -185,6 +187,12 @@ class TrainProcesses(unittest.TestCase):
         self.assertEqual(sorted(losses), list(range(steps)))
         return losses
 
+    def refusal(self, plan, *options, **names):
+        _, words = self.run_to_end(plan, *options, exit_code=2, **names)
+        return words
+
+
+class TrainProcesses(TrainingJobs):
     def check_gone(self, processes):
         wait_until(lambda: not any(map(is_running, processes)), "the end of all processes")
 
@@ -370,10 +378,6 @@ class TrainProcesses(unittest.TestCase):
             self.assertIn(said, self.refusal(plan, "--then", then))
         self.assertIn("after 3 steps is not later than after 5, when the plan before it begins",
                       self.refusal(plan, "--then", f"5:{plan}", "--then", f"3:{plan}"))
-
-    def refusal(self, plan, *options, **names):
-        _, words = self.run_to_end(plan, *options, exit_code=2, **names)
-        return words
 
     def test_what_would_silently_change_a_resumed_run_is_refused_and_the_rest_is_said(self):
         plan = self.plan(1, 1)

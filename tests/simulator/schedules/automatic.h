@@ -44,4 +44,18 @@ Times times_of(const Lists& lists, const StageCosts& costs, int micro_batches);
 // Whether no rank holds more than its limit at any position of its list.
 bool within_limits(const Lists& lists, const StageCosts& costs);
 
+// Whether a schedule never gets longer while every rank may hold up to three bytes more, six times.
+template <class Schedule>
+bool never_longer_with_more_bytes(Random& random, StageCosts costs, const Schedule& span_of) {
+  Duration before = span_of(costs);
+  for (int raised = 0; raised < 6; ++raised) {
+    const int bytes = random.between(1, 3);
+    for (std::int64_t& limit : costs.limit) limit += bytes;
+    const Duration after = span_of(costs);
+    if (after > before) return false;
+    before = after;
+  }
+  return true;
+}
+
 }  // namespace penstock::testing

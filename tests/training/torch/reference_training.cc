@@ -7,6 +7,7 @@
 #include <torch/torch.h>
 
 #include "training/initial_values.h"
+#include "training/learning_rate.h"
 #include "training/model_outline.h"
 
 namespace penstock::testing {
@@ -133,7 +134,7 @@ torch::Tensor rows(const std::vector<std::vector<std::int64_t>>& samples) {
 
 }  // namespace
 
-ReferenceRun reference_training(const RankSetup& setup, const ByteData& data, int steps) {
+ReferenceRun reference_training(const RankSetup& setup, const TokenSource& data, int steps) {
   const ModelOutline outline = built_in_outline(setup.model);
   Weights weights = initial_weights(setup, outline);
   std::vector<torch::Tensor> decayed, others;
@@ -153,6 +154,9 @@ ReferenceRun reference_training(const RankSetup& setup, const ByteData& data, in
       const TokenSample sample = data.sample(setup.model, {setup.options.seed, step, i});
       inputs.push_back(sample.inputs);
       targets.push_back(sample.targets);
+    }
+    for (auto& group : optimizer->param_groups()) {
+      group.options().set_lr(learning_rate_at(setup.options, step));
     }
     optimizer->zero_grad();
     const torch::Tensor loss = loss_of(setup.model, weights, rows(inputs), rows(targets));

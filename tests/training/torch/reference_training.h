@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "training/byte_data.h"
 #include "training/rank_setup.h"
+#include "training/token_source.h"
 
 namespace penstock::testing {
 
@@ -20,6 +20,6 @@ struct ReferenceRun {
 
 // In double or single precision, by setup.model; the rank's view (stages, micro-batches) is
 // ignored.
-ReferenceRun reference_training(const RankSetup& setup, const ByteData& data, int steps);
+ReferenceRun reference_training(const RankSetup& setup, const TokenSource& data, int steps);
 
 }  // namespace penstock::testing

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "report/screen.h"
 #include "report/trainers/export_plan.h"
 #include "report/trainers/lint/layer_cuts.h"
 #include "report/trainers/lint/lint_text.h"
@@ -109,7 +110,7 @@ TEST_CASE("cuts have what stands before and behind the layers at the ends") {
 TEST_CASE("findings are words, annotations and JSON") {
   const LintReport report = lint("x.py --num-layers 30 \\\n --pipeline-model-parallel-size 4\n",
                                  "a,b.sh", LintTrainer::kMegatron, {});
-  const std::string text = lint_text(report, "a,b.sh");
+  const std::string text = lint_text(report, "a,b.sh", Screen{});
   CHECK(text.starts_with(
       "error: 30 layers cannot be split evenly over 4 stages                  [E010]\n"
       "  --> a,b.sh:2  --pipeline-model-parallel-size 4\n"));

@@ -1,0 +1,104 @@
+#include "runtime_bridge/step_copies.h"
+
+#include <algorithm>
+
+namespace penstock {
+
+StepCopies::StepCopies(const RankProgram& program, RankWork& work,
+                       const std::vector<bool>& has_ended)
+    : program_(program), work_(work), has_ended_(has_ended) {
+  for (std::size_t i = 0; i < program.actions.size(); ++i) {
+    if (!is_copy(static_cast<int>(i))) continue;
+    listed_[lane_of(program.actions[i].kind)].push_back(static_cast<int>(i));
+  }
+}
+
+std::size_t StepCopies::lane_of(ActionKind kind) const {
+  const Lane lane = rule_of(kind).lane;
+  if (lane == Lane::kAtOnce) return kAtOnce;
+  return lane == Lane::kCopyIn || program_.host_link == HostLink::kSimplex ? kIn : kOut;
+}
+
+bool StepCopies::is_copy(int action) const {
+  const ActionKind kind = program_.actions[static_cast<std::size_t>(action)].kind;
+  return penstock::is_copy(kind) || rule_of(kind).lane == Lane::kAtOnce;
+}
+
+void StepCopies::begin(StepRecord& record) {
+  record_ = &record;
+  waiting_ = listed_;
+  last_ = {};
+  begun_.clear();
+  begun_.resize(program_.actions.size());
+}
+
+// Of copies it is enough that they were begun: the device knows when they end.
+bool StepCopies::is_ready(int copy) const {
+  if (program_.signalled(copy)) return false;
+  const auto waits = program_.waits_of(copy);
+  return std::all_of(waits.begin(), waits.end(), [this](const RankWait& wait) {
+    return is_copy(wait.needs) ? was_begun(wait.needs)
+                               : has_ended_[static_cast<std::size_t>(wait.needs)];
+  });
+}
+
+void StepCopies::look_ahead() {
+  bool has_begun = true;
+  while (has_begun) {
+    has_begun = false;
+    for (const std::size_t lane : {kIn, kOut, kAtOnce}) has_begun |= begin_ready(lane);
+  }
+}
+
+// A lane that takes time keeps its order.
+bool StepCopies::begin_ready(std::size_t lane) {
+  std::vector<int>& waiting = waiting_[lane];
+  bool has_begun = false;
+  for (auto copy = waiting.begin(); copy != waiting.end();) {
+    if (!is_ready(*copy)) {
+      if (lane != kAtOnce) break;
+      ++copy;
+      continue;
+    }
+    begin_copy(*copy);
+    has_begun = true;
+    copy = waiting.erase(copy);
+  }
+  return has_begun;
+}
+
+void StepCopies::issue(int copy) {
+  if (was_begun(copy)) return;
+  const std::size_t lane = lane_of(program_.actions[static_cast<std::size_t>(copy)].kind);
+  begin_copy(copy);
+  waiting_[lane].erase(std::find(waiting_[lane].begin(), waiting_[lane].end(), copy));
+}
+
+void StepCopies::begin_copy(int copy) {
+  const auto i = static_cast<std::size_t>(copy);
+  const RankAction& action = program_.actions[i];
+  const std::size_t lane = lane_of(action.kind);
+  std::vector<const SlotCopy*> after;
+  for (const RankWait& wait : program_.waits_of(copy)) {
+    const SlotCopy* needed = begun_[static_cast<std::size_t>(wait.needs)].get();
+    if (needed != nullptr) after.push_back(needed);
+  }
+  if (lane != kAtOnce && last_[lane] != nullptr) after.push_back(last_[lane]);
+  begun_[i] = work_.copy(action.kind, action.stage, after);
+  if (lane != kAtOnce) last_[lane] = begun_[i].get();
+}
+
+void StepCopies::wait_for(int copy) {
+  const auto i = static_cast<std::size_t>(copy);
+  begun_[i]->wait();
+  record_->start[i] = begun_[i]->started();
+  record_->end[i] = begun_[i]->ended();
+}
+
+void StepCopies::wait_for_all() {
+  for (std::size_t i = 0; i < begun_.size(); ++i) {
+    if (begun_[i] != nullptr) wait_for(static_cast<int>(i));
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,247 @@
+#include "runtime_bridge/training_data.h"
+
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "core/values/json_reader.h"
+#include "runtime_bridge/npy_header.h"
+#include "tests/cli/messages.h"
+
+namespace penstock {
+namespace {
+
+using tests::message_of;
+
+// Files of one test.
+class Folder {
+ public:
+  Folder() : path_(std::filesystem::temp_directory_path() / "penstock_training_data_test") {
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directories(path_);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  [[nodiscard]] std::string path(const std::string& name) const { return path_ / name; }
+  std::string write(const std::string& name, const std::string& bytes) const {
+    write_file(path(name), bytes);
+    return path(name);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+template <typename T>
+std::string bytes_of(const std::vector<T>& values) {
+  std::string bytes(values.size() * sizeof(T), '\0');
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+template <typename T>
+std::string counting(int n) {
+  std::vector<T> values;
+  for (int i = 0; i < n; ++i) values.push_back(static_cast<T>(i % 250));
+  return bytes_of(values);
+}
+
+// As numpy.save writes it: version 1, padded to 64 bytes.
+std::string npy(const std::string& descr, const std::string& shape, const std::string& bytes,
+                const std::string& order = "False") {
+  std::string text =
+      "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
+  while ((10 + text.size() + 1) % 64 != 0) text += ' ';
+  text += '\n';
+  std::string file = "\x93NUMPY";
+  file += '\x01';
+  file += '\0';
+  file += static_cast<char>(text.size() & 0xFF);
+  file += static_cast<char>(text.size() >> 8);
+  return file + text + bytes;
+}
+
+ModelDescription gpt() {
+  ModelDescription model;
+  model.vocabulary = 256;
+  return model;
+}
+
+TrainingData read(const DataOptions& options, int length = 4) {
+  return read_training_data(options, gpt(), length);
+}
+DataOptions files(const std::vector<std::string>& names, std::optional<TokenType> type = {}) {
+  DataOptions options;
+  options.files = names;
+  options.type = type;
+  return options;
+}
+std::string refusal(const DataOptions& options) {
+  return message_of([&] { (void)read(options); });
+}
+
+TEST_CASE("a text is its bytes, with the checksum that it always had") {
+  const Folder folder;
+  const std::string path = folder.write("t.txt", "to be or not to be, that is the question");
+  const TrainingData data = read(files({path}));
+  CHECK(data.files == nullptr);
+  CHECK(data.file.bytes == 40);
+  CHECK(data.file.checksum.starts_with("xxh64:"));
+  CHECK(data.tokens->sample(gpt(), {1, 0, 0}).inputs.size() == 4);
+}
+
+TEST_CASE("integers need their type, and what is no text is not taken for one") {
+  const Folder folder;
+  const std::string path = folder.write("t.bin", counting<std::uint16_t>(100));
+  CHECK(
+      refusal(files({path})) ==
+      path +
+          ": is no text: its byte 0 is 0; its bytes would be trained on as tokens\nhelp: say which "
+          "integers its token ids are: --dtype uint16, int32 or int64; --dtype uint8 if bytes are "
+          "meant");
+  const TrainingData data = read(files({path}, TokenType::kUint16));
+  CHECK(data.samples == 24);  // (100 - 1) / 4
+  CHECK(data.file.bytes == 200);
+  // Control characters without a byte 0.
+  const std::string strange = folder.write("s.bin", std::string(200, '\x01'));
+  CHECK(refusal(files({strange})).find("200 of its first 200 bytes are control characters") !=
+        std::string::npos);
+  // A text with an accent in Latin-1 is one.
+  CHECK(refusal(files({folder.write("l.txt", "caf\xE9 au lait, s'il vous pla\xEEt")})).empty());
+}
+
+TEST_CASE("formats that are known are named") {
+  const Folder folder;
+  const std::string zip = folder.write("m.pt", std::string("PK\x03\x04\0\0data", 10));
+  CHECK(refusal(files({zip}))
+            .starts_with(
+                zip + ": is a zip archive, as torch.save and numpy.savez write, and neither text"));
+}
+
+TEST_CASE("a text with --dtype is refused") {
+  const Folder folder;
+  const std::string path = folder.write("t.txt", std::string(300, 'a'));
+  CHECK(refusal(files({path}, TokenType::kUint16)) ==
+        path + ": is text, and --dtype says uint16\nhelp: leave out --dtype to train on its bytes");
+  CHECK(refusal(files({path}, TokenType::kUint8)).empty());
+}
+
+TEST_CASE("a .npy file says what it holds, whatever it is called") {
+  const Folder folder;
+  const std::string row = folder.write("r.npy", npy("<u2", "(100,)", counting<std::uint16_t>(100)));
+  CHECK(read(files({row})).samples == 24);
+  const std::string table =
+      folder.write("table.bin", npy("<i8", "(20, 5)", counting<std::int64_t>(100)));
+  const TrainingData data = read(files({table}));
+  CHECK(data.samples == 20);
+  CHECK(data.files->tokens(3) == std::vector<std::int64_t>{15, 16, 17, 18, 19});
+  CHECK(refusal(files({row}, TokenType::kInt32)) ==
+        row +
+            ": holds uint16 by its header, and --dtype says int32\nhelp: leave out --dtype; .npy "
+            "files say it themselves");
+}
+
+TEST_CASE(".npy files that hold no token ids, or not all of them, are refused") {
+  const Folder folder;
+  const auto said = [&](const std::string& bytes) {
+    return refusal(files({folder.write("x.npy", bytes)}));
+  };
+  CHECK(said(npy("<f4", "(2,)", "12345678")).find("its elements are '<f4'") != std::string::npos);
+  CHECK(said(npy(">u2", "(4,)", "12345678")).find("its elements are '>u2'") != std::string::npos);
+  CHECK(said(npy("<u2", "(9,)", "12345678"))
+            .find("should hold 9 token ids by its header, and holds 4") != std::string::npos);
+  CHECK(said(npy("<u2", "(2, 2, 1)", "12345678")).find("one row, or a table") != std::string::npos);
+  CHECK(said(npy("<u2", "(2, 2)", "12345678", "True")).find("in C order") != std::string::npos);
+  CHECK(said(npy("<u2", "(-2,)", "12345678")).find("no list of sizes") != std::string::npos);
+  const std::string good = npy("<u2", "(4,)", "12345678");
+  for (std::size_t length = 6; length < good.size(); ++length) {
+    CHECK_FALSE(said(good.substr(0, length)).empty());
+  }
+}
+
+TEST_CASE("several files and patterns, in the order of their names") {
+  const Folder folder;
+  const std::string b = folder.write("b.bin", counting<std::uint16_t>(10));
+  const std::string a = folder.write("a.bin", counting<std::uint16_t>(20));
+  const TrainingData data = read(files({folder.path("*.bin")}, TokenType::kUint16));
+  CHECK(data.samples == 4 + 2);
+  CHECK(data.file.path == a + ", " + b);
+  CHECK(read(files({a, b}, TokenType::kUint16)).file == data.file);
+  CHECK_FALSE(read(files({b, a}, TokenType::kUint16)).file.checksum == data.file.checksum);
+  CHECK(refusal(files({folder.path("*.none")})) ==
+        folder.path("*.none") + ": there is no such file");
+  CHECK(refusal(files({folder.path("")})).find("is a folder") != std::string::npos);
+  folder.write("a.txt", "text and more text");
+  CHECK(refusal(files({a, folder.path("a.txt")})).find("no text") != std::string::npos);
+}
+
+TEST_CASE("the same bytes as another type are other data") {
+  const Folder folder;
+  const std::string path = folder.write("a.bin", counting<std::int64_t>(100));
+  CHECK(read(files({path}, TokenType::kInt64)).file.checksum !=
+        read(files({path}, TokenType::kInt32)).file.checksum);
+}
+
+TEST_CASE("a share of the samples is left for validation, the last ones") {
+  const Folder folder;
+  const std::string path = folder.write("a.bin", counting<std::uint16_t>(101));
+  DataOptions options = files({path}, TokenType::kUint16);
+  const std::string whole = read(options).file.checksum;
+  options.validation_fraction = 0.1;
+  const TrainingData data = read(options);
+  CHECK(data.samples == 22);  // of 25, and ceil(2.5) = 3 are left
+  CHECK(data.validation == data.files);
+  CHECK(data.validation_first == 22);
+  CHECK(data.validation_samples == 3);
+  CHECK(data.file.checksum != whole);
+  options.validation_fraction = 0.99;
+  CHECK(refusal(options).find("leaves none to train on") != std::string::npos);
+}
+
+TEST_CASE("of a text the end is left for validation") {
+  const Folder folder;
+  DataOptions options = files({folder.write("t.txt", std::string(90, 'a') + std::string(10, 'z'))});
+  options.validation_fraction = 0.1;
+  const TrainingData data = read(options);
+  CHECK(data.validation_samples == 2);  // (10 - 1) / 4
+  CHECK(data.validation->tokens(0) == std::vector<std::int64_t>(5, 'z'));
+  for (int i = 0; i < 50; ++i) {
+    for (const std::int64_t id : data.tokens->sample(gpt(), {1, 0, i}).targets) CHECK(id == 'a');
+  }
+}
+
+TEST_CASE("validation data have a file of their own, of the same kind") {
+  const Folder folder;
+  DataOptions options =
+      files({folder.write("a.bin", counting<std::uint16_t>(101))}, TokenType::kUint16);
+  options.validation_files = {folder.write("v.bin", counting<std::uint16_t>(41))};
+  const TrainingData data = read(options);
+  CHECK(data.samples == 25);
+  CHECK(data.validation_first == 0);
+  CHECK(data.validation_samples == 10);
+  options.files = {folder.write("t.txt", "some text that is long enough")};
+  options.type.reset();
+  options.validation_files = {
+      folder.write("v.npy", npy("<u2", "(9,)", counting<std::uint16_t>(9)))};
+  CHECK(refusal(options).find("is token ids and --data is text") != std::string::npos);
+}
+
+TEST_CASE("ids outside the vocabulary are found before the run begins") {
+  const Folder folder;
+  std::string bytes = counting<std::uint16_t>(100);
+  bytes[20] = 1;
+  bytes[21] = 2;  // 513
+  const TrainingData data = read(files({folder.write("a.bin", bytes)}, TokenType::kUint16));
+  CHECK(message_of([&] {
+          check_token_ids(data);
+        }).find("a.bin: token 10, at byte 20, is 513; the model's vocabulary is 0 to 255") !=
+        std::string::npos);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,47 @@
+// Where the samples of a run come from. Which sample i of step t is follows from the id and from
+// what the source was made with, so every layout of the ranks sees the same samples.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/values/model_description.h"
+
+namespace penstock {
+
+// What names a sample. Samples are numbered within the global batch of their step.
+struct SampleId {
+  std::uint64_t seed = 1;
+  std::int64_t step = 0;
+  int sample = 0;
+};
+
+struct TokenSample {
+  std::vector<std::int64_t> inputs, targets;
+  bool operator==(const TokenSample&) const = default;
+};
+
+inline constexpr std::int64_t kNoTarget = -100;  // this token does not count in the loss
+
+class TokenSource {
+ public:
+  virtual ~TokenSource() = default;
+  [[nodiscard]] virtual TokenSample sample(const ModelDescription& model,
+                                           const SampleId& id) const = 0;
+};
+
+// What a model is trained to do with a run of tokens, one more than a sample has: gpt and mlp
+// predict the next token; bert those that are masked in its inputs, by `id`.
+TokenSample sample_of(const ModelDescription& model, const SampleId& id,
+                      std::span<const std::int64_t> tokens);
+
+// Whether a masked language model has to predict the token at `position` of the sample: 15 %.
+bool is_masked(const SampleId& id, int position);
+
+// The targets of the whole global batch that count in the loss, known to every rank without the
+// other ranks' samples.
+std::int64_t loss_tokens(const ModelDescription& model, std::uint64_t seed, std::int64_t step,
+                         int global_batch, int sequence_length);
+
+}  // namespace penstock
