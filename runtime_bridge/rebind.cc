@@ -47,10 +47,16 @@ class Rebinding {
     }
   }
 
-  // All at once: the order, by sender and receiver, is the same on both sides, and no rank waits
-  // for one message before it has posted the others.
+  // What stays on the rank first: on a GPU nothing else should run beside receives that are open.
+  // Then all messages at once: the order, by sender and receiver, is the same on both sides, and no
+  // rank waits for one message before it has posted the others.
   Rebound carry_out() {
     Rebound result;
+    for (const auto& [from, to] : locals_) {
+      if (from.data == to.data) continue;
+      state_.copy(from, to);
+      result.copied += to.bytes();
+    }
     std::vector<std::unique_ptr<Transfer>> transfers;
     transfers.reserve(messages_.size());
     transport_.begin_batch();
@@ -61,11 +67,6 @@ class Rebinding {
       (message.sends ? result.sent : result.received) += message.buffer.bytes();
     }
     transport_.end_batch();
-    for (const auto& [from, to] : locals_) {
-      if (from.data == to.data) continue;
-      state_.copy(from, to);
-      result.copied += to.bytes();
-    }
     for (const auto& transfer : transfers) transfer->wait();
     return result;
   }

@@ -69,6 +69,8 @@ class RankLoop {
       holdings_ = std::move(holdings);
     }
     work_ = parts_.make_work(plan, program_);
+    work_->warm_up();
+    if (is_first && hooks_.ready) hooks_.ready();
     executor_ = std::make_unique<StepExecutor>(program_, *work_, transport_, communicators_,
                                                options_.execute);
     if (options_.evaluation.every > 0) {

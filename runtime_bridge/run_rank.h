@@ -76,6 +76,7 @@ struct RunRankHooks {
   StepObserver* observer = nullptr;
   RunControl* control = nullptr;
   StepCheckpoints* checkpoints = nullptr;
+  std::function<void()> ready{};  // told once, before the rank waits for any other
   std::function<void(std::int64_t step)> step_done{};  // told on every rank, once it has ended
   std::function<void(const PlanChange& change)> plan_changed{};  // likewise, before the step
 };

@@ -21,6 +21,41 @@ void StepTransfers::begin(StepRecord& record) {
   receiving_.clear();
   receiving_.resize(actions_.size());
   sending_.clear();
+  late_.clear();
+}
+
+// Messages of one rank arrive in the order in which they are sent, so a receive from it is posted
+// only after all that come before.
+std::map<int, int> StepTransfers::open_receives() const {
+  std::map<int, int> open;
+  if (!most_open_) return open;
+  for (std::size_t i = 0; i < receiving_.size(); ++i) {
+    if (receiving_[i] != nullptr && !receiving_[i]->done()) ++open[actions_[i].peer];
+  }
+  return open;
+}
+
+bool StepTransfers::has_room(int receive, std::map<int, int>& open) const {
+  return !most_open_ || ++open[action(receive).peer] <= *most_open_;
+}
+
+// Those whose place has passed come before all others.
+std::vector<int> StepTransfers::late_with_room(std::map<int, int>& open) {
+  std::vector<int> receives;
+  std::erase_if(late_, [&](int receive) {
+    if (posted_[static_cast<std::size_t>(receive)]) return true;
+    if (!has_room(receive, open)) return false;
+    receives.push_back(receive);
+    return true;
+  });
+  return receives;
+}
+
+void StepTransfers::post_together(const std::vector<int>& transfers) {
+  if (transfers.empty()) return;
+  transport_.begin_batch();
+  for (const int transfer : transfers) post(transfer);
+  transport_.end_batch();
 }
 
 void StepTransfers::look_ahead(const std::vector<int>& order, std::size_t at) {
@@ -31,31 +66,37 @@ void StepTransfers::look_ahead(const std::vector<int>& order, std::size_t at) {
   };
   sending_.erase(std::remove_if(sending_.begin(), sending_.end(), ended), sending_.end());
 
-  std::vector<int> receives;
+  std::map<int, int> open = open_receives();
+  std::vector<int> receives = late_with_room(open);
   std::size_t transfers = 0;
   for (std::size_t k = at; k < order.size() && transfers < transfers_ahead_; ++k) {
     const ActionKind kind = action(order[k]).kind;
     if (!is_transfer(kind)) continue;
     ++transfers;
-    if (is_receive(kind) && !posted_[static_cast<std::size_t>(order[k])]) {
+    if (is_receive(kind) && !posted_[static_cast<std::size_t>(order[k])] &&
+        std::ranges::find(receives, order[k]) == receives.end() && has_room(order[k], open)) {
       receives.push_back(order[k]);
     }
   }
-  if (receives.empty()) return;
-  transport_.begin_batch();
-  for (const int receive : receives) post(receive);
-  transport_.end_batch();
+  post_together(receives);
 }
 
 void StepTransfers::issue(const std::vector<int>& order, std::size_t at, std::size_t end) {
-  std::vector<int> together;
+  std::map<int, int> open = open_receives();
+  std::vector<int> together = late_with_room(open);
   for (std::size_t k = at; k < end && is_transfer(action(order[k]).kind); ++k) {
-    if (!posted_[static_cast<std::size_t>(order[k])]) together.push_back(order[k]);
+    const int transfer = order[k];
+    if (posted_[static_cast<std::size_t>(transfer)] ||
+        std::ranges::find(together, transfer) != together.end()) {
+      continue;
+    }
+    if (is_send(action(transfer).kind) || has_room(transfer, open)) {
+      together.push_back(transfer);
+    } else if (std::ranges::find(late_, transfer) == late_.end()) {
+      late_.push_back(transfer);
+    }
   }
-  if (together.empty()) return;
-  transport_.begin_batch();
-  for (const int transfer : together) post(transfer);
-  transport_.end_batch();
+  post_together(together);
 }
 
 void StepTransfers::post(int index) {
@@ -83,9 +124,21 @@ void StepTransfers::post(int index) {
   }
 }
 
+// It is needed now, whatever room there is; its sender sends what comes before it first.
+void StepTransfers::post_with_earlier(int receive) {
+  std::vector<int> receives;
+  for (const int late : late_) {
+    if (late == receive) break;
+    const bool is_of_sender = action(late).peer == action(receive).peer;
+    if (is_of_sender && !posted_[static_cast<std::size_t>(late)]) receives.push_back(late);
+  }
+  receives.push_back(receive);
+  post_together(receives);
+}
+
 Duration StepTransfers::wait_for(int receive) {
   const auto i = static_cast<std::size_t>(receive);
-  if (!posted_[i]) post(receive);
+  if (!posted_[i]) post_with_earlier(receive);
   if (receiving_[i] == nullptr) return Duration{0};  // an earlier action has waited for it
   const SteadyTime begin = transport_.now();
   receiving_[i]->wait();

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime_bridge/execute_step.h"
@@ -20,7 +22,8 @@ class StepTransfers {
       : actions_(program.actions),
         work_(work),
         transport_(transport),
-        transfers_ahead_(static_cast<std::size_t>(transfers_ahead)) {}
+        transfers_ahead_(static_cast<std::size_t>(transfers_ahead)),
+        most_open_(transport.most_open_receives()) {}
 
   void begin(StepRecord& record);
   // At every action, before it is carried out: posts the receives among the transfers that come
@@ -44,16 +47,24 @@ class StepTransfers {
     return actions_[static_cast<std::size_t>(index)];
   }
   void post(int index);
+  void post_with_earlier(int receive);
+  void post_together(const std::vector<int>& transfers);
+  // Whether the transport takes one more receive from that rank; `open`, by rank, counts it then.
+  bool has_room(int receive, std::map<int, int>& open) const;
+  [[nodiscard]] std::map<int, int> open_receives() const;
+  std::vector<int> late_with_room(std::map<int, int>& open);
   void end_send(const Send& send);
 
   const std::vector<RankAction>& actions_;
   RankWork& work_;
   Transport& transport_;
   std::size_t transfers_ahead_;
+  std::optional<int> most_open_;  // receives from one rank
   StepRecord* record_ = nullptr;
   std::vector<bool> posted_;                          // [action]
   std::vector<std::unique_ptr<Transfer>> receiving_;  // [action]
   std::vector<Send> sending_;
+  std::vector<int> late_;  // receives whose place has passed, not posted for want of room
 };
 
 }  // namespace penstock

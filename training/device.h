@@ -26,6 +26,7 @@ class Device {
   [[nodiscard]] virtual bool is_gpu() const = 0;
   // On which the calling thread queues its work (a cudaStream_t); nullptr on a CPU.
   [[nodiscard]] virtual void* stream() const = 0;
+  // Waits for what the calling thread has queued on stream(), not for transfers on other streams.
   virtual void synchronize() = 0;
   [[nodiscard]] virtual std::unique_ptr<Stopwatch> stopwatch() = 0;
   // By LibTorch's allocator: what tensors hold now, and the most since the last reset.

@@ -38,6 +38,10 @@ class RankWork {
  public:
   virtual ~RankWork() = default;
 
+  // Before anything is exchanged: does each kind of work once on nothing, where the first time is
+  // special. On a GPU it loads kernels and allocates, which may wait for an idle device, and that a
+  // device with an open receive is not: ranks would wait for each other.
+  virtual void warm_up() {}
   // A new step: gradients are zero, the step's samples are chosen (the same for any layout).
   virtual void begin_step(std::int64_t step) = 0;
   // Batch `batch` of the data that are not trained on, forward only: nothing is kept for a

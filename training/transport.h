@@ -59,6 +59,8 @@ class Transport {
                                                        const Buffer& buffer) = 0;
   [[nodiscard]] virtual std::unique_ptr<Transfer> receive(int from, MessageTag tag,
                                                           const Buffer& buffer) = 0;
+  // From one rank at a time; nothing: any number, since a receive that waits costs only its buffer.
+  [[nodiscard]] virtual std::optional<int> most_open_receives() const { return std::nullopt; }
   // Point-to-point calls in between are issued together (an NCCL group); no effect elsewhere.
   virtual void begin_batch() {}
   virtual void end_batch() {}

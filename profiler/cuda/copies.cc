@@ -76,10 +76,7 @@ class Load {
 class CopyMeter {
  public:
   CopyMeter(const CudaDevice& device, const CopyPlan& plan, ProfilingProgress& progress)
-      : plan_(plan),
-        progress_(progress),
-        current_(device.index),
-        pool_bytes_(pool_bytes(device, plan)) {}
+      : plan_(plan), progress_(progress), pool_bytes_(pool_bytes(device, plan)) {}
 
   std::vector<CopySample> run() {
     for (const Case& one : kCases) sweep(one, false);
@@ -196,7 +193,6 @@ class CopyMeter {
 
   const CopyPlan& plan_;
   ProfilingProgress& progress_;
-  CurrentCudaDevice current_;
   std::size_t pool_bytes_;
   Memory device_{Place::kDevice, pool_bytes_}, other_device_{Place::kDevice, pool_bytes_};
   Memory load_memory_{Place::kDevice, pool_bytes_};
@@ -214,6 +210,7 @@ class CopyMeter {
 
 std::vector<CopySample> measure_copies(int device, const CopyPlan& plan,
                                        ProfilingProgress& progress) {
+  use_cuda_device(device);  // before the meter's members allocate on it
   return CopyMeter(cuda_device_at(device), plan, progress).run();
 }
 

@@ -135,7 +135,7 @@ class CuptiTracer : public ActivityTracer {
   }
 
   ActivityRecording stop() override {
-    const CurrentCudaDevice current(device_);
+    use_cuda_device(device_);
     check_cuda(cudaDeviceSynchronize(), "wait for what is being traced");
     check_cupti(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "collect the records");
     disable_all();

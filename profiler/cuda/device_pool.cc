@@ -40,7 +40,7 @@ class DevicePool {
 
 LinkPool make_device_pool(int device, Bytes bytes) {
   (void)cuda_device_at(device);
-  const CurrentCudaDevice current(device);
+  use_cuda_device(device);
   const std::size_t elements = static_cast<std::size_t>(bytes.count) / sizeof(float);
   const auto memory = std::make_shared<DevicePool>(elements * sizeof(float));
   LinkPool pool;
@@ -55,7 +55,7 @@ LinkPool make_device_pool(int device, Bytes bytes) {
 
 DeviceMemory device_memory(int device) {
   (void)cuda_device_at(device);
-  const CurrentCudaDevice current(device);
+  use_cuda_device(device);
   std::size_t free = 0, total = 0;
   check_cuda(cudaMemGetInfo(&free, &total), "ask for the free memory of the device");
   return {{static_cast<std::int64_t>(total)}, {static_cast<std::int64_t>(total - free)}};

@@ -106,7 +106,7 @@ void run_two_ranks(const std::function<void(Transport&, const CudaStream&)>& bod
   threads.reserve(2);
   for (int rank = 0; rank < 2; ++rank) {
     threads.emplace_back([&, rank] {
-      const CurrentCudaDevice current(rank);
+      use_cuda_device(rank);
       const auto transport = transport_of(rank, 2, shared);
       const CudaStream stream;
       body(*transport, stream);

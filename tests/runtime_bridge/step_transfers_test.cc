@@ -2,6 +2,7 @@
 #include "runtime_bridge/step_transfers.h"
 
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,14 +15,21 @@ namespace {
 
 class Done : public Transfer {
  public:
-  bool done() override { return true; }
+  explicit Done(const bool* arrives = nullptr) : arrives_(arrives) {}
+  bool done() override { return arrives_ == nullptr || *arrives_; }
   void wait() override {}
+
+ private:
+  const bool* arrives_;
 };
 
 // Writes down which messages were asked for. Nothing but transfers is called.
 class Notes : public Transport {
  public:
+  explicit Notes(std::optional<int> most) : most_open(most) {}
   std::vector<MessageTag> received, sent;
+  bool arrives = true;  // what is received
+  std::optional<int> most_open;
 
   [[nodiscard]] int rank() const override { return 1; }
   [[nodiscard]] int size() const override { return 3; }
@@ -31,8 +39,9 @@ class Notes : public Transport {
   }
   std::unique_ptr<Transfer> receive(int, MessageTag tag, const Buffer&) override {
     received.push_back(tag);
-    return std::make_unique<Done>();
+    return std::make_unique<Done>(&arrives);
   }
+  [[nodiscard]] std::optional<int> most_open_receives() const override { return most_open; }
   CommunicatorId form_group(const std::string&, const std::vector<int>&) override { return {}; }
   std::unique_ptr<Transfer> all_reduce(CommunicatorId, const Buffer&) override { return nullptr; }
   std::unique_ptr<Transfer> reduce_scatter(CommunicatorId, const Buffer&) override {
@@ -64,7 +73,8 @@ struct Step {
   std::vector<int> order;
   StepTransfers transfers;
 
-  explicit Step(int ahead) : transfers(program, work, notes, ahead) {
+  explicit Step(int ahead, std::optional<int> most_open = std::nullopt)
+      : notes{most_open}, transfers(program, work, notes, ahead) {
     order.resize(program.actions.size());
     std::iota(order.begin(), order.end(), 0);
     record.start.resize(order.size());
@@ -110,6 +120,28 @@ TEST_CASE("what was posted ahead is not posted again at its place") {
   CHECK(step.notes.sent == Tags{10});
   CHECK(step.notes.received == Tags{0, 1});
   step.transfers.wait_for_sends();
+}
+
+TEST_CASE("a transport that takes one receive at a time gets them one at a time, in their order") {
+  Step step(64, 1);
+  step.notes.arrives = false;
+  step.transfers.look_ahead(step.order, 0);
+  CHECK(step.notes.received == Tags{0});
+  // R1's place comes while R0 is open: it is late, and R2 does not overtake it.
+  step.transfers.issue(step.order, 3, step.order.size());
+  step.transfers.issue(step.order, 6, step.order.size());
+  CHECK(step.notes.received == Tags{0});
+  step.notes.arrives = true;
+  step.transfers.look_ahead(step.order, 7);
+  CHECK(step.notes.received == Tags{0, 1});
+  // What is needed now is posted whatever is open, with what comes before it and nothing else.
+  step.notes.arrives = false;
+  step.transfers.issue(step.order, 9, step.order.size());
+  CHECK(step.notes.received == Tags{0, 1});
+  (void)step.transfers.wait_for(6);
+  CHECK(step.notes.received == Tags{0, 1, 2});
+  (void)step.transfers.wait_for(9);
+  CHECK(step.notes.received == Tags{0, 1, 2, 3});
 }
 
 }  // namespace

@@ -23,11 +23,11 @@ class QueuedCopy : public CopyEngine::Copy {
  public:
   QueuedCopy(int device, cudaStream_t stream) : device_(device) { event_.record(stream); }
   bool done() override {
-    const CurrentCudaDevice current(device_);
+    use_cuda_device(device_);
     return event_.has_passed();
   }
   void wait() override {
-    const CurrentCudaDevice current(device_);
+    use_cuda_device(device_);
     event_.wait();
   }
   [[nodiscard]] const CudaEvent& event() const { return event_; }
@@ -43,7 +43,7 @@ class CudaCopies : public CopyEngine {
 
   std::shared_ptr<Mark> mark(const Buffer& buffer) override {
     if (!buffer.on_device) return nullptr;
-    const CurrentCudaDevice current(device_);
+    use_cuda_device(device_);
     return std::make_shared<EventMark>(stream_of(buffer));
   }
 
@@ -53,7 +53,7 @@ class CudaCopies : public CopyEngine {
       std::memcpy(to.data, from.data, from.bytes());
       return nullptr;
     }
-    const CurrentCudaDevice current(device_);
+    use_cuda_device(device_);
     const cudaStream_t stream = stream_of(to.on_device ? to : from);
     for (const Mark* mark : {from_ready, to_ready}) {
       if (mark != nullptr) static_cast<const EventMark*>(mark)->event().hold_back(stream);

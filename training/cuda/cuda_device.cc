@@ -24,7 +24,7 @@ class CudaStopwatch : public Stopwatch {
 
  private:
   void record(CudaEvent& event) {
-    const CurrentCudaDevice current(device_);
+    use_cuda_device(device_);
     event.record(static_cast<cudaStream_t>(allocator_.stream()));
   }
 
@@ -41,12 +41,15 @@ class CudaDeviceOfRank : public Device {
   std::string name() const override { return "cuda:" + std::to_string(index_); }
   bool is_gpu() const override { return true; }
   void* stream() const override { return allocator_->stream(); }
+  // Of the rank's own stream only: the whole device would also wait for receives that are posted
+  // ahead, whose senders may be waiting for what this rank does next.
   void synchronize() override {
-    const CurrentCudaDevice current(index_);
-    check_cuda(cudaDeviceSynchronize(), "wait for the work on " + name());
+    use_cuda_device(index_);
+    check_cuda(cudaStreamSynchronize(static_cast<cudaStream_t>(stream())),
+               "wait for the work on " + name());
   }
   std::unique_ptr<Stopwatch> stopwatch() override {
-    const CurrentCudaDevice current(index_);  // events belong to the device they are created on
+    use_cuda_device(index_);  // events belong to the device they are created on
     return std::make_unique<CudaStopwatch>(index_, *allocator_);
   }
   Bytes held_memory() override { return allocator_->held(); }

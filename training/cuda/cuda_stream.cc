@@ -6,12 +6,12 @@
 
 namespace penstock {
 
-CurrentCudaDevice::CurrentCudaDevice(int device) {
-  check_cuda(cudaGetDevice(&before_), "ask for the current device");
+void use_cuda_device(int device) {
+  int before = 0;
+  check_cuda(cudaGetDevice(&before), "ask for the current device");
+  if (before == device) return;
   check_cuda(cudaSetDevice(device), "make device " + std::to_string(device) + " the current one");
 }
-
-CurrentCudaDevice::~CurrentCudaDevice() { ignore_cuda(cudaSetDevice(before_)); }
 
 CudaStream::CudaStream() {
   check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "create a stream");

@@ -12,17 +12,10 @@
 
 namespace penstock {
 
-// Makes `device` the calling thread's current one until the end of the scope.
-class CurrentCudaDevice {
- public:
-  explicit CurrentCudaDevice(int device);
-  ~CurrentCudaDevice();
-  CurrentCudaDevice(const CurrentCudaDevice&) = delete;
-  CurrentCudaDevice& operator=(const CurrentCudaDevice&) = delete;
-
- private:
-  int before_ = 0;
-};
+// Makes `device` the calling thread's current one, for good. To go back to what was current before
+// would open a context on GPU 0 from every thread that never chose one: since CUDA 12
+// cudaSetDevice() opens it at once, which takes hundreds of megabytes of that GPU per process.
+void use_cuda_device(int device);
 
 class CudaStream {
  public:

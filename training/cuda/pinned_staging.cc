@@ -14,7 +14,7 @@ class PinnedStaging : public StagingMemory {
   explicit PinnedStaging(int device) : device_(device) {}
 
   std::byte* allocate(std::size_t bytes) override {
-    const CurrentCudaDevice current(device_);
+    use_cuda_device(device_);
     void* memory = nullptr;
     check_cuda(cudaMallocHost(&memory, bytes),
                "allocate " + std::to_string(bytes) + " bytes of pinned host memory");
@@ -42,7 +42,7 @@ class PinnedStaging : public StagingMemory {
 
   std::unique_ptr<Copy> copy(std::byte* to, const std::byte* from, const Buffer& device,
                              cudaMemcpyKind kind) {
-    const CurrentCudaDevice current(device_);
+    use_cuda_device(device_);
     check_cuda(cudaMemcpyAsync(to, from, device.bytes(), kind, stream_of(device)),
                "copy " + std::to_string(device.bytes()) + " bytes through pinned memory");
     return std::make_unique<QueuedCopy>(stream_of(device));

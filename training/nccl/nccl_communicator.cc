@@ -6,10 +6,15 @@
 
 namespace penstock {
 
-NcclCommunicator::NcclCommunicator(const ncclUniqueId& id, int rank, int size, std::string name)
+NcclCommunicator::NcclCommunicator(const ncclUniqueId& id, int rank, int size, std::string name,
+                                   std::optional<int> most_ctas)
     : rank_(rank), size_(size), name_(std::move(name)) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;  // one that blocks cannot be aborted
+  if (most_ctas) config.maxCTAs = *most_ctas;
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
+  config.commName = name_.c_str();  // in what NCCL_DEBUG prints
+#endif
   check_nccl(ncclCommInitRankConfig(&communicator_, size, id, rank, &config),
              "join the communicator " + name_);
 }

@@ -4,6 +4,7 @@
 // mutex. None of them blocks for long.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <nccl.h>
@@ -15,7 +16,9 @@ namespace penstock {
 class NcclCommunicator {
  public:
   // Begins to join; ready() says when it is done.
-  NcclCommunicator(const ncclUniqueId& id, int rank, int size, std::string name);
+  // `most_ctas`: that its kernels may occupy; nothing: as NCCL chooses.
+  NcclCommunicator(const ncclUniqueId& id, int rank, int size, std::string name,
+                   std::optional<int> most_ctas);
   // Aborts, unless it was closed.
   ~NcclCommunicator();
   NcclCommunicator(const NcclCommunicator&) = delete;

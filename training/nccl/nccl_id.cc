@@ -52,7 +52,7 @@ std::string new_nccl_id() {
 
 std::string wait_for_nccl_id(KeyValueStore& store, const std::string& key, int root,
                              Duration time_out, const std::function<void()>& go_on) {
-  const SteadyTime end = steady_now() + time_out;
+  const SteadyTime begin = steady_now(), end = begin + time_out;
   for (;;) {
     if (const std::optional<std::string> text = store.get(key)) return *text;
     go_on();
@@ -63,7 +63,10 @@ std::string wait_for_nccl_id(KeyValueStore& store, const std::string& key, int r
                                        std::to_string(time_out.count() / 1'000'000) + " ms (key " +
                                        key + ")");
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    // The root mostly is there already; a store should not be asked too often all the same.
+    const bool is_new = steady_now() - begin < std::chrono::milliseconds(5);
+    std::this_thread::sleep_for(is_new ? std::chrono::microseconds(200)
+                                       : std::chrono::microseconds(5000));
   }
 }
 

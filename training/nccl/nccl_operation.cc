@@ -27,9 +27,16 @@ ncclDataType_t nccl_type_of(ElementType type) {
   throw Error(ErrorKind::kInternal, "no such element type");
 }
 
-NcclOperation::NcclOperation(Kind kind, const Buffer& buffer, std::optional<int> peer)
-    : kind_(kind), buffer_(buffer), peer_(peer), data_(buffer.data) {
-  if (buffer.on_device) begin_.record(stream_of(buffer));
+NcclOperation::NcclOperation(Kind kind, const Buffer& buffer, std::optional<int> peer,
+                             std::shared_ptr<NcclScratch> scratch)
+    : kind_(kind),
+      buffer_(buffer),
+      peer_(peer),
+      data_(buffer.data),
+      scratch_(std::move(scratch)),
+      begin_(scratch_->take_event()),
+      done_(scratch_->take_event()) {
+  if (buffer.on_device) begin_->record(stream_of(buffer));
 }
 
 void NcclOperation::connect(std::shared_ptr<NcclCommunicator> communicator) {
@@ -46,25 +53,23 @@ void NcclOperation::connect(std::shared_ptr<NcclCommunicator> communicator) {
 }
 
 NcclOperation::~NcclOperation() {
-  if (device_copy_ != nullptr) ignore_cuda(cudaFree(device_copy_));
-  if (pinned_copy_ != nullptr) ignore_cuda(cudaFreeHost(pinned_copy_));
+  scratch_->give_back(std::move(begin_));
+  scratch_->give_back(std::move(done_));
+  // Else NCCL may still write there.
+  if (copies_.bytes > 0 && (finished_ || !issued_)) scratch_->give_back(copies_);
 }
 
 void NcclOperation::take_way_through_device() {
-  void *device = nullptr, *pinned = nullptr;
-  check_cuda(cudaMalloc(&device, buffer_.bytes()), "allocate a copy on the device: " + words());
-  device_copy_ = static_cast<std::byte*>(device);
-  check_cuda(cudaMallocHost(&pinned, buffer_.bytes()), "allocate pinned memory: " + words());
-  pinned_copy_ = static_cast<std::byte*>(pinned);
-  data_ = device_copy_;
+  copies_ = scratch_->take_block(buffer_.bytes());
+  data_ = copies_.device;
 }
 
 void NcclOperation::before_call() {
-  if (buffer_.on_device) return begin_.hold_back(communicator_->stream());
+  if (buffer_.on_device) return begin_->hold_back(communicator_->stream());
   if (!reads()) return;
-  std::memcpy(pinned_copy_, buffer_.data, buffer_.bytes());
-  check_cuda(cudaMemcpyAsync(device_copy_, pinned_copy_, buffer_.bytes(), cudaMemcpyHostToDevice,
-                             communicator_->stream()),
+  std::memcpy(copies_.pinned, buffer_.data, buffer_.bytes());
+  check_cuda(cudaMemcpyAsync(copies_.device, copies_.pinned, buffer_.bytes(),
+                             cudaMemcpyHostToDevice, communicator_->stream()),
              "copy to the device: " + words());
 }
 
@@ -95,18 +100,19 @@ void NcclOperation::call() {
 }
 
 void NcclOperation::after_call() {
-  if (pinned_copy_ != nullptr && writes()) {
-    check_cuda(cudaMemcpyAsync(pinned_copy_, device_copy_, buffer_.bytes(), cudaMemcpyDeviceToHost,
-                               communicator_->stream()),
+  if (copies_.bytes > 0 && writes()) {
+    check_cuda(cudaMemcpyAsync(copies_.pinned, copies_.device, buffer_.bytes(),
+                               cudaMemcpyDeviceToHost, communicator_->stream()),
                "copy from the device: " + words());
   }
-  done_.record(communicator_->stream());
+  done_->record(communicator_->stream());
   issued_ = true;
 }
 
 void NcclOperation::finish() {
-  if (pinned_copy_ != nullptr && writes()) {
-    std::memcpy(buffer_.data, pinned_copy_, buffer_.bytes());
+  finished_ = true;
+  if (copies_.bytes > 0 && writes()) {
+    std::memcpy(buffer_.data, copies_.pinned, buffer_.bytes());
   }
 }
 

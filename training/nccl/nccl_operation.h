@@ -10,6 +10,7 @@
 #include "training/buffer.h"
 #include "training/cuda/cuda_stream.h"
 #include "training/nccl/nccl_communicator.h"
+#include "training/nccl/nccl_scratch.h"
 
 namespace penstock {
 
@@ -21,7 +22,8 @@ class NcclOperation {
 
   // `peer` is a rank of the job; absent for collectives. What the buffer's stream holds by now
   // comes before the operation.
-  NcclOperation(Kind kind, const Buffer& buffer, std::optional<int> peer);
+  NcclOperation(Kind kind, const Buffer& buffer, std::optional<int> peer,
+                std::shared_ptr<NcclScratch> scratch);
   ~NcclOperation();
   NcclOperation(const NcclOperation&) = delete;
   NcclOperation& operator=(const NcclOperation&) = delete;
@@ -33,7 +35,7 @@ class NcclOperation {
   void call();
   void after_call();
 
-  [[nodiscard]] bool has_ended() const { return done_.has_passed(); }
+  [[nodiscard]] bool has_ended() const { return done_->has_passed(); }
   // What is left to do on the host then.
   void finish();
 
@@ -54,9 +56,10 @@ class NcclOperation {
   std::byte* data_ = nullptr;  // on the device
   // Of a buffer in host memory: copies of it. A copy from or to memory that is not pinned would
   // block the calling thread until the peer answers.
-  std::byte *device_copy_ = nullptr, *pinned_copy_ = nullptr;
-  CudaEvent begin_, done_;
-  bool issued_ = false;
+  NcclScratch::Block copies_;
+  std::shared_ptr<NcclScratch> scratch_;
+  std::unique_ptr<CudaEvent> begin_, done_;
+  bool issued_ = false, finished_ = false;
 };
 
 }  // namespace penstock

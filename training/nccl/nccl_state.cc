@@ -59,12 +59,14 @@ std::shared_ptr<NcclCommunicator> NcclState::join(const std::string& name,
     });
   }
   std::shared_ptr<NcclCommunicator> communicator;
+  const std::optional<int> most_ctas =
+      peer ? std::optional(options_.most_ctas_of_way) : std::nullopt;
   {
     const std::lock_guard lock(mutex_);
     refuse_if_failed();
-    communicator = std::make_shared<NcclCommunicator>(nccl_id_of(text),
-                                                      static_cast<int>(place - members.begin()),
-                                                      static_cast<int>(members.size()), name);
+    communicator = std::make_shared<NcclCommunicator>(
+        nccl_id_of(text), static_cast<int>(place - members.begin()),
+        static_cast<int>(members.size()), name, most_ctas);
     communicators_.push_back(communicator);
   }
   wait_until_ready(*communicator, peer);

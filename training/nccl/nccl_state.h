@@ -12,6 +12,7 @@
 #include "training/key_value_store.h"
 #include "training/nccl/nccl_communicator.h"
 #include "training/nccl/nccl_operation.h"
+#include "training/nccl/nccl_scratch.h"
 #include "training/nccl/nccl_transport.h"
 
 namespace penstock {
@@ -22,6 +23,7 @@ class NcclState {
       : options_(std::move(options)), store_(std::move(store)) {}
 
   [[nodiscard]] const NcclOptions& options() const { return options_; }
+  [[nodiscard]] const std::shared_ptr<NcclScratch>& scratch() const { return scratch_; }
 
   // Called by all members (ascending, ranks of the job); returns when all are there. members[0]
   // makes the identity, the others wait for it.
@@ -54,7 +56,8 @@ class NcclState {
 
   NcclOptions options_;
   std::unique_ptr<KeyValueStore> store_;  // of the rank's thread
-  std::mutex mutex_;                      // held by whoever is inside NCCL; guards what follows
+  std::shared_ptr<NcclScratch> scratch_ = std::make_shared<NcclScratch>();
+  std::mutex mutex_;  // held by whoever is inside NCCL; guards what follows
   std::vector<std::shared_ptr<NcclCommunicator>> communicators_;
   std::optional<TransportFailure> failure_;
 };

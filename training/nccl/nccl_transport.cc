@@ -25,7 +25,7 @@ class NcclTransfer : public Transfer {
 
   bool done() override {
     if (ended_) return true;
-    const CurrentCudaDevice current(state_->options().device);
+    use_cuda_device(state_->options().device);
     state_->guarded([&] {
       if (state_->has_ended(*operation_)) ended_ = steady_now();
     });
@@ -34,7 +34,7 @@ class NcclTransfer : public Transfer {
 
   void wait() override {
     if (ended_) return;
-    const CurrentCudaDevice current(state_->options().device);
+    use_cuda_device(state_->options().device);
     state_->guarded([&] { state_->wait_for(*operation_); });
     ended_ = steady_now();
   }
@@ -50,7 +50,7 @@ class NcclTransport : public Transport {
   NcclTransport(const NcclOptions& options, std::unique_ptr<KeyValueStore> store)
       : device_(options.device), state_(std::make_shared<NcclState>(options, std::move(store))) {
     // All ranks follow one order, so no two of them wait for each other in different communicators.
-    const CurrentCudaDevice current(device_);
+    use_cuda_device(device_);
     for (const Way& way : options.ways) {
       if (way.first == rank() || way.second == rank()) (void)communicator_of(way);
     }
@@ -68,17 +68,20 @@ class NcclTransport : public Transport {
     return point_to_point(Kind::kReceive, {from, rank()}, from, buffer);
   }
 
+  // Each holds a stream and part of the GPU until its sender is there.
+  std::optional<int> most_open_receives() const override { return 1; }
+
   void begin_batch() override { batching_ = true; }
   void end_batch() override {
     batching_ = false;
     const std::vector<Message> messages = std::exchange(batch_, {});
     if (messages.empty()) return;
-    const CurrentCudaDevice current(device_);
+    use_cuda_device(device_);
     state_->guarded([&] { issue(messages); });
   }
 
   CommunicatorId form_group(const std::string& name, const std::vector<int>& members) override {
-    const CurrentCudaDevice current(device_);
+    use_cuda_device(device_);
     state_->guarded([&] {
       groups_.push_back(state_->join("group/" + name, members, std::nullopt));
       warm_up(Kind::kAllReduce, groups_.back(), std::nullopt);
@@ -109,7 +112,7 @@ class NcclTransport : public Transport {
   }
 
   void abort(const std::string& reason) override {
-    const CurrentCudaDevice current(device_);
+    use_cuda_device(device_);
     state_->fail(std::nullopt, reason);
   }
 
@@ -126,8 +129,8 @@ class NcclTransport : public Transport {
                   "rank " + std::to_string(rank()) + " of " + std::to_string(size()) +
                       " cannot exchange a message with rank " + std::to_string(peer));
     }
-    const CurrentCudaDevice current(device_);
-    auto operation = std::make_shared<NcclOperation>(kind, buffer, peer);
+    use_cuda_device(device_);
+    auto operation = std::make_shared<NcclOperation>(kind, buffer, peer, state_->scratch());
     batch_.push_back({way, operation});
     if (!batching_) end_batch();
     return std::make_unique<NcclTransfer>(state_, std::move(operation));
@@ -149,8 +152,8 @@ class NcclTransport : public Transport {
   }
 
   std::unique_ptr<Transfer> collective(Kind kind, CommunicatorId group, const Buffer& buffer) {
-    const CurrentCudaDevice current(device_);
-    auto operation = std::make_shared<NcclOperation>(kind, buffer, std::nullopt);
+    use_cuda_device(device_);
+    auto operation = std::make_shared<NcclOperation>(kind, buffer, std::nullopt, state_->scratch());
     operation->connect(groups_.at(static_cast<std::size_t>(group.value)));
     state_->guarded([&] { state_->issue({operation}); });
     return std::make_unique<NcclTransfer>(state_, std::move(operation));
@@ -170,8 +173,8 @@ class NcclTransport : public Transport {
   void warm_up(Kind kind, const std::shared_ptr<NcclCommunicator>& communicator,
                std::optional<int> peer) {
     std::array<std::byte, 1> nothing{};
-    const auto operation =
-        std::make_shared<NcclOperation>(kind, Buffer{nothing.data(), nothing.size()}, peer);
+    const auto operation = std::make_shared<NcclOperation>(
+        kind, Buffer{nothing.data(), nothing.size()}, peer, state_->scratch());
     operation->connect(communicator);
     state_->issue({operation});
     state_->wait_for(*operation);
