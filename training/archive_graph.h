@@ -26,8 +26,8 @@ struct ArchiveNode {
 };
 
 struct ArchiveGraph {
-  // The model's inputs first, the result last, every node behind those that it depends on. Only what leads
-  // to the result is listed.
+  // The model's inputs first, the result last, every node behind those that it depends on. Only
+  // what leads to the result is listed.
   std::vector<ArchiveNode> nodes;
   std::vector<std::pair<int, int>> edges;  // from, to; from < to
   // Why there are no nodes: what keeps this archive from being divided. Else empty.

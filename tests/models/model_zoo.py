@@ -12,20 +12,20 @@ VOCABULARY, WIDTH, TOKENS, HEADS = 256, 16, 8, 2
 
 
 def loss_of(logits, targets):
-    return F.cross_entropy(logits.reshape(-1, VOCABULARY), targets.reshape(-1))
+    return F.cross_entropy(logits.reshape(-1, logits.shape[-1]), targets.reshape(-1))
 
 
 class Attention(nn.Module):
-    def __init__(self, causal=True, cross=False):
+    def __init__(self):
         super().__init__()
         self.q, self.out = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH)
-        self.kv, self.causal, self.cross = nn.Linear(WIDTH, 2 * WIDTH), causal, cross
+        self.kv, self.heads = nn.Linear(WIDTH, 2 * WIDTH), HEADS
 
     def forward(self, x, memory, mask):
         b, t, c = x.shape
-        q = self.q(x).view(b, t, HEADS, c // HEADS).transpose(1, 2)
-        k, v = self.kv(memory).view(b, memory.shape[1], 2, HEADS, c // HEADS).permute(2, 0, 3, 1, 4).unbind(0)
-        scores = q @ k.transpose(-2, -1) * (c // HEADS) ** -0.5 + mask
+        q = self.q(x).view(b, t, self.heads, c // self.heads).transpose(1, 2)
+        k, v = self.kv(memory).view(b, memory.shape[1], 2, self.heads, c // self.heads).permute(2, 0, 3, 1, 4).unbind(0)
+        scores = q @ k.transpose(-2, -1) * (c // self.heads) ** -0.5 + mask
         return self.out((scores.softmax(-1) @ v).transpose(1, 2).reshape(b, t, c))
 
 
@@ -105,7 +105,7 @@ class RmsNorm(nn.Module):
 class LlamaBlock(nn.Module):
     def __init__(self):
         super().__init__()
-        self.n1, self.n2 = RmsNorm(), RmsNorm()
+        self.n1, self.n2, self.heads = RmsNorm(), RmsNorm(), HEADS
         self.qkv, self.o = nn.Linear(WIDTH, 3 * WIDTH, bias=False), nn.Linear(WIDTH, WIDTH, bias=False)
         self.gate, self.up = nn.Linear(WIDTH, 2 * WIDTH, bias=False), nn.Linear(WIDTH, 2 * WIDTH, bias=False)
         self.down = nn.Linear(2 * WIDTH, WIDTH, bias=False)
@@ -116,9 +116,9 @@ class LlamaBlock(nn.Module):
 
     def forward(self, x, cos, sin, mask):
         b, t, c = x.shape
-        q, k, v = self.qkv(self.n1(x)).view(b, t, 3, HEADS, c // HEADS).permute(2, 0, 3, 1, 4).unbind(0)
+        q, k, v = self.qkv(self.n1(x)).view(b, t, 3, self.heads, c // self.heads).permute(2, 0, 3, 1, 4).unbind(0)
         q, k = self.rotate(q, cos, sin), self.rotate(k, cos, sin)
-        scores = (q @ k.transpose(-2, -1) * (c // HEADS) ** -0.5 + mask).softmax(-1)
+        scores = (q @ k.transpose(-2, -1) * (c // self.heads) ** -0.5 + mask).softmax(-1)
         x = x + self.o((scores @ v).transpose(1, 2).reshape(b, t, c))
         h = self.n2(x)
         return x + self.down(F.silu(self.gate(h)) * self.up(h))
@@ -163,6 +163,7 @@ class T5(nn.Module):
 
     def __init__(self):
         super().__init__()
+        self.tokens = TOKENS
         self.shared = nn.Embedding(VOCABULARY, WIDTH)
         self.encoder, self.decoder = nn.ModuleList([Block(), Block()]), nn.ModuleList([DecoderBlock(), DecoderBlock()])
         self.bias = nn.Embedding(2 * TOKENS, HEADS)  # of relative positions, read by all blocks
@@ -171,7 +172,7 @@ class T5(nn.Module):
     def forward(self, input_ids, decoder_input_ids):
         t = input_ids.shape[1]
         at = torch.arange(t, device=input_ids.device)
-        bias = self.bias(at[None, :] - at[:, None] + TOKENS).permute(2, 0, 1)
+        bias = self.bias(at[None, :] - at[:, None] + self.tokens).permute(2, 0, 1)
         memory = self.shared(input_ids)
         for block in self.encoder:
             memory = block(memory, bias)

@@ -86,7 +86,8 @@ TEST_CASE("a name that is no cut is answered with those there are, or why there 
   CHECK(refusal(graph, {"e"}) == "m.pt: no cutpoint \"e\" here; along the model there are a, +");
   CHECK(refusal(graph, {"a", "a"}) == "m.pt: cutpoint \"a\" is named twice; keep one");
   CHECK(refusal(graph_of("io", {"io"}), {"b"}) ==
-        "m.pt: no cutpoint \"b\" here; it has none: everywhere too many tensors are still to be read");
+        "m.pt: no cutpoint \"b\" here; it has none: everywhere too many tensors are still to be "
+        "read");
   graph = {};
   graph.undivided = "its forward sings";
   CHECK(refusal(graph, {"b"}) ==

@@ -315,8 +315,8 @@ SplitBackward input_backward(ForwardGraph graph, const std::vector<at::Tensor>& 
   for (const GraphWalk::WeightGroup& group : walk.groups()) {
     for (const std::size_t i : group.intermediates) captures.emplace(i, capture_at(*walk.node(i)));
   }
-  result.input_gradients = execute(graph.outputs, output_gradients, /*keep_graph=*/true,
-                                   accumulators_of(graph.inputs));
+  result.input_gradients =
+      execute(graph.outputs, output_gradients, /*keep_graph=*/true, accumulators_of(graph.inputs));
   std::vector<DeferredWeights::Group> groups;
   groups.reserve(walk.groups().size());
   for (const GraphWalk::WeightGroup& group : walk.groups()) {

@@ -318,8 +318,8 @@ class Flattening {
       if (training && !training->toBool()) return;
       for (const std::size_t i : {std::size_t{3}, std::size_t{4}}) {
         if (note_change(*node.input(i), top) || node.input(i)->mustBeNone()) continue;
-        flat_.undivided = "its forward has running means that are no buffers (" + name +
-                          in_module(node) + ")";
+        flat_.undivided =
+            "its forward has running means that are no buffers (" + name + in_module(node) + ")";
       }
       return;
     }

@@ -40,8 +40,8 @@ struct FlatForward {
 // and prints may be gone from the graph. The module itself is left as it is.
 FlatForward flatten_forward(const torch::jit::Module& module);
 
-// What LibTorch returned, as FlatForward::graph chooses it. Error{kBadInput}, starting with `where`,
-// where that is no tensor, and where numbers beside it would be left out of the loss.
+// What LibTorch returned, as FlatForward::graph chooses it. Error{kBadInput}, starting with
+// `where`, where that is no tensor, and where numbers beside it would be left out of the loss.
 at::Tensor result_of(const c10::IValue& returned, const std::string& where);
 
 // Names of forward's arguments that have no default.

@@ -36,12 +36,9 @@ at::Tensor one_later(const at::Tensor& tokens, const at::Tensor& targets) {
 }
 
 constexpr std::array kKnown{
-    KnownInput{"targets", the_targets},
-    KnownInput{"labels", the_targets},
-    KnownInput{"decoder_input_ids", one_later},
-    KnownInput{"attention_mask", ones},
-    KnownInput{"decoder_attention_mask", ones},
-    KnownInput{"position_ids", places},
+    KnownInput{"targets", the_targets},         KnownInput{"labels", the_targets},
+    KnownInput{"decoder_input_ids", one_later}, KnownInput{"attention_mask", ones},
+    KnownInput{"decoder_attention_mask", ones}, KnownInput{"position_ids", places},
     KnownInput{"token_type_ids", zeros},
 };
 
@@ -61,10 +58,12 @@ void check_inputs(const std::vector<std::string>& names, const std::string& wher
       continue;
     }
     std::string words;
-    for (const KnownInput& input : kKnown) words += std::string(words.empty() ? "" : ", ") + std::string(input.name);
-    throw_bad_input(where + ": forward takes " + first + " and " + name +
-                    "; of text Penstock gives token ids to one argument, and to others by the names " +
-                    words + "; rename it, or give it a default");
+    for (const KnownInput& input : kKnown)
+      words += std::string(words.empty() ? "" : ", ") + std::string(input.name);
+    throw_bad_input(
+        where + ": forward takes " + first + " and " + name +
+        "; of text Penstock gives token ids to one argument, and to others by the names " + words +
+        "; rename it, or give it a default");
   }
 }
 

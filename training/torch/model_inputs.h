@@ -1,5 +1,5 @@
-// What the forward of a model takes of a micro-batch, by the names of its arguments, which are those
-// of Hugging Face. Private to training/torch.
+// What the forward of a model takes of a micro-batch, by the names of its arguments, which are
+// those of Hugging Face. Private to training/torch.
 #pragma once
 
 #include <string>

@@ -38,8 +38,8 @@ bool is_message(const std::vector<BoundaryTensor>& tensors) {
 
 }  // namespace
 
-ParcelList activations(const Boundary& boundary) { return {boundary.begin(), boundary.end()}; }
-ParcelList gradients(const Boundary& boundary) {
+ParcelList all_of(const Boundary& boundary) { return {boundary.begin(), boundary.end()}; }
+ParcelList those_with_gradient(const Boundary& boundary) {
   ParcelList list;
   for (const BoundaryTensor& tensor : boundary) {
     list.push_back(tensor.has_gradient ? std::optional(tensor) : std::nullopt);

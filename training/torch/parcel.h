@@ -16,8 +16,8 @@ struct Parcel {
 
 // Of a boundary: which of its tensors a message carries, and how.
 using ParcelList = std::vector<std::optional<BoundaryTensor>>;
-ParcelList activations(const Boundary& boundary);
-ParcelList gradients(const Boundary& boundary);
+ParcelList all_of(const Boundary& boundary);
+ParcelList those_with_gradient(const Boundary& boundary);
 
 // To be received.
 Parcel empty_parcel(const ParcelList& list, at::Device device);

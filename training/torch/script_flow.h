@@ -75,8 +75,8 @@ class ScriptFlow {
   std::vector<torch::jit::Node*> nodes_ = {nullptr};
   std::vector<std::vector<int>> from_ = {{}};  // of each node: nodes that it reads
   std::vector<Reads> reads_ = {{}};
-  std::vector<bool> is_trained_ = {false};         // what a node makes
-  std::map<const Value*, int> last_reader_;        // of what nodes make and others read
+  std::vector<bool> is_trained_ = {false};   // what a node makes
+  std::map<const Value*, int> last_reader_;  // of what nodes make and others read
   std::map<int, std::string> returned_by_;
   std::map<const torch::jit::Value*, int> made_in_;  // what depends on the tokens: its node
   std::map<const torch::jit::Value*, Reads> free_;   // what does not

@@ -105,7 +105,8 @@ class PieceSection : public ScriptSection {
     torch::jit::Stack stack(handed.begin(), handed.end());
     stack.insert(stack.end(), values_.begin(), values_.end());
     for (std::size_t i = 0; i < reads_.size(); ++i) {
-      if (reads_[i] < 0) stack[handed.size() + i] = inputs[static_cast<std::size_t>(-1 - reads_[i])];
+      if (reads_[i] < 0)
+        stack[handed.size() + i] = inputs[static_cast<std::size_t>(-1 - reads_[i])];
     }
     const torch::jit::Stack made = run_plainly(executor_, std::move(stack));
     Tensors outputs;

@@ -25,7 +25,8 @@ Tensors StagePass::run_without_effects(bool keep_graph) {
   Tensors outputs = run(keep_graph);
   std::size_t next = 0;
   for (const auto& section : state_.sections()) {
-    for (at::Tensor buffer : section->buffers()) buffer.copy_(kept[next++]);
+    // Not in place: a batch norm's backward would notice.
+    for (at::Tensor buffer : section->buffers()) buffer.set_data(kept[next++]);
   }
   for (at::Tensor& output : outputs) output = output.detach().contiguous();
   return outputs;
@@ -142,9 +143,8 @@ Tensors chosen(const Tensors& gradients, const std::vector<std::size_t>& which) 
 Tensors StagePass::fused_backward(Tensors gradients) {
   while (!sections_.empty()) {
     Section section = take_last(gradients);
-    const Tensors of_inputs =
-        penstock::fused_backward(std::move(section.graph), chosen(gradients, section.outputs),
-                                 sink(sections_.size()));
+    const Tensors of_inputs = penstock::fused_backward(
+        std::move(section.graph), chosen(gradients, section.outputs), sink(sections_.size()));
     gradients = with_those_around(section, gradients, of_inputs);
   }
   return gradients;
@@ -155,8 +155,8 @@ Tensors StagePass::input_backward(Tensors gradients, const NotSplit& not_split) 
   while (!sections_.empty()) {
     Section section = take_last(gradients);
     const std::size_t index = sections_.size();
-    SplitBackward split = penstock::input_backward(
-        std::move(section.graph), chosen(gradients, section.outputs), sink(index));
+    SplitBackward split = penstock::input_backward(std::move(section.graph),
+                                                   chosen(gradients, section.outputs), sink(index));
     if (!split.not_split.empty()) not_split(index, split.not_split);
     deferred_.push_back(std::move(split.weights));
     gradients = with_those_around(section, gradients, split.input_gradients);

@@ -28,9 +28,9 @@ struct LossTarget {
 };
 
 struct StageInput {
-  Tensors handed;                 // by the stage before
+  Tensors handed;                  // by the stage before
   std::vector<bool> has_gradient;  // each of them
-  Tensors inputs;                 // of the model, where a section reads them
+  Tensors inputs;                  // of the model, where a section reads them
 };
 
 class StagePass {
@@ -61,9 +61,9 @@ class StagePass {
   // What F leaves of one section.
   struct Section {
     ForwardGraph graph;
-    std::size_t handed = 0;             // tensors that it was handed
-    std::vector<std::size_t> inputs;    // which of these have a gradient
-    std::vector<std::size_t> outputs;   // which of what it hands on
+    std::size_t handed = 0;                                   // tensors that it was handed
+    std::vector<std::size_t> inputs;                          // which of these have a gradient
+    std::vector<std::size_t> outputs;                         // which of what it hands on
     std::vector<std::pair<std::size_t, std::size_t>> around;  // output, input: the same tensor
   };
   Tensors run(bool keep_graph);

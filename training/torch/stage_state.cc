@@ -85,8 +85,7 @@ void StageState::set_training(bool training) {
   for (const auto& section : sections_) section->set_training(training);
 }
 
-void StageState::add_gradient(std::size_t section, std::size_t weight,
-                              const at::Tensor& gradient) {
+void StageState::add_gradient(std::size_t section, std::size_t weight, const at::Tensor& gradient) {
   gradients_[section][trained_[section][weight]].add_(gradient);
 }
 

@@ -95,22 +95,23 @@ class TorchWork::Impl {
 
   Buffer activation_to_receive(int stage, int micro_batch) {
     Slot& slot = slots_[{stage, micro_batch}];
-    slot.activation_in = empty_parcel(activations(boundary_before(stage, micro_batch)), device_of());
+    slot.activation_in = empty_parcel(all_of(boundary_before(stage, micro_batch)), device_of());
     return buffer_of(slot.activation_in.message, device());
   }
   Buffer gradient_to_receive(int stage, int micro_batch) {
     Slot& slot = slots_[{stage, micro_batch}];
-    slot.gradient_in = empty_parcel(gradients(boundary_behind(stage, micro_batch)), device_of());
+    slot.gradient_in =
+        empty_parcel(those_with_gradient(boundary_behind(stage, micro_batch)), device_of());
     return buffer_of(slot.gradient_in.message, device());
   }
   Buffer activation_to_send(int stage, int micro_batch) {
     Parcel& parcel = slot(stage, micro_batch).activation_out;
-    pack(activations(boundary_behind(stage, micro_batch)), device_of(), parcel);
+    pack(all_of(boundary_behind(stage, micro_batch)), device_of(), parcel);
     return buffer_of(parcel.message, device());
   }
   Buffer gradient_to_send(int stage, int micro_batch) {
     Parcel& parcel = slot(stage, micro_batch).gradient_out;
-    pack(gradients(boundary_before(stage, micro_batch)), device_of(), parcel);
+    pack(those_with_gradient(boundary_before(stage, micro_batch)), device_of(), parcel);
     return buffer_of(parcel.message, device());
   }
   void hand_on_activation(int stage, int micro_batch) {
@@ -217,8 +218,7 @@ class TorchWork::Impl {
         mixed_bits({setup_.options.seed, static_cast<std::uint64_t>(step_),
                     static_cast<std::uint64_t>(micro_batch(m).first_sample)});
     slot.pass = std::make_unique<StagePass>(state(stage), std::move(input), std::move(loss), draw);
-    Tensors outputs =
-        evaluates() ? slot.pass->evaluate() : slot.pass->forward(!setup_.recompute);
+    Tensors outputs = evaluates() ? slot.pass->evaluate() : slot.pass->forward(!setup_.recompute);
     if (evaluates()) slot.pass.reset();
     if (setup.ends_in_loss) {
       loss_.add_(outputs[0]);
