@@ -191,7 +191,7 @@ MUTANTS = [
      'reducing reported as waiting'),
     ('runtime_bridge/virtual_prices.cc',
      '  shorten_overlaps(file, pipeline, stretch, *durations);',
-     '', 'execution',
+     '  if (stretch < 0) shorten_overlaps(file, pipeline, stretch, *durations);', 'execution',
      'sleeping ranks do not overlap'),
     ('runtime_bridge/virtual_prices.cc',
      'overlapped(f, b, gain) - f',

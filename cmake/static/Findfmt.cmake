@@ -1,9 +1,22 @@
-# fmt from its headers alone, for PENSTOCK_STATIC: Debian has its library only as a shared one.
+# fmt for PENSTOCK_STATIC: Debian has its library only as a shared one. fmt 9 is compiled once, with the
+# definition that the shared one asks for, so that a compiler cache serves the other presets as well;
+# of another version the headers are compiled into every file that includes them.
 find_path(fmt_INCLUDE_DIR fmt/format.h)
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(fmt REQUIRED_VARS fmt_INCLUDE_DIR)
 if(fmt_FOUND AND NOT TARGET fmt::fmt)
   add_library(fmt::fmt INTERFACE IMPORTED)
   target_include_directories(fmt::fmt INTERFACE ${fmt_INCLUDE_DIR})
-  target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY=1)
+  file(STRINGS ${fmt_INCLUDE_DIR}/fmt/core.h fmt_version REGEX "define FMT_VERSION 9[0-9][0-9][0-9][0-9]$")
+  if(fmt_version)
+    if(NOT TARGET penstock_fmt)
+      add_library(penstock_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt.cc)
+      target_include_directories(penstock_fmt PRIVATE ${fmt_INCLUDE_DIR})
+      target_compile_definitions(penstock_fmt PRIVATE FMT_SHARED)
+    endif()
+    target_link_libraries(fmt::fmt INTERFACE penstock_fmt)
+    target_compile_definitions(fmt::fmt INTERFACE FMT_SHARED)
+  else()
+    target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY=1)
+  endif()
 endif()

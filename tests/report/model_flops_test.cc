@@ -24,6 +24,16 @@ TEST_CASE("of a mixed plan every device has its own peak") {
   CHECK(*mfu(flops, plan, Duration{100'000'000}) == doctest::Approx(6e14 / 1.8e15));
 }
 
+// With T = 2 twice the devices, each a half of the rate: 12 of them have 3.6e15 and do 20 x 3e12 in
+// 100 ms.
+TEST_CASE("of a mixed plan every tensor-parallel device has a peak") {
+  const ModelFlops flops{3e12, FlopConvention::kMegatron, {{"a100", 4e14}, {"old", 2e14}}};
+  Plan plan = tests::plan();
+  plan.tensor = 2;
+  set_rank_devices(plan, {"a100", "old"});
+  CHECK(*mfu(flops, plan, Duration{100'000'000}) == doctest::Approx(6e14 / 3.6e15));
+}
+
 // 1e14 FLOP/s and GPU of 4e14, between 80 and 125 ms: 31 and 20 %.
 TEST_CASE("the rate is told with the MFU at both ends of the interval") {
   ModelFlops flops{3e12, FlopConvention::kMegatron, {{"a100", 4e14}}};

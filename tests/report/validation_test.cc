@@ -150,6 +150,19 @@ const KindComparison& kind_of(const Validation& v, ActionKind kind, int stage) {
   return *found;
 }
 
+// 1x, 2x, 4x, 8x and 9x of 10,110 ns: the median is 4x, and the steps are 3, 2, 0, 4 and 5 of these
+// away from it.
+TEST_CASE("the spread of the steps is their median distance from the median, on either side") {
+  const PlanFile plan = tiny();
+  std::vector<MeasuredStep> steps;
+  for (const int times : {1, 2, 4, 8, 9}) {
+    steps.push_back(measured(plan, static_cast<std::int64_t>(steps.size()), times, 1));
+  }
+  const Validation v = validated(run_of(std::move(steps)), {.warm_up = 0});
+  CHECK(v.measured == Duration{40'440});
+  CHECK(v.measured_spread == Duration{30'330});
+}
+
 TEST_CASE("a pair that was planned to overlap is compared with its two actions, each alone") {
   const PlanFile plan = overlapping();
   MeasuredStep step = measured(plan, 0, 1, 1);
