@@ -108,8 +108,8 @@ struct Weights {
 double median_error(const SectionType& type) {
   double error = 0.0, time = 0.0;
   for (const Measurement& row : type.measurements) {
-    const double of_one =
-        1.2533 / std::sqrt(static_cast<double>(std::max<std::int64_t>(row.count, 1)));
+    if (row.count < 2) continue;  // not known
+    const double of_one = 1.2533 / std::sqrt(static_cast<double>(row.count));
     const Timing backward = row.fused_backward.value_or(Timing{});
     error += of_one * (ns(row.forward.spread) + ns(backward.spread));
     time += ns(row.forward.median) + ns(backward.median);

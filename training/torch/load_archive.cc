@@ -48,6 +48,12 @@ at::Tensor some_tokens(std::int64_t samples, std::int64_t tokens) {
 std::string reason_of(const std::exception& error) {
   const auto* const known = dynamic_cast<const c10::Error*>(&error);
   const std::string text = known != nullptr ? known->what_without_backtrace() : error.what();
+  // The interpreter begins with where it was, and ends with what happened.
+  if (text.starts_with("The following operation failed in the TorchScript interpreter")) {
+    const std::size_t end = text.find_last_not_of('\n');
+    const std::size_t begin = text.rfind('\n', end) + 1;
+    return text.substr(begin, end + 1 - begin);
+  }
   return text.substr(0, text.find('\n'));
 }
 

@@ -17,7 +17,7 @@ torch::jit::Module load_archive(const ModelDescription& description);
 // What an archive is tried out with: tokens [samples, tokens].
 at::Tensor some_tokens(std::int64_t samples, std::int64_t tokens);
 
-// The first line of what LibTorch says.
+// The line of what LibTorch says that has the reason.
 std::string reason_of(const std::exception& error);
 
 }  // namespace penstock

@@ -138,7 +138,16 @@ class ScriptModel : public Model {
 
   Boundary boundary(int section, const MicroBatchShape& shape) const override {
     auto& found = boundaries_[{shape.tokens, static_cast<int>(shape.type)}];
-    if (found.empty()) found = boundaries_of(shape);
+    if (found.empty()) {
+      try {
+        found = boundaries_of(shape);
+      } catch (const std::exception& error) {
+        throw_bad_input(archive_ + ": cannot be run in " + c10::toString(shape.type) + " on 2 and 3 samples of " +
+                        std::to_string(shape.tokens) + " tokens (" + reason_of(error) +
+                        "); a trace keeps types and sizes that it was made with: script the "
+                        "module, or trace it in this precision");
+      }
+    }
     const auto index = static_cast<std::size_t>(section);
     Boundary boundary = found[index].first;
     for (std::size_t i = 0; i < boundary.size(); ++i) {

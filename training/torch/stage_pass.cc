@@ -67,7 +67,9 @@ Tensors StagePass::run_section(std::size_t index, const Tensors& handed, bool ke
     throw;
   } catch (const std::exception& error) {
     throw_bad_input("section " + state_.name_of(index) + ": LibTorch cannot compute it (" +
-                    reason_of(error) + ")");
+                    reason_of(error) +
+                    "); a trace keeps types and sizes that it was made with: script the module, or "
+                    "trace it as it is trained");
   }
   if (index + 1 == state_.sections().size() && loss_.targets.defined()) {
     outputs = {token_loss(outputs[0], loss_.targets, loss_.weight)};

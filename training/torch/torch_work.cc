@@ -206,6 +206,12 @@ class TorchWork::Impl {
         input.has_gradient.push_back(tensor.has_gradient);
       }
     }
+    if (input.has_gradient.size() != input.handed.size()) {
+      throw Error(ErrorKind::kInternal, "stage " + std::to_string(stage) + " was handed " +
+                                            std::to_string(input.handed.size()) +
+                                            " tensors instead of " +
+                                            std::to_string(input.has_gradient.size()));
+    }
     LossTarget loss;
     if (reads_inputs(setup) || setup.ends_in_loss) {
       auto [tokens, targets] = samples_of(m);
