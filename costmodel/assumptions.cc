@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/values/durations.h"
 #include "core/values/recompute_sections.h"
 #include "costmodel/links.h"
 #include "costmodel/sources.h"
@@ -39,8 +40,10 @@ std::vector<int> micro_batches_by_shape(const Plan& plan, int rank) {
 double rank_time(const StagePrices& prices, const Plan& plan, int rank, int shape) {
   double sum = 0.0;
   for (const int stage : plan.stages_of_rank(rank % plan.pipeline)) {
-    const ComputePrice& price = prices.compute_of(stage, shape);
-    sum += ns(price.forward.duration + price.fused_backward.duration + price.recompute.duration);
+    for (const ActionKind kind :
+         {ActionKind::kForward, ActionKind::kFusedBackward, ActionKind::kRecompute}) {
+      sum += ns(price_alone(prices, kind, {stage, shape}));
+    }
   }
   return sum;
 }

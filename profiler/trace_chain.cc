@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/values/error.h"
@@ -11,25 +12,21 @@
 namespace penstock {
 namespace {
 
+// The phases that are actions.
+constexpr std::pair<ActionKind, ActivityPhase> kPhases[] = {
+    {ActionKind::kForward, ActivityPhase::kForward},
+    {ActionKind::kInputGradient, ActivityPhase::kInputGradient},
+    {ActionKind::kWeightGradient, ActivityPhase::kWeightGradient},
+    {ActionKind::kFusedBackward, ActivityPhase::kFusedBackward},
+    {ActionKind::kRecompute, ActivityPhase::kRecompute},
+    {ActionKind::kOptimizer, ActivityPhase::kOptimizer},
+    {ActionKind::kNorm, ActivityPhase::kGradientNorm}};
+
 ActivityPhase phase_of_action(ActionKind kind) {
-  switch (kind) {
-    case ActionKind::kForward:
-      return ActivityPhase::kForward;
-    case ActionKind::kInputGradient:
-      return ActivityPhase::kInputGradient;
-    case ActionKind::kWeightGradient:
-      return ActivityPhase::kWeightGradient;
-    case ActionKind::kFusedBackward:
-      return ActivityPhase::kFusedBackward;
-    case ActionKind::kRecompute:
-      return ActivityPhase::kRecompute;
-    case ActionKind::kOptimizer:
-      return ActivityPhase::kOptimizer;
-    case ActionKind::kNorm:
-      return ActivityPhase::kGradientNorm;
-    default:
-      throw Error(ErrorKind::kInternal, "a step over a chain has no such action");
+  for (const auto& [action, phase] : kPhases) {
+    if (action == kind) return phase;
   }
+  throw Error(ErrorKind::kInternal, "a step over a chain has no such action");
 }
 
 // A scope around every action, where somebody traces.

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cctype>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/values/action_rules.h"
 #include "core/values/units.h"
 #include "report/screen.h"
 #include "report/words.h"
@@ -31,30 +33,17 @@ struct Row {
 
 struct Letter {
   char letter;
-  std::string_view meaning;
+  std::string meaning;
 };
 
+// F for "F forward", small where it is no work of a micro-batch: "o optimizer", "l load".
 Letter letter_of(ActionKind kind) {
-  switch (kind) {
-    case ActionKind::kForward:
-      return {'F', "forward"};
-    case ActionKind::kInputGradient:
-      return {'I', "input gradient"};
-    case ActionKind::kWeightGradient:
-      return {'W', "weight gradient"};
-    case ActionKind::kFusedBackward:
-      return {'B', "backward"};
-    case ActionKind::kRecompute:
-      return {'R', "recompute"};
-    case ActionKind::kOptimizer:
-      return {'o', "optimizer"};
-    case ActionKind::kLoad:
-      return {'l', "load"};
-    case ActionKind::kStore:
-      return {'s', "store"};
-    default:
-      return {'g', "reductions"};
-  }
+  if (is_collective(kind)) return {'g', "reductions"};
+  std::string name(name_of(kind));
+  if (is_of_micro_batch(kind)) return {name.front(), std::string(rule_of(kind).meaning)};
+  for (char& letter : name) letter = static_cast<char>(std::tolower(letter));
+  const char letter = name.front();
+  return {letter, is_copy(kind) ? std::move(name) : std::string(rule_of(kind).meaning)};
 }
 
 std::vector<Row> rows_of(const Program& program, const Timeline& timeline, int pipelines) {
@@ -69,8 +58,9 @@ std::vector<Row> rows_of(const Program& program, const Timeline& timeline, int p
     const Span span{timeline.start[i], timeline.end[i], action.kind, odd, overlaps};
     if (is_compute(action.kind)) rows[rank].compute.push_back(span);
     if (is_collective(action.kind)) rows[rank].collectives.push_back(span);
-    if (action.kind == ActionKind::kLoad) rows[rank].loads.push_back(span);
-    if (action.kind == ActionKind::kStore) rows[rank].stores.push_back(span);
+    const Lane lane = rule_of(action.kind).lane;
+    if (lane == Lane::kCopyIn) rows[rank].loads.push_back(span);
+    if (lane == Lane::kCopyOut) rows[rank].stores.push_back(span);
   }
   return rows;
 }

@@ -146,6 +146,11 @@ CheckpointInfo read_info(JsonReader& reader) {
   info.step = reader.at("step").integer(0, kMost);
   info.model = reader.at("model").string();
   info.sections = static_cast<int>(reader.at("sections").integer(1, 1 << 20));
+  if (reader.has("section_names")) {
+    for (const JsonReader& name : reader.at("section_names").elements()) {
+      info.section_names.push_back(name.string());
+    }
+  }
   info.plan_hash = reader.at("plan_hash").string();
   info.samples = reader.at("samples").integer(0, kMost);
   info.precision = read_precision(reader.at("precision"));
@@ -187,11 +192,14 @@ Json write_manifest(const CheckpointManifest& manifest) {
   const CheckpointInfo& info = manifest.info;
   Json numbers = Json::object();
   for (const auto& entry : info.shared_numbers) numbers.set(entry.first, entry.second);
+  Json names = Json::array();
+  for (const std::string& name : info.section_names) names.push(name);
   Json json = Json::object();
   json.set("format", kFormat)
       .set("step", info.step)
       .set("model", info.model)
       .set("sections", info.sections)
+      .set("section_names", std::move(names))
       .set("plan_hash", info.plan_hash)
       .set("samples", info.samples)
       .set("precision", std::string(name_of(info.precision)))

@@ -15,8 +15,6 @@
 namespace penstock {
 namespace {
 
-bool is_of_micro_batch(ActionKind kind) { return kind <= ActionKind::kRecompute; }
-
 // Where a rank's time went.
 StepPhases phases_of(const RankProgram& program, const StepRecord& record, Duration waiting) {
   StepPhases phases;
@@ -27,7 +25,7 @@ StepPhases phases_of(const RankProgram& program, const StepRecord& record, Durat
     if (is_of_micro_batch(kind)) {
       phases.compute += record.end[i] - record.start[i];
       computed = std::max(computed, record.end[i]);
-    } else if (kind == ActionKind::kOptimizer || kind == ActionKind::kUnshard) {
+    } else if (rule_of(kind).updates) {
       updating = std::min(updating, record.start[i]);
       updated = std::max(updated, record.end[i]);
     } else if (is_collective(kind)) {

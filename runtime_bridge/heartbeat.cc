@@ -117,6 +117,11 @@ std::string write_heartbeat(const HeartbeatMessage& message) {
   return to_text(json);
 }
 
+std::optional<HeartbeatMessage> latest_heartbeat(KeyValueStore& store, int rank) {
+  const std::optional<std::string> text = store.get(key_of(rank));
+  return text ? read_heartbeat(*text) : std::nullopt;
+}
+
 std::optional<HeartbeatMessage> read_heartbeat(const std::string& text) {
   try {
     const Json json = parse_json(text, "heartbeat");

@@ -40,6 +40,9 @@ std::string write_heartbeat(const HeartbeatMessage& message);
 // Nothing when it is malformed.
 std::optional<HeartbeatMessage> read_heartbeat(const std::string& text);
 
+// What a rank wrote last, if anything.
+std::optional<HeartbeatMessage> latest_heartbeat(KeyValueStore& store, int rank);
+
 // Heartbeats of all ranks when this rank looked first and when it looked last, `watched` apart.
 struct HeartbeatsSeen {
   std::vector<std::optional<HeartbeatMessage>> first, last;

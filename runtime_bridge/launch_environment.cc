@@ -1,5 +1,6 @@
 #include "runtime_bridge/launch_environment.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string_view>
@@ -129,6 +130,27 @@ void set_store(const Environment& environment, const Launcher* launcher, LaunchE
   const auto attempt = find(environment, "TORCHELASTIC_RESTART_COUNT");
   // torchrun's own ranks use this prefix, so theirs and ours could share the agent's store.
   all.key_prefix = "/worker/attempt_" + attempt.value_or("0");
+  const auto token = find(environment, kTokenVariable);
+  if (token) all.key_prefix = "/" + *token + all.key_prefix;
+}
+
+// Gloo takes one; LibTorch's own variable may list several.
+std::string first_interface(const Environment& environment) {
+  const std::string all = find(environment, "GLOO_SOCKET_IFNAME").value_or("");
+  return all.substr(0, all.find(','));
+}
+
+std::optional<std::vector<int>> processors_in(const Environment& environment) {
+  const auto found = environment.find(kProcessorsVariable);
+  if (found == environment.end()) return std::nullopt;
+  std::vector<int> processors;
+  for (std::size_t at = 0; at < found->second.size();) {
+    const std::size_t end = std::min(found->second.find(',', at), found->second.size());
+    processors.push_back(
+        number(found->second.substr(at, end - at), kProcessorsVariable, 0, kMostRanks));
+    at = end + 1;
+  }
+  return processors;
 }
 
 }  // namespace
@@ -167,6 +189,8 @@ std::optional<LaunchEnvironment> read_launch_environment(const Environment& envi
   all.host = place.host.value_or("127.0.0.1");
   all.port = place.port.value_or(kDefaultPort);
   set_store(environment, flags.rank ? nullptr : launcher, all);
+  all.network_interface = first_interface(environment);
+  all.processors = processors_in(environment);
   return all;
 }
 

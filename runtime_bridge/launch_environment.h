@@ -27,6 +27,9 @@ struct LaunchEnvironment {
   std::string key_prefix;         // of what this attempt writes to the store
   bool serves_store = false;      // rank 0 of launchers that do not serve it themselves
   std::optional<int> store_rank;  // the rank that does; nothing: the launcher
+  std::string network_interface;  // GLOO_SOCKET_IFNAME; empty: that of the way to rank 0
+  // Of this machine, that our launcher has claimed for the ranks of the job; nothing: it did not.
+  std::optional<std::vector<int>> processors;
   // Other launchers that left their variables too, and were not believed.
   std::vector<std::string> ignored;
   bool operator==(const LaunchEnvironment&) const = default;
@@ -39,6 +42,11 @@ std::optional<LaunchEnvironment> read_launch_environment(const Environment& envi
 
 // "gpu[03-05,09],login1" -> "gpu03": the first host of a Slurm list.
 std::string first_host(const std::string& slurm_list);
+
+// The environment's variables of our own. The token keeps strangers, and jobs that were given the
+// address of another by mistake, from its store: no key can be asked for without it.
+inline constexpr const char* kTokenVariable = "PENSTOCK_JOB_TOKEN";
+inline constexpr const char* kProcessorsVariable = "PENSTOCK_PROCESSORS";  // "0,2,3"; may be empty
 
 // What the ranks of our own launcher find in their environment, besides that of the launcher. It
 // speaks torchrun's language, so a rank cannot tell the two apart.

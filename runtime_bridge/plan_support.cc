@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "core/values/action_rules.h"
 #include "core/values/error.h"
 
 namespace penstock {
@@ -78,37 +79,16 @@ class Order {
     const Stage& stage = program_.stages[action.stage.value];
     if (!known(stage.rank)) add_stages(stage.rank);
     OfStage& own = stages_.at(action.stage);
-    switch (action.kind) {
-      case ActionKind::kTiedReduce:
-        expect(action, own.backwards == 0, "comes before the last backward of its stage");
-        expect(action, own.ties > 0, "is one more than its stage has tied weights");
-        --own.ties;
-        break;
-      case ActionKind::kReduceGradient:
-        expect(action, own.backwards == 0, "comes before the last backward of its stage");
-        expect(action, own.ties == 0, "comes before the TIED_REDUCE of its stage");
-        expect(action, own.reductions == 1, "is one more than its stage needs");
-        --own.reductions;
-        break;
-      case ActionKind::kNorm:
-        expect(action, !norm_, "is the rank's second");
-        for (const auto& entry : stages_) expect_reduced(action, entry.second);
-        norm_ = true;
-        break;
-      case ActionKind::kOptimizer:
-        expect_reduced(action, own);
-        expect(action, own.updates > 0, "is one more than its stage needs");
-        --own.updates;
-        break;
-      case ActionKind::kUnshard:
-        expect(action, own.updates == 0, "comes before the OPT of its stage");
-        expect(action, own.gathers == 1, "is one more than its stage needs");
-        --own.gathers;
-        break;
-      default:
-        if (!completes_gradient(action.kind)) break;
-        expect(action, !norm_, "comes after the NORM of its rank");
-        --own.backwards;
+    const ActionRule& rule = rule_of(action.kind);
+    if (rule.lane == Lane::kCollective) {
+      see_collective(action, rule.collective, own);
+    } else if (rule.updates) {
+      expect_reduced(action, own);
+      expect(action, own.updates > 0, "is one more than its stage needs");
+      --own.updates;
+    } else if (completes_gradient(action.kind)) {
+      expect(action, !norm_, "comes after the NORM of its rank");
+      --own.backwards;
     }
   }
 
@@ -130,6 +110,28 @@ class Order {
     int backwards = 0, ties = 0, reductions = 0, updates = 0, gathers = 0;
   };
   static constexpr const char* kCheck = "`penstock check` says what is wrong";
+
+  void see_collective(const Action& action, const CollectiveRule& rule, OfStage& own) {
+    if (rule.group == GroupOf::kJob) {
+      expect(action, !norm_, "is the rank's second");
+      for (const auto& entry : stages_) expect_reduced(action, entry.second);
+      norm_ = true;
+    } else if (rule.gathers) {
+      expect(action, own.updates == 0, "comes before the OPT of its stage");
+      expect(action, own.gathers == 1, "is one more than its stage needs");
+      --own.gathers;
+    } else {
+      expect(action, own.backwards == 0, "comes before the last backward of its stage");
+      const bool of_tie = rule.group == GroupOf::kTie;
+      if (of_tie) {
+        expect(action, own.ties > 0, "is one more than its stage has tied weights");
+      } else {
+        expect(action, own.ties == 0, "comes before the TIED_REDUCE of its stage");
+        expect(action, own.reductions == 1, "is one more than its stage needs");
+      }
+      --(of_tie ? own.ties : own.reductions);
+    }
+  }
 
   [[nodiscard]] bool known(RankId rank) const {
     return !stages_.empty() && program_.stages[stages_.begin()->first.value].rank == rank;

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/values/action_rules.h"
 #include "core/values/error.h"
 #include "core/values/recompute_sections.h"
 #include "runtime_bridge/job_layout.h"
@@ -37,7 +38,7 @@ std::vector<int> positions_in_lists(const Program& program) {
 }
 
 // LOAD, STORE and RESHARD are waited for, and wait, beside the order of the list.
-bool is_of_slot(ActionKind kind) { return is_copy(kind) || kind == ActionKind::kReshard; }
+bool is_of_slot(ActionKind kind) { return is_copy(kind) || rule_of(kind).lane == Lane::kAtOnce; }
 
 int index_of(const std::vector<int>& values, int value) {
   return static_cast<int>(std::find(values.begin(), values.end(), value) - values.begin());
@@ -165,9 +166,9 @@ class RankBuilder {
       }
       if (is_send(listed.kind) || is_receive(listed.kind)) {
         complete_transfer(listed, action);
-      } else if (listed.kind == ActionKind::kTiedReduce) {
+      } else if (rule_of(listed.kind).collective.group == GroupOf::kTie) {
         action.tie = tie_of(listed);
-      } else if (is_compute(listed.kind) && listed.kind != ActionKind::kOptimizer) {
+      } else if (is_of_micro_batch(listed.kind)) {
         complete_compute(listed, action);
       }
       program_.actions.push_back(action);
@@ -184,11 +185,8 @@ class RankBuilder {
 
   // A tag says which boundary of which micro-batch goes which way: the stage that sends.
   void complete_transfer(const Action& listed, RankAction& action) {
-    const bool gradient =
-        action.kind == ActionKind::kSendGradient || action.kind == ActionKind::kReceiveGradient;
-    const bool to_or_from_next =
-        action.kind == ActionKind::kSendActivation || action.kind == ActionKind::kReceiveGradient;
-    const int other = to_or_from_next ? next(action.stage) : previous(action.stage);
+    const bool gradient = rule_of(action.kind).transfer.gradient;
+    const int other = neighbour(other_end(layout_.stage(replica_, action.stage), action.kind));
     if (other == kNone || is_here(other)) {
       throw_bad_input(name_of(file_.program, listed) +
                       " has no stage on another rank at its other end; `penstock check` says what "

@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "core/values/action_rules.h"
+
 namespace penstock {
 namespace {
 
@@ -43,23 +45,24 @@ class ListOfRank {
 
   // As StepReductions issues them.
   void add_collectives(const RankAction& action) {
-    switch (action.kind) {
-      case ActionKind::kTiedReduce:
+    const CollectiveRule& rule = rule_of(action.kind).collective;
+    switch (rule.group) {
+      case GroupOf::kTie:
         return add_tie(static_cast<std::size_t>(action.tie));
-      case ActionKind::kReduceGradient:
-        add(groups_of(action.stage).holders, action);
-        // Of tied weights, over the replicas.
-        for (std::size_t i = 0; i < groups_of(action.stage).ties.size(); ++i) {
-          add(groups_of(action.stage).replicas, action);
-        }
-        return;
-      case ActionKind::kNorm:
+      case GroupOf::kJob:
         return add(program_.job, action);
-      case ActionKind::kUnshard:
-        return add(groups_of(action.stage).holders, action);
-      default:
-        return;
+      case GroupOf::kHolders:
+        return add_of_holders(action, groups_of(action.stage), rule.gathers);
+      case GroupOf::kNobody:
+        break;
     }
+  }
+
+  void add_of_holders(const RankAction& action, const StageGroups& groups, bool gathers) {
+    add(groups.holders, action);
+    if (gathers) return;
+    // Of tied weights, over the replicas.
+    for (std::size_t i = 0; i < groups.ties.size(); ++i) add(groups.replicas, action);
   }
 
   // The rank takes part once, when all of its stages with these weights are there.

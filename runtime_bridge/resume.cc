@@ -111,6 +111,7 @@ CheckpointInfo checkpoint_info(const PlanFile& plan, const std::string& plan_has
   CheckpointInfo info;
   info.model = words_of_model(plan);
   info.sections = static_cast<int>(plan.section_names.size());
+  info.section_names = plan.section_names;
   info.plan_hash = plan_hash;
   info.precision = model_of(plan).precision;
   info.global_batch = plan.plan.global_batch;

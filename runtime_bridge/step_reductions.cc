@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "core/values/action_rules.h"
 #include "core/values/error.h"
 #include "runtime_bridge/step_transfers.h"
 
@@ -27,15 +28,16 @@ void StepReductions::begin(StepRecord& record) {
 }
 
 void StepReductions::issue(int index) {
-  switch (action(index).kind) {
-    case ActionKind::kTiedReduce:
+  const CollectiveRule& rule = rule_of(action(index).kind).collective;
+  switch (rule.group) {
+    case GroupOf::kTie:
       return reduce_tied(index);
-    case ActionKind::kReduceGradient:
-      return reduce_gradients(index);
-    case ActionKind::kNorm:
+    case GroupOf::kJob:
       return norm(index);
-    default:
-      return gather(index);
+    case GroupOf::kHolders:
+      return rule.gathers ? gather(index) : reduce_gradients(index);
+    case GroupOf::kNobody:
+      break;
   }
 }
 

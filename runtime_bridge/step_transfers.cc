@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/values/action_rules.h"
+
 namespace penstock {
 namespace {
 
@@ -105,22 +107,15 @@ void StepTransfers::post(int index) {
   posted_[i] = true;
   record_->start[i] = transport_.now();
   const int stage = transfer.stage, m = transfer.micro_batch;
-  switch (transfer.kind) {
-    case ActionKind::kReceiveActivation:
-      receiving_[i] =
-          transport_.receive(transfer.peer, transfer.tag, work_.activation_to_receive(stage, m));
-      break;
-    case ActionKind::kReceiveGradient:
-      receiving_[i] =
-          transport_.receive(transfer.peer, transfer.tag, work_.gradient_to_receive(stage, m));
-      break;
-    case ActionKind::kSendActivation:
-      sending_.push_back({index, transport_.send(transfer.peer, transfer.tag,
-                                                 work_.activation_to_send(stage, m))});
-      break;
-    default:
-      sending_.push_back(
-          {index, transport_.send(transfer.peer, transfer.tag, work_.gradient_to_send(stage, m))});
+  const bool gradient = rule_of(transfer.kind).transfer.gradient;
+  if (is_receive(transfer.kind)) {
+    const Buffer buffer =
+        gradient ? work_.gradient_to_receive(stage, m) : work_.activation_to_receive(stage, m);
+    receiving_[i] = transport_.receive(transfer.peer, transfer.tag, buffer);
+  } else {
+    const Buffer buffer =
+        gradient ? work_.gradient_to_send(stage, m) : work_.activation_to_send(stage, m);
+    sending_.push_back({index, transport_.send(transfer.peer, transfer.tag, buffer)});
   }
 }
 
@@ -173,10 +168,10 @@ void StepTransfers::wait_for_sends() {
 void StepTransfers::end_send(const Send& send) {
   const RankAction& sent = action(send.action);
   record_->end[static_cast<std::size_t>(send.action)] = end_of(*send.transfer, transport_);
-  if (sent.kind == ActionKind::kSendActivation) {
-    work_.sent_activation(sent.stage, sent.micro_batch);
-  } else {
+  if (rule_of(sent.kind).transfer.gradient) {
     work_.sent_gradient(sent.stage, sent.micro_batch);
+  } else {
+    work_.sent_activation(sent.stage, sent.micro_batch);
   }
 }
 

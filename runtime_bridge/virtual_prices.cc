@@ -13,9 +13,14 @@ const MicroBatch& micro_batch_of(const PlanFile& file, int pipeline, int m) {
   return file.program.micro_batches[of.first_micro_batch + static_cast<std::uint32_t>(m)];
 }
 
-constexpr ActionKind kComputed[] = {ActionKind::kForward, ActionKind::kInputGradient,
-                                    ActionKind::kWeightGradient, ActionKind::kFusedBackward,
-                                    ActionKind::kRecompute};
+// Calls visit(kind) for every kind with a price in that table.
+template <class Visit>
+void for_each_priced(PriceTableOf table, const Visit& visit) {
+  for (int k = 0; k < kActionKinds; ++k) {
+    const auto kind = static_cast<ActionKind>(k);
+    if (rule_of(kind).price.table == table) visit(kind);
+  }
+}
 
 bool has_norm(const PlanFile& file) {
   return std::any_of(file.program.actions.begin(), file.program.actions.end(),
@@ -61,11 +66,11 @@ std::shared_ptr<const VirtualDurations> virtual_durations(const PlanFile& file, 
   for (int s = 0; s < of.stages; ++s) {
     for (int m = 0; m < micro_batches; ++m) {
       const PricedPlace place{s, micro_batch_of(file, pipeline, m).shape, of.copies};
-      for (const ActionKind kind : kComputed) durations->set(kind, s, m, duration(kind, place));
+      for_each_priced(PriceTableOf::kMicroBatch,
+                      [&](ActionKind kind) { durations->set(kind, s, m, duration(kind, place)); });
     }
-    for (const ActionKind kind : {ActionKind::kOptimizer, ActionKind::kLoad, ActionKind::kStore}) {
-      durations->set(kind, s, duration(kind, {s}));
-    }
+    for_each_priced(PriceTableOf::kStage,
+                    [&](ActionKind kind) { durations->set(kind, s, duration(kind, {s})); });
   }
   // Of several ranks the all-reduce takes it (PlanDelays); a rank alone has none.
   if (has_norm(file) && file.plan.pipeline * file.plan.data == 1) {
@@ -107,12 +112,15 @@ void PlanDelays::add_collectives(const PlanFile& file) {
   }
   for (int s = 0; s < file.plan.stages(); ++s) {
     const PricedPlace place{s, 0, file.plan.copies()};
-    const Duration reduction = duration(ActionKind::kReduceGradient, place);
     const std::string group =
         JobLayout::holders_name(file.program.stages[static_cast<std::size_t>(s)].weight_set);
-    set(group, GroupCall::kAllReduce, reduction);
-    set(group, GroupCall::kReduceScatter, reduction);
-    set(group, GroupCall::kAllGather, duration(ActionKind::kUnshard, place));
+    for_each_priced(PriceTableOf::kAllCopies, [&](ActionKind kind) {
+      if (rule_of(kind).collective.gathers) {
+        return set(group, GroupCall::kAllGather, duration(kind, place));
+      }
+      set(group, GroupCall::kAllReduce, duration(kind, place));
+      set(group, GroupCall::kReduceScatter, duration(kind, place));
+    });
   }
   const JobLayout layout(file);
   for (std::size_t tie = 0; tie < file.ties.size(); ++tie) {

@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "core/values/plan.h"
+#include "search/divided_tables.h"
 #include "search/evaluate.h"
 #include "search/memory.h"
 #include "search/prepared_plan.h"
+#include "search/raised_sums.h"
 #include "search/recompute_as_needed.h"
 #include "simulator/held_counts.h"
 

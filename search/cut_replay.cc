@@ -42,7 +42,7 @@ CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan, RecomputeRule r
   recomputes_ = prepared_.sums.recomputes();
   capacity_ = prepared_.devices.memory();
   reserve_ = prepared_.devices.reserve();
-  held_ = liveness_of(with_stand_in(prepared_.plan));
+  held_ = exactly_held_of(with_stand_in(prepared_.plan));
   if (!is_cheap_) return;
   wiring_.emplace(*inputs.cluster, prepared_.plan);
   schedules_ = schedules_of(prepared_.plan);

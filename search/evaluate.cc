@@ -90,7 +90,7 @@ std::optional<Rejection> choose(const PlanInputs& inputs, const PreparedPlan& pr
   const auto balanced = balanced_cuts(sums, plan, backward);
   plan.cuts = balanced.value();  // stages() <= sections
   const TiedParameters ties(*inputs.profile, plan.tensor);
-  const HeldCounts held(liveness_of(with_stand_in(plan)));
+  const HeldCounts held = exactly_held_of(with_stand_in(plan));
   const StageMemory memory(sums, ties, inputs.profile->training,
                            plan.zero1 ? chosen.weight_copies() : 1, held, devices.reserve(),
                            devices.memory());

@@ -11,9 +11,11 @@
 #include "core/values/plan.h"
 #include "search/best_plans.h"
 #include "search/candidates.h"
+#include "search/divided_tables.h"
 #include "search/evaluate.h"
 #include "search/group_prices.h"
 #include "search/memory.h"
+#include "search/raised_sums.h"
 #include "search/recompute_as_needed.h"
 #include "search/stash_bound.h"
 

@@ -248,7 +248,7 @@ Schedule counted_schedule(const Plan& plan) {
 }
 
 // `counted`: counted_schedule() of the plan.
-std::vector<RankLiveness> liveness_on(const Schedule& counted, const Plan& plan, Peaks peaks) {
+WaitingReceives waiting_of(const Plan& plan, const Schedule& counted) {
   const int telling = telling_micro_batches(plan);
   WaitingReceives waiting = waiting_receives(
       telling == counted_micro_batches(plan) ? counted : schedule_of(plan, telling));
@@ -259,15 +259,18 @@ std::vector<RankLiveness> liveness_on(const Schedule& counted, const Plan& plan,
     grow(waiting.activations, one_more.activations, more);
     grow(waiting.gradients, one_more.gradients, more);
   }
-  return liveness(counted, waiting, peaks);
+  return waiting;
 }
 
 }  // namespace
 
 HeldCounts least_held_of(const Plan& plan) { return least_held(counted_schedule(plan)); }
 
-std::vector<RankLiveness> liveness_of(const Plan& plan, Peaks peaks) {
-  return liveness_on(counted_schedule(plan), plan, peaks);
+HeldCounts exactly_held_of(const Plan& plan) { return PlanCounts(plan).exact(); }
+
+std::vector<RankLiveness> liveness_of(const Plan& plan) {
+  const Schedule counted = counted_schedule(plan);
+  return liveness(counted, waiting_of(plan, counted));
 }
 
 const Schedule& PlanCounts::schedule() {
@@ -275,6 +278,6 @@ const Schedule& PlanCounts::schedule() {
   return *schedule_;
 }
 HeldCounts PlanCounts::least() { return least_held(schedule()); }
-HeldCounts PlanCounts::exact() { return liveness_on(schedule(), plan_, Peaks::kFullest); }
+HeldCounts PlanCounts::exact() { return exactly_held(schedule(), waiting_of(plan_, schedule())); }
 
 }  // namespace penstock

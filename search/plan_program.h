@@ -41,12 +41,14 @@ Program program_of(const PlanSchedules& schedules, const LoweringOptions& option
 // liveness() of the plan's Program. Which receives wait is worked out on few micro-batches: with
 // more of them a steady state repeats, or (schedules that hold all micro-batches) every count grows
 // by what it grew by with the last one.
-std::vector<RankLiveness> liveness_of(const Plan& plan, Peaks peaks = Peaks::kAll);
+std::vector<RankLiveness> liveness_of(const Plan& plan);
 // How many micro-batches are enough for that.
 int telling_micro_batches(const Plan& plan);
 // least_held() of its schedule; the same for plans that differ only in micro-batches but have the
 // same of these:
 HeldCounts least_held_of(const Plan& plan);
+// HeldCounts(liveness_of(plan)), in a third of the time.
+HeldCounts exactly_held_of(const Plan& plan);
 int counted_micro_batches(const Plan& plan);
 
 // For both kinds of counts of one plan: the schedule that they are counted on is made once.

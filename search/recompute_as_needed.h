@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -32,19 +31,6 @@ bool can_divide_recompute(const ScheduleKind& kind);
 // they use the mode.
 struct RecomputeSums {
   RankSums kept, recomputed;
-};
-
-// What sections that recompute take beside others that do not (costmodel/plan_sections.h): those of
-// the mode, raised where they are faster than in mode "none". Keeps both by reference.
-class RaisedSums {
- public:
-  RaisedSums(const ModelProfile& profile, const Plan& plan, const RankSums& recomputed,
-             const RankSums& kept);
-  [[nodiscard]] const RankSums& sums() const { return sums_; }
-
- private:
-  std::vector<std::unique_ptr<const SectionSums>> raised_;
-  RankSums sums_;
 };
 
 class RecomputeAsNeeded {
@@ -132,21 +118,6 @@ class RecomputeAsNeeded {
   std::vector<Bundle> bundles_;     // of the two below, or of the stages that `held_` lists
   std::vector<std::size_t> ranks_;  // bundle by bundle
   std::vector<int> stages_;         // likewise, of two copies
-};
-
-// The section tables of a plan, from those of its mode and those of mode "none", raised as
-// RaisedSums where its recompute is divided.
-class DividedTables {
- public:
-  DividedTables(const RankTables& recomputed, const RankTables& kept, const Plan& plan);
-  // Points into it.
-  [[nodiscard]] const RankTables& tables() const { return tables_; }
-  [[nodiscard]] bool recomputes() const { return recomputes_; }
-
- private:
-  std::vector<std::vector<SectionTable>> merged_;  // per run of ranks on one type, per shape
-  RankTables tables_{{}};
-  bool recomputes_ = false;
 };
 
 }  // namespace penstock

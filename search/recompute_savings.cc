@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <functional>
 
+#include "search/prefix_part.h"
+
 namespace penstock {
 namespace {
 
-std::int64_t part(const std::vector<std::int64_t>& prefix, int first, int end) {
-  return prefix[static_cast<std::size_t>(end)] - prefix[static_cast<std::size_t>(first)];
-}
-
-std::int64_t part(const std::vector<std::int64_t>& prefix, const Plan& plan, int stage) {
+std::int64_t part_of_stage(const std::vector<std::int64_t>& prefix, const Plan& plan, int stage) {
   return part(prefix, plan.first_section(stage), plan.end_section(stage));
 }
 
@@ -40,13 +38,13 @@ RecomputeSavings::RecomputeSavings(const RankSums& kept, const RankSums& again,
 std::int64_t RecomputeSavings::work(std::size_t rank) const {
   std::int64_t sum = 0;
   for (const int stage : held_.stages_of(rank)) {
-    sum += part(kept_[static_cast<int>(rank)].work_of(backward_), plan_, stage);
+    sum += part_of_stage(kept_[static_cast<int>(rank)].work_of(backward_), plan_, stage);
   }
   return sum;
 }
 
 std::int64_t RecomputeSavings::fill(std::size_t rank) const {
-  return part(kept_[static_cast<int>(rank)].forward, plan_, held_.stages_of(rank).front());
+  return part_of_stage(kept_[static_cast<int>(rank)].forward, plan_, held_.stages_of(rank).front());
 }
 
 std::optional<std::int64_t> RecomputeSavings::least_ns(std::size_t rank, std::int64_t over) const {
@@ -86,8 +84,8 @@ std::vector<RecomputeSavings::Chunk> RecomputeSavings::fullest(std::size_t rank)
     const auto counts = held_.peak(rank, i);
     std::int64_t sum = 0;
     for (std::size_t c = 0; c < stages.size(); ++c) {
-      sum += counts[c].stash * part(kept.stash, plan_, stages[c]) +
-             counts[c].weight_stash * part(kept.weight_stash, plan_, stages[c]);
+      sum += counts[c].stash * part_of_stage(kept.stash, plan_, stages[c]) +
+             counts[c].weight_stash * part_of_stage(kept.weight_stash, plan_, stages[c]);
     }
     if (sum <= most) continue;
     most = sum;

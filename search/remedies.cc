@@ -39,7 +39,7 @@ bool fits(const PlanInputs& inputs, const Plan& plan) {
   const BackwardKind backward = find_schedule(plan.schedule)->backward;
   const auto balanced = balanced_cuts(sums, plan, backward);
   const TiedParameters ties(*inputs.profile, plan.tensor);
-  const HeldCounts held(liveness_of(with_stand_in(plan)));
+  const HeldCounts held = exactly_held_of(with_stand_in(plan));
   const StageMemory memory(sums, ties, inputs.profile->training,
                            plan.zero1 ? plan.weight_copies() : 1, held, devices.reserve(),
                            devices.memory());

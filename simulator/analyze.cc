@@ -64,7 +64,7 @@ class RankAttribution {
 
   Duration& part(std::uint32_t node, Phase phase) {
     const Action& action = program_.actions[node];
-    if (is_collective(action.kind) || action.kind == ActionKind::kOptimizer) return time_.barrier;
+    if (is_collective(action.kind) || rule_of(action.kind).updates) return time_.barrier;
     if (is_send(action.kind) || is_receive(action.kind) || is_copy(action.kind)) {
       return time_.transfer;  // of the host's link, too
     }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/values/action_rules.h"
 #include "core/values/executor_model.h"
 #include "core/values/program.h"
 #include "core/values/timeline.h"
@@ -59,9 +60,8 @@ class BindingWalk {
   void find_last() {
     const auto place = [&](std::uint32_t i) {
       const Action& action = program_.actions[i];
-      const bool ends_steps =
-          action.kind == ActionKind::kOptimizer || action.kind == ActionKind::kUnshard;
-      return std::tuple(end(i), ends_steps, -static_cast<int>(program_.rank_of(action).value));
+      return std::tuple(end(i), rule_of(action.kind).updates,
+                        -static_cast<int>(program_.rank_of(action).value));
     };
     for (std::uint32_t i = 0; i < program_.actions.size(); ++i) {
       const ActionKind kind = program_.actions[i].kind;

@@ -28,9 +28,7 @@ HeldCounts::HeldCounts(const std::vector<RankLiveness>& ranks) {
         held_.push_back({peak.stash[c], peak.weight_stash[c]});
       }
     }
-    to.first_overlap = overlaps_.size();
-    to.overlaps = from.overlaps.size();
-    overlaps_.insert(overlaps_.end(), from.overlaps.begin(), from.overlaps.end());
+    add_overlaps(r, from.overlaps);
     for (std::size_t c = 0; c < to.chunks; ++c) {
       stages_[static_cast<std::size_t>(from.stages[c])].transfers = {
           from.activation_receives[c], from.gradient_receives[c], from.sends_activation[c] ? 1 : 0,
@@ -54,6 +52,40 @@ void HeldCounts::begin_ranks(const std::vector<int>& rank_of_stage, std::size_t 
     const auto rank = static_cast<std::size_t>(rank_of_stage[s]);
     rank_stages_[ranks_[rank].first_stage + filled[rank]++] = static_cast<int>(s);
   }
+}
+
+std::vector<std::size_t> HeldCounts::chunk_of_stage() const {
+  std::vector<std::size_t> chunk_of_stage(stages());
+  for (std::size_t r = 0; r < ranks(); ++r) {
+    const auto stages = stages_of(r);
+    for (std::size_t c = 0; c < stages.size(); ++c) {
+      chunk_of_stage[static_cast<std::size_t>(stages[c])] = c;
+    }
+  }
+  return chunk_of_stage;
+}
+
+void HeldCounts::add_peaks(std::size_t rank, std::span<const Held> held, std::size_t peaks) {
+  ranks_[rank].first_held = held_.size();
+  ranks_[rank].peaks = peaks;
+  held_.insert(held_.end(), held.begin(), held.end());
+}
+
+void HeldCounts::add_overlaps(std::size_t rank,
+                              std::span<const std::pair<std::size_t, std::size_t>> overlaps) {
+  ranks_[rank].first_overlap = overlaps_.size();
+  ranks_[rank].overlaps = overlaps.size();
+  overlaps_.insert(overlaps_.end(), overlaps.begin(), overlaps.end());
+}
+
+HeldCounts::Transfers HeldCounts::any_transfers(const Schedule& schedule, int stage) {
+  const auto rank_of = [&](int of) { return schedule.rank_of_stage[static_cast<std::size_t>(of)]; };
+  const bool before = schedule.has_previous(stage) && rank_of(stage - 1) != rank_of(stage);
+  const bool behind = schedule.has_next(stage) && rank_of(stage + 1) != rank_of(stage);
+  Transfers transfers;
+  transfers.activation_receives = transfers.gradient_sends = before ? 1 : 0;
+  transfers.gradient_receives = transfers.activation_sends = behind ? 1 : 0;
+  return transfers;
 }
 
 // Once the peaks of the rank are known.

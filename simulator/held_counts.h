@@ -64,6 +64,7 @@ class HeldCounts {
 
  private:
   friend HeldCounts least_held(const Schedule& schedule);
+  friend HeldCounts exactly_held(const Schedule& schedule, const WaitingReceives& waiting);
   struct Rank {
     std::size_t first_stage = 0, chunks = 0;
     std::size_t first_held = 0, peaks = 0;
@@ -77,7 +78,15 @@ class HeldCounts {
     bool operator==(const Stage&) const = default;
   };
   void begin_ranks(const std::vector<int>& rank_of_stage, std::size_t ranks);
+  // Once the ranks are begun: which chunk of its rank each stage is.
+  [[nodiscard]] std::vector<std::size_t> chunk_of_stage() const;
+  // Rank by rank: its peaks, chunk by chunk, so many of them; then the other two.
+  void add_peaks(std::size_t rank, std::span<const Held> held, std::size_t peaks);
+  void add_overlaps(std::size_t rank,
+                    std::span<const std::pair<std::size_t, std::size_t>> overlaps);
   void add_peaks_of_stages(std::size_t rank);
+  // One wherever there is any.
+  static Transfers any_transfers(const Schedule& schedule, int stage);
 
   std::vector<Rank> ranks_;
   std::vector<Stage> stages_;
@@ -90,5 +99,8 @@ class HeldCounts {
 // A lower bound that takes as long for a million micro-batches as for a hundred: per rank the
 // position that holds most and the one with most stash, and one receive wherever there is any.
 HeldCounts least_held(const Schedule& schedule);
+
+// HeldCounts(liveness(schedule, waiting)), in a third of the time.
+HeldCounts exactly_held(const Schedule& schedule, const WaitingReceives& waiting);
 
 }  // namespace penstock

@@ -25,10 +25,16 @@ class FullestWalk {
       skip(block.repeat - 2);
       once(block);
     }
+    keep_fullest();
   }
-  // Chunk by chunk, at the position that holds most and at the one with most stash.
-  [[nodiscard]] const std::vector<Held>& most_held() const { return most_held_; }
-  [[nodiscard]] const std::vector<Held>& most_stash() const { return most_stash_; }
+  // Chunk by chunk, at the position that holds most, then at the one with most stash if that is
+  // another.
+  [[nodiscard]] const std::vector<Held>& fullest() {
+    if (most_stash_ != most_held_) {
+      most_held_.insert(most_held_.end(), most_stash_.begin(), most_stash_.end());
+    }
+    return most_held_;
+  }
   // By chunk, wherever it is.
   [[nodiscard]] const std::vector<std::int32_t>& most_stash_of_chunk() const {
     return most_stash_of_chunk_;
@@ -41,6 +47,7 @@ class FullestWalk {
     most_held_ = most_stash_ = now_;
     most_stash_of_chunk_.assign(chunks, 0);
     stash_ = held_ = largest_stash_ = largest_held_ = 0;
+    is_most_held_ = is_most_stash_ = false;
     overlaps_.clear();
   }
   void once(const ScheduleBlock& block) {
@@ -49,13 +56,14 @@ class FullestWalk {
       const std::size_t chunk = chunk_of_stage_[action.stage.value];
       if (action.kind == ActionKind::kForward) {
         most_stash_of_chunk_[chunk] = std::max(most_stash_of_chunk_[chunk], ++now_[chunk].stash);
-        ++stash_;
-        if (++held_ > largest_held_) keep(most_held_, largest_held_, held_);
-        if (stash_ > largest_stash_) keep(most_stash_, largest_stash_, stash_);
+        is_most_held_ = exceeds(++held_, largest_held_);
+        is_most_stash_ = exceeds(++stash_, largest_stash_);
       } else if (action.kind == ActionKind::kWeightGradient) {
+        keep_fullest();
         --now_[chunk].weight_stash;
         --held_;
       } else if (is_backward(action.kind)) {
+        keep_fullest();
         --now_[chunk].stash;
         --stash_;
         const int kept = action.kind == ActionKind::kInputGradient ? 1 : 0;
@@ -67,9 +75,21 @@ class FullestWalk {
       }
     }
   }
+  // Forwards only add, so that what is held is copied before the first other action behind them.
+  static bool exceeds(std::int64_t value, std::int64_t& largest) {
+    if (value <= largest) return false;
+    largest = value;
+    return true;
+  }
+  void keep_fullest() {
+    if (is_most_held_) most_held_ = now_;
+    if (is_most_stash_) most_stash_ = now_;
+    is_most_held_ = is_most_stash_ = false;
+  }
   // As if what has changed since `before_` changed so many times more.
   void skip(std::uint32_t times) {
     const auto n = static_cast<std::int32_t>(times);
+    keep_fullest();
     for (std::size_t c = 0; c < now_.size(); ++c) {
       const std::int32_t stash = n * (now_[c].stash - before_[c].stash);
       const std::int32_t weight_stash = n * (now_[c].weight_stash - before_[c].weight_stash);
@@ -78,10 +98,6 @@ class FullestWalk {
       stash_ += stash;
       held_ += stash + weight_stash;
     }
-  }
-  void keep(std::vector<Held>& kept, std::int64_t& largest, std::int64_t value) {
-    largest = value;
-    kept = now_;
   }
   void note_overlap(std::size_t forward_chunk, std::size_t backward_chunk) {
     const Overlap pair(forward_chunk, backward_chunk);
@@ -96,45 +112,23 @@ class FullestWalk {
   std::vector<std::int32_t> most_stash_of_chunk_;
   std::int64_t stash_ = 0, held_ = 0;  // sums of now_: stash, and both
   std::int64_t largest_stash_ = 0, largest_held_ = 0;
+  bool is_most_held_ = false, is_most_stash_ = false;  // now_, of all so far
 };
-
-HeldCounts::Transfers any_transfers(const Schedule& schedule, int stage) {
-  const auto rank_of = [&](int of) { return schedule.rank_of_stage[static_cast<std::size_t>(of)]; };
-  const bool before = schedule.has_previous(stage) && rank_of(stage - 1) != rank_of(stage);
-  const bool behind = schedule.has_next(stage) && rank_of(stage + 1) != rank_of(stage);
-  HeldCounts::Transfers transfers;
-  transfers.activation_receives = transfers.gradient_sends = before ? 1 : 0;
-  transfers.gradient_receives = transfers.activation_sends = behind ? 1 : 0;
-  return transfers;
-}
 
 }  // namespace
 
 HeldCounts least_held(const Schedule& schedule) {
   HeldCounts counts;
   counts.begin_ranks(schedule.rank_of_stage, static_cast<std::size_t>(schedule.ranks));
-  std::vector<std::size_t> chunk_of_stage(counts.stages());
-  for (std::size_t r = 0; r < counts.ranks(); ++r) {
-    const auto stages = counts.stages_of(r);
-    for (std::size_t c = 0; c < stages.size(); ++c) {
-      chunk_of_stage[static_cast<std::size_t>(stages[c])] = c;
-    }
-  }
+  const std::vector<std::size_t> chunk_of_stage = counts.chunk_of_stage();
   counts.held_.reserve(2 * counts.stages());
   counts.stage_peaks_.reserve(2 * counts.stages());
   FullestWalk walk(schedule, chunk_of_stage);
   for (std::size_t r = 0; r < counts.ranks(); ++r) {
-    HeldCounts::Rank& rank = counts.ranks_[r];
-    walk.run(r, rank.chunks);
-    rank.first_held = counts.held_.size();
-    counts.held_.insert(counts.held_.end(), walk.most_held().begin(), walk.most_held().end());
-    rank.peaks = walk.most_stash() == walk.most_held() ? 1 : 2;
-    if (rank.peaks == 2) {
-      counts.held_.insert(counts.held_.end(), walk.most_stash().begin(), walk.most_stash().end());
-    }
-    rank.first_overlap = counts.overlaps_.size();
-    rank.overlaps = walk.overlaps().size();
-    counts.overlaps_.insert(counts.overlaps_.end(), walk.overlaps().begin(), walk.overlaps().end());
+    walk.run(r, counts.ranks_[r].chunks);
+    const std::vector<Held>& fullest = walk.fullest();
+    counts.add_peaks(r, fullest, fullest.size() / counts.ranks_[r].chunks);
+    counts.add_overlaps(r, walk.overlaps());
     counts.add_peaks_of_stages(r);
     const auto stages = counts.stages_of(r);
     for (std::size_t c = 0; c < stages.size(); ++c) {
@@ -143,7 +137,7 @@ HeldCounts least_held(const Schedule& schedule) {
     }
   }
   for (int s = 0; s < schedule.stages(); ++s) {
-    counts.stages_[static_cast<std::size_t>(s)].transfers = any_transfers(schedule, s);
+    counts.stages_[static_cast<std::size_t>(s)].transfers = HeldCounts::any_transfers(schedule, s);
   }
   return counts;
 }

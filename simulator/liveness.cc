@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "core/values/action_rules.h"
-#include "simulator/fullest_peaks.h"
 
 namespace penstock {
 namespace {
@@ -51,9 +50,8 @@ class RankWalk {
     has_grown_ = true;
   }
 
-  void finish(Peaks which) {
+  void finish() {
     record();
-    if (packs_ && which == Peaks::kFullest) keep_fullest();
     if (packs_) unpack();
     result_.peaks.reserve(peaks_.size());
     for (Peak& peak : peaks_) result_.peaks.push_back(std::move(peak.counts));
@@ -117,35 +115,6 @@ class RankWalk {
       packs_ = false;
     }
     if (packs_) packed += static_cast<std::uint64_t>(by) << (16 * chunk);
-  }
-  // In the order of finish().
-  void keep_fullest() {
-    if (peaks_.size() <= 2 || now_.stash.size() > kMostPacked) return;
-    std::sort(peaks_.begin(), peaks_.end(), [](const Peak& a, const Peak& b) {
-      return std::pair(chunk_by_chunk(a.packed.stash), chunk_by_chunk(a.packed.weight_stash)) >
-             std::pair(chunk_by_chunk(b.packed.stash), chunk_by_chunk(b.packed.weight_stash));
-    });
-    const std::size_t chunks = now_.stash.size();
-    std::vector<std::int32_t> coordinates;
-    coordinates.reserve(2 * chunks * peaks_.size());
-    for (const Peak& peak : peaks_) {
-      for (const std::uint64_t packed : {peak.packed.stash, peak.packed.weight_stash}) {
-        for (std::size_t c = 0; c < chunks; ++c) coordinates.push_back(lane(packed, c));
-      }
-    }
-    std::size_t kept = 0;
-    for (const std::size_t i : fullest_points(std::move(coordinates), 2 * chunks)) {
-      peaks_[kept++].packed = peaks_[i].packed;
-    }
-    peaks_.resize(kept);
-  }
-  // The first chunk counts most.
-  static std::uint64_t chunk_by_chunk(std::uint64_t packed) {
-    std::uint64_t ordered = 0;
-    for (std::size_t c = 0; c < kMostPacked; ++c) {
-      ordered = (ordered << 16U) | ((packed >> (16 * c)) & 0xFFFFU);
-    }
-    return ordered;
   }
   // The counts of all peaks, which are not kept apart while they are packed: most peaks are covered
   // by others later.
@@ -234,7 +203,7 @@ class PipelineWalk {
   }
 
   std::vector<RankLiveness> finish() {
-    for (RankWalk& walk : walks_) walk.finish(Peaks::kAll);
+    for (RankWalk& walk : walks_) walk.finish();
     return std::move(ranks_);
   }
 
@@ -255,12 +224,12 @@ class BlockWalk {
         result_(result),
         walk_(result) {}
 
-  void run(Peaks peaks) {
+  void run() {
     const auto r = static_cast<std::size_t>(rank_);
     for (std::size_t b = schedule_.begin[r]; b < schedule_.begin[r + 1]; ++b) {
       repeat(schedule_.blocks[b]);
     }
-    walk_.finish(peaks);
+    walk_.finish();
   }
 
  private:
@@ -373,12 +342,11 @@ std::vector<RankLiveness> liveness(const Schedule& schedule) {
   return liveness(schedule, waiting_receives(schedule));
 }
 
-std::vector<RankLiveness> liveness(const Schedule& schedule, const WaitingReceives& waiting,
-                                   Peaks peaks) {
+std::vector<RankLiveness> liveness(const Schedule& schedule, const WaitingReceives& waiting) {
   std::vector<RankLiveness> ranks(static_cast<std::size_t>(schedule.ranks));
   const auto chunk_of_stage = give_stages(schedule.rank_of_stage, ranks);
   for (int r = 0; r < schedule.ranks; ++r) {
-    BlockWalk(schedule, chunk_of_stage, r, ranks[static_cast<std::size_t>(r)]).run(peaks);
+    BlockWalk(schedule, chunk_of_stage, r, ranks[static_cast<std::size_t>(r)]).run();
   }
   note_transfers(schedule, waiting, ranks);
   return ranks;

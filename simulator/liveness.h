@@ -43,9 +43,6 @@ std::vector<RankLiveness> liveness(const Program& program, int pipelines = 1);
 // The same for the Program that eager lowering would make of the schedule, without making it; the
 // second with `waiting` from elsewhere, so that M may be large.
 std::vector<RankLiveness> liveness(const Schedule& schedule);
-// Of the peaks maybe only those that can be the largest: what HeldCounts keeps of them anyway.
-enum class Peaks { kAll, kFullest };
-std::vector<RankLiveness> liveness(const Schedule& schedule, const WaitingReceives& waiting,
-                                   Peaks peaks = Peaks::kAll);
+std::vector<RankLiveness> liveness(const Schedule& schedule, const WaitingReceives& waiting);
 
 }  // namespace penstock

@@ -105,10 +105,7 @@ class Builder {
 
   [[nodiscard]] Queue queue_of(const Action& action, int rank) const {
     const Stage& stage = program_.stages[action.stage.value];
-    const bool from_previous =
-        action.kind == ActionKind::kReceiveActivation || action.kind == ActionKind::kSendGradient;
-    const StageId other = from_previous ? stage.previous : stage.next;
-    const int peer = program_.stages[other.value].rank.value;
+    const int peer = program_.stages[other_end(stage, action.kind).value].rank.value;
     switch (executor_.queues) {
       case QueueLayout::kPerRank:
         return {rank, -1, -1};

@@ -10,7 +10,7 @@
 #include "cli/options/nearest.h"
 #include "cli/options/parse.h"
 #include "cli/options/trainer_called.h"
-#include "search/trainers.h"
+#include "core/values/trainer.h"
 
 namespace penstock {
 namespace {
@@ -171,10 +171,10 @@ ExecutorModel ExecutorOptions::transfers() const {
 
 std::optional<ExecutorModel> executor_asked(const ExecutorOptions& executor,
                                             const std::optional<std::string>& trainer) {
-  std::optional<Trainer> known;
-  if (trainer) known = parse_trainer(*trainer);
+  const Trainer* known = nullptr;
+  if (trainer) known = &parse_trainer(*trainer);
   if (executor.says_transfers()) return executor.transfers();
-  if (known) return executor_of(*known);
+  if (known != nullptr) return known->executor;
   return {};
 }
 

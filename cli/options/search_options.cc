@@ -3,6 +3,7 @@
 #include "cli/options/measured_runs.h"
 #include "cli/options/model_input.h"
 #include "simulator/schedules/schedules.h"
+#include "trainers/trainer_table.h"
 
 namespace penstock {
 

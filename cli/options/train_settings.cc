@@ -164,6 +164,11 @@ void TrainSettings::declare(Options& options) {
   options.option("--log", "FILE", "a line of JSON per step (penstock.run/1)", log_);
   options.flag("--timeline", "also log start and end of every action, for penstock validate",
                timeline_);
+  options.option(
+      "--tensorboard", "FOLDER",
+      "event files for TensorBoard: loss, learning rate, gradient norm, step time, tokens "
+      "per second, validation loss; show them with: tensorboard --logdir FOLDER",
+      tensorboard_);
   options.option("--checkpoints", "FOLDER",
                  "write checkpoints into this folder: at the end, on SIGUSR1 (which ends the run), "
                  "and every N steps with the next option",
@@ -175,6 +180,11 @@ void TrainSettings::declare(Options& options) {
       "--resume",
       "continue from the newest complete checkpoint in the folder, whichever plan wrote it",
       resume_);
+  options.flag(
+      "--resume-if-any",
+      "the same, or begin at step 0 where the folder holds none yet: one command for a job "
+      "that may be started again at any time",
+      resume_if_any_);
   options.option("--may-change", "LIST",
                  "with --resume: what may differ from the checkpoint, of data, seed, precision, "
                  "global-batch, sequence-length",
@@ -187,7 +197,7 @@ TrainOptions TrainSettings::train_options() const {
   options.evaluation = evaluation();
   options.steps = steps();
   // Of a run that resumes the rest comes from the checkpoint, and they are looked at together then.
-  options.training = resume_ ? merged({}) : training({});
+  options.training = resumes() ? merged({}) : training({});
   if (transport_) options.transport = parse_transport(*transport_);
   if (device_) options.device = *device_;
   if (options.device != "cpu" && options.device != "cuda") {
@@ -206,11 +216,13 @@ TrainOptions TrainSettings::train_options() const {
   }
   if (log_) options.log = *log_;
   options.timeline = timeline_;
+  if (tensorboard_) options.tensorboard = *tensorboard_;
   if (timeline_ && !log_) bad_option("--timeline", "it goes to the log", "add --log run.jsonl");
   if (checkpoints_) options.checkpoint_folder = *checkpoints_;
   options.checkpoint_every = parse_count("--checkpoint-every", checkpoint_every_, 1, 0);
   options.checkpoint_keep = parse_count("--checkpoint-keep", checkpoint_keep_, 1, 2);
-  options.resume = resume_;
+  options.resume = resumes();
+  options.resume_if_any = resume_if_any_;
   if (may_change_) options.may_change = parse_changes(*may_change_);
   static_cast<void>(stretch());
   static_cast<void>(jumps());
@@ -368,6 +380,7 @@ void TrainSettings::refuse_for_ranks_that_sleep() const {
           {"--beta2", beta2_.has_value()},
           {"--eps", epsilon_.has_value()},
           {"--momentum", momentum_.has_value()},
+          {"--tensorboard", tensorboard_.has_value()},
           {"--seed", seed_.has_value()}},
          "ranks that sleep (--virtual) train nothing", help);
   refuse({{"--transport", transport_.has_value()},
@@ -383,6 +396,7 @@ void TrainSettings::refuse_for_ranks_that_sleep() const {
           {"--checkpoint-every", checkpoint_every_.has_value()},
           {"--checkpoint-keep", checkpoint_keep_.has_value()},
           {"--resume", resume_},
+          {"--resume-if-any", resume_if_any_},
           {"--may-change", may_change_.has_value()}},
          "ranks that sleep (--virtual) have no weights to keep", help);
 }
@@ -404,11 +418,12 @@ void TrainSettings::refuse_for_gpus() const {
 void TrainSettings::refuse_without_checkpoints() const {
   if (!checkpoints_) {
     refuse({{"--resume", resume_},
+            {"--resume-if-any", resume_if_any_},
             {"--checkpoint-every", checkpoint_every_.has_value()},
             {"--checkpoint-keep", checkpoint_keep_.has_value()}},
            "there is no folder of checkpoints", "add --checkpoints FOLDER");
   }
-  if (!resume_) {
+  if (!resumes()) {
     refuse({{"--may-change", may_change_.has_value()}}, "there is no checkpoint to differ from",
            "add --resume");
   }

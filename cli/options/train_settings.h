@@ -55,9 +55,10 @@ class TrainSettings {
   void merge_schedule(TrainingOptions& options) const;
   void check_schedule(const TrainingOptions& options) const;
   [[nodiscard]] int steps() const;
+  [[nodiscard]] bool resumes() const { return resume_ || resume_if_any_; }
 
   std::vector<std::string> data_, validation_data_;
-  std::optional<std::string> validation_fraction_, eval_every_, eval_batches_;
+  std::optional<std::string> tensorboard_, validation_fraction_, eval_every_, eval_batches_;
   std::optional<std::string> schedule_, warmup_, decay_steps_, least_rate_;
   std::optional<std::string> momentum_, beta1_, beta2_, epsilon_;
   std::optional<std::string> dtype_, steps_, learning_rate_, weight_decay_, clip_norm_, seed_;
@@ -65,7 +66,8 @@ class TrainSettings {
   std::optional<std::string> checkpoints_, checkpoint_every_, checkpoint_keep_, may_change_;
   std::optional<std::string> rank_, ranks_, local_rank_, master_, stretch_;
   std::vector<std::string> then_;
-  bool timeline_ = false, resume_ = false, no_pinning_ = false, virtual_ = false;
+  bool timeline_ = false, resume_ = false, resume_if_any_ = false, no_pinning_ = false,
+       virtual_ = false;
   bool no_sleep_ = false;
 };
 

@@ -9,7 +9,7 @@ namespace {
   throw Error(
       ErrorKind::kMissingResource,
       "this penstock was built without LibTorch, so that it cannot train\nhelp: reconfigure "
-      "with -DPENSTOCK_TORCH=ON, or let ranks sleep what the plan says (--virtual)");
+      "with -DPENSTOCK_TORCH=ON, or use ranks that sleep as long as the plan predicts (--virtual)");
 }
 
 }  // namespace

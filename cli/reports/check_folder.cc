@@ -23,8 +23,8 @@
 #include "core/values/json_reader.h"
 #include "report/result_json.h"
 #include "report/screen.h"
-#include "report/trainers/lint/lint_text.h"
 #include "report/words.h"
+#include "trainers/lint/lint_text.h"
 
 namespace penstock {
 namespace {
@@ -105,7 +105,7 @@ std::optional<Judged> judged(const std::string& file, const LaunchFileOptions& o
   if (is_other_program(text, file)) return {};
   Judged one;
   one.file = file;
-  if (const auto trainer = trainer_of(options, text, file)) {
+  if (const TrainerRow* trainer = trainer_of(options, text, file)) {
     one.launch = checked_launch(file, text, *trainer, options);
     one.what = target_text(one.launch->report);
     return one;

@@ -23,7 +23,7 @@
 #include "report/result_json.h"
 #include "report/screen.h"
 #include "report/words.h"
-#include "search/trainers.h"
+#include "trainers/trainer_table.h"
 
 namespace penstock {
 namespace {

@@ -16,8 +16,9 @@
 #include "core/values/json_reader.h"
 #include "report/result_json.h"
 #include "report/screen.h"
-#include "report/trainers/lint/lint.h"
-#include "report/trainers/lint/lint_text.h"
+#include "trainers/lint/lint.h"
+#include "trainers/lint/lint_text.h"
+#include "trainers/trainer_table.h"
 
 namespace penstock {
 namespace {
@@ -61,7 +62,7 @@ Answer check_own(const std::string& file, bool json, Screen screen) {
   return {to_text(object) + '\n', exit};
 }
 
-Answer check_launch(const std::string& file, const std::string& text, LintTrainer trainer,
+Answer check_launch(const std::string& file, const std::string& text, const TrainerRow& trainer,
                     const LaunchFileOptions& options, const std::string& format, Screen screen) {
   const LintReport report = checked_launch(file, text, trainer, options).report;
   const int exit = report.findings.empty() ? kYes : kNo;
@@ -89,11 +90,11 @@ void declare_launch(Options& options, LaunchFileOptions& launch) {
                  "megatron (script or flags), torchtitan (TOML, script or recipe) or deepspeed "
                  "(JSON); default: by its content",
                  launch.as);
-  options.choices(lint_trainer_names());
-  options.option("--target-version", "V",
-                 "of the trainer; megatron: 0.20; torchtitan: 0.2, 0.1, head; deepspeed: 0.19. The "
-                 "first is the default",
-                 launch.target_version);
+  options.choices(linted_trainer_names());
+  options.option(
+      "--target-version", "V",
+      "of the trainer; " + versions_in_words(linted_trainer_names()) + ". The first is the default",
+      launch.target_version);
   options.option("--gpus", "N", "of the job, where the file does not say; wins over the file",
                  launch.gpus);
   options.option("--stages", "P", "of DeepSpeed's PipelineModule, which its JSON does not say",
@@ -156,10 +157,10 @@ Answer run_check(const Arguments& arguments, Screen screen) {
     return answer;
   }
   const std::string text = read_file(file);
-  const auto trainer = trainer_of(launch, text, file);
-  if (!trainer) require_own(text, file);
-  Answer answer = trainer ? check_launch(file, text, *trainer, launch, format, screen)
-                          : check_own(file, format == "json", screen);
+  const TrainerRow* trainer = trainer_of(launch, text, file);
+  if (trainer == nullptr) require_own(text, file);
+  Answer answer = trainer != nullptr ? check_launch(file, text, *trainer, launch, format, screen)
+                                     : check_own(file, format == "json", screen);
   if (exit_zero && answer.exit == kNo) answer.exit = kYes;
   return answer;
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "report/result_json.h"
 #include "report/training_report.h"
 #include "runtime_bridge/checkpoint_reader.h"
+#include "runtime_bridge/find_archive.h"
 #include "runtime_bridge/launch_environment.h"
 #include "runtime_bridge/launcher.h"
 #include "runtime_bridge/program_source.h"
@@ -28,6 +30,7 @@
 #include "runtime_bridge/run_virtual.h"
 #include "runtime_bridge/torch/train_rank.h"
 #include "runtime_bridge/training_data.h"
+#include "training/pin_to_processor.h"
 
 namespace penstock {
 namespace {
@@ -141,7 +144,8 @@ Answer train_virtual(const Request& request, TrainingSignals& signals) {
   header.device = "virtual";
   header.library = "none";
   header.precision = "none";
-  WatchedTraining watched(header, request.plans, request.options.steps, request.options.log);
+  WatchedTraining watched(header, request.plans, request.options.steps,
+                          WatchedTraining::Files{request.options.log, request.options.tensorboard});
   signals.keep_interrupts();
   VirtualRunOptions options;
   options.steps = request.options.steps;
@@ -155,6 +159,12 @@ Answer train_virtual(const Request& request, TrainingSignals& signals) {
   const std::vector<MeasuredStep> steps = run_virtual(source, options, &watched);
   const auto done = static_cast<std::int64_t>(steps.size());
   return answer_of(request, watched.run(), {done, done < request.options.steps});
+}
+
+// 128 bits that nobody guesses.
+std::string new_token() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
 void say(const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); }
@@ -173,6 +183,13 @@ Checkpoint checkpoint_to_resume(const TrainOptions& options,
   return *newest.checkpoint;
 }
 
+// A folder that holds nothing yet. One whose checkpoints cannot be read is no beginning.
+bool is_to_begin(const TrainOptions& options) {
+  if (!options.resume_if_any) return false;
+  const NewestCheckpoint newest = newest_checkpoint(options.checkpoint_folder);
+  return !newest.checkpoint && newest.passed_over.empty();
+}
+
 // What was not given of the optimizer's numbers and the seed is as in the checkpoint; what was
 // given and differs is said, or refused.
 void resume(TrainJob& job, const TrainSettings& settings,
@@ -186,6 +203,7 @@ void resume(TrainJob& job, const TrainSettings& settings,
     note(what);
   }
   job.first_step = there.step;
+  job.resumes = true;
   job.first_samples = there.samples;
   // Other data begin at their beginning.
   const bool same_data = there.data.checksum == here.data.checksum &&
@@ -240,7 +258,13 @@ TrainJob checked_job(const Request& request) {
   job.data = read_training_data(job.options.data, model_of(plan), plan.plan.sequence_length);
   const bool speaks = !request.has_launcher && (!request.place || request.place->rank == 0);
   if (speaks) check_token_ids(job.data);
-  if (job.options.resume) resume(job, request.settings, speaks ? say_note : say_nothing);
+  const auto note = speaks ? say_note : say_nothing;
+  if (is_to_begin(job.options)) {
+    note("there is no checkpoint in " + job.options.checkpoint_folder + " yet: step 0 is next");
+    job.options.training = request.settings.training({});
+  } else if (job.options.resume) {
+    resume(job, request.settings, note);
+  }
   settle_evaluation(job, plan.plan.global_batch);
   job.data.begin({job.first_step, job.first_taken, plan.plan.global_batch});
   return job;
@@ -257,7 +281,8 @@ Answer train_as_rank(const Request& request, TrainingSignals& signals) {
   hooks.note = say_note;
   std::optional<WatchedTraining> watched;
   if (first) {
-    watched.emplace(header, request.plans, request.options.steps, request.options.log);
+    watched.emplace(header, request.plans, request.options.steps,
+                    WatchedTraining::Files{request.options.log, request.options.tensorboard});
     hooks.observer = &*watched;
   }
   signals.keep_interrupts();
@@ -276,6 +301,12 @@ Answer start_ranks(const Request& request, const Arguments& arguments, TrainingS
   LaunchOptions options;
   options.ranks = request.plan.value.plan.devices();
   options.environment = request.environment;
+  options.environment.try_emplace(kTokenVariable, new_token());
+  const bool pins = request.options.pin_threads && request.options.threads_per_rank == 1;
+  if (pins && request.options.device == "cpu") {
+    options.environment[kProcessorsVariable] =
+        fmt::format("{}", fmt::join(claim_processors(options.ranks, 0), ","));
+  }
   options.serve = serve_job_store;
   options.start = start_program("/proc/self/exe", rank_arguments);
   options.is_stopped = [&signals] { return signals.requested() != RunRequest::kGoOn; };
@@ -297,6 +328,10 @@ Answer start_ranks(const Request& request, const Arguments& arguments, TrainingS
   return {"", failure->exit_code};  // the rank has said why
 }
 
+void find_archive_of(PlanFile& plan, const std::string& path) {
+  if (plan.description) find_archive(*plan.description, path);
+}
+
 // A file that is named twice is read once.
 void add_later_plans(const std::vector<TrainSettings::LaterPlan>& later, PlanSequence& plans) {
   for (const TrainSettings::LaterPlan& each : later) {
@@ -308,6 +343,7 @@ void add_later_plans(const std::vector<TrainSettings::LaterPlan>& later, PlanSeq
       continue;
     }
     Loaded<PlanFile> plan = load_plan(each.path);
+    find_archive_of(plan.value, each.path);
     plans.push_back({each.first_step, std::make_shared<const PlanFile>(std::move(plan.value)),
                      each.path, plan.file.hash});
   }
@@ -328,6 +364,7 @@ Answer run_train(const Arguments& arguments, Screen screen) {
 
   request.options = request.settings.train_options();
   request.plan = load_plan(path);
+  if (!request.settings.sleeps()) find_archive_of(request.plan.value, path);
   request.plans = {
       {0, std::make_shared<const PlanFile>(request.plan.value), path, request.plan.file.hash}};
   add_later_plans(request.settings.later_plans(), request.plans);

@@ -1,5 +1,7 @@
 #include "core/files/groups_of_stages.h"
 
+#include "core/values/action_rules.h"
+
 namespace penstock {
 
 GroupsOfStages::GroupsOfStages(const Program& program,
@@ -19,10 +21,11 @@ GroupsOfStages::GroupsOfStages(const Program& program,
 }
 
 GroupId GroupsOfStages::find(ActionKind kind, StageId stage, std::size_t earlier) const {
-  if (!is_collective(kind)) return kNoGroup;
-  const auto& groups = kind == ActionKind::kTiedReduce ? tied_
-                       : kind == ActionKind::kNorm     ? job_
-                                                       : data_parallel_;
+  const GroupOf group = rule_of(kind).collective.group;
+  if (group == GroupOf::kNobody) return kNoGroup;
+  const auto& groups = group == GroupOf::kTie   ? tied_
+                       : group == GroupOf::kJob ? job_
+                                                : data_parallel_;
   const std::vector<GroupId>& of_stage = groups[stage.value];
   return earlier < of_stage.size() ? of_stage[earlier] : kNoGroup;
 }

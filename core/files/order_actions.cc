@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/files/slot_waits.h"
+#include "core/values/action_rules.h"
 
 namespace penstock {
 namespace {
@@ -198,8 +199,7 @@ class Ordering {
   void take_receive_along(std::size_t send) {
     const Action& action = lists_.actions[send];
     if (!is_send(action.kind)) return;
-    const Stage& stage = program_.stages[action.stage.value];
-    const StageId to = action.kind == ActionKind::kSendActivation ? stage.next : stage.previous;
+    const StageId to = other_end(program_.stages[action.stage.value], action.kind);
     if (to == kNoStage) return;
     const auto peer = static_cast<std::size_t>(program_.stages[to.value].rank.value);
     if (done(peer)) return;

@@ -19,12 +19,6 @@ namespace {
 
 constexpr std::uint32_t kNone = kWaitsForNothing;
 
-// After those the copy on the host is out of date.
-constexpr bool changes_stage(ActionKind kind) {
-  return completes_gradient(kind) || rule_of(kind).lane == Lane::kCollective ||
-         kind == ActionKind::kOptimizer;
-}
-
 class RankSlots {
  public:
   RankSlots(const Program& program, ActionLists& lists, std::size_t rank, int slots)
@@ -100,7 +94,8 @@ class RankSlots {
   void use_stage(std::uint32_t at, StageState& stage) {
     const ActionKind kind = lists_.actions[at].kind;
     wait(at, stage.load);
-    if (changes_stage(kind)) wait(at, stage.store);  // what is being copied stays as it is
+    // What is being copied stays as it is.
+    if (rule_of(kind).slot == SlotUse::kChanges) wait(at, stage.store);
     (is_compute(kind) ? stage.last_compute : stage.last_collective) = at;
   }
 

@@ -1,7 +1,8 @@
-// What every kind of action means, one row each: the lane that it keeps busy, the price and the
-// fixed cost that it takes, what it moves, what it waits for, and what it holds and lets go. Who
-// prices, links, replays or draws actions reads the row; only the checker of plan files
-// (core/check) has rules of its own, since it judges those who use these.
+// What every kind of action means, one row each: in words, the lane that it keeps busy, the price
+// and the fixed cost that it takes, what it moves and where the other end of that is, what it waits
+// for, and what it holds and lets go. Who prices, links, replays, runs or draws actions reads the
+// row; only the checker of plan files (core/check) has rules of its own, since it judges those who
+// use these.
 //
 // A new kind, or a new term of the executor, is a row or a column here and what carries it out.
 #pragma once
@@ -9,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "core/values/action_kind.h"
 #include "core/values/executor_model.h"
@@ -85,19 +87,44 @@ struct Holds {
 // (core/files/slot_waits.h makes waits of it).
 enum class SlotUse : std::uint8_t {
   kNothing,
-  kNeeds,   // reads or changes it: once it is loaded, before it is let go
-  kTakes,   // brings it, into a slot that was let go
-  kCopies,  // brings it back to the host, after all that changes it
-  kFrees,   // lets go of the slot, after all that needs it
+  kReads,    // once it is loaded, before it is let go
+  kChanges,  // likewise; what the host has is then out of date
+  kTakes,    // brings it, into a slot that was let go
+  kCopies,   // brings it back to the host, after all that changes it
+  kFrees,    // lets go of the slot, after all that needs it
+};
+
+// Where the other end of a transfer is, seen from the stage that owns the action.
+enum class OtherEnd : std::uint8_t { kNowhere, kNext, kPrevious };
+struct TransferRule {
+  ActionKind meets = ActionKind::kForward;  // at the other end
+  OtherEnd at = OtherEnd::kNowhere;
+  bool gradient = false;
+};
+
+// Who performs a collective together.
+enum class GroupOf : std::uint8_t {
+  kNobody,
+  kHolders,  // of the stage's weights: replicas, and copies within a pipeline
+  kTie,      // the stages with the tied weights
+  kJob,      // all ranks
+};
+struct CollectiveRule {
+  GroupOf group = GroupOf::kNobody;
+  bool gathers = false;  // else it sums
 };
 
 struct ActionRule {
   ActionKind kind = ActionKind::kForward;
+  std::string_view meaning{};
   Lane lane = Lane::kAtOnce;
   PriceRule price{};
   Needs needs{};
   Holds holds{};
   SlotUse slot = SlotUse::kNothing;
+  TransferRule transfer{};
+  CollectiveRule collective{};
+  bool updates = false;  // brings new weights, at the very end of a step
 };
 
 namespace action_rules_detail {
@@ -158,55 +185,69 @@ inline constexpr Needs kGradient = first_of(
 inline constexpr PriceTableOf kBehind = PriceTableOf::kBoundaryBehind;
 inline constexpr PriceTableOf kBefore = PriceTableOf::kBoundaryBefore;
 
-// Compute and collectives need their stage on the device; copies have rows of their own.
-constexpr ActionRule row(ActionKind kind, Lane lane, PriceRule price, Needs needs,
-                         Holds holds = {}) {
-  const bool needs_stage = kind != kNorm && (lane == Lane::kCompute || lane == Lane::kCollective);
-  return {kind, lane, price, needs, holds, needs_stage ? SlotUse::kNeeds : SlotUse::kNothing};
+constexpr ActionRule compute(ActionKind kind, std::string_view meaning, PriceRule price,
+                             Needs needs, Holds holds = {}) {
+  const SlotUse slot =
+      completes_gradient(kind) || kind == kOptimizer ? SlotUse::kChanges : SlotUse::kReads;
+  return {kind, meaning, Lane::kCompute, price, needs, holds, slot, {}, {}, kind == kOptimizer};
 }
-constexpr ActionRule of_slot(ActionKind kind, Lane lane, PriceRule price, SlotUse slot) {
-  return {kind, lane, price, {}, {}, slot};
+constexpr ActionRule transfer(ActionKind kind, std::string_view meaning, TransferRule rule,
+                              PriceRule price, Needs needs, Holds holds = {}) {
+  return {kind, meaning, Lane::kWire, price, needs, holds, SlotUse::kNothing, rule};
+}
+constexpr ActionRule collective(ActionKind kind, std::string_view meaning, CollectiveRule rule,
+                                PriceRule price, Needs needs) {
+  const SlotUse slot = rule.group == GroupOf::kJob ? SlotUse::kNothing : SlotUse::kChanges;
+  return {kind, meaning, Lane::kCollective, price, needs, {}, slot, {}, rule, rule.gathers};
+}
+constexpr ActionRule of_slot(ActionKind kind, std::string_view meaning, Lane lane, PriceRule price,
+                             SlotUse slot) {
+  return {kind, meaning, lane, price, {}, {}, slot};
 }
 
 // In the order of ActionKind.
 inline constexpr std::array<ActionRule, kActionKinds> kRules = {
-    row(kForward, Lane::kCompute, per_micro_batch(&ComputePrice::forward), kActivation,
-        {1, 0, -1, 0}),
-    row(kInputGradient, Lane::kCompute, per_micro_batch(&ComputePrice::input_gradient), kGradient,
-        {-1, 1, 0, -1}),
-    row(kWeightGradient, Lane::kCompute, per_micro_batch(&ComputePrice::weight_gradient),
-        first_of(Need{kInputGradient}), {0, -1, 0, 0}),
-    row(kFusedBackward, Lane::kCompute, per_micro_batch(&ComputePrice::fused_backward), kGradient,
-        {-1, 0, 0, -1}),
-    row(kRecompute, Lane::kCompute, per_micro_batch(&ComputePrice::recompute), kGradient),
+    compute(kForward, "forward", per_micro_batch(&ComputePrice::forward), kActivation,
+            {1, 0, -1, 0}),
+    compute(kInputGradient, "input gradient", per_micro_batch(&ComputePrice::input_gradient),
+            kGradient, {-1, 1, 0, -1}),
+    compute(kWeightGradient, "weight gradient", per_micro_batch(&ComputePrice::weight_gradient),
+            first_of(Need{kInputGradient}), {0, -1, 0, 0}),
+    compute(kFusedBackward, "backward", per_micro_batch(&ComputePrice::fused_backward), kGradient,
+            {-1, 0, 0, -1}),
+    compute(kRecompute, "recompute", per_micro_batch(&ComputePrice::recompute), kGradient),
 
-    row(kSendActivation, Lane::kWire, per_boundary(kBehind, &TransferPrice::activation),
-        first_of(Need{kForward})),
-    row(kReceiveActivation, Lane::kWire, {}, first_of(Need{kSendActivation, kPrevious}),
-        {0, 0, 1, 0}),
-    row(kSendGradient, Lane::kWire, per_boundary(kBefore, &TransferPrice::gradient),
-        first_of(Need{kFusedBackward})),
-    row(kReceiveGradient, Lane::kWire, {}, first_of(Need{kSendGradient, kNext}), {0, 0, 0, 1}),
+    transfer(kSendActivation, "activation sent", {kReceiveActivation, OtherEnd::kNext, false},
+             per_boundary(kBehind, &TransferPrice::activation), first_of(Need{kForward})),
+    transfer(kReceiveActivation, "activation received",
+             {kSendActivation, OtherEnd::kPrevious, false}, {},
+             first_of(Need{kSendActivation, kPrevious}), {0, 0, 1, 0}),
+    transfer(kSendGradient, "gradient sent", {kReceiveGradient, OtherEnd::kPrevious, true},
+             per_boundary(kBefore, &TransferPrice::gradient), first_of(Need{kFusedBackward})),
+    transfer(kReceiveGradient, "gradient received", {kSendGradient, OtherEnd::kNext, true}, {},
+             first_of(Need{kSendGradient, kNext}), {0, 0, 0, 1}),
 
-    row(kUnshard, Lane::kCollective, per_copies(&StepPrice::unshard, &StepPrice::parameters),
-        first_of(Need{kOptimizer, kStage, Which::kLast})),
-    of_slot(kReshard, Lane::kAtOnce, {}, SlotUse::kFrees),
-    row(kTiedReduce, Lane::kCollective, of_table(PriceTableOf::kTie),
-        first_of(Need{kWeightGradient, kStage, Which::kLast})),
-    row(kReduceGradient, Lane::kCollective,
-        per_copies(&StepPrice::reduce_gradient, &StepPrice::gradients),
-        first_of(Need{kTiedReduce, kStage, Which::kLast},
-                 Need{kWeightGradient, kStage, Which::kLast})),
-    row(kNorm, Lane::kCollective, of_table(PriceTableOf::kJob),
-        first_of(Need{kWeightGradient, kRank, Which::kLast})),
-    row(kOptimizer, Lane::kCompute, of_optimizer(),
-        first_of(Need{kNorm, kRank, Which::kLastBefore},
-                 Need{kReduceGradient, kStage, Which::kLast},
-                 Need{kTiedReduce, kStage, Which::kLast})),
+    collective(kUnshard, "parameters gathered", {GroupOf::kHolders, true},
+               per_copies(&StepPrice::unshard, &StepPrice::parameters),
+               first_of(Need{kOptimizer, kStage, Which::kLast})),
+    of_slot(kReshard, "let go", Lane::kAtOnce, {}, SlotUse::kFrees),
+    collective(kTiedReduce, "tied weights reduced", {GroupOf::kTie, false},
+               of_table(PriceTableOf::kTie), first_of(Need{kWeightGradient, kStage, Which::kLast})),
+    collective(kReduceGradient, "gradients reduced", {GroupOf::kHolders, false},
+               per_copies(&StepPrice::reduce_gradient, &StepPrice::gradients),
+               first_of(Need{kTiedReduce, kStage, Which::kLast},
+                        Need{kWeightGradient, kStage, Which::kLast})),
+    collective(kNorm, "gradient norm", {GroupOf::kJob, false}, of_table(PriceTableOf::kJob),
+               first_of(Need{kWeightGradient, kRank, Which::kLast})),
+    compute(kOptimizer, "optimizer", of_optimizer(),
+            first_of(Need{kNorm, kRank, Which::kLastBefore},
+                     Need{kReduceGradient, kStage, Which::kLast},
+                     Need{kTiedReduce, kStage, Which::kLast})),
 
-    of_slot(kLoad, Lane::kCopyIn, per_copy(&StepPrice::load, &StepPrice::loaded), SlotUse::kTakes),
-    of_slot(kStore, Lane::kCopyOut, per_copy(&StepPrice::store, &StepPrice::stored),
-            SlotUse::kCopies),
+    of_slot(kLoad, "loaded from the host", Lane::kCopyIn,
+            per_copy(&StepPrice::load, &StepPrice::loaded), SlotUse::kTakes),
+    of_slot(kStore, "stored on the host", Lane::kCopyOut,
+            per_copy(&StepPrice::store, &StepPrice::stored), SlotUse::kCopies),
 };
 
 // The predicates of action_kind.h are comparisons, which replays can afford; they say the same.
@@ -225,6 +266,16 @@ constexpr bool agree_with_predicates() {
     if (is_backward(kind) != (rule.holds.gradient_buffer < 0)) return false;
     const int freed = rule.holds.stash + rule.holds.weight_stash;
     if (completes_gradient(kind) != (freed < 0)) return false;
+    const TransferRule& transfer = rule.transfer;
+    const TransferRule& other = kRules[static_cast<std::size_t>(transfer.meets)].transfer;
+    if ((rule.lane == Lane::kWire) != (transfer.at != OtherEnd::kNowhere)) return false;
+    if (rule.lane == Lane::kWire &&
+        (other.meets != kind || other.at == transfer.at || other.gradient != transfer.gradient)) {
+      return false;
+    }
+    if ((rule.lane == Lane::kCollective) != (rule.collective.group != GroupOf::kNobody)) {
+      return false;
+    }
   }
   return true;
 }
@@ -234,6 +285,16 @@ static_assert(agree_with_predicates(), "a row of kRules contradicts action_kind.
 
 [[nodiscard]] constexpr const ActionRule& rule_of(ActionKind kind) {
   return action_rules_detail::kRules[static_cast<std::size_t>(kind)];
+}
+// F, I, W, B and R: once per micro-batch.
+[[nodiscard]] constexpr bool is_of_micro_batch(ActionKind kind) {
+  return rule_of(kind).price.table == PriceTableOf::kMicroBatch;
+}
+// The stage at the other end of a transfer, of whatever has a previous and a next one; kNoStage
+// beyond the ends of a chain.
+template <class Stage>
+[[nodiscard]] constexpr auto other_end(const Stage& stage, ActionKind transfer) {
+  return rule_of(transfer).transfer.at == OtherEnd::kNext ? stage.next : stage.previous;
 }
 
 }  // namespace penstock

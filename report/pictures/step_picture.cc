@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/values/action_rules.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -31,46 +32,28 @@ constexpr Colour kGrid{0xc4, 0xc9, 0xd0};
 constexpr Colour kHeld{0x8f, 0xa8, 0xcf};
 constexpr Colour kWhite{0xff, 0xff, 0xff};
 
-struct KindColour {
-  Colour colour;
-  std::string_view meaning;
-};
+// By kind; those of the HTML report in its light theme.
+constexpr std::array<Colour, kActionKinds> kColours = {{
+    {0x2f, 0x6f, 0xd6},  // F
+    {0x14, 0x90, 0x8c},  // I
+    {0x3f, 0x9a, 0x45},  // W
+    {0xe8, 0x87, 0x1e},  // B
+    {0x9a, 0xa1, 0xab},  // R
+    {0x8d, 0x6b, 0xc4},  // SEND_F
+    {0xa8, 0xad, 0xb5},  // RECV_F
+    {0xb7, 0x9a, 0xe0},  // SEND_B
+    {0xa8, 0xad, 0xb5},  // RECV_B
+    {0x6f, 0x6a, 0x9c},  // UNSHARD
+    {0xa8, 0xad, 0xb5},  // RESHARD
+    {0xa9, 0x7c, 0xa3},  // TIED_REDUCE
+    {0x86, 0x55, 0x7f},  // REDUCE_GRAD
+    {0x7b, 0x84, 0x94},  // NORM
+    {0x59, 0x60, 0x6b},  // OPT
+    {0xc2, 0x8e, 0x2c},  // LOAD
+    {0xd8, 0xb4, 0x6a},  // STORE
+}};
 
-// Those of the HTML report in its light theme.
-KindColour colour_of(ActionKind kind) {
-  switch (kind) {
-    case ActionKind::kForward:
-      return {{0x2f, 0x6f, 0xd6}, "forward"};
-    case ActionKind::kInputGradient:
-      return {{0x14, 0x90, 0x8c}, "input gradient"};
-    case ActionKind::kWeightGradient:
-      return {{0x3f, 0x9a, 0x45}, "weight gradient"};
-    case ActionKind::kFusedBackward:
-      return {{0xe8, 0x87, 0x1e}, "backward"};
-    case ActionKind::kRecompute:
-      return {{0x9a, 0xa1, 0xab}, "recompute"};
-    case ActionKind::kSendActivation:
-      return {{0x8d, 0x6b, 0xc4}, "activation sent"};
-    case ActionKind::kSendGradient:
-      return {{0xb7, 0x9a, 0xe0}, "gradient sent"};
-    case ActionKind::kReduceGradient:
-      return {{0x86, 0x55, 0x7f}, "gradients reduced"};
-    case ActionKind::kTiedReduce:
-      return {{0xa9, 0x7c, 0xa3}, "tied weights reduced"};
-    case ActionKind::kUnshard:
-      return {{0x6f, 0x6a, 0x9c}, "parameters gathered"};
-    case ActionKind::kNorm:
-      return {{0x7b, 0x84, 0x94}, "gradient norm"};
-    case ActionKind::kOptimizer:
-      return {{0x59, 0x60, 0x6b}, "optimizer"};
-    case ActionKind::kLoad:
-      return {{0xc2, 0x8e, 0x2c}, "loaded from the host"};
-    case ActionKind::kStore:
-      return {{0xd8, 0xb4, 0x6a}, "stored on the host"};
-    default:
-      return {{0xa8, 0xad, 0xb5}, "other"};
-  }
-}
+Colour colour_of(ActionKind kind) { return kColours[static_cast<std::size_t>(kind)]; }
 
 // White on dark colours, else ink: by brightness as the eye weighs it.
 Colour ink_on(Colour colour) {
@@ -114,7 +97,7 @@ class Coverage {
   struct Column {
     std::int64_t covered = 0, red = 0, green = 0, blue = 0;  // weighted sums
     void add(ActionKind kind, std::int64_t weight) {
-      const Colour colour = colour_of(kind).colour;
+      const Colour colour = colour_of(kind);
       covered += weight;
       red += weight * colour.red;
       green += weight * colour.green;
@@ -280,7 +263,7 @@ class Drawing {
 
   void draw_box(const TraceSlice& slice) {
     const std::int64_t left = x_of(slice.start), right = x_of(slice.end);
-    const Colour colour = colour_of(slice.kind).colour;
+    const Colour colour = colour_of(slice.kind);
     // Neighbours stay apart where there is room.
     const std::int64_t gap = right - left >= 4 * kPixel ? kPixel / 2 : 0;
     picture_.boxes.push_back({kLabels + left, top_, right - left - gap, kRowHeight, colour});
@@ -316,8 +299,8 @@ class Drawing {
     for (std::size_t kind = 0; kind < seen_.size(); ++kind) {
       if (!seen_[kind]) continue;
       const auto action = static_cast<ActionKind>(kind);
-      const auto [colour, meaning] = colour_of(action);
-      const std::string words = fmt::format("{} {}", name_of(action), meaning);
+      const Colour colour = colour_of(action);
+      const std::string words = fmt::format("{} {}", name_of(action), rule_of(action).meaning);
       const auto width = static_cast<std::int64_t>(words.size()) * kTextSize * 62 / 100;
       if (x + width + 30 * kPixel > picture_.width && x > kLabels) {
         x = kLabels;

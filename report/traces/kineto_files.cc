@@ -1,7 +1,10 @@
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/values/action_rules.h"
 #include "report/traces/trace_files.h"
 
 namespace penstock {
@@ -27,37 +30,29 @@ int stream_of(const TraceSlice& slice) {
 
 // HTA goes by names: communication starts with "nccl"; of compute nothing may contain Sync, dma,
 // Memcpy or Memset.
-const char* kernel_name(ActionKind kind) {
-  switch (kind) {
-    case ActionKind::kForward:
-      return "forward";
-    case ActionKind::kInputGradient:
-      return "input_gradient";
-    case ActionKind::kWeightGradient:
-      return "weight_gradient";
-    case ActionKind::kFusedBackward:
-      return "backward";
-    case ActionKind::kRecompute:
-      return "recompute";
-    case ActionKind::kOptimizer:
-      return "optimizer";
-    case ActionKind::kSendActivation:
-    case ActionKind::kSendGradient:
+std::string kernel_name(ActionKind kind) {
+  const ActionRule& rule = rule_of(kind);
+  switch (rule.lane) {
+    case Lane::kWire:
       return "ncclDevKernel_SendRecv";
-    case ActionKind::kLoad:
+    case Lane::kCollective:
+      return rule.collective.gathers ? "ncclDevKernel_AllGather" : "ncclDevKernel_AllReduce_Sum";
+    case Lane::kCopyIn:
       return "Memcpy HtoD (Pinned -> Device)";
-    case ActionKind::kStore:
+    case Lane::kCopyOut:
       return "Memcpy DtoH (Device -> Pinned)";
-    case ActionKind::kUnshard:
-      return "ncclDevKernel_AllGather";
-    default:
-      return "ncclDevKernel_AllReduce_Sum";
+    case Lane::kCompute:
+    case Lane::kAtOnce:
+      break;
   }
+  std::string name(rule.meaning);
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return name;
 }
 
 const char* collective_name(ActionKind kind) {
   if (is_send(kind)) return "send";
-  return kind == ActionKind::kUnshard ? "_allgather_base" : "allreduce";
+  return rule_of(kind).collective.gathers ? "_allgather_base" : "allreduce";
 }
 
 class RankFile {

@@ -102,8 +102,7 @@ class TraceBuilder {
   }
   // The rank, within its pipeline, of the stage that takes what this send carries.
   [[nodiscard]] int receiver(const Action& send) const {
-    const Stage& stage = program_.stages[send.stage.value];
-    const StageId other = send.kind == ActionKind::kSendActivation ? stage.next : stage.previous;
+    const StageId other = other_end(program_.stages[send.stage.value], send.kind);
     return program_.stages[other.value].rank.value - pipeline_of(send).first_rank;
   }
 

@@ -18,16 +18,21 @@ bool is_cpu(const std::string& name) { return name == "cpu"; }
 }  // namespace
 
 void require_device(const std::string& name) {
-  if (!is_cpu(name)) (void)cuda_devices();
+  if (is_cpu(name)) return;
+  prepare_for_cuda();
+  (void)cuda_devices();
 }
 
 std::string words_of_device(const std::string& name) {
-  return is_cpu(name) ? name : cuda_device_at(0).name + ", CUDA " + cuda_driver_version();
+  if (is_cpu(name)) return name;
+  prepare_for_cuda();
+  return cuda_device_at(0).name + ", CUDA " + cuda_driver_version();
 }
 
 std::unique_ptr<Device> make_rank_device(const std::string& name, int local_rank) {
   if (is_cpu(name)) return make_cpu_device();
-  return make_cuda_device(local_rank, torch_cuda_allocator(local_rank));
+  const int gpu = choose_cuda_device(local_rank);
+  return make_cuda_device(gpu, torch_cuda_allocator(gpu));
 }
 
 BufferCopy make_rank_copy(const std::string& name) {
@@ -49,7 +54,8 @@ std::unique_ptr<CopyEngine> make_rank_copies(const std::string& name) {
 std::unique_ptr<Transport> staged(std::unique_ptr<Transport> transport, const std::string& name,
                                   int local_rank) {
   if (is_cpu(name)) return transport;
-  return make_staged_transport(std::move(transport), make_pinned_staging(local_rank));
+  return make_staged_transport(std::move(transport),
+                               make_pinned_staging(choose_cuda_device(local_rank)));
 }
 
 std::unique_ptr<Transport> make_nccl(const std::vector<std::pair<int, int>>& ways,
@@ -58,7 +64,7 @@ std::unique_ptr<Transport> make_nccl(const std::vector<std::pair<int, int>>& way
   NcclOptions nccl;
   nccl.rank = place.rank;
   nccl.size = place.ranks;
-  nccl.device = place.local_rank;
+  nccl.device = choose_cuda_device(place.local_rank);
   nccl.name = place.key_prefix;
   nccl.time_out = options.time_out;
   nccl.ways = ways;

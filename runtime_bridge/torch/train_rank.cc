@@ -16,6 +16,7 @@
 #include "runtime_bridge/rendezvous_lists.h"
 #include "runtime_bridge/torch/rank_checkpoints.h"
 #include "runtime_bridge/torch/rank_device.h"
+#include "runtime_bridge/wait_for_ranks.h"
 #include "training/gloo/gloo_transport.h"
 #include "training/gloo/tcp_store.h"
 #include "training/loopback.h"
@@ -44,21 +45,27 @@ bool is_local(const LaunchEnvironment& place) {
 
 std::string in_words(std::size_t bytes) { return to_text(Bytes{static_cast<std::int64_t>(bytes)}); }
 
+bool pins(const TrainOptions& options) {
+  return options.device == "cpu" && options.pin_threads && options.threads_per_rank == 1;
+}
+
 // One rank on the calling thread, over a transport that is there.
 class Rank {
  public:
-  Rank(const TrainJob& job, int local_rank) : job_(job) {
+  // `processors`: those of the job, if they are claimed already.
+  Rank(const TrainJob& job, int local_rank, const std::optional<std::vector<int>>& processors)
+      : job_(job) {
     if (job.options.device == "cpu") {
       set_library_threads(job.options.threads_per_rank);
-      if (job.options.pin_threads && job.options.threads_per_rank == 1) {
-        pin_to_processor(local_rank);
+      if (pins(job.options)) {
+        pin_to_one_of(processors ? *processors : claim_processors(1, local_rank), local_rank);
       }
     }
     device_ = make_rank_device(job.options.device, local_rank);
   }
 
   RunEnd run(Transport& transport, const std::string& attempt, bool one_clock,
-             const TrainHooks& hooks,
+             const TrainHooks& hooks, const std::function<void()>& ready,
              std::function<void(std::int64_t step, std::int64_t position)> reached) {
     checkpoints_ = std::make_unique<RankCheckpoints>(job_, transport, attempt);
     RunRankOptions options;
@@ -73,6 +80,7 @@ class Rank {
     PlansByStep source(job_.plans);
     TorchState state(model_of(*job_.plans.front().plan), job_.options.training, *device_);
     RunRankHooks of_run{hooks.observer, hooks.control, checkpoints_.get()};
+    of_run.ready = ready;
     if (hooks.note) {
       of_run.step_done = [&](std::int64_t) { tell_what_is_not_split(hooks); };
       of_run.plan_changed = [&](const PlanChange& change) { tell_change(change, hooks); };
@@ -142,6 +150,7 @@ std::unique_ptr<Transport> make_gloo(const LaunchEnvironment& place, const Train
   gloo.store = address_of(place);
   gloo.serves_store = place.serves_store;
   gloo.limit = options.time_out;
+  gloo.network_interface = place.network_interface;
   return staged(make_gloo_transport(gloo), options.device, place.local_rank);
 }
 
@@ -177,7 +186,7 @@ RunEnd train_rank(const TrainJob& job, const LaunchEnvironment& place, const Tra
                     "\nhelp: start as many ranks as the plan has, or plan for --gpus " +
                     std::to_string(place.ranks));
   }
-  Rank rank(job, place.local_rank);
+  Rank rank(job, place.local_rank, place.processors);
   // The transport first: with Gloo rank 0 may have to serve the store.
   std::unique_ptr<StoreServer> server;
   std::unique_ptr<Transport> transport;
@@ -198,7 +207,12 @@ RunEnd train_rank(const TrainJob& job, const LaunchEnvironment& place, const Tra
   Heartbeat heartbeat(options, std::move(store));
   RunEnd end;
   run_watched(heartbeat, [&] {
-    end = rank.run(*transport, attempt, is_local(place), hooks,
+    const auto ready = [&] {
+      const std::unique_ptr<KeyValueStore> own =
+          connect_store(address_of(place), job.options.time_out);
+      wait_for_ranks(*own, {.rank = place.rank, .ranks = place.ranks, .attempt = attempt});
+    };
+    end = rank.run(*transport, attempt, is_local(place), hooks, ready,
                    [&](std::int64_t step, std::int64_t position) { heartbeat.at(step, position); });
   });
   return end;
@@ -211,13 +225,15 @@ RunEnd train_threads(const TrainJob& job, const TrainHooks& hooks) {
   options.time_out = job.options.time_out;
   options.engine = copies.get();
   LoopbackHub hub(ranks, options);
+  const std::vector<int> processors =
+      pins(job.options) ? claim_processors(ranks, 0) : std::vector<int>();
   const std::string attempt = "process-" + std::to_string(getpid());
   RunEnd end;
   on_rank_threads(ranks, [&](int r) {
     const std::unique_ptr<Transport> transport = hub.transport(r);
     try {
-      Rank rank(job, job.options.device == "cpu" ? r : 0);
-      const RunEnd own = rank.run(*transport, attempt, true, hooks, {});
+      Rank rank(job, job.options.device == "cpu" ? r : 0, processors);
+      const RunEnd own = rank.run(*transport, attempt, true, hooks, {}, {});
       if (r == 0) end = own;
     } catch (const std::exception& error) {
       transport->abort(error.what());

@@ -37,17 +37,47 @@ std::optional<Duration> ZbGreedy::run(const GreedyVariant& variant,
   best_ = best;
   patient_ = variant.patient;
   reset(limits);
-  if (!cap(variant.in_flight)) return std::nullopt;
+  if (lost_ || !cap(variant.in_flight) || is_known_to_lose()) return std::nullopt;
   for (std::size_t r = 0; r < ranks_.size(); ++r) renew_offer(r);
   // There is always an offer: the micro-batch that is furthest can go on.
   for (std::size_t left = lists_.steps.size(); left > 0 && !lost_; --left) {
     const std::size_t r = first_[1];
     put(r, Offer(offers_[r]));
   }
-  if (lost_) return std::nullopt;
   Duration longest{0};
   for (const Rank& rank : ranks_) longest = std::max(longest, rank.idle + rank.charged);
-  return longest;
+  note_lost(lost_ ? best : longest);
+  return lost_ ? std::nullopt : std::optional(longest);
+}
+
+// A run depends on its limits only by what they have room for. So one with the same caps, whose
+// limits have room for all that the limits of another had room for, and for nothing that these had
+// not, goes the same way, and loses against all that the other lost against.
+bool ZbGreedy::is_known_to_lose() const {
+  return std::any_of(known_to_lose_.begin(), known_to_lose_.end(),
+                     [&](const Lost& known) { return best_ <= known.best && is_as(known); });
+}
+
+bool ZbGreedy::is_as(const Lost& known) const {
+  if (patient_ != known.patient) return false;
+  for (std::size_t s = 0; s < stages_.size(); ++s) {
+    if (stages_[s].most_in_flight != known.most_in_flight[s]) return false;
+  }
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    const LimitsAlike& alike = known.limits[r];
+    if (ranks_[r].limit < alike.least || ranks_[r].limit >= alike.below) return false;
+  }
+  return true;
+}
+
+void ZbGreedy::note_lost(Duration best) {
+  Lost& run = known_to_lose_.emplace_back();
+  run.patient = patient_;
+  run.best = best;
+  run.most_in_flight.reserve(stages_.size());
+  for (const Stage& stage : stages_) run.most_in_flight.push_back(stage.most_in_flight);
+  run.limits.reserve(ranks_.size());
+  for (const Rank& rank : ranks_) run.limits.push_back(rank.alike);
 }
 
 void ZbGreedy::reset(std::span<const std::int64_t> limits) {
@@ -59,6 +89,7 @@ void ZbGreedy::reset(std::span<const std::int64_t> limits) {
     rank.charged = micro_batches_ * rank.work;
     rank.limit = limits[r];
     rank.memory = 0;
+    rank.alike = {};
     rank.inputs.clear();
     rank.weights = 0;
     rank.begun = false;
@@ -152,7 +183,7 @@ Duration ZbGreedy::lower_bound(std::span<const std::int64_t> limits) const {
   return bound;
 }
 
-ZbGreedy::Offer ZbGreedy::offer(std::size_t r) const {
+ZbGreedy::Offer ZbGreedy::offer(std::size_t r) {
   const Rank& rank = ranks_[r];
   const Offer first = first_wanted(r);
   if (!rank.pending()) return first;
@@ -165,7 +196,7 @@ ZbGreedy::Offer ZbGreedy::offer(std::size_t r) const {
 
 // The first that can start. A patient rank puts a forward off for what goes before it and is known
 // to come within half of its time.
-ZbGreedy::Offer ZbGreedy::first_wanted(std::size_t r) const {
+ZbGreedy::Offer ZbGreedy::first_wanted(std::size_t r) {
   std::array<Offer, 4> offers;
   for (std::size_t chunk = 0; chunk < chunks_; ++chunk) {
     offers[2 * chunk] = forward_offer(r, chunk);
@@ -185,9 +216,20 @@ ZbGreedy::Offer ZbGreedy::first_wanted(std::size_t r) const {
   return better;
 }
 
+bool ZbGreedy::has_room(Rank& rank, std::int64_t more) {
+  const std::int64_t needed = rank.memory + more;
+  const bool fits = needed <= rank.limit;
+  if (fits) {
+    rank.alike.least = std::max(rank.alike.least, needed);
+  } else {
+    rank.alike.below = std::min(rank.alike.below, needed);
+  }
+  return fits;
+}
+
 // Of equal times what is nearer to the end of its way goes first.
-ZbGreedy::Offer ZbGreedy::forward_offer(std::size_t r, std::size_t chunk) const {
-  const Rank& rank = ranks_[r];
+ZbGreedy::Offer ZbGreedy::forward_offer(std::size_t r, std::size_t chunk) {
+  Rank& rank = ranks_[r];
   const std::size_t s = stage_of(r, chunk);
   const Stage& stage = stages_[s];
   const int m = stage.forwards;
@@ -196,7 +238,7 @@ ZbGreedy::Offer ZbGreedy::forward_offer(std::size_t r, std::size_t chunk) const 
   const Duration arrival = s == 0 ? Duration{0} : stages_[s - 1].forward_ends[m] + stage.activation;
   const Duration at = std::max(rank.clock, arrival);
   const int order = chunk == 1 ? 2 : 3;
-  if (rank.memory + stage.taken <= rank.limit) {
+  if (has_room(rank, stage.taken)) {
     return {at, ActionKind::kForward, static_cast<std::uint8_t>(chunk), order};
   }
   // Room has to be made by a W.

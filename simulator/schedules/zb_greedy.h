@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -33,7 +34,9 @@ class ZbGreedy {
   ZbGreedy(const StageCosts& costs, int micro_batches, Shortest shortest);
 
   // The span (or makespan) of the lists; nothing when it is not shorter than `best`, or when the
-  // variant comes out as a simpler one. Every limit must admit one forward of each of its stages.
+  // variant comes out as a simpler one. A run that would go as one before is spared: most rungs of
+  // a ladder differ only in limits that nothing reaches. Every limit must admit one forward of each
+  // of its stages.
   std::optional<Duration> run(const GreedyVariant& variant, std::span<const std::int64_t> limits,
                               Duration best);
   // Of the last run that returned something.
@@ -62,6 +65,20 @@ class ZbGreedy {
     int most_in_flight = 0;
   };
 
+  // The limits of a rank with which a run goes as it does, so far: what they had room for, and what
+  // they had not.
+  struct LimitsAlike {
+    std::int64_t least = 0, below = std::numeric_limits<std::int64_t>::max();
+  };
+
+  // What a run depends on, of one that was not shorter than `best`.
+  struct Lost {
+    bool patient = false;
+    std::vector<int> most_in_flight;  // by stage
+    std::vector<LimitsAlike> limits;  // by rank
+    Duration best{0};
+  };
+
   struct Rank {
     Duration work{0};  // of one micro-batch
     Duration clock{0};
@@ -69,6 +86,7 @@ class ZbGreedy {
     Duration
         charged;  // work of the whole step and, for the makespan, the wait for the first forward
     std::int64_t limit = 0, memory = 0;
+    LimitsAlike alike;
     std::vector<std::uint8_t> inputs;  // chunks of the I so far, in order: W follow in the same
     std::size_t weights = 0;
     bool begun = false;
@@ -89,9 +107,13 @@ class ZbGreedy {
   bool cap_in_proportion(InFlight in_flight);
   void cap_in_proportion(int at_first);
   [[nodiscard]] bool stays_within_limits() const;
-  [[nodiscard]] Offer offer(std::size_t rank) const;
-  [[nodiscard]] Offer first_wanted(std::size_t rank) const;
-  [[nodiscard]] Offer forward_offer(std::size_t rank, std::size_t chunk) const;
+  static bool has_room(Rank& rank, std::int64_t more);
+  [[nodiscard]] bool is_known_to_lose() const;
+  [[nodiscard]] bool is_as(const Lost& known) const;
+  void note_lost(Duration best);
+  [[nodiscard]] Offer offer(std::size_t rank);
+  [[nodiscard]] Offer first_wanted(std::size_t rank);
+  [[nodiscard]] Offer forward_offer(std::size_t rank, std::size_t chunk);
   [[nodiscard]] Offer input_offer(std::size_t rank, std::size_t chunk) const;
   void renew_offer(std::size_t rank);
   void put(std::size_t rank, const Offer& offer);
@@ -106,6 +128,7 @@ class ZbGreedy {
   SplitLists lists_;
   Duration best_{0};
   bool patient_ = false, lost_ = false;
+  std::vector<Lost> known_to_lose_;
 
   // A tournament: leaf r is rank r's offer, each inner node the rank whose offer goes first.
   std::size_t leaves_ = 1;

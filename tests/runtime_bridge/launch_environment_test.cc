@@ -51,6 +51,24 @@ TEST_CASE("rank 0 serves the store unless torchrun's agent does") {
   CHECK(under_agent->key_prefix == "/worker/attempt_2");
 }
 
+TEST_CASE("a job's token is part of what its keys begin with") {
+  const auto found = read_launch_environment(with(kTorchrun, {{"PENSTOCK_JOB_TOKEN", "a1b2"}}));
+  CHECK(found->key_prefix == "/a1b2/worker/attempt_0");
+}
+
+TEST_CASE("the network interface and the processors of the job are read") {
+  CHECK(read_launch_environment(kTorchrun)->network_interface == "");
+  CHECK(!read_launch_environment(kTorchrun)->processors);
+  const auto found = read_launch_environment(
+      with(kTorchrun, {{"GLOO_SOCKET_IFNAME", "eth1,eth2"}, {"PENSTOCK_PROCESSORS", "0,12,3"}}));
+  CHECK(found->network_interface == "eth1");
+  CHECK(found->processors == std::vector<int>{0, 12, 3});
+  const auto none = read_launch_environment(with(kTorchrun, {{"PENSTOCK_PROCESSORS", ""}}));
+  CHECK(none->processors == std::vector<int>{});
+  CHECK_THROWS_AS((void)read_launch_environment(with(kTorchrun, {{"PENSTOCK_PROCESSORS", "0;1"}})),
+                  Error);
+}
+
 TEST_CASE("flags that mean nothing without a rank are refused") {
   LaunchFlags local;
   local.local_rank = 1;

@@ -1,9 +1,11 @@
 #include "training/cuda/cuda_devices.h"
 
 #include <array>
+#include <cstdlib>
 
 #include "core/values/error.h"
 #include "training/cuda/check_cuda.h"
+#include "training/cuda/cuda_stream.h"
 
 namespace penstock {
 namespace {
@@ -54,9 +56,13 @@ std::string why_no_cuda() {
   if (code == cudaSuccess && count > 0) return "";
   ignore_cuda(cudaGetLastError());
   const std::string reason = code == cudaSuccess ? "it counts 0 devices" : cudaGetErrorString(code);
+  const std::string remedy =
+      code == cudaErrorInsufficientDriver
+          ? "; update the driver, or build with a toolkit and a LibTorch for CUDA " + driver
+          : "; see nvidia-smi and CUDA_VISIBLE_DEVICES";
   return "there is no GPU that CUDA " + cuda_runtime_version() +
-         " can use: the driver is for CUDA " + driver + ", and " + reason +
-         "; see nvidia-smi and CUDA_VISIBLE_DEVICES, or use --device cpu";
+         " can use: the driver is for CUDA " + driver + ", and " + reason + remedy +
+         ", or use --device cpu";
 }
 
 std::vector<CudaDevice> cuda_devices() {
@@ -69,6 +75,14 @@ std::vector<CudaDevice> cuda_devices() {
   for (int index = 0; index < count; ++index) devices.push_back(describe(index));
   return devices;
 }
+
+int choose_cuda_device(int local_rank) {
+  const int gpu = local_rank % static_cast<int>(cuda_devices().size());
+  use_cuda_device(gpu);
+  return gpu;
+}
+
+void prepare_for_cuda() { ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); }
 
 CudaDevice cuda_device_at(int index) {
   const std::vector<CudaDevice> devices = cuda_devices();

@@ -28,6 +28,16 @@ std::string why_no_cuda();
 // All of them; Error{kMissingResource} with why_no_cuda() when there is none.
 std::vector<CudaDevice> cuda_devices();
 
+// Of the GPUs that the process may use, the one of its local rank: the ranks of a host share them
+// in turn, and a launcher that shows each rank one GPU only has given it that one. From now on it
+// is the calling thread's current one, before anything could open a context on another.
+int choose_cuda_device(int local_rank);
+
+// Before the process' first use of a GPU, where the environment does not say otherwise: as many
+// hardware queues as there may be (CUDA_DEVICE_MAX_CONNECTIONS=32, and not 8). Streams that share
+// one wait for each other, and receives that are open hold theirs until other ranks send.
+void prepare_for_cuda();
+
 // The GPU of a rank's flag `--device cuda:INDEX`; Error{kMissingResource} that says how many there
 // are.
 CudaDevice cuda_device_at(int index);

@@ -16,7 +16,11 @@ auto allocated_bytes(c10::DeviceIndex device) {
 
 class TorchCudaAllocator : public CudaAllocator {
  public:
-  explicit TorchCudaAllocator(c10::DeviceIndex device) : device_(device) {}
+  // A stream of its own for the calling thread, which is a rank's: ranks that are threads on one
+  // GPU would else all queue their work on the default stream.
+  explicit TorchCudaAllocator(c10::DeviceIndex device) : device_(device) {
+    c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(false, device));
+  }
 
   void* stream() const override { return c10::cuda::getCurrentCUDAStream(device_).stream(); }
   Bytes held() override { return {allocated_bytes(device_).current}; }

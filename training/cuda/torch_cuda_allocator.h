@@ -9,6 +9,7 @@
 
 namespace penstock {
 
+// From now on the calling thread works on a stream of its own.
 std::unique_ptr<CudaAllocator> torch_cuda_allocator(int device);
 
 }  // namespace penstock

@@ -35,16 +35,12 @@ at::Tensor tensor_at(std::byte* data, std::size_t elements, at::ScalarType type)
 
 }  // namespace
 
-GlooDevice open_device(const GlooOptions& options) {
+GlooDevice open_device(const GlooOptions& options, const std::string& address) {
   using Group = c10d::ProcessGroupGloo;
   if (!options.network_interface.empty()) {
     return Group::createDeviceForInterface(options.network_interface);
   }
-  const std::string& host = options.store.host;
-  if (host == "localhost" || host.starts_with("127.")) {
-    return Group::createDeviceForHostname("127.0.0.1");
-  }
-  return Group::createDefaultDevice();
+  return Group::createDeviceForHostname(address);
 }
 
 at::Tensor tensor_of(const Buffer& buffer) {

@@ -17,7 +17,8 @@ namespace penstock {
 using GlooDevice = std::shared_ptr<::gloo::transport::Device>;
 using GlooWork = c10::intrusive_ptr<c10d::Work>;
 
-GlooDevice open_device(const GlooOptions& options);
+// `address`: this rank's, at which the others reach it, unless the options name an interface.
+GlooDevice open_device(const GlooOptions& options, const std::string& address);
 
 at::Tensor tensor_of(const Buffer& buffer);
 at::Tensor bytes_in(const Buffer& buffer);

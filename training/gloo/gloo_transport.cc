@@ -13,6 +13,7 @@
 
 #include "training/gloo/c10d_store.h"
 #include "training/gloo/gloo_group.h"
+#include "training/gloo/own_address.h"
 #include "training/gloo/transfer_outcome.h"
 #include "training/gloo/waiters.h"
 
@@ -102,15 +103,17 @@ std::string list(const std::vector<int>& ranks) {
   return text;
 }
 
-// Before anything is connected, because Gloo could not say who is missing.
-void wait_for_all(c10d::Store& store, const GlooOptions& options) {
-  store.set(arrival_key(options.rank), {1});
+// Before anything is connected, because Gloo could not say who is missing. Each says from where it
+// reaches the store; returned is at which address this rank is reached.
+std::string wait_for_all(c10d::Store& store, const GlooOptions& options) {
+  const std::string own = address_towards(options.store.host, options.store.port);
+  store.set(arrival_key(options.rank), {own.begin(), own.end()});
   const SteadyTime deadline = steady_now() + options.rendezvous_limit;
   std::vector<int> missing;
   for (int rank = 0; rank < options.ranks; ++rank) missing.push_back(rank);
   for (;;) {
     std::erase_if(missing, [&](int rank) { return store.check({arrival_key(rank)}); });
-    if (missing.empty()) return;
+    if (missing.empty()) break;
     if (steady_now() > deadline) {
       const auto seconds =
           std::chrono::duration_cast<std::chrono::seconds>(options.rendezvous_limit).count();
@@ -119,10 +122,16 @@ void wait_for_all(c10d::Store& store, const GlooOptions& options) {
                                  " did not arrive at " + to_string(options.store) + " within " +
                                  std::to_string(seconds) +
                                  " s: see what they printed, and that all were started with the "
-                                 "same address and number of ranks");
+                                 "same address, number of ranks and PENSTOCK_JOB_TOKEN");
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
+  std::vector<std::string> all;
+  for (int rank = 0; rank < options.ranks && is_loopback(own); ++rank) {
+    const std::vector<std::uint8_t> address = store.get(arrival_key(rank));
+    all.emplace_back(address.begin(), address.end());
+  }
+  return address_among(own, all);
 }
 
 class GlooTransport : public Transport {
@@ -131,8 +140,9 @@ class GlooTransport : public Transport {
     const StoreRole role = options.serves_store ? StoreRole::kServer : StoreRole::kClient;
     store_ = c10::make_intrusive<c10d::PrefixStore>(
         options.store.prefix, open_store(options.store, role, options.rendezvous_limit));
-    within_reach("joining the job", [&] { wait_for_all(*store_, options_); });
-    within_reach("opening the network", [&] { device_ = open_device(options_); });
+    std::string address;
+    within_reach("joining the job", [&] { address = wait_for_all(*store_, options_); });
+    within_reach("opening the network", [&] { device_ = open_device(options_, address); });
     std::vector<int> all;
     for (int rank = 0; rank < options.ranks; ++rank) all.push_back(rank);
     job_ = form_group("job", all);

@@ -17,8 +17,8 @@ struct GlooOptions {
   int rank = 0, ranks = 1;
   StoreAddress store;
   bool serves_store = false;      // this rank does; else the launcher or the agent of torchrun
-  std::string network_interface;  // "eth0"; empty: by the host's name, and the loopback device when
-                                  // the store is on it
+  std::string network_interface;  // "eth0"; empty: that of the way to the store's host, and on that
+                                  // host that of the way to a rank on another one
   Duration rendezvous_limit = std::chrono::minutes(5);  // until all ranks have arrived
   Duration limit = std::chrono::minutes(5);  // a transfer whose peer does nothing for so long fails
 };

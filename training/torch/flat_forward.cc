@@ -305,9 +305,9 @@ class Flattening {
   }
 
   void note_effects(Node& node, const Node& top) {
-    static const std::set<std::string> harmless{"prim::Print", "prim::RaiseException", "aten::warn",
-                                                "aten::is_grad_enabled", "aten::is_autocast_enabled",
-                                                "aten::is_autocast_cpu_enabled"};
+    static const std::set<std::string> harmless{
+        "prim::Print",           "prim::RaiseException",      "aten::warn",
+        "aten::is_grad_enabled", "aten::is_autocast_enabled", "aten::is_autocast_cpu_enabled"};
     static const std::set<std::string> norms{"aten::batch_norm", "aten::instance_norm",
                                              "aten::_batch_norm_impl_index",
                                              "aten::cudnn_batch_norm", "aten::native_batch_norm"};

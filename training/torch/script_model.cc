@@ -142,8 +142,9 @@ class ScriptModel : public Model {
       try {
         found = boundaries_of(shape);
       } catch (const std::exception& error) {
-        throw_bad_input(archive_ + ": cannot be run in " + c10::toString(shape.type) + " on 2 and 3 samples of " +
-                        std::to_string(shape.tokens) + " tokens (" + reason_of(error) +
+        throw_bad_input(archive_ + ": cannot be run in " + c10::toString(shape.type) +
+                        " on 2 and 3 samples of " + std::to_string(shape.tokens) + " tokens (" +
+                        reason_of(error) +
                         "); a trace keeps types and sizes that it was made with: script the "
                         "module, or trace it in this precision");
       }

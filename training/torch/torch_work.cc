@@ -59,6 +59,25 @@ class TorchWork::Impl {
     begin(EvaluationData::step_of_batch(batch));
   }
 
+  void warm_up() {
+    if (!device().is_gpu()) return;
+    begin_step(0);
+    std::set<int> sizes;
+    for (std::size_t i = 0; i < setup_.micro_batches.size(); ++i) {
+      if (!sizes.insert(setup_.micro_batches[i].samples).second) continue;
+      const auto m = static_cast<int>(i);
+      for (const StageSetup& stage : setup_.stages) {
+        pass_once(stage, m, {ActionKind::kFusedBackward});
+        pass_once(stage, m, {ActionKind::kInputGradient, ActionKind::kWeightGradient});
+      }
+    }
+    step_nothing();
+    (void)norm_share();
+    slots_.clear();
+    for (auto& [number, stage] : store_.stages()) stage.zero_gradients();
+    device().synchronize();
+  }
+
   void compute(ActionKind kind, int stage, int micro_batch) {
     Slot& slot = slots_[{stage, micro_batch}];
     switch (kind) {
@@ -177,6 +196,33 @@ class TorchWork::Impl {
   }
 
  private:
+  void pass_once(const StageSetup& stage, int m, const std::vector<ActionKind>& backward) {
+    const auto fill = [this](const Buffer& buffer) {
+      const auto bytes = static_cast<std::int64_t>(buffer.bytes());
+      at::from_blob(buffer.data, {bytes}, options(at::kByte)).zero_();
+    };
+    if (!stage.takes_input) fill(activation_to_receive(stage.stage, m));
+    compute(ActionKind::kForward, stage.stage, m);
+    if (!stage.ends_in_loss) fill(gradient_to_receive(stage.stage, m));
+    for (const ActionKind kind : backward) compute(kind, stage.stage, m);
+    slots_.clear();
+  }
+
+  // The optimizer's arithmetic, on elements that belong to nothing.
+  void step_nothing() {
+    constexpr std::int64_t kElements = 1024;
+    const auto zeros = [&] {
+      return at::zeros({kElements}, options(master_type(setup_.model.precision)));
+    };
+    OptimizerStep step;
+    step.kind = setup_.model.optimizer;
+    step.options = setup_.options;
+    for (const bool decays : {false, true}) {
+      step.decays = decays;
+      step_flat(step, zeros(), zeros(), zeros(), zeros());
+    }
+  }
+
   [[nodiscard]] at::TensorOptions options(at::ScalarType type) const {
     return at::TensorOptions(at::Device(store_.device().name())).dtype(type);
   }
@@ -316,6 +362,7 @@ std::vector<std::string> TorchWork::not_split() const {
 
 void TorchWork::evaluate_on(const TokenSource& data) { impl_->evaluate_on(data); }
 void TorchWork::begin_evaluation(std::int64_t batch) { impl_->begin_evaluation(batch); }
+void TorchWork::warm_up() { impl_->warm_up(); }
 void TorchWork::begin_step(std::int64_t step) { impl_->begin_step(step); }
 void TorchWork::compute(ActionKind kind, int stage, int micro_batch) {
   impl_->compute(kind, stage, micro_batch);

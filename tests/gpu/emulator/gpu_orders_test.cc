@@ -17,6 +17,7 @@
 #include "tests/runtime_bridge/memory_store.h"
 #include "tests/runtime_bridge/ring_plans.h"
 #include "training/cuda/cuda_device.h"
+#include "training/cuda/cuda_devices.h"
 #include "training/nccl/nccl_transport.h"
 
 namespace penstock {
@@ -121,7 +122,7 @@ Ran run(const RingModel& model, const PlanFile& file, const Orders& orders, int 
   std::vector<char> right(programs.size(), 1);
   const auto thrown = gpus().run(ranks, orders.machine, [&](int rank) {
     const auto r = static_cast<std::size_t>(rank);
-    use_cuda_device(rank);
+    CHECK(choose_cuda_device(rank) == rank);
     const CudaStream stream;
     const auto device = make_cuda_device(rank, std::make_unique<OneStream>(stream));
     NcclOptions nccl;
@@ -288,6 +289,15 @@ TEST_CASE("streams that share a hardware queue hang, and queues enough do not") 
   CHECK(ran.deadlock.find("cannot start") != std::string::npos);
   orders.machine.connections = 8;  // CUDA's default
   CHECK(run(model, file, orders).failure == "");
+}
+
+TEST_CASE("the ranks of a host take its GPUs in turn") {
+  std::vector<int> chosen(2);
+  const auto thrown = gpus().run(2, {}, [&](int rank) {
+    chosen[static_cast<std::size_t>(rank)] = choose_cuda_device(4 + rank);
+  });
+  CHECK(thrown == std::vector<std::string>{"", ""});
+  CHECK(chosen == std::vector<int>{0, 1});
 }
 
 TEST_CASE("no rank opens a context on the GPU of another") {

@@ -99,11 +99,11 @@ def wait_until(condition, what):
 class Job:
     """penstock train, started and watched by its log."""
 
-    def __init__(self, folder, plan, *options, name="run", data="data.txt"):
+    def __init__(self, folder, plan, *options, name="run", data="data.txt", pinned=False):
         self.log = os.path.join(folder, f"{name}.jsonl")
         self.process = subprocess.Popen(
             [PENSTOCK, "train", plan, "--data", os.path.join(folder, data), "--log", self.log,
-             "--no-pinning", *options],
+             *([] if pinned else ["--no-pinning"]), *options],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def losses(self):
@@ -276,6 +276,21 @@ class TrainProcesses(TrainingJobs):
         for step, loss in whole.items():
             if step in before:
                 self.assertEqual(loss, before[step])
+
+    def test_two_jobs_on_one_machine_do_not_pin_to_the_same_processors(self):
+        plan = self.plan(2, 1)
+        usable = os.sched_getaffinity(0)
+        pinned = []
+        for name in ("first", "second"):
+            job = Job(self.folder, plan, "--steps", "100000", name=name, pinned=True)
+            self.jobs.append(job)
+            job.wait_for_step(1)
+            pinned.append([os.sched_getaffinity(p) for p in children_of(job.process.pid).values()])
+        first, second = pinned
+        self.assertEqual([len(rank) for rank in first], [1, 1])
+        # What the first has is not for the second; where nothing is left, its ranks are not pinned.
+        for rank in second:
+            self.assertTrue(rank == usable or not rank & set.union(*first), f"{first} {second}")
 
     def test_no_rank_outlives_a_killed_launcher(self):
         job = self.train(self.plan(2, 1), "--steps", "100000")

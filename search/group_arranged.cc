@@ -1,0 +1,105 @@
+#include "search/group_arranged.h"
+
+#include <optional>
+#include <utility>
+
+#include "core/values/rule_facts.h"
+#include "search/arrange.h"
+#include "search/arrange_within.h"
+#include "search/choose_cuts.h"
+#include "search/lower_bound.h"
+#include "search/plan_program.h"
+#include "search/prepared_plan.h"
+
+namespace penstock {
+
+void GroupArranged::run(const ScheduleKind& kind, Plan& plan, const std::vector<int>& balanced) {
+  const Plan stand_in = with_stand_in(plan);
+  const SearchShared::CountsKey key =
+      GroupWork::counts_key(*find_schedule(stand_in.schedule), stand_in);
+  // A run-time rule's own replay judges what it holds; its stand-in tells which cuts to take.
+  const auto held =
+      kind.rule != RunTimeRule::kNone
+          ? work_.held_of(key, stand_in)
+          : work_.shared.held_at_least.get(key, [&] { return least_held_of(stand_in); });
+  RankSums sums = work_.prices.sums();
+  std::vector<int> best = balanced;
+  if (facts_of(kind.rule).last_rank_keeps) {
+    const GroupPrices& kept = work_.prices_of_kept();
+    if (!kept.why_not().empty()) {
+      work_.result.rejected.add(
+          kept.why_not(), static_cast<std::int64_t>(work_.zero1.size() * work_.placements.size()),
+          plan);
+      return;
+    }
+    sums = last_rank_keeps(sums, kept.sums(), plan.pipeline);
+    best = balanced_cuts(sums, plan, work_.backward).value_or(balanced);
+  }
+  for (const bool zero1 : work_.zero1) {
+    plan.zero1 = zero1;
+    Cuts cuts = choose_cuts(sums, work_.memory_of(sums, plan, *held), plan, work_.backward, best);
+    plan.cuts = best;
+    if (!cuts.cuts.empty()) plan.cuts = std::move(cuts.cuts);
+    if (work_.change_for_trainer(plan) == GroupWork::Change::kImpossible) {
+      work_.result.rejected.add(work_.trainer_why_not,
+                                static_cast<std::int64_t>(work_.placements.size()), plan);
+      continue;
+    }
+    const Duration by_compute =
+        compute_bound(sums, plan, work_.backward, HeldCounts{}, work_.inputs.executor);
+    const bool loses =
+        !facts_of(kind.rule).recomputes_early && !work_.may_be_worth_arranging(by_compute);
+    for (const Placement placement : work_.placements) {
+      plan.placement = placement;
+      if (work_.may_be_worth_arranging(work_.any_cuts)) {
+        work_.add_contender(Contender{plan, by_compute, work_.any_cuts});
+      }
+      if (loses) {
+        ++work_.result.bounded;
+      } else {
+        try_candidate(kind, plan);
+      }
+    }
+  }
+}
+
+void GroupArranged::try_candidate(const ScheduleKind& kind, const Plan& plan) {
+  std::optional<DividedTables> kept_on_last;
+  if (facts_of(kind.rule).last_rank_keeps)
+    kept_on_last.emplace(work_.prices.tables(), work_.prices_of_kept().tables(), plan);
+  const StagePricing pricing = price_stages(
+      *work_.inputs.profile, *work_.wiring_of(plan), plan,
+      kept_on_last ? kept_on_last->tables() : work_.prices.tables(), kind.splits_backward());
+  HeldCounts most;
+  if (kind.is_automatic() && kind.limit_in_ranks == 0) {
+    const auto room =
+        room_for_activations(plan, pricing.prices, work_.prices.reserve(), work_.prices.memory());
+    if (!holds_one_of_each(plan, pricing.prices, room)) {
+      work_.result.rejected.add(no_arrangement_fits(plan), 1, plan);
+      return;
+    }
+    most = most_held_within(plan, pricing.prices, room);
+  }
+  const bool is_bounded = !facts_of(kind.rule).recomputes_early;
+  const Duration bound =
+      is_bounded ? step_bound(pricing.prices, plan, work_.backward, most, work_.inputs.executor,
+                              facts_of(kind.rule).last_rank_keeps)
+                 : work_.any_cuts;
+  if (!work_.may_be_worth_arranging(bound)) {
+    ++work_.result.bounded;
+    return;
+  }
+  // Unless they were asked for, the others tell which of these are worth working out.
+  if (work_.request.pins.schedules.empty()) {
+    work_.result.arranged.push_back({plan, bound});
+    return;
+  }
+  const ArrangedOutcome outcome = replay_arranged(work_.inputs, plan);
+  if (outcome.why_not) {
+    work_.result.rejected.add(*outcome.why_not, 1, plan);
+  } else {
+    work_.add_found(outcome.found);
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,205 @@
+// A candidate of mode "none" that does not fit is tried in up to three forms: with cuts that fit,
+// and with every other mode in as few sections as memory asks for; the fastest counts. Before a
+// form is divided, and again before it is priced and replayed, bounds say whether it may matter;
+// counts that are too small come first, exact ones only for what is left. Invariant: whatever is
+// left out was counted as bounded or rejected, and what may yet be cut better became a contender.
+#include "search/group_forms.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/values/recompute_sections.h"
+#include "search/choose_cuts.h"
+#include "search/evaluation.h"
+#include "search/joint_cuts.h"
+#include "search/lower_bound.h"
+
+namespace penstock {
+
+bool GroupForms::try_as_needed(const ScheduleKind& kind, const Plan& plan,
+                               const std::vector<int>& balanced, const HeldCounts& at_least,
+                               PlanCounts& counts) {
+  if (work_.over_memory || !work_.division.serves(kind)) return false;
+  const StageMemory memory = work_.memory_of(plan, at_least);
+  const Cuts cuts = choose_cuts(work_.prices.sums(), memory, plan, work_.backward, balanced, true);
+  if (!cuts.why_not) return false;
+  if (const auto fits = fits_but_is_too_slow(plan, memory, at_least, balanced)) {
+    if (*fits) {
+      work_.note_possible();
+      work_.result.bounded += static_cast<std::int64_t>(work_.placements.size());
+    } else {
+      reject_over_memory(plan, balanced, *cuts.why_not);
+    }
+    return true;
+  }
+  const auto forms = work_.division.divided(plan, memory, at_least, work_.prices.sums(), balanced);
+  // With one stage per rank a form has the best cuts for mode "none", too.
+  const bool keeps_all = (plan.chunks > 1 || forms.empty()) && may_fit(memory, plan);
+  if (forms.empty() && !keeps_all) {
+    reject_over_memory(plan, balanced, *cuts.why_not);
+    return true;
+  }
+  const bool matters = std::any_of(forms.begin(), forms.end(), [&](const auto& form) {
+    return work_.may_matter(form.bound, form.least_memory);
+  });
+  if (keeps_all || matters) {
+    const auto exact =
+        work_.shared.held.get(GroupWork::counts_key(kind, plan), [&] { return counts.exact(); });
+    try_forms(plan, balanced, *exact);
+    return true;
+  }
+  work_.note_possible();
+  const auto best = std::min_element(
+      forms.begin(), forms.end(), [](const auto& a, const auto& b) { return a.bound < b.bound; });
+  for (const Placement placement : work_.placements) {
+    Contender contender{best->plan, work_.by_compute_of_form(best->plan), work_.any_cuts};
+    contender.plan.placement = placement;
+    work_.add_contender(std::move(contender));
+  }
+  work_.result.bounded += static_cast<std::int64_t>(work_.placements.size());
+  return true;
+}
+
+// Whether it can be divided to fit, where that can be told to be too slow without dividing it.
+std::optional<bool> GroupForms::fits_but_is_too_slow(Plan plan, const StageMemory& memory,
+                                                     const HeldCounts& at_least,
+                                                     const std::vector<int>& balanced) {
+  if (!work_.request.bounds || work_.may_lead(work_.any_cuts)) return std::nullopt;
+  if (plan.chunks == 1) {
+    const bool too_slow = slowest_stages_lose(plan, memory, at_least);
+    return too_slow ? std::optional(true) : std::nullopt;
+  }
+  // Several stages per rank keep their balanced cuts, and take longer the more they recompute.
+  plan.cuts = balanced;
+  const Duration least =
+      compute_bound(work_.prices.sums(), plan, work_.backward, at_least, work_.inputs.executor);
+  if (work_.may_matter(least, kNoMemory) || may_fit(memory, plan)) return std::nullopt;
+  return work_.division.can_be_divided(plan, memory, at_least, work_.prices.sums(), balanced);
+}
+
+bool GroupForms::slowest_stages_lose(const Plan& plan, const StageMemory& memory,
+                                     const HeldCounts& at_least) {
+  const Incumbents& incumbents = work_.incumbents();
+  const auto slowest =
+      incumbents.slowest_that_matters(work_.group.devices, work_.group.least_memory);
+  const int full = first_load(plan).full;
+  return slowest && full > 0 &&
+         work_.division.all_are_slower(plan, memory, at_least, work_.prices.sums(),
+                                       *slowest / full);
+}
+
+GroupForms::Priced GroupForms::priced(const Plan& plan) {
+  std::optional<DividedTables> divided;
+  if (recompute_is_divided(plan)) divided = work_.division.tables_of(plan, work_.prices.tables());
+  const RankTables& tables = divided ? divided->tables() : work_.prices.tables();
+  return {price_stages(*work_.inputs.profile, *work_.wiring_of(plan), plan, tables,
+                       work_.backward != BackwardKind::kFused),
+          divided ? divided->recomputes() : work_.prices.recomputes()};
+}
+
+bool GroupForms::does_not_fit(const ScheduleKind& kind, const Plan& plan,
+                              const std::vector<int>& balanced, const HeldCounts& held) const {
+  if (work_.over_memory || !work_.division.serves(kind)) return false;
+  return choose_cuts(work_.prices.sums(), work_.memory_of(plan, held), plan, work_.backward,
+                     balanced, true)
+      .why_not.has_value();
+}
+
+void GroupForms::try_forms(Plan plan, const std::vector<int>& balanced, const HeldCounts& held) {
+  const StageMemory memory = work_.memory_of(plan, held);
+  std::vector<GroupDivision::Divided> forms;
+  for (auto& form : work_.division.divided(plan, memory, held, work_.prices.sums(), balanced)) {
+    // In all sections it is a candidate of its own.
+    if (form.plan.recompute == "none" || recompute_is_divided(form.plan)) {
+      forms.push_back(std::move(form));
+    }
+  }
+  Cuts cuts = choose_cuts(work_.prices.sums(), memory, plan, work_.backward, balanced);
+  if (!cuts.why_not) {
+    plan.cuts = std::move(cuts.cuts);
+    const Duration bound = work_.division.bound_of(plan, work_.prices.sums(), held);
+    forms.push_back({plan, bound, cuts.fullest, cuts.fullest});
+  }
+  const bool fit = !forms.empty();
+  change_all_for_trainer(forms, held);
+  if (fit && forms.empty()) {
+    work_.result.rejected.add(work_.trainer_why_not,
+                              static_cast<std::int64_t>(work_.placements.size()), plan);
+    return;
+  }
+  if (forms.empty()) {
+    if (!cuts.none_is_proven) work_.note_possible();
+    reject_over_memory(plan, balanced, *cuts.why_not);
+    return;
+  }
+  work_.note_possible();
+  for (const Placement placement : work_.placements) {
+    for (GroupDivision::Divided& form : forms) form.plan.placement = placement;
+    try_one_of(forms, held);
+  }
+}
+
+void GroupForms::reject_over_memory(Plan plan, const std::vector<int>& balanced,
+                                    const Rejection& why) {
+  work_.over_memory = true;
+  plan.cuts = balanced;
+  work_.result.rejected.add(why, static_cast<std::int64_t>(work_.placements.size()), plan);
+}
+
+// Of all forms of a candidate; those that the trainer cannot run are left out.
+void GroupForms::change_all_for_trainer(std::vector<GroupDivision::Divided>& forms,
+                                        const HeldCounts& held) {
+  std::erase_if(forms, [&](GroupDivision::Divided& form) {
+    const GroupWork::Change change = work_.change_for_trainer(form.plan);
+    if (change == GroupWork::Change::kMoved) {
+      form.bound = work_.division.bound_of(form.plan, work_.prices.sums(), held);
+      form.memory = form.least_memory = kNoMemory;
+    }
+    return change == GroupWork::Change::kImpossible;
+  });
+}
+
+// Of several forms of one candidate the fastest counts.
+void GroupForms::try_one_of(const std::vector<GroupDivision::Divided>& forms,
+                            const HeldCounts& held) {
+  std::optional<Found> best;
+  std::optional<Contender> contender;
+  std::optional<Rejection> over;
+  const auto may_be_cut_better = [&](const Plan& plan) {
+    const Duration least = work_.by_compute_of_form(plan);
+    if (!contender || least < contender->step_time)
+      contender = Contender{plan, least, work_.any_cuts};
+  };
+  for (const GroupDivision::Divided& form : forms) {
+    const Plan& plan = form.plan;
+    if (!work_.may_matter(form.bound, form.memory)) {
+      may_be_cut_better(plan);
+      continue;
+    }
+    const auto [pricing, recomputes] = priced(plan);
+    const auto memory = memory_of_ranks(pricing.prices, held, work_.prices.reserve());
+    over = over_memory(memory, plan, work_.prices.memory());
+    if (over) continue;
+    may_be_cut_better(plan);
+    Bytes fullest;
+    for (const MemoryUse& use : memory) fullest = std::max(fullest, use.total());
+    const Duration bound =
+        step_bound(pricing.prices, plan, work_.backward, held, work_.inputs.executor);
+    if (!work_.may_matter(bound, fullest) || (best && bound > best->step_time)) continue;
+    const auto summary = work_.simulated(plan, pricing, recomputes);
+    if (!summary) continue;
+    Found found{plan, step_time_of(*summary, work_.inputs.executor), fullest};
+    if (!best || comes_before(found, *best)) best = std::move(found);
+  }
+  if (best) {
+    work_.add_found(*best);
+  } else if (contender) {
+    ++work_.result.bounded;
+  } else {
+    work_.result.rejected.add(*over, 1, forms.back().plan);
+  }
+  if (contender) work_.add_contender(std::move(*contender));
+}
+
+}  // namespace penstock

@@ -1,0 +1,196 @@
+// What the parts of the search of one group share (group_search.cc, group_forms.cc,
+// group_arranged.cc). A bound is held against the incumbents that were known when the group was
+// taken up and what the group itself has found since: nothing else, so that its result does not
+// depend on other threads. What is asked for again and again (cuts, counts, wirings) lies in
+// SearchShared, by keys that say all it depends on.
+#include "search/group_work.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "search/choose_cuts.h"
+#include "search/lower_bound.h"
+#include "search/prepared_plan.h"
+#include "search/trainer_plans.h"
+#include "simulator/replay.h"
+
+namespace penstock {
+namespace {
+
+// What other cuts than the balanced ones gain at most, as a divisor of the step.
+constexpr int kGainOfCuts = 64;
+
+// Only receives that were moved back can cross sends (docs/schedules.md, "Time").
+bool may_deadlock(const ExecutorModel& executor) {
+  return executor.issue == IssueOrder::kDeepSpeed;
+}
+
+}  // namespace
+
+GroupWork::GroupWork(const PlanInputs& of_inputs, const SearchRequest& of_request,
+                     const SearchSpace& of_space, const CandidateGroup& of_group,
+                     const Incumbents& known, SearchShared& of_shared)
+    : inputs(of_inputs),
+      request(of_request),
+      space(of_space),
+      group(of_group),
+      key(space.keys[static_cast<std::size_t>(group.key)]),
+      shared(of_shared),
+      base(plan_of(space, request, group)),
+      prices(inputs, space, group, base, shared),
+      division(inputs, request, space, group, base, shared),
+      bounds(inputs.executor, group, prices, division,
+             [this]() -> const GroupPrices& { return prices_of_kept(); }),
+      ties(*inputs.profile, key.tensor),
+      zero1(zero1_choices(request, group.data)),
+      placements(placement_choices(request, group.pipeline, group.data)),
+      known_(known) {}
+
+void GroupWork::begin(const ScheduleKind& kind) {
+  backward = kind.backward;
+  any_cuts = {};
+  schedules_.reset();
+}
+
+Duration GroupWork::by_compute(const Plan& plan) const {
+  return compute_bound(prices.sums(), plan, backward, HeldCounts{}, inputs.executor);
+}
+
+Duration GroupWork::by_compute_of_form(const Plan& plan) {
+  return division.bound_of(plan, prices.sums(), HeldCounts{});
+}
+
+void GroupWork::add_contender(const Plan& plan) {
+  add_contender(Contender{plan, by_compute(plan), any_cuts});
+}
+void GroupWork::add_contender(Contender contender) {
+  if (contender.plan.pipeline < 2) return;  // nothing to cut
+  if (group.chunks == ChunkRange::kMore) {
+    contender.bound = std::max(contender.bound, less_by_cuts(contender.step_time));
+  }
+  if (!may_lead(contender.bound)) return;
+  result.contenders.push_back(std::move(contender));
+}
+
+void GroupWork::add_found(const Found& found) {
+  if (!own_) own_ = known_;
+  if (result.only_leaders_count) {
+    own_->add_if_it_leads(found, request.sizes.size());
+  } else {
+    own_->add(found);
+  }
+  result.found.push_back(found);
+}
+
+void GroupWork::note_possible() {
+  result.least_possible = std::min(result.least_possible, any_cuts);
+}
+
+Duration GroupWork::less_by_cuts(Duration bound) { return bound - bound / kGainOfCuts; }
+
+StageMemory GroupWork::memory_of(const Plan& plan, const HeldCounts& held) const {
+  return memory_of(plan, held, prices.memory());
+}
+StageMemory GroupWork::memory_of(const Plan& plan, const HeldCounts& held,
+                                 const PerRank<Bytes>& capacity) const {
+  return memory_of(prices.sums(), plan, held, capacity);
+}
+StageMemory GroupWork::memory_of(const RankSums& sums, const Plan& plan,
+                                 const HeldCounts& held) const {
+  return memory_of(sums, plan, held, prices.memory());
+}
+StageMemory GroupWork::memory_of(const RankSums& sums, const Plan& plan, const HeldCounts& held,
+                                 const PerRank<Bytes>& capacity) const {
+  return {sums,
+          ties,
+          inputs.profile->training,
+          plan.zero1 ? plan.weight_copies() : 1,
+          held,
+          prices.reserve(),
+          capacity};
+}
+
+SearchShared::CountsKey GroupWork::counts_key(const ScheduleKind& kind, const Plan& plan) {
+  return {&kind - schedule_kinds().data(), plan.pipeline, plan.chunks, plan.group,
+          counted_micro_batches(plan)};
+}
+
+std::shared_ptr<const HeldCounts> GroupWork::held_of(const SearchShared::CountsKey& counts,
+                                                     const Plan& plan) const {
+  return shared.held.get(counts, [&] { return exactly_held_of(plan); });
+}
+
+// On one type they serve all schedules of a map.
+const std::vector<int>& GroupWork::balanced_cuts_of(const Plan& plan) {
+  auto& known = balanced_[{plan.chunks, plan.stage_map, backward}];
+  if (known) return *known;
+  const auto cuts = [&] { return balanced_cuts(prices.sums(), plan, backward).value(); };
+  const int largest = micro_batch_shapes(plan).front().samples;
+  if (plan.is_mixed()) {
+    known = shared.mixed_balanced.get({group.mixed, largest, plan.chunks, plan.stage_map, backward},
+                                      cuts);
+  } else {
+    known = shared.balanced.get(
+        {group.key, largest, plan.pipeline, plan.chunks, plan.stage_map, backward}, cuts);
+  }
+  return *known;
+}
+
+std::shared_ptr<const PlanWiring> GroupWork::wiring_of(const Plan& plan) {
+  const auto wiring = [&] { return PlanWiring(*inputs.cluster, plan); };
+  if (plan.is_mixed()) {
+    return shared.mixed_wirings.get(
+        {plan.rank_devices, plan.data, plan.tensor, plan.placement, plan.stage_map}, wiring);
+  }
+  return shared.wirings.get(
+      {key.device, plan.pipeline, plan.data, plan.tensor, plan.placement, plan.stage_map}, wiring);
+}
+
+const GroupPrices& GroupWork::prices_of_kept() {
+  if (!kept_prices_) {
+    kept_prices_ = std::make_unique<GroupPrices>(inputs, space, group, keeping(base), shared);
+  }
+  return *kept_prices_;
+}
+
+GroupWork::Change GroupWork::change_for_trainer(Plan& plan) {
+  if (request.trainer == nullptr) return Change::kNone;
+  if (section_names_.empty()) section_names_ = names_of_sections(*inputs.profile);
+  auto moved = as_run_by(*request.trainer, plan, section_names_, trainer_why_not);
+  if (!moved) return Change::kImpossible;
+  if (*moved == plan) return Change::kNone;
+  plan = std::move(*moved);
+  return Change::kMoved;
+}
+
+std::optional<TimelineSummary> GroupWork::simulated(const Plan& plan, const StagePricing& pricing,
+                                                    bool recomputes) {
+  if (straight_replay_is_exact(inputs.executor)) {
+    if (!schedules_) schedules_ = schedules_of(plan);
+    return simulate_schedule(schedules_->pipelines,
+                             lowering_of(plan, pricing.ties, recomputes, inputs.executor),
+                             pricing.prices, inputs.executor, replay_buffers_);
+  }
+  const auto program = shared.programs.get(plan, pricing.ties, recomputes);
+  if (may_deadlock(inputs.executor) && deadlock(*program, inputs.executor)) return std::nullopt;
+  return simulate_summary(*program, pricing.prices, inputs.executor);
+}
+
+bool GroupWork::may_be_worth_arranging(Duration bound) const {
+  if (!request.pins.schedules.empty()) return may_matter(bound, kNoMemory);
+  return !request.bounds || may_lead(bound);
+}
+
+bool GroupWork::may_lead(Duration bound) const {
+  return incumbents().may_lead(bound, group.devices, request.sizes.size());
+}
+
+bool GroupWork::may_matter(Duration bound, Bytes memory) const {
+  if (request.bounds && group.chunks == ChunkRange::kMore) {
+    return incumbents().may_lead(bound, group.devices, request.sizes.size());
+  }
+  return !request.bounds ||
+         incumbents().may_matter(bound, group.devices, std::max(memory, group.least_memory));
+}
+
+}  // namespace penstock

@@ -1,0 +1,116 @@
+// What the parts of the search of one group share: its prices and bounds, what is known to be fast,
+// and what has been found.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "costmodel/price_stages.h"
+#include "search/group_bounds.h"
+#include "search/group_division.h"
+#include "search/group_prices.h"
+#include "search/group_search.h"
+#include "search/memory.h"
+#include "simulator/simulate.h"
+#include "simulator/simulate_schedule.h"
+
+namespace penstock {
+
+inline constexpr Bytes kNoMemory{};
+
+struct GroupWork {
+  // Keeps all of them by reference.
+  GroupWork(const PlanInputs& of_inputs, const SearchRequest& of_request,
+            const SearchSpace& of_space, const CandidateGroup& of_group, const Incumbents& known,
+            SearchShared& of_shared);
+  GroupWork(const GroupWork&) = delete;
+  GroupWork& operator=(const GroupWork&) = delete;
+
+  // Begins with the next schedule.
+  void begin(const ScheduleKind& kind);
+
+  // Whether a candidate that takes no less, and holds no less, may be kept.
+  [[nodiscard]] bool may_matter(Duration bound, Bytes memory) const;
+  // Whether it may be the fastest.
+  [[nodiscard]] bool may_lead(Duration bound) const;
+  // Unless it was asked for by name, only if it may be the fastest.
+  [[nodiscard]] bool may_be_worth_arranging(Duration bound) const;
+  // With what this group found.
+  [[nodiscard]] const Incumbents& incumbents() const { return own_ ? *own_ : known_; }
+
+  void add_found(const Found& found);
+  // Other cuts may make it the fastest of all.
+  void add_contender(const Plan& plan);
+  void add_contender(Contender contender);
+  // Other cuts than those that were given may fit and be faster, but not than any cuts.
+  void note_possible();
+  // Less what other cuts than the balanced ones gain at most.
+  static Duration less_by_cuts(Duration bound);
+
+  // Whether or not it is replayed, so that contenders are in one order.
+  [[nodiscard]] Duration by_compute(const Plan& plan) const;
+  // Of mode "none", or divided.
+  [[nodiscard]] Duration by_compute_of_form(const Plan& plan);
+
+  [[nodiscard]] StageMemory memory_of(const Plan& plan, const HeldCounts& held) const;
+  [[nodiscard]] StageMemory memory_of(const Plan& plan, const HeldCounts& held,
+                                      const PerRank<Bytes>& capacity) const;
+  [[nodiscard]] StageMemory memory_of(const RankSums& sums, const Plan& plan,
+                                      const HeldCounts& held) const;
+  [[nodiscard]] StageMemory memory_of(const RankSums& sums, const Plan& plan,
+                                      const HeldCounts& held, const PerRank<Bytes>& capacity) const;
+
+  static SearchShared::CountsKey counts_key(const ScheduleKind& kind, const Plan& plan);
+  // Exactly.
+  [[nodiscard]] std::shared_ptr<const HeldCounts> held_of(const SearchShared::CountsKey& counts,
+                                                          const Plan& plan) const;
+  const std::vector<int>& balanced_cuts_of(const Plan& plan);
+  std::shared_ptr<const PlanWiring> wiring_of(const Plan& plan);
+  // Of mode "none", for ranks that recompute nothing.
+  const GroupPrices& prices_of_kept();
+
+  // Gives the plan the nearest cuts and recompute that the trainer's files can say. What it holds
+  // and takes is then another. Impossible: trainer_why_not says why.
+  enum class Change { kNone, kMoved, kImpossible };
+  Change change_for_trainer(Plan& plan);
+
+  // Nothing when transfers deadlock.
+  std::optional<TimelineSummary> simulated(const Plan& plan, const StagePricing& pricing,
+                                           bool recomputes);
+
+  const PlanInputs& inputs;
+  const SearchRequest& request;
+  const SearchSpace& space;
+  const CandidateGroup& group;
+  const SearchKey& key;
+  SearchShared& shared;
+  const Plan base;
+  const GroupPrices prices;
+  GroupDivision division;
+  GroupBounds bounds;
+  const TiedParameters ties;
+  const std::vector<bool> zero1;
+  const std::vector<Placement> placements;
+  BackwardKind backward = BackwardKind::kFused;  // of the schedule at hand
+  Duration any_cuts{};                           // what no cuts of the schedule at hand beat
+  bool over_memory = false;                      // it did not fit with less state (ZeRO-1)
+  std::string trainer_why_not;                   // of the last plan that it could not run
+  GroupResult result;
+
+ private:
+  const Incumbents& known_;
+  std::optional<Incumbents> own_;  // known_ and what this group found, once it found something
+  std::unique_ptr<GroupPrices> kept_prices_;  // once they are asked for
+  // Of this group's, those of (V, map of stages, backward): the shared ones are many.
+  std::map<std::tuple<int, StageMap, BackwardKind>, std::shared_ptr<const std::vector<int>>>
+      balanced_;
+  std::optional<PlanSchedules> schedules_;  // of the schedule at hand
+  ReplayBuffers replay_buffers_;
+  std::vector<std::string> section_names_;  // once they are asked for
+};
+
+}  // namespace penstock

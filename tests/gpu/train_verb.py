@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""`penstock train` on a GPU: a small GPT under every schedule, in every precision, as threads and as
+processes, with a timeline; losses are those of one rank.
+
+  train_verb.py PENSTOCK [--device cuda] [--plans FOLDER] [--only WORD]
+  train_verb.py PENSTOCK --write-plans FOLDER
+
+A build without the planner needs plans that another one has written (--write-plans). --device cpu
+tries the script itself; fp16 is for GPUs only. Ranks are threads that share one GPU (loopback),
+processes that share it or have one each (Gloo through pinned memory), and processes with a GPU each
+(NCCL), where there are two. Skipped (77) where the program says that it has no GPU, unless
+PENSTOCK_REQUIRE_GPU=1."""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+STEPS = 4
+LIMIT = 120  # seconds for one run
+LAYERS, SEQUENCE = 6, 32
+SOURCE = "made up for tests/gpu/train_verb.py"
+# Schedule, virtual stages per rank, pipeline ranks.
+SCHEDULES = [("gpipe", 1, 2), ("1f1b", 1, 2), ("interleaved", 2, 2), ("grouped-interleaved", 2, 2),
+             ("looped-bfs", 2, 2), ("zb-h1", 1, 2), ("interleaved-zb", 2, 2), ("zb-h2", 1, 2),
+             ("zb-v", 2, 2), ("v-half", 2, 2), ("v-min", 2, 2), ("dualpipe-v", 2, 2),
+             ("zb-1p", 1, 2), ("zb-2p", 1, 2), ("zb-auto", 1, 2), ("zb-v-auto", 2, 2),
+             ("interleaved-overlap", 2, 2), ("1f1b", 1, 4)]
+PRECISIONS = ("float64", "float32", "bfloat16", "float16")
+# Of the loss, relative: sums are rounded in another order, and a GPU's matrix products too.
+TOLERANCE = {"float64": 1e-9, "float32": 1e-3, "bfloat16": 5e-2, "float16": 5e-2}
+
+
+def profile(precision):
+    row = {"device": "gpu", "tensor_degree": 1, "micro_batch_size": 1, "sequence_length": SEQUENCE,
+           "recompute": "none", "forward_ms": 1, "input_gradient_ms": 1, "weight_gradient_ms": 1,
+           "fused_backward_ms": 2, "recompute_time_ms": 0, "stash_bytes": 1000,
+           "weight_stash_bytes": 500, "working_peak_bytes": 100, "boundary_bytes": 8192}
+    section = {"name": "section", "parameters": [{"tensor_degree": 1, "count": 10000}],
+               "measurements": [row]}
+    names = ["embedding"] + [f"blocks.{i}" for i in range(LAYERS)] + ["head"]
+    return {"format": "penstock.profile/1", "name": "small gpt",
+            "sources": [{"id": "made-up", "origin": "assumed", "text": SOURCE}],
+            "description": {"family": "gpt", "layers": LAYERS, "hidden": 64, "heads": 2,
+                            "feed_forward": 128, "vocabulary": 256, "positions": SEQUENCE,
+                            "tied_embedding": True, "precision": precision, "optimizer": "adamw"},
+            "training": {"bytes_per_parameter": 4, "bytes_per_gradient": 4,
+                         "optimizer_bytes_per_parameter": 8, "optimizer_ps_per_parameter": 1000},
+            "section_types": [section],
+            "sections": [{"name": name, "type": "section"} for name in names],
+            "tied_weights": [{"name": "embedding", "sections": ["embedding", "head"],
+                             "parameters": [{"tensor_degree": 1, "count": 100}]}]}
+
+
+def cluster(devices):
+    return {"format": "penstock.cluster/1", "name": "one machine",
+            "sources": [{"id": "made-up", "origin": "assumed", "text": SOURCE}],
+            "device_types": [{"name": "gpu", "memory_bytes": 10**10, "reserve_bytes": 0,
+                              "memory_bandwidth_bytes_per_s": 10**10}],
+            "node_types": [{"name": "node", "device_type": "gpu", "devices": devices}],
+            "nodes": [{"node_type": "node", "count": 1}],
+            "levels": [{"name": "link", "latency_ms": 1, "bandwidth_bytes_per_s": 10**9}]}
+
+
+def layouts():
+    """Name, schedule, V, P, D, ZeRO-1, precision."""
+    for precision in PRECISIONS:
+        yield f"alone-{precision}", "1f1b", 1, 1, 1, False, precision
+    for schedule, chunks, ranks in SCHEDULES:
+        yield f"{schedule}-p{ranks}-float64", schedule, chunks, ranks, 1, False, "float64"
+    for precision in PRECISIONS[1:]:
+        yield f"1f1b-p2-{precision}", "1f1b", 1, 2, 1, False, precision
+        yield f"zb-h1-p2-{precision}", "zb-h1", 1, 2, 1, False, precision
+    yield "replicas-float64", "1f1b", 1, 1, 2, True, "float64"
+    yield "replicas-float16", "1f1b", 1, 1, 2, True, "float16"
+
+
+def write_plans(penstock, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, schedule, chunks, pipeline, data, zero1, precision in layouts():
+        for what, value in (("profile", profile(precision)), ("cluster", cluster(pipeline * data))):
+            (folder / f"{what}.json").write_text(json.dumps(value))
+        made = subprocess.run(
+            [penstock, "plan", folder / "profile.json", "--cluster", folder / "cluster.json", "--for",
+             "penstock", "--global-batch", "8", "--schedule", schedule, "--pin",
+             f"P={pipeline},D={data},V={chunks},b=1", "--zero1", "on" if zero1 else "off", "-o",
+             folder / f"{name}.json"], capture_output=True, text=True, timeout=LIMIT, check=False)
+        if made.returncode != 0:
+            sys.exit(f"FAILED: the plan {name}: {made.stderr}")
+    (folder / "corpus.txt").write_text("".join(f"{i} squared is {i * i}. " for i in range(4000)))
+
+
+class Runs:
+    def __init__(self, penstock, device, plans, scratch):
+        self.penstock, self.device, self.plans, self.scratch = penstock, device, plans, scratch
+        self.failures, self.count = [], 0
+
+    def losses(self, plan, transport, *options):
+        log = self.scratch / f"run-{self.count}.jsonl"
+        run = subprocess.run(
+            [self.penstock, "train", self.plans / f"{plan}.json", "--data",
+             self.plans / "corpus.txt", "--steps", str(STEPS), "--device", self.device,
+             "--transport", transport, "--log", log, "--time-out", "60s", *options],
+            capture_output=True, text=True, timeout=LIMIT, check=False)
+        if run.returncode == 3 and self.count == 0 and ("GPU" in run.stderr or "CUDA" in run.stderr):
+            print(run.stderr)
+            sys.exit(1 if os.environ.get("PENSTOCK_REQUIRE_GPU") == "1" else 77)
+        self.count += 1
+        if run.returncode != 0:
+            raise RuntimeError(f"exit {run.returncode}: {run.stderr.strip()[-600:]}")
+        steps = [json.loads(line) for line in log.read_text().splitlines()[1:]]
+        for step in steps if "--timeline" in options else []:
+            for rank in step["ranks"]:
+                if any(begin is not None and end < begin
+                       for begin, end in zip(rank["start_ns"], rank["end_ns"])):
+                    raise RuntimeError(f"step {step['step']}: an action ends before it starts")
+        return [step["loss"] for step in steps]
+
+    def check(self, what, expected, precision, *run):
+        try:
+            losses = self.losses(*run)
+            far = [(a, b) for a, b in zip(losses, expected)
+                   if not abs(a - b) <= TOLERANCE[precision] * abs(b)]
+            if len(losses) != len(expected) or far:
+                raise RuntimeError(f"losses {losses}, expected {expected}")
+            print(f"ok      {what}", flush=True)
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            print(f"FAILED  {what}: {error}", flush=True)
+            self.failures.append(what)
+
+
+def gpus(device):
+    if device == "cpu":
+        return 0
+    found = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False)
+    return found.stdout.count("GPU ")
+
+
+def transports(device, ranks):
+    """Of ranks beyond the first: threads; processes that share; processes with a GPU each."""
+    yield "loopback"
+    yield "gloo"
+    if gpus(device) >= ranks:
+        yield "nccl"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("penstock")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--plans", type=pathlib.Path)
+    parser.add_argument("--write-plans", type=pathlib.Path)
+    parser.add_argument("--only", default="", help="runs whose name has this word in it")
+    given = parser.parse_args()
+    if given.write_plans:
+        return write_plans(given.penstock, given.write_plans)
+    with tempfile.TemporaryDirectory() as scratch:
+        plans = given.plans or pathlib.Path(scratch) / "plans"
+        if not given.plans:
+            write_plans(given.penstock, plans)
+        runs = Runs(given.penstock, given.device, plans, pathlib.Path(scratch))
+        alone = {}
+        for name, _, _, pipeline, data, _, precision in layouts():
+            if given.device == "cpu" and precision == "float16":
+                continue
+            if pipeline * data == 1:
+                alone[precision] = runs.losses(name, "loopback", "--timeline")
+                print(f"ok      {name}", flush=True)
+                continue
+            for transport in transports(given.device, pipeline * data):
+                # One run of processes takes as long as several of threads: a few schedules do.
+                if transport == "gloo" and not name.startswith(("1f1b-p2", "zb-h1", "replicas")):
+                    continue
+                what = f"{name} {transport}"
+                if given.only in what:
+                    runs.check(what, alone[precision], precision, name, transport, "--timeline")
+        print(f"{runs.count} runs, {len(runs.failures)} failed")
+        return 1 if runs.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
