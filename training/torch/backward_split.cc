@@ -84,6 +84,7 @@ class GraphWalk {
   struct WeightGroup {
     std::vector<std::size_t> weights;
     std::vector<std::size_t> intermediates;  // nodes on the path, where the weights join it
+    bool is_beside = false;                  // they reach an output beside the path, too
   };
   [[nodiscard]] const std::vector<WeightGroup>& groups() const { return groups_; }
   [[nodiscard]] const std::shared_ptr<Node>& node(std::size_t i) const { return nodes_[i]; }
@@ -93,6 +94,8 @@ class GraphWalk {
   [[nodiscard]] std::string obstacle() const {
     for (const WeightGroup& group : groups_) {
       if (group.intermediates.empty()) return "a weight does not meet the path to the input";
+      // W starts on the path, and would miss what comes from there.
+      if (group.is_beside) return "a weight reaches an output beside the path to the input";
       // The gradient that enters W at the first of them would run through to the second and be
       // counted twice there (the original does not look).
       if (one_reaches_another(group.intermediates)) {
@@ -116,7 +119,7 @@ class GraphWalk {
 
  private:
   void collect(const std::vector<Edge>& roots) {
-    for (const Edge& root : roots) add(root.function);
+    for (const Edge& root : roots) roots_.insert(add(root.function));
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       for (const Edge& edge : nodes_[i]->next_edges()) {
         if (edge.function) users_[add(edge.function)].push_back(i);
@@ -150,10 +153,11 @@ class GraphWalk {
   }
 
   // The first nodes on the path from a weight upwards.
-  [[nodiscard]] std::vector<std::size_t> intermediates_of(std::size_t weight) const {
+  [[nodiscard]] WeightGroup group_of(std::size_t weight) const {
     const auto place = index_.find(accumulators_[weight].function.get());
-    std::vector<std::size_t> found;
-    if (place == index_.end()) return found;
+    WeightGroup group{{weight}, {}};
+    std::vector<std::size_t>& found = group.intermediates;
+    if (place == index_.end()) return group;
     std::vector<std::size_t> open{place->second};
     std::unordered_set<std::size_t> seen{place->second};
     while (!open.empty()) {
@@ -163,11 +167,12 @@ class GraphWalk {
         found.push_back(at);
         continue;
       }
+      group.is_beside = group.is_beside || roots_.contains(at);
       for (const std::size_t user : users_[at]) {
         if (seen.insert(user).second) open.push_back(user);
       }
     }
-    return found;
+    return group;
   }
 
   // Weights that share an intermediate are one group, transitively. (The original joins only one
@@ -176,7 +181,7 @@ class GraphWalk {
     std::vector<WeightGroup> groups;
     for (std::size_t w = 0; w < accumulators_.size(); ++w) {
       if (!reaches_output(w)) continue;
-      WeightGroup group{{w}, intermediates_of(w)};
+      WeightGroup group = group_of(w);
       std::vector<WeightGroup> apart;
       for (WeightGroup& other : groups) {
         if (share_intermediate(group, other)) {
@@ -200,6 +205,7 @@ class GraphWalk {
                               b.intermediates.end()) != a.intermediates.end();
   }
   static void merge(const WeightGroup& from, WeightGroup& into) {
+    into.is_beside = into.is_beside || from.is_beside;
     into.weights.insert(into.weights.end(), from.weights.begin(), from.weights.end());
     for (const std::size_t i : from.intermediates) {
       if (std::find(into.intermediates.begin(), into.intermediates.end(), i) ==
@@ -231,6 +237,7 @@ class GraphWalk {
   std::vector<Edge> accumulators_;
   std::vector<std::shared_ptr<Node>> nodes_;  // from the output on
   std::unordered_map<Node*, std::size_t> index_;
+  std::unordered_set<std::size_t> roots_;
   std::vector<std::vector<std::size_t>> users_;  // reverse edges
   std::vector<bool> on_path_;
   std::vector<WeightGroup> groups_;

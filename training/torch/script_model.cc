@@ -167,12 +167,18 @@ class ScriptModel : public Model {
     if (!at::equal(found.result, expected.result)) {
       refuse("computes something else section by section");
     }
+    // A bias in front of a norm has a gradient of zero, and what is left of it is rounding.
+    double largest = 0.0;
+    for (const auto& [name, gradient] : expected.gradients) {
+      if (gradient.numel() > 0) largest = std::max(largest, gradient.abs().max().item<double>());
+    }
     for (const auto& [key, weight] : weights_) {
       const auto a = expected.gradients.find(weight.name);
       const auto b = found.gradients.find(weight.name);
       const bool in_one = a == expected.gradients.end(), in_other = b == found.gradients.end();
-      const bool same =
-          in_one || in_other ? in_one == in_other : at::allclose(b->second, a->second, 1e-5, 1e-7);
+      const bool same = in_one || in_other
+                            ? in_one == in_other
+                            : at::allclose(b->second, a->second, 1e-5, 1e-5 * largest);
       if (!same) refuse("gives " + weight.name + " another gradient section by section");
     }
   }

@@ -220,5 +220,26 @@ TEST_CASE("between I and W only what W needs is held") {
   CHECK(held() == 0);
 }
 
+// One weight makes what is handed on of the input, and what is handed on beside it.
+TEST_CASE("a weight that reaches an output beside the path is not split") {
+  at::manual_seed(9);
+  const Weights weights{leaf({8, 8})};
+  const at::Tensor input = leaf({4, 8});
+  const auto outputs = [&] {
+    return std::vector<at::Tensor>{at::linear(input, weights[0]), at::tanh(weights[0])};
+  };
+  const std::vector<at::Tensor> gradients{at::randn({4, 8}, at::kDouble),
+                                          at::randn({8, 8}, at::kDouble)};
+  Gradients fused, split;
+  fused.input =
+      fused_backward(forward_graph({input}, outputs(), weights), gradients, fused.sink())[0];
+  SplitBackward backward =
+      input_backward(forward_graph({input}, outputs(), weights), gradients, split.sink());
+  split.input = backward.input_gradients[0];
+  backward.weights.run(split.sink());
+  CHECK(backward.not_split == "a weight reaches an output beside the path to the input");
+  CHECK(distance(fused, split) == 0.0);
+}
+
 }  // namespace
 }  // namespace penstock
