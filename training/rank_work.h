@@ -90,10 +90,12 @@ class RankWork {
   // After the gather has ended.
   virtual void gathered(int stage) = 0;
 
-  // Where stages live in slots: LOAD, STORE or RESHARD of one, which begins once all of `after`
-  // have ended, beside what is computed.
+  // Where stages live in slots: LOAD, STORE or RESHARD of one, beside what is computed. It begins
+  // once all of `after` have ended; what else it needs ended at `ready`, which may be past: streams
+  // of a device wait for events, and not for the thread that calls this.
   [[nodiscard]] virtual std::unique_ptr<SlotCopy> copy(
-      ActionKind kind, int /*stage*/, const std::vector<const SlotCopy*>& /*after*/) {
+      ActionKind kind, int /*stage*/, SteadyTime /*ready*/,
+      const std::vector<const SlotCopy*>& /*after*/) {
     throw Error(ErrorKind::kInternal, std::string(name_of(kind)) + ": this rank has no slots");
   }
 };
