@@ -46,7 +46,7 @@ class BuiltInModel : public Model {
     }
     return values;
   }
-  Boundary boundary(int section, const MicroBatchShape& shape) const override {
+  Boundary boundary(int section, const BoundaryShape& shape) const override {
     const bool is_head = section + 1 == static_cast<int>(outline_.sections.size());
     return {{.shape = {shape.samples, shape.tokens,
                        is_head ? description_.vocabulary : description_.hidden},

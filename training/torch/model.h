@@ -23,7 +23,7 @@ struct BoundaryTensor {
 using Boundary = std::vector<BoundaryTensor>;
 
 // How many samples of how many tokens, computed in which type.
-struct MicroBatchShape {
+struct BoundaryShape {
   std::int64_t samples = 1, tokens = 1;
   at::ScalarType type = at::kFloat;
 };
@@ -39,7 +39,7 @@ class Model {
   [[nodiscard]] virtual at::Tensor initial(int section, int parameter, std::uint64_t seed,
                                            at::ScalarType type) const = 0;
   // What a section hands on: all that later sections read of it and of those before it.
-  [[nodiscard]] virtual Boundary boundary(int section, const MicroBatchShape& shape) const = 0;
+  [[nodiscard]] virtual Boundary boundary(int section, const BoundaryShape& shape) const = 0;
   // The names of the model's inputs, and whether a section reads any.
   [[nodiscard]] virtual std::vector<std::string> inputs() const { return {"tokens"}; }
   [[nodiscard]] virtual bool reads_inputs(int section) const { return section == 0; }

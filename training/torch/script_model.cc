@@ -136,7 +136,7 @@ class ScriptModel : public Model {
     return !piece.graph || std::ranges::any_of(piece.reads, [](int read) { return read < 0; });
   }
 
-  Boundary boundary(int section, const MicroBatchShape& shape) const override {
+  Boundary boundary(int section, const BoundaryShape& shape) const override {
     auto& found = boundaries_[{shape.tokens, static_cast<int>(shape.type)}];
     if (found.empty()) {
       try {
@@ -259,7 +259,7 @@ class ScriptModel : public Model {
 
   // At 2 samples, and by how much every size grows with one more.
   using BoundaryFormula = std::pair<Boundary, std::vector<std::vector<std::int64_t>>>;
-  [[nodiscard]] std::vector<BoundaryFormula> boundaries_of(const MicroBatchShape& shape) const {
+  [[nodiscard]] std::vector<BoundaryFormula> boundaries_of(const BoundaryShape& shape) const {
     std::vector<BoundaryFormula> formulas(parts_.size());
     for (std::size_t s = 0; s + 1 < parts_.size(); ++s) formulas[s] = {};
     Tensors at_2, at_3;
