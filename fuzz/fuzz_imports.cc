@@ -6,7 +6,7 @@
 #include "core/files/format.h"
 #include "fuzz/fuzz.h"
 #include "report/imports/cluster_changes.h"
-#include "report/imports/trainer_log.h"
+#include "trainers/logs/trainer_log.h"
 
 namespace penstock {
 namespace {

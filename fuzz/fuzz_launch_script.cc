@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "fuzz/fuzz.h"
-#include "report/trainers/lint/lint.h"
-#include "report/trainers/lint/lint_text.h"
+#include "trainers/lint/lint.h"
+#include "trainers/lint/lint_text.h"
+#include "trainers/trainer_table.h"
 
 namespace penstock {
 namespace {
@@ -18,7 +19,7 @@ void check_report(const LintReport& report, const std::string& text, const LintR
     require(!finding.message.empty() && !finding.fix.empty(), "a finding without a fix");
   }
   const std::string words = lint_text(report, fuzz::kFile, {});
-  const LintReport again = lint(text, fuzz::kFile, report.trainer, request);
+  const LintReport again = lint(text, fuzz::kFile, *report.trainer, request);
   require(lint_text(again, fuzz::kFile, {}) == words, "judged again it has other words");
   require(!lint_annotations(report, fuzz::kFile).empty() || report.findings.empty(),
           "findings without annotations");
@@ -31,15 +32,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace penstock;
   const std::string text(reinterpret_cast<const char*>(data), size);
   fuzz::unless_refused([&text] { return launch_trainer_of(text, fuzz::kFile); });
-  for (const std::string& name : lint_trainer_names()) {
-    const LintTrainer trainer = *lint_trainer_named(name);
-    for (const std::string& version : versions_of(trainer)) {
+  for (const std::string& name : linted_trainer_names()) {
+    const TrainerRow& trainer = *find_trainer_row(name);
+    for (const TrainerVersion& version : trainer.versions) {
       LintRequest request;
-      request.version = version;
+      request.version = version.name;
       request.gpus = 16;
       request.layers = 30;
       request.checkpoint_data_parallel = 4;
-      if (trainer == LintTrainer::kDeepspeed) request.stages = 4;
+      if (trainer.linter->needs_stages) request.stages = 4;
       const auto report = fuzz::accepted(
           text, [&](const std::string& file) { return lint(file, fuzz::kFile, trainer, request); });
       if (!report) continue;

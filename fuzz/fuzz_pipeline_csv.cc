@@ -1,9 +1,9 @@
 // PyTorch's pipeline CSV, in both dialects: what is accepted can be carried out, and is written and
 // read again as the same lists.
 #include "fuzz/fuzz.h"
-#include "report/trainers/pipeline_csv.h"
 #include "simulator/lower.h"
 #include "simulator/simulate.h"
+#include "trainers/pytorch/pipeline_csv.h"
 
 namespace penstock {
 namespace {

@@ -36,6 +36,21 @@ std::string flops_of(const ModelFlops& flops, const Plan& plan, const Evaluation
                      text_of(flops.convention));
 }
 
+// Of a model without tokens nobody asks for it.
+std::string flops_line(const PlanFile& file, const Evaluation& evaluation, Screen screen) {
+  constexpr std::string_view kName = "model FLOP";
+  if (file.flops) return line(kName, flops_of(*file.flops, file.plan, evaluation), screen);
+  if (!file.plan.has_even_batch()) {
+    return line(kName, "not known for micro-batches of different shapes, so there is no MFU",
+                screen);
+  }
+  if (file.plan.sequence_length == 0) return "";
+  return line(kName,
+              "not in the plan file, which was written before 2026-11-23, so there is no MFU; "
+              "penstock explain works it out from the model",
+              screen);
+}
+
 std::string summary(const PlanFile& file, const Evaluation& evaluation, const std::string& note,
                     Screen screen) {
   std::string out = line("step", to_text(evaluation.step_time) + ", " + note, screen);
@@ -44,7 +59,7 @@ std::string summary(const PlanFile& file, const Evaluation& evaluation, const st
                           to_text(evaluation.step_time_high)),
               screen);
   out += line("speed", speeds(file.plan, evaluation.step_time), screen);
-  if (file.flops) out += line("model FLOP", flops_of(*file.flops, file.plan, evaluation), screen);
+  out += flops_line(file, evaluation, screen);
   out += line("makespan", to_text(evaluation.makespan), screen);
   out += line("longest span of a rank", to_text(evaluation.longest_span), screen);
   out += line("busiest rank computes", to_text(evaluation.ideal), screen);

@@ -29,6 +29,21 @@ std::string losses(const RunLog& run, const TrainingSummary& summary) {
                      significant(summary.last_loss, 5));
 }
 
+std::string evaluations(const RunLog& run) {
+  std::vector<const MeasuredStep*> evaluated;
+  for (const MeasuredStep& step : run.steps) {
+    if (step.evaluation) evaluated.push_back(&step);
+  }
+  if (evaluated.empty()) return "";
+  const auto by_loss = [](const MeasuredStep* a, const MeasuredStep* b) {
+    return a->evaluation->loss < b->evaluation->loss;
+  };
+  const MeasuredStep& least = **std::ranges::min_element(evaluated, by_loss);
+  return fmt::format("validation loss {} at the end; least {}, after step {}\n",
+                     significant(evaluated.back()->evaluation->loss, 5),
+                     significant(least.evaluation->loss, 5), least.step + 1);
+}
+
 // A loss that is infinite or no number has no other way into JSON.
 Json finite_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
@@ -38,6 +53,8 @@ Json to_json(const MeasuredStep& step) {
   json.set("gradient_norm", finite_or_null(step.gradient_norm));
   json.set("skipped", step.skipped).set("tokens", step.tokens);
   json.set("step_time_ns", std::int64_t{step.step_time.count()});
+  if (step.learning_rate) json.set("learning_rate", *step.learning_rate);
+  if (step.evaluation) json.set("evaluation_loss", finite_or_null(step.evaluation->loss));
   if (!step.plan.empty()) json.set("plan", step.plan);
   return json;
 }
@@ -79,7 +96,10 @@ std::string step_line(const MeasuredStep& step, std::int64_t end_step) {
                      end_step, significant(step.loss, 5), significant(step.gradient_norm, 3),
                      to_text(step.step_time),
                      rate(tokens_per_second_of(step.tokens, step.step_time)),
-                     step.skipped ? "; no update: a gradient overflowed" : "");
+                     step.skipped ? "; no update: a gradient overflowed" : "") +
+         (step.evaluation
+              ? fmt::format("; validation loss {}", significant(step.evaluation->loss, 5))
+              : "");
 }
 
 TrainingSummary summarize(const RunLog& run) {
@@ -116,6 +136,7 @@ std::string training_report(const RunLog& run, const std::vector<PredictedPlan>&
     out += fmt::format("{} without an update: a gradient overflowed\n",
                        count_of(s.skipped_updates, "step"));
   }
+  out += evaluations(run);
   if (plans.size() == 1) return out + "step time " + times_in_words(s, plans.front().step_time);
   for (const PredictedPlan& plan : plans) {
     const RunLog own = under(plan, run);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/values/json_reader.h"
+#include "training/learning_rate.h"
 
 namespace penstock {
 namespace {
@@ -24,7 +25,11 @@ Json write_options(const TrainingOptions& options) {
       .set("beta2", options.beta2)
       .set("epsilon", options.epsilon)
       .set("clip_norm", options.clip_norm)
-      .set("seed", options.seed);
+      .set("seed", options.seed)
+      .set("learning_rate_schedule", std::string(name_of(options.schedule)))
+      .set("warmup_steps", options.warmup_steps)
+      .set("decay_steps", options.decay_steps)
+      .set("least_learning_rate", options.least_learning_rate);
   return json;
 }
 
@@ -40,6 +45,18 @@ std::uint64_t read_seed(const JsonReader& reader) {
   return seed;
 }
 
+// Manifests from before there were schedules have none.
+void read_schedule(JsonReader& reader, TrainingOptions& options) {
+  if (!reader.has("learning_rate_schedule")) return;
+  const JsonReader name = reader.at("learning_rate_schedule");
+  const auto schedule = learning_rate_schedule_named(name.string());
+  if (!schedule) name.expected("constant, linear or cosine");
+  options.schedule = *schedule;
+  options.warmup_steps = reader.at("warmup_steps").integer(0, kMost);
+  options.decay_steps = reader.at("decay_steps").integer(0, kMost);
+  options.least_learning_rate = reader.at("least_learning_rate").number(0.0, kLargest);
+}
+
 TrainingOptions read_options(JsonReader reader) {
   TrainingOptions options;
   const auto number = [&](const char* key) { return reader.at(key).number(-kLargest, kLargest); };
@@ -51,6 +68,7 @@ TrainingOptions read_options(JsonReader reader) {
   options.epsilon = number("epsilon");
   options.clip_norm = number("clip_norm");
   options.seed = read_seed(reader.at("seed"));
+  read_schedule(reader, options);
   reader.finish();
   return options;
 }
@@ -128,6 +146,11 @@ CheckpointInfo read_info(JsonReader& reader) {
   info.step = reader.at("step").integer(0, kMost);
   info.model = reader.at("model").string();
   info.sections = static_cast<int>(reader.at("sections").integer(1, 1 << 20));
+  if (reader.has("section_names")) {
+    for (const JsonReader& name : reader.at("section_names").elements()) {
+      info.section_names.push_back(name.string());
+    }
+  }
   info.plan_hash = reader.at("plan_hash").string();
   info.samples = reader.at("samples").integer(0, kMost);
   info.precision = read_precision(reader.at("precision"));
@@ -169,11 +192,14 @@ Json write_manifest(const CheckpointManifest& manifest) {
   const CheckpointInfo& info = manifest.info;
   Json numbers = Json::object();
   for (const auto& entry : info.shared_numbers) numbers.set(entry.first, entry.second);
+  Json names = Json::array();
+  for (const std::string& name : info.section_names) names.push(name);
   Json json = Json::object();
   json.set("format", kFormat)
       .set("step", info.step)
       .set("model", info.model)
       .set("sections", info.sections)
+      .set("section_names", std::move(names))
       .set("plan_hash", info.plan_hash)
       .set("samples", info.samples)
       .set("precision", std::string(name_of(info.precision)))

@@ -27,8 +27,9 @@ struct CheckpointInfo {
   std::int64_t step = 0;  // steps done, and the number of the next one
   std::string model;      // a checkpoint of another model is refused
   int sections = 0;
-  std::string plan_hash;     // of the plan that was running
-  std::int64_t samples = 0;  // seen so far
+  std::vector<std::string> section_names;  // for tools; manifests of earlier versions have none
+  std::string plan_hash;                   // of the plan that was running
+  std::int64_t samples = 0;                // seen so far
   // With the options, all that decides what the steps before this one have computed, and what those
   // behind it would compute (runtime_bridge/resume.h).
   Precision precision = Precision::kFloat32;

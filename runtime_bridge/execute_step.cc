@@ -55,6 +55,14 @@ class StepExecutor::Impl {
         signals_(program, transport) {}
 
   StepRecord execute(std::int64_t step) {
+    return execute(step, [&] { work_.begin_step(step); });
+  }
+  double evaluate(std::int64_t step, std::int64_t batch) {
+    return execute(step, [&] { work_.begin_evaluation(batch); }).all.loss;
+  }
+
+  template <typename Begin>
+  StepRecord execute(std::int64_t step, const Begin& begin) {
     record_ = {};
     record_.start.resize(program_.actions.size());
     record_.end.resize(program_.actions.size());
@@ -63,9 +71,9 @@ class StepExecutor::Impl {
     transfers_.begin(record_);
     reductions_.begin(record_);
     has_ended_.assign(program_.actions.size(), false);
-    copies_.begin(record_);
+    copies_.begin(record_, transport_.now());
     signals_.begin();
-    work_.begin_step(step);
+    begin();
     copies_.look_ahead();
     for (std::size_t at = 0; at < order_.list().size(); ++at) {
       if (options_.progress) options_.progress(step, static_cast<std::int64_t>(at));
@@ -75,6 +83,7 @@ class StepExecutor::Impl {
     }
     reductions_.wait_for_gathers();
     transfers_.wait_for_sends();
+    hand_over_rest();
     copies_.wait_for_all();
     signals_.wait_for_sends();
     work_.synchronize();
@@ -100,18 +109,16 @@ class StepExecutor::Impl {
       case Lane::kCopyIn:
       case Lane::kCopyOut:
       case Lane::kAtOnce:
-        return copies_.issue(index);
+        // Others are handed over ahead of their place, or when something waits for them.
+        if (program_.signalled(index)) hand_over(index);
     }
   }
 
   // What slots and the plan file ask for; all else follows from the order and the kind.
   void wait_for_needs(int index) {
-    if (!has_waits_ || copies_.was_begun(index)) return;
+    if (!has_waits_ || copies_.is_copy(index)) return;
     const SteadyTime begin = transport_.now();
-    for (const RankWait& wait : program_.waits_of(index)) {
-      // Copies wait for each other on the device.
-      if (!(copies_.is_copy(index) && copies_.is_copy(wait.needs))) wait_for_end(wait.needs);
-    }
+    for (const RankWait& wait : program_.waits_of(index)) wait_for_end(wait.needs);
     signals_.wait_for(index);
     if (is_compute(kind_of(index))) waiting_ += transport_.now() - begin;
   }
@@ -119,7 +126,10 @@ class StepExecutor::Impl {
   void wait_for_end(int index) {
     const ActionKind kind = kind_of(index);
     if (is_compute(kind)) return;  // one after the other
-    if (copies_.is_copy(index)) return copies_.wait_for(index);
+    if (copies_.is_copy(index)) {
+      hand_over(index);
+      return copies_.wait_for(index);
+    }
     if (is_send(kind)) {
       transfers_.wait_for_send(index);
     } else if (is_receive(kind)) {
@@ -128,6 +138,30 @@ class StepExecutor::Impl {
       reductions_.wait_for_action(index);
     }
     note_end(index);
+  }
+
+  // With what must come before it: copies wait for each other on the device, and for all else here.
+  void hand_over(int copy) {
+    if (copies_.was_begun(copy)) return;
+    for (const int each : copies_.waiting_up_to(copy)) {
+      for (const RankWait& wait : program_.waits_of(each)) {
+        if (copies_.is_copy(wait.needs)) {
+          hand_over(wait.needs);
+        } else {
+          wait_for_end(wait.needs);
+        }
+      }
+      const bool is_told = program_.signalled(each);
+      if (is_told) signals_.wait_for(each);
+      // To wait may have handed it over on the way.
+      if (copies_.was_begun(each)) continue;
+      copies_.hand_over(each, is_told ? transport_.now() : SteadyTime{});
+    }
+  }
+  void hand_over_rest() {
+    for (int i = 0; i < static_cast<int>(program_.actions.size()); ++i) {
+      if (copies_.is_copy(i)) hand_over(i);
+    }
   }
 
   // Transfers that wait for something of their own are issued at their places.
@@ -237,6 +271,9 @@ StepExecutor::StepExecutor(const RankProgram& program, RankWork& work, Transport
 StepExecutor::~StepExecutor() = default;
 
 StepRecord StepExecutor::execute(std::int64_t step) { return impl_->execute(step); }
+double StepExecutor::evaluate(std::int64_t step, std::int64_t batch) {
+  return impl_->evaluate(step, batch);
+}
 CommunicatorId StepExecutor::job() const { return impl_->job(); }
 
 }  // namespace penstock

@@ -57,6 +57,9 @@ class StepExecutor {
   // After it has thrown, transfers may still be under way: call Transport::abort() before the
   // executor and what it was given are destroyed.
   StepRecord execute(std::int64_t step);
+  // Of a forward-only program (evaluation.h): the loss of a batch, the same on every rank. `step`
+  // is for ExecuteOptions::progress.
+  double evaluate(std::int64_t step, std::int64_t batch);
 
   // The group of all ranks; there must be more than one.
   [[nodiscard]] CommunicatorId job() const;

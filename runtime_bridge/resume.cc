@@ -6,6 +6,7 @@
 #include "core/values/error.h"
 #include "core/values/json.h"
 #include "runtime_bridge/rank_program.h"
+#include "training/learning_rate.h"
 
 namespace penstock {
 namespace {
@@ -66,7 +67,16 @@ std::vector<Setting> optimizer_settings(const TrainingOptions& there, const Trai
   const auto setting = [](const std::string& words, double before, double after) {
     return Setting{"", "", words, number(before), number(after), ""};
   };
+  const auto steps = [](const std::string& words, std::int64_t before, std::int64_t after) {
+    return Setting{"", "", words, number(before), number(after), ""};
+  };
   return {setting("the learning rate", there.learning_rate, here.learning_rate),
+          Setting{"", "", "the schedule of the learning rate", std::string(name_of(there.schedule)),
+                  std::string(name_of(here.schedule)), ""},
+          steps("the number of warm-up steps", there.warmup_steps, here.warmup_steps),
+          steps("the step from which the learning rate is the least", there.decay_steps,
+                here.decay_steps),
+          setting("the least learning rate", there.least_learning_rate, here.least_learning_rate),
           setting("the weight decay", there.weight_decay, here.weight_decay),
           setting("the clip norm", there.clip_norm, here.clip_norm),
           setting("the momentum", there.momentum, here.momentum),
@@ -101,6 +111,7 @@ CheckpointInfo checkpoint_info(const PlanFile& plan, const std::string& plan_has
   CheckpointInfo info;
   info.model = words_of_model(plan);
   info.sections = static_cast<int>(plan.section_names.size());
+  info.section_names = plan.section_names;
   info.plan_hash = plan_hash;
   info.precision = model_of(plan).precision;
   info.global_batch = plan.plan.global_batch;
@@ -115,6 +126,21 @@ const std::vector<std::string>& changeable_settings() {
                                                "sequence-length"};
   return kNames;
 }
+
+namespace {
+
+// Momentum that begins in the middle of a run has no past; torch.optim would begin it at zero
+// without a word.
+void require_momentum(const CheckpointInfo& there, const CheckpointInfo& here,
+                      const std::string& file) {
+  if (there.options.momentum != 0.0 || here.options.momentum == 0.0) return;
+  throw_bad_input(file +
+                  "/training/momentum: the checkpoint was made without momentum and holds "
+                  "none, this run has " +
+                  number(here.options.momentum) + "\nhelp: leave out --momentum");
+}
+
+}  // namespace
 
 std::vector<std::string> check_resumed(const Checkpoint& checkpoint, const CheckpointInfo& here,
                                        const std::vector<std::string>& may_change) {
@@ -139,6 +165,7 @@ std::vector<std::string> check_resumed(const Checkpoint& checkpoint, const Check
     }
     note(setting);
   }
+  require_momentum(there, here, file);
   for (const Setting& setting : optimizer_settings(there.options, here.options)) {
     if (setting.there != setting.here) note(setting);
   }

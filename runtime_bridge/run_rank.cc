@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "core/values/error.h"
 #include "runtime_bridge/communicators.h"
 #include "runtime_bridge/step_report.h"
+#include "training/learning_rate.h"
 
 namespace penstock {
 namespace {
@@ -53,6 +55,7 @@ class RankLoop {
 
   void bind(const std::shared_ptr<const PlanFile>& plan, std::int64_t step) {
     require_same_job(*plan, step);
+    evaluation_.reset();
     executor_.reset();
     work_.reset();
     const bool is_first = plan_ == nullptr;
@@ -70,6 +73,10 @@ class RankLoop {
     if (is_first && hooks_.ready) hooks_.ready();
     executor_ = std::make_unique<StepExecutor>(program_, *work_, transport_, communicators_,
                                                options_.execute);
+    if (options_.evaluation.every > 0) {
+      evaluation_ = std::make_unique<EvaluationPass>(program_, *work_, transport_, communicators_,
+                                                     options_.execute);
+    }
     if (!is_first && hooks_.plan_changed) hooks_.plan_changed(change);
   }
 
@@ -95,11 +102,27 @@ class RankLoop {
     const RunRequest own =
         hooks_.control == nullptr ? RunRequest::kGoOn : hooks_.control->requested();
     const RunRequest agreed = report.exchange(began, record, own);
+    const std::optional<MeasuredEvaluation> evaluation = evaluate(step, agreed);
     if (hooks_.observer != nullptr && transport_.rank() == 0) {
-      hooks_.observer->step_finished(report.measured(step, record.all));
+      MeasuredStep measured = report.measured(step, record.all);
+      if (parts_.state != nullptr)
+        measured.learning_rate = learning_rate_at(options_.training, step);
+      measured.evaluation = evaluation;
+      hooks_.observer->step_finished(measured);
     }
     if (hooks_.step_done) hooks_.step_done(step);
     return agreed;
+  }
+
+  // Behind the step, so that its time does not hold it.
+  std::optional<MeasuredEvaluation> evaluate(std::int64_t step, RunRequest request) {
+    const bool last = request == RunRequest::kStop || step + 1 >= options_.end_step;
+    if (!is_evaluated(options_.evaluation, step + 1, last)) return std::nullopt;
+    const SteadyTime began = steady_now();
+    MeasuredEvaluation evaluation;
+    evaluation.loss = evaluation_->loss(step, options_.evaluation.batches);
+    evaluation.time = steady_now() - began;
+    return evaluation;
   }
 
   void write_checkpoint(const RunEnd& end, RunRequest request) {
@@ -123,6 +146,7 @@ class RankLoop {
   std::vector<RankSetup> holdings_;  // of all ranks, under the plan
   std::unique_ptr<RankWork> work_;
   std::unique_ptr<StepExecutor> executor_;
+  std::unique_ptr<EvaluationPass> evaluation_;  // where there are any
 };
 
 }  // namespace

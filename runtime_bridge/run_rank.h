@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "core/values/run_log.h"
+#include "runtime_bridge/evaluation.h"
 #include "runtime_bridge/execute_step.h"
 #include "runtime_bridge/program_source.h"
 #include "runtime_bridge/rank_program.h"
@@ -61,6 +62,7 @@ struct RunRankOptions {
   // when it left the barrier before the step.
   bool one_clock = true;
   ExecuteOptions execute;
+  EvaluationOptions evaluation;
 };
 
 // A plan took the place of another before `step`.

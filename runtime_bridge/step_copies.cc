@@ -24,8 +24,9 @@ bool StepCopies::is_copy(int action) const {
   return penstock::is_copy(kind) || rule_of(kind).lane == Lane::kAtOnce;
 }
 
-void StepCopies::begin(StepRecord& record) {
+void StepCopies::begin(StepRecord& record, SteadyTime now) {
   record_ = &record;
+  step_begins_ = now;
   waiting_ = listed_;
   last_ = {};
   begun_.clear();
@@ -60,31 +61,42 @@ bool StepCopies::begin_ready(std::size_t lane) {
       ++copy;
       continue;
     }
-    begin_copy(*copy);
+    begin_copy(*copy, step_begins_);
     has_begun = true;
     copy = waiting.erase(copy);
   }
   return has_begun;
 }
 
-void StepCopies::issue(int copy) {
-  if (was_begun(copy)) return;
+std::vector<int> StepCopies::waiting_up_to(int copy) const {
   const std::size_t lane = lane_of(program_.actions[static_cast<std::size_t>(copy)].kind);
-  begin_copy(copy);
-  waiting_[lane].erase(std::find(waiting_[lane].begin(), waiting_[lane].end(), copy));
+  if (lane == kAtOnce) return {copy};
+  const std::vector<int>& waiting = waiting_[lane];
+  return {waiting.begin(), std::upper_bound(waiting.begin(), waiting.end(), copy)};
 }
 
-void StepCopies::begin_copy(int copy) {
+void StepCopies::hand_over(int copy, SteadyTime ready) {
+  std::vector<int>& waiting =
+      waiting_[lane_of(program_.actions[static_cast<std::size_t>(copy)].kind)];
+  begin_copy(copy, std::max(ready, step_begins_));
+  waiting.erase(std::find(waiting.begin(), waiting.end(), copy));
+}
+
+void StepCopies::begin_copy(int copy, SteadyTime ready) {
   const auto i = static_cast<std::size_t>(copy);
   const RankAction& action = program_.actions[i];
   const std::size_t lane = lane_of(action.kind);
   std::vector<const SlotCopy*> after;
   for (const RankWait& wait : program_.waits_of(copy)) {
-    const SlotCopy* needed = begun_[static_cast<std::size_t>(wait.needs)].get();
-    if (needed != nullptr) after.push_back(needed);
+    const auto needs = static_cast<std::size_t>(wait.needs);
+    if (begun_[needs] != nullptr) {
+      after.push_back(begun_[needs].get());
+    } else {
+      ready = std::max(ready, record_->end[needs]);
+    }
   }
   if (lane != kAtOnce && last_[lane] != nullptr) after.push_back(last_[lane]);
-  begun_[i] = work_.copy(action.kind, action.stage, after);
+  begun_[i] = work_.copy(action.kind, action.stage, ready, after);
   if (lane != kAtOnce) last_[lane] = begun_[i].get();
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/values/units.h"
+#include "runtime_bridge/evaluation.h"
 #include "training/rank_setup.h"
 #include "training/token_data.h"
 
@@ -30,6 +31,7 @@ struct DataOptions {
 
 struct TrainOptions {
   DataOptions data;
+  EvaluationOptions evaluation;  // batches 0: as many as the data have
   std::int64_t steps = 10;
   TrainingOptions training;  // learning rate, clipping, seed, ...
   TransportKind transport = TransportKind::kGloo;
@@ -39,10 +41,12 @@ struct TrainOptions {
   Duration time_out = std::chrono::seconds(60);  // without an answer from a peer
   std::string log;                               // penstock.run/1; empty: none
   bool timeline = false;                         // the log holds when every action ran
+  std::string tensorboard;                       // a folder for event files; empty: none
   std::string checkpoint_folder;                 // empty: none
   std::int64_t checkpoint_every = 0;             // steps; 0: at the end and on SIGUSR1
   int checkpoint_keep = 2;                       // complete ones; older ones are removed
   bool resume = false;                  // from the newest complete checkpoint of the folder
+  bool resume_if_any = false;           // with resume: or from the beginning, where there is none
   std::vector<std::string> may_change;  // names of check_resumed(): may differ from the checkpoint
   bool operator==(const TrainOptions&) const = default;
 };

@@ -299,6 +299,9 @@ void add_tokens(Files files, double fraction, const ModelDescription& model, int
 
 void TrainingData::begin(const EpochData::Start& start) {
   if (files) tokens = std::make_shared<const EpochData>(files, 0, samples, start);
+  if (!validation) return;
+  evaluation =
+      std::make_shared<const EvaluationData>(validation, validation_first, start.global_batch);
 }
 
 TrainingData read_training_data(const DataOptions& options, const ModelDescription& model,
@@ -309,7 +312,6 @@ TrainingData read_training_data(const DataOptions& options, const ModelDescripti
   const bool is_text = files.tokens.empty();
   (is_text ? add_text : add_tokens)(std::move(files), options.validation_fraction, model,
                                     sequence_length, data);
-  data.begin({});
   if (options.validation_files.empty()) return data;
   Files validation = opened(options.validation_files, options.type);
   if (validation.tokens.empty() != is_text) {

@@ -29,6 +29,7 @@ struct TrainingData {
   // validation_samples).
   std::shared_ptr<const TokenData> validation;
   std::int64_t validation_first = 0, validation_samples = 0;
+  std::shared_ptr<const TokenSource> evaluation;  // the same as a source; begin() sets it
 
   // Tokenised data go on from there; texts draw by step anyway.
   void begin(const EpochData::Start& start);

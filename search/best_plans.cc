@@ -265,7 +265,7 @@ class Search {
     std::vector<Found> fastest = improved(tally_.incumbents.best(), false);
     std::vector<Found> front = improved(tally_.incumbents.fastest_per_budget(), true);
     if (tally_.complete) improve_contenders(fastest, front);
-    if (request_.trainer) {
+    if (request_.trainer != nullptr) {
       Rejections dropped, known;
       fastest = for_trainer(fastest, dropped);
       front = for_trainer(front, known);  // what is dropped of it as well would count twice

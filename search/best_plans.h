@@ -30,8 +30,8 @@ struct SearchRequest {
   int global_batch = 1;
   int sequence_length = 0;  // 0: the longest that was measured
   Pins pins;
-  std::optional<Trainer> trainer;  // only what it can run
-  int top = 10;                    // K
+  const Trainer* trainer = nullptr;  // only what it can run
+  int top = 10;                      // K
   // Instead of the Pareto front: the fastest plan on at most each of so many GPUs (ascending, the
   // last is `gpus`).
   std::vector<int> sizes;

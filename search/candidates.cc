@@ -56,7 +56,7 @@ bool is_named(const SearchRequest& request, const ScheduleKind& kind) {
 // for, since what it gains is not measured.
 bool is_enumerated(const SearchRequest& request, const ScheduleKind& kind) {
   if (kind.has_slices) return false;
-  if (request.trainer && !why_not_run(*request.trainer, kind).empty()) return false;
+  if (request.trainer != nullptr && !why_not_run(*request.trainer, kind).empty()) return false;
   if (!request.pins.schedules.empty()) return is_named(request, kind);
   return !kind.only_when_named;
 }

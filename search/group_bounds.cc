@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <limits>
 
+#include "search/group_search.h"
 #include "search/plan_program.h"
 #include "search/stash_bound.h"
 
@@ -96,10 +97,11 @@ Duration GroupBounds::least_but_on_last_rank(const Plan& plan) const {
 Duration GroupBounds::with_fill(const Plan& plan) const {
   const std::int64_t full = first_load(plan).full;
   const bool barrier = executor_.optimizer == OptimizerGate::kGlobalBarrier;
-  if (find_schedule(plan.schedule)->recomputes || plan.chunks == 1 || !barrier || full == 0 ||
-      plan.copies() > 1 || plan.is_mixed()) {
+  if (find_schedule(plan.schedule)->recomputes || !barrier || full == 0 || plan.copies() > 1) {
     return {};
   }
+  if (plan.is_mixed()) return mixed_with_fill(plan);
+  if (plan.chunks == 1) return {};  // by_balanced_cuts() says more
   return mean_with_fill(plan, full);
 }
 
@@ -146,6 +148,16 @@ Duration GroupBounds::mean_with_fill(const Plan& plan, std::int64_t full) const 
     all += whole ? sums.work[r] : sums.forward[r];
   }
   return Duration{all / plan.pipeline};
+}
+
+Duration GroupBounds::mixed_with_fill(const Plan& plan) const {
+  const BackwardKind backward = backward_of(plan);
+  const ReplicaLoad load = first_load(plan);
+  std::vector<const SectionSums*> types = prices_.types();
+  const auto fill =
+      shared_.mixed_fills.get({types, backward}, [&] { return MixedFill(types, backward); });
+  const bool whole = backward == BackwardKind::kFused && load.rest == 0;
+  return Duration{fill->least(group_.mixed, load.full, whole)};
 }
 
 }  // namespace penstock

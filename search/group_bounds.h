@@ -26,16 +26,18 @@ class GroupBounds {
   // Keeps all of them by reference. `kept`: the prices in mode "none", asked for where a schedule
   // recomputes nothing on its last rank.
   GroupBounds(const ExecutorModel& executor, const CandidateGroup& group, const GroupPrices& prices,
-              GroupDivision& division, std::function<const GroupPrices&()> kept)
+              GroupDivision& division, SearchShared& shared,
+              std::function<const GroupPrices&()> kept)
       : executor_(executor),
         group_(group),
         prices_(prices),
         division_(division),
+        shared_(shared),
         kept_(std::move(kept)) {}
 
   // By all work, and by what all ranks must hold and for how long.
   Duration before_cuts(const Plan& plan);
-  // By all work, and the fill of several stages per rank.
+  // By all work, and the fill of several stages per rank, or of ranks on several types.
   [[nodiscard]] Duration with_fill(const Plan& plan) const;
   // By the best cuts with one stage per rank if memory were no object, and the fill and drain
   // around them.
@@ -48,11 +50,13 @@ class GroupBounds {
   [[nodiscard]] Duration mean_bound(const Plan& plan) const;
   [[nodiscard]] Duration least_but_on_last_rank(const Plan& plan) const;
   [[nodiscard]] Duration mean_with_fill(const Plan& plan, std::int64_t full) const;
+  [[nodiscard]] Duration mixed_with_fill(const Plan& plan) const;
 
   const ExecutorModel& executor_;
   const CandidateGroup& group_;
   const GroupPrices& prices_;
   GroupDivision& division_;
+  SearchShared& shared_;
   std::function<const GroupPrices&()> kept_;
   // By kind of backward, copies of the weights, and whether as needed.
   std::map<std::tuple<BackwardKind, int, bool>, std::optional<Duration>> memory_bounds_;

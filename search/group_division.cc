@@ -13,20 +13,23 @@
 namespace penstock {
 namespace {
 
-// PyTorch's own runtime leaves it to the modules what they keep. Megatron divides "full" alone.
+// As the trainer of the question does.
 bool may_divide(const SearchRequest& request, const std::string& mode) {
   const Pins& pins = request.pins;
   if (mode == "none") return false;
   if (pins.recompute && (!pins.recompute_as_needed || mode != *pins.recompute)) return false;
-  if (!request.trainer || *request.trainer == Trainer::kPytorch) return true;
-  return *request.trainer == Trainer::kMegatron && mode == "full";
+  if (request.trainer == nullptr) return true;
+  const DividedRecompute divided = request.trainer->divided_recompute;
+  return divided == DividedRecompute::kPerStage ||
+         (divided == DividedRecompute::kOneNumber && mode == "full");
 }
 
 }  // namespace
 
 RecomputeRule recompute_rule(const SearchRequest& request) {
-  const bool megatron = request.trainer && *request.trainer == Trainer::kMegatron;
-  return megatron ? RecomputeRule::kOneNumber : RecomputeRule::kPerStage;
+  const bool one_number = request.trainer != nullptr &&
+                          request.trainer->divided_recompute == DividedRecompute::kOneNumber;
+  return one_number ? RecomputeRule::kOneNumber : RecomputeRule::kPerStage;
 }
 
 std::vector<std::string> modes_to_divide(const PlanInputs& inputs, const SearchRequest& request,

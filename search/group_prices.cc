@@ -82,6 +82,13 @@ std::vector<const SectionTable*> GroupPrices::tables_of(const Shapes& shapes) {
   return tables;
 }
 
+std::vector<const SectionSums*> GroupPrices::types() const {
+  std::vector<const SectionSums*> types;
+  types.reserve(of_type_.size());
+  for (const Shapes& shapes : of_type_) types.push_back(shapes[0].get());
+  return types;
+}
+
 bool GroupPrices::recomputes() const {
   return std::any_of(of_type_.begin(), of_type_.end(),
                      [](const Shapes& shapes) { return shapes[0]->recompute.back() > 0; });

@@ -26,6 +26,8 @@ class GroupPrices {
   [[nodiscard]] const std::string& why_not() const { return why_not_; }  // empty: there are prices
   // Of the largest micro-batches.
   [[nodiscard]] const RankSums& sums() const { return *sums_; }
+  // Likewise, of each type in the order of the ranks.
+  [[nodiscard]] std::vector<const SectionSums*> types() const;
   // Of micro-batches of so many samples, on one type; null where the plan has none.
   [[nodiscard]] const SectionSums* shape_of(int samples, const Plan& plan) const;
   [[nodiscard]] const RankTables& tables() const { return *tables_; }

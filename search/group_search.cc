@@ -70,9 +70,9 @@ class GroupSearch {
     if (ragged && work_.request.pins.schedules.empty()) {
       return plan.schedule + ": only searched where P divides M";
     }
-    if (!work_.request.trainer) return "";
+    if (work_.request.trainer == nullptr) return "";
     const std::string why = why_not_run(*work_.request.trainer, kind, plan);
-    return why.empty() ? "" : std::string(name_of(*work_.request.trainer)) + ": " + why;
+    return why.empty() ? "" : work_.request.trainer->name + ": " + why;
   }
 
   // By bounds that need no counts, the cheapest first.

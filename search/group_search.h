@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "search/arranged_replay.h"
@@ -12,6 +13,7 @@
 #include "search/incumbents.h"
 #include "search/memo.h"
 #include "search/memory.h"
+#include "search/mixed_fill.h"
 #include "search/plan_program.h"
 #include "search/program_cache.h"
 #include "search/rejections.h"
@@ -37,6 +39,8 @@ struct SearchShared {
   // (device types of the ranks, D, T, placement, map of stages)
   Memo<std::tuple<std::vector<std::string>, int, int, Placement, StageMap>, PlanWiring>
       mixed_wirings;
+  // (sections on the types of the plan, backward)
+  Memo<std::pair<std::vector<const SectionSums*>, BackwardKind>, MixedFill> mixed_fills;
   // device -> recompute modes that the profile has
   Memo<std::string, std::vector<std::string>> recompute_modes;
   // (device, T, mode, samples): the short micro-batches

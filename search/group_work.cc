@@ -39,7 +39,7 @@ GroupWork::GroupWork(const PlanInputs& of_inputs, const SearchRequest& of_reques
       base(plan_of(space, request, group)),
       prices(inputs, space, group, base, shared),
       division(inputs, request, space, group, base, shared),
-      bounds(inputs.executor, group, prices, division,
+      bounds(inputs.executor, group, prices, division, shared,
              [this]() -> const GroupPrices& { return prices_of_kept(); }),
       ties(*inputs.profile, key.tensor),
       zero1(zero1_choices(request, group.data)),
@@ -154,7 +154,7 @@ const GroupPrices& GroupWork::prices_of_kept() {
 }
 
 GroupWork::Change GroupWork::change_for_trainer(Plan& plan) {
-  if (!request.trainer) return Change::kNone;
+  if (request.trainer == nullptr) return Change::kNone;
   if (section_names_.empty()) section_names_ = names_of_sections(*inputs.profile);
   auto moved = as_run_by(*request.trainer, plan, section_names_, trainer_why_not);
   if (!moved) return Change::kImpossible;

@@ -171,7 +171,7 @@ class CutSearch {
       if (stand_in) starts.push_back(stand_in->plan.cuts);
     }
     starts.push_back(equal_cuts(sections_, plan.stages_per_copy()));
-    if (!budget_.trainer) return starts;
+    if (budget_.trainer == nullptr) return starts;
     for (std::vector<int>& cuts : starts) cuts = taken_by_trainer(cuts);
     std::erase(starts, std::vector<int>{});
     return starts;
@@ -186,7 +186,7 @@ class CutSearch {
   std::optional<Point> tried(std::vector<int> cuts, Forms forms = Forms::kAsGiven) {
     if (left_ <= 0 || !tried_.insert(cuts).second) return std::nullopt;
     --left_;
-    if (budget_.trainer && taken_by_trainer(cuts) != cuts) return std::nullopt;
+    if (budget_.trainer != nullptr && taken_by_trainer(cuts) != cuts) return std::nullopt;
     const auto result = forms == Forms::kAny ? forms_.run_any(cuts) : forms_.run(cuts);
     if (!result || (budget_.memory && result->replayed.memory > *budget_.memory)) {
       return std::nullopt;

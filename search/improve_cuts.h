@@ -24,7 +24,7 @@ struct CutBudget {
   // Only plans that are faster count: what is so far from it that cuts cannot make up for it is
   // given up early.
   std::optional<Duration> to_beat{};
-  std::optional<Trainer> trainer{};  // only cuts and recompute that its files can say
+  const Trainer* trainer = nullptr;  // only cuts and recompute that its files can say
 };
 
 // The best that was found: never slower than `plan` with its own cuts, which are kept unless others

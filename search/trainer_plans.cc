@@ -18,7 +18,7 @@ struct Moved {
   std::string why_not;
 };
 
-Moved moved(Trainer trainer, const PlanInputs& inputs, const Found& found,
+Moved moved(const Trainer& trainer, const PlanInputs& inputs, const Found& found,
             const std::vector<std::string>& sections) {
   std::string why_not;
   const std::optional<Plan> plan = as_run_by(trainer, found.plan, sections, why_not);
@@ -26,16 +26,16 @@ Moved moved(Trainer trainer, const PlanInputs& inputs, const Found& found,
   if (*plan == found.plan) return {found, ""};
   const EvaluatedPlan evaluated = evaluate(inputs, *plan);
   if (evaluated.why_not) {
-    return {{}, std::string(name_of(trainer)) + ": does not fit with the cuts that it can take"};
+    return {{}, trainer.name + ": does not fit with the cuts that it can take"};
   }
   return {Found{*plan, evaluated.evaluation.step_time, evaluated.evaluation.peak_memory()}, ""};
 }
 
 }  // namespace
 
-std::optional<Plan> as_run_by(Trainer trainer, const Plan& plan,
+std::optional<Plan> as_run_by(const Trainer& trainer, const Plan& plan,
                               const std::vector<std::string>& sections, std::string& why_not) {
-  const std::string name(name_of(trainer));
+  const std::string& name = trainer.name;
   Plan now = plan;
   for (int moves = 0; moves <= kMostMoves; ++moves) {
     TrainerVerdict verdict = verdict_of(trainer, now, sections);
@@ -57,7 +57,7 @@ std::vector<std::string> names_of_sections(const ModelProfile& profile) {
   return names;
 }
 
-std::vector<Found> plans_for(Trainer trainer, const PlanInputs& inputs,
+std::vector<Found> plans_for(const Trainer& trainer, const PlanInputs& inputs,
                              const std::vector<Found>& found, int threads, Rejections& rejected) {
   const std::vector<std::string> sections = names_of_sections(*inputs.profile);
   std::vector<Moved> all(found.size());

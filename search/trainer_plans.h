@@ -17,14 +17,14 @@ namespace penstock {
 
 // The plan as the trainer can run it: itself, or with the nearest cuts and recompute that its files
 // can say. Nothing when there are none; then `why_not` says why.
-std::optional<Plan> as_run_by(Trainer trainer, const Plan& plan,
+std::optional<Plan> as_run_by(const Trainer& trainer, const Plan& plan,
                               const std::vector<std::string>& sections, std::string& why_not);
 
 std::vector<std::string> names_of_sections(const ModelProfile& profile);
 
 // In the same order and each once; those that the trainer cannot run, or that do not fit once
 // moved, are rejected.
-std::vector<Found> plans_for(Trainer trainer, const PlanInputs& inputs,
+std::vector<Found> plans_for(const Trainer& trainer, const PlanInputs& inputs,
                              const std::vector<Found>& found, int threads, Rejections& rejected);
 
 }  // namespace penstock

@@ -1,5 +1,8 @@
 #include "search/trainers.h"
 
+#include <algorithm>
+#include <vector>
+
 namespace penstock {
 namespace {
 
@@ -26,40 +29,25 @@ std::string why_not_ours(const ScheduleKind& kind) {
 
 }  // namespace
 
-ExecutorModel executor_of(Trainer trainer) {
-  ExecutorModel executor;
-  std::string mode = "ideal";
-  if (trainer == Trainer::kMegatron) {
-    executor.transfer = TransferMode::kSenderBlocks;
-    mode = "sender-blocks";
-  }
-  if (trainer == Trainer::kDeepspeed) {
-    executor.transfer = TransferMode::kRendezvous;
-    executor.issue = IssueOrder::kDeepSpeed;
-    mode = "rendezvous";
-  }
-  executor.name = mode + " (as " + std::string(name_of(trainer)) + ")";
-  return executor;
-}
-
-std::string why_not_run(Trainer trainer, const ScheduleKind& kind) {
-  switch (trainer) {
-    case Trainer::kPenstock:
+std::string why_not_run(const Trainer& trainer, const ScheduleKind& kind) {
+  const std::vector<std::string>& known = trainer.schedule_names;
+  switch (trainer.schedules) {
+    case TrainerSchedules::kOwnRuntime:
       return why_not_ours(kind);
-    case Trainer::kMegatron:
-      return kind.name == "1f1b" || kind.name == "interleaved" ? ""
-                                                               : "it has 1f1b and interleaved only";
-    case Trainer::kDeepspeed:
-      return kind.name == "1f1b" ? "" : "its pipeline engine has 1f1b only";
-    default:
+    case TrainerSchedules::kStaticCsv:
       return why_not_a_csv(kind);
+    case TrainerSchedules::kNamed:
+      break;
   }
+  const bool is_known = std::find(known.begin(), known.end(), kind.name) != known.end();
+  return is_known ? "" : trainer.why_no_other_schedule;
 }
 
-std::string why_not_run(Trainer trainer, const ScheduleKind& kind, const Plan& plan) {
+std::string why_not_run(const Trainer& trainer, const ScheduleKind& kind, const Plan& plan) {
   if (std::string why = why_not_run(trainer, kind); !why.empty()) return why;
-  if (is_torchtitan(trainer) && kind.splits_backward() && plan.recompute != "none") {
-    return "it would recompute twice, for I and for W (its issue 773)";
+  const bool recomputes_twice = kind.splits_backward() && plan.recompute != "none";
+  if (recomputes_twice && !trainer.why_no_divided_backward.empty()) {
+    return trainer.why_no_divided_backward;
   }
   return why_not_run(trainer, plan);
 }

@@ -11,6 +11,7 @@
 #include "search/best_plans.h"
 #include "search/trainers.h"
 #include "simulator/schedules/schedules.h"
+#include "trainers/trainer_row.h"
 
 namespace penstock {
 namespace {
@@ -29,18 +30,18 @@ std::string why_not_varuna(const ScheduleKind& kind, const Plan& plan) {
 }
 
 // By the schedule and sizes; empty when those are no obstacle.
-std::string why_not_run(const PlanFile& plan, const ExportTarget& target,
+std::string why_not_run(const PlanFile& plan, const TrainerRow& target,
                         const ExportRequest& request) {
   const ScheduleKind* kind = find_schedule(plan.plan.schedule);
-  const auto trainer = trainer_of(target, request.version);
-  if (!trainer) return kind == nullptr ? "" : why_not_varuna(*kind, plan.plan);
+  const Trainer* trainer = trainer_of(target, request.version);
+  if (trainer == nullptr) return kind == nullptr ? "" : why_not_varuna(*kind, plan.plan);
   return kind == nullptr ? why_not_run(*trainer, plan.plan)
                          : why_not_run(*trainer, *kind, plan.plan);
 }
 
 // The plan worked out, if it fits and the target takes it; or with the cuts that it asks for.
 std::optional<PlanFile> accepted(const PlanInputs& inputs, Plan plan, const PlanFile& like,
-                                 const ExportTarget& target, const ExportRequest& request) {
+                                 const TrainerRow& target, const ExportRequest& request) {
   for (int tries = 0; tries < 2; ++tries) {
     const EvaluatedPlan evaluated = evaluate(inputs, plan);
     if (evaluated.why_not) return {};
@@ -56,7 +57,7 @@ std::optional<PlanFile> accepted(const PlanInputs& inputs, Plan plan, const Plan
   return {};
 }
 
-SearchRequest request_for(const PlanFile& file, const std::optional<Trainer>& trainer) {
+SearchRequest request_for(const PlanFile& file, const Trainer* trainer) {
   const Plan& plan = file.plan;
   SearchRequest request;
   request.gpus = plan.devices();
@@ -64,7 +65,7 @@ SearchRequest request_for(const PlanFile& file, const std::optional<Trainer>& tr
   request.sequence_length = plan.sequence_length;
   request.top = 1;
   request.trainer = trainer;
-  if (!trainer) request.pins.schedules = {std::string(kVaruna)};
+  if (trainer == nullptr) request.pins.schedules = {std::string(kVaruna)};
   return request;
 }
 
@@ -82,16 +83,16 @@ std::vector<Pins> pins_of(const Plan& plan, const Pins& base) {
 
 }  // namespace
 
-Export exported(const PlanFile& plan, const ExportTarget& target, const ExportRequest& request) {
+Export exported(const PlanFile& plan, const TrainerRow& target, const ExportRequest& request) {
   const std::string why = why_not_run(plan, target, request);
-  if (why.empty()) return target.write(plan, request);
+  if (why.empty()) return export_plan(target, plan, request);
   Export answer;
   answer.why_not =
       fmt::format("{} cannot run this plan ({}): {}", target.name, layout_line(plan.plan), why);
   return answer;
 }
 
-NearestPlan nearest_plan(const PlanFile& plan, const Export& refusal, const ExportTarget& target,
+NearestPlan nearest_plan(const PlanFile& plan, const Export& refusal, const TrainerRow& target,
                          const ExportRequest& request, const PlanQuestion& asked) {
   if (!asked.why_not.empty()) return {{}, asked.why_not};
   const PlanInputs inputs = asked.question.inputs();

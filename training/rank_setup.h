@@ -36,9 +36,16 @@ struct MicroBatchSetup {
   bool operator==(const MicroBatchSetup&) const = default;
 };
 
+enum class LearningRateSchedule { kConstant, kLinear, kCosine };
+
 // What a plan file leaves open: how the optimizer steps.
 struct TrainingOptions {
+  // The highest one; learning_rate.h says what it is in a step.
   double learning_rate = 1e-3;
+  LearningRateSchedule schedule = LearningRateSchedule::kConstant;
+  std::int64_t warmup_steps = 0;     // in which it rises
+  std::int64_t decay_steps = 0;      // from this step on it is the least; not of kConstant
+  double least_learning_rate = 0.0;  // likewise
   double weight_decay =
       0.0;                // AdamW: decoupled; of matrices and embeddings, not of biases and norms
   double momentum = 0.0;  // SGD

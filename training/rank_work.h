@@ -44,6 +44,12 @@ class RankWork {
   virtual void warm_up() {}
   // A new step: gradients are zero, the step's samples are chosen (the same for any layout).
   virtual void begin_step(std::int64_t step) = 0;
+  // Batch `batch` of the data that are not trained on, forward only: nothing is kept for a
+  // backward, modules are in evaluation mode, and the next norm_share() holds the loss and nothing
+  // else. Until the next begin_step().
+  virtual void begin_evaluation(std::int64_t /*batch*/) {
+    throw Error(ErrorKind::kInternal, "this rank judges no model");
+  }
 
   // F, I, W, B or R of one micro-batch. On a GPU the work may only have been queued.
   virtual void compute(ActionKind kind, int stage, int micro_batch) = 0;
@@ -84,10 +90,12 @@ class RankWork {
   // After the gather has ended.
   virtual void gathered(int stage) = 0;
 
-  // Where stages live in slots: LOAD, STORE or RESHARD of one, which begins once all of `after`
-  // have ended, beside what is computed.
+  // Where stages live in slots: LOAD, STORE or RESHARD of one, beside what is computed. It begins
+  // once all of `after` have ended; what else it needs ended at `ready`, which may be past: streams
+  // of a device wait for events, and not for the thread that calls this.
   [[nodiscard]] virtual std::unique_ptr<SlotCopy> copy(
-      ActionKind kind, int /*stage*/, const std::vector<const SlotCopy*>& /*after*/) {
+      ActionKind kind, int /*stage*/, SteadyTime /*ready*/,
+      const std::vector<const SlotCopy*>& /*after*/) {
     throw Error(ErrorKind::kInternal, std::string(name_of(kind)) + ": this rank has no slots");
   }
 };

@@ -160,6 +160,15 @@ void TokenData::check(std::size_t most_bytes) const {
   }
 }
 
+EvaluationData::EvaluationData(std::shared_ptr<const TokenData> data, std::int64_t first,
+                               int global_batch)
+    : data_(std::move(data)), first_(first), global_batch_(global_batch) {}
+
+TokenSample EvaluationData::sample(const ModelDescription& model, const SampleId& id) const {
+  const std::int64_t batch = -1 - id.step;
+  return sample_of(model, id, data_->tokens(first_ + batch * global_batch_ + id.sample));
+}
+
 EpochData::EpochData(std::shared_ptr<const TokenData> data, std::int64_t first, std::int64_t end,
                      const Start& start)
     : data_(std::move(data)), first_(first), end_(end), start_(start) {}

@@ -65,6 +65,22 @@ class TokenData {
   std::vector<std::int64_t> first_;  // sample of each file; one more at the end
 };
 
+// What evaluations use: the data's samples from `first` on, in order. Batch b of an evaluation is
+// step -1 - b.
+class EvaluationData : public TokenSource {
+ public:
+  EvaluationData(std::shared_ptr<const TokenData> data, std::int64_t first, int global_batch);
+
+  static std::int64_t step_of_batch(std::int64_t batch) { return -1 - batch; }
+  [[nodiscard]] TokenSample sample(const ModelDescription& model,
+                                   const SampleId& id) const override;
+
+ private:
+  std::shared_ptr<const TokenData> data_;
+  std::int64_t first_;
+  int global_batch_;
+};
+
 // Samples [first, end) of the data in an order that is shuffled anew in every epoch: every sample
 // once, then every sample again. Where the run has arrived is one number, how many samples it has
 // taken, whatever the layout of the ranks and whatever its batches were.

@@ -51,9 +51,9 @@ NormShare VirtualWork::norm_share() {
   return {};
 }
 
-std::unique_ptr<SlotCopy> VirtualWork::copy(ActionKind kind, int stage,
+std::unique_ptr<SlotCopy> VirtualWork::copy(ActionKind kind, int stage, SteadyTime ready,
                                             const std::vector<const SlotCopy*>& after) {
-  SteadyTime start = clock_.now();
+  SteadyTime start = ready;
   for (const SlotCopy* copy : after) start = std::max(start, copy->ended());
   return std::make_unique<VirtualCopy>(clock_, start, durations_->of(kind, stage));
 }

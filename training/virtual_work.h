@@ -80,7 +80,7 @@ class VirtualWork : public RankWork {
   void optimize(int stage) override;
   std::vector<Buffer> parameters_to_gather(int stage) override;
   void gathered(int /*stage*/) override {}
-  std::unique_ptr<SlotCopy> copy(ActionKind kind, int stage,
+  std::unique_ptr<SlotCopy> copy(ActionKind kind, int stage, SteadyTime ready,
                                  const std::vector<const SlotCopy*>& after) override;
 
  private:

@@ -1,18 +1,17 @@
 #include "cli/io/asked_again.h"
 
 #include <filesystem>
-#include <string_view>
 
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
 #include "cli/io/plan_question.h"
-#include "search/trainers.h"
+#include "core/values/trainer.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::string_view kVaruna = "varuna";
+constexpr const char* kVaruna = "varuna";
 
 // Plans are also made from a config.json, which holds no profile to search again.
 bool is_estimated(const PlanFile& plan) {
@@ -20,21 +19,21 @@ bool is_estimated(const PlanFile& plan) {
   return format_of(load_json(plan.profile.path).value).empty();
 }
 
-std::string how_to_estimate(const PlanFile& file, const ExportTarget& target,
+std::string how_to_estimate(const PlanFile& file, const TrainerRow& target,
                             const ExportRequest& request) {
   const Plan& plan = file.plan;
-  const auto trainer = trainer_of(target, request.version);
+  const Trainer* trainer = trainer_of(target, request.version);
   return fmt::format(
       "the plan rests on an estimate; ask for another one: penstock plan {} --device {} --gpus {} "
       "--global-batch {} --sequence-length {} {} {}",
       file.profile.path, file.cluster.device, plan.devices(), plan.global_batch,
-      plan.sequence_length, trainer ? "--for" : "--schedule",
-      trainer ? name_of(*trainer) : kVaruna);
+      plan.sequence_length, trainer != nullptr ? "--for" : "--schedule",
+      trainer != nullptr ? trainer->name : kVaruna);
 }
 
 }  // namespace
 
-PlanQuestion asked_again(const PlanFile& plan, const ExportTarget& target,
+PlanQuestion asked_again(const PlanFile& plan, const TrainerRow& target,
                          const ExportRequest& request) {
   if (is_estimated(plan)) return {how_to_estimate(plan, target, request), {}};
   return question_of(plan, "");

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/io/files.h"
-#include "report/trainers/export_plan.h"
+#include "trainers/exports/export_plan.h"
 
 namespace penstock {
 

@@ -11,8 +11,8 @@
 #include "cli/options/parse.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
-#include "report/imports/compare_memory.h"
 #include "report/traces/read_kineto.h"
+#include "trainers/logs/compare_memory.h"
 
 namespace penstock {
 namespace {

@@ -10,8 +10,8 @@
 #include "cli/io/files.h"
 #include "core/values/run_log.h"
 #include "core/values/timeline.h"
-#include "report/imports/trainer_log.h"
 #include "report/validation.h"
+#include "trainers/logs/trainer_log.h"
 
 namespace penstock {
 

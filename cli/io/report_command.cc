@@ -11,6 +11,7 @@
 #include "cli/verbs/verbs.h"
 #include "core/values/recompute_sections.h"
 #include "studies/nearest_plan.h"
+#include "trainers/trainer_table.h"
 
 namespace penstock {
 namespace {
@@ -89,14 +90,15 @@ std::string command_for(const Plan& plan, const Arguments& arguments) {
 std::string apply_command(const PlanFile& plan, const std::string& path,
                           const std::string& preferred) {
   // Whole jobs before a list of actions, which is all that PyTorch's own files say.
-  std::vector<ExportTarget> targets(export_targets().begin(), export_targets().end());
+  std::vector<std::string> targets = exported_trainer_names();
   std::stable_partition(targets.begin(), targets.end(),
-                        [](const ExportTarget& target) { return target.name != "pytorch"; });
+                        [](const std::string& name) { return name != "pytorch"; });
   std::stable_partition(targets.begin(), targets.end(),
-                        [&](const ExportTarget& target) { return target.name == preferred; });
-  for (const ExportTarget& target : targets) {
+                        [&](const std::string& name) { return name == preferred; });
+  for (const std::string& name : targets) {
+    const TrainerRow& target = *find_trainer_row(name);
     ExportRequest request;
-    request.version = target.versions.front();
+    request.version = target.versions.front().name;
     request.plan_path = path;
     request.tool_version = version();
     if (!exported(plan, target, request).why_not.empty()) continue;

@@ -29,13 +29,14 @@ void handle(int signal, unsigned flags) {
 }  // namespace
 
 WatchedTraining::WatchedTraining(const RunHeader& header, PlanSequence plans, std::int64_t end_step,
-                                 const std::string& log)
+                                 const Files& files)
     : plans_(std::move(plans)),
       end_step_(end_step),
       terminal_(isatty(STDERR_FILENO) == 1),
       next_line_(Clock::now()) {
   run_.header = header;
-  if (!log.empty()) log_.emplace(log, header);
+  if (!files.log.empty()) log_.emplace(files.log, header);
+  if (!files.tensorboard.empty()) tensorboard_.emplace(files.tensorboard, header.first_step);
 }
 
 WatchedTraining::~WatchedTraining() {
@@ -50,10 +51,11 @@ void WatchedTraining::step_finished(const MeasuredStep& measured) {
     step.plan_hash = plan.hash;
   }
   if (log_) log_->add(step);
+  if (tensorboard_) tensorboard_->add(step);
   run_.steps.push_back(step);
   run_.steps.back().ranks.clear();
   const auto now = Clock::now();
-  if (now < next_line_ && step.step + 1 < end_step_) return;
+  if (now < next_line_ && step.step + 1 < end_step_ && !step.evaluation) return;
   next_line_ = now + (terminal_ ? std::chrono::nanoseconds(kBetweenDrawings)
                                 : std::chrono::nanoseconds(kBetweenLines));
   const std::string line = step_line(step, end_step_);

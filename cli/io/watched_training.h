@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/io/run_log_file.h"
+#include "cli/io/tensorboard_log.h"
 #include "core/values/run_log.h"
 #include "runtime_bridge/program_source.h"
 #include "runtime_bridge/run_rank.h"
@@ -16,9 +17,14 @@ namespace penstock {
 // Steps as they end: on a terminal a line that changes, else a line now and then.
 class WatchedTraining : public StepObserver {
  public:
-  // `plans`: the run's, the header's first. `log`: a path, or empty.
+  // Where steps are written besides; empty: nowhere.
+  struct Files {
+    std::string log;          // a file
+    std::string tensorboard;  // a folder
+  };
+  // `plans`: the run's, the header's first.
   WatchedTraining(const RunHeader& header, PlanSequence plans, std::int64_t end_step,
-                  const std::string& log);
+                  const Files& files);
   ~WatchedTraining() override;
   WatchedTraining(const WatchedTraining&) = delete;
   WatchedTraining& operator=(const WatchedTraining&) = delete;
@@ -35,6 +41,7 @@ class WatchedTraining : public StepObserver {
   PlanSequence plans_;
   std::int64_t end_step_;
   std::optional<RunLogFile> log_;
+  std::optional<TensorboardLog> tensorboard_;
   bool terminal_;
   bool line_is_open_ = false;
   Clock::time_point next_line_;

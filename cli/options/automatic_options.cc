@@ -80,14 +80,14 @@ void AutomaticOptions::declare(Options& options) {
                  "micro-batches of a whole rank; one number for all ranks, or one for each",
                  limit);
   options.option("--activation", "A=N,W=N",
-                 "automatic schedules: memory that a forward takes, and the part that only the "
-                 "weight gradient gives back, the input gradient the rest; any unit. Default "
-                 "A=1,W=1: held until W",
+                 "automatic schedules: A is the memory that a forward allocates, W the part of "
+                 "it that only the weight gradient frees (the input gradient frees the rest); in "
+                 "any unit. Default A=1,W=1: all is held until W",
                  activation);
   options.option("--shortest", "WHAT",
-                 "zb-auto, zb-v-auto: what is to be short. makespan (default): the step, where all "
-                 "ranks wait for each other before the next; span: the longest of a rank from its "
-                 "first start to its last end, where the optimizer is validated afterwards",
+                 "zb-auto, zb-v-auto: what to minimise. makespan (default): the step, if all "
+                 "ranks wait for each other before the next one; span: the longest time of a "
+                 "rank from its first start to its last end, for --optimizer post-validation",
                  shortest);
   options.choices({"makespan", "span"});
 }

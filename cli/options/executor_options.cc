@@ -10,7 +10,7 @@
 #include "cli/options/nearest.h"
 #include "cli/options/parse.h"
 #include "cli/options/trainer_called.h"
-#include "search/trainers.h"
+#include "core/values/trainer.h"
 
 namespace penstock {
 namespace {
@@ -127,13 +127,14 @@ void ExecutorOptions::declare(Options& options) {
   options.option("--optimizer", "WHEN",
                  "barrier: every update waits for the norm of all gradients (default); "
                  "post-validation: a rank updates as soon as its own gradients are reduced, and "
-                 "the norm is checked afterwards, so that a step takes the longest span of a rank; "
-                 "rolled-back: such a step whose check fails, with the update taken back and "
-                 "done again",
+                 "the norm is checked afterwards, so that a step takes the longest span of a "
+                 "rank; rolled-back: such a step whose check fails, so that the update is undone "
+                 "and repeated",
                  optimizer);
   options.choices(names_of(kGates, &NamedGate::first));
   options.option("--host-link", "KIND",
-                 "what LOAD and STORE share: duplex, nothing (default); simplex, one lane",
+                 "the link to the host, for stages that are kept there: duplex: LOAD and STORE "
+                 "run side by side (default); simplex: one after the other",
                  host_link);
   options.choices(names_of(kLinks, &NamedLink::first));
 }
@@ -171,10 +172,10 @@ ExecutorModel ExecutorOptions::transfers() const {
 
 std::optional<ExecutorModel> executor_asked(const ExecutorOptions& executor,
                                             const std::optional<std::string>& trainer) {
-  std::optional<Trainer> known;
-  if (trainer) known = parse_trainer(*trainer);
+  const Trainer* known = nullptr;
+  if (trainer) known = &parse_trainer(*trainer);
   if (executor.says_transfers()) return executor.transfers();
-  if (known) return executor_of(*known);
+  if (known != nullptr) return known->executor;
   return {};
 }
 

@@ -79,7 +79,7 @@ void JitterOptions::declare(Options& options) {
   options.option("--jitter-percent", "N",
                  "the same, and assume a spread of N % where none was measured", percent);
   options.option("--samples", "N", "how many steps to sample; default 200", samples);
-  options.option("--seed", "N", "of the random numbers; default 1", seed);
+  options.option("--seed", "N", "seed of the random numbers; default 1", seed);
 }
 
 bool JitterOptions::given() const {

@@ -56,10 +56,11 @@ Window between(const std::string& text, Duration length) {
 }  // namespace
 
 void PictureOptions::declare(Options& options) {
-  options.option("--title", "TEXT", "above a picture, instead of what it shows", title);
+  options.option("--title", "TEXT", "the title of a picture; default: what it shows", title);
   options.option("--window", "PART",
-                 "of a picture: start (warm-up and the first period: 2 P micro-batches), end (as "
-                 "long a part), FROM..TO (10ms..200ms); default all",
+                 "the part of the step that a picture shows: start (warm-up and the first "
+                 "period: 2 P micro-batches), end (the same length), FROM..TO (10ms..200ms); "
+                 "default: all",
                  window);
 }
 

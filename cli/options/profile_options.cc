@@ -74,9 +74,9 @@ void ProfileOptions::declare(Options& options) {
                      "TorchScript archive (.pt; loading one runs its author's code, so only from "
                      "people you trust); or none, for --links alone",
                      model_);
-  options.option("--layers", "N", "blocks; default 4", layers_);
-  options.option("--hidden", "N", "width; default 256", hidden_);
-  options.option("--heads", "N", "of attention; default hidden / 64, at least 1", heads_);
+  options.option("--layers", "N", "number of blocks; default 4", layers_);
+  options.option("--hidden", "N", "hidden size; default 256", hidden_);
+  options.option("--heads", "N", "attention heads; default hidden / 64, at least 1", heads_);
   options.option("--feed-forward", "N", "inner width of a block; default 4 times hidden",
                  feed_forward_);
   options.option("--vocabulary", "N",
@@ -107,7 +107,7 @@ void ProfileOptions::declare(Options& options) {
   options.heading("How");
   options.option("--device", "DEVICE", "cpu (default), cuda or cuda:N", device_);
   options.option("--device-type", "NAME",
-                 "what cluster files call it; default cpu, or the GPU's own name", device_type_);
+                 "its name in cluster files; default cpu, or the GPU's own name", device_type_);
   options.option(
       "--beside", "N",
       "run the same sections on N more ranks at the same time, each on a processor of its own, "
@@ -122,9 +122,11 @@ void ProfileOptions::declare(Options& options) {
   options.flag("--links", "measure transfers and collectives between ranks of this machine, too",
                links_);
   options.flag("--busy-links", "measure them once more while all ranks compute", busy_links_);
-  options.option("--participants", "N", "ranks, for collectives of 2 to N; default 2",
+  options.option("--participants", "N",
+                 "number of ranks: measures collectives of 2 to N; "
+                 "default 2",
                  participants_);
-  options.option("--largest", "MIB", "largest message; default 64, at most 1024", largest_);
+  options.option("--largest", "MIB", "largest message in MiB; default 64, at most 1024", largest_);
 }
 
 ModelDescription ProfileOptions::built_in(ModelFamily family) const {

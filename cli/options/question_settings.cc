@@ -127,7 +127,7 @@ void set_pins(Question& question, const SearchOptions& options) {
   }
   if (options.placement) set(question, "--placement", "placement", *options.placement);
   if (!options.trainer) return;
-  question.request.trainer = parse_trainer(*options.trainer);
+  question.request.trainer = &parse_trainer(*options.trainer);
   for (const std::string& name : pins.schedules) {
     const std::string why = why_not_run(*question.request.trainer, *find_schedule(name));
     if (!why.empty()) {

@@ -3,6 +3,7 @@
 #include "cli/options/measured_runs.h"
 #include "cli/options/model_input.h"
 #include "simulator/schedules/schedules.h"
+#include "trainers/trainer_table.h"
 
 namespace penstock {
 
@@ -57,7 +58,10 @@ void SearchOptions::declare_machine(Options& options) {
                  "with a config.json: the GPU (h100-sxm, a100-80gb, ..., or the path of a "
                  "penstock.device/1 file); else: a device type of the cluster",
                  device);
-  options.option("--reserve-gib", "X", "memory of each device that plans leave free", reserve_gib);
+  options.option("--reserve-gib", "X",
+                 "GiB that plans leave free on each device; default: the "
+                 "cluster's reserve",
+                 reserve_gib);
   declare_measured(options);
   options.option("--for", "TRAINER",
                  "overlap transfers as this trainer does, unless --executor says otherwise: "
@@ -119,7 +123,10 @@ void SearchOptions::declare(Options& options) {
       "replicas of one stage)",
       placement);
   options.choices({"pipeline-inner", "data-inner"});
-  options.option("--reserve-gib", "X", "memory of each device that plans leave free", reserve_gib);
+  options.option("--reserve-gib", "X",
+                 "GiB that plans leave free on each device; default: the "
+                 "cluster's reserve",
+                 reserve_gib);
   executor.declare(options);
   options.heading("The search");
   options.option("--threads", "N", "default: one per core; the answer does not depend on it",

@@ -9,8 +9,8 @@ namespace penstock {
 
 void TableFormatOptions::declare(Options& options, const std::string& table) {
   options.option("--format", "text|csv|markdown|json",
-                 fmt::format("csv: {}, exact values with their units in the names of the columns "
-                             "(RFC 4180); markdown: as people read it; json: as --json",
+                 fmt::format("csv: {}, with exact values, and the units in the column names (RFC "
+                             "4180); markdown: a table to read; json: the same as --json",
                              table),
                  format);
   options.flag("--json", "the result as one JSON object", json);

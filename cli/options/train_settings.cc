@@ -5,7 +5,9 @@
 
 #include "cli/options/nearest.h"
 #include "cli/options/parse.h"
+#include "core/values/json.h"
 #include "runtime_bridge/resume.h"
+#include "training/learning_rate.h"
 
 namespace penstock {
 namespace {
@@ -26,6 +28,14 @@ int parse_count(const std::string& option, const std::optional<std::string>& tex
 double parse_rate(const std::string& option, const std::optional<std::string>& text, double most,
                   double otherwise) {
   return text ? parse_number(option, *text, 0.0, most) : otherwise;
+}
+
+// At least 0 and less than 1.
+double parse_share(const std::string& option, const std::optional<std::string>& text,
+                   double otherwise) {
+  const double value = parse_rate(option, text, 1.0, otherwise);
+  if (value >= 1.0) bad_option(option, "expected less than 1, got " + *text, "0.9 is usual");
+  return value;
 }
 
 std::optional<int> parse_rank(const std::string& option, const std::optional<std::string>& text,
@@ -78,15 +88,46 @@ void TrainSettings::declare(Options& options) {
                  dtype_);
   options.choices({"uint16", "int32", "int64", "uint8", "uint32"});
   options.option("--steps", "N", "optimizer steps; default 10", steps_);
+  options.repeated("--validation-data", "FILE",
+                   "data to judge the model by, in the form of --data; also as a pattern",
+                   validation_data_);
+  options.option("--validation-fraction", "X",
+                 "or leave out so much of --data, its end, from training; for example 0.01",
+                 validation_fraction_);
   options.option(
-      "--learning-rate", "X",
-      "default 0.001; with --resume the default of this and the next two is the checkpoint's value",
-      learning_rate_);
-  options.option("--weight-decay", "X", "of matrices only; default 0", weight_decay_);
-  options.option("--clip-norm", "X", "clip gradients to this global norm; default: no clipping",
-                 clip_norm_);
+      "--eval-every", "N",
+      "after every N steps, and after the last, the loss on the validation data (forward "
+      "only, over the same pipeline)",
+      eval_every_);
+  options.option("--eval-batches", "K",
+                 "global batches of each evaluation, always the same; default: all that are whole",
+                 eval_batches_);
   options.option("--seed", "N",
                  "determines initial weights and samples; default 1, or the checkpoint's", seed_);
+  options.heading(
+      "How the optimizer steps (with --resume the defaults are the checkpoint's values)");
+  options.option("--learning-rate", "X", "the highest; default 0.001", learning_rate_);
+  options.option(
+      "--lr-schedule", "NAME",
+      "constant (default); linear or cosine: from the end of the warm-up down to --min-lr",
+      schedule_);
+  options.choices({"constant", "linear", "cosine"});
+  options.option(
+      "--warmup-steps", "N",
+      "steps in which the learning rate rises evenly, step N being the first with all of "
+      "it; default 0",
+      warmup_);
+  options.option("--min-lr", "X", "where linear and cosine end; default 0", least_rate_);
+  options.option("--lr-decay-steps", "N",
+                 "the step from which the learning rate is --min-lr; default --steps",
+                 decay_steps_);
+  options.option("--weight-decay", "X", "of matrices only; default 0", weight_decay_);
+  options.option("--beta1", "X", "AdamW: of the mean of gradients; default 0.9", beta1_);
+  options.option("--beta2", "X", "AdamW: of the mean of their squares; default 0.95", beta2_);
+  options.option("--eps", "X", "AdamW: added to the root of that mean; default 1e-8", epsilon_);
+  options.option("--momentum", "X", "SGD; default 0", momentum_);
+  options.option("--clip-norm", "X", "clip gradients to this global norm; default: no clipping",
+                 clip_norm_);
   options.heading("Where the ranks run");
   options.option("--transport", "NAME",
                  "gloo: processes, on CPUs (default); nccl: processes, one GPU each; loopback: all "
@@ -123,6 +164,11 @@ void TrainSettings::declare(Options& options) {
   options.option("--log", "FILE", "a line of JSON per step (penstock.run/1)", log_);
   options.flag("--timeline", "also log start and end of every action, for penstock validate",
                timeline_);
+  options.option(
+      "--tensorboard", "FOLDER",
+      "event files for TensorBoard: loss, learning rate, gradient norm, step time, tokens "
+      "per second, validation loss; show them with: tensorboard --logdir FOLDER",
+      tensorboard_);
   options.option("--checkpoints", "FOLDER",
                  "write checkpoints into this folder: at the end, on SIGUSR1 (which ends the run), "
                  "and every N steps with the next option",
@@ -134,6 +180,11 @@ void TrainSettings::declare(Options& options) {
       "--resume",
       "continue from the newest complete checkpoint in the folder, whichever plan wrote it",
       resume_);
+  options.flag(
+      "--resume-if-any",
+      "the same, or begin at step 0 where the folder holds none yet: one command for a job "
+      "that may be started again at any time",
+      resume_if_any_);
   options.option("--may-change", "LIST",
                  "with --resume: what may differ from the checkpoint, of data, seed, precision, "
                  "global-batch, sequence-length",
@@ -143,8 +194,10 @@ void TrainSettings::declare(Options& options) {
 TrainOptions TrainSettings::train_options() const {
   TrainOptions options;
   options.data = data();
-  options.steps = parse_count("--steps", steps_, 1, 10);
-  options.training = training({});
+  options.evaluation = evaluation();
+  options.steps = steps();
+  // Of a run that resumes the rest comes from the checkpoint, and they are looked at together then.
+  options.training = resumes() ? merged({}) : training({});
   if (transport_) options.transport = parse_transport(*transport_);
   if (device_) options.device = *device_;
   if (options.device != "cpu" && options.device != "cuda") {
@@ -163,11 +216,13 @@ TrainOptions TrainSettings::train_options() const {
   }
   if (log_) options.log = *log_;
   options.timeline = timeline_;
+  if (tensorboard_) options.tensorboard = *tensorboard_;
   if (timeline_ && !log_) bad_option("--timeline", "it goes to the log", "add --log run.jsonl");
   if (checkpoints_) options.checkpoint_folder = *checkpoints_;
   options.checkpoint_every = parse_count("--checkpoint-every", checkpoint_every_, 1, 0);
   options.checkpoint_keep = parse_count("--checkpoint-keep", checkpoint_keep_, 1, 2);
-  options.resume = resume_;
+  options.resume = resumes();
+  options.resume_if_any = resume_if_any_;
   if (may_change_) options.may_change = parse_changes(*may_change_);
   static_cast<void>(stretch());
   static_cast<void>(jumps());
@@ -181,6 +236,18 @@ TrainOptions TrainSettings::train_options() const {
 DataOptions TrainSettings::data() const {
   DataOptions data;
   data.files = data_;
+  data.validation_files = validation_data_;
+  if (validation_fraction_) {
+    data.validation_fraction = parse_share("--validation-fraction", validation_fraction_, 0.0);
+    if (data.validation_fraction == 0.0) {
+      bad_option("--validation-fraction", "0 leaves nothing to judge the model by",
+                 "0.01 is usual; or leave it out");
+    }
+    if (!validation_data_.empty()) {
+      bad_option("--validation-fraction", "--validation-data says already what to judge by",
+                 "leave out one of the two");
+    }
+  }
   if (!dtype_) return data;
   data.type = token_type_named(*dtype_);
   if (!data.type) {
@@ -190,23 +257,130 @@ DataOptions TrainSettings::data() const {
   return data;
 }
 
+EvaluationOptions TrainSettings::evaluation() const {
+  EvaluationOptions options;
+  const bool has_data = !validation_data_.empty() || validation_fraction_;
+  if (!has_data) {
+    refuse(
+        {{"--eval-every", eval_every_.has_value()}, {"--eval-batches", eval_batches_.has_value()}},
+        "there are no data to judge the model by",
+        "add --validation-data FILE or --validation-fraction 0.01");
+    return options;
+  }
+  if (!eval_every_) {
+    refuse({{"--validation-data", !validation_data_.empty()},
+            {"--validation-fraction", validation_fraction_.has_value()}},
+           "nothing says when the model is judged", "add --eval-every 100");
+  }
+  options.every = parse_count("--eval-every", eval_every_, 1, 0);
+  options.batches = parse_count("--eval-batches", eval_batches_, 1, 0);
+  return options;
+}
+
+int TrainSettings::steps() const { return parse_count("--steps", steps_, 1, 10); }
+
 TrainingOptions TrainSettings::training(const TrainingOptions& otherwise) const {
+  TrainingOptions options = merged(otherwise);
+  check_schedule(options);
+  return options;
+}
+
+TrainingOptions TrainSettings::merged(const TrainingOptions& otherwise) const {
   TrainingOptions options = otherwise;
   options.learning_rate =
       parse_rate("--learning-rate", learning_rate_, 1e3, otherwise.learning_rate);
   options.weight_decay = parse_rate("--weight-decay", weight_decay_, 1e3, otherwise.weight_decay);
   options.clip_norm = parse_rate("--clip-norm", clip_norm_, 1e9, otherwise.clip_norm);
+  options.momentum = parse_share("--momentum", momentum_, otherwise.momentum);
+  options.beta1 = parse_share("--beta1", beta1_, otherwise.beta1);
+  options.beta2 = parse_share("--beta2", beta2_, otherwise.beta2);
+  options.epsilon = parse_rate("--eps", epsilon_, 1.0, otherwise.epsilon);
   if (seed_) options.seed = static_cast<std::uint64_t>(parse_int("--seed", *seed_, 0));
+  merge_schedule(options);
   return options;
+}
+
+void TrainSettings::merge_schedule(TrainingOptions& options) const {
+  if (schedule_) {
+    const auto schedule = learning_rate_schedule_named(*schedule_);
+    if (!schedule) {
+      bad_option("--lr-schedule", "unknown schedule '" + *schedule_ + "'",
+                 did_you_mean(*schedule_, {"constant", "linear", "cosine"}));
+    }
+    options.schedule = *schedule;
+  }
+  if (warmup_) options.warmup_steps = parse_int("--warmup-steps", *warmup_, 0);
+  if (least_rate_) options.least_learning_rate = parse_number("--min-lr", *least_rate_, 0.0, 1e3);
+  if (decay_steps_) options.decay_steps = parse_int("--lr-decay-steps", *decay_steps_, 1);
+  const bool is_constant = options.schedule == LearningRateSchedule::kConstant;
+  if (!is_constant && options.decay_steps == 0) options.decay_steps = steps();
+  if (is_constant && !decay_steps_) options.decay_steps = 0;
+  if (is_constant && !least_rate_) options.least_learning_rate = 0.0;
+}
+
+void TrainSettings::check_schedule(const TrainingOptions& options) const {
+  if (options.schedule == LearningRateSchedule::kConstant) {
+    refuse({{"--min-lr", least_rate_.has_value()}, {"--lr-decay-steps", decay_steps_.has_value()}},
+           "a constant learning rate does not fall",
+           "add --lr-schedule cosine or linear, or leave it out");
+    return;
+  }
+  if (options.least_learning_rate > options.learning_rate) {
+    bad_option("--min-lr",
+               to_text(Json(options.least_learning_rate)) + " is more than the learning rate, " +
+                   to_text(Json(options.learning_rate)),
+               "give a higher --learning-rate");
+  }
+  if (options.warmup_steps >= options.decay_steps) {
+    bad_option("--warmup-steps",
+               "the warm-up ends at step " + std::to_string(options.warmup_steps) +
+                   ", and the learning rate has fallen to its least at step " +
+                   std::to_string(options.decay_steps),
+               "warm up for fewer steps, or give more --steps or --lr-decay-steps");
+  }
+}
+
+void TrainSettings::require_optimizer(OptimizerKind kind) const {
+  if (kind == OptimizerKind::kAdamW) {
+    refuse({{"--momentum", momentum_.has_value()}}, "the plan's model is trained with AdamW",
+           "its momentum is --beta1; or profile the model with --optimizer sgd");
+    return;
+  }
+  refuse({{"--beta1", beta1_.has_value()},
+          {"--beta2", beta2_.has_value()},
+          {"--eps", epsilon_.has_value()}},
+         "the plan's model is trained with SGD",
+         "leave it out; or profile the model with --optimizer adamw");
+}
+
+std::string TrainSettings::note_on_schedule(const TrainingOptions& resumed) const {
+  const bool is_as_given = resumed.schedule == LearningRateSchedule::kConstant || decay_steps_;
+  if (is_as_given || resumed.decay_steps == steps()) return "";
+  return "the learning rate falls until step " + std::to_string(resumed.decay_steps) +
+         ", as the checkpoint says, and the run ends at step " + std::to_string(steps()) +
+         "; --lr-decay-steps changes that";
 }
 
 void TrainSettings::refuse_for_ranks_that_sleep() const {
   const std::string help = "leave it out; or leave out --virtual, to train";
   refuse({{"--data", !data_.empty()},
           {"--dtype", dtype_.has_value()},
+          {"--validation-data", !validation_data_.empty()},
+          {"--validation-fraction", validation_fraction_.has_value()},
+          {"--eval-every", eval_every_.has_value()},
+          {"--eval-batches", eval_batches_.has_value()},
           {"--learning-rate", learning_rate_.has_value()},
           {"--weight-decay", weight_decay_.has_value()},
           {"--clip-norm", clip_norm_.has_value()},
+          {"--lr-schedule", schedule_.has_value()},
+          {"--warmup-steps", warmup_.has_value()},
+          {"--min-lr", least_rate_.has_value()},
+          {"--lr-decay-steps", decay_steps_.has_value()},
+          {"--beta1", beta1_.has_value()},
+          {"--beta2", beta2_.has_value()},
+          {"--eps", epsilon_.has_value()},
+          {"--momentum", momentum_.has_value()},
+          {"--tensorboard", tensorboard_.has_value()},
           {"--seed", seed_.has_value()}},
          "ranks that sleep (--virtual) train nothing", help);
   refuse({{"--transport", transport_.has_value()},
@@ -222,6 +396,7 @@ void TrainSettings::refuse_for_ranks_that_sleep() const {
           {"--checkpoint-every", checkpoint_every_.has_value()},
           {"--checkpoint-keep", checkpoint_keep_.has_value()},
           {"--resume", resume_},
+          {"--resume-if-any", resume_if_any_},
           {"--may-change", may_change_.has_value()}},
          "ranks that sleep (--virtual) have no weights to keep", help);
 }
@@ -243,11 +418,12 @@ void TrainSettings::refuse_for_gpus() const {
 void TrainSettings::refuse_without_checkpoints() const {
   if (!checkpoints_) {
     refuse({{"--resume", resume_},
+            {"--resume-if-any", resume_if_any_},
             {"--checkpoint-every", checkpoint_every_.has_value()},
             {"--checkpoint-keep", checkpoint_keep_.has_value()}},
            "there is no folder of checkpoints", "add --checkpoints FOLDER");
   }
-  if (!resume_) {
+  if (!resumes()) {
     refuse({{"--may-change", may_change_.has_value()}}, "there is no checkpoint to differ from",
            "add --resume");
   }
@@ -273,7 +449,7 @@ LaunchFlags TrainSettings::launch_flags() const {
 }
 
 std::vector<TrainSettings::LaterPlan> TrainSettings::later_plans() const {
-  const int steps = parse_count("--steps", steps_, 1, 10);
+  const int steps = this->steps();
   std::vector<LaterPlan> plans;
   for (const std::string& text : then_) {
     const std::size_t colon = text.find(':');

@@ -9,6 +9,7 @@
 
 #include "cli/options/nearest.h"
 #include "cli/options/parse.h"
+#include "trainers/trainer_table.h"
 
 namespace penstock {
 namespace {
@@ -72,8 +73,8 @@ std::string help_for_trainer(const std::string& name, const std::vector<std::str
   return did_you_mean(lower, known);
 }
 
-Trainer parse_trainer(const std::string& name) {
-  if (const auto trainer = trainer_named(trainer_called(name))) return *trainer;
+const Trainer& parse_trainer(const std::string& name) {
+  if (const Trainer* trainer = find_trainer(trainer_called(name))) return *trainer;
   bad_option("--for", fmt::format("unknown trainer '{}'", name.substr(0, 60)),
              help_for_trainer(name, trainer_names()));
 }

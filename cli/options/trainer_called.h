@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/values/trainers.h"
+#include "core/values/trainer.h"
 
 namespace penstock {
 
@@ -15,6 +15,6 @@ std::string trainer_called(const std::string& name);
 std::string help_for_trainer(const std::string& name, const std::vector<std::string>& known);
 
 // Of --for; Error{kBadInput} with the next step.
-Trainer parse_trainer(const std::string& name);
+const Trainer& parse_trainer(const std::string& name);
 
 }  // namespace penstock

@@ -16,6 +16,7 @@
 #include "report/simulation_report.h"
 #include "search/check_rolled_up.h"
 #include "search/rolled_program.h"
+#include "trainers/trainer_table.h"
 
 namespace penstock {
 namespace {
@@ -43,18 +44,19 @@ std::optional<std::string> read_beside(const std::string& file, const std::strin
 }
 
 // "v0.2.1" is judged as 0.2 is.
-std::string version_of(LintTrainer trainer, const std::string& asked) {
+std::string version_of(const TrainerRow& trainer, const std::string& asked) {
   const std::string plain = asked.starts_with('v') ? asked.substr(1) : asked;
-  const std::vector<std::string> known = versions_of(trainer);
-  for (const std::string& version : known) {
+  const std::vector<std::string_view> known = trainer.version_names();
+  for (const std::string_view name : known) {
+    const std::string version(name);
     if (plain == version || plain.starts_with(version + '.')) return version;
   }
   bad_option("--target-version",
-             fmt::format("'{}' is no version of {} that is known", asked, name_of(trainer)),
+             fmt::format("'{}' is no version of {} that is known", asked, trainer.name),
              fmt::format("known: {}", fmt::join(known, ", ")));
 }
 
-LintRequest request_of(const LaunchFileOptions& options, LintTrainer trainer) {
+LintRequest request_of(const LaunchFileOptions& options, const TrainerRow& trainer) {
   constexpr int kMostGpus = 1'000'000;
   LintRequest request;
   if (options.target_version) request.version = version_of(trainer, *options.target_version);
@@ -86,15 +88,16 @@ void drop_ignored(const std::vector<std::string>& lists, LintReport& report) {
 
 }  // namespace
 
-std::optional<LintTrainer> trainer_of(const LaunchFileOptions& options, const std::string& text,
-                                      const std::string& file) {
+const TrainerRow* trainer_of(const LaunchFileOptions& options, const std::string& text,
+                             const std::string& file) {
   if (!options.as) {
     return launch_trainer_of(text, file,
                              [&file](const std::string& path) { return read_beside(file, path); });
   }
-  if (const auto trainer = lint_trainer_named(*options.as)) return trainer;
+  const TrainerRow* trainer = find_trainer_row(*options.as);
+  if (trainer != nullptr && trainer->linter) return trainer;
   bad_option("--as", fmt::format("unknown trainer '{}'", *options.as),
-             did_you_mean(*options.as, lint_trainer_names()));
+             did_you_mean(*options.as, linted_trainer_names()));
 }
 
 void require_for_all(const LaunchFileOptions& options) {
@@ -105,14 +108,14 @@ void require_for_all(const LaunchFileOptions& options) {
   if (options.as) refuse("--as");
   if (options.target_version) refuse("--target-version");
   if (options.stages) refuse("--stages");
-  static_cast<void>(request_of(options, LintTrainer::kMegatron));
+  static_cast<void>(request_of(options, trainer_table().front()));
   LintReport none;
   drop_ignored(options.ignored, none);
   predict_launch(options.model, none);
 }
 
-CheckedLaunch checked_launch(const std::string& file, const std::string& text, LintTrainer trainer,
-                             const LaunchFileOptions& options) {
+CheckedLaunch checked_launch(const std::string& file, const std::string& text,
+                             const TrainerRow& trainer, const LaunchFileOptions& options) {
   CheckedLaunch checked;
   LintRequest request = request_of(options, trainer);
   request.beside = [&](const std::string& path) {

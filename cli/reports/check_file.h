@@ -10,7 +10,7 @@
 #include "core/check/check.h"
 #include "core/values/json.h"
 #include "report/screen.h"
-#include "report/trainers/lint/lint.h"
+#include "trainers/lint/lint.h"
 
 namespace penstock {
 
@@ -21,9 +21,9 @@ struct LaunchFileOptions {
   LaunchModel model;
 };
 
-// The trainer that --as names, or that the content tells; nothing when it is none.
-std::optional<LintTrainer> trainer_of(const LaunchFileOptions& options, const std::string& text,
-                                      const std::string& file);
+// The trainer that --as names, or that the content tells; null when it is none.
+const TrainerRow* trainer_of(const LaunchFileOptions& options, const std::string& text,
+                             const std::string& file);
 
 // Error{kBadInput} for options that are wrong for any launch file, or that say something of one
 // file where a folder is judged.
@@ -33,8 +33,8 @@ struct CheckedLaunch {
   LintReport report;
   std::vector<std::string> read;  // the paths of further files that were read for it
 };
-CheckedLaunch checked_launch(const std::string& file, const std::string& text, LintTrainer trainer,
-                             const LaunchFileOptions& options);
+CheckedLaunch checked_launch(const std::string& file, const std::string& text,
+                             const TrainerRow& trainer, const LaunchFileOptions& options);
 
 struct CheckedFile {
   std::string text;  // one line or several

@@ -2,7 +2,8 @@
 // another one reads (megatron_args.sh by run.sh) is judged as a part of that one, where its numbers
 // of GPUs and ranks are known, and not once more by itself; of files that read each other the first
 // stands for itself. A finding that two launch files share is told once. What cannot be read is no
-// reason to stop: it is listed with the reader's sentence.
+// reason to stop: it is listed with the reader's sentence. A template, whose placeholders somebody
+// else fills in, cannot be read and is no fault.
 #include "cli/reports/check_folder.h"
 
 #include <algorithm>
@@ -23,8 +24,8 @@
 #include "core/values/json_reader.h"
 #include "report/result_json.h"
 #include "report/screen.h"
-#include "report/trainers/lint/lint_text.h"
 #include "report/words.h"
+#include "trainers/lint/lint_text.h"
 
 namespace penstock {
 namespace {
@@ -52,6 +53,7 @@ struct NotRead {
 struct FolderReport {
   std::vector<Judged> judged;
   std::vector<NotRead> not_read;
+  std::vector<std::string> templates;
   std::size_t others = 0;
 };
 
@@ -105,7 +107,7 @@ std::optional<Judged> judged(const std::string& file, const LaunchFileOptions& o
   if (is_other_program(text, file)) return {};
   Judged one;
   one.file = file;
-  if (const auto trainer = trainer_of(options, text, file)) {
+  if (const TrainerRow* trainer = trainer_of(options, text, file)) {
     one.launch = checked_launch(file, text, *trainer, options);
     one.what = target_text(one.launch->report);
     return one;
@@ -116,6 +118,30 @@ std::optional<Judged> judged(const std::string& file, const LaunchFileOptions& o
   if (!is_own(one.what)) return {};
   one.own = checked_own(file, json, screen);
   return one;
+}
+
+// "key": CONFIG_BATCH_SIZE, a name where a value belongs.
+bool has_bare_name(const std::string& text) {
+  constexpr std::string_view kCapitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  for (std::size_t at = text.find_first_of(":="); at != std::string::npos;
+       at = text.find_first_of(":=", at + 1)) {
+    const std::size_t begin = text.find_first_not_of(" \t", at + 1);
+    if (begin == std::string::npos) break;
+    const std::size_t end = std::min(text.find_first_not_of(kCapitals, begin), text.size());
+    const std::string_view name = std::string_view(text).substr(begin, end - begin);
+    if (name.find('_') != std::string_view::npos && name.front() >= 'A') return true;
+  }
+  return false;
+}
+
+// {{ name }}, {% if %} and ${name} have no meaning in JSON and TOML, nor has a value <name>. Asked
+// of a file that its reader refused.
+bool is_template(const std::string& text, const std::string& file) {
+  if (!file.ends_with(".json") && !file.ends_with(".toml")) return false;
+  for (const std::string_view mark : {"{{", "{%", "${", ": <", ":<", "= <", "=<", "[<", "[ <"}) {
+    if (text.find(mark) != std::string::npos) return true;
+  }
+  return has_bare_name(text);
 }
 
 void judge_all(const std::string& folder, const LaunchFileOptions& options, FolderReport& report,
@@ -131,7 +157,11 @@ void judge_all(const std::string& folder, const LaunchFileOptions& options, Fold
       if (!one) ++report.others;
     } catch (const Error& error) {  // of this file, and the others are still to be judged
       if (error.kind() == ErrorKind::kInternal) throw;
-      report.not_read.push_back({file, error.what()});
+      if (error.kind() == ErrorKind::kBadInput && is_template(read_file(file), file)) {
+        report.templates.push_back(file);
+      } else {
+        report.not_read.push_back({file, error.what()});
+      }
     }
   }
 }
@@ -204,6 +234,10 @@ std::string summary_of(const FolderReport& report) {
   if (!report.not_read.empty()) {
     text += fmt::format("; {} could not be read", files(report.not_read.size()));
   }
+  if (!report.templates.empty()) {
+    text += fmt::format("; {} not judged",
+                        count_of(static_cast<std::int64_t>(report.templates.size()), "template"));
+  }
   return text + fmt::format("; {} of other kinds", files(report.others));
 }
 
@@ -260,6 +294,10 @@ std::string text_of(const FolderReport& report, Screen screen) {
     }
     text += wrapped("could not be read: " + why, screen.width(), "", "  ");
   }
+  for (const std::string& file : report.templates) {
+    text += wrapped(file + ": a template; its placeholders have to be filled in to judge it",
+                    screen.width(), "", "  ");
+  }
   return text + gaps_of(report, screen) + wrapped(summary_of(report), screen.width(), "", "  ");
 }
 
@@ -273,7 +311,7 @@ std::string annotations_of(const FolderReport& report) {
 
 Json json_of(const FolderReport& report, const std::string& folder) {
   const Tally tally = tally_of(report);
-  Json files = Json::array(), not_read = Json::array();
+  Json files = Json::array(), not_read = Json::array(), templates = Json::array();
   for (const Judged& one : report.judged) {
     Json with = Json::array();
     for (const std::string& part : one.with) with.push(part);
@@ -285,12 +323,14 @@ Json json_of(const FolderReport& report, const std::string& folder) {
   for (const NotRead& one : report.not_read) {
     not_read.push(Json::object().set("file", one.file).set("why", one.why));
   }
+  for (const std::string& file : report.templates) templates.push(file);
   return Json::object()
       .set("schema_version", kResultSchemaVersion)
       .set("verb", "check")
       .set("folder", folder)
       .set("files", std::move(files))
       .set("not_read", std::move(not_read))
+      .set("templates", std::move(templates))
       .set("other_files", static_cast<std::int64_t>(report.others))
       .set("errors", tally.errors)
       .set("warnings", tally.warnings);
@@ -303,7 +343,7 @@ Answer check_folder(const std::string& folder, const LaunchFileOptions& options,
   require_for_all(options);
   FolderReport report;
   judge_all(folder, options, report, screen);
-  if (report.judged.empty() && report.not_read.empty()) {
+  if (report.judged.empty() && report.not_read.empty() && report.templates.empty()) {
     throw_bad_input(fmt::format(
         "{}: no launch file, plan, profile or cluster among its {}\nhelp: name the file, or the "
         "folder that holds the script which starts the training",

@@ -15,9 +15,10 @@
 #include "core/files/format.h"
 #include "core/values/durations.h"
 #include "report/measures.h"
-#include "report/trainers/lint/layer_cuts.h"
 #include "report/words.h"
 #include "search/evaluate.h"
+#include "trainers/lint/layer_cuts.h"
+#include "trainers/trainer_row.h"
 
 namespace penstock {
 namespace {
@@ -130,33 +131,22 @@ struct Relief {
 // Under fused attention, which estimates suppose by default, Megatron's selective mode saves
 // nothing, and 'selective' of an estimate is torchtitan's.
 bool saves_by_selecting(const Question& question, const LintReport& report) {
-  return !question.estimated || report.trainer != LintTrainer::kMegatron;
+  return !question.estimated || !report.trainer->linter->selective_is_attention;
 }
 
 std::vector<Relief> reliefs_for(const Question& question, const LintReport& report,
                                 const Plan& plan) {
-  struct Words {
-    const char *sharded, *selective, *full, *halved;
-  };
-  constexpr std::array kWords{
-      Words{"--use-distributed-optimizer", "--recompute-granularity selective",
-            "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1",
-            "--micro-batch-size"},
-      Words{"data_parallel_shard_degree = -1", "mode = \"selective\"", "mode = \"full\"",
-            "pipeline_parallel_microbatch_size ="},
-      Words{"ZeRO \"stage\": 1", "", "\"activation_checkpoint_interval\": 1",
-            "\"train_micro_batch_size_per_gpu\":"},
-  };
-  const Words& words = kWords[static_cast<std::size_t>(report.trainer)];
+  const MemoryWords& words = report.trainer->linter->memory;
   const int half = plan.micro_batch_size / 2;
   const bool halves = plan.micro_batch_size % 2 == 0;
   return {
-      {words.sharded, [](Plan& p) { p.zero1 = true; }, !plan.zero1 && plan.data > 1},
-      {words.selective, [](Plan& p) { p.recompute = "selective"; },
-       plan.recompute == "none" && *words.selective != '\0' &&
+      {std::string(words.sharded), [](Plan& p) { p.zero1 = true; }, !plan.zero1 && plan.data > 1},
+      {std::string(words.selective), [](Plan& p) { p.recompute = "selective"; },
+       plan.recompute == "none" && !words.selective.empty() &&
            saves_by_selecting(question, report)},
-      {fmt::format("{} {}", words.halved, half), [](Plan& p) { p.micro_batch_size /= 2; }, halves},
-      {words.full, [](Plan& p) { p.recompute = "full"; }, plan.recompute != "full"},
+      {fmt::format("{} {}", words.micro_batch, half), [](Plan& p) { p.micro_batch_size /= 2; },
+       halves},
+      {std::string(words.full), [](Plan& p) { p.recompute = "full"; }, plan.recompute != "full"},
   };
 }
 
@@ -255,9 +245,9 @@ void judge_balance(const Question& question, const EvaluatedPlan& evaluated, Lin
   finding.message = fmt::format("stage {} takes {:.2f} times the mean of all stages",
                                 slowest - times.begin(), *slowest / mean);
   finding.why = "All ranks wait for the slowest; embedding and head make the ends heavy.";
-  finding.fix = report.trainer == LintTrainer::kMegatron
-                    ? megatron_layout_flag(layers)
-                    : fmt::format("stages of {} layers", fmt::join(layers, ", "));
+  const auto setting = report.trainer->linter->layers_setting;
+  finding.fix = setting != nullptr ? setting(layers)
+                                   : fmt::format("stages of {} layers", fmt::join(layers, ", "));
   finding.fix +=
       fmt::format("   predicted step {} in place of {}", to_text(best.evaluation.step_time),
                   to_text(evaluated.evaluation.step_time));

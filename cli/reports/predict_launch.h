@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "report/trainers/lint/lint.h"
+#include "trainers/lint/lint.h"
 
 namespace penstock {
 

@@ -6,8 +6,8 @@
 
 #include "cli/options/costs.h"
 #include "cli/options/schedule_options.h"
-#include "report/trainers/pipeline_csv.h"
 #include "simulator/schedules/schedules.h"
+#include "trainers/pytorch/pipeline_csv.h"
 
 namespace penstock {
 

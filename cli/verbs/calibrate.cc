@@ -23,7 +23,7 @@
 #include "report/result_json.h"
 #include "report/screen.h"
 #include "report/words.h"
-#include "search/trainers.h"
+#include "trainers/trainer_table.h"
 
 namespace penstock {
 namespace {
@@ -130,23 +130,23 @@ Answer run_calibrate(const Arguments& arguments, Screen screen) {
   std::optional<std::string> trainer;
   Options options(
       "calibrate --runs FILE [OPTIONS]",
-      "Fits what a replay of prices lacks to measured runs, one or more, of one model or several: "
-      "a "
-      "factor for compute, and where the runs can tell it apart one for small kernels, a cost per "
-      "action, per transfer and per step; none negative, each within what is physically likely. "
-      "From measured peaks of memory: bytes per parameter, activations, reserve. Prints how far "
-      "every run is off, also when it is left out of the fit, and how sure every term is, which "
-      "the "
-      "intervals of predictions follow. Transfers behave as --executor or --for says; that is a "
-      "choice, not fitted.",
+      "Fits correction terms to measured runs of one model or several, so that predictions agree "
+      "with them: a factor for compute and, where the runs can tell them apart, a factor for "
+      "small kernels and costs per action, per transfer and per step. No term is negative, and "
+      "each stays within its physically likely range. Measured peaks of memory give bytes per "
+      "parameter, activations and the reserve. Prints the error of every run, also when the run "
+      "is left out of the fit, and the uncertainty of every term, which determines the intervals "
+      "of predictions. --executor or --for chooses how transfers behave; that is not fitted.",
       kExamples);
   options.heading("Options");
   options.option(
       "--runs", "FILE",
-      "measured runs (penstock.runs/1), with their profiles, or config.json, and cluster", path);
+      "measured runs (penstock.runs/1); the file names their profile or config.json, and the "
+      "cluster",
+      path);
   options.option("-o,--output", "FILE",
-                 "write the cluster with what was fitted (- for stdout, instead of the report): "
-                 "plans made on it use it, and their intervals follow from it",
+                 "write the cluster file with the fitted terms (- for stdout, instead of the "
+                 "report); plans that are made with it use them",
                  output);
   options.option("--for", "TRAINER",
                  "the executor of the trainer that ran them: penstock, pytorch, torchtitan, "

@@ -16,8 +16,9 @@
 #include "core/values/json_reader.h"
 #include "report/result_json.h"
 #include "report/screen.h"
-#include "report/trainers/lint/lint.h"
-#include "report/trainers/lint/lint_text.h"
+#include "trainers/lint/lint.h"
+#include "trainers/lint/lint_text.h"
+#include "trainers/trainer_table.h"
 
 namespace penstock {
 namespace {
@@ -61,7 +62,7 @@ Answer check_own(const std::string& file, bool json, Screen screen) {
   return {to_text(object) + '\n', exit};
 }
 
-Answer check_launch(const std::string& file, const std::string& text, LintTrainer trainer,
+Answer check_launch(const std::string& file, const std::string& text, const TrainerRow& trainer,
                     const LaunchFileOptions& options, const std::string& format, Screen screen) {
   const LintReport report = checked_launch(file, text, trainer, options).report;
   const int exit = report.findings.empty() ? kYes : kNo;
@@ -89,27 +90,35 @@ void declare_launch(Options& options, LaunchFileOptions& launch) {
                  "megatron (script or flags), torchtitan (TOML, script or recipe) or deepspeed "
                  "(JSON); default: by its content",
                  launch.as);
-  options.choices(lint_trainer_names());
-  options.option("--target-version", "V",
-                 "of the trainer; megatron: 0.20; torchtitan: 0.2, 0.1, head; deepspeed: 0.19. The "
-                 "first is the default",
-                 launch.target_version);
-  options.option("--gpus", "N", "of the job, where the file does not say; wins over the file",
+  options.choices(linted_trainer_names());
+  options.option(
+      "--target-version", "V",
+      "of the trainer; " + versions_in_words(linted_trainer_names()) + ". The first is the default",
+      launch.target_version);
+  options.option("--gpus", "N",
+                 "number of GPUs of the job, if the file does not say; overrides "
+                 "the file",
                  launch.gpus);
-  options.option("--stages", "P", "of DeepSpeed's PipelineModule, which its JSON does not say",
+  options.option("--stages", "P",
+                 "number of stages of DeepSpeed's PipelineModule, which its "
+                 "JSON does not contain",
                  launch.stages);
   options.option("--config", "FILE", "the model's config.json, for its layers and for predictions",
                  launch.model.config);
-  options.option("--profile", "FILE", "in its place: what was measured of the model",
+  options.option("--profile", "FILE", "instead of --config: a measured profile of the model",
                  launch.model.profile);
   options.option("--device", "NAME", "with --config: predict memory and balance on this device",
                  launch.model.device);
   options.option("--cluster", "FILE", "predict on this cluster; with --profile it must be given",
                  launch.model.cluster);
-  options.option("--precision", "NAME", "of the prediction by --config; default: bfloat16",
+  options.option("--precision", "NAME",
+                 "precision of the prediction with --config; default: "
+                 "bfloat16",
                  launch.model.precision);
   options.choices({"bfloat16", "float16", "tensorfloat32", "float32"});
-  options.option("--sequence-length", "S", "of the prediction; default: what the file says",
+  options.option("--sequence-length", "S",
+                 "tokens per sample of the prediction; default: as in "
+                 "the file",
                  launch.model.sequence_length);
   options.option("--checkpoint-data-parallel", "D",
                  "how many replicas wrote the checkpoint that the job resumes",
@@ -125,13 +134,12 @@ Answer run_check(const Arguments& arguments, Screen screen) {
   bool json = false, exit_zero = false;
   Options options(
       "check FILE|FOLDER [OPTIONS]",
-      "Judges a plan file without the search that made it: structure, order of actions, "
-      "memory sums and the replayed step time are worked out again by the plainest "
-      "method there is, and every difference is a finding. Profiles and clusters are "
-      "checked by strict reading. Launch files of Megatron-LM, torchtitan and DeepSpeed are "
-      "searched for mistakes that show only when the GPUs are allocated, or never; nothing in "
-      "them is executed. Of a folder all such files are judged, with one summary. Exit code 1 when "
-      "there are findings.",
+      "Judges a plan file independently of the search that made it: structure, order of actions, "
+      "memory sums and the replayed step time are computed again by a plain method, and every "
+      "difference is a finding. Profiles and clusters are checked by strict reading. Launch "
+      "files of Megatron-LM, torchtitan and DeepSpeed are searched for mistakes that show only "
+      "when the GPUs are allocated, or never; nothing in them is executed. In a folder, all such "
+      "files are judged, with one summary. Exit code 1 when there are findings.",
       kExamples);
   options.heading("Options");
   options.positional(
@@ -141,7 +149,7 @@ Answer run_check(const Arguments& arguments, Screen screen) {
   options.option("--format", "text|json|github",
                  "github: a line per finding of a launch file, which GitHub shows in the diff",
                  launch.format);
-  options.flag("--exit-zero", "exit code 0 also when there are findings", exit_zero);
+  options.flag("--exit-zero", "exit code 0 even when there are findings", exit_zero);
   declare_launch(options, launch);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
@@ -156,10 +164,10 @@ Answer run_check(const Arguments& arguments, Screen screen) {
     return answer;
   }
   const std::string text = read_file(file);
-  const auto trainer = trainer_of(launch, text, file);
-  if (!trainer) require_own(text, file);
-  Answer answer = trainer ? check_launch(file, text, *trainer, launch, format, screen)
-                          : check_own(file, format == "json", screen);
+  const TrainerRow* trainer = trainer_of(launch, text, file);
+  if (trainer == nullptr) require_own(text, file);
+  Answer answer = trainer != nullptr ? check_launch(file, text, *trainer, launch, format, screen)
+                                     : check_own(file, format == "json", screen);
   if (exit_zero && answer.exit == kNo) answer.exit = kYes;
   return answer;
 }

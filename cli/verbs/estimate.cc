@@ -261,38 +261,40 @@ Answer fit(const Given& given, Screen screen) {
 Answer run_estimate(const Arguments& arguments, Screen screen) {
   Given given;
   Options options("estimate CONFIG --device NAME [OPTIONS]",
-                  "Estimates a model's sections from its config.json and a device's datasheet, and "
-                  "writes them as a profile in which every time is marked as estimated; `plan` and "
-                  "`compare` do the same when they are given a config.json. Nothing in the file is "
-                  "executed.",
+                  "Estimates a model's sections from its config.json and a device's datasheet, "
+                  "and writes them as a profile in which every time is marked as estimated. "
+                  "`plan` and `compare` do the same when they are given a config.json. No code "
+                  "of the model is executed.",
                   kExamples);
   options.heading("The model and the device");
-  options.positional("CONFIG", "config.json as Hugging Face's models have it", given.file);
-  options.option("--device", "NAME", "a device that is known, or the path of a penstock.device/1",
+  options.positional("CONFIG", "the model's config.json, as on Hugging Face", given.file);
+  options.option("--device", "NAME", "a known device, or the path of a penstock.device/1 file",
                  given.device);
-  options.option("--gpus", "N", "how many there are; default 8", given.gpus);
+  options.option("--gpus", "N", "number of GPUs; default 8", given.gpus);
   options.option("--sequence-length", "S", "tokens per sample; default: the model's, at most 8192",
                  given.sequence_length);
   options.option("--precision", "NAME", "bfloat16 (default), float16, tensorfloat32 or float32",
                  given.precision);
   options.option("--attention", "NAME",
-                 "flash1 (default of MPT), flash2, flash3, cudnn (default on Hopper and newer) or "
-                 "eager, which keeps scores in memory",
+                 "the attention kernel: flash1 (default for MPT), flash2, flash3, cudnn (default "
+                 "on Hopper and newer) or eager, which keeps the scores in memory",
                  given.attention);
   options.choices(attention_names());
   options.option("--gradients", "NAME",
-                 "of a model in 16 bits: float32 (default) or bfloat16, what they are summed up in",
+                 "for a model in 16 bits: the type in which gradients are accumulated, float32 "
+                 "(default) or bfloat16",
                  given.gradients);
   options.choices(gradient_names());
   options.heading("What to write");
-  options.option("-o,--output", "FILE", "the profile (- for stdout)", given.output);
-  options.option("--cluster-out", "FILE", "the cluster that is assumed", given.cluster_output);
+  options.option("-o,--output", "FILE", "write the profile (- for stdout)", given.output);
+  options.option("--cluster-out", "FILE", "write the assumed cluster", given.cluster_output);
   given.format.declare(options, "one row per section");
   options.heading("Fitting");
   options.flag(
       "--fit",
       "CONFIG lists measured profiles (data/efficiency/cases.json): fit the shares of the "
-      "datasheets' rates that they got, and say how far off a fit is that has not seen them",
+      "datasheets' rates that they reached, and print the errors of fits that have not seen a "
+      "profile",
       given.fit);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   given.format.refuse_with_table(given.fit, "--fit");

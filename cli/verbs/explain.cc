@@ -156,9 +156,9 @@ Answer run_explain(const Arguments& arguments, Screen screen) {
   options.positional("PLAN", "a plan file, as written by penstock plan -o", path);
   options.option(
       "--why-not", "K=V,...",
-      "instead: compare this plan with the best one that has these choices, or say why there is "
-      "none: TP, PP, DP, VP, mbs, schedule, recompute, zero1, device, placement; the rest is "
-      "searched",
+      "instead of the explanation: compare this plan with the best one that has these choices, "
+      "or say why there is none. Keys: TP, PP, DP, VP, mbs, schedule, recompute, zero1, device, "
+      "placement; the rest is searched",
       why_not_text);
   format.declare(options, "one row per change");
   slow.declare(options);

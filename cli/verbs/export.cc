@@ -24,6 +24,7 @@
 #include "report/screen.h"
 #include "report/words.h"
 #include "studies/nearest_plan.h"
+#include "trainers/trainer_table.h"
 
 namespace penstock {
 namespace {
@@ -36,40 +37,30 @@ constexpr const char* kExamples = R"(  penstock export plan.json --to megatron -
 
 std::string known_targets() {
   std::string text;
-  for (const ExportTarget& target : export_targets()) {
-    text += fmt::format("{}{} ({})", text.empty() ? "" : "; ", target.name, target.summary);
+  for (const std::string& name : exported_trainer_names()) {
+    const TrainerRow& target = *find_trainer_row(name);
+    text +=
+        fmt::format("{}{} ({})", text.empty() ? "" : "; ", target.name, target.exporter->summary);
   }
   return text;
 }
 
-std::vector<std::string> target_names() {
-  std::vector<std::string> names;
-  for (const ExportTarget& target : export_targets()) names.emplace_back(target.name);
-  return names;
-}
-
-const ExportTarget& target_named(const std::string& name) {
-  if (const ExportTarget* target =
-          find_export_target(name == "nemo" ? "megatron-bridge" : trainer_called(name))) {
-    return *target;
-  }
+const TrainerRow& target_named(const std::string& name) {
+  const TrainerRow* target =
+      find_trainer_row(name == "nemo" ? "megatron-bridge" : trainer_called(name));
+  if (target != nullptr && target->exporter) return *target;
   bad_option("--to", fmt::format("unknown target '{}'", name.substr(0, 60)),
              name.find(',') != std::string::npos
-                 ? fmt::format("one target at a time: {}", joined(target_names(), ", "))
-                 : help_for_trainer(name, target_names()));
-}
-
-// PyTorch's list of actions and Varuna's arguments say nothing of it.
-bool tells_precision(const ExportTarget& target) {
-  return target.name != "pytorch" && target.name != "varuna";
+                 ? fmt::format("one target at a time: {}", joined(exported_trainer_names(), ", "))
+                 : help_for_trainer(name, exported_trainer_names()));
 }
 
 // "v0.2.1" is written for as 0.2 is.
-std::string version_of(const ExportTarget& target, const std::optional<std::string>& asked) {
-  if (!asked) return std::string(target.versions.front());
+std::string version_of(const TrainerRow& target, const std::optional<std::string>& asked) {
+  if (!asked) return target.versions.front().name;
   std::vector<std::string> known;
   const std::string plain = asked->starts_with('v') ? asked->substr(1) : *asked;
-  for (const std::string_view version : target.versions) {
+  for (const std::string_view version : target.version_names()) {
     known.emplace_back(version);
     if (plain == version || plain.starts_with(std::string(version) + '.')) return known.back();
   }
@@ -124,7 +115,7 @@ std::string refusal_text(const PlanFile& plan, const Export& refusal, const Near
                          : "--nearest FILE writes it, to be exported in its place\n");
 }
 
-Json export_json(const ExportTarget& target, const ExportRequest& request, const Export& answer) {
+Json export_json(const TrainerRow& target, const ExportRequest& request, const Export& answer) {
   Json json = Json::object();
   json.set("schema_version", kResultSchemaVersion).set("verb", "export");
   json.set("target", std::string(target.name)).set("target_version", request.version);
@@ -167,11 +158,10 @@ Answer run_export(const Arguments& arguments, Screen screen) {
   options.heading("Options");
   options.positional("PLAN", "a plan file, as written by penstock plan -o", path);
   options.option("--to", "TARGET", known_targets() + "; TARGET@VERSION names both", to);
-  options.choices(target_names());
+  options.choices(exported_trainer_names());
   options.option("--target-version", "V",
-                 "of the trainer; pytorch: 2.6 (and later), 2.5; torchtitan: 0.2, 0.1, head; "
-                 "megatron: 0.20; megatron-bridge: 0.6; deepspeed: 0.19; varuna: 1.0. The first is "
-                 "the default",
+                 "of the trainer; " + versions_in_words(exported_trainer_names()) +
+                     ". The first is the default",
                  target_version);
   options.option(
       "--model", "FILE",
@@ -193,7 +183,7 @@ Answer run_export(const Arguments& arguments, Screen screen) {
   const std::string& asked = required(to, "--to", "--to megatron");
   const std::size_t at = asked.find('@');
   if (at != std::string::npos && !target_version) target_version = asked.substr(at + 1);
-  const ExportTarget& target = target_named(asked.substr(0, at));
+  const TrainerRow& target = target_named(asked.substr(0, at));
   const Loaded<PlanFile> plan = load_plan(path);
   ExportRequest request;
   request.version = version_of(target, target_version);
@@ -206,7 +196,7 @@ Answer run_export(const Arguments& arguments, Screen screen) {
   request.precision = read.precision;
   request.model = std::move(read.model);
   Export answer = exported(plan.value, target, request);
-  if (!read.note.empty() && tells_precision(target)) answer.notes.push_back(read.note);
+  if (!read.note.empty() && target.exporter->tells_precision) answer.notes.push_back(read.note);
   Json object = export_json(target, request, answer);
   if (!answer.why_not.empty()) {
     const NearestPlan nearest =

@@ -100,10 +100,10 @@ std::string ends_of(const ScheduleKind& kind) {
 Answer run_fingerprint(const Arguments& arguments, Screen screen) {
   bool json = false;
   Options options("fingerprint [--json]",
-                  "One hash per schedule over the simulated times of a fixed list of programs with "
-                  "uneven stages, and one over each of two whole plans: replicas that share links, "
-                  "and ranks on two device types. It changes exactly when such a prediction "
-                  "changes: compare two builds or two versions by it.",
+                  "Prints one hash per schedule over the simulated times of a fixed list of "
+                  "programs with uneven stages, and one for each of two whole plans: replicas "
+                  "that share links, and ranks on two device types. A hash changes exactly when "
+                  "such a prediction changes, so it compares two builds or two versions.",
                   kExamples);
   options.heading("Options");
   options.flag("--json", "the hashes as one JSON object", json);

@@ -248,8 +248,8 @@ Answer run_predict(const Arguments& arguments, Screen screen) {
       kExamples);
   given.declare_inputs(options);
   options.repeated(kLayout, "KEY=VALUE ...",
-                   "the configuration, separated by blanks or commas; --tp 4 --pp 8 --gbs 128 say "
-                   "the same. " +
+                   "the configuration, as pairs separated by blanks or commas; --tp 4 --pp 8 "
+                   "--gbs 128 is the same. " +
                        layout_keys_help(),
                    said);
   options.option(kBatch, "FILE",
@@ -259,7 +259,8 @@ Answer run_predict(const Arguments& arguments, Screen screen) {
   given.declare_machine(options);
   options.heading("What to print");
   options.option("-o,--output", "FILE",
-                 "write it as a plan file (- for stdout, instead of the report)", output);
+                 "write the configuration as a plan file (- for stdout, instead of the report)",
+                 output);
   options.flag("--json", "the prediction as one JSON object", json);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 

@@ -35,19 +35,20 @@ struct ReportOptions {
   void declare(Options& options) {
     options.heading("What is shown beside plan 1");
     options.repeated("--baseline", "PLAN",
-                     "another plan file; of a search it is priced with the search's inputs",
-                     baselines);
+                     "another plan file; a search prices it with its own inputs", baselines);
     options.option("--run", "RUN",
-                   "of a plan file: what was measured of it, as penstock validate takes it", run);
+                   "with a plan file: a measured run of it, in a form that penstock validate "
+                   "reads",
+                   run);
     options.option("--step", "N", "which step of the run; default: the one with the median time",
                    step);
     options.flag("--any-plan", "show the run although it names another plan file", any_plan);
     options.option("--scaling", "N,...",
-                   "for how many GPUs the best plan is worked out: auto (all numbers up to 64, of "
-                   "more GPUs 64 of them), off, or a list",
+                   "the numbers of GPUs for which the best plan is computed: auto (all up to 64 "
+                   "GPUs; of more, 64 numbers), off, or a list",
                    scaling);
     options.heading("Output");
-    options.option("-o,--output", "FILE", "the page (- for stdout)", output);
+    options.option("-o,--output", "FILE", "write the page (- for stdout)", output);
     options.flag("--json", "the data of the page as one JSON object, instead of the page", json);
   }
 

@@ -227,9 +227,9 @@ Answer run_trace(const Arguments& arguments, Screen screen) {
   TraceOptions given;
   Options options(
       "trace PLAN [OPTIONS]",
-      "Writes the step of a plan as a trace that viewers open: every rank a process, every action "
-      "by PyTorch's name, an arrow from each send to what it feeds, memory over time. With a run, "
-      "prediction and measurement side by side.",
+      "Writes the step of a plan as a trace for viewers. Every rank is a process, every action "
+      "has PyTorch's name, arrows lead from each send to the action that needs it, and a counter "
+      "shows memory over time. With --run, prediction and measurement are side by side.",
       kExamples);
   options.heading("Options");
   options.positional("PLAN",
@@ -237,19 +237,20 @@ Answer run_trace(const Arguments& arguments, Screen screen) {
                      "CSV, with --cost",
                      given.plan);
   options.repeated("--cost", "K=TIME,...",
-                   "of FILE.csv, what its actions take: F=10ms,B=20ms,C=1ms (schedule --help)",
+                   "for FILE.csv: the times of its actions, F=10ms,B=20ms,C=1ms (schedule --help)",
                    given.costs);
   options.option("--run", "RUN",
-                 "also the measured step: what penstock train --log RUN --timeline wrote, or a "
-                 "folder of PyTorch profiler traces, one per rank",
+                 "also show the measured step: a log of penstock train --log RUN --timeline, or "
+                 "a folder of PyTorch profiler traces, one per rank",
                  given.run);
   options.option("--step", "N", "which step of the run; default: the one with the median time",
                  given.step);
   options.flag("--any-plan", "show the run although it names another plan file", given.any_plan);
   options.option("--format", "NAME",
-                 "perfetto: one JSON file for ui.perfetto.dev, with a run an archive (TAR) of two "
-                 "(default); kineto: a folder with a file per rank, as PyTorch's profiler writes "
-                 "them and HolisticTraceAnalysis reads them; svg, png: a picture, a row per rank",
+                 "perfetto (default): one JSON file for ui.perfetto.dev, with --run an archive "
+                 "(TAR) of two; kineto: a folder with a file per rank, as PyTorch's profiler "
+                 "writes and HolisticTraceAnalysis reads them; svg, png: a picture with a row "
+                 "per rank",
                  given.format);
   options.choices({"perfetto", "kineto", "svg", "png"});
   options.option(

@@ -22,6 +22,7 @@
 #include "report/result_json.h"
 #include "report/training_report.h"
 #include "runtime_bridge/checkpoint_reader.h"
+#include "runtime_bridge/find_archive.h"
 #include "runtime_bridge/launch_environment.h"
 #include "runtime_bridge/launcher.h"
 #include "runtime_bridge/program_source.h"
@@ -37,6 +38,7 @@ namespace {
 constexpr const char* kExamples =
     R"(  penstock train plan.json --data corpus.txt --steps 50 --log run.jsonl --timeline
   penstock train plan.json --data corpus.txt --steps 1000 --checkpoints ckpt --checkpoint-every 100
+  penstock train plan.json --data corpus.txt --steps 1000 --lr-schedule cosine --warmup-steps 50
   penstock train other-plan.json --data corpus.txt --steps 1000 --checkpoints ckpt --resume
   penstock train plan.json --then 500:other-plan.json --data corpus.txt --steps 1000
   penstock train plan.json --data 'tokens/*.bin' --dtype uint16 --steps 1000
@@ -142,7 +144,8 @@ Answer train_virtual(const Request& request, TrainingSignals& signals) {
   header.device = "virtual";
   header.library = "none";
   header.precision = "none";
-  WatchedTraining watched(header, request.plans, request.options.steps, request.options.log);
+  WatchedTraining watched(header, request.plans, request.options.steps,
+                          WatchedTraining::Files{request.options.log, request.options.tensorboard});
   signals.keep_interrupts();
   VirtualRunOptions options;
   options.steps = request.options.steps;
@@ -180,6 +183,13 @@ Checkpoint checkpoint_to_resume(const TrainOptions& options,
   return *newest.checkpoint;
 }
 
+// A folder that holds nothing yet. One whose checkpoints cannot be read is no beginning.
+bool is_to_begin(const TrainOptions& options) {
+  if (!options.resume_if_any) return false;
+  const NewestCheckpoint newest = newest_checkpoint(options.checkpoint_folder);
+  return !newest.checkpoint && newest.passed_over.empty();
+}
+
 // What was not given of the optimizer's numbers and the seed is as in the checkpoint; what was
 // given and differs is said, or refused.
 void resume(TrainJob& job, const TrainSettings& settings,
@@ -193,6 +203,7 @@ void resume(TrainJob& job, const TrainSettings& settings,
     note(what);
   }
   job.first_step = there.step;
+  job.resumes = true;
   job.first_samples = there.samples;
   // Other data begin at their beginning.
   const bool same_data = there.data.checksum == here.data.checksum &&
@@ -205,6 +216,8 @@ void resume(TrainJob& job, const TrainSettings& settings,
                     "ends at step {}\nhelp: train for more steps",
                     job.options.checkpoint_folder, job.first_step, job.options.steps));
   }
+  const std::string on_schedule = settings.note_on_schedule(job.options.training);
+  if (!on_schedule.empty()) note(on_schedule);
   note(fmt::format("going on at step {}", job.first_step));
 }
 
@@ -216,6 +229,23 @@ void say_who_is_believed(const LaunchEnvironment& place) {
   }
 }
 
+// All whole batches, where nothing was said.
+void settle_evaluation(TrainJob& job, int global_batch) {
+  EvaluationOptions& evaluation = job.options.evaluation;
+  if (evaluation.every == 0) return;
+  const std::int64_t samples = job.data.validation_samples, there = samples / global_batch;
+  if (there == 0 || evaluation.batches > there) {
+    throw_bad_input(fmt::format(
+        "--eval-batches: an evaluation of {} takes {} samples, and the validation data hold {}\n"
+        "help: {}",
+        evaluation.batches > 1 ? fmt::format("{} batches", evaluation.batches) : "one batch",
+        std::max<std::int64_t>(evaluation.batches, 1) * global_batch, samples,
+        there > 0 ? fmt::format("there are {} whole batches", there)
+                  : "give more validation data, or plan for a smaller --global-batch"));
+  }
+  if (evaluation.batches == 0) evaluation.batches = there;
+}
+
 // What runs, after everything that can be known to be wrong beforehand has been refused: by the
 // launcher if there is one, so that it is said once.
 TrainJob checked_job(const Request& request) {
@@ -224,10 +254,18 @@ TrainJob checked_job(const Request& request) {
   job.options = request.options;
   if (!request.has_launcher) check_training(job);
   const PlanFile& plan = *job.plans.front().plan;
+  request.settings.require_optimizer(model_of(plan).optimizer);
   job.data = read_training_data(job.options.data, model_of(plan), plan.plan.sequence_length);
   const bool speaks = !request.has_launcher && (!request.place || request.place->rank == 0);
   if (speaks) check_token_ids(job.data);
-  if (job.options.resume) resume(job, request.settings, speaks ? say_note : say_nothing);
+  const auto note = speaks ? say_note : say_nothing;
+  if (is_to_begin(job.options)) {
+    note("there is no checkpoint in " + job.options.checkpoint_folder + " yet: step 0 is next");
+    job.options.training = request.settings.training({});
+  } else if (job.options.resume) {
+    resume(job, request.settings, note);
+  }
+  settle_evaluation(job, plan.plan.global_batch);
   job.data.begin({job.first_step, job.first_taken, plan.plan.global_batch});
   return job;
 }
@@ -243,7 +281,8 @@ Answer train_as_rank(const Request& request, TrainingSignals& signals) {
   hooks.note = say_note;
   std::optional<WatchedTraining> watched;
   if (first) {
-    watched.emplace(header, request.plans, request.options.steps, request.options.log);
+    watched.emplace(header, request.plans, request.options.steps,
+                    WatchedTraining::Files{request.options.log, request.options.tensorboard});
     hooks.observer = &*watched;
   }
   signals.keep_interrupts();
@@ -289,6 +328,10 @@ Answer start_ranks(const Request& request, const Arguments& arguments, TrainingS
   return {"", failure->exit_code};  // the rank has said why
 }
 
+void find_archive_of(PlanFile& plan, const std::string& path) {
+  if (plan.description) find_archive(*plan.description, path);
+}
+
 // A file that is named twice is read once.
 void add_later_plans(const std::vector<TrainSettings::LaterPlan>& later, PlanSequence& plans) {
   for (const TrainSettings::LaterPlan& each : later) {
@@ -300,6 +343,7 @@ void add_later_plans(const std::vector<TrainSettings::LaterPlan>& later, PlanSeq
       continue;
     }
     Loaded<PlanFile> plan = load_plan(each.path);
+    find_archive_of(plan.value, each.path);
     plans.push_back({each.first_step, std::make_shared<const PlanFile>(std::move(plan.value)),
                      each.path, plan.file.hash});
   }
@@ -320,6 +364,7 @@ Answer run_train(const Arguments& arguments, Screen screen) {
 
   request.options = request.settings.train_options();
   request.plan = load_plan(path);
+  if (!request.settings.sleeps()) find_archive_of(request.plan.value, path);
   request.plans = {
       {0, std::make_shared<const PlanFile>(request.plan.value), path, request.plan.file.hash}};
   add_later_plans(request.settings.later_plans(), request.plans);

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kMostRanks = 1 << 20;
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;
+constexpr double kMostRate = 1e9;
 
 // null: infinite or no number.
 double number_or_null(const JsonReader& value) {
@@ -89,6 +90,12 @@ MeasuredStep read_step(JsonReader reader, const RunHeader& header) {
   step.phases.waiting = reader.duration("waiting");
   step.phases.reducing = reader.duration("reducing");
   step.phases.optimizer = reader.duration("optimizer");
+  if (const std::optional<JsonReader> rate = reader.get("learning_rate")) {
+    step.learning_rate = rate->number(0.0, kMostRate);
+  }
+  if (const std::optional<JsonReader> loss = reader.get("evaluation_loss")) {
+    step.evaluation = {number_or_null(*loss), reader.duration("evaluation_time")};
+  }
   if (const std::optional<JsonReader> hash = reader.get("plan_hash")) {
     step.plan_hash = hash->string();
     step.plan = reader.at("plan").string();

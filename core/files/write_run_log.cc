@@ -64,6 +64,11 @@ std::string write_measured_step(const MeasuredStep& step) {
       .set("waiting_ns", std::int64_t{step.phases.waiting.count()})
       .set("reducing_ns", std::int64_t{step.phases.reducing.count()})
       .set("optimizer_ns", std::int64_t{step.phases.optimizer.count()});
+  if (step.learning_rate) json.set("learning_rate", *step.learning_rate);
+  if (step.evaluation) {
+    json.set("evaluation_loss", finite_or_null(step.evaluation->loss))
+        .set("evaluation_time_ns", std::int64_t{step.evaluation->time.count()});
+  }
   if (!step.plan_hash.empty()) json.set("plan", step.plan).set("plan_hash", step.plan_hash);
   if (!step.ranks.empty()) {
     Json ranks = Json::array();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,13 @@ struct StepPhases {
   bool operator==(const StepPhases&) const = default;
 };
 
+// The loss on data that are not trained on, after a step.
+struct MeasuredEvaluation {
+  double loss = 0.0;
+  Duration time{};
+  bool operator==(const MeasuredEvaluation&) const = default;
+};
+
 struct MeasuredStep {
   std::int64_t step = 0;
   double loss = 0.0;
@@ -44,8 +52,10 @@ struct MeasuredStep {
   std::int64_t tokens = 0;
   Duration step_time{};  // from the first start to the last end over all ranks
   StepPhases phases;
-  std::vector<MeasuredRank> ranks;  // with --timeline, ascending ranks; else empty
-  std::string plan, plan_hash;      // that it ran under; empty: as the header says
+  std::optional<double> learning_rate;           // not of ranks that sleep
+  std::optional<MeasuredEvaluation> evaluation;  // where there was one
+  std::vector<MeasuredRank> ranks;               // with --timeline, ascending ranks; else empty
+  std::string plan, plan_hash;                   // that it ran under; empty: as the header says
   bool operator==(const MeasuredStep&) const = default;
 };
 

@@ -19,43 +19,22 @@ bool have_unequal_shares(const Plan& plan) {
       [&](const ReplicaKind& kind) { return kind.samples != plan.replica_kinds.front().samples; });
 }
 
-std::string why_not_interleaved(const Plan& plan) {
+std::string why_not_interleaved(const Trainer& trainer, const Plan& plan) {
   if (plan.pipeline < 3)
     return "interleaving needs PP >= 3";  // its transfers overlap from there on
   const int m = first_load(plan).micro_batches, group = interleaving_group(plan), rest = m % group;
   if (plan.pipeline <= group && group <= m && (rest == 0 || rest >= plan.pipeline)) return "";
-  return "Megatron-LM interleaves groups of at least PP micro-batches, also the last; "
-         "here PP = " +
+  return trainer.title +
+         " interleaves groups of at least PP micro-batches, also the last; here PP = " +
          text(plan.pipeline) + ", and groups of " + text(group) + " divide " + text(m) +
          " micro-batches";
 }
 
-std::string why_not_mode(Trainer trainer, const std::string& mode) {
-  const bool selective = mode == "selective";
-  if (mode == "none" || mode == "full") return "";
-  if (trainer == Trainer::kMegatron && !selective) {
-    return "Megatron-LM has no recompute mode '" + mode + "'";
-  }
-  if (is_torchtitan(trainer) && !selective) {
-    return "torchtitan has no recompute mode '" + mode + "'";
-  }
-  if (trainer == Trainer::kDeepspeed) {
-    return "DeepSpeed's pipeline recomputes whole layers or nothing, and the plan has the mode '" +
-           mode + "'";
-  }
-  return "";
-}
-
-std::string why_not_torchtitan(Trainer trainer, const Plan& plan) {
-  if (plan.stage_map == StageMap::kV && plan.chunks != 2) {
-    return "torchtitan places a V of two stages per rank only";
-  }
-  const bool divided = plan.pipeline > 1 || plan.tensor > 1;
-  if (trainer == Trainer::kTorchtitan01 && plan.data == 1 && divided) {
-    return "torchtitan 0.1 trains a single replica (DP = 1) in float32, since its mixed precision "
-           "comes with sharding; 0.2 and head have another way";
-  }
-  return "";
+std::string why_not_mode(const Trainer& trainer, const std::string& mode) {
+  if (mode == "none" || !trainer.recompute_modes) return "";
+  const std::vector<std::string>& known = *trainer.recompute_modes;
+  if (std::find(known.begin(), known.end(), mode) != known.end()) return "";
+  return trainer.why_no_other_mode + " '" + mode + "'";
 }
 
 // The same cuts, but what an empty stage would stand for moves to its neighbour: every stage has a
@@ -85,10 +64,10 @@ std::string without_a_layer(const Plan& plan, const ModelLayers& model, bool end
   return "";
 }
 
-TrainerVerdict divided_recompute(const std::string& trainer, const Plan& plan) {
+TrainerVerdict whole_recompute(const Trainer& trainer, const Plan& plan) {
   Plan whole = plan;
   whole.recompute_sections.clear();
-  return {trainer + " has one recompute mode for all layers, and the plan recomputes " +
+  return {trainer.title + " has one recompute mode for all layers, and the plan recomputes " +
               recompute_in_words(plan) + "; plan with --for, or with --recompute " + plan.recompute,
           std::move(whole)};
 }
@@ -125,84 +104,79 @@ Plan with_blocks(const Plan& plan, const ModelLayers& model, int layers) {
   return alike;
 }
 
-TrainerVerdict blocks_verdict(const Plan& plan, const ModelLayers& model) {
+TrainerVerdict blocks_verdict(const Trainer& trainer, const Plan& plan, const ModelLayers& model) {
   if (!recompute_is_divided(plan)) return {};
-  if (plan.recompute != "full") return divided_recompute("Megatron-LM", plan);
+  if (plan.recompute != "full") return whole_recompute(trainer, plan);
   const LayerBlocks blocks = layer_blocks(plan, model);
   if (blocks.alike) return {};
   return {
-      "Megatron-LM recomputes the same number of layers on every stage (--recompute-method "
-      "block), and the plan recomputes " +
-          recompute_in_words(plan) + "; plan with --for megatron, or take " + text(blocks.layers) +
-          " for all",
+      trainer.title +
+          " recomputes the same number of layers on every stage (--recompute-method block), and "
+          "the plan recomputes " +
+          recompute_in_words(plan) + "; plan with --for " + trainer.name + ", or take " +
+          text(blocks.layers) + " for all",
       with_blocks(plan, model, blocks.layers)};
 }
 
-std::string splits_the_front(const Plan& plan, const ModelLayers& model, const std::string& what) {
+std::string splits_the_front(const Trainer& trainer, const Plan& plan, const ModelLayers& model) {
+  if (trainer.why_whole_front.empty()) return "";
   if (layers_of_stage(model, plan, 0).front == model.front) return "";
-  return "stage 0 holds only a part of what comes before the layers, and " + what +
-         " for all of it";
+  return "stage 0 holds only a part of what comes before the layers, and " +
+         trainer.why_whole_front + " for all of it";
 }
 
-TrainerVerdict megatron_verdict(const Plan& plan, const ModelLayers& model) {
-  std::string why = splits_the_front(plan, model, "Megatron-LM's layout has one letter");
-  if (why.empty()) {
-    why = without_a_layer(plan, model, false,
-                          "Megatron-LM fails at run time on a stage without one (its issue 1852)");
+std::string why_not_cuts(const Trainer& trainer, const Plan& plan, const ModelLayers& model) {
+  if (std::string why = splits_the_front(trainer, plan, model); !why.empty()) return why;
+  if (trainer.layer_on == LayerOnStage::kNotNeeded) return "";
+  return without_a_layer(plan, model, trainer.layer_on == LayerOnStage::kAllStages,
+                         trainer.why_a_layer);
+}
+
+TrainerVerdict layers_verdict(const Trainer& trainer, const Plan& plan, const ModelLayers& model) {
+  if (trainer.most_behind && model.back > *trainer.most_behind) {
+    return {trainer.title + "'s models end in a norm and a head; this one has " + text(model.back) +
+                " sections behind its layers",
+            {}};
   }
-  if (why.empty()) return blocks_verdict(plan, model);
-  auto nearest = with_a_layer_each(plan, model, false);
-  if (nearest && recompute_is_divided(*nearest)) {
+  const bool one_number = trainer.divided_recompute == DividedRecompute::kOneNumber;
+  std::string why = why_not_cuts(trainer, plan, model);
+  if (why.empty()) return one_number ? blocks_verdict(trainer, plan, model) : TrainerVerdict{};
+  auto nearest = with_a_layer_each(plan, model, trainer.layer_on == LayerOnStage::kAllStages);
+  if (nearest && one_number && recompute_is_divided(*nearest)) {
     *nearest = with_blocks(*nearest, model, layer_blocks(*nearest, model).layers);
   }
   return {std::move(why), std::move(nearest)};
 }
 
-TrainerVerdict torchtitan_verdict(Trainer trainer, const Plan& plan, const ModelLayers& model) {
-  if (recompute_is_divided(plan)) return divided_recompute("torchtitan", plan);
-  if (model.back > 2) {
-    return {"torchtitan's models end in a norm and a head; this one has " + text(model.back) +
-                " sections behind its layers",
-            {}};
-  }
-  const bool old = trainer == Trainer::kTorchtitan01;
-  std::string why = splits_the_front(plan, model, "torchtitan has one module");
-  if (why.empty() && old) {
-    why = without_a_layer(
-        plan, model, true,
-        "torchtitan 0.1 splits in front of layers only; 0.2 takes any list of modules");
-  }
-  if (why.empty()) return {};
-  return {std::move(why), with_a_layer_each(plan, model, old)};
-}
-
 }  // namespace
 
-std::string why_not_run(Trainer trainer, const Plan& plan) {
-  if (trainer == Trainer::kPenstock) {
-    return plan.tensor > 1 ? "a rank is one device (TP = 1)" : "";
+std::string why_not_run(const Trainer& trainer, const Plan& plan) {
+  if (plan.tensor > 1 && !trainer.why_no_tensor.empty()) return trainer.why_no_tensor;
+  if (trainer.equal_replicas) {
+    if (have_unequal_shares(plan)) return "it gives every replica the same share of the batch";
+    if (!plan.has_even_batch()) return "it takes micro-batches of one shape only";
+    if (!has_equal_micro_batches(plan)) return "the batch must be a multiple of DP times mbs";
   }
-  if (have_unequal_shares(plan)) return "it gives every replica the same share of the batch";
-  if (!plan.has_even_batch()) return "it takes micro-batches of one shape only";
-  if (!has_equal_micro_batches(plan)) return "the batch must be a multiple of DP times mbs";
   if (std::string why = why_not_mode(trainer, plan.recompute); !why.empty()) return why;
-  if (trainer == Trainer::kMegatron && plan.chunks > 1) return why_not_interleaved(plan);
-  if (is_torchtitan(trainer)) return why_not_torchtitan(trainer, plan);
-  return "";
+  if (trainer.has_megatron_groups && plan.chunks > 1) return why_not_interleaved(trainer, plan);
+  if (trainer.only_two_in_v && plan.stage_map == StageMap::kV && plan.chunks != 2) {
+    return trainer.title + " places a V of two stages per rank only";
+  }
+  const bool is_divided = plan.pipeline > 1 || plan.tensor > 1;
+  return plan.data == 1 && is_divided ? trainer.why_no_single_replica : "";
 }
 
-TrainerVerdict verdict_of(Trainer trainer, const Plan& plan,
+TrainerVerdict verdict_of(const Trainer& trainer, const Plan& plan,
                           const std::vector<std::string>& sections) {
   if (std::string why = why_not_run(trainer, plan); !why.empty()) return {std::move(why), {}};
-  if (trainer == Trainer::kDeepspeed) {
-    return recompute_is_divided(plan) ? divided_recompute("DeepSpeed", plan) : TrainerVerdict{};
+  const auto model = trainer.counts_layers ? model_layers(sections) : std::nullopt;
+  if (trainer.counts_layers && !model) {
+    return {trainer.title + " counts layers; " + std::string(kNoLayers), {}};
   }
-  if (trainer != Trainer::kMegatron && !is_torchtitan(trainer)) return {};
-  const auto model = model_layers(sections);
-  const std::string name = trainer == Trainer::kMegatron ? "Megatron-LM" : "torchtitan";
-  if (!model) return {name + " counts layers; " + std::string(kNoLayers), {}};
-  return trainer == Trainer::kMegatron ? megatron_verdict(plan, *model)
-                                       : torchtitan_verdict(trainer, plan, *model);
+  if (trainer.divided_recompute == DividedRecompute::kRefused && recompute_is_divided(plan)) {
+    return whole_recompute(trainer, plan);
+  }
+  return model ? layers_verdict(trainer, plan, *model) : TrainerVerdict{};
 }
 
 int interleaving_group(const Plan& plan) {

@@ -7,20 +7,20 @@
 #include <vector>
 
 #include "core/values/plan.h"
-#include "core/values/trainers.h"
+#include "core/values/trainer.h"
 
 namespace penstock {
 
 // Why the trainer cannot run a plan of these sizes and this mode of recompute, whatever its cuts;
 // empty when it can.
-std::string why_not_run(Trainer trainer, const Plan& plan);
+std::string why_not_run(const Trainer& trainer, const Plan& plan);
 
 struct TrainerVerdict {
   std::string why_not;          // a sentence; empty when the trainer can run the plan
   std::optional<Plan> nearest;  // the same plan with other cuts, or other sections that recompute
 };
 // By the plan's cuts and the model's sections.
-TrainerVerdict verdict_of(Trainer trainer, const Plan& plan,
+TrainerVerdict verdict_of(const Trainer& trainer, const Plan& plan,
                           const std::vector<std::string>& sections);
 
 // Micro-batches per group of an interleaved schedule: what the plan says, or PyTorch's rule, which

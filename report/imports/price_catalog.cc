@@ -8,7 +8,7 @@
 
 #include "core/values/error.h"
 #include "report/imports/csv.h"
-#include "report/imports/log_lines.h"
+#include "report/imports/printed_number.h"
 #include "report/words.h"
 
 namespace penstock {

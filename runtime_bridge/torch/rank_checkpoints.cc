@@ -25,7 +25,7 @@ RankCheckpoints::RankCheckpoints(const TrainJob& job, Transport& transport,
 
 void RankCheckpoints::serve(StateHolder& holder) {
   holder_ = &holder;
-  if (job_.first_step > 0) load(holder);
+  if (job_.resumes) load(holder);
 }
 
 void RankCheckpoints::load(StateHolder& holder) const {

@@ -76,6 +76,7 @@ class Rank {
     options.one_clock = one_clock;
     options.execute.exact_times = job_.options.timeline;
     options.execute.progress = std::move(reached);
+    options.evaluation = job_.options.evaluation;
     PlansByStep source(job_.plans);
     TorchState state(model_of(*job_.plans.front().plan), job_.options.training, *device_);
     RunRankHooks of_run{hooks.observer, hooks.control, checkpoints_.get()};
@@ -96,6 +97,7 @@ class Rank {
   std::unique_ptr<RankWork> make_work(const RankProgram& program, TorchState& state) {
     if (!std::exchange(is_served_, true)) checkpoints_->serve(state);
     auto work = std::make_unique<TorchWork>(program.setup, state, *job_.data.tokens);
+    if (job_.data.evaluation) work->evaluate_on(*job_.data.evaluation);
     work_ = work.get();
     rank_ = program.setup.rank;
     replica_ = program.setup.replica;

@@ -20,7 +20,8 @@ struct TrainJob {
   PlanSequence plans;  // that passed require_one_run()
   TrainOptions options;
   TrainingData data;
-  std::int64_t first_step = 0;     // > 0: the checkpoint of this step is loaded
+  std::int64_t first_step = 0;
+  bool resumes = false;            // the checkpoint of first_step is loaded
   std::int64_t first_samples = 0;  // that its run had seen
   std::int64_t first_taken = 0;    // of these data
 };

@@ -71,7 +71,7 @@ TEST_CASE("of a folder every launch file is judged, and a part of one with it") 
 
 TEST_CASE("a file that cannot be read is listed, and the others are judged") {
   const Folder folder;
-  folder.write("job/a.json", "{\"train_batch_size\": <YOURS>}");
+  folder.write("job/a.json", "{\"train_batch_size\": }");
   folder.write("job/b.json",
                "{\"train_batch_size\": 8, \"train_micro_batch_size_per_gpu\": 1,\n"
                "\"gradient_accumulation_steps\": 8}");
@@ -103,4 +103,28 @@ TEST_CASE("a folder of nothing to judge, and options of one file, are refused") 
         std::string::npos);
   CHECK(refusal({"check", folder.path.string(), "--stages", "4"})
             .find("it is said of one file, and this is a folder") != std::string::npos);
+}
+
+TEST_CASE("a template is named, and is no finding") {
+  const Folder folder;
+  folder.write("ds_config.json",
+               "{\"train_batch_size\": {{ batch }}, \"zero_optimization\": {}}\n");
+  folder.write("args.toml", "[training]\nlocal_batch_size = ${BATCH}\n");
+  folder.write("job/ds_TEMPLATE.json", "{\"train_batch_size\" : CONFIG_BATCH_SIZE}\n");
+  folder.write("job/run.sh", "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 8\n");
+  const Answer answer = run_penstock({"check", folder.path.string()});
+  CHECK(answer.exit == 0);
+  CHECK(answer.text.find(folder.name("ds_config.json") + ": a template") != std::string::npos);
+  CHECK(answer.text.find("3 templates not judged") != std::string::npos);
+  const Json json = parse_json(run_penstock({"check", folder.path.string(), "--json"}).text, "");
+  CHECK(json.find("templates")->elements().size() == 3);
+  CHECK(json.find("not_read")->elements().empty());
+}
+
+TEST_CASE("a file that is only broken is no template") {
+  const Folder folder;
+  folder.write("ds_config.json", "{\"train_batch_size\": 8, \"zero_optimization\": {}\n");
+  const Answer answer = run_penstock({"check", folder.path.string()});
+  CHECK(answer.exit == 1);
+  CHECK(answer.text.find("1 file could not be read") != std::string::npos);
 }

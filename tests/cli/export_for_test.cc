@@ -10,6 +10,7 @@
 #include "search/best_plans.h"
 #include "search/evaluate.h"
 #include "studies/nearest_plan.h"
+#include "trainers/trainer_table.h"
 
 using namespace penstock;
 
@@ -54,7 +55,7 @@ int exported_plans(const Question& question, const Case& one) {
     const PlanFile file = to_plan_file(inputs, evaluate(inputs, ranked.plan));
     ExportRequest request;
     request.version = one.version;
-    const Export answer = exported(file, *find_export_target(one.target), request);
+    const Export answer = exported(file, *find_trainer_row(one.target), request);
     CHECK_MESSAGE(answer.why_not == "", one.trainer << ": " << question.profile.file.path);
     CHECK_FALSE(answer.files.empty());
   }

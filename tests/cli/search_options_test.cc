@@ -4,6 +4,7 @@
 
 #include "costmodel/price_stages.h"
 #include "tests/cli/messages.h"
+#include "trainers/trainer_table.h"
 
 using namespace penstock;
 using namespace std::chrono_literals;
@@ -151,7 +152,7 @@ TEST_CASE("a trainer brings its executor, unless another one is asked for") {
   given.trainer = "megatron";
   given.executor.name = "ideal";
   CHECK(question_of(given).executor == ExecutorModel());
-  CHECK(question_of(given).request.trainer == Trainer::kMegatron);
+  CHECK(question_of(given).request.trainer == find_trainer("megatron"));
 }
 
 TEST_CASE("an estimate for several device types holds the measurements of each") {

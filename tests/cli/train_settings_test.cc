@@ -81,6 +81,86 @@ TEST_CASE("what is given reaches the run") {
   CHECK(options.may_change == std::vector<std::string>{"data", "seed"});
 }
 
+TEST_CASE("a schedule of the learning rate, and the optimizer's numbers") {
+  const TrainingOptions options =
+      options_of({"--steps", "100", "--learning-rate", "3e-4", "--lr-schedule", "cosine",
+                  "--warmup-steps", "10", "--min-lr", "3e-5", "--beta1", "0.8", "--beta2", "0.99",
+                  "--eps", "1e-6", "--momentum", "0.9"})
+          .training;
+  CHECK(options.schedule == LearningRateSchedule::kCosine);
+  CHECK(options.warmup_steps == 10);
+  CHECK(options.decay_steps == 100);
+  CHECK(options.least_learning_rate == 3e-5);
+  CHECK(options.beta1 == 0.8);
+  CHECK(options.beta2 == 0.99);
+  CHECK(options.epsilon == 1e-6);
+  CHECK(options.momentum == 0.9);
+  CHECK(options_of({"--lr-schedule", "linear", "--lr-decay-steps", "70"}).training.decay_steps ==
+        70);
+}
+
+TEST_CASE("schedules that make no sense are refused") {
+  CHECK(refusal({"--lr-schedule", "cosin"}) ==
+        "--lr-schedule: unknown schedule 'cosin'\nhelp: did you mean 'cosine'?");
+  CHECK(refusal({"--min-lr", "1e-5"}) ==
+        "--min-lr: a constant learning rate does not fall\nhelp: add --lr-schedule cosine or "
+        "linear, or leave it out");
+  CHECK(refusal({"--lr-schedule", "linear", "--min-lr", "0.01"}) ==
+        "--min-lr: 0.01 is more than the learning rate, 0.001\nhelp: give a higher "
+        "--learning-rate");
+  CHECK(refusal({"--lr-schedule", "linear", "--steps", "20", "--warmup-steps", "20"}) ==
+        "--warmup-steps: the warm-up ends at step 20, and the learning rate has fallen to its "
+        "least at step 20\nhelp: warm up for fewer steps, or give more --steps or "
+        "--lr-decay-steps");
+  CHECK(refusal({"--beta1", "1"}) == "--beta1: expected less than 1, got 1\nhelp: 0.9 is usual");
+}
+
+TEST_CASE("numbers of another optimizer are refused") {
+  const auto refused = [](const Arguments& arguments, OptimizerKind kind) {
+    return tests::message_of([&] { settings_of(arguments).require_optimizer(kind); });
+  };
+  CHECK(refused({"--momentum", "0.9"}, OptimizerKind::kAdamW) ==
+        "--momentum: the plan's model is trained with AdamW\nhelp: its momentum is --beta1; or "
+        "profile the model with --optimizer sgd");
+  CHECK(refused({"--beta2", "0.9"}, OptimizerKind::kSgd)
+            .starts_with("--beta2: the plan's model is trained with SGD"));
+  CHECK(refused({"--momentum", "0.9"}, OptimizerKind::kSgd).empty());
+}
+
+TEST_CASE("a resumed run keeps the checkpoint's schedule, and says when it ends elsewhere") {
+  TrainingOptions there;
+  there.schedule = LearningRateSchedule::kCosine;
+  there.decay_steps = 100;
+  there.warmup_steps = 5;
+  const TrainSettings longer = settings_of({"--steps", "200", "--min-lr", "1e-5"});
+  const TrainingOptions merged = longer.training(there);
+  CHECK(merged.decay_steps == 100);
+  CHECK(merged.least_learning_rate == 1e-5);
+  CHECK(longer.note_on_schedule(merged) ==
+        "the learning rate falls until step 100, as the checkpoint says, and the run ends at step "
+        "200; --lr-decay-steps changes that");
+  CHECK(settings_of({"--steps", "100"}).note_on_schedule(merged).empty());
+  CHECK(settings_of({"--lr-schedule", "constant"}).training(there).decay_steps == 0);
+}
+
+TEST_CASE("evaluations need data, and data to judge by need a time") {
+  const TrainOptions options =
+      options_of({"--validation-data", "v.bin", "--eval-every", "100", "--eval-batches", "4"});
+  CHECK(options.data.validation_files == std::vector<std::string>{"v.bin"});
+  CHECK(options.evaluation == EvaluationOptions{100, 4});
+  CHECK(
+      options_of({"--validation-fraction", "0.1", "--eval-every", "5"}).data.validation_fraction ==
+      0.1);
+  CHECK(refusal({"--eval-every", "5"}) ==
+        "--eval-every: there are no data to judge the model by\nhelp: add --validation-data FILE "
+        "or --validation-fraction 0.01");
+  CHECK(refusal({"--validation-data", "v"}) ==
+        "--validation-data: nothing says when the model is judged\nhelp: add --eval-every 100");
+  CHECK(refusal({"--validation-data", "v", "--validation-fraction", "0.1"}) ==
+        "--validation-fraction: --validation-data says already what to judge by\nhelp: leave out "
+        "one of the two");
+}
+
 TEST_CASE("several files of token ids, of one type") {
   const TrainOptions options =
       options_of({"--data", "a.bin", "--data", "b.bin", "--dtype", "int32"});

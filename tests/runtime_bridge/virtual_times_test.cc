@@ -289,15 +289,16 @@ class Spilled {
 TEST_CASE("random pipelines with two slots per rank run to the nanosecond") {
   Random random(5);
   ExecutorModel executor;
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 60; ++i) {
     executor.optimizer =
         random.coin() ? OptimizerGate::kPostValidation : OptimizerGate::kGlobalBarrier;
     executor.host_link = random.coin() ? HostLink::kSimplex : HostLink::kDuplex;
     const int chunks = random.between(3, 4);
     const char* schedule = random.coin() ? "interleaved" : "looped-bfs";
-    const PlanFile file = ring_plan(
-        ring_model(2 * chunks, false), plan_of(schedule, {2, chunks, 1, 2 * random.between(1, 3)}),
-        {random.between(1, 4), random.between(1, 8), random.between(0, 2)}, executor);
+    const PlanFile file =
+        ring_plan(ring_model(2 * chunks, random.coin()),
+                  plan_of(schedule, {2, chunks, random.between(1, 2), 2 * random.between(1, 3)}),
+                  {random.between(1, 4), random.between(1, 8), random.between(0, 2)}, executor);
     CAPTURE(i);
     const PlanFile spilled = Spilled(random, file, 2).run();
     CHECK(spilled.program.has_slots());

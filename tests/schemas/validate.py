@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Validates data/profiles, data/clusters, data/runs, data/batches, data/devices and data/efficiency against the schemas in data/schemas.
+"""Validates the example files in data/ and the facts in trainers/ against the schemas in data/schemas.
 
 Run from the repository root. Exits with 77 (ctest: skipped) when python3-jsonschema is missing.
 """
@@ -23,6 +23,7 @@ CHECKED = (
     ("data/batches/*.json", "data/schemas/penstock.batch-1.schema.json"),
     ("data/devices/*.json", "data/schemas/penstock.device-1.schema.json"),
     ("data/efficiency/fitted.json", "data/schemas/penstock.efficiency-1.schema.json"),
+    ("trainers/*/*.json", "data/schemas/penstock.trainer-1.schema.json"),
 )
 # A string, to be left as it is, or a comment. Line breaks stay, so that line numbers do.
 STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)

@@ -8,6 +8,7 @@
 #include "search/best_plans.h"
 #include "search/trainers.h"
 #include "tests/search/models.h"
+#include "trainers/trainer_table.h"
 
 namespace penstock::testing {
 namespace {
@@ -47,7 +48,7 @@ std::string words_of(const RankedPlan& best) {
 }
 
 ExecutorModel executor_for(const Question& q) {
-  return q.request.trainer ? executor_of(*q.request.trainer) : ExecutorModel();
+  return q.request.trainer != nullptr ? q.request.trainer->executor : ExecutorModel();
 }
 SearchResult answer(const Question& q) {
   return search(q.model, q.cluster, q.request, executor_for(q));
@@ -248,15 +249,14 @@ std::vector<std::string> winner_not_found_again(std::uint64_t model, ModelSize s
 }
 
 std::vector<std::string> wrong_for_a_trainer(std::uint64_t model, ModelSize size) {
-  constexpr std::array kTrainers{Trainer::kPytorch,  Trainer::kTorchtitan, Trainer::kTorchtitan01,
-                                 Trainer::kMegatron, Trainer::kMegatron,   Trainer::kDeepspeed};
+  constexpr std::array kTrainers{"pytorch",  "torchtitan", "torchtitan@0.1",
+                                 "megatron", "megatron",   "deepspeed"};
   Random random = of_model(model, 3);
   Question q = random_question(random, size);
   name_layers(q.model, random);
-  q.request.trainer = kTrainers[static_cast<std::size_t>(
-      random.between(0, static_cast<int>(kTrainers.size()) - 1))];
-  const std::string what =
-      "model " + std::to_string(model) + " for " + std::string(name_of(*q.request.trainer));
+  q.request.trainer = find_trainer(kTrainers[static_cast<std::size_t>(
+      random.between(0, static_cast<int>(kTrainers.size()) - 1))]);
+  const std::string what = "model " + std::to_string(model) + " for " + q.request.trainer->name;
   std::vector<std::string> wrong = beaten(what, q, random);
   for (std::string& one : not_found_again(what, q, random)) wrong.push_back(std::move(one));
   for (std::string& one : not_run(what, q)) wrong.push_back(std::move(one));

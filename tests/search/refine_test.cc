@@ -6,6 +6,7 @@
 #include "search/best_plans.h"
 #include "tests/search/models.h"
 #include "tests/watched.h"
+#include "trainers/trainer_table.h"
 
 namespace penstock {
 namespace {
@@ -40,7 +41,8 @@ TEST_CASE("the automatic schedule is no slower than the handcrafted ones of its 
     request.pins.data = 1;
     request.pins.pipeline = gpus;
     request.pins.tensor = 1;
-    request.trainer = Trainer::kPenstock;  // handcrafted ones could divide their recompute, too
+    request.trainer =
+        find_trainer("penstock");  // handcrafted ones could divide their recompute, too
     const auto fastest = [&](const char* name) {
       request.pins.schedules = {name};
       const SearchResult result = testing::search(testing::gpt(), testing::p4d(), request);
@@ -66,9 +68,9 @@ TEST_CASE("a pinned number of chunks holds for what is arranged, too") {
 }
 
 TEST_CASE("only what a trainer can run is ranked for it") {
-  const auto schedules_for = [](Trainer trainer) {
+  const auto schedules_for = [](const char* trainer) {
     SearchRequest request = gpt_on(16, 48);
-    request.trainer = trainer;
+    request.trainer = find_trainer(trainer);
     request.top = 50;
     const SearchResult result = testing::search(testing::gpt(), testing::p4d(), request);
     testing::check_result(testing::gpt(), testing::p4d(), result);
@@ -82,11 +84,11 @@ TEST_CASE("only what a trainer can run is ranked for it") {
     names.erase(std::unique(names.begin(), names.end()), names.end());
     return names;
   };
-  CHECK(schedules_for(Trainer::kDeepspeed) == std::vector<std::string>{"1f1b"});
-  CHECK(schedules_for(Trainer::kMegatron) == std::vector<std::string>{"1f1b", "interleaved"});
+  CHECK(schedules_for("deepspeed") == std::vector<std::string>{"1f1b"});
+  CHECK(schedules_for("megatron") == std::vector<std::string>{"1f1b", "interleaved"});
   // The trainer with the most schedules takes most of the time.
   if (testing::kWatched) return;
-  for (const std::string& name : schedules_for(Trainer::kPytorch)) {
+  for (const std::string& name : schedules_for("pytorch")) {
     CHECK(name != "chimera");
     CHECK(name != "dualpipe");
     CHECK(name != "varuna");
@@ -95,7 +97,7 @@ TEST_CASE("only what a trainer can run is ranked for it") {
 
 TEST_CASE("for our own trainer a rank is one device, and its list does not change while it runs") {
   SearchRequest request = gpt_on(16, 46);
-  request.trainer = Trainer::kPenstock;
+  request.trainer = find_trainer("penstock");
   request.top = 50;
   const SearchResult result = testing::search(testing::gpt(), testing::p4d(), request);
   REQUIRE_FALSE(result.best.empty());

@@ -22,9 +22,11 @@ at::Tensor leaf_of(const at::Tensor& tensor, const SectionMode& mode) {
   return tensor.detach().to(mode.device, type, /*non_blocking=*/false, /*copy=*/true);
 }
 
+bool is_mode(const std::string& name) { return name == "training" || name.ends_with(".training"); }
+
 // What is no weight: buffers in the type that is computed in, settings as they are.
 c10::IValue placed(const std::string& name, const c10::IValue& value, const SectionMode& mode) {
-  if (name == "training" || name.ends_with(".training")) return mode.training;
+  if (is_mode(name)) return mode.training;
   if (!value.isTensor() || !value.toTensor().defined()) return value;
   SectionMode kept = mode;
   if (!value.toTensor().is_floating_point()) kept.type.reset();
@@ -74,11 +76,16 @@ class PieceSection : public ScriptSection {
       for (const std::size_t input : weight.inputs) values_[input] = c10::IValue();
     }
     for (std::size_t i = 0; i < values_.size(); ++i) {
+      if (is_mode(part.names[i])) modes_.push_back(i);
       values_[i] = placed(part.names[i], values_[i], mode);
     }
     for (std::size_t i = 0; i < weights_.size(); ++i) {
       for (const std::size_t input : part.weights[i].inputs) values_[input] = weights_[i];
     }
+  }
+
+  void set_training(bool training) override {
+    for (const std::size_t i : modes_) values_[i] = training;
   }
 
  private:
@@ -90,6 +97,7 @@ class PieceSection : public ScriptSection {
 
   torch::jit::GraphExecutor executor_;
   std::vector<c10::IValue> values_;
+  std::vector<std::size_t> modes_;  // of values_: whether a module trains
 };
 
 class WholeSection : public ScriptSection {
@@ -118,6 +126,8 @@ class WholeSection : public ScriptSection {
     torch::jit::Inline(*graph);
     is_random_ = draws_random_numbers(*graph);
   }
+
+  void set_training(bool training) override { module_.train(training); }
 
  private:
   at::Tensor run(const at::Tensor& input) override {

@@ -19,6 +19,9 @@ class SectionModule {
   // From token ids [samples, tokens] in the first section of a model, else from what the section
   // before it made.
   [[nodiscard]] virtual at::Tensor forward(const at::Tensor& input, std::uint64_t draw) = 0;
+  // Whether it is to train, as it does at first, or to be judged. What it means is up to the model;
+  // the built-in ones compute the same.
+  virtual void set_training(bool /*training*/) {}
   // In the order of the outline; leaves of autograd's graph.
   [[nodiscard]] const std::vector<at::Tensor>& weights() const { return weights_; }
   // From now on the parameter lives in `storage`, which has its shape.

@@ -65,6 +65,10 @@ void StageState::zero_gradients() {
   for (const auto& flat : flats_) flat->gradient.zero_();
 }
 
+void StageState::set_training(bool training) {
+  for (const auto& section : sections_) section->set_training(training);
+}
+
 void StageState::add_gradient(std::size_t section, std::size_t parameter,
                               const at::Tensor& gradient) {
   gradients_[section][parameter].add_(gradient);

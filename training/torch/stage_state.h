@@ -32,6 +32,8 @@ class StageState {
   [[nodiscard]] const Sections& sections() const { return sections_; }
 
   void zero_gradients();
+  // Of all sections; dropout, for one, is for training only.
+  void set_training(bool training);
   // `section` counts from first_section.
   void add_gradient(std::size_t section, std::size_t parameter, const at::Tensor& gradient);
 

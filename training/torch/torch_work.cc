@@ -10,7 +10,9 @@
 #include <ATen/ATen.h>
 
 #include "core/values/error.h"
+#include "training/learning_rate.h"
 #include "training/mixed_bits.h"
+#include "training/token_data.h"
 #include "training/torch/element_types.h"
 #include "training/torch/section_store.h"
 #include "training/torch/stage_pass.h"
@@ -42,15 +44,17 @@ class TorchWork::Impl {
   TorchState& all_state() { return state_; }
 
   void begin_step(std::int64_t step) {
-    step_ = step;
-    slots_.clear();
     for (auto& [number, stage] : store_.stages()) stage.zero_gradients();
-    const std::int64_t tokens = loss_tokens(setup_.model, setup_.options.seed, step,
-                                            setup_.global_batch, setup_.sequence_length);
-    loss_weight_ = 1.0 / static_cast<double>(std::max<std::int64_t>(tokens, 1));
-    loss_ = at::zeros({}, options(at::kDouble));
+    source_ = &data_;
+    begin(step);
     knows_norm_ = skips_ = false;
     steps_optimizer_ = true;
+  }
+
+  void evaluate_on(const TokenSource& data) { evaluation_data_ = &data; }
+  void begin_evaluation(std::int64_t batch) {
+    source_ = evaluation_data_;
+    begin(EvaluationData::step_of_batch(batch));
   }
 
   void warm_up() {
@@ -125,6 +129,7 @@ class TorchWork::Impl {
   }
 
   NormShare norm_share() {
+    if (evaluates()) return {0.0, loss_.item<double>(), 0.0};
     at::Tensor sum = at::zeros({}, options(at::kDouble));
     for (auto& [number, stage] : store_.stages()) sum.add_(stage.squared_norm());
     NormShare share;
@@ -170,6 +175,7 @@ class TorchWork::Impl {
     OptimizerStep step;
     step.kind = setup_.model.optimizer;
     step.options = setup_.options;
+    step.options.learning_rate = learning_rate_at(setup_.options, step_);
     step.number = store_.optimizer_steps;
     step.gradient_factor = gradient_factor_;
     state(stage).optimize(step);
@@ -212,6 +218,17 @@ class TorchWork::Impl {
     return setup_.micro_batches[static_cast<std::size_t>(m)];
   }
 
+  [[nodiscard]] bool evaluates() const { return source_ != &data_; }
+  void begin(std::int64_t step) {
+    step_ = step;
+    slots_.clear();
+    for (auto& [number, stage] : store_.stages()) stage.set_training(!evaluates());
+    const std::int64_t tokens = loss_tokens(setup_.model, setup_.options.seed, step,
+                                            setup_.global_batch, setup_.sequence_length);
+    loss_weight_ = 1.0 / static_cast<double>(std::max<std::int64_t>(tokens, 1));
+    loss_ = at::zeros({}, options(at::kDouble));
+  }
+
   void forward(int stage, int m, Slot& slot) {
     const StageSetup& setup = state(stage).setup();
     at::Tensor input = std::move(slot.activation_in);
@@ -225,7 +242,8 @@ class TorchWork::Impl {
         mixed_bits({setup_.options.seed, static_cast<std::uint64_t>(step_),
                     static_cast<std::uint64_t>(micro_batch(m).first_sample)});
     slot.pass = std::make_unique<StagePass>(state(stage), std::move(input), std::move(loss), draw);
-    at::Tensor output = slot.pass->forward(!setup_.recompute);
+    at::Tensor output = slot.pass->forward(!setup_.recompute && !evaluates());
+    if (evaluates()) slot.pass.reset();
     if (setup.ends_in_loss) {
       loss_.add_(output);
     } else {
@@ -250,7 +268,7 @@ class TorchWork::Impl {
     for (std::int64_t i = 0; i < samples; ++i) {
       const SampleId id{setup_.options.seed, step_,
                         micro_batch(m).first_sample + static_cast<int>(i)};
-      const TokenSample sample = data_.sample(setup_.model, id);
+      const TokenSample sample = source_->sample(setup_.model, id);
       std::copy(sample.inputs.begin(), sample.inputs.end(),
                 tokens.data_ptr<std::int64_t>() + i * length);
       std::copy(sample.targets.begin(), sample.targets.end(),
@@ -272,6 +290,8 @@ class TorchWork::Impl {
   TorchState& state_;
   SectionStore& store_;
   const TokenSource& data_;
+  const TokenSource* evaluation_data_ = nullptr;
+  const TokenSource* source_ = &data_;         // of the step or evaluation that is under way
   std::map<std::pair<int, int>, Slot> slots_;  // by stage and micro-batch
   std::set<std::string> not_split_;
 
@@ -298,6 +318,8 @@ std::vector<std::string> TorchWork::not_split() const {
   return {impl_->not_split().begin(), impl_->not_split().end()};
 }
 
+void TorchWork::evaluate_on(const TokenSource& data) { impl_->evaluate_on(data); }
+void TorchWork::begin_evaluation(std::int64_t batch) { impl_->begin_evaluation(batch); }
 void TorchWork::warm_up() { impl_->warm_up(); }
 void TorchWork::begin_step(std::int64_t step) { impl_->begin_step(step); }
 void TorchWork::compute(ActionKind kind, int stage, int micro_batch) {

@@ -32,9 +32,13 @@ class TorchWork : public RankWork {
   // backward cannot be divided. Known after the first I.
   [[nodiscard]] std::vector<std::string> not_split() const;
 
+  // Where begin_evaluation() takes its samples, which outlives this.
+  void evaluate_on(const TokenSource& data);
+
   // On a GPU only: every stage forward and backward, in both ways, with zeros.
   void warm_up() override;
   void begin_step(std::int64_t step) override;
+  void begin_evaluation(std::int64_t batch) override;
   void compute(ActionKind kind, int stage, int micro_batch) override;
   void synchronize() override;
   Buffer activation_to_receive(int stage, int micro_batch) override;

@@ -7,6 +7,7 @@
 #include <torch/torch.h>
 
 #include "training/initial_values.h"
+#include "training/learning_rate.h"
 #include "training/model_outline.h"
 
 namespace penstock::testing {
@@ -153,6 +154,9 @@ ReferenceRun reference_training(const RankSetup& setup, const TokenSource& data,
       const TokenSample sample = data.sample(setup.model, {setup.options.seed, step, i});
       inputs.push_back(sample.inputs);
       targets.push_back(sample.targets);
+    }
+    for (auto& group : optimizer->param_groups()) {
+      group.options().set_lr(learning_rate_at(setup.options, step));
     }
     optimizer->zero_grad();
     const torch::Tensor loss = loss_of(setup.model, weights, rows(inputs), rows(targets));

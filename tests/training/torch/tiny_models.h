@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/training/torch/reference_training.h"
+#include "training/byte_data.h"
 #include "training/rank_setup.h"
 #include "training/section_state.h"
 

@@ -1,0 +1,71 @@
+#include "cli/io/tensorboard_log.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "core/values/error.h"
+#include "report/traces/tensorboard_events.h"
+
+namespace penstock {
+namespace {
+
+[[noreturn]] void cannot_write(const std::string& path, const std::string& why) {
+  throw Error(ErrorKind::kMissingResource, path + ": cannot be written: " + why +
+                                               "\nhelp: name another folder with --tensorboard");
+}
+
+double seconds_since_1970() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// TensorBoard looks for "tfevents" in names, and reads files of a folder in the order of theirs.
+std::string file_name() {
+  char host[256] = "";
+  if (gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
+  return fmt::format("events.out.tfevents.{:010}.{}.{}.0",
+                     static_cast<std::int64_t>(seconds_since_1970()), host, getpid());
+}
+
+}  // namespace
+
+TensorboardLog::TensorboardLog(const std::string& folder, std::int64_t first_step)
+    : path_((std::filesystem::path(folder) / file_name()).string()) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) cannot_write(folder, error.message());
+  file_.reset(std::fopen(path_.c_str(), "wb"));
+  if (!file_) cannot_write(path_, std::strerror(errno));
+  write(event_file_version(seconds_since_1970()));
+  if (first_step > 0) write(event_of_restart(seconds_since_1970(), first_step));
+}
+
+void TensorboardLog::add(const MeasuredStep& step) {
+  const double seconds = static_cast<double>(step.step_time.count()) * 1e-9;
+  std::vector<ScalarValue> values{{"train/loss", static_cast<float>(step.loss)},
+                                  {"train/gradient_norm", static_cast<float>(step.gradient_norm)}};
+  if (step.learning_rate) {
+    values.push_back({"train/learning_rate", static_cast<float>(*step.learning_rate)});
+  }
+  values.push_back({"speed/step_seconds", static_cast<float>(seconds)});
+  if (seconds > 0.0) {
+    values.push_back({"speed/tokens_per_second",
+                      static_cast<float>(static_cast<double>(step.tokens) / seconds)});
+  }
+  if (step.evaluation) {
+    values.push_back({"validation/loss", static_cast<float>(step.evaluation->loss)});
+  }
+  write(event_of_scalars(seconds_since_1970(), step.step, values));
+}
+
+void TensorboardLog::write(const std::string& bytes) {
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) == bytes.size();
+  if (!written || std::fflush(file_.get()) != 0) cannot_write(path_, std::strerror(errno));
+}
+
+}  // namespace penstock

@@ -1,0 +1,581 @@
+// One case per rule: a script with the mistake, and the same script repaired by what the finding
+// says. The rules are Megatron-LM's own checks, worked out in the comments.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "tests/trainers/lint_reports.h"
+#include "trainers/lint/lint.h"
+#include "trainers/trainer_table.h"
+
+namespace penstock {
+namespace {
+
+using Codes = std::vector<std::string>;
+
+LintReport judged(const std::string& script, const LintRequest& request = {}) {
+  return lint(script, "launch.sh", *find_trainer_row("megatron"), request);
+}
+
+// Line 1 starts 16 GPUs; `flags` are line 2. T = 2, P = 4, so that D = 2; b = 2 and a batch of 32
+// make M = 32 / (2 * 2) = 8.
+std::string script(const std::string& flags,
+                   const std::string& sizes = "--num-layers 32 --global-batch-size 32") {
+  return "torchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py \\\n" + flags +
+         " \\\n  --tensor-model-parallel-size 2 --pipeline-model-parallel-size 4 "
+         "--micro-batch-size 2 " +
+         sizes + '\n';
+}
+
+TEST_CASE("a sound script has no findings, and every rule of its own was judged") {
+  const LintReport report = judged(script("--bf16"));
+  CHECK(found(report) == Codes{});
+  CHECK(report.judged == Codes{"E001", "E010", "E012", "E020", "E021", "W050", "W051", "W060"});
+  CHECK(report.job.data == 2);
+  CHECK(report.job.micro_batches == 8);
+  CHECK(report.job.layers_per_stage == std::vector<int>{8, 8, 8, 8});
+}
+
+TEST_CASE("E001: GPUs are a multiple of T x P x C") {
+  // 16 is no multiple of 2 x 4 x 3 = 24.
+  const LintReport report = judged(script("--context-parallel-size 3"));
+  CHECK(found(report) == Codes{"E001:3"});
+  CHECK(only(report).fix.starts_with("start 24 GPUs"));
+  CHECK(gap(report, "E020").find("(E001)") != std::string::npos);
+  LintRequest request;
+  request.gpus = 24;
+  CHECK(found(judged(script("--context-parallel-size 3", "--num-layers 32 --global-batch-size 32"),
+                     request)) == Codes{});  // D = 1, M = 16
+}
+
+TEST_CASE("E001: b x D divides the global batch") {
+  const LintReport report = judged(script("--bf16", "--num-layers 32 --global-batch-size 34"));
+  CHECK(found(report) == Codes{"E001:3"});
+  CHECK(only(report).message == "a global batch of 34 is no multiple of mbs x DP = 2 x 2 = 4");
+  CHECK(only(report).fix == "--global-batch-size 36");
+  CHECK(found(judged(script("--bf16", "--num-layers 32 --global-batch-size 36"))) == Codes{});
+  // Even without D an odd batch does not divide by b = 2.
+  const LintReport unknown = judged("--micro-batch-size 2 --global-batch-size 33 --num-layers 2\n");
+  CHECK(found(unknown) == Codes{"E001:1"});
+}
+
+TEST_CASE("E001: experts have whole groups of ranks") {
+  // 16 GPUs, experts' T x E x P = 2 x 4 x 4 = 32.
+  const LintReport report = judged(script("--num-experts 8 --expert-model-parallel-size 4"));
+  CHECK(found(report) == Codes{"E001:2"});
+  CHECK(only(report).fix == "--expert-model-parallel-size 2");
+  CHECK(found(judged(script("--num-experts 8 --expert-model-parallel-size 2"))) == Codes{});
+}
+
+TEST_CASE("E010: layers divide among the stages, or the fix is a layout that passes") {
+  const LintReport report = judged(script("--bf16", "--num-layers 30 --global-batch-size 32"));
+  CHECK(found(report) == Codes{"E010:3"});
+  const LintFinding& finding = only(report);
+  CHECK(finding.severity == LintSeverity::kError);
+  CHECK(finding.message == "30 layers cannot be split evenly over 4 stages");
+  CHECK(finding.fix == "--pipeline-model-parallel-layout \"Et*8|t*8|t*7|t*7L\"");
+  CHECK(finding.seen_in == "Megatron-LM #1304");
+  const LintReport repaired = judged(script(finding.fix, "--num-layers 30 --global-batch-size 32"));
+  CHECK(found(repaired) == Codes{});
+  CHECK(repaired.job.layers_per_stage == std::vector<int>{8, 8, 7, 7});
+}
+
+TEST_CASE("E010: virtual stages, uneven ends and accounted layers are counted as Megatron does") {
+  const auto codes = [](const std::string& flags, int layers) {
+    return found(judged(
+        script(flags, "--num-layers " + std::to_string(layers) + " --global-batch-size 32")));
+  };
+  // 32 / 4 = 8 layers of a rank.
+  CHECK(codes("--num-layers-per-virtual-pipeline-stage 3", 32) == Codes{"E010:2"});
+  CHECK(codes("--num-layers-per-virtual-pipeline-stage 2", 32) == Codes{});
+  CHECK(codes("--num-virtual-stages-per-pipeline-rank 3", 32) == Codes{"E010:2"});
+  CHECK(codes("--num-virtual-stages-per-pipeline-rank 4", 32) == Codes{});
+  // 30 + embedding + loss = 32.
+  CHECK(codes("--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split",
+              30) == Codes{});
+  CHECK(codes("--account-for-embedding-in-pipeline-split", 30) == Codes{"E010:3"});
+  // 31 - 7 = 24 on three ranks, and 31 - 6 - 7 = 18 on two; 31 - 6 = 25 on three does not.
+  CHECK(codes("--decoder-first-pipeline-num-layers 7", 31) == Codes{});
+  CHECK(codes("--decoder-first-pipeline-num-layers 6 --decoder-last-pipeline-num-layers 7", 31) ==
+        Codes{});
+  CHECK(codes("--decoder-first-pipeline-num-layers 6", 31) == Codes{"E010:2"});
+  CHECK(judged(script("--decoder-first-pipeline-num-layers 7",
+                      "--num-layers 31 --global-batch-size 32"))
+            .job.layers_per_stage == std::vector<int>{7, 8, 8, 8});
+}
+
+TEST_CASE("E010: the layers are split once") {
+  CHECK(found(judged(script("--num-virtual-stages-per-pipeline-rank 2 "
+                            "--num-layers-per-virtual-pipeline-stage 4"))) == Codes{"E010:2"});
+  CHECK(found(judged(script("--decoder-first-pipeline-num-layers 8 "
+                            "--num-layers-per-virtual-pipeline-stage 4"))) == Codes{"E010:2"});
+  CHECK(found(judged(script("--hybrid-layer-pattern 'M*|M*|M*|M*' "
+                            "--decoder-first-pipeline-num-layers 8"))) == Codes{"E010:2"});
+}
+
+TEST_CASE("E011: layers, stages, E and L of a layout") {
+  const auto message = [](const std::string& layout) {
+    return only(judged(script("--pipeline-model-parallel-layout \"" + layout + '"'))).message;
+  };
+  CHECK(message("Et*8|t*8|t*8|t*7L") == "the layout has 31 layers, and the model 32");
+  CHECK(message("t*8|Et*8|t*8|t*8L") == "the layout must begin with its only E");
+  CHECK(message("Et*8|t*8|t*8|t*8") == "the layout must end with its only L");
+  CHECK(message("Et*8|t*8|t*16L") == "the layout has 3 stages, no multiple of PP = 4");
+  CHECK(message("Et*16||t*8|t*8L") == "stage 1 of the layout is empty");
+  CHECK(message("Et*8|t*8|t*8|mt*8L").find("has 1 m") != std::string::npos);
+  CHECK(message("Et*8|x|t*8|t*8L").find("'x' is none of") != std::string::npos);
+  for (const char* layout : {"Et*8|t*8|t*8|t*7L", "Et*8|t*8|t*16L"}) {
+    const LintReport report =
+        judged(script("--pipeline-model-parallel-layout \"" + std::string(layout) + '"'));
+    CHECK(found(judged(script(only(report).fix))) == Codes{});
+  }
+}
+
+TEST_CASE("E011: multi-token prediction stands behind all layers, in one stage") {
+  const auto codes = [](const std::string& layout) {
+    return found(
+        judged(script("--mtp-num-layers 1 --pipeline-model-parallel-layout '" + layout + '\'')));
+  };
+  CHECK(codes("Et*8|t*8|t*8|t*8mL") == Codes{});
+  CHECK(codes("Et*8|t*8|t*8m|t*8L") == Codes{"E011:2"});
+  CHECK(codes("Et*8|t*8|t*8|t*8L") == Codes{"E011:2"});
+}
+
+TEST_CASE("E012: layers of the last stage with P = 1 shrink the model without a warning") {
+  const std::string head =
+      "torchrun --nproc_per_node 8 pretrain_gpt.py --micro-batch-size 1 "
+      "--global-batch-size 8 --num-layers 20\\\n ";
+  const LintReport report = judged(head + "--decoder-last-pipeline-num-layers 1");
+  CHECK(found(report) == Codes{"E012:2"});
+  CHECK(only(report).message ==
+        "--decoder-last-pipeline-num-layers with PP = 1 builds 1 layers, not 20");
+  CHECK(found(judged(head)) == Codes{});
+  CHECK(found(judged(head + "--decoder-last-pipeline-num-layers 20")) == Codes{});
+}
+
+TEST_CASE("E020: at least P micro-batches") {
+  // M = 12 / (2 * 2) = 3 < 4; idle for 3 / (3 + 3) = 50 %. b D P = 16.
+  const LintReport report = judged(script("--bf16", "--num-layers 32 --global-batch-size 12"));
+  CHECK(found(report) == Codes{"E020:3"});
+  CHECK(only(report).why.find("50 %") != std::string::npos);
+  CHECK(only(report).fix == "--global-batch-size 16");
+  CHECK(found(judged(script("--bf16", "--num-layers 32 --global-batch-size 16"))) == Codes{});
+  // Without a global batch Megatron-LM takes one micro-batch.
+  CHECK(found(judged(script("--bf16", "--num-layers 32"))) == Codes{"E020:3"});
+}
+
+TEST_CASE("E021: groups of an interleaved schedule have at least PP micro-batches") {
+  const auto report = [](int group, int batch) {
+    return judged(
+        script("--num-virtual-stages-per-pipeline-rank 2 "
+               "--microbatch-group-size-per-virtual-pipeline-stage " +
+                   std::to_string(group),
+               "--num-layers 32 --global-batch-size " + std::to_string(batch)));
+  };
+  CHECK(found(report(4, 32)) == Codes{});          // M = 8 in two groups
+  CHECK(found(report(3, 32)) == Codes{"E021:2"});  // less than P
+  CHECK(found(report(9, 32)) == Codes{"E021:2"});  // more than M
+  CHECK(found(report(5, 36)) == Codes{});          // M = 9: the rest of 4 is P
+  CHECK(found(report(5, 32)) == Codes{"E021:2"});  // M = 8: a rest of 3
+  CHECK(only(report(5, 32)).fix == "--microbatch-group-size-per-virtual-pipeline-stage 4");
+  CHECK(only(report(3, 32)).seen_in == "NeMo #14288");
+  // The default group is P: M = 6 leaves 2.
+  CHECK(found(judged(script("--num-virtual-stages-per-pipeline-rank 2",
+                            "--num-layers 32 --global-batch-size 24"))) == Codes{"E021:3"});
+}
+
+TEST_CASE("E021: virtual stages need a pipeline, and three ranks where transfers do not overlap") {
+  const auto codes = [](int ranks, const std::string& more) {
+    return found(judged("torchrun --nproc_per_node " + std::to_string(ranks) +
+                        " pretrain_gpt.py --num-layers 24 --micro-batch-size 1 "
+                        "--global-batch-size 12 --pipeline-model-parallel-size " +
+                        std::to_string(ranks) + " \\\n --num-virtual-stages-per-pipeline-rank 2 " +
+                        more));
+  };
+  CHECK(codes(1, "") == Codes{"E021:2"});
+  CHECK(codes(2, "") == Codes{});
+  CHECK(codes(2, "--no-overlap-p2p-communication") == Codes{"E021:2", "W051:2"});
+}
+
+TEST_CASE("E040: another number of replicas than the checkpoint's") {
+  LintRequest request;
+  request.checkpoint_data_parallel = 4;
+  const std::string resumed = "--load ckpt --use-distributed-optimizer --ckpt-format ";
+  CHECK(found(judged(script(resumed + "torch"), request)) == Codes{"E040:2"});
+  // torch_dist deals the optimizer out again.
+  CHECK(found(judged(script(resumed + "torch_dist"), request)) == Codes{});
+  request.checkpoint_data_parallel = 2;
+  CHECK(found(judged(script(resumed + "torch"), request)) == Codes{});
+  CHECK(gap(judged(script("--load ckpt")), "E040") != "");
+}
+
+TEST_CASE("W050, W051: divided backwards that recompute, transfers that are waited for") {
+  CHECK(found(judged(script("--enable-zero-bubble --recompute-granularity full"))) ==
+        Codes{"W050:2"});
+  CHECK(found(judged(script("--enable-zero-bubble"))) == Codes{});
+  const std::string interleaved = "--num-virtual-stages-per-pipeline-rank 2";
+  const LintReport report = judged(script(interleaved + " --no-overlap-p2p-communication"));
+  CHECK(found(report) == Codes{"W051:2"});
+  CHECK(only(report).severity == LintSeverity::kWarning);
+  CHECK(found(judged(script(interleaved))) == Codes{});
+  // Without virtual stages nothing overlaps in any case.
+  CHECK(found(judged(script("--no-overlap-p2p-communication"))) == Codes{});
+}
+
+TEST_CASE("W060: mistyped and renamed flags have their right name") {
+  const auto fix = [](const std::string& flags) { return only(judged(script(flags))).fix; };
+  CHECK(fix("--recompute-granularty full") == "--recompute-granularity");
+  CHECK(fix("--use_distributed_optimizer") == "--use-distributed-optimizer");
+  CHECK(fix("--warmup 0.1") == "--lr-warmup-fraction");
+  // Known to nobody, or to older versions: a note, since scripts add flags of their own.
+  const LintReport report = judged(script("--turbo-boost --no-query-key-layer-scaling"));
+  CHECK(found(report) == Codes{});
+  REQUIRE(report.notes.size() == 2);
+  CHECK(report.notes[0].find("no longer has --no-query-key-layer-scaling") != std::string::npos);
+  CHECK(report.notes[1].find("does not have --turbo-boost") != std::string::npos);
+  // A flag that is there as well is no slip, and neither is one that differs at its beginning.
+  CHECK(found(judged(script("--recompute-granularty full --recompute-granularity full"))) ==
+        Codes{});
+  CHECK(found(judged(script("--patch-size 14"))) == Codes{});
+  CHECK(found(judged(script("--use_distributed_optimizer --seq_length 8"))) == Codes{});
+}
+
+TEST_CASE("embedding and loss are accounted for only where the split is even") {
+  const std::string start = "--num-layers 30 --pipeline-model-parallel-size 4 ";
+  for (const char* flag :
+       {"--account-for-embedding-in-pipeline-split", "--account-for-loss-in-pipeline-split"}) {
+    for (const char* split :
+         {"--pipeline-model-parallel-layout 'Et*8|t*8|t*7|t*7L'",
+          "--decoder-first-pipeline-num-layers 6", "--decoder-last-pipeline-num-layers 6"}) {
+      const LintReport report = judged(start + split + ' ' + flag);
+      CHECK(found(report) == Codes{"E010:1"});
+      CHECK(only(report).message.find(std::string(flag) + " does not go with") == 0);
+    }
+  }
+}
+
+TEST_CASE("virtual stages without a pipeline are found, also when they do not divide the layers") {
+  const std::string flag = "--num-layers-per-virtual-pipeline-stage ";
+  CHECK(found(judged("--num-layers 24 " + flag + "6")) == Codes{"E021:1"});
+  CHECK(found(judged("--num-layers 24 " + flag + "5")) == Codes{"E010:1"});
+  CHECK(found(judged("--num-layers 24 " + flag + "24")) == Codes{});  // V = 1
+}
+
+TEST_CASE("what a condition or an unread array may set is not judged") {
+  const std::string start = "ARGS=(--num-layers 30 --pipeline-model-parallel-size 4)\n";
+  const std::string layout = "--pipeline-model-parallel-layout 'Et*8|t*8|t*7|t*7L'";
+  const std::string end = "torchrun --nproc_per_node 8 pretrain_gpt.py ${ARGS[@]}\n";
+  CHECK(found(judged(start + end)) == Codes{"E010:1"});
+  const LintReport added =
+      judged(start + "if [ $A ]; then\n  ARGS=(\"${ARGS[@]}\" " + layout + ")\nfi\n" + end);
+  CHECK(found(added) == Codes{});
+  CHECK(gap(added, "E010") == "--pipeline-model-parallel-layout is set under a condition (line 3)");
+  // What is certain stays, and the condition is told.
+  const LintReport other =
+      judged(start + "[ $A ] && ARGS=(\"${ARGS[@]}\" --fp8-format hybrid)\n" + end);
+  CHECK(found(other) == Codes{"E010:1"});
+  const LintReport unread = judged(start + "torchrun pretrain_gpt.py ${ARGS[@]} ${MORE_ARGS[@]}\n");
+  CHECK(found(unread) == Codes{});
+  CHECK(gap(unread, "E010") == "${MORE_ARGS[@]} (line 2) may set --pipeline-model-parallel-layout");
+}
+
+TEST_CASE("what a launcher sets has no default") {
+  const auto script_of = [](const std::string& nodes) {
+    return "NNODES=" + nodes +
+           "\ntorchrun --nproc_per_node 8 --nnodes $NNODES pretrain_gpt.py "
+           "--num-layers 32 --pipeline-model-parallel-size 16\n";
+  };
+  CHECK(found(judged(script_of("1"))) == Codes{"E001:2"});
+  for (const char* nodes : {"${SLURM_NNODES:-1}", "${NNODES:-1}", "${WORLD_SIZE:=1}"}) {
+    const LintReport report = judged(script_of(nodes));
+    CHECK(found(report) == Codes{});
+    CHECK(!report.job.gpus.has_value());
+    const LintGap unknown{"E001",
+                          "$" + std::string(nodes).substr(2, std::string(nodes).find(':') - 2) +
+                              " is not set in this script; say it with --gpus"};
+    CHECK(std::find(report.not_judged.begin(), report.not_judged.end(), unknown) !=
+          report.not_judged.end());
+  }
+}
+
+TEST_CASE("a command in single quotes is read with the script's variables") {
+  const LintReport report = judged(R"sh(
+export LAUNCHER="python -m torch.distributed.run --nproc_per_node 8 --nnodes 2"
+export CMD=" `pwd`/pretrain_gpt.py \
+    --num-layers 30 \
+    --pipeline-model-parallel-size 4"
+srun --jobid $SLURM_JOBID bash -c '$LAUNCHER --node_rank $SLURM_PROCID $CMD' 2>&1 | tee log
+)sh");
+  CHECK(found(report) == Codes{"E010:5"});
+  CHECK(report.job.gpus == 16);
+  const LintReport sent = judged(
+      "N=30\nsbatch <<EOF\n#!/bin/bash\ntorchrun --nproc_per_node 8 "
+      "--nnodes \\$SLURM_NNODES pretrain_gpt.py --num-layers $N "
+      "--pipeline-model-parallel-size 4\nEOF\n");
+  CHECK(found(sent) == Codes{"E010:4"});
+}
+
+TEST_CASE("forks are recognised by their flags, and judged by what they share") {
+  const LintReport bloom = judged(
+      "torchrun --nproc_per_node 8 --nnodes 48 pretrain_gpt.py --pipeline-model-parallel-size 12 "
+      "--num-layers 70 --tensor-model-parallel-size 4 --micro-batch-size 2 --global-batch-size "
+      "2048 --deepspeed --deepspeed_config ds.json --zero-stage 1 --checkpoint-activations");
+  CHECK(found(bloom) == Codes{});
+  CHECK(gap(bloom, "E010").starts_with("DeepSpeed cuts the model"));
+  REQUIRE(bloom.notes.size() == 1);
+  CHECK(bloom.notes[0].starts_with("this is a script of Megatron-DeepSpeed"));
+  // DeepSpeed under a condition: who cuts the model is not known.
+  const LintReport perhaps = judged(
+      "A=\"--num-layers 30 --pipeline-model-parallel-size 4\"\nif [ $D ]; then A=\"$A "
+      "--deepspeed\"; "
+      "fi\ntorchrun pretrain_gpt.py $A\n");
+  CHECK(found(perhaps) == Codes{});
+  CHECK(gap(perhaps, "E010") == "--deepspeed is set under a condition (line 2)");
+  const LintReport pai =
+      judged(script("--patch-tokenizer-type Qwen2Tokenizer --extra-vocab-size 0"));
+  CHECK(found(pai) == Codes{});
+  REQUIRE(pai.notes.size() == 1);
+  CHECK(pai.notes[0].starts_with("this is a script of Pai-Megatron-Patch"));
+}
+
+TEST_CASE("a script of nothing but unknown flags ends") {
+  std::string flags = "--num-layers 4";
+  for (int i = 0; i < 50'000; ++i) flags += " --x" + std::to_string(i);
+  const LintReport report = judged(flags);
+  CHECK(report.findings.empty());
+  REQUIRE(report.notes.size() == 1);
+  CHECK(report.notes[0].find("and 49992 more") != std::string::npos);
+}
+
+TEST_CASE("what the script does not set is not judged, and said") {
+  const LintReport report = judged(
+      "torchrun --nproc_per_node 8 --nnodes $NNODES pretrain_gpt.py --num-layers 30 "
+      "--micro-batch-size 1 --global-batch-size 8 --pipeline-model-parallel-size $PP \"$@\"\n");
+  CHECK(found(report) == Codes{});
+  CHECK(gap(report, "E010") == "$PP is not set in this file (line 1)");
+  CHECK(gap(report, "E001") == "$PP is not set in this file (line 1)");
+  CHECK(report.notes == Codes{"$@ (line 1) may hold more flags"});
+  LintRequest request;
+  request.layers = 30;
+  CHECK(found(judged("--pipeline-model-parallel-size 4\n", request)) == Codes{"E010:1"});
+}
+
+TEST_CASE("the job's own program is judged, also inside srun") {
+  const std::string flags = " --num-layers 30 --pipeline-model-parallel-size 4 ";
+  CHECK(found(judged("python prepare.py --input x\nsrun -N 2 bash -c \"torchrun "
+                     "--nproc_per_node 4 pretrain_gpt.py" +
+                     flags + "\"\n")) == Codes{"E010:2"});
+  CHECK(found(judged("CMD=\"python -m torch.distributed.run --nproc_per_node 4 pretrain_gpt.py" +
+                     flags + "\"\neval $CMD\n")) == Codes{"E010:1"});
+}
+
+// The shape of scripts that people have: strings of flags, more of them under conditions, a command
+// in a variable that eval reads.
+TEST_CASE("a long script is followed to its command") {
+  const LintReport report = judged(R"sh(#!/bin/bash
+LOG=${1:-"out.log"}
+export NCCL_IB_HCA=${NCCL_IB_HCA:-$(rdma link -j | python3 -c "import json; print('x')")}
+TP="${TP:-8}"
+PP="${PP:-4}"
+GPT_ARGS="
+    --tensor-model-parallel-size ${TP} \
+    --pipeline-model-parallel-size $PP \
+    --num-layers 30 \
+"
+if [ "$RECOMPUTE" -eq 1 ]; then
+    GPT_ARGS="$GPT_ARGS --recompute-granularity full \
+        "
+fi
+EXTRA=()
+if [[ "$DTYPE" == "fp8" ]]; then
+    EXTRA+=(
+        "--fp8-format hybrid"
+    )
+fi
+run_cmd="
+    torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py \
+        $GPT_ARGS --micro-batch-size 1 --global-batch-size 16 ${EXTRA[@]}
+"
+if [ "$TEE" -eq 0 ]; then
+    run_cmd="$run_cmd >& $LOG"
+else
+    run_cmd="$run_cmd |& tee $LOG"
+fi
+if [ "$NO_TRAINING" -eq 0 ]; then
+    eval $run_cmd
+fi
+echo 'import argparse
+print("--num-layers")' > mean.py
+)sh");
+  CHECK(found(report) == Codes{"E010:8"});
+  CHECK(report.job.data == 1);
+  CHECK(report.job.micro_batches == 16);
+  CHECK(report.notes == Codes{"$GPT_ARGS is set under a condition (line 13)",
+                              "$EXTRA is set under a condition (line 19)",
+                              "$run_cmd is set under a condition (line 26)"});
+}
+
+TEST_CASE("a value that is no number is refused with its place") {
+  const auto refused = [](const std::string& flags) {
+    return refusal([&flags] { (void)judged(script(flags)); });
+  };
+  CHECK(refused("--context-parallel-size two") ==
+        "launch.sh:2: --context-parallel-size: expected a whole number from 1 to 1000000000, got "
+        "'two'\nhelp: write a number, as in --context-parallel-size 1");
+  CHECK(refused("--context-parallel-size 0").starts_with("launch.sh:2: "));
+  CHECK(refused("--context-parallel-size 99999999999999999999").starts_with("launch.sh:2: "));
+  CHECK(refused("--context-parallel-size").starts_with("launch.sh:2: "));
+  CHECK(refused("--context-parallel-size 1 2").starts_with("launch.sh:2: "));
+  // Large, and no overflow.
+  CHECK(
+      refused("--context-parallel-size 1000000000 --expert-model-parallel-size 999999999").empty());
+}
+
+// --- files that the script reads; those of a folder that is made up
+
+LintRequest with_files(const std::map<std::string, std::string>& files) {
+  LintRequest request;
+  request.beside = [files](const std::string& path) -> std::optional<std::string> {
+    const auto found = files.find(path);
+    if (found == files.end()) return {};
+    return found->second;
+  };
+  return request;
+}
+
+// T = 1, P = 4 on 8 GPUs: D = 2; b = 1 and a batch of 6 make M = 3, fewer than P.
+const char* const kArgs =
+    "# sizes\nARGS=(--num-layers 8 --pipeline-model-parallel-size 4\n"
+    "  --micro-batch-size 1 --global-batch-size 6)\n";
+
+TEST_CASE("flags of a sourced file are judged, and found in that file") {
+  const LintReport report = judged(
+      "here=$(cd -- \"$(dirname -- \"${BASH_SOURCE[0]}\")\" && pwd)\nsource \"$here/args.sh\"\n"
+      "torchrun --nproc_per_node 8 pretrain_gpt.py \"${ARGS[@]}\"\n",
+      with_files({{"args.sh", kArgs}}));
+  CHECK(found(report) == Codes{"E020:3"});
+  CHECK(only(report).file == "args.sh");
+  CHECK(report.notes == std::vector<std::string>{"args.sh was read as well (line 2)"});
+}
+
+TEST_CASE("$(cat FILE) puts in the flags of the file") {
+  const LintReport report = judged("torchrun --nproc_per_node 8 pretrain_gpt.py $(cat args.txt)\n",
+                                   with_files({{"args.txt",
+                                                "--num-layers 8 --pipeline-model-parallel-size 4\n"
+                                                "--micro-batch-size 1 --global-batch-size 6\n"}}));
+  CHECK(found(report) == Codes{"E020:2"});
+  CHECK(only(report).file == "args.txt");
+}
+
+TEST_CASE("a job that starts another script is judged by that script") {
+  // The outer script's directives say 1 node; the arguments of run.sh are its $1.
+  const LintReport report = judged(
+      "#SBATCH --nodes=1\nsrun bash -c 'exec bash \"$0\" 4' \"$(dirname x)/run.sh\"\n",
+      with_files({{"run.sh",
+                   "torchrun --nnodes $SLURM_NNODES --nproc_per_node 8 pretrain_gpt.py "
+                   "--num-layers 8 \\\n --pipeline-model-parallel-size $1 --micro-batch-size 1 "
+                   "--global-batch-size 6\n"}}));
+  CHECK(report.job.gpus == 8);
+  CHECK(report.job.pipeline == 4);
+  CHECK(found(report) == Codes{"E020:2"});
+  CHECK(only(report).file == "run.sh");
+}
+
+TEST_CASE("files that source each other end, and missing ones are named") {
+  const LintReport report =
+      judged("source a.sh\nsource /etc/profile\ntorchrun pretrain_gpt.py --num-layers 8\n",
+             with_files({{"a.sh", ". b.sh\n. none.sh\n"}, {"b.sh", ". a.sh\n"}}));
+  CHECK(report.notes ==
+        std::vector<std::string>{
+            "a.sh was read as well (line 1)", "b.sh was read as well (line 1 of a.sh)",
+            "a.sh (line 1 of b.sh) is sourced, and was not read: it would read itself",
+            std::string("none.sh (line 2 of a.sh) is sourced, and was not read: ") +
+                "there is no such file beside the script",
+            std::string("/etc/profile (line 2) is sourced, and was not read: ") +
+                "its path is not in the script's folder"});
+}
+
+TEST_CASE("#SBATCH says how many GPUs a job has where its launcher does not") {
+  // 2 x 4 GPUs, of which T x P = 8 x 2 is no part.
+  for (const char* wants :
+       {"#SBATCH -N 2\n#SBATCH --gpus-per-node=h100:4\n",
+        "#SBATCH --nodes=2 --gres=gpu:4  # of 8\n", "#SBATCH -N2\n#SBATCH --ntasks-per-node 4\n"}) {
+    const LintReport report = judged(std::string(wants) +
+                                     "srun python pretrain_gpt.py --tensor-model-parallel-size 8 "
+                                     "--pipeline-model-parallel-size 2 --num-layers 8\n");
+    CHECK(report.job.gpus == 8);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(only(report).code == "E001");
+  }
+}
+
+// --- recipes of Megatron-Bridge
+
+constexpr const char* kRecipe =
+    "from megatron.bridge.recipes.common import _pretrain_common\n\n\n"
+    "def planned(cfg):\n"
+    "    cfg.model.tensor_model_parallel_size = 2\n"
+    "    cfg.model.pipeline_model_parallel_size = 2\n"
+    "    cfg.model.pipeline_model_parallel_layout = \"Ett|ttt|t|ttL\"\n"
+    "    cfg.model.virtual_pipeline_model_parallel_size = 2\n"
+    "    cfg.model.context_parallel_size = 1\n"
+    "    cfg.model.num_layers = 8\n"
+    "    cfg.train.micro_batch_size = 3\n"
+    "    cfg.train.global_batch_size = 1_6\n"
+    "    return cfg\n";
+
+TEST_CASE("a recipe's fields are judged as the flags of the same meaning") {
+  // 16 is no multiple of b = 3, whatever D is; the layout has 8 layers in 2 x 2 stages.
+  const LintReport report = lint(kRecipe, "recipe.py", *find_trainer_row("megatron"), {});
+  CHECK(found(report) == Codes{"E001:12"});
+  CHECK(only(report).setting == "cfg.train.global_batch_size = 1_6");
+  CHECK(only(report).fix == "global_batch_size = 18");
+  CHECK(report.job.layers_per_stage == std::vector<int>{2, 3, 1, 2});
+  CHECK(report.job.chunks == 2);
+  CHECK(launch_trainer_of(kRecipe, "recipe.py") == find_trainer_row("megatron"));
+}
+
+TEST_CASE("E011: VP beside a layout agrees with it") {
+  const auto with_virtual = [](const std::string& size) {
+    std::string recipe = kRecipe;
+    const std::string field = "virtual_pipeline_model_parallel_size = ";
+    recipe.replace(recipe.find(field) + field.size(), 1, size);
+    return lint(recipe, "recipe.py", *find_trainer_row("megatron"), {});
+  };
+  CHECK(found(with_virtual("None")) == Codes{"E001:12"});
+  const LintReport report = with_virtual("4");
+  CHECK(found(report) == Codes{"E011:8", "E001:12"});
+  CHECK(report.findings[0].message == "VP is 4, but the layout has 4 stages for PP = 2, VP 2");
+  CHECK(report.findings[0].fix == "virtual_pipeline_model_parallel_size = 2");
+}
+
+TEST_CASE("what a recipe does not set is its model's, and not the default of a flag") {
+  // Megatron-LM's default of P is 1; a recipe's is what it begins with.
+  const LintReport report = lint(
+      "import nemo_run\ndef f():\n    cfg = base()\n    cfg.model.num_layers = 8\n"
+      "    if big:\n        cfg.model.pipeline_model_parallel_size = 3\n    return cfg\n",
+      "recipe.py", *find_trainer_row("megatron"), {});
+  CHECK(found(report) == Codes{});
+  CHECK_FALSE(report.job.pipeline.has_value());
+  CHECK(gap(report, "E001").find("tensor_model_parallel_size") != std::string::npos);
+}
+
+TEST_CASE("a script that starts a recipe is judged by it, on the script's GPUs") {
+  // 6 GPUs are no multiple of T x P = 4.
+  const std::string script =
+      "here=$(dirname \"$0\")\nexec torchrun --nproc_per_node=6 \\\n  \"$here/recipe.py\" \"$@\"\n";
+  const LintRequest request = with_files({{"recipe.py", kRecipe}});
+  CHECK(launch_trainer_of(script, "run.sh", request.beside) == find_trainer_row("megatron"));
+  const LintReport report = judged(script, request);
+  CHECK(found(report) == Codes{"E001:6"});
+  CHECK(only(report).file == "recipe.py");
+  CHECK(only(report).message == "6 GPUs are no multiple of TP x PP x CP = 2 x 2 x 1 = 4");
+}
+
+}  // namespace
+}  // namespace penstock

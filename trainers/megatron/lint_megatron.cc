@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <cstddef>
+#include <initializer_list>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "trainers/megatron/megatron.h"
+#include "trainers/megatron/megatron_judge.h"
+#include "trainers/megatron_bridge/megatron_recipe.h"
+
+namespace penstock {
+
+void MegatronJudge::judge() {
+  read_fork();
+  read_sizes();
+  judge_products();
+  judge_first_and_last();
+  judge_layers();
+  judge_layout();
+  judge_micro_batches();
+  judge_groups();
+  judge_resume();
+  judge_recompute();
+  judge_overlap();
+  judge_names();
+  describe();
+}
+
+void MegatronJudge::judge_products() {
+  if (!judgeable("E001", {&tensor_, &pipeline_, &context_})) return;
+  if (gpus_.is_known() && *gpus_ % model_ranks() != 0) {
+    const std::int64_t more = (*gpus_ / model_ranks() + 1) * model_ranks();
+    broken("E001", {pipeline_.from, tensor_.from, context_.from},
+           fmt::format("{} GPUs are no multiple of TP x PP x CP = {} x {} x {} = {}", *gpus_,
+                       *tensor_, *pipeline_, *context_, model_ranks()),
+           kStops, fmt::format("start {} GPUs{}", more, smaller_pipeline()));
+    return;
+  }
+  if (gpus_.is_known()) judge_experts();
+  judge_batch();
+  if (!gpus_.is_known()) not_judged("E001", gpus_.why_not);
+}
+
+std::string MegatronJudge::smaller_pipeline() const {
+  const std::int64_t others = product_of({*tensor_, *context_});
+  if (*gpus_ % others != 0) return "";
+  for (std::int64_t p = std::min(*pipeline_, *gpus_ / others); p >= 1; --p) {
+    if (*gpus_ / others % p == 0) return fmt::format(", or write {} {}", kPipeline, p);
+  }
+  return "";
+}
+
+void MegatronJudge::judge_experts() {
+  const Known experts = known("--expert-model-parallel-size", 1);
+  const Known within = known("--expert-tensor-parallel-size", *tensor_);
+  if (!experts.is_known() || !within.is_known() || experts.from == nullptr) return;
+  const std::int64_t ranks = product_of({*experts, *within, *pipeline_});
+  if (*gpus_ % ranks == 0) return;
+  broken("E001", {experts.from},
+         fmt::format("{} GPUs are no multiple of the experts' TP x EP x PP = {} x {} x {} = {}",
+                     *gpus_, *within, *experts, *pipeline_, ranks),
+         kStops,
+         fmt::format("--expert-model-parallel-size {}",
+                     std::gcd(*experts, std::max<std::int64_t>(
+                                            1, *gpus_ / product_of({*within, *pipeline_})))));
+}
+
+void MegatronJudge::judge_batch() {
+  if (!micro_batch_.is_known() || !global_batch_.is_known()) {
+    not_judged("E001", micro_batch_.is_known() ? global_batch_.why_not : micro_batch_.why_not);
+    return;
+  }
+  if (settings().has("--rampup-batch-size") || settings().on("--decrease-batch-size-if-needed")) {
+    not_judged("E001", "the batch changes while the job runs");
+    return;
+  }
+  // Without D the micro-batches alone must fit.
+  const std::int64_t data = data_.value.value_or(1);
+  const std::int64_t share = product_of({*micro_batch_, data});
+  if (*global_batch_ % share == 0) return;
+  const std::int64_t fitting = (*global_batch_ / share + 1) * share;
+  broken(
+      "E001", {global_batch_.from, micro_batch_.from},
+      fmt::format("a global batch of {} is no multiple of mbs x DP = {} x {} = {}", *global_batch_,
+                  *micro_batch_, data_.is_known() ? fmt::format("{}", data) : "DP", share),
+      kStops, fmt::format("{} {}", kGlobalBatch, fitting));
+}
+
+void MegatronJudge::judge_resume() {
+  const std::string format = settings().text("--ckpt-format").value_or("torch_dist");
+  const bool is_sharded = settings().on("--use-distributed-optimizer");
+  // torch_dist keeps the optimizer so that any D can read it; each rank's own file does not.
+  const bool reshards =
+      !is_sharded || (format != "torch" && !settings().on("--no-ckpt-fully-parallel-save"));
+  const LaunchSetting* place = settings().find("--ckpt-format");
+  if (place == nullptr) place = settings().find("--no-ckpt-fully-parallel-save");
+  if (place == nullptr) place = settings().find("--load");
+  judge_checkpoint(data_, reshards, place,
+                   "Megatron-LM cannot deal the distributed optimizer's state of this format "
+                   "out to another number of replicas: it stops while loading.",
+                   fmt::format("keep {} replicas; or save with --ckpt-format torch_dist and "
+                               "without --no-ckpt-fully-parallel-save",
+                               request().checkpoint_data_parallel.value_or(1)));
+}
+
+const LaunchSetting* MegatronJudge::recompute() const {
+  for (const char* flag :
+       {"--recompute-granularity", "--recompute-activations", "--checkpoint-activations"}) {
+    if (settings().on(flag)) return settings().find(flag);
+  }
+  return nullptr;
+}
+
+void MegatronJudge::judge_recompute() {
+  judged("W050");
+  const LaunchSetting* divided = nullptr;
+  for (const char* flag : {"--enable-zero-bubble", "--zero-bubble-v-schedule"}) {
+    if (divided == nullptr && settings().on(flag)) divided = settings().find(flag);
+  }
+  if (divided == nullptr || recompute() == nullptr) return;
+  broken("W050", {recompute()},
+         fmt::format("{} divides the backward, and activations are recomputed", divided->name),
+         "The forward is computed again for I and once more for W: the bubble that is saved is "
+         "paid for in recompute.",
+         fmt::format("leave {} out, or {}", recompute()->name, divided->name));
+}
+
+void MegatronJudge::judge_overlap() {
+  judged("W051");
+  if (!settings().on(kNoOverlap) || chunks_.value.value_or(1) == 1) return;
+  broken("W051", {settings().find(kNoOverlap)},
+         "transfers of the interleaved schedule wait in the way of the computation",
+         "Every send and receive is waited for where it is issued; with VP stages a rank has VP "
+         "times as many.",
+         fmt::format("leave {} out", kNoOverlap));
+}
+
+namespace {
+
+// Each function of the recipe is judged by itself; what the script says of GPUs holds for all.
+LintReport judged_recipes(std::vector<MegatronRecipe> recipes, const LaunchScript& script,
+                          const LintRequest& request) {
+  LintReport report;
+  report.version = request.version;
+  report.notes = script.not_followed;
+  report.notes.emplace_back(
+      "a recipe of Megatron-Bridge or NeMo: its fields are judged as Megatron-LM's flags of the "
+      "same meaning");
+  for (MegatronRecipe& recipe : recipes) {
+    LaunchScript one = script;
+    recipe.settings.set_lines(script.lines);
+    one.flags = std::move(recipe.settings);
+    MegatronJudge(one, request, report).judge();
+  }
+  for (LintFinding& finding : report.findings) {
+    finding.message = in_fields(finding.message);
+    finding.why = in_fields(finding.why);
+    finding.fix = in_fields(finding.fix);
+  }
+  for (LintGap& gap : report.not_judged) gap.why = in_fields(gap.why);
+  return report;
+}
+
+// The recipe that a script starts, if it starts one.
+std::vector<MegatronRecipe> started_recipes(LaunchScript& script, std::string_view text,
+                                            const std::string& file, const LintRequest& request) {
+  if (!script.program || !request.beside) return {};
+  const std::string path = path_beside_script(*script.program);
+  const auto recipe = path.empty() ? std::nullopt : request.beside(path);
+  if (!recipe || recipe->size() > kLargestScript || !is_megatron_recipe(*recipe, path)) return {};
+  const auto lines_of = [](std::string_view of) {
+    return static_cast<int>(std::count(of.begin(), of.end(), '\n')) + 1;
+  };
+  const ShellWord& program = *script.program;
+  const int program_line = program.lines.empty() ? program.line : program.lines.back();
+  const std::string shown = file.substr(0, file.find_last_of('/') + 1) + path;
+  const int first = script.lines.add(shown, lines_of(*recipe), lines_of(text));
+  script.not_followed.push_back(
+      fmt::format("{} was read as well ({})", path, script.lines.words(program_line)));
+  return read_megatron_recipes(*recipe, shown, first);
+}
+
+}  // namespace
+
+LintReport lint_megatron(std::string_view text, const std::string& file,
+                         const LintRequest& request) {
+  if (is_megatron_recipe(text, file)) {
+    const LaunchScript none{LaunchSettings(file), LaunchSettings(file), {}, {}, "", {}, {}, {}};
+    std::vector<MegatronRecipe> recipes = read_megatron_recipes(text, file);
+    if (recipes.empty()) require_settings(none.flags, file, "Megatron-Bridge");
+    return judged_recipes(std::move(recipes), none, request);
+  }
+  LaunchScript script = read_launch_script(text, file, request.beside);
+  std::vector<MegatronRecipe> recipes = started_recipes(script, text, file, request);
+  if (!recipes.empty()) return judged_recipes(std::move(recipes), script, request);
+  require_settings(script.flags, file, "Megatron-LM");
+  LintReport report;
+  report.version = request.version;
+  report.notes = script.not_followed;
+  MegatronJudge(script, request, report).judge();
+  return report;
+}
+
+}  // namespace penstock
