@@ -62,6 +62,15 @@ class TorchWork::Impl {
   void warm_up() {
     if (!device().is_gpu()) return;
     begin_step(0);
+    // What forward changes without a gradient is as before when this ends.
+    std::vector<std::pair<at::Tensor, at::Tensor>> buffers;
+    for (auto& [number, stage] : store_.stages()) {
+      for (const auto& section : stage.sections()) {
+        for (const at::Tensor& buffer : section->buffers()) {
+          buffers.emplace_back(buffer, buffer.detach().clone());
+        }
+      }
+    }
     std::set<int> sizes;
     for (std::size_t i = 0; i < setup_.micro_batches.size(); ++i) {
       if (!sizes.insert(setup_.micro_batches[i].samples).second) continue;
@@ -75,6 +84,7 @@ class TorchWork::Impl {
     (void)norm_share();
     slots_.clear();
     for (auto& [number, stage] : store_.stages()) stage.zero_gradients();
+    for (auto& [buffer, before] : buffers) buffer.detach().copy_(before);
     device().synchronize();
   }
 
