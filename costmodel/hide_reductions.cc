@@ -17,8 +17,8 @@ Duration last_backward(const ComputePrice& price, bool splits_backward) {
 
 }  // namespace
 
-void hide_reductions(const TrainingState& training, bool splits_backward,
-                     const std::vector<int>& full_sizes, StagePrices& prices) {
+void hide_reductions(const TrainingState& training, bool splits_backward, const OuterShapes& shapes,
+                     StagePrices& prices) {
   if (training.bucket_parameters == 0) return;
   for (int stage = 0; stage < prices.stages; ++stage) {
     StepPrice& step = prices.step[static_cast<std::size_t>(stage)];
@@ -28,10 +28,12 @@ void hide_reductions(const TrainingState& training, bool splits_backward,
     const double share =
         std::min(1.0, static_cast<double>(training.bucket_parameters) / parameters);
     Duration backward = Duration::max(), forward = Duration::max();
-    for (const int shape : full_sizes) {
-      const ComputePrice& compute = prices.compute_of(stage, shape);
-      backward = std::min(backward, last_backward(compute, splits_backward));
-      forward = std::min(forward, compute.forward.duration);
+    for (const int shape : shapes.last) {
+      backward =
+          std::min(backward, last_backward(prices.compute_of(stage, shape), splits_backward));
+    }
+    for (const int shape : shapes.first) {
+      forward = std::min(forward, prices.compute_of(stage, shape).forward.duration);
     }
     step.reduce_gradient.duration = shown(step.reduce_gradient.duration, backward, share);
     step.unshard.duration = shown(step.unshard.duration, forward, share);

@@ -9,13 +9,18 @@
 
 namespace penstock {
 
+// The shapes of the micro-batches that replicas begin and end a step with: of a batch that is not
+// even, all shapes.
+struct OuterShapes {
+  std::vector<int> first, last;
+};
+
 // Leaves of every reduction and gather what no compute hides; nothing changes where the profile
-// names no bucket. `prices` holds the whole times. `full_sizes`: the shapes of the full-size
-// micro-batches, one for every kind of replicas (of a batch that is not even, all shapes); a
-// reduction is hidden by none longer than by the fastest of them, since all replicas end their last
-// backward together at best.
+// names no bucket. `prices` holds the whole times. A reduction is hidden by no backward longer than
+// the fastest of the last micro-batches, which may be short, since all replicas end their last
+// backward together at best; a gather by no longer forward than the fastest of the first ones.
 // `splits_backward`: the last action that makes a stage's gradients is a W, not a B.
-void hide_reductions(const TrainingState& training, bool splits_backward,
-                     const std::vector<int>& full_sizes, StagePrices& prices);
+void hide_reductions(const TrainingState& training, bool splits_backward, const OuterShapes& shapes,
+                     StagePrices& prices);
 
 }  // namespace penstock

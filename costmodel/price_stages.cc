@@ -129,18 +129,20 @@ void price_micro_batches(const PlanWiring& wiring, const Plan& plan, const RankT
   }
 }
 
-// The shapes of the micro-batches behind which a reduction hides: the full size of every kind of
-// replicas; where shapes differ, any may be the last.
-std::vector<int> hiding_shapes(const Plan& plan, const RankTables& tables) {
-  std::vector<int> shapes;
-  int first = 0;
-  for (int kind = 0; kind < plan.kinds(); ++kind) {
-    const int end = first + static_cast<int>(tables[kind * plan.pipeline].size());
-    const int last = plan.has_even_batch() ? first + 1 : end;
-    for (int shape = first; shape < last; ++shape) shapes.push_back(shape);
-    first = end;
+// Where shapes differ any may be the first or the last.
+OuterShapes outer_shapes(const Plan& plan, int shapes) {
+  if (shapes == 1) return {{0}, {0}};
+  OuterShapes outer;
+  if (!plan.has_even_batch()) {
+    for (int shape = 0; shape < shapes; ++shape) outer.first.push_back(shape);
+    outer.last = outer.first;
+    return outer;
   }
-  return shapes;
+  for (const ReplicaBatch& replicas : batch_of(plan).replicas) {
+    outer.first.push_back(replicas.runs.front().shape);
+    outer.last.push_back(replicas.runs.back().shape);
+  }
+  return outer;
 }
 
 }  // namespace
@@ -159,7 +161,10 @@ StagePricing price_stages(const ModelProfile& profile, const PlanWiring& wiring,
   pricing.prices.step = std::move(steps.step);
   pricing.prices.tied_reduce = std::move(steps.tied_reduce);
   pricing.prices.norm = steps.norm;
-  hide_reductions(profile.training, splits_backward, hiding_shapes(plan, tables), pricing.prices);
+  if (profile.training.bucket_parameters > 0) {
+    hide_reductions(profile.training, splits_backward, outer_shapes(plan, pricing.prices.shapes),
+                    pricing.prices);
+  }
   pricing.ties = std::move(steps.ties);
   pricing.level_used = std::move(steps.level_used);
   for (const int level : pricing.boundary_level) {

@@ -160,9 +160,20 @@ Duration norm_reduction(const PlanWiring& wiring, StepPrices& prices) {
   return slowest(wiring.cluster(), CollectiveKind::kAllReduce, {all}, kNormBytes);
 }
 
-StepPrice stage_state(const TrainingState& training, const Plan& plan, std::int64_t parameters) {
+// Of all sections of a stage, shared weights that are frozen more than once.
+Bytes fixed_bytes(const ModelProfile& profile, const Plan& plan, int stage) {
+  Bytes sum;
+  for (int section = plan.first_section(stage); section < plan.end_section(stage); ++section) {
+    const int type = profile.sections[static_cast<std::size_t>(section)].type;
+    sum += profile.section_types[static_cast<std::size_t>(type)].fixed;
+  }
+  return sum;
+}
+
+StepPrice stage_state(const TrainingState& training, const Plan& plan, std::int64_t parameters,
+                      Bytes fixed) {
   StepPrice step;
-  step.parameters = training.bytes_per_parameter * parameters;
+  step.parameters = training.bytes_per_parameter * parameters + fixed;
   step.gradients = training.bytes_per_gradient * parameters;
   step.optimizer_state = training.optimizer_bytes_per_parameter * parameters;
   if (plan.zero1) {
@@ -186,7 +197,8 @@ PriceFactors reduction_factors(const ClusterSpec& cluster, const Plan& plan,
   return slowest;
 }
 
-void reduce_gradients(const PlanWiring& wiring, const Plan& plan, StepPrices& prices) {
+void reduce_gradients(const ModelProfile& profile, const PlanWiring& wiring, const Plan& plan,
+                      StepPrices& prices) {
   const ClusterSpec& cluster = wiring.cluster();
   const auto kind = plan.zero1 ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
   for (int s = 0; s < plan.stages_per_copy(); ++s) {
@@ -199,9 +211,9 @@ void reduce_gradients(const PlanWiring& wiring, const Plan& plan, StepPrices& pr
         scaled(slowest(cluster, kind, groups, of_first.gradients), factors.reduction) +
         whole_nanoseconds(factors.reduction_ps_per_byte *
                           static_cast<double>(of_first.gradients.count) / 1000.0);
+    const Bytes trained{of_first.parameters.count - fixed_bytes(profile, plan, s).count};
     const Duration gather =
-        plan.zero1 ? slowest(cluster, CollectiveKind::kAllGather, groups, of_first.parameters)
-                   : Duration{};
+        plan.zero1 ? slowest(cluster, CollectiveKind::kAllGather, groups, trained) : Duration{};
     for (const int stage : holders) {
       StepPrice& step = prices.step[static_cast<std::size_t>(stage)];
       step.reduce_gradient.duration = reduce;
@@ -227,7 +239,9 @@ StepPrices price_steps(const ModelProfile& profile, const PlanWiring& wiring, co
   prices.step.reserve(static_cast<std::size_t>(plan.stages()));
   for (int stage = 0; stage < plan.stages(); ++stage) {
     const auto parameters = of_copy[static_cast<std::size_t>(stage % plan.stages_per_copy())];
-    StepPrice& step = prices.step.emplace_back(stage_state(profile.training, plan, parameters));
+    StepPrice& step = prices.step.emplace_back(
+        stage_state(profile.training, plan, parameters,
+                    fixed_bytes(profile, plan, stage % plan.stages_per_copy())));
     // Whatever comes behind an optimizer waits for it in all replicas.
     for (int rank = plan.rank_of(stage); rank < plan.listed_ranks(); rank += plan.pipeline) {
       const Duration one =
@@ -235,7 +249,7 @@ StepPrices price_steps(const ModelProfile& profile, const PlanWiring& wiring, co
       step.optimizer.duration = std::max(step.optimizer.duration, one);
     }
   }
-  if (plan.weight_copies() > 1) reduce_gradients(wiring, plan, prices);
+  if (plan.weight_copies() > 1) reduce_gradients(profile, wiring, plan, prices);
   price_ties(profile, wiring, plan, prices);
   prices.norm.duration = longest_norm_part(profile, plan, of_copy);
   if (plan.devices() > 1) prices.norm.duration += norm_reduction(wiring, prices);

@@ -67,6 +67,8 @@ class ProfileBuilder {
       SectionType& type = profile_.section_types.emplace_back();
       type.name = section.type;
       type.parameters = {{.tensor_degree = 1, .count = section.parameter_count()}};
+      type.fixed = {section.frozen_count() * profile_.training.bytes_per_parameter.count +
+                    section.buffer_bytes()};
     }
     profile_.sections.push_back({.name = section.name, .type = entry->second});
   }

@@ -118,26 +118,43 @@ class LinkMeasuring {
     parts_ = rounds * static_cast<int>(sizes_.size() * (kPatterns.size() + collectives));
   }
 
-  // All sizes, small ones first, so that what a budget cuts off are the largest.
+  // All sizes, small ones first, so that what a budget cuts off are the largest but one.
   void measure(bool under_load) {
     end_ = steady_now() + plan_.budget / rounds_;
-    for (const Bytes bytes : sizes_) {
-      for (const LinkPattern pattern : kPatterns) {
-        if (!goes_on(to_text(bytes) + " between two ranks")) return;
-        add(under_load, bytes, pattern);
-      }
-      for (const CollectiveKind kind : plan_.collectives) {
-        for (int n = 2; n <= transport_.size(); ++n) {
-          if (!goes_on(to_text(bytes) + " among " + std::to_string(n) + " ranks")) return;
-          add(under_load, bytes, kind, n);
-        }
-      }
+    for (std::size_t i = 0; i < sizes_.size(); ++i) {
+      if (measure(under_load, sizes_[i])) continue;
+      if (sizes_[i] < needed_size()) measure(under_load, needed_size());
+      return;
     }
   }
 
   [[nodiscard]] const LinkSamples& result() const { return samples_; }
 
  private:
+  // The first that is not smaller than what has to be measured, or the largest.
+  [[nodiscard]] Bytes needed_size() const {
+    if (plan_.at_least.count == 0 || sizes_.empty()) return {};
+    const auto found = std::lower_bound(sizes_.begin(), sizes_.end(), plan_.at_least);
+    return found == sizes_.end() ? sizes_.back() : *found;
+  }
+
+  // False: the time was over before all of it was measured.
+  bool measure(bool under_load, Bytes bytes) {
+    for (const LinkPattern pattern : kPatterns) {
+      if (!goes_on(to_text(bytes) + " between two ranks", bytes == needed_size())) return false;
+      add(under_load, bytes, pattern);
+    }
+    for (const CollectiveKind kind : plan_.collectives) {
+      for (int n = 2; n <= transport_.size(); ++n) {
+        if (!goes_on(to_text(bytes) + " among " + std::to_string(n) + " ranks",
+                     bytes == needed_size()))
+          return false;
+        add(under_load, bytes, kind, n);
+      }
+    }
+    return true;
+  }
+
   static constexpr std::array kPatterns{LinkPattern::kAlone, LinkPattern::kOneWay,
                                         LinkPattern::kBothWays};
 
@@ -149,11 +166,11 @@ class LinkMeasuring {
     return transport_.form_group("links." + std::to_string(n), members);
   }
 
-  bool goes_on(const std::string& what) {
+  bool goes_on(const std::string& what, bool is_needed) {
     bool go = true;
     if (ranks_.rank() == 0) {
       progress_.update(what, part_++, parts_);
-      const bool late = plan_.budget > Duration{} && steady_now() >= end_;
+      const bool late = !is_needed && plan_.budget > Duration{} && steady_now() >= end_;
       go = !late && !progress_.stop();
     }
     if (ranks_.agree(go ? 1 : 0) == 1) return true;

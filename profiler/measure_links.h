@@ -26,6 +26,9 @@ struct LinkPlan {
   // Of all together, half of it for those under load where there are such: no size is begun after
   // it. Zero: no limit.
   Duration budget{};
+  // This much is measured whatever the budget: a size that is never sent larger. Sizes between it
+  // and where the budget ended are left out.
+  Bytes at_least{};
   std::vector<CollectiveKind> collectives = {
       CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather};
 };

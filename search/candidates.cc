@@ -365,7 +365,7 @@ Bytes least_state(const PlanInputs& inputs, const SearchRequest& request, const 
       parameters * training.optimizer_bytes_per_parameter.count / (sharded ? data : 1);
   return Bytes{parameters *
                    (training.bytes_per_parameter.count + training.bytes_per_gradient.count) +
-               optimizer};
+               optimizer + key.sums.fixed.back()};
 }
 
 std::int64_t candidates_of(const SearchRequest& request, std::size_t schedules, int pipeline,

@@ -176,8 +176,10 @@ std::int64_t StageMemory::state(int first, int end) const {
   if (!monotone_) parameters -= ties_.repeated(first, end);  // monotone: nothing is ever repeated
   std::int64_t optimizer = parameters * training_.optimizer_bytes_per_parameter.count;
   if (shards_ > 1) optimizer = (optimizer + shards_ - 1) / shards_;
+  const std::int64_t fixed =
+      sums.fixed[static_cast<std::size_t>(end)] - sums.fixed[static_cast<std::size_t>(first)];
   return parameters * (training_.bytes_per_parameter.count + training_.bytes_per_gradient.count) +
-         optimizer;
+         optimizer + fixed;
 }
 
 std::int64_t StageMemory::buffers(int stage, int first, int end) const {
@@ -290,7 +292,8 @@ int StageMemory::most_middle_sections(std::size_t rank, int stages_per_copy) con
     const std::int64_t parameters = sums.parameters[i + 1] - sums.parameters[i];
     kept = std::min(
         kept, parameters * (training_.bytes_per_parameter + training_.bytes_per_gradient).count +
-                  parameters * training_.optimizer_bytes_per_parameter.count / shards_);
+                  parameters * training_.optimizer_bytes_per_parameter.count / shards_ +
+                  sums.fixed[i + 1] - sums.fixed[i]);
     stash = std::min(stash, sums.stash[i + 1] - sums.stash[i]);
     weight_stash = std::min(weight_stash, sums.weight_stash[i + 1] - sums.weight_stash[i]);
   }

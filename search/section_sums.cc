@@ -37,7 +37,7 @@ bool holds_the_same(const SectionSums& sums, int section, int other) {
   const auto same = [&](const std::vector<std::int64_t>& prefix) {
     return prefix[a + 1] - prefix[a] == prefix[b + 1] - prefix[b];
   };
-  return same(sums.stash) && same(sums.weight_stash) && same(sums.parameters) &&
+  return same(sums.stash) && same(sums.weight_stash) && same(sums.parameters) && same(sums.fixed) &&
          sums.working_peak[a] == sums.working_peak[b] && sums.boundary[a] == sums.boundary[b];
 }
 
@@ -59,7 +59,7 @@ SectionSums sum_table(const ModelProfile& profile, int tensor_degree, SectionTab
   for (auto* list :
        {&sums.forward, &sums.input_gradient, &sums.weight_gradient, &sums.fused_backward,
         &sums.recompute, &sums.work, &sums.split_work, &sums.mixed_work, &sums.first_gradient,
-        &sums.stash, &sums.weight_stash, &sums.parameters}) {
+        &sums.stash, &sums.weight_stash, &sums.parameters, &sums.fixed}) {
     list->reserve(profile.sections.size() + 1);
     list->push_back(0);
   }
@@ -88,6 +88,7 @@ SectionSums sum_table(const ModelProfile& profile, int tensor_degree, SectionTab
     append(sums.weight_stash, price.weight_stash.count);
     const auto& type = profile.section_types[static_cast<std::size_t>(profile.sections[i].type)];
     append(sums.parameters, parameters_at(type.parameters, tensor_degree));
+    append(sums.fixed, type.fixed.count);
     sums.working_peak.push_back(price.working_peak.count);
     sums.boundary.push_back(price.boundary.count);
   }

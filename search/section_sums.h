@@ -24,7 +24,7 @@ struct SectionSums {
   std::vector<std::int64_t> work, split_work;  // F + R + B and F + R + I + W
   std::vector<std::int64_t> mixed_work;        // F + R + the shorter of B and I + W
   std::vector<std::int64_t> first_gradient;    // the shorter of B and I
-  std::vector<std::int64_t> stash, weight_stash, parameters;
+  std::vector<std::int64_t> stash, weight_stash, parameters, fixed;
   // per section
   std::vector<std::int64_t> working_peak, boundary;
   std::int64_t longest_mixed_work = 0;  // of one section

@@ -26,9 +26,12 @@ std::string listed(const ArchiveGraph& graph, const std::vector<int>& cuts) {
   return text;
 }
 
-std::string known_cuts(const ArchiveGraph& graph, const std::vector<int>& cuts) {
+// Those with one tensor, where there are such.
+std::string known_cuts(const ArchiveGraph& graph) {
   if (!graph.undivided.empty()) return "it cannot be divided, since " + graph.undivided;
-  if (cuts.empty()) return "it has none: nothing but the result follows from one tensor alone";
+  std::vector<int> cuts = possible_cuts(graph);
+  if (cuts.empty()) cuts = possible_cuts(graph, kMostHandedOn);
+  if (cuts.empty()) return "it has none: everywhere too many tensors are still to be read";
   return "along the model there are " + listed(graph, cuts);
 }
 
@@ -39,27 +42,29 @@ std::string known_cuts(const ArchiveGraph& graph, const std::vector<int>& cuts) 
 
 }  // namespace
 
-std::vector<int> possible_cuts(const ArchiveGraph& graph) {
+std::vector<int> possible_cuts(const ArchiveGraph& graph, int most_handed_on) {
   const int nodes = static_cast<int>(graph.nodes.size());
-  // The last reader of anything before a node, and of the node itself.
   std::vector<int> last_reader(graph.nodes.size(), 0);
   for (const auto& [from, to] : graph.edges) {
     int& last = last_reader[static_cast<std::size_t>(from)];
     last = std::max(last, to);
   }
-  std::vector<int> cuts;
-  int open_until = nodes > 0 ? last_reader[0] : 0;
+  std::vector<int> cuts, open;  // open: nodes so far that a later one reads
   for (int i = 1; i + 1 < nodes; ++i) {
-    const auto node = static_cast<std::size_t>(i);
-    if (open_until <= i && graph.nodes[node].is_boundary) cuts.push_back(i);
-    open_until = std::max(open_until, last_reader[node]);
+    std::erase_if(open, [&](int node) { return last_reader[static_cast<std::size_t>(node)] <= i; });
+    if (last_reader[static_cast<std::size_t>(i)] <= i) continue;
+    open.push_back(i);
+    const bool all_fit = std::all_of(open.begin(), open.end(), [&](int node) {
+      return graph.nodes[static_cast<std::size_t>(node)].is_boundary;
+    });
+    if (all_fit && static_cast<int>(open.size()) <= most_handed_on) cuts.push_back(i);
   }
   return cuts;
 }
 
 std::vector<std::string> children_cuts(const ArchiveGraph& graph) {
   std::vector<std::string> names;
-  for (const int cut : possible_cuts(graph)) {
+  for (const int cut : possible_cuts(graph, kMostHandedOn)) {
     const ArchiveNode& node = graph.nodes[static_cast<std::size_t>(cut)];
     if (node.is_child) names.push_back(node.name);
   }
@@ -68,7 +73,7 @@ std::vector<std::string> children_cuts(const ArchiveGraph& graph) {
 
 std::vector<int> named_cuts(const ArchiveGraph& graph, const std::vector<std::string>& names,
                             const std::string& where) {
-  const std::vector<int> possible = possible_cuts(graph);
+  const std::vector<int> possible = possible_cuts(graph, kMostHandedOn);
   std::vector<int> cuts;
   cuts.reserve(names.size());
   for (const std::string& name : names) {
@@ -76,7 +81,7 @@ std::vector<int> named_cuts(const ArchiveGraph& graph, const std::vector<std::st
       return is_called(graph.nodes[static_cast<std::size_t>(cut)], name);
     });
     if (found == possible.end()) {
-      refuse(where, "no cutpoint", name, "here; " + known_cuts(graph, possible));
+      refuse(where, "no cutpoint", name, "here; " + known_cuts(graph));
     }
     if (std::find(cuts.begin(), cuts.end(), *found) != cuts.end()) {
       refuse(where, "cutpoint", name, "is named twice; keep one");

@@ -19,23 +19,28 @@ struct ArchiveNode {
   bool is_child = false;     // returned by one of the ordered children (see children_cuts)
   bool ends_block = false;   // returned by a submodule that holds a matrix of weights
   bool uses_matrix = false;  // reads a matrix of weights
-  // Can be handed from one section to the next: a floating-point tensor with samples first that
-  // depends on weights.
+  bool is_unit = false;      // returned by a submodule of the model itself, or by one of a list
+  // What others read of it can be handed from one section to the next: tensors whose sizes grow
+  // evenly with the samples.
   bool is_boundary = false;
 };
 
 struct ArchiveGraph {
-  // The tokens first, the result last, every node behind those that it depends on. Only what leads
-  // to the result is listed.
+  // The model's inputs first, the result last, every node behind those that it depends on. Only
+  // what leads to the result is listed.
   std::vector<ArchiveNode> nodes;
   std::vector<std::pair<int, int>> edges;  // from, to; from < to
   // Why there are no nodes: what keeps this archive from being divided. Else empty.
   std::string undivided;
 };
 
-// The nodes where a section may end: boundaries behind which nothing reads what was made before
-// them. Told by the order of the nodes alone, so that it can judge what a search proposes.
-std::vector<int> possible_cuts(const ArchiveGraph& graph);
+// More tensors than this are no boundary that anybody wants.
+inline constexpr int kMostHandedOn = 16;
+
+// The nodes where a section may end: what later nodes read of them and of those before them is of
+// at most so many nodes, and can be handed on. Told by the order of the nodes alone, so that it can
+// judge what a search proposes.
+std::vector<int> possible_cuts(const ArchiveGraph& graph, int most_handed_on = 1);
 
 // Names of the possible cuts that the ordered children return. A child that does nothing but call
 // its own children one after the other, or holds them as a list, stands for these.

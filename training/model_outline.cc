@@ -52,12 +52,13 @@ SectionOutline embedding(const ModelDescription& d) {
   return {"embedding",
           "embedding",
           {matrix("token.weight", d.vocabulary, d.hidden, kSpread),
-           matrix("position.weight", d.positions, d.hidden, kSpread)}};
+           matrix("position.weight", d.positions, d.hidden, kSpread)},
+          {}};
 }
 
 // The order of parameters is that in which built_in_sections.cc uses them.
 SectionOutline block(const ModelDescription& d, int index) {
-  SectionOutline section{"block." + std::to_string(index), "block", {}};
+  SectionOutline section{"block." + std::to_string(index), "block", {}, {}};
   // What is added to the residual stream is scaled down by its number of additions (GPT-2).
   const double residual = kSpread / std::sqrt(2.0 * d.layers);
   if (d.family != ModelFamily::kMlp) {
@@ -72,7 +73,7 @@ SectionOutline block(const ModelDescription& d, int index) {
 }
 
 SectionOutline head(const ModelDescription& d) {
-  SectionOutline section{"head", "head", {}};
+  SectionOutline section{"head", "head", {}, {}};
   add_norm(section, "norm", d.hidden);
   section.parameters.push_back(matrix("weight", d.vocabulary, d.hidden, kSpread));
   return section;
@@ -84,10 +85,31 @@ std::int64_t ParameterOutline::count() const {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-std::int64_t SectionOutline::parameter_count() const {
-  std::int64_t count = 0;
-  for (const ParameterOutline& parameter : parameters) count += parameter.count();
-  return count;
+namespace {
+
+std::int64_t sum_of(const std::vector<ParameterOutline>& parameters, bool frozen) {
+  std::int64_t sum = 0;
+  for (const ParameterOutline& parameter : parameters) {
+    if (parameter.frozen == frozen) sum += parameter.count();
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::int64_t SectionOutline::parameter_count() const { return sum_of(parameters, false); }
+std::int64_t SectionOutline::frozen_count() const { return sum_of(parameters, true); }
+
+std::int64_t SectionOutline::buffer_bytes() const {
+  std::int64_t sum = 0;
+  for (const BufferOutline& buffer : buffers) {
+    sum += buffer.count() * static_cast<std::int64_t>(bytes_of(buffer.type));
+  }
+  return sum;
+}
+
+std::int64_t BufferOutline::count() const {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
 std::int64_t ModelOutline::tied_parameter_count(const TieOutline& tie) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/values/model_description.h"
+#include "training/buffer.h"
 
 namespace penstock {
 
@@ -16,17 +17,31 @@ struct ParameterOutline {
   std::vector<std::int64_t> shape;
   // Initial values are uniform in centre +- spread.
   double centre = 0.0, spread = 0.0;
+  bool frozen = false;  // not trained: no gradient, nothing that the optimizer keeps
   // Weight decay is for matrices, not for biases and norms.
   [[nodiscard]] bool decays() const { return shape.size() > 1; }
   [[nodiscard]] std::int64_t count() const;
   bool operator==(const ParameterOutline&) const = default;
 };
 
+// What forward changes without a gradient: running means of a batch norm.
+struct BufferOutline {
+  std::string name;  // within the section
+  std::vector<std::int64_t> shape;
+  ElementType type = ElementType::kFloat32;
+  [[nodiscard]] std::int64_t count() const;
+  bool operator==(const BufferOutline&) const = default;
+};
+
 struct SectionOutline {
   std::string name;  // "embedding", "block.0", "head"
   std::string type;  // "embedding", "block", "head": equal ones cost the same
   std::vector<ParameterOutline> parameters;
+  std::vector<BufferOutline> buffers;
+  // Those that are trained, and those that are not.
   [[nodiscard]] std::int64_t parameter_count() const;
+  [[nodiscard]] std::int64_t frozen_count() const;
+  [[nodiscard]] std::int64_t buffer_bytes() const;
   bool operator==(const SectionOutline&) const = default;
 };
 

@@ -43,6 +43,12 @@ class PieceBuilder {
   const BufferAt& buffer_at_;
 };
 
+StatePiece buffer_piece(const BufferOutline& outline, Buffer buffer) {
+  buffer.elements = static_cast<std::size_t>(outline.count());
+  buffer.type = outline.type;
+  return {outline.name, outline.shape, 0, buffer.elements, buffer};
+}
+
 }  // namespace
 
 KeptPerWeight kept_per_weight(const ModelDescription& model, const TrainingOptions& options) {
@@ -73,7 +79,8 @@ BufferAt no_memory(const KeptPerWeight& kept) {
 
 std::vector<SectionState> section_pieces(const ModelOutline& outline, const StageSetup& stage,
                                          const std::vector<Segment>& segments,
-                                         const KeptPerWeight& kept, const BufferAt& buffer_at) {
+                                         const KeptPerWeight& kept, const BufferAt& buffer_at,
+                                         const SectionBufferAt& section_buffer_at) {
   std::vector<SectionState> states;
   states.reserve(static_cast<std::size_t>(stage.end_section - stage.first_section));
   for (int s = stage.first_section; s < stage.end_section; ++s) {
@@ -84,6 +91,13 @@ std::vector<SectionState> section_pieces(const ModelOutline& outline, const Stag
     for (const PlacedParameter& placed : segments[i].parameters) {
       builder.add(segments[i], i, placed,
                   states[static_cast<std::size_t>(placed.section - stage.first_section)]);
+    }
+  }
+  for (SectionState& state : states) {
+    const auto& buffers = outline.sections[static_cast<std::size_t>(state.section)].buffers;
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      state.parameters.push_back(buffer_piece(
+          buffers[i], section_buffer_at ? section_buffer_at(state.section, i) : Buffer{}));
     }
   }
   return states;

@@ -27,10 +27,13 @@ KeptPerWeight kept_per_weight(const ModelDescription& model, const TrainingOptio
 using BufferAt = std::function<Buffer(std::size_t segment, int kept, const ElementRange& range)>;
 // Without memory.
 BufferAt no_memory(const KeptPerWeight& kept);
+// Where buffer `buffer` of a section's outline lies.
+using SectionBufferAt = std::function<Buffer(int section, std::size_t buffer)>;
 
 // Of all sections of the stage, ascending.
 std::vector<SectionState> section_pieces(const ModelOutline& outline, const StageSetup& stage,
                                          const std::vector<Segment>& segments,
-                                         const KeptPerWeight& kept, const BufferAt& buffer_at);
+                                         const KeptPerWeight& kept, const BufferAt& buffer_at,
+                                         const SectionBufferAt& section_buffer_at = {});
 
 }  // namespace penstock

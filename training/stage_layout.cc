@@ -43,6 +43,7 @@ class LayoutBuilder {
   std::vector<Segment> build() {
     for (int s = stage_.first_section; s < stage_.end_section; ++s) {
       place_own(s);
+      place_frozen(s);
       for (std::size_t t = 0; t < outline_.ties.size(); ++t) place_shared(s, static_cast<int>(t));
     }
     return std::move(segments_);
@@ -64,11 +65,25 @@ class LayoutBuilder {
     std::ranges::sort(segment.parameters, {}, &PlacedParameter::parameter);
     segments_.push_back(std::move(segment));
   }
+  // Shared ones with every section that reads them.
+  void place_frozen(int s) {
+    Segment segment;
+    segment.at.section = s;
+    segment.at.frozen = true;
+    place_those(s, /*decayed=*/true, segment);
+    place_those(s, /*decayed=*/false, segment);
+    if (segment.parameters.empty()) return;
+    std::ranges::sort(segment.parameters, {}, &PlacedParameter::parameter);
+    segments_.push_back(std::move(segment));
+  }
   void place_those(int s, bool decayed, Segment& segment) const {
     const auto& parameters = parameters_of(s);
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const auto index = static_cast<int>(i);
-      if (parameters[i].decays() != decayed || tie_of(outline_, s, index) >= 0) continue;
+      if (parameters[i].frozen != segment.at.frozen || parameters[i].decays() != decayed ||
+          tie_of(outline_, s, index) >= 0) {
+        continue;
+      }
       const auto count = static_cast<std::size_t>(parameters[i].count());
       const std::size_t begin = segment.at.elements;
       segment.parameters.push_back({s, index, {begin, begin + count}});
@@ -129,6 +144,7 @@ std::vector<ElementRange> parts_of(const std::vector<ElementRange>& buckets, int
 void divide(Segment& segment, const RankSetup& setup, const StageSetup& stage,
             std::size_t bucket_elements) {
   SegmentPlace& at = segment.at;
+  if (at.frozen) return;  // nothing to reduce, to step or to count
   const bool shards = setup.zero1 && segment.tie < 0 && stage.holders > 1;
   const std::size_t unit = shards ? kAlignment * static_cast<std::size_t>(stage.holders) : 1;
   const bool all_decays = at.decayed_end == at.elements;

@@ -18,8 +18,13 @@ std::vector<std::string> cutpoints_of(const ArchiveGraph& graph, const ProfileRe
 
 std::string why_one_section(const ArchiveGraph& graph) {
   if (!graph.undivided.empty()) return "since " + graph.undivided;
-  const std::size_t places = possible_cuts(graph).size();
-  if (places == 0) return "since no tensor inside it is all that the rest of it follows from";
+  const std::size_t places = possible_cuts(graph, kMostHandedOn).size();
+  if (places == 0) {
+    return fmt::format(
+        "since everywhere inside it more than {} results are still to be read, or some that no "
+        "message carries",
+        kMostHandedOn);
+  }
   return fmt::format("though it has {} cutpoint{} that --cutpoints can name", places,
                      places == 1 ? "" : "s");
 }

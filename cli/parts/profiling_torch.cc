@@ -18,6 +18,7 @@
 #include "training/gloo/gloo_transport.h"
 #include "training/gloo/tcp_store.h"
 #include "training/pin_to_processor.h"
+#include "training/stage_layout.h"
 #include "training/torch/library.h"
 
 namespace penstock {
@@ -55,6 +56,8 @@ LinkSamples measure_links_here(const ProfileRequest& request, Transport& transpo
                                ProfilingProgress& progress) {
   LinkPlan plan;
   plan.largest = request.largest_message;
+  // Gradients are reduced in buckets of no more than this.
+  plan.at_least = std::min(request.largest_message, Bytes{static_cast<std::int64_t>(kBucketBytes)});
   plan.budget = request.budget;
   return measure_links(transport, pool.buffer, plan,
                        request.busy_links ? matmul_load(device) : LinkLoad{}, progress);

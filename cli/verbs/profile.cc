@@ -24,6 +24,7 @@
 #include "profiler/activity_file.h"
 #include "profiler/build_cluster.h"
 #include "profiler/build_profile.h"
+#include "profiler/gpu_reserve.h"
 #include "profiler/merge_profiles.h"
 #include "report/result_json.h"
 #include "report/screen.h"
@@ -156,10 +157,17 @@ void add_cluster(const ProfileRequest& request, const Measured& measured, const 
   description.device = request.device_type;
   describe_devices(request, measured, machine, description);
   description.reserve = measured.reserve;
+  std::string reserve;
+  if (measured.gpu) {
+    const std::vector<ReservePart> parts = gpu_reserve(measured.reserve, measured.gpu->gpus);
+    description.reserve = sum_of(parts);
+    reserve = "; reserve: " + in_words(parts);
+  }
   description.memory_bandwidth = measured.memory_bandwidth;
   description.level = measured.link_level;
   description.provenance = provenance_of(request, measured, machine) +
-                           (outputs.cluster_busy ? "; links while all ranks compute" : "");
+                           (outputs.cluster_busy ? "; links while all ranks compute" : "") +
+                           reserve;
   BuiltCluster built = build_cluster(description, measured.links.value_or(LinkSamples{}),
                                      outputs.cluster_busy, LinkStatistic::kQuarter);
   results.cluster = std::move(built.cluster);

@@ -23,6 +23,7 @@ constexpr std::int64_t kMostParameters = 1'000'000'000'000;
 constexpr int kMostBytesPerParameter = 32;
 constexpr int kMostOptimizerBytes = 64;
 constexpr std::int64_t kMostPicosecondsPerParameter = 1'000'000'000;
+constexpr std::int64_t kMostFixedBytes = 10'000'000'000'000;
 constexpr int kMostDegree = 1'000'000;
 constexpr int kMostSamples = 1'000'000;
 constexpr int kMostTokens = 100'000'000;
@@ -242,6 +243,9 @@ class ProfileReader {
     type.name = types_.add(need(object, "name", "what sections refer to this type by"));
     type.parameters = read_parameters(object);
     type.parameter_source = sources_.resolve(object, "parameter_source", 0);
+    if (const auto fixed = object.get("fixed_bytes")) {
+      type.fixed = {fixed->integer(0, kMostFixedBytes)};
+    }
     std::map<Key, std::size_t> keys;
     for (JsonReader& row : need_elements(object, "measurements", "one measured row of this type")) {
       type.measurements.push_back(read_measurement(row, type, sources_));

@@ -106,8 +106,9 @@ Json write_section_type(const SectionType& type, const std::vector<Source>& sour
   Json object = Json::object();
   object.set("name", type.name)
       .set("parameters", write_parameters(type.parameters))
-      .set("parameter_source", id_of(sources, type.parameter_source))
-      .set("measurements", std::move(measurements));
+      .set("parameter_source", id_of(sources, type.parameter_source));
+  if (type.fixed.count != 0) object.set("fixed_bytes", type.fixed.count);
+  object.set("measurements", std::move(measurements));
   return object;
 }
 

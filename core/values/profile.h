@@ -106,6 +106,8 @@ struct SectionType {
   std::vector<ParameterCount> parameters;  // ascending tensor degree, never empty
   int parameter_source = 0;
   std::vector<Measurement> measurements;
+  // What a section holds besides parameters that are trained: frozen ones, and buffers.
+  Bytes fixed{};
   bool operator==(const SectionType&) const = default;
 };
 

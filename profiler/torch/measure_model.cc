@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <utility>
 
+#include "profiler/build_profile.h"
 #include "profiler/trace_chain.h"
 #include "training/byte_data.h"
 #include "training/steady_time.h"
@@ -59,6 +61,56 @@ ChainToMeasure chain_of(const ModelToMeasure& question, const ModelOutline& outl
   return chain;
 }
 
+// What a section is handed and hands on, as text.
+std::string sizes_of(const Model& model, int section, std::int64_t tokens) {
+  std::string text;
+  if (section < 0) return text;
+  for (const BoundaryTensor& tensor : model.boundary(section, {.samples = 2, .tokens = tokens})) {
+    for (const std::int64_t size : tensor.shape) text += std::to_string(size) + ' ';
+    text += tensor.has_gradient ? ";" : "/";
+  }
+  return text;
+}
+
+// Sections of one type in another place may be handed tensors of another size: a convolution behind
+// another one. Then they are of several types.
+void tell_sizes_apart(const Model& model, std::int64_t tokens, ModelOutline& outline) {
+  std::map<std::string, std::vector<std::string>> known;  // sizes by type
+  const int sections = static_cast<int>(outline.sections.size());
+  for (int s = 0; s < sections; ++s) {
+    std::string& type = outline.sections[static_cast<std::size_t>(s)].type;
+    std::string sizes = sizes_of(model, s - 1, tokens) + "|";
+    if (s + 1 < sections) sizes += sizes_of(model, s, tokens);
+    std::vector<std::string>& of_type = known[type];
+    const auto found = std::find(of_type.begin(), of_type.end(), sizes);
+    const auto number = found - of_type.begin() + 1;
+    if (found == of_type.end()) of_type.push_back(std::move(sizes));
+    if (number > 1) type += "@" + std::to_string(number);
+  }
+}
+
+// Whether every section of the chain is handed what the one before it in the chain hands on.
+bool fits_together(const Model& model, const ChainToMeasure& chain) {
+  for (std::size_t i = 1; i < chain.sections.size(); ++i) {
+    if (sizes_of(model, chain.sections[i - 1], chain.sequence_length) !=
+        sizes_of(model, chain.sections[i] - 1, chain.sequence_length)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::int64_t fixed_bytes(const ModelOutline& outline, const ChainToMeasure& chain) {
+  const std::int64_t bytes =
+      training_state_of(chain.model.precision, chain.model.optimizer).bytes_per_parameter.count;
+  std::int64_t sum = 0;
+  for (const int section : chain.sections) {
+    const SectionOutline& one = outline.sections[static_cast<std::size_t>(section)];
+    sum += one.frozen_count() * bytes + one.buffer_bytes();
+  }
+  return sum;
+}
+
 class ModelMeasuring {
  public:
   ModelMeasuring(const ModelToMeasure& question, Device& device, ProfilingProgress& progress,
@@ -70,8 +122,17 @@ class ModelMeasuring {
         tracer_(tracer),
         data_(text_to_train_on(question.sequence_length), question.sequence_length,
               "the profiler's text") {
-    samples_.outline = make_model(question.model)->outline();
+    const auto model = make_model(question.model);
+    samples_.outline = model->outline();
+    if (question.model.family == ModelFamily::kTorchScript) {
+      tell_sizes_apart(*model, question.sequence_length, samples_.outline);
+    }
     chain_ = chain_of(question, samples_.outline);
+    if (!fits_together(*model, chain_)) {
+      ModelToMeasure all = question;
+      all.every_section = true;
+      chain_ = chain_of(all, samples_.outline);
+    }
     samples_.chain_parameters = chain_.parameters;
   }
 
@@ -101,7 +162,8 @@ class ModelMeasuring {
     const Bytes before = device_.held_memory();
     TorchWork work(setup_of(chain_), device_, data_);
     samples_.state_bytes_per_parameter =
-        static_cast<double>((device_.held_memory() - before).count) /
+        static_cast<double>((device_.held_memory() - before).count -
+                            fixed_bytes(samples_.outline, chain_)) /
         static_cast<double>(std::max<std::int64_t>(chain_.parameters, 1));
     Until until(progress_, deadline);
     ChainSamples chain = measure_beside(chain_, work, device_, question_.rule, until, beside_);

@@ -111,6 +111,19 @@ TEST_CASE("a budget is divided between idle links and those under load") {
   CHECK(progress.updates == 2);
 }
 
+TEST_CASE("the largest size that a run sends is measured whatever the budget") {
+  tests::LocalJob job(2);
+  CountingProgress progress;
+  LinkPlan plan = small_plan();
+  plan.budget = Duration{2};
+  plan.at_least = {3000};  // so 4 KiB
+  const LinkSamples samples = measured(job, plan, {}, progress);
+  CHECK_FALSE(samples.complete);
+  REQUIRE(samples.links.size() == 3);
+  CHECK(samples.links[0].bytes.count == 4096);
+  CHECK(samples.collectives.size() == 3);
+}
+
 TEST_CASE("rank 0 stops all ranks, and what was measured is kept") {
   tests::LocalJob job(3);
   CountingProgress progress;

@@ -47,13 +47,29 @@ std::string refusal(const ArchiveGraph& graph, const std::vector<std::string>& n
 TEST_CASE("a section may end where nothing behind reads what was made before") {
   CHECK(cuts(graph_of("iabco", {"ia", "ab", "bc", "co"})) == "abc");
   CHECK(cuts(graph_of("iabc+o", {"ia", "ab", "bc", "c+", "a+", "+o"})) == "a+");
-  // The input is read by the last node but one.
-  CHECK(cuts(graph_of("iab+o", {"ia", "ab", "b+", "i+", "+o"})) == "+");
+  // The model's inputs are there for every section.
+  CHECK(cuts(graph_of("iab+o", {"ia", "ab", "b+", "i+", "+o"})) == "ab+");
   CHECK(cuts(graph_of("io", {"io"})).empty());
   CHECK(cuts({}).empty());
 }
 
-TEST_CASE("what is no tensor with samples first ends no section") {
+TEST_CASE("with more tensors a section may end where several nodes are still to be read") {
+  const auto with = [](int most, const std::string& others = "") {
+    const ArchiveGraph graph =
+        graph_of("iabcd+o", {"ia", "ab", "bc", "cd", "d+", "b+", "a+", "+o"}, others);
+    std::string text;
+    for (const int cut : possible_cuts(graph, most)) {
+      text += graph.nodes[static_cast<std::size_t>(cut)].name;
+    }
+    return text;
+  };
+  CHECK(with(1) == "a+");
+  CHECK(with(2) == "ab+");
+  CHECK(with(3) == "abcd+");
+  CHECK(with(3, "b") == "a+");  // it cannot be handed on, and is open until +
+}
+
+TEST_CASE("what cannot be handed on ends no section") {
   CHECK(cuts(graph_of("iabco", {"ia", "ab", "bc", "co"}, "b")) == "ac");
 }
 
@@ -67,11 +83,11 @@ TEST_CASE("cuts are named in any order, by alias too, and come along the model")
 
 TEST_CASE("a name that is no cut is answered with those there are, or why there are none") {
   ArchiveGraph graph = graph_of("iabc+o", {"ia", "ab", "bc", "c+", "a+", "+o"});
-  CHECK(refusal(graph, {"b"}) == "m.pt: no cutpoint \"b\" here; along the model there are a, +");
+  CHECK(refusal(graph, {"e"}) == "m.pt: no cutpoint \"e\" here; along the model there are a, +");
   CHECK(refusal(graph, {"a", "a"}) == "m.pt: cutpoint \"a\" is named twice; keep one");
   CHECK(refusal(graph_of("io", {"io"}), {"b"}) ==
-        "m.pt: no cutpoint \"b\" here; it has none: nothing but the result follows from one tensor "
-        "alone");
+        "m.pt: no cutpoint \"b\" here; it has none: everywhere too many tensors are still to be "
+        "read");
   graph = {};
   graph.undivided = "its forward sings";
   CHECK(refusal(graph, {"b"}) ==

@@ -74,15 +74,17 @@ class GraphWalk {
  public:
   GraphWalk(const ForwardGraph& graph, std::vector<Edge> accumulators)
       : accumulators_(std::move(accumulators)) {
-    collect(graph.output.function);
-    const Edge input = torch::autograd::impl::gradient_edge(graph.input);
-    mark_path(index_.find(input.function.get()));
+    collect(graph.outputs);
+    for (const at::Tensor& input : graph.inputs) {
+      mark_path(index_.find(torch::autograd::impl::gradient_edge(input).function.get()));
+    }
     groups_ = groups_by_shared_intermediates();
   }
 
   struct WeightGroup {
     std::vector<std::size_t> weights;
     std::vector<std::size_t> intermediates;  // nodes on the path, where the weights join it
+    bool is_beside = false;                  // they reach an output beside the path, too
   };
   [[nodiscard]] const std::vector<WeightGroup>& groups() const { return groups_; }
   [[nodiscard]] const std::shared_ptr<Node>& node(std::size_t i) const { return nodes_[i]; }
@@ -92,6 +94,8 @@ class GraphWalk {
   [[nodiscard]] std::string obstacle() const {
     for (const WeightGroup& group : groups_) {
       if (group.intermediates.empty()) return "a weight does not meet the path to the input";
+      // W starts on the path, and would miss what comes from there.
+      if (group.is_beside) return "a weight reaches an output beside the path to the input";
       // The gradient that enters W at the first of them would run through to the second and be
       // counted twice there (the original does not look).
       if (one_reaches_another(group.intermediates)) {
@@ -114,8 +118,8 @@ class GraphWalk {
   }
 
  private:
-  void collect(const std::shared_ptr<Node>& root) {
-    add(root);
+  void collect(const std::vector<Edge>& roots) {
+    for (const Edge& root : roots) roots_.insert(add(root.function));
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       for (const Edge& edge : nodes_[i]->next_edges()) {
         if (edge.function) users_[add(edge.function)].push_back(i);
@@ -134,7 +138,7 @@ class GraphWalk {
 
   using Place = std::unordered_map<Node*, std::size_t>::const_iterator;
   void mark_path(Place input) {
-    if (input == index_.end()) return;
+    if (input == index_.end() || on_path_[input->second]) return;
     std::vector<std::size_t> open{input->second};
     on_path_[input->second] = true;
     while (!open.empty()) {
@@ -149,10 +153,11 @@ class GraphWalk {
   }
 
   // The first nodes on the path from a weight upwards.
-  [[nodiscard]] std::vector<std::size_t> intermediates_of(std::size_t weight) const {
+  [[nodiscard]] WeightGroup group_of(std::size_t weight) const {
     const auto place = index_.find(accumulators_[weight].function.get());
-    std::vector<std::size_t> found;
-    if (place == index_.end()) return found;
+    WeightGroup group{{weight}, {}};
+    std::vector<std::size_t>& found = group.intermediates;
+    if (place == index_.end()) return group;
     std::vector<std::size_t> open{place->second};
     std::unordered_set<std::size_t> seen{place->second};
     while (!open.empty()) {
@@ -162,11 +167,12 @@ class GraphWalk {
         found.push_back(at);
         continue;
       }
+      group.is_beside = group.is_beside || roots_.contains(at);
       for (const std::size_t user : users_[at]) {
         if (seen.insert(user).second) open.push_back(user);
       }
     }
-    return found;
+    return group;
   }
 
   // Weights that share an intermediate are one group, transitively. (The original joins only one
@@ -175,7 +181,7 @@ class GraphWalk {
     std::vector<WeightGroup> groups;
     for (std::size_t w = 0; w < accumulators_.size(); ++w) {
       if (!reaches_output(w)) continue;
-      WeightGroup group{{w}, intermediates_of(w)};
+      WeightGroup group = group_of(w);
       std::vector<WeightGroup> apart;
       for (WeightGroup& other : groups) {
         if (share_intermediate(group, other)) {
@@ -199,6 +205,7 @@ class GraphWalk {
                               b.intermediates.end()) != a.intermediates.end();
   }
   static void merge(const WeightGroup& from, WeightGroup& into) {
+    into.is_beside = into.is_beside || from.is_beside;
     into.weights.insert(into.weights.end(), from.weights.begin(), from.weights.end());
     for (const std::size_t i : from.intermediates) {
       if (std::find(into.intermediates.begin(), into.intermediates.end(), i) ==
@@ -230,16 +237,17 @@ class GraphWalk {
   std::vector<Edge> accumulators_;
   std::vector<std::shared_ptr<Node>> nodes_;  // from the output on
   std::unordered_map<Node*, std::size_t> index_;
+  std::unordered_set<std::size_t> roots_;
   std::vector<std::vector<std::size_t>> users_;  // reverse edges
   std::vector<bool> on_path_;
   std::vector<WeightGroup> groups_;
 };
 
 // Token ids have no gradient, so no way leads to the input; all of the backward is W.
-SplitBackward all_later(ForwardGraph graph, const at::Tensor& output_gradient) {
+SplitBackward all_later(ForwardGraph graph, const variable_list& output_gradients) {
   DeferredWeights::Group group;
-  group.roots = {graph.output};
-  group.gradients = {output_gradient};
+  group.roots = graph.outputs;
+  group.gradients = output_gradients;
   group.weights = all_of(graph.weights.size());
   group.accumulators = accumulators_of(graph.weights);
   return {{}, DeferredWeights({std::move(group)}), {}};
@@ -272,50 +280,57 @@ DeferredWeights::Group deferred_group(
 
 }  // namespace
 
-ForwardGraph forward_graph(const at::Tensor& input, const at::Tensor& output,
-                           const std::vector<at::Tensor>& weights) {
+ForwardGraph forward_graph(std::vector<at::Tensor> inputs, const std::vector<at::Tensor>& outputs,
+                           std::vector<at::Tensor> weights) {
   ForwardGraph graph;
-  if (input.requires_grad()) graph.input = input;
-  graph.output = torch::autograd::impl::gradient_edge(output);
-  graph.weights = weights;
+  graph.inputs = std::move(inputs);
+  for (const at::Tensor& output : outputs) {
+    graph.outputs.push_back(torch::autograd::impl::gradient_edge(output));
+  }
+  graph.weights = std::move(weights);
   return graph;
 }
 
-at::Tensor fused_backward(ForwardGraph graph, const at::Tensor& output_gradient,
-                          const GradientSink& add) {
-  std::vector<Edge> outputs = accumulators_of(graph.weights);
-  const bool has_input = graph.input.defined();
-  if (has_input) outputs.push_back(torch::autograd::impl::gradient_edge(graph.input));
-  if (outputs.empty()) return {};
-  std::vector<at::Tensor> gradients = execute({graph.output}, {output_gradient}, false, outputs);
-  graph.output = {};
+std::vector<at::Tensor> fused_backward(ForwardGraph graph,
+                                       const std::vector<at::Tensor>& output_gradients,
+                                       const GradientSink& add) {
+  std::vector<Edge> wanted = accumulators_of(graph.weights);
+  const std::vector<Edge> of_inputs = accumulators_of(graph.inputs);
+  wanted.insert(wanted.end(), of_inputs.begin(), of_inputs.end());
+  if (wanted.empty() || graph.outputs.empty()) {
+    return std::vector<at::Tensor>(graph.inputs.size());
+  }
+  std::vector<at::Tensor> gradients = execute(graph.outputs, output_gradients, false, wanted);
+  graph.outputs.clear();
   add_all(gradients, 0, all_of(graph.weights.size()), add);
-  return has_input ? gradients.back() : at::Tensor();
+  gradients.erase(gradients.begin(),
+                  gradients.begin() + static_cast<std::ptrdiff_t>(graph.weights.size()));
+  return gradients;
 }
 
-SplitBackward input_backward(ForwardGraph graph, const at::Tensor& output_gradient,
+SplitBackward input_backward(ForwardGraph graph, const std::vector<at::Tensor>& output_gradients,
                              const GradientSink& add) {
-  if (!graph.input.defined()) return all_later(std::move(graph), output_gradient);
+  if (graph.inputs.empty()) return all_later(std::move(graph), output_gradients);
   const GraphWalk walk(graph, accumulators_of(graph.weights));
   SplitBackward result;
   result.not_split = walk.obstacle();
-  if (!result.not_split.empty()) {
-    result.input_gradient = fused_backward(std::move(graph), output_gradient, add);
+  if (!result.not_split.empty() || graph.outputs.empty()) {
+    result.input_gradients = fused_backward(std::move(graph), output_gradients, add);
     return result;
   }
   std::unordered_map<std::size_t, std::shared_ptr<Capture>> captures;
   for (const GraphWalk::WeightGroup& group : walk.groups()) {
     for (const std::size_t i : group.intermediates) captures.emplace(i, capture_at(*walk.node(i)));
   }
-  result.input_gradient = execute({graph.output}, {output_gradient}, /*keep_graph=*/true,
-                                  {torch::autograd::impl::gradient_edge(graph.input)})[0];
+  result.input_gradients =
+      execute(graph.outputs, output_gradients, /*keep_graph=*/true, accumulators_of(graph.inputs));
   std::vector<DeferredWeights::Group> groups;
   groups.reserve(walk.groups().size());
   for (const GraphWalk::WeightGroup& group : walk.groups()) {
     groups.push_back(deferred_group(walk, group, captures));
   }
   walk.release_path();
-  graph.output = {};  // only now, for the nodes die with it
+  graph.outputs.clear();  // only now, for the nodes die with it
   result.weights = DeferredWeights(std::move(groups));
   return result;
 }

@@ -15,22 +15,25 @@
 
 namespace penstock {
 
-// What F leaves for the backward of one section. Of the output only its place in the graph is kept,
-// so that its values can go once they have been sent.
+// What F leaves for the backward of one section. Of the outputs only their places in the graph are
+// kept, so that their values can go once they have been sent.
 struct ForwardGraph {
-  at::Tensor input;  // a leaf that requires a gradient; undefined where token ids come in
-  torch::autograd::Edge output;
+  std::vector<at::Tensor> inputs;  // leaves that require a gradient; none where token ids come in
+  std::vector<torch::autograd::Edge> outputs;
   std::vector<at::Tensor> weights;
 };
-ForwardGraph forward_graph(const at::Tensor& input, const at::Tensor& output,
-                           const std::vector<at::Tensor>& weights);
+// Of outputs and weights that require a gradient.
+ForwardGraph forward_graph(std::vector<at::Tensor> inputs, const std::vector<at::Tensor>& outputs,
+                           std::vector<at::Tensor> weights);
 
 // Takes the gradient of a weight; called at most once per weight and backward.
 using GradientSink = std::function<void(std::size_t weight, const at::Tensor& gradient)>;
 
-// B: returns the gradient of the input (undefined where token ids come in). The graph is used up.
-at::Tensor fused_backward(ForwardGraph graph, const at::Tensor& output_gradient,
-                          const GradientSink& add);
+// B: takes a gradient per output and returns one per input, undefined where nothing reads it. The
+// graph is used up.
+std::vector<at::Tensor> fused_backward(ForwardGraph graph,
+                                       const std::vector<at::Tensor>& output_gradients,
+                                       const GradientSink& add);
 
 // What I leaves for W: for each group of weights the nodes where it begins, with the gradients that
 // arrived there. Holds the part of the graph that W needs, and no more.
@@ -53,13 +56,13 @@ class DeferredWeights {
 };
 
 struct SplitBackward {
-  at::Tensor input_gradient;  // undefined where token ids come in
+  std::vector<at::Tensor> input_gradients;  // as fused_backward() returns them
   DeferredWeights weights;
   // Not empty: why this graph cannot be split. All was done at once, and W is empty.
   std::string not_split;
 };
 // I. The graph is used up, but for what W needs.
-SplitBackward input_backward(ForwardGraph graph, const at::Tensor& output_gradient,
+SplitBackward input_backward(ForwardGraph graph, const std::vector<at::Tensor>& output_gradients,
                              const GradientSink& add);
 
 }  // namespace penstock

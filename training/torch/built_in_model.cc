@@ -46,10 +46,11 @@ class BuiltInModel : public Model {
     }
     return values;
   }
-  std::vector<std::int64_t> output_shape(int section, std::int64_t samples,
-                                         std::int64_t tokens) const override {
+  Boundary boundary(int section, const BoundaryShape& shape) const override {
     const bool is_head = section + 1 == static_cast<int>(outline_.sections.size());
-    return {samples, tokens, is_head ? description_.vocabulary : description_.hidden};
+    return {{.shape = {shape.samples, shape.tokens,
+                       is_head ? description_.vocabulary : description_.hidden},
+             .type = shape.type}};
   }
   void check_division(std::int64_t /*tokens*/) const override {}  // they are all there is
 

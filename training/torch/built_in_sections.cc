@@ -37,22 +37,25 @@ class BuiltInSection : public SectionModule {
 class Embedding : public BuiltInSection {
  public:
   using BuiltInSection::BuiltInSection;
-  at::Tensor forward(const at::Tensor& tokens, std::uint64_t /*draw*/) override {
-    return at::embedding(weights_[0], tokens) + weights_[1].narrow(0, 0, tokens.size(1));
+  Tensors forward(const Tensors& /*handed*/, const Tensors& inputs,
+                  std::optional<std::uint64_t> /*draw*/) override {
+    const at::Tensor& tokens = inputs[0];
+    return {at::embedding(weights_[0], tokens) + weights_[1].narrow(0, 0, tokens.size(1))};
   }
 };
 
 class Block : public BuiltInSection {
  public:
   using BuiltInSection::BuiltInSection;
-  at::Tensor forward(const at::Tensor& input, std::uint64_t /*draw*/) override {
-    at::Tensor x = input;
+  Tensors forward(const Tensors& handed, const Tensors& /*inputs*/,
+                  std::optional<std::uint64_t> /*draw*/) override {
+    at::Tensor x = handed[0];
     std::size_t next = 0;
     if (description_.family != ModelFamily::kMlp) {
       x = x + attended(norm(x, 0));
       next = 6;
     }
-    return x + linear(at::gelu(linear(norm(x, next), next + 2)), next + 4);
+    return {x + linear(at::gelu(linear(norm(x, next), next + 2)), next + 4)};
   }
 
  private:
@@ -70,8 +73,9 @@ class Block : public BuiltInSection {
 class Head : public BuiltInSection {
  public:
   using BuiltInSection::BuiltInSection;
-  at::Tensor forward(const at::Tensor& input, std::uint64_t /*draw*/) override {
-    return at::linear(norm(input, 0), weights_[2]);
+  Tensors forward(const Tensors& handed, const Tensors& /*inputs*/,
+                  std::optional<std::uint64_t> /*draw*/) override {
+    return {at::linear(norm(handed[0], 0), weights_[2])};
   }
 };
 
@@ -87,6 +91,16 @@ std::unique_ptr<SectionModule> built_in_section(const ModelDescription& descript
 }
 
 at::Tensor token_loss(const at::Tensor& logits, const at::Tensor& targets, double weight) {
+  if (logits.dim() == 0) {  // the mean, worked out by the model itself
+    return (logits.scalar_type() == at::kDouble ? logits : logits.to(at::kFloat)) *
+           (weight * static_cast<double>(targets.ne(kNoTarget).sum().item<std::int64_t>()));
+  }
+  if (logits.numel() / logits.size(-1) != targets.numel()) {
+    throw_bad_input("the model's result, " + c10::str(logits.sizes()) +
+                    ", is neither a loss nor fits the targets " + c10::str(targets.sizes()) +
+                    "; return logits [samples, tokens, vocabulary], or let forward take the "
+                    "targets, too, and return the mean loss");
+  }
   at::Tensor rows = logits.reshape({-1, logits.size(-1)});
   if (rows.scalar_type() != at::kDouble) rows = rows.to(at::kFloat);
   return at::cross_entropy_loss(rows, targets.reshape({-1}), {}, at::Reduction::Sum, kNoTarget) *

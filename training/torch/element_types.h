@@ -36,6 +36,7 @@ inline ElementType element_type(at::ScalarType type) {
   if (type == at::kHalf) return ElementType::kFloat16;
   if (type == at::kDouble) return ElementType::kFloat64;
   if (type == at::kLong) return ElementType::kInt64;
+  if (type == at::kByte) return ElementType::kByte;
   return ElementType::kFloat32;
 }
 

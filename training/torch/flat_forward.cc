@@ -12,6 +12,7 @@
 #include <torch/csrc/jit/passes/lower_tuples.h>
 #include <torch/csrc/jit/passes/remove_mutation.h>
 
+#include "core/values/error.h"
 #include "training/torch/load_archive.h"
 
 namespace penstock {
@@ -48,17 +49,17 @@ class Flattening {
   }
 
   FlatForward run() && {
-    if (bind_defaults()) {
-      inline_calls(*graph().block());
-      lift_attributes();
-      simplify();
-      name_results();
-      torch::jit::RemoveListMutation(flat_.graph);
-      remove_in_place();
-      torch::jit::EliminateDeadCode(flat_.graph);
-      drop_module();
-      if (flat_.undivided.empty()) find_obstacle();
-    }
+    bind_defaults();
+    inline_calls(*graph().block());
+    lift_attributes();
+    simplify();
+    choose_result();
+    name_results();
+    torch::jit::RemoveListMutation(flat_.graph);
+    remove_in_place();
+    torch::jit::EliminateDeadCode(flat_.graph);
+    drop_module();
+    if (flat_.undivided.empty()) find_obstacle();
     return std::move(flat_);
   }
 
@@ -71,22 +72,16 @@ class Flattening {
   Graph& graph() { return *flat_.graph; }
   std::string& computed_in(const Value* value) { return flat_.computed_in[value->unique()]; }
 
-  // Of what comes after the tokens.
-  bool bind_defaults() {
+  void bind_defaults() {
     const auto& arguments = module_.get_method("forward").function().getSchema().arguments();
     const torch::jit::WithInsertPoint at(*graph().nodes().begin());
-    while (graph().inputs().size() > 2) {
-      const std::size_t last = graph().inputs().size() - 1;
-      const auto& value = arguments[last].default_value();
-      if (!value) {
-        flat_.undivided =
-            "its forward takes more inputs than the tokens: " + arguments[last].name();
-        return false;
-      }
-      graph().inputs()[last]->replaceAllUsesWith(graph().insertConstant(*value));
-      graph().eraseInput(last);
+    flat_.inputs = input_names(module_);
+    for (std::size_t i = graph().inputs().size(); i-- > 1;) {
+      const auto& value = arguments[i].default_value();
+      if (!value) continue;
+      graph().inputs()[i]->replaceAllUsesWith(graph().insertConstant(*value));
+      graph().eraseInput(i);
     }
-    return true;
   }
 
   void inline_calls(Block& block) {
@@ -164,21 +159,67 @@ class Flattening {
       if (node->kind() != c10::prim::GetAttr || modules_.contains(node->output())) return;
       const auto owner = modules_.find(node->input(0));
       if (owner == modules_.end()) return;
-      const std::string name = joined(owner->second.path, node->s(c10::attr::name));
-      Value*& input = inputs[name];
-      if (input == nullptr) {
-        input = graph().addInput()->setType(node->output()->type());
-        flat_.attributes.push_back({name, owner->second.module.attr(node->s(c10::attr::name))});
-      }
-      node->output()->replaceAllUsesWith(input);
+      const std::string attribute = node->s(c10::attr::name);
+      const std::string name = joined(owner->second.path, attribute);
+      const c10::IValue value = owner->second.module.attr(attribute);
+      // The weights of an LSTM are a list of what the module has as parameters, too.
+      node->output()->replaceAllUsesWith(value.isTensorList()
+                                             ? list_of(*node, name, value.toTensorVector(), inputs)
+                                             : input_of(name, value, *node->output(), inputs));
       node->destroy();
     });
+  }
+  Value* input_of(const std::string& name, const c10::IValue& value, const Value& like,
+                  std::map<std::string, Value*>& inputs) {
+    Value*& input = inputs[name];
+    if (input == nullptr) {
+      input = graph().addInput()->setType(like.type());
+      flat_.attributes.push_back({name, value});
+    }
+    return input;
+  }
+  Value* list_of(Node& node, const std::string& name, const std::vector<at::Tensor>& tensors,
+                 std::map<std::string, Value*>& inputs) {
+    std::vector<Value*> elements;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const std::string element = name + "." + std::to_string(i);
+      Value*& input = inputs[element];
+      if (input == nullptr) {
+        input = graph().addInput()->setType(c10::TensorType::get());
+        flat_.attributes.push_back({element, tensors[i]});
+      }
+      elements.push_back(input);
+    }
+    Node* const list = graph().createList(c10::TensorType::get(), elements);
+    list->insertBefore(&node);
+    return list->output();
   }
 
   void simplify() {
     torch::jit::ConstantPropagation(flat_.graph);
     torch::jit::LowerSimpleTuples(flat_.graph);
     torch::jit::EliminateDeadCode(flat_.graph);
+  }
+
+  void choose_result() {
+    Value* const returned = graph().outputs()[0];
+    Node* const maker = returned->node();
+    Value* chosen = returned;
+    if (maker->kind() == c10::prim::TupleConstruct && !maker->inputs().empty()) {
+      chosen = maker->input(0);
+    } else if (maker->kind() == c10::prim::DictConstruct) {
+      for (const char* key : {"logits", "loss"}) {
+        for (std::size_t i = 0; i + 1 < maker->inputs().size(); i += 2) {
+          const auto name = torch::jit::toIValue(maker->input(i));
+          if (name && name->isString() && name->toStringRef() == key) chosen = maker->input(i + 1);
+        }
+      }
+    }
+    graph().block()->replaceOutput(0, chosen);
+    if (!chosen->type()->isSubtypeOf(*c10::TensorType::get())) {
+      flat_.undivided = "its forward returns " + chosen->type()->str() +
+                        ", in which Penstock does not find the tensor to train by";
+    }
   }
 
   void name_results() {
@@ -252,19 +293,71 @@ class Flattening {
 
   // What would be lost or doubled if only a part of the graph ran.
   void find_obstacle() {
-    static const std::set<std::string> harmless{"prim::Print", "prim::RaiseException", "aten::warn",
-                                                "aten::is_grad_enabled"};
-    for_each_node(*graph().block(), [&](Node* node) {
-      if (!flat_.undivided.empty() || !node->blocks().empty()) return;
-      const std::string name = node->kind().toQualString();
-      if (harmless.contains(name)) return;
-      if (is_mutable(*node)) {
-        flat_.undivided = "its forward changes a value in place that is seen elsewhere (" + name +
-                          in_module(*node) + ")";
-      } else if (node->hasSideEffects() || node->kind() == c10::prim::GetAttr) {
-        flat_.undivided = "its forward does more than compute (" + name + in_module(*node) + ")";
+    for (Node* top : graph().nodes()) {
+      note_effects(*top, *top);
+      for (Block* block : top->blocks()) {
+        for_each_node(*block, [&](Node* inner) { note_effects(*inner, *top); });
       }
-    });
+    }
+    for (const auto& [top, attributes] : flat_.changes) {
+      for (const int attribute : attributes) require_one_reader(attribute, *top);
+    }
+  }
+
+  void note_effects(Node& node, const Node& top) {
+    static const std::set<std::string> harmless{
+        "prim::Print",           "prim::RaiseException",      "aten::warn",
+        "aten::is_grad_enabled", "aten::is_autocast_enabled", "aten::is_autocast_cpu_enabled"};
+    static const std::set<std::string> norms{"aten::batch_norm", "aten::instance_norm",
+                                             "aten::_batch_norm_impl_index",
+                                             "aten::cudnn_batch_norm", "aten::native_batch_norm"};
+    if (!flat_.undivided.empty()) return;
+    const std::string name = node.kind().toQualString();
+    if (harmless.contains(name)) return;
+    if (norms.contains(name)) {  // their schemas do not say that they change running means
+      const auto training = torch::jit::toIValue(node.input(5));
+      if (training && !training->toBool()) return;
+      for (const std::size_t i : {std::size_t{3}, std::size_t{4}}) {
+        if (note_change(*node.input(i), top) || node.input(i)->mustBeNone()) continue;
+        flat_.undivided =
+            "its forward has running means that are no buffers (" + name + in_module(node) + ")";
+      }
+      return;
+    }
+    if (!node.blocks().empty()) return;
+    if (is_mutable(node)) {
+      if (note_change(*node.input(0), top)) return;
+      flat_.undivided = "its forward changes a value in place that is seen elsewhere (" + name +
+                        in_module(node) + ")";
+    } else if (node.hasSideEffects() || node.kind() == c10::prim::GetAttr) {
+      flat_.undivided = "its forward does more than compute (" + name + in_module(node) + ")";
+    }
+  }
+
+  // Whether it is a buffer of the module, which `top` changes.
+  bool note_change(const Value& value, const Node& top) {
+    if (value.node() != graph().param_node() || value.offset() < flat_.inputs.size()) return false;
+    const auto attribute = value.offset() - flat_.inputs.size();
+    const c10::IValue& buffer = flat_.attributes[attribute].value;
+    if (!buffer.isTensor() || !buffer.toTensor().defined()) return false;
+    for (const at::Tensor& parameter : module_.parameters()) {
+      if (parameter.is_alias_of(buffer.toTensor())) return false;
+    }
+    flat_.changes[&top].insert(static_cast<int>(attribute));
+    return true;
+  }
+
+  void require_one_reader(int attribute, const Node& reader) {
+    const Value* const value =
+        graph().inputs()[flat_.inputs.size() + static_cast<std::size_t>(attribute)];
+    for (const torch::jit::Use& use : value->uses()) {
+      const Node* user = use.user;
+      while (user->owningBlock() != graph().block()) user = user->owningBlock()->owningNode();
+      if (user == &reader || !flat_.undivided.empty()) continue;
+      flat_.undivided = "its forward changes the buffer " +
+                        flat_.attributes[static_cast<std::size_t>(attribute)].name +
+                        " in place and reads it elsewhere";
+    }
   }
   std::string in_module(const Node& node) {
     if (node.outputs().empty()) return "";
@@ -288,6 +381,42 @@ FlatForward flatten_forward(const torch::jit::Module& module) {
     none.undivided = "LibTorch does not take its graph apart (" + reason_of(error) + ")";
     return none;
   }
+}
+
+std::vector<std::string> input_names(const torch::jit::Module& module) {
+  const auto& arguments = module.get_method("forward").function().getSchema().arguments();
+  std::vector<std::string> names;
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    if (!arguments[i].default_value()) names.push_back(arguments[i].name());
+  }
+  return names;
+}
+
+at::Tensor result_of(const c10::IValue& returned, const std::string& where) {
+  if (returned.isTensor()) return returned.toTensor();
+  if (returned.isTuple() && !returned.toTupleRef().elements().empty()) {
+    const auto& elements = returned.toTupleRef().elements();
+    at::Tensor first = result_of(elements[0], where);
+    for (std::size_t i = 1; i < elements.size() && first.dim() > 0; ++i) {
+      if (!elements[i].isTensor() || !elements[i].toTensor().defined()) continue;
+      const at::Tensor other = elements[i].toTensor();
+      if (other.numel() != 1 || !other.is_floating_point()) continue;
+      throw_bad_input(where + ": forward returns a number beside its logits (element " +
+                      std::to_string(i) +
+                      " of the tuple), perhaps an auxiliary loss, which would not be trained; let "
+                      "forward take the targets, too, and return the whole loss");
+    }
+    return first;
+  }
+  if (returned.isGenericDict()) {
+    const auto dict = returned.toGenericDict();
+    for (const char* key : {"loss", "logits"}) {
+      if (dict.contains(key)) return result_of(dict.at(key), where);
+    }
+  }
+  throw_bad_input(where + ": forward returns a " + returned.tagKind() +
+                  " in which there are neither logits nor a loss; return a tensor, a tuple that "
+                  "begins with it, or a dict with \"logits\" or \"loss\"");
 }
 
 torch::jit::Module submodule(const torch::jit::Module& module, const std::string& path) {

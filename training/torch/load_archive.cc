@@ -5,10 +5,24 @@
 
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
+#include "training/torch/model_inputs.h"
 #include "training/torch/read_archive_graph.h"
 #include "training/torch/script_flow.h"
 
 namespace penstock {
+
+namespace {
+
+void require_trainable(const torch::jit::Module& module, const std::string& archive) {
+  for (const at::Tensor& parameter : module.parameters()) {
+    if (parameter.requires_grad()) return;
+  }
+  throw_bad_input(archive +
+                  ": there is nothing to train: it holds no parameter with requires_grad "
+                  "(torch.jit.freeze makes constants of them); save the module as it is trained");
+}
+
+}  // namespace
 
 torch::jit::Module load_archive(const ModelDescription& description) {
   const std::string bytes = read_file(description.archive);
@@ -19,7 +33,7 @@ torch::jit::Module load_archive(const ModelDescription& description) {
   }
   try {
     torch::jit::Module module = torch::jit::load(description.archive);
-    for (at::Tensor parameter : module.parameters()) parameter.set_requires_grad(true);
+    require_trainable(module, description.archive);
     return module;
   } catch (const c10::Error& error) {
     throw_bad_input(description.archive + ": no TorchScript archive that this LibTorch reads (" +
@@ -34,18 +48,28 @@ at::Tensor some_tokens(std::int64_t samples, std::int64_t tokens) {
 std::string reason_of(const std::exception& error) {
   const auto* const known = dynamic_cast<const c10::Error*>(&error);
   const std::string text = known != nullptr ? known->what_without_backtrace() : error.what();
+  // The interpreter begins with where it was, and ends with what happened.
+  if (text.starts_with("The following operation failed in the TorchScript interpreter")) {
+    const std::size_t end = text.find_last_not_of('\n');
+    const std::size_t begin = text.rfind('\n', end) + 1;
+    return text.substr(begin, end + 1 - begin);
+  }
   return text.substr(0, text.find('\n'));
 }
 
 ArchiveGraph read_archive_graph(const ModelDescription& description, std::int64_t tokens) {
   ScriptFlow flow(load_archive(description));
-  // Another number of samples than of tokens, so that the two are not mistaken for each other.
-  const std::int64_t samples = tokens == 2 ? 3 : 2;
+  check_inputs(flow.inputs(), description.archive);
   try {
-    if (flow.graph().undivided.empty()) flow.try_out(some_tokens(samples, tokens));
+    if (flow.graph().undivided.empty()) {
+      flow.try_out([&](std::int64_t samples) {
+        const at::Tensor ids = some_tokens(samples, tokens);
+        return model_inputs(flow.inputs(), ids, ids);
+      });
+    }
   } catch (const std::exception& error) {
-    throw_bad_input(description.archive + ": cannot be run on " + std::to_string(samples) +
-                    " samples of " + std::to_string(tokens) + " tokens (" + reason_of(error) + ")");
+    throw_bad_input(description.archive + ": cannot be run on 2, 3 and 5 samples of " +
+                    std::to_string(tokens) + " tokens (" + reason_of(error) + ")");
   }
   return flow.graph();
 }

@@ -10,14 +10,14 @@
 
 namespace penstock {
 
-// On the CPU, every parameter with a gradient. Error{kBadInput} for what is no archive, and for
-// another one than the description was made of.
+// On the CPU; parameters without requires_grad are frozen. Error{kBadInput} for what is no archive,
+// for another one than the description was made of, and where all parameters are frozen.
 torch::jit::Module load_archive(const ModelDescription& description);
 
 // What an archive is tried out with: tokens [samples, tokens].
 at::Tensor some_tokens(std::int64_t samples, std::int64_t tokens);
 
-// The first line of what LibTorch says.
+// The line of what LibTorch says that has the reason.
 std::string reason_of(const std::exception& error);
 
 }  // namespace penstock

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -12,6 +13,20 @@
 #include "training/torch/section_module.h"
 
 namespace penstock {
+
+// A tensor that a section hands on.
+struct BoundaryTensor {
+  std::vector<std::int64_t> shape;
+  at::ScalarType type = at::kFloat;
+  bool has_gradient = true;
+};
+using Boundary = std::vector<BoundaryTensor>;
+
+// How many samples of how many tokens, computed in which type.
+struct BoundaryShape {
+  std::int64_t samples = 1, tokens = 1;
+  at::ScalarType type = at::kFloat;
+};
 
 class Model {
  public:
@@ -23,9 +38,11 @@ class Model {
   // What a weight starts with, on the CPU, of the type that the optimizer steps.
   [[nodiscard]] virtual at::Tensor initial(int section, int parameter, std::uint64_t seed,
                                            at::ScalarType type) const = 0;
-  // Of what a section makes of so many samples of so many tokens.
-  [[nodiscard]] virtual std::vector<std::int64_t> output_shape(int section, std::int64_t samples,
-                                                               std::int64_t tokens) const = 0;
+  // What a section hands on: all that later sections read of it and of those before it.
+  [[nodiscard]] virtual Boundary boundary(int section, const BoundaryShape& shape) const = 0;
+  // The names of the model's inputs, and whether a section reads any.
+  [[nodiscard]] virtual std::vector<std::string> inputs() const { return {"tokens"}; }
+  [[nodiscard]] virtual bool reads_inputs(int section) const { return section == 0; }
   // Error{kBadInput} unless the sections, one after the other, compute exactly what the whole model
   // computes, gradients included.
   virtual void check_division(std::int64_t tokens) const = 0;

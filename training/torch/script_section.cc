@@ -33,52 +33,64 @@ c10::IValue placed(const std::string& name, const c10::IValue& value, const Sect
   return leaf_of(value.toTensor(), kept);
 }
 
+}  // namespace
+
+bool is_kept(const at::Tensor& buffer) {
+  return buffer.is_floating_point() || buffer.scalar_type() == at::kLong;
+}
+
+namespace {
+
 // The optimizing executor would hide the operations behind one node of autograd's graph.
-at::Tensor run_plainly(const torch::jit::GraphExecutor& executor, torch::jit::Stack stack) {
+torch::jit::Stack run_plainly(const torch::jit::GraphExecutor& executor, torch::jit::Stack stack) {
   const torch::jit::GraphOptimizerEnabledGuard plain(false);
   torch::jit::GraphExecutor(executor).run(stack);
-  return stack.front().toTensor();
+  return stack;
 }
 
 class ScriptSection : public SectionModule {
  public:
   void bind(std::size_t parameter, const at::Tensor& storage) override {
+    const bool is_trained = weights_[parameter].requires_grad();
     weights_[parameter].set_requires_grad(false);
     weights_[parameter].set_data(storage);
-    weights_[parameter].set_requires_grad(true);
+    weights_[parameter].set_requires_grad(is_trained);
   }
 
-  at::Tensor forward(const at::Tensor& input, std::uint64_t draw) override {
-    if (!is_random_) return run(input);
-    // The generator is the whole process's, and ranks may be its threads.
-    static std::mutex one_at_a_time;
-    const std::scoped_lock lock(one_at_a_time);
-    auto generator = at::globalContext().defaultGenerator(input.device());
-    {
-      const std::scoped_lock of_generator(generator.mutex());
-      generator.set_current_seed(draw);
-    }
-    return run(input);
+  Tensors forward(const Tensors& handed, const Tensors& inputs,
+                  std::optional<std::uint64_t> draw) override {
+    if (!is_random_) return run(handed, inputs);
+    const std::scoped_lock lock(generator_lock());
+    if (draw) seed_generator(device_, *draw);
+    return run(handed, inputs);
   }
 
  protected:
-  virtual at::Tensor run(const at::Tensor& input) = 0;
+  explicit ScriptSection(at::Device device) : device_(device) {}
+  virtual Tensors run(const Tensors& handed, const Tensors& inputs) = 0;
+  at::Device device_;
   bool is_random_ = false;
 };
 
 class PieceSection : public ScriptSection {
  public:
   PieceSection(const ScriptPart& part, const SectionMode& mode)
-      : executor_(part.piece.graph, "section"), values_(part.values) {
+      : ScriptSection(mode.device),
+        executor_(part.piece.graph, "section"),
+        values_(part.values),
+        reads_(part.piece.reads),
+        around_(part.piece.around) {
     is_random_ = draws_random_numbers(*part.piece.graph);
     for (const ScriptWeight& weight : part.weights) {
-      weights_.push_back(leaf_of(weight.tensor, mode).set_requires_grad(true));
+      weights_.push_back(
+          leaf_of(weight.tensor, mode).set_requires_grad(weight.tensor.requires_grad()));
       for (const std::size_t input : weight.inputs) values_[input] = c10::IValue();
     }
     for (std::size_t i = 0; i < values_.size(); ++i) {
       if (is_mode(part.names[i])) modes_.push_back(i);
       values_[i] = placed(part.names[i], values_[i], mode);
     }
+    for (const std::size_t i : part.buffers) buffers_.push_back(values_[i].toTensor());
     for (std::size_t i = 0; i < weights_.size(); ++i) {
       for (const std::size_t input : part.weights[i].inputs) values_[input] = weights_[i];
     }
@@ -89,21 +101,35 @@ class PieceSection : public ScriptSection {
   }
 
  private:
-  at::Tensor run(const at::Tensor& input) override {
-    torch::jit::Stack stack{input};
+  Tensors run(const Tensors& handed, const Tensors& inputs) override {
+    torch::jit::Stack stack(handed.begin(), handed.end());
     stack.insert(stack.end(), values_.begin(), values_.end());
-    return run_plainly(executor_, std::move(stack));
+    for (std::size_t i = 0; i < reads_.size(); ++i) {
+      if (reads_[i] < 0)
+        stack[handed.size() + i] = inputs[static_cast<std::size_t>(-1 - reads_[i])];
+    }
+    const torch::jit::Stack made = run_plainly(executor_, std::move(stack));
+    Tensors outputs;
+    outputs.reserve(around_.size());
+    std::size_t next = 0;
+    for (const int input : around_) {
+      outputs.push_back(input < 0 ? made[next++].toTensor()
+                                  : handed[static_cast<std::size_t>(input)]);
+    }
+    return outputs;
   }
 
   torch::jit::GraphExecutor executor_;
   std::vector<c10::IValue> values_;
+  std::vector<int> reads_, around_;
   std::vector<std::size_t> modes_;  // of values_: whether a module trains
 };
 
 class WholeSection : public ScriptSection {
  public:
   WholeSection(const torch::jit::Module& module, const std::vector<ScriptWeight>& weights,
-               const SectionMode& mode) {
+               const SectionMode& mode)
+      : ScriptSection(mode.device) {
     {
       const at::NoGradGuard no_grad;
       module_ = module.deepcopy();
@@ -115,12 +141,12 @@ class WholeSection : public ScriptSection {
       parameters[parameter.name] = parameter.value;
     }
     for (const ScriptWeight& weight : weights) {
-      weights_.push_back(parameters.at(weight.name).set_requires_grad(true));
+      weights_.push_back(
+          parameters.at(weight.name).set_requires_grad(weight.tensor.requires_grad()));
     }
-    if (mode.type) {
-      for (at::Tensor buffer : module_.buffers()) {
-        if (buffer.is_floating_point()) buffer.set_data(buffer.to(*mode.type));
-      }
+    for (at::Tensor buffer : module_.buffers()) {
+      if (mode.type && buffer.is_floating_point()) buffer.set_data(buffer.to(*mode.type));
+      if (is_kept(buffer)) buffers_.push_back(buffer);
     }
     const auto graph = module_.get_method("forward").graph()->copy();
     torch::jit::Inline(*graph);
@@ -130,15 +156,27 @@ class WholeSection : public ScriptSection {
   void set_training(bool training) override { module_.train(training); }
 
  private:
-  at::Tensor run(const at::Tensor& input) override {
+  Tensors run(const Tensors& /*handed*/, const Tensors& inputs) override {
     const torch::jit::GraphOptimizerEnabledGuard plain(false);
-    return module_.forward({input}).toTensor();
+    return {result_of(module_.forward(std::vector<c10::IValue>(inputs.begin(), inputs.end())),
+                      "the archive")};
   }
 
   torch::jit::Module module_;
 };
 
 }  // namespace
+
+std::recursive_mutex& generator_lock() {
+  static std::recursive_mutex lock;
+  return lock;
+}
+
+void seed_generator(at::Device device, std::uint64_t seed) {
+  auto generator = at::globalContext().defaultGenerator(device);
+  const std::scoped_lock of_generator(generator.mutex());
+  generator.set_current_seed(seed);
+}
 
 std::unique_ptr<SectionModule> piece_section(const ScriptPart& part, const SectionMode& mode) {
   return std::make_unique<PieceSection>(part, mode);
@@ -148,13 +186,6 @@ std::unique_ptr<SectionModule> whole_section(const torch::jit::Module& module,
                                              const std::vector<ScriptWeight>& weights,
                                              const SectionMode& mode) {
   return std::make_unique<WholeSection>(module, weights, mode);
-}
-
-at::Tensor run_piece(const ScriptPart& part, const at::Tensor& input) {
-  const at::NoGradGuard no_grad;
-  torch::jit::Stack stack{input};
-  stack.insert(stack.end(), part.values.begin(), part.values.end());
-  return run_plainly(torch::jit::GraphExecutor(part.piece.graph, "section"), std::move(stack));
 }
 
 }  // namespace penstock

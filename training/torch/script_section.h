@@ -2,7 +2,9 @@
 // be divided. Private to training/torch.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,18 +16,21 @@
 
 namespace penstock {
 
-// A weight, and the inputs of the piece that it is, counted without the first.
+// A weight, and which of what the piece reads it is.
 struct ScriptWeight {
-  std::string name;  // in the archive
-  at::Tensor tensor;
+  std::string name;   // in the archive
+  at::Tensor tensor;  // frozen where it does not require a gradient
   std::vector<std::size_t> inputs;
 };
 
 struct ScriptPart {
   ScriptPiece piece;
-  std::vector<c10::IValue> values;  // of the piece's attributes; the archive's own tensors
-  std::vector<std::string> names;   // of these
+  // As the piece reads them: the archive's own tensors, and None where it reads one of the model's
+  // inputs.
+  std::vector<c10::IValue> values;
+  std::vector<std::string> names;
   std::vector<ScriptWeight> weights;
+  std::vector<std::size_t> buffers;  // which of `values` it changes
 };
 
 struct SectionMode {
@@ -34,14 +39,19 @@ struct SectionMode {
   bool training = true;
 };
 
+// Of a module that is one section: masks and the like do not change.
+bool is_kept(const at::Tensor& buffer);
+
+// Held by whoever draws from the generator of the process: ranks may be its threads.
+std::recursive_mutex& generator_lock();
+// Of the CPU; the lock must be held.
+void seed_generator(at::Device device, std::uint64_t seed);
+
 // With copies of the part's weights as leaves.
 std::unique_ptr<SectionModule> piece_section(const ScriptPart& part, const SectionMode& mode);
 // Of a copy of the module; `weights` are its parameters, each once.
 std::unique_ptr<SectionModule> whole_section(const torch::jit::Module& module,
                                              const std::vector<ScriptWeight>& weights,
                                              const SectionMode& mode);
-
-// The same without a copy and without gradients.
-at::Tensor run_piece(const ScriptPart& part, const at::Tensor& input);
 
 }  // namespace penstock

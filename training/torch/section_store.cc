@@ -106,8 +106,9 @@ void SectionStore::lay_out(const RankSetup& setup) {
 }
 
 SectionStore::Flat SectionStore::flat_of(const Segment& segment) {
-  Flat& flat = flats_[{segment.at.section, segment.at.shared}];
-  const auto held = before_.find({segment.at.section, segment.at.shared});
+  const std::tuple key(segment.at.section, segment.at.shared, segment.at.frozen);
+  Flat& flat = flats_[key];
+  const auto held = before_.find(key);
   if (held != before_.end() && held->second->at == segment.at) {
     flat = held->second;
   } else {
@@ -126,6 +127,7 @@ SectionStore::Flat SectionStore::allocated(const SegmentPlace& at) const {
   const auto options = at::TensorOptions(at::Device(device_.name()));
   const auto master = options.dtype(master_type(description_.precision));
   flat->weights = at::zeros({elements}, options.dtype(compute_type(description_.precision)));
+  if (at.frozen) return flat;
   flat->gradient = at::zeros({elements}, master);
   const bool has_master = has_master_weights(description_.precision);
   for (std::size_t k = 0; k < kept_.names.size(); ++k) {

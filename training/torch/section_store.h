@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -40,7 +41,8 @@ class SectionStore {
 
  private:
   using Flat = std::shared_ptr<FlatWeights>;
-  using Flats = std::map<std::pair<int, int>, Flat>;  // by section and tie of the outline
+  // By section, tie of the outline, and whether they are frozen.
+  using Flats = std::map<std::tuple<int, int, bool>, Flat>;
 
   [[nodiscard]] std::vector<Segment> segments_of(const RankSetup& setup,
                                                  const StageSetup& stage) const;

@@ -47,7 +47,13 @@ StageState::StageState(const ModelOutline& outline, const StageSetup& stage, Sec
       segments_(std::move(segments)),
       flats_(std::move(flats)) {
   for (int s = stage.first_section; s < stage.end_section; ++s) {
-    gradients_.emplace_back(outline.sections[static_cast<std::size_t>(s)].parameters.size());
+    const SectionOutline& section = outline.sections[static_cast<std::size_t>(s)];
+    gradients_.emplace_back(section.parameters.size());
+    names_.push_back(section.name);
+    trained_.emplace_back();
+    for (std::size_t i = 0; i < section.parameters.size(); ++i) {
+      if (!section.parameters[i].frozen) trained_.back().push_back(i);
+    }
   }
   for (std::size_t i = 0; i < segments_.size(); ++i) {
     for (const PlacedParameter& placed : segments_[i].parameters) {
@@ -56,29 +62,38 @@ StageState::StageState(const ModelOutline& outline, const StageSetup& stage, Sec
       const auto& shape =
           outline.sections[static_cast<std::size_t>(placed.section)].parameters[parameter].shape;
       sections_[section]->bind(parameter, part(flats_[i]->weights, placed.place).view(shape));
+      if (segments_[i].at.frozen) continue;
       gradients_[section][parameter] = part(flats_[i]->gradient, placed.place).view(shape);
     }
   }
 }
 
+Tensors StageState::trained_weights(std::size_t section) const {
+  Tensors weights;
+  weights.reserve(trained_[section].size());
+  for (const std::size_t i : trained_[section]) weights.push_back(sections_[section]->weights()[i]);
+  return weights;
+}
+
 void StageState::zero_gradients() {
-  for (const auto& flat : flats_) flat->gradient.zero_();
+  for (const auto& flat : flats_) {
+    if (!flat->at.frozen) flat->gradient.zero_();
+  }
 }
 
 void StageState::set_training(bool training) {
   for (const auto& section : sections_) section->set_training(training);
 }
 
-void StageState::add_gradient(std::size_t section, std::size_t parameter,
-                              const at::Tensor& gradient) {
-  gradients_[section][parameter].add_(gradient);
+void StageState::add_gradient(std::size_t section, std::size_t weight, const at::Tensor& gradient) {
+  gradients_[section][trained_[section][weight]].add_(gradient);
 }
 
 // Of what is no tie with other stages.
 std::vector<Buffer> StageState::buckets_of(at::Tensor FlatWeights::*what) const {
   std::vector<Buffer> buckets;
   for (std::size_t i = 0; i < segments_.size(); ++i) {
-    if (segments_[i].tie >= 0) continue;
+    if (segments_[i].tie >= 0 || segments_[i].at.frozen) continue;
     const Buffer all = buffer_of((*flats_[i]).*what, device_);
     for (const ElementRange& bucket : segments_[i].buckets) {
       buckets.push_back(all.part(bucket.begin, bucket.end));
@@ -147,7 +162,11 @@ std::vector<SectionState> StageState::section_states(const ModelOutline& outline
     const at::Tensor& all = which < 0 ? flat.weights : flat.kept[static_cast<std::size_t>(which)];
     return buffer_of(part(all, range), device_);
   };
-  return section_pieces(outline, stage_, segments_, kept, buffer_at);
+  const SectionBufferAt section_buffer_at = [this](int section, std::size_t buffer) {
+    const auto index = static_cast<std::size_t>(section - stage_.first_section);
+    return buffer_of(sections_[index]->buffers()[buffer], device_);
+  };
+  return section_pieces(outline, stage_, segments_, kept, buffer_at, section_buffer_at);
 }
 
 }  // namespace penstock

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -31,11 +32,15 @@ class StageState {
   // From first_section on.
   [[nodiscard]] const Sections& sections() const { return sections_; }
 
+  // `section` counts from first_section.
+  [[nodiscard]] const std::string& name_of(std::size_t section) const { return names_[section]; }
+  [[nodiscard]] Tensors trained_weights(std::size_t section) const;
+
   void zero_gradients();
   // Of all sections; dropout, for one, is for training only.
   void set_training(bool training);
-  // `section` counts from first_section.
-  void add_gradient(std::size_t section, std::size_t parameter, const at::Tensor& gradient);
+  // Of one of trained_weights().
+  void add_gradient(std::size_t section, std::size_t weight, const at::Tensor& gradient);
 
   [[nodiscard]] std::vector<Buffer> gradient_buckets() const;
   [[nodiscard]] at::Tensor tied_gradient(int tie) const;
@@ -59,6 +64,8 @@ class StageState {
   Sections sections_;
   std::vector<Segment> segments_;
   std::vector<std::shared_ptr<FlatWeights>> flats_;  // as segments_
+  std::vector<std::string> names_;                   // of the sections
+  std::vector<std::vector<std::size_t>> trained_;    // by section: which parameters are
   std::vector<std::vector<at::Tensor>> gradients_;   // by section and parameter: views into flats_
 };
 

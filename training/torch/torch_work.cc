@@ -14,6 +14,8 @@
 #include "training/mixed_bits.h"
 #include "training/token_data.h"
 #include "training/torch/element_types.h"
+#include "training/torch/model_inputs.h"
+#include "training/torch/parcel.h"
 #include "training/torch/section_store.h"
 #include "training/torch/stage_pass.h"
 
@@ -23,9 +25,9 @@ namespace {
 // torch::nn::utils::clip_grad_norm_ has it too.
 constexpr double kClipEpsilon = 1e-6;
 
-// One micro-batch at one stage. Tensors that are not there are undefined.
+// One micro-batch at one stage.
 struct Slot {
-  at::Tensor activation_in, activation_out, gradient_in, gradient_out;
+  Parcel activation_in, activation_out, gradient_in, gradient_out;
   std::unique_ptr<StagePass> pass;
 };
 
@@ -60,6 +62,15 @@ class TorchWork::Impl {
   void warm_up() {
     if (!device().is_gpu()) return;
     begin_step(0);
+    // What forward changes without a gradient is as before when this ends.
+    std::vector<std::pair<at::Tensor, at::Tensor>> buffers;
+    for (auto& [number, stage] : store_.stages()) {
+      for (const auto& section : stage.sections()) {
+        for (const at::Tensor& buffer : section->buffers()) {
+          buffers.emplace_back(buffer, buffer.detach().clone());
+        }
+      }
+    }
     std::set<int> sizes;
     for (std::size_t i = 0; i < setup_.micro_batches.size(); ++i) {
       if (!sizes.insert(setup_.micro_batches[i].samples).second) continue;
@@ -73,6 +84,7 @@ class TorchWork::Impl {
     (void)norm_share();
     slots_.clear();
     for (auto& [number, stage] : store_.stages()) stage.zero_gradients();
+    for (auto& [buffer, before] : buffers) buffer.detach().copy_(before);
     device().synchronize();
   }
 
@@ -84,16 +96,16 @@ class TorchWork::Impl {
       case ActionKind::kRecompute:
         return slot.pass->recompute();
       case ActionKind::kFusedBackward:
-        slot.gradient_out = slot.pass->fused_backward(gradient_into(stage, slot));
+        slot.gradient_out = {slot.pass->fused_backward(gradient_into(stage, slot)), {}};
         slot.pass.reset();
         return;
       case ActionKind::kInputGradient:
-        slot.gradient_out = slot.pass->input_backward(
-            gradient_into(stage, slot), [&](std::size_t section, const std::string& why) {
-              const auto index = static_cast<std::size_t>(state(stage).setup().first_section);
-              not_split_.insert(store_.model().outline().sections[index + section].name + ": " +
-                                why);
-            });
+        slot.gradient_out = {slot.pass->input_backward(
+                                 gradient_into(stage, slot),
+                                 [&](std::size_t section, const std::string& why) {
+                                   not_split_.insert(state(stage).name_of(section) + ": " + why);
+                                 }),
+                             {}};
         return;
       case ActionKind::kWeightGradient:
         slot.pass->weight_backward();
@@ -112,20 +124,32 @@ class TorchWork::Impl {
 
   Buffer activation_to_receive(int stage, int micro_batch) {
     Slot& slot = slots_[{stage, micro_batch}];
-    slot.activation_in = boundary(state(stage).setup().first_section - 1, micro_batch);
-    return buffer_of(slot.activation_in, device());
+    slot.activation_in = empty_parcel(all_of(boundary_before(stage, micro_batch)), device_of());
+    return buffer_of(slot.activation_in.message, device());
   }
   Buffer gradient_to_receive(int stage, int micro_batch) {
     Slot& slot = slots_[{stage, micro_batch}];
-    slot.gradient_in = boundary(state(stage).setup().end_section - 1, micro_batch);
-    return buffer_of(slot.gradient_in, device());
+    slot.gradient_in =
+        empty_parcel(those_with_gradient(boundary_behind(stage, micro_batch)), device_of());
+    return buffer_of(slot.gradient_in.message, device());
+  }
+  Buffer activation_to_send(int stage, int micro_batch) {
+    Parcel& parcel = slot(stage, micro_batch).activation_out;
+    pack(all_of(boundary_behind(stage, micro_batch)), device_of(), parcel);
+    return buffer_of(parcel.message, device());
+  }
+  Buffer gradient_to_send(int stage, int micro_batch) {
+    Parcel& parcel = slot(stage, micro_batch).gradient_out;
+    pack(those_with_gradient(boundary_before(stage, micro_batch)), device_of(), parcel);
+    return buffer_of(parcel.message, device());
   }
   void hand_on_activation(int stage, int micro_batch) {
     slots_[{stage + 1, micro_batch}].activation_in =
-        std::move(slot(stage, micro_batch).activation_out);
+        std::exchange(slot(stage, micro_batch).activation_out, {});
   }
   void hand_on_gradient(int stage, int micro_batch) {
-    slots_[{stage - 1, micro_batch}].gradient_in = std::move(slot(stage, micro_batch).gradient_out);
+    slots_[{stage - 1, micro_batch}].gradient_in =
+        std::exchange(slot(stage, micro_batch).gradient_out, {});
   }
 
   NormShare norm_share() {
@@ -231,33 +255,54 @@ class TorchWork::Impl {
 
   void forward(int stage, int m, Slot& slot) {
     const StageSetup& setup = state(stage).setup();
-    at::Tensor input = std::move(slot.activation_in);
+    StageInput input;
+    input.handed = std::exchange(slot.activation_in, {}).tensors;
+    if (!setup.takes_input) {
+      for (const BoundaryTensor& tensor : boundary_before(stage, m)) {
+        input.has_gradient.push_back(tensor.has_gradient);
+      }
+    }
+    if (input.has_gradient.size() != input.handed.size()) {
+      throw Error(ErrorKind::kInternal, "stage " + std::to_string(stage) + " was handed " +
+                                            std::to_string(input.handed.size()) +
+                                            " tensors instead of " +
+                                            std::to_string(input.has_gradient.size()));
+    }
     LossTarget loss;
-    if (setup.takes_input || setup.ends_in_loss) {
+    if (reads_inputs(setup) || setup.ends_in_loss) {
       auto [tokens, targets] = samples_of(m);
-      if (setup.takes_input) input = std::move(tokens);
+      if (reads_inputs(setup)) {
+        input.inputs = model_inputs(store_.model().inputs(), tokens, targets);
+      }
       if (setup.ends_in_loss) loss = {std::move(targets), loss_weight_};
     }
     const std::uint64_t draw =
         mixed_bits({setup_.options.seed, static_cast<std::uint64_t>(step_),
                     static_cast<std::uint64_t>(micro_batch(m).first_sample)});
     slot.pass = std::make_unique<StagePass>(state(stage), std::move(input), std::move(loss), draw);
-    at::Tensor output = slot.pass->forward(!setup_.recompute && !evaluates());
+    Tensors outputs = evaluates() ? slot.pass->evaluate() : slot.pass->forward(!setup_.recompute);
     if (evaluates()) slot.pass.reset();
     if (setup.ends_in_loss) {
-      loss_.add_(output);
+      loss_.add_(outputs[0]);
     } else {
-      slot.activation_out = std::move(output);
+      slot.activation_out = {std::move(outputs), {}};
     }
+  }
+
+  [[nodiscard]] bool reads_inputs(const StageSetup& stage) const {
+    for (int s = stage.first_section; s < stage.end_section; ++s) {
+      if (store_.model().reads_inputs(s)) return true;
+    }
+    return false;
   }
 
   // What backward starts with. A schedule that recomputes may leave out the R that would directly
   // follow its F; then it is done here.
-  at::Tensor gradient_into(int stage, Slot& slot) {
+  Tensors gradient_into(int stage, Slot& slot) {
     if (!slot.pass->has_graph()) slot.pass->recompute();
-    if (!state(stage).setup().ends_in_loss) return std::move(slot.gradient_in);
+    if (!state(stage).setup().ends_in_loss) return std::exchange(slot.gradient_in, {}).tensors;
     // Of the loss, which is computed in single precision at least.
-    return at::full({}, loss_scale(), options(master_type(setup_.model.precision)));
+    return {at::full({}, loss_scale(), options(master_type(setup_.model.precision)))};
   }
 
   std::pair<at::Tensor, at::Tensor> samples_of(int m) {
@@ -278,11 +323,18 @@ class TorchWork::Impl {
     return {tokens.to(where), targets.to(where)};
   }
 
-  // What `section` makes of a micro-batch, to be received.
-  [[nodiscard]] at::Tensor boundary(int section, int m) const {
-    return at::empty(
-        store_.model().output_shape(section, micro_batch(m).samples, setup_.sequence_length),
-        options(compute_type(setup_.model.precision)));
+  [[nodiscard]] at::Device device_of() const { return at::Device(store_.device().name()); }
+  // What the stage before hands on, and what this one does.
+  [[nodiscard]] Boundary boundary_before(int stage, int m) {
+    return boundary(state(stage).setup().first_section - 1, m);
+  }
+  [[nodiscard]] Boundary boundary_behind(int stage, int m) {
+    return boundary(state(stage).setup().end_section - 1, m);
+  }
+  [[nodiscard]] Boundary boundary(int section, int m) const {
+    return store_.model().boundary(section, {.samples = micro_batch(m).samples,
+                                             .tokens = setup_.sequence_length,
+                                             .type = compute_type(setup_.model.precision)});
   }
 
   const RankSetup setup_;
@@ -334,18 +386,16 @@ Buffer TorchWork::gradient_to_receive(int stage, int micro_batch) {
   return impl_->gradient_to_receive(stage, micro_batch);
 }
 Buffer TorchWork::activation_to_send(int stage, int micro_batch) {
-  return buffer_of(impl_->slot(stage, micro_batch).activation_out, impl_->device());
+  return impl_->activation_to_send(stage, micro_batch);
 }
 Buffer TorchWork::gradient_to_send(int stage, int micro_batch) {
-  at::Tensor& gradient = impl_->slot(stage, micro_batch).gradient_out;
-  gradient = gradient.contiguous();
-  return buffer_of(gradient, impl_->device());
+  return impl_->gradient_to_send(stage, micro_batch);
 }
 void TorchWork::sent_activation(int stage, int micro_batch) {
-  impl_->slot(stage, micro_batch).activation_out.reset();
+  impl_->slot(stage, micro_batch).activation_out = {};
 }
 void TorchWork::sent_gradient(int stage, int micro_batch) {
-  impl_->slot(stage, micro_batch).gradient_out.reset();
+  impl_->slot(stage, micro_batch).gradient_out = {};
 }
 void TorchWork::hand_on_activation(int stage, int micro_batch) {
   impl_->hand_on_activation(stage, micro_batch);

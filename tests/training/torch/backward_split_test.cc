@@ -52,11 +52,10 @@ Compared compare(const Function& function, const at::Tensor& input, const Weight
   at::manual_seed(7);
   Gradients fused, split;
   const at::Tensor gradient = at::randn_like(function(input, weights)).detach();
-  fused.input = fused_backward(forward_graph(input, function(input, weights), weights), gradient,
-                               fused.sink());
-  SplitBackward backward = input_backward(forward_graph(input, function(input, weights), weights),
-                                          gradient, split.sink());
-  split.input = backward.input_gradient;
+  const auto graph = [&] { return forward_graph({input}, {function(input, weights)}, weights); };
+  fused.input = fused_backward(graph(), {gradient}, fused.sink())[0];
+  SplitBackward backward = input_backward(graph(), {gradient}, split.sink());
+  split.input = backward.input_gradients[0];
   CHECK(split.weights.empty() == (backward.not_split.empty() || weights.empty()));  // all in W
   if (!backward.not_split.empty()) CHECK(backward.weights.empty());
   backward.weights.run(split.sink());
@@ -202,23 +201,44 @@ TEST_CASE("between I and W only what W needs is held") {
   at::Tensor input = leaf({kRows, kWidth});
   at::Tensor gradient = at::randn({kRows, kWidth}, at::kDouble);
   at::Tensor output = function(input, weights);
-  ForwardGraph graph = forward_graph(input, output, weights);
+  ForwardGraph graph = forward_graph({input}, {output}, weights);
   const auto held = [&] { return device->held_memory().count - fixed; };
   CHECK(held() == 5 * kTensor);  // x, its gradient's source, x w, gelu(x w), y
   output.reset();
   CHECK(held() == 4 * kTensor);  // only the graph keeps a place of y
 
   const GradientSink ignore = [](std::size_t, const at::Tensor&) {};
-  SplitBackward backward = input_backward(std::move(graph), gradient, ignore);
+  SplitBackward backward = input_backward(std::move(graph), {gradient}, ignore);
   gradient.reset();
   input.reset();
   CHECK(backward.not_split == "");
   // x, what arrived at x w, and the gradient of x.
   CHECK(held() == 3 * kTensor);
-  backward.input_gradient.reset();
+  backward.input_gradients.clear();
   CHECK(held() == 2 * kTensor);
   backward.weights.run(ignore);
   CHECK(held() == 0);
+}
+
+// One weight makes what is handed on of the input, and what is handed on beside it.
+TEST_CASE("a weight that reaches an output beside the path is not split") {
+  at::manual_seed(9);
+  const Weights weights{leaf({8, 8})};
+  const at::Tensor input = leaf({4, 8});
+  const auto outputs = [&] {
+    return std::vector<at::Tensor>{at::linear(input, weights[0]), at::tanh(weights[0])};
+  };
+  const std::vector<at::Tensor> gradients{at::randn({4, 8}, at::kDouble),
+                                          at::randn({8, 8}, at::kDouble)};
+  Gradients fused, split;
+  fused.input =
+      fused_backward(forward_graph({input}, outputs(), weights), gradients, fused.sink())[0];
+  SplitBackward backward =
+      input_backward(forward_graph({input}, outputs(), weights), gradients, split.sink());
+  split.input = backward.input_gradients[0];
+  backward.weights.run(split.sink());
+  CHECK(backward.not_split == "a weight reaches an output beside the path to the input");
+  CHECK(distance(fused, split) == 0.0);
 }
 
 }  // namespace

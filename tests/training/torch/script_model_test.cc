@@ -1,5 +1,6 @@
 #include "training/torch/script_model.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -21,7 +22,9 @@ namespace {
 using torch::jit::Module;
 
 Module module_of(const std::string& name) { return Module("__torch__." + name); }
-at::Tensor random(at::IntArrayRef shape) { return at::randn(shape, at::kFloat) * 0.1; }
+at::Tensor random(at::IntArrayRef shape) {
+  return (at::randn(shape, at::kFloat) * 0.1).set_requires_grad(true);
+}
 
 Module block() {
   Module module = module_of("Block");
@@ -46,7 +49,9 @@ Module chain() {
   head.define("def forward(self, x):\n  return torch.linear(x, self.weight)\n");
   const Module first = block();
   Module second = first.deepcopy();
-  for (at::Tensor parameter : second.parameters()) parameter.set_data(random(parameter.sizes()));
+  for (at::Tensor parameter : second.parameters()) {
+    parameter.set_data(random(parameter.sizes()).detach());
+  }
   blocks.register_module("first", first);
   blocks.register_module("second", second);
   blocks.define("def forward(self, x):\n  return self.second.forward(self.first.forward(x))\n");
@@ -67,7 +72,7 @@ Module gpt(const std::string& residual = "h = h + self.second.forward(h)") {
   Module model = module_of("Gpt");
   model.register_parameter("tokens", random({256, 16}), false);
   model.register_parameter("positions", random({32, 16}), false);
-  model.register_parameter("gain", at::ones({16}), false);
+  model.register_parameter("gain", at::ones({16}).set_requires_grad(true), false);
   Module branch = module_of("Branch");
   branch.register_parameter("weight", random({16, 16}), false);
   branch.define("def forward(self, x):\n  return torch.tanh(torch.linear(x, self.weight))\n");
@@ -193,7 +198,10 @@ TEST_CASE("a residual model can be cut between its operations, at every node tha
   REQUIRE(outline.ties.size() == 1);
   CHECK(outline.ties[0] == TieOutline{"tokens", {0, 4}, {0, 0}});
   make_script_model(model)->check_division(12);
-  CHECK(make_script_model(model)->output_shape(3, 2, 9) == std::vector<std::int64_t>{2, 9, 16});
+  const Boundary boundary = make_script_model(model)->boundary(3, {.samples = 7, .tokens = 9});
+  REQUIRE(boundary.size() == 1);
+  CHECK(boundary[0].shape == std::vector<std::int64_t>{7, 9, 16});
+  CHECK(boundary[0].has_gradient);
 }
 
 TEST_CASE("a tensor that is added to in place is as good as a new one where nobody else sees it") {
@@ -213,15 +221,16 @@ TEST_CASE("a tensor that is added to in place is as good as a new one where nobo
         std::string::npos);
 }
 
-TEST_CASE("a branch that joins late keeps what it goes around in one section") {
+TEST_CASE("a branch that joins late is handed on beside what it goes around") {
   const Archive archive(around("  late = h * 2\n  h = self.first.forward(h)\n"
                                "  h = self.second.forward(h) + late\n"),
                         "late");
   CHECK(all_cuts(archive) == std::vector<std::string>{"embedding", "add"});
-  CHECK(refusal(at_cuts(archive, {"first"}))
-            .find("no cutpoint \"first\" here; along the model "
-                  "there are embedding, add") != std::string::npos);
-  make_script_model(at_cuts(archive, {"embedding", "add"}))->check_division(12);
+  const auto model = make_script_model(at_cuts(archive, {"embedding", "first", "second"}));
+  CHECK(model->boundary(0, {.samples = 3, .tokens = 12}).size() == 1);
+  CHECK(model->boundary(1, {.samples = 3, .tokens = 12}).size() == 2);
+  CHECK(model->boundary(2, {.samples = 3, .tokens = 12}).size() == 2);
+  model->check_division(12);
 }
 
 // A mask that is made once, of sizes; a weight that both blocks use besides their own.
@@ -244,7 +253,8 @@ TEST_CASE("an archive without cutpoints says why") {
   const Archive skip(around("  h = self.first.forward(h) * x.unsqueeze(-1)\n"
                             "  h = self.second.forward(h) + x.unsqueeze(-1)\n"),
                      "skip");
-  CHECK(all_cuts(skip) == std::vector<std::string>{"add"});
+  // The tokens are there for every section.
+  CHECK(all_cuts(skip) == std::vector<std::string>{"embedding", "mul", "add"});
   const Archive seen(around("  flat = h.view([-1])\n  h.mul_(2.0)\n  h = h + flat.sum()\n"),
                      "seen");
   CHECK(all_cuts(seen).empty());
@@ -282,10 +292,7 @@ std::vector<double> descend(const ModelDescription& description, const RankSetup
       inputs.insert(inputs.end(), sample.inputs.begin(), sample.inputs.end());
       targets.insert(targets.end(), sample.targets.begin(), sample.targets.end());
     }
-    for (at::Tensor parameter : module.parameters()) {
-      parameter.set_requires_grad(true);
-      parameter.mutable_grad() = at::Tensor();
-    }
+    for (at::Tensor parameter : module.parameters()) parameter.mutable_grad() = at::Tensor();
     const at::Tensor tokens = at::tensor(inputs, at::kLong).view({setup.global_batch, -1});
     const at::Tensor log_p = module.forward({tokens}).toTensor().log_softmax(-1).view({-1, 256});
     const at::Tensor loss = -log_p.gather(1, at::tensor(targets, at::kLong).unsqueeze(1)).mean();
@@ -313,7 +320,14 @@ RankSetup two_stages(const ModelDescription& model, int sections, const std::str
   return setup;
 }
 
-// Five steps of both stages, the second one split.
+void copy(const Buffer& from, const Buffer& to) {
+  REQUIRE(from.bytes() == to.bytes());
+  REQUIRE(from.bytes() > 0);
+  std::copy(from.data, from.data + from.bytes(), to.data);
+}
+
+// Five steps of both stages, the second one split. Of the two micro-batches one goes over as a
+// message.
 std::vector<double> train(const RankSetup& setup, const ByteData& data) {
   const auto device = make_cpu_device();
   TorchWork work(setup, *device, data);
@@ -322,23 +336,34 @@ std::vector<double> train(const RankSetup& setup, const ByteData& data) {
     work.begin_step(step);
     for (const int m : {0, 1}) {
       work.compute(ActionKind::kForward, 0, m);
-      work.hand_on_activation(0, m);
+      if (m == 0) {
+        work.hand_on_activation(0, m);
+      } else {  // as a message
+        copy(work.activation_to_send(0, m), work.activation_to_receive(1, m));
+        work.sent_activation(0, m);
+      }
       work.compute(ActionKind::kForward, 1, m);
       if (setup.recompute) work.compute(ActionKind::kRecompute, 1, m);
       work.compute(ActionKind::kInputGradient, 1, m);
-      work.hand_on_gradient(1, m);
+      if (m == 0) {
+        work.hand_on_gradient(1, m);
+      } else {
+        copy(work.gradient_to_send(1, m), work.gradient_to_receive(0, m));
+        work.sent_gradient(1, m);
+      }
       work.compute(ActionKind::kFusedBackward, 0, m);
       work.compute(ActionKind::kWeightGradient, 1, m);
     }
-    work.add_tied_gradient(0, 1, 0);
-    work.copy_tied_gradient(0, 0, 1);
+    if (!setup.ties.empty()) {
+      work.add_tied_gradient(0, 1, 0);
+      work.copy_tied_gradient(0, 0, 1);
+    }
     const NormShare share = work.norm_share();
     work.set_global_norm(share);
     work.optimize(0);
     work.optimize(1);
     losses.push_back(share.loss);
   }
-  CHECK(work.not_split().empty());
   return losses;
 }
 
@@ -360,6 +385,82 @@ TEST_CASE("an archive trains in sections, split or fused, as the whole module do
 TEST_CASE("so do the pieces of a residual archive") {
   const Archive archive(gpt(), "trained_pieces");
   check_training(two_stages(at_cuts(archive, {"embedding", "add", "first", "add#2"}), 5, "tokens"));
+}
+
+TEST_CASE("a boundary of several tensors trains as the whole does") {
+  const Archive archive(around("  late = torch.tanh(h)\n  h = self.first.forward(h)\n"
+                               "  h = self.second.forward(h) * late\n"),
+                        "several");
+  check_training(two_stages(at_cuts(archive, {"embedding", "first", "second"}), 4, "tokens"));
+}
+
+// The tanh is cut off behind the first section, and is read again by the last one only.
+TEST_CASE("a tensor goes around the sections that only hand it on") {
+  const Archive archive(around("  late = torch.tanh(h)\n  h = self.first.forward(late)\n"
+                               "  h = self.second.forward(h)\n  h = torch.tanh(h)\n"
+                               "  h = torch.cos(h) * late\n"),
+                        "around");
+  const ModelDescription model = at_cuts(archive, {"tanh", "first", "second"});
+  CHECK(make_script_model(model)->boundary(2, {.samples = 3, .tokens = 12}).size() == 2);
+  make_script_model(model)->check_division(12);
+  check_training(two_stages(model, 4, "tokens"));
+}
+
+std::size_t bytes_of(const std::vector<Buffer>& buffers) {
+  std::size_t bytes = 0;
+  for (const Buffer& buffer : buffers) bytes += buffer.bytes();
+  return bytes;
+}
+
+TEST_CASE("frozen parameters are neither reduced nor stepped nor kept for, but stored") {
+  Module module = chain();
+  Module first = module.attr("blocks").toModule().attr("first").toModule();
+  for (at::Tensor parameter : first.parameters()) parameter.set_requires_grad(false);
+  const Archive archive(module, "frozen");
+  const RankSetup setup = two_stages(at_children(archive), 4, "embedding.weight");
+  const ModelOutline outline = describe_model(setup.model);
+  CHECK(outline.sections[1].parameter_count() == 0);
+  CHECK(outline.sections[1].frozen_count() == 24 * 16 + 24 + 16 * 24);
+  check_training(setup);
+  const auto device = make_cpu_device();
+  const ByteData data = testing::tiny_data();
+  TorchWork work(setup, *device, data);
+  CHECK(bytes_of(work.gradients(0)) == 0);  // the embedding is tied, and reduced apart
+  const std::vector<SectionState> states = work.state().section_states();
+  CHECK(states[1].parameters.size() == 3);
+  CHECK(states[1].optimizer.empty());
+}
+
+// The weights of the first two sections are frozen, so that nothing in front of the second stage
+// has a gradient; its message is there all the same.
+TEST_CASE("a frozen beginning needs no backward") {
+  Module module = gpt();
+  for (const char* name : {"positions"}) module.attr(name).toTensor().set_requires_grad(false);
+  Module first = module.attr("first").toModule();
+  for (at::Tensor parameter : first.parameters()) parameter.set_requires_grad(false);
+  module.attr("tokens").toTensor().set_requires_grad(false);
+  const Archive archive(module, "frozen_beginning");
+  RankSetup setup = two_stages(at_cuts(archive, {"add", "first", "add#2"}), 4, "");
+  setup.ties.clear();
+  CHECK(describe_model(setup.model).ties.empty());
+  CHECK_FALSE(
+      make_script_model(setup.model)->boundary(1, {.samples = 2, .tokens = 9})[0].has_gradient);
+  check_training(setup);
+}
+
+TEST_CASE("an archive without a parameter to train is refused") {
+  Module module = chain();
+  for (at::Tensor parameter : module.parameters()) parameter.set_requires_grad(false);
+  const Archive archive(module, "all_frozen");
+  CHECK(refusal(archive.description()).find("there is nothing to train") != std::string::npos);
+}
+
+TEST_CASE("inputs are known by their names, and others are refused") {
+  Module module = module_of("Two");
+  module.register_parameter("tokens", random({256, 16}), false);
+  module.define("def forward(self, x, y):\n  return torch.embedding(self.tokens, x + y)\n");
+  const Archive archive(module, "two_inputs");
+  CHECK(refusal(archive.description()).find("forward takes x and y") != std::string::npos);
 }
 
 TEST_CASE("the parameters of a section are leaves, of its own copy of the archive") {
@@ -388,9 +489,10 @@ TEST_CASE("dropout draws the same again when a forward is recomputed") {
   const int last = static_cast<int>(script->outline().sections.size()) - 1;
   const auto section = script->section(last, at::Device("cpu"), at::kFloat);
   const at::Tensor x = at::ones({4, 100});
-  const at::Tensor once = section->forward(x, 5), again = section->forward(x, 5);
+  const at::Tensor once = section->forward({x}, {x}, 5)[0];
+  const at::Tensor again = section->forward({x}, {x}, 5)[0];
   CHECK(at::equal(once, again));
-  CHECK_FALSE(at::equal(once, section->forward(x, 6)));
+  CHECK_FALSE(at::equal(once, section->forward({x}, {x}, 6)[0]));
 }
 
 }  // namespace

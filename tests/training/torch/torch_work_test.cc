@@ -249,6 +249,28 @@ TEST_CASE(
   CHECK(number(0) == 1.0);
 }
 
+TEST_CASE("warming up changes nothing of what is trained") {
+  const ByteData data = tiny_data();
+  WouldBeGpu device;
+  const auto losses = [&](bool warm, Backward backward) {
+    RankSetup setup = one_rank(tiny_model(), 3, {2, 2, 1});
+    setup.options.clip_norm = 0.5;
+    OneRank rank(setup, device, data);
+    std::vector<double> numbers;
+    for (int step = 0; step < 4; ++step) {
+      // Also under way: a run that goes on under another plan warms up again.
+      if (warm && step % 2 == 0) rank.work().warm_up();
+      const NormShare share = rank.step(step, backward);
+      numbers.push_back(share.loss);
+      numbers.push_back(share.squared_norm);
+    }
+    return numbers;
+  };
+  for (const Backward backward : {Backward::kFused, Backward::kSplit}) {
+    CHECK(losses(true, backward) == losses(false, backward));
+  }
+}
+
 TEST_CASE("ZeRO-1: the holders' moments are each a part, and together all there are, once") {
   const ByteData data = tiny_data();
   const auto device = make_cpu_device();

@@ -1,0 +1,229 @@
+#!/usr/bin/python3
+"""Thirty kinds of models, scripted and traced: cut, planned and trained, compared with a plain loop.
+
+    train_models.py PENSTOCK [--table FILE] [--only NAME,NAME] [--how script,trace] [--layouts NAME,NAME]
+
+The plain loop is written here, with PyTorch alone: the samples as docs/training.md says that a seed draws them,
+AdamW in double precision, gradients added up over the micro-batches of a step. What Penstock does not train it has
+to refuse with exit code 2 and a reason. Without --only the few models are run that CI has time for; --only all runs
+every one. Skipped (77) where there is no PyTorch.
+"""
+
+import argparse
+import copy
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import torch
+except ImportError:
+    sys.exit(77)
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import model_zoo  # noqa: E402
+
+TEXT = "".join(f"{i} squared is {i * i}. " for i in range(500)).encode()
+STEPS, BATCH, MICRO_BATCH, SEED, RATE = 4, 8, 2, 1, 1e-3
+LAYOUTS = {
+    "P1": ["--pin", "P=1,D=1,b=2", "--schedule", "1f1b"],
+    "1f1b": ["--pin", "P=2,D=1,b=2", "--schedule", "1f1b"],
+    "zb-h1": ["--pin", "P=2,D=1,b=2", "--schedule", "zb-h1"],
+    "interleaved": ["--pin", "P=2,D=1,V=2,b=2", "--schedule", "interleaved"],
+    "D2": ["--pin", "P=1,D=2,b=2", "--schedule", "1f1b", "--zero1", "off"],
+    "ZeRO-1": ["--pin", "P=1,D=2,b=2", "--schedule", "1f1b", "--zero1", "on"],
+    "recompute": ["--pin", "P=2,D=1,b=2", "--schedule", "1f1b", "--recompute", "full"],
+}
+IN_CI = ["t5", "batch-norm", "frozen-backbone", "moe-loss", "moe-tuple"]
+RANDOM = ("gpt2-dropout", "torch-encoder-dropout")  # draws of a section are not those of a plain loop
+MASK = (1 << 64) - 1
+
+
+def mixed(x):
+    x = (x + 0x9E3779B97F4A7C15) & MASK
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
+    return x ^ (x >> 31)
+
+
+def mixed_bits(*words):
+    bits = 0
+    for word in words:
+        bits = mixed(bits ^ word)
+    return bits
+
+
+def sample(step, i):
+    length = model_zoo.TOKENS
+    begin = mixed_bits(SEED, step, i, 1, 0) % (len(TEXT) - length)
+    return list(TEXT[begin:begin + length + 1])
+
+
+def arguments_of(names, ids, targets):
+    """As docs/training.md says what an argument of forward takes by its name."""
+    later = torch.cat([torch.zeros_like(targets[:, :1]), targets[:, :-1]], dim=1)
+    known = {"targets": targets, "labels": targets, "decoder_input_ids": later, "attention_mask": torch.ones_like(ids)}
+    return [known.get(name, ids) for name in names]
+
+
+def argument_names(model):
+    return model.forward.__code__.co_varnames[1:model.forward.__code__.co_argcount]
+
+
+def loss_of(result, targets):
+    if isinstance(result, dict):
+        result = result["logits"]
+    if isinstance(result, tuple):
+        result = result[0]
+    return result if result.dim() == 0 else model_zoo.loss_of(result, targets)
+
+
+def plain_loop(model, names):
+    """Losses by step."""
+    model = model.double().train()
+    trained = [p for p in model.parameters() if p.requires_grad]
+    optimizer = torch.optim.AdamW(trained, lr=RATE, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.0)
+    losses = []
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        total = 0.0
+        for first in range(0, BATCH, MICRO_BATCH):
+            rows = torch.tensor([sample(step, i) for i in range(first, first + MICRO_BATCH)])
+            ids, targets = rows[:, :-1].contiguous(), rows[:, 1:].contiguous()
+            loss = loss_of(model(*arguments_of(names, ids, targets)), targets) * (MICRO_BATCH / BATCH)
+            loss.backward()
+            total += loss.item()
+        # A weight without a gradient is left alone by torch.optim; Penstock counts its gradient as zero.
+        optimizer.step()
+        losses.append(total)
+    return losses
+
+
+class Runner:
+    def __init__(self, penstock, folder):
+        self.penstock, self.folder = penstock, folder
+        self.write("data.txt", TEXT.decode())
+        self.write("cluster.json", json.dumps({
+            "format": "penstock.cluster/1", "name": "this machine",
+            "sources": [{"id": "made-up", "origin": "assumed", "text": "made up for train_models.py"}],
+            "device_types": [{"name": "cpu", "memory_bytes": 10**10, "reserve_bytes": 0,
+                              "memory_bandwidth_bytes_per_s": 10**10}],
+            "node_types": [{"name": "node", "device_type": "cpu", "devices": 2}],
+            "nodes": [{"node_type": "node", "count": 1}],
+            "levels": [{"name": "loopback", "latency_ms": 1, "bandwidth_bytes_per_s": 10**9}]}))
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def run(self, *arguments):
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        return subprocess.run([self.penstock, *arguments], capture_output=True, text=True, cwd=self.folder, timeout=300,
+                              env=environment, check=False)
+
+    def save(self, model, how):
+        model = copy.deepcopy(model)
+        if how == "script":
+            archive = torch.jit.script(model)
+        else:
+            ids = torch.randint(0, model_zoo.VOCABULARY, (MICRO_BATCH, model_zoo.TOKENS))
+            example = tuple(arguments_of(argument_names(model), ids, ids))
+            archive = torch.jit.trace(model, example, check_trace=False, strict=False)
+        archive.save(self.path("model.pt"))
+
+    def profile(self):
+        return self.run("profile", "model.pt", "--sequence-length", str(model_zoo.TOKENS), "--micro-batch-sizes",
+                        str(MICRO_BATCH), "--beside", "0", "--spread", "100", "--budget", "20s", "--precision",
+                        "float64", "--recompute", "none,full", "-o", "profile.json")
+
+    def losses(self, layout):
+        """Losses, or the words of a refusal."""
+        planned = self.run("plan", "profile.json", "--cluster", "cluster.json", "--for", "penstock", "--global-batch",
+                           str(BATCH), "-o", "plan.json", *LAYOUTS[layout])
+        if planned.returncode != 0:
+            return None, f"plan: exit {planned.returncode}: {(planned.stderr or planned.stdout).strip()}"
+        trained = self.run("train", "plan.json", "--data", "data.txt", "--steps", str(STEPS), "--log", "run.jsonl",
+                           "--transport", "loopback", "--no-pinning", "--checkpoints", "ckpt")
+        if trained.returncode != 0:
+            return None, f"train: exit {trained.returncode}: {trained.stderr.strip()}"
+        with open(self.path("run.jsonl"), encoding="utf-8") as file:
+            return [json.loads(line)["loss"] for line in file.read().split("\n")[1:] if line], ""
+
+
+def first_sentence(text):
+    for line in text.split("\n"):
+        if line.startswith("error: "):
+            return line[len("error: "):]
+    return text.strip().split("\n")[-1]
+
+
+def row_of(runner, name, how, layouts):
+    """(sections, outcome by layout, words)"""
+    torch.manual_seed(1)
+    model = model_zoo.MODELS[name]()
+    model.train()
+    try:
+        runner.save(model, how)
+    except Exception as error:  # what torch.jit does not take is no archive
+        return None, {}, f"torch.jit.{how} refuses it: {str(error).strip().splitlines()[0][:80]}"
+    profiled = runner.profile()
+    if profiled.returncode != 0:
+        return None, {"exit": profiled.returncode}, first_sentence(profiled.stderr)
+    with open(runner.path("profile.json"), encoding="utf-8") as file:
+        sections = len(json.load(file)["sections"])
+    # A trace holds constants in the precision that it was made in, so that a loop over the module differs from it.
+    whole = torch.jit.load(runner.path("model.pt")) if how == "trace" else copy.deepcopy(model)
+    expected = plain_loop(whole, argument_names(model))
+    outcome, words, first = {}, "", None
+    for line in profiled.stdout.split("\n"):
+        if "the archive is one section" in line:
+            words = line.strip(" -")
+    for layout in layouts:
+        losses, refusal = runner.losses(layout)
+        if losses is None:
+            outcome[layout] = "refused"
+            words = words or first_sentence(refusal)
+            continue
+        if name in RANDOM:
+            first = first or losses
+            reference = first
+        else:
+            reference = expected
+        outcome[layout] = max(abs(a - b) for a, b in zip(losses, reference))
+    return sections, outcome, words
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("penstock")
+    parser.add_argument("--table")
+    parser.add_argument("--only", default=",".join(IN_CI))
+    parser.add_argument("--how", default="script")
+    parser.add_argument("--layouts", default="1f1b")
+    options = parser.parse_args()
+    names = list(model_zoo.MODELS) if options.only == "all" else options.only.split(",")
+    rows, failed = [], 0
+    for name in names:
+        for how in options.how.split(","):
+            with tempfile.TemporaryDirectory() as folder:
+                runner = Runner(os.path.abspath(options.penstock), folder)
+                sections, outcome, words = row_of(runner, name, how, options.layouts.split(","))
+            numbers = [v for k, v in outcome.items() if k != "exit" and v != "refused"]
+            wrong = any(not v <= 1e-10 for v in numbers) or outcome.get("exit", 2) != 2
+            failed += wrong
+            shown = ", ".join(f"{k} {v:.0e}" if isinstance(v, float) else f"{k} {v}" for k, v in outcome.items())
+            rows.append((name, how, "" if sections is None else str(sections), shown, words))
+            print(" | ".join(rows[-1]) + (" WRONG" if wrong else ""), flush=True)
+    if options.table:
+        with open(options.table, "w", encoding="utf-8") as file:
+            file.write("".join("| " + " | ".join(row) + " |\n" for row in rows))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+#include "training/torch/model_inputs.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <ATen/ATen.h>
+
+#include "core/values/error.h"
+
+namespace penstock {
+namespace {
+
+using Make = at::Tensor (*)(const at::Tensor& tokens, const at::Tensor& targets);
+struct KnownInput {
+  std::string_view name;
+  Make make;
+};
+
+at::Tensor the_targets(const at::Tensor& /*tokens*/, const at::Tensor& targets) { return targets; }
+at::Tensor ones(const at::Tensor& tokens, const at::Tensor& /*targets*/) {
+  return at::ones_like(tokens);
+}
+at::Tensor zeros(const at::Tensor& tokens, const at::Tensor& /*targets*/) {
+  return at::zeros_like(tokens);
+}
+at::Tensor places(const at::Tensor& tokens, const at::Tensor& /*targets*/) {
+  return at::arange(tokens.size(1), tokens.options()).expand_as(tokens).contiguous();
+}
+// What the decoder of T5 predicts the targets from: they themselves one later, behind a 0.
+at::Tensor one_later(const at::Tensor& tokens, const at::Tensor& targets) {
+  at::Tensor ids = at::zeros_like(tokens);
+  const std::int64_t length = tokens.size(1);
+  ids.narrow(1, 1, length - 1).copy_(targets.narrow(1, 0, length - 1).clamp_min(0));
+  return ids;
+}
+
+constexpr std::array kKnown{
+    KnownInput{"targets", the_targets},         KnownInput{"labels", the_targets},
+    KnownInput{"decoder_input_ids", one_later}, KnownInput{"attention_mask", ones},
+    KnownInput{"decoder_attention_mask", ones}, KnownInput{"position_ids", places},
+    KnownInput{"token_type_ids", zeros},
+};
+
+const KnownInput* known(const std::string& name) {
+  const auto* const found = std::ranges::find(kKnown, name, &KnownInput::name);
+  return found == kKnown.end() ? nullptr : found;
+}
+
+}  // namespace
+
+void check_inputs(const std::vector<std::string>& names, const std::string& where) {
+  std::string first;
+  for (const std::string& name : names) {
+    if (known(name) != nullptr) continue;
+    if (first.empty()) {
+      first = name;
+      continue;
+    }
+    std::string words;
+    for (const KnownInput& input : kKnown)
+      words += std::string(words.empty() ? "" : ", ") + std::string(input.name);
+    throw_bad_input(
+        where + ": forward takes " + first + " and " + name +
+        "; of text Penstock gives token ids to one argument, and to others by the names " + words +
+        "; rename it, or give it a default");
+  }
+}
+
+Tensors model_inputs(const std::vector<std::string>& names, const at::Tensor& tokens,
+                     const at::Tensor& targets) {
+  Tensors inputs;
+  inputs.reserve(names.size());
+  for (const std::string& name : names) {
+    const KnownInput* const input = known(name);
+    inputs.push_back(input == nullptr ? tokens : input->make(tokens, targets));
+  }
+  return inputs;
+}
+
+}  // namespace penstock
