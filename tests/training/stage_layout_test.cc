@@ -10,8 +10,8 @@ namespace {
 // Two sections: a matrix of 100 and a bias of 10; a matrix of 30 that is tied to the first.
 ModelOutline two_sections() {
   ModelOutline outline;
-  outline.sections = {{"a", "a", {{"bias", {10}}, {"weight", {10, 10}}, {"tied", {5, 6}}}},
-                      {"b", "b", {{"tied", {5, 6}}, {"norm", {7}}}}};
+  outline.sections = {{"a", "a", {{"bias", {10}}, {"weight", {10, 10}}, {"tied", {5, 6}}}, {}},
+                      {"b", "b", {{"tied", {5, 6}}, {"norm", {7}}}, {}}};
   outline.ties = {{"t", {0, 1}, {2, 0}}};
   return outline;
 }
