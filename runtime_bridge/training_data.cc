@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -115,6 +116,17 @@ TokenType type_of_npy(const NpyHeader& header, const std::string& path) {
                   "ids.astype('uint16')), or 'int32' for vocabularies beyond 65,536");
 }
 
+// A header may say anything: what is beyond all files stays there.
+std::int64_t elements_of(const NpyHeader& header) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  std::int64_t elements = 1;
+  for (const std::int64_t size : header.shape) {
+    if (size != 0 && elements > kMost / size) return kMost;
+    elements *= size;
+  }
+  return elements;
+}
+
 TokenFile npy_file(const std::string& path, std::shared_ptr<const MappedFile> mapped,
                    std::optional<TokenType> said) {
   const NpyHeader header = read_npy_header(mapped->text().substr(0, kLook), path);
@@ -134,8 +146,7 @@ TokenFile npy_file(const std::string& path, std::shared_ptr<const MappedFile> ma
   }
   file.offset = header.data_offset;
   file.bytes = mapped->bytes().subspan(std::min(header.data_offset, mapped->bytes().size()));
-  std::int64_t elements = 1;
-  for (const std::int64_t size : header.shape) elements *= std::max<std::int64_t>(size, 0);
+  const std::int64_t elements = elements_of(header);
   const auto holds = static_cast<std::int64_t>(file.bytes.size() / size_of(file.type));
   if (elements != holds) {
     throw_bad_input(path + ": should hold " + std::to_string(elements) +

@@ -155,6 +155,9 @@ TEST_CASE(".npy files that hold no token ids, or not all of them, are refused") 
   CHECK(said(npy(">u2", "(4,)", "12345678")).find("its elements are '>u2'") != std::string::npos);
   CHECK(said(npy("<u2", "(9,)", "12345678"))
             .find("should hold 9 token ids by its header, and holds 4") != std::string::npos);
+  // 2^62 x 4 + 4 would be 4 in 64 bits.
+  CHECK(said(npy("<u2", "(4611686018427387905, 4)", "12345678"))
+            .find("should hold 9223372036854775807 token ids") != std::string::npos);
   CHECK(said(npy("<u2", "(2, 2, 1)", "12345678")).find("one row, or a table") != std::string::npos);
   CHECK(said(npy("<u2", "(2, 2)", "12345678", "True")).find("in C order") != std::string::npos);
   CHECK(said(npy("<u2", "(-2,)", "12345678")).find("no list of sizes") != std::string::npos);
