@@ -37,7 +37,7 @@ struct SectionOutline {
   std::string name;  // "embedding", "block.0", "head"
   std::string type;  // "embedding", "block", "head": equal ones cost the same
   std::vector<ParameterOutline> parameters;
-  std::vector<BufferOutline> buffers;
+  std::vector<BufferOutline> buffers{};
   // Those that are trained, and those that are not.
   [[nodiscard]] std::int64_t parameter_count() const;
   [[nodiscard]] std::int64_t frozen_count() const;

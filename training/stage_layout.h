@@ -32,10 +32,10 @@ struct SegmentPlace {
   int section = 0;  // whose weights; of a shared tensor, the first section of the stage with it
   int shared = -1;  // index into ModelOutline::ties; -1: the section's weights that it shares with
                     // no other
-  bool frozen = false;              // of the section's frozen parameters: nothing but weights
   std::size_t elements = 0;         // padding included, which is zero for ever
   std::size_t decayed_end = 0;      // [0, decayed_end) are what weight decay is for
   std::vector<ElementRange> owned;  // what this holder's optimizer steps
+  bool frozen = false;              // the section's frozen parameters: nothing but weights
   bool operator==(const SegmentPlace&) const = default;
 };
 

@@ -68,8 +68,11 @@ ArchiveGraph read_archive_graph(const ModelDescription& description, std::int64_
       });
     }
   } catch (const std::exception& error) {
-    throw_bad_input(description.archive + ": cannot be run on 2, 3 and 5 samples of " +
-                    std::to_string(tokens) + " tokens (" + reason_of(error) + ")");
+    // Whether it runs as a whole is seen when it is measured.
+    ArchiveGraph none;
+    none.undivided = "its operations cannot be run one by one on 2, 3 and 5 samples of " +
+                     std::to_string(tokens) + " tokens (" + reason_of(error) + ")";
+    return none;
   }
   return flow.graph();
 }

@@ -52,10 +52,17 @@ Compared compare(const Function& function, const at::Tensor& input, const Weight
   at::manual_seed(7);
   Gradients fused, split;
   const at::Tensor gradient = at::randn_like(function(input, weights)).detach();
-  const auto graph = [&] { return forward_graph({input}, {function(input, weights)}, weights); };
-  fused.input = fused_backward(graph(), {gradient}, fused.sink())[0];
+  const bool has_gradient = input.requires_grad();
+  const auto graph = [&] {
+    return forward_graph(has_gradient ? Weights{input} : Weights{}, {function(input, weights)},
+                         weights);
+  };
+  const auto first = [](const std::vector<at::Tensor>& gradients) {
+    return gradients.empty() ? at::Tensor() : gradients[0];
+  };
+  fused.input = first(fused_backward(graph(), {gradient}, fused.sink()));
   SplitBackward backward = input_backward(graph(), {gradient}, split.sink());
-  split.input = backward.input_gradients[0];
+  split.input = first(backward.input_gradients);
   CHECK(split.weights.empty() == (backward.not_split.empty() || weights.empty()));  // all in W
   if (!backward.not_split.empty()) CHECK(backward.weights.empty());
   backward.weights.run(split.sink());
