@@ -31,15 +31,15 @@ TEST_CASE(
   CHECK(a.tie == -1);
   CHECK(a.counted);
   // weight [0, 100), bias [128, 138).
-  CHECK(a.at == SegmentPlace{0, -1, false, 192, 128, {{0, 192}}});
+  CHECK(a.at == SegmentPlace{0, -1, 192, 128, {{0, 192}}});
   CHECK(a.parameters == std::vector<PlacedParameter>{{0, 0, {128, 138}}, {0, 1, {0, 100}}});
   CHECK(a.buckets == a.at.owned);
   // What both share is placed once, with the first of them.
   const Segment& shared = segments[1];
   CHECK(shared.tie == -1);
-  CHECK(shared.at == SegmentPlace{0, 0, false, 64, 64, {{0, 64}}});
+  CHECK(shared.at == SegmentPlace{0, 0, 64, 64, {{0, 64}}});
   CHECK(shared.parameters == std::vector<PlacedParameter>{{0, 2, {0, 30}}, {1, 0, {0, 30}}});
-  CHECK(segments[2].at == SegmentPlace{1, -1, false, 64, 0, {{0, 64}}});
+  CHECK(segments[2].at == SegmentPlace{1, -1, 64, 0, {{0, 64}}});
   CHECK(segments[2].parameters == std::vector<PlacedParameter>{{1, 1, {0, 7}}});
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("a section lies the same in whatever stage it is, with or without othe
   const auto alone = stage_layout(two_sections(), RankSetup{}, second, 1000);
   CHECK(alone[0] == stage_layout(two_sections(), RankSetup{}, whole(), 1000)[2]);
   // Without the first section, the second is the first with what they share.
-  CHECK(alone[1].at == SegmentPlace{1, 0, false, 64, 64, {{0, 64}}});
+  CHECK(alone[1].at == SegmentPlace{1, 0, 64, 64, {{0, 64}}});
 }
 
 TEST_CASE("buckets: with ZeRO-1 every one divides by the holders, and each owns its part of all") {
