@@ -153,7 +153,7 @@ void price_ties(const ModelProfile& profile, const PlanWiring& wiring, const Pla
 // Every other collective is among some of these devices, so it crosses no level that this one does
 // not.
 Duration norm_reduction(const PlanWiring& wiring, StepPrices& prices) {
-  const Collective all = wiring.all_devices();
+  const Collective& all = wiring.all_devices();
   for (std::size_t level = 0; level < all.group.levels.size(); ++level) {
     prices.level_used[level] = all.group.levels[level].most > 1;
   }

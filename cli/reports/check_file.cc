@@ -48,7 +48,7 @@ std::string version_of(const TrainerRow& trainer, const std::string& asked) {
   const std::string plain = asked.starts_with('v') ? asked.substr(1) : asked;
   const std::vector<std::string_view> known = trainer.version_names();
   for (const std::string_view name : known) {
-    const std::string version(name);
+    std::string version(name);
     if (plain == version || plain.starts_with(version + '.')) return version;
   }
   bad_option("--target-version",
