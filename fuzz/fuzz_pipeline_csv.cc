@@ -41,10 +41,14 @@ void check_lists(const PipelineCsv& csv) {
   check_replay(lower({input}, {}), schedule.stages());
 }
 
+// Copies to and from the host are read and replayed, in as many slots as a rank has stages, but
+// never written.
 void check_program(const PipelineCsv& csv) {
-  const Program program = program_of(csv, "mine");
-  const PipelineCsv again = read_pipeline_csv(write_pipeline_csv(program), fuzz::kFile);
-  require(program_of(again, "mine") == program, "it reads as another Program");
+  const Program program = program_of(csv, "mine", false, csv.has_copies ? csv.chunks : 0);
+  if (!csv.has_copies) {
+    const PipelineCsv again = read_pipeline_csv(write_pipeline_csv(program), fuzz::kFile);
+    require(program_of(again, "mine") == program, "it reads as another Program");
+  }
   check_replay(program, static_cast<int>(csv.rank_of_stage.size()));
 }
 

@@ -59,7 +59,14 @@ std::string csv_text(const ScheduleOptions& given, const Subject& subject,
                "leave it out");
   }
   if (form_of(given) == PipelineCsvForm::kComputeOnly) return write_pipeline_csv(schedule);
-  if (subject.holds_transfers()) return write_pipeline_csv(program_of(*subject.file, given.name));
+  if (subject.holds_transfers()) {
+    if (subject.file->has_copies) {
+      bad_option("--csv-form",
+                 given.name + " has LOAD or STORE, which PyTorch's CSV has no cell for",
+                 "leave out --csv, or take them out of the file");
+    }
+    return write_pipeline_csv(program_of(*subject.file, given.name));
+  }
   // PyTorch's own order, whatever the executor. It reduces gradients only where the file says so.
   LoweringOptions options;
   options.step_actions = options.reduce_gradients = true;
