@@ -1,3 +1,7 @@
+// Each lane is a list of copies that were not begun yet. Whenever something ends, every lane is
+// looked at again from its head: a lane that takes time begins its first copy as soon as that is
+// ready, and no later one before it, which is the order in which the simulator's copy lanes run.
+// What takes no time (RESHARD) begins in any order.
 #include "runtime_bridge/step_copies.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// To arrange a schedule for one plan costs far more than to bound it, so that is the last thing
+// done. Cuts come from what a static stand-in of the same placement holds; then the plan is
+// bounded by its work, fill and drain within its memory. Sound: the bound is of any order that
+// fits, so what it drops cannot win. What passes waits in `arranged` until the static schedules
+// have set a time to beat, unless the question names the schedule.
 #include "search/group_arranged.h"
 
 #include <optional>

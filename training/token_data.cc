@@ -1,3 +1,7 @@
+// A sample's number leads to its tokens without a table: files say how many samples they have, a
+// binary search over their sums finds the file, and a multiplication the place in it. The order of
+// an epoch is a permutation that is computed for one number at a time (training/shuffled_order.h),
+// so that nothing grows with the data.
 #include "training/token_data.h"
 
 #include <algorithm>

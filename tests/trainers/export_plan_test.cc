@@ -13,29 +13,16 @@
 
 #include "core/values/architecture.h"
 #include "core/values/json.h"
-#include "tests/core/tiny_plan.h"
+#include "tests/trainers/plan_of_layers.h"
 #include "trainers/pytorch/pipeline_csv.h"
 #include "trainers/trainer_table.h"
 
 namespace penstock {
 namespace {
 
-// Embedding, `layers` layers and a head over P * V stages on D = 2 replicas.
 PlanFile plan_with(int pipeline, int chunks, int layers, std::vector<int> cuts) {
-  PlanFile file = tiny_plan();
-  file.section_names = {"embedding"};
-  for (int i = 0; i < layers; ++i) file.section_names.push_back("layer." + std::to_string(i));
-  file.section_names.emplace_back("head");
-  Plan& plan = file.plan;
-  plan.schedule = chunks > 1 ? "interleaved" : "1f1b";
-  plan.pipeline = pipeline;
-  plan.chunks = chunks;
-  plan.data = 2;
-  plan.micro_batch_size = 2;
-  plan.global_batch = 32;  // M = 8
-  plan.sequence_length = 128;
-  plan.placement = Placement::kDataInner;
-  plan.cuts = std::move(cuts);
+  PlanFile file = plan_of_layers(pipeline, chunks, layers, std::move(cuts));
+  file.plan.placement = Placement::kDataInner;
   return file;
 }
 

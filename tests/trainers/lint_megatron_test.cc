@@ -436,17 +436,7 @@ TEST_CASE("a value that is no number is refused with its place") {
       refused("--context-parallel-size 1000000000 --expert-model-parallel-size 999999999").empty());
 }
 
-// --- files that the script reads; those of a folder that is made up
-
-LintRequest with_files(const std::map<std::string, std::string>& files) {
-  LintRequest request;
-  request.beside = [files](const std::string& path) -> std::optional<std::string> {
-    const auto found = files.find(path);
-    if (found == files.end()) return {};
-    return found->second;
-  };
-  return request;
-}
+// --- files that the script reads
 
 // T = 1, P = 4 on 8 GPUs: D = 2; b = 1 and a batch of 6 make M = 3, fewer than P.
 const char* const kArgs =

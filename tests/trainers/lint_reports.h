@@ -1,6 +1,8 @@
 // Short ways to lint a text in a test.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,17 @@ std::string refusal(const Call& call) {
     return error.what();
   }
   return "";
+}
+
+// Files beside the text, of a folder that is made up.
+inline LintRequest with_files(const std::map<std::string, std::string>& files) {
+  LintRequest request;
+  request.beside = [files](const std::string& path) -> std::optional<std::string> {
+    const auto found = files.find(path);
+    if (found == files.end()) return {};
+    return found->second;
+  };
+  return request;
 }
 
 }  // namespace penstock

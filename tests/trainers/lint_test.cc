@@ -7,8 +7,8 @@
 #include <doctest/doctest.h>
 
 #include "report/screen.h"
-#include "tests/core/tiny_plan.h"
 #include "tests/trainers/lint_reports.h"
+#include "tests/trainers/plan_of_layers.h"
 #include "trainers/exports/export_plan.h"
 #include "trainers/lint/layer_cuts.h"
 #include "trainers/lint/lint_text.h"
@@ -16,24 +16,6 @@
 
 namespace penstock {
 namespace {
-
-// Embedding, `layers` layers and a head over P * V stages on D = 2 replicas, M = 8.
-PlanFile plan_with(int pipeline, int chunks, int layers, std::vector<int> cuts) {
-  PlanFile file = tiny_plan();
-  file.section_names = {"embedding"};
-  for (int i = 0; i < layers; ++i) file.section_names.push_back("layer." + std::to_string(i));
-  file.section_names.emplace_back("head");
-  Plan& plan = file.plan;
-  plan.schedule = chunks > 1 ? "interleaved" : "1f1b";
-  plan.pipeline = pipeline;
-  plan.chunks = chunks;
-  plan.data = 2;
-  plan.micro_batch_size = 2;
-  plan.global_batch = 32;
-  plan.sequence_length = 128;
-  plan.cuts = std::move(cuts);
-  return file;
-}
 
 LintReport lint_of_export(const PlanFile& plan, const char* target, const char* version,
                           int layers) {
@@ -55,8 +37,8 @@ LintReport lint_of_export(const PlanFile& plan, const char* target, const char* 
 }
 
 TEST_CASE("what we export has no findings") {
-  const PlanFile one = plan_with(4, 1, 10, {0, 3, 6, 9, 12});
-  const PlanFile two = plan_with(4, 2, 16, {0, 3, 5, 7, 9, 11, 13, 15, 18});
+  const PlanFile one = plan_of_layers(4, 1, 10, {0, 3, 6, 9, 12});
+  const PlanFile two = plan_of_layers(4, 2, 16, {0, 3, 5, 7, 9, 11, 13, 15, 18});
   PlanFile sharded = one;
   sharded.plan.zero1 = true;
   sharded.plan.recompute = "full";

@@ -299,16 +299,6 @@ def smaller() -> Trainer.Config:
   CHECK(report.notes.back() == "2 recipes were judged, each by itself");
 }
 
-LintRequest with_files(const std::map<std::string, std::string>& files) {
-  LintRequest request;
-  request.beside = [files](const std::string& path) -> std::optional<std::string> {
-    const auto found = files.find(path);
-    if (found == files.end()) return {};
-    return found->second;
-  };
-  return request;
-}
-
 const char* const kPlanned =
     "from torchtitan.trainer import Trainer\n\ndef planned(config):\n"
     "    config.parallelism.pipeline_parallel_degree = 4\n"

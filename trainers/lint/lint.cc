@@ -1,3 +1,7 @@
+// Whose file is it, then what is wrong with it. Every trainer says how surely a text is its own
+// (lint/claims.h), the surest judges it, and files that it names are read through
+// LintRequest::beside. Findings are in order of file, line and code, whatever rule found them
+// first.
 #include "trainers/lint/lint.h"
 
 #include <algorithm>

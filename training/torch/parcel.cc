@@ -1,3 +1,6 @@
+// A tensor alone travels as it is; several are laid one after the other into one message of 64-bit
+// words, each at a multiple of 64 bytes. Sender and receiver work out the same places from the
+// boundary, so the message has no header.
 #include "training/torch/parcel.h"
 
 #include <algorithm>
