@@ -82,6 +82,7 @@ CheckpointWriter::CheckpointWriter(CheckpointOptions options) : options_(std::mo
 }
 
 CheckpointWriter::~CheckpointWriter() {
+  has_failed_ = true;
   if (thread_.joinable()) thread_.join();
 }
 
@@ -118,11 +119,16 @@ void CheckpointWriter::write(const CheckpointInfo& info,
 }
 
 std::vector<CheckpointFile> CheckpointWriter::wait_for_lists(const std::string& partial) const {
-  const SteadyTime deadline = steady_now() + options_.limit;
+  SteadyTime deadline = steady_now() + options_.limit;
+  bool had_failed = false;
   std::vector<CheckpointFile> all;
   for (int rank = 0; rank < options_.ranks; ++rank) {
     const std::string path = partial + "/" + list_name(rank);
     while (!fs::exists(path)) {
+      if (!had_failed && has_failed_) {
+        had_failed = true;
+        deadline = std::min(deadline, steady_now() + options_.limit_after_failure);
+      }
       if (steady_now() > deadline) {
         fail(path, "rank " + std::to_string(rank) +
                        " has not written its part of the checkpoint: see what it printed, and that "

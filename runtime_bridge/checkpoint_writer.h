@@ -6,6 +6,7 @@
 //                                     manifest.json, and gives the folder its name
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <optional>
@@ -27,6 +28,8 @@ struct CheckpointOptions {
   std::string attempt = "0";                 // the same on all ranks, another after every restart
   int keep = 2;                              // complete checkpoints; older ones are removed
   Duration limit = std::chrono::minutes(5);  // for which rank 0 waits for the other ranks' files
+  // The same once the run has failed: ranks that live have written theirs by then.
+  Duration limit_after_failure = std::chrono::seconds(10);
 };
 
 class CheckpointWriter {
@@ -34,6 +37,7 @@ class CheckpointWriter {
   explicit CheckpointWriter(CheckpointOptions options);
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
+  // Without finish() the run has failed, and a rank may be lost that had a file to write.
   ~CheckpointWriter();
 
   // Called by every rank after the same step. Returns when the states are copied; waits for the
@@ -50,6 +54,7 @@ class CheckpointWriter {
   void remove_old(std::int64_t newest) const;
 
   CheckpointOptions options_;
+  std::atomic<bool> has_failed_{false};  // the run
   std::thread thread_;
   std::exception_ptr failure_;  // of the thread; read after it has ended
 };

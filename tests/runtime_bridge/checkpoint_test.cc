@@ -256,6 +256,20 @@ TEST_CASE("what the thread ran into is thrown by the next call") {
   writer.finish();  // said once
 }
 
+// A rank was killed while it wrote: the others learn of it by their transfers, and rank 0 ends too.
+TEST_CASE("when the run fails, rank 0 does not wait long for the file of a rank that is lost") {
+  const Folder folder;
+  CheckpointOptions options = options_of(folder, {2, 1, false}, 0);
+  options.limit = std::chrono::hours(1);
+  options.limit_after_failure = std::chrono::milliseconds(50);
+  FakeRank rank({2, 1, false}, 0, true);
+  {
+    CheckpointWriter writer(options);
+    writer.begin(info_of(3), rank.states(), copy_in_host_memory());
+  }
+  CHECK_FALSE(std::filesystem::exists(folder.path() + "/step-3"));
+}
+
 TEST_CASE("rank 0 names a rank that does not write its part") {
   const Folder folder;
   CheckpointOptions options = options_of(folder, {2, 1, false}, 0);
