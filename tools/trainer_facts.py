@@ -12,7 +12,7 @@ executor, renames) stays as it is, and each name that it uses must exist. Prints
 writes it; with --check it only prints, and exits with 1 when anything differs.
 
 --new makes the file of a further version: what people wrote is taken from the trainer's newest one,
-for a person to judge. Needs Python 3.12 or newer and git, and nothing else.
+for a person to judge. Needs Python 3.11 and git (3.12.1 refuses the stand-ins for torch), and nothing else.
 """
 
 import argparse

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "cli/options/ignored_options.h"
 #include "cli/options/nearest.h"
+#include "cli/options/optional_numbers.h"
 #include "cli/options/parse.h"
-#include "core/values/json.h"
 #include "runtime_bridge/resume.h"
-#include "training/learning_rate.h"
 
 namespace penstock {
 namespace {
@@ -20,40 +20,10 @@ TransportKind parse_transport(const std::string& name) {
              did_you_mean(name, {"gloo", "nccl", "loopback"}));
 }
 
-int parse_count(const std::string& option, const std::optional<std::string>& text, int least,
-                int otherwise) {
-  return text ? parse_int(option, *text, least) : otherwise;
-}
-
-double parse_rate(const std::string& option, const std::optional<std::string>& text, double most,
-                  double otherwise) {
-  return text ? parse_number(option, *text, 0.0, most) : otherwise;
-}
-
-// At least 0 and less than 1.
-double parse_share(const std::string& option, const std::optional<std::string>& text,
-                   double otherwise) {
-  const double value = parse_rate(option, text, 1.0, otherwise);
-  if (value >= 1.0) bad_option(option, "expected less than 1, got " + *text, "0.9 is usual");
-  return value;
-}
-
 std::optional<int> parse_rank(const std::string& option, const std::optional<std::string>& text,
                               int least) {
   if (!text) return std::nullopt;
   return parse_int(option, *text, least);
-}
-
-// An option that was given, of several that are not looked at.
-struct Ignored {
-  const char* name;
-  bool given;
-};
-
-void refuse(const std::vector<Ignored>& options, const std::string& why, const std::string& help) {
-  for (const Ignored& option : options) {
-    if (option.given) bad_option(option.name, why, help);
-  }
 }
 
 std::vector<std::string> parse_changes(const std::string& text) {
@@ -104,30 +74,7 @@ void TrainSettings::declare(Options& options) {
                  eval_batches_);
   options.option("--seed", "N",
                  "determines initial weights and samples; default 1, or the checkpoint's", seed_);
-  options.heading(
-      "How the optimizer steps (with --resume the defaults are the checkpoint's values)");
-  options.option("--learning-rate", "X", "the highest; default 0.001", learning_rate_);
-  options.option(
-      "--lr-schedule", "NAME",
-      "constant (default); linear or cosine: from the end of the warm-up down to --min-lr",
-      schedule_);
-  options.choices({"constant", "linear", "cosine"});
-  options.option(
-      "--warmup-steps", "N",
-      "steps in which the learning rate rises evenly, step N being the first with all of "
-      "it; default 0",
-      warmup_);
-  options.option("--min-lr", "X", "where linear and cosine end; default 0", least_rate_);
-  options.option("--lr-decay-steps", "N",
-                 "the step from which the learning rate is --min-lr; default --steps",
-                 decay_steps_);
-  options.option("--weight-decay", "X", "of matrices only; default 0", weight_decay_);
-  options.option("--beta1", "X", "AdamW: of the mean of gradients; default 0.9", beta1_);
-  options.option("--beta2", "X", "AdamW: of the mean of their squares; default 0.95", beta2_);
-  options.option("--eps", "X", "AdamW: added to the root of that mean; default 1e-8", epsilon_);
-  options.option("--momentum", "X", "SGD; default 0", momentum_);
-  options.option("--clip-norm", "X", "clip gradients to this global norm; default: no clipping",
-                 clip_norm_);
+  optimizer_.declare(options);
   options.heading("Where the ranks run");
   options.option("--transport", "NAME",
                  "gloo: processes, on CPUs (default); nccl: processes, one GPU each; loopback: all "
@@ -281,108 +228,29 @@ int TrainSettings::steps() const { return parse_count("--steps", steps_, 1, 10);
 
 TrainingOptions TrainSettings::training(const TrainingOptions& otherwise) const {
   TrainingOptions options = merged(otherwise);
-  check_schedule(options);
+  optimizer_.check_schedule(options);
   return options;
 }
 
 TrainingOptions TrainSettings::merged(const TrainingOptions& otherwise) const {
-  TrainingOptions options = otherwise;
-  options.learning_rate =
-      parse_rate("--learning-rate", learning_rate_, 1e3, otherwise.learning_rate);
-  options.weight_decay = parse_rate("--weight-decay", weight_decay_, 1e3, otherwise.weight_decay);
-  options.clip_norm = parse_rate("--clip-norm", clip_norm_, 1e9, otherwise.clip_norm);
-  options.momentum = parse_share("--momentum", momentum_, otherwise.momentum);
-  options.beta1 = parse_share("--beta1", beta1_, otherwise.beta1);
-  options.beta2 = parse_share("--beta2", beta2_, otherwise.beta2);
-  options.epsilon = parse_rate("--eps", epsilon_, 1.0, otherwise.epsilon);
+  TrainingOptions options = optimizer_.merged(otherwise, steps());
   if (seed_) options.seed = static_cast<std::uint64_t>(parse_int("--seed", *seed_, 0));
-  merge_schedule(options);
   return options;
-}
-
-void TrainSettings::merge_schedule(TrainingOptions& options) const {
-  if (schedule_) {
-    const auto schedule = learning_rate_schedule_named(*schedule_);
-    if (!schedule) {
-      bad_option("--lr-schedule", "unknown schedule '" + *schedule_ + "'",
-                 did_you_mean(*schedule_, {"constant", "linear", "cosine"}));
-    }
-    options.schedule = *schedule;
-  }
-  if (warmup_) options.warmup_steps = parse_int("--warmup-steps", *warmup_, 0);
-  if (least_rate_) options.least_learning_rate = parse_number("--min-lr", *least_rate_, 0.0, 1e3);
-  if (decay_steps_) options.decay_steps = parse_int("--lr-decay-steps", *decay_steps_, 1);
-  const bool is_constant = options.schedule == LearningRateSchedule::kConstant;
-  if (!is_constant && options.decay_steps == 0) options.decay_steps = steps();
-  if (is_constant && !decay_steps_) options.decay_steps = 0;
-  if (is_constant && !least_rate_) options.least_learning_rate = 0.0;
-}
-
-void TrainSettings::check_schedule(const TrainingOptions& options) const {
-  if (options.schedule == LearningRateSchedule::kConstant) {
-    refuse({{"--min-lr", least_rate_.has_value()}, {"--lr-decay-steps", decay_steps_.has_value()}},
-           "a constant learning rate does not fall",
-           "add --lr-schedule cosine or linear, or leave it out");
-    return;
-  }
-  if (options.least_learning_rate > options.learning_rate) {
-    bad_option("--min-lr",
-               to_text(Json(options.least_learning_rate)) + " is more than the learning rate, " +
-                   to_text(Json(options.learning_rate)),
-               "give a higher --learning-rate");
-  }
-  if (options.warmup_steps >= options.decay_steps) {
-    bad_option("--warmup-steps",
-               "the warm-up ends at step " + std::to_string(options.warmup_steps) +
-                   ", and the learning rate has fallen to its least at step " +
-                   std::to_string(options.decay_steps),
-               "warm up for fewer steps, or give more --steps or --lr-decay-steps");
-  }
-}
-
-void TrainSettings::require_optimizer(OptimizerKind kind) const {
-  if (kind == OptimizerKind::kAdamW) {
-    refuse({{"--momentum", momentum_.has_value()}}, "the plan's model is trained with AdamW",
-           "its momentum is --beta1; or profile the model with --optimizer sgd");
-    return;
-  }
-  refuse({{"--beta1", beta1_.has_value()},
-          {"--beta2", beta2_.has_value()},
-          {"--eps", epsilon_.has_value()}},
-         "the plan's model is trained with SGD",
-         "leave it out; or profile the model with --optimizer adamw");
-}
-
-std::string TrainSettings::note_on_schedule(const TrainingOptions& resumed) const {
-  const bool is_as_given = resumed.schedule == LearningRateSchedule::kConstant || decay_steps_;
-  if (is_as_given || resumed.decay_steps == steps()) return "";
-  return "the learning rate falls until step " + std::to_string(resumed.decay_steps) +
-         ", as the checkpoint says, and the run ends at step " + std::to_string(steps()) +
-         "; --lr-decay-steps changes that";
 }
 
 void TrainSettings::refuse_for_ranks_that_sleep() const {
   const std::string help = "leave it out; or leave out --virtual, to train";
+  const char* const trains_nothing = "ranks that sleep (--virtual) train nothing";
   refuse({{"--data", !data_.empty()},
           {"--dtype", dtype_.has_value()},
           {"--validation-data", !validation_data_.empty()},
           {"--validation-fraction", validation_fraction_.has_value()},
           {"--eval-every", eval_every_.has_value()},
-          {"--eval-batches", eval_batches_.has_value()},
-          {"--learning-rate", learning_rate_.has_value()},
-          {"--weight-decay", weight_decay_.has_value()},
-          {"--clip-norm", clip_norm_.has_value()},
-          {"--lr-schedule", schedule_.has_value()},
-          {"--warmup-steps", warmup_.has_value()},
-          {"--min-lr", least_rate_.has_value()},
-          {"--lr-decay-steps", decay_steps_.has_value()},
-          {"--beta1", beta1_.has_value()},
-          {"--beta2", beta2_.has_value()},
-          {"--eps", epsilon_.has_value()},
-          {"--momentum", momentum_.has_value()},
-          {"--tensorboard", tensorboard_.has_value()},
-          {"--seed", seed_.has_value()}},
-         "ranks that sleep (--virtual) train nothing", help);
+          {"--eval-batches", eval_batches_.has_value()}},
+         trains_nothing, help);
+  refuse(optimizer_.given(), trains_nothing, help);
+  refuse({{"--tensorboard", tensorboard_.has_value()}, {"--seed", seed_.has_value()}},
+         trains_nothing, help);
   refuse({{"--transport", transport_.has_value()},
           {"--device", device_.has_value()},
           {"--threads-per-rank", threads_.has_value()},

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/options/optimizer_settings.h"
 #include "cli/options/options.h"
 #include "runtime_bridge/launch_environment.h"
 #include "runtime_bridge/train_options.h"
@@ -23,9 +24,11 @@ class TrainSettings {
   // Error{kBadInput} for what makes no sense together.
   [[nodiscard]] TrainingOptions training(const TrainingOptions& otherwise) const;
   // Error{kBadInput} for numbers of another optimizer than the model's.
-  void require_optimizer(OptimizerKind kind) const;
+  void require_optimizer(OptimizerKind kind) const { optimizer_.require_optimizer(kind); }
   // What a person should know of a schedule that a checkpoint brought along; else empty.
-  [[nodiscard]] std::string note_on_schedule(const TrainingOptions& resumed) const;
+  [[nodiscard]] std::string note_on_schedule(const TrainingOptions& resumed) const {
+    return optimizer_.note_on_schedule(resumed, steps());
+  }
   [[nodiscard]] LaunchFlags launch_flags() const;
   // After how many steps another plan runs, ascending.
   struct LaterPlan {
@@ -52,16 +55,13 @@ class TrainSettings {
   [[nodiscard]] DataOptions data() const;
   [[nodiscard]] EvaluationOptions evaluation() const;
   [[nodiscard]] TrainingOptions merged(const TrainingOptions& otherwise) const;
-  void merge_schedule(TrainingOptions& options) const;
-  void check_schedule(const TrainingOptions& options) const;
   [[nodiscard]] int steps() const;
   [[nodiscard]] bool resumes() const { return resume_ || resume_if_any_; }
 
+  OptimizerSettings optimizer_;
   std::vector<std::string> data_, validation_data_;
   std::optional<std::string> tensorboard_, validation_fraction_, eval_every_, eval_batches_;
-  std::optional<std::string> schedule_, warmup_, decay_steps_, least_rate_;
-  std::optional<std::string> momentum_, beta1_, beta2_, epsilon_;
-  std::optional<std::string> dtype_, steps_, learning_rate_, weight_decay_, clip_norm_, seed_;
+  std::optional<std::string> dtype_, steps_, seed_;
   std::optional<std::string> transport_, device_, threads_, time_out_, log_;
   std::optional<std::string> checkpoints_, checkpoint_every_, checkpoint_keep_, may_change_;
   std::optional<std::string> rank_, ranks_, local_rank_, master_, stretch_;
