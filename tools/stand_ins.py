@@ -18,7 +18,7 @@ import typing
 
 class _Meta(type(typing.Protocol)):
     def __getattr__(cls, name):
-        if name.startswith("__"):
+        if name.startswith(("__", "_is_")):  # typing asks for _is_protocol since Python 3.12
             raise AttributeError(name)
         made = _class(f"{cls.__name__}.{name}")
         setattr(cls, name, made)

@@ -12,7 +12,8 @@ executor, renames) stays as it is, and each name that it uses must exist. Prints
 writes it; with --check it only prints, and exits with 1 when anything differs.
 
 --new makes the file of a further version: what people wrote is taken from the trainer's newest one,
-for a person to judge. Needs Python 3.11 and git (3.12.1 refuses the stand-ins for torch), and nothing else.
+for a person to judge. Needs git and Python 3.11 with typing_extensions, which Megatron-LM imports;
+DeepSpeed imports distutils, which newer Pythons lack.
 """
 
 import argparse
@@ -183,8 +184,11 @@ def bridge(root, facts, clones):
     """Nothing is made anew: each field that is read as a flag must be one of its configuration, or of the
     Megatron-LM that it names."""
     known = set()
+    for repository in facts["core"]:
+        if repository not in clones:
+            sys.exit(f"Megatron-Bridge's configuration extends that of {repository}: give {repository}=CLONE, too")
     for folder in [root] + [unpacked(clones[repository], commit, clones[""])
-                            for repository, commit in facts["core"].items() if repository in clones]:
+                            for repository, commit in facts["core"].items()]:
         for path in sorted(folder.rglob("*.py")):
             if "tests" not in path.parts and "@dataclass" in path.read_text(encoding="utf-8", errors="replace"):
                 for fields in class_fields(path).values():
