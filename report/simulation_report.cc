@@ -46,8 +46,8 @@ std::string flops_line(const PlanFile& file, const Evaluation& evaluation, Scree
   }
   if (file.plan.sequence_length == 0) return "";
   return line(kName,
-              "not in the plan file, which was written before 2026-11-23, so there is no MFU; "
-              "penstock explain works it out from the model",
+              "not in this plan file, so there is no MFU; penstock explain works it out from the "
+              "model",
               screen);
 }
 
