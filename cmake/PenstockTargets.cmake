@@ -141,7 +141,7 @@ function(penstock_fuzzer name)
   add_test(NAME fuzz.${name}.corpus COMMAND ${target} ${limits} -runs=0 ${seeds})
   add_test(NAME fuzz.${name}.new
     COMMAND ${target} ${limits} -dict=${CMAKE_CURRENT_SOURCE_DIR}/${name}.dict -print_final_stats=1
-            -max_total_time=${PENSTOCK_FUZZ_SECONDS} ${found} ${seeds})
+            -seed=1 -max_total_time=${PENSTOCK_FUZZ_SECONDS} ${found} ${seeds})
   set_tests_properties(fuzz.${name}.corpus fuzz.${name}.new PROPERTIES LABELS fuzz)
 endfunction()
 

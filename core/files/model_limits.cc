@@ -1,8 +1,13 @@
 #include "core/files/model_limits.h"
 
 namespace penstock {
+namespace {
 
-bool beyond_any_model(const Architecture& model) {
+constexpr double kMostOfModel = 1e15, kMostOfSection = 5e11;
+
+}  // namespace
+
+std::optional<std::string> beyond_any_model(const Architecture& model) {
   const auto real = [](int count) { return static_cast<double>(count); };
   const double h = real(model.hidden), n = real(model.heads);
   double width = 3.0 * real(model.feed_forward) + 4.0 * n * real(model.head_width);
@@ -19,7 +24,10 @@ bool beyond_any_model(const Architecture& model) {
   }
   const double tables =
       2.0 * real(model.vocabulary) + real(model.positions) + 2.0 + real(model.token_types);
-  return real(model.layers) * layer + tables * h > 1e15;
+  if (real(model.layers) * layer + tables * h > kMostOfModel) return "more than 10^15 parameters";
+  if (layer > kMostOfSection) return "a layer of more than 5 x 10^11 parameters";
+  if (tables * h > kMostOfSection) return "embeddings of more than 5 x 10^11 parameters";
+  return std::nullopt;
 }
 
 }  // namespace penstock

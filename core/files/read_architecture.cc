@@ -65,8 +65,8 @@ class ArchitectureReader {
     read_small_parts();
     read_biases();
     read_query_key_norm();
-    if (beyond_any_model(model_)) {
-      fail("these sizes make more than 10^15 parameters; correct them");
+    if (const auto excess = beyond_any_model(model_)) {
+      fail("these sizes make " + *excess + "; correct them");
     }
     list_not_read();
     return std::move(model_);
