@@ -70,6 +70,9 @@ class ClusterReader {
         cluster_.collectives.push_back(read_collective(element));
       }
     }
+    if (auto measured = file_.get("measured_executor")) {
+      cluster_.measured_executor = read_measured(*measured);
+    }
     if (const auto executor = file_.get("executor")) {
       cluster_.calibration = read_calibration(
           *executor, [this](const JsonReader& device) { (void)device_types_.resolve(device); });
@@ -249,6 +252,34 @@ class ClusterReader {
               : "this kind, level, participants and device type were given before; keep one");
     }
     return collective;
+  }
+
+  MeasuredExecutor read_measured(JsonReader& object) {
+    MeasuredExecutor executor;
+    (void)read_int(need(object, "version", "1"), 1, 1);
+    executor.trainer = read_name(need(object, "trainer", "whose runtime was measured"));
+    executor.per_action = object.duration("per_action");
+    executor.per_step = object.duration("per_step");
+    const JsonReader messages =
+        need(object, "messages", "{\"bytes\", \"send_ns\", \"receive_ns\"}");
+    for (JsonReader& element : messages.elements()) {
+      const JsonReader bytes = need(element, "bytes", "the size of the message");
+      MessageCost message{bytes.bytes(), element.duration("send"), element.duration("receive")};
+      if (!executor.messages.empty()) {
+        const MessageCost& before = executor.messages.back();
+        if (message.bytes <= before.bytes) {
+          bytes.expected("more bytes than " + std::to_string(before.bytes.count) + ", ascending");
+        }
+        if (message.send < before.send || message.receive < before.receive) {
+          element.fail("expected times no shorter than those of the smaller message before");
+        }
+      }
+      element.finish();
+      executor.messages.push_back(message);
+    }
+    executor.source = sources_.resolve(object, "source", 0);
+    object.finish();
+    return executor;
   }
 
   JsonReader file_;
