@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/io/files.h"
 #include "cli/options/nearest.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"

@@ -11,7 +11,6 @@
 #include "cli/options/option_aliases.h"
 #include "cli/options/parse.h"
 #include "core/values/error.h"
-#include "report/screen.h"
 #include "report/words.h"
 
 namespace penstock {

@@ -19,11 +19,9 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
-#include "cli/options/parse.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "report/result_json.h"
-#include "report/screen.h"
 #include "report/words.h"
 #include "trainers/lint/lint_text.h"
 

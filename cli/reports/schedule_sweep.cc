@@ -15,7 +15,6 @@
 #include "report/flat_table.h"
 #include "report/measures.h"
 #include "report/result_json.h"
-#include "report/screen.h"
 #include "report/table.h"
 #include "report/words.h"
 

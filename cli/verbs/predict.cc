@@ -16,7 +16,6 @@
 #include "cli/reports/large_plans.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/batch_file.h"
-#include "core/files/format.h"
 #include "core/files/plan_format.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"

@@ -7,7 +7,6 @@
 
 #include "cli/options/nearest.h"
 #include "core/values/error.h"
-#include "report/screen.h"
 #include "report/words.h"
 
 namespace penstock {

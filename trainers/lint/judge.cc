@@ -1,7 +1,6 @@
 #include "trainers/lint/judge.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <limits>
 #include <utility>
 
