@@ -354,7 +354,7 @@ Answer check_folder(const std::string& folder, const LaunchFileOptions& options,
   const int exit = holds ? kYes : kNo;
   if (format == "github") return {annotations_of(report), exit};
   if (format == "json") return {to_text(json_of(report, folder)) + '\n', exit};
-  return {text_of(report, screen), exit};
+  return report_answer(text_of(report, screen), exit);
 }
 
 }  // namespace penstock
