@@ -22,7 +22,7 @@ set(may_include_profiler core training)
 set(may_include_runtime_bridge core training)
 set(may_include_search core costmodel simulator)
 set(may_include_trainers core report)
-set(may_include_studies core costmodel simulator search estimator report trainers)
+set(may_include_studies core costmodel simulator search estimator report trainers morphing)
 set(may_include_morphing core)
 set(may_include_cli ${modules})
 

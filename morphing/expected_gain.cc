@@ -35,8 +35,8 @@ double seconds(Duration duration) { return static_cast<double>(duration.count())
 
 // Estimates are looked at again when the time since the start has grown by this share.
 constexpr double kLookAgain = 0.1;
-// A wake-up beyond this never comes.
-constexpr double kLongest = 1e9;
+// Of one wait, in seconds: within what one Duration may be (core/values/units.h).
+constexpr double kLongest = 5e5;
 Duration after(Duration now, double wait) {
   return now + round_up_to_ns(std::clamp(wait, 1.0, kLongest));
 }
