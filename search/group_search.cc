@@ -99,9 +99,8 @@ class GroupSearch {
       work_.result.rejected.add(*over, variants, plan);
       return;
     }
-    const SearchShared::CountsKey key = GroupWork::counts_key(kind, plan);
     PlanCounts counts(plan);
-    const auto at_least = work_.shared.held_at_least.get(key, [&] { return counts.least(); });
+    const auto at_least = work_.least_held(plan, counts);
     if (loses(work_.bounds.by_round_trips(plan, *at_least)) || over_what_matters(plan, *at_least)) {
       work_.result.bounded += variants;
       return;
@@ -111,7 +110,7 @@ class GroupSearch {
       plan.zero1 = zero1;
       if (forms_.try_as_needed(kind, plan, balanced, *at_least, counts)) continue;
       if (!least_may_matter(plan, balanced, *at_least)) continue;
-      const auto held = work_.shared.held.get(key, [&] { return counts.exact(); });
+      const auto held = work_.exactly_held(plan, counts);
       if (forms_.does_not_fit(kind, plan, balanced, *held)) {
         forms_.try_forms(plan, balanced, *held);
         continue;
@@ -134,8 +133,8 @@ class GroupSearch {
       return !work_.may_matter(GroupWork::less_by_cuts(bound), kNoMemory);
     };
     const bool too_slow = would_lose(work_.by_compute(plan));
-    const auto held = work_.shared.held_at_least.get(GroupWork::counts_key(*choice.kind, plan),
-                                                     [&] { return least_held_of(plan); });
+    PlanCounts counts(plan);
+    const auto held = work_.least_held(plan, counts);
     const StageMemory memory = work_.memory_of(plan, *held);
     const bool as_needed = work_.division.serves(*choice.kind);
     if (!too_slow && !(as_needed && would_lose(work_.division.least_with_cuts(

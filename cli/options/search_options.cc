@@ -1,6 +1,5 @@
 #include "cli/options/search_options.h"
 
-#include "cli/options/measured_runs.h"
 #include "cli/options/model_input.h"
 #include "simulator/schedules/schedules.h"
 #include "trainers/trainer_table.h"

@@ -6,7 +6,6 @@
 #include "cli/reports/predict_launch.h"
 #include "cli/reports/step_of_csv.h"
 #include "cli/verbs/verbs.h"
-#include "core/files/format.h"
 #include "core/values/error.h"
 #include "search/check_rolled_up.h"
 
