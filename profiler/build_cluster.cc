@@ -1,8 +1,6 @@
 #include "profiler/build_cluster.h"
 
-#include <algorithm>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "core/values/error.h"

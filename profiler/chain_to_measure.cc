@@ -1,6 +1,5 @@
 #include "profiler/chain_to_measure.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <utility>

@@ -7,7 +7,6 @@
 #include <memory>
 #include <numeric>
 #include <string>
-#include <vector>
 
 #include "core/values/error.h"
 

@@ -1,6 +1,5 @@
 #include "profiler/trace_samples.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 

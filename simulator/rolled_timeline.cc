@@ -195,6 +195,24 @@ RolledNode RolledTimeline::bound_by(const RolledNode& node) const {
   return latest.node;
 }
 
+void RolledTimeline::add_compute(const RolledNode& node, std::vector<Duration>& by_stage) const {
+  const At at = locate(node.rank, node.position);
+  const auto add = [&](std::uint32_t step, std::int64_t time) {
+    by_stage[schedule_.actions[step].stage.value] += Duration{time};
+  };
+  const RolledReplay::Costs& own = costs_of(at.step, at.shift);
+  if (!steps_[at.step].pair) return add(at.step, own.duration);
+  const RolledReplay::Costs& second = costs_of(at.step + 1, at.shift);
+  if (node.lead) return add(at.step + 1, second.lead);
+  const std::int64_t together = own.together_with(second), apart = own.duration + second.duration;
+  if (apart == 0) return;
+  const auto part =
+      static_cast<std::int64_t>(static_cast<double>(together) * static_cast<double>(own.duration) /
+                                static_cast<double>(apart));
+  add(at.step, part);
+  add(at.step + 1, together - part);
+}
+
 std::int64_t RolledTimeline::first_backward(int rank) const {
   const auto r = static_cast<std::size_t>(rank);
   for (std::size_t b = schedule_.begin[r]; b < schedule_.begin[r + 1]; ++b) {

@@ -1,6 +1,5 @@
 #include "training/model_from_config.h"
 
-#include <optional>
 #include <string_view>
 #include <utility>
 

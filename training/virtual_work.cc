@@ -1,7 +1,6 @@
 #include "training/virtual_work.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace penstock {
 namespace {

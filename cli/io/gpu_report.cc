@@ -11,7 +11,6 @@
 
 #include "profiler/bus_bandwidth.h"
 #include "profiler/link_fit.h"
-#include "report/screen.h"
 #include "report/table.h"
 #include "report/words.h"
 

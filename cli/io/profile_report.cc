@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "profiler/bus_bandwidth.h"
 #include "profiler/link_fit.h"
-#include "report/screen.h"
 #include "report/table.h"
 #include "report/words.h"
 

@@ -1,13 +1,10 @@
 #include "cli/options/costs.h"
 
 #include <algorithm>
-#include <array>
-#include <optional>
 
 #include <fmt/format.h>
 
 #include "cli/options/parse.h"
-#include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "report/words.h"
 

@@ -1,7 +1,6 @@
 // The costs of `penstock schedule`, from --cost or from a cost file, as StagePrices.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include "cli/options/parse.h"
-#include "costmodel/price_stages.h"
 #include "report/words.h"
 
 namespace penstock {

@@ -1,15 +1,11 @@
 #include "cli/options/measured_runs.h"
 
-#include <algorithm>
 #include <cctype>
-#include <optional>
-#include <utility>
 
 #include <fmt/format.h>
 
 #include "cli/options/layout.h"
 #include "cli/options/parse.h"
-#include "report/table.h"
 #include "report/words.h"
 
 namespace penstock {

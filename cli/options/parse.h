@@ -2,7 +2,6 @@
 // the value and what would be right.
 #pragma once
 
-#include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>

@@ -6,7 +6,6 @@
 #include "cli/options/measured_runs.h"
 #include "cli/options/model_input.h"
 #include "cli/verbs/verbs.h"
-#include "core/files/format.h"
 #include "report/words.h"
 
 namespace penstock {

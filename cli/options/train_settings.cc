@@ -1,7 +1,6 @@
 #include "cli/options/train_settings.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "cli/options/ignored_options.h"
 #include "cli/options/nearest.h"

@@ -12,7 +12,6 @@
 #include "cli/options/parse.h"
 #include "cli/reports/large_plans.h"
 #include "core/files/format.h"
-#include "report/screen.h"
 #include "report/simulation_report.h"
 #include "search/check_rolled_up.h"
 #include "search/rolled_program.h"

@@ -19,11 +19,9 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
-#include "cli/options/parse.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "report/result_json.h"
-#include "report/screen.h"
 #include "report/words.h"
 #include "trainers/lint/lint_text.h"
 
@@ -356,7 +354,7 @@ Answer check_folder(const std::string& folder, const LaunchFileOptions& options,
   const int exit = holds ? kYes : kNo;
   if (format == "github") return {annotations_of(report), exit};
   if (format == "json") return {to_text(json_of(report, folder)) + '\n', exit};
-  return {text_of(report, screen), exit};
+  return report_answer(text_of(report, screen), exit);
 }
 
 }  // namespace penstock

@@ -1,7 +1,6 @@
 #include "cli/reports/fingerprint_plans.h"
 
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 

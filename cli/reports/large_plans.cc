@@ -1,9 +1,7 @@
 #include "cli/reports/large_plans.h"
 
-#include "cli/io/files.h"
 #include "cli/reports/report_timelines.h"
 #include "core/files/plan_format.h"
-#include "search/plan_program.h"
 #include "search/rolled_program.h"
 
 namespace penstock {

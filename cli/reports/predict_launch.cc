@@ -1,7 +1,6 @@
 #include "cli/reports/predict_launch.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -9,12 +8,10 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
-#include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/search_options.h"
 #include "core/files/format.h"
 #include "core/values/durations.h"
-#include "report/measures.h"
 #include "report/words.h"
 #include "search/evaluate.h"
 #include "trainers/lint/layer_cuts.h"

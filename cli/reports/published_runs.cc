@@ -9,7 +9,6 @@
 #include "estimator/default_cluster.h"
 #include "estimator/estimate_profile.h"
 #include "estimator/shipped_data.h"
-#include "report/screen.h"
 #include "report/table.h"
 #include "report/words.h"
 #include "search/evaluate.h"

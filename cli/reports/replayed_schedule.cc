@@ -11,7 +11,6 @@
 #include "cli/options/nearest.h"
 #include "cli/options/parse.h"
 #include "report/gantt.h"
-#include "report/screen.h"
 #include "simulator/events/executed_order.h"
 #include "simulator/liveness.h"
 #include "simulator/lower.h"

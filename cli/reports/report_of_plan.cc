@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/io/files.h"
 #include "cli/io/load_run.h"
 #include "cli/io/report_command.h"
 #include "cli/reports/large_plans.h"

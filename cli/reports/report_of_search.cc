@@ -1,7 +1,6 @@
 #include "cli/reports/report_of_search.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <set>
 #include <utility>
 
@@ -12,7 +11,6 @@
 #include "cli/io/report_command.h"
 #include "cli/options/model_input.h"
 #include "cli/options/parse.h"
-#include "cli/options/search_options.h"
 #include "cli/reports/report_timelines.h"
 #include "cli/verbs/verbs.h"
 #include "report/distinct_plans.h"

@@ -15,7 +15,6 @@
 #include "report/flat_table.h"
 #include "report/measures.h"
 #include "report/result_json.h"
-#include "report/screen.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -112,10 +111,10 @@ std::string most_held(const ScheduleResult& result) {
 TextTable table_of(const std::vector<Row>& rows) {
   TextTable table({{"schedule", true},
                    {"PP"},
-                   {"VP"},
-                   {"M"},
+                   {"VP", false, 1},
+                   {"M", false, 1},
                    {"step"},
-                   {"relative"},
+                   {"relative", false, 2, 1},
                    {"bubble"},
                    {"activations"}});
   Duration first{};
@@ -151,7 +150,7 @@ std::string notes_of(const ScheduleOptions& given, const std::vector<Row>& rows,
     chunks.insert(row.replayed.result.chunks);
     if (row.why_not.empty()) continue;
     const ScheduleResult& result = row.replayed.result;
-    text += wrapped(fmt::format("{}, P {}, V {}, M {}: {}", result.schedule, result.ranks,
+    text += wrapped(fmt::format("{}, PP {}, VP {}, M {}: {}", result.schedule, result.ranks,
                                 result.chunks, result.micro_batches, row.why_not),
                     screen.width(), "", "  ");
   }

@@ -1,9 +1,6 @@
 // Several schedules, numbers of ranks, chunks and micro-batches in one table.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "cli/io/answer.h"
 #include "cli/options/schedule_options.h"
 #include "report/screen.h"

@@ -15,7 +15,6 @@
 #include "cli/options/executor_options.h"
 #include "cli/options/model_input.h"
 #include "cli/options/options.h"
-#include "cli/options/parse.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/format.h"
 #include "core/values/json_reader.h"

@@ -11,14 +11,12 @@
 #include "cli/io/asked_again.h"
 #include "cli/io/export_inputs.h"
 #include "cli/io/files.h"
-#include "cli/options/nearest.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/trainer_called.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
-#include "report/measures.h"
 #include "report/plan_table.h"
 #include "report/result_json.h"
 #include "report/screen.h"
@@ -99,8 +97,11 @@ std::string refusal_text(const PlanFile& plan, const Export& refusal, const Near
                          const std::optional<std::string>& written, Screen screen) {
   std::string text = wrapped("refused: " + refusal.why_not, screen.width(), "", "  ");
   if (!nearest.plan) {
-    return text + wrapped("the nearest plan was not worked out: " + nearest.why_not, screen.width(),
-                          "", "  ");
+    return text +
+           wrapped("the nearest plan was not worked out: " + nearest.why_not, screen.width(), "",
+                   "  ") +
+           wrapped("penstock plan ... --for TRAINER finds plans that a trainer can run",
+                   screen.width(), "", "  ");
   }
   const Evaluation& prediction = nearest.plan->prediction;
   const double change = static_cast<double>(prediction.step_time.count()) /

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "cli/options/field_words.h"
 #include "cli/options/nearest.h"
 #include "core/values/error.h"
-#include "report/screen.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -75,10 +75,13 @@ std::string help_for(const std::string& name, const std::vector<std::string>& kn
       name.find('/') != std::string::npos) {
     return std::string(kBeginWithVerb);
   }
+  const std::string plain = plain_word(name);
   for (const OtherName& other : kOtherNames) {
-    if (other.typed == name) return fmt::format("did you mean '{}'?", other.verb);
+    if (other.typed == plain) return fmt::format("did you mean '{}'?", other.verb);
   }
-  return did_you_mean(name, known);
+  const std::string near = did_you_mean(plain, known);
+  return near.starts_with("did you mean") ? near
+                                          : near + "; penstock alone shows seven ways to begin";
 }
 
 const Verb& verb_named(const std::string& name) {
@@ -99,6 +102,7 @@ std::span<const Verb> verbs() {
       Verb{"simulate", "replay a plan: step time, bubble, memory, timeline", run_simulate},
       Verb{"schedule", "replay pipeline schedules with given costs", run_schedule},
       Verb{"compare", "compare the best plans for several settings", run_compare},
+      Verb{"morph", "replay GPUs that come and go: when to change the plan", run_morph},
       Verb{"explain", "say what limits a plan, and what would make it faster", run_explain},
       Verb{"calibrate", "fit predictions to measured runs", run_calibrate},
       Verb{"estimate", "write an estimated profile from a config.json", run_estimate},

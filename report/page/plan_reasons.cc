@@ -1,7 +1,6 @@
 #include "report/page/plan_reasons.h"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include <fmt/format.h>

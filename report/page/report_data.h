@@ -2,7 +2,6 @@
 // (docs/report.md, "The data"). Units stand in the key names.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

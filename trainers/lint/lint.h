@@ -3,7 +3,6 @@
 // docs/checking.md has the rules.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>

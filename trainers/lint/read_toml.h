@@ -5,7 +5,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/values/json.h"
 #include "trainers/lint/launch_setting.h"

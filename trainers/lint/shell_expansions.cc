@@ -2,12 +2,10 @@
 #include <array>
 #include <charconv>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "core/values/error.h"
 #include "trainers/lint/shell_arithmetic.h"
 #include "trainers/lint/shell_reader.h"
 

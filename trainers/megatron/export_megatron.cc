@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "core/values/recompute_sections.h"
-#include "report/measures.h"
 #include "trainers/exports/export_parts.h"
 #include "trainers/exports/job_files.h"
 #include "trainers/megatron/megatron.h"

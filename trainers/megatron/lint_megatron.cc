@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <cstddef>
-#include <initializer_list>
 #include <numeric>
 #include <utility>
 

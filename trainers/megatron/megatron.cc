@@ -1,7 +1,6 @@
 #include "trainers/megatron/megatron.h"
 
 #include "trainers/lint/claims.h"
-#include "trainers/logs/log_lines.h"
 #include "trainers/megatron/megatron_layout.h"
 #include "trainers/megatron_bridge/megatron_recipe.h"
 #include "trainers/trainer_rows.h"

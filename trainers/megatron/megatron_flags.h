@@ -2,7 +2,6 @@
 // versions and its forks have beside them: trainers/megatron/<version>.json and forks.json.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 

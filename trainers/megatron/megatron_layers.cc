@@ -1,7 +1,5 @@
 // E010 and E012: how the layers are split.
 #include <algorithm>
-#include <cstddef>
-#include <initializer_list>
 #include <numeric>
 #include <utility>
 

@@ -1,8 +1,6 @@
 // E011: the layout string.
 #include <algorithm>
 #include <cstddef>
-#include <initializer_list>
-#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>

@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "trainers/logs/log_lines.h"
 #include "trainers/megatron/megatron.h"
 

@@ -1,9 +1,5 @@
 // E020 and E021: how many micro-batches there are.
 #include <algorithm>
-#include <cstddef>
-#include <initializer_list>
-#include <numeric>
-#include <utility>
 
 #include <fmt/format.h>
 

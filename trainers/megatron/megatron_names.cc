@@ -2,7 +2,6 @@
 // and forks add flags of their own, which no table can know.
 #include <algorithm>
 #include <map>
-#include <utility>
 
 #include <fmt/format.h>
 

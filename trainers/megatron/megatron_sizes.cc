@@ -1,9 +1,6 @@
 // What a launch script of Megatron-LM says.
 #include <algorithm>
-#include <cstddef>
 #include <initializer_list>
-#include <numeric>
-#include <utility>
 
 #include <fmt/format.h>
 

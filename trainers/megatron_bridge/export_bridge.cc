@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "core/values/recompute_sections.h"
-#include "report/measures.h"
 #include "trainers/exports/export_parts.h"
 #include "trainers/exports/job_files.h"
 #include "trainers/megatron/megatron.h"
@@ -95,7 +94,6 @@ std::string recipe_of(const PlanFile& file, const ExportRequest& request) {
     cfg.checkpoint.save = None
     cfg.checkpoint.load = None
     return planned(cfg)
-
 
 if __name__ == "__main__":
     from megatron.bridge.training.gpt_step import forward_step

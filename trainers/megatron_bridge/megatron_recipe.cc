@@ -4,10 +4,8 @@
 // not the default of a flag.
 #include "trainers/megatron_bridge/megatron_recipe.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include <fmt/format.h>

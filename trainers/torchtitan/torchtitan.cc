@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "trainers/lint/claims.h"
-#include "trainers/logs/log_lines.h"
 #include "trainers/torchtitan/torchtitan_python.h"
 #include "trainers/trainer_rows.h"
 

@@ -1,14 +1,9 @@
 // E020 and E021: how many micro-batches there are.
 #include <algorithm>
-#include <array>
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "core/values/error.h"
-#include "trainers/megatron/megatron_layout.h"
-#include "trainers/pytorch/pipeline_csv.h"
 #include "trainers/torchtitan/torchtitan_judge.h"
 
 namespace penstock {

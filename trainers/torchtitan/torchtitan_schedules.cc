@@ -1,13 +1,7 @@
 // What hangs on the schedule: its name, its CSV, W050 and W051.
-#include <algorithm>
-#include <array>
-#include <map>
-#include <utility>
 
 #include <fmt/format.h>
 
-#include "core/values/error.h"
-#include "trainers/megatron/megatron_layout.h"
 #include "trainers/pytorch/pipeline_csv.h"
 #include "trainers/torchtitan/torchtitan_judge.h"
 

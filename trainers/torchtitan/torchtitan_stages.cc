@@ -1,14 +1,10 @@
 // E010 and E011: how many stages, and how many layers each has.
 #include <algorithm>
-#include <array>
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "core/values/error.h"
 #include "trainers/megatron/megatron_layout.h"
-#include "trainers/pytorch/pipeline_csv.h"
 #include "trainers/torchtitan/torchtitan_judge.h"
 
 namespace penstock {
