@@ -1,3 +1,6 @@
+// A stage is the sum of its sections: times and bytes add, independent spreads add as squares, the
+// working peak is the largest of them, and its boundary is what its last section sends. What
+// happens once per step is in step_prices.cc.
 #include "costmodel/price_stages.h"
 
 #include <algorithm>

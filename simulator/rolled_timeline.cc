@@ -1,3 +1,11 @@
+// A rolled replay keeps the ends of the steps that it walked and, of every jump, how many windows
+// it went over and how each time of the window before it grew. end() looks a position up among the
+// walked steps, or takes the step one window before the jump and adds that growth as often as
+// windows lie between. Who brought what a step waits for is found from the block that wrote the
+// arrival (note_writers()), since a micro-batch's writer follows from the block's shift.
+//
+// Invariant: every answer is the one that the timeline of the written-out Program gives, to the
+// nanosecond; tests/simulator compares them.
 #include "simulator/rolled_timeline.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// First the pipelines are replayed rolled up (rolled_replay.h), which gives for every stage the end
+// of its last weight gradient and for every rank when it began and how long it was busy. Then a
+// small Program is made in which one action per stage stands for all compute, and reductions, norm
+// and updates follow it; replay_rest() replays that. The order in which a rank comes to its last
+// gradients is kept, since collectives of one rank follow one another.
+//
+// Invariant: the summary is that of lower() and replay(), to the nanosecond;
+// tests/simulator/simulate_schedule_test.cc compares them over random schedules.
 #include "simulator/simulate_schedule.h"
 
 #include <algorithm>

@@ -1,6 +1,11 @@
 // Memory of every listed rank, counted from the lists of actions alone. Of replicas that are alike
 // but for the number of their micro-batches one is listed: each of them is walked, and the most of
 // every category counts.
+//
+// The sum is that of docs/cost_model.md, "Memory": state of the stages (or of the slots), stash and
+// weight stash after every position of the list, what the largest action works in, and buffers of
+// transfers. An action that frees something still holds it itself. Nothing is shared with the
+// search's own sums, which this judges.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -1,3 +1,7 @@
+// One function per object of penstock.cluster/1, and checks of what only makes sense together:
+// names that are used exist, curves rise, levels grow, a device type has its own values only where
+// it occurs. Every failure names file, line and place (JsonReader); unknown keys are refused.
+// docs/file_formats.md describes the format.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
