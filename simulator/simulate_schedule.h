@@ -76,6 +76,7 @@ AttributedSimulation simulate_schedule_attributed(const std::vector<RolledInput>
 struct RuledSimulation {
   TimelineSummary summary;
   std::vector<RankLiveness> held;
+  std::vector<Bytes> stash;  // peak_stash_bytes() of the same ranks
 };
 std::optional<RuledSimulation> simulate_by_rule(const std::vector<RolledInput>& pipelines,
                                                 const LoweringOptions& options,
