@@ -1,3 +1,11 @@
+// The one way from a plan to its figures, which the search, the verbs and the tests share:
+// prepare() says whether it can run, cuts are chosen if none are given, the cost model prices the
+// stages, the schedule is made (automatic ones within the memory left), memory is summed, and the
+// schedule is replayed, rolled up where that is exact. evaluate_in_full() also writes the Program
+// out and attributes idle time.
+//
+// Invariant: both give the same step time and memory, to the nanosecond and byte; why_not is set as
+// soon as something does not fit, and what follows is then left out or said to be over.
 #include "search/evaluate.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// The rules are those of arXiv 2111.04007 and of its code; docs/schedules.md, "Varuna", states
+// them. Invariant: a rank decides only with what has arrived by the time that it is free, and it
+// decides only up to knows_until(), before which nothing unknown can arrive. So ranks may be run
+// ahead one after the other in any order, and the answer is that of the event engine.
 #include "simulator/rule_replay.h"
 
 #include <algorithm>

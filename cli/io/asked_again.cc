@@ -1,17 +1,17 @@
 #include "cli/io/asked_again.h"
 
 #include <filesystem>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
 #include "cli/io/plan_question.h"
 #include "core/values/trainer.h"
+#include "trainers/trainer_row.h"
 
 namespace penstock {
 namespace {
-
-constexpr const char* kVaruna = "varuna";
 
 // Plans are also made from a config.json, which holds no profile to search again.
 bool is_estimated(const PlanFile& plan) {
@@ -28,7 +28,7 @@ std::string how_to_estimate(const PlanFile& file, const TrainerRow& target,
       "--global-batch {} --sequence-length {} {} {}",
       file.profile.path, file.cluster.device, plan.devices(), plan.global_batch,
       plan.sequence_length, trainer != nullptr ? "--for" : "--schedule",
-      trainer != nullptr ? trainer->name : kVaruna);
+      trainer != nullptr ? std::string_view(trainer->name) : target.exporter->own_schedule);
 }
 
 }  // namespace

@@ -118,6 +118,7 @@ void add_profile(const ProfileRequest& request, const Measured& measured, const 
   MeasuredModel model;
   model.name = request.name;
   model.description = *request.model;
+  model.description.division = samples.division;
   model.outline = samples.outline;
   model.device = request.device_type;
   model.provenance = provenance_of(request, measured, machine);
@@ -165,6 +166,10 @@ void add_cluster(const ProfileRequest& request, const Measured& measured, const 
   }
   description.memory_bandwidth = measured.memory_bandwidth;
   description.level = measured.link_level;
+  if (measured.executor) {
+    description.executor = measured.executor;
+    description.executor->trainer = "penstock";
+  }
   description.provenance = provenance_of(request, measured, machine) +
                            (outputs.cluster_busy ? "; links while all ranks compute" : "") +
                            reserve;
@@ -350,7 +355,7 @@ void check_outputs(const ProfileRequest& request, Outputs& outputs) {
   if (!outputs.resume) return;
   // Said before minutes of measuring rather than after; what only the model itself can tell follows
   // in merge_profiles().
-  if (load_profile(*outputs.resume).value.description != request.model) {
+  if (!is_same_model(load_profile(*outputs.resume).value.description, request.model)) {
     bad_option("--resume", fmt::format("{} describes another model", *outputs.resume),
                "give the MODEL and the options that it was made with, or leave out --resume");
   }

@@ -1,7 +1,11 @@
 // Memory of every listed rank, counted from the lists of actions alone. Of replicas that are alike
 // but for the number of their micro-batches one is listed: each of them is walked, and the most of
-// every category counts. Activations are written down by the bytes of their own micro-batch; of
-// what a stage works in and of its buffers the largest shape counts.
+// every category counts.
+//
+// The sum is that of docs/cost_model.md, "Memory": state of the stages (or of the slots),
+// activations by the bytes of their own micro-batch (check_pools.cc), what the largest action works
+// in, and buffers of transfers; of the latter two the largest shape counts. Nothing is shared with
+// the search's own sums, which this judges.
 #include <algorithm>
 #include <map>
 #include <set>
