@@ -99,7 +99,10 @@ std::optional<CutReplay::Result> CutReplay::run_priced(const RankTables& tables,
                                                        Tells tells) {
   const StagePricing pricing = price_stages(*inputs_.profile, *wiring_, with_cuts_, tables,
                                             prepared_.kind->splits_backward());
-  const auto memory = memory_of_ranks(pricing.prices, held_, reserve_);
+  auto memory = memory_of_ranks(pricing.prices, held_, reserve_);
+  if (pricing.prices.shapes > 1) {
+    set_stash(stash_of(schedules_.pipelines, pricing.prices), memory);
+  }
   Bytes fullest;
   for (std::size_t r = 0; r < memory.size(); ++r) {
     const Bytes total = memory[r].total();

@@ -133,7 +133,8 @@ Judged judged(const PreparedPlan& prepared, const PlanSchedules& schedules,
   AttributedSimulation simulated = simulate_schedule_attributed(
       schedules.pipelines, options, result.prices, executor, buffers, result.plan.kinds());
   return {std::move(simulated.summary), std::move(simulated.ranks),
-          prepared.kind->is_automatic() ? liveness_of(schedules) : liveness_of_kinds(result.plan)};
+          prepared.kind->is_automatic() ? liveness_of(schedules) : liveness_of_kinds(result.plan),
+          stash_of(schedules.pipelines, result.prices)};
 }
 
 // Works out everything that follows from the schedules.
@@ -249,9 +250,8 @@ EvaluatedPlan evaluate(const PlanInputs& inputs, const Plan& plan) {
     arrange_and_replay(inputs, prepared, basis.interval, result);
   } else {
     replay(inputs, prepared, schedules_of(result.plan), basis.interval, result);
-    // Of a batch that is not even the cuts were chosen by its largest shape; what they hold is
-    // known only now.
-    if (!result.why_not && plan.has_even_batch()) result.why_not = why_not;
+    // Of several shapes the cuts were chosen by the largest; what they hold is known only now.
+    if (!result.why_not && result.prices.shapes == 1) result.why_not = why_not;
   }
   use_calibrated_interval(inputs, basis, result);
   result.evaluation.assumptions = std::move(basis.assumptions);
@@ -341,7 +341,8 @@ Judged judged(const PlanFile& file) {
   ReplayBuffers buffers;
   AttributedSimulation simulated = simulate_schedule_attributed(
       rolled.schedules.pipelines, rolled.options, file.prices, file.executor, buffers);
-  return {std::move(simulated.summary), std::move(simulated.ranks), liveness_of(file.plan)};
+  return {std::move(simulated.summary), std::move(simulated.ranks), liveness_of(file.plan),
+          stash_of(rolled.schedules.pipelines, file.prices)};
 }
 
 }  // namespace

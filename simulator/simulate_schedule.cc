@@ -317,6 +317,7 @@ std::optional<RuledSimulation> simulate_by_rule(const std::vector<RolledInput>& 
     RuleReplay replay(schedule, pipelines[p].micro_batches, end.tables(), p, table,
                       options.transfers, buffers.contents().arrivals_by_rule);
     if (!replay.can_run()) return std::nullopt;
+    replay.set_stash(pipelines[p].micro_batches, prices);
     actions += 3 * replay.actions();  // with transfers
     table.check_sum(static_cast<std::size_t>(actions));
     if (!replay.run()) {
@@ -326,6 +327,8 @@ std::optional<RuledSimulation> simulate_by_rule(const std::vector<RolledInput>& 
     if (p >= static_cast<std::size_t>(told)) continue;
     std::vector<RankLiveness> held = replay.held();
     std::move(held.begin(), held.end(), std::back_inserter(result.held));
+    const std::vector<Bytes> stash = replay.most_stash();
+    result.stash.insert(result.stash.end(), stash.begin(), stash.end());
   }
   result.summary = end.finish(times, prices, executor);
   return result;

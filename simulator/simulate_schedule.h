@@ -86,6 +86,7 @@ TracedSimulation simulate_schedule_traced(const std::vector<RolledInput>& pipeli
 struct RuledSimulation {
   TimelineSummary summary;
   std::vector<RankLiveness> held;
+  std::vector<Bytes> stash;  // peak_stash_bytes() of the same ranks
 };
 std::optional<RuledSimulation> simulate_by_rule(const std::vector<RolledInput>& pipelines,
                                                 const LoweringOptions& options,
