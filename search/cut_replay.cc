@@ -71,7 +71,7 @@ std::optional<CutReplay::Result> CutReplay::run(const std::vector<int>& cuts, Te
 }
 
 bool CutReplay::knows_chains() const {
-  return is_cheap_ && straight_replay_is_exact(inputs_.executor);
+  return is_cheap_ && !recompute_ && straight_replay_is_exact(inputs_.executor);
 }
 
 bool CutReplay::may_fit(const std::vector<int>& cuts) const {

@@ -24,7 +24,7 @@ constexpr std::int64_t kMostArranged = 1 << 14, kMostByRule = 1 << 18;
 constexpr int kStarts = 3;
 // Where replays tell no chains, so many moves are tried from one place before it counts as an
 // optimum.
-constexpr int kMostMoves = 48;
+constexpr int kMostMoves = 48, kMovesPerStage = 8;
 // A replay that tells its chain takes as long as so many that do not.
 constexpr int kReplaysPerChain = 2;
 // A place counts as an optimum after so many cuts that are not better, of which a replay counts for
@@ -235,8 +235,11 @@ class CutSearch {
     for (bool moved = true; moved;) {
       moved = false;
       int tries = 0;
+      const int most =
+          budget_.to_beat ? kMostMoves
+                          : std::max(kMostMoves, kMovesPerStage * replay_.plan().stages_per_copy());
       for (const CutMove& move : moves_from(now)) {
-        if (left_ <= 0 || tries >= kMostMoves || is_far(now, part_left())) return;
+        if (left_ <= 0 || tries >= most || is_far(now, part_left())) return;
         std::vector<int> cuts = now.cuts;
         if (!make_move(move, cuts) || tried_.contains(cuts)) continue;
         if (replay_.bound(cuts) > now.result.step_time) continue;
