@@ -1,3 +1,6 @@
+// All combinations of the schedules and shapes that were named, a row each. An option that only
+// some schedules have is kept from the others, and a combination that cannot be is a row with its
+// reason, so that one command compares them all.
 #include "cli/reports/schedule_sweep.h"
 
 #include <algorithm>
@@ -109,14 +112,9 @@ std::string most_held(const ScheduleResult& result) {
 }
 
 TextTable table_of(const std::vector<Row>& rows) {
-  TextTable table({{"schedule", true},
-                   {"PP"},
-                   {"VP"},
-                   {"M"},
-                   {"step"},
-                   {"relative"},
-                   {"bubble"},
-                   {"activations"}});
+  TextTable table({left_column("schedule"), right_column("PP"), right_column("VP"),
+                   right_column("M"), right_column("step"), right_column("relative"),
+                   right_column("bubble"), right_column("activations")});
   Duration first{};
   for (const Row& row : rows) {
     const ScheduleResult& result = row.replayed.result;
@@ -206,10 +204,9 @@ Answer sweep(const ScheduleOptions& given, Screen screen) {
   if (chosen == TableFormat::kJson) {
     Json list = Json::array();
     for (const Row& row : rows) list.push(json_of(row));
-    Json json = Json::object();
-    json.set("schema_version", kResultSchemaVersion).set("verb", "schedule");
+    Json json = answer_json("schedule");
     json.set("rows", std::move(list));
-    return {to_text(json) + '\n', exit};
+    return json_answer(json, exit);
   }
   if (chosen == TableFormat::kMarkdown) return {table_of(rows).markdown(), exit};
   if (chosen == TableFormat::kCsv) {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/nearest.h"
+#include "cli/options/parse.h"
 #include "core/values/error.h"
 #include "report/words.h"
 

@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "costmodel/price_stages.h"
 #include "studies/change_cluster.h"
 #include "tests/cli/messages.h"
 

@@ -4,7 +4,6 @@
 
 #include "simulator/lower.h"
 #include "simulator/schedules/schedules.h"
-#include "simulator/simulate.h"
 #include "tests/cli/messages.h"
 
 using namespace penstock;

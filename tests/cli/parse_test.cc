@@ -82,3 +82,13 @@ TEST_CASE("keys have values, once") {
   CHECK(message("=8").starts_with("--pin: '=8' is not KEY=VALUE"));
   CHECK(message("P=8,P=4") == "--pin: P is given twice\nhelp: keep one of them");
 }
+
+TEST_CASE("a slip finds its word; nonsense finds all of them") {
+  const std::vector<std::string> known{"plan", "schedule", "check"};
+  CHECK(did_you_mean("schdule", known) == "did you mean 'schedule'?");
+  CHECK(did_you_mean("plam", known) == "did you mean 'plan'?");
+  CHECK(did_you_mean("plna", known) == "did you mean 'plan'?");
+  CHECK(did_you_mean("sched", known) == "did you mean 'schedule'?");
+  CHECK(did_you_mean("bananas", known) == "known: plan, schedule, check");
+  CHECK(did_you_mean("", known) == "known: plan, schedule, check");
+}

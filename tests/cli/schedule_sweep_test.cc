@@ -1,4 +1,3 @@
-#include "cli/reports/schedule_sweep.h"
 
 #include <filesystem>
 #include <string>

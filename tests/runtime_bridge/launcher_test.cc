@@ -9,7 +9,6 @@
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 
-#include "core/values/error.h"
 #include "tests/cli/messages.h"
 #include "training/steady_time.h"
 

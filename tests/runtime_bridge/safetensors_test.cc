@@ -3,7 +3,6 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <utility>
 
 #include <doctest/doctest.h>
 #include <unistd.h>

@@ -8,7 +8,6 @@
 #include <doctest/doctest.h>
 
 #include "core/values/json_reader.h"
-#include "runtime_bridge/npy_header.h"
 #include "tests/cli/messages.h"
 
 namespace penstock {

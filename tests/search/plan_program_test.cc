@@ -1,6 +1,5 @@
 #include "search/plan_program.h"
 
-#include <algorithm>
 #include <tuple>
 
 #include <doctest/doctest.h>

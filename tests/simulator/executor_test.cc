@@ -1,8 +1,6 @@
 // What executor models do to one Program, worked out on paper; deadlocks by name.
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
