@@ -85,14 +85,20 @@ std::vector<std::string> plan_cells(const RankedPlan& ranked, const Measure& mea
   return cells;
 }
 
+// The field's words for the keys of degrees.
+std::string_view word_of(std::string_view key) {
+  constexpr std::array<std::array<std::string_view, 2>, 5> kWords{
+      {{"T", "TP"}, {"P", "PP"}, {"V", "VP"}, {"D", "DP"}, {"b", "mbs"}}};
+  for (const auto& [letter, word] : kWords) {
+    if (letter == key) return word;
+  }
+  return key;
+}
+
 // A choice of the plan that varies has its column already.
-bool varies(const Variant& variant, const std::string& column) {
-  constexpr std::array<std::array<std::string_view, 2>, 6> kKeys{
-      {{"TP", "T"}, {"PP", "P"}, {"VP", "V"}, {"DP", "D"}, {"mbs", "b"}, {"Z1", "zero1"}}};
-  const auto found = std::find_if(kKeys.begin(), kKeys.end(),
-                                  [&column](const auto& keys) { return keys[0] == column; });
+bool varies(const Variant& variant, std::string_view column) {
   return std::any_of(variant.settings.begin(), variant.settings.end(), [&](const auto& setting) {
-    return setting.first == column || (found != kKeys.end() && setting.first == (*found)[1]);
+    return word_of(setting.first) == column || (setting.first == "zero1" && column == "Z1");
   });
 }
 
@@ -126,7 +132,8 @@ std::vector<std::string> cells_of(const Variant& variant, const Measure& measure
 std::vector<Column> columns_of(const Variant& variant, const std::vector<Column>& all,
                                const PlanColumns& plan) {
   std::vector<Column> columns{{"#"}};
-  for (const auto& [key, value] : variant.settings) columns.push_back({key + "=", true, 1});
+  for (const auto& [key, value] : variant.settings)
+    columns.push_back({fmt::format("{}=", word_of(key)), true, 1});
   for (std::size_t c = 0; c < all.size(); ++c) {
     if (plan.shown[c]) columns.push_back(all[c]);
   }
@@ -232,7 +239,7 @@ std::vector<std::string> values_of(const std::vector<Variant>& variants, std::si
   return values;
 }
 
-// "Best by b: 1 1.00 (row 1), 2 1.12 (row 4)" for everything that varies: what a value is worth
+// "mbs: 1.00 with 1 (row 1), 1.12 with 2 (row 4)" for everything that varies: what a value is worth
 // when the rest is chosen to suit it.
 std::string best_by_value(const std::vector<Variant>& variants, const Measure& measure,
                           Screen screen) {
@@ -246,12 +253,14 @@ std::string best_by_value(const std::vector<Variant>& variants, const Measure& m
     parts.reserve(values.size());
     for (const std::string& value : values) {
       const auto row = fastest_with(variants, measure, axis, value);
-      parts.push_back(row ? fmt::format("{} {} (row {})", value,
-                                        fixed(measure.relative(*variants[*row].best), 2), *row + 1)
-                          : value + " no plan");
+      parts.push_back(row ? fmt::format("{} with {} (row {})",
+                                        fixed(measure.relative(*variants[*row].best), 2), value,
+                                        *row + 1)
+                          : "no plan with " + value);
     }
-    lines += wrapped(variants.front().settings[axis].first + ": " + joined(parts, ", "),
-                     screen.width(), "  ", "    ");
+    lines += wrapped(
+        fmt::format("{}: {}", word_of(variants.front().settings[axis].first), joined(parts, ", ")),
+        screen.width(), "  ", "    ");
   }
   return axes < 2 ? "" : "\nBest speed by what varies\n" + lines;
 }

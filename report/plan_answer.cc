@@ -117,22 +117,23 @@ std::vector<std::string> cells_of(const RankedPlan& ranked, std::size_t number, 
   return cells;
 }
 
-std::string table_of(const SearchResult& result, const std::vector<std::size_t>& rows,
-                     const PlanAnswer& about) {
+TextTable table_of(const SearchResult& result, const std::vector<std::size_t>& rows,
+                   const PlanAnswer& about) {
   const Shown shown = shown_of(result, rows, about);
   TextTable table(columns_of(shown));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     table.add(cells_of(result.best[rows[i]], i + 1, shown, about));
   }
-  return table.text(about.width);
+  return table;
 }
 
-std::string legend_of(const PlanAnswer& about, bool shows_mfu) {
+std::string legend_of(const PlanAnswer& about, bool shows_mfu, const TextTable& table) {
   std::string text;
   if (about.flops && shows_mfu) {
     text += fmt::format("MFU counts {}; ", text_of(about.flops->convention));
   }
-  return text + "GiB: fullest rank; idle: mean of all ranks.";
+  text += "GiB: fullest rank";
+  return text + (table.shows("idle%", about.width) ? "; idle: mean of all ranks." : ".");
 }
 
 std::string ties_of(const SearchResult& result, const std::vector<std::size_t>& rows) {
@@ -192,14 +193,15 @@ struct Room {
 std::string answer_in(const SearchResult& result, const PlanAnswer& about, const Room& room) {
   const RankedPlan& best = result.best.front();
   const std::vector<std::size_t> rows = distinct_plans(result.best, room.plans);
+  const TextTable table = table_of(result, rows, about);
   const std::string blank = room.blanks ? "\n" : "";
   const auto text = [&](const std::string& words) {
     return words.empty() ? "" : wrapped(words, about.width, "", "");
   };
   return text(about.question) + '\n' + text(plan_sentence(best.plan, best.evaluation, about)) +
          (about.training ? text(training_sentence(*about.training)) : "") + '\n' +
-         table_of(result, rows, about) +
-         (room.legend ? text(legend_of(about, shown_of(result, rows, about).mfu)) : "") +
+         table.text(about.width) +
+         (room.legend ? text(legend_of(about, shown_of(result, rows, about).mfu, table)) : "") +
          text(ties_of(result, rows) + proof_of(result)) + rivals_of(result, about) +
          text(not_modelled_of(about)) + blank + next_of(about, !room.rerun);
 }

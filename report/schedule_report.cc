@@ -59,7 +59,7 @@ std::string row_name(int rank, int ranks) {
 }  // namespace
 
 std::string schedule_report(const ScheduleResult& result, Screen screen) {
-  std::string out = fmt::format("{}: P = {}, V = {}, M = {}", result.schedule, result.ranks,
+  std::string out = fmt::format("{}: PP = {}, VP = {}, M = {}", result.schedule, result.ranks,
                                 result.chunks, result.micro_batches);
   if (result.slices > 1) out += fmt::format(" in {} slices each", result.slices);
   if (result.copies > 1) out += fmt::format(", {} copies of the weights", result.copies);

@@ -4,9 +4,10 @@
     sky_files.py SKYPILOT FOLDER...
 
 SKYPILOT is a clone of skypilot-org/skypilot; every sky.yaml in the folders is judged by the schemas of
-a task and of its resources, sky/utils/schemas.py. SkyPilot need not be installed: what that file
-imports of it is stood in for, since only the two functions are called. Needs python3-jsonschema and
-python3-yaml. Exit code 1 when a file is refused, or when there is none.
+a task and of its resources, sky/utils/schemas.py, and by its validator, sky/utils/validator.py. SkyPilot
+need not be installed: what the first file imports of it is stood in for, since only two functions are
+called. Needs python3-jsonschema and python3-yaml. Exit code 1 when a file is refused, or when there is
+none.
 """
 
 import importlib.util
@@ -14,7 +15,6 @@ import os
 import sys
 import types
 
-import jsonschema
 import yaml
 
 
@@ -24,6 +24,8 @@ class StandIn(types.ModuleType):
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
+        if name.startswith("ENV_VAR_"):  # asked of the environment, where it must not be set
+            return "PENSTOCK_STAND_IN_" + name
         return ["kubernetes"] if name == "ALL_CLOUDS" else StandIn(name)
 
     def __call__(self, *arguments, **named):
@@ -48,24 +50,34 @@ class Finder:
         module.__path__ = []
 
 
-def schemas_of(clone):
-    sys.meta_path.insert(0, Finder())
-    path = os.path.join(clone, "sky", "utils", "schemas.py")
-    spec = importlib.util.spec_from_file_location("schemas_of_skypilot", path)
+def module_of(clone, name):
+    path = os.path.join(clone, "sky", "utils", name + ".py")
+    spec = importlib.util.spec_from_file_location(name + "_of_skypilot", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+def validators_of(clone):
+    """Of a task and of its resources."""
+    sys.meta_path.insert(0, Finder())
+    module = module_of(clone, "schemas")
     # The member config:, which no exported file has; its schema needs SkyPilot's own configuration.
     module._task_config_schema = lambda: {"not": {}}
-    return module.get_task_schema(), module.get_resources_schema()
+    task = module.get_task_schema()
+    for required in ("name", "num_nodes", "run", "setup", "workdir"):  # else the stand-ins lie
+        if required not in task["properties"]:
+            sys.exit(f"{clone}: its task schema has no {required}")
+    validator = module_of(clone, "validator").SchemaValidator
+    return validator(task), validator(module.get_resources_schema())
 
 
-def complaints(path, task_schema, resources_schema):
+def complaints(path, task_validator, resources_validator):
     with open(path, encoding="utf-8") as file:
         task = yaml.safe_load(file)
     found = []
-    for place, value, schema in (("task", task, task_schema),
-                                 ("resources", task.get("resources", {}), resources_schema)):
-        validator = jsonschema.validators.validator_for(schema)(schema)
+    for place, value, validator in (("task", task, task_validator),
+                                    ("resources", task.get("resources", {}), resources_validator)):
         found += [f"{place}: {error.message}" for error in validator.iter_errors(value)]
     return found
 
@@ -73,15 +85,12 @@ def complaints(path, task_schema, resources_schema):
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    task_schema, resources_schema = schemas_of(sys.argv[1])
-    for required in ("name", "num_nodes", "run", "setup", "workdir"):  # else the stand-ins lie
-        if required not in task_schema["properties"]:
-            sys.exit(f"{sys.argv[1]}: its task schema has no {required}")
+    validators = validators_of(sys.argv[1])
     files = sorted(os.path.join(root, name) for folder in sys.argv[2:]
                    for root, _, names in os.walk(folder) for name in names if name == "sky.yaml")
     refused = 0
     for path in files:
-        found = complaints(path, task_schema, resources_schema)
+        found = complaints(path, *validators)
         refused += bool(found)
         for message in found:
             print(f"{path}: {message}")

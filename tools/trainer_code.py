@@ -81,6 +81,28 @@ def torchrun_ranks(job, plan):
         raise Wrong(f"torchrun starts {nodes} x {per_node} ranks, the plan has {plan.world}")
 
 
+# A size of Megatron-LM, and the names that a config.json has for it.
+SIZES = {"hidden_size": ("hidden_size", "n_embd"), "num_attention_heads": ("num_attention_heads", "n_head"),
+         "ffn_hidden_size": ("intermediate_size", "n_inner"), "vocab_size": ("vocab_size",),
+         "num_query_groups": ("num_key_value_heads",), "kv_channels": ("head_dim",),
+         "num_experts": ("num_local_experts", "n_routed_experts"),
+         "moe_router_topk": ("num_experts_per_tok",), "max_position_embeddings": ("max_position_embeddings", "n_positions")}
+
+
+def judge_sizes(args, model):
+    """The sizes that the config.json names."""
+    with open(model, encoding="utf-8") as file:
+        config = json.loads("".join(line for line in file if not line.startswith("//")))
+    for size, names in SIZES.items():
+        planned = next((config[name] for name in names if config.get(name) is not None), None)
+        if planned is None or (size == "kv_channels" and args.multi_latent_attention):
+            continue
+        if size == "num_query_groups" and not args.group_query_attention:  # as many as there are heads
+            expect(size, args.num_attention_heads, planned)
+        else:
+            expect(size, getattr(args, size), planned)
+
+
 class Megatron:
     def __init__(self, clones):
         sys.path[:0] = clones
@@ -106,6 +128,7 @@ class Megatron:
         expect("gradients in 32 bits", args.accumulate_allreduce_grads_in_fp32, True)
         expect("ZeRO-1", args.use_distributed_optimizer, plan.zero1)
         expect("recompute", args.recompute_granularity or "none", plan.recompute)
+        judge_sizes(args, job["model"])
         config = self.arguments.core_transformer_config_from_args(args)
         expect("VP", config.virtual_pipeline_model_parallel_size or 1, plan.chunks)
         self.parallel_state.set_pipeline_model_parallel_world_size(plan.pipeline)

@@ -2,7 +2,7 @@
 """Gives exported jobs to the trainers' own code.
 
     try_exports.py PENSTOCK [--megatron DIR] [--bridge DIR] [--torchtitan DIR] [--deepspeed DIR]
-                   [--plans 370] [--keep DIR]
+                   [--models CONFIG...] [--plans 370] [--keep DIR]
 
 DIR are clones of NVIDIA/Megatron-LM, NVIDIA-NeMo/Megatron-Bridge, pytorch/torchtitan (with its
 tags) and deepspeedai/DeepSpeed; what is not named is left out. Plans some 300 jobs for them, exports
@@ -26,8 +26,8 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 # Model, device, GPUs and samples per step.
-MODELS = ["llama-3-8b", "llama-3-70b", "gpt-6.7b", "nemotron-4-15b", "mixtral-8x7b",
-          "deepseek-v2-lite"]
+MODELS = [f"data/models/{name}.json" for name in
+          ("llama-3-8b", "llama-3-70b", "gpt-6.7b", "nemotron-4-15b", "mixtral-8x7b", "deepseek-v2-lite")]
 SIZES = [("h100-sxm", 8, 64), ("h100-sxm", 16, 128), ("h100-sxm", 32, 128), ("a100-80gb", 64, 512),
          ("h100-sxm", 128, 1024)]
 PINS = [[], ["--pin", "P=1"], ["--pin", "P=2"], ["--pin", "P=4"], ["--pin", "P=8"],
@@ -49,15 +49,15 @@ with open(os.environ["TORCHRUN_CALL"], "w") as file:
 """
 
 
-def questions(count):
+def questions(count, models):
     """`count` of them, each kind of pins, size, model and trainer in turn."""
     plans_for = list(dict.fromkeys(target[0] for target in TARGETS))
     for i in range(count):
         trainer = plans_for[i % len(plans_for)]
         j = i // len(plans_for)
-        model = MODELS[j % len(MODELS)]
-        pins = PINS[(j // len(MODELS) + j) % len(PINS)]
-        yield i, trainer, model, SIZES[(j // len(MODELS)) % len(SIZES)], pins
+        model = models[j % len(models)]
+        pins = PINS[(j // len(models) + j) % len(PINS)]
+        yield i, trainer, model, SIZES[(j // len(models)) % len(SIZES)], pins
 
 
 def planned(penstock, folder, question):
@@ -65,7 +65,7 @@ def planned(penstock, folder, question):
     path = os.path.join(folder, f"plan{i}.json")
     if os.path.exists(path):  # of an earlier run with --keep
         return i, trainer, model, path
-    command = [penstock, "plan", f"data/models/{model}.json", "--device", device, "--gpus",
+    command = [penstock, "plan", model, "--device", device, "--gpus",
                str(gpus), "--global-batch", str(batch), "--for", trainer, "--top", "1",
                "--threads", "1", "--budget", "20s", *pins, "-o", path]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -77,7 +77,7 @@ def planned(penstock, folder, question):
 
 def exported(penstock, folder, plan, target, clones):
     """The job's folder and how its run.sh calls torchrun; or what went wrong."""
-    i, _, _, path = plan
+    i, _, model, path = plan
     name = target[1].replace("@", "-")
     job = os.path.join(folder, f"job{i}-{name}")
     done = subprocess.run([penstock, "export", path, "--to", target[1], "-o", job],
@@ -94,7 +94,7 @@ def exported(penstock, folder, plan, target, clones):
     if run.returncode != 0:
         return {"error": f"{job}/run.sh: {run.stderr}"}
     with open(call, encoding="utf-8") as file:
-        return {"plan": path, "folder": job, "check": check(penstock, job, target),
+        return {"plan": path, "model": model, "folder": job, "check": check(penstock, job, target),
                 **json.load(file)}
 
 
@@ -165,6 +165,7 @@ def arguments():
     parser.add_argument("penstock")
     for name in ("megatron", "bridge", "torchtitan", "deepspeed"):
         parser.add_argument("--" + name)
+    parser.add_argument("--models", nargs="+", default=MODELS, metavar="CONFIG")
     parser.add_argument("--plans", type=int, default=370, help="questions; some have no answer")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep")
@@ -184,7 +185,7 @@ def main():
         os.chmod(os.path.join(folder, "torchrun"), 0o755)
         with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
             plans = [plan for plan in pool.map(lambda q: planned(penstock, folder, q),
-                                               questions(asked.plans)) if plan]
+                                               questions(asked.plans, asked.models)) if plan]
         print(f"{len(plans)} plans over {len({plan[2] for plan in plans})} models; "
               f"{asked.plans - len(plans)} questions have no plan that fits")
         wrong = 0

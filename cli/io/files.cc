@@ -87,9 +87,10 @@ std::string near_file(const std::filesystem::path& path) {
 [[noreturn]] void no_such_file(const std::string& path, std::string_view wanted) {
   const std::filesystem::path name(path);
   std::string help = near_file(name);
-  const bool is_hub_name = std::count(path.begin(), path.end(), '/') == 1 &&
+  const auto slashes = std::count(path.begin(), path.end(), '/');
+  const bool is_hub_name = (slashes == 1 || (slashes == 0 && name.extension().empty())) &&
                            name.extension() != ".json" && !path.starts_with('.') &&
-                           !path.starts_with('/');
+                           !path.starts_with('/') && wanted != kCluster && wanted != kPlan;
   if (help.empty() && (is_hub_name || path.find("://") != std::string::npos)) {
     help =
         "models are not fetched over the network: download the model's config.json and give "
@@ -126,10 +127,8 @@ std::string file_named(const std::string& path, std::string_view wanted) {
 // A script, a log, a text: said before JSON's parser complains of its first letter.
 void require_json(const std::string& path, const std::string& text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string::npos || text[first] == '{' || text[first] == '[' ||
-      text[first] == '/') {
-    return;
-  }
+  const bool is_empty = first == std::string::npos;
+  if (!is_empty && (text[first] == '{' || text[first] == '[' || text[first] == '/')) return;
   const auto has_end = [&path](std::initializer_list<std::string_view> ends) {
     return std::any_of(ends.begin(), ends.end(),
                        [&path](std::string_view end) { return path.ends_with(end); });
@@ -145,7 +144,25 @@ void require_json(const std::string& path, const std::string& text) {
   } else if (has_end({".csv"})) {
     help = "penstock schedule " + path + " --cost F=10ms,B=20ms replays a list of actions";
   }
-  throw_bad_input(path + ": this is no JSON file\nhelp: " + help);
+  throw_bad_input(path + (is_empty ? ": this file is empty" : ": this is no JSON file") +
+                  "\nhelp: " + help);
+}
+
+// What else lies beside a model's weights, or is given to its trainer.
+std::string help_for_other(const Json& json, const std::string& path) {
+  for (const std::string_view key : {"train_batch_size", "train_micro_batch_size_per_gpu",
+                                     "zero_optimization", "gradient_accumulation_steps"}) {
+    if (json.find(key) == nullptr) continue;
+    return "a configuration of DeepSpeed is what penstock check " + path +
+           " judges; the model is described by its own config.json";
+  }
+  std::error_code error;
+  const std::filesystem::path beside = std::filesystem::path(path).parent_path() / kConfig;
+  if (std::filesystem::exists(beside, error)) {
+    return fmt::format("did you mean '{}'?", beside.string());
+  }
+  return "a model's config.json names its model_type, hidden_size and num_hidden_layers; it lies "
+         "beside the model's weights";
 }
 
 Loaded<Json> load_wanted(const std::string& given, std::string_view wanted) {
@@ -201,6 +218,14 @@ bool is_model_config(const Json& json) {
     }
     return false;
   });
+}
+
+void expect_profile(const Json& json, const std::string& path) {
+  if (json.kind() == Json::Kind::kObject && format_of(json).empty()) {
+    throw_bad_input(fmt::format("{}: neither a model's config.json nor a profile\nhelp: {}", path,
+                                help_for_other(json, path)));
+  }
+  expect_format(json, path, kProfile);
 }
 
 void expect_format(const Json& json, const std::string& path, std::string_view wanted) {

@@ -36,5 +36,7 @@ bool is_model_config(const Json& json);
 // Error{kBadInput} for a file that is known to be something else than `wanted`
 // ("penstock.plan/2"), with what to do with it. Others are left to their readers.
 void expect_format(const Json& json, const std::string& path, std::string_view wanted);
+// The same where a profile belongs; a file of nobody's format is refused, too.
+void expect_profile(const Json& json, const std::string& path);
 
 }  // namespace penstock

@@ -44,6 +44,27 @@ std::string without_maker(const std::string& name) {
   return plain;
 }
 
+// "8xH100", "H100:8" and "h100,a100": more than one device.
+void refuse_several(const std::string& name, const std::string& plain,
+                    const std::vector<std::string>& known) {
+  if (name.find(',') != std::string::npos) {
+    bad_option("--device", fmt::format("'{}' names several", name),
+               "penstock compare --vary device=" + name + " plans for each of them");
+  }
+  const auto is_number = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  for (const char mark : {'x', '*', ':'}) {
+    const std::size_t at = plain.find(mark);
+    if (at == std::string::npos) continue;
+    std::string device = plain.substr(0, at), count = plain.substr(at + 1);
+    if (is_number(device)) std::swap(device, count);
+    if (!is_number(count) || std::find(known.begin(), known.end(), device) == known.end()) continue;
+    bad_option("--device", fmt::format("'{}' is a number of devices", name),
+               fmt::format("write --device {} --gpus N, with the GPUs of all nodes", device));
+  }
+}
+
 DeviceSheet sheet_of(const std::string& name) {
   if (name.ends_with(".json")) return read_device_sheet(load_json(name).value, name);
   const std::string plain = without_maker(name);
@@ -54,6 +75,7 @@ DeviceSheet sheet_of(const std::string& name) {
     all.push_back(sheet.name);
     all.insert(all.end(), sheet.aliases.begin(), sheet.aliases.end());
   }
+  refuse_several(name, plain, all);
   const std::string near = did_you_mean(name, all);
   const std::string hint = near.starts_with("did you mean") ? near + " " : "";
   bad_option("--device", fmt::format("no datasheet of '{}'", name),

@@ -64,6 +64,8 @@ constexpr std::array kSynonyms{
     Synonym{"gpu-count", {{kGpus}}},
     Synonym{"world-size", {{kGpus}}},
     Synonym{"devices", {{kGpus}}},
+    Synonym{"n", {{kGpus}}},
+    Synonym{"np", {{kGpus}}},
     Synonym{"num-devices", {{kGpus}}},
     Synonym{"gpu-type", {{kDevice}}},
     Synonym{"gpu-name", {{kDevice}}},
@@ -94,6 +96,9 @@ constexpr std::array kSynonyms{
     Synonym{"trainer", {{kFor, {"--to", ""}}}},
     Synonym{"framework", {{kFor, {"--to", ""}}}},
     Synonym{"target", {{{"--to", ""}, kFor}}},
+    Synonym{"format", {{{"--to", ""}}}},
+    Synonym{"model", {{{"--config", ""}}}},
+    Synonym{"model-config", {{{"--config", ""}}}},
     Synonym{"mtbf", {{{"--mtbf-hours", ""}}}},
     Synonym{"total-tokens", {{kTokens}}},
     Synonym{"train-tokens", {{kTokens}}},
@@ -119,6 +124,10 @@ struct Remark {
   std::string_view help;
 };
 constexpr std::array kRemarks{
+    Remark{
+        {"epochs", "steps", "max-steps", "num-steps", "train-iters", "iterations"},
+        "a step is planned; --tokens N, the tokens of the whole training (steps x global batch x "
+        "sequence length), gives its days and its price"},
     Remark{{"offload", "cpu-offload", "offloading", "cpu-offloading", "offload-optimizer"},
            "offloading to the host's memory is not modelled"},
     Remark{{"lora", "peft", "qlora", "finetune", "fine-tune"},
@@ -224,6 +233,7 @@ class Typed {
   [[nodiscard]] std::optional<Target> target() const {
     if (const auto own = respelled(word_, known_)) return own;
     refuse_cost();
+    if (word_ == "d" && !is_number(value_)) return target_in(std::array{kDevice}, known_);
     if (word_ == "gpu") return target_in(std::array{is_number(value_) ? kGpus : kDevice}, known_);
     if (const auto degree = target_of_degree()) return degree;
     if (word_ == "zero" || word_ == "zero-stage") return target_of_zero();
@@ -258,6 +268,11 @@ class Typed {
         unknown(name_, fmt::format("a plan has it already; ask --why-not {}=.. why it is not "
                                    "another",
                                    field_word(key)));
+      }
+      if (!has(known_, "--pin") && !has(known_, "--cost")) {
+        unknown(name_,
+                "a plan file has it already; penstock schedule 1f1b -P 4 -M 8 --cost "
+                "F=10ms,B=20ms replays a schedule without a plan");
       }
       if (!degree.otherwise.empty()) unknown(name_, degree.otherwise);
     }

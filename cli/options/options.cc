@@ -139,7 +139,7 @@ std::optional<std::string> Options::parse(const Arguments& arguments, Screen scr
     const Arguments own = in_own_options(arguments, known_names());
     parser_->app.parse(Arguments(own.rbegin(), own.rend()));
   } catch (const CLI::ArgumentMismatch&) {  // the library's exceptions end here
-    bad_option(arguments.back(), "needs a value", fmt::format("usage: penstock {}", usage_));
+    bad_option(arguments.back(), "needs a value", help_for_value(arguments.back()));
   } catch (const CLI::ParseError& error) {
     throw_bad_input(fmt::format("{}\nhelp: usage: penstock {}", error.what(), usage_));
   }
@@ -167,6 +167,37 @@ std::optional<std::string> Options::parse(const Arguments& arguments, Screen scr
   return {};
 }
 
+std::string Options::help_for_value(const std::string& name) const {
+  for (const Entry& entry : entries_) {
+    const std::vector<std::string> names = parse_list("option", entry.names);
+    if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+    return fmt::format("write {} {}: {}", name, entry.value_name, entry.help);
+  }
+  return fmt::format("usage: penstock {}", usage_);
+}
+
+// What people write for one value and the shell takes apart, or where an option belongs.
+std::string Options::help_for_surplus(const std::string& word) const {
+  const std::vector<std::string> known = known_names();
+  const auto has = [&known](const char* name) {
+    return std::find(known.begin(), known.end(), name) != known.end();
+  };
+  for (const std::string_view number : {"thousand", "million", "billion", "trillion"}) {
+    if (word == number) return "write the number and a letter as one word, for example 2T";
+  }
+  for (const std::string_view end : {".html", ".svg", ".png", ".csv", ".md"}) {
+    if (word.ends_with(end) && has("--output")) return "to write a file: -o " + word;
+  }
+  if (word.find('=') != std::string::npos && has("--cost")) {
+    return "costs are one word, with commas: --cost F=10ms,B=20ms";
+  }
+  if (word.ends_with(".json") && has("--vary")) {
+    return "one model is planned with several settings (--vary); penstock plan ... --baseline "
+           "plan.json compares the best plan with another";
+  }
+  return fmt::format("usage: penstock {}", usage_);
+}
+
 // The dashes say nothing of how near two names are.
 std::string Options::nearest_option(const std::string& name, const std::string& verb) const {
   std::vector<std::string> words;
@@ -186,8 +217,8 @@ void Options::refuse_leftovers() const {
   const auto option = std::find_if(leftovers.begin(), leftovers.end(),
                                    [](const std::string& text) { return text.starts_with('-'); });
   if (option == leftovers.end()) {
-    throw_bad_input(fmt::format("'{}' is one argument too many\nhelp: usage: penstock {}",
-                                leftovers[0], usage_));
+    throw_bad_input(fmt::format("'{}' is one argument too many\nhelp: {}", leftovers[0],
+                                help_for_surplus(leftovers[0])));
   }
   const std::string name = option->substr(0, option->find('='));
   const std::string verb = usage_.substr(0, usage_.find(' '));

@@ -58,6 +58,8 @@ std::string plain_number(std::string_view text) {
       end_factor();
     } else if ((c == 'k' || c == 'K') && factor == 1.0) {
       factor = 1024.0;
+    } else if ((c == 'm' || c == 'M') && factor == 1.0) {
+      factor = 1024.0 * 1024.0;
     } else {
       digits.push_back(c);
     }

@@ -188,7 +188,7 @@ Question question_of(const SearchOptions& options) {
   Question question;
   const Loaded<Json> model = load_json(options.profile);
   const bool is_config = is_model_config(model.value);
-  if (!is_config) expect_format(model.value, model.file.path, "penstock.profile/1");
+  if (!is_config) expect_profile(model.value, model.file.path);
   refuse_missing(options, is_config);
   refuse_tokens(options.global_batch);
   SearchRequest& request = question.request;

@@ -43,8 +43,10 @@ std::string check_recompute(const ModelProfile& profile, const std::string& opti
   }
   std::sort(known.begin(), known.end());
   known.erase(std::unique(known.begin(), known.end()), known.end());
-  bad_option(option, fmt::format("the profile has no recompute mode '{}'", name),
-             did_you_mean(name, known));
+  const std::string help = name.find(',') == std::string::npos
+                               ? did_you_mean(name, known)
+                               : "name one mode; without the option all are searched";
+  bad_option(option, fmt::format("the profile has no recompute mode '{}'", name), help);
 }
 
 // "full": in all sections; "full:as-needed": in as few sections of every stage as fit.
@@ -110,7 +112,11 @@ void set_pins(Question& question, const SearchOptions& options) {
       if (pin->has_value()) {
         bad_option("--pin", fmt::format("{} is given twice", field_word(key)), "keep one of them");
       }
-      *pin = parse_int("--pin " + typed, value, 1);
+      if (value == "auto" || value == "any" || value == "all") {
+        bad_option("--pin " + field_word(key), fmt::format("'{}' is what the search does", value),
+                   "leave it out");
+      }
+      *pin = parse_int("--pin " + field_word(key), value, 1);
     }
   }
   Pins& pins = question.request.pins;

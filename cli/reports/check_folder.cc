@@ -349,7 +349,7 @@ Answer check_folder(const std::string& folder, const LaunchFileOptions& options,
   const int exit = holds ? kYes : kNo;
   if (format == "github") return {annotations_of(report), exit};
   if (format == "json") return json_answer(json_of(report, folder), exit);
-  return {text_of(report, screen), exit};
+  return report_answer(text_of(report, screen), exit);
 }
 
 }  // namespace penstock

@@ -112,9 +112,14 @@ std::string most_held(const ScheduleResult& result) {
 }
 
 TextTable table_of(const std::vector<Row>& rows) {
-  TextTable table({left_column("schedule"), right_column("PP"), right_column("VP"),
-                   right_column("M"), right_column("step"), right_column("relative"),
-                   right_column("bubble"), right_column("activations")});
+  TextTable table({{"schedule", true},
+                   {"PP"},
+                   {"VP", false, 1},
+                   {"M", false, 1},
+                   {"step"},
+                   {"relative", false, 2, 1},
+                   {"bubble"},
+                   {"activations"}});
   Duration first{};
   for (const Row& row : rows) {
     const ScheduleResult& result = row.replayed.result;
@@ -148,7 +153,7 @@ std::string notes_of(const ScheduleOptions& given, const std::vector<Row>& rows,
     chunks.insert(row.replayed.result.chunks);
     if (row.why_not.empty()) continue;
     const ScheduleResult& result = row.replayed.result;
-    text += wrapped(fmt::format("{}, P {}, V {}, M {}: {}", result.schedule, result.ranks,
+    text += wrapped(fmt::format("{}, PP {}, VP {}, M {}: {}", result.schedule, result.ranks,
                                 result.chunks, result.micro_batches, row.why_not),
                     screen.width(), "", "  ");
   }

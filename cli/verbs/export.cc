@@ -61,8 +61,11 @@ std::string refusal_text(const PlanFile& plan, const Export& refusal, const Near
                          const std::optional<std::string>& written, Screen screen) {
   std::string text = wrapped("refused: " + refusal.why_not, screen.width(), "", "  ");
   if (!nearest.plan) {
-    return text + wrapped("the nearest plan was not worked out: " + nearest.why_not, screen.width(),
-                          "", "  ");
+    return text +
+           wrapped("the nearest plan was not worked out: " + nearest.why_not, screen.width(), "",
+                   "  ") +
+           wrapped("penstock plan ... --for TRAINER finds plans that a trainer can run",
+                   screen.width(), "", "  ");
   }
   const Evaluation& prediction = nearest.plan->prediction;
   const double change = static_cast<double>(prediction.step_time.count()) /

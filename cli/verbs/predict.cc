@@ -194,7 +194,10 @@ std::string verdict_of(const Asked& asked, const Layout& layout, const Evaluated
                                   ? fmt::format(" MFU counts {}.", text_of(about.flops->convention))
                                   : std::string();
   return wrapped(verdict, screen.width(), "", "") + '\n' +
-         wrapped("Nothing was searched. " + cuts_words(layout) + counted, screen.width(), "", "");
+         wrapped(std::string("Nothing was searched") +
+                     (evaluated.why_not ? "; penstock plan finds what fits. " : ". ") +
+                     cuts_words(layout) + counted,
+                 screen.width(), "", "");
 }
 
 std::string report_of(const Asked& asked, const Layout& layout, const PlanFile& file,

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/options/field_words.h"
 #include "cli/options/parse.h"
 #include "core/values/error.h"
 #include "report/words.h"
@@ -74,10 +75,13 @@ std::string help_for(const std::string& name, const std::vector<std::string>& kn
       name.find('/') != std::string::npos) {
     return std::string(kBeginWithVerb);
   }
+  const std::string plain = plain_word(name);
   for (const OtherName& other : kOtherNames) {
-    if (other.typed == name) return fmt::format("did you mean '{}'?", other.verb);
+    if (other.typed == plain) return fmt::format("did you mean '{}'?", other.verb);
   }
-  return did_you_mean(name, known);
+  const std::string near = did_you_mean(plain, known);
+  return near.starts_with("did you mean") ? near
+                                          : near + "; penstock alone shows seven ways to begin";
 }
 
 const Verb& verb_named(const std::string& name) {

@@ -115,6 +115,9 @@ class ArchitectureReader {
                                          "hybrid_override_pattern", "layers_block_type"}) {
       if (fields_.reader().has(field)) why = "a state-space or hybrid model";
     }
+    if (fields_.reader().has("image_size") && !fields_.reader().has("vocab_size")) {
+      why = "a model of images";
+    }
     for (const std::string_view field : {"cross_attention_layers", "block_configs"}) {
       if (fields_.present(field)) why = "a model whose layers are not alike";
     }
@@ -126,8 +129,9 @@ class ArchitectureReader {
     }
     if (why.empty()) return;
     fail(quoted(model_.family.empty() ? type_ : model_.family) + " is " + why +
-         ", no plain stack of attention layers (state-space, hybrid and encoder-decoder models are "
-         "not estimated); measure it instead: penstock profile, or write a penstock.profile/1 by "
+         ", no language model of plain attention layers (state-space, hybrid and encoder-decoder "
+         "models are not estimated); measure it instead: penstock profile, or write a "
+         "penstock.profile/1 by "
          "hand (docs/file_formats.md), and plan from that");
   }
 

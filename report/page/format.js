@@ -4,6 +4,11 @@
 const kNoBreak = '\u00a0';
 const kMinus = '\u2212';
 
+/** A line ends in front of a number, not between it and its unit. */
+function withUnits(text) {
+  return text.replace(/(\d) (s|ms|us|ns|min|h|days|%|GiB|MiB|TFLOP\/s)(?![a-z])/g, `$1${kNoBreak}$2`);
+}
+
 /** Four digits: 4.688, 95.14, 149.1; thousands are grouped. */
 function fourDigits(value) {
   return Math.abs(value) < 1e4 ? value.toPrecision(4) : countText(Math.round(value));

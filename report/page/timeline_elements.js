@@ -101,11 +101,11 @@ function memoryLegend(json) {
   if (!json.memory?.length) return [];
   const memory = json.memory[fullestMemory(json.memory)];
   const parts = kMemoryParts.filter(({constant}) => !constant || memory.constant_bytes[constant] > 0);
-  return [make('li', {class: 'timeline-legend-memory'}, 'Memory:'), ...parts.map(({name}) => {
+  return parts.map(({name}, index) => {
     const mark = make('span', {class: 'timeline-swatch'});
     mark.style.background = `var(--memory-${name})`;
-    return make('li', {}, mark, name);
-  })];
+    return make('li', {}, index === 0 ? 'Memory: ' : null, mark, name);
+  });
 }
 
 function usedKinds(boxes, kinds) {

@@ -1,6 +1,6 @@
 // (1) The answer, how far it can be trusted, and (9) what it rests on.
 
-const kPriceNames = {'$/Mtok': '$ per million tokens', '$/step': '$ per step'};
+const kPriceNotes = {'$/Mtok': 'per million tokens', '$/step': 'per step'};
 
 const kConfidence = {
   measured: {mark: '●', means: 'The compute times were measured'},
@@ -82,7 +82,7 @@ function makeKeyFigures(data) {
           makeNumber(prediction.bubble_rate_makespan, percentText(prediction.bubble_rate_makespan)),
           'idle time, busiest rank'),
       isAbsent(price) ? null
-          : makeFigureOf(kPriceNames[priceUnit(data)], makeNumber(price, dollarsText(price))),
+          : makeFigureOf(priceUnit(data), makeNumber(price, dollarsText(price)), kPriceNotes[priceUnit(data)]),
       makeFigureOf('GPUs', makeNumber(plan.devices, countText(plan.devices))));
 }
 
@@ -129,7 +129,7 @@ function verdictSection(data) {
   return make('section', {id: 'verdict', 'aria-labelledby': 'verdict-heading'},
       make('h1', {id: 'verdict-heading'}, data.model),
       data.question?.words ? make('p', {class: 'muted question'}, questionWords(data)[0]) : null,
-      make('p', {class: 'verdict'}, verdict.text),
+      make('p', {class: 'verdict'}, withUnits(verdict.text ?? '')),
       data.validation ? make('p', {class: 'verdict-measured'}, validationLead(data.validation)) : null,
       verdict.confidence ? makeBadge(verdict.confidence) : null,
       data.not_modelled ? make('p', {class: 'not-modelled'}, `Not modelled: ${data.not_modelled.join('; ')}.`) : null,

@@ -29,6 +29,12 @@ def prepare(penstock, folder):
         target = os.path.join(folder, name)
         os.makedirs(os.path.dirname(target), exist_ok=True)
         shutil.copy(source, target)
+    for name, text in (("model.safetensors.index.json", '{"weight_map": {}}'), ("empty.json", ""),
+                       ("ds_config.json", '{"train_batch_size": 64}'),
+                       ("vit.json", '{"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 12, '
+                                    '"num_attention_heads": 12, "image_size": 224}')):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
     subprocess.run([penstock, "plan", "profile.json", "--cluster", "cluster.json", "--gpus", "8",
                     "--global-batch", "16", "-o", "plan.json"], cwd=folder, check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -64,7 +64,7 @@ TEST_CASE("every way to be wrong has a message and a remedy") {
   CHECK(message_of({"a", "--rnks", "3"}) ==
         "unknown option '--rnks'\nhelp: did you mean '--ranks'?");
   CHECK(message_of({"a", "--rnks=3"}) == "unknown option '--rnks'\nhelp: did you mean '--ranks'?");
-  CHECK(message_of({"a", "-P"}) == "-P: needs a value\nhelp: usage: penstock do FILE [OPTIONS]");
+  CHECK(message_of({"a", "-P"}) == "-P: needs a value\nhelp: write -P N: pipeline ranks");
   CHECK(message_of({"a", "-P", "1", "--ranks", "2"}) ==
         "-P, --ranks: given 2 times\nhelp: keep one of them");
 }

@@ -67,7 +67,7 @@ TEST_CASE("what makes no sense is refused before the search") {
   given.pins = {"P=2", "P=4"};
   CHECK(first_line(given) == "--pin: PP is given twice");
   given.pins = {"P=0"};
-  CHECK(first_line(given) == "--pin P: '0' is too small");
+  CHECK(first_line(given) == "--pin PP: '0' is too small");
   given = options();
   given.schedules = {"1f1c"};
   CHECK(first_line(given) == "--schedule: unknown schedule '1f1c'");

@@ -183,8 +183,8 @@ TEST_CASE("what is missing, impossible or of another kind is refused") {
   CHECK(refused(R"({"num_hidden_layers": 100000, "hidden_size": 16777216,
                     "num_attention_heads": 1, "vocab_size": 9})")
             .find("more than 10^15 parameters") != std::string::npos);
-  CHECK(refused(R"({"num_hidden_layers": 2, "hidden_size": 2097152, "num_attention_heads": 2,
-                    "vocab_size": 3932160, "intermediate_size": 16})")
+  CHECK(refused(R"({"num_hidden_layers": 2, "hidden_size": 65536, "num_attention_heads": 1,
+                    "vocab_size": 8388608, "intermediate_size": 16})")
             .find("embeddings of more than 5 x 10^11 parameters") != std::string::npos);
   CHECK(refused(R"({"num_hidden_layers": 2, "hidden_size": 2097152, "num_attention_heads": 2,
                     "vocab_size": 9, "intermediate_size": 2097152})")

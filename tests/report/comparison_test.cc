@@ -97,10 +97,10 @@ TEST_CASE(
   variants[0].why_not = "nothing fits";
   variants[3].best->evaluation.step_time = Duration(80'000'000);
   const std::string text = comparison_table(variants, Screen{});
-  CHECK_MESSAGE(text.starts_with("# schedule= b= gpus=      step"), text);
+  CHECK_MESSAGE(text.starts_with("# schedule= mbs= gpus=      step"), text);
   CHECK_MESSAGE(text.find("\nBest speed by what varies\n"
-                          "  schedule: 1f1b 1.00 (row 2), zb-h1 1.25 (row 4)\n"
-                          "  b: 1 1.00 (row 3), 2 1.25 (row 4)\n") != std::string::npos,
+                          "  schedule: 1.00 with 1f1b (row 2), 1.25 with zb-h1 (row 4)\n"
+                          "  mbs: 1.00 with 1 (row 3), 1.25 with 2 (row 4)\n") != std::string::npos,
                 text);
   variants.erase(variants.begin());
   const std::string same = comparison_table(variants, Screen{});

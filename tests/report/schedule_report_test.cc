@@ -58,7 +58,7 @@ TEST_CASE("an overlap is a pair in parentheses") {
 
 TEST_CASE("the report names both bubbles and counts stashes in whole ranks") {
   CHECK(schedule_report(result(), Screen{}) ==
-        "interleaved: P = 2, V = 2, M = 4\n"
+        "interleaved: PP = 2, VP = 2, M = 4\n"
         "costs: F=1ms,B=2ms per stage and micro-batch\n"
         "executor: ideal\n"
         "\n"
@@ -76,13 +76,13 @@ TEST_CASE("stashes are in whole ranks with two copies of the weights and with sl
   ScheduleResult both_ways = result();
   both_ways.copies = 2;
   CHECK(schedule_report(both_ways, Screen{})
-            .find("interleaved: P = 2, V = 2, M = 4, 2 copies of the weights\n") == 0);
+            .find("interleaved: PP = 2, VP = 2, M = 4, 2 copies of the weights\n") == 0);
   CHECK(to_text(*schedule_json(both_ways).find("peak_stash_micro_batches")) == "[5, 4]");
   CHECK(schedule_json(both_ways).find("copies")->text() == "2");
   ScheduleResult sliced = result();
   sliced.slices = 4;
   CHECK(schedule_report(sliced, Screen{})
-            .find("interleaved: P = 2, V = 2, M = 4 in 4 slices each\n") == 0);
+            .find("interleaved: PP = 2, VP = 2, M = 4 in 4 slices each\n") == 0);
   CHECK(to_text(*schedule_json(sliced).find("peak_stash_micro_batches")) == "[0.625, 0.5]");
   CHECK(schedule_json(sliced).find("slices")->text() == "4");
 }

@@ -23,7 +23,8 @@ constexpr const char* kSteps = "gradient_accumulation_steps";
 constexpr const char* kStage = "zero_optimization.stage";
 constexpr const char* kStages = "pipeline.stages";
 
-// Objects become paths; "auto", which Hugging Face's trainer fills in, is a value nobody knows.
+// Objects become paths; "auto", which Hugging Face's trainer fills in, is a value nobody knows, and
+// so is one of a list that DeepSpeed's autotuner tries.
 void flatten(const Json& json, const std::string& path, LaunchSettings& settings) {
   for (const auto& [key, value] : json.members()) {
     std::string name = path;
@@ -36,6 +37,7 @@ void flatten(const Json& json, const std::string& path, LaunchSettings& settings
     const bool is_plain = value.kind() != Json::Kind::kObject && value.kind() != Json::Kind::kArray;
     setting.text = fmt::format("\"{}\"{}", key, is_plain ? ": " + to_text(value) : "");
     if (value.kind() == Json::Kind::kString && value.text() == "auto") setting.unresolved = "auto";
+    if (value.kind() == Json::Kind::kArray) setting.unresolved = "the one of the list";
     settings.add(std::move(setting));
     if (value.kind() == Json::Kind::kObject) flatten(value, name, settings);
   }

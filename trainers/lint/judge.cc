@@ -142,7 +142,7 @@ std::optional<std::string> nearest_name(std::string_view word,
   std::string plain(word);
   std::replace(plain.begin(), plain.end(), '_', '-');
   std::optional<std::string> nearest;
-  std::size_t least = std::max<std::size_t>(1, word.size() / 4) + 1;
+  std::size_t least = std::clamp<std::size_t>(word.size() / 4, 1, 2) + 1;
   for (const std::string_view name : known) {
     const std::size_t longer = std::max(name.size(), plain.size());
     if (longer - std::min(name.size(), plain.size()) >= least) continue;

@@ -58,7 +58,7 @@ std::string title_of(const LintReport& report) {
 std::string headline(const LintFinding& finding, Screen screen) {
   std::string text = fmt::format("{}: {}", word_of(finding.severity), finding.message);
   if (text.size() + 2 + finding.code.size() + 2 > screen.width()) {
-    return wrapped(fmt::format("{}  [{}]", text, finding.code), screen.width(), "", "  ");
+    return wrapped(fmt::format("{} [{}]", text, finding.code), screen.width(), "", "  ");
   }
   const std::size_t last = screen.width() - finding.code.size() - 2;  // where the code may begin
   text.resize(std::max(text.size() + 2, std::min(kCodeColumn, last)), ' ');

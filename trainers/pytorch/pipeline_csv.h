@@ -26,7 +26,7 @@ struct PipelineCsv {
   int micro_batches = 1;                   // M
   std::vector<int> rank_of_stage;          // S = P * V entries
   std::vector<std::vector<Action>> lists;  // by rank; waits_for and group are not set
-  bool has_copies = false;                 // LOAD, STORE or OPT, which PyTorch's own files lack
+  bool has_copies = false;  // LOAD or STORE, which PyTorch's own files lack (and OPT)
 
   [[nodiscard]] int ranks() const { return static_cast<int>(lists.size()); }
   bool operator==(const PipelineCsv&) const = default;
