@@ -8,7 +8,7 @@
 
 #include "cli/verbs/verbs.h"
 #include "core/values/json.h"
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 
 using namespace penstock;
 

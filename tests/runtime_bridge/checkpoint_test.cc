@@ -8,7 +8,7 @@
 
 #include "runtime_bridge/checkpoint_reader.h"
 #include "runtime_bridge/checkpoint_writer.h"
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 #include "tests/runtime_bridge/fake_states.h"
 #include "tests/runtime_bridge/memory_store.h"
 

@@ -9,7 +9,7 @@
 
 #include "runtime_bridge/checkpoint_checksum.h"
 #include "runtime_bridge/safetensors_file.h"
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 
 namespace penstock {
 namespace {
