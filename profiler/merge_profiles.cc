@@ -18,7 +18,7 @@ namespace {
 // What in `fresh` differs from `existing`; empty when they are of one model.
 std::string difference(const ModelProfile& existing, const ModelProfile& fresh) {
   if (!existing.description) return "it does not say how to build its model";
-  if (existing.description != fresh.description) return "it describes another model";
+  if (!is_same_model(existing.description, fresh.description)) return "it describes another model";
   if (existing.sections != fresh.sections) return "it has other sections";
   if (existing.tied_weights != fresh.tied_weights) return "it has other tied weights";
   if (existing.section_types.size() != fresh.section_types.size()) {
@@ -103,6 +103,7 @@ ModelProfile merge_profiles(const ModelProfile& existing, const ModelProfile& fr
                     file + " was made with");
   }
   ModelProfile merged = existing;
+  merged.description = fresh.description;  // with what was seen last
   ModelProfile moved = fresh;
   const int offset = static_cast<int>(existing.sources.size());
   for_each_source(moved, [&](int& source) { source += offset; });

@@ -57,7 +57,7 @@ void require_one_run(const PlanSequence& plans) {
                  first.path,
              help);
     }
-    if (other.plan->description == first.plan->description) continue;
+    if (is_same_model(other.plan->description, first.plan->description)) continue;
     refuse(other,
            "/description: the model is " + words_of(other) + "; in " + first.path + " it is " +
                words_of(first),

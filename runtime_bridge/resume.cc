@@ -16,6 +16,7 @@ namespace {
 std::string words_of_model(const PlanFile& plan) {
   ModelDescription model = model_of(plan);
   model.precision = Precision::kFloat32;
+  model.division.reset();
   if (!model.archive_hash.empty()) model.archive = "archive";
   return to_text(write_description(model), 1 << 20);
 }

@@ -87,7 +87,8 @@ class RankLoop {
                       " ranks, and the job has " + std::to_string(transport_.size()) +
                       "\nhelp: plan for --gpus " + std::to_string(transport_.size()));
     }
-    if (plan_ == nullptr || parts_.state == nullptr || plan.description == plan_->description) {
+    if (plan_ == nullptr || parts_.state == nullptr ||
+        is_same_model(plan.description, plan_->description)) {
       return;
     }
     throw_bad_input(which + " is of model '" + plan.model + "', and not of the '" + plan_->model +

@@ -14,9 +14,9 @@
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "runtime_bridge/checkpoint_checksum.h"
-#include "runtime_bridge/mapped_file.h"
 #include "runtime_bridge/npy_header.h"
 #include "training/byte_data.h"
+#include "training/mapped_file.h"
 
 namespace penstock {
 namespace {

@@ -10,6 +10,7 @@
 #include "search/evaluation.h"
 #include "search/memory.h"
 #include "simulator/liveness.h"
+#include "simulator/merge_liveness.h"
 #include "simulator/replay.h"
 #include "simulator/simulate_schedule.h"
 
@@ -24,8 +25,11 @@ constexpr std::int64_t kMostForSlowerTransfers = 256;  // stages times micro-bat
 std::vector<RankLiveness> liveness_of_arranged(const ArrangedSchedules& arranged, const Plan& plan,
                                                const std::vector<PlanTie>& ties, bool recomputes,
                                                const ExecutorModel& executor) {
-  if (executor.issue == IssueOrder::kEager) return liveness(arranged.schedules.schedules.front());
-  return liveness(program_of(arranged.schedules, lowering_of(plan, ties, recomputes, executor)));
+  if (executor.issue == IssueOrder::kEager) return liveness_of(arranged.schedules);
+  const Program program =
+      program_of(arranged.schedules, lowering_of(plan, ties, recomputes, executor));
+  return merged_liveness(liveness(program, static_cast<int>(program.pipelines.size())),
+                         static_cast<std::size_t>(plan.pipeline));
 }
 
 // What does not depend on how it is arranged.

@@ -9,6 +9,7 @@
 #include "search/memory.h"
 #include "search/plan_program.h"
 #include "search/prepared_plan.h"
+#include "simulator/merge_liveness.h"
 #include "simulator/replay.h"
 #include "simulator/simulate.h"
 #include "simulator/simulate_schedule.h"
@@ -33,13 +34,16 @@ ArrangedOutcome replay_rule(const PlanInputs& inputs, const Plan& given) {
       price_stages(*inputs.profile, *inputs.cluster, plan, prepared.sums.tables(),
                    prepared.kind->splits_backward());
   ReplayBuffers buffers;
-  const auto simulated =
-      simulate_by_rule(schedules_of(plan).pipelines,
-                       lowering_of(plan, pricing.ties, prepared.sums.recomputes(), inputs.executor),
-                       pricing.prices, inputs.executor, buffers, plan.kinds());
+  const PlanSchedules schedules = schedules_of(plan);
+  auto simulated = simulate_by_rule(
+      schedules.pipelines,
+      lowering_of(plan, pricing.ties, prepared.sums.recomputes(), inputs.executor), pricing.prices,
+      inputs.executor, buffers, static_cast<int>(schedules.pipelines.size()));
   if (!simulated) return replay_evaluated(inputs, given);
-  const auto memory = memory_of_ranks(pricing.prices, simulated->held, prepared.devices.reserve(),
-                                      listed_ranks(plan).shapes);
+  const auto memory = memory_of_ranks(
+      pricing.prices,
+      merged_liveness(std::move(simulated->held), static_cast<std::size_t>(plan.listed_ranks())),
+      prepared.devices.reserve(), listed_ranks(plan).shapes);
   if (auto why_not = over_memory(memory, plan, prepared.devices.memory())) {
     return {std::move(why_not), {}};
   }

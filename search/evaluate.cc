@@ -125,8 +125,7 @@ Judged judged(const PreparedPlan& prepared, const PlanSchedules& schedules,
   AttributedSimulation simulated = simulate_schedule_attributed(
       schedules.pipelines, options, result.prices, executor, buffers, result.plan.kinds());
   return {std::move(simulated.summary), std::move(simulated.ranks),
-          prepared.kind->is_automatic() ? liveness(*schedules.pipelines.front().schedule)
-                                        : liveness_of_kinds(result.plan)};
+          prepared.kind->is_automatic() ? liveness_of(schedules) : liveness_of_kinds(result.plan)};
 }
 
 // Works out everything that follows from the schedules.

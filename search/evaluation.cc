@@ -6,6 +6,7 @@
 #include "search/memory.h"
 #include "simulator/events/executed_order.h"
 #include "simulator/liveness.h"
+#include "simulator/merge_liveness.h"
 #include "simulator/pool_peaks.h"
 
 namespace penstock {
@@ -66,10 +67,12 @@ Evaluation evaluation_of(const Program& program, const StagePrices& prices,
     return evaluation_of(executed.program, prices, executed.timeline, executor, capacity, reserve,
                          interval, listed);
   }
+  const int pipelines = static_cast<int>(program.pipelines.size());
+  const auto of_listed = static_cast<std::size_t>(listed.kinds * program.pipelines[0].ranks);
   Evaluation evaluation =
       evaluation_of(Judged{summarize(program, timeline),
                            attribute_idle(program, timeline, executor, listed.kinds),
-                           liveness(program, listed.kinds)},
+                           merged_liveness(liveness(program, pipelines), of_listed)},
                     prices, executor, capacity, reserve, interval, listed);
   if (!listed.by_pools) return evaluation;
   const std::vector<PoolPeaks> pools = pool_peaks(program, prices, listed.kinds);

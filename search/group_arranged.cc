@@ -20,13 +20,10 @@ namespace penstock {
 
 void GroupArranged::run(const ScheduleKind& kind, Plan& plan, const std::vector<int>& balanced) {
   const Plan stand_in = with_stand_in(plan);
-  const SearchShared::CountsKey key =
-      GroupWork::counts_key(*find_schedule(stand_in.schedule), stand_in);
+  PlanCounts counts(stand_in);
   // A run-time rule's own replay judges what it holds; its stand-in tells which cuts to take.
-  const auto held =
-      kind.rule != RunTimeRule::kNone
-          ? work_.held_of(key, stand_in)
-          : work_.shared.held_at_least.get(key, [&] { return least_held_of(stand_in); });
+  const auto held = kind.rule != RunTimeRule::kNone ? work_.exactly_held(stand_in, counts)
+                                                    : work_.least_held(stand_in, counts);
   RankSums sums = work_.prices.sums();
   std::vector<int> best = balanced;
   if (facts_of(kind.rule).last_rank_keeps) {

@@ -56,8 +56,15 @@ Duration GroupBounds::memory_bound(const ScheduleKind& kind, const Plan& plan) {
 
 // Some rank does the mean of all work, with a short last micro-batch; and one micro-batch goes
 // all the way there and back. Whatever the cuts.
-Duration GroupBounds::mean_bound(const Plan& plan) const {
-  if (find_schedule(plan.schedule)->recomputes) return least_but_on_last_rank(plan);
+Duration GroupBounds::mean_bound(const Plan& plan) {
+  const ScheduleKind& kind = *find_schedule(plan.schedule);
+  if (kind.recomputes) {
+    return once(means_but_on_last_, kind.backward, [&] { return least_but_on_last_rank(plan); });
+  }
+  return once(means_, kind.backward, [&] { return mean_of_all_work(plan); });
+}
+
+Duration GroupBounds::mean_of_all_work(const Plan& plan) const {
   const ReplicaLoad load = first_load(plan);
   const std::int64_t full = load.full;
   std::int64_t work = full * prices_.least_work(backward_of(plan));
@@ -94,24 +101,28 @@ Duration GroupBounds::least_but_on_last_rank(const Plan& plan) const {
   return std::max(group_.bound, Duration{least});
 }
 
-Duration GroupBounds::with_fill(const Plan& plan) const {
-  const std::int64_t full = first_load(plan).full;
+Duration GroupBounds::with_fill(const Plan& plan) {
+  const ScheduleKind& kind = *find_schedule(plan.schedule);
   const bool barrier = executor_.optimizer == OptimizerGate::kGlobalBarrier;
-  if (find_schedule(plan.schedule)->recomputes || !barrier || full == 0 || plan.copies() > 1) {
-    return {};
-  }
-  if (plan.is_mixed()) return mixed_with_fill(plan);
-  if (plan.chunks == 1) return {};  // by_balanced_cuts() says more
-  return mean_with_fill(plan, full);
+  if (kind.recomputes || !barrier || plan.copies() > 1) return {};
+  if (plan.chunks == 1 && !plan.is_mixed()) return {};  // by_balanced_cuts() says more
+  const std::int64_t full = first_load(plan).full;
+  if (full == 0) return {};
+  return once(fills_, kind.backward,
+              [&] { return plan.is_mixed() ? mixed_with_fill(plan) : mean_with_fill(plan, full); });
 }
 
 // What no cuts with one stage per rank can beat: the balanced bottleneck, and the fill and drain
 // around it.
-Duration GroupBounds::by_balanced_cuts(const Plan& plan, const std::vector<int>& balanced) const {
+Duration GroupBounds::by_balanced_cuts(const Plan& plan, const std::vector<int>& balanced) {
+  const ScheduleKind& kind = *find_schedule(plan.schedule);
+  if (kind.recomputes) return group_.bound;  // not on the last rank
+  return once(balanced_, kind.backward, [&] { return slowest_with_fill(plan, balanced); });
+}
+
+Duration GroupBounds::slowest_with_fill(const Plan& plan, const std::vector<int>& balanced) const {
   const ReplicaLoad load = first_load(plan);
   const std::int64_t full = load.full;
-  if (find_schedule(plan.schedule)->recomputes) return group_.bound;  // not on the last rank
-  if (plan.chunks > 1) return {};
   const bool barrier = executor_.optimizer == OptimizerGate::kGlobalBarrier;
   std::int64_t longest = 0;
   for (std::size_t s = 0; s + 1 < balanced.size(); ++s) {

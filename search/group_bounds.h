@@ -2,6 +2,8 @@
 // order of their cost, before cuts are chosen (docs/search.md, "Bounds").
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -38,17 +40,30 @@ class GroupBounds {
   // By all work, and by what all ranks must hold and for how long.
   Duration before_cuts(const Plan& plan);
   // By all work, and the fill of several stages per rank, or of ranks on several types.
-  [[nodiscard]] Duration with_fill(const Plan& plan) const;
+  Duration with_fill(const Plan& plan);
   // By the best cuts with one stage per rank if memory were no object, and the fill and drain
   // around them.
-  [[nodiscard]] Duration by_balanced_cuts(const Plan& plan, const std::vector<int>& balanced) const;
+  Duration by_balanced_cuts(const Plan& plan, const std::vector<int>& balanced);
   // Micro-batches travel all the way and back, no more of them at once than the first stage holds.
   [[nodiscard]] Duration by_round_trips(const Plan& plan, const HeldCounts& held) const;
 
  private:
+  // Of a group's schedules, one for each kind of backward; worked out when first asked for.
+  static constexpr std::size_t kBackwards = static_cast<std::size_t>(BackwardKind::kMixed) + 1;
+  using ByBackward = std::array<std::optional<Duration>, kBackwards>;
+  template <class Make>
+  static Duration once(ByBackward& known, BackwardKind backward, Make make) {
+    std::optional<Duration>& one = known[static_cast<std::size_t>(backward)];
+    if (!one) one = make();
+    return *one;
+  }
+
   Duration memory_bound(const ScheduleKind& kind, const Plan& plan);
-  [[nodiscard]] Duration mean_bound(const Plan& plan) const;
+  Duration mean_bound(const Plan& plan);
+  [[nodiscard]] Duration mean_of_all_work(const Plan& plan) const;
   [[nodiscard]] Duration least_but_on_last_rank(const Plan& plan) const;
+  [[nodiscard]] Duration slowest_with_fill(const Plan& plan,
+                                           const std::vector<int>& balanced) const;
   [[nodiscard]] Duration mean_with_fill(const Plan& plan, std::int64_t full) const;
   [[nodiscard]] Duration mixed_with_fill(const Plan& plan) const;
 
@@ -58,6 +73,7 @@ class GroupBounds {
   GroupDivision& division_;
   SearchShared& shared_;
   std::function<const GroupPrices&()> kept_;
+  ByBackward means_, means_but_on_last_, fills_, balanced_;
   // By kind of backward, copies of the weights, and whether as needed.
   std::map<std::tuple<BackwardKind, int, bool>, std::optional<Duration>> memory_bounds_;
 };

@@ -44,8 +44,7 @@ bool GroupForms::try_as_needed(const ScheduleKind& kind, const Plan& plan,
     return work_.may_matter(form.bound, form.least_memory);
   });
   if (keeps_all || matters) {
-    const auto exact =
-        work_.shared.held.get(GroupWork::counts_key(kind, plan), [&] { return counts.exact(); });
+    const auto exact = work_.exactly_held(plan, counts);
     try_forms(plan, balanced, *exact);
     return true;
   }

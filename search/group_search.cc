@@ -24,7 +24,7 @@ namespace {
 
 class GroupSearch {
  public:
-  explicit GroupSearch(GroupWork& work) : work_(work), forms_(work) {}
+  explicit GroupSearch(GroupWork& work) : work_(work), forms_(work), asked_(work.base) {}
 
   GroupResult run() {
     work_.result.only_leaders_count = work_.group.chunks == ChunkRange::kMore;
@@ -41,21 +41,21 @@ class GroupSearch {
 
  private:
   void try_schedule(const ScheduleChoice& choice) {
-    Plan plan = work_.base;
-    plan.schedule = choice.kind->name;
-    plan.chunks = choice.chunks;
-    plan.stage_map = choice.kind->map;
+    asked_.schedule = choice.kind->name;
+    asked_.chunks = choice.chunks;
+    asked_.stage_map = choice.kind->map;
     work_.begin(*choice.kind);
     const auto variants = static_cast<std::int64_t>(work_.zero1.size() * work_.placements.size());
-    if (const std::string why = why_not(*choice.kind, plan); !why.empty()) {
-      work_.result.rejected.add(why, variants, plan);
-    } else if (loses_before_counts(choice, plan)) {
+    if (const std::string why = why_not(*choice.kind, asked_); !why.empty()) {
+      work_.result.rejected.add(why, variants, asked_);
+    } else if (loses_before_counts(choice, asked_)) {
       work_.result.bounded += variants;
     } else if (choice.kind->is_costly) {
       work_.note_possible();
+      Plan plan = asked_;
       GroupArranged(work_).run(*choice.kind, plan, work_.balanced_cuts_of(plan));
     } else {
-      try_static(*choice.kind, plan, work_.balanced_cuts_of(plan));
+      try_static(*choice.kind, asked_);
     }
   }
 
@@ -78,9 +78,12 @@ class GroupSearch {
   // By bounds that need no counts, the cheapest first.
   bool loses_before_counts(const ScheduleChoice& choice, const Plan& plan) {
     if (loses(work_.bounds.before_cuts(plan)) || loses(work_.bounds.with_fill(plan))) return true;
-    const std::vector<int>& balanced = work_.balanced_cuts_of(plan);
-    if (loses(work_.bounds.by_balanced_cuts(plan, balanced))) return true;
-    if (work_.group.chunks == ChunkRange::kMore && loses_as_balanced(choice, plan, balanced)) {
+    if (plan.chunks == 1 &&
+        loses(work_.bounds.by_balanced_cuts(plan, work_.balanced_cuts_of(plan)))) {
+      return true;
+    }
+    if (work_.group.chunks == ChunkRange::kMore &&
+        loses_as_balanced(choice, plan, work_.balanced_cuts_of(plan))) {
       return true;
     }
     return choice.kind->is_costly && !work_.may_be_worth_arranging(work_.any_cuts);
@@ -92,26 +95,26 @@ class GroupSearch {
     return !work_.may_matter(work_.any_cuts, kNoMemory);
   }
 
-  void try_static(const ScheduleKind& kind, Plan& plan, const std::vector<int>& balanced) {
+  void try_static(const ScheduleKind& kind, Plan plan) {
     const auto variants = static_cast<std::int64_t>(work_.zero1.size() * work_.placements.size());
     const auto over = all_held_over_memory(kind, plan);
     if (over && !work_.division.serves(kind)) {  // it may recompute as needed
       work_.result.rejected.add(*over, variants, plan);
       return;
     }
-    const SearchShared::CountsKey key = GroupWork::counts_key(kind, plan);
     PlanCounts counts(plan);
-    const auto at_least = work_.shared.held_at_least.get(key, [&] { return counts.least(); });
+    const auto at_least = work_.least_held(plan, counts);
     if (loses(work_.bounds.by_round_trips(plan, *at_least)) || over_what_matters(plan, *at_least)) {
       work_.result.bounded += variants;
       return;
     }
+    const std::vector<int>& balanced = work_.balanced_cuts_of(plan);
     work_.over_memory = false;
     for (const bool zero1 : work_.zero1) {
       plan.zero1 = zero1;
       if (forms_.try_as_needed(kind, plan, balanced, *at_least, counts)) continue;
       if (!least_may_matter(plan, balanced, *at_least)) continue;
-      const auto held = work_.shared.held.get(key, [&] { return counts.exact(); });
+      const auto held = work_.exactly_held(plan, counts);
       if (forms_.does_not_fit(kind, plan, balanced, *held)) {
         forms_.try_forms(plan, balanced, *held);
         continue;
@@ -134,8 +137,8 @@ class GroupSearch {
       return !work_.may_matter(GroupWork::less_by_cuts(bound), kNoMemory);
     };
     const bool too_slow = would_lose(work_.by_compute(plan));
-    const auto held = work_.shared.held_at_least.get(GroupWork::counts_key(*choice.kind, plan),
-                                                     [&] { return least_held_of(plan); });
+    PlanCounts counts(plan);
+    const auto held = work_.least_held(plan, counts);
     const StageMemory memory = work_.memory_of(plan, *held);
     const bool as_needed = work_.division.serves(*choice.kind);
     if (!too_slow && !(as_needed && would_lose(work_.division.least_with_cuts(
@@ -246,6 +249,7 @@ class GroupSearch {
 
   GroupWork& work_;
   GroupForms forms_;
+  Plan asked_;  // the group's, with the schedule at hand: to copy a plan costs more than a bound
 };
 
 }  // namespace

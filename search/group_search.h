@@ -30,8 +30,9 @@ struct SearchShared {
   // (runs of ranks, samples of the largest micro-batch, V, map of stages, backward) -> cuts
   Memo<std::tuple<std::vector<RankRun>, int, int, StageMap, BackwardKind>, std::vector<int>>
       mixed_balanced;
-  // (index into schedule_kinds(), P, V, group, micro-batches that are counted)
-  using CountsKey = std::tuple<std::ptrdiff_t, int, int, int, int>;
+  // (index into schedule_kinds(), P, V, group, micro-batches that are counted, those of replicas
+  // that take one less)
+  using CountsKey = std::tuple<std::ptrdiff_t, int, int, int, int, int>;
   Memo<CountsKey, HeldCounts> held_at_least;
   Memo<CountsKey, HeldCounts> held;
   // (device, P, D, T, placement, map of stages)

@@ -20,6 +20,15 @@ namespace {
 // What other cuts than the balanced ones gain at most, as a divisor of the step.
 constexpr int kGainOfCuts = 64;
 
+SearchShared::CountsKey counts_key(const Plan& plan, int counted_of_fewer) {
+  return {find_schedule(plan.schedule) - schedule_kinds().data(),
+          plan.pipeline,
+          plan.chunks,
+          plan.group,
+          counted_micro_batches(plan),
+          counted_of_fewer};
+}
+
 // Only receives that were moved back can cross sends (docs/schedules.md, "Time").
 bool may_deadlock(const ExecutorModel& executor) {
   return executor.issue == IssueOrder::kDeepSpeed;
@@ -110,14 +119,14 @@ StageMemory GroupWork::memory_of(const RankSums& sums, const Plan& plan, const H
           capacity};
 }
 
-SearchShared::CountsKey GroupWork::counts_key(const ScheduleKind& kind, const Plan& plan) {
-  return {&kind - schedule_kinds().data(), plan.pipeline, plan.chunks, plan.group,
-          counted_micro_batches(plan)};
+std::shared_ptr<const HeldCounts> GroupWork::least_held(const Plan& plan,
+                                                        PlanCounts& counts) const {
+  return shared.held_at_least.get(counts_key(plan, 0), [&] { return counts.least(); });
 }
 
-std::shared_ptr<const HeldCounts> GroupWork::held_of(const SearchShared::CountsKey& counts,
-                                                     const Plan& plan) const {
-  return shared.held.get(counts, [&] { return exactly_held_of(plan); });
+std::shared_ptr<const HeldCounts> GroupWork::exactly_held(const Plan& plan,
+                                                          PlanCounts& counts) const {
+  return shared.held.get(counts_key(plan, counted_of_fewer(plan)), [&] { return counts.exact(); });
 }
 
 // On one type they serve all schedules of a map.

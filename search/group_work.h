@@ -64,10 +64,11 @@ struct GroupWork {
   [[nodiscard]] StageMemory memory_of(const RankSums& sums, const Plan& plan,
                                       const HeldCounts& held, const PerRank<Bytes>& capacity) const;
 
-  static SearchShared::CountsKey counts_key(const ScheduleKind& kind, const Plan& plan);
-  // Exactly.
-  [[nodiscard]] std::shared_ptr<const HeldCounts> held_of(const SearchShared::CountsKey& counts,
-                                                          const Plan& plan) const;
+  // `counts`: of the plan.
+  [[nodiscard]] std::shared_ptr<const HeldCounts> least_held(const Plan& plan,
+                                                             PlanCounts& counts) const;
+  [[nodiscard]] std::shared_ptr<const HeldCounts> exactly_held(const Plan& plan,
+                                                               PlanCounts& counts) const;
   const std::vector<int>& balanced_cuts_of(const Plan& plan);
   std::shared_ptr<const PlanWiring> wiring_of(const Plan& plan);
   // Of mode "none", for ranks that recompute nothing.

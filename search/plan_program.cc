@@ -11,9 +11,11 @@
 #include "search/plan_program.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <limits>
 
+#include "simulator/merge_liveness.h"
 #include "simulator/schedules/schedules.h"
 
 namespace penstock {
@@ -221,9 +223,9 @@ int telling_micro_batches(const Plan& plan) {
   return std::min(enough, micro_batches);
 }
 
-int counted_micro_batches(const Plan& plan) {
-  const int micro_batches = first_load(plan).micro_batches;
-  const ScheduleKind& kind = *find_schedule(plan.schedule);
+namespace {
+
+int counted_micro_batches(const ScheduleKind& kind, const Plan& plan, int micro_batches) {
   if (kind.enough_micro_batches != nullptr) {
     return std::min(micro_batches, kind.enough_micro_batches(plan.pipeline));
   }
@@ -238,8 +240,6 @@ int counted_micro_batches(const Plan& plan) {
   return enough + (micro_batches - enough) % period;
 }
 
-namespace {
-
 Schedule schedule_of(const Plan& plan, int micro_batches) {
   return make_schedule(plan.schedule, shape_of(plan, micro_batches));
 }
@@ -247,14 +247,14 @@ Schedule counted_schedule(const Plan& plan) {
   return schedule_of(plan, counted_micro_batches(plan));
 }
 
-// `counted`: counted_schedule() of the plan.
-WaitingReceives waiting_of(const Plan& plan, const Schedule& counted) {
-  const int telling = telling_micro_batches(plan);
-  WaitingReceives waiting = waiting_receives(
-      telling == counted_micro_batches(plan) ? counted : schedule_of(plan, telling));
-  const bool grows = find_schedule(plan.schedule)->holds_all_micro_batches;
-  if (grows && telling > plan.pipeline) {
-    const int more = first_load(plan).micro_batches - telling;
+// Of a replica with so many micro-batches; `counted`: as many as tell what it holds.
+WaitingReceives waiting_of(const Plan& plan, int micro_batches, const Schedule& counted) {
+  const ScheduleKind& kind = *find_schedule(plan.schedule);
+  const int telling = std::min(enough_micro_batches(kind, plan, micro_batches), micro_batches);
+  WaitingReceives waiting =
+      waiting_receives(telling == counted.micro_batches ? counted : schedule_of(plan, telling));
+  if (kind.holds_all_micro_batches && telling > plan.pipeline) {
+    const int more = micro_batches - telling;
     const WaitingReceives one_more = waiting_receives(schedule_of(plan, telling + 1));
     grow(waiting.activations, one_more.activations, more);
     grow(waiting.gradients, one_more.gradients, more);
@@ -262,7 +262,34 @@ WaitingReceives waiting_of(const Plan& plan, const Schedule& counted) {
   return waiting;
 }
 
+// Of the replicas that take a sample less, if that is a micro-batch less; else 0.
+int fewer_micro_batches(const Plan& plan) {
+  if (!plan.has_even_batch() || plan.has_unequal_replicas()) return 0;
+  const int samples = plan.global_batch / plan.data;
+  const bool differ = plan.global_batch % plan.data > 0 && samples % plan.micro_batch_size == 0;
+  return differ ? samples / plan.micro_batch_size : 0;
+}
+
+// Whether a rank can hold more with so many micro-batches than with one more. With equal groups
+// their size follows from the number: interleaved, P = 2, has two groups of 2 with 4 of them and
+// one of 3 with 3. On the V that happens before there is a steady state.
+bool may_hold_more(const ScheduleKind& kind, const Plan& plan, int micro_batches) {
+  if (repeats_by_groups(kind)) return plan.group == 0 && !kind.ragged_groups;
+  return kind.map == StageMap::kV && micro_batches < 2 * plan.pipeline;
+}
+
 }  // namespace
+
+int counted_micro_batches(const Plan& plan) {
+  return counted_micro_batches(*find_schedule(plan.schedule), plan, first_load(plan).micro_batches);
+}
+
+int counted_of_fewer(const Plan& plan) {
+  const int fewer = fewer_micro_batches(plan);
+  if (fewer == 0) return 0;
+  const ScheduleKind& kind = *find_schedule(plan.schedule);
+  return may_hold_more(kind, plan, fewer) ? counted_micro_batches(kind, plan, fewer) : 0;
+}
 
 HeldCounts least_held_of(const Plan& plan) { return least_held(counted_schedule(plan)); }
 
@@ -270,7 +297,21 @@ HeldCounts exactly_held_of(const Plan& plan) { return PlanCounts(plan).exact(); 
 
 std::vector<RankLiveness> liveness_of(const Plan& plan) {
   const Schedule counted = counted_schedule(plan);
-  return liveness(counted, waiting_of(plan, counted));
+  std::vector<RankLiveness> ranks =
+      liveness(counted, waiting_of(plan, first_load(plan).micro_batches, counted));
+  if (const int fewer = counted_of_fewer(plan); fewer > 0) {
+    const Schedule other = schedule_of(plan, fewer);
+    merge_liveness(ranks, liveness(other, waiting_of(plan, fewer_micro_batches(plan), other)));
+  }
+  return ranks;
+}
+
+std::vector<RankLiveness> liveness_of(const PlanSchedules& schedules) {
+  std::vector<RankLiveness> ranks = liveness(*schedules.pipelines.front().schedule);
+  for (std::size_t p = 1; p < schedules.pipelines.size(); ++p) {
+    merge_liveness(ranks, liveness(*schedules.pipelines[p].schedule));
+  }
+  return ranks;
 }
 
 const Schedule& PlanCounts::schedule() {
@@ -278,6 +319,14 @@ const Schedule& PlanCounts::schedule() {
   return *schedule_;
 }
 HeldCounts PlanCounts::least() { return least_held(schedule()); }
-HeldCounts PlanCounts::exact() { return exactly_held(schedule(), waiting_of(plan_, schedule())); }
+HeldCounts PlanCounts::exact() {
+  const WaitingReceives waiting = waiting_of(plan_, first_load(plan_).micro_batches, schedule());
+  const int fewer = counted_of_fewer(plan_);
+  if (fewer == 0) return exactly_held(schedule(), waiting);
+  const Schedule other = schedule_of(plan_, fewer);
+  const WaitingReceives of_other = waiting_of(plan_, fewer_micro_batches(plan_), other);
+  const std::array<CountedReplica, 2> replicas{{{schedule(), waiting}, {other, of_other}}};
+  return exactly_held(replicas);
+}
 
 }  // namespace penstock

@@ -38,18 +38,23 @@ LoweringOptions lowering_of(const Plan& plan, const std::vector<PlanTie>& ties, 
 
 Program program_of(const PlanSchedules& schedules, const LoweringOptions& options);
 
-// liveness() of the plan's Program. Which receives wait is worked out on few micro-batches: with
-// more of them a steady state repeats, or (schedules that hold all micro-batches) every count grows
-// by what it grew by with the last one.
+// liveness() of the plan's Program; of replicas that are alike but for what they take, the most
+// that any of them holds (merge_liveness()). Which receives wait is worked out on few
+// micro-batches: with more of them a steady state repeats, or (schedules that hold all
+// micro-batches) every count grows by what it grew by with the last one.
 std::vector<RankLiveness> liveness_of(const Plan& plan);
-// How many micro-batches are enough for that.
+// The same of schedules that tell themselves: one after the other, of replicas that are alike.
+std::vector<RankLiveness> liveness_of(const PlanSchedules& schedules);
+// How many micro-batches are enough for the former.
 int telling_micro_batches(const Plan& plan);
-// least_held() of its schedule; the same for plans that differ only in micro-batches but have the
-// same of these:
+// least_held() of the schedule of its first replicas; the same for plans that differ only in
+// micro-batches but have the same of these:
 HeldCounts least_held_of(const Plan& plan);
-// HeldCounts(liveness_of(plan)), in a third of the time.
-HeldCounts exactly_held_of(const Plan& plan);
 int counted_micro_batches(const Plan& plan);
+// HeldCounts(liveness_of(plan)), in a third of the time; the same where this is the same, too: the
+// micro-batches of the replicas that take one less, 0 where those hold no more than the first.
+HeldCounts exactly_held_of(const Plan& plan);
+int counted_of_fewer(const Plan& plan);
 
 // For both kinds of counts of one plan: the schedule that they are counted on is made once.
 class PlanCounts {

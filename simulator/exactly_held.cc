@@ -1,15 +1,19 @@
-// HeldCounts(liveness(schedule, waiting)), without the lists of counts that lie between the two: a
-// search asks this of thousands of schedules, of which it keeps six peaks per rank.
+// HeldCounts(liveness(schedule, waiting)), merged over replicas, without the lists of counts that
+// lie between the two: a search asks this of thousands of schedules, of which it keeps six peaks
+// per rank.
 //
 // The counts of up to four chunks lie in 16 bits each, so that two positions compare at once. Kept
 // is what no other position exceeds everywhere; of these, only the corners in the end
 // (fullest_peaks.h). A count that leaves 15 bits, or more chunks, are left to liveness().
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <utility>
 
 #include "core/values/action_rules.h"
 #include "simulator/fullest_peaks.h"
 #include "simulator/held_counts.h"
+#include "simulator/merge_liveness.h"
 
 namespace penstock {
 namespace {
@@ -47,21 +51,16 @@ std::uint64_t chunk_by_chunk(std::uint64_t packed) {
 // Walks the blocks of one rank after the other; as the walk of liveness(), which says why.
 class PackedWalk {
  public:
-  PackedWalk(const Schedule& schedule, const std::vector<std::size_t>& chunk_of_stage)
-      : schedule_(schedule), chunk_of_stage_(chunk_of_stage) {}
+  explicit PackedWalk(const std::vector<std::size_t>& chunk_of_stage)
+      : chunk_of_stage_(chunk_of_stage) {}
 
   // False when a count is too large.
-  bool run(std::size_t rank, std::size_t chunks) {
+  bool run(std::size_t rank, std::size_t chunks, std::span<const CountedReplica> replicas) {
     chunks_ = chunks;
-    now_ = {};
-    has_grown_ = false;
     is_too_large_ = false;
     peaks_.clear();
     overlaps_.clear();
-    for (std::size_t b = schedule_.begin[rank]; b < schedule_.begin[rank + 1]; ++b) {
-      repeat(schedule_.blocks[b]);
-    }
-    record();
+    for (const CountedReplica& replica : replicas) run(replica.schedule, rank);
     return !is_too_large_;
   }
 
@@ -82,6 +81,16 @@ class PackedWalk {
   }
 
  private:
+  void run(const Schedule& schedule, std::size_t rank) {
+    schedule_ = &schedule;
+    now_ = {};
+    has_grown_ = false;
+    for (std::size_t b = schedule.begin[rank]; b < schedule.begin[rank + 1]; ++b) {
+      repeat(schedule.blocks[b]);
+    }
+    record();
+  }
+
   // What one repetition of a block changes, by chunk.
   struct Change {
     std::array<std::int64_t, kMostPacked> stash{}, weight_stash{};
@@ -101,7 +110,7 @@ class PackedWalk {
 
   void once(const ScheduleBlock& block) {
     for (std::uint32_t at = block.begin; at < block.end; ++at) {
-      const ComputeAction& action = schedule_.actions[at];
+      const ComputeAction& action = schedule_->actions[at];
       const std::size_t chunk = chunk_of_stage_[action.stage.value];
       const Holds& holds = rule_of(action.kind).holds;
       if (holds.stash < 0 || holds.weight_stash < 0) record();
@@ -110,7 +119,7 @@ class PackedWalk {
       has_grown_ = has_grown_ || holds.stash > 0 || holds.weight_stash > 0;
       is_too_large_ = is_too_large_ || ((now_.stash | now_.weight_stash) & kTopBits) != 0;
       if (action.overlaps_next) {
-        note_overlap(chunk, chunk_of_stage_[schedule_.actions[at + 1].stage.value]);
+        note_overlap(chunk, chunk_of_stage_[schedule_->actions[at + 1].stage.value]);
       }
     }
   }
@@ -118,7 +127,7 @@ class PackedWalk {
   [[nodiscard]] Change change_of(const ScheduleBlock& block) const {
     Change change;
     for (std::uint32_t at = block.begin; at < block.end; ++at) {
-      const ComputeAction& action = schedule_.actions[at];
+      const ComputeAction& action = schedule_->actions[at];
       const std::size_t chunk = chunk_of_stage_[action.stage.value];
       const Holds& holds = rule_of(action.kind).holds;
       change.stash[chunk] += holds.stash;
@@ -184,7 +193,7 @@ class PackedWalk {
     return fullest_points(std::move(coordinates), 2 * chunks_);
   }
 
-  const Schedule& schedule_;
+  const Schedule* schedule_ = nullptr;
   const std::vector<std::size_t>& chunk_of_stage_;
   std::size_t chunks_ = 0;
   Packed now_;
@@ -195,16 +204,33 @@ class PackedWalk {
   std::vector<std::pair<std::size_t, std::size_t>> overlaps_;
 };
 
+HeldCounts merged(std::span<const CountedReplica> replicas) {
+  std::vector<RankLiveness> ranks;
+  for (const CountedReplica& replica : replicas) {
+    std::vector<RankLiveness> own = liveness(replica.schedule, replica.waiting);
+    ranks.insert(ranks.end(), std::make_move_iterator(own.begin()),
+                 std::make_move_iterator(own.end()));
+  }
+  const std::size_t of_each = ranks.size() / replicas.size();
+  return merged_liveness(std::move(ranks), of_each);
+}
+
 }  // namespace
 
 HeldCounts exactly_held(const Schedule& schedule, const WaitingReceives& waiting) {
+  const CountedReplica replica{schedule, waiting};
+  return exactly_held({&replica, 1});
+}
+
+HeldCounts exactly_held(std::span<const CountedReplica> replicas) {
+  const Schedule& schedule = replicas.front().schedule;
   HeldCounts counts;
   counts.begin_ranks(schedule.rank_of_stage, static_cast<std::size_t>(schedule.ranks));
   const std::vector<std::size_t> chunk_of_stage = counts.chunk_of_stage();
-  PackedWalk walk(schedule, chunk_of_stage);
+  PackedWalk walk(chunk_of_stage);
   for (std::size_t r = 0; r < counts.ranks(); ++r) {
     const std::size_t chunks = counts.ranks_[r].chunks;
-    if (chunks > kMostPacked || !walk.run(r, chunks)) return liveness(schedule, waiting);
+    if (chunks > kMostPacked || !walk.run(r, chunks, replicas)) return merged(replicas);
     const std::vector<Held>& fullest = walk.fullest();
     counts.add_peaks(r, fullest, fullest.size() / chunks);
     counts.add_overlaps(r, walk.overlaps());
@@ -214,8 +240,13 @@ HeldCounts exactly_held(const Schedule& schedule, const WaitingReceives& waiting
     const auto stage = static_cast<std::size_t>(s);
     HeldCounts::Transfers& transfers = counts.stages_[stage].transfers;
     transfers = HeldCounts::any_transfers(schedule, s);
-    transfers.activation_receives = waiting.activations[stage];
-    transfers.gradient_receives = waiting.gradients[stage];
+    transfers.activation_receives = transfers.gradient_receives = 0;
+    for (const CountedReplica& replica : replicas) {
+      transfers.activation_receives =
+          std::max(transfers.activation_receives, replica.waiting.activations[stage]);
+      transfers.gradient_receives =
+          std::max(transfers.gradient_receives, replica.waiting.gradients[stage]);
+    }
   }
   return counts;
 }

@@ -20,6 +20,12 @@ struct Held {
   auto operator<=>(const Held&) const = default;
 };
 
+// A replica's schedule, and which of its receives wait.
+struct CountedReplica {
+  const Schedule& schedule;
+  const WaitingReceives& waiting;
+};
+
 class HeldCounts {
  public:
   HeldCounts() = default;
@@ -64,7 +70,7 @@ class HeldCounts {
 
  private:
   friend HeldCounts least_held(const Schedule& schedule);
-  friend HeldCounts exactly_held(const Schedule& schedule, const WaitingReceives& waiting);
+  friend HeldCounts exactly_held(std::span<const CountedReplica> replicas);
   struct Rank {
     std::size_t first_stage = 0, chunks = 0;
     std::size_t first_held = 0, peaks = 0;
@@ -102,5 +108,8 @@ HeldCounts least_held(const Schedule& schedule);
 
 // HeldCounts(liveness(schedule, waiting)), in a third of the time.
 HeldCounts exactly_held(const Schedule& schedule, const WaitingReceives& waiting);
+// Of replicas that differ in their number of micro-batches: the most that any of them holds
+// (merge_liveness.h).
+HeldCounts exactly_held(std::span<const CountedReplica> replicas);
 
 }  // namespace penstock

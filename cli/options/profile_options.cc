@@ -7,6 +7,7 @@
 
 #include "cli/io/files.h"
 #include "cli/options/parse.h"
+#include "training/archive_file.h"
 #include "training/model_from_config.h"
 
 namespace penstock {
@@ -172,7 +173,7 @@ void ProfileOptions::set_model(ProfileRequest& request) const {
     } else {
       model.family = ModelFamily::kTorchScript;
       model.archive = model_;
-      model.archive_hash = content_hash(read_file(model_));
+      model.archive_hash = hash_of_archive(model_);
     }
   }
   if (precision_) {

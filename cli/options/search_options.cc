@@ -89,8 +89,11 @@ void SearchOptions::declare_machine(Options& options) {
 
 void SearchOptions::declare(Options& options) {
   declare_model(options);
-  options.option("--gpus", "N", "the most GPUs that the plan may use; default: the whole cluster",
-                 gpus);
+  options.option(
+      "--gpus", "N",
+      "the most GPUs that the plan may use; default: the whole cluster. 8..64, 8..64:8 or "
+      "8,16,64: a book with a plan for each",
+      gpus);
   options.option("--global-batch", "B", "samples (sequences) per step, over all GPUs",
                  global_batch);
   options.option(

@@ -11,6 +11,7 @@
 #include "cli/io/files.h"
 #include "cli/io/progress.h"
 #include "cli/io/report_command.h"
+#include "cli/options/gpu_counts.h"
 #include "cli/options/model_input.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
@@ -18,6 +19,7 @@
 #include "cli/options/table_format.h"
 #include "cli/options/trainer_called.h"
 #include "cli/options/training_cost_options.h"
+#include "cli/reports/book_of_plans.h"
 #include "cli/reports/large_plans.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/json_reader.h"
@@ -50,6 +52,7 @@ constexpr const char* kExamples =
   penstock plan profile.json --cluster cluster.json --global-batch 512 --schedule 1f1b,zb-h1
   penstock plan profile.json --cluster cluster.json --global-batch 512 --baseline plan.json --json
   penstock plan profile.json --cluster cluster.json --global-batch 512 --tokens 2T
+  penstock plan profile.json --cluster cluster.json --gpus 8..64 --global-batch 512 -o book.json
 )";
 
 // The best plan, worked out again (with its Program, if it is drawn), and what it is compared with.
@@ -243,6 +246,13 @@ Answer table_of(const SearchResult& result, TableFormat format,
   return {flat_table(rows).csv(), exit, remark};
 }
 
+// Options that speak of one plan.
+void refuse_beside_counts(const std::vector<std::pair<const char*, bool>>& options) {
+  for (const auto& [name, given] : options) {
+    if (given) bad_option(name, "--gpus names many numbers, each with its plan", "leave it out");
+  }
+}
+
 int exit_of(const SearchResult& result, const Winner& winner) {
   if (!result.complete) return kStopped;
   return result.best.empty() || !ends(winner.training) ? kNo : kYes;
@@ -277,6 +287,14 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   format.declare(options, "one row per plan");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
+  const auto counts = given.gpus ? gpu_counts(*given.gpus) : std::nullopt;
+  if (counts) {
+    refuse_beside_counts({{"--baseline", baseline_path.has_value()},
+                          {"-v", verbose},
+                          {"--top", given.top.has_value()},
+                          {"--tokens", training.tokens.has_value()}});
+    given.gpus = std::to_string(counts->back());
+  }
   if (given.trainer) given.trainer = trainer_called(*given.trainer);
   if (output) require_folder_of(*output);
   const TableFormat chosen = format.chosen();
@@ -285,6 +303,9 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   refuse_contradictions(question);
   require_tokens(asked, question.profile.value);
   training.set_price(question.cluster.value);
+  if (counts) {
+    return book_of_plans(question, *counts, short_question(question), output, chosen, screen);
+  }
   const bool is_short = chosen == TableFormat::kText && !verbose;
   if (is_short) question.request.top = kTwins * (given.top ? question.request.top : kShown);
   WatchedSearch watched(question.budget);

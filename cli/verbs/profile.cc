@@ -121,6 +121,7 @@ void add_profile(const ProfileRequest& request, const Measured& measured, const 
   MeasuredModel model;
   model.name = request.name;
   model.description = *request.model;
+  model.description.division = samples.division;
   model.outline = samples.outline;
   model.device = request.device_type;
   model.provenance = provenance_of(request, measured, machine);
@@ -347,7 +348,7 @@ void check_outputs(const ProfileRequest& request, Outputs& outputs) {
   if (!outputs.resume) return;
   // Said before minutes of measuring rather than after; what only the model itself can tell follows
   // in merge_profiles().
-  if (load_profile(*outputs.resume).value.description != request.model) {
+  if (!is_same_model(load_profile(*outputs.resume).value.description, request.model)) {
     bad_option("--resume", fmt::format("{} describes another model", *outputs.resume),
                "give the MODEL and the options that it was made with, or leave out --resume");
   }

@@ -247,6 +247,20 @@ void settle_evaluation(TrainJob& job, int global_batch) {
   if (evaluation.batches == 0) evaluation.batches = there;
 }
 
+// Who reads what of an archive, and why a start may take longer than it must.
+std::string note_on_archive(const PlanFile& plan) {
+  const ModelDescription& model = model_of(plan);
+  if (model.family != ModelFamily::kTorchScript || model.cutpoints.empty()) return "";
+  if (model.division && model.division->tokens == plan.plan.sequence_length) {
+    return "each rank reads its own sections of " + model.archive +
+           "; that they compute what the whole does was checked when it was profiled";
+  }
+  return fmt::format(
+      "rank 0 reads all of {} and checks that its sections compute what the whole does, since the "
+      "profile does not say so for {} tokens; profile it with --sequence-length {} to start faster",
+      model.archive, plan.plan.sequence_length, plan.plan.sequence_length);
+}
+
 // What runs, after everything that can be known to be wrong beforehand has been refused: by the
 // launcher if there is one, so that it is said once.
 TrainJob checked_job(const Request& request) {
@@ -260,6 +274,7 @@ TrainJob checked_job(const Request& request) {
   const bool speaks = !request.has_launcher && (!request.place || request.place->rank == 0);
   if (speaks) check_token_ids(job.data);
   const auto note = speaks ? say_note : say_nothing;
+  if (const std::string what = note_on_archive(plan); !what.empty()) note(what);
   if (is_to_begin(job.options)) {
     note("there is no checkpoint in " + job.options.checkpoint_folder + " yet: step 0 is next");
     job.options.training = request.settings.training({});

@@ -1,3 +1,6 @@
+// Memory of every listed rank, counted from the lists of actions alone. Of replicas that are alike
+// but for the number of their micro-batches one is listed: each of them is walked, and the most of
+// every category counts.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -29,9 +32,16 @@ class MemoryCheck {
   }
 
  private:
-  // Those whose ranks are listed: of replicas that are alike the first stands for all.
-  [[nodiscard]] std::size_t pipelines() const {
-    return static_cast<std::size_t>(file_.plan.kinds());
+  [[nodiscard]] std::size_t pipelines() const { return file_.program.pipelines.size(); }
+
+  // That of the rank, and those of the same rank of replicas that are listed with it.
+  [[nodiscard]] std::vector<const std::vector<Action>*> lists_of(int r) const {
+    std::vector<const std::vector<Action>*> lists;
+    const auto listed = static_cast<std::size_t>(file_.plan.listed_ranks());
+    for (auto at = static_cast<std::size_t>(r); at < lists_.size(); at += listed) {
+      lists.push_back(&lists_[at]);
+    }
+    return lists;
   }
 
   // Unequal replicas have shapes of their own.
@@ -57,7 +67,6 @@ class MemoryCheck {
   }
 
   Bytes rank(int r) {
-    const std::vector<Action>& list = lists_[static_cast<std::size_t>(r)];
     const RankEvaluation& predicted = file_.prediction.ranks[static_cast<std::size_t>(r)];
     const std::string place = "rank " + std::to_string(r);
     MemoryUse use;
@@ -74,11 +83,15 @@ class MemoryCheck {
       working_peak = std::max(working_peak, largest_[of_program].working_peak);
     }
     if (file_.plan.has_even_batch()) {
-      use.working_peak = {std::max(working_peak, working_peak_of_pairs(list))};
-      use.stash = {stash(list)};
-      use.communication = {communication(list)};
+      const auto lists = lists_of(r);
+      use.working_peak = {working_peak};
+      for (const std::vector<Action>* list : lists) {
+        use.working_peak.count = std::max(use.working_peak.count, working_peak_of_pairs(*list));
+        use.stash.count = std::max(use.stash.count, stash(*list));
+      }
+      use.communication = {communication(lists)};
     } else {
-      const Pools pools = pools_of(file_, list);
+      const Pools pools = pools_of(file_, lists_[static_cast<std::size_t>(r)]);
       use.working_peak = {pools.working};
       use.stash = {pools.stash};
       use.communication = {pools.communication};
@@ -158,17 +171,25 @@ class MemoryCheck {
     return total;
   }
 
+  // The same stage of the replica that is listed.
+  [[nodiscard]] StageId listed_stage(StageId stage) const {
+    const int listed = file_.plan.kinds() * file_.plan.stages();
+    return StageId{static_cast<std::uint16_t>(stage.value % listed)};
+  }
+
   // A buffer for every receive from its posting until its consumer has run, and one to send from
-  // per stage and direction.
-  [[nodiscard]] std::int64_t communication(const std::vector<Action>& list) const {
+  // per stage and direction. At the end of a list nothing is posted, so that lists may follow each
+  // other.
+  [[nodiscard]] std::int64_t communication(
+      const std::vector<const std::vector<Action>*>& lists) const {
     struct Posted {
       std::int64_t now = 0, most = 0;
       void post() { most = std::max(most, ++now); }
     };
     std::map<StageId, Posted> activations, gradients;
     std::set<StageId> sends_activation, sends_gradient;
-    for (const Action& action : list) {
-      const StageId stage = action.stage;
+    const auto walk = [&](const Action& action) {
+      const StageId stage = listed_stage(action.stage);
       if (action.kind == ActionKind::kReceiveActivation) activations[stage].post();
       if (action.kind == ActionKind::kReceiveGradient) gradients[stage].post();
       if (action.kind == ActionKind::kForward && activations.contains(stage)) {
@@ -177,6 +198,9 @@ class MemoryCheck {
       if (is_backward(action.kind) && gradients.contains(stage)) --gradients[stage].now;
       if (action.kind == ActionKind::kSendActivation) sends_activation.insert(stage);
       if (action.kind == ActionKind::kSendGradient) sends_gradient.insert(stage);
+    };
+    for (const std::vector<Action>* list : lists) {
+      std::for_each(list->begin(), list->end(), walk);
     }
     std::int64_t total = 0;
     const auto add = [&](std::int64_t buffers, int boundary) {

@@ -42,6 +42,7 @@ std::optional<Enum> named(const Words<Enum, N>& words, std::string_view name) {
 }
 
 constexpr int kWidest = 1 << 20;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 40;  // along one dimension
 
 void read_sizes(JsonReader& reader, ModelDescription& model) {
   const auto size = [&](std::string_view key, int least) {
@@ -61,12 +62,77 @@ void read_sizes(JsonReader& reader, ModelDescription& model) {
   model.tied_embedding = reader.at("tied_embedding").boolean();
 }
 
+std::vector<std::int64_t> read_numbers(const JsonReader& reader) {
+  std::vector<std::int64_t> numbers;
+  for (const JsonReader& number : reader.elements()) {
+    numbers.push_back(number.integer(-kMostElements, kMostElements));
+  }
+  return numbers;
+}
+
+HandedTensor read_handed(JsonReader reader) {
+  HandedTensor tensor;
+  tensor.type = reader.at("type").string();
+  tensor.fixed = read_numbers(reader.at("fixed"));
+  tensor.per_sample = read_numbers(reader.at("per_sample"));
+  if (tensor.per_sample.size() != tensor.fixed.size()) {
+    reader.at("per_sample").expected("as many numbers as \"fixed\" has");
+  }
+  reader.finish();
+  return tensor;
+}
+
+ArchiveDivision read_division(JsonReader reader, const ModelDescription& model) {
+  ArchiveDivision division;
+  division.tokens = static_cast<int>(reader.at("tokens").integer(1, kWidest));
+  const JsonReader sections = reader.at("handed_on");
+  for (const JsonReader& section : sections.elements()) {
+    division.handed_on.emplace_back();
+    for (const JsonReader& tensor : section.elements()) {
+      division.handed_on.back().push_back(read_handed(tensor));
+    }
+  }
+  if (division.handed_on.size() != model.cutpoints.size()) {
+    sections.expected("one list for each of " + std::to_string(model.cutpoints.size()) +
+                      " cutpoints");
+  }
+  reader.finish();
+  return division;
+}
+
 void read_archive(JsonReader& reader, ModelDescription& model) {
   model.archive = reader.at("archive").string();
   model.archive_hash = reader.at("archive_hash").string();
   for (const JsonReader& name : reader.at("cutpoints").elements()) {
     model.cutpoints.push_back(name.string());
   }
+  if (const auto division = reader.get("division")) {
+    model.division = read_division(*division, model);
+  }
+}
+
+Json numbers_json(const std::vector<std::int64_t>& numbers) {
+  Json json = Json::array();
+  for (const std::int64_t number : numbers) json.push(number);
+  return json;
+}
+
+Json division_json(const ArchiveDivision& division) {
+  Json handed_on = Json::array();
+  for (const auto& section : division.handed_on) {
+    Json tensors = Json::array();
+    for (const HandedTensor& tensor : section) {
+      Json json = Json::object();
+      json.set("type", tensor.type)
+          .set("fixed", numbers_json(tensor.fixed))
+          .set("per_sample", numbers_json(tensor.per_sample));
+      tensors.push(std::move(json));
+    }
+    handed_on.push(std::move(tensors));
+  }
+  Json json = Json::object();
+  json.set("tokens", division.tokens).set("handed_on", std::move(handed_on));
+  return json;
 }
 
 }  // namespace
@@ -87,6 +153,14 @@ std::optional<OptimizerKind> optimizer_named(std::string_view name) {
   return named(kOptimizerKindWords, name);
 }
 
+bool is_same_model(const std::optional<ModelDescription>& a,
+                   const std::optional<ModelDescription>& b) {
+  if (!a || !b) return a.has_value() == b.has_value();
+  ModelDescription other = *b;
+  other.division = a->division;
+  return *a == other;
+}
+
 Json write_description(const ModelDescription& model) {
   Json json = Json::object();
   json.set("family", word_of(kFamilyWords, model.family));
@@ -96,6 +170,7 @@ Json write_description(const ModelDescription& model) {
     json.set("archive", model.archive)
         .set("archive_hash", model.archive_hash)
         .set("cutpoints", std::move(cutpoints));
+    if (model.division) json.set("division", division_json(*model.division));
   } else {
     json.set("layers", model.layers).set("hidden", model.hidden);
     if (model.family != ModelFamily::kMlp) json.set("heads", model.heads);

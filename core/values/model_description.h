@@ -3,6 +3,7 @@
 // Absent where a profile comes from elsewhere; such plans can be simulated, but not trained.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,22 @@ enum class ModelFamily {
 enum class Precision { kFloat32, kBFloat16, kFloat16, kFloat64 };
 enum class OptimizerKind { kAdamW, kSgd };
 
+// A tensor that a section of an archive hands on: size k is fixed[k] + samples * per_sample[k].
+struct HandedTensor {
+  std::string type;  // as PyTorch names it: "float32"
+  std::vector<std::int64_t> fixed, per_sample;
+  bool operator==(const HandedTensor&) const = default;
+};
+
+// What was seen once, when an archive was profiled, so that a rank need neither run nor read the
+// sections of others: with sequences of `tokens` its sections compute what it computes as a whole,
+// and this is what each of them, but the last, hands on.
+struct ArchiveDivision {
+  int tokens = 0;
+  std::vector<std::vector<HandedTensor>> handed_on;
+  bool operator==(const ArchiveDivision&) const = default;
+};
+
 struct ModelDescription {
   ModelFamily family = ModelFamily::kGpt;
   // Of the built-in families.
@@ -34,8 +51,9 @@ struct ModelDescription {
   bool tied_embedding = false;
   // Of an archive.
   std::string archive;                 // path, as given
-  std::string archive_hash;            // content_hash() of the file
+  std::string archive_hash;            // hash_of_archive() of the file
   std::vector<std::string> cutpoints;  // names of what ends a section, but the last
+  std::optional<ArchiveDivision> division{};
   // Of both.
   Precision precision = Precision::kFloat32;
   OptimizerKind optimizer = OptimizerKind::kAdamW;
@@ -49,6 +67,10 @@ std::string_view name_of(OptimizerKind optimizer);
 std::optional<ModelFamily> model_family_named(std::string_view name);
 std::optional<Precision> precision_named(std::string_view name);
 std::optional<OptimizerKind> optimizer_named(std::string_view name);
+
+// Whether both describe the same model. What was seen of it may differ.
+bool is_same_model(const std::optional<ModelDescription>& a,
+                   const std::optional<ModelDescription>& b);
 
 // The member "description" of penstock.profile/1 and penstock.plan/2.
 Json write_description(const ModelDescription& description);

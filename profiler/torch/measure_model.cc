@@ -10,6 +10,7 @@
 #include "profiler/trace_chain.h"
 #include "training/byte_data.h"
 #include "training/steady_time.h"
+#include "training/torch/element_types.h"
 #include "training/torch/model.h"
 #include "training/torch/torch_work.h"
 
@@ -61,11 +62,15 @@ ChainToMeasure chain_of(const ModelToMeasure& question, const ModelOutline& outl
   return chain;
 }
 
+BoundaryShape shape_of(const ModelDescription& model, std::int64_t tokens) {
+  return {.samples = 2, .tokens = tokens, .type = compute_type(model.precision)};
+}
+
 // What a section is handed and hands on, as text.
-std::string sizes_of(const Model& model, int section, std::int64_t tokens) {
+std::string sizes_of(const Model& model, int section, const BoundaryShape& shape) {
   std::string text;
   if (section < 0) return text;
-  for (const BoundaryTensor& tensor : model.boundary(section, {.samples = 2, .tokens = tokens})) {
+  for (const BoundaryTensor& tensor : model.boundary(section, shape)) {
     for (const std::int64_t size : tensor.shape) text += std::to_string(size) + ' ';
     text += tensor.has_gradient ? ";" : "/";
   }
@@ -74,13 +79,14 @@ std::string sizes_of(const Model& model, int section, std::int64_t tokens) {
 
 // Sections of one type in another place may be handed tensors of another size: a convolution behind
 // another one. Then they are of several types.
-void tell_sizes_apart(const Model& model, std::int64_t tokens, ModelOutline& outline) {
+void tell_sizes_apart(const Model& model, const ModelToMeasure& question, ModelOutline& outline) {
+  const BoundaryShape shape = shape_of(question.model, question.sequence_length);
   std::map<std::string, std::vector<std::string>> known;  // sizes by type
   const int sections = static_cast<int>(outline.sections.size());
   for (int s = 0; s < sections; ++s) {
     std::string& type = outline.sections[static_cast<std::size_t>(s)].type;
-    std::string sizes = sizes_of(model, s - 1, tokens) + "|";
-    if (s + 1 < sections) sizes += sizes_of(model, s, tokens);
+    std::string sizes = sizes_of(model, s - 1, shape) + "|";
+    if (s + 1 < sections) sizes += sizes_of(model, s, shape);
     std::vector<std::string>& of_type = known[type];
     const auto found = std::find(of_type.begin(), of_type.end(), sizes);
     const auto number = found - of_type.begin() + 1;
@@ -91,9 +97,10 @@ void tell_sizes_apart(const Model& model, std::int64_t tokens, ModelOutline& out
 
 // Whether every section of the chain is handed what the one before it in the chain hands on.
 bool fits_together(const Model& model, const ChainToMeasure& chain) {
+  const BoundaryShape shape = shape_of(chain.model, chain.sequence_length);
   for (std::size_t i = 1; i < chain.sections.size(); ++i) {
-    if (sizes_of(model, chain.sections[i - 1], chain.sequence_length) !=
-        sizes_of(model, chain.sections[i] - 1, chain.sequence_length)) {
+    if (sizes_of(model, chain.sections[i - 1], shape) !=
+        sizes_of(model, chain.sections[i] - 1, shape)) {
       return false;
     }
   }
@@ -124,15 +131,14 @@ class ModelMeasuring {
               "the profiler's text") {
     const auto model = make_model(question.model);
     samples_.outline = model->outline();
-    if (question.model.family == ModelFamily::kTorchScript) {
-      tell_sizes_apart(*model, question.sequence_length, samples_.outline);
-    }
+    if (question.model.family == ModelFamily::kTorchScript) see_archive(*model);
     chain_ = chain_of(question, samples_.outline);
     if (!fits_together(*model, chain_)) {
       ModelToMeasure all = question;
       all.every_section = true;
       chain_ = chain_of(all, samples_.outline);
     }
+    chain_.model.division = samples_.division;
     samples_.chain_parameters = chain_.parameters;
   }
 
@@ -156,6 +162,13 @@ class ModelMeasuring {
   }
 
  private:
+  // The ranks beside take rank 0's word for it.
+  void see_archive(const Model& model) {
+    if (beside_.rank() == 0) model.check_division(question_.sequence_length);
+    samples_.division = model.division(question_.sequence_length);
+    tell_sizes_apart(model, question_, samples_.outline);
+  }
+
   void measure(const Size& size, SteadyTime deadline) {
     chain_.micro_batch_size = size.micro_batch_size;
     chain_.recompute = size.recompute;

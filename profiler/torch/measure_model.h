@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,9 @@ struct ModelToMeasure {
 };
 
 struct ModelSamples {
-  ModelOutline outline;              // of the whole model
-  std::vector<ChainSamples> chains;  // one per size and mode
+  ModelOutline outline;                     // of the whole model
+  std::optional<ArchiveDivision> division;  // of an archive: checked before it was measured
+  std::vector<ChainSamples> chains;         // one per size and mode
   std::int64_t chain_parameters = 0;
   double state_bytes_per_parameter = 0.0;  // held before the first step, counted
   std::vector<std::string> not_split;      // sections whose I does the work of W too

@@ -13,14 +13,14 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 // The last slot before `from` that holds `limit` or more, `earliest` - 1 if there is none behind
 // that. Blocks have no branch in them, so that they are compared several slots at once.
-int last_full(const std::vector<int>& held, int limit, int earliest, int from) {
+int last_full(const std::vector<std::uint16_t>& held, int limit, int earliest, int from) {
   constexpr int kBlock = 32;
   int end = from;
   for (; end - earliest >= kBlock; end -= kBlock) {
-    const int* block = held.data() + (end - kBlock);
-    int any = 0;
-    for (int i = 0; i < kBlock; ++i) any |= block[i] >= limit ? 1 : 0;
-    if (any != 0) break;
+    const std::uint16_t* block = held.data() + (end - kBlock);
+    std::uint16_t most = 0;
+    for (int i = 0; i < kBlock; ++i) most = std::max(most, block[i]);
+    if (most >= limit) break;
   }
   while (end > earliest && held[at(end - 1)] < limit) --end;
   return end - 1;
@@ -116,7 +116,7 @@ void VSqueeze::count(Rank& rank, Weights weights) {
   for (std::size_t slot = 0; slot < length_; ++slot) {
     const int op = rank.ops[slot];
     counts = after(counts, op, weights);
-    rank.held[slot] = counts.held;
+    rank.held[slot] = static_cast<std::uint16_t>(counts.held);
     rank.pending[slot] = counts.pending;
     limit_ = std::max(limit_, counts.held);
     const bool is_gradient = op != kEmpty && !is_forward(op) && !is_weight(op);
@@ -231,7 +231,11 @@ void VSqueeze::hold_from(Rank& rank, int from, int to) {
   const int op = rank.ops[at(from)];
   const int more = is_forward(op) ? 1 : is_weight(op) ? -1 : 0;
   if (more == 0) return;
-  for (int slot = to; slot < from; ++slot) rank.held[at(slot)] += more;
+  const auto added = static_cast<std::uint16_t>(more);  // one less where it wraps around
+  for (int slot = to; slot < from; ++slot) {
+    std::uint16_t& held = rank.held[at(slot)];
+    held = static_cast<std::uint16_t>(held + added);
+  }
 }
 
 // With the W in the gaps: whether the rank stays within the limit; then its counts are those of
@@ -251,7 +255,7 @@ bool VSqueeze::fits(Rank& rank, int from, int to) {
     counts_.push_back(counts);
   }
   for (std::size_t i = 0; i < counts_.size(); ++i) {
-    rank.held[at(to) + i] = counts_[i].held;
+    rank.held[at(to) + i] = static_cast<std::uint16_t>(counts_[i].held);
     rank.pending[at(to) + i] = counts_[i].pending;
   }
   return true;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "core/values/schedule.h"
@@ -36,7 +37,8 @@ class VSqueeze {
     std::vector<int> ops;             // by slot
     std::vector<int> slots;           // by op; of the legs only
     std::vector<int> gradient_slots;  // of all I, ascending
-    std::vector<int> held, pending;   // by slot: activations, I without their W
+    std::vector<std::uint16_t> held;  // by slot: activations; about as many as ranks at most
+    std::vector<int> pending;         // by slot: I without their W
     std::vector<int> gaps;            // by slot: it or one behind it is the first gap from it on
     int last_weight_slot = -1;
   };

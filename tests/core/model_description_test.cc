@@ -48,6 +48,20 @@ TEST_CASE("a description is read as it was written") {
   archive.archive_hash = "fnv1a64:0123456789abcdef";
   archive.cutpoints = {"embedding", "blocks.0"};
   CHECK(read(to_text(write_description(archive))) == archive);
+
+  // What was seen of an archive is written, and makes no other model of it.
+  ModelDescription seen = archive;
+  seen.division =
+      ArchiveDivision{128,
+                      {{{"float32", {0, 128, 768}, {1, 0, 0}}},
+                       {{"float32", {0, 128, 768}, {1, 0, 0}}, {"bool", {128, -1}, {0, 2}}}}};
+  CHECK(read(to_text(write_description(seen))) == seen);
+  CHECK(is_same_model(seen, archive));
+  CHECK_FALSE(is_same_model(seen, gpt));
+  CHECK_FALSE(is_same_model(seen, std::nullopt));
+  seen.division->handed_on.pop_back();
+  CHECK(complaint(to_text(write_description(seen))).find("one list for each of 2 cutpoints") !=
+        std::string::npos);
 }
 
 TEST_CASE("a plan file hands the description on, and does without one") {

@@ -38,7 +38,12 @@ LAYOUTS = {
 }
 IN_CI = ["t5", "batch-norm", "frozen-backbone", "moe-loss", "moe-tuple"]
 RANDOM = ("gpt2-dropout", "torch-encoder-dropout")  # draws of a section are not those of a plain loop
+RESUMED = ("batch-norm",)  # buffers that no gradient reaches are part of a checkpoint
 MASK = (1 << 64) - 1
+
+
+def replicas_of(layout):
+    return 2 if "D=2" in LAYOUTS[layout][1] else 1
 
 
 def mixed(x):
@@ -80,22 +85,30 @@ def loss_of(result, targets):
     return result if result.dim() == 0 else model_zoo.loss_of(result, targets)
 
 
-def plain_loop(model, names):
-    """Losses by step."""
+def plain_loop(model, names, replicas=1):
+    """Losses by step. The gradients of each replica's part of the batch are summed first, and then these sums: another
+    order of the same additions, which only models that amplify rounding tell apart."""
     model = model.double().train()
     trained = [p for p in model.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=RATE, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.0)
     losses = []
     for step in range(STEPS):
-        optimizer.zero_grad()
+        sums = [None] * len(trained)
         total = 0.0
-        for first in range(0, BATCH, MICRO_BATCH):
-            rows = torch.tensor([sample(step, i) for i in range(first, first + MICRO_BATCH)])
-            ids, targets = rows[:, :-1].contiguous(), rows[:, 1:].contiguous()
-            loss = loss_of(model(*arguments_of(names, ids, targets)), targets) * (MICRO_BATCH / BATCH)
-            loss.backward()
-            total += loss.item()
+        for replica in range(replicas):
+            optimizer.zero_grad(set_to_none=True)
+            part = 0.0
+            for first in range(replica * BATCH // replicas, (replica + 1) * BATCH // replicas, MICRO_BATCH):
+                rows = torch.tensor([sample(step, i) for i in range(first, first + MICRO_BATCH)])
+                ids, targets = rows[:, :-1].contiguous(), rows[:, 1:].contiguous()
+                loss = loss_of(model(*arguments_of(names, ids, targets)), targets) * (MICRO_BATCH / BATCH)
+                loss.backward()
+                part += loss.item()
+            total += part
+            sums = [p.grad if s is None else s if p.grad is None else s + p.grad for p, s in zip(trained, sums)]
         # A weight without a gradient is left alone by torch.optim; Penstock counts its gradient as zero.
+        for parameter, gradient in zip(trained, sums):
+            parameter.grad = gradient
         optimizer.step()
         losses.append(total)
     return losses
@@ -141,18 +154,39 @@ class Runner:
                         str(MICRO_BATCH), "--beside", "0", "--spread", "100", "--budget", "20s", "--precision",
                         "float64", "--recompute", "none,full", "-o", "profile.json")
 
-    def losses(self, layout):
+    def losses(self, layout, *options, steps=STEPS, checkpoints="ckpt"):
         """Losses, or the words of a refusal."""
         planned = self.run("plan", "profile.json", "--cluster", "cluster.json", "--for", "penstock", "--global-batch",
                            str(BATCH), "-o", "plan.json", *LAYOUTS[layout])
         if planned.returncode != 0:
             return None, f"plan: exit {planned.returncode}: {(planned.stderr or planned.stdout).strip()}"
-        trained = self.run("train", "plan.json", "--data", "data.txt", "--steps", str(STEPS), "--log", "run.jsonl",
-                           "--transport", "loopback", "--no-pinning", "--checkpoints", "ckpt")
+        if os.path.exists(self.path("run.jsonl")):
+            os.remove(self.path("run.jsonl"))
+        trained = self.run("train", "plan.json", "--data", "data.txt", "--steps", str(steps), "--log", "run.jsonl",
+                           "--transport", "loopback", "--no-pinning", "--checkpoints", checkpoints, *options)
         if trained.returncode != 0:
             return None, f"train: exit {trained.returncode}: {trained.stderr.strip()}"
         with open(self.path("run.jsonl"), encoding="utf-8") as file:
             return [json.loads(line)["loss"] for line in file.read().split("\n")[1:] if line], ""
+
+
+    def sections_stored(self, checkpoints):
+        """The bytes of each section's file, of the last step."""
+        folder, files = self.path(f"{checkpoints}/step-{STEPS}"), {}
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".safetensors"):
+                with open(os.path.join(folder, name), "rb") as file:
+                    files[name] = file.read()
+        return files
+
+    def resumes_wrongly(self):
+        """Whether a run that stops half way and goes on ends with other weights, optimizer state or buffers, such as
+        running means, to the bit, than one that goes through."""
+        self.losses("1f1b", checkpoints="through")
+        self.losses("1f1b", steps=STEPS // 2, checkpoints="parts")
+        self.losses("1f1b", "--resume", checkpoints="parts")
+        through, parts = self.sections_stored("through"), self.sections_stored("parts")
+        return parts != through or not any(b"running_mean" in bytes_ for bytes_ in through.values())
 
 
 def first_sentence(text):
@@ -178,7 +212,8 @@ def row_of(runner, name, how, layouts):
         sections = len(json.load(file)["sections"])
     # A trace holds constants in the precision that it was made in, so that a loop over the module differs from it.
     whole = torch.jit.load(runner.path("model.pt")) if how == "trace" else copy.deepcopy(model)
-    expected = plain_loop(whole, argument_names(model))
+    names = argument_names(model)
+    expected = {r: plain_loop(copy.deepcopy(whole), names, r) for r in {replicas_of(layout) for layout in layouts}}
     outcome, words, first = {}, "", None
     for line in profiled.stdout.split("\n"):
         if "the archive is one section" in line:
@@ -193,8 +228,10 @@ def row_of(runner, name, how, layouts):
             first = first or losses
             reference = first
         else:
-            reference = expected
+            reference = expected[replicas_of(layout)]
         outcome[layout] = max(abs(a - b) for a, b in zip(losses, reference))
+    if name in RESUMED:
+        outcome["resumed"] = 1.0 if runner.resumes_wrongly() else 0.0
     return sections, outcome, words
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Validates plan files against the schemas in data/schemas: those that PENSTOCK writes, of every kind of decision that
-changes what they hold, and those that the tests write by hand.
+"""Validates plan files and a book of plans against the schemas in data/schemas: what PENSTOCK writes, of every kind of
+decision that changes what they hold, and those that the tests write by hand.
 
     tests/schemas/validate_plans.py PENSTOCK
 
@@ -30,16 +30,17 @@ ASKED = [
     ("predict", PROFILE, "--cluster", CLUSTER, "--layout", "PP=4", "--batch", "data/batches/eight-shapes.json"),
 ] + [("plan", PROFILE, "--cluster", CLUSTER, "--gpus", "4", "--global-batch", "16", "--pin", "PP=4", "--schedule", name)
      for name in SCHEDULES]
+BOOK = ("plan", PROFILE, "--cluster", CLUSTER, "--gpus", "1..3", "--global-batch", "32", "--schedule", "1f1b")
 WRITTEN_BY_HAND = ("tests/core/tiny_plan.h", "tests/core/slots_plan.h")
 
 
 def validators():
     found = {}
-    for version in ("1", "2"):
-        schema = read(f"data/schemas/penstock.plan-{version}.schema.json")
+    for name in ("plan-1", "plan-2", "book-1", "profile-1", "cluster-1"):
+        schema = read(f"data/schemas/penstock.{name}.schema.json")
         kind = jsonschema.validators.validator_for(schema)
         kind.check_schema(schema)
-        found[f"penstock.plan/{version}"] = kind(schema)
+        found[f"penstock.{name.replace('-', '/')}"] = kind(schema)
     return found
 
 
@@ -77,6 +78,12 @@ def main(penstock):
                 print(f"{name}: a key that nobody reads is accepted")
                 bad += 1
             del part["nobody_reads_this"]
+    with tempfile.TemporaryDirectory() as folder:
+        book = planned(penstock, BOOK, pathlib.Path(folder))
+    for part in (book, book["profile"], book["cluster"]):
+        wrong = refusals(by_format, part)
+        print(f"book, {part['format']}: {'refused' if wrong else 'valid'}", *wrong[:10], sep="\n  ")
+        bad += bool(wrong)
     return 1 if bad else 0
 
 

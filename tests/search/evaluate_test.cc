@@ -58,6 +58,45 @@ TEST_CASE("an evaluated plan: prices, Program, timeline and memory belong togeth
   CHECK(check(to_plan_file(f.inputs, e)).findings.empty());
 }
 
+// Ranks 0 hold six activations of a chunk with 3 micro-batches, five with 4 (plan_program_test.cc).
+TEST_CASE("the checker counts every replica itself") {
+  Fixture f;
+  f.plan.schedule = "interleaved";
+  f.plan.chunks = 2;
+  PlanFile file = to_plan_file(f.inputs, evaluate(f.inputs, f.plan));
+  Bytes& stash = file.prediction.ranks[0].memory.stash;
+  const Bytes each = file.prices.compute_of(0, 0).stash;
+  CHECK(stash == each * 6);
+  CHECK(check(file).findings.empty());
+  stash = each * 5;
+  CHECK_FALSE(check(file).findings.empty());
+}
+
+TEST_CASE("memory of replicas that differ is what the checker counts of them") {
+  testing::Random random(31);
+  int compared = 0;
+  for (int i = 0; i < 300; ++i) {
+    Fixture f;
+    f.model = testing::random_model(random, random.between(6, 10));
+    f.cluster = testing::random_cluster(random, 5, 4);
+    f.cluster.device_types[0].memory = Bytes{1} * 1'000'000'000;
+    testing::set_schedule(f.plan, testing::random_static_kind(random), random.between(2, 3));
+    f.plan.pipeline = random.between(1, 4);
+    f.plan.data = random.between(2, 5);
+    f.plan.micro_batch_size = random.between(1, 2);
+    f.plan.global_batch = random.between(f.plan.data, 40);
+    if (f.plan.global_batch % f.plan.data == 0) continue;
+    if (f.plan.stages_per_copy() > static_cast<int>(f.model.sections.size())) continue;
+    const EvaluatedPlan evaluated = evaluate(f.inputs, f.plan);
+    if (evaluated.why_not) continue;
+    CAPTURE(f.plan.schedule);
+    CAPTURE(i);
+    CHECK(check(to_plan_file(f.inputs, evaluated)).findings.empty());
+    ++compared;
+  }
+  CHECK(compared > 50);
+}
+
 // The same Program whose groups stand in the opposite order.
 void reverse_groups(Program& program) {
   const auto last = static_cast<std::uint32_t>(program.groups.size() - 1);

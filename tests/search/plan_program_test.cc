@@ -1,5 +1,7 @@
 #include "search/plan_program.h"
 
+#include <algorithm>
+#include <functional>
 #include <tuple>
 
 #include <doctest/doctest.h>
@@ -120,6 +122,119 @@ TEST_CASE("liveness on the micro-batches that tell is the whole Program's") {
       }
     }
   }
+}
+
+bool hold_as_much(const LiveCounts& a, const LiveCounts& b) {
+  return std::equal(a.stash.begin(), a.stash.end(), b.stash.begin(), std::greater_equal<>()) &&
+         std::equal(a.weight_stash.begin(), a.weight_stash.end(), b.weight_stash.begin(),
+                    std::greater_equal<>());
+}
+
+// Of one rank: what it holds as the plan says, and what it holds in one of the replicas.
+void compare_with_replica(const RankLiveness& told, const RankLiveness& held) {
+  for (const LiveCounts& peak : held.peaks) {
+    REQUIRE(std::any_of(told.peaks.begin(), told.peaks.end(),
+                        [&](const LiveCounts& other) { return hold_as_much(other, peak); }));
+  }
+  REQUIRE(told.peak_chunks >= held.peak_chunks);
+  for (std::size_t c = 0; c < told.stages.size(); ++c) {
+    REQUIRE(told.activation_receives[c] >= held.activation_receives[c]);
+    REQUIRE(told.gradient_receives[c] >= held.gradient_receives[c]);
+  }
+  REQUIRE(std::includes(told.overlaps.begin(), told.overlaps.end(), held.overlaps.begin(),
+                        held.overlaps.end()));
+}
+
+// Nothing that no replica holds is told either.
+void compare_with_replicas(const RankLiveness& told, const RankLiveness& a, const RankLiveness& b) {
+  for (const LiveCounts& peak : told.peaks) {
+    REQUIRE((std::find(a.peaks.begin(), a.peaks.end(), peak) != a.peaks.end() ||
+             std::find(b.peaks.begin(), b.peaks.end(), peak) != b.peaks.end()));
+  }
+  REQUIRE(told.peak_chunks == std::max(a.peak_chunks, b.peak_chunks));
+  for (std::size_t c = 0; c < told.stages.size(); ++c) {
+    REQUIRE(told.activation_receives[c] ==
+            std::max(a.activation_receives[c], b.activation_receives[c]));
+    REQUIRE(told.gradient_receives[c] == std::max(a.gradient_receives[c], b.gradient_receives[c]));
+  }
+  REQUIRE(told.overlaps.size() == std::max(a.overlaps.size(), b.overlaps.size()));
+}
+
+// What all replicas hold at most, whatever a rank's activations take.
+void compare_bytes(const Plan& plan, const std::vector<RankLiveness>& told) {
+  const HeldCounts all(told), counted = exactly_held_of(plan);
+  testing::Random random(plan.global_batch);
+  for (std::size_t rank = 0; rank < told.size(); ++rank) {
+    std::vector<std::int64_t> stash, weight_stash;
+    for (std::size_t c = 0; c < told[rank].stages.size(); ++c) {
+      stash.push_back(random.between(0, 50));
+      weight_stash.push_back(random.between(0, 50));
+    }
+    const auto most = [&](const HeldCounts& counts) {
+      std::int64_t peak = 0;
+      for (std::size_t i = 0; i < counts.peaks(rank); ++i) {
+        std::int64_t sum = 0;
+        for (std::size_t c = 0; c < stash.size(); ++c) {
+          const Held& held = counts.peak(rank, i)[c];
+          sum += held.stash * stash[c] + held.weight_stash * weight_stash[c];
+        }
+        peak = std::max(peak, sum);
+      }
+      return peak;
+    };
+    REQUIRE(most(all) == most(counted));
+  }
+}
+
+// Two replicas, of which one has a micro-batch less than the other.
+TEST_CASE("the replica that holds most counts, be it the one with a micro-batch less") {
+  int plans = 0, told_of_both = 0;
+  for (const ScheduleKind* kind : testing::static_kinds()) {
+    for (int p = 1; p <= 6; ++p) {
+      for (int v = 1; v <= 3; ++v) {
+        for (int m = 2; m <= 5 * p + 4; ++m) {
+          Plan plan = plan_of(p, 2, 1, 2 * m - 1);
+          testing::set_schedule(plan, *kind, v);
+          if (!why_no_program(plan).empty()) continue;
+          CAPTURE(plan.schedule);
+          CAPTURE(p);
+          CAPTURE(plan.chunks);
+          CAPTURE(plan.group);
+          CAPTURE(m);
+          const auto told = liveness_of(plan), held = liveness(the_program(plan), 2);
+          const auto ranks = static_cast<std::size_t>(p);
+          for (std::size_t r = 0; r < ranks; ++r) {
+            compare_with_replica(told[r], held[r]);
+            compare_with_replica(told[r], held[r + ranks]);
+            compare_with_replicas(told[r], held[r], held[r + ranks]);
+          }
+          compare_bytes(plan, told);
+          ++plans;
+          told_of_both += counted_of_fewer(plan) > 0 ? 1 : 0;
+        }
+      }
+    }
+  }
+  CHECK(plans > 1000);
+  CHECK(told_of_both > 50);
+}
+
+// Rank 0 of interleaved, P = 2, V = 2. With 4 micro-batches it starts two groups of 2: both of
+// chunk 0, both of chunk 1, and one more of chunk 0 before the first backward. With 3 all are one
+// group: three of chunk 0, then three of chunk 1, and only then can the first backward begin.
+TEST_CASE("interleaved with 3 micro-batches holds more than with 4, by hand") {
+  Plan plan = plan_of(2, 2, 1, 7);
+  plan.schedule = "interleaved";
+  plan.chunks = 2;
+  const auto held = [&](int data, int batch) {
+    plan.data = data;
+    plan.global_batch = batch;
+    return liveness_of(plan)[0].peak_chunks;
+  };
+  CHECK(held(1, 4) == 5);
+  CHECK(held(1, 3) == 6);
+  CHECK(held(2, 7) == 6);
+  CHECK(counted_of_fewer(plan) == 3);
 }
 
 // Up to 2 P (V + 1) micro-batches they are all counted.

@@ -1,11 +1,15 @@
 #include "training/gloo/tcp_store.h"
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <c10/util/Exception.h>
 
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
 #include "training/gloo/c10d_store.h"
 #include "training/transport.h"
 
@@ -58,6 +62,29 @@ class Client : public KeyValueStore {
   c10::intrusive_ptr<c10d::TCPStore> store_;
 };
 
+// What a job is named by in front of its attempts: its token, or nothing. No value where the prefix
+// is none of a job's.
+std::optional<std::string> job_of(const StoreAddress& address) {
+  const std::size_t end = address.prefix.find("/worker/attempt_");
+  if (end == std::string::npos) return std::nullopt;
+  return address.prefix.substr(0, end);
+}
+
+// Whoever comes first says which job the store is of. Under other prefixes ranks would wait for
+// each other until the time limit.
+void require_this_job(c10d::TCPStore& store, const StoreAddress& address) {
+  const std::optional<std::string> job = job_of(address);
+  if (!job) return;
+  const std::string own = content_hash(*job);
+  const std::vector<std::uint8_t> first =
+      store.compareSet("/penstock/job", {}, {own.begin(), own.end()});
+  if (std::string(first.begin(), first.end()) == own) return;
+  throw_bad_input("the store at " + to_string(address) + " is that of a job with " +
+                  (job->empty() ? "a PENSTOCK_JOB_TOKEN, and this rank has none"
+                                : "another PENSTOCK_JOB_TOKEN than this rank has, or with none") +
+                  "\nhelp: give all ranks of a job the same one, and every job a port of its own");
+}
+
 }  // namespace
 
 std::chrono::milliseconds in_milliseconds(Duration limit) {
@@ -82,7 +109,11 @@ c10::intrusive_ptr<c10d::TCPStore> open_store(const StoreAddress& address, Store
   options.waitWorkers = false;
   options.timeout = in_milliseconds(limit);
   try {
-    return c10::make_intrusive<c10d::TCPStore>(address.host, options);
+    auto store = c10::make_intrusive<c10d::TCPStore>(address.host, options);
+    require_this_job(*store, address);
+    return store;
+  } catch (const Error&) {
+    throw;
   } catch (const std::exception& error) {
     const std::string place = to_string(address);
     throw TransportFailure(

@@ -28,7 +28,8 @@ class StoreServer {
 std::unique_ptr<StoreServer> serve_store(int port);
 
 // A connection of its own. TransportFailure when nobody serves there within `limit`, which also
-// bounds every later call.
+// bounds every later call. Error{kBadInput} where another job has the store: one with another
+// token.
 std::unique_ptr<KeyValueStore> connect_store(const StoreAddress& address, Duration limit);
 
 }  // namespace penstock

@@ -1,6 +1,11 @@
 // Element types of a Precision, and tensors as the Buffers that transports move.
 #pragma once
 
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
 #include <ATen/core/Tensor.h>
 
 #include "core/values/model_description.h"
@@ -38,6 +43,30 @@ inline ElementType element_type(at::ScalarType type) {
   if (type == at::kLong) return ElementType::kInt64;
   if (type == at::kByte) return ElementType::kByte;
   return ElementType::kFloat32;
+}
+
+// As PyTorch names types; none for those that no section hands on.
+struct NamedType {
+  std::string_view name;
+  at::ScalarType type;
+};
+inline constexpr std::array kNamedTypes{
+    NamedType{"float32", at::kFloat}, NamedType{"float64", at::kDouble},
+    NamedType{"float16", at::kHalf},  NamedType{"bfloat16", at::kBFloat16},
+    NamedType{"int64", at::kLong},    NamedType{"int32", at::kInt},
+    NamedType{"int16", at::kShort},   NamedType{"int8", at::kChar},
+    NamedType{"uint8", at::kByte},    NamedType{"bool", at::kBool}};
+inline std::string name_of_type(at::ScalarType type) {
+  for (const NamedType& each : kNamedTypes) {
+    if (each.type == type) return std::string(each.name);
+  }
+  return c10::toString(type);
+}
+inline std::optional<at::ScalarType> type_named(std::string_view name) {
+  for (const NamedType& each : kNamedTypes) {
+    if (each.name == name) return each.type;
+  }
+  return std::nullopt;
 }
 
 // Of a contiguous tensor.

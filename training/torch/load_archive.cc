@@ -22,23 +22,45 @@ void require_trainable(const torch::jit::Module& module, const std::string& arch
                   "(torch.jit.freeze makes constants of them); save the module as it is trained");
 }
 
-}  // namespace
+// Hashes of older profiles are those of all bytes.
+void require_that_archive(const std::string& archive, const std::string& hash) {
+  if (hash.empty()) return;
+  const bool is_of_records = hash.starts_with("zip:");
+  if ((is_of_records ? hash_of_archive(archive) : content_hash(read_file(archive))) == hash) return;
+  throw_bad_input(archive +
+                  ": is not the archive that was profiled (another content hash); profile it "
+                  "again");
+}
 
-torch::jit::Module load_archive(const ModelDescription& description) {
-  const std::string bytes = read_file(description.archive);
-  if (!description.archive_hash.empty() && content_hash(bytes) != description.archive_hash) {
-    throw_bad_input(description.archive +
-                    ": is not the archive that was profiled (another content hash); profile it "
-                    "again");
-  }
+template <class Load>
+auto loaded(const ModelDescription& description, const Load& load) {
+  require_that_archive(description.archive, description.archive_hash);
   try {
-    torch::jit::Module module = torch::jit::load(description.archive);
-    require_trainable(module, description.archive);
-    return module;
+    return load();
   } catch (const c10::Error& error) {
     throw_bad_input(description.archive + ": no TorchScript archive that this LibTorch reads (" +
                     reason_of(error) + ")");
   }
+}
+
+}  // namespace
+
+LoadedArchive open_archive(const ModelDescription& description) {
+  return loaded(description, [&] {
+    const auto values = std::make_shared<ArchiveValues>(description.archive);
+    std::optional<torch::jit::Module> module = values->load();
+    if (!module) module = torch::jit::load(description.archive);
+    require_trainable(*module, description.archive);
+    return LoadedArchive{*module, values};
+  });
+}
+
+torch::jit::Module load_archive(const ModelDescription& description) {
+  return loaded(description, [&] {
+    torch::jit::Module module = torch::jit::load(description.archive);
+    require_trainable(module, description.archive);
+    return module;
+  });
 }
 
 at::Tensor some_tokens(std::int64_t samples, std::int64_t tokens) {

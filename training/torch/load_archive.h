@@ -2,16 +2,27 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include <torch/csrc/jit/api/module.h>
 
 #include "core/values/model_description.h"
+#include "training/torch/archive_values.h"
 
 namespace penstock {
 
-// On the CPU; parameters without requires_grad are frozen. Error{kBadInput} for what is no archive,
-// for another one than the description was made of, and where all parameters are frozen.
+struct LoadedArchive {
+  torch::jit::Module module;
+  // What its tensors hold is there at once, or else read from here.
+  std::shared_ptr<const ArchiveValues> values;
+};
+
+// On the CPU; parameters without requires_grad are frozen. Where it can be, values are left in the
+// file. Error{kBadInput} for what is no archive, for another one than the description was made of,
+// and where all parameters are frozen.
+LoadedArchive open_archive(const ModelDescription& description);
+// With all values.
 torch::jit::Module load_archive(const ModelDescription& description);
 
 // What an archive is tried out with: tokens [samples, tokens].

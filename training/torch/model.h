@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,10 @@ class Model {
   // Error{kBadInput} unless the sections, one after the other, compute exactly what the whole model
   // computes, gradients included.
   virtual void check_division(std::int64_t tokens) const = 0;
+  // What the sections of an archive hand on, for ModelDescription::division.
+  [[nodiscard]] virtual std::optional<ArchiveDivision> division(std::int64_t /*tokens*/) const {
+    return std::nullopt;
+  }
 };
 
 std::unique_ptr<Model> make_model(const ModelDescription& description);

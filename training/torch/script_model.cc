@@ -98,14 +98,29 @@ void shorten_names(const std::string& name, SectionOutline& section) {
   for (BufferOutline& buffer : section.buffers) buffer.name.erase(0, prefix.size());
 }
 
+double largest_in(const at::Tensor& tensor) {
+  return tensor.numel() > 0 ? tensor.detach().abs().max().item<double>() : 0.0;
+}
+
+// But for rounding, of numbers that were summed up to `scale`.
+bool is_close(const at::Tensor& found, const at::Tensor& expected, double scale) {
+  if (found.sizes() != expected.sizes() || found.scalar_type() != expected.scalar_type()) {
+    return false;
+  }
+  const at::ScalarType type = expected.scalar_type();
+  const double tolerance = type == at::kDouble ? 1e-10 : type == at::kFloat ? 1e-5 : 2e-2;
+  return at::allclose(found, expected, tolerance, tolerance * scale);
+}
+
 class ScriptModel : public Model {
  public:
   explicit ScriptModel(const ModelDescription& description)
-      : archive_(description.archive),
-        precision_(description.precision),
-        module_(load_archive(description)),
-        weights_(weights_of(module_)),
-        inputs_(input_names(module_)) {
+      : description_(description),
+        archive_(description.archive),
+        opened_(description.cutpoints.empty() ? LoadedArchive{load_archive(description), nullptr}
+                                              : open_archive(description)),
+        weights_(weights_of(opened_.module)),
+        inputs_(input_names(opened_.module)) {
     check_inputs(inputs_, archive_);
     if (description.cutpoints.empty()) {
       take_whole();
@@ -113,21 +128,23 @@ class ScriptModel : public Model {
       divide(description.cutpoints);
     }
     add_ties();
+    if (description.division) take_boundaries(*description.division);
   }
 
   const ModelOutline& outline() const override { return outline_; }
 
   std::unique_ptr<SectionModule> section(int index, at::Device device,
                                          at::ScalarType type) const override {
-    return make_section(static_cast<std::size_t>(index), {.device = device, .type = type});
+    return make_section(static_cast<std::size_t>(index),
+                        {.binds = true, .device = device, .type = type});
   }
 
   at::Tensor initial(int section, int parameter, std::uint64_t /*seed*/,
                      at::ScalarType type) const override {
-    return parts_[static_cast<std::size_t>(section)]
-        .weights[static_cast<std::size_t>(parameter)]
-        .tensor.detach()
-        .to(type);
+    const at::Tensor& weight = parts_[static_cast<std::size_t>(section)]
+                                   .weights[static_cast<std::size_t>(parameter)]
+                                   .tensor;
+    return (is_divided() ? opened_.values->read(weight) : weight).detach().to(type);
   }
 
   std::vector<std::string> inputs() const override { return inputs_; }
@@ -137,48 +154,48 @@ class ScriptModel : public Model {
   }
 
   Boundary boundary(int section, const BoundaryShape& shape) const override {
-    auto& found = boundaries_[{shape.tokens, static_cast<int>(shape.type)}];
-    if (found.empty()) {
-      try {
-        found = boundaries_of(shape);
-      } catch (const std::exception& error) {
-        throw_bad_input(archive_ + ": cannot be run in " + c10::toString(shape.type) +
-                        " on 2 and 3 samples of " + std::to_string(shape.tokens) + " tokens (" +
-                        reason_of(error) +
-                        "); a trace keeps types and sizes that it was made with: script the "
-                        "module, or trace it in this precision");
-      }
-    }
     const auto index = static_cast<std::size_t>(section);
-    Boundary boundary = found[index].first;
-    for (std::size_t i = 0; i < boundary.size(); ++i) {
-      for (std::size_t k = 0; k < boundary[i].shape.size(); ++k) {
-        boundary[i].shape[k] += (shape.samples - 2) * found[index].second[i][k];
+    Boundary boundary;
+    for (const HandedTensor& tensor : boundaries(shape.tokens, shape.type)[index]) {
+      BoundaryTensor& own = boundary.emplace_back();
+      own.shape = tensor.fixed;
+      for (std::size_t k = 0; k < own.shape.size(); ++k) {
+        own.shape[k] += shape.samples * tensor.per_sample[k];
       }
+      own.type = *type_named(tensor.type);
+      own.has_gradient =
+          at::isFloatingType(own.type) && parts_[index].piece.is_trained[boundary.size() - 1];
     }
     return boundary;
   }
 
+  std::optional<ArchiveDivision> division(std::int64_t tokens) const override {
+    ArchiveDivision division{static_cast<int>(tokens), {}};
+    if (!is_divided()) return division;
+    division.handed_on = boundaries(tokens, compute_type(description_.precision));
+    division.handed_on.pop_back();  // the result
+    return division;
+  }
+
   void check_division(std::int64_t tokens) const override {
     const std::scoped_lock lock(generator_lock());
-    const auto expected = whole_run(inputs_of(2, tokens));
-    if (!parts_.front().piece.graph) return;  // not divided
-    const auto found = divided_run(inputs_of(2, tokens));
-    if (!at::equal(found.result, expected.result)) {
-      refuse("computes something else section by section");
-    }
+    Run expected = whole_run(inputs_of(2, tokens));
+    if (!is_divided()) return;
     // A bias in front of a norm has a gradient of zero, and what is left of it is rounding.
     double largest = 0.0;
     for (const auto& [name, gradient] : expected.gradients) {
-      if (gradient.numel() > 0) largest = std::max(largest, gradient.abs().max().item<double>());
+      if (gradient.numel() > 0) largest = std::max(largest, largest_in(gradient));
+    }
+    const Run found = divided_run(inputs_of(2, tokens));
+    if (!is_close(found.result, expected.result, largest_in(expected.result))) {
+      refuse("computes something else section by section");
     }
     for (const auto& [key, weight] : weights_) {
       const auto a = expected.gradients.find(weight.name);
       const auto b = found.gradients.find(weight.name);
       const bool in_one = a == expected.gradients.end(), in_other = b == found.gradients.end();
-      const bool same = in_one || in_other
-                            ? in_one == in_other
-                            : at::allclose(b->second, a->second, 1e-5, 1e-5 * largest);
+      const bool same =
+          in_one || in_other ? in_one == in_other : is_close(b->second, a->second, largest);
       if (!same) refuse("gives " + weight.name + " another gradient section by section");
     }
   }
@@ -201,9 +218,11 @@ class ScriptModel : public Model {
                         some_tokens(samples, tokens + 1).narrow(1, 1, tokens).contiguous());
   }
 
+  // Of an archive that is loaded for this and gone when it has returned.
   Run whole_run(const Tensors& inputs) const {
     const std::vector<ScriptWeight> weights = all_weights();
-    const auto whole = whole_section(module_, weights, {.type = {}, .training = false});
+    const auto whole =
+        whole_section(load_archive(description_), weights, {.type = {}, .training = false});
     Run run;
     try {
       seed_generator(at::Device("cpu"), kSeed);
@@ -221,7 +240,8 @@ class ScriptModel : public Model {
     return run;
   }
 
-  // Random numbers are drawn in the order of the whole.
+  // Random numbers are drawn in the order of the whole. A section is there from its forward to its
+  // backward.
   Run divided_run(const Tensors& inputs) const {
     struct Step {
       Tensors handed, outputs;
@@ -241,47 +261,76 @@ class ScriptModel : public Model {
     }
     Run run{steps.back().outputs[0], {}};
     Tensors gradients{at::ones_like(run.result)};
-    for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-      for (std::size_t i = 0; i < step->outputs.size(); ++i) {
-        if (!step->outputs[i].requires_grad() || !gradients[i].defined()) continue;
-        step->outputs[i].backward(gradients[i], /*retain_graph=*/true);
+    for (std::size_t s = steps.size(); s-- > 0;) {
+      const Step step = std::move(steps[s]);
+      const std::unique_ptr<SectionModule> section = std::move(sections[s]);
+      steps.pop_back();
+      for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+        if (!step.outputs[i].requires_grad() || !gradients[i].defined()) continue;
+        step.outputs[i].backward(gradients[i], /*retain_graph=*/true);
       }
       gradients.clear();
-      for (const at::Tensor& leaf : step->handed) gradients.push_back(leaf.grad());
-    }
-    for (std::size_t s = 0; s < parts_.size(); ++s) {
+      for (const at::Tensor& leaf : step.handed) gradients.push_back(leaf.grad());
       for (std::size_t i = 0; i < parts_[s].weights.size(); ++i) {
-        run.add(parts_[s].weights[i].name, sections[s]->weights()[i].grad());
+        run.add(parts_[s].weights[i].name, section->weights()[i].grad());
       }
     }
     return run;
   }
 
-  // At 2 samples, and by how much every size grows with one more.
-  using BoundaryFormula = std::pair<Boundary, std::vector<std::vector<std::int64_t>>>;
-  [[nodiscard]] std::vector<BoundaryFormula> boundaries_of(const BoundaryShape& shape) const {
-    std::vector<BoundaryFormula> formulas(parts_.size());
-    for (std::size_t s = 0; s + 1 < parts_.size(); ++s) formulas[s] = {};
+  // What the sections hand on, of the last one nothing: known, or else they are run once.
+  using Boundaries = std::vector<std::vector<HandedTensor>>;
+  const Boundaries& boundaries(std::int64_t tokens, at::ScalarType type) const {
+    Boundaries& found = boundaries_[{tokens, type}];
+    if (!found.empty()) return found;
+    try {
+      return found = boundaries_of(tokens, type);
+    } catch (const std::exception& error) {
+      throw_bad_input(archive_ + ": cannot be run in " + c10::toString(type) +
+                      " on 2 and 3 samples of " + std::to_string(tokens) + " tokens (" +
+                      reason_of(error) +
+                      "); a trace keeps types and sizes that it was made with: script the "
+                      "module, or trace it in this precision");
+    }
+  }
+
+  [[nodiscard]] Boundaries boundaries_of(std::int64_t tokens, at::ScalarType type) const {
+    Boundaries all(parts_.size());
     Tensors at_2, at_3;
-    const Tensors inputs_2 = inputs_of(2, shape.tokens), inputs_3 = inputs_of(3, shape.tokens);
+    const Tensors inputs_2 = inputs_of(2, tokens), inputs_3 = inputs_of(3, tokens);
     const at::NoGradGuard no_grad;
     for (std::size_t s = 0; s + 1 < parts_.size(); ++s) {
-      const auto section = make_section(s, {.type = shape.type, .training = false});
+      const auto section = make_section(s, {.type = type, .training = false});
       at_2 = section->forward(at_2, inputs_2, kSeed);
       at_3 = section->forward(at_3, inputs_3, kSeed);
-      auto& [boundary, growth] = formulas[s];
       for (std::size_t i = 0; i < at_2.size(); ++i) {
-        boundary.push_back(
-            {.shape = at_2[i].sizes().vec(),
-             .type = at_2[i].scalar_type(),
-             .has_gradient = at_2[i].is_floating_point() && parts_[s].piece.is_trained[i]});
-        growth.emplace_back();
+        HandedTensor& tensor = all[s].emplace_back();
+        tensor.type = name_of_type(at_2[i].scalar_type());
         for (std::int64_t k = 0; k < at_2[i].dim(); ++k) {
-          growth.back().push_back(at_3[i].size(k) - at_2[i].size(k));
+          tensor.per_sample.push_back(at_3[i].size(k) - at_2[i].size(k));
+          tensor.fixed.push_back(at_2[i].size(k) - 2 * tensor.per_sample.back());
         }
       }
     }
-    return formulas;
+    return all;
+  }
+
+  void take_boundaries(const ArchiveDivision& division) {
+    Boundaries all = division.handed_on;
+    all.emplace_back();
+    bool fits = all.size() == parts_.size();
+    for (std::size_t s = 0; fits && s + 1 < all.size(); ++s) {
+      fits = all[s].size() == parts_[s].piece.around.size() &&
+             std::ranges::all_of(all[s], [](const HandedTensor& tensor) {
+               return type_named(tensor.type).has_value();
+             });
+    }
+    if (!fits) {
+      throw_bad_input(archive_ +
+                      ": its sections hand on other tensors than \"division\" says in the plan's "
+                      "description; profile it again");
+    }
+    boundaries_[{division.tokens, compute_type(description_.precision)}] = std::move(all);
   }
 
   [[noreturn]] void refuse(const std::string& what) const {
@@ -300,25 +349,27 @@ class ScriptModel : public Model {
   [[nodiscard]] std::unique_ptr<SectionModule> make_section(std::size_t section,
                                                             const SectionMode& mode) const {
     const ScriptPart& part = parts_[section];
-    return part.piece.graph ? piece_section(part, mode)
-                            : whole_section(module_, part.weights, mode);
+    if (is_divided()) return piece_section(part, *opened_.values, mode);
+    const at::NoGradGuard no_grad;
+    return whole_section(opened_.module.deepcopy(), part.weights, mode);
   }
+  [[nodiscard]] bool is_divided() const { return parts_.front().piece.graph != nullptr; }
 
   void take_whole() {
     ScriptPart part;
     part.weights = all_weights();
     std::size_t next = 0;
-    for (const auto& buffer : module_.named_buffers()) {
+    for (const auto& buffer : opened_.module.named_buffers()) {
       if (!is_kept(buffer.value)) continue;
       part.names.push_back(buffer.name);
       part.values.emplace_back(buffer.value);
       part.buffers.push_back(next++);
     }
-    add_section("model", class_of(module_), std::move(part));
+    add_section("model", class_of(opened_.module), std::move(part));
   }
 
   void divide(const std::vector<std::string>& cutpoints) {
-    const ScriptFlow flow(module_);
+    const ScriptFlow flow(opened_.module);
     std::vector<int> ends = named_cuts(flow.graph(), cutpoints, archive_);
     ends.push_back(static_cast<int>(flow.graph().nodes.size()) - 1);
     std::map<std::string, std::string> types;  // by signature
@@ -357,9 +408,9 @@ class ScriptModel : public Model {
   // The class of the submodule that ends the section; with the operation where it goes on.
   [[nodiscard]] std::string type_name(const ScriptFlow& flow, int end) const {
     if (const std::string path = flow.returned_by(end); !path.empty()) {
-      return class_of(submodule(module_, path));
+      return class_of(submodule(opened_.module, path));
     }
-    return class_of(submodule(module_, flow.computed_in(end))) + "." + flow.operation(end);
+    return class_of(submodule(opened_.module, flow.computed_in(end))) + "." + flow.operation(end);
   }
 
   void add_section(const std::string& name, const std::string& type, ScriptPart part) {
@@ -397,19 +448,19 @@ class ScriptModel : public Model {
   // In the type that it is computed in.
   [[nodiscard]] BufferOutline outline_of(const std::string& name, const at::Tensor& buffer) const {
     const at::ScalarType type =
-        buffer.is_floating_point() ? compute_type(precision_) : buffer.scalar_type();
+        buffer.is_floating_point() ? compute_type(description_.precision) : buffer.scalar_type();
     return {name, buffer.sizes().vec(), element_type(type)};
   }
 
-  std::string archive_;
-  Precision precision_;
-  torch::jit::Module module_;
+  const ModelDescription description_;
+  const std::string archive_;
+  LoadedArchive opened_;
   Weights weights_;
   std::vector<std::string> inputs_;
   std::vector<ScriptPart> parts_;  // without a graph: the only one, all of the module
   ModelOutline outline_;
   // By tokens and type.
-  mutable std::map<std::pair<std::int64_t, int>, std::vector<BoundaryFormula>> boundaries_;
+  mutable std::map<std::pair<std::int64_t, at::ScalarType>, Boundaries> boundaries_;
 };
 
 }  // namespace

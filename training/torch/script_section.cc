@@ -17,20 +17,29 @@ bool draws_random_numbers(const torch::jit::Graph& graph) {
   return std::regex_search(graph.toString(/*print_source_locations=*/false), random);
 }
 
-at::Tensor leaf_of(const at::Tensor& tensor, const SectionMode& mode) {
-  const auto type = mode.type.value_or(tensor.scalar_type());
-  return tensor.detach().to(mode.device, type, /*non_blocking=*/false, /*copy=*/true);
+at::Tensor leaf_of(const at::Tensor& tensor, at::Device device, at::ScalarType type) {
+  return tensor.detach().to(device, type, /*non_blocking=*/false, /*copy=*/true);
 }
 
 bool is_mode(const std::string& name) { return name == "training" || name.ends_with(".training"); }
 
 // What is no weight: buffers in the type that is computed in, settings as they are.
-c10::IValue placed(const std::string& name, const c10::IValue& value, const SectionMode& mode) {
+c10::IValue placed(const std::string& name, const c10::IValue& value, const ArchiveValues& archive,
+                   const SectionMode& mode) {
   if (is_mode(name)) return mode.training;
   if (!value.isTensor() || !value.toTensor().defined()) return value;
-  SectionMode kept = mode;
-  if (!value.toTensor().is_floating_point()) kept.type.reset();
-  return leaf_of(value.toTensor(), kept);
+  const at::Tensor tensor = value.toTensor();
+  const at::ScalarType own = tensor.scalar_type();
+  return leaf_of(archive.read(tensor), mode.device,
+                 tensor.is_floating_point() ? mode.type.value_or(own) : own);
+}
+
+at::Tensor weight_of(const ScriptWeight& weight, const ArchiveValues& archive,
+                     const SectionMode& mode) {
+  const auto type = mode.type.value_or(weight.tensor.scalar_type());
+  const at::Tensor leaf = mode.binds ? at::empty({0}, at::TensorOptions(mode.device).dtype(type))
+                                     : leaf_of(archive.read(weight.tensor), mode.device, type);
+  return leaf.set_requires_grad(weight.tensor.requires_grad());
 }
 
 }  // namespace
@@ -74,7 +83,7 @@ class ScriptSection : public SectionModule {
 
 class PieceSection : public ScriptSection {
  public:
-  PieceSection(const ScriptPart& part, const SectionMode& mode)
+  PieceSection(const ScriptPart& part, const ArchiveValues& archive, const SectionMode& mode)
       : ScriptSection(mode.device),
         executor_(part.piece.graph, "section"),
         values_(part.values),
@@ -82,13 +91,12 @@ class PieceSection : public ScriptSection {
         around_(part.piece.around) {
     is_random_ = draws_random_numbers(*part.piece.graph);
     for (const ScriptWeight& weight : part.weights) {
-      weights_.push_back(
-          leaf_of(weight.tensor, mode).set_requires_grad(weight.tensor.requires_grad()));
+      weights_.push_back(weight_of(weight, archive, mode));
       for (const std::size_t input : weight.inputs) values_[input] = c10::IValue();
     }
     for (std::size_t i = 0; i < values_.size(); ++i) {
       if (is_mode(part.names[i])) modes_.push_back(i);
-      values_[i] = placed(part.names[i], values_[i], mode);
+      values_[i] = placed(part.names[i], values_[i], archive, mode);
     }
     for (const std::size_t i : part.buffers) buffers_.push_back(values_[i].toTensor());
     for (std::size_t i = 0; i < weights_.size(); ++i) {
@@ -127,13 +135,9 @@ class PieceSection : public ScriptSection {
 
 class WholeSection : public ScriptSection {
  public:
-  WholeSection(const torch::jit::Module& module, const std::vector<ScriptWeight>& weights,
+  WholeSection(torch::jit::Module module, const std::vector<ScriptWeight>& weights,
                const SectionMode& mode)
-      : ScriptSection(mode.device) {
-    {
-      const at::NoGradGuard no_grad;
-      module_ = module.deepcopy();
-    }
+      : ScriptSection(mode.device), module_(std::move(module)) {
     module_.train(mode.training);
     module_.to(mode.device);
     std::map<std::string, at::Tensor> parameters;
@@ -178,14 +182,15 @@ void seed_generator(at::Device device, std::uint64_t seed) {
   generator.set_current_seed(seed);
 }
 
-std::unique_ptr<SectionModule> piece_section(const ScriptPart& part, const SectionMode& mode) {
-  return std::make_unique<PieceSection>(part, mode);
+std::unique_ptr<SectionModule> piece_section(const ScriptPart& part, const ArchiveValues& archive,
+                                             const SectionMode& mode) {
+  return std::make_unique<PieceSection>(part, archive, mode);
 }
 
-std::unique_ptr<SectionModule> whole_section(const torch::jit::Module& module,
+std::unique_ptr<SectionModule> whole_section(torch::jit::Module module,
                                              const std::vector<ScriptWeight>& weights,
                                              const SectionMode& mode) {
-  return std::make_unique<WholeSection>(module, weights, mode);
+  return std::make_unique<WholeSection>(std::move(module), weights, mode);
 }
 
 }  // namespace penstock

@@ -11,6 +11,7 @@
 
 #include <torch/csrc/jit/api/module.h>
 
+#include "training/torch/archive_values.h"
 #include "training/torch/script_flow.h"
 #include "training/torch/section_module.h"
 
@@ -34,6 +35,8 @@ struct ScriptPart {
 };
 
 struct SectionMode {
+  // Its weights are to be bound before it runs, and not read from the archive.
+  bool binds = false;
   at::Device device = at::Device("cpu");
   std::optional<at::ScalarType> type;  // of what is a floating-point tensor; nothing: as it is
   bool training = true;
@@ -47,10 +50,11 @@ std::recursive_mutex& generator_lock();
 // Of the CPU; the lock must be held.
 void seed_generator(at::Device device, std::uint64_t seed);
 
-// With copies of the part's weights as leaves.
-std::unique_ptr<SectionModule> piece_section(const ScriptPart& part, const SectionMode& mode);
-// Of a copy of the module; `weights` are its parameters, each once.
-std::unique_ptr<SectionModule> whole_section(const torch::jit::Module& module,
+// With copies of what it reads of the archive; weights are leaves.
+std::unique_ptr<SectionModule> piece_section(const ScriptPart& part, const ArchiveValues& archive,
+                                             const SectionMode& mode);
+// Of the module itself; `weights` are its parameters, each once.
+std::unique_ptr<SectionModule> whole_section(torch::jit::Module module,
                                              const std::vector<ScriptWeight>& weights,
                                              const SectionMode& mode);
 

@@ -74,6 +74,8 @@ std::vector<SectionState> SectionStore::section_states() const {
 void SectionStore::check(const RankSetup& setup) {
   check_setup(setup, description_, device_);
   if (setup.rank != 0 || !checked_lengths_.insert(setup.sequence_length).second) return;
+  // Or when it was profiled.
+  if (description_.division && description_.division->tokens == setup.sequence_length) return;
   model_->check_division(setup.sequence_length);
 }
 

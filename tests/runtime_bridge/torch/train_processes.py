@@ -153,19 +153,30 @@ class TrainingJobs(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def plan(self, pipeline, data, schedule="1f1b", chunks=1, zero1=False, batch=8,
-             precision="float32"):
+    plans = {}  # texts, of all tests
+
+    def plan(self, *layout, **options):
+        key = (layout, tuple(sorted(options.items())))
+        plan = self.path(f"plan-{abs(hash(key))}.json")
+        if key not in self.plans:
+            self.make_plan(plan, *layout, **options)
+            with open(plan, encoding="utf-8") as file:
+                self.plans[key] = file.read()
+        with open(plan, "w", encoding="utf-8") as file:
+            file.write(self.plans[key])
+        return plan
+
+    def make_plan(self, plan, pipeline, data, schedule="1f1b", chunks=1, zero1=False, batch=8,
+                  precision="float32"):
         for name, value in (("profile", profile(precision)), ("cluster", cluster(pipeline * data))):
             with open(self.path(f"{name}.json"), "w", encoding="utf-8") as file:
                 json.dump(value, file)
-        plan = self.path(f"plan-{pipeline}-{data}-{schedule}-{zero1}-{batch}-{precision}.json")
         subprocess.run([PENSTOCK, "plan", self.path("profile.json"), "--cluster",
                         self.path("cluster.json"), "--for", "penstock", "--global-batch",
                         str(batch), "--schedule", schedule, "--pin",
                         f"P={pipeline},D={data},V={chunks},b=1", "--zero1",
                         "on" if zero1 else "off", "-o", plan],
                        check=True, timeout=LIMIT, capture_output=True)
-        return plan
 
     def train(self, plan, *options, name="run", data="data.txt"):
         job = Job(self.folder, plan, *options, name=name, data=data)

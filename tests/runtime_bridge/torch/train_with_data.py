@@ -210,7 +210,8 @@ class TrainWithData(train_processes.TrainingJobs):
         plan = self.plan(2, 1)
         options = ("--dtype", "uint16", "--validation-fraction", "0.3", "--eval-every", "2",
                    "--lr-schedule", "linear", "--lr-decay-steps", "6", "--tensorboard",
-                   self.path("curves"), "--checkpoints", self.path("checkpoints"))
+                   self.path("curves"), "--checkpoints", self.path("checkpoints"), "--transport",
+                   "loopback")
         self.run_to_end(plan, "--steps", "3", *options, data="train.bin")
         self.run_to_end(plan, "--steps", "6", "--resume", *options, data="train.bin")
         with open(self.path("run.jsonl"), encoding="utf-8") as file:

@@ -147,6 +147,16 @@ TEST_CASE("a store that nobody serves, and one that is served already") {
   CHECK(client->get("other") == std::nullopt);
   CHECK(connect_store({"127.0.0.1", port, "b"}, seconds(5))->get("key") == std::nullopt);
 
+  // The first of a job says which one it is; its later attempts are of the same.
+  const auto refusal = [&](const std::string& prefix) {
+    return tests::message_of([&] { (void)connect_store({"127.0.0.1", port, prefix}, seconds(5)); });
+  };
+  (void)connect_store({"127.0.0.1", port, "/a1b2/worker/attempt_0"}, seconds(5));
+  (void)connect_store({"127.0.0.1", port, "/a1b2/worker/attempt_1"}, seconds(5));
+  CHECK(refusal("/a1b3/worker/attempt_0").find("another PENSTOCK_JOB_TOKEN than this rank has") !=
+        std::string::npos);
+  CHECK(refusal("/worker/attempt_0").find("and this rank has none") != std::string::npos);
+
   GlooOptions options;
   options.store.port = 1;  // nobody serves there
   options.rendezvous_limit = seconds(1);

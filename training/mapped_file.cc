@@ -1,4 +1,4 @@
-#include "runtime_bridge/mapped_file.h"
+#include "training/mapped_file.h"
 
 #include <cerrno>
 #include <cstring>

@@ -1,0 +1,13 @@
+// --gpus of one number or of many: "64", "8..64", "8..64:8", "4,8,16..32".
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace penstock {
+
+// Ascending, each once; nothing for a single number. Error{kBadInput} for what is no such list.
+std::optional<std::vector<int>> gpu_counts(const std::string& text);
+
+}  // namespace penstock

@@ -1,0 +1,87 @@
+#include "cli/reports/book_of_plans.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/io/progress.h"
+#include "cli/io/report_command.h"
+#include "cli/options/question.h"
+#include "cli/verbs/verbs.h"
+#include "core/values/json_reader.h"
+#include "report/book_table.h"
+#include "report/flat_table.h"
+#include "report/result_json.h"
+#include "report/words.h"
+#include "studies/find_book.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kMostRows = 14;
+
+bool has_plan(const PlanBook& book) {
+  return std::any_of(book.pages.begin(), book.pages.end(),
+                     [](const BookPage& page) { return page.plan.has_value(); });
+}
+
+std::string text_of(const PlanBook& book, const std::string& title,
+                    const std::optional<std::string>& output, Screen screen) {
+  std::size_t left_out = 0;
+  std::string text = wrapped(title, screen.width(), "", "  ") + '\n';
+  text += book_table(book, kMostRows, left_out).text(screen.width());
+  if (left_out > 0) {
+    text += wrapped(fmt::format("{} that bring less {} not shown; --format csv prints every "
+                                "number of GPUs.",
+                                count_of(static_cast<std::int64_t>(left_out), "plan"),
+                                left_out == 1 ? "is" : "are"),
+                    screen.width(), "", "");
+  }
+  if (output) {
+    text += fmt::format("\nThe book is in {0}; next: penstock morph --book {0} --trace TRACE.csv\n",
+                        shell_word(*output));
+  } else {
+    text += "\nWith -o book.json: a book of these plans, for penstock morph\n";
+  }
+  return text;
+}
+
+Json json_of(const Question& question, const PlanBook& book) {
+  Json json = Json::object();
+  json.set("schema_version", kResultSchemaVersion);
+  json.set("verb", "plan");
+  set_question(json, question);
+  Json pages = Json::array();
+  for (Json& row : book_rows(book)) pages.push(std::move(row));
+  return json.set("pages", std::move(pages));
+}
+
+}  // namespace
+
+Answer book_of_plans(const Question& question, const std::vector<int>& sizes,
+                     const std::string& title, const std::optional<std::string>& output,
+                     TableFormat format, Screen screen) {
+  WatchedSearch watched(question.budget);
+  std::optional<PlanBook> book = find_book(question, sizes, watched);
+  if (!book) return {"", kStopped, "the search was stopped before the book was complete\n"};
+  book->tool_version = version();
+  const std::string file = to_text(write_plan_book(*book)) + '\n';
+  const int exit = has_plan(*book) ? kYes : kNo;
+  if (output && *output == "-") return {file, exit};
+  if (output) write_file(*output, file);
+  switch (format) {
+    case TableFormat::kJson:
+      return {to_text(json_of(question, *book)) + '\n', exit};
+    case TableFormat::kCsv:
+      return {flat_table(book_rows(*book)).csv(), exit};
+    case TableFormat::kMarkdown: {
+      std::size_t left_out = 0;
+      return {book_table(*book, sizes.size(), left_out).markdown(), exit};
+    }
+    case TableFormat::kText:
+      break;
+  }
+  return report_answer(text_of(*book, title, output, screen), exit);
+}
+
+}  // namespace penstock

@@ -1,0 +1,21 @@
+// `plan --gpus 8..64`: the fastest plan for every number of GPUs, as a table and as a book.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/io/answer.h"
+#include "cli/options/table_format.h"
+#include "report/screen.h"
+#include "search/question.h"
+
+namespace penstock {
+
+// `question`: of the largest of `sizes`. `output`: where the book is written, "-" for stdout
+// instead of the table. `title`: what was asked, in words.
+Answer book_of_plans(const Question& question, const std::vector<int>& sizes,
+                     const std::string& title, const std::optional<std::string>& output,
+                     TableFormat format, Screen screen);
+
+}  // namespace penstock

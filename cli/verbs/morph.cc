@@ -1,0 +1,250 @@
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/io/files.h"
+#include "cli/options/options.h"
+#include "cli/options/parse.h"
+#include "cli/verbs/verbs.h"
+#include "core/files/read_availability.h"
+#include "core/values/json_reader.h"
+#include "morphing/checkpoint_interval.h"
+#include "morphing/goodput.h"
+#include "report/goodput_report.h"
+#include "report/result_json.h"
+#include "report/words.h"
+#include "studies/book_rungs.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kExamples =
+    R"(  penstock plan profile.json --cluster cluster.json --gpus 1..64 --global-batch 512 -o book.json
+  penstock morph --book book.json --trace data/availability/aws_p3_bamboo.nodes.csv
+  penstock morph --book book.json --trace trace.csv --start 40s --notice 120s --storage 4 --json
+)";
+
+constexpr const char* kHindsight = "hindsight";
+
+// Parcae (NSDI'24) measured 29 to 43 s for a restart of 1 to 32 nodes.
+constexpr const char* kStart = "30s";
+// Google's and Azure's least notice.
+constexpr const char* kNotice = "30s";
+constexpr double kStoragePerNode = 1e9;  // bytes per second
+
+struct MorphOptions {
+  std::optional<std::string> book, trace, start, write, load, storage, warm_up, notice, every,
+      price;
+  bool json = false;
+
+  void declare(Options& options) {
+    options.heading("What is replayed");
+    options.option("--book", "FILE", "the plans: what plan --gpus 8..64 -o FILE wrote", book);
+    options.option(
+        "--trace", "CSV",
+        "GPUs that come and go: time_s,gpus or time_s,node,event,gpus (data/availability "
+        "has recordings, docs/file_formats.md the formats)",
+        trace);
+    options.heading("What a change costs");
+    options.option("--start", "TIME",
+                   "to stop, start processes and meet again (default 30s; measured with Parcae: 29 "
+                   "to 43 s on 1 to 32 nodes)",
+                   start);
+    options.option("--storage", "GB/S",
+                   "to which checkpoints are written and from which they are read, all nodes "
+                   "together (default: 1 for every node of the book's cluster)",
+                   storage);
+    options.option("--write", "TIME", "of a checkpoint; default: its bytes over --storage", write);
+    options.option("--load", "TIME", "of a checkpoint; default: its bytes over --storage", load);
+    options.option("--warm-up", "TIME", "lost in the first steps (default 0s)", warm_up);
+    options.option("--notice", "TIME",
+                   "before a loss, where the recording has none (default 30s; 0s: never)", notice);
+    options.option(
+        "--checkpoint-every", "TIME",
+        "between checkpoints in the background; default: Daly's rule, for the recording's "
+        "mean time between losses",
+        every);
+    options.option("--usd-per-gpu-hour", "USD",
+                   "where the recording has no prices; default: that of the book's first device",
+                   price);
+    options.heading("What to print");
+    options.flag("--json", "the result as one JSON object", json);
+  }
+};
+
+Duration given_or(const char* name, const std::optional<std::string>& given, Duration otherwise) {
+  return given ? parse_budget(name, *given) : otherwise;
+}
+
+Duration mean_between_losses(const Availability& recording) {
+  std::int64_t losses = 1;
+  for (std::size_t i = 1; i < recording.changes.size(); ++i) {
+    losses += recording.changes[i].gpus < recording.changes[i - 1].gpus ||
+                      !recording.changes[i].lost.empty()
+                  ? 1
+                  : 0;
+  }
+  return (recording.end - recording.changes.front().at) / losses;
+}
+
+// The bytes of a checkpoint at the speed of the storage.
+Duration transfer_of(const PlanBook& book, const MorphOptions& given) {
+  int nodes = 0;
+  for (const NodeGroup& group : book.cluster.nodes) nodes += group.count;
+  const double storage = given.storage ? parse_number("--storage", *given.storage, 1e-3, 1e6) * 1e9
+                                       : kStoragePerNode * std::max(1, nodes);
+  return transfer_time(checkpoint_bytes(book.profile), BytesPerSecond{storage});
+}
+
+ChangeCosts costs_of(const PlanBook& book, const Availability& recording,
+                     const MorphOptions& given) {
+  const Duration transfer = transfer_of(book, given);
+  ChangeCosts costs;
+  costs.write = given_or("--write", given.write, transfer);
+  costs.restart = given_or("--start", given.start, parse_budget("--start", kStart)) +
+                  given_or("--load", given.load, transfer) +
+                  given_or("--warm-up", given.warm_up, Duration{});
+  costs.notice = given_or("--notice", given.notice, parse_budget("--notice", kNotice));
+  const Duration best = checkpoint_interval(costs.write, mean_between_losses(recording));
+  costs.every = given_or("--checkpoint-every", given.every, best);
+  return costs;
+}
+
+int most_gpus(const Availability& recording) {
+  int most = 0;
+  for (const AvailabilityChange& change : recording.changes) most = std::max(most, change.gpus);
+  return most;
+}
+
+std::string recording_text(const PlanBook& book, const Availability& recording,
+                           const std::string& path, std::size_t plans) {
+  int least = recording.changes.front().gpus;
+  for (const AvailabilityChange& change : recording.changes) least = std::min(least, change.gpus);
+  const double hours =
+      static_cast<double>((recording.end - recording.changes.front().at).count()) / 3600e9;
+  return fmt::format(
+      "{} by {} on {}: {} h, {} to {} GPUs, {}{}", book.profile.name,
+      count_of(static_cast<std::int64_t>(plans), "plan"),
+      std::filesystem::path(path).filename().string(), fixed(hours, 1), least, most_gpus(recording),
+      count_of(static_cast<std::int64_t>(recording.changes.size()), "change"),
+      recording.names_machines()
+          ? ", " + count_of(static_cast<std::int64_t>(recording.machines.size()), "machine")
+          : "; idle GPUs are lost first");
+}
+
+std::string costs_text(const PlanBook& book, const ChangeCosts& costs) {
+  return fmt::format(
+      "A change costs {}: a checkpoint of {} GiB is written in {}, the restart takes {}. {}; "
+      "checkpoints in the background every {}.",
+      to_text(costs.planned()), gib(checkpoint_bytes(book.profile)), to_text(costs.write),
+      to_text(costs.restart),
+      costs.notice >= costs.write
+          ? fmt::format("Losses are announced {} before", to_text(costs.notice))
+          : "Losses take what is not in a checkpoint",
+      to_text(costs.every));
+}
+
+PolicyResult replayed(std::string name, const Availability& recording,
+                      const std::vector<Rung>& rungs, const ChangeCosts& costs,
+                      std::unique_ptr<ChangePolicy> policy) {
+  const Goodput goodput = replay_availability(recording, rungs, costs, *policy);
+  return {std::move(name), goodput.steps, goodput.lost_steps, goodput.changes, goodput.restarting,
+          goodput.waiting, true};
+}
+
+// With which a job begins; none where it has devices of several types, whose D alone cannot change.
+const Plan* first_plan(const PlanBook& book, const Availability& recording) {
+  for (const AvailabilityChange& change : recording.changes) {
+    const Plan* found = nullptr;
+    for (const BookPage& page : book.pages) {
+      if (page.gpus <= change.gpus && page.plan) found = &*page.plan;
+    }
+    if (found != nullptr) return found->is_mixed() || !found->has_even_batch() ? nullptr : found;
+  }
+  return nullptr;
+}
+
+std::vector<PolicyResult> compare_policies(const PlanBook& book, const Availability& recording,
+                                           const std::vector<Rung>& rungs,
+                                           const ChangeCosts& costs) {
+  std::vector<PolicyResult> results;
+  const auto add = [&](std::string name, const std::vector<Rung>& of,
+                       std::unique_ptr<ChangePolicy> policy) {
+    results.push_back(replayed(std::move(name), recording, of, costs, std::move(policy)));
+  };
+  add("penstock", rungs, expected_gain_policy(recording, rungs, costs));
+  add("always the fastest", rungs, always_policy(rungs));
+  add("never change", rungs, never_policy(rungs));
+  if (const Plan* first = first_plan(book, recording)) {
+    const std::vector<Rung> data_only = data_only_rungs(book, *first, most_gpus(recording));
+    add("DP only (Varuna)", data_only, always_policy(data_only));
+  }
+  add("restart all (torchrun)", rungs, restart_all_policy(rungs));
+  results.push_back({kHindsight, most_steps(recording, rungs, costs), 0.0, 0, {}, {}, false});
+  results.push_back(
+      {"free changes", steps_of_free_changes(recording, rungs), 0.0, 0, {}, {}, false});
+  return results;
+}
+
+GoodputReport report_of(const PlanBook& book, const Availability& recording,
+                        const std::string& trace, const MorphOptions& given) {
+  const std::vector<Rung> rungs = rungs_of(book);
+  if (rungs.empty()) {
+    bad_option("--book", "none of its pages has a plan", "write it for more GPUs");
+  }
+  if (rungs.front().gpus > most_gpus(recording)) {
+    bad_option("--trace",
+               fmt::format("it never has more than {}, and the smallest plan of the book takes {}",
+                           count_of(most_gpus(recording), "GPU"), rungs.front().gpus),
+               "replay another recording, or a smaller model");
+  }
+  const ChangeCosts costs = costs_of(book, recording, given);
+  GoodputReport report;
+  report.recording = recording_text(book, recording, trace, rungs.size());
+  report.costs = costs_text(book, costs);
+  report.global_batch = book.global_batch;
+  for (const BookPage& page : book.pages) {
+    if (page.plan) report.tokens_per_sample = page.plan->sequence_length;
+  }
+  report.hours =
+      static_cast<double>((recording.end - recording.changes.front().at).count()) / 3600e9;
+  report.gpu_hours = gpu_hours(recording);
+  const double price = given.price ? parse_number("--usd-per-gpu-hour", *given.price, 0.0, 1e6)
+                                   : book.cluster.device_types.front().usd_per_hour;
+  report.usd = usd_paid(recording, price);
+  report.policies = compare_policies(book, recording, rungs, costs);
+  report.hindsight = kHindsight;
+  return report;
+}
+
+}  // namespace
+
+Answer run_morph(const Arguments& arguments, Screen screen) {
+  MorphOptions given;
+  Options options("morph --book BOOK --trace CSV [OPTIONS]",
+                  "Replays a recording of GPUs that come and go, in virtual time, and says what "
+                  "policies keep of the work: Penstock's, always and never changing the plan, "
+                  "changing DP alone, restarting all at every event, and the best that hindsight "
+                  "could have done.",
+                  kExamples);
+  given.declare(options);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
+  const std::string& path = required(given.book, "--book", "--book book.json");
+  const std::string& trace = required(given.trace, "--trace", "--trace trace.csv");
+  const PlanBook book = read_plan_book(load_json(path).value, path);
+  const Availability recording = read_availability(read_file(trace), trace);
+  const GoodputReport report = report_of(book, recording, trace, given);
+  if (!given.json) return report_answer(goodput_text(report, screen));
+  Json json = Json::object();
+  json.set("schema_version", kResultSchemaVersion).set("verb", "morph");
+  json.set("book", path).set("trace", trace);
+  json.set("result", goodput_json(report));
+  return {to_text(json) + '\n'};
+}
+
+}  // namespace penstock

@@ -1,0 +1,116 @@
+// The best that hindsight can do, by dynamic programming over the changes of a recording.
+//
+// A segment runs one rung from change i to change j. Changes at events suffice: a change for the
+// better gains when it moves back to the last event, one for the worse when it waits for the next
+// one. What a segment can run is bounded by the GPUs that are there all the time from i to j: where
+// only their number is known the smallest number, else the GPUs of the machines that survive. Two
+// rungs matter: the fastest of these, and the fastest that the losses at j leave whole.
+//
+// Two values per change, since the next start costs write + restart after a plan that ran and was
+// saved (`saved`), and only the restart after a wait, or after a loss that took what was not in a
+// checkpoint (`stopped`). O(K^2) for K changes.
+#include <algorithm>
+#include <limits>
+
+#include "morphing/goodput.h"
+
+namespace penstock {
+namespace {
+
+double seconds(Duration duration) { return static_cast<double>(duration.count()) * 1e-9; }
+
+constexpr double kNever = -std::numeric_limits<double>::infinity();
+
+class Hindsight {
+ public:
+  Hindsight(const Availability& recording, const std::vector<Rung>& rungs, const ChangeCosts& costs)
+      : recording_(recording), rungs_(rungs), costs_(costs) {
+    const std::size_t changes = recording.changes.size();
+    for (std::size_t i = 0; i < changes; ++i) at_.push_back(recording.changes[i].at);
+    at_.push_back(recording.end);
+    saved_.assign(changes + 1, kNever);
+    stopped_.assign(changes + 1, kNever);
+    added_in_.assign(recording.machines.size(), 0);
+    for (std::size_t i = 0; i < changes; ++i) {
+      for (const int machine : recording.changes[i].added) {
+        added_in_[static_cast<std::size_t>(machine)] = i;
+      }
+    }
+    int most = 0;
+    for (const AvailabilityChange& change : recording.changes) most = std::max(most, change.gpus);
+    for (int gpus = 0; gpus <= most; ++gpus) fastest_.push_back(fastest_rung(rungs, gpus));
+  }
+
+  double most() {
+    if (at_.size() == 1) return 0.0;
+    stopped_[0] = 0.0;
+    for (std::size_t i = 0; i + 1 < at_.size(); ++i) {
+      improve(stopped_[i + 1], std::max(stopped_[i], saved_[i]));  // waits
+      run_from(i);
+    }
+    return std::max(stopped_.back(), saved_.back());
+  }
+
+ private:
+  static void improve(double& value, double other) { value = std::max(value, other); }
+
+  // The GPUs that were there at change i, and are left after change j too.
+  [[nodiscard]] int left_after(std::size_t i, std::size_t j, int there) const {
+    const AvailabilityChange& change = recording_.changes[j];
+    if (!recording_.names_machines()) return std::min(there, change.gpus);
+    for (const int machine : change.lost) {
+      if (added_in_[static_cast<std::size_t>(machine)] <= i) {
+        there -= recording_.machines[static_cast<std::size_t>(machine)].gpus;
+      }
+    }
+    return there;
+  }
+
+  void run_from(std::size_t i) {
+    int there = recording_.changes[i].gpus;
+    for (std::size_t j = i + 1; j < at_.size(); ++j) {
+      const bool is_end = j + 1 == at_.size();
+      const int left = is_end ? there : left_after(i, j, there);
+      run(i, j, there, left);
+      if (left < there) run(i, j, left, left);
+      there = left;
+      if (!fastest_[static_cast<std::size_t>(there)]) return;
+    }
+  }
+
+  // The fastest rung on `gpus` from change i to change j, after which `left` of them are there.
+  void run(std::size_t i, std::size_t j, int gpus, int left) {
+    const auto rung = fastest_[static_cast<std::size_t>(gpus)];
+    if (!rung) return;
+    const bool is_whole = rungs_[*rung].gpus <= left;
+    const double speed = rungs_[*rung].steps_per_second();
+    const Duration after_save = i == 0 ? Duration{} : costs_.planned();
+    const Duration after_stop = i == 0 ? Duration{} : costs_.restart;
+    for (const auto& [value, cost] :
+         {std::pair{saved_[i], after_save}, std::pair{stopped_[i], after_stop}}) {
+      const Duration runs = std::max(Duration{}, at_[j] - at_[i] - cost);
+      const double kept = value + speed * seconds(runs);
+      improve(saved_[j], kept);
+      if (is_whole) continue;
+      const Duration unsaved = costs_.every > Duration{} ? runs % costs_.every : Duration{};
+      improve(stopped_[j], kept - speed * seconds(unsaved));
+    }
+  }
+
+  const Availability& recording_;
+  const std::vector<Rung>& rungs_;
+  const ChangeCosts& costs_;
+  std::vector<Duration> at_;  // of every change, and of the end
+  std::vector<double> saved_, stopped_;
+  std::vector<std::size_t> added_in_;                // by machine: the change that brought it
+  std::vector<std::optional<std::size_t>> fastest_;  // by GPUs
+};
+
+}  // namespace
+
+double most_steps(const Availability& recording, const std::vector<Rung>& rungs,
+                  const ChangeCosts& costs) {
+  return Hindsight(recording, rungs, costs).most();
+}
+
+}  // namespace penstock

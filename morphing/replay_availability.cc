@@ -1,0 +1,161 @@
+// One pass over the changes of a recording and the wake-ups that the policy asks for. Between two
+// of them one rung runs, restarts, or nothing does; steps are counted where the interval ends.
+#include <algorithm>
+#include <cmath>
+
+#include "core/values/error.h"
+#include "morphing/goodput.h"
+
+namespace penstock {
+namespace {
+
+double seconds(Duration duration) { return static_cast<double>(duration.count()) * 1e-9; }
+
+class Replay {
+ public:
+  Replay(const Availability& recording, const std::vector<Rung>& rungs, const ChangeCosts& costs,
+         ChangePolicy& policy)
+      : recording_(recording), rungs_(rungs), costs_(costs), policy_(policy) {
+    is_used_.assign(recording.machines.size(), false);
+  }
+
+  Goodput run() {
+    const std::vector<AvailabilityChange>& changes = recording_.changes;
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      const Duration next = i + 1 < changes.size() ? changes[i + 1].at : recording_.end;
+      now_ = changes[i].at;
+      const bool broken = happen(changes[i]);
+      std::optional<Duration> wake = ask(&changes[i], broken);
+      while (wake && *wake > now_ && *wake < next) {
+        pass_until(*wake);
+        wake = ask(nullptr, false);
+      }
+      pass_until(next);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  // Whether the running rung lost a GPU.
+  bool happen(const AvailabilityChange& change) {
+    gpus_ = change.gpus;
+    bool broken = running_ && rungs_[*running_].gpus > gpus_;
+    for (const int machine : change.lost) {
+      broken = broken || is_used_[static_cast<std::size_t>(machine)];
+      std::erase(there_, machine);
+    }
+    there_.insert(there_.end(), change.added.begin(), change.added.end());
+    return broken;
+  }
+
+  // Production since the last checkpoint, of what a loss breaks that nobody announced in time.
+  [[nodiscard]] double unsaved_steps() const {
+    if (!running_ || now_ <= ready_ || costs_.every <= Duration{}) return 0.0;
+    return rungs_[*running_].steps_per_second() * seconds((now_ - ready_) % costs_.every);
+  }
+
+  void lose_unsaved() {
+    const double lost = unsaved_steps();
+    result_.steps -= lost;
+    result_.lost_steps += lost;
+  }
+
+  std::optional<Duration> ask(const AvailabilityChange* change, bool broken) {
+    const Decision decision =
+        policy_.decide({now_, gpus_, change, broken ? std::nullopt : running_});
+    if (decision.rung && rungs_[*decision.rung].gpus > gpus_) {
+      throw Error(ErrorKind::kInternal, "a policy runs a plan on more GPUs than there are");
+    }
+    if (broken || decision.restart || decision.rung != running_) {
+      start(decision, broken, change);
+    }
+    return decision.wake;
+  }
+
+  void start(const Decision& decision, bool broken, const AvailabilityChange* change) {
+    const Duration notice = change != nullptr ? change->notice.value_or(costs_.notice) : Duration{};
+    const bool is_saved = !decision.restart && (!broken || notice >= costs_.write);
+    if (running_ && !is_saved) lose_unsaved();
+    Duration cost = running_ && is_saved ? costs_.planned() : costs_.restart;
+    if (now_ == recording_.changes.front().at) cost = Duration{};
+    running_ = decision.rung;
+    if (running_) {
+      ready_ = now_ + cost;
+      if (cost > Duration{}) ++result_.changes;
+    }
+    use_machines();
+    result_.starts.push_back({now_, running_, broken});
+  }
+
+  // Those that have been there longest.
+  void use_machines() {
+    std::fill(is_used_.begin(), is_used_.end(), false);
+    int taken = 0;
+    for (const int machine : there_) {
+      if (!running_ || taken >= rungs_[*running_].gpus) return;
+      is_used_[static_cast<std::size_t>(machine)] = true;
+      taken += recording_.machines[static_cast<std::size_t>(machine)].gpus;
+    }
+  }
+
+  void pass_until(Duration next) {
+    if (!running_) {
+      result_.waiting += next - now_;
+    } else {
+      const Duration begin = std::clamp(ready_, now_, next);
+      result_.restarting += begin - now_;
+      result_.steps += rungs_[*running_].steps_per_second() * seconds(next - begin);
+    }
+    now_ = next;
+  }
+
+  const Availability& recording_;
+  const std::vector<Rung>& rungs_;
+  const ChangeCosts& costs_;
+  ChangePolicy& policy_;
+  Goodput result_;
+  Duration now_{}, ready_{};
+  int gpus_ = 0;
+  std::optional<std::size_t> running_;
+  std::vector<int> there_;  // machines, by when they came
+  std::vector<bool> is_used_;
+};
+
+}  // namespace
+
+Goodput replay_availability(const Availability& recording, const std::vector<Rung>& rungs,
+                            const ChangeCosts& costs, ChangePolicy& policy) {
+  return Replay(recording, rungs, costs, policy).run();
+}
+
+double steps_of_free_changes(const Availability& recording, const std::vector<Rung>& rungs) {
+  double steps = 0.0;
+  for (std::size_t i = 0; i < recording.changes.size(); ++i) {
+    const AvailabilityChange& change = recording.changes[i];
+    const Duration next =
+        i + 1 < recording.changes.size() ? recording.changes[i + 1].at : recording.end;
+    const auto rung = fastest_rung(rungs, change.gpus);
+    if (rung) steps += rungs[*rung].steps_per_second() * seconds(next - change.at);
+  }
+  return steps;
+}
+
+double usd_paid(const Availability& recording, double usd_per_gpu_hour) {
+  double usd = 0.0, price = usd_per_gpu_hour;
+  for (std::size_t i = 0; i < recording.changes.size(); ++i) {
+    const AvailabilityChange& change = recording.changes[i];
+    const Duration next =
+        i + 1 < recording.changes.size() ? recording.changes[i + 1].at : recording.end;
+    price = change.usd_per_gpu_hour.value_or(price);
+    usd += price * static_cast<double>(change.gpus) * seconds(next - change.at) / 3600.0;
+  }
+  return usd;
+}
+
+double gpu_hours(const Availability& recording) {
+  Availability priced = recording;
+  for (AvailabilityChange& change : priced.changes) change.usd_per_gpu_hour.reset();
+  return usd_paid(priced, 1.0);
+}
+
+}  // namespace penstock

@@ -1,0 +1,41 @@
+// What there is to choose from when GPUs come and go, and what a change costs.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "core/values/units.h"
+
+namespace penstock {
+
+// A plan that may run: on so many GPUs (or more, which then idle) a step takes so long. All rungs
+// train the same global batch, so steps are what their work is counted in.
+struct Rung {
+  int gpus = 1;
+  Duration step{};
+
+  [[nodiscard]] double steps_per_second() const { return 1e9 / static_cast<double>(step.count()); }
+  bool operator==(const Rung&) const = default;
+};
+
+// What a change of the plan costs. All are durations of the whole job.
+struct ChangeCosts {
+  Duration write{};    // of a checkpoint while nothing else runs
+  Duration restart{};  // stop, start processes, rendezvous, load, warm up: until the first new step
+  Duration every{};    // work between two checkpoints in the background; 0: every step is kept
+  Duration notice{};   // before a loss, where the recording does not say
+
+  // Of a change that was decided, or announced early enough to write a checkpoint first.
+  [[nodiscard]] Duration planned() const { return write + restart; }
+  bool operator==(const ChangeCosts&) const = default;
+};
+
+// Ascending by GPUs and by speed: a rung that is no faster than one of fewer GPUs is left out.
+// Error{kBadInput} when a step takes no time.
+std::vector<Rung> useful_rungs(std::vector<Rung> rungs);
+
+// The fastest of them on at most `gpus`; nothing when none is that small. `rungs`: useful ones.
+std::optional<std::size_t> fastest_rung(const std::vector<Rung>& rungs, int gpus);
+
+}  // namespace penstock

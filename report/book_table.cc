@@ -1,0 +1,145 @@
+// Pages of the same plan are one row: "40-47". When there are more rows than a screen takes, rows
+// are left out by how little they bring: the threshold of speed over the row before doubles from
+// one part in a thousand until few enough are left.
+#include "report/book_table.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "report/measures.h"
+#include "report/plan_table.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+constexpr double kLeastGain = 1e-3;
+
+struct BookRow {
+  std::size_t first = 0, last = 0;  // pages
+};
+
+std::vector<BookRow> rows_of(const PlanBook& book) {
+  std::vector<BookRow> rows;
+  for (std::size_t p = 0; p < book.pages.size(); ++p) {
+    if (!rows.empty() && book.pages[rows.back().last].plan == book.pages[p].plan) {
+      rows.back().last = p;
+    } else {
+      rows.push_back({p, p});
+    }
+  }
+  return rows;
+}
+
+std::vector<BookRow> at_most(const PlanBook& book, std::vector<BookRow> rows, std::size_t most) {
+  const std::vector<BookRow> all = rows;
+  for (double least = kLeastGain; rows.size() > most && least < 1e3; least *= 2.0) {
+    rows.clear();
+    for (const BookRow& row : all) {
+      const bool is_edge = row.first == 0 || row.last + 1 == book.pages.size();
+      const bool brings =
+          rows.empty() || speed_of(book.pages[row.first]) >=
+                              (1.0 + least) * speed_of(book.pages[rows.back().first]);
+      if (is_edge || brings) rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+std::string gpus_text(const PlanBook& book, const BookRow& row) {
+  const int first = book.pages[row.first].gpus, last = book.pages[row.last].gpus;
+  return first == last ? std::to_string(first) : fmt::format("{}-{}", first, last);
+}
+
+double usd_per_million_tokens_of(const BookPage& page) {
+  Evaluation evaluation;
+  evaluation.step_time = page.step_time;
+  evaluation.usd_per_step = page.usd_per_step;
+  return usd_per_million_tokens(*page.plan, evaluation);
+}
+
+bool has_tokens(const PlanBook& book) {
+  return std::any_of(book.pages.begin(), book.pages.end(), [](const BookPage& page) {
+    return page.plan && page.plan->sequence_length > 0;
+  });
+}
+
+// "TP 2 x PP 4 x DP 8, zb-v, VP 2, mbs 1"
+std::string short_layout(const Plan& plan) {
+  std::string text = degrees_text(plan);
+  if (plan.pipeline > 1) text += ", " + plan.schedule;
+  if (plan.chunks > 1) text += fmt::format(", VP {}", plan.chunks);
+  return text + ", mbs " + micro_batch_size_text(plan);
+}
+
+std::vector<std::string> cells_of(const PlanBook& book, const BookRow& row) {
+  const BookPage& page = book.pages[row.first];
+  if (!page.plan) return {gpus_text(book, row), "-", "-", "-", "-", "-", page.why_not};
+  const double usd = usd_per_million_tokens_of(page);
+  const int used = page.plan->devices();
+  const int most = book.pages[row.last].gpus - used;
+  return {
+      gpus_text(book, row),
+      rounded(page.step_time),
+      rate(speed_of(page)),
+      usd > 0.0 ? fixed(usd, 4) : "-",
+      most > page.gpus - used ? fmt::format("{}-{}", page.gpus - used, most) : std::to_string(most),
+      gib(page.peak_memory),
+      short_layout(*page.plan)};
+}
+
+}  // namespace
+
+double speed_of(const BookPage& page) {
+  if (!page.plan) return 0.0;
+  const double tokens = tokens_per_second(*page.plan, page.step_time);
+  return tokens > 0.0 ? tokens : samples_per_second(*page.plan, page.step_time);
+}
+
+std::optional<double> gain_of(const PlanBook& book, std::size_t page) {
+  if (page == 0 || !book.pages[page - 1].plan || !book.pages[page].plan) return std::nullopt;
+  return speed_of(book.pages[page]) / speed_of(book.pages[page - 1]) - 1.0;
+}
+
+TextTable book_table(const PlanBook& book, std::size_t most, std::size_t& left_out) {
+  const std::vector<BookRow> all = rows_of(book);
+  const std::vector<BookRow> rows = at_most(book, all, most);
+  left_out = all.size() - rows.size();
+  TextTable table({{"GPUs", false, 0},
+                   {"step"},
+                   {has_tokens(book) ? "tokens/s" : "samples/s"},
+                   {"$/Mtok", false, 2, 2},
+                   {"idle", false, 2, 3},
+                   {"GiB", false, 2, 1},
+                   {"plan", true}});
+  for (const BookRow& row : rows) table.add(cells_of(book, row));
+  return table;
+}
+
+std::vector<Json> book_rows(const PlanBook& book) {
+  std::vector<Json> rows;
+  for (std::size_t p = 0; p < book.pages.size(); ++p) {
+    const BookPage& page = book.pages[p];
+    Json row = Json::object();
+    row.set("gpus", page.gpus);
+    if (!page.plan) {
+      rows.push_back(std::move(row.set("why_not", page.why_not)));
+      continue;
+    }
+    row.set("gpus_used", page.plan->devices());
+    row.set("gpus_idle", page.gpus - page.plan->devices());
+    row.set("step_time_ns", std::int64_t{page.step_time.count()});
+    row.set("samples_per_s", samples_per_second(*page.plan, page.step_time));
+    const double tokens = tokens_per_second(*page.plan, page.step_time);
+    if (tokens > 0.0) row.set("tokens_per_s", tokens);
+    const double usd = usd_per_million_tokens_of(page);
+    if (usd > 0.0) row.set("cost_usd_per_mtok", usd);
+    if (const auto gain = gain_of(book, p)) row.set("gain_over_page_before", *gain);
+    row.set("peak_memory_bytes", page.peak_memory.count);
+    rows.push_back(std::move(row.set("plan", layout_line(*page.plan))));
+  }
+  return rows;
+}
+
+}  // namespace penstock

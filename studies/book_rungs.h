@@ -1,0 +1,21 @@
+// What a book of plans offers to a job whose GPUs come and go.
+#pragma once
+
+#include <vector>
+
+#include "core/values/plan_book.h"
+#include "morphing/rungs.h"
+
+namespace penstock {
+
+// One rung per plan of the book, on the GPUs that it uses.
+std::vector<Rung> rungs_of(const PlanBook& book);
+
+// The same plan with other numbers of replicas, as Varuna's manager changes a job: one rung for
+// every D with which it fits, on up to `gpus` GPUs.
+std::vector<Rung> data_only_rungs(const PlanBook& book, const Plan& plan, int gpus);
+
+// What a checkpoint holds: fp32 parameters and two moments of Adam, 12 bytes a parameter.
+Bytes checkpoint_bytes(const ModelProfile& profile);
+
+}  // namespace penstock

@@ -1,0 +1,207 @@
+#include "morphing/goodput.h"
+
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+#include "morphing/checkpoint_interval.h"
+#include "tests/morphing/recordings.h"
+
+namespace penstock {
+namespace {
+
+using std::chrono::seconds;
+
+// A (8 GPUs, 8 steps/s), B (7, 6.4), C (6, 6), D (4, 4); a change costs 60 s.
+std::vector<Rung> four_rungs() {
+  return {rung_of(4, 4.0), rung_of(6, 6.0), rung_of(7, 6.4), rung_of(8, 8.0)};
+}
+
+Availability six_intervals() {
+  Availability recording;
+  Duration at{};
+  for (const auto& [gpus, length] : {std::pair{6, 600}, std::pair{8, 100}, std::pair{6, 1200},
+                                     std::pair{8, 1200}, std::pair{7, 300}, std::pair{6, 1600}}) {
+    recording.changes.push_back({at, gpus, {}, {}, {}, {}});
+    at += seconds(length);
+  }
+  recording.end = at;
+  return recording;
+}
+
+double steps_of(const Availability& recording, const std::vector<Rung>& rungs,
+                const ChangeCosts& costs, std::unique_ptr<ChangePolicy> policy) {
+  return replay_availability(recording, rungs, costs, *policy).steps;
+}
+
+TEST_CASE("Six intervals come out as worked out on paper") {
+  const Availability recording = six_intervals();
+  const ChangeCosts costs{{}, seconds(60), {}, {}};
+  // Step times are whole nanoseconds, so speeds such as 6 are off by 1e-9.
+  const auto near = [](double value) { return doctest::Approx(value).epsilon(1e-7); };
+  CHECK(steps_of_free_changes(recording, four_rungs()) == near(32'720));
+  CHECK(most_steps(recording, four_rungs(), costs) == near(31'560));
+  CHECK(steps_of(recording, four_rungs(), costs, always_policy(four_rungs())) == near(30'656));
+  CHECK(steps_of(recording, four_rungs(), costs, never_policy(four_rungs())) == near(30'000));
+}
+
+TEST_CASE("Published recordings with four GPUs a replica come out as worked out apart") {
+  struct Row {
+    const char* name;
+    double free, restart, always;
+    int changes;
+    double most;
+  };
+  for (const Row& row : {Row{"aws_p3_bamboo.nodes", 230'580, 60, 196'800, 93, 209'880},
+                         Row{"aws_p3_bamboo.nodes", 230'580, 300, 107'460, 93, 178'980},
+                         Row{"g4dn_oobleck.nodes", 109'560, 60, 103'380, 38, 103'920},
+                         Row{"g4dn_oobleck.nodes", 109'560, 300, 82'440, 38, 89'880}}) {
+    CAPTURE(row.name);
+    CAPTURE(row.restart);
+    const Availability recording = counts_of(recording_called(row.name));
+    const std::vector<Rung> rungs = linear_rungs(32, 4);
+    const ChangeCosts costs{{}, seconds(static_cast<int>(row.restart)), {}, {}};
+    CHECK(steps_of_free_changes(recording, rungs) == doctest::Approx(row.free).epsilon(1e-6));
+    CHECK(most_steps(recording, rungs, costs) == doctest::Approx(row.most).epsilon(1e-6));
+    const auto policy = always_policy(rungs);
+    const Goodput always = replay_availability(recording, rungs, costs, *policy);
+    CHECK(always.steps == doctest::Approx(row.always).epsilon(1e-6));
+    const auto is_free = [&](const RungStart& start) {
+      return start.at == recording.changes.front().at;
+    };
+    const auto free = std::count_if(always.starts.begin(), always.starts.end(), is_free);
+    CHECK(static_cast<long>(always.starts.size()) - free == row.changes);
+  }
+}
+
+// Tries every plan, restart and wait at every change: as many as the rungs plus one to the power of
+// the changes.
+class Scripted final : public ChangePolicy {
+ public:
+  explicit Scripted(std::vector<int> script) : script_(std::move(script)) {}
+  Decision decide(const Situation& /*situation*/) override {
+    const int choice = script_[next_++];
+    if (choice == 0) return {};
+    return {static_cast<std::size_t>(choice - 1), false, std::nullopt};
+  }
+
+ private:
+  std::vector<int> script_;
+  std::size_t next_ = 0;
+};
+
+double most_of_all_scripts(const Availability& recording, const std::vector<Rung>& rungs,
+                           const ChangeCosts& costs) {
+  const std::size_t changes = recording.changes.size();
+  std::vector<int> script(changes, 0);
+  double most = 0.0;
+  while (true) {
+    bool can_run = true;
+    for (std::size_t i = 0; i < changes; ++i) {
+      const auto choice = static_cast<std::size_t>(script[i]);
+      can_run = can_run && (choice == 0 || rungs[choice - 1].gpus <= recording.changes[i].gpus);
+    }
+    if (can_run) {
+      Scripted policy(script);
+      most = std::max(most, replay_availability(recording, rungs, costs, policy).steps);
+    }
+    std::size_t i = 0;
+    while (i < changes && script[i] == static_cast<int>(rungs.size())) script[i++] = 0;
+    if (i == changes) return most;
+    ++script[i];
+  }
+}
+
+TEST_CASE("Hindsight finds the best of all scripts where only the number of GPUs is known") {
+  std::mt19937 random(1);
+  for (int round = 0; round < 60; ++round) {
+    CAPTURE(round);
+    const Availability recording = random_recording(random, 5, false);
+    const std::vector<Rung> rungs = {rung_of(2, 2.0), rung_of(4, 3.5), rung_of(7, 5.0)};
+    const ChangeCosts costs{seconds(1 + random() % 20), seconds(random() % 90), {}, {}};
+    CHECK(most_steps(recording, rungs, costs) ==
+          doctest::Approx(most_of_all_scripts(recording, rungs, costs)).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("With named machines hindsight is an upper bound, since it also picks the machines") {
+  std::mt19937 random(2);
+  int equal = 0;
+  for (int round = 0; round < 60; ++round) {
+    CAPTURE(round);
+    const Availability recording = random_recording(random, 5, true);
+    const std::vector<Rung> rungs = {rung_of(1, 1.0), rung_of(3, 2.7), rung_of(5, 4.0)};
+    const ChangeCosts costs{seconds(random() % 20), seconds(random() % 60), {}, seconds(30)};
+    const double most = most_steps(recording, rungs, costs);
+    const double scripts = most_of_all_scripts(recording, rungs, costs);
+    CHECK(most >= scripts - 1e-6);
+    equal += most <= scripts + 1e-6 ? 1 : 0;
+  }
+  CHECK(equal >= 20);  // and not a loose one
+}
+
+TEST_CASE("A loss that nobody announced takes the work since the last checkpoint") {
+  Availability recording;
+  recording.changes = {{Duration{}, 4, {}, {}, {}, {}}, {seconds(1000), 3, {}, {}, {}, {}}};
+  recording.end = seconds(2000);
+  const std::vector<Rung> rungs = {rung_of(2, 1.0), rung_of(4, 2.0)};
+  // Checkpoints after 300, 600 and 900 s: 100 s at two steps a second are lost.
+  const ChangeCosts silent{seconds(10), seconds(50), seconds(300), {}};
+  const auto policy = always_policy(rungs);
+  const Goodput lost = replay_availability(recording, rungs, silent, *policy);
+  CHECK(lost.lost_steps == doctest::Approx(200));
+  CHECK(lost.steps == doctest::Approx(1800 + 950));
+  CHECK(lost.changes == 1);
+  CHECK(lost.restarting == seconds(50));
+  // Announced in time, the checkpoint is written first and nothing is lost.
+  ChangeCosts announced = silent;
+  announced.notice = seconds(30);
+  const auto again = always_policy(rungs);
+  const Goodput kept = replay_availability(recording, rungs, announced, *again);
+  CHECK(kept.lost_steps == 0.0);
+  CHECK(kept.steps == doctest::Approx(2000 + 940));
+  // The recording's own notice counts more than the assumed one.
+  recording.changes[1].notice = seconds(5);
+  const auto third = always_policy(rungs);
+  CHECK(replay_availability(recording, rungs, announced, *third).lost_steps ==
+        doctest::Approx(200));
+}
+
+TEST_CASE("Restarting all loses what is not in a checkpoint at every arrival") {
+  Availability recording;
+  recording.changes = {{Duration{}, 4, {}, {}, {}, {}}, {seconds(450), 5, {}, {}, {}, {}}};
+  recording.end = seconds(1000);
+  const std::vector<Rung> rungs = {rung_of(4, 2.0)};
+  const auto policy = restart_all_policy(rungs);
+  const Goodput goodput = replay_availability(
+      recording, rungs, {seconds(10), seconds(50), seconds(400), seconds(120)}, *policy);
+  CHECK(goodput.lost_steps == doctest::Approx(100));
+  CHECK(goodput.steps == doctest::Approx(800 + 1000));
+}
+
+TEST_CASE("GPU hours and dollars follow the recording's own prices where it has them") {
+  Availability recording;
+  recording.changes = {{Duration{}, 4, {}, {}, {}, {}}, {seconds(3600), 2, {}, {}, {}, 3.0}};
+  recording.end = seconds(7200);
+  CHECK(gpu_hours(recording) == doctest::Approx(6.0));
+  CHECK(usd_paid(recording, 2.0) == doctest::Approx(4 * 2.0 + 2 * 3.0));
+}
+
+TEST_CASE("Daly's interval is that of his paper's formula") {
+  // d 30 s, M 10,800 s: 785.1 s; Young's first order would be 805.0.
+  const Duration best = checkpoint_interval(seconds(30), seconds(10'800));
+  CHECK(static_cast<double>(best.count()) * 1e-9 == doctest::Approx(785.1).epsilon(1e-4));
+  CHECK(checkpoint_interval(seconds(100), seconds(40)) == seconds(100));
+  CHECK(checkpoint_interval(seconds(100), seconds(50)) == seconds(100));
+}
+
+TEST_CASE("Rungs that are no faster with more GPUs are left out") {
+  const std::vector<Rung> rungs = useful_rungs({{8, seconds(3)}, {2, seconds(9)}, {4, seconds(3)}});
+  CHECK(rungs == std::vector<Rung>{{2, seconds(9)}, {4, seconds(3)}});
+  CHECK(fastest_rung(rungs, 1) == std::nullopt);
+  CHECK(fastest_rung(rungs, 3) == 0);
+  CHECK(fastest_rung(rungs, 100) == 1);
+}
+
+}  // namespace
+}  // namespace penstock

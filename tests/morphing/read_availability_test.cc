@@ -1,0 +1,77 @@
+#include "core/files/read_availability.h"
+
+#include <doctest/doctest.h>
+
+#include "core/values/error.h"
+#include "tests/morphing/recordings.h"
+
+namespace penstock {
+namespace {
+
+using std::chrono::seconds;
+
+std::string refused(const std::string& text) {
+  try {
+    read_availability(text, "t.csv");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::kBadInput);
+    return error.what();
+  }
+  return "";
+}
+
+bool says(const std::string& message, const std::string& part) {
+  CAPTURE(message);
+  return message.find(part) != std::string::npos;
+}
+
+TEST_CASE("Numbers of GPUs are read, and the last row is the end") {
+  const Availability read = read_availability(
+      "time_s,gpus,usd_per_gpu_hour\r\n0,4,\r\n60,4,\r\n90,2,1.5\r\n120,2,\r\n", "t.csv");
+  REQUIRE(read.changes.size() == 2);
+  CHECK(read.changes[0] == AvailabilityChange{Duration{}, 4, {}, {}, {}, {}});
+  CHECK(read.changes[1] == AvailabilityChange{seconds(90), 2, {}, {}, {}, 1.5});
+  CHECK(read.end == seconds(120));
+  CHECK_FALSE(read.names_machines());
+}
+
+TEST_CASE("Machines of one moment are one change, and one that came and went was never there") {
+  const Availability read = read_availability(
+      "time_s,node,event,gpus,notice_s\n5,a,add,8,\n5,b,add,4,\n9,a,remove,8,120\n9,c,add,1,\n"
+      "9,c,remove,1,30\n20,-,end,0,\n",
+      "t.csv");
+  CHECK(read.machines == std::vector<AvailableMachine>{{"a", 8}, {"b", 4}, {"c", 1}});
+  REQUIRE(read.changes.size() == 2);
+  CHECK(read.changes[0] == AvailabilityChange{seconds(5), 12, {0, 1}, {}, {}, {}});
+  CHECK(read.changes[1] == AvailabilityChange{seconds(9), 4, {}, {0}, seconds(30), {}});
+  CHECK(read.end == seconds(20));
+}
+
+TEST_CASE("What is no recording is refused with its line and a remedy") {
+  CHECK(says(refused(""), "t.csv:0: the file is empty"));
+  CHECK(says(refused("time_s\n0\n"), "there is no column gpus"));
+  CHECK(says(refused("time_s,gpu\n"), "\"gpu\" is no column"));
+  CHECK(says(refused("time_s,gpus\n"), "there are no rows"));
+  CHECK(says(refused("time_s,gpus\n0,1\n0,2\n"), "t.csv:3: time_s: 0 is not after"));
+  CHECK(says(refused("time_s,gpus\n0,-1\n"), "expected an integer from 0 to 1000000, got \"-1\""));
+  CHECK(says(refused("time_s,gpus\n0,1,2\n"), "expected 2 cells, got 3"));
+  CHECK(says(refused("time_s,gpus,notice_s\n0,1,2\n"), "beside node and event only"));
+  const std::string head = "time_s,node,event,gpus\n";
+  CHECK(says(refused(head + "0,a,add,1\n"), "expected a last row with the event \"end\""));
+  CHECK(says(refused(head + "0,a,remove,1\n"), "\"a\" is not there"));
+  CHECK(says(refused(head + "0,a,add,1\n1,a,remove,1\n2,a,add,1\n"), "has another name"));
+  CHECK(says(refused(head + "0,a,add,1\n1,a,lost,1\n"), "expected add, remove or end"));
+  CHECK(says(refused(head + "0,a,add,1\n5,-,end,0\n6,b,add,1\n"), "the recording has ended"));
+  CHECK(says(refused(head + "0,a,add,0\n"), "without GPUs"));
+}
+
+TEST_CASE("The shipped recordings have the hours, machines and changes that their table says") {
+  const Availability p3 = recording_called("aws_p3_bamboo.nodes");
+  CHECK(p3.machines.size() == 177);
+  CHECK(p3.end == seconds(40'920));
+  CHECK(most_gpus(p3) == 32);
+  CHECK(recording_called("aws_p2_us-east-1e_2020-11-23.gpus").changes.size() == 6);
+}
+
+}  // namespace
+}  // namespace penstock
