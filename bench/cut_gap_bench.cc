@@ -78,9 +78,9 @@ ModelProfile model_of(int layers, bool uneven) {
 // The best step of a long annealing from these cuts.
 Duration annealed(CutReplay& replay, std::vector<int> cuts, int replays, std::uint64_t seed) {
   Random random(seed);
-  auto now = replay.run(cuts);
-  if (!now) return Duration::max();
-  Duration best = now->step_time;
+  const auto given = replay.run(cuts);
+  if (!given) return Duration::max();
+  Duration now = given->step_time, best = now;
   const int inner = static_cast<int>(cuts.size()) - 2;
   for (int i = 0; i < replays && inner > 0; ++i) {
     const double left = 1.0 - static_cast<double>(i) / replays;
@@ -96,12 +96,12 @@ Duration annealed(CutReplay& replay, std::vector<int> cuts, int replays, std::ui
     if (!valid) continue;
     const auto then = replay.run(next);
     if (!then) continue;
-    const double worse = static_cast<double>((then->step_time - now->step_time).count());
+    const double worse = static_cast<double>((then->step_time - now).count());
     const double heat = 0.01 * left * left * static_cast<double>(best.count());
     if (worse > 0 && (heat <= 0 || random.unit() >= std::exp(-worse / heat))) continue;
     cuts = std::move(next);
-    now = then;
-    best = std::min(best, now->step_time);
+    now = then->step_time;
+    best = std::min(best, now);
   }
   return best;
 }

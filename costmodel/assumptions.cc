@@ -1,3 +1,11 @@
+// Two parts. The first weighs, on the busiest rank, how much of its time rests on what was assumed
+// (times from a roofline, a split of the backward, scaled sequences) and how far the medians of
+// measurements are known; independent spreads add as squares and average out over micro-batches,
+// errors of a median do not, since they are the same in every micro-batch. The second looks at
+// links: levels without measurements, and messages larger than any that was measured.
+//
+// What a single assumption may be off is itself assumed, and said where its constant stands. A
+// calibrated cluster replaces all of it by what its runs say (search/calibrated_interval.cc).
 #include "costmodel/assumptions.h"
 
 #include <algorithm>

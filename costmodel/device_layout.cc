@@ -1,3 +1,7 @@
+// The layout of a level is a list of runs of domains of one size, not an entry per device, since
+// clusters have up to millions of them: a device is found among few runs. Invariant: every domain
+// of a level lies inside one domain of the level above, and domains are numbered in the order of
+// their devices.
 #include "costmodel/device_layout.h"
 
 #include <algorithm>

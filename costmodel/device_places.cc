@@ -1,3 +1,6 @@
+// Devices of one type may lie in several stretches of the cluster file, so a number among those of
+// a type is looked up in a sorted list of stretches. Invariant: two ranks of a plan never get one
+// device, whatever its placement, since ranks of one type are numbered without gaps.
 #include "costmodel/device_places.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// Sizes lie decades apart, so between measured points times are interpolated on logarithmic scales;
+// beyond the last one the wire, not the start-up, decides, and its bandwidth goes on. A ring
+// reduces in 2 (n - 1) steps of an n-th of the buffer (Patarasuk and Yuan, Bandwidth optimal
+// all-reduce algorithms, 2009); rings over several levels send on all of them at once, so the
+// slowest level counts. An all-reduce of at most kMostBytesOfTree goes up and down a tree instead,
+// whose latency grows with the logarithm of the domains. Everything is computed in doubles and
+// rounded up to nanoseconds once.
 #include "costmodel/links.h"
 
 #include <algorithm>

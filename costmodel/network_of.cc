@@ -1,3 +1,7 @@
+// The cluster becomes a graph of devices, switches and gates; each of a plan's transfers takes the
+// shortest path, worked out once per sending device and kept. A wire has one link per direction
+// (full duplex). Invariant: the way from a device to another is a function of the cluster file
+// alone, and wires that no file limits are left out of it.
 #include "costmodel/network_of.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// Looks every type of section up at one key (device, T, sample count, sequence length, mode) in its
+// grid of measurements (section_grid.h), which interpolates between sizes, and says with notes what
+// was interpolated, extended or assumed; where a type has no such rows, why_not names the part of
+// the key that is missing and what there is instead.
+//
+// Invariant: B = I + W where the profile measured the parts, because each figure is rounded by
+// itself and B is then made their sum.
 #include <algorithm>
 #include <cmath>
 #include <optional>

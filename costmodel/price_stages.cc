@@ -1,3 +1,6 @@
+// A stage is the sum of its sections: times and bytes add, independent spreads add as squares, the
+// working peak is the largest of them, and its boundary is what its last section sends. What
+// happens once per step is in step_prices.cc.
 #include "costmodel/price_stages.h"
 
 #include <algorithm>
@@ -85,6 +88,31 @@ double transfer_factor(const ClusterSpec& cluster, const Plan& plan, int stage, 
   return plan.has_next(stage) ? std::max(factor(stage), factor(stage + 1)) : factor(stage);
 }
 
+// What a message takes of its two ranks' time; nothing where none was measured.
+MessageCost message_cost(const ClusterSpec& cluster, Bytes bytes) {
+  const auto& executor = cluster.measured_executor;
+  return executor && executor->is_priced ? executor->message_of(bytes) : MessageCost{};
+}
+
+// Measured messages are one at a time between idle ranks, from before the one sends to after the
+// other has it: what that takes of the ranks' own time is priced with their compute.
+void leave_out_ranks(const MessageCost& message, TransferPrice& price) {
+  const auto rest = [&](Price& of) {
+    of.duration = std::max(of.duration - message.send - message.receive, Duration{});
+  };
+  rest(price.activation);
+  rest(price.gradient);
+}
+
+// F takes in what arrives from the stage before and sends its activation on, a backward's input
+// gradient the other way round; whatever of it runs beside another action makes that one longer.
+void add_messages(const MessageCost& before, const MessageCost& behind, ComputePrice& price) {
+  const Duration backward = behind.receive + before.send;
+  price.forward.duration += before.receive + behind.send;
+  price.input_gradient.duration += backward;
+  price.fused_backward.duration += backward;
+}
+
 void require_priced(const Plan& plan, const RankTables& tables) {
   if (plan.cuts.size() != static_cast<std::size_t>(plan.stages_per_copy()) + 1) {
     throw Error(ErrorKind::kInternal,
@@ -113,18 +141,26 @@ void price_micro_batches(const PlanWiring& wiring, const Plan& plan, const RankT
   prices.shapes = static_cast<int>(shapes);
   prices.compute.reserve(static_cast<std::size_t>(prices.stages) * shapes);
   prices.transfer.reserve(prices.compute.capacity());
+  std::vector<MessageCost> before(shapes), behind(shapes);  // by shape
   for (int stage = 0; stage < prices.stages; ++stage) {
     int worst_level = -1;
+    std::size_t shape = 0;
     for (int kind = 0; kind < plan.kinds(); ++kind) {
       const RankLink link = boundary_link(plan, wiring, stage, kind);
       const double factor = transfer_factor(cluster, plan, stage, kind);
       worst_level = std::max(worst_level, link.level);
       for (const SectionTable* table : tables[kind * plan.pipeline + plan.rank_of(stage)]) {
-        const ComputePrice& compute = prices.compute.emplace_back(
+        ComputePrice& compute = prices.compute.emplace_back(
             stage_compute(*table, plan.first_section(stage), plan.end_section(stage)));
-        prices.transfer.push_back(transfer_price(cluster, link, compute.boundary, factor));
+        TransferPrice& transfer =
+            prices.transfer.emplace_back(transfer_price(cluster, link, compute.boundary, factor));
+        behind[shape] = link.level < 0 ? MessageCost{} : message_cost(cluster, compute.boundary);
+        leave_out_ranks(behind[shape], transfer);
+        add_messages(before[shape], behind[shape], compute);
+        ++shape;
       }
     }
+    before.swap(behind);
     if (stage + 1 < prices.stages) pricing.boundary_level.push_back(worst_level);
   }
 }

@@ -1,3 +1,11 @@
+// Counts the parameters of every stage, tied tensors once per stage that holds them, and from those
+// the bytes of state, the gradients to reduce, and the time of an update by the profile's time per
+// parameter. Reductions run among the devices that hold the same stage (or tie), priced by
+// links.cc, with the slower factor where types differ; under ZeRO-1 a reduce-scatter and an
+// all-gather take the place of the all-reduce, and a rank updates its part only.
+//
+// Invariant: what is reduced, kept and updated counts each parameter of the model once per holder,
+// so the sums over stages are those of the model plus the repeated ties.
 #include "costmodel/step_prices.h"
 
 #include <algorithm>

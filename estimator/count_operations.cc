@@ -1,3 +1,11 @@
+// One function per kind of section (embedding, layer, head) and figure (parameters, operations,
+// traffic, kept bytes), each a sum over the products and passes of one forward, with the backward
+// derived from it: two products for each of the forward's, more under fused attention, which
+// computes its scores again. Numbers of passes over memory are counted from the kernels named
+// beside them; docs/estimates.md derives each formula, and tests compare the parameters with the
+// published sizes of models.
+//
+// Everything is a double, because products of sizes may leave 64 bits.
 #include "estimator/count_operations.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Reads and writes penstock.efficiency/1, and turns counts into times: a product takes its
+// operations over a share of the peak rate, a pass its bytes over a share of the memory's rate, and
+// neither takes less than a floor for launching kernels. Terms are kept with few digits, so that a
+// file says no more than the fit knows; read and written again they are the same.
 #include "estimator/efficiency.h"
 
 #include <algorithm>

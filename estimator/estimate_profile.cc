@@ -1,3 +1,11 @@
+// For every type of section, tensor degree, micro-batch size and recompute mode it counts
+// (count_operations.h), divides by the rates (efficiency.h) and writes one row of a profile, split
+// into named terms for `explain`. Recompute modes differ in what is kept and computed again;
+// collectives of tensor parallelism are left to the cost model, which prices them on the cluster's
+// links.
+//
+// Invariant: every row names a source that says estimated, with the error that the fit showed on
+// profiles it had not seen, so no later step can take it for a measurement.
 #include "estimator/estimate_profile.h"
 
 #include <algorithm>

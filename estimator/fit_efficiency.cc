@@ -1,3 +1,10 @@
+// Coordinate descent on the logarithm of each term: raise and lower it by a factor while that
+// lowers the loss, then shrink the factor. The loss is Huber's, of the logarithm of predicted over
+// measured, every profile weighing the same whatever its number of rows. How good the fit is, is
+// told by leaving out profiles and devices in turn, never by the rows it was fitted to.
+//
+// Terms and errors are rounded to three decimals (floors to microseconds) as they are handed over,
+// so that a file says no more than the fit knows.
 #include "estimator/fit_efficiency.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Joins each measured section of a profile with the counts of the same section by its architecture,
+// at the same tensor degree and sizes; only rows without recompute are taken, since the others do
+// the same work twice. The name of a section's type says which count it has. A backward that was
+// measured in two parts counts as their sum.
 #include "estimator/measured_rows.h"
 
 #include <map>

@@ -24,8 +24,8 @@ std::string words_of(CollectiveKind kind) {
 // Times that do not fall. One note per curve.
 std::vector<CurvePoint> rising(std::vector<CurvePoint> curve, const std::string& what,
                                std::vector<std::string>& notes) {
-  const std::string raised = raise_falling_times(curve);
-  if (!raised.empty()) notes.push_back(what + ": " + raised);
+  const std::string lowered = lower_to_larger(curve);
+  if (!lowered.empty()) notes.push_back(what + ": " + lowered);
   return curve;
 }
 
@@ -61,6 +61,7 @@ BuiltCluster build_cluster(const MachineToDescribe& machine, const LinkSamples& 
                     "\nhelp: give --links a larger --budget");
   }
   cluster.levels = {std::move(level)};
+  cluster.measured_executor = machine.executor;
   std::set<std::pair<CollectiveKind, int>> kinds;
   for (const CollectiveSample& sample : samples.collectives) {
     if (sample.under_load == under_load) kinds.insert({sample.kind, sample.participants});

@@ -1,10 +1,11 @@
 // Measured links of one machine -> a ClusterSpec. costmodel/links.cc prices a transfer by the
 // level's curve, a power law between two points, and a collective by the curve of its kind and
 // number of participants where there is one; so tables go in as they were measured, with one
-// exception that cluster files demand: times do not fall with the size. Where they did, the larger
-// one holds from there on, and a note says so.
+// exception that cluster files demand: times do not fall with the size. Where they did, the smaller
+// message was disturbed and takes as long as the larger one, and a note says so.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct MachineToDescribe {
   Bytes memory_per_device;  // of a CPU: the machine's, divided by the ranks
   Bytes reserve;
   BytesPerSecond memory_bandwidth;
+  std::optional<MeasuredExecutor> executor;
   std::string level;       // "gloo", "nccl": what joins them
   std::string provenance;  // who measured, where, when
 };

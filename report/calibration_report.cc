@@ -1,3 +1,7 @@
+// Every table is made from one CalibrationResult, and its errors are worked out here from the runs,
+// so that text and JSON cannot disagree. Errors are given with a run in the fit, left out of it,
+// and without any fit: the one left out is what to expect of a plan that nobody has run. A factor
+// far from 1 is said to be suspicious, since it makes up for something that is wrong elsewhere.
 #include "report/calibration_report.h"
 
 #include <optional>

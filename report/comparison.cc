@@ -1,3 +1,7 @@
+// Columns are chosen by what varies: a column that says the same in all rows gives way to a line
+// below, so that the table fits a terminal. Everything relative is relative to the first row. What
+// the rows are measured by (samples, tokens, dollars) is decided once for all of them, since rows
+// of different units cannot be compared.
 #include "report/comparison.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Says in the order in which a reader asks: what limits the step (compute, waiting, memory), what
+// the busiest rank does, which wait is the longest and why, what is near. All numbers come from the
+// Evaluation; nothing is replayed here. Compute counts as the limit from nine tenths of the
+// makespan on, where no schedule could gain more than the rest.
 #include "report/explanation.h"
 
 #include <algorithm>

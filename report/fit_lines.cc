@@ -1,3 +1,7 @@
+// Text is broken at blanks, with the rest of a line indented to where its text began
+// (hanging_column()). A command is broken with backslashes before an option and never inside
+// quotes, so that what is copied from the screen still runs. Invariant: words and their order do
+// not change, and a text that fits already stays as it is, to the byte.
 #include "report/fit_lines.h"
 
 #include <algorithm>

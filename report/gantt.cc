@@ -1,3 +1,8 @@
+// A cell of a row shows what its rank did at one moment of the cell's time, found by binary search
+// among the rank's spans, so that the picture is a sample and not a sum. Letters are those of the
+// actions; the numbers of micro-batches follow where no action is shorter than a cell. Three
+// windows are shown where the whole step is too fine to read: the fill, the drain, and all of it.
+// Times are integers, and positions are computed without overflow.
 #include "report/gantt.h"
 
 #include <algorithm>

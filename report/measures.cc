@@ -1,3 +1,6 @@
+// One function per measure, so that every report, table and JSON that shows a rate uses the same
+// definition; docs/cost_model.md names them. Rates are per step time, which includes what the
+// executor adds per step; shares of idle time are of the makespan.
 #include "report/measures.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Puts the answer together from the best plans and, where there is little room, leaves out plans,
+// blank lines, the legend and how to ask again (Room). What was proven and what is not modelled is
+// never left out, since the answer would then say more than is known.
 #include "report/plan_answer.h"
 
 #include <algorithm>

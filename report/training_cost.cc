@@ -1,3 +1,8 @@
+// Failures come at random at a constant rate (Poisson), and each costs the work since the last
+// checkpoint and a restart: the expected time of a stretch grows exponentially with its length, as
+// in Daly's model (Future Generation Computer Systems 22, 2006). The best distance between
+// checkpoints follows from it; docs/cost_model.md derives both. A training that takes longer than a
+// bound because of failures is said to make no progress, rather than given in years.
 #include "report/training_cost.h"
 
 #include <algorithm>

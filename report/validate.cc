@@ -1,3 +1,8 @@
+// Lays a measured run beside the prediction, action by action: medians over the steps that count,
+// per action and rank, so that one disturbed step does not decide. Compute is compared with the
+// plan's price and not with the timeline, in which both members of an OVERLAP have the time of the
+// pair. A receive lasts from when it was posted, which says nothing about the wire, so receives are
+// left out of errors.
 #include <algorithm>
 #include <map>
 #include <utility>

@@ -1,3 +1,7 @@
+// Takes two evaluations apart into the same parts (compute of the busiest rank, and its waits by
+// cause) and tells the parts that moved in the direction in which the step moved, the largest
+// first. Invariant: the parts of a rank add up to its makespan, so what is told accounts for the
+// difference.
 #include "report/why_not.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// Counts instead of naming: the k-th send from a to b meets the k-th receive that b posts from a,
+// and the n-th collective of a group is one on all members. Ranks are advanced batch by batch (what
+// is issued together) as long as any can go on; an item once done stays done. When nothing moves
+// and lists are left, who waits for whom is followed until a rank comes again, and that circle is
+// the message.
 #include "runtime_bridge/check_rendezvous.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Indexes the pieces of every tensor over all files of the checkpoint, then copies to each rank the
+// ranges that it holds, whichever files they lie in. So the division that wrote a checkpoint need
+// not be the one that reads it. Invariant: every element that is asked for is found; a gap, another
+// type or another shape is refused with the file's name.
 #include "runtime_bridge/checkpoint_reader.h"
 
 #include <algorithm>

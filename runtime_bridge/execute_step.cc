@@ -1,3 +1,8 @@
+// The list is walked once, by one thread. What may begin before its place (receives) is handed over
+// ahead, within a bound; what needs something waits for just that. Invariant: ranks issue
+// collectives in one order and messages between two ranks in the order of their sends, so no two
+// ranks can wait for each other unless the plan's lists do, which the checker and
+// check_rendezvous() have excluded.
 #include "runtime_bridge/execute_step.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// After a failure everyone looks twice: a rank whose message changed between the looks lives, one
+// that said that it failed is blamed first, one that is silent next, and where all live the one
+// that is least far. Messages carry step and action, so the words say where each rank was. Clocks
+// of hosts are never compared: only changes are.
 #include "runtime_bridge/heartbeat.h"
 
 #include <array>

@@ -1,3 +1,7 @@
+// Refuses with a reason what a rank could not do: kinds of action that have no counterpart at run
+// time, waits for anything but the end of compute, lists whose order would use tensors before they
+// are there. It asks before any process is started, and what it lets through the executor need not
+// check again.
 #include "runtime_bridge/plan_support.h"
 
 #include <algorithm>

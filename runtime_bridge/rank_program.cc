@@ -1,3 +1,8 @@
+// Walks the Program's actions once and gives each of this rank its transfers, groups and waits in
+// terms of ranks of the job. A message's tag is (boundary, micro-batch, direction), so both sides
+// know it without talking. Waits that follow from the order of the list are not listed; the others
+// become signals. Nothing here depends on time, and every rank works out the same of all others,
+// which is what lets lists be checked before launch.
 #include "runtime_bridge/rank_program.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// The ranks are threads, the transport is in memory, and the clock can jump: when all ranks sleep,
+// it goes on to the first that wakes. So a run takes no longer than its bookkeeping, and its times
+// are exact. With real sleeping the plan's times are stretched where they would be shorter than the
+// operating system can sleep. Invariant: under the jumping clock every start and end equals the
+// simulator's (virtual_times_test).
 #include "runtime_bridge/run_virtual.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Each reduction begins when the last gradient it needs is there and is waited for by whoever reads
+// its result. Stages of one rank that share weights add up in memory first, and one of them takes
+// part for all. Invariant: every rank of a group begins the group's collectives in the order of the
+// plan, which is the same on all of them.
 #include "runtime_bridge/step_reductions.h"
 
 #include <algorithm>

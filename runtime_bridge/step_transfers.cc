@@ -1,3 +1,7 @@
+// Receives are posted ahead of their place in the list, as many per sender as there is room for,
+// and always in the order in which the sender sends: messages between two ranks have no other name
+// than their order. A receive that is needed now is posted with all that come before it from the
+// same sender, whatever the room. Invariant: a message is posted once and waited for once.
 #include "runtime_bridge/step_transfers.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Durations come from core/values/durations.h, by kind, stage and shape, multiplied by the stretch;
+// what is done here is naming: messages go by their tags and collectives by the names of their
+// groups. Since a rank runs the members of an OVERLAP one after the other, the backward of a pair
+// takes what the pair takes beyond its forward, so that the sum is right.
 #include "runtime_bridge/virtual_prices.h"
 
 #include <algorithm>
@@ -45,7 +49,7 @@ void shorten_overlaps(const PlanFile& file, int pipeline, std::int64_t stretch,
       const Duration f = durations.of(ActionKind::kForward, first_stage, first_m);
       const Duration b = durations.of(action.kind, s, m);
       const int shape = program.micro_batches[first.micro_batch.value].shape;
-      const Duration gain = file.prices.compute_of(first_stage, shape).overlap_gain * stretch;
+      const Duration gain = gain_of_overlap(file.prices, {first_stage, shape}) * stretch;
       durations.set(action.kind, s, m, overlapped(f, b, gain) - f);
       open.erase(found);
     }

@@ -1,3 +1,11 @@
+// Because layers are alike, memory depends on counts of sections and not on where they lie. Per
+// unit (one rank, or the two that share a V's stages) the counts are searched that hold most under
+// its limit, depth first with the most of the last stage taken at once; sections are then dealt out
+// one at a time to the unit that is least busy with one more. With costs that are alike dealing out
+// is optimal: no other counts make the busiest less busy.
+//
+// Every search over counts ends after most_tried() of them and says so, so that the time is bounded
+// and the answer does not depend on a clock.
 #include "search/alike_cuts.h"
 
 #include <algorithm>

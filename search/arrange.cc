@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/values/durations.h"
+
 namespace penstock {
 namespace {
 
@@ -13,10 +15,7 @@ StageCosts costs_of(const Plan& plan, const StagePrices& prices, const ExecutorM
   std::vector<int> ranks;
   ranks.reserve(static_cast<std::size_t>(plan.stages()));
   for (int s = 0; s < plan.stages(); ++s) ranks.push_back(plan.rank_of(s));
-  const bool recomputes =
-      std::any_of(prices.compute.begin(), prices.compute.end(),
-                  [](const ComputePrice& price) { return price.recompute.duration > Duration{}; });
-  StageCosts costs = stage_costs(prices, ranks, executor, recomputes);
+  StageCosts costs = stage_costs(prices, ranks, executor, takes_recompute_time(prices));
   costs.limit = limit;
   // Where activations take nothing, as many as there are micro-batches may be held.
   for (std::size_t s = 0; s < costs.taken_by_forward.size(); ++s) {

@@ -1,3 +1,7 @@
+// At first the schedule is arranged within what weights and an estimate of the buffers leave; then
+// it is counted what its lists really hold, and each rank that is over gives up as much in the next
+// try. kMostTries bounds that; a plan that has not settled by then is refused as one that does not
+// fit. Invariant: what is returned was counted and fits.
 #include "search/arrange_within.h"
 
 #include <algorithm>

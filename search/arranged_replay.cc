@@ -40,10 +40,11 @@ ArrangedOutcome replay_rule(const PlanInputs& inputs, const Plan& given) {
       lowering_of(plan, pricing.ties, prepared.sums.recomputes(), inputs.executor), pricing.prices,
       inputs.executor, buffers, static_cast<int>(schedules.pipelines.size()));
   if (!simulated) return replay_evaluated(inputs, given);
-  const auto memory = memory_of_ranks(
+  auto memory = memory_of_ranks(
       pricing.prices,
       merged_liveness(std::move(simulated->held), static_cast<std::size_t>(plan.listed_ranks())),
       prepared.devices.reserve(), listed_ranks(plan).shapes);
+  if (pricing.prices.shapes > 1) set_stash(simulated->stash, memory);
   if (auto why_not = over_memory(memory, plan, prepared.devices.memory())) {
     return {std::move(why_not), {}};
   }

@@ -1,10 +1,16 @@
+// Gauss-Newton on the terms of the cost model: around the present values the step time of every run
+// is taken to be linear in the terms (replays with each term moved a little give the slopes), the
+// linear problem is solved with robust weights and priors (costmodel/fit_terms.h), and the way
+// there is halved until the true loss falls. Which terms are fitted at all is chosen by what they
+// gain (choose_terms()), so that few runs do not fit many terms. Reductions are fitted apart, to
+// reductions that were measured apart.
+//
+// Invariant: the error that is told is one of runs that a fit did not see: each run is predicted
+// once more by a fit to the others. Values are rounded to what files hold before they predict.
 #include "search/calibrate.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <set>
 #include <string>
 #include <tuple>
@@ -12,53 +18,14 @@
 #include <vector>
 
 #include "core/values/error.h"
-#include "costmodel/assumptions.h"
 #include "costmodel/calibrated_profile.h"
-#include "costmodel/fit_terms.h"
+#include "search/calibration_terms.h"
 #include "search/evaluate.h"
 #include "search/fit_memory.h"
 #include "search/reprice.h"
 
 namespace penstock {
 namespace {
-
-// Values by term: factors, and times in ns. The first, kStepTerms of them, are fitted to step
-// times, the last two to reductions measured apart: on step times they would take the blame for
-// every other error.
-enum Term : std::size_t {
-  kCompute,
-  kSmallKernels,
-  kPerStep,
-  kPerAction,
-  kPerTransfer,
-  kTransfer,                // on top of the links' own time
-  kReduction = kStepTerms,  // on top likewise
-  kPerReducedByte,          // ps
-  kTerms,
-};
-using Values = std::array<double, kTerms>;
-
-struct TermKind {
-  const char* name;
-  TermUnit unit;
-  double neutral;
-  int follows;
-  double on_top_of;  // what is reported is the value and this
-};
-
-const std::array<TermKind, kTerms>& kinds() {
-  static constexpr std::array<TermKind, kTerms> kKinds{{
-      {kStepTermNames[kCompute], TermUnit::kFactor, 1.0, -1, 0.0},
-      {kStepTermNames[kSmallKernels], TermUnit::kFactor, 1.0, kCompute, 0.0},
-      {kStepTermNames[kPerStep], TermUnit::kNanoseconds, 0.0, -1, 0.0},
-      {kStepTermNames[kPerAction], TermUnit::kNanoseconds, 0.0, -1, 0.0},
-      {kStepTermNames[kPerTransfer], TermUnit::kNanoseconds, 0.0, -1, 0.0},
-      {kStepTermNames[kTransfer], TermUnit::kFactor, 0.0, -1, 1.0},
-      {"reduction", TermUnit::kFactor, 0.0, -1, 1.0},
-      {"reduction per byte", TermUnit::kPicosecondsPerByte, 0.0, -1, 0.0},
-  }};
-  return kKinds;
-}
 
 constexpr int kRounds = 30;
 // Beside the first, every term needs two runs, and all must be worth half the loss of one standard
@@ -68,35 +35,7 @@ constexpr double kLeastGain = 0.5 * kOneRun * kOneRun;
 // What is thought of the scatter of runs counts as much as so many of them.
 constexpr int kPriorRuns = 4;
 
-// Terms of reductions have no prior.
-std::vector<FitTerm> fit_terms_of(std::size_t first, std::size_t end,
-                                  const ExecutorModel& executor) {
-  std::vector<FitTerm> terms;
-  terms.reserve(end - first);
-  for (std::size_t t = first; t < end; ++t) {
-    const double deviation = t < kStepTerms ? prior_deviations(executor)[t] : 0.0;
-    terms.push_back({kinds()[t].neutral, kinds()[t].follows, deviation});
-  }
-  return terms;
-}
-
-Values neutral_values() {
-  Values values{};
-  for (std::size_t t = 0; t < kTerms; ++t) values[t] = kinds()[t].neutral;
-  return values;
-}
-
 double ns(Duration duration) { return static_cast<double>(duration.count()); }
-
-// Files hold six decimals; so predictions are made with no more.
-double rounded(double value) { return std::floor(value * 1e6 + 0.5) / 1e6; }
-
-// Five digits: more of a variance says nothing, and compilers may differ in the last.
-double five_digits(double value) {
-  std::array<char, 32> text{};
-  static_cast<void>(std::snprintf(text.data(), text.size(), "%.4e", value));
-  return std::strtod(text.data(), nullptr);
-}
 
 // A run, and what does not depend on the terms.
 struct Case {
@@ -148,7 +87,7 @@ class Calibrator {
     }
     result.calibration = calibration_of(fit.values);
     result.calibration.memory = memory;
-    result.calibration.error = rounded(summarize_errors(std::move(errors)).root_mean_square);
+    result.calibration.error = six_decimals(summarize_errors(std::move(errors)).root_mean_square);
     result.calibration.posterior = posterior_of(fit.values, result.runs);
     result.terms = terms_of(fit, result.calibration.posterior->covariance);
     return result;
@@ -158,7 +97,7 @@ class Calibrator {
   struct Fit {
     TermSet fitted;  // of the step terms
     TermSet fitted_reduction;
-    Values values{};
+    CalibrationValues values{};
   };
 
   // ---- predictions -----------------------------------------------------------------------------
@@ -168,7 +107,8 @@ class Calibrator {
   }
 
   [[nodiscard]] EvaluatedPlan evaluated(const MeasuredRun& run, const ModelProfile& model,
-                                        const Values& values, const MemoryFactors& memory) const {
+                                        const CalibrationValues& values,
+                                        const MemoryFactors& memory) const {
     Calibration calibration = calibration_of(values);
     calibration.memory = memory;
     const ClusterSpec cluster = calibrated_cluster(cluster_, calibration);
@@ -197,7 +137,7 @@ class Calibrator {
             weight};
   }
 
-  [[nodiscard]] Calibration calibration_of(const Values& values) const {
+  [[nodiscard]] Calibration calibration_of(const CalibrationValues& values) const {
     Calibration calibration;
     for (const ModelProfile* model : models_) {
       calibration.profile += (calibration.profile.empty() ? "" : ", ") + model->name;
@@ -209,14 +149,15 @@ class Calibrator {
     calibration.executor.per_action = round_up_to_ns(values[kPerAction] * 1e-9);
     calibration.executor.per_transfer = round_up_to_ns(values[kPerTransfer] * 1e-9);
     calibration.executor.per_step = round_up_to_ns(values[kPerStep] * 1e-9);
-    calibration.factors = {rounded(values[kCompute]), rounded(values[kSmallKernels]),
-                           rounded(1.0 + values[kTransfer]), rounded(1.0 + values[kReduction]),
-                           rounded(values[kPerReducedByte])};
+    calibration.factors = {six_decimals(values[kCompute]), six_decimals(values[kSmallKernels]),
+                           six_decimals(1.0 + values[kTransfer]),
+                           six_decimals(1.0 + values[kReduction]),
+                           six_decimals(values[kPerReducedByte])};
     return calibration;
   }
 
   // Of every run.
-  [[nodiscard]] std::vector<double> step_times(const Values& values) const {
+  [[nodiscard]] std::vector<double> step_times(const CalibrationValues& values) const {
     const Calibration calibration = calibration_of(values);
     const ClusterSpec cluster = calibrated_cluster(cluster_, calibration);
     std::vector<ModelProfile> profiles;
@@ -239,7 +180,7 @@ class Calibrator {
 
   // Step times are piecewise linear in the terms: replays with each term moved a little give the
   // slopes. Terms outside `moved` stay where they are.
-  [[nodiscard]] Picture picture_at(const Values& values, const TermSet& moved) const {
+  [[nodiscard]] Picture picture_at(const CalibrationValues& values, const TermSet& moved) const {
     const std::vector<double> here = step_times(values);
     Picture picture;
     picture.reserve(cases_.size());
@@ -249,8 +190,8 @@ class Calibrator {
     }
     for (std::size_t t = 0; t < kStepTerms; ++t) {
       if (!moved[t]) continue;
-      Values there = values;
-      const double distance = kinds()[t].unit == TermUnit::kFactor ? 1e-3 : 1e4;
+      CalibrationValues there = values;
+      const double distance = calibration_terms()[t].unit == TermUnit::kFactor ? 1e-3 : 1e4;
       there[t] += distance;
       const std::vector<double> times = step_times(there);
       for (std::size_t i = 0; i < cases_.size(); ++i) {
@@ -268,7 +209,7 @@ class Calibrator {
     return picture;
   }
 
-  [[nodiscard]] double loss(const Values& values, const TermSet& fitted,
+  [[nodiscard]] double loss(const CalibrationValues& values, const TermSet& fitted,
                             std::size_t left_out) const {
     const std::vector<double> times = step_times(values);
     double sum = 0.0;
@@ -343,7 +284,7 @@ class Calibrator {
   [[nodiscard]] bool move_towards(const std::vector<double>& target, std::size_t left_out, Fit& fit,
                                   double& now) const {
     for (double part = 1.0; part > 0.05; part /= 2.0) {
-      Values next = fit.values;
+      CalibrationValues next = fit.values;
       for (std::size_t t = 0; t < kStepTerms; ++t) next[t] += part * (target[t] - fit.values[t]);
       const double there = loss(next, fit.fitted, left_out);
       if (!(there < now * (1.0 - 1e-9))) continue;
@@ -399,7 +340,7 @@ class Calibrator {
   }
 
   // How sure the terms are, by how far the runs scatter: each by the fit, and by one to the others.
-  [[nodiscard]] Posterior posterior_of(const Values& values,
+  [[nodiscard]] Posterior posterior_of(const CalibrationValues& values,
                                        const std::vector<RunFit>& runs) const {
     double sum = kPriorRuns * kOneRun * kOneRun;
     for (const RunFit& run : runs) {
@@ -409,7 +350,7 @@ class Calibrator {
     const int degrees = kPriorRuns + static_cast<int>(runs.size());
     Posterior posterior;
     posterior.degrees = degrees;
-    posterior.run_to_run = rounded(std::sqrt(sum / degrees));
+    posterior.run_to_run = six_decimals(std::sqrt(sum / degrees));
     posterior.covariance = covariance_of(
         terms_, picture_at(values, TermSet(kStepTerms, true)),
         std::vector<double>(values.begin(), values.begin() + kStepTerms), posterior.run_to_run);
@@ -437,7 +378,7 @@ class Calibrator {
     fitted_on.push_back(std::move(on));
   }
 
-  [[nodiscard]] RunFit run_fit(std::size_t i, const Values& values,
+  [[nodiscard]] RunFit run_fit(std::size_t i, const CalibrationValues& values,
                                const MemoryFactors& memory) const {
     const MeasuredRun& run = *cases_[i].run;
     const ModelProfile& model = *cases_[i].profile;
@@ -471,11 +412,11 @@ class Calibrator {
     for (std::size_t t = 0; t < kTerms; ++t) {
       const bool of_step = t < kStepTerms;
       FittedTerm term;
-      term.name = kinds()[t].name;
-      term.unit = kinds()[t].unit;
+      term.name = calibration_terms()[t].name;
+      term.unit = calibration_terms()[t].unit;
       term.value = term.unit == TermUnit::kNanoseconds
                        ? ns(round_up_to_ns(fit.values[t] * 1e-9))
-                       : rounded(fit.values[t] + kinds()[t].on_top_of);
+                       : six_decimals(fit.values[t] + calibration_terms()[t].on_top_of);
       if (of_step) term.deviation = std::sqrt(std::max(0.0, covariance[t * (kStepTerms + 1)]));
       for (std::size_t i = 0; i < cases_.size(); ++i) {
         const bool depends = of_step ? picture[i].slopes[t] != 0.0 : depends_on(t, cases_[i]);

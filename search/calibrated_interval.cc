@@ -1,3 +1,11 @@
+// First order: the step is replayed with every term moved a little, which gives its sensitivity;
+// with the covariance of the fit that is a variance of the logarithm of the step. To it are added
+// the scatter of single runs and, for what this plan has and no run had (schedule, tensor degree,
+// model), assumed deviations. The interval holds nine of ten by Student's distribution with the
+// posterior's degrees of freedom.
+//
+// Replays are exact, so differences are not noise; steps of a term are large enough (kMore) that
+// rounding to nanoseconds does not show.
 #include "search/calibrated_interval.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// The full product of all degrees would be endless, so each range is thinned by a rule that does
+// not depend on costs: micro-batch sizes are all tried up to eight and then in powers of two, few
+// chunks first, replicas that load evenly, device counts by halves. What is left out is said in the
+// answer (not_searched). Groups come in a fixed order, which is the order in which ties are
+// decided.
+//
+// Invariant: every candidate that fits the request's pins and the thinning rules is in exactly one
+// group.
 #include "search/candidates.h"
 
 #include <algorithm>

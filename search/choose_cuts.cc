@@ -1,3 +1,8 @@
+// Chooses the method by what is known exactly: one stage per rank is a partition of a chain
+// (partition.h), alike layers are a question of counts (alike_cuts.h), pairs of stages a search
+// with bounds (joint_cuts.h); otherwise a few starts are improved by moving single sections, and
+// refusals then say that others may fit. Stages are weighed by the time of their own device and
+// held to the memory of their own rank.
 #include "search/choose_cuts.h"
 
 #include <algorithm>

@@ -12,8 +12,9 @@ CutForms::CutForms(const PlanInputs& inputs, const Plan& plan, RecomputeRule rul
   if (may_be_divided) modes_ = std::move(modes);
 }
 
-std::optional<CutForms::Result> CutForms::run(const std::vector<int>& cuts) {
-  if (const auto result = given_.run(cuts)) return Result{*result, 0};
+std::optional<CutForms::Result> CutForms::run(const std::vector<int>& cuts,
+                                              CutReplay::Tells tells) {
+  if (const auto result = given_.run(cuts, tells)) return Result{*result, 0};
   return std::nullopt;
 }
 

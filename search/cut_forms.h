@@ -26,7 +26,8 @@ class CutForms {
     std::size_t form = 0;  // 0: the plan as it was given
   };
   // Of the plan as it was given.
-  std::optional<Result> run(const std::vector<int>& cuts);
+  std::optional<Result> run(const std::vector<int>& cuts,
+                            CutReplay::Tells tells = CutReplay::Tells::kStep);
   // Where that does not fit, of the fastest division; nothing when none fits.
   std::optional<Result> run_any(const std::vector<int>& cuts);
 

@@ -1,6 +1,7 @@
 #include "search/cut_replay.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/values/recompute_sections.h"
 #include "core/values/rule_facts.h"
@@ -25,7 +26,10 @@ Plan with_one_mode(Plan plan) {
 }  // namespace
 
 CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan, RecomputeRule rule)
-    : inputs_(inputs), prepared_(prepare(inputs, with_one_mode(plan))), with_cuts_(prepared_.plan) {
+    : inputs_(inputs),
+      prepared_(prepare(inputs, with_one_mode(plan))),
+      ties_of_model_(*inputs.profile, prepared_.plan.tensor),
+      with_cuts_(prepared_.plan) {
   if (prepared_.why_not) return;
   has_rule_ = prepared_.kind->rule != RunTimeRule::kNone;
   is_cheap_ = !prepared_.kind->is_automatic() && !has_rule_;
@@ -46,7 +50,11 @@ CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan, RecomputeRule r
   if (!is_cheap_) return;
   wiring_.emplace(*inputs.cluster, prepared_.plan);
   schedules_ = schedules_of(prepared_.plan);
-  if (!recompute_is_divided(plan) || !can_divide_recompute(*prepared_.kind)) return;
+  if (!recompute_is_divided(plan) || !can_divide_recompute(*prepared_.kind)) {
+    memory_.emplace(*sums_, ties_of_model_, inputs.profile->training,
+                    plan.zero1 ? plan.weight_copies() : 1, held_, reserve_, capacity_);
+    return;
+  }
   recompute_.emplace(inputs, prepared_, held_, rule);
   if (recompute_->is_possible()) {
     sums_ = recompute_->kept();
@@ -55,11 +63,23 @@ CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan, RecomputeRule r
   }
 }
 
-std::optional<CutReplay::Result> CutReplay::run(const std::vector<int>& cuts) {
+std::optional<CutReplay::Result> CutReplay::run(const std::vector<int>& cuts, Tells tells) {
   if (prepared_.why_not) return std::nullopt;
   with_cuts_.cuts = cuts;
-  if (recompute_) return run_divided();
-  return is_cheap_ ? run_lists() : run_evaluated();
+  if (recompute_) return run_divided(tells);
+  return is_cheap_ ? run_priced(tables_, recomputes_, tells) : run_evaluated();
+}
+
+bool CutReplay::knows_chains() const {
+  return is_cheap_ && !recompute_ && straight_replay_is_exact(inputs_.executor);
+}
+
+bool CutReplay::may_fit(const std::vector<int>& cuts) const {
+  if (!memory_) return true;
+  for (int r = 0; r < prepared_.plan.pipeline; ++r) {
+    if (memory_->total_of_rank(static_cast<std::size_t>(r), cuts) > capacity_[r]) return false;
+  }
+  return true;
 }
 
 Plan CutReplay::with(const std::vector<int>& cuts) const {
@@ -69,36 +89,45 @@ Plan CutReplay::with(const std::vector<int>& cuts) const {
   return plan;
 }
 
-std::optional<CutReplay::Result> CutReplay::run_divided() {
+std::optional<CutReplay::Result> CutReplay::run_divided(Tells tells) {
   if (!recompute_->divide(with_cuts_)) return std::nullopt;
   const DividedTables divided = recompute_->tables_of(with_cuts_, tables_);
-  return run_priced(divided.tables(), divided.recomputes());
+  return run_priced(divided.tables(), divided.recomputes(), tells);
 }
 
-std::optional<CutReplay::Result> CutReplay::run_lists() { return run_priced(tables_, recomputes_); }
-
-std::optional<CutReplay::Result> CutReplay::run_priced(const RankTables& tables, bool recomputes) {
+std::optional<CutReplay::Result> CutReplay::run_priced(const RankTables& tables, bool recomputes,
+                                                       Tells tells) {
   const StagePricing pricing = price_stages(*inputs_.profile, *wiring_, with_cuts_, tables,
                                             prepared_.kind->splits_backward());
-  const auto memory = memory_of_ranks(pricing.prices, held_, reserve_);
+  auto memory = memory_of_ranks(pricing.prices, held_, reserve_);
+  if (pricing.prices.shapes > 1) {
+    set_stash(stash_of(schedules_.pipelines, pricing.prices), memory);
+  }
   Bytes fullest;
   for (std::size_t r = 0; r < memory.size(); ++r) {
     const Bytes total = memory[r].total();
     if (total > capacity_[static_cast<int>(r)]) return std::nullopt;
     fullest = std::max(fullest, total);
   }
-  const auto summary = summary_of(pricing, recomputes);
-  if (!summary) return std::nullopt;
-  return Result{step_time_of(*summary, inputs_.executor), fullest};
+  auto replay = replayed(pricing, recomputes, tells);
+  if (!replay) return std::nullopt;
+  return Result{step_time_of(replay->summary, inputs_.executor), fullest,
+                std::move(replay->on_chain)};
 }
 
-std::optional<TimelineSummary> CutReplay::summary_of(const StagePricing& pricing, bool recomputes) {
+std::optional<TracedSimulation> CutReplay::replayed(const StagePricing& pricing, bool recomputes,
+                                                    Tells tells) {
   const auto lowering = [&] {
     return lowering_of(with_cuts_, pricing.ties, recomputes, inputs_.executor);
   };
   if (straight_replay_is_exact(inputs_.executor)) {
-    return simulate_schedule(schedules_.pipelines, lowering(), pricing.prices, inputs_.executor,
-                             buffers_);
+    if (tells == Tells::kChain) {
+      return simulate_schedule_traced(schedules_.pipelines, lowering(), pricing.prices,
+                                      inputs_.executor, buffers_);
+    }
+    return TracedSimulation{simulate_schedule(schedules_.pipelines, lowering(), pricing.prices,
+                                              inputs_.executor, buffers_),
+                            {}};
   }
   if (!program_ || pricing.ties != ties_ || recomputes != program_recomputes_) {
     program_ = program_of(schedules_, lowering());
@@ -108,7 +137,7 @@ std::optional<TimelineSummary> CutReplay::summary_of(const StagePricing& pricing
   // Only receives that were moved back can cross sends (docs/schedules.md, "Time").
   const bool may_deadlock = inputs_.executor.issue == IssueOrder::kDeepSpeed;
   if (may_deadlock && deadlock(*program_, inputs_.executor)) return std::nullopt;
-  return simulate_summary(*program_, pricing.prices, inputs_.executor);
+  return TracedSimulation{simulate_summary(*program_, pricing.prices, inputs_.executor), {}};
 }
 
 std::optional<CutReplay::Result> CutReplay::run_evaluated() {

@@ -12,6 +12,7 @@
 #include "costmodel/plan_wiring.h"
 #include "search/cut_recompute.h"
 #include "search/evaluate.h"
+#include "search/memory.h"
 #include "search/plan_program.h"
 #include "search/prepared_plan.h"
 #include "search/recompute_as_needed.h"
@@ -44,16 +45,27 @@ class CutReplay {
   struct Result {
     Duration step_time{};
     Bytes memory;  // of the fullest rank
+    // What the compute of every stage takes of the chain that the step's length comes from.
+    std::vector<Duration> on_chain{};
   };
-  // Nothing when the plan does not fit, or its transfers deadlock, with these cuts.
-  std::optional<Result> run(const std::vector<int>& cuts);
+  // Nothing when the plan does not fit, or its transfers deadlock, with these cuts. The chain is
+  // told when it is asked for and the replay knows it; that takes about twice as long.
+  enum class Tells { kStep, kChain };
+  [[nodiscard]] bool knows_chains() const;
+  std::optional<Result> run(const std::vector<int>& cuts, Tells tells = Tells::kStep);
   // The plan with these cuts, and its recompute as they are replayed.
   [[nodiscard]] Plan with(const std::vector<int>& cuts) const;
 
+  // Whether every rank has the memory, by full-size micro-batches. May say yes where it is unsure.
+  [[nodiscard]] bool may_fit(const std::vector<int>& cuts) const;
   // A step time that no replay with these cuts beats, and what all micro-batches of full size take
   // on every rank. Both much cheaper than a replay.
   Duration bound(const std::vector<int>& cuts);
   [[nodiscard]] std::vector<std::int64_t> rank_work(const std::vector<int>& cuts) const;
+  // What a micro-batch of full size takes on a stage, cumulated over the sections.
+  [[nodiscard]] const std::vector<std::int64_t>& work_sums(int stage) const {
+    return sums_of_work()[prepared_.plan.rank_of(stage)].work_of(prepared_.kind->backward);
+  }
 
   // What joint_cuts() and choose_cuts() ask for.
   [[nodiscard]] const PreparedPlan& prepared() const { return prepared_; }
@@ -64,11 +76,11 @@ class CutReplay {
   [[nodiscard]] const RankSums& sums_of_work() const {
     return sums_of_last_ ? *sums_of_last_ : *sums_;
   }
-  std::optional<Result> run_lists();
-  std::optional<Result> run_divided();
-  std::optional<Result> run_priced(const RankTables& tables, bool recomputes);
+  std::optional<Result> run_divided(Tells tells);
+  std::optional<Result> run_priced(const RankTables& tables, bool recomputes, Tells tells);
   std::optional<Result> run_evaluated();
-  std::optional<TimelineSummary> summary_of(const StagePricing& pricing, bool recomputes);
+  std::optional<TracedSimulation> replayed(const StagePricing& pricing, bool recomputes,
+                                           Tells tells);
 
   const PlanInputs& inputs_;
   PreparedPlan prepared_;
@@ -83,6 +95,8 @@ class CutReplay {
   PerRank<Bytes> capacity_{Bytes{}}, reserve_{Bytes{}};
   std::optional<PlanWiring> wiring_;
   HeldCounts held_;
+  TiedParameters ties_of_model_;
+  std::optional<StageMemory> memory_;
   PlanSchedules schedules_;
   ReplayBuffers buffers_;
   Plan with_cuts_;

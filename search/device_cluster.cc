@@ -1,3 +1,6 @@
+// Device types keep their order in the cluster file; of one type only its own nodes count. Ranks of
+// a mixed plan ask per rank, so values that depend on the device are PerRank. What a plan asks for
+// and the cluster lacks is told in counts, with what there is.
 #include "search/device_cluster.h"
 
 #include <algorithm>

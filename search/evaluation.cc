@@ -1,5 +1,6 @@
 #include "search/evaluation.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "search/choose_cuts.h"
@@ -8,6 +9,7 @@
 #include "simulator/liveness.h"
 #include "simulator/merge_liveness.h"
 #include "simulator/pool_peaks.h"
+#include "simulator/stash_bytes.h"
 
 namespace penstock {
 
@@ -25,6 +27,24 @@ double usd_per_step(Duration step_time, const Plan& plan, const PerRank<double>&
     usd += hours * usd_per_hour[rank] * replicas_of_rank(plan, rank) * plan.tensor;
   }
   return usd;
+}
+
+std::vector<Bytes> stash_of(const std::vector<RolledInput>& pipelines, const StagePrices& prices) {
+  std::vector<Bytes> all;
+  for (const RolledInput& pipeline : pipelines) {
+    if (prices.shapes == 1) break;
+    const std::vector<Bytes> ranks = peak_stash_bytes(pipeline, prices);
+    all.insert(all.end(), ranks.begin(), ranks.end());
+  }
+  return all;
+}
+
+void set_stash(const std::vector<Bytes>& stash, std::vector<MemoryUse>& listed) {
+  for (MemoryUse& use : listed) use.stash = {};
+  for (std::size_t at = 0; at < stash.size(); ++at) {
+    Bytes& most = listed[at % listed.size()].stash;
+    most = std::max(most, stash[at]);
+  }
 }
 
 ListedRanks listed_ranks(const Plan& plan) {
@@ -51,7 +71,8 @@ Evaluation evaluation_of(const Judged& judged, const StagePrices& prices,
   evaluation.step_time_low =
       std::max(Duration{}, evaluation.step_time - scaled(evaluation.step_time, interval.below));
   evaluation.step_time_high = evaluation.step_time + scaled(evaluation.step_time, interval.above);
-  const auto memory = memory_of_ranks(prices, judged.held, reserve, listed.shapes);
+  auto memory = memory_of_ranks(prices, judged.held, reserve, listed.shapes);
+  if (prices.shapes > 1) set_stash(judged.stash, memory);
   for (std::size_t r = 0; r < memory.size(); ++r) {
     evaluation.ranks.push_back({memory[r], capacity[static_cast<int>(r)], judged.times[r]});
   }
@@ -69,11 +90,12 @@ Evaluation evaluation_of(const Program& program, const StagePrices& prices,
   }
   const int pipelines = static_cast<int>(program.pipelines.size());
   const auto of_listed = static_cast<std::size_t>(listed.kinds * program.pipelines[0].ranks);
-  Evaluation evaluation =
-      evaluation_of(Judged{summarize(program, timeline),
-                           attribute_idle(program, timeline, executor, listed.kinds),
-                           merged_liveness(liveness(program, pipelines), of_listed)},
-                    prices, executor, capacity, reserve, interval, listed);
+  Evaluation evaluation = evaluation_of(
+      Judged{summarize(program, timeline),
+             attribute_idle(program, timeline, executor, listed.kinds),
+             merged_liveness(liveness(program, pipelines), of_listed),
+             prices.shapes > 1 ? peak_stash_bytes(program, prices) : std::vector<Bytes>{}},
+      prices, executor, capacity, reserve, interval, listed);
   if (!listed.by_pools) return evaluation;
   const std::vector<PoolPeaks> pools = pool_peaks(program, prices, listed.kinds);
   for (std::size_t r = 0; r < pools.size(); ++r) {

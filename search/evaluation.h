@@ -15,6 +15,7 @@
 #include "core/values/timeline.h"
 #include "simulator/analyze.h"
 #include "simulator/liveness.h"
+#include "simulator/simulate_schedule.h"
 
 namespace penstock {
 
@@ -40,7 +41,15 @@ struct Judged {
   TimelineSummary summary;
   std::vector<RankTime> times;     // attribute_idle()
   std::vector<RankLiveness> held;  // liveness()
+  // Of micro-batches of several shapes, replica by replica: peak_stash_bytes().
+  std::vector<Bytes> stash{};
 };
+// As the last of them.
+std::vector<Bytes> stash_of(const std::vector<RolledInput>& pipelines, const StagePrices& prices);
+// Sets that of the ranks that are listed: of replicas that are alike the one that holds most
+// counts.
+void set_stash(const std::vector<Bytes>& stash, std::vector<MemoryUse>& listed);
+
 // Everything but the assumptions. `interval`: of the step time, relative to it.
 Evaluation evaluation_of(const Judged& judged, const StagePrices& prices,
                          const ExecutorModel& executor, const PerRank<Bytes>& capacity,

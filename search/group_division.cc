@@ -1,3 +1,7 @@
+// Bounds come before choices: for each mode that may be mixed in, recompute_savings.h says what it
+// can save and costs on these cuts, and only when that can matter are sections chosen
+// (recompute_as_needed.h) and their tables merged. Prices of a mode are looked up when the first
+// candidate asks and kept for the group.
 #include "search/group_division.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Sections are priced by (device type, mode, T, b) and shared among groups; a group only points at
+// them, one table per rank where it is mixed. Minima over the types serve bounds that hold however
+// the sections are spread. Nothing here depends on cuts.
 #include "search/group_prices.h"
 
 #include <algorithm>

@@ -10,6 +10,7 @@
 #include "search/choose_cuts.h"
 #include "search/cut_forms.h"
 #include "search/plan_program.h"
+#include "search/step_model.h"
 #include "search/trainer_plans.h"
 
 namespace penstock {
@@ -21,8 +22,17 @@ namespace {
 constexpr int kReplaysPerArrangement = 16, kReplaysPerRule = 2;
 constexpr std::int64_t kMostArranged = 1 << 14, kMostByRule = 1 << 18;
 constexpr int kStarts = 3;
-// Of the moves that could help, so many are tried from one place before it counts as an optimum.
+// Where replays tell no chains, so many moves are tried from one place before it counts as an
+// optimum.
 constexpr int kMostMoves = 48, kMovesPerStage = 8;
+// A replay that tells its chain takes as long as so many that do not.
+constexpr int kReplaysPerChain = 2;
+// A place counts as an optimum after so many cuts that are not better, of which a replay counts for
+// more than one that need not be replayed.
+constexpr int kMostLost = 44, kLostByReplay = 3;
+// From an optimum: so many draws of random moves until one leads on, and every so many times the
+// replay of wherever they lead.
+constexpr int kMostDraws = 200, kKicksPerReplay = 5;
 // With many stages per rank the way down is long: so many times the replays more may be spent on
 // it.
 constexpr int kMoreToDescend = 5;
@@ -61,20 +71,6 @@ class FixedRandom {
   std::uint64_t state_ = 0;
 };
 
-// One section less for stage `from`, one more for stage `to`; those between are shifted by one.
-struct Move {
-  int from = 0, to = 0;
-};
-
-// False when a stage would be left without sections.
-bool apply(const Move& move, std::vector<int>& cuts) {
-  const auto from = static_cast<std::size_t>(move.from), to = static_cast<std::size_t>(move.to);
-  if (cuts[from + 1] - cuts[from] < 2) return false;
-  for (std::size_t cut = from + 1; cut <= to; ++cut) --cuts[cut];
-  for (std::size_t cut = to + 1; cut <= from; ++cut) ++cuts[cut];
-  return true;
-}
-
 class CutSearch {
  public:
   CutSearch(const PlanInputs& inputs, const Plan& plan, const CutBudget& budget)
@@ -90,6 +86,7 @@ class CutSearch {
 
   std::optional<Found> run() {
     if (replay_.why_not()) return std::nullopt;
+    model_.emplace(replay_);
     for (std::vector<int>& cuts : starts()) {
       if (auto point = tried(std::move(cuts))) starts_.push_back(std::move(*point));
     }
@@ -102,11 +99,12 @@ class CutSearch {
       descend(start);
       if (is_better(start, best)) best = start;
     }
-    while (left_ > reserve_ && !is_far(best, kPartOfKicks)) {
-      Point next = best;
-      if (!kick(next)) break;
-      descend(next);
-      if (is_better(next, best)) best = std::move(next);
+    for (int n = 0; left_ > reserve_ && !is_far(best, kPartOfKicks); ++n) {
+      const bool replays_any = !replay_.knows_chains() || n % kKicksPerReplay == 0;
+      std::optional<Point> next = replays_any ? kicked(best) : kicked_by_model(best);
+      if (!next) break;
+      if (replays_any || is_better(*next, best)) descend(*next);
+      if (is_better(*next, best)) best = std::move(*next);
     }
     if (best.result.step_time == first.result.step_time) best = first;
     return Found{forms_.of(best.form).with(best.cuts), best.result.step_time, best.result.memory};
@@ -185,9 +183,11 @@ class CutSearch {
   };
   std::optional<Point> tried(std::vector<int> cuts, Forms forms = Forms::kAsGiven) {
     if (left_ <= 0 || !tried_.insert(cuts).second) return std::nullopt;
-    --left_;
+    left_ -= replay_.knows_chains() && forms == Forms::kAsGiven ? kReplaysPerChain : 1;
     if (budget_.trainer != nullptr && taken_by_trainer(cuts) != cuts) return std::nullopt;
-    const auto result = forms == Forms::kAny ? forms_.run_any(cuts) : forms_.run(cuts);
+    const auto result =
+        forms == Forms::kAny ? forms_.run_any(cuts) : forms_.run(cuts, CutReplay::Tells::kChain);
+    if (result && forms == Forms::kAsGiven) model_->add(cuts, result->replayed);
     if (!result || (budget_.memory && result->replayed.memory > *budget_.memory)) {
       return std::nullopt;
     }
@@ -212,18 +212,36 @@ class CutSearch {
     return sum;
   }
 
-  // Moves to better neighbours, the first that comes, until there is none.
+  // To where the model says that the step is shortest, as long as the replay says so, too; where it
+  // does not, the model has learnt why.
   void descend(Point& now) {
+    if (!replay_.knows_chains()) return descend_by_work(now);
+    for (int lost = 0; lost < kMostLost && left_ > 0 && !is_far(now, part_left());) {
+      auto cuts = least_near(now.cuts, now);
+      if (!cuts) return;
+      ++lost;
+      if (is_known_to_lose(*cuts, now)) continue;
+      auto point = tried(std::move(*cuts));
+      if (!point) continue;
+      lost += kLostByReplay;
+      if (!is_better(*point, now)) continue;
+      now = std::move(*point);
+      lost = 0;
+    }
+  }
+
+  // Where replays tell no chains: to better neighbours, the first that comes, until there is none.
+  void descend_by_work(Point& now) {
     for (bool moved = true; moved;) {
       moved = false;
       int tries = 0;
       const int most =
           budget_.to_beat ? kMostMoves
                           : std::max(kMostMoves, kMovesPerStage * replay_.plan().stages_per_copy());
-      for (const Move& move : moves_from(now)) {
+      for (const CutMove& move : moves_from(now)) {
         if (left_ <= 0 || tries >= most || is_far(now, part_left())) return;
         std::vector<int> cuts = now.cuts;
-        if (!apply(move, cuts) || tried_.contains(cuts)) continue;
+        if (!make_move(move, cuts) || tried_.contains(cuts)) continue;
         if (replay_.bound(cuts) > now.result.step_time) continue;
         ++tries;
         auto point = tried(std::move(cuts));
@@ -236,12 +254,12 @@ class CutSearch {
   }
 
   // From the busiest ranks to the least busy ones first.
-  [[nodiscard]] std::vector<Move> moves_from(const Point& point) const {
+  [[nodiscard]] std::vector<CutMove> moves_from(const Point& point) const {
     const Plan& plan = replay_.plan();
     const std::vector<std::int64_t> work = forms_.of(point.form).rank_work(point.cuts);
     struct Scored {
       std::int64_t relief = 0;
-      Move move;
+      CutMove move;
     };
     std::vector<Scored> scored;
     const int stages = plan.stages_per_copy();
@@ -255,7 +273,7 @@ class CutSearch {
     }
     std::stable_sort(scored.begin(), scored.end(),
                      [](const Scored& a, const Scored& b) { return a.relief > b.relief; });
-    std::vector<Move> moves;
+    std::vector<CutMove> moves;
     moves.reserve(scored.size());
     for (const Scored& one : scored) moves.push_back(one.move);
     return moves;
@@ -270,29 +288,56 @@ class CutSearch {
     return sum;
   }
 
-  // A few moves at once, whatever they cost. False when none was found that may lead anywhere.
-  bool kick(Point& point) {
-    constexpr int kMostDraws = 200;
-    const auto stages = static_cast<std::size_t>(replay_.plan().stages_per_copy());
-    if (stages < 2) return false;
+  // A few moves at once, whatever they cost; nothing when none was found that may lead anywhere.
+  std::optional<Point> kicked(const Point& from) {
+    const Duration bearable = from.result.step_time + from.result.step_time / 64;
     for (int draw = 0; draw < kMostDraws && left_ > reserve_; ++draw) {
-      std::vector<int> cuts = point.cuts;
-      const std::size_t moves = 2 + random_.below(2);
-      bool moved = true;
-      for (std::size_t i = 0; i < moves && moved; ++i) {
-        const auto from = static_cast<int>(random_.below(stages));
-        const auto to = static_cast<int>(random_.below(stages));
-        moved = from != to && apply({from, to}, cuts);
-      }
-      if (!moved || tried_.contains(cuts)) continue;
-      const Duration bound = replay_.bound(cuts);
-      if (bound > point.result.step_time + point.result.step_time / 64) continue;
-      if (auto next = tried(std::move(cuts))) {
-        point = std::move(*next);
-        return true;
-      }
+      auto cuts = with_random_moves(from.cuts);
+      if (!cuts || tried_.contains(*cuts) || replay_.bound(*cuts) > bearable) continue;
+      if (auto point = tried(std::move(*cuts))) return point;
     }
-    return false;
+    return std::nullopt;
+  }
+
+  // From there on to where the model is least, if that may be better.
+  std::optional<Point> kicked_by_model(const Point& from) {
+    for (int draw = 0; draw < kMostDraws && left_ > reserve_; ++draw) {
+      const auto cuts = with_random_moves(from.cuts);
+      if (!cuts) continue;
+      --left_;  // it takes about as long as a replay
+      auto next = least_near(*cuts, from);
+      if (!next || is_known_to_lose(*next, from)) continue;
+      if (auto point = tried(std::move(*next))) return point;
+    }
+    return std::nullopt;
+  }
+
+  // Nothing when one of them would leave a stage without sections.
+  std::optional<std::vector<int>> with_random_moves(std::vector<int> cuts) {
+    const auto stages = static_cast<std::size_t>(replay_.plan().stages_per_copy());
+    const std::size_t moves = 2 + random_.below(2);
+    for (std::size_t i = 0; i < moves; ++i) {
+      const auto from = static_cast<int>(random_.below(stages));
+      const auto to = static_cast<int>(random_.below(stages));
+      if (from == to || !make_move({from, to}, cuts)) return std::nullopt;
+    }
+    return cuts;
+  }
+
+  // The least of the model near `cuts`, if by all that is known it may be better than `now`.
+  std::optional<std::vector<int>> least_near(const std::vector<int>& cuts, const Point& now) {
+    auto next = model_->least_near(
+        cuts, [&](const std::vector<int>& other) { return replay_.may_fit(other); },
+        [&](const std::vector<int>& other) { return !tried_.contains(other); });
+    const auto step = static_cast<double>(now.result.step_time.count());
+    if (!next || next->step >= step) return std::nullopt;
+    return std::move(next->cuts);
+  }
+
+  bool is_known_to_lose(const std::vector<int>& cuts, const Point& now) {
+    if (replay_.bound(cuts) <= now.result.step_time) return false;
+    tried_.insert(cuts);
+    return true;
   }
 
   const PlanInputs& inputs_;
@@ -305,6 +350,7 @@ class CutSearch {
   int left_;     // replays, the reserve among them
   std::set<std::vector<int>> tried_;
   std::vector<Point> starts_;
+  std::optional<StepModel> model_;
   FixedRandom random_;
 };
 

@@ -1,3 +1,8 @@
+// Depth first over the stages with a bound: a table says what the stages from each on must hold at
+// least from each section on, all ranks together, and a branch ends when the room left is less.
+// Largest runs go first, since what fits usually does so early. kMostTried and kMostRuns bound the
+// work by counts, never by time, so that the answer is the same on every machine; a search that
+// gives up says that it proved nothing.
 #include "search/loop_cuts.h"
 
 #include <algorithm>

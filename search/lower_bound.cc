@@ -199,7 +199,7 @@ StageTimes times_of(const StagePrices& prices, const Plan& plan, int stage, Back
   };
   const auto forward = [&](int shape) {
     const Duration gain =
-        kind == BackwardKind::kMixed ? prices.compute_of(stage, shape).overlap_gain : Duration{};
+        kind == BackwardKind::kMixed ? gain_of_overlap(prices, {stage, shape}) : Duration{};
     const Duration one = duration_of(prices, executor, ActionKind::kForward, {stage, shape});
     return std::max(Duration{}, one - gain).count();
   };

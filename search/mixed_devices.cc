@@ -1,3 +1,8 @@
+// Enumerates, for every ordered choice of types, every number of ranks on each of them, with the T,
+// mode and b that all can use. That is many, so a mix is first held against bounds that need no
+// cuts: the work of all sections at the summed speed of the ranks, the way through the pipeline
+// with each section on its fastest type, and the filling of the ranks (mixed_fill.h). A bound
+// rounds down by a factor just below 1, for what doubles round.
 #include "search/mixed_devices.h"
 
 #include <algorithm>

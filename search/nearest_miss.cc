@@ -1,3 +1,6 @@
+// Each miss is worked out in full, since bounds of several groups cannot be compared, and the one
+// whose fullest rank is least over is told. Where every plan was left out before cuts, the plans
+// that hold least take their place: one replica on all GPUs, for every T.
 #include "search/nearest_miss.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Numbers that make no sense are refused; then devices, schedule and the sections' tables are asked
+// in turn, and the first reason ends it. Defaults that follow from the schedule (map of stages, own
+// placement) are filled in here, so that everything behind sees a complete plan.
 #include "search/prepared_plan.h"
 
 #include <algorithm>

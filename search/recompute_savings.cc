@@ -1,3 +1,7 @@
+// Per rank and chunk the prefix sums of both modes give what recompute would free and take at most.
+// least_ns() frees the excess where the rank holds most, first in the chunks of which it holds most
+// micro-batches, and lets every byte cost the least that any section asks for: no choice of
+// sections can be cheaper, so the result may bound the step.
 #include "search/recompute_savings.h"
 
 #include <algorithm>

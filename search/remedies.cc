@@ -1,3 +1,6 @@
+// Takes the plan that came closest to fit, changes one thing at a time (single_changes()) and
+// evaluates it as the search would; the first that fits is offered. What needs more devices than
+// were asked for comes last.
 #include "search/remedies.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// A file's lists for M micro-batches are extrapolated: the same plan is lowered with few
+// micro-batches, at three sizes that are a whole number of repetitions apart, and written; every
+// value that is equal in all three, or grows evenly, is carried on to the wanted size. Blocks of
+// lists repeat by nature; what repeats is what a steady state repeats (sizes_of()). Where anything
+// grows in another way there is no rolled form, and the Program is written out.
+//
+// Invariant: a rolled file read in full is the file that writing out would have given;
+// tests/search/rolled_program_test.cc compares both.
 #include "search/rolled_program.h"
 
 #include <algorithm>
@@ -8,6 +16,7 @@
 #include "core/files/program_blocks.h"
 #include "core/files/program_file.h"
 #include "core/files/read_known_program.h"
+#include "core/values/durations.h"
 #include "simulator/schedules/schedules.h"
 #include "simulator/simulate_schedule.h"
 
@@ -136,12 +145,6 @@ bool is_known_order(const Plan& plan, const ExecutorModel& executor) {
   return plan.has_even_batch() && !plan.has_unequal_replicas() && kind != nullptr &&
          !kind->is_automatic() && kind->rule == RunTimeRule::kNone &&
          executor.issue == IssueOrder::kEager && why_no_program(plan).empty();
-}
-
-bool takes_recompute_time(const StagePrices& prices) {
-  return std::any_of(prices.compute.begin(), prices.compute.end(), [](const ComputePrice& price) {
-    return price.recompute.duration > Duration{};
-  });
 }
 
 // Of every shape of micro-batch.

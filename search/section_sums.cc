@@ -1,3 +1,7 @@
+// Prefix sums per figure, and for working peaks a sparse table of maxima over powers of two, which
+// answers any run of sections in two look-ups. A search prices millions of runs, hence no sum over
+// sections anywhere else. Tied parameters, which a stage counts once however many of its sections
+// share them, are listed apart (TiedParameters).
 #include "search/section_sums.h"
 
 #include <algorithm>

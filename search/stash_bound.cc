@@ -1,3 +1,8 @@
+// Bytes times time is the currency: each micro-batch needs at least so many byte-nanoseconds on the
+// ranks, a step offers P times C times T of them. Without recompute the quotient is the bound. With
+// it the sections that free most per time are taken first, which makes a convex curve whose pieces
+// all bound the step, as derived below. Invariant: the bound holds for every cut, schedule and
+// order of work, and it is rounded down.
 #include "search/stash_bound.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// Finds what bound every start by asking, of all that the step graph and the waits of the Program
+// let an action wait for, which ended last: the graph says nothing of times, the timeline says
+// nothing of causes. Among equal ends what the action itself needs wins, because needs are offered
+// first. Under a run-time rule the graph does not hold the order of compute on a rank, so that
+// order is read from the timeline.
+//
+// Invariant: what bound an action ended no later than the action began, so that following it
+// backwards always ends, at an action that waited for nothing.
 #include "simulator/critical_path.h"
 
 #include <algorithm>

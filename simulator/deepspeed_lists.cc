@@ -1,3 +1,9 @@
+// Turns the compute lists of a schedule into lists with sends and receives, in the order of
+// DeepSpeed's TrainSchedule (deepspeed/runtime/pipe/schedule.py): a receive stands before its
+// compute, a send is held back to the next slot, and where the next slot receives from the same
+// peer the receive goes first. That last rule is what lets two neighbours with blocking transfers
+// exchange an activation and a gradient without waiting for each other for ever; receives_first()
+// says when it applies.
 #include <optional>
 #include <utility>
 

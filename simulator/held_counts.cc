@@ -1,3 +1,8 @@
+// RankLiveness keeps vectors in vectors, which is right for one plan and too much for the thousands
+// that a search keeps. Here all counts of a schedule lie in a few arrays, one row per peak of a
+// rank with one count per chunk. begin_ranks() lays the rows out, add_peaks() fills them, and what
+// single stages hold is derived from the rows of their rank (sorted, each count once), so that a
+// bound on one stage needs no look at the others.
 #include "simulator/held_counts.h"
 
 #include <algorithm>

@@ -1,3 +1,12 @@
+// Walks the list of every rank once and counts activations per chunk: F takes one, B or W gives it
+// back, I turns one from stash into weight stash; a receive holds a buffer from its posting to its
+// consumer. What a rank holds at most is not one number, because the bytes of its chunks differ: of
+// all counts those are kept that no other counts exceed in every chunk, and bytes decide later. Up
+// to four chunks are packed into one word, so that two sets of counts compare in one subtraction.
+//
+// Blocks of a rolled-up list are walked twice and then multiplied: where no count falls over a
+// repetition the last repetition covers all others, where none rises the first does. Invariant: the
+// peaks are those of the list written out.
 #include "simulator/liveness.h"
 
 #include <algorithm>

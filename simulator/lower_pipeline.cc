@@ -1,3 +1,12 @@
+// Goes round over the ranks and emits the next action of each list whose input has been emitted,
+// with every send directly followed by its receive at the peer. So the stored order is one in which
+// a single pass can replay: whatever an action waits for stands before it. Arrivals holds, per
+// stage and micro-batch, the action that brings the input, or that there is none yet. DeepSpeed's
+// order goes the same way over lists that hold their transfers already.
+//
+// Invariant: the order of emission is a function of the lists alone. When a round emits nothing
+// while lists are left, they wait for each other; stalled() follows who waits for whom until a rank
+// comes round again and names the circle.
 #include "simulator/lower_pipeline.h"
 
 #include <algorithm>

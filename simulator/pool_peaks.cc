@@ -57,9 +57,9 @@ class PoolWalk {
     const PricedPlace place = priced_place(program_, action);
     work(action, prices_.compute_of(place.stage, place.shape).working_peak.count);
     StagePools& pools = stages_[action.stage.value];
-    const std::int64_t behind = prices_.compute_of(place.stage, place.shape).boundary.count;
-    const std::int64_t before =
-        place.stage == 0 ? 0 : prices_.compute_of(place.stage - 1, place.shape).boundary.count;
+    const auto sent = [&](ActionKind send) { return payload_of(prices_, send, place).count; };
+    const std::int64_t behind = sent(ActionKind::kSendActivation);
+    const std::int64_t before = sent(ActionKind::kSendGradient);
     const Holds& holds = rule_of(action.kind).holds;
     pools.receives_activation |= holds.activation_buffer > 0;
     pools.receives_gradient |= holds.gradient_buffer > 0;

@@ -1,3 +1,7 @@
+// Filled once per replay and read once per action: the rows of core/values/action_rules.h are
+// evaluated here for every kind, stage and shape, with the kind a constant of the compiler.
+// check_sum() refuses prices with which a sum along any path could leave 64 bits, so that the
+// replays need not look at overflow.
 #include "simulator/price_table.h"
 
 #include <algorithm>
@@ -81,7 +85,7 @@ PriceTable::PriceTable(const Program& program, const StagePrices& prices,
     for (std::size_t shape = 0; shape < shapes_; ++shape) {
       place.shape = static_cast<int>(shape);
       const std::size_t at = s * shapes_ + shape;
-      entries_[first_gain() + at] = prices.compute_of(place.stage, place.shape).overlap_gain;
+      entries_[first_gain() + at] = gain_of_overlap(prices, place);
       for_each_kind([&](auto kind) {
         constexpr ActionKind kKind = decltype(kind)::value;
         entries_[static_cast<std::size_t>(kKind) * stride_ + at] =

@@ -1,3 +1,12 @@
+// Exactness rests on two facts. The stored order is one in which every action comes after all that
+// it waits for, and compute of one rank stands in the order in which the rank runs it; so each
+// start is a maximum of ends that are known already. And no transfer occupies anything, so none can
+// delay another. Collectives are the exception: their time is known when the last member posts, and
+// members that posted earlier are filled in then. Where a stored order does not allow that, run()
+// says so and the worklist engine takes over.
+//
+// Program::more_waits is sorted by action, so one cursor goes through it beside the pass, and
+// programs without such waits pay one comparison per action.
 #include "simulator/replay.h"
 
 #include <algorithm>

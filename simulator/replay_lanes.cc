@@ -1,3 +1,10 @@
+// One pass reads the operations of a Program (lane_ops.h) once and replays them for groups of lanes
+// side by side, so that the decoding is shared, and a group of kLaneWidth lanes suits vector
+// instructions. Operations are the same for all lanes; only durations differ, and keys that deviate
+// in a stretch are listed once for all lanes.
+//
+// Invariant: a lane is never influenced by its neighbours. The last group is filled up by repeating
+// the last lane, whose results are written once more with the same value.
 #include "simulator/replay_lanes.h"
 
 #include <algorithm>

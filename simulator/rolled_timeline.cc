@@ -1,3 +1,11 @@
+// A rolled replay keeps the ends of the steps that it walked and, of every jump, how many windows
+// it went over and how each time of the window before it grew. end() looks a position up among the
+// walked steps, or takes the step one window before the jump and adds that growth as often as
+// windows lie between. Who brought what a step waits for is found from the block that wrote the
+// arrival (note_writers()), since a micro-batch's writer follows from the block's shift.
+//
+// Invariant: every answer is the one that the timeline of the written-out Program gives, to the
+// nanosecond; tests/simulator compares them.
 #include "simulator/rolled_timeline.h"
 
 #include <algorithm>
@@ -193,6 +201,24 @@ RolledNode RolledTimeline::bound_by(const RolledNode& node) const {
   consider(arrival(at));
   if (pair && !inserts_recompute_) consider(arrival(second));
   return latest.node;
+}
+
+void RolledTimeline::add_compute(const RolledNode& node, std::vector<Duration>& by_stage) const {
+  const At at = locate(node.rank, node.position);
+  const auto add = [&](std::uint32_t step, std::int64_t time) {
+    by_stage[schedule_.actions[step].stage.value] += Duration{time};
+  };
+  const RolledReplay::Costs& own = costs_of(at.step, at.shift);
+  if (!steps_[at.step].pair) return add(at.step, own.duration);
+  const RolledReplay::Costs& second = costs_of(at.step + 1, at.shift);
+  if (node.lead) return add(at.step + 1, second.lead);
+  const std::int64_t together = own.together_with(second), apart = own.duration + second.duration;
+  if (apart == 0) return;
+  const auto part =
+      static_cast<std::int64_t>(static_cast<double>(together) * static_cast<double>(own.duration) /
+                                static_cast<double>(apart));
+  add(at.step, part);
+  add(at.step + 1, together - part);
 }
 
 std::int64_t RolledTimeline::first_backward(int rank) const {

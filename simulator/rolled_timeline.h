@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/values/schedule.h"
+#include "core/values/units.h"
 #include "simulator/replay_log.h"
 #include "simulator/rolled_replay.h"
 
@@ -43,6 +44,10 @@ class RolledTimeline {
   // sent; of two the one before it on the rank.
   [[nodiscard]] RolledNode bound_by(const RolledNode& node) const;
   [[nodiscard]] RolledNode node_at(int rank, std::int64_t position) const;
+  [[nodiscard]] int stages() const { return schedule_.stages(); }
+  // What the node's actions take, to the time of their stages; of a pair together, as much of it
+  // as each takes by itself.
+  void add_compute(const RolledNode& node, std::vector<Duration>& by_stage) const;
 
   // Where a jump went over a step: `window` counts from 1, `in_window` is the position of the same
   // step in the window before the jump.

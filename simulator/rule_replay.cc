@@ -1,3 +1,7 @@
+// The rules are those of arXiv 2111.04007 and of its code; docs/schedules.md, "Varuna", states
+// them. Invariant: a rank decides only with what has arrived by the time that it is free, and it
+// decides only up to knows_until(), before which nothing unknown can arrive. So ranks may be run
+// ahead one after the other in any order, and the answer is that of the event engine.
 #include "simulator/rule_replay.h"
 
 #include <algorithm>
@@ -159,6 +163,8 @@ void RuleReplay::forward(std::size_t r) {
   const Count m = rank.forwards++;
   if (rank.forwards == run_end_[rank.forward_run]) ++rank.forward_run;
   rank.peak = std::max(rank.peak, rank.forwards - rank.backwards);
+  rank.stash += costs.stash;
+  rank.most_stash = std::max(rank.most_stash, rank.stash);
   rank.forward_is_next = false;
   rank.busy += costs.forward;
   rank.next = rank.not_before = start + costs.forward;
@@ -175,6 +181,7 @@ void RuleReplay::backward(std::size_t r, Time start) {
   if (rank.backwards % kVarunaGroup == 0) {
     rank.due = std::min(rank.due + kVarunaGroup, micro_batches_);
   }
+  rank.stash -= costs.stash;
   rank.recomputed = false;
   rank.busy += costs.backward;
   rank.backward_start = start;
@@ -248,6 +255,22 @@ std::vector<RankLiveness> RuleReplay::held() const {
     result.push_back(std::move(held));
   }
   return result;
+}
+
+void RuleReplay::set_stash(const std::vector<MicroBatchRun>& runs, const StagePrices& prices) {
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+      costs_[r * runs.size() + run].stash =
+          prices.compute_of(static_cast<int>(r), runs[run].each.shape).stash.count;
+    }
+  }
+}
+
+std::vector<Bytes> RuleReplay::most_stash() const {
+  std::vector<Bytes> bytes;
+  bytes.reserve(ranks_.size());
+  for (const Rank& rank : ranks_) bytes.push_back(Bytes{rank.most_stash});
+  return bytes;
 }
 
 std::int64_t RuleReplay::actions() const {

@@ -37,6 +37,9 @@ class RuleReplay {
   // After run().
   [[nodiscard]] PipelineTimes times() const;
   [[nodiscard]] std::vector<RankLiveness> held() const;
+  // Before run(): what every rank's activations take. Then what it held of them at most.
+  void set_stash(const std::vector<MicroBatchRun>& runs, const StagePrices& prices);
+  [[nodiscard]] std::vector<Bytes> most_stash() const;
   // Compute actions of all ranks.
   [[nodiscard]] std::int64_t actions() const;
 
@@ -47,6 +50,7 @@ class RuleReplay {
   struct Costs {
     Time forward = 0, recompute = 0, backward = 0;
     Time activation_delay = 0, gradient_delay = 0;  // until what it sends arrives
+    std::int64_t stash = 0;                         // bytes
   };
   // Receives of one kind: how many have arrived, and how many waited at most.
   struct Receives {
@@ -72,6 +76,7 @@ class RuleReplay {
     Time backward_start = -1;  // of the last one, while its gradient's receive is not counted
     Time first = -1, last = 0, busy = 0;
     Count peak = 0;
+    std::int64_t stash = 0, most_stash = 0;  // bytes
   };
 
   void set_costs(const Program& program, std::size_t pipeline, const PriceTable& prices,

@@ -1,9 +1,8 @@
 #include "simulator/scenario.h"
 
-#include <array>
-
 #include <fmt/format.h>
 
+#include "core/values/durations.h"
 #include "core/values/error.h"
 
 namespace penstock {
@@ -62,11 +61,8 @@ std::string why_no_link(const SlowLink& link, const Placed& placed) {
 void slow_stage(StagePrices& prices, int stage, Factor factor) {
   const auto shapes = static_cast<std::size_t>(prices.shapes);
   const auto first = static_cast<std::size_t>(stage) * shapes;
-  constexpr std::array kTimes{&ComputePrice::forward, &ComputePrice::input_gradient,
-                              &ComputePrice::weight_gradient, &ComputePrice::fused_backward,
-                              &ComputePrice::recompute};
   for (std::size_t i = first; i < first + shapes; ++i) {
-    for (const auto time : kTimes) slow(prices.compute.at(i).*time, factor);
+    for (const ComputeTime time : kComputeTimes) slow(prices.compute.at(i).*time, factor);
     prices.compute[i].overlap_gain = scaled(prices.compute[i].overlap_gain, factor);
   }
   slow(prices.step.at(static_cast<std::size_t>(stage)).optimizer, factor);

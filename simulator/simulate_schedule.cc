@@ -1,3 +1,11 @@
+// First the pipelines are replayed rolled up (rolled_replay.h), which gives for every stage the end
+// of its last weight gradient and for every rank when it began and how long it was busy. Then a
+// small Program is made in which one action per stage stands for all compute, and reductions, norm
+// and updates follow it; replay_rest() replays that. The order in which a rank comes to its last
+// gradients is kept, since collectives of one rank follow one another.
+//
+// Invariant: the summary is that of lower() and replay(), to the nanosecond;
+// tests/simulator/simulate_schedule_test.cc compares them over random schedules.
 #include "simulator/simulate_schedule.h"
 
 #include <algorithm>
@@ -13,6 +21,7 @@
 #include "simulator/rule_replay.h"
 #include "simulator/schedules/varuna.h"
 #include "simulator/step_tail.h"
+#include "simulator/time_on_chain.h"
 
 namespace penstock {
 namespace {
@@ -233,11 +242,14 @@ CountedSimulation simulate_schedule_counted(const std::vector<RolledInput>& pipe
   return {end.finish(replays.times, prices, executor), replays.work};
 }
 
-AttributedSimulation simulate_schedule_attributed(const std::vector<RolledInput>& pipelines,
-                                                  const LoweringOptions& options,
-                                                  const StagePrices& prices,
-                                                  const ExecutorModel& executor,
-                                                  ReplayBuffers& buffers, int attributed) {
+namespace {
+
+// With when every step ran, for `tell` to add to the result.
+template <class Result, class Tell>
+Result simulate_with_timelines(const std::vector<RolledInput>& pipelines,
+                               const LoweringOptions& options, const StagePrices& prices,
+                               const ExecutorModel& executor, ReplayBuffers& buffers,
+                               const Tell& tell) {
   const std::vector<PipelineInput> inputs = with_one_per_run(pipelines);
   EndOfStep end(inputs, options);
   PipelineReplays replays(pipelines, options, prices, executor, end);
@@ -245,11 +257,34 @@ AttributedSimulation simulate_schedule_attributed(const std::vector<RolledInput>
   timelines.reserve(pipelines.size());
   replays.run(buffers, true, &timelines);
   Timeline timeline;
-  AttributedSimulation result;
+  Result result;
   result.summary = end.finish(replays.times, prices, executor, &timeline);
-  const StepEnd step_end{end.tables(), timeline, end.stand_ins(replays.times)};
-  result.ranks = attribute_idle(timelines, step_end, result.summary.busy, attributed);
+  tell(timelines, StepEnd{end.tables(), timeline, end.stand_ins(replays.times)}, result);
   return result;
+}
+
+}  // namespace
+
+AttributedSimulation simulate_schedule_attributed(const std::vector<RolledInput>& pipelines,
+                                                  const LoweringOptions& options,
+                                                  const StagePrices& prices,
+                                                  const ExecutorModel& executor,
+                                                  ReplayBuffers& buffers, int attributed) {
+  return simulate_with_timelines<AttributedSimulation>(
+      pipelines, options, prices, executor, buffers,
+      [&](const auto& timelines, const StepEnd& end, AttributedSimulation& result) {
+        result.ranks = attribute_idle(timelines, end, result.summary.busy, attributed);
+      });
+}
+
+TracedSimulation simulate_schedule_traced(const std::vector<RolledInput>& pipelines,
+                                          const LoweringOptions& options, const StagePrices& prices,
+                                          const ExecutorModel& executor, ReplayBuffers& buffers) {
+  return simulate_with_timelines<TracedSimulation>(
+      pipelines, options, prices, executor, buffers,
+      [](const auto& timelines, const StepEnd& end, TracedSimulation& result) {
+        result.on_chain = time_on_chain(timelines, end);
+      });
 }
 
 namespace {
@@ -282,6 +317,7 @@ std::optional<RuledSimulation> simulate_by_rule(const std::vector<RolledInput>& 
     RuleReplay replay(schedule, pipelines[p].micro_batches, end.tables(), p, table,
                       options.transfers, buffers.contents().arrivals_by_rule);
     if (!replay.can_run()) return std::nullopt;
+    replay.set_stash(pipelines[p].micro_batches, prices);
     actions += 3 * replay.actions();  // with transfers
     table.check_sum(static_cast<std::size_t>(actions));
     if (!replay.run()) {
@@ -291,6 +327,8 @@ std::optional<RuledSimulation> simulate_by_rule(const std::vector<RolledInput>& 
     if (p >= static_cast<std::size_t>(told)) continue;
     std::vector<RankLiveness> held = replay.held();
     std::move(held.begin(), held.end(), std::back_inserter(result.held));
+    const std::vector<Bytes> stash = replay.most_stash();
+    result.stash.insert(result.stash.end(), stash.begin(), stash.end());
   }
   result.summary = end.finish(times, prices, executor);
   return result;

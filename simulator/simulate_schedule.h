@@ -69,6 +69,16 @@ AttributedSimulation simulate_schedule_attributed(const std::vector<RolledInput>
                                                   const ExecutorModel& executor,
                                                   ReplayBuffers& buffers, int attributed = 1);
 
+// The same with what the compute of every stage takes of the chain of actions that the length of
+// the step comes from (time_on_chain.h).
+struct TracedSimulation {
+  TimelineSummary summary;
+  std::vector<Duration> on_chain;
+};
+TracedSimulation simulate_schedule_traced(const std::vector<RolledInput>& pipelines,
+                                          const LoweringOptions& options, const StagePrices& prices,
+                                          const ExecutorModel& executor, ReplayBuffers& buffers);
+
 // The same of schedules whose rule changes the order while the step runs, and what the ranks of the
 // first `told` pipelines hold in the order that comes about (liveness() of as_executed()). Nothing
 // where lower() and simulate() have to say it: lists that are not Varuna's, a forward or a backward
@@ -76,6 +86,7 @@ AttributedSimulation simulate_schedule_attributed(const std::vector<RolledInput>
 struct RuledSimulation {
   TimelineSummary summary;
   std::vector<RankLiveness> held;
+  std::vector<Bytes> stash;  // peak_stash_bytes() of the same ranks
 };
 std::optional<RuledSimulation> simulate_by_rule(const std::vector<RolledInput>& pipelines,
                                                 const LoweringOptions& options,

@@ -7,6 +7,7 @@
 #include "core/values/program.h"
 #include "core/values/stage_prices.h"
 #include "core/values/units.h"
+#include "simulator/simulate_schedule.h"
 
 namespace penstock {
 
@@ -14,5 +15,8 @@ namespace penstock {
 // takes stash, I exchanges it for weight stash, W or B frees what is left. An OVERLAP's forward
 // takes before its backward frees. A Program that changes its order while it runs: as_executed().
 std::vector<Bytes> peak_stash_bytes(const Program& program, const StagePrices& prices);
+
+// The same of the ranks of one pipeline, without writing out its Program.
+std::vector<Bytes> peak_stash_bytes(const RolledInput& pipeline, const StagePrices& prices);
 
 }  // namespace penstock

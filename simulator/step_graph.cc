@@ -1,3 +1,9 @@
+// Two passes. The first gives every action a task: a receive has that of its send, the second
+// member of an OVERLAP that of the first, and all members of a collective one. The second adds an
+// edge for every wait and, by the lane of the action's row (core/values/action_rules.h), one from
+// the task before it in the same stream or queue. Edges are then sorted into rows by counting.
+// Invariant: the graph holds all that may delay a task but prices; a task graph with a cycle is a
+// deadlock, and cycle_names() walks it backwards to name it.
 #include "simulator/step_graph.h"
 
 #include <map>

@@ -1,9 +1,9 @@
 #include "studies/changes.h"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include "core/values/durations.h"
 #include "search/evaluation.h"
 #include "search/rolled_program.h"
 #include "simulator/simulate.h"
@@ -43,11 +43,8 @@ namespace {
 void balance(PlanFile& file) {
   StagePrices& prices = file.prices;
   const auto shapes = static_cast<std::size_t>(prices.shapes);
-  constexpr std::array kTimes{&ComputePrice::forward, &ComputePrice::input_gradient,
-                              &ComputePrice::weight_gradient, &ComputePrice::fused_backward,
-                              &ComputePrice::recompute};
   for (std::size_t shape = 0; shape < shapes; ++shape) {
-    for (const auto time : kTimes) {
+    for (const ComputeTime time : kComputeTimes) {
       Duration sum{};
       for (std::size_t i = shape; i < prices.compute.size(); i += shapes) {
         sum += (prices.compute[i].*time).duration;

@@ -1,3 +1,7 @@
+// A stage or section is made a tenth faster in the prices and the plan's own Program is replayed:
+// the answer is exact for this plan and says nothing of what a search would do then. Of sections
+// that are alike on one stage the first stands for all; most_questions() bounds how many are asked,
+// so that a large plan is still answered in seconds.
 #include "studies/compute_sensitivity.h"
 
 #include <algorithm>
@@ -6,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/values/durations.h"
 #include "costmodel/plan_sections.h"
 #include "studies/outcomes.h"
 

@@ -1,3 +1,7 @@
+// First what the refusal itself offers (the exporter knows the cuts that it wants), worked out and
+// exported again. Otherwise a search among what the target can run, with all degrees of the plan
+// pinned, then with one pin after the other taken away: the first that can be exported is the
+// nearest. Invariant: a plan is told only after its export succeeded.
 #include "studies/nearest_plan.h"
 
 #include <algorithm>
@@ -16,12 +20,10 @@
 namespace penstock {
 namespace {
 
-constexpr std::string_view kVaruna = "varuna";
-
-std::string why_not_varuna(const ScheduleKind& kind, const Plan& plan) {
+// On a trainer that changes the order of a rank by its own rule.
+std::string why_not_by_rule(const Exporter& target, const ScheduleKind& kind, const Plan& plan) {
   if (kind.rule == RunTimeRule::kNone || !kind.recomputes) {
-    return "it has its own rule only, by which ranks recompute and change their order (varuna, "
-           "varuna-runtime, varuna-strict)";
+    return std::string(target.why_no_other_schedule);
   }
   if (plan.has_unequal_replicas()) return "it gives every replica the same share of the batch";
   if (!plan.has_even_batch()) return "it takes micro-batches of one shape only";
@@ -34,7 +36,9 @@ std::string why_not_run(const PlanFile& plan, const TrainerRow& target,
                         const ExportRequest& request) {
   const ScheduleKind* kind = find_schedule(plan.plan.schedule);
   const Trainer* trainer = trainer_of(target, request.version);
-  if (trainer == nullptr) return kind == nullptr ? "" : why_not_varuna(*kind, plan.plan);
+  if (trainer == nullptr) {
+    return kind == nullptr ? "" : why_not_by_rule(*target.exporter, *kind, plan.plan);
+  }
   return kind == nullptr ? why_not_run(*trainer, plan.plan)
                          : why_not_run(*trainer, *kind, plan.plan);
 }
@@ -57,7 +61,9 @@ std::optional<PlanFile> accepted(const PlanInputs& inputs, Plan plan, const Plan
   return {};
 }
 
-SearchRequest request_for(const PlanFile& file, const Trainer* trainer) {
+SearchRequest request_for(const PlanFile& file, const TrainerRow& target,
+                          const ExportRequest& asked) {
+  const Trainer* trainer = trainer_of(target, asked.version);
   const Plan& plan = file.plan;
   SearchRequest request;
   request.gpus = plan.devices();
@@ -65,7 +71,7 @@ SearchRequest request_for(const PlanFile& file, const Trainer* trainer) {
   request.sequence_length = plan.sequence_length;
   request.top = 1;
   request.trainer = trainer;
-  if (trainer == nullptr) request.pins.schedules = {std::string(kVaruna)};
+  if (trainer == nullptr) request.pins.schedules = {std::string(target.exporter->own_schedule)};
   return request;
 }
 
@@ -99,7 +105,7 @@ NearestPlan nearest_plan(const PlanFile& plan, const Export& refusal, const Trai
   if (refusal.nearest) {
     if (auto file = accepted(inputs, *refusal.nearest, plan, target, request)) return {file, ""};
   }
-  SearchRequest search = request_for(plan, trainer_of(target, request.version));
+  SearchRequest search = request_for(plan, target, request);
   for (const Pins& pins : pins_of(plan.plan, search.pins)) {
     search.pins = pins;
     SearchProgress progress;

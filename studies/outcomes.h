@@ -2,7 +2,6 @@
 // prices, and saying what came of it.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -12,11 +11,6 @@
 #include "report/sensitivity.h"
 
 namespace penstock {
-
-using ComputeTime = Price ComputePrice::*;
-inline constexpr std::array<ComputeTime, 5> kComputeTimes{
-    &ComputePrice::forward, &ComputePrice::input_gradient, &ComputePrice::weight_gradient,
-    &ComputePrice::fused_backward, &ComputePrice::recompute};
 
 // The step of the file's own Program at these prices.
 Duration step_at(const PlanFile& file, const StagePrices& prices);

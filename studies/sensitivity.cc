@@ -1,3 +1,7 @@
+// Each row changes one thing of the world (transfers of a level, batch, memory, compute of a stage)
+// and asks what the step would be, for the same layout, with cuts chosen anew where it would not
+// run otherwise. Replays are bounded by counts of actions and not by time, so the rows are the same
+// on every machine.
 #include "studies/sensitivity.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Each part is left out in turn, by a price of zero, and the step is replayed; where a replay
+// cannot say it, the step less the part's time is a bound, and marked so. Parts hide each other, so
+// what they save does not add up to the step.
 #include "studies/step_parts.h"
 
 #include <algorithm>
@@ -5,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/values/durations.h"
 #include "report/measures.h"
 #include "search/rolled_program.h"
 #include "simulator/events/executed_order.h"

@@ -1,3 +1,7 @@
+// Terms of a measured row (matrix products, attention, passes) are scaled from the row's
+// micro-batch size to the plan's and summed over the sections of one rank. What the plan's prices
+// have beyond that sum are the collectives of tensor parallelism, which the cost model added from
+// the links.
 #include "studies/work_terms.h"
 
 #include <algorithm>
@@ -5,6 +9,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/values/durations.h"
 #include "core/values/recompute_sections.h"
 #include "costmodel/price_stages.h"
 
@@ -58,10 +63,12 @@ class RankTerms {
       for (const TimeTerm& term : m->terms) add(term, scale);
     }
     const int full_size = shapes_of_kind(plan, rank_ / plan.pipeline).first;
-    const ComputePrice& price = file_.prices.compute_of(stage, full_size);
-    priced_.forward += price.forward.duration;
-    priced_.backward += price.fused_backward.duration;
-    priced_.recompute += price.recompute.duration;
+    const auto priced = [&](ActionKind kind) {
+      return price_alone(file_.prices, kind, {stage, full_size});
+    };
+    priced_.forward += priced(ActionKind::kForward);
+    priced_.backward += priced(ActionKind::kFusedBackward);
+    priced_.recompute += priced(ActionKind::kRecompute);
     return true;
   }
 

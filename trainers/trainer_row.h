@@ -31,6 +31,10 @@ struct Exporter {
   // A plan that the trainer can run (export_plan.h asks first), by the facts of the version.
   Export (*write)(const PlanFile& plan, const ExportRequest& request, const Json& facts);
   bool tells_precision = true;
+  // Of a trainer that no plans are made for (it has no Trainer): the schedule to plan with. It runs
+  // those that change their order by a rule as this one does, on an even batch; no others, and why.
+  std::string_view own_schedule{};
+  std::string_view why_no_other_schedule{};
 };
 
 // How surely a text is the launch file of a trainer.

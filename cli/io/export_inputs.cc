@@ -1,6 +1,7 @@
 #include "cli/io/export_inputs.h"
 
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "core/values/model_layers.h"
 #include "core/values/trainer.h"
 #include "estimator/shipped_data.h"
+#include "trainers/trainer_row.h"
 
 namespace penstock {
 namespace {
@@ -67,8 +69,6 @@ std::optional<std::string> known_precision(const PlanFile& plan, const PlanQuest
   return {};
 }
 
-constexpr const char* kVaruna = "varuna";
-
 // Plans are also made from a config.json, which holds no profile to search again.
 bool is_estimated(const PlanFile& plan) {
   if (!std::filesystem::is_regular_file(plan.profile.path)) return false;
@@ -84,7 +84,7 @@ std::string how_to_estimate(const PlanFile& file, const TrainerRow& target,
       "--global-batch {} --sequence-length {} {} {}",
       file.profile.path, file.cluster.device, plan.devices(), plan.global_batch,
       plan.sequence_length, trainer != nullptr ? "--for" : "--schedule",
-      trainer != nullptr ? trainer->name : kVaruna);
+      trainer != nullptr ? std::string_view(trainer->name) : target.exporter->own_schedule);
 }
 
 }  // namespace

@@ -75,6 +75,8 @@ Question start(const PlanFile& file) {
 
 // With the executor that the plan was made with, of what was fitted the machine's part counts.
 void calibrate(Question& question, const PlanFile& file) {
+  auto& measured = question.cluster.value.measured_executor;
+  if (measured) measured->is_priced = file.executor.name.starts_with(measured->trainer);
   auto& calibration = question.cluster.value.calibration;
   if (file.calibration) calibration = file.calibration;
   if (calibration && calibration->executor != file.executor) {

@@ -195,6 +195,11 @@ std::string words_of(const ExecutorModel& executor) {
     text += ", the optimizer is taken back once and done again";
   }
   if (executor.host_link == HostLink::kSimplex) text += ", loads and stores share one lane";
+  for (const auto& [time, what] :
+       {std::pair{executor.per_action, "action"}, std::pair{executor.per_transfer, "transfer"},
+        std::pair{executor.per_step, "step"}}) {
+    if (time > Duration{}) text += fmt::format(", {} per {}", to_text(time), what);
+  }
   return text;
 }
 

@@ -45,8 +45,8 @@ std::string without_maker(const std::string& name) {
 }
 
 // "8xH100", "H100:8" and "h100,a100": more than one device.
-void refuse_several(const std::string& name, const std::string& plain,
-                    const std::vector<std::string>& known) {
+void refuse_several(const std::string& name, const std::vector<std::string>& known) {
+  const std::string plain = without_maker(name);
   if (name.find(',') != std::string::npos) {
     bad_option("--device", fmt::format("'{}' names several", name),
                "penstock compare --vary device=" + name + " plans for each of them");
@@ -75,7 +75,7 @@ DeviceSheet sheet_of(const std::string& name) {
     all.push_back(sheet.name);
     all.insert(all.end(), sheet.aliases.begin(), sheet.aliases.end());
   }
-  refuse_several(name, plain, all);
+  refuse_several(name, all);
   const std::string near = did_you_mean(name, all);
   const std::string hint = near.starts_with("did you mean") ? near + " " : "";
   bad_option("--device", fmt::format("no datasheet of '{}'", name),

@@ -19,6 +19,7 @@
 #include "cli/options/parse.h"
 #include "cli/options/question_settings.h"
 #include "cli/options/search_options.h"
+#include "cli/options/trainer_called.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/format.h"
 #include "costmodel/calibrated_profile.h"
@@ -64,10 +65,32 @@ void use_measured(Question& question, const SearchOptions& options) {
   cluster.calibration = question.measured->calibration;
 }
 
+// Measured costs of a trainer's runtime count in plans for it, where nothing else was asked for or
+// fitted: what was fitted holds them.
+bool counts_measured(const Question& question, const SearchOptions& options) {
+  const auto& measured = question.cluster.value.measured_executor;
+  if (!measured || !options.trainer || options.executor.says_transfers()) return false;
+  const Trainer& trainer = parse_trainer(*options.trainer);
+  const auto& calibration = question.cluster.value.calibration;
+  return trainer.name == measured->trainer &&
+         !(calibration && behaves_alike(trainer.executor, calibration->executor));
+}
+
+std::optional<ExecutorModel> executor_asked(Question& question, const SearchOptions& options) {
+  std::optional<ExecutorModel> asked = executor_asked(options.executor, options.trainer);
+  if (!counts_measured(question, options)) return asked;
+  MeasuredExecutor& measured = *question.cluster.value.measured_executor;
+  measured.is_priced = true;
+  asked->name = measured.trainer;
+  asked->per_action = measured.per_action;
+  asked->per_step = measured.per_step;
+  return asked;
+}
+
 // What was fitted with other transfers than those that are asked for keeps its factors of compute.
 void use_calibration(Question& question, const SearchOptions& options) {
   auto& calibration = question.cluster.value.calibration;
-  const std::optional<ExecutorModel> asked = executor_asked(options.executor, options.trainer);
+  const std::optional<ExecutorModel> asked = executor_asked(question, options);
   question.executor = options.executor.with_terms(asked.value_or(ExecutorModel()));
   if (question.executor.optimizer == OptimizerGate::kRolledBack) {
     bad_option("--optimizer", "rolled-back is one step whose check fails, and no way to train",

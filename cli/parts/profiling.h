@@ -6,6 +6,7 @@
 
 #include "cli/io/answer.h"
 #include "cli/options/profile_options.h"
+#include "core/values/measured_executor.h"
 #include "profiler/copy_samples.h"
 #include "profiler/link_samples.h"
 #include "profiler/progress.h"
@@ -22,10 +23,11 @@ struct MeasuredGpu {
 
 struct Measured {
   std::optional<ModelSamples> sections;
-  std::optional<LinkSamples> links;  // none where one GPU is alone
-  std::optional<MeasuredGpu> gpu;    // unless the device is a CPU
-  std::string link_level = "gloo";   // or "nccl": what joins the ranks
-  BytesPerSecond memory_bandwidth;   // with links
+  std::optional<LinkSamples> links;          // none where one GPU is alone
+  std::optional<MeasuredExecutor> executor;  // of our own runtime, with links between CPUs
+  std::optional<MeasuredGpu> gpu;            // unless the device is a CPU
+  std::string link_level = "gloo";           // or "nccl": what joins the ranks
+  BytesPerSecond memory_bandwidth;           // with links
   Bytes reserve;  // what a rank holds before it has a model; of a GPU: what is taken by then
   std::vector<std::string> notes;  // sentences
   std::string library;             // "LibTorch 1.13.1"

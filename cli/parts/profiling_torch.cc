@@ -14,6 +14,7 @@
 #include "profiler/memory_bandwidth.h"
 #include "profiler/torch/matmul_load.h"
 #include "runtime_bridge/launcher.h"
+#include "runtime_bridge/measure_executor.h"
 #include "runtime_bridge/torch/rank_device.h"
 #include "training/gloo/gloo_transport.h"
 #include "training/gloo/tcp_store.h"
@@ -63,10 +64,27 @@ LinkSamples measure_links_here(const ProfileRequest& request, Transport& transpo
                        request.busy_links ? matmul_load(device) : LinkLoad{}, progress);
 }
 
+// Messages as they are between stages, up to what the links are measured with.
+ExecutorToMeasure executor_question(const ProfileRequest& request) {
+  ExecutorToMeasure question;
+  constexpr Bytes kLargest{4 << 20};
+  for (Bytes bytes{1024}; bytes <= std::min(kLargest, request.largest_message); bytes = 4 * bytes) {
+    question.sizes.push_back(bytes);
+  }
+  // An eighth of what the links may take.
+  const auto sizes = static_cast<std::int64_t>(question.sizes.size()) + 1;
+  if (request.budget > Duration{}) {
+    question.per_size = std::min(question.per_size, request.budget / (8 * sizes));
+  }
+  return question;
+}
+
 void measure_host_links(const ProfileRequest& request, const LaunchEnvironment& place,
                         Transport& transport, ProfilingProgress& progress, Measured& measured) {
   const LinkPool pool = make_host_pool(link_pool_bytes(request.largest_message));
   measured.links = measure_links_here(request, transport, pool, "cpu", progress);
+  progress.update("what messages cost ranks that compute", 0, 1);
+  measured.executor = measure_executor(transport, executor_question(request));
   if (place.rank == 0) measured.memory_bandwidth = measure_memory_bandwidth();
 }
 
@@ -186,8 +204,9 @@ std::optional<Measured> measure_as_rank(const ProfileRequest& request,
   // Before anything else uses the GPU, and before its thread would share a processor with ours.
   const std::unique_ptr<ActivityTracer> tracer =
       tracer_of(request, place, gpus.get(), measured.notes);
-  const std::unique_ptr<Transport> transport = transport_of(place);
+  // As in a run: the transport's threads share the rank's processor.
   pin_to_processor(place.local_rank);
+  const std::unique_ptr<Transport> transport = transport_of(place);
   measured.library = library_name();
   measured.device = words_of_device(request.device);
   measured.reserve = gpus ? gpus->taken_memory() : resident_memory();

@@ -7,6 +7,7 @@
 
 #include "cli/io/files.h"
 #include "cli/options/parse.h"
+#include "core/values/durations.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "report/words.h"
@@ -133,9 +134,7 @@ void check_listed(const ScheduleOptions& given, const Subject& subject,
 // A V-th of every time, for V chunks of a rank; transfers stay.
 void divide_by_chunks(int chunks, ScheduleCosts& costs) {
   for (ComputePrice& price : costs.prices.compute) {
-    for (Price ComputePrice::*one :
-         {&ComputePrice::forward, &ComputePrice::input_gradient, &ComputePrice::weight_gradient,
-          &ComputePrice::fused_backward, &ComputePrice::recompute}) {
+    for (const ComputeTime one : kComputeTimes) {
       (price.*one).duration /= chunks;
       (price.*one).spread /= chunks;
     }

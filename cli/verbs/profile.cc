@@ -169,6 +169,10 @@ void add_cluster(const ProfileRequest& request, const Measured& measured, const 
   }
   description.memory_bandwidth = measured.memory_bandwidth;
   description.level = measured.link_level;
+  if (measured.executor) {
+    description.executor = measured.executor;
+    description.executor->trainer = "penstock";
+  }
   description.provenance = provenance_of(request, measured, machine) +
                            (outputs.cluster_busy ? "; links while all ranks compute" : "") +
                            reserve;

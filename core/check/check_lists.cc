@@ -1,3 +1,9 @@
+// Counts every action of every list, with its first and last position, and then asks rule by rule
+// whether what a training step needs is there as often as it must be and in an order that can run:
+// of every micro-batch on every stage one F and one B, or one I and one W; a recompute where the
+// mode asks for one; a send for every receive; reductions and updates behind the gradients they are
+// for. Positions are compared only within a list; whether lists wait for each other is found by
+// check_replay(). The rules are written down from docs/file_formats.md, not taken from lowering.
 #include <map>
 #include <set>
 

@@ -1,6 +1,11 @@
 // Memory of every listed rank, counted from the lists of actions alone. Of replicas that are alike
 // but for the number of their micro-batches one is listed: each of them is walked, and the most of
 // every category counts.
+//
+// The sum is that of docs/cost_model.md, "Memory": state of the stages (or of the slots),
+// activations by the bytes of their own micro-batch (check_pools.cc), what the largest action works
+// in, and buffers of transfers; of the latter two the largest shape counts. Nothing is shared with
+// the search's own sums, which this judges.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -12,7 +17,7 @@ namespace {
 
 // A stage's figures at the largest micro-batch shape of its pipeline.
 struct Largest {
-  std::int64_t stash = 0, weight_stash = 0, working_peak = 0, boundary = 0;
+  std::int64_t working_peak = 0, boundary = 0;
 };
 
 class MemoryCheck {
@@ -58,8 +63,6 @@ class MemoryCheck {
     for (int shape = 0; shape < file_.prices.shapes; ++shape) {
       if (!occurs(p, shape)) continue;
       const ComputePrice& price = file_.prices.compute_of(s, shape);
-      largest.stash = std::max(largest.stash, price.stash.count);
-      largest.weight_stash = std::max(largest.weight_stash, price.weight_stash.count);
       largest.working_peak = std::max(largest.working_peak, price.working_peak.count);
       largest.boundary = std::max(largest.boundary, price.boundary.count);
     }
@@ -87,7 +90,7 @@ class MemoryCheck {
       use.working_peak = {working_peak};
       for (const std::vector<Action>* list : lists) {
         use.working_peak.count = std::max(use.working_peak.count, working_peak_of_pairs(*list));
-        use.stash.count = std::max(use.stash.count, stash(*list));
+        use.stash.count = std::max(use.stash.count, pools_of(file_, *list).stash);
       }
       use.communication = {communication(lists)};
     } else {
@@ -145,30 +148,6 @@ class MemoryCheck {
                                    largest_[list[at + 1].stage.value].working_peak));
     }
     return most;
-  }
-
-  // What is held at every position: an action that frees something still holds it itself, and what
-  // I leaves for W is held from the next position on.
-  [[nodiscard]] std::int64_t stash(const std::vector<Action>& list) const {
-    std::map<StageId, std::int64_t> held, held_for_weights;
-    std::int64_t peak = 0;
-    for (const Action& action : list) {
-      if (action.kind == ActionKind::kForward) ++held[action.stage];
-      peak = std::max(peak, sum_of(bytes(held, &Largest::stash),
-                                   bytes(held_for_weights, &Largest::weight_stash)));
-      if (is_backward(action.kind)) --held[action.stage];
-      if (action.kind == ActionKind::kInputGradient) ++held_for_weights[action.stage];
-      if (action.kind == ActionKind::kWeightGradient) --held_for_weights[action.stage];
-    }
-    return peak;
-  }
-  [[nodiscard]] std::int64_t bytes(const std::map<StageId, std::int64_t>& counts,
-                                   std::int64_t Largest::*each) const {
-    std::int64_t total = 0;
-    for (const auto& [stage, count] : counts) {
-      total = sum_of(total, product_of(count, largest_[stage.value].*each));
-    }
-    return total;
   }
 
   // The same stage of the replica that is listed.

@@ -1,3 +1,9 @@
+// The checker's own replay, written from docs/cost_model.md and docs/schedules.md without the
+// replay engines, so that an error of theirs does not repeat here. Every thing that takes time is a
+// node of a graph, every rule (data, streams, queues, slots, listed waits) adds edges from what
+// must have ended before; longest paths then give the earliest start of each node. Invariant: an
+// edge is added for every rule whether or not another implies it, so the answer does not rest on an
+// order of events.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -6,6 +12,7 @@
 
 #include "core/check/check_parts.h"
 #include "core/check/longest_path.h"
+#include "core/check/slot_order.h"
 
 namespace penstock {
 namespace {
@@ -31,7 +38,7 @@ class Replay {
       add_dependencies(r);
       add_streams(r);
       add_queues(r);
-      add_slots(r);
+      follow_slots(file_, r, lists_[r], node_of_[r], network_);
     }
     add_listed_waits();
     const LongestPath::Times times = network_.times();
@@ -221,96 +228,6 @@ class Replay {
         collective = node;
       }
     }
-  }
-
-  // A slot of a rank: the stage in it, who needs it there, and since when it is free.
-  struct Slot {
-    std::optional<StageId> stage;
-    std::optional<Node> loaded, freed;
-    std::size_t freed_at = 0;  // position in the list
-    std::vector<Node> users;
-  };
-
-  void add_slots(std::size_t r) {
-    const Pipeline& pipeline = pipeline_of_rank(r);
-    if (pipeline.weight_slots == 0) return;
-    std::vector<Slot> slots(static_cast<std::size_t>(pipeline.weight_slots));
-    put_residents(r, slots);
-    std::map<StageId, Node> stored;
-    std::optional<Node> copied_in, copied_out;
-    for (std::size_t at = 0; at < lists_[r].size(); ++at) {
-      const Action& action = lists_[r][at];
-      const Node node = node_of_[r][at];
-      if (is_copy(action.kind)) {
-        const bool in =
-            action.kind == ActionKind::kLoad || executor_.host_link == HostLink::kSimplex;
-        std::optional<Node>& before = in ? copied_in : copied_out;
-        network_.follows(node, before);
-        before = node;
-      }
-      if (action.kind == ActionKind::kLoad) {
-        load(slots, action.stage, node);
-        if (stored.contains(action.stage)) network_.follows(node, stored.at(action.stage));
-        continue;
-      }
-      const auto slot = std::find_if(slots.begin(), slots.end(),
-                                     [&](const Slot& each) { return each.stage == action.stage; });
-      if (slot == slots.end()) continue;  // found by check_slots()
-      if (action.kind == ActionKind::kReshard || action.kind == ActionKind::kStore) {
-        network_.follows(node, slot->loaded);
-        for (const Node user : slot->users) network_.follows(node, user);
-      }
-      if (action.kind == ActionKind::kStore) {
-        stored[action.stage] = node;
-      } else if (action.kind == ActionKind::kReshard) {
-        if (stored.contains(action.stage)) network_.follows(node, stored.at(action.stage));
-        *slot = {{}, {}, node, at + 1, {}};
-      } else if (is_compute(action.kind) ||
-                 (is_collective(action.kind) && action.kind != ActionKind::kNorm)) {
-        network_.follows(node, slot->loaded);
-        const bool reads = action.kind == ActionKind::kForward ||
-                           action.kind == ActionKind::kRecompute ||
-                           action.kind == ActionKind::kInputGradient;
-        if (!reads && stored.contains(action.stage)) {
-          network_.follows(node, stored.at(action.stage));
-        }
-        slot->users.push_back(node);
-      }
-    }
-  }
-
-  // Stages that are used before they are loaded.
-  void put_residents(std::size_t r, std::vector<Slot>& slots) const {
-    std::set<StageId> seen;
-    std::size_t next = 0;
-    for (const Action& action : lists_[r]) {
-      if (is_send(action.kind) || is_receive(action.kind) || action.kind == ActionKind::kNorm) {
-        continue;
-      }
-      if (!seen.insert(action.stage).second || action.kind == ActionKind::kLoad) continue;
-      if (next < slots.size()) slots[next++].stage = action.stage;
-    }
-  }
-
-  // Into the slot that has been free for longest.
-  void load(std::vector<Slot>& slots, StageId stage, Node node) {
-    Slot* longest = nullptr;
-    for (Slot& slot : slots) {
-      if (slot.stage) continue;
-      if (longest == nullptr || slot.freed_at < longest->freed_at) longest = &slot;
-    }
-    if (longest == nullptr) return;  // found by check_slots()
-    network_.follows(node, longest->freed);
-    *longest = {stage, node, {}, 0, {}};
-  }
-
-  [[nodiscard]] const Pipeline& pipeline_of_rank(std::size_t r) const {
-    std::size_t p = 0;
-    while (p + 1 < program_.pipelines.size() &&
-           program_.pipelines[p + 1].first_rank <= static_cast<int>(r)) {
-      ++p;
-    }
-    return program_.pipelines[p];
   }
 
   // What the file lists beyond the rules.

@@ -1,3 +1,7 @@
+// Carries a run-time rule out on its own clock, without the event engine: ends are kept in a map by
+// instant, and at each instant everything that ends is noted before any idle rank looks. Invariant:
+// all ranks that look at an instant see the same state; what their starts make arrive at once is
+// seen by a second look at the same instant.
 #include <algorithm>
 #include <iterator>
 #include <list>

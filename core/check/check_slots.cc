@@ -1,3 +1,6 @@
+// Goes through each rank's list once and keeps which stages lie in its slots, which the host has,
+// and what the device has changed since. Each use of a stage that is not there, each LOAD without a
+// free slot and each RESHARD that loses changed weights or gradients is a finding with its place.
 #include <algorithm>
 #include <utility>
 

@@ -1,3 +1,7 @@
+// Comes first and stops the others where ids or sizes are wrong, so that they may index without
+// looking: sizes of tables, plan against program (replica kinds, cuts, maps of stages), chains of
+// stages, groups, and the ids of every action. Invariant: after it returns true, every id in the
+// file names something that exists.
 #include <algorithm>
 #include <functional>
 #include <map>

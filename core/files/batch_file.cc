@@ -1,3 +1,6 @@
+// The batch is read as it stands and then checked as a whole: shapes of one kind of replica follow
+// those of the kind before, each shape is used, and sums stay within what ids and 32-bit counts can
+// hold, so that no later sum has to look at overflow.
 #include "core/files/batch_file.h"
 
 #include <algorithm>

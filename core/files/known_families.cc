@@ -1,3 +1,7 @@
+// Tables only: one row per family with what its model code fixes, aliases, kinds of model that are
+// no plain stack of layers, defaults of classes, and fields that say nothing about sizes. A row is
+// added after reading the modelling code of the family in transformers (modeling_*.py,
+// configuration_*.py).
 #include "core/files/known_families.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// Goes round over the ranks and appends the next action of each list as soon as what it waits for
+// has been appended; collectives count as done when their last member is. The order depends on the
+// lists alone, so reading a file twice gives the same Program. waits_for.cc has said before what
+// each action waits for. Invariant: an action stands behind all that it waits for; when a round
+// appends nothing, the lists wait for each other, and the circle is named.
 #include "core/files/order_actions.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// Reads a config.json of the Hugging Face Hub part by part: family, sizes, perceptron, attention,
+// experts, biases. Names of fields differ by family, so each size has a list of names
+// (config_fields.h); what the file leaves out comes from the family's row (known_families.h), or
+// from the defaults of its class, and every such guess is noted in Architecture::assumed. What is
+// no stack of alike attention layers is refused with the reason.
+//
+// Invariant: every field is either used, known to say nothing about sizes, or listed in
+// Architecture::not_read; none is passed over in silence.
 #include <algorithm>
 #include <array>
 #include <cstdint>

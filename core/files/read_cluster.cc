@@ -1,3 +1,7 @@
+// One function per object of penstock.cluster/1, and checks of what only makes sense together:
+// names that are used exist, curves rise, levels grow, a device type has its own values only where
+// it occurs. Every failure names file, line and place (JsonReader); unknown keys are refused.
+// docs/file_formats.md describes the format.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -69,6 +73,9 @@ class ClusterReader {
       for (JsonReader& element : collectives->elements()) {
         cluster_.collectives.push_back(read_collective(element));
       }
+    }
+    if (auto measured = file_.get("measured_executor")) {
+      cluster_.measured_executor = read_measured(*measured);
     }
     if (const auto executor = file_.get("executor")) {
       cluster_.calibration = read_calibration(
@@ -249,6 +256,34 @@ class ClusterReader {
               : "this kind, level, participants and device type were given before; keep one");
     }
     return collective;
+  }
+
+  MeasuredExecutor read_measured(JsonReader& object) {
+    MeasuredExecutor executor;
+    (void)read_int(need(object, "version", "1"), 1, 1);
+    executor.trainer = read_name(need(object, "trainer", "whose runtime was measured"));
+    executor.per_action = object.duration("per_action");
+    executor.per_step = object.duration("per_step");
+    const JsonReader messages =
+        need(object, "messages", "{\"bytes\", \"send_ns\", \"receive_ns\"}");
+    for (JsonReader& element : messages.elements()) {
+      const JsonReader bytes = need(element, "bytes", "the size of the message");
+      MessageCost message{bytes.bytes(), element.duration("send"), element.duration("receive")};
+      if (!executor.messages.empty()) {
+        const MessageCost& before = executor.messages.back();
+        if (message.bytes <= before.bytes) {
+          bytes.expected("more bytes than " + std::to_string(before.bytes.count) + ", ascending");
+        }
+        if (message.send < before.send || message.receive < before.receive) {
+          element.fail("expected times no shorter than those of the smaller message before");
+        }
+      }
+      element.finish();
+      executor.messages.push_back(message);
+    }
+    executor.source = sources_.resolve(object, "source", 0);
+    object.finish();
+    return executor;
   }
 
   JsonReader file_;

@@ -1,3 +1,6 @@
+// A datasheet gives peak rates by arithmetic, memory and links, as the makers publish them. Names
+// of devices are compared in lower case and by alias, since people write A100-80GB in many ways.
+// Bounds on the figures are far beyond any device, and only keep products within 64 bits.
 #include <algorithm>
 #include <array>
 #include <limits>

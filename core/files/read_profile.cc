@@ -1,3 +1,7 @@
+// One function per object of penstock.profile/1. Bounds are chosen so that sums over all sections
+// stay in 64 bits, which spares every later sum a check. Behind the single objects the profile is
+// checked as a whole: section types exist, rows of one key occur once, tied parameters are among
+// those of each of their sections, at every tensor degree.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,3 +1,8 @@
+// Reads groups and stages, then micro-batches, then lists, each against what was read before, and
+// multiplies blocks and runs of micro-batches out only at the end, when the size of the whole is
+// known: a small file must not ask for large tables. Lists are read without a reader object per
+// element, since they may hold millions. Invariant: after reading, ids are in range, chains of
+// stages agree from both sides, and order_actions() has found an order in which the lists can run.
 #include <algorithm>
 #include <limits>
 #include <optional>

@@ -1,3 +1,6 @@
+// A log is one JSON object per line: a header, then steps. Lines are read one after the other, each
+// with its own line number in errors; an incomplete last line of a run that was killed is left out.
+// Bounds keep sums over ranks and steps within 64 bits.
 #include <limits>
 #include <optional>
 #include <utility>

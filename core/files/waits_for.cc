@@ -1,3 +1,9 @@
+// For every action of the lists the one action that must have ended before it, by the rules of its
+// row and docs/file_formats.md, "The program". Tables by (kind, stage, micro-batch) hold where
+// producers stand; only kinds that some rule needs have a table. I and B are one kind here, since a
+// micro-batch has one or the other. Invariant: what an action waits for is a function of kinds and
+// tables alone, never of positions on other ranks; what is missing is told with the action that
+// needs it.
 #include <array>
 #include <cstdint>
 #include <optional>

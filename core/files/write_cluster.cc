@@ -101,6 +101,23 @@ Json write_nodes(const ClusterSpec& cluster) {
   return array;
 }
 
+Json write_measured(const MeasuredExecutor& executor, const std::vector<Source>& sources) {
+  Json messages = Json::array();
+  for (const MessageCost& message : executor.messages) {
+    messages.push(Json::object()
+                      .set("bytes", message.bytes.count)
+                      .set("send_ns", std::int64_t{message.send.count()})
+                      .set("receive_ns", std::int64_t{message.receive.count()}));
+  }
+  return Json::object()
+      .set("version", 1)
+      .set("trainer", executor.trainer)
+      .set("per_action_ns", std::int64_t{executor.per_action.count()})
+      .set("per_step_ns", std::int64_t{executor.per_step.count()})
+      .set("messages", std::move(messages))
+      .set("source", id_of(sources, executor.source));
+}
+
 }  // namespace
 
 Json write_cluster(const ClusterSpec& cluster) {
@@ -124,6 +141,9 @@ Json write_cluster(const ClusterSpec& cluster) {
       collectives.push(write_collective(collective, cluster));
     }
     file.set("collectives", std::move(collectives));
+  }
+  if (cluster.measured_executor) {
+    file.set("measured_executor", write_measured(*cluster.measured_executor, cluster.sources));
   }
   if (cluster.calibration) file.set("executor", write_calibration(*cluster.calibration));
   return file;

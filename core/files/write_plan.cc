@@ -1,3 +1,6 @@
+// Writes penstock.plan/2 member by member, one small function per object. Invariant:
+// read_plan(write_plan(file)) is the file, and equal values give equal bytes, since plan files are
+// compared and hashed.
 #include <algorithm>
 #include <utility>
 

@@ -1,3 +1,7 @@
+// Lists of actions are folded into blocks that repeat with growing micro-batches
+// (program_blocks.h), so that a file does not grow with the batch. What follows from kinds and
+// tables, such as waits and pairs, is not written; require_pairs() and GroupsOfStages make sure
+// that the reader will find the same. Where it would not, the file is refused here and not later.
 #include <algorithm>
 #include <set>
 #include <utility>

@@ -10,6 +10,7 @@
 
 #include "core/values/calibration.h"
 #include "core/values/collective_kind.h"
+#include "core/values/measured_executor.h"
 #include "core/values/profile.h"
 #include "core/values/units.h"
 
@@ -98,6 +99,9 @@ struct ClusterSpec {
   // What was fitted to runs here. price_stages() applies its factors of transfers and reductions;
   // those of compute are in the profile that calibrated_profile() makes.
   std::optional<Calibration> calibration = std::nullopt;
+  // What steps of one trainer were measured to cost besides. Where it is_priced, price_stages()
+  // adds messages to the compute of the ranks that take part in them.
+  std::optional<MeasuredExecutor> measured_executor = std::nullopt;
   bool operator==(const ClusterSpec&) const = default;
 };
 

@@ -25,6 +25,12 @@ Duration duration_of_tie(const StagePrices& prices, const ExecutorModel& executo
   throw_bad_input("prices: no tied_reduce price for group " + group);
 }
 
+bool takes_recompute_time(const StagePrices& prices) {
+  return std::any_of(prices.compute.begin(), prices.compute.end(), [](const ComputePrice& price) {
+    return price.recompute.duration > Duration{};
+  });
+}
+
 Bytes payload_of(const StagePrices& prices, ActionKind kind, PricedPlace place) {
   const PriceRule& rule = rule_of(kind).price;
   if (rule.moves != nullptr) {

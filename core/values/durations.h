@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "core/values/action_rules.h"
@@ -12,6 +13,12 @@
 #include "core/values/stage_prices.h"
 
 namespace penstock {
+
+// The times of a micro-batch on a stage, for what treats them all alike.
+using ComputeTime = Price ComputePrice::*;
+inline constexpr std::array<ComputeTime, 5> kComputeTimes{
+    &ComputePrice::forward, &ComputePrice::input_gradient, &ComputePrice::weight_gradient,
+    &ComputePrice::fused_backward, &ComputePrice::recompute};
 
 // Where the price of an action stands: its stage, counted in its pipeline, and the shape of its
 // micro-batch (0 without one).
@@ -74,6 +81,14 @@ struct PricedPlace {
                                           ActionKind kind, PricedPlace place) {
   return price_alone(prices, kind, place) + fixed_cost(executor, kind);
 }
+
+// What OVERLAP(F;B) of the forward of this place saves.
+[[nodiscard]] inline Duration gain_of_overlap(const StagePrices& prices, PricedPlace place) {
+  return prices.compute_of(place.stage, place.shape).overlap_gain;
+}
+
+// Whether any stage has something to recompute: a mode may leave all of them without.
+[[nodiscard]] bool takes_recompute_time(const StagePrices& prices);
 
 // Both members of OVERLAP(F;B) together.
 [[nodiscard]] inline Duration overlapped(Duration forward, Duration backward, Duration gain) {

@@ -1,3 +1,7 @@
+// Parsing is nlohmann's SAX interface with a handler of our own, because its value type keeps
+// neither lines nor the text of numbers. Containers under construction lie on an explicit stack;
+// depth and number of values are bounded, so that a hostile file ends in an error and not in
+// exhausted memory. Messages of the library are cut down to what a person needs.
 #include "core/values/json.h"
 
 #include <array>

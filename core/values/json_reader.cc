@@ -1,3 +1,7 @@
+// A reader is a value with the path to it. Each question notes its key, and finish() refuses what
+// nobody asked for, so a typo cannot pass as a default; the nearest key is offered by edit
+// distance. Durations may be given in several units (kDurationKeys), and are read as exact
+// decimals, never through a double.
 #include "core/values/json_reader.h"
 
 #include <algorithm>

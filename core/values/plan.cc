@@ -1,3 +1,7 @@
+// What follows from the decisions of a Plan without prices: stages of ranks, the batch of each kind
+// of replica and its shapes, tokens per step. An even batch is not stored but derived here from B,
+// D and b, so that those stay the only decisions; a batch that was given stands as it is. Kinds of
+// replicas have consecutive shapes in the order of the kinds, which prices and programs index with.
 #include "core/values/plan.h"
 
 #include <algorithm>

@@ -21,4 +21,20 @@ std::string raise_falling_times(std::vector<CurvePoint>& curve) {
   return first + "; so with " + std::to_string(falling - 1) + " larger ones";
 }
 
+std::string lower_to_larger(std::vector<CurvePoint>& curve) {
+  int lowered = 0;
+  std::string first;  // the last that is found
+  for (std::size_t i = curve.size(); i-- > 1;) {
+    const CurvePoint& larger = curve[i];
+    CurvePoint& point = curve[i - 1];
+    if (point.time <= larger.time) continue;
+    ++lowered;
+    first = to_text(point.bytes) + " took " + to_text(point.time) +
+            ", more than a larger message; " + "the curve says " + to_text(larger.time);
+    point.time = larger.time;
+  }
+  if (lowered < 2) return first;
+  return first + "; so with " + std::to_string(lowered - 1) + " larger ones";
+}
+
 }  // namespace penstock

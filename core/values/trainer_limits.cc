@@ -1,3 +1,7 @@
+// Each limit of a trainer is one small function that gives the reason, or the nearest plan that the
+// trainer could run: layers move between neighbouring stages until every stage has what the trainer
+// asks for. A verdict with such a plan is what `export` offers. Layers are counted in the model's
+// own blocks (model_layers.h), since embeddings and heads are no layers to a trainer.
 #include "core/values/trainer_limits.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Decimals of files are read digit by digit into integers, with their exponent, so that 0.1 us is
+// exactly 100 ns; only measured quotients pass through a double, and round_up() is the one place
+// where they become nanoseconds. Rounding is upward, because a transfer of one byte takes time.
+// Texts have four significant digits, and are rounded before their unit is chosen.
 #include "core/values/units.h"
 
 #include <array>

@@ -1,3 +1,7 @@
+// Text output is turned into the JSON form first (nccl_text.h), so one reader judges both. A row
+// counts only if its bandwidth is bytes over its time within what two decimals allow, and if no
+// value was wrong: a benchmark that computes wrong results says nothing about speed. Times are
+// those out of place; where there is none, those in place, and that is noted.
 #include "report/imports/nccl_tests.h"
 
 #include <algorithm>

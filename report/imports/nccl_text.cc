@@ -1,3 +1,7 @@
+// Reads the table that nccl-tests print: comment lines name devices, version and columns, and every
+// other line is a row. Launchers put names of ranks before each line, which are cut off. Which
+// collective it was is not in the table: the program's name says it, and the ratio of the two
+// bandwidths, of the fastest row, whose two decimals say most.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,3 +1,7 @@
+// Columns are found by name. An instance's price is divided by its accelerators only when asked for
+// a device; rows of instances without accelerators are passed over. Catalogs and machines name one
+// device in many ways, so both names are taken apart into words (maker, model, form, memory) and
+// compared part by part (is_same_device()).
 #include "report/imports/price_catalog.h"
 
 #include <algorithm>

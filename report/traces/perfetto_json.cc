@@ -1,3 +1,7 @@
+// The JSON of Chrome's trace viewer, which Perfetto reads: a process per rank, a thread per lane,
+// arrows (flow events) from sends to what they feed, counters for memory. Perfetto has habits that
+// are not in its documentation, and the comments at each place name them: ids are never 0, an arrow
+// ends strictly inside a slice, events of one time keep their order.
 #include <cstddef>
 #include <limits>
 #include <set>

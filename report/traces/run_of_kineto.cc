@@ -1,3 +1,8 @@
+// Joins traces of several ranks into a run of one plan: ranges are named after actions, which says
+// where in the pipeline a rank stands; clocks of different hosts are put right by what must be
+// true, namely that a stage starts no forward before the stage before it has ended that forward,
+// and likewise backwards. A shift stays within what those bounds allow. Where both bounds are
+// broken no clock can help, and the trace is refused with the reason.
 #include <algorithm>
 #include <cstdlib>
 #include <limits>

@@ -1,3 +1,7 @@
+// Every action becomes a slice on a lane of its rank by its kind; an arrow goes from each send to
+// the first action that waits for its receive. Slices of one lane that overlap in time go to
+// tracks, the first that is free. Memory is a sum over time of what F takes and I, B and W let go,
+// with what is freed at a moment taken off before what starts then.
 #include "report/traces/step_trace.h"
 
 #include <algorithm>

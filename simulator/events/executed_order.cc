@@ -1,3 +1,8 @@
+// Sorts the actions of every rank by start, then end, then stored order. Times are integers and
+// there may be millions of them, so the sort goes digit by digit (radix sort, stable) instead of
+// comparing. Where only the stash is asked for, no sort is needed: a rule moves forwards before
+// backwards but neither kind among its own, so the order of a rank is two sorted lists merged
+// (peak_stash()).
 #include "simulator/events/executed_order.h"
 
 #include <algorithm>

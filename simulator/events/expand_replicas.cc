@@ -1,3 +1,8 @@
+// A Program lists replicas that do the same only once. Here every pipeline is copied as often as it
+// has replicas: stages, ranks and micro-batches by adding an offset, actions in the stored order
+// with all copies of one action side by side, so that each still comes after what it waits for.
+// Groups of one pipeline, such as tied weights, are copied likewise; those that join replicas get
+// all copies as members.
 #include "simulator/events/expand_replicas.h"
 
 #include <cstddef>

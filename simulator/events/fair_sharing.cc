@@ -1,3 +1,11 @@
+// Progressive filling (Bertsekas and Gallager, Data Networks, 6.5.2): the tightest link gives every
+// flow on it the same share, these flows are settled, and the rest of the links go on with what is
+// left. Before that, whoever reaches a limit of its own below the smallest share keeps that limit.
+// A change touches only flows that are connected to it through full links, so collect_affected()
+// grows that set and share_out() fills it alone.
+//
+// Invariant: after every change the rates are those that filling from nothing would give; divisions
+// round down, so no link is ever given out beyond its capacity.
 #include "simulator/events/fair_sharing.h"
 
 #include <algorithm>

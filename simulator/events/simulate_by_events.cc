@@ -1,3 +1,12 @@
+// Three ways through one step graph, chosen by what can influence what. Without a rule and without
+// shared links nobody looks at the state of the run: tasks are worked out in any order that
+// respects the graph. With a rule only ranks choose, and arrivals are known as soon as the compute
+// that causes them ends: time goes from choice to choice of a rank. With shared links every start
+// and end of a transfer changes the others, and a queue of events advances time.
+//
+// Invariant: at one instant all ends are handled before any rank chooses, so that the order of
+// equal events cannot be seen in the result. A run that stops with tasks left is a cycle, and it is
+// named.
 #include "simulator/events/simulate_by_events.h"
 
 #include <algorithm>

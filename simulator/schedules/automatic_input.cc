@@ -1,3 +1,6 @@
+// Checks sizes, signs and magnitudes before any schedule adds them up: with every sum below 2^62
+// the schedulers can add durations and bytes without looking at overflow. Products are estimated in
+// doubles, whose rounding does not matter at such a distance. Errors name the stage and the value.
 #include "simulator/schedules/automatic_input.h"
 
 #include <algorithm>

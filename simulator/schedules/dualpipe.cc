@@ -1,3 +1,8 @@
+// DualPipe and DualPipeV after deepseek-ai/DualPipe (dualpipe.py, dualpipev.py): micro-batches are
+// fed from both ends, every rank holds one stage of each direction, and in the steady state a
+// forward of one direction overlaps a backward of the other. DualPipeRank writes the eight steps of
+// the source in their order; DualPipeV is the same lists on half of the ranks, each rank holding
+// both ends of a V. Invariant: a W is always the oldest that is pending, as in the source's queue.
 #include <algorithm>
 #include <queue>
 #include <utility>

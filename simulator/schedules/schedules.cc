@@ -1,3 +1,6 @@
+// The limits on sizes keep ids within their 16 bits and lists within memory; they are asked before
+// any generator runs, so that a generator may count on sane sizes. find_schedule() and the names
+// are linear searches over some twenty rows.
 #include "simulator/schedules/schedules.h"
 
 #include <array>

@@ -1,3 +1,8 @@
+// Because micro-batches of one kind and stage run in ascending order, an action needs only its kind
+// and chunk, and the micro-batch is a count. length_of() runs such lists without an event queue: it
+// sweeps over the ranks, down and up again, and each rank goes on until it waits for something that
+// has not run. The lists must be such that they can run: whoever makes them says so. fits() adds up
+// what each list holds and compares it with the rank's limit after every action.
 #include "simulator/schedules/split_lists.h"
 
 #include <algorithm>

@@ -1,3 +1,12 @@
+// Follows "Pipeline Parallelism with Controllable Memory" (arXiv 2405.15362): every micro-batch
+// repeats a pattern of slots, one slot per action, and the patterns interlock without collision.
+// squeeze() takes the slots one after the other and moves each action to the first empty slot
+// behind all that it waits for, if the rank then holds no more than its limit; the steady state
+// stays as it is. W have no one waiting for them and fill gaps, oldest first.
+//
+// Gaps are found as in a forest of disjoint sets with path halving, and counts are compared in
+// blocks because every micro-batch passes through here slot by slot. Invariant: no move changes
+// what a rank holds at its highest beyond the limit, and none goes before what the action needs.
 #include "simulator/schedules/v_squeeze.h"
 
 #include <algorithm>

@@ -1,3 +1,13 @@
+// The shortest of several families under a ladder of limits: 1F1B and the handcrafted ZB-H1 and
+// ZB-H2 where they fit, the published heuristic (sail-sg/zero-bubble-pipeline-parallelism) in its
+// eight variants, two variants that share the warm-up out in proportion, and list scheduling. A
+// rung of the ladder lets every rank hold so many activations, or as many as it has memory for;
+// RungShape says whether all ranks get the same or fewer towards the end of the pipeline, where
+// less is in flight.
+//
+// A run is skipped where a run before it tells its result (tells_nothing_new()), and all the rest
+// where no schedule within the limits could be shorter (lower_bound()). Invariant: skipping saves
+// time and never changes the answer.
 #include "simulator/schedules/zb_auto.h"
 
 #include <algorithm>

@@ -1,3 +1,12 @@
+// List scheduling: of all ranks the one whose next action can start first takes it; among the
+// actions of a rank gradients go before forwards and forwards before W, and a W goes only where it
+// delays nothing that is known to come. How many micro-batches a stage may have in flight is capped
+// in one of several ways (InFlight), since greedy forwards would use up memory that later stages
+// need.
+//
+// A run that lost is remembered with what its limits had room for: another whose limits have room
+// for the same, and for no more, would go the same way and is not run. Invariant: there is always
+// an offer, because the micro-batch that is furthest can go on; so a run always ends.
 #include "simulator/schedules/zb_greedy.h"
 
 #include <array>

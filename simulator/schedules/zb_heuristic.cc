@@ -1,3 +1,9 @@
+// Follows the order of decisions of the source, so that its published lists come out: a warm-up
+// whose length memory and the way of the first gradient decide, then rounds of one forward and one
+// input gradient per stage, with W filled in where a stage would otherwise wait. The variants
+// switch single decisions. Invariant: memory stays within the limit at every step, since
+// put_weight() makes room before a forward asks for it; least_limit() and what mattered tell a
+// search under which other limits the run would have gone the same way.
 #include "simulator/schedules/zb_heuristic.h"
 
 namespace penstock {

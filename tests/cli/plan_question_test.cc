@@ -57,6 +57,36 @@ TEST_CASE("the files that a plan names make its question again, also beside the 
   CHECK(question_of(plan.value, plan.file.path).why_not.empty());
 }
 
+TEST_CASE("what a trainer's steps were measured to cost counts in plans for it alone") {
+  const Folder folder;
+  write_file(folder / "p.json", read_file("data/profiles/opt-350m.json"));
+  std::string cluster = read_file("data/clusters/gh200-96gb-16x4.json");
+  cluster.insert(cluster.find("\"levels\""),
+                 R"("measured_executor": {"version": 1, "trainer": "penstock", "per_action_us": 3,
+      "per_step_us": 50, "messages": [{"bytes": 1024, "send_us": 40, "receive_us": 60}]}, )");
+  write_file(folder / "c.json", cluster);
+  const auto planned = [&](std::vector<std::string> more) {
+    Arguments arguments{"predict",         folder / "p.json", "--cluster",
+                        folder / "c.json", "--layout",        "PP=4 mbs=1 gb=16"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return plan_in(folder, arguments);
+  };
+  const Loaded<PlanFile> others = planned({}), ours = planned({"--for", "penstock"});
+  CHECK(others.value.executor == ExecutorModel());
+  CHECK(ours.value.executor.name == "penstock");
+  CHECK(ours.value.executor.per_action == Duration{3'000});
+  CHECK(ours.value.executor.per_step == Duration{50'000});
+  const auto forward = [](const Loaded<PlanFile>& plan, int stage) {
+    return plan.value.prices.compute_of(stage, 0).forward.duration;
+  };
+  CHECK(forward(ours, 0) == forward(others, 0) + Duration{40'000});
+  CHECK(forward(ours, 1) == forward(others, 1) + Duration{100'000});
+  CHECK(question_of(ours.value, ours.file.path).why_not == "");
+  const Loaded<PlanFile> ideal = planned({"--for", "penstock", "--executor", "ideal"});
+  CHECK(ideal.value.prices == others.value.prices);
+  CHECK(planned({"--for", "megatron"}).value.executor.name == "sender-blocks (as megatron)");
+}
+
 TEST_CASE("a plan that was asked for with measured runs makes its question again") {
   const Folder folder;
   write_file(folder / "config.json", read_file("data/models/llama-2-7b.json"));

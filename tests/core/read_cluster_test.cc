@@ -180,6 +180,35 @@ std::string calibrated_text() {
   return text;
 }
 
+TEST_CASE("a cluster may hold what steps of a trainer were measured to cost") {
+  std::string text(kCluster);
+  text.insert(text.find("\"levels\""), R"("measured_executor": {"version": 1, "trainer": "penstock",
+    "per_action_ns": 1500, "per_step_us": 20, "source": "run",
+    "messages": [{"bytes": 1024, "send_ns": 30000, "receive_us": 40},
+                 {"bytes": 4096, "send_ns": 31000, "receive_us": 40}]},)");
+  const ClusterSpec cluster = read(text);
+  REQUIRE(cluster.measured_executor);
+  CHECK(cluster.measured_executor->trainer == "penstock");
+  CHECK(cluster.measured_executor->per_step == Duration(20'000));
+  CHECK(cluster.measured_executor->source == 1);
+  CHECK(cluster.measured_executor->messages[1] ==
+        MessageCost{{4096}, Duration(31'000), Duration(40'000)});
+  CHECK_FALSE(cluster.measured_executor->is_priced);
+  CHECK(written_and_read(cluster) == cluster);
+
+  const auto complaint = [&](std::string_view old, std::string_view changed) {
+    std::string other = text;
+    other.replace(other.find(old), old.size(), changed);
+    return complaint_of(other);
+  };
+  CHECK(complaint("31000", "29000").find("no shorter than those of the smaller message") !=
+        std::string::npos);
+  CHECK(complaint("4096", "1024").find("more bytes than 1024, ascending") != std::string::npos);
+  CHECK(complaint("\"version\": 1", "\"version\": 2").find("1") != std::string::npos);
+  CHECK(complaint("\"trainer\"", "\"trainers\"").find("whose runtime was measured") !=
+        std::string::npos);
+}
+
 TEST_CASE("a cluster may hold what was fitted to runs on it") {
   const ClusterSpec cluster = read(calibrated_text());
   REQUIRE(cluster.calibration);

@@ -136,6 +136,54 @@ TEST_CASE("between two types the slower factor counts, whichever end it is of") 
   CHECK(sent({"gpu", "old"}).activation.duration == us(1030));
 }
 
+// Four stages on two ranks. A message of 12.5 MB takes 51,667 ns between idle ranks, of which it
+// keeps the sender busy for 100 and the receiver for 30.
+TEST_CASE("messages that were measured take of the compute of their ranks, and less of the wire") {
+  ClusterSpec cluster = eight_per_node(1);
+  cluster.measured_executor = MeasuredExecutor{};
+  cluster.measured_executor->messages = {{{1000}, Duration{20}, Duration{10}},
+                                         {{12'500'000}, Duration{100}, Duration{30}}};
+  const ModelProfile profile = even_model(4);
+  const Plan plan = even_plan(2, 2, 1, 1);
+  CHECK(priced(profile, cluster, plan).prices ==
+        priced(profile, eight_per_node(1), plan).prices);  // not asked for
+  cluster.measured_executor->is_priced = true;
+  const StagePrices prices = priced(profile, cluster, plan).prices;
+  const auto forward = [&](int stage) { return prices.compute_of(stage, 0).forward.duration; };
+  const auto backward = [&](int stage) {
+    return prices.compute_of(stage, 0).fused_backward.duration;
+  };
+  CHECK(forward(0) == Duration{100 + 100});
+  CHECK(forward(1) == Duration{30 + 100 + 100});
+  CHECK(forward(3) == Duration{30 + 100});
+  CHECK(backward(0) == Duration{30 + 200});
+  CHECK(backward(2) == Duration{30 + 200 + 100});
+  CHECK(backward(3) == Duration{200 + 100});
+  CHECK(prices.compute_of(1, 0).input_gradient.duration == Duration{30 + 100 + 100});
+  CHECK(prices.compute_of(1, 0).weight_gradient.duration == Duration{100});
+  CHECK(prices.transfer_of(0, 0).activation.duration == Duration{51'667 - 130});
+  CHECK(prices.transfer_of(2, 0).gradient.duration == Duration{51'667 - 130});
+  CHECK(prices.transfer_of(3, 0) == TransferPrice{});
+
+  const StagePrices alone = priced(even_model(2), cluster, even_plan(1, 2, 1, 1)).prices;
+  CHECK(alone.compute_of(0, 0).forward.duration == Duration{100});  // one rank: no message
+  cluster.measured_executor->messages[1].send = us(90);
+  CHECK(priced(profile, cluster, plan).prices.transfer_of(0, 0).activation.duration == Duration{});
+}
+
+TEST_CASE("a message between two measured sizes lies on their line, others on the outer ones") {
+  MeasuredExecutor executor;
+  CHECK(executor.message_of({7}) == MessageCost{{7}, {}, {}});
+  executor.messages = {{{1000}, Duration{20}, Duration{10}}};
+  CHECK(executor.message_of({1}).send == Duration{20});
+  CHECK(executor.message_of({9000}).send == Duration{20});
+  executor.messages.push_back({{3000}, Duration{40}, Duration{10}});
+  CHECK(executor.message_of({1000}).send == Duration{20});
+  CHECK(executor.message_of({2000}) == MessageCost{{2000}, Duration{30}, Duration{10}});
+  CHECK(executor.message_of({5000}).send == Duration{60});
+  CHECK(executor.message_of({0}) == MessageCost{{0}, {}, {}});
+}
+
 TEST_CASE("two stages on one rank hand over for nothing") {
   const StagePricing pricing = priced(even_model(2), eight_per_node(1), even_plan(1, 2, 1, 1));
   CHECK(pricing.boundary_level == std::vector<int>{-1});

@@ -72,15 +72,28 @@ TEST_CASE("medians, or links under load, when they are asked for") {
   CHECK(loaded.collectives.empty());
 }
 
-TEST_CASE("a collective that was faster with more bytes keeps its time, and a note says so") {
+TEST_CASE("one disturbed message does not raise the larger ones") {
+  LinkSamples disturbed = samples();
+  disturbed.links.push_back(
+      {.pattern = LinkPattern::kAlone, .bytes = {512}, .time = taking(1900, 2000)});
+  const BuiltCluster built = build_cluster(machine(), disturbed, false, LinkStatistic::kQuarter);
+  CHECK(built.cluster.levels[0].curve == std::vector<CurvePoint>{{{512}, Duration{40}},
+                                                                 {{1024}, Duration{40}},
+                                                                 {{4096}, Duration{90}}});
+  CHECK(built.notes[0] ==
+        "gloo: 512 B took 1.9 us, more than a larger message; the curve says 40 ns");
+}
+
+TEST_CASE(
+    "a collective that took longer with fewer bytes takes as long as with more, says a note") {
   const BuiltCluster built = build_cluster(machine(), samples(), false, LinkStatistic::kQuarter);
   REQUIRE(built.cluster.collectives.size() == 2);
   CHECK(built.cluster.collectives[0].kind == CollectiveKind::kAllReduce);
-  CHECK(built.cluster.collectives[0].curve[1].time == Duration{100});
+  CHECK(built.cluster.collectives[0].curve[0].time == Duration{95});
   CHECK(built.cluster.collectives[1].kind == CollectiveKind::kAllGather);
   REQUIRE(built.notes.size() == 1);
   CHECK(built.notes[0] ==
-        "all-reduce of 2: 2.0 KiB took 95 ns, less than 1.0 KiB; the curve says 100 ns for both");
+        "all-reduce of 2: 1.0 KiB took 100 ns, more than a larger message; the curve says 95 ns");
 }
 
 TEST_CASE("a machine of one device is a cluster without links") {

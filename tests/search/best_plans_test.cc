@@ -48,6 +48,8 @@ const std::vector<std::string> kFive{"gpipe", "1f1b", "interleaved", "looped-bfs
 //   V = 2    0: F0 F0 F2 F2         B2(12..14)    B2(21..23) B0(23..25) B0(25..27)
 //            1:    F1 F1 F3 B3(..12) F3 B3(..21)  B1(21..23) B1(23..25)      interleaved: 27
 //            1:    F1 F1 F3 F3(..9) B3(..15) B3(..21) B1 B1(..25)            looped-bfs: 27
+//
+// Those of 27 us with V = 1 send 4 messages, with V = 2 12: fewer come first.
 TEST_CASE("all plans of four sections on two GPUs by five schedules, by hand") {
   const ModelProfile model = model_of_sections({{1, 2, 10}, {1, 2, 10}, {1, 2, 10}, {3, 6, 10}}, 1);
   const ClusterSpec cluster = cluster_of({1, 2, 1'000'000, 1e9});
@@ -68,10 +70,10 @@ TEST_CASE("all plans of four sections on two GPUs by five schedules, by hand") {
       {"P1 V1 D2 b1 1f1b zero1", 18'044, 120, "every DP rank holds the whole model"},
       {"P1 V1 D2 b1 1f1b", 18'044, 160, "every DP rank holds the whole model"},
       {"P2 V1 D1 b1 zb-h1", 21'004, 120, side_by_side},
-      {"P2 V2 D1 b1 interleaved", 27'004, 80, "one pipeline; all 3 pipeline transfers use inside"},
-      {"P2 V2 D1 b1 looped-bfs", 27'004, 80, "one pipeline; all 3 pipeline transfers use inside"},
       {"P2 V1 D1 b1 1f1b", 27'004, 120, side_by_side},
       {"P2 V1 D1 b1 gpipe", 27'004, 120, side_by_side},
+      {"P2 V2 D1 b1 interleaved", 27'004, 80, "one pipeline; all 3 pipeline transfers use inside"},
+      {"P2 V2 D1 b1 looped-bfs", 27'004, 80, "one pipeline; all 3 pipeline transfers use inside"},
       {"P1 V1 D1 b1 1f1b", 36'000, 160, "one GPU"},
   };
   REQUIRE(best.size() == expected.size());
@@ -84,7 +86,7 @@ TEST_CASE("all plans of four sections on two GPUs by five schedules, by hand") {
     CHECK(ranked.tied_with_best == (i == 1));
   }
   CHECK(best[2].plan.cuts == std::vector{0, 3, 4});
-  CHECK(best[3].plan.cuts == std::vector{0, 1, 2, 3, 4});
+  CHECK(best[5].plan.cuts == std::vector{0, 1, 2, 3, 4});
   CHECK_FALSE(result.nearest_miss);
   CHECK(result.complete);
   check_result(model, cluster, result);

@@ -72,6 +72,45 @@ TEST_CASE("the checker counts every replica itself") {
   CHECK_FALSE(check(file).findings.empty());
 }
 
+// Per section and sample: stash 10. P = 2, two sections each, b = 4.
+TEST_CASE("a short last micro-batch holds what it has, by hand") {
+  Fixture f;
+  f.model = model_of_sections(std::vector<Costs>(4, Costs{1, 2, 0, 10}));
+  f.plan.data = 1;
+  f.plan.micro_batch_size = 4;
+  const auto held_with = [&](int samples, const char* schedule) {
+    f.plan.global_batch = samples;
+    f.plan.schedule = schedule;
+    const EvaluatedPlan evaluated = evaluate(f.inputs, f.plan);
+    CHECK(check(to_plan_file(f.inputs, evaluated)).findings.empty());
+    std::vector<std::int64_t> bytes;
+    for (const RankEvaluation& rank : evaluated.evaluation.ranks) {
+      bytes.push_back(rank.memory.stash.count);
+    }
+    return bytes;
+  };
+  CHECK(held_with(6, "1f1b") == std::vector<std::int64_t>{120, 80});  // 4 and 2 at once
+  CHECK(held_with(5, "1f1b") == std::vector<std::int64_t>{100, 80});
+  CHECK(held_with(3, "1f1b") == std::vector<std::int64_t>{60, 60});
+  CHECK(held_with(10, "1f1b") == std::vector<std::int64_t>{160, 80});  // two full ones come first
+  CHECK(held_with(6, "gpipe") == std::vector<std::int64_t>{120, 120});
+  CHECK(held_with(4006, "gpipe") == std::vector<std::int64_t>{80'120, 80'120});
+}
+
+// Two sections of each rank take 20 bytes per sample: 6 samples fit in 120, not in 160.
+TEST_CASE("a plan is not refused for what its short micro-batch does not hold") {
+  Fixture f;
+  f.model = model_of_sections(std::vector<Costs>(4, Costs{1, 2, 0, 10}));
+  f.plan.data = 1;
+  f.plan.micro_batch_size = 4;
+  f.plan.global_batch = 6;
+  const Bytes needed = evaluate(f.inputs, f.plan).evaluation.peak_memory();
+  f.cluster.device_types[0].memory = needed;
+  CHECK_FALSE(evaluate(f.inputs, f.plan).why_not);
+  f.cluster.device_types[0].memory = needed - Bytes{1};
+  CHECK(evaluate(f.inputs, f.plan).why_not);
+}
+
 TEST_CASE("memory of replicas that differ is what the checker counts of them") {
   testing::Random random(31);
   int compared = 0;
@@ -83,9 +122,9 @@ TEST_CASE("memory of replicas that differ is what the checker counts of them") {
     testing::set_schedule(f.plan, testing::random_static_kind(random), random.between(2, 3));
     f.plan.pipeline = random.between(1, 4);
     f.plan.data = random.between(2, 5);
-    f.plan.micro_batch_size = random.between(1, 2);
+    f.plan.micro_batch_size = random.between(1, 4);
     f.plan.global_batch = random.between(f.plan.data, 40);
-    if (f.plan.global_batch % f.plan.data == 0) continue;
+    if (has_equal_micro_batches(f.plan)) continue;
     if (f.plan.stages_per_copy() > static_cast<int>(f.model.sections.size())) continue;
     const EvaluatedPlan evaluated = evaluate(f.inputs, f.plan);
     if (evaluated.why_not) continue;

@@ -17,6 +17,24 @@ Found found(int step, int devices, int memory) {
   return f;
 }
 
+TEST_CASE("of two plans that take as long the one with fewer messages comes first") {
+  const auto pipeline = [](int chunks, int micro_batch_size, int memory) {
+    Found f = found(7, 1, memory);
+    f.plan.pipeline = 2;
+    f.plan.chunks = chunks;
+    f.plan.global_batch = 8;
+    f.plan.micro_batch_size = micro_batch_size;
+    return f;
+  };
+  CHECK(comes_before(pipeline(1, 1, 9), pipeline(2, 1, 1)));  // 16 messages, 48
+  CHECK(comes_before(pipeline(2, 4, 9), pipeline(1, 1, 1)));  // 12 messages, 16
+  Found in_v = pipeline(2, 1, 1);                             // 32: the turn is on one rank
+  in_v.plan.stage_map = StageMap::kV;
+  CHECK(comes_before(in_v, pipeline(2, 1, 1)));
+  CHECK(comes_before(pipeline(1, 1, 9), in_v));
+  CHECK(comes_before(found(7, 2, 9), pipeline(1, 1, 1)));  // replicas have none
+}
+
 TEST_CASE("faster first, then fewer devices, then less memory, then the plan's numbers") {
   CHECK(comes_before(found(1, 9, 9), found(2, 1, 1)));
   CHECK(comes_before(found(1, 1, 9), found(1, 2, 1)));

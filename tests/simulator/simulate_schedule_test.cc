@@ -20,6 +20,32 @@ std::vector<MicroBatchRun> runs_of(const std::vector<MicroBatch>& micro_batches)
   return runs;
 }
 
+// What the compute of all stages takes of the chain that the step's length comes from: all of it
+// where nothing else takes time. With a stage twice as slow the chain takes its part of it more,
+// and the step is no shorter than its longest chain.
+void check_chain(const std::vector<RolledInput>& rolled, const LoweringOptions& options,
+                 const StagePrices& prices, const ExecutorModel& executor, ReplayBuffers& buffers,
+                 bool has_pairs) {
+  const auto traced = simulate_schedule_traced(rolled, options, prices, executor, buffers);
+  Duration sum{0};
+  for (const Duration time : traced.on_chain) sum += time;
+  CHECK(sum <= traced.summary.makespan);
+  if (!options.transfers && !options.step_actions) CHECK(sum == traced.summary.makespan);
+  if (has_pairs || executor.per_action > Duration{}) return;
+  const auto longest = std::max_element(traced.on_chain.begin(), traced.on_chain.end());
+  StagePrices slower = prices;
+  for (int shape = 0; shape < prices.shapes; ++shape) {
+    const auto stage = longest - traced.on_chain.begin();
+    ComputePrice& price = slower.compute[static_cast<std::size_t>(stage * prices.shapes + shape)];
+    for (Price* p : {&price.forward, &price.input_gradient, &price.weight_gradient,
+                     &price.fused_backward, &price.recompute}) {
+      p->duration *= 2;
+    }
+  }
+  CHECK(simulate_schedule(rolled, options, slower, executor, buffers).makespan >=
+        traced.summary.makespan + *longest);
+}
+
 // How often the second way jumped.
 std::int64_t check_both_ways(const std::vector<PipelineInput>& pipelines,
                              const LoweringOptions& options, const StagePrices& prices,
@@ -43,6 +69,9 @@ std::int64_t check_both_ways(const std::vector<PipelineInput>& pipelines,
   const auto attributed = simulate_schedule_attributed(rolled, options, prices, executor, buffers);
   REQUIRE(attributed.summary == expected);
   REQUIRE(attributed.ranks == attribute_idle(program, timeline, executor));
+  const bool has_pairs = std::any_of(program.actions.begin(), program.actions.end(),
+                                     [](const Action& action) { return action.overlaps_next; });
+  check_chain(rolled, options, prices, executor, buffers, has_pairs);
   return jumped.work.jumps;
 }
 

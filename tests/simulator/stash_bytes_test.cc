@@ -96,8 +96,34 @@ TEST_CASE("any schedule of any shapes takes the time and the bytes that the rule
     const TimelineSummary summary = simulate_schedule({{&schedule, runs}}, {}, prices, {});
     REQUIRE(summary.makespan == testing::by_the_rules(schedule, prices, shapes));
     REQUIRE(peak_stash_bytes(program, prices) == added_up(schedule, prices, shapes));
+    REQUIRE(peak_stash_bytes(RolledInput{&schedule, runs}, prices) ==
+            added_up(schedule, prices, shapes));
   }
   CHECK(several > 150);
+}
+
+// Blocks repeat over the runs, forwards and, on copies and in drains, with any first micro-batch.
+TEST_CASE("rolled-up lists hold the bytes that written-out ones do") {
+  Random random(78);
+  std::size_t repeated = 0;
+  for (int i = 0; i < 400; ++i) {
+    const Schedule schedule = testing::random_schedule(random, 4, 60);
+    if (schedule.rule != RunTimeRule::kNone) continue;
+    const StagePrices prices = testing::random_prices(random, schedule.stages(), 3);
+    std::vector<MicroBatchRun> runs;
+    std::vector<int> shapes;
+    for (int left = schedule.micro_batches; left > 0; left -= static_cast<int>(runs.back().count)) {
+      MicroBatch each;
+      each.shape = random.between(0, 2);
+      runs.push_back({random.coin() && left > 1 ? left - 1 : random.between(1, left), each});
+      shapes.insert(shapes.end(), static_cast<std::size_t>(runs.back().count), each.shape);
+    }
+    for (const ScheduleBlock& block : schedule.blocks) repeated += block.repeat > 2 ? 1 : 0;
+    CAPTURE(schedule.name);
+    REQUIRE(peak_stash_bytes(RolledInput{&schedule, runs}, prices) ==
+            added_up(schedule, prices, shapes));
+  }
+  CHECK(repeated > 300);
 }
 
 }  // namespace penstock

@@ -82,6 +82,17 @@ TEST_CASE("W060: keys that nobody reads, and mistyped ones") {
         "\"use_reentrant\"");
 }
 
+// "pipe" and "data" are four letters apart; GPT-NeoX has its settings beside DeepSpeed's keys.
+TEST_CASE("W060: names of another program are no misspelt ones") {
+  CHECK(found(judged(config("64", ",\n\"pipe-parallel-size\": 1"))) == Codes{});
+}
+
+TEST_CASE("a list of values that an autotuner tries is not judged") {
+  const LintReport report =
+      judged(config("64", ",\n\"zero_optimization\": {\"stage\": [0, 1, 2, 3]}"), on(16, 4));
+  CHECK(found(report) == Codes{});
+}
+
 TEST_CASE("what Hugging Face fills in is not judged") {
   const LintReport report = judged(config("\"auto\""), on(16, 4));
   CHECK(found(report) == Codes{});

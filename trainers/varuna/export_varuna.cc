@@ -71,7 +71,9 @@ TrainerRow varuna_row() {
           .folder = "varuna",
           .title = "Varuna",
           .exporter = Exporter{"the arguments of its workers, stage_to_rank_map among them",
-                               export_varuna, false}};
+                               export_varuna, false, "varuna",
+                               "it has its own rule only, by which ranks recompute and change "
+                               "their order (varuna, varuna-runtime, varuna-strict)"}};
 }
 
 }  // namespace penstock
