@@ -1,7 +1,7 @@
 // Makes the question of a search from what was typed: reads or estimates the profile, reads or
 // assumes the cluster, fits it to --measured runs, and looks for the executor in this order:
-// --executor, --for, the calibration, ideal. A question is complete then: nothing below cli/ looks
-// at an option.
+// --executor, --for (with what its runtime was measured to cost), the calibration, ideal. A
+// question is complete then: nothing below cli/ looks at an option.
 #include "cli/options/question.h"
 
 #include <algorithm>
