@@ -1,3 +1,6 @@
+// A device record belongs to the scope during which the host launched it: both carry a correlation
+// id, and the host call lies within one scope because scopes do not overlap. What the id cannot
+// place is counted as unattributed, and makes the trace void.
 #include "profiler/activity.h"
 
 #include <algorithm>

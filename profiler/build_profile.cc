@@ -1,3 +1,6 @@
+// Sections of one type share their measurements. Medians and spreads go into the profile as they
+// are; odd ones (medians that did not settle, a time that falls as the micro-batch grows) are told,
+// not repaired.
 #include "profiler/build_profile.h"
 
 #include <algorithm>

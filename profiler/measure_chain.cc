@@ -1,3 +1,6 @@
+// Whole steps are run and read by stopwatches, because a section alone would find warm caches.
+// Sampling goes on until the error of every median is below the limit, or the progress says to
+// stop.
 #include "profiler/measure_chain.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Sizes double, small ones first, so that what a budget cuts off are the largest. Rank 0 decides
+// whether to go on and tells the others, so that all ranks always post the same messages. Messages
+// come out of a pool in turn, aligned as memory of a GPU is allocated.
 #include "profiler/measure_links.h"
 
 #include <algorithm>

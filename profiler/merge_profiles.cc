@@ -1,3 +1,6 @@
+// Fresh rows replace those of the same device, degree, recompute, length and size; all others stay,
+// with their sources. Both must describe the same model, part by part, or the merge is refused with
+// the part that differs.
 #include "profiler/merge_profiles.h"
 
 #include <algorithm>

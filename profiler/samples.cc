@@ -36,7 +36,7 @@ SampleSummary summarize(std::vector<Duration> samples) {
   SampleSummary summary;
   if (samples.empty()) return summary;
   std::sort(samples.begin(), samples.end());
-  summary.count = static_cast<std::int64_t>(samples.size());
+  summary.count = std::ssize(samples);
   summary.minimum = samples.front();
   summary.quarter = at_share(samples, 0.25);
   summary.median = at_share(samples, 0.5);

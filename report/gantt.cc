@@ -205,7 +205,7 @@ Duration mean_action(const std::vector<Row>& rows) {
   std::int64_t count = 0;
   for (const Row& row : rows) {
     for (const Span& span : row.compute) sum += span.end - span.start;
-    count += static_cast<std::int64_t>(row.compute.size());
+    count += std::ssize(row.compute);
   }
   return count == 0 ? Duration{} : sum / count;
 }

@@ -1,5 +1,5 @@
 // Results for programs: the values of core/values/evaluation.h as JSON. Units stand in the key
-// names; the caller puts `schema_version` first.
+// names.
 #pragma once
 
 #include "core/check/check.h"
@@ -11,6 +11,11 @@
 namespace penstock {
 
 inline constexpr int kResultSchemaVersion = 2;
+
+// What every answer of a verb begins with.
+inline Json answer_json(const char* verb) {
+  return Json::object().set("schema_version", kResultSchemaVersion).set("verb", verb);
+}
 
 // The keys of a plan file, and what follows from them: the micro-batches of a replica, all devices.
 Json to_json(const Plan& plan);

@@ -126,8 +126,7 @@ std::string check_text(const CheckReport& report, const std::string& file, Scree
     return fmt::format("{}: no findings; the checker's own replay takes {}, its fullest rank {}\n",
                        file, exact(report.replayed), fullest_rank(report));
   }
-  std::string out = fmt::format(
-      "{}: {}\n", file, count_of(static_cast<std::int64_t>(report.findings.size()), "finding"));
+  std::string out = fmt::format("{}: {}\n", file, count_of(std::ssize(report.findings), "finding"));
   for (const Finding& finding : report.findings) {
     out += wrapped(finding.place + ": " + finding.message, screen.width(), "  ", "    ");
   }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace penstock {
@@ -16,6 +17,11 @@ struct Column {
   int drop = 0;
   bool joined = false;  // stands in the same block as the column before it
 };
+
+inline Column left_column(std::string header) {
+  return {.header = std::move(header), .left = true};
+}
+inline Column right_column(std::string header) { return {.header = std::move(header)}; }
 
 class TextTable {
  public:

@@ -80,7 +80,7 @@ Json to_json(const RunLog& run, const std::vector<PredictedPlan>& plans) {
     const RunLog own = under(plan, run);
     Json json = Json::object();
     json.set("plan", plan.path).set("plan_hash", plan.hash);
-    json.set("steps", static_cast<std::int64_t>(own.steps.size()));
+    json.set("steps", std::ssize(own.steps));
     json.set("step_time_ns",
              own.steps.empty() ? Json() : Json(std::int64_t{summarize(own).step_time.count()}));
     json.set("predicted_step_time_ns", std::int64_t{plan.step_time.count()});

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "report/json_array.h"
 #include "report/measures.h"
 #include "report/plan_table.h"
 #include "report/reasons.h"
@@ -170,9 +171,7 @@ Json to_json(const WhyNot& why, const Plan& plan, const Evaluation& now) {
   Json json = Json::object().set("asked", why.asked);
   if (!why.remark.empty()) json.set("remark", why.remark);
   if (!why.contradictions.empty()) {
-    Json texts = Json::array();
-    for (const std::string& text : why.contradictions) texts.push(text);
-    return json.set("answer", "contradiction").set("contradictions", std::move(texts));
+    return json.set("answer", "contradiction").set("contradictions", strings(why.contradictions));
   }
   if (why.result.best.empty()) {
     json.set("answer", why.result.complete ? "cannot run" : "stopped");

@@ -137,4 +137,11 @@ std::string wrapped(std::string_view text, std::size_t width, std::string_view f
   return out + line + '\n';
 }
 
+std::string wrapped(const std::vector<std::string>& texts, std::size_t width,
+                    std::string_view first, std::string_view rest) {
+  std::string all;
+  for (const std::string& text : texts) all += wrapped(text, width, first, rest);
+  return all;
+}
+
 }  // namespace penstock

@@ -36,5 +36,8 @@ std::string ranges(const std::vector<int>& numbers);
 // `first`, all others by `rest`. A number stays with its unit. Every line ends in a newline.
 std::string wrapped(std::string_view text, std::size_t width, std::string_view first,
                     std::string_view rest);
+// Of several texts one below the other.
+std::string wrapped(const std::vector<std::string>& texts, std::size_t width,
+                    std::string_view first, std::string_view rest);
 
 }  // namespace penstock

@@ -60,7 +60,7 @@ void balance(PlanFile& file) {
 Duration mean_work(const Evaluation& now) {
   Duration sum{};
   for (const RankEvaluation& rank : now.ranks) sum += rank.time.busy;
-  const auto ranks = static_cast<std::int64_t>(now.ranks.size());
+  const auto ranks = std::ssize(now.ranks);
   return Duration{(sum.count() + ranks - 1) / ranks};
 }
 

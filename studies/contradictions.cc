@@ -25,7 +25,7 @@ void add_devices(const Question& question, std::int64_t needed, const GpusThere&
 
 void add_stages(const Question& question, std::vector<std::string>& found) {
   const Pins& pins = question.request.pins;
-  const auto sections = static_cast<std::int64_t>(question.profile.value.sections.size());
+  const auto sections = std::ssize(question.profile.value.sections);
   const std::int64_t stages = std::int64_t{pins.pipeline.value_or(1)} * pins.chunks.value_or(1);
   if (stages <= 2 * sections && pins.pipeline.value_or(1) <= sections) return;
   const std::string degrees =

@@ -41,7 +41,7 @@ std::vector<int> plan_set_sizes(int gpus) {
     for (std::int64_t power = 1; power < gpus; power *= 2) sizes.insert(static_cast<int>(power));
   }
   // Evenly spread ones fill up what is left; where one is there already, so be it.
-  const auto left = static_cast<std::int64_t>(kMostSizes) - static_cast<std::int64_t>(sizes.size());
+  const auto left = static_cast<std::int64_t>(kMostSizes) - std::ssize(sizes);
   const std::int64_t count = gpus > kMostSizes ? left : gpus;
   for (std::int64_t i = 1; i <= count; ++i) sizes.insert(static_cast<int>(gpus * i / count));
   return {sizes.begin(), sizes.end()};

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/values/json.h"
+
 namespace penstock {
 
 enum ExitCode {
@@ -26,6 +28,10 @@ struct Answer {
 // A text for people, with headings.
 inline Answer report_answer(std::string text, int exit = kYes) {
   return {std::move(text), exit, "", true};
+}
+
+inline Answer json_answer(const Json& json, int exit = kYes) {
+  return {to_text(json) + '\n', exit};
 }
 
 // What --help answers: a text for people, or the table of options as JSON.

@@ -1,3 +1,5 @@
+// Colours are put into finished text by its form alone: headings, marks of plans, the first word of
+// an error. NO_COLOR, TERM=dumb and a pipe turn them off; --color overrides all.
 #include "cli/io/color.h"
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/nearest.h"
 #include "cli/options/parse.h"
 
 namespace penstock {
@@ -20,11 +21,10 @@ std::string in(std::string_view color, std::string_view text) {
 }
 
 ColorChoice choice_named(const std::string& name) {
-  if (name == "auto") return ColorChoice::kAuto;
-  if (name == "always") return ColorChoice::kAlways;
-  if (name == "never") return ColorChoice::kNever;
-  bad_option("--color", fmt::format("unknown '{}'", name.substr(0, 60)),
-             did_you_mean(name, {"auto", "always", "never"}));
+  return parse_word<ColorChoice>("--color", name,
+                                 {{"auto", ColorChoice::kAuto},
+                                  {"always", ColorChoice::kAlways},
+                                  {"never", ColorChoice::kNever}});
 }
 
 // Set, and to more than nothing.

@@ -1,6 +1,7 @@
 #include "cli/io/export_inputs.h"
 
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,7 +12,9 @@
 #include "cli/options/parse.h"
 #include "core/values/device_sheet.h"
 #include "core/values/model_layers.h"
+#include "core/values/trainer.h"
 #include "estimator/shipped_data.h"
+#include "trainers/trainer_row.h"
 
 namespace penstock {
 namespace {
@@ -66,6 +69,24 @@ std::optional<std::string> known_precision(const PlanFile& plan, const PlanQuest
   return {};
 }
 
+// Plans are also made from a config.json, which holds no profile to search again.
+bool is_estimated(const PlanFile& plan) {
+  if (!std::filesystem::is_regular_file(plan.profile.path)) return false;
+  return format_of(load_json(plan.profile.path).value).empty();
+}
+
+std::string how_to_estimate(const PlanFile& file, const TrainerRow& target,
+                            const ExportRequest& request) {
+  const Plan& plan = file.plan;
+  const Trainer* trainer = trainer_of(target, request.version);
+  return fmt::format(
+      "the plan rests on an estimate; ask for another one: penstock plan {} --device {} --gpus {} "
+      "--global-batch {} --sequence-length {} {} {}",
+      file.profile.path, file.cluster.device, plan.devices(), plan.global_batch,
+      plan.sequence_length, trainer != nullptr ? "--for" : "--schedule",
+      trainer != nullptr ? std::string_view(trainer->name) : target.exporter->own_schedule);
+}
+
 }  // namespace
 
 ExportInputs export_inputs(const PlanFile& plan, const std::string& path,
@@ -93,6 +114,12 @@ ExportInputs export_inputs(const PlanFile& plan, const std::string& path,
       "{} is assumed, which the plan's profile does not say; --precision says otherwise",
       inputs.precision);
   return inputs;
+}
+
+PlanQuestion asked_again(const PlanFile& plan, const TrainerRow& target,
+                         const ExportRequest& request) {
+  if (is_estimated(plan)) return {how_to_estimate(plan, target, request), {}};
+  return question_of(plan, "");
 }
 
 }  // namespace penstock

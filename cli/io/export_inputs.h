@@ -1,11 +1,12 @@
-// What an export is told besides the plan: the model's sizes and the precision it trains in, from
-// the files that the plan names or from options.
+// What an export reads besides the plan: the model's sizes and the precision it trains in, from the
+// files that the plan names or from options, and what the nearest plan is searched with.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "cli/io/files.h"
+#include "search/question.h"
 #include "trainers/exports/export_plan.h"
 
 namespace penstock {
@@ -25,5 +26,10 @@ struct ExportInputs {
 // first. Error{kBadInput} for options that make no sense.
 ExportInputs export_inputs(const PlanFile& plan, const std::string& path,
                            const ExportOptions& options);
+
+// What a plan was made from, read again for the search of the nearest plan that a trainer can run.
+// Of a plan that rests on an estimate no question, but the command that asks for another plan.
+PlanQuestion asked_again(const PlanFile& plan, const TrainerRow& target,
+                         const ExportRequest& request);
 
 }  // namespace penstock

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/nearest.h"
+#include "cli/options/parse.h"
 #include "core/files/format.h"
 #include "core/files/plan_format.h"
 #include "core/values/error.h"
@@ -234,6 +234,25 @@ void expect_format(const Json& json, const std::string& path, std::string_view w
   if (words.empty() || found == wanted || words == words_for(wanted)) return;
   throw_bad_input(fmt::format("{}: this is {}, and {} belongs here\nhelp: {}", path, words,
                               words_for(wanted), place_of(found, wanted, path)));
+}
+
+std::vector<std::string> write_into(const std::string& folder,
+                                    const std::vector<NamedText>& files) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    throw Error(ErrorKind::kMissingResource,
+                folder + ": cannot be made: " + error.message() + "\nhelp: name another folder");
+  }
+  std::vector<std::string> written;
+  for (const NamedText& file : files) {
+    written.push_back((std::filesystem::path(folder) / file.name).string());
+    write_file(written.back(), file.text);
+    if (!file.text.starts_with("#!")) continue;
+    std::filesystem::permissions(written.back(), std::filesystem::perms::owner_exec,
+                                 std::filesystem::perm_options::add, error);
+  }
+  return written;
 }
 
 }  // namespace penstock

@@ -3,11 +3,13 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/values/cluster.h"
 #include "core/values/loaded.h"
 #include "core/values/plan_file.h"
 #include "core/values/profile.h"
+#include "report/traces/trace_files.h"
 
 namespace penstock {
 
@@ -22,6 +24,10 @@ Loaded<PlanFile> load_plan(const std::string& path);
 // Before long work whose answer is written to `path`: Error{kMissingResource} where its folder does
 // not exist.
 void require_folder_of(const std::string& path);
+
+// Makes the folder; what begins with "#!" may be executed. Returns the paths.
+// Error{kMissingResource} when it cannot be.
+std::vector<std::string> write_into(const std::string& folder, const std::vector<NamedText>& files);
 
 // The member "format", or nothing.
 std::string format_of(const Json& json);

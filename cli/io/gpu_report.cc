@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/io/profile_report.h"
 #include "profiler/bus_bandwidth.h"
 #include "profiler/link_fit.h"
 #include "report/table.h"
@@ -160,10 +161,6 @@ const CopyCase& case_of(const CopySample& sample) {
   });
 }
 
-std::string gigabytes(BytesPerSecond rate) {
-  return fmt::format("{} GB/s", significant(rate.value / 1e9, 3));
-}
-
 std::string copy_cell(const std::vector<CurvePoint>& curve, Bytes bytes) {
   const auto point = std::ranges::find(curve, bytes, &CurvePoint::bytes);
   return point == curve.end() ? "-" : gigabytes(algorithm_bandwidth(bytes, point->time));
@@ -208,18 +205,10 @@ std::string copy_table(const std::vector<CopySample>& samples, bool under_load, 
 
 std::string traces_report(const std::vector<TraceSamples>& traces,
                           const std::vector<ChainSamples>& chains, Screen screen) {
-  TextTable table({{.header = "section", .left = true},
-                   {.header = "b"},
-                   {.header = "recompute", .left = true},
-                   {.header = "phase", .left = true},
-                   {.header = "kernels"},
-                   {.header = "copies"},
-                   {.header = "memsets"},
-                   {.header = "busy"},
-                   {.header = "covered"},
-                   {.header = "launch gaps"},
-                   {.header = "untraced"},
-                   {.header = "bound by", .left = true}});
+  TextTable table({left_column("section"), right_column("b"), left_column("recompute"),
+                   left_column("phase"), right_column("kernels"), right_column("copies"),
+                   right_column("memsets"), right_column("busy"), right_column("covered"),
+                   right_column("launch gaps"), right_column("untraced"), left_column("bound by")});
   std::string costs;
   for (const TraceSamples& trace : traces) {
     if (!trace.why_void.empty()) continue;
@@ -250,17 +239,13 @@ std::string copies_report(const std::vector<CopySample>& samples, Screen screen)
 Json copies_json(const std::vector<CopySample>& samples) {
   Json json = Json::array();
   for (const CopySample& sample : samples) {
-    json.push(Json::object()
-                  .set("way", std::string(case_of(sample).name))
-                  .set("memory",
-                       std::string(sample.memory == HostMemory::kPinned ? "pinned" : "pageable"))
-                  .set("under_load", sample.under_load)
-                  .set("bytes", sample.bytes.count)
-                  .set("count", sample.time.count)
-                  .set("minimum_ns", std::int64_t{sample.time.minimum.count()})
-                  .set("quarter_ns", std::int64_t{sample.time.quarter.count()})
-                  .set("median_ns", std::int64_t{sample.time.median.count()})
-                  .set("ninetieth_ns", std::int64_t{sample.time.ninetieth.count()}));
+    const char* const memory = sample.memory == HostMemory::kPinned ? "pinned" : "pageable";
+    json.push(summary_json(Json::object()
+                               .set("way", case_of(sample).name)
+                               .set("memory", memory)
+                               .set("under_load", sample.under_load)
+                               .set("bytes", sample.bytes.count),
+                           sample.time));
   }
   return json;
 }

@@ -1,3 +1,6 @@
+// A run is told by what it is: a folder holds traces of PyTorch's profiler, a text with a
+// penstock.run/1 header is a log of ours, any other is asked of the trainers' readers. A run of
+// another plan is refused unless --any-plan says so.
 #include "cli/io/load_run.h"
 
 #include <algorithm>
@@ -140,7 +143,7 @@ int warm_up_of(const LoadedRun& run, const std::optional<int>& asked) {
   if (run.is_trainer_log) return 0;
   if (asked) return *asked;
   const int most = run.is_traces ? 1 : ValidationOptions{}.warm_up;
-  const auto others = static_cast<std::int64_t>(run.log.steps.size()) - 1;
+  const auto others = std::ssize(run.log.steps) - 1;
   return static_cast<int>(std::clamp<std::int64_t>(others, 0, most));
 }
 

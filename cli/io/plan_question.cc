@@ -1,3 +1,7 @@
+// A plan file names its inputs by path and hash. They are read again, and count only if the hash is
+// the plan's and if the plan, priced with them, costs what its file says, to the nanosecond. An
+// estimate is made again for every setting that may have been asked for, those that most plans use
+// first, until the prices agree; an assumed cluster is found by its hash.
 #include "cli/io/plan_question.h"
 
 #include <algorithm>

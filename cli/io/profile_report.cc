@@ -18,10 +18,6 @@ std::string time_of(const SampleSummary& summary) {
   return summary.count == 0 ? "-" : to_text(summary.median);
 }
 
-std::string gigabytes(BytesPerSecond rate) {
-  return fmt::format("{} GB/s", significant(rate.value / 1e9, 3));
-}
-
 // Of the median known least well, over all actions of a row.
 double worst_error(const SectionSamples& row) {
   return std::max({row.forward.error, row.input_gradient.error, row.weight_gradient.error,
@@ -56,11 +52,8 @@ std::string bandwidth_of(const LinkSample* sample) {
 }
 
 std::string point_to_point_table(const LinkSamples& samples, bool under_load, Screen screen) {
-  TextTable table({{.header = "bytes"},
-                   {.header = "alone, fastest quarter"},
-                   {.header = "median"},
-                   {.header = "one way"},
-                   {.header = "both ways"}});
+  TextTable table({right_column("bytes"), right_column("alone, fastest quarter"),
+                   right_column("median"), right_column("one way"), right_column("both ways")});
   for (const LinkSample& sample : samples.links) {
     if (sample.pattern != LinkPattern::kAlone || sample.under_load != under_load) continue;
     table.add({to_text(sample.bytes), to_text(sample.time.quarter), to_text(sample.time.median),
@@ -71,12 +64,9 @@ std::string point_to_point_table(const LinkSamples& samples, bool under_load, Sc
 }
 
 std::string collective_table(const LinkSamples& samples, bool under_load, Screen screen) {
-  TextTable table({{.header = "collective", .left = true},
-                   {.header = "ranks"},
-                   {.header = "bytes"},
-                   {.header = "fastest quarter"},
-                   {.header = "median"},
-                   {.header = "bus bandwidth"}});
+  TextTable table({left_column("collective"), right_column("ranks"), right_column("bytes"),
+                   right_column("fastest quarter"), right_column("median"),
+                   right_column("bus bandwidth")});
   std::vector<const CollectiveSample*> rows;
   for (const CollectiveSample& sample : samples.collectives) {
     if (sample.under_load == under_load) rows.push_back(&sample);
@@ -104,6 +94,12 @@ std::string fit_text(const LinkSamples& samples, bool under_load, Screen screen)
       screen.width(), "", "");
 }
 
+}  // namespace
+
+std::string gigabytes(BytesPerSecond rate) {
+  return fmt::format("{} GB/s", significant(rate.value / 1e9, 3));
+}
+
 Json summary_json(Json json, const SampleSummary& time) {
   return json.set("count", time.count)
       .set("minimum_ns", std::int64_t{time.minimum.count()})
@@ -112,22 +108,11 @@ Json summary_json(Json json, const SampleSummary& time) {
       .set("ninetieth_ns", std::int64_t{time.ninetieth.count()});
 }
 
-}  // namespace
-
 std::string sections_report(const std::vector<ChainSamples>& chains, Screen screen) {
-  TextTable table({{.header = "section", .left = true},
-                   {.header = "b"},
-                   {.header = "recompute", .left = true},
-                   {.header = "F"},
-                   {.header = "I"},
-                   {.header = "W"},
-                   {.header = "B"},
-                   {.header = "R"},
-                   {.header = "known to"},
-                   {.header = "stash"},
-                   {.header = "W stash"},
-                   {.header = "working"},
-                   {.header = "boundary"}});
+  TextTable table({left_column("section"), right_column("b"), left_column("recompute"),
+                   right_column("F"), right_column("I"), right_column("W"), right_column("B"),
+                   right_column("R"), right_column("known to"), right_column("stash"),
+                   right_column("W stash"), right_column("working"), right_column("boundary")});
   for (const ChainSamples& chain : chains) {
     for (const SectionSamples& row : chain.sections) {
       table.add({row.type, std::to_string(row.micro_batch_size), row.recompute,

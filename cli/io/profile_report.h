@@ -11,6 +11,10 @@
 
 namespace penstock {
 
+std::string gigabytes(BytesPerSecond rate);  // "12.3 GB/s"
+// The object, with what is kept of the samples behind its own members.
+Json summary_json(Json json, const SampleSummary& time);
+
 std::string sections_report(const std::vector<ChainSamples>& chains, Screen screen);
 // Per size: a transfer alone, bandwidth with several in flight, collectives with nccl-tests' bus
 // bandwidth; then the line through the transfers, with its error. Idle first, then under load.

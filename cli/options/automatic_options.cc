@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/nearest.h"
 #include "cli/options/parse.h"
 #include "core/values/error.h"
 
@@ -56,13 +55,6 @@ std::vector<int> parse_limits(const std::string& text, int ranks) {
                "give one for all ranks or one for each, for example --limit 8 or --limit 8,8,7,6");
   }
   return limits;
-}
-
-Shortest parse_shortest(const std::string& text) {
-  if (text == "span") return Shortest::kSpan;
-  if (text == "makespan") return Shortest::kMakespan;
-  bad_option("--shortest", fmt::format("unknown '{}'", text),
-             did_you_mean(text, {"makespan", "span"}));
 }
 
 // What is held from I to W, as a part of what F takes.
@@ -129,7 +121,10 @@ Schedule AutomaticOptions::arranged(const ScheduleKind& kind, const ScheduleShap
       weighed.limit.push_back(std::int64_t{whole} * shape.chunks * one.taken);
     }
   }
-  if (shortest) weighed.shortest = parse_shortest(*shortest);
+  if (shortest) {
+    weighed.shortest = parse_word<Shortest>(
+        "--shortest", *shortest, {{"makespan", Shortest::kMakespan}, {"span", Shortest::kSpan}});
+  }
   ArrangedSchedule arranged = kind.arrange(shape, weighed);
   if (arranged.why_not.empty()) return std::move(arranged.schedule);
   throw_bad_input(fmt::format("{}: {}\nhelp: --limit N stands for N * {}, which is V * A",

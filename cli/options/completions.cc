@@ -1,3 +1,6 @@
+// Completion scripts of bash, zsh and fish, made of the option tables of this very build. Texts go
+// into quoted strings of three shells, each with rules of its own; values of a list that commas
+// join are completed one by one.
 #include "cli/options/completions.h"
 
 #include <algorithm>

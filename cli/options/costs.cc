@@ -1,3 +1,7 @@
+// Costs of `penstock schedule`: --cost gives one time for every stage, a cost file
+// (penstock.costs/1) a table by stage, boundary and shape. B is I + W: either may be given, and a
+// schedule that divides the backward needs the two. All becomes StagePrices, so that the replay is
+// the one of plan files.
 #include "cli/options/costs.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Executors by name. Each option adds one term to a preset, and the name of the result says which
+// ("rendezvous+queues-per-peer"), so that a plan file tells how it was predicted.
 #include "cli/options/executor_options.h"
 
 #include <array>
@@ -7,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/nearest.h"
 #include "cli/options/parse.h"
 #include "cli/options/trainer_called.h"
 #include "core/values/trainer.h"

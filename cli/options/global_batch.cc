@@ -1,3 +1,6 @@
+// A step's samples are refused when nobody can mean them: more tokens than four times the largest
+// batch that was published, or a step of more than an hour even if no device ever waited. That
+// bound is the sum of the cheapest measurement of every section.
 #include "cli/options/global_batch.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// The step is replayed with durations drawn from the measured spreads. A sample is a lane of
+// replay_lanes(): eight advance together, and a lane depends on seed and number alone, so the
+// percentiles are the same for any number of threads. Replicas are expanded, each with samples of
+// its own, unless that would be more than 4 million actions.
 #include "cli/options/jitter_options.h"
 
 #include <algorithm>
@@ -35,8 +39,7 @@ bool can_expand(const Program& program) {
     replicas = std::max<std::int64_t>(replicas, pipeline.replicas);
     stages += std::int64_t{pipeline.stages} * pipeline.replicas;
   }
-  return stages < kNoStage.value &&
-         static_cast<std::int64_t>(program.actions.size()) <= kMostActions / replicas;
+  return stages < kNoStage.value && std::ssize(program.actions) <= kMostActions / replicas;
 }
 
 StagePrices with_assumption(const StagePrices& prices, const std::optional<std::string>& percent) {

@@ -1,220 +1,22 @@
+// From what was said of a layout to a Plan: what is missing is filled in as trainers do (as many
+// replicas as the GPUs allow, equal numbers of layers), and what contradicts itself is refused with
+// the option's name and a remedy. A plan without cuts is one whose cuts are searched.
 #include "cli/options/layout.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 
 #include <fmt/format.h>
 
-#include "cli/options/field_words.h"
-#include "cli/options/nearest.h"
 #include "cli/options/parse.h"
-#include "cli/options/schedule_called.h"
 #include "core/values/recompute_sections.h"
 #include "search/choose_cuts.h"
 #include "simulator/schedules/schedules.h"
 
 namespace penstock {
 namespace {
-
-// What a key is called, the first as --help has it, and what it means.
-struct Key {
-  std::array<std::string_view, 4> names;
-  std::string_view means;
-};
-constexpr std::array kKeys{
-    Key{{"TP", "T", "tensor"}, "tensor degree, default 1"},
-    Key{{"PP", "P", "pipeline"}, "pipeline ranks, default 1"},
-    Key{{"DP", "D", "data"}, "replicas, default --gpus / (TP PP), else 1"},
-    Key{{"VP", "V", "VPP", "chunks"},
-        "virtual stages per rank, default the fewest of the schedule"},
-    Key{{"mbs", "b"}, "micro-batch size, default 1"},
-    Key{{"gbs", "gb", "B", "global-batch"}, "samples per step"},
-    Key{{"M", "micro-batches"}, "micro-batches of a replica, instead of gbs"},
-    Key{{"seq", "s", "sequence-length"}, "tokens per sample, default the model's"},
-    Key{{"schedule"}, "default 1f1b, with VP > 1 interleaved"},
-    Key{{"recompute"}, "a mode of the profile, default none"},
-    Key{{"recompute-sections"},
-        "4,3,..: how many sections of every stage use that mode, counted from its first; "
-        "default all"},
-    Key{{"zero1", "distributed-optimizer"}, "on or off, default off"},
-    Key{{"placement"},
-        "pipeline-inner (default: neighbouring ranks hold the stages of one replica) or "
-        "data-inner"},
-    Key{{"device"}, "a device type of the cluster"},
-    Key{{"devices"}, "device types of a mixed pipeline, its ranks in order: 2*a100+2*v100"},
-    Key{{"replicas"},
-        "unequal replicas: 2*a100:24/(a100+v100):8 lists the kinds of replicas, separated by /, "
-        "each COUNT*DEVICES and after the colon the samples of each replica per step (without: an "
-        "equal part of the rest)"},
-    Key{{"cuts"},
-        "equal (default: as many layers on every stage, the embedding on the first, the head on "
-        "the last); search (as plan does); or 0,5,..: the first section of every stage, and at "
-        "the end the number of sections"},
-};
-
-// The first name of a key; empty when there is none of the name. A lone B is the global batch, b
-// the size of a micro-batch.
-std::string_view key_named(std::string_view name) {
-  if (name == "b") return "mbs";
-  if (name == "B") return "gbs";
-  for (const Key& key : kKeys) {
-    for (const std::string_view known : key.names) {
-      if (!known.empty() && plain_word(known) == plain_word(name)) return key.names[0];
-    }
-  }
-  const std::string field = field_word(key_called(name));
-  for (const Key& key : kKeys) {
-    if (key.names[0] == field) return key.names[0];
-  }
-  return {};
-}
-
-[[noreturn]] void unknown_key(std::string_view option, std::string_view name) {
-  std::vector<std::string> known;
-  for (const Key& key : kKeys) {
-    for (const std::string_view each : key.names) {
-      if (!each.empty()) known.emplace_back(each);
-    }
-  }
-  bad_option(option, fmt::format("unknown key '{}'", name), did_you_mean(name, known));
-}
-
-bool is_number(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(),
-                                      [](unsigned char c) { return std::isdigit(c) != 0; });
-}
-
-bool is_list(std::string_view word) {
-  const std::string_view key = key_named(word.substr(0, word.find('=')));
-  return key == "cuts" || key == "recompute-sections";
-}
-
-// The key of a degree, and what follows it without a blank: "TP8" is "TP=8".
-std::string with_equals(const std::string& word) {
-  const std::size_t digit = word.find_first_of("0123456789");
-  if (digit == std::string::npos || digit == 0 || !is_number(word.substr(digit))) return word;
-  return key_called(word.substr(0, digit)).empty()
-             ? word
-             : word.substr(0, digit) + "=" + word.substr(digit);
-}
-
-// "TP 8 x PP 4 x DP 2, VP 2, mbs 1", as plans are printed, is "TP=8 PP=4 DP=2 VP=2 mbs=1".
-std::vector<std::string> with_equals(const std::vector<std::string>& words) {
-  std::vector<std::string> result;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "x" || words[i] == "*") continue;
-    const bool is_pair =
-        i + 1 < words.size() && !key_called(words[i]).empty() && is_number(words[i + 1]);
-    result.push_back(is_pair ? words[i] + "=" + words[i + 1] : with_equals(words[i]));
-    if (is_pair) ++i;
-  }
-  return result;
-}
-
-// Words between blanks and commas; a number that follows that of a list belongs to it.
-std::vector<std::string> words_in(std::string_view text) {
-  std::vector<std::string> words;
-  std::string word;
-  const auto end_word = [&] {
-    if (word.empty()) return;
-    const bool continues = is_number(word) && !words.empty() && is_list(words.back());
-    if (continues) {
-      words.back() += "," + word;
-    } else {
-      words.push_back(word);
-    }
-    word.clear();
-  };
-  for (const char c : text) {
-    if (c == ',' || std::isspace(static_cast<unsigned char>(c)) != 0) {
-      end_word();
-    } else {
-      word.push_back(c);
-    }
-  }
-  end_word();
-  return words;
-}
-
-std::vector<int> parse_cuts(std::string_view option, const std::string& value) {
-  std::vector<int> cuts;
-  for (const std::string& cut : parse_list(option, value)) {
-    cuts.push_back(parse_int(std::string(option) + " cuts", cut, 0));
-    if (cuts.size() > 1 && cuts.back() <= cuts[cuts.size() - 2]) {
-      bad_option(option,
-                 fmt::format("cuts do not ascend: {} after {}", cuts.back(), cuts[cuts.size() - 2]),
-                 "give the first section of every stage and, last, the number of sections");
-    }
-  }
-  return cuts;
-}
-
-std::vector<int> parse_counts(std::string_view option, const std::string& value) {
-  std::vector<int> counts;
-  for (const std::string& count : parse_list(option, value)) {
-    counts.push_back(parse_int(std::string(option) + " recompute-sections", count, 0));
-  }
-  return counts;
-}
-
-void set_cuts(std::string_view option, const std::string& value, Layout& layout) {
-  if (value == "search") {
-    layout.default_cuts = DefaultCuts::kSearched;
-  } else if (value != "equal") {
-    layout.cuts = parse_cuts(option, value);
-  }
-}
-
-Placement placement_of(std::string_view option, const std::string& value) {
-  if (value == "pipeline-inner") return Placement::kPipelineInner;
-  if (value == "data-inner") return Placement::kDataInner;
-  bad_option(option, fmt::format("unknown placement '{}'", value), "pipeline-inner or data-inner");
-}
-
-std::optional<int>* number_of(Layout& layout, std::string_view key) {
-  if (key == "TP") return &layout.tensor;
-  if (key == "PP") return &layout.pipeline;
-  if (key == "DP") return &layout.data;
-  if (key == "VP") return &layout.chunks;
-  if (key == "mbs") return &layout.micro_batch_size;
-  if (key == "gbs") return &layout.global_batch;
-  if (key == "M") return &layout.micro_batches;
-  if (key == "seq") return &layout.sequence_length;
-  return nullptr;
-}
-
-void set(std::string_view option, std::string_view key, const std::string& value, Layout& layout) {
-  if (std::optional<int>* number = number_of(layout, key)) {
-    if (value.find('/') != std::string::npos) {
-      bad_option(option, fmt::format("{} is '{}'", key, value),
-                 "replicas may differ in their device types and their shares of the batch "
-                 "(replicas=..), not in TP, PP, mbs or cuts");
-    }
-    *number = parse_int(fmt::format("{} {}", option, key), value, 1);
-  } else if (key == "schedule") {
-    layout.schedule = schedule_called(option, value);
-  } else if (key == "recompute") {
-    layout.recompute = value;
-  } else if (key == "recompute-sections") {
-    layout.recompute_sections = parse_counts(option, value);
-  } else if (key == "zero1") {
-    layout.zero1 = parse_on_off(fmt::format("{} zero1", option), value);
-  } else if (key == "placement") {
-    layout.placement = placement_of(option, value);
-  } else if (key == "device") {
-    layout.device = value;
-  } else if (key == "devices") {
-    layout.devices = parse_ranks_on(fmt::format("{} devices", option), value);
-  } else if (key == "replicas") {
-    layout.replicas = parse_replicas_on(fmt::format("{} replicas", option), value);
-  } else {
-    set_cuts(option, value, layout);
-  }
-}
 
 int data_of(const Layout& layout, const Plan& plan, const LayoutDefaults& defaults,
             std::string_view option) {
@@ -355,56 +157,6 @@ void set_recompute(const Layout& layout, std::string_view option, Plan& plan) {
 }
 
 }  // namespace
-
-Layout parse_layout(std::string_view option, std::string_view text) {
-  Layout layout;
-  std::vector<std::string_view> seen;
-  for (const std::string& word : with_equals(words_in(text))) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == word.size()) {
-      bad_option(option, fmt::format("'{}' is not KEY=VALUE", word.substr(0, 60)),
-                 "write for example \"TP=4 PP=8 DP=2 mbs=1 gbs=128\"");
-    }
-    const std::string_view key = key_named(word.substr(0, equals));
-    if (key.empty()) unknown_key(option, word.substr(0, equals));
-    if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
-      bad_option(option, fmt::format("{} is given twice", key), "keep one of them");
-    }
-    seen.push_back(key);
-    set(option, key, word.substr(equals + 1), layout);
-  }
-  if (seen.empty()) {
-    bad_option(option, "it is empty", "write for example \"TP=4 PP=8 DP=2 mbs=1 gbs=128\"");
-  }
-  return layout;
-}
-
-std::vector<std::string> device_types_of(const Layout& layout) {
-  std::vector<std::string> types;
-  const auto add = [&](const std::vector<RanksOn>& ranks) {
-    for (const RanksOn& run : ranks) {
-      if (std::find(types.begin(), types.end(), run.device) == types.end()) {
-        types.push_back(run.device);
-      }
-    }
-  };
-  add(layout.devices);
-  for (const ReplicasOn& kind : layout.replicas) add(kind.ranks);
-  return types;
-}
-
-std::string layout_keys_help() {
-  std::string text;
-  for (const Key& key : kKeys) {
-    text += text.empty() ? "" : "; ";
-    text += key.names[0];
-    for (std::size_t i = 1; i < key.names.size(); ++i) {
-      if (!key.names[i].empty()) text += fmt::format(" or {}", key.names[i]);
-    }
-    text += fmt::format(": {}", key.means);
-  }
-  return text;
-}
 
 Plan plan_of(const Layout& layout, const ModelProfile& profile, const LayoutDefaults& defaults,
              std::string_view option) {

@@ -1,3 +1,6 @@
+// The grammar of device types: 2*a100+2*v100 lists the ranks of a pipeline in order; kinds of
+// replicas are separated by /, each COUNT*(DEVICES):SAMPLES. Samples that are not said are an equal
+// part of what the others leave.
 #include "cli/options/layout_replicas.h"
 
 #include <algorithm>

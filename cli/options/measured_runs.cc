@@ -73,7 +73,7 @@ std::vector<std::string> words_of(const CalibrationResult& result) {
                                 fixed(term.deviation, 3))
                   : fmt::format("{} {}", term.name, to_text(round_up_to_ns(term.value * 1e-9)));
   }
-  const auto runs = static_cast<std::int64_t>(result.runs.size());
+  const auto runs = std::ssize(result.runs);
   lines.push_back(fmt::format("calibrated by {}: {}", count_of(runs, "measured run"),
                               fitted.empty() ? "nothing is fitted" : fitted));
   for (const FittedTerm& term : result.terms) {

@@ -1,3 +1,6 @@
+// From a config.json, a datasheet and a few options to an estimated profile. A device is found by
+// any name that drivers and clouds have for it; a second device type is added as further
+// measurements of the same sections, which needs the same bytes per parameter on both.
 #include "cli/options/model_input.h"
 
 #include <algorithm>
@@ -8,11 +11,11 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/nearest.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "estimator/count_operations.h"
 #include "estimator/shipped_data.h"
+#include "report/json_array.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -226,11 +229,6 @@ std::vector<std::string> notes_of(const EstimatedModel& estimated) {
 }
 
 Json to_json(const EstimatedModel& estimated) {
-  const auto strings = [](const std::vector<std::string>& texts) {
-    Json array = Json::array();
-    for (const std::string& text : texts) array.push(text);
-    return array;
-  };
   std::vector<std::string> assumed = estimated.model.assumed;
   assumed.insert(assumed.end(), estimated.estimate.assumptions.begin(),
                  estimated.estimate.assumptions.end());

@@ -4,8 +4,6 @@
 // brings.
 #include "cli/options/optimizer_settings.h"
 
-#include "cli/options/nearest.h"
-#include "cli/options/optional_numbers.h"
 #include "cli/options/parse.h"
 #include "core/values/json.h"
 #include "training/learning_rate.h"
@@ -37,20 +35,15 @@ void OptimizerSettings::declare(Options& options) {
   options.option("--momentum", "X", "SGD; default 0", momentum_);
   options.option("--clip-norm", "X", "clip gradients to this global norm; default: no clipping",
                  clip_norm_);
+  options.names_given(given_);
 }
 
-std::vector<Ignored> OptimizerSettings::given() const {
-  return {{"--learning-rate", learning_rate_.has_value()},
-          {"--weight-decay", weight_decay_.has_value()},
-          {"--clip-norm", clip_norm_.has_value()},
-          {"--lr-schedule", schedule_.has_value()},
-          {"--warmup-steps", warmup_.has_value()},
-          {"--min-lr", least_rate_.has_value()},
-          {"--lr-decay-steps", decay_steps_.has_value()},
-          {"--beta1", beta1_.has_value()},
-          {"--beta2", beta2_.has_value()},
-          {"--eps", epsilon_.has_value()},
-          {"--momentum", momentum_.has_value()}};
+const std::vector<std::string>& OptimizerSettings::names() {
+  static const std::vector<std::string> all{
+      "--learning-rate", "--weight-decay", "--clip-norm",      "--lr-schedule",
+      "--warmup-steps",  "--min-lr",       "--lr-decay-steps", "--beta1",
+      "--beta2",         "--eps",          "--momentum"};
+  return all;
 }
 
 TrainingOptions OptimizerSettings::merged(const TrainingOptions& otherwise, int steps) const {
@@ -71,8 +64,7 @@ void OptimizerSettings::merge_schedule(TrainingOptions& options, int steps) cons
   if (schedule_) {
     const auto schedule = learning_rate_schedule_named(*schedule_);
     if (!schedule) {
-      bad_option("--lr-schedule", "unknown schedule '" + *schedule_ + "'",
-                 did_you_mean(*schedule_, {"constant", "linear", "cosine"}));
+      unknown_word("--lr-schedule", *schedule_, {"constant", "linear", "cosine"}, "schedule ");
     }
     options.schedule = *schedule;
   }
@@ -87,9 +79,8 @@ void OptimizerSettings::merge_schedule(TrainingOptions& options, int steps) cons
 
 void OptimizerSettings::check_schedule(const TrainingOptions& options) const {
   if (options.schedule == LearningRateSchedule::kConstant) {
-    refuse({{"--min-lr", least_rate_.has_value()}, {"--lr-decay-steps", decay_steps_.has_value()}},
-           "a constant learning rate does not fall",
-           "add --lr-schedule cosine or linear, or leave it out");
+    refuse_given(given_, {"--min-lr", "--lr-decay-steps"}, "a constant learning rate does not fall",
+                 "add --lr-schedule cosine or linear, or leave it out");
     return;
   }
   if (options.least_learning_rate > options.learning_rate) {
@@ -109,15 +100,12 @@ void OptimizerSettings::check_schedule(const TrainingOptions& options) const {
 
 void OptimizerSettings::require_optimizer(OptimizerKind kind) const {
   if (kind == OptimizerKind::kAdamW) {
-    refuse({{"--momentum", momentum_.has_value()}}, "the plan's model is trained with AdamW",
-           "its momentum is --beta1; or profile the model with --optimizer sgd");
+    refuse_given(given_, {"--momentum"}, "the plan's model is trained with AdamW",
+                 "its momentum is --beta1; or profile the model with --optimizer sgd");
     return;
   }
-  refuse({{"--beta1", beta1_.has_value()},
-          {"--beta2", beta2_.has_value()},
-          {"--eps", epsilon_.has_value()}},
-         "the plan's model is trained with SGD",
-         "leave it out; or profile the model with --optimizer adamw");
+  refuse_given(given_, {"--beta1", "--beta2", "--eps"}, "the plan's model is trained with SGD",
+               "leave it out; or profile the model with --optimizer adamw");
 }
 
 std::string OptimizerSettings::note_on_schedule(const TrainingOptions& resumed, int steps) const {

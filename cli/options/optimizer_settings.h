@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/options/ignored_options.h"
 #include "cli/options/options.h"
 #include "training/rank_setup.h"
 
@@ -25,12 +24,13 @@ class OptimizerSettings {
   void require_optimizer(OptimizerKind kind) const;
   // What a person should know of a schedule that a checkpoint brought along; else empty.
   [[nodiscard]] std::string note_on_schedule(const TrainingOptions& resumed, int steps) const;
-  // All of these options, and which of them were given.
-  [[nodiscard]] std::vector<Ignored> given() const;
+  // Of all of these options.
+  static const std::vector<std::string>& names();
 
  private:
   void merge_schedule(TrainingOptions& options, int steps) const;
 
+  std::vector<std::string> given_;  // names of options
   std::optional<std::string> learning_rate_, weight_decay_, clip_norm_;
   std::optional<std::string> schedule_, warmup_, decay_steps_, least_rate_;
   std::optional<std::string> momentum_, beta1_, beta2_, epsilon_;

@@ -1,3 +1,7 @@
+// What people type who know another tool: an option that the verb lacks is looked up in three
+// tables, of other names for an option, of degrees that belong into --pin or --layout, and of
+// sentences for what has no option here. Options of the verb itself always come first, so that no
+// alias can hide one; what is in no table is left to the parser, which names the nearest option.
 #include "cli/options/option_aliases.h"
 
 #include <algorithm>

@@ -4,16 +4,12 @@
 #include <array>
 #include <string_view>
 
+#include "report/json_array.h"
+
 namespace penstock {
 namespace {
 
 constexpr std::array<std::string_view, 6> kPaths{"FILE", "DIR", "PLAN", "PROFILE", "MODEL", "RUN"};
-
-Json json_of(const std::vector<std::string>& texts) {
-  Json json = Json::array();
-  for (const std::string& text : texts) json.push(text);
-  return json;
-}
 
 std::vector<std::string> texts_of(const Json& json) {
   std::vector<std::string> texts;
@@ -38,10 +34,10 @@ Json write_option_table(const OptionTable& table) {
   for (const OptionRow& row : table.rows) {
     Json json = Json::object();
     json.set("heading", row.heading);
-    json.set("names", json_of(row.names));
+    json.set("names", strings(row.names));
     json.set("value", row.value_name);
     json.set("help", row.help);
-    json.set("choices", json_of(row.choices));
+    json.set("choices", strings(row.choices));
     json.set("positional", row.positional);
     json.set("repeated", row.repeated);
     rows.push(std::move(json));

@@ -1,3 +1,6 @@
+// One declaration of an option serves the parser (CLI11), --help, --help --json, completions and
+// the manual. CLI11 keeps all values as text and refuses nothing by itself: repetitions, unknown
+// names and missing values are refused here, in our words and with the nearest name.
 #include "cli/options/options.h"
 
 #include <algorithm>
@@ -7,7 +10,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "cli/options/nearest.h"
 #include "cli/options/option_aliases.h"
 #include "cli/options/parse.h"
 #include "core/values/error.h"
@@ -145,6 +147,10 @@ std::optional<std::string> Options::parse(const Arguments& arguments, Screen scr
   for (const Entry& entry : entries_) {
     if (entry.option == nullptr) continue;
     const std::vector<std::string>& results = entry.option->results();
+    for (std::vector<std::string>* names : given_) {
+      if (results.empty()) break;
+      for (std::string& name : parse_list("option", entry.names)) names->push_back(std::move(name));
+    }
     if (entry.flag != nullptr) *entry.flag = !results.empty();
     if (entry.list != nullptr) *entry.list = results;
     if (entry.is_positional && results.empty()) {
@@ -289,6 +295,13 @@ const std::string& required(const std::optional<std::string>& value, const std::
                             const std::string& example) {
   if (!value) bad_option(option, "missing", fmt::format("add it, for example {}", example));
   return *value;
+}
+
+void refuse_given(const std::vector<std::string>& given, const std::vector<std::string>& options,
+                  const std::string& why, const std::string& help) {
+  for (const std::string& option : options) {
+    if (std::find(given.begin(), given.end(), option) != given.end()) bad_option(option, why, help);
+  }
 }
 
 }  // namespace penstock

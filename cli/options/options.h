@@ -33,6 +33,8 @@ class Options {
   void repeated(const std::string& names, std::string value_name, std::string help,
                 std::vector<std::string>& values);
   void flag(const std::string& names, std::string help, bool& value);
+  // Filled with the names of the options that were given.
+  void names_given(std::vector<std::string>& names) { given_.push_back(&names); }
   // All values that the option declared last can have: for completions, not for checking.
   void choices(std::vector<std::string> values);
 
@@ -57,11 +59,16 @@ class Options {
 
   std::string usage_, about_, examples_;
   std::vector<Entry> entries_;
+  std::vector<std::vector<std::string>*> given_;
   std::unique_ptr<Parser> parser_;
 };
 
 // The value of an option that must be given.
 const std::string& required(const std::optional<std::string>& value, const std::string& option,
                             const std::string& example);
+
+// Error{kBadInput} for the first of the options that was given, and would not be looked at.
+void refuse_given(const std::vector<std::string>& given, const std::vector<std::string>& options,
+                  const std::string& why, const std::string& help);
 
 }  // namespace penstock

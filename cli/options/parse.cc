@@ -1,3 +1,7 @@
+// A text is read whole or refused, with the option, the text and what would be right; std::stoi and
+// its like would take the first digits of a slip. Where people write numbers as other tools do
+// (1e6, 1,024, 8x8, 4k, 8..64) the message says what to write instead. The nearest word is the one
+// at the least edit distance, if that is at most a third of what was typed.
 #include "cli/options/parse.h"
 
 #include <algorithm>
@@ -7,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "core/values/edit_distance.h"
 #include "core/values/error.h"
 
 namespace penstock {
@@ -62,6 +67,15 @@ std::string plain_number(std::string_view text) {
   end_factor();
   const bool whole = product >= 0.0 && product < 1e15 && product == std::floor(product);
   return whole ? fmt::format("{}", static_cast<std::int64_t>(product)) : "";
+}
+
+// "plna" for "plan": one slip, though two replacements.
+bool swaps_neighbours(std::string_view word, std::string_view known) {
+  if (word.size() != known.size()) return false;
+  const auto at = std::mismatch(word.begin(), word.end(), known.begin());
+  const auto i = static_cast<std::size_t>(at.first - word.begin());
+  return i + 1 < word.size() && word[i] == known[i + 1] && word[i + 1] == known[i] &&
+         word.substr(i + 2) == known.substr(i + 2);
 }
 
 }  // namespace
@@ -184,6 +198,53 @@ KeyValues parse_key_values(std::string_view option, std::string_view text) {
     result.emplace_back(key, part.substr(equals + 1));
   }
   return result;
+}
+
+int parse_count(std::string_view option, const std::optional<std::string>& text, int least,
+                int otherwise, int most) {
+  return text ? parse_int(option, *text, least, most) : otherwise;
+}
+
+double parse_rate(std::string_view option, const std::optional<std::string>& text, double most,
+                  double otherwise) {
+  return text ? parse_number(option, *text, 0.0, most) : otherwise;
+}
+
+double parse_share(std::string_view option, const std::optional<std::string>& text,
+                   double otherwise) {
+  const double value = parse_rate(option, text, 1.0, otherwise);
+  if (value >= 1.0) bad_option(option, "expected less than 1, got " + *text, "0.9 is usual");
+  return value;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
+  constexpr std::size_t kLongest = 80;
+  for (const std::string& one : known) {
+    if (swaps_neighbours(word, one)) return fmt::format("did you mean '{}'?", one);
+  }
+  const auto begins = [word](const std::string& one) { return one.starts_with(word); };
+  const auto longer = std::find_if(known.begin(), known.end(), begins);
+  if (word.size() > 3 && std::count_if(known.begin(), known.end(), begins) == 1) {
+    return fmt::format("did you mean '{}'?", *longer);
+  }
+  if (!known.empty() && word.size() <= kLongest) {
+    const auto nearest = std::min_element(known.begin(), known.end(),
+                                          [word](const std::string& a, const std::string& b) {
+                                            return edit_distance(word, a) < edit_distance(word, b);
+                                          });
+    const bool extends = nearest->starts_with(word) || word.starts_with(*nearest);
+    const std::size_t most = std::max<std::size_t>(1, word.size() / 3);
+    if (edit_distance(word, *nearest) <= most || (extends && word.size() > 1)) {
+      return fmt::format("did you mean '{}'?", *nearest);
+    }
+  }
+  return fmt::format("known: {}", fmt::join(known, ", "));
+}
+
+void unknown_word(std::string_view option, std::string_view text,
+                  const std::vector<std::string>& known, std::string_view what) {
+  bad_option(option, fmt::format("unknown {}'{}'", what, text.substr(0, 60)),
+             did_you_mean(text, known));
 }
 
 }  // namespace penstock

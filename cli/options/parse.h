@@ -3,6 +3,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,8 +31,35 @@ std::vector<std::string> parse_list(std::string_view option, std::string_view te
 using KeyValues = std::vector<std::pair<std::string, std::string>>;
 KeyValues parse_key_values(std::string_view option, std::string_view text);
 
+// Of options that may be absent: what was given, else `otherwise`.
+int parse_count(std::string_view option, const std::optional<std::string>& text, int least,
+                int otherwise, int most = std::numeric_limits<int>::max());
+double parse_rate(std::string_view option, const std::optional<std::string>& text, double most,
+                  double otherwise);
+// At least 0 and less than 1.
+double parse_share(std::string_view option, const std::optional<std::string>& text,
+                   double otherwise);
+
 // "OPTION: WHAT\nhelp: HELP" as Error{kBadInput}.
 [[noreturn]] void bad_option(std::string_view option, const std::string& what,
                              const std::string& help);
+// "did you mean 'plan'?", or "known: plan, check" when none is near.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
+// "OPTION: unknown 'TEXT'", with what was meant; `what`: "schedule ", where that needs saying.
+[[noreturn]] void unknown_word(std::string_view option, std::string_view text,
+                               const std::vector<std::string>& known, std::string_view what = "");
+
+// The value that stands behind the word in the table.
+template <class Value>
+Value parse_word(std::string_view option, std::string_view text,
+                 const std::vector<std::pair<std::string, Value>>& table,
+                 std::string_view what = "") {
+  std::vector<std::string> known;
+  for (const auto& [word, value] : table) {
+    if (word == text) return value;
+    known.push_back(word);
+  }
+  unknown_word(option, text, known, what);
+}
 
 }  // namespace penstock

@@ -19,7 +19,7 @@ constexpr int kMostRanks = 64;
 
 int number_of(const char* option, const std::optional<std::string>& text, int otherwise,
               int least = 1, int most = kWidest) {
-  return text ? parse_int(option, *text, least, most) : otherwise;
+  return parse_count(option, text, least, otherwise, most);
 }
 
 std::vector<int> numbers_of(const char* option, const std::string& text) {

@@ -7,7 +7,6 @@
 #include "cli/options/cluster_settings.h"
 #include "cli/options/field_words.h"
 #include "cli/options/global_batch.h"
-#include "cli/options/nearest.h"
 #include "cli/options/parse.h"
 #include "cli/options/schedule_called.h"
 #include "cli/options/search_options.h"

@@ -1,3 +1,6 @@
+// Names of schedules: PyTorch's classes, Megatron's and the papers' words are compared in lower
+// case and without hyphens with one table; a family (zero-bubble) that has several members is
+// refused with their names.
 #include "cli/options/schedule_called.h"
 
 #include <array>
@@ -6,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/nearest.h"
 #include "cli/options/parse.h"
 #include "report/words.h"
 #include "simulator/schedules/schedules.h"

@@ -5,6 +5,23 @@
 #include "trainers/trainer_table.h"
 
 namespace penstock {
+namespace {
+
+std::optional<std::string>* read_option(SearchOptions& options, const std::string& key) {
+  if (key == "cluster") return &options.cluster;
+  if (key == "precision") return &options.precision;
+  if (key == "attention") return &options.attention;
+  if (key == "gradients") return &options.gradients;
+  if (key == "sequence-length") return &options.sequence_length;
+  if (key == "executor") return &options.executor.name;
+  if (key == "for") return &options.trainer;
+  if (key == "gpus") return &options.gpus;
+  if (key == "global-batch") return &options.global_batch;
+  if (key == "device") return &options.device;
+  return nullptr;
+}
+
+}  // namespace
 
 void SearchOptions::declare_model(Options& options) {
   options.heading("The question");
@@ -138,23 +155,6 @@ void SearchOptions::declare(Options& options) {
   options.flag("--every-candidate",
                "replay every candidate, even those that a bound rules out (slow)", every_candidate);
 }
-namespace {
-
-std::optional<std::string>* read_option(SearchOptions& options, const std::string& key) {
-  if (key == "cluster") return &options.cluster;
-  if (key == "precision") return &options.precision;
-  if (key == "attention") return &options.attention;
-  if (key == "gradients") return &options.gradients;
-  if (key == "sequence-length") return &options.sequence_length;
-  if (key == "executor") return &options.executor.name;
-  if (key == "for") return &options.trainer;
-  if (key == "gpus") return &options.gpus;
-  if (key == "global-batch") return &options.global_batch;
-  if (key == "device") return &options.device;
-  return nullptr;
-}
-
-}  // namespace
 
 bool set(SearchOptions& options, const std::string& key, const std::string& value) {
   if (key == "profile") {

@@ -9,7 +9,6 @@
 #include "cli/options/options.h"
 #include "cli/options/question.h"
 #include "cli/options/question_settings.h"
-#include "cli/options/question_words.h"
 
 namespace penstock {
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/nearest.h"
 #include "cli/options/parse.h"
 
 namespace penstock {
@@ -25,8 +24,7 @@ TableFormat TableFormatOptions::chosen() const {
   if (*format == "text" || *format == "table") return TableFormat::kText;
   if (*format == "csv") return TableFormat::kCsv;
   if (*format == "markdown" || *format == "md") return TableFormat::kMarkdown;
-  bad_option("--format", fmt::format("unknown '{}'", format->substr(0, 60)),
-             did_you_mean(*format, {"text", "csv", "markdown", "json"}));
+  unknown_word("--format", *format, {"text", "csv", "markdown", "json"});
 }
 
 bool TableFormatOptions::is_table() const {

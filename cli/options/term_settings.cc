@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/nearest.h"
 #include "cli/options/parse.h"
 #include "studies/change_terms.h"
 

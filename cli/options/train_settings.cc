@@ -1,10 +1,11 @@
+// What a run is told. An option that would not be looked at is refused, since whoever gave it
+// believes that it does something: of training for ranks that sleep, of launchers for threads, of
+// processors for GPUs, of checkpoints without a folder. What a checkpoint may still change is
+// checked when it has been read.
 #include "cli/options/train_settings.h"
 
 #include <algorithm>
 
-#include "cli/options/ignored_options.h"
-#include "cli/options/nearest.h"
-#include "cli/options/optional_numbers.h"
 #include "cli/options/parse.h"
 #include "runtime_bridge/resume.h"
 
@@ -12,11 +13,11 @@ namespace penstock {
 namespace {
 
 TransportKind parse_transport(const std::string& name) {
-  if (name == "gloo") return TransportKind::kGloo;
-  if (name == "nccl") return TransportKind::kNccl;
-  if (name == "loopback") return TransportKind::kLoopback;
-  bad_option("--transport", "unknown transport '" + name + "'",
-             did_you_mean(name, {"gloo", "nccl", "loopback"}));
+  return parse_word<TransportKind>("--transport", name,
+                                   {{"gloo", TransportKind::kGloo},
+                                    {"nccl", TransportKind::kNccl},
+                                    {"loopback", TransportKind::kLoopback}},
+                                   "transport ");
 }
 
 std::optional<int> parse_rank(const std::string& option, const std::optional<std::string>& text,
@@ -30,7 +31,7 @@ std::vector<std::string> parse_changes(const std::string& text) {
   std::vector<std::string> names = parse_list("--may-change", text);
   for (const std::string& name : names) {
     if (std::ranges::find(known, name) == known.end()) {
-      bad_option("--may-change", "unknown setting '" + name + "'", did_you_mean(name, known));
+      unknown_word("--may-change", name, known, "setting ");
     }
   }
   return names;
@@ -135,6 +136,7 @@ void TrainSettings::declare(Options& options) {
                  "with --resume: what may differ from the checkpoint, of data, seed, precision, "
                  "global-batch, sequence-length",
                  may_change_);
+  options.names_given(given_);
 }
 
 TrainOptions TrainSettings::train_options() const {
@@ -197,8 +199,7 @@ DataOptions TrainSettings::data() const {
   if (!dtype_) return data;
   data.type = token_type_named(*dtype_);
   if (!data.type) {
-    bad_option("--dtype", "unknown type '" + *dtype_ + "'",
-               did_you_mean(*dtype_, {"uint16", "int32", "int64", "uint8", "uint32"}));
+    unknown_word("--dtype", *dtype_, {"uint16", "int32", "int64", "uint8", "uint32"}, "type ");
   }
   return data;
 }
@@ -207,16 +208,14 @@ EvaluationOptions TrainSettings::evaluation() const {
   EvaluationOptions options;
   const bool has_data = !validation_data_.empty() || validation_fraction_;
   if (!has_data) {
-    refuse(
-        {{"--eval-every", eval_every_.has_value()}, {"--eval-batches", eval_batches_.has_value()}},
-        "there are no data to judge the model by",
-        "add --validation-data FILE or --validation-fraction 0.01");
+    refuse_given(given_, {"--eval-every", "--eval-batches"},
+                 "there are no data to judge the model by",
+                 "add --validation-data FILE or --validation-fraction 0.01");
     return options;
   }
   if (!eval_every_) {
-    refuse({{"--validation-data", !validation_data_.empty()},
-            {"--validation-fraction", validation_fraction_.has_value()}},
-           "nothing says when the model is judged", "add --eval-every 100");
+    refuse_given(given_, {"--validation-data", "--validation-fraction"},
+                 "nothing says when the model is judged", "add --eval-every 100");
   }
   options.every = parse_count("--eval-every", eval_every_, 1, 0);
   options.batches = parse_count("--eval-batches", eval_batches_, 1, 0);
@@ -239,60 +238,42 @@ TrainingOptions TrainSettings::merged(const TrainingOptions& otherwise) const {
 
 void TrainSettings::refuse_for_ranks_that_sleep() const {
   const std::string help = "leave it out; or leave out --virtual, to train";
-  const char* const trains_nothing = "ranks that sleep (--virtual) train nothing";
-  refuse({{"--data", !data_.empty()},
-          {"--dtype", dtype_.has_value()},
-          {"--validation-data", !validation_data_.empty()},
-          {"--validation-fraction", validation_fraction_.has_value()},
-          {"--eval-every", eval_every_.has_value()},
-          {"--eval-batches", eval_batches_.has_value()}},
-         trains_nothing, help);
-  refuse(optimizer_.given(), trains_nothing, help);
-  refuse({{"--tensorboard", tensorboard_.has_value()}, {"--seed", seed_.has_value()}},
-         trains_nothing, help);
-  refuse({{"--transport", transport_.has_value()},
-          {"--device", device_.has_value()},
-          {"--threads-per-rank", threads_.has_value()},
-          {"--no-pinning", no_pinning_},
-          {"--rank", rank_.has_value()},
-          {"--ranks", ranks_.has_value()},
-          {"--local-rank", local_rank_.has_value()},
-          {"--master", master_.has_value()}},
-         "ranks that sleep (--virtual) are threads of this process, all those of the plan", help);
-  refuse({{"--checkpoints", checkpoints_.has_value()},
-          {"--checkpoint-every", checkpoint_every_.has_value()},
-          {"--checkpoint-keep", checkpoint_keep_.has_value()},
-          {"--resume", resume_},
-          {"--resume-if-any", resume_if_any_},
-          {"--may-change", may_change_.has_value()}},
-         "ranks that sleep (--virtual) have no weights to keep", help);
+  std::vector<std::string> of_training{
+      "--data",       "--dtype",       "--validation-data", "--validation-fraction",
+      "--eval-every", "--eval-batches"};
+  const std::vector<std::string>& of_optimizer = OptimizerSettings::names();
+  of_training.insert(of_training.end(), of_optimizer.begin(), of_optimizer.end());
+  of_training.insert(of_training.end(), {"--tensorboard", "--seed"});
+  refuse_given(given_, of_training, "ranks that sleep (--virtual) train nothing", help);
+  refuse_given(given_,
+               {"--transport", "--device", "--threads-per-rank", "--no-pinning", "--rank",
+                "--ranks", "--local-rank", "--master"},
+               "ranks that sleep (--virtual) are threads of this process, all those of the plan",
+               help);
+  refuse_given(given_,
+               {"--checkpoints", "--checkpoint-every", "--checkpoint-keep", "--resume",
+                "--resume-if-any", "--may-change"},
+               "ranks that sleep (--virtual) have no weights to keep", help);
 }
 
 void TrainSettings::refuse_for_threads() const {
-  refuse({{"--rank", rank_.has_value()},
-          {"--ranks", ranks_.has_value()},
-          {"--local-rank", local_rank_.has_value()},
-          {"--master", master_.has_value()}},
-         "with --transport loopback all ranks of the plan are threads of this process",
-         "leave it out, or choose another transport");
+  refuse_given(given_, {"--rank", "--ranks", "--local-rank", "--master"},
+               "with --transport loopback all ranks of the plan are threads of this process",
+               "leave it out, or choose another transport");
 }
 
 void TrainSettings::refuse_for_gpus() const {
-  refuse({{"--threads-per-rank", threads_.has_value()}, {"--no-pinning", no_pinning_}},
-         "is for ranks that compute on processors", "leave it out, or leave out --device");
+  refuse_given(given_, {"--threads-per-rank", "--no-pinning"},
+               "is for ranks that compute on processors", "leave it out, or leave out --device");
 }
 
 void TrainSettings::refuse_without_checkpoints() const {
   if (!checkpoints_) {
-    refuse({{"--resume", resume_},
-            {"--resume-if-any", resume_if_any_},
-            {"--checkpoint-every", checkpoint_every_.has_value()},
-            {"--checkpoint-keep", checkpoint_keep_.has_value()}},
-           "there is no folder of checkpoints", "add --checkpoints FOLDER");
+    refuse_given(given_, {"--resume", "--resume-if-any", "--checkpoint-every", "--checkpoint-keep"},
+                 "there is no folder of checkpoints", "add --checkpoints FOLDER");
   }
   if (!resumes()) {
-    refuse({{"--may-change", may_change_.has_value()}}, "there is no checkpoint to differ from",
-           "add --resume");
+    refuse_given(given_, {"--may-change"}, "there is no checkpoint to differ from", "add --resume");
   }
 }
 

@@ -59,6 +59,7 @@ class TrainSettings {
   [[nodiscard]] bool resumes() const { return resume_ || resume_if_any_; }
 
   OptimizerSettings optimizer_;
+  std::vector<std::string> given_;  // names of options
   std::vector<std::string> data_, validation_data_;
   std::optional<std::string> tensorboard_, validation_fraction_, eval_every_, eval_batches_;
   std::optional<std::string> dtype_, steps_, seed_;

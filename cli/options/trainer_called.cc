@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/nearest.h"
 #include "cli/options/parse.h"
 #include "trainers/trainer_table.h"
 
@@ -71,6 +70,18 @@ std::string help_for_trainer(const std::string& name, const std::vector<std::str
     }
   }
   return did_you_mean(lower, known);
+}
+
+std::string version_called(const TrainerRow& trainer, const std::string& asked) {
+  const std::string plain = asked.starts_with('v') ? asked.substr(1) : asked;
+  const std::vector<std::string_view> known = trainer.version_names();
+  for (const std::string_view name : known) {
+    std::string version(name);
+    if (plain == version || plain.starts_with(version + '.')) return version;
+  }
+  bad_option("--target-version",
+             fmt::format("'{}' is no version of {} that is known", asked, trainer.name),
+             fmt::format("known: {}", fmt::join(known, ", ")));
 }
 
 const Trainer& parse_trainer(const std::string& name) {

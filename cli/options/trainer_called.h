@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/values/trainer.h"
+#include "trainers/trainer_row.h"
 
 namespace penstock {
 
@@ -13,6 +14,9 @@ std::string trainer_called(const std::string& name);
 // What to do where nothing of this name can be planned for or exported to: what the name means, or
 // the nearest of `known`.
 std::string help_for_trainer(const std::string& name, const std::vector<std::string>& known);
+
+// A version of the trainer that is known: "v0.2.1" is 0.2. Error{kBadInput} of --target-version.
+std::string version_called(const TrainerRow& trainer, const std::string& asked);
 
 // Of --for; Error{kBadInput} with the next step.
 const Trainer& parse_trainer(const std::string& name);

@@ -1,3 +1,5 @@
+// From the step to the whole training: tokens give the steps, the price per GPU-hour the dollars,
+// and the mean time between failures what checkpoints and restarts add.
 #include "cli/options/training_cost_options.h"
 
 #include <algorithm>

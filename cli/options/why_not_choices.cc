@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "cli/options/field_words.h"
-#include "cli/options/nearest.h"
 #include "cli/options/parse.h"
 #include "cli/options/question_settings.h"
 #include "report/words.h"

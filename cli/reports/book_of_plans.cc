@@ -6,7 +6,7 @@
 
 #include "cli/io/progress.h"
 #include "cli/io/report_command.h"
-#include "cli/options/question_words.h"
+#include "cli/options/question.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/json_reader.h"
 #include "report/book_table.h"

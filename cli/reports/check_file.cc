@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
-#include "cli/options/nearest.h"
 #include "cli/options/parse.h"
+#include "cli/options/trainer_called.h"
 #include "cli/reports/large_plans.h"
 #include "core/files/format.h"
 #include "report/simulation_report.h"
@@ -42,23 +42,10 @@ std::optional<std::string> read_beside(const std::string& file, const std::strin
   return read_file(beside.string());
 }
 
-// "v0.2.1" is judged as 0.2 is.
-std::string version_of(const TrainerRow& trainer, const std::string& asked) {
-  const std::string plain = asked.starts_with('v') ? asked.substr(1) : asked;
-  const std::vector<std::string_view> known = trainer.version_names();
-  for (const std::string_view name : known) {
-    std::string version(name);
-    if (plain == version || plain.starts_with(version + '.')) return version;
-  }
-  bad_option("--target-version",
-             fmt::format("'{}' is no version of {} that is known", asked, trainer.name),
-             fmt::format("known: {}", fmt::join(known, ", ")));
-}
-
 LintRequest request_of(const LaunchFileOptions& options, const TrainerRow& trainer) {
   constexpr int kMostGpus = 1'000'000;
   LintRequest request;
-  if (options.target_version) request.version = version_of(trainer, *options.target_version);
+  if (options.target_version) request.version = version_called(trainer, *options.target_version);
   if (options.gpus) request.gpus = parse_int("--gpus", *options.gpus, 1, kMostGpus);
   if (options.stages) request.stages = parse_int("--stages", *options.stages, 1, kMostGpus);
   if (options.checkpoint_data_parallel) {
@@ -76,7 +63,7 @@ void drop_ignored(const std::vector<std::string>& lists, LintReport& report) {
   for (const std::string& list : lists) {
     for (const std::string& code : parse_list("--ignore", list)) {
       if (std::find(known.begin(), known.end(), code) == known.end()) {
-        bad_option("--ignore", fmt::format("unknown rule '{}'", code), did_you_mean(code, known));
+        unknown_word("--ignore", code, known, "rule ");
       }
       std::erase_if(report.findings, [&code](const LintFinding& f) { return f.code == code; });
       std::erase(report.judged, code);
@@ -95,8 +82,7 @@ const TrainerRow* trainer_of(const LaunchFileOptions& options, const std::string
   }
   const TrainerRow* trainer = find_trainer_row(*options.as);
   if (trainer != nullptr && trainer->linter) return trainer;
-  bad_option("--as", fmt::format("unknown trainer '{}'", *options.as),
-             did_you_mean(*options.as, linted_trainer_names()));
+  unknown_word("--as", *options.as, linted_trainer_names(), "trainer ");
 }
 
 void require_for_all(const LaunchFileOptions& options) {

@@ -21,6 +21,7 @@
 #include "cli/io/files.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
+#include "report/json_array.h"
 #include "report/result_json.h"
 #include "report/words.h"
 #include "trainers/lint/lint_text.h"
@@ -208,8 +209,8 @@ struct Tally {
 Tally tally_of(const FolderReport& report) {
   Tally tally;
   for (const Judged& one : report.judged) {
-    tally.parts += static_cast<std::int64_t>(one.with.size());
-    if (one.own) tally.errors += static_cast<std::int64_t>(one.own->report.findings.size());
+    tally.parts += std::ssize(one.with);
+    if (one.own) tally.errors += std::ssize(one.own->report.findings);
     if (!one.launch) continue;
     if (one.launch->report.findings.empty() && !has_sizes(one.launch->report)) ++tally.unjudged;
     for (const LintFinding& finding : one.launch->report.findings) {
@@ -233,8 +234,7 @@ std::string summary_of(const FolderReport& report) {
     text += fmt::format("; {} could not be read", files(report.not_read.size()));
   }
   if (!report.templates.empty()) {
-    text += fmt::format("; {} not judged",
-                        count_of(static_cast<std::int64_t>(report.templates.size()), "template"));
+    text += fmt::format("; {} not judged", count_of(std::ssize(report.templates), "template"));
   }
   return text + fmt::format("; {} of other kinds", files(report.others));
 }
@@ -266,7 +266,7 @@ std::string line_of(const Judged& one, Screen screen) {
   std::string text = fmt::format("{}: ", one.file);
   if (one.launch) text += verdict_text(one.launch->report);
   if (one.own) {
-    const auto findings = static_cast<std::int64_t>(one.own->report.findings.size());
+    const auto findings = std::ssize(one.own->report.findings);
     text += findings == 0 ? "no findings" : count_of(findings, "finding");
   }
   std::vector<std::string> parts;
@@ -309,26 +309,21 @@ std::string annotations_of(const FolderReport& report) {
 
 Json json_of(const FolderReport& report, const std::string& folder) {
   const Tally tally = tally_of(report);
-  Json files = Json::array(), not_read = Json::array(), templates = Json::array();
+  Json files = Json::array(), not_read = Json::array();
   for (const Judged& one : report.judged) {
-    Json with = Json::array();
-    for (const std::string& part : one.with) with.push(part);
     Json file = Json::object();
-    file.set("file", one.file).set("kind", one.what).set("with", std::move(with));
+    file.set("file", one.file).set("kind", one.what).set("with", strings(one.with));
     files.push(file.set(
         "report", one.launch ? to_json(one.launch->report, one.file) : to_json(one.own->report)));
   }
   for (const NotRead& one : report.not_read) {
     not_read.push(Json::object().set("file", one.file).set("why", one.why));
   }
-  for (const std::string& file : report.templates) templates.push(file);
-  return Json::object()
-      .set("schema_version", kResultSchemaVersion)
-      .set("verb", "check")
+  return answer_json("check")
       .set("folder", folder)
       .set("files", std::move(files))
       .set("not_read", std::move(not_read))
-      .set("templates", std::move(templates))
+      .set("templates", strings(report.templates))
       .set("other_files", static_cast<std::int64_t>(report.others))
       .set("errors", tally.errors)
       .set("warnings", tally.warnings);
@@ -353,7 +348,7 @@ Answer check_folder(const std::string& folder, const LaunchFileOptions& options,
   const bool holds = tally.errors + tally.warnings == 0 && report.not_read.empty();
   const int exit = holds ? kYes : kNo;
   if (format == "github") return {annotations_of(report), exit};
-  if (format == "json") return {to_text(json_of(report, folder)) + '\n', exit};
+  if (format == "json") return json_answer(json_of(report, folder), exit);
   return report_answer(text_of(report, screen), exit);
 }
 

@@ -1,3 +1,7 @@
+// Fits the shares of peak rates that published steps imply. A step is nearly rest + products /
+// share + memory / share, so each run is planned three times and the tangent is fitted instead: by
+// bisection, so that the logarithms of measured over predicted have the mean zero, sets of runs
+// counting alike. What a device reaches that nobody measured is assumed, and marked so.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -172,7 +176,7 @@ LeftOut left_out(const std::string& what, const std::vector<Deviation>& deviatio
   for (Deviation& each : sizes) each.value = std::abs(each.value);
   LeftOut left;
   left.what = what;
-  left.passes = static_cast<std::int64_t>(deviations.size());
+  left.passes = std::ssize(deviations);
   left.median = rounded(quantile(sizes, 0.5));
   left.nine_of_ten = rounded(quantile(sizes, 0.9));
   left.largest = rounded(quantile(sizes, 1.0));

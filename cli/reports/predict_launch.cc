@@ -1,3 +1,7 @@
+// The two rules of `check` that need a prediction. What the script says becomes a Plan, priced as
+// `predict` does it: E030 where the fullest rank does not fit, with the first remedy that does;
+// W052 where a stage is 10 % slower than the mean and better cuts save at least 2 % of the step.
+// Where the script leaves something open the rules are reported as not judged, with the reason.
 #include "cli/reports/predict_launch.h"
 
 #include <algorithm>

@@ -125,19 +125,10 @@ PredictedRun predict_run(const PublishedRun& run, const Efficiency& efficiency) 
 
 std::string published_runs_table(const std::vector<PublishedRun>& runs,
                                  const Efficiency& efficiency, Screen screen) {
-  TextTable table({{"set", true},
-                   {"run", true},
-                   {"T"},
-                   {"P"},
-                   {"C"},
-                   {"D"},
-                   {"V"},
-                   {"b"},
-                   {"measured"},
-                   {"predicted"},
-                   {"error"},
-                   {"GiB"},
-                   {"fits", true}});
+  TextTable table({left_column("set"), left_column("run"), right_column("T"), right_column("P"),
+                   right_column("C"), right_column("D"), right_column("V"), right_column("b"),
+                   right_column("measured"), right_column("predicted"), right_column("error"),
+                   right_column("GiB"), left_column("fits")});
   for (const PublishedRun& run : runs) {
     const PredictedRun predicted = predict_run(run, efficiency);
     const bool fits = predicted.peak.count <= predicted.capacity.count;

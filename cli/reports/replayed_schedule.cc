@@ -1,3 +1,7 @@
+// One schedule, replayed by the cheapest way that answers what was asked: rolled up, so that no
+// list of M micro-batches is made; else as a Program in one pass; with drawings, samples or files
+// as a whole timeline. The numbers are the same in all of them (tests/simulator/engines_test.cc).
+// Before any of it, what would take hours or gigabytes is refused.
 #include "cli/reports/replayed_schedule.h"
 
 #include <algorithm>
@@ -8,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/nearest.h"
 #include "cli/options/parse.h"
 #include "report/gantt.h"
 #include "simulator/events/executed_order.h"
@@ -44,11 +47,9 @@ Program lowered(Schedule schedule, const LoweringOptions& options,
 }
 
 PipelineCsvForm form_of(const ScheduleOptions& given) {
-  if (!given.csv_form) return PipelineCsvForm::kComputeOnly;
-  if (*given.csv_form == "compute_only") return PipelineCsvForm::kComputeOnly;
-  if (*given.csv_form == "compute_comms") return PipelineCsvForm::kComputeComms;
-  bad_option("--csv-form", fmt::format("unknown '{}'", *given.csv_form),
-             did_you_mean(*given.csv_form, {"compute_only", "compute_comms"}));
+  return parse_word<PipelineCsvForm>("--csv-form", given.csv_form.value_or("compute_only"),
+                                     {{"compute_only", PipelineCsvForm::kComputeOnly},
+                                      {"compute_comms", PipelineCsvForm::kComputeComms}});
 }
 
 std::string csv_text(const ScheduleOptions& given, const Subject& subject,
@@ -270,7 +271,7 @@ ReplayedSchedule replayed(const ScheduleOptions& given, const Subject& subject, 
     if (replay_rule_rolled_up(schedule, options, costs, executor, result)) return both;
   }
   const Program program = program_for(given, subject, std::move(schedule), costs, executor);
-  result.actions = static_cast<std::int64_t>(program.actions.size());
+  result.actions = std::ssize(program.actions);
   refuse_endless_samples(given, result.actions);
   StagePrices prices = costs.prices;
   extras.uncertainty = uncertainty_of(given, program, executor, prices);

@@ -1,3 +1,6 @@
+// The page of a search, in the order in which it is read: ranked plans that differ, each with its
+// reason and command, those that cannot run, the Pareto front, baselines, the staircase of numbers
+// of GPUs. Four plans are searched for each one shown, because most are twins of a better one.
 #include "cli/reports/report_of_search.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// All combinations of the schedules and shapes that were named, a row each. An option that only
+// some schedules have is kept from the others, and a combination that cannot be is a row with its
+// reason, so that one command compares them all.
 #include "cli/reports/schedule_sweep.h"
 
 #include <algorithm>
@@ -206,10 +209,9 @@ Answer sweep(const ScheduleOptions& given, Screen screen) {
   if (chosen == TableFormat::kJson) {
     Json list = Json::array();
     for (const Row& row : rows) list.push(json_of(row));
-    Json json = Json::object();
-    json.set("schema_version", kResultSchemaVersion).set("verb", "schedule");
+    Json json = answer_json("schedule");
     json.set("rows", std::move(list));
-    return {to_text(json) + '\n', exit};
+    return json_answer(json, exit);
   }
   if (chosen == TableFormat::kMarkdown) return {table_of(rows).markdown(), exit};
   if (chosen == TableFormat::kCsv) {

@@ -89,8 +89,8 @@ std::string models_of(const Inputs& inputs) {
 std::string heading(const Inputs& inputs, const ExecutorModel& executor, Screen screen) {
   const MeasuredRuns& runs = inputs.runs.value;
   return wrapped(fmt::format("{}: {} of {} on {}; executor {}", runs.name,
-                             count_of(static_cast<std::int64_t>(runs.runs.size()), "run"),
-                             models_of(inputs), inputs.cluster.value.name, words_of(executor)),
+                             count_of(std::ssize(runs.runs), "run"), models_of(inputs),
+                             inputs.cluster.value.name, words_of(executor)),
                  screen.width(), "", "  ");
 }
 
@@ -98,9 +98,7 @@ Json json_of(const Inputs& inputs, const ExecutorModel& executor, const Calibrat
   const auto input = [](const InputFile& file) {
     return Json::object().set("path", file.path).set("hash", file.hash);
   };
-  Json json = Json::object();
-  json.set("schema_version", kResultSchemaVersion);
-  json.set("verb", "calibrate");
+  Json json = answer_json("calibrate");
   json.set("tool_version", std::string(version()));
   Json files = Json::object();
   files.set("runs", input(inputs.runs.file));
@@ -166,7 +164,7 @@ Answer run_calibrate(const Arguments& arguments, Screen screen) {
   const std::string file = to_text(write_cluster(inputs.cluster.value)) + '\n';
   if (output && *output == "-") return {file};
   if (output) write_file(*output, file);
-  if (json) return {to_text(json_of(inputs, model, result)) + '\n'};
+  if (json) return json_answer(json_of(inputs, model, result));
   std::string text = heading(inputs, model, screen) + '\n' + calibration_report(result, screen);
   if (output) {
     text += fmt::format("\n{} holds the cluster with this; next: penstock plan --cluster {}\n",

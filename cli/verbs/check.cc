@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
-#include "cli/options/nearest.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/reports/check_file.h"
@@ -54,12 +53,10 @@ Answer check_own(const std::string& file, bool json, Screen screen) {
   const CheckedFile result = checked_own(file, load_json(file).value, screen);
   const int exit = result.report.findings.empty() ? kYes : kNo;
   if (!json) return report_answer(result.text, exit);
-  Json object = Json::object();
-  object.set("schema_version", kResultSchemaVersion);
-  object.set("verb", "check");
+  Json object = answer_json("check");
   object.set("file", file);
   object.set("report", to_json(result.report));
-  return {to_text(object) + '\n', exit};
+  return json_answer(object, exit);
 }
 
 Answer check_launch(const std::string& file, const std::string& text, const TrainerRow& trainer,
@@ -68,20 +65,17 @@ Answer check_launch(const std::string& file, const std::string& text, const Trai
   const int exit = report.findings.empty() ? kYes : kNo;
   if (format == "github") return {lint_annotations(report, file), exit};
   if (format == "text") return report_answer(lint_text(report, file, screen), exit);
-  Json object = Json::object();
-  object.set("schema_version", kResultSchemaVersion);
-  object.set("verb", "check");
+  Json object = answer_json("check");
   object.set("file", file);
   object.set("report", to_json(report, file));
-  return {to_text(object) + '\n', exit};
+  return json_answer(object, exit);
 }
 
 std::string format_of(const LaunchFileOptions& options, bool json) {
   if (!options.format) return json ? "json" : "text";
   const std::vector<std::string> known{"text", "json", "github"};
   if (std::find(known.begin(), known.end(), *options.format) != known.end()) return *options.format;
-  bad_option("--format", fmt::format("unknown '{}'", *options.format),
-             did_you_mean(*options.format, known));
+  unknown_word("--format", *options.format, known);
 }
 
 void declare_launch(Options& options, LaunchFileOptions& launch) {

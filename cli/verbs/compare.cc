@@ -1,3 +1,6 @@
+// `penstock compare`: one search per combination of what varies. All questions are understood
+// before the first search begins, and rows that differ only in what is changed of a question share
+// the files and estimates that it is made from.
 #include <map>
 #include <string>
 #include <utility>
@@ -7,7 +10,6 @@
 
 #include "cli/io/progress.h"
 #include "cli/options/field_words.h"
-#include "cli/options/nearest.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/search_options.h"
@@ -213,9 +215,7 @@ std::string text_of(const Question& question, bool of_row_1, const Compared& com
 }
 
 Json json_of(const Question& question, const Compared& compared) {
-  Json json = Json::object();
-  json.set("schema_version", kResultSchemaVersion);
-  json.set("verb", "compare");
+  Json json = answer_json("compare");
   set_question(json, question);
   json.set("complete", compared.complete);
   json.set("rows", comparison_json(compared.variants));
@@ -298,7 +298,7 @@ Answer run_compare(const Arguments& arguments, Screen screen) {
   const int exit = exit_of(compared);
   if (format.is_table()) return table_of(compared, chosen, exit, screen);
   const Question& first = questions.front();
-  if (chosen == TableFormat::kJson) return {to_text(json_of(first, compared)) + '\n', exit};
+  if (chosen == TableFormat::kJson) return json_answer(json_of(first, compared), exit);
   return report_answer(text_of(first, asker.rows_differ(), compared, screen), exit);
 }
 

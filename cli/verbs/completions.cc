@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/options/nearest.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/verbs/verbs.h"
@@ -19,10 +18,8 @@ constexpr const char* kExamples =
 )";
 
 Shell shell_named(const std::string& name) {
-  if (name == "bash") return Shell::kBash;
-  if (name == "zsh") return Shell::kZsh;
-  if (name == "fish") return Shell::kFish;
-  bad_option("SHELL", "unknown '" + name + "'", did_you_mean(name, {"bash", "zsh", "fish"}));
+  return parse_word<Shell>("SHELL", name,
+                           {{"bash", Shell::kBash}, {"zsh", Shell::kZsh}, {"fish", Shell::kFish}});
 }
 
 }  // namespace

@@ -52,12 +52,9 @@ std::int64_t times_of(const ModelProfile& profile, std::size_t type) {
 }
 
 TextTable sections_table(const EstimatedModel& estimated) {
-  TextTable table({{"section", true},
-                   {"times"},
-                   {"parameters"},
-                   {"forward"},
-                   {"backward"},
-                   {"activations GiB"}});
+  TextTable table({left_column("section"), right_column("times"), right_column("parameters"),
+                   right_column("forward"), right_column("backward"),
+                   right_column("activations GiB")});
   const ModelProfile& profile = estimated.estimate.profile;
   for (std::size_t type = 0; type < profile.section_types.size(); ++type) {
     const SectionType& section = profile.section_types[type];
@@ -100,8 +97,7 @@ std::string text_of(const EstimatedModel& estimated, Screen screen) {
                      with_commas(estimated.request.sequence_length),
                      sections_table(estimated).text(screen.width()));
   out += '\n';
-  for (const std::string& note : notes_of(estimated))
-    out += wrapped(note, screen.width(), "- ", "  ");
+  out += wrapped(notes_of(estimated), screen.width(), "- ", "  ");
   return out;
 }
 
@@ -141,10 +137,9 @@ Answer estimate(const Given& given, Screen screen) {
   if (format == TableFormat::kCsv) return {flat_table(section_rows(estimated)).csv()};
   if (format == TableFormat::kMarkdown) return {sections_table(estimated).markdown()};
   if (format == TableFormat::kJson) {
-    Json json = Json::object();
-    json.set("schema_version", kResultSchemaVersion).set("verb", "estimate");
+    Json json = answer_json("estimate");
     json.set("model", estimated.model.name).set("estimated", to_json(estimated));
-    return {to_text(json) + '\n'};
+    return json_answer(json);
   }
   return report_answer(text_of(estimated, screen) + next_step(given));
 }
@@ -194,15 +189,9 @@ FittedTo read_cases(const std::string& path) {
 }
 
 std::string curves_table(const Efficiency& efficiency, Screen screen) {
-  TextTable table({{"generation", true},
-                   {"width", true},
-                   {"of peak"},
-                   {"of memory"},
-                   {"of link"},
-                   {"floor F"},
-                   {"floor B"},
-                   {"shorter by"},
-                   {"longer by"}});
+  TextTable table({left_column("generation"), left_column("width"), right_column("of peak"),
+                   right_column("of memory"), right_column("of link"), right_column("floor F"),
+                   right_column("floor B"), right_column("shorter by"), right_column("longer by")});
   for (const EfficiencyCurve& curve : efficiency.curves) {
     const EfficiencyTerms& terms = curve.terms;
     table.add({curve.generation, curve.width, percent(terms.products), percent(terms.memory),
@@ -214,13 +203,9 @@ std::string curves_table(const Efficiency& efficiency, Screen screen) {
 }
 
 std::string left_out_table(const Efficiency& efficiency, Screen screen) {
-  TextTable table({{"left out", true},
-                   {"passes"},
-                   {"median"},
-                   {"nine of ten"},
-                   {"largest"},
-                   {"measured/estimated - 1"},
-                   {"in fit", true}});
+  TextTable table({left_column("left out"), right_column("passes"), right_column("median"),
+                   right_column("nine of ten"), right_column("largest"),
+                   right_column("measured/estimated - 1"), left_column("in fit")});
   for (const LeftOut& left : efficiency.left_out) {
     table.add({left.what, std::to_string(left.passes), percent(left.median),
                percent(left.nine_of_ten), percent(left.largest),

@@ -14,6 +14,7 @@
 #include "cli/verbs/verbs.h"
 #include "report/explanation.h"
 #include "report/flat_table.h"
+#include "report/json_array.h"
 #include "report/measures.h"
 #include "report/result_json.h"
 #include "report/screen.h"
@@ -36,9 +37,7 @@ constexpr const char* kExamples = R"(  penstock explain plan.json
 )";
 
 Json heading_json(const PlanFile& file, const Evaluation& evaluation) {
-  Json json = Json::object();
-  json.set("schema_version", kResultSchemaVersion);
-  json.set("verb", "explain");
+  Json json = answer_json("explain");
   json.set("model", file.model);
   json.set("plan", to_json(file.plan));
   json.set("prediction", to_json(evaluation, file.plan, file.flops ? &*file.flops : nullptr));
@@ -58,9 +57,7 @@ Json explanation_json(const PlanFile& file, const Explanation& about,
   if (!about.work.terms.empty()) json.set("work_of_busiest_rank", to_json(about.work));
   json.set("changes", what_if_json(evaluation.step_time, gains_of_changes(file, evaluation)));
   json.set("sensitivity", to_json(about.sensitivities));
-  Json not_searched = Json::array();
-  for (const std::string& text : file.not_searched) not_searched.push(text);
-  json.set("not_searched", std::move(not_searched));
+  json.set("not_searched", strings(file.not_searched));
   set_uncertainty(json, uncertainty);
   if (training) json.set("training", to_json(*training));
   return json;
@@ -112,7 +109,7 @@ Answer explain_whole(PlanFile file, const PlanQuestion& asked, const SlowOptions
   if (format == TableFormat::kCsv) return {table_of(file, about)};
   if (format == TableFormat::kMarkdown) return {sensitivity_rows(about.sensitivities).markdown()};
   if (format == TableFormat::kJson) {
-    return {to_text(explanation_json(file, about, uncertainty, training)) + '\n', exit};
+    return json_answer(explanation_json(file, about, uncertainty, training), exit);
   }
   return report_answer(explanation(file, about, screen) + uncertainty_text(uncertainty, screen) +
                            training_text(training, screen),
@@ -134,7 +131,7 @@ Answer explain_why_not(const PlanFile& file, PlanQuestion asked, const std::stri
   if (!json) return report_answer(why_not_report(file, evaluation, why, screen), exit);
   Json answer = heading_json(file, evaluation);
   answer.set("why_not", to_json(why, file.plan, evaluation));
-  return {to_text(answer) + '\n', exit};
+  return json_answer(answer, exit);
 }
 
 }  // namespace

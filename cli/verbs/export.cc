@@ -1,14 +1,10 @@
-#include <cstdio>
-#include <filesystem>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "cli/io/asked_again.h"
 #include "cli/io/export_inputs.h"
 #include "cli/io/files.h"
 #include "cli/options/options.h"
@@ -17,6 +13,7 @@
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
+#include "report/json_array.h"
 #include "report/plan_table.h"
 #include "report/result_json.h"
 #include "report/screen.h"
@@ -53,44 +50,11 @@ const TrainerRow& target_named(const std::string& name) {
                  : help_for_trainer(name, exported_trainer_names()));
 }
 
-// "v0.2.1" is written for as 0.2 is.
-std::string version_of(const TrainerRow& target, const std::optional<std::string>& asked) {
-  if (!asked) return target.versions.front().name;
-  std::vector<std::string> known;
-  const std::string plain = asked->starts_with('v') ? asked->substr(1) : *asked;
-  for (const std::string_view version : target.version_names()) {
-    known.emplace_back(version);
-    if (plain == version || plain.starts_with(std::string(version) + '.')) return known.back();
-  }
-  bad_option("--target-version",
-             fmt::format("'{}' is no version of {} that is known", *asked, target.name),
-             fmt::format("known: {}", fmt::join(known, ", ")));
-}
-
 std::string joined_files(const std::vector<NamedText>& files) {
   if (files.size() == 1) return files.front().text;
   std::string text;
   for (const NamedText& file : files) text += fmt::format("==> {} <==\n{}", file.name, file.text);
   return text;
-}
-
-std::vector<std::string> write_into(const std::string& folder,
-                                    const std::vector<NamedText>& files) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    throw Error(ErrorKind::kMissingResource,
-                folder + ": cannot be made: " + error.message() + "\nhelp: name another folder");
-  }
-  std::vector<std::string> written;
-  for (const NamedText& file : files) {
-    written.push_back((std::filesystem::path(folder) / file.name).string());
-    write_file(written.back(), file.text);
-    if (!file.text.starts_with("#!")) continue;
-    std::filesystem::permissions(written.back(), std::filesystem::perms::owner_exec,
-                                 std::filesystem::perm_options::add, error);
-  }
-  return written;
 }
 
 std::string refusal_text(const PlanFile& plan, const Export& refusal, const NearestPlan& nearest,
@@ -117,16 +81,13 @@ std::string refusal_text(const PlanFile& plan, const Export& refusal, const Near
 }
 
 Json export_json(const TrainerRow& target, const ExportRequest& request, const Export& answer) {
-  Json json = Json::object();
-  json.set("schema_version", kResultSchemaVersion).set("verb", "export");
+  Json json = answer_json("export");
   json.set("target", std::string(target.name)).set("target_version", request.version);
   json.set("plan", request.plan_path).set("plan_hash", request.plan_hash);
-  Json files = Json::array(), notes = Json::array();
-  for (const NamedText& file : answer.files) {
-    files.push(Json::object().set("name", file.name).set("text", file.text));
-  }
-  for (const std::string& note : answer.notes) notes.push(note);
-  return json.set("files", std::move(files)).set("notes", std::move(notes));
+  const auto file_json = [](const NamedText& file) {
+    return Json::object().set("name", file.name).set("text", file.text);
+  };
+  return json.set("files", array_of(answer.files, file_json)).set("notes", strings(answer.notes));
 }
 
 void set_refusal(Json& json, const Export& refusal, const NearestPlan& nearest) {
@@ -187,7 +148,8 @@ Answer run_export(const Arguments& arguments, Screen screen) {
   const TrainerRow& target = target_named(asked.substr(0, at));
   const Loaded<PlanFile> plan = load_plan(path);
   ExportRequest request;
-  request.version = version_of(target, target_version);
+  request.version =
+      target_version ? version_called(target, *target_version) : target.versions.front().name;
   request.plan_path = path;
   request.plan_hash = plan.file.hash;
   request.tool_version = version();
@@ -206,22 +168,19 @@ Answer run_export(const Arguments& arguments, Screen screen) {
       write_file(*nearest_path, to_text(write_plan(*nearest.plan)) + '\n');
     }
     set_refusal(object, answer, nearest);
-    if (json) return {to_text(object) + '\n', kNo};
+    if (json) return json_answer(object, kNo);
     return report_answer(refusal_text(plan.value, answer, nearest, nearest_path, screen), kNo);
   }
   std::vector<std::string> written;
   if (output && *output != "-") written = write_into(*output, answer.files);
-  if (json) return {to_text(object) + '\n'};
+  if (json) return json_answer(object);
   if (written.empty()) {
-    for (const std::string& note : answer.notes) {
-      std::fputs(wrapped(note, screen.width(), "note: ", "      ").c_str(), stderr);
-    }
-    return {joined_files(answer.files)};
+    return {joined_files(answer.files), kYes,
+            wrapped(answer.notes, screen.width(), "note: ", "      ")};
   }
   std::string text =
       fmt::format("for {} {}: {}\n", target.name, request.version, joined(written, ", "));
-  for (const std::string& note : answer.notes)
-    text += wrapped(note, screen.width(), "note: ", "      ");
+  text += wrapped(answer.notes, screen.width(), "note: ", "      ");
   return report_answer(text);
 }
 

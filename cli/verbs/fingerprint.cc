@@ -119,12 +119,10 @@ Answer run_fingerprint(const Arguments& arguments, Screen screen) {
   add("contention", times_with_contention(), plans);
   add("mixed-devices", times_of_mixed_plan(), plans);
   if (!json) return {text};
-  Json object = Json::object();
-  object.set("schema_version", kResultSchemaVersion);
-  object.set("verb", "fingerprint");
+  Json object = answer_json("fingerprint");
   object.set("schedules", std::move(schedules));
   object.set("plans", std::move(plans));
-  return {to_text(object) + '\n'};
+  return json_answer(object);
 }
 
 }  // namespace penstock

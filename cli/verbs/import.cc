@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
-#include "cli/options/nearest.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/verbs/verbs.h"
@@ -120,7 +119,7 @@ const Tool& tool_named(const std::string& name) {
     bad_option("TOOL", fmt::format("what {} wrote is a run, to be compared with its plan", name),
                "penstock validate PLAN RUN, with --add-to RUNS for penstock calibrate");
   }
-  bad_option("TOOL", fmt::format("unknown tool '{}'", name), did_you_mean(name, tool_names()));
+  unknown_word("TOOL", name, tool_names(), "tool ");
 }
 
 void declare(Options& options, Given& given) {
@@ -190,8 +189,8 @@ void require_fitting(const Given& given) {
 }
 
 Json json_of(const Given& given, Imported imported) {
-  Json json = Json::object();
-  json.set("schema_version", kResultSchemaVersion).set("verb", "import").set("tool", given.from);
+  Json json = answer_json("import");
+  json.set("tool", given.from);
   json.set("files", std::move(imported.json));
   if (imported.changes) set_changes(json, *imported.changes);
   return json;
@@ -222,7 +221,7 @@ Answer run_import(const Arguments& arguments, Screen screen) {
   if (is_changed && given.output) file = to_text(write_cluster(imported.changes->cluster)) + '\n';
   if (is_changed && given.output && *given.output != "-") write_file(*given.output, file);
   if (is_changed && given.output && *given.output == "-") return {file};
-  if (given.json) return {to_text(json_of(given, std::move(imported))) + '\n', exit};
+  if (given.json) return json_answer(json_of(given, std::move(imported)), exit);
   std::string text = imported.text;
   if (imported.changes) text += '\n' + changes_report(*imported.changes, screen);
   if (exit == kNo) text += "nothing of this has a place in the cluster; nothing was written\n";

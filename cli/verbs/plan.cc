@@ -1,3 +1,6 @@
+// `penstock plan`: search, then answer in one of five forms (short, -v, tables, JSON, a plan file).
+// The best plan is worked out once more after the search, with its Program only if it is small
+// enough to draw, and is compared with equal cuts and with --baseline.
 #include <optional>
 #include <string>
 #include <utility>
@@ -206,9 +209,7 @@ Json rival_json(const Rival& rival) {
 }
 
 Json json_of(const Question& question, const SearchResult& result, const Winner& winner) {
-  Json json = Json::object();
-  json.set("schema_version", kResultSchemaVersion);
-  json.set("verb", "plan");
+  Json json = answer_json("plan");
   set_question(json, question);
   std::optional<ModelFlops> flops;
   if (!result.best.empty()) {
@@ -321,7 +322,7 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   if (writes && *output != "-") write_file(*output, file);
   if (writes && *output == "-") return {file, exit};
   if (chosen == TableFormat::kJson) {
-    return {to_text(json_of(question, result, winner)) + '\n', exit};
+    return json_answer(json_of(question, result, winner), exit);
   }
   if (format.is_table()) return table_of(result, chosen, asked, exit);
   const std::optional<std::string> written = writes ? output : std::nullopt;

@@ -1,3 +1,6 @@
+// `penstock predict`: one configuration through the same pricing, replay and plan file as a search,
+// with nothing searched but the cuts if asked for. What the layout leaves open is filled in from
+// the model and the machine.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -207,16 +210,12 @@ std::string report_of(const Asked& asked, const Layout& layout, const PlanFile& 
       verdict_of(asked, layout, evaluated, screen) + '\n' +
       simulation_report(file, evaluated.evaluation, evaluated.timeline, interval, screen) +
       "\nWhat was asked\n" + wrapped(words_of(asked.question), screen.width(), "  ", "  ");
-  for (const std::string& note : notes_of(asked.question)) {
-    text += wrapped(note, screen.width(), "  ", "    ");
-  }
+  text += wrapped(notes_of(asked.question), screen.width(), "  ", "    ");
   return text;
 }
 
 Json json_of(const Asked& asked, const EvaluatedPlan& evaluated) {
-  Json json = Json::object();
-  json.set("schema_version", kResultSchemaVersion);
-  json.set("verb", "predict");
+  Json json = answer_json("predict");
   set_question(json, asked.question);
   json.set("fits", !evaluated.why_not.has_value());
   if (evaluated.why_not) json.set("why_not", to_json(*evaluated.why_not));
@@ -281,7 +280,7 @@ Answer run_predict(const Arguments& arguments, Screen screen) {
   const EvaluatedPlan evaluated =
       is_drawn(asked.plan) ? evaluate_in_full(inputs, asked.plan) : evaluate(inputs, asked.plan);
   const int exit = evaluated.why_not ? kNo : kYes;
-  if (json) return {to_text(json_of(asked, evaluated)) + '\n', exit};
+  if (json) return json_answer(json_of(asked, evaluated), exit);
   if (evaluated.evaluation.ranks.empty()) {
     return report_answer(wrapped(reason_text(*evaluated.why_not), screen.width(), "", "  "), exit);
   }

@@ -1,3 +1,5 @@
+// `penstock profile`: this process starts the ranks, or is one of them; rank 0 has the results and
+// writes the files. Ctrl-C keeps what has been measured, and the exit code says that it is not all.
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
@@ -26,6 +28,7 @@
 #include "profiler/build_profile.h"
 #include "profiler/gpu_reserve.h"
 #include "profiler/merge_profiles.h"
+#include "report/json_array.h"
 #include "report/result_json.h"
 #include "report/screen.h"
 #include "report/words.h"
@@ -210,9 +213,7 @@ std::vector<std::string> names_of(const ModelSamples& samples) {
 }
 
 Json json_of(const Measured& measured, const Results& results) {
-  Json json = Json::object();
-  json.set("schema_version", kResultSchemaVersion);
-  json.set("verb", "profile");
+  Json json = answer_json("profile");
   json.set("tool_version", std::string(version()));
   if (results.profile) json.set("profile", write_profile(*results.profile));
   if (results.cluster) json.set("cluster", write_cluster(*results.cluster));
@@ -223,9 +224,7 @@ Json json_of(const Measured& measured, const Results& results) {
   if (measured.sections && !measured.sections->traces.empty()) {
     json.set("traces", traces_json(measured.sections->traces, names_of(*measured.sections)));
   }
-  Json notes = Json::array();
-  for (const std::string& note : results.notes) notes.push(note);
-  return json.set("notes", std::move(notes));
+  return json.set("notes", strings(results.notes));
 }
 
 // Of the first size; all run the same optimizer.
@@ -244,9 +243,8 @@ std::string report_of(const ProfileRequest& request, const Measured& measured,
                       const Results& results, Screen screen) {
   std::string text;
   if (measured.sections) {
-    text += fmt::format(
-        "{} on {}: {}\n\n", request.name, request.device_type,
-        count_of(static_cast<std::int64_t>(measured.sections->outline.sections.size()), "section"));
+    text += fmt::format("{} on {}: {}\n\n", request.name, request.device_type,
+                        count_of(std::ssize(measured.sections->outline.sections), "section"));
     text += sections_report(measured.sections->chains, screen);
     text += optimizer_text(*measured.sections);
     const std::string traces =
@@ -258,8 +256,7 @@ std::string report_of(const ProfileRequest& request, const Measured& measured,
     text += (text.empty() ? "" : "\n") + copies_report(measured.gpu->copies, screen);
   }
   if (!results.notes.empty()) text += "\nNotes:\n";
-  for (const std::string& note : results.notes)
-    text += wrapped(note, screen.width(), "  - ", "    ");
+  text += wrapped(results.notes, screen.width(), "  - ", "    ");
   return text;
 }
 
@@ -317,9 +314,9 @@ Answer run_rank(ProfileRequest request, const LaunchEnvironment& place, const Ou
   const int exit = incomplete ? kStopped : kYes;
   const std::string files = write_files(*measured, results, outputs);
   if (outputs.profile && *outputs.profile == "-" && results.profile) {
-    return {to_text(write_profile(*results.profile)) + '\n', exit};
+    return json_answer(write_profile(*results.profile), exit);
   }
-  if (outputs.json) return {to_text(json_of(*measured, results)) + '\n', exit};
+  if (outputs.json) return json_answer(json_of(*measured, results), exit);
   return report_answer(report_of(request, *measured, results, screen) + files, exit);
 }
 

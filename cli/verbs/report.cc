@@ -151,7 +151,7 @@ Answer run_report(const Arguments& arguments, Screen screen) {
   report.data.tool = fmt::format("penstock {}", version());
   report.data.command = command_of("report", arguments);
   const Json data = to_json(report.data);
-  if (given.json) return {to_text(data) + '\n', exit};
+  if (given.json) return json_answer(data, exit);
   const std::string page = report_page(report.data.model, data, report.payloads);
   if (*given.output == "-") return {page, exit};
   write_file(*given.output, page);

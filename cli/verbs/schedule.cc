@@ -79,7 +79,7 @@ Answer run_schedule(const Arguments& arguments, Screen screen) {
   if (chosen == TableFormat::kJson) {
     Json json = schedule_json(result);
     set_uncertainty(json, extras.uncertainty);
-    return {to_text(json) + '\n'};
+    return json_answer(json);
   }
   std::string text = schedule_report(result, screen) + uncertainty_text(extras.uncertainty, screen);
   if (given.print) {

@@ -41,9 +41,7 @@ Json simulation_json(const PlanFile& file, const Evaluation& evaluation,
                      const Uncertainty& uncertainty,
                      const std::optional<ContentionEffect>& contention,
                      const std::optional<TrainingCost>& training) {
-  Json json = Json::object();
-  json.set("schema_version", kResultSchemaVersion);
-  json.set("verb", "simulate");
+  Json json = answer_json("simulate");
   json.set("model", file.model);
   json.set("executor", words_of(file.executor));
   json.set("plan", to_json(file.plan));
@@ -134,9 +132,8 @@ Answer run_simulate(const Arguments& arguments, Screen screen) {
   const int exit = ends(training) ? kYes : kNo;
   if (format.is_table()) return {table_of(replayed.evaluation, file.plan, chosen)};
   if (chosen == TableFormat::kJson) {
-    return {to_text(simulation_json(file, replayed.evaluation, uncertainty, contention, training)) +
-                '\n',
-            exit};
+    return json_answer(
+        simulation_json(file, replayed.evaluation, uncertainty, contention, training), exit);
   }
   const std::string note =
       against_prediction(file, replayed.evaluation, executor.given(), slow.given());

@@ -1,7 +1,8 @@
-#include <filesystem>
+// `penstock trace`: prediction and run become the same StepTrace, which is then written for a
+// viewer (Perfetto, Kineto's files for HTA) or drawn (SVG, PNG); two steps go side by side into one
+// archive.
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -10,7 +11,6 @@
 #include "cli/io/files.h"
 #include "cli/io/load_run.h"
 #include "cli/io/png.h"
-#include "cli/options/nearest.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/picture_options.h"
@@ -18,6 +18,7 @@
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
+#include "report/json_array.h"
 #include "report/pictures/step_picture.h"
 #include "report/plan_table.h"
 #include "report/result_json.h"
@@ -52,8 +53,7 @@ struct TraceOptions {
 
   void check() const {
     if (format && *format != "perfetto" && !is_kineto() && !is_picture()) {
-      bad_option("--format", fmt::format("unknown '{}'", *format),
-                 did_you_mean(*format, {"perfetto", "kineto", "svg", "png"}));
+      unknown_word("--format", *format, {"perfetto", "kineto", "svg", "png"});
     }
     if (is_csv() && run) bad_option("--run", "a run belongs to a plan file", "leave it out");
     if (!is_csv() && !costs.empty()) {
@@ -94,20 +94,6 @@ Json metadata_of(const StepTrace& trace, const Loaded<PlanFile>& plan) {
   return json;
 }
 
-void write_into(const std::string& folder, const std::vector<NamedText>& files,
-                std::vector<std::string>& written) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    throw Error(ErrorKind::kMissingResource,
-                folder + ": cannot be made: " + error.message() + "\nhelp: name another folder");
-  }
-  for (const NamedText& file : files) {
-    written.push_back((std::filesystem::path(folder) / file.name).string());
-    write_file(written.back(), file.text);
-  }
-}
-
 std::string picture_of(const TraceOptions& given, const PlanFile& plan,
                        const std::vector<StepTrace>& traces) {
   const std::string shown = given.is_csv() ? traces.front().what : plan_line(plan.plan);
@@ -130,7 +116,8 @@ std::vector<std::string> write_traces(const TraceOptions& given, const Loaded<Pl
       // Side by side in folders, since the names of the files are those that HTA looks for.
       const std::string folder =
           traces.size() > 1 ? *given.output + '/' + trace.what : *given.output;
-      write_into(folder, kineto_files(trace, plan.value), written);
+      const std::vector<std::string> files = write_into(folder, kineto_files(trace, plan.value));
+      written.insert(written.end(), files.begin(), files.end());
     }
     return written;
   }
@@ -145,24 +132,26 @@ std::vector<std::string> write_traces(const TraceOptions& given, const Loaded<Pl
   return {*given.output};
 }
 
+std::int64_t slices_of(const StepTrace& trace) {
+  std::int64_t slices = 0;
+  for (const TraceRank& rank : trace.ranks) slices += std::ssize(rank.slices);
+  return slices;
+}
+
 std::string report_of(const TraceOptions& given, const std::vector<StepTrace>& traces,
                       const std::vector<std::string>& written,
                       const std::vector<std::string>& notes, Screen screen) {
   std::string text;
   for (const StepTrace& trace : traces) {
-    std::int64_t slices = 0;
-    for (const TraceRank& rank : trace.ranks)
-      slices += static_cast<std::int64_t>(rank.slices.size());
-    text += fmt::format(
-        "{}: {}, {}, {}, step {}\n", trace.what,
-        count_of(static_cast<std::int64_t>(trace.ranks.size()), "rank"), count_of(slices, "slice"),
-        count_of(static_cast<std::int64_t>(trace.flows.size()), "arrow"), exact(trace.length));
+    text +=
+        fmt::format("{}: {}, {}, {}, step {}\n", trace.what,
+                    count_of(std::ssize(trace.ranks), "rank"), count_of(slices_of(trace), "slice"),
+                    count_of(std::ssize(trace.flows), "arrow"), exact(trace.length));
   }
-  for (const std::string& note : notes) text += wrapped(note, screen.width(), "note: ", "      ");
+  text += wrapped(notes, screen.width(), "note: ", "      ");
   if (given.is_kineto()) {
     return text + fmt::format("{} in {}; HolisticTraceAnalysis reads the folder\n",
-                              count_of(static_cast<std::int64_t>(written.size()), "file"),
-                              *given.output);
+                              count_of(std::ssize(written), "file"), *given.output);
   }
   if (given.is_picture()) return text + fmt::format("{} is written\n", written.front());
   return text + fmt::format("{} is written; open it at https://ui.perfetto.dev\n", written.front());
@@ -170,30 +159,19 @@ std::string report_of(const TraceOptions& given, const std::vector<StepTrace>& t
 
 Json trace_json(const std::vector<StepTrace>& traces, const std::vector<std::string>& written,
                 const std::vector<std::string>& notes) {
-  Json json = Json::object();
-  json.set("schema_version", kResultSchemaVersion).set("verb", "trace");
+  Json json = answer_json("trace");
   Json list = Json::array();
   for (const StepTrace& trace : traces) {
-    std::int64_t slices = 0;
-    for (const TraceRank& rank : trace.ranks)
-      slices += static_cast<std::int64_t>(rank.slices.size());
     list.push(Json::object()
                   .set("what", trace.what)
-                  .set("ranks", static_cast<std::int64_t>(trace.ranks.size()))
-                  .set("slices", slices)
-                  .set("flows", static_cast<std::int64_t>(trace.flows.size()))
+                  .set("ranks", std::ssize(trace.ranks))
+                  .set("slices", slices_of(trace))
+                  .set("flows", std::ssize(trace.flows))
                   .set("step_time_ns", std::int64_t{trace.length.count()}));
   }
   json.set("traces", std::move(list));
-  Json files = Json::array(), said = Json::array();
-  for (const std::string& file : written) files.push(file);
-  for (const std::string& note : notes) said.push(note);
-  return json.set("files", std::move(files)).set("notes", std::move(said));
+  return json.set("files", strings(written)).set("notes", strings(notes));
 }
-
-}  // namespace
-
-namespace {
 
 struct Predicted {
   Loaded<PlanFile> plan;
@@ -280,7 +258,7 @@ Answer run_trace(const Arguments& arguments, Screen screen) {
     return {perfetto_json(traces.front(), metadata_of(traces.front(), plan))};
   }
   const std::vector<std::string> written = write_traces(given, plan, traces);
-  if (given.json) return {to_text(trace_json(traces, written, notes)) + '\n'};
+  if (given.json) return json_answer(trace_json(traces, written, notes));
   return report_answer(report_of(given, traces, written, notes, screen));
 }
 

@@ -1,3 +1,6 @@
+// `penstock train` is the launcher, or one rank, or all ranks as threads. Everything that can be
+// known to be wrong beforehand is refused before a rank starts, and said once: by the launcher,
+// else by rank 0.
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -118,11 +121,9 @@ Answer answer_of(const Request& request, const RunLog& run, const RunEnd& end) {
   const std::vector<PredictedPlan> predicted = predictions_of(request.plans);
   const int exit = end.requested ? kStopped : kYes;
   if (request.json) {
-    Json json = Json::object();
-    json.set("schema_version", kResultSchemaVersion);
-    json.set("verb", "train");
+    Json json = answer_json("train");
     set_training(json, run, predicted);
-    return {to_text(json) + '\n', exit};
+    return json_answer(json, exit);
   }
   std::string text = training_report(run, predicted);
   if (end.requested) {
@@ -157,7 +158,7 @@ Answer train_virtual(const Request& request, TrainingSignals& signals) {
   require_one_run(request.plans);
   PlansByStep source(request.plans);
   const std::vector<MeasuredStep> steps = run_virtual(source, options, &watched);
-  const auto done = static_cast<std::int64_t>(steps.size());
+  const auto done = std::ssize(steps);
   return answer_of(request, watched.run(), {done, done < request.options.steps});
 }
 

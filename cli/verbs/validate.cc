@@ -12,6 +12,7 @@
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/verbs/verbs.h"
+#include "report/json_array.h"
 #include "report/result_json.h"
 #include "report/screen.h"
 #include "report/validation.h"
@@ -31,17 +32,12 @@ constexpr const char* kExamples =
 
 Json validation_json(const PlanFile& plan, const RunHeader& run, const Validation& validation,
                      const std::vector<std::string>& notes) {
-  Json json = Json::object();
-  json.set("schema_version", kResultSchemaVersion);
-  json.set("verb", "validate");
+  Json json = answer_json("validate");
   json.set("model", plan.model);
   json.set("plan", to_json(plan.plan));
   json.set("device", run.device).set("transport", run.transport).set("started", run.started);
   set_validation(json, validation);
-  Json said = Json::array();
-  for (const std::string& note : notes) said.push(note);
-  json.set("notes", std::move(said));
-  return json;
+  return json.set("notes", strings(notes));
 }
 
 // What a trainer's log leaves open, for a file of runs.
@@ -165,12 +161,10 @@ Answer run_validate(const Arguments& arguments, Screen screen) {
   if (runs) add_run(*runs, plan.value, run.log.header, validation, source);
   const int exit = validation.holds() ? kYes : kNo;
   if (json) {
-    return {to_text(validation_json(plan.value, run.log.header, validation, run.notes)) + '\n',
-            exit};
+    return json_answer(validation_json(plan.value, run.log.header, validation, run.notes), exit);
   }
   std::string text = validation_report(validation, run.log.header, screen);
-  for (const std::string& note : run.notes)
-    text += wrapped(note, screen.width(), "note: ", "      ");
+  text += wrapped(run.notes, screen.width(), "note: ", "      ");
   return report_answer(text, exit);
 }
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/options/field_words.h"
-#include "cli/options/nearest.h"
+#include "cli/options/parse.h"
 #include "core/values/error.h"
 #include "report/words.h"
 

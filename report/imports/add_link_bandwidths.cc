@@ -84,7 +84,7 @@ void set_bandwidth(ClusterChanges& result, LinkLevel& level, const std::vector<d
   }
   const double median = pairs[(pairs.size() - 1) / 2];
   const std::string figures = fmt::format("{} GB/s, the median of {} ({} to {})", fixed(median, 2),
-                                          count_of(static_cast<std::int64_t>(pairs.size()), "pair"),
+                                          count_of(std::ssize(pairs), "pair"),
                                           fixed(pairs.front(), 2), fixed(pairs.back(), 2));
   level.bandwidth = {median * 1e9};
   Source source = with_remark(result.cluster, level.source, "bandwidth measured", what);

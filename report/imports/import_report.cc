@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "report/json_array.h"
 #include "report/screen.h"
 #include "report/table.h"
 #include "report/words.h"
@@ -18,15 +19,7 @@ double gb_per_s(const CurvePoint& point) {
 }
 
 std::string notes_text(const std::vector<std::string>& notes, Screen screen) {
-  std::string text;
-  for (const std::string& note : notes) text += wrapped(note, screen.width(), "note: ", "      ");
-  return text;
-}
-
-Json texts(const std::vector<std::string>& values) {
-  Json array = Json::array();
-  for (const std::string& value : values) array.push(value);
-  return array;
+  return wrapped(notes, screen.width(), "note: ", "      ");
 }
 
 std::vector<double> sorted_cells(const BandwidthMatrix& matrix) {
@@ -100,14 +93,14 @@ Json to_json(const NcclTest& test) {
       .set("nccl_version", test.nccl_version)
       .set("started", test.started)
       .set("curve", std::move(points))
-      .set("notes", texts(test.notes));
+      .set("notes", strings(test.notes));
 }
 
 std::string nvbandwidth_report(const NvBandwidth& measured, Screen screen) {
-  std::string out = fmt::format(
-      "{}: nvbandwidth {}, CUDA {}, driver {}, {}; GB/s\n", measured.file,
-      or_not_said(measured.version), or_not_said(measured.cuda), or_not_said(measured.driver),
-      count_of(static_cast<std::int64_t>(measured.devices.size()), "device"));
+  std::string out =
+      fmt::format("{}: nvbandwidth {}, CUDA {}, driver {}, {}; GB/s\n", measured.file,
+                  or_not_said(measured.version), or_not_said(measured.cuda),
+                  or_not_said(measured.driver), count_of(std::ssize(measured.devices), "device"));
   TextTable table({{"test", true}, {"way", true}, {"median"}, {"least"}, {"most"}});
   for (const BandwidthMatrix& matrix : measured.matrices) {
     const std::vector<double> cells = sorted_cells(matrix);
@@ -143,9 +136,9 @@ Json to_json(const NvBandwidth& measured) {
   return Json::object()
       .set("file", measured.file)
       .set("version", measured.version)
-      .set("devices", texts(measured.devices))
+      .set("devices", strings(measured.devices))
       .set("matrices", std::move(matrices))
-      .set("notes", texts(measured.notes));
+      .set("notes", strings(measured.notes));
 }
 
 std::string catalog_report(const PriceCatalog& catalog, const PriceQuestion& question,
@@ -162,7 +155,7 @@ std::string catalog_report(const PriceCatalog& catalog, const PriceQuestion& que
                std::to_string(row->line)});
   }
   return fmt::format("{}: {} with accelerators; the cheapest {} of each{}\n", catalog.file,
-                     count_of(static_cast<std::int64_t>(catalog.rows.size()), "row"),
+                     count_of(std::ssize(catalog.rows), "row"),
                      question.spot ? "spot price" : "list price",
                      question.region ? " in " + *question.region : "") +
          table.text(screen.width());
@@ -188,13 +181,12 @@ Json to_json(const PriceCatalog& catalog, const PriceQuestion& question) {
 
 std::string changes_report(const ClusterChanges& changes, Screen screen) {
   std::string out;
-  for (const std::string& change : changes.changes)
-    out += wrapped(change, screen.width(), "stored: ", "  ");
+  out += wrapped(changes.changes, screen.width(), "stored: ", "  ");
   return out + notes_text(changes.notes, screen);
 }
 
 void set_changes(Json& json, const ClusterChanges& changes) {
-  json.set("changes", texts(changes.changes)).set("notes", texts(changes.notes));
+  json.set("changes", strings(changes.changes)).set("notes", strings(changes.notes));
 }
 
 }  // namespace penstock

@@ -92,7 +92,7 @@ class NcclReader {
     const std::int64_t per_process = count("nthreads") * count("ngpus");
     const JsonReader devices = config.at("devices");
     std::vector<JsonReader> processes = devices.elements();
-    const std::int64_t ranks = per_process * static_cast<std::int64_t>(processes.size());
+    const std::int64_t ranks = per_process * std::ssize(processes);
     if (ranks < 2 || ranks > kMostRanks) {
       devices.fail(fmt::format(
           "expected 2 ranks or more, one entry per process times nthreads times ngpus, got {}",

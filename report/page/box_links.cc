@@ -1,3 +1,6 @@
+// What a box waited for is, of all boxes that its actions need or that ran before it on its lane,
+// the one that ended last; of equals the first offered. The critical path is followed back from the
+// last end, so it is a chain of such links.
 #include "report/page/box_links.h"
 
 #include <cstddef>

@@ -169,8 +169,7 @@ void set_search(Json& json, const ReportData& data) {
 }  // namespace
 
 Json to_json(const ReportData& data) {
-  Json json = Json::object();
-  json.set("schema_version", kResultSchemaVersion).set("verb", "report");
+  Json json = answer_json("report");
   json.set("tool", data.tool).set("command", data.command).set("model", data.model);
   json.set("inputs", array_of(data.inputs, input_json));
   json.set("verdict", verdict_json(data));

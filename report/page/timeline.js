@@ -1,6 +1,6 @@
 // The timeline of a step: rows of boxes on a canvas that is zoomed, searched and read box by box, by mouse or
-// keyboard alone. Its elements are in timeline_elements.js, what
-// is painted how in timeline_painter.js, and what mouse and keys do in timeline_input.js.
+// keyboard alone. Its elements are in timeline_elements.js, what is painted how in timeline_painter.js, and what
+// mouse and keys do in timeline_input.js.
 
 // Keys W and S change the span shown by this factor, A and D move it by this share.
 const kZoomFactor = 1.5;
@@ -49,7 +49,7 @@ class Timeline {
     this.map = new MapPainter(this.mapCanvas, this.json, boxes);
     this.strip = this.stripCanvas && new MemoryStrip(this.stripCanvas, this.json, boxes);
     this.input = new TimelineInput(this);
-    this.watch();
+    watchTimeline(this);
     this.arrange();
     // Of no use to the first picture, and a walk over all boxes.
     setTimeout(() => this.describePath());
@@ -441,27 +441,5 @@ class Timeline {
 
   async savePicture() {
     saveAs(`${this.json.id}.png`, 'image/png', await this.picture());
-  }
-
-  /** Calls when the width, the resolution or the theme changes. */
-  watch() {
-    let width = this.view.clientWidth;
-    new ResizeObserver(() => {
-      if (this.view.clientWidth === width && this.ratio === devicePixelRatio) return;
-      width = this.view.clientWidth;
-      this.reopen();
-      this.arrange();
-    }).observe(this.view);
-    addEventListener('resize', () => this.arrange());
-    const recolour = () => {
-      this.colours = null;
-      this.repaint();
-    };
-    new MutationObserver(recolour).observe(document.documentElement, {attributes: true});
-    // Paper has a theme of its own, and no next frame.
-    addEventListener('beforeprint', () => {
-      this.colours = null;
-      this.paint();
-    });
   }
 }

@@ -35,6 +35,28 @@ function buildTimeline(timeline) {
       make('details', {class: 'timeline-keys'}, make('summary', {}, 'Keys and mouse'), help)));
 }
 
+/** Places and paints the timeline again when the width, the resolution or the theme changes. */
+function watchTimeline(timeline) {
+  let width = timeline.view.clientWidth;
+  new ResizeObserver(() => {
+    if (timeline.view.clientWidth === width && timeline.ratio === devicePixelRatio) return;
+    width = timeline.view.clientWidth;
+    timeline.reopen();
+    timeline.arrange();
+  }).observe(timeline.view);
+  addEventListener('resize', () => timeline.arrange());
+  const recolour = () => {
+    timeline.colours = null;
+    timeline.repaint();
+  };
+  new MutationObserver(recolour).observe(document.documentElement, {attributes: true});
+  // Paper has a theme of its own, and no next frame.
+  addEventListener('beforeprint', () => {
+    timeline.colours = null;
+    timeline.paint();
+  });
+}
+
 /** A button that a key does the work of, too. */
 function makeControl(text, key, click, attributes = {}) {
   return make('button', {type: 'button', title: `Key ${key}`, on: {click}, ...attributes}, text);

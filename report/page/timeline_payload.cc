@@ -44,7 +44,7 @@ class Payload {
     json.set("plan", names.plan);
     if (trace_.what == "measured") json.set("step", trace_.step);
     json.set("length_ns", std::int64_t{trace_.length.count()}).set("tick_ns", tick_);
-    json.set("boxes", static_cast<std::int64_t>(rows_.boxes.size()));
+    json.set("boxes", std::ssize(rows_.boxes));
     json.set("kinds", kinds()).set("rows", rows_json()).set("memory", memory_json());
     return json.set("overlaps", overlaps_json());
   }
@@ -145,7 +145,7 @@ class Payload {
     std::int64_t first = 0;
     for (const TraceRank& rank : trace_.ranks) {
       if (!rank.memory.empty()) json.push(memory_of(rank, first));
-      first += static_cast<std::int64_t>(rank.memory.size());
+      first += std::ssize(rank.memory);
     }
     return json;
   }
@@ -157,7 +157,7 @@ class Payload {
     Json json = Json::object();
     json.set("rank", rank.rank).set("capacity_bytes", rank.capacity.count);
     json.set("constant_bytes", constant_of(rank));
-    json.set("first", first).set("count", static_cast<std::int64_t>(rank.memory.size()));
+    json.set("first", first).set("count", std::ssize(rank.memory));
     json.set("peak_bytes", peak->total.count);
     json.set("peak_at_ns", std::int64_t{peak->time.count()});
     if (const TraceSlice* slice = compute_at(rank, peak->time)) json.set("peak_at", slice->name);

@@ -268,7 +268,7 @@ class Drawing {
     const std::int64_t gap = right - left >= 4 * kPixel ? kPixel / 2 : 0;
     picture_.boxes.push_back({kLabels + left, top_, right - left - gap, kRowHeight, colour});
     // A letter is about 0.65 of its size wide.
-    const auto needed = static_cast<std::int64_t>(slice.name.size()) * kNameSize * 65 / 100;
+    const auto needed = std::ssize(slice.name) * kNameSize * 65 / 100;
     if (needed + 2 * kPixel > right - left) return;
     text(kLabels + (left + right) / 2, top_ + 12 * kPixel, kNameSize, TextAnchor::kMiddle,
          ink_on(colour), slice.name);
@@ -301,7 +301,7 @@ class Drawing {
       const auto action = static_cast<ActionKind>(kind);
       const Colour colour = colour_of(action);
       const std::string words = fmt::format("{} {}", name_of(action), rule_of(action).meaning);
-      const auto width = static_cast<std::int64_t>(words.size()) * kTextSize * 62 / 100;
+      const auto width = std::ssize(words) * kTextSize * 62 / 100;
       if (x + width + 30 * kPixel > picture_.width && x > kLabels) {
         x = kLabels;
         top_ += 18 * kPixel;

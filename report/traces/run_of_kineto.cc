@@ -274,8 +274,7 @@ class RunBuilder {
     if (common.size() < holders.size()) {
       run_.notes.push_back(
           fmt::format("{} of {} are not in the traces of all ranks and were left out",
-                      holders.size() - common.size(),
-                      count_of(static_cast<std::int64_t>(holders.size()), "step")));
+                      holders.size() - common.size(), count_of(std::ssize(holders), "step")));
     }
     return common;
   }

@@ -7,7 +7,7 @@
 
 #include "cli/io/files.h"
 #include "core/values/runs.h"
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 #include "tests/core/tiny_plan.h"
 
 namespace penstock {

@@ -1,4 +1,3 @@
-#include "cli/reports/check_folder.h"
 
 #include <filesystem>
 #include <fstream>
@@ -9,8 +8,7 @@
 
 #include "cli/verbs/verbs.h"
 #include "core/values/json.h"
-#include "core/values/json_reader.h"
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 
 using namespace penstock;
 

@@ -2,9 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "costmodel/price_stages.h"
 #include "studies/change_cluster.h"
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 
 using namespace penstock;
 using namespace std::chrono_literals;

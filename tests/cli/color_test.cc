@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 
 using namespace penstock;
 using penstock::tests::message_of;

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "core/values/json.h"
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 
 using namespace penstock;
 using namespace std::chrono_literals;

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "cli/options/search_options.h"
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 
 using namespace penstock;
 

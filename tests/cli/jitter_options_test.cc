@@ -4,8 +4,7 @@
 
 #include "simulator/lower.h"
 #include "simulator/schedules/schedules.h"
-#include "simulator/simulate.h"
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 
 using namespace penstock;
 using namespace std::chrono_literals;

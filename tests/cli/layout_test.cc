@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 
 using namespace penstock;
 

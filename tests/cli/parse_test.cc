@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 
 using namespace penstock;
 using tests::message_of;
@@ -81,4 +81,14 @@ TEST_CASE("keys have values, once") {
   CHECK(message("P=").starts_with("--pin: 'P=' is not KEY=VALUE"));
   CHECK(message("=8").starts_with("--pin: '=8' is not KEY=VALUE"));
   CHECK(message("P=8,P=4") == "--pin: P is given twice\nhelp: keep one of them");
+}
+
+TEST_CASE("a slip finds its word; nonsense finds all of them") {
+  const std::vector<std::string> known{"plan", "schedule", "check"};
+  CHECK(did_you_mean("schdule", known) == "did you mean 'schedule'?");
+  CHECK(did_you_mean("plam", known) == "did you mean 'plan'?");
+  CHECK(did_you_mean("plna", known) == "did you mean 'plan'?");
+  CHECK(did_you_mean("sched", known) == "did you mean 'schedule'?");
+  CHECK(did_you_mean("bananas", known) == "known: plan, schedule, check");
+  CHECK(did_you_mean("", known) == "known: plan, schedule, check");
 }

@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/core/tiny_plan.h"
-
 namespace penstock {
 namespace {
 

@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "core/values/json_reader.h"
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 
 namespace penstock {
 namespace {

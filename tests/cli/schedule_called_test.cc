@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "simulator/schedules/schedules.h"
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 
 using namespace penstock;
 

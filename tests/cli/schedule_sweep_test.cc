@@ -1,4 +1,3 @@
-#include "cli/reports/schedule_sweep.h"
 
 #include <filesystem>
 #include <string>
@@ -9,7 +8,7 @@
 #include "cli/verbs/verbs.h"
 #include "core/values/json.h"
 #include "core/values/json_reader.h"
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 
 using namespace penstock;
 

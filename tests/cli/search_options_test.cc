@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "costmodel/price_stages.h"
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 #include "trainers/trainer_table.h"
 
 using namespace penstock;

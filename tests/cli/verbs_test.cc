@@ -7,7 +7,7 @@
 
 #include "core/values/json.h"
 #include "core/values/json_reader.h"
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 
 using namespace penstock;
 

@@ -6,7 +6,7 @@
 
 #include "cli/options/search_options.h"
 #include "cli/options/why_not_choices.h"
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 
 using namespace penstock;
 

@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "core/check/check.h"
-#include "core/values/error.h"
 #include "tests/core/findings_of.h"
+#include "tests/core/messages.h"
 #include "tests/core/slots_plan.h"
 
 namespace penstock {
@@ -12,12 +12,7 @@ namespace {
 
 std::string findings_with(const Edits& edits) { return findings_of(slots_plan(edits)); }
 std::string refusal_with(const Edits& edits) {
-  try {
-    (void)slots_plan(edits);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return tests::message_of([&] { (void)slots_plan(edits); });
 }
 bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;

@@ -9,6 +9,7 @@
 
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
+#include "tests/core/messages.h"
 
 namespace penstock {
 namespace {
@@ -18,12 +19,7 @@ Json parse(std::string_view text) { return parse_json(text, "f.json"); }
 // What the Error says; empty when there was none.
 template <class Function>
 std::string complaint(Function&& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return tests::message_of([&] { function(); });
 }
 
 std::string complaint_about(std::string_view text) {

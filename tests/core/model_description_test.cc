@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/values/error.h"
 #include "core/values/plan_file.h"
+#include "tests/core/messages.h"
 #include "tests/core/tiny_plan.h"
 
 namespace penstock {
@@ -21,12 +21,7 @@ ModelDescription read(const std::string& text) {
 }
 
 std::string complaint(const std::string& text) {
-  try {
-    static_cast<void>(read(text));
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return tests::message_of([&] { static_cast<void>(read(text)); });
 }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {

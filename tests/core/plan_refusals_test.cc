@@ -5,7 +5,6 @@
 #include <doctest/doctest.h>
 
 #include "core/values/error.h"
-#include "core/values/plan_file.h"
 #include "tests/core/tiny_plan.h"
 
 namespace penstock {

@@ -3,7 +3,6 @@
 #include "core/values/architecture.h"
 #include "core/values/device_sheet.h"
 #include "core/values/error.h"
-#include "core/values/json_reader.h"
 
 namespace penstock {
 namespace {

@@ -4,9 +4,9 @@
 #include <doctest/doctest.h>
 
 #include "core/files/format.h"
-#include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "tests/core/byte_changes.h"
+#include "tests/core/messages.h"
 
 namespace penstock {
 namespace {
@@ -47,13 +47,7 @@ ClusterSpec read(std::string_view text) {
 }
 
 std::string complaint_of(std::string_view text) {
-  try {
-    (void)read(text);
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::kBadInput);
-    return error.what();
-  }
-  return "";
+  return tests::refusal_of([&] { (void)read(text); });
 }
 
 // The complaint about kCluster after its only `from` became `to`.
@@ -307,12 +301,7 @@ TEST_CASE("what was fitted keeps its bounds") {
   const auto complaint_about = [](std::string_view from, std::string_view to) {
     std::string text = calibrated_text();
     text.replace(text.find(from), from.size(), to);
-    try {
-      (void)read(text);
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    return tests::message_of([&] { (void)read(text); });
   };
   const auto names = [&](std::string_view from, std::string_view to, const std::string& place) {
     CAPTURE(to);

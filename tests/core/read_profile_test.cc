@@ -7,6 +7,7 @@
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "tests/core/byte_changes.h"
+#include "tests/core/messages.h"
 
 namespace penstock {
 namespace {
@@ -65,13 +66,7 @@ std::string complaint(std::string_view from, std::string_view to) {
   REQUIRE(at != std::string::npos);
   REQUIRE(text.find(from, at + 1) == std::string::npos);
   text.replace(at, from.size(), to);
-  try {
-    (void)read(text);
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::kBadInput);
-    return error.what();
-  }
-  return "";
+  return tests::refusal_of([&] { (void)read(text); });
 }
 
 Timing timing(std::int64_t median, std::int64_t spread = 0) {

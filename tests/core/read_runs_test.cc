@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/values/error.h"
 #include "core/values/runs.h"
+#include "tests/core/messages.h"
 
 namespace penstock {
 namespace {
@@ -42,13 +42,7 @@ std::string complaint(std::string_view from, std::string_view to) {
   const std::size_t at = text.find(from);
   REQUIRE(at != std::string::npos);
   text.replace(at, from.size(), to);
-  try {
-    (void)read(text);
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::kBadInput);
-    return error.what();
-  }
-  return "";
+  return tests::refusal_of([&] { (void)read(text); });
 }
 
 TEST_CASE("runs are read into exact values") {

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/values/error.h"
+#include "tests/core/messages.h"
 
 namespace penstock {
 namespace {
@@ -52,12 +52,7 @@ std::string text_of(const RunLog& log) {
 }
 
 std::string complaint(const std::string& text) {
-  try {
-    static_cast<void>(read_run_log(text, "run.jsonl"));
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return tests::message_of([&] { static_cast<void>(read_run_log(text, "run.jsonl")); });
 }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {

@@ -1,10 +1,6 @@
 #include "costmodel/sources.h"
 
-#include <algorithm>
-
 #include <doctest/doctest.h>
-
-#include "core/values/json_reader.h"
 
 namespace penstock {
 namespace {

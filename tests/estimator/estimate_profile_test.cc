@@ -5,10 +5,10 @@
 #include <doctest/doctest.h>
 
 #include "core/files/format.h"
-#include "core/values/error.h"
 #include "core/values/json.h"
 #include "estimator/default_cluster.h"
 #include "estimator/shipped_data.h"
+#include "tests/core/messages.h"
 #include "tests/estimator/models.h"
 
 using namespace penstock;
@@ -50,13 +50,10 @@ const Measurement& measurement(const ModelProfile& profile, const std::string& t
 }
 
 std::string refusal(const EstimateRequest& request, const std::string& model) {
-  try {
+  return tests::message_of([&] {
     static_cast<void>(
         estimate_profile(shipped_model(model), round_device(), half_of_everything(), request));
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "estimator/fit_efficiency.h"
 
-#include <cmath>
-
 #include <doctest/doctest.h>
 
 #include "core/values/error.h"

@@ -1,7 +1,6 @@
 #include "profiler/trace_chain.h"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>

@@ -1,6 +1,5 @@
 #include "report/gantt.h"
 
-#include <sstream>
 #include <vector>
 
 #include <doctest/doctest.h>

@@ -1,6 +1,5 @@
 #include "report/plan_answer.h"
 
-#include <algorithm>
 #include <sstream>
 
 #include <doctest/doctest.h>

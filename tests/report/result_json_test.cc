@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "report/measures.h"
 #include "tests/report/results.h"
 
 using namespace penstock;

@@ -1,8 +1,6 @@
 // Results written by hand, for the tests of this folder.
 #pragma once
 
-#include <string>
-
 #include "core/values/evaluation.h"
 #include "core/values/units.h"
 

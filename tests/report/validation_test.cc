@@ -7,9 +7,9 @@
 
 #include <doctest/doctest.h>
 
-#include "core/values/error.h"
 #include "report/screen.h"
 #include "simulator/simulate.h"
+#include "tests/core/messages.h"
 #include "tests/core/tiny_plan.h"
 
 namespace penstock {
@@ -51,12 +51,7 @@ Validation validated(const RunLog& run, const ValidationOptions& options) {
 }
 
 std::string complaint(const RunLog& run, const ValidationOptions& options) {
-  try {
-    static_cast<void>(validated(run, options));
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return tests::message_of([&] { static_cast<void>(validated(run, options)); });
 }
 
 TEST_CASE("a run that is exactly as predicted has no error anywhere") {

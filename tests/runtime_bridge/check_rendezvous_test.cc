@@ -1,7 +1,6 @@
 #include "runtime_bridge/check_rendezvous.h"
 
 #include <string>
-#include <vector>
 
 #include <doctest/doctest.h>
 

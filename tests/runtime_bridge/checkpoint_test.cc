@@ -2,14 +2,13 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <sstream>
 
 #include <doctest/doctest.h>
 #include <unistd.h>
 
 #include "runtime_bridge/checkpoint_reader.h"
 #include "runtime_bridge/checkpoint_writer.h"
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 #include "tests/runtime_bridge/fake_states.h"
 #include "tests/runtime_bridge/memory_store.h"
 

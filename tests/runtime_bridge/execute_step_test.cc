@@ -24,14 +24,8 @@ using namespace penstock::testing;
 void check_run(const RingModel& model, const PlanFile& file, int steps = 2,
                const ExecuteOptions& options = {}) {
   const auto programs = rank_programs(file, ModelDescription{}, {});
-  bool normed = false;
-  for (const RankAction& action : programs[0].actions) normed |= action.kind == ActionKind::kNorm;
-  std::vector<RingStep> expected;
-  RingWeights weights = first_weights(model);
-  for (int step = 0; step < steps; ++step) {
-    expected.push_back(plain_step(model, weights, step, file.plan.global_batch, normed));
-    weights = expected.back().weights;
-  }
+  const std::vector<RingStep> expected = plain_steps(model, file, steps);
+  const RingWeights& weights = expected.back().weights;
 
   LoopbackOptions loopback;
   loopback.time_out = std::chrono::seconds(30);

@@ -9,8 +9,7 @@
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 
-#include "core/values/error.h"
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 #include "training/steady_time.h"
 
 namespace penstock {

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "core/values/error.h"
+#include "tests/core/messages.h"
 #include "tests/core/tiny_plan.h"
 #include "tests/runtime_bridge/ring_plans.h"
 
@@ -47,12 +48,7 @@ RankProgram program_of(const PlanFile& file, int rank, const TrainingOptions& op
 
 std::string why_not(const PlanFile& file, const TrainingOptions& options = {},
                     const ModelDescription& model = {}) {
-  try {
-    (void)rank_programs(file, model, options);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return tests::message_of([&] { (void)rank_programs(file, model, options); });
 }
 
 TEST_CASE("1F1B on two ranks: who sends what to whom, and what each action waits for") {

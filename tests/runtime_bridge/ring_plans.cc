@@ -4,7 +4,6 @@
 
 #include <doctest/doctest.h>
 
-#include "core/check/check.h"
 #include "search/evaluate.h"
 #include "simulator/schedules/schedules.h"
 
@@ -109,6 +108,18 @@ Plan plan_of(const std::string& schedule, const RingShape& shape) {
   plan.data = shape.data;
   plan.global_batch = shape.data * shape.micro_batches;
   return plan;
+}
+
+std::vector<RingStep> plain_steps(const RingModel& model, const PlanFile& file, int steps) {
+  const bool normed = std::ranges::any_of(
+      file.program.actions, [](const Action& action) { return action.kind == ActionKind::kNorm; });
+  std::vector<RingStep> done;
+  RingWeights weights = first_weights(model);
+  for (int step = 0; step < steps; ++step) {
+    done.push_back(plain_step(model, weights, step, file.plan.global_batch, normed));
+    weights = done.back().weights;
+  }
+  return done;
 }
 
 }  // namespace penstock::testing

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/values/plan_file.h"
 #include "tests/runtime_bridge/ring_model.h"
@@ -28,5 +29,8 @@ struct RingShape {
   int pipeline = 2, chunks = 1, data = 1, micro_batches = 4;
 };
 Plan plan_of(const std::string& schedule, const RingShape& shape);
+
+// So many steps of the plan's samples in a plain loop, from the first weights on.
+std::vector<RingStep> plain_steps(const RingModel& model, const PlanFile& file, int steps);
 
 }  // namespace penstock::testing

@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "runtime_bridge/rank_threads.h"
+#include "tests/core/messages.h"
 #include "tests/runtime_bridge/plan_per_step.h"
 #include "tests/runtime_bridge/ring_plans.h"
 #include "tests/runtime_bridge/ring_work.h"
@@ -252,12 +253,9 @@ TEST_CASE("plans that make no run together are refused by file, place and value"
   };
   const auto first = shared(ring_plan(model, plan_of("1f1b", {2, 1, 1, 4})));
   const auto refusal = [&](const std::shared_ptr<const PlanFile>& other) {
-    try {
+    return tests::message_of([&] {
       require_one_run({{0, first, "a.json", "1"}, {3, other, "b.json", "2"}});
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    });
   };
   CHECK(refusal(shared(ring_plan(model, plan_of("interleaved", {2, 2, 1, 4})))).empty());
   CHECK(refusal(shared(ring_plan(model, plan_of("1f1b", {2, 1, 2, 2})))) ==

@@ -1,7 +1,6 @@
 #include "runtime_bridge/run_virtual.h"
 
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -3,14 +3,13 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <utility>
 
 #include <doctest/doctest.h>
 #include <unistd.h>
 
 #include "runtime_bridge/checkpoint_checksum.h"
 #include "runtime_bridge/safetensors_file.h"
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 
 namespace penstock {
 namespace {

@@ -8,8 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "core/values/json_reader.h"
-#include "runtime_bridge/npy_header.h"
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 
 namespace penstock {
 namespace {

@@ -11,7 +11,6 @@
 #include "costmodel/price_stages.h"
 #include "search/evaluate.h"
 #include "search/plan_program.h"
-#include "simulator/simulate.h"
 #include "tests/search/models.h"
 #include "tests/simulator/by_the_rules.h"
 

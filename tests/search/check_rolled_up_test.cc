@@ -1,9 +1,6 @@
 #include "search/check_rolled_up.h"
 
-#include <algorithm>
 #include <functional>
-#include <string>
-#include <utility>
 
 #include <doctest/doctest.h>
 

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include "search/choose_cuts.h"
-#include "simulator/schedules/schedules.h"
 #include "tests/search/models.h"
 
 namespace penstock {

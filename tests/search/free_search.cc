@@ -6,7 +6,6 @@
 
 #include "core/values/recompute_sections.h"
 #include "search/best_plans.h"
-#include "search/trainers.h"
 #include "tests/search/models.h"
 #include "trainers/trainer_table.h"
 

@@ -6,10 +6,8 @@
 #include <doctest/doctest.h>
 
 #include "costmodel/price_stages.h"
-#include "search/choose_cuts.h"
 #include "search/device_cluster.h"
 #include "search/plan_program.h"
-#include "simulator/schedules/schedules.h"
 #include "tests/search/models.h"
 
 namespace penstock {

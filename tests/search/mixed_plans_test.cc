@@ -5,10 +5,10 @@
 #include <doctest/doctest.h>
 
 #include "core/check/check.h"
-#include "core/values/error.h"
 #include "core/values/plan_file.h"
 #include "search/evaluate.h"
 #include "search/evaluation.h"
+#include "tests/core/messages.h"
 #include "tests/search/models.h"
 
 namespace penstock {
@@ -144,12 +144,7 @@ TEST_CASE("dollars count the tensor ranks and the replicas of each type") {
 TEST_CASE("mixed plans that cannot be are refused") {
   Mixed m;
   const auto refusal = [&]() -> std::string {
-    try {
-      static_cast<void>(m.evaluated());
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+    return tests::message_of([&] { static_cast<void>(m.evaluated()); });
   };
   m.plan.data = 5;
   m.plan.global_batch = 5;

@@ -1,6 +1,5 @@
 #include "tests/search/models.h"
 
-#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -10,7 +9,6 @@
 #include "core/check/check.h"
 #include "core/files/format.h"
 #include "core/values/json.h"
-#include "search/plan_program.h"
 
 namespace penstock::testing {
 

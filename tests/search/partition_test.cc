@@ -1,7 +1,6 @@
 #include "search/partition.h"
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
 
 #include <doctest/doctest.h>

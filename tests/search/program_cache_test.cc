@@ -2,10 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "search/evaluation.h"
 #include "search/memo.h"
 #include "search/plan_program.h"
-#include "simulator/schedules/schedules.h"
 #include "simulator/simulate.h"
 #include "tests/search/models.h"
 

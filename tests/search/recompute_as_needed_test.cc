@@ -7,7 +7,6 @@
 #include <doctest/doctest.h>
 
 #include "core/check/check.h"
-#include "core/values/json_reader.h"
 #include "core/values/plan_file.h"
 #include "core/values/recompute_sections.h"
 #include "search/choose_cuts.h"

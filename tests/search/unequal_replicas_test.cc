@@ -1,6 +1,5 @@
 // Plans whose replicas are on different device types, or take different shares of the batch.
 #include <algorithm>
-#include <numeric>
 
 #include <doctest/doctest.h>
 

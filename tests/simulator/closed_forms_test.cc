@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
-#include <vector>
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,6 @@
 #include "simulator/critical_path.h"
 
 #include <string>
-#include <vector>
 
 #include <doctest/doctest.h>
 

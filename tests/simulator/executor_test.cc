@@ -1,17 +1,15 @@
 // What executor models do to one Program, worked out on paper; deadlocks by name.
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
-#include "core/values/error.h"
 #include "core/values/executor_model.h"
 #include "simulator/replay.h"
 #include "simulator/simulate.h"
+#include "tests/core/messages.h"
 #include "tests/simulator/pipelines.h"
 
 namespace penstock {
@@ -282,13 +280,7 @@ TEST_CASE("micro-batches of another shape have their own prices") {
 
 std::string refusal(const Program& program, const StagePrices& prices,
                     const ExecutorModel& executor = {}) {
-  try {
-    static_cast<void>(simulate(program, prices, executor));
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::kBadInput);
-    return error.what();
-  }
-  return "";
+  return tests::refusal_of([&] { static_cast<void>(simulate(program, prices, executor)); });
 }
 
 TEST_CASE("prices that do not cover the Program are refused") {

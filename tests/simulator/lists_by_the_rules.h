@@ -3,7 +3,6 @@
 // per action, slots and copy lanes. Transfers occupy nothing.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "core/values/executor_model.h"

@@ -8,6 +8,7 @@
 
 #include "core/values/error.h"
 #include "simulator/schedules/schedules.h"
+#include "tests/core/messages.h"
 #include "tests/simulator/pipelines.h"
 
 namespace penstock {
@@ -309,13 +310,7 @@ ComputeAction backward(std::uint16_t stage, std::uint32_t m) {
 std::string stall(const Schedule& schedule, IssueOrder issue = IssueOrder::kEager) {
   LoweringOptions options;
   options.issue = issue;
-  try {
-    static_cast<void>(lower({input_of(schedule)}, options));
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::kBadInput);
-    return error.what();
-  }
-  return "";
+  return tests::refusal_of([&] { static_cast<void>(lower({input_of(schedule)}, options)); });
 }
 
 TEST_CASE("lists that wait for each other are refused with the actions that wait") {

@@ -2,7 +2,6 @@
 #include "simulator/replay_lanes.h"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>

@@ -8,7 +8,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/values/error.h"
+#include "tests/core/messages.h"
 #include "tests/simulator/pipelines.h"
 
 namespace penstock {
@@ -27,13 +27,7 @@ std::string why_not(std::string_view name, const ScheduleShape& shape) {
 }
 
 std::string refusal(std::string_view name, const ScheduleShape& shape) {
-  try {
-    static_cast<void>(make_schedule(name, shape));
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::kBadInput);
-    return error.what();
-  }
-  return "";
+  return tests::refusal_of([&] { static_cast<void>(make_schedule(name, shape)); });
 }
 
 TEST_CASE("GPipe runs all forwards, then all backwards") {

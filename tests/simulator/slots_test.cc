@@ -9,7 +9,6 @@
 
 #include "core/files/order_actions.h"
 #include "core/files/program_blocks.h"
-#include "core/values/error.h"
 #include "core/values/executor_model.h"
 #include "simulator/events/simulate_by_events.h"
 #include "simulator/jitter.h"

@@ -11,7 +11,6 @@
 #include "estimator/shipped_data.h"
 #include "search/evaluate.h"
 #include "studies/compute_sensitivity.h"
-#include "studies/memory_sensitivity.h"
 #include "studies/outcomes.h"
 #include "tests/studies/measured_question.h"
 #include "tests/studies/two_ranks.h"

@@ -1,10 +1,7 @@
 // One case per rule: a script with the mistake, and the same script repaired by what the finding
 // says. The rules are Megatron-LM's own checks, worked out in the comments.
 #include <algorithm>
-#include <map>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>

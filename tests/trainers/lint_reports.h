@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "core/values/error.h"
+#include "tests/core/messages.h"
 #include "trainers/lint/lint.h"
 
 namespace penstock {
@@ -38,13 +39,7 @@ inline std::string gap(const LintReport& report, const std::string& code) {
 // The message of the Error that `call` throws; empty when it throws none.
 template <class Call>
 std::string refusal(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::kBadInput);
-    return error.what();
-  }
-  return "";
+  return tests::refusal_of([&] { call(); });
 }
 
 // Files beside the text, of a folder that is made up.

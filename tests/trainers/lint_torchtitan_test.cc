@@ -1,9 +1,7 @@
 // One case per rule: a file with the mistake, and its repaired twin. The rules are torchtitan's and
 // PyTorch's own.
-#include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>

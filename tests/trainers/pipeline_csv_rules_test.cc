@@ -1,4 +1,3 @@
-#include "trainers/pytorch/pipeline_csv_rules.h"
 
 #include <doctest/doctest.h>
 

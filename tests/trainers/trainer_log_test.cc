@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/values/error.h"
+#include "tests/core/messages.h"
 #include "tests/core/tiny_plan.h"
 #include "trainers/logs/compare_memory.h"
 #include "trainers/trainer_table.h"
@@ -24,13 +24,7 @@ LoggedRun run(const std::string& text, int warm_up = 0, int sequence_length = 0)
 }
 
 std::string complaint(const std::string& text, int warm_up = 0, int sequence_length = 0) {
-  try {
-    static_cast<void>(run(text, warm_up, sequence_length));
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::kBadInput);
-    return error.what();
-  }
-  return "";
+  return tests::refusal_of([&] { static_cast<void>(run(text, warm_up, sequence_length)); });
 }
 
 bool has(const std::string& text, const std::string& part) {

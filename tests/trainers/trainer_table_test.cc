@@ -3,12 +3,10 @@
 #include "trainers/trainer_table.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 
 #include <doctest/doctest.h>
 
-#include "core/values/trainer_limits.h"
 #include "trainers/logs/trainer_log.h"
 #include "trainers/megatron/megatron_flags.h"
 #include "trainers/torchtitan/torchtitan_version.h"

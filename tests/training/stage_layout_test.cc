@@ -1,7 +1,5 @@
 #include "training/stage_layout.h"
 
-#include <algorithm>
-
 #include <doctest/doctest.h>
 
 namespace penstock {

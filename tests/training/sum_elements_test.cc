@@ -1,6 +1,5 @@
 #include "training/sum_elements.h"
 
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>

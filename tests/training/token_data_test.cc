@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 
 namespace penstock {
 namespace {

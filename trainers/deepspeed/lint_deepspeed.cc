@@ -1,3 +1,6 @@
+// DeepSpeed's configuration, flattened into settings with paths (zero_optimization.stage). The
+// number of stages stands in the job's Python, so it is asked for with --stages; batch, micro-batch
+// and steps follow from each other as in DeepSpeed's own _set_batch_related_parameters().
 #include <utility>
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// What every rule asks: a number with its place, whether a condition in the script leaves it open,
+// the nearest known name. A rule whose numbers are not known is reported as not judged; it never
+// passes silently.
 #include "trainers/lint/judge.h"
 
 #include <algorithm>

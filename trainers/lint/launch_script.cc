@@ -1,3 +1,6 @@
+// From the commands of a script to the flags of its trainer: what it hands to torchrun says the
+// GPUs, the rest is the trainer's. Words that the script leaves open are kept as such, so that
+// rules on the flags that they may hold can say so.
 #include "trainers/lint/launch_script.h"
 
 #include <algorithm>

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "report/json_array.h"
 #include "report/screen.h"
 #include "report/words.h"
 #include "trainers/trainer_row.h"
@@ -100,12 +101,6 @@ std::string escaped(std::string_view text, bool in_property) {
   return out;
 }
 
-Json strings(const std::vector<std::string>& texts) {
-  Json array = Json::array();
-  for (const std::string& text : texts) array.push(text);
-  return array;
-}
-
 std::vector<std::string> judged_codes(const LintReport& report) {
   std::vector<std::string> codes = report.judged;
   for (std::string& code : codes) {
@@ -178,8 +173,7 @@ std::string lint_text(const LintReport& report, const std::string& file, Screen 
       fmt::format("a launch file of {}{}", title_of(report), by.empty() ? "" : ", judged by " + by),
       screen.width(), "", "  ");
   text += gaps_text(report.not_judged, screen);
-  for (const std::string& note : report.notes)
-    text += wrapped("note: " + note, screen.width(), "", "  ");
+  text += wrapped(report.notes, screen.width(), "note: ", "  ");
   return text;
 }
 

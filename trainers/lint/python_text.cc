@@ -1,3 +1,5 @@
+// Python is divided into statements and arguments by brackets, quotes and comments alone; nothing
+// is evaluated. A bracket or string that is not closed is refused with its line.
 #include "trainers/lint/python_text.h"
 
 #include <algorithm>

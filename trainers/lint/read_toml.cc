@@ -1,3 +1,5 @@
+// A recursive descent over the text, one table or pair after the other; a value knows its line.
+// Nesting is bounded, so that no file can exhaust the stack.
 #include "trainers/lint/read_toml.h"
 
 #include <algorithm>

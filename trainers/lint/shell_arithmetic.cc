@@ -1,3 +1,5 @@
+// A recursive descent with the usual precedence. Nothing, rather than a number, where a name is not
+// known, a result leaves 10^12, or parentheses nest deeper than 32: an answer is never guessed.
 #include "trainers/lint/shell_arithmetic.h"
 
 #include <cstdlib>

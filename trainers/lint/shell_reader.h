@@ -48,7 +48,6 @@ class ShellReader {
 
  private:
   using Fields = std::vector<ShellText>;
-
   [[nodiscard]] bool done() const { return at_ >= text_.size(); }
   [[nodiscard]] char peek(std::size_t ahead = 0) const {
     return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
@@ -64,32 +63,23 @@ class ShellReader {
     return (*inner_lines_)[std::min(at_, inner_lines_->size() - 1)];
   }
   [[noreturn]] void fail(int line, const std::string& what, const std::string& help) const;
-
   void refuse_what_is_no_text();
-
   // What expansions put in is counted, since a few lines can double it many times over.
   void count(std::size_t characters);
 
   // --- commands
-
   void skip_blanks();
   void skip_comment();
-
   // Up to the end of one simple command. Words that only join commands are passed over.
   void read_command();
-
   void read_plain_word(std::vector<ShellWord>& words, bool& assigns);
-
   void read_loop_name();
-
   void finish(std::vector<ShellWord> words);
-
   // bash -c TEXT: the command in TEXT is read with the variables as they are.
   void read_command_in_quotes(std::vector<ShellWord>& words);
   void read_inside(const ShellWord& text);
 
   // --- files beside the script (shell_files.cc)
-
   struct Beside {
     std::string path, text;
     int first_line = 0;
@@ -107,85 +97,57 @@ class ShellReader {
   // #SBATCH --nodes=4 sets $SLURM_NNODES, and so on.
   void read_directive(std::string_view comment);
   void take_directive(const std::string& name, std::string value);
-
   // Whether what follows && or || runs only under a condition: [ ... ] && A=1.
   void note_condition(const std::vector<ShellWord>& words, char separator);
-
   void skip_redirection(std::vector<ShellWord>& words);
-
   // What a shell gets as its input is read as a script is; the rest is passed over.
   void read_heredocs(bool are_scripts);
 
   // --- variables
-
   std::string read_name();
-
   ShellVariable unknown(const std::string& name) const;
-
   // NAME=..., NAME+=..., NAME=( ... ). False, and nothing is read, when it is none.
   bool read_assignment();
-
   Fields read_array();
-
   // A+=(...), A+=..., and A="$A ...".
   static bool adds_to(const ShellVariable& variable, const ShellVariable& value, bool appends);
   // The flags that a condition may put into a variable.
   void note_flags(const std::string& name, const ShellVariable& value);
-
   void set(const std::string& name, ShellVariable value, bool appends);
 
   // --- words
-
   // What one word becomes: none when it is an empty expansion, several when one is split. Stops at
   // what ends a word, or inside ${...} at its }.
   Fields read_word(int depth, bool splits = true, bool in_braces = false);
-
   static ShellText& begun(Fields& fields, bool& open);
-
   void read_backslash(Fields& fields, bool& open);
-
   void read_single_quotes(ShellText& field);
-
   void read_double_quotes(Fields& fields, bool& open, int depth);
 
   // --- expansions
-
   struct Expansion {
     Fields elements;
     bool is_list = false;  // ${NAME[@]}: stays several words inside quotes
   };
-
   static Expansion unknown_expansion(const std::string& name, int line);
-
   // Puts an expansion behind what was read of a word.
   void put(Fields& fields, bool& open, const Expansion& expansion, bool quoted, bool splits);
   static bool is_blank_or_newline(char c) { return is_shell_blank(c) || c == '\n'; }
-
   Expansion skip_backticks();
-
   // What $(cat FILE) and $(<FILE) put in.
   std::optional<Expansion> read_cat(std::string_view inside, int line);
-
   Expansion read_dollar(int depth);
-
   Expansion value_of(const std::string& name, int line) const;
-
   void skip_parentheses(int line);
-
   Expansion read_arithmetic();
-
   [[nodiscard]] std::optional<std::int64_t> number_of(const std::string& name) const;
-
   // At the { of ${...}.
   Expansion read_braces(int depth);
-
   Expansion all_of(const std::string& name, int line) const;
-
   // ${NAME:-WORD}, ${NAME:=WORD}, ${NAME:+WORD}, and without the colon. What the script does not
   // set is taken as not set: the word is the value that a plain start would have. What a cluster's
   // launcher sets is not known.
   Expansion read_alternative(const std::string& name, char sign, bool colon, int line, int depth);
-
   void skip_braces(int line);
 
   std::string_view text_;

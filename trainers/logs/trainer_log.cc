@@ -143,7 +143,7 @@ class RunOfLog {
   }
 
   void add_steps(const LogLine& line, std::int64_t count) {
-    if (static_cast<std::int64_t>(run_.log.steps.size()) + count > kMostSteps) {
+    if (std::ssize(run_.log.steps) + count > kMostSteps) {
       throw_bad_input(fmt::format("{}:{}: more than {} steps up to here\nhelp: give a part of it",
                                   file_, line.number, with_commas(kMostSteps)));
     }
@@ -175,7 +175,7 @@ class RunOfLog {
     throw_bad_input(
         fmt::format("{}: steps on {}, and nothing is left to compare: {} of warm-up, {} skipped\n"
                     "help: train for more steps, or lower --warm-up",
-                    file_, count_of(static_cast<std::int64_t>(log_.lines.size()), "line"),
+                    file_, count_of(std::ssize(log_.lines), "line"),
                     count_of(run_.warm_up_steps, "step"), skipped_));
   }
 

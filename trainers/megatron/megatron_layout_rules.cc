@@ -25,7 +25,7 @@ void MegatronJudge::judge_layout() {
     wrong_layout("the layout cannot be read: " + layout.why_not, 0);
     return;
   }
-  const auto pieces = static_cast<std::int64_t>(layout.stages.size());
+  const auto pieces = std::ssize(layout.stages);
   if (pipeline_.is_known() && pieces % *pipeline_ != 0) {
     wrong_layout(
         fmt::format("the layout has {} stages, no multiple of PP = {}", pieces, *pipeline_),
@@ -69,7 +69,7 @@ void MegatronJudge::wrong_layout(std::string message, std::int64_t pieces) {
 void MegatronJudge::judge_letters(const MegatronLayout& layout) {
   std::string all;
   for (const std::string& stage : layout.stages) all += stage;
-  const auto pieces = static_cast<std::int64_t>(layout.stages.size());
+  const auto pieces = std::ssize(layout.stages);
   const auto count = [&all](char letter) { return std::count(all.begin(), all.end(), letter); };
   if (all.empty() || count('E') != 1 || all.front() != 'E') {
     wrong_layout("the layout must begin with its only E", pieces);
@@ -88,7 +88,7 @@ void MegatronJudge::judge_letters(const MegatronLayout& layout) {
 
 void MegatronJudge::judge_mtp(const MegatronLayout& layout, const std::string& all,
                               std::int64_t count) {
-  const auto pieces = static_cast<std::int64_t>(layout.stages.size());
+  const auto pieces = std::ssize(layout.stages);
   const Known wanted = known("--mtp-num-layers", 0, 0);
   if (wanted.is_known() && *wanted != count) {
     wrong_layout(fmt::format("the layout has {} m, and --mtp-num-layers is {}", count, *wanted),
@@ -111,8 +111,7 @@ void MegatronJudge::judge_mtp(const MegatronLayout& layout, const std::string& a
 void MegatronJudge::judge_empty_pieces(const MegatronLayout& layout) {
   for (std::size_t s = 0; s < layout.stages.size(); ++s) {
     if (!layout.stages[s].empty()) continue;
-    wrong_layout(fmt::format("stage {} of the layout is empty", s),
-                 static_cast<std::int64_t>(layout.stages.size()));
+    wrong_layout(fmt::format("stage {} of the layout is empty", s), std::ssize(layout.stages));
     report().findings.back().why =
         "Megatron-LM reads the layout, and fails while the first step runs.";
     return;

@@ -100,7 +100,7 @@ void MegatronJudge::read_chunks() {
   if (const auto text = settings().text(kLayout)) {
     const MegatronLayout layout = read_megatron_layout(*text);
     chunks_ = {};
-    const auto pieces = static_cast<std::int64_t>(layout.stages.size());
+    const auto pieces = std::ssize(layout.stages);
     if (!pipeline_.is_known()) {
       chunks_.why_not = pipeline_.why_not;
     } else if (!layout.why_not.empty() || pieces % *pipeline_ != 0) {

@@ -1,3 +1,6 @@
+// PyTorch matches a pattern against the beginning of a cell and takes the rest for nothing; here a
+// cell is read whole, and what PyTorch would drop is refused. No name of a kind is the beginning of
+// another one, so the first match is the only one.
 #include "trainers/pytorch/pipeline_csv_cells.h"
 
 #include <algorithm>

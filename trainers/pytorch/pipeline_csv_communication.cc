@@ -1,3 +1,6 @@
+// Rules of a file that has its own transfers: each has its other end, both ends of a pair of ranks
+// list theirs in one order, every action has its input before it, and stages are sharded and
+// gathered in turn.
 #include <algorithm>
 #include <map>
 #include <utility>

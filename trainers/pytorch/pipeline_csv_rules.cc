@@ -1,3 +1,6 @@
+// Rules of every file: equal numbers of stages per rank, each stage on one rank, every stage and
+// micro-batch with one forward and either B or I and W. Checked by an index of (kind, stage, micro-
+// batch) in one pass over the cells.
 #include "trainers/pytorch/pipeline_csv_rules.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// A plan as torchtitan reads it: a TOML up to 0.2, Python for head, and in both the CSV of the
+// Program, so that its runtime executes the very lists that were simulated. Modules per stage are
+// named by torchtitan's own names; what it has no switch for (ZeRO-1, 16 bits with one replica) is
+// written as the nearest it has, with a note.
 #include <optional>
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Judges torchtitan's settings, whatever carries them. Each function of a Python file is a job of
+// its own; what two recipes share is told once. The version is the one that wrote the file, else
+// the default.
 #include <algorithm>
 #include <utility>
 
@@ -235,10 +238,6 @@ LintReport lint_recipes(const TorchtitanFile& read, const std::string& file,
   }
   return report;
 }
-
-}  // namespace
-
-namespace {
 
 // Python is of the versions that read it; the header of an exported file says for which version it
 // was written.

@@ -69,107 +69,70 @@ class TorchtitanJudge : public Judge {
   static constexpr const char* kRecompute = "activation_checkpoint.mode";
   static constexpr const char* kTokens = "training.num_tokens_per_microbatch_per_dp_rank";
   static constexpr const char* kStops = "torchtitan stops here after the GPUs are allocated.";
-
   [[nodiscard]] bool is_head() const { return version_.is_python; }
   [[nodiscard]] std::string written(std::string_view key, const std::string& value) const;
 
   // --- what the file says
-
   void read_sizes();
-
   [[nodiscard]] std::int64_t other_ranks() const;
-
   void read_replicas();
-
   void read_micro_batches();
   void read_accumulation();
-
   static std::vector<std::string> names_in(const Json& value);
-
   void read_parts();
-
   // S by the lists; nothing without any.
   [[nodiscard]] std::optional<std::int64_t> listed_stages() const;
   [[nodiscard]] const LaunchSetting* list_setting() const;
 
   // --- E001
-
   void judge_products();
-
   void judge_gpus();
-
   void judge_local_batch();
 
   // --- E011: stages
-
   void judge_schedule_name();
-
   // Of the schedules that only say how many stages a rank has.
   [[nodiscard]] std::string plain_name() const;
-
   void judge_stages();
-
   void wrong_stages(std::string message);
-
   // The lists, or split points, with so many layers on every stage.
   [[nodiscard]] std::string lists_of(const std::vector<int>& counts) const;
   [[nodiscard]] std::string_view head() const { return version_.head_module; }
 
   [[nodiscard]] int highest_layer() const;
-
   void set_stages();
 
   // --- E013
-
   void judge_modules();
-
   void wrong_modules(const LaunchSetting& setting, std::string message, const std::string& why);
-
   void judge_split_points(const LaunchSetting& setting);
-
   void judge_lists(const LaunchSetting& setting);
-
   [[nodiscard]] std::string wrong_head(const std::map<std::string, int>& times) const;
-
   [[nodiscard]] std::string missing_module(const std::map<std::string, int>& times) const;
-
   void judge_ends(const LaunchSetting& setting);
 
   // --- E010: the split that torchtitan makes itself
-
   void judge_automatic_split();
-
   void uneven(std::string message, const LaunchSetting* place, std::int64_t stages);
 
   // --- E020, E021
-
   void judge_micro_batches();
-
   LintFinding& few_micro_batches(std::string message, std::string why, std::int64_t least);
-
   // PyTorch's rounds: M % max(1, M / P) = 0.
   void judge_groups();
 
   // --- the schedule's file
-
   void judge_csv();
 
   // --- E040, W050, W051, W060
-
   void judge_tokens();
   void judge_cuda_graphs();
   void judge_resume();
-
   void judge_recompute();
-
   void judge_sends();
-
   void judge_names();
-
   void judge_name(const LaunchSetting& setting);
-
   void describe();
-
   [[nodiscard]] std::optional<int> tokens_as_samples(const LaunchJob& job) const;
 
   const TorchtitanFile& file_;

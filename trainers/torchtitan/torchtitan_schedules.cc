@@ -69,7 +69,7 @@ void TorchtitanJudge::judge_csv() {
                      : written("training.local_batch_size",
                                std::to_string(csv.micro_batches * micro_batch_.value.value_or(1))));
   }
-  const auto stages = static_cast<std::int64_t>(csv.rank_of_stage.size());
+  const auto stages = std::ssize(csv.rank_of_stage);
   if (listed_stages() && *listed_stages() != stages) {
     broken("E011", {place},
            fmt::format("{} has {} stages, and the lists {}", *path, stages, *listed_stages()),

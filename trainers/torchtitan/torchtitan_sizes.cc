@@ -110,8 +110,8 @@ void TorchtitanJudge::read_parts() {
 }
 
 std::optional<std::int64_t> TorchtitanJudge::listed_stages() const {
-  if (!parts_.empty()) return static_cast<std::int64_t>(parts_.size());
-  if (!split_points_.empty()) return static_cast<std::int64_t>(split_points_.size()) + 1;
+  if (!parts_.empty()) return std::ssize(parts_);
+  if (!split_points_.empty()) return std::ssize(split_points_) + 1;
   return {};
 }
 
@@ -139,8 +139,7 @@ void TorchtitanJudge::describe() {
     job.global_batch = as_int(product_of({*job.micro_batch_size, *job.micro_batches, *job.data}));
   }
   if (pipeline_.is_known() && !job.layers_per_stage.empty()) {
-    job.chunks =
-        static_cast<int>(static_cast<std::int64_t>(job.layers_per_stage.size()) / *pipeline_);
+    job.chunks = static_cast<int>(std::ssize(job.layers_per_stage) / *pipeline_);
   }
   job.schedule = has_csv_ || schedule_ == nullptr ? "" : schedule_->ours;
   job.recompute = settings().text(kRecompute).value_or("selective");

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/values/error.h"
+#include "tests/core/messages.h"
 
 namespace penstock {
 
@@ -16,13 +16,7 @@ inline bool has(const std::string& text, const std::string& part) {
 // Empty when nothing is refused.
 template <class Call>
 std::string complaint(const Call& call) {
-  try {
-    static_cast<void>(call());
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::kBadInput);
-    return error.what();
-  }
-  return "";
+  return tests::refusal_of([&] { static_cast<void>(call()); });
 }
 
 }  // namespace penstock

@@ -5,11 +5,11 @@
 
 #include <doctest/doctest.h>
 
-#include "core/values/error.h"
 #include "report/traces/trace_files.h"
 #include "report/validation.h"
 #include "simulator/simulate.h"
 #include "tests/core/byte_changes.h"
+#include "tests/core/messages.h"
 #include "tests/core/tiny_plan.h"
 
 namespace penstock {
@@ -22,12 +22,7 @@ KinetoTrace read(const std::string& text, const std::string& file) {
 }
 
 std::string complaint(const PlanFile& plan, const std::vector<KinetoTrace>& traces) {
-  try {
-    static_cast<void>(run_of_kineto(plan, "plan.json", traces));
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return tests::message_of([&] { static_cast<void>(run_of_kineto(plan, "plan.json", traces)); });
 }
 
 // A rank of the tiny plan as PyTorch's profiler writes it, on a clock that began long ago.

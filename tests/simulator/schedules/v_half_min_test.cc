@@ -1,8 +1,6 @@
 #include "simulator/schedules/v_half_min.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "core/values/error.h"
 #include "simulator/schedules/limit_ladder.h"
 #include "simulator/schedules/zb_greedy.h"
+#include "tests/core/messages.h"
 #include "tests/simulator/schedules/automatic.h"
 
 namespace penstock {
@@ -365,13 +365,7 @@ TEST_CASE("stages that cannot hold one micro-batch say what they need") {
 }
 
 std::string refusal(const StageCosts& costs, int micro_batches) {
-  try {
-    static_cast<void>(zb_auto(costs, micro_batches));
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::kBadInput);
-    return error.what();
-  }
-  return "";
+  return tests::refusal_of([&] { static_cast<void>(zb_auto(costs, micro_batches)); });
 }
 
 TEST_CASE("costs that make no sense are refused") {

@@ -1,7 +1,6 @@
 #include "simulator/schedules/zb_v_auto.h"
 
 #include <algorithm>
-#include <vector>
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,3 @@
-#include <cstdint>
 
 #include <doctest/doctest.h>
 

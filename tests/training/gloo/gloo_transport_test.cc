@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "runtime_bridge/launcher.h"
-#include "tests/cli/messages.h"
+#include "tests/core/messages.h"
 #include "training/steady_time.h"
 
 namespace penstock {

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include <doctest/doctest.h>
+
 #include "core/values/error.h"
 
 namespace penstock::tests {
@@ -13,6 +15,18 @@ std::string message_of(const Call& call) {
   try {
     call();
   } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// The same of bad input; another kind of Error fails the test.
+template <class Call>
+std::string refusal_of(const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::kBadInput);
     return error.what();
   }
   return "";
