@@ -91,7 +91,7 @@ void SearchOptions::declare(Options& options) {
   declare_model(options);
   options.option(
       "--gpus", "N",
-      "the most GPUs that the plan may use; default: the whole cluster. 8..64, 8..64:8 or "
+      "the most GPUs that the plan may use; default: the whole cluster; for plan also 8..64 or "
       "8,16,64: a book with a plan for each",
       gpus);
   options.option("--global-batch", "B", "samples (sequences) per step, over all GPUs",

@@ -24,8 +24,8 @@ namespace penstock {
 namespace {
 
 constexpr const char* kExamples =
-    R"(  penstock plan profile.json --cluster cluster.json --gpus 1..64 --global-batch 512 -o book.json
-  penstock morph --book book.json --trace data/availability/aws_p3_bamboo.nodes.csv
+    R"(  penstock morph --book book.json --trace data/availability/aws_p3_bamboo.nodes.csv
+  penstock plan profile.json --cluster cluster.json --gpus 1..64 --global-batch 512 -o book.json
   penstock morph --book book.json --trace trace.csv --start 40s --notice 120s --storage 4 --json
 )";
 
