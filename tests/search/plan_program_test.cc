@@ -163,7 +163,7 @@ void compare_with_replicas(const RankLiveness& told, const RankLiveness& a, cons
 // What all replicas hold at most, whatever a rank's activations take.
 void compare_bytes(const Plan& plan, const std::vector<RankLiveness>& told) {
   const HeldCounts all(told), counted = exactly_held_of(plan);
-  testing::Random random(plan.global_batch);
+  testing::Random random(static_cast<std::uint64_t>(plan.global_batch));
   for (std::size_t rank = 0; rank < told.size(); ++rank) {
     std::vector<std::int64_t> stash, weight_stash;
     for (std::size_t c = 0; c < told[rank].stages.size(); ++c) {
