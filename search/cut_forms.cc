@@ -19,7 +19,7 @@ std::optional<CutForms::Result> CutForms::run(const std::vector<int>& cuts,
 }
 
 std::optional<CutForms::Result> CutForms::run_any(const std::vector<int>& cuts) {
-  if (const auto result = run(cuts)) return result;
+  if (auto result = run(cuts)) return result;
   make_divided();
   std::optional<Result> best;
   for (std::size_t i = 0; i < divided_.size(); ++i) {

@@ -89,7 +89,8 @@ Evaluation evaluation_of(const Program& program, const StagePrices& prices,
                          interval, listed);
   }
   const int pipelines = static_cast<int>(program.pipelines.size());
-  const auto of_listed = static_cast<std::size_t>(listed.kinds * program.pipelines[0].ranks);
+  const auto of_listed =
+      static_cast<std::size_t>(listed.kinds) * static_cast<std::size_t>(program.pipelines[0].ranks);
   Evaluation evaluation = evaluation_of(
       Judged{summarize(program, timeline),
              attribute_idle(program, timeline, executor, listed.kinds),

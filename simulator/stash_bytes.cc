@@ -88,6 +88,7 @@ class RolledWalk {
 std::vector<Bytes> peak_stash_bytes(const RolledInput& pipeline, const StagePrices& prices) {
   RolledWalk walk(pipeline, prices);
   std::vector<Bytes> peaks;
+  peaks.reserve(static_cast<std::size_t>(pipeline.schedule->ranks));
   for (int rank = 0; rank < pipeline.schedule->ranks; ++rank) {
     peaks.push_back(Bytes{walk.peak_of(static_cast<std::size_t>(rank))});
   }
