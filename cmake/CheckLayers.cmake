@@ -11,7 +11,7 @@ cmake_minimum_required(VERSION 3.25)
 
 # Who may include whom; a folder may always include itself. Folders that are not named here (tests,
 # bench) may include every module.
-set(modules core estimator costmodel simulator training profiler runtime_bridge search report trainers studies morphing cli)
+set(modules core estimator costmodel simulator training profiler runtime_bridge search report trainers studies morphing manager cli)
 set(may_include_core)
 set(may_include_estimator core)
 set(may_include_costmodel core)
@@ -24,6 +24,7 @@ set(may_include_search core costmodel simulator)
 set(may_include_trainers core report)
 set(may_include_studies core costmodel simulator search estimator report trainers morphing)
 set(may_include_morphing core)
+set(may_include_manager core morphing runtime_bridge report)
 set(may_include_cli ${modules})
 
 # The rooms of core: what reads files and what judges them are strangers, values know neither.
@@ -37,7 +38,7 @@ set(device_folders "(^|/)(torch|gloo|nccl|cuda|gpu)/")
 set(json_library "^nlohmann/")
 set(json_files "^core/values/[^/]*\\.cc$")
 # What users of these modules include must not drag another library along.
-set(clean_headers "^(core|estimator|costmodel|simulator|search|studies|morphing|report|trainers|training|profiler|runtime_bridge)/.*\\.h$")
+set(clean_headers "^(core|estimator|costmodel|simulator|search|studies|morphing|manager|report|trainers|training|profiler|runtime_bridge)/.*\\.h$")
 
 function(refuse file include reason)
   file(READ ${ROOT}/${file} text)

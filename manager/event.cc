@@ -1,0 +1,77 @@
+#include "manager/event.h"
+
+#include <array>
+
+namespace penstock {
+namespace {
+
+struct NamedKind {
+  CommandKind kind;
+  std::string_view name;
+};
+constexpr std::array kCommands{
+    NamedKind{CommandKind::kJoin, "join"},       NamedKind{CommandKind::kLeave, "leave"},
+    NamedKind{CommandKind::kPreempt, "preempt"}, NamedKind{CommandKind::kCheckpoint, "checkpoint"},
+    NamedKind{CommandKind::kMorph, "morph"},     NamedKind{CommandKind::kStop, "stop"}};
+
+std::string gpus_text(int gpus) { return std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs"); }
+
+struct Words {
+  std::string operator()(const TimePassed&) const { return "time passed"; }
+  std::string operator()(const MachineJoined& e) const {
+    return "machine " + e.machine + " joined with " + gpus_text(e.gpus);
+  }
+  std::string operator()(const MachineLeaves& e) const {
+    return "machine " + e.machine + " will be gone by " + to_text(e.gone_by) +
+           (e.notice.empty() ? "" : " (" + e.notice + ")");
+  }
+  std::string operator()(const NoticeWithdrawn& e) const {
+    return "the notice for machine " + e.machine + " was withdrawn";
+  }
+  std::string operator()(const MachineLost& e) const {
+    return "machine " + e.machine + " was lost" + (e.reason.empty() ? "" : " (" + e.reason + ")");
+  }
+  std::string operator()(const MachineSlow& e) const {
+    return "machine " + e.machine + " takes " + std::to_string(e.factor) + " times as long";
+  }
+  std::string operator()(const RanksReady& e) const {
+    return "the ranks of generation " + std::to_string(e.generation) + " have met";
+  }
+  std::string operator()(const RankEnded& e) const {
+    const std::string who =
+        "rank " + std::to_string(e.rank) + " of generation " + std::to_string(e.generation);
+    if (e.code) return who + " ended with exit code " + std::to_string(*e.code);
+    if (e.signal != 0) return who + " was ended by signal " + std::to_string(e.signal);
+    return who + " has ended, nobody saw how";
+  }
+  std::string operator()(const StepFinished& e) const {
+    return "step " + std::to_string(e.step) + " was finished in " + to_text(e.time);
+  }
+  std::string operator()(const CheckpointWritten& e) const {
+    return "a checkpoint of step " + std::to_string(e.step) + " was written";
+  }
+  std::string operator()(const CommandGiven& e) const {
+    return "command " + e.id + " of " + e.who + ": " + std::string(name_of(e.kind)) +
+           (e.machine.empty() ? "" : " " + e.machine);
+  }
+};
+
+}  // namespace
+
+std::string_view name_of(CommandKind kind) {
+  for (const NamedKind& each : kCommands) {
+    if (each.kind == kind) return each.name;
+  }
+  return "";
+}
+
+std::optional<CommandKind> command_called(std::string_view name) {
+  for (const NamedKind& each : kCommands) {
+    if (each.name == name) return each.kind;
+  }
+  return std::nullopt;
+}
+
+std::string words_of(const Event& event) { return std::visit(Words{}, event); }
+
+}  // namespace penstock

@@ -1,0 +1,108 @@
+// All that the manager of a job must remember: a manager that is killed and started again goes on
+// from the stored state as if nothing had been.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/values/json.h"
+#include "manager/job_machine.h"
+#include "manager/utc_time.h"
+
+namespace penstock {
+
+enum class JobPhase {
+  kWaiting,   // no ranks: for machines, or until a pause after failures is over
+  kStarting,  // ranks were started and have not all met
+  kRunning,
+  kStopping,  // ranks were told to end, or one of them has ended; the others follow
+  kFinished,  // all steps are done
+  kStopped,   // on request; `manage` goes on from here when it is started anew
+  kFailed,    // and will not be tried again
+};
+std::string_view name_of(JobPhase phase);  // "waiting"
+
+// What follows when the ranks of the generation have ended.
+enum class AfterStop { kStartAgain, kStop, kFail };
+
+// Where a rank of the running generation is.
+struct PlacedRank {
+  int rank = 0;
+  std::string machine;
+  int local_rank = 0;       // on its machine: which GPU
+  bool ended = false;       // then, of what is known:
+  std::optional<int> code;  // exit code
+  int signal = 0;
+  bool operator==(const PlacedRank&) const = default;
+};
+
+// One generation of ranks: they live and end together.
+struct Generation {
+  std::int64_t number = 0;  // rises by one with every start; 0: nothing was ever started
+  int page = 0;             // number of GPUs of the book's page
+  Duration predicted_step{};
+  std::vector<PlacedRank> ranks;
+  std::int64_t first_step = 0;
+  UtcTime started{};
+  std::optional<UtcTime> ready;
+  bool operator==(const Generation&) const = default;
+};
+
+// While ranks end.
+struct Stopping {
+  AfterStop then = AfterStop::kStartAgain;
+  bool with_checkpoint = false;  // they were asked to write one before
+  bool killed = false;           // they were told to end at once
+  bool failure = false;          // nobody asked for it, and no machine was lost
+  UtcTime kill_at{};             // those that are left
+  std::string reason;
+  bool operator==(const Stopping&) const = default;
+};
+
+// How many GPUs there were, and what ran: a policy learns from it. Newest last.
+struct SeenChange {
+  UtcTime at{};
+  int gpus = 0;
+  std::vector<std::string> added, lost;
+  std::optional<int> running;  // GPUs of the plan that ran
+  bool operator==(const SeenChange&) const = default;
+};
+
+struct JobState {
+  std::string job;    // its name
+  std::string token;  // which only this job's ranks know
+  UtcTime created{};
+  JobPhase phase = JobPhase::kWaiting;
+  std::vector<JobMachine> machines;  // by name
+  Generation generation;             // that runs, or ran last
+  std::optional<Stopping> stopping;
+  std::int64_t last_step = 0;  // steps done, by the newest generation
+  double last_loss = 0.0;
+  std::optional<Duration> step_time;  // of the last step
+  std::optional<UtcTime> last_sign;   // of life of the ranks: a step, a checkpoint, the start
+  std::int64_t checkpoint_step = 0;   // of the newest checkpoint
+  // Estimates: the job file's until they are measured.
+  Duration write_time{}, restart_time{};
+  // Failures since the newest checkpoint moved on.
+  int failures = 0;
+  std::optional<UtcTime> pause_until;
+  std::string why;  // the phase, for people: "no page of the book fits 1 GPU"
+  // Counters.
+  std::int64_t restarts = 0, lost_steps = 0, decisions = 0;
+  std::vector<SeenChange> history;
+  std::vector<std::string> handled_commands;  // newest last
+
+  [[nodiscard]] bool has_ended() const {
+    return phase == JobPhase::kFinished || phase == JobPhase::kStopped ||
+           phase == JobPhase::kFailed;
+  }
+  bool operator==(const JobState&) const = default;
+};
+
+Json write_job_state(const JobState& state);
+// Error{kBadInput} for anything malformed.
+JobState read_job_state(const Json& json, const std::string& file);
+
+}  // namespace penstock
