@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -123,7 +124,7 @@ RankProgram forwards(int rank, int messages, bool with_messages) {
 }
 
 // Of all threads of this process, in the system's calls too.
-Duration processor_time() {
+Duration time_of_process() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return std::chrono::seconds(time.tv_sec) + Duration{time.tv_nsec};
@@ -132,8 +133,10 @@ Duration processor_time() {
 // Steps of one list: what they took of this rank's processor.
 class TimedSteps {
  public:
-  TimedSteps(Transport& transport, RankProgram program, Bytes message, int sweeps)
+  TimedSteps(Transport& transport, RankProgram program, Bytes message, int sweeps,
+             const std::function<Duration()>& processor_time)
       : transport_(transport),
+        processor_time_(processor_time),
         program_(std::move(program)),
         work_(message, sweeps),
         executor_(program_, work_, transport, {}) {}
@@ -141,15 +144,16 @@ class TimedSteps {
   // Between barriers, so that nothing is left to be done for a message.
   void run() {
     transport_.barrier();
-    const Duration begin = processor_time();
+    const Duration begin = processor_time_();
     (void)executor_.execute(step_++);
     transport_.barrier();
-    times_.push_back(processor_time() - begin);
+    times_.push_back(processor_time_() - begin);
   }
   [[nodiscard]] Duration time() const { return *std::ranges::min_element(times_); }
 
  private:
   Transport& transport_;
+  const std::function<Duration()>& processor_time_;
   RankProgram program_;
   FixedWork work_;
   StepExecutor executor_;
@@ -160,7 +164,9 @@ class TimedSteps {
 class ExecutorMeasuring {
  public:
   ExecutorMeasuring(Transport& transport, const ExecutorToMeasure& question)
-      : transport_(transport), question_(question) {}
+      : transport_(transport),
+        question_(question),
+        processor_time_(question.processor_time ? question.processor_time : time_of_process) {}
 
   MeasuredExecutor measure() {
     MeasuredExecutor result;
@@ -178,7 +184,8 @@ class ExecutorMeasuring {
   // Actions that do nothing: many of them, and few.
   void measure_dispatch(MeasuredExecutor& result) {
     constexpr int kMore = 64;
-    TimedSteps many(transport_, list(kMore, false), {}, 0), few(transport_, list(0, false), {}, 0);
+    TimedSteps many(transport_, list(kMore, false), {}, 0, processor_time_);
+    TimedSteps few(transport_, list(0, false), {}, 0, processor_time_);
     in_turn(many, few);
     result.per_action = std::max((many.time() - few.time()) / kMore, Duration{});
   }
@@ -188,8 +195,8 @@ class ExecutorMeasuring {
     constexpr std::int64_t kPerForward = 256 << 10;
     const auto sweeps =
         static_cast<int>(kSweeps * std::max<std::int64_t>(bytes.count / kPerForward, 1));
-    TimedSteps with(transport_, list(question_.messages, true), bytes, sweeps);
-    TimedSteps without(transport_, list(question_.messages, false), {}, sweeps);
+    TimedSteps with(transport_, list(question_.messages, true), bytes, sweeps, processor_time_);
+    TimedSteps without(transport_, list(question_.messages, false), {}, sweeps, processor_time_);
     in_turn(with, without);
     std::int64_t own =
         std::max((with.time() - without.time()) / (2 * question_.messages), Duration{}).count();
@@ -232,6 +239,7 @@ class ExecutorMeasuring {
 
   Transport& transport_;
   const ExecutorToMeasure& question_;
+  std::function<Duration()> processor_time_;
 };
 
 }  // namespace

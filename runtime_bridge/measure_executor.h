@@ -3,6 +3,7 @@
 // in a message while the rank computes.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "core/values/measured_executor.h"
@@ -16,6 +17,8 @@ struct ExecutorToMeasure {
   int messages = 12;                 // per step, each way
   int least = 8, most = 400;         // pairs of steps per size
   Duration per_size{1'000'000'000};  // pairs end after that long, but not below least
+  // That this rank has taken of its processor so far. Empty: that of the process.
+  std::function<Duration()> processor_time{};
 };
 
 // Every rank of the job calls it; ranks 0 and 1 take part. On others, and on rank 1, the result is
