@@ -28,10 +28,12 @@ enum class ProcessSignal {
   kKill,               // SIGKILL, and what else it takes
 };
 
-// To all ranks of the generation that live; nothing when none does. Never to another generation.
+// To all ranks of the generation that live (on one machine, where it is named); nothing when none
+// does. Never to another generation.
 struct SignalRanks {
   std::int64_t generation = 0;
   ProcessSignal signal = ProcessSignal::kKill;
+  std::string machine;  // empty: all
   bool operator==(const SignalRanks&) const = default;
 };
 
@@ -72,6 +74,5 @@ Json write_act(const Act& act);
 Act read_act(const Json& json, const std::string& file);
 // One line of decisions.jsonl.
 Json write_log_entry(const LogEntry& entry);
-std::string words_of(const Act& act);
 
 }  // namespace penstock

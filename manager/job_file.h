@@ -40,7 +40,7 @@ struct JobLimits {
   // Without a step, besides ten times the predicted one; 0: for ever.
   Duration silence = std::chrono::minutes(10);
   int attempts = 5;                          // without a new checkpoint, then the job has failed
-  Duration pause = std::chrono::seconds(5);  // after the first failure; twice as long each time
+  Duration pause = std::chrono::seconds(5);  // after the second in a row; doubles each time
   Duration longest_pause = std::chrono::minutes(5);
   bool operator==(const JobLimits&) const = default;
 };

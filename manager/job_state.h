@@ -44,7 +44,8 @@ struct Generation {
   int page = 0;             // number of GPUs of the book's page
   Duration predicted_step{};
   std::vector<PlacedRank> ranks;
-  std::int64_t first_step = 0;
+  std::int64_t first_step = 0;  // of its first step, once that is done
+  bool has_stepped = false;
   UtcTime started{};
   std::optional<UtcTime> ready;
   bool operator==(const Generation&) const = default;
@@ -87,10 +88,12 @@ struct JobState {
   Duration write_time{}, restart_time{};
   // Failures since the newest checkpoint moved on.
   int failures = 0;
+  std::optional<UtcTime> checkpointed;  // when the newest was written, or asked for since
+  std::optional<UtcTime> look_again;    // at whether another plan pays
   std::optional<UtcTime> pause_until;
   std::string why;  // the phase, for people: "no page of the book fits 1 GPU"
-  // Counters.
-  std::int64_t restarts = 0, lost_steps = 0, decisions = 0;
+  // Counters; breaks: generations that ended without being told to.
+  std::int64_t restarts = 0, breaks = 0, lost_steps = 0;
   std::vector<SeenChange> history;
   std::vector<std::string> handled_commands;  // newest last
 

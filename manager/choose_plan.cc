@@ -1,0 +1,205 @@
+// The choice is the policy's of morphing/, which the recordings in data/availability were replayed
+// with. It remembers losses, and a job's state holds what it has seen (JobState::history), so it is
+// made anew and shown all of that for every question: a manager that was started again decides as
+// the one before it would have.
+//
+// Ranks go to machines that are not slow first, then to those that have been there longest, which
+// is what the replays assume. A slow machine stretches the step of a plan that uses it, so that a
+// smaller plan without it may win.
+#include "manager/choose_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "morphing/change_policy.h"
+
+namespace penstock {
+namespace {
+
+// A change around a slow machine brings this much at least.
+constexpr double kLeastGain = 1.1;
+
+std::vector<Rung> rungs_of(const JobRules& rules) {
+  std::vector<Rung> rungs;
+  rungs.reserve(rules.pages.size());
+  for (const PlanPage& page : rules.pages) rungs.push_back({page.gpus, page.step});
+  return useful_rungs(std::move(rungs));
+}
+
+const PlanPage& page_of(const JobRules& rules, const Rung& rung) {
+  return *std::ranges::find_if(rules.pages, [&](const PlanPage& page) {
+    return page.gpus == rung.gpus && page.step == rung.step;
+  });
+}
+
+ChangeCosts costs_of(const JobRules& rules, const JobState& state) {
+  ChangeCosts costs;
+  costs.write = state.write_time;
+  costs.restart = state.restart_time;
+  costs.every = rules.job.checkpoint_every.value_or(Duration{});
+  costs.notice = rules.job.notice;
+  return costs;
+}
+
+std::vector<JobMachine> by_preference(std::vector<JobMachine> machines) {
+  std::ranges::sort(machines, [](const JobMachine& a, const JobMachine& b) {
+    return std::tie(a.slow_factor, a.since, a.name) < std::tie(b.slow_factor, b.since, b.name);
+  });
+  return machines;
+}
+
+int gpus_of(const std::vector<JobMachine>& machines) {
+  int gpus = 0;
+  for (const JobMachine& machine : machines) gpus += machine.gpus;
+  return gpus;
+}
+
+ChosenPlan placed(const PlanPage& page, const std::vector<JobMachine>& machines) {
+  ChosenPlan chosen;
+  chosen.page = page;
+  for (const JobMachine& machine : machines) {
+    for (int local = 0; local < machine.gpus && std::ssize(chosen.ranks) < page.gpus; ++local) {
+      PlacedRank rank;
+      rank.rank = static_cast<int>(std::ssize(chosen.ranks));
+      rank.machine = machine.name;
+      rank.local_rank = local;
+      chosen.ranks.push_back(std::move(rank));
+      chosen.slow_factor = std::max(chosen.slow_factor, machine.slow_factor);
+    }
+  }
+  return chosen;
+}
+
+// The fastest placement, slow machines counted; of equal ones that of fewest GPUs.
+std::optional<ChosenPlan> fastest(const JobRules& rules, const std::vector<JobMachine>& machines) {
+  std::optional<ChosenPlan> best;
+  const int gpus = gpus_of(machines);
+  for (const PlanPage& page : rules.pages) {
+    if (page.gpus > gpus) continue;
+    ChosenPlan its = placed(page, machines);
+    if (!best || its.step() < best->step()) best = std::move(its);
+  }
+  return best;
+}
+
+// The policy, after all that the job has seen.
+class Remembering {
+ public:
+  Remembering(const JobRules& rules, const JobState& state)
+      : state_(state), rungs_(rungs_of(rules)) {
+    Availability recording;
+    std::map<std::string, int> ids;
+    for (const SeenChange& seen : state.history) {
+      AvailabilityChange change;
+      change.at = seen.at - state.created;
+      change.gpus = seen.gpus;
+      for (const std::string& name : seen.lost) {
+        if (const auto id = ids.find(name); id != ids.end()) change.lost.push_back(id->second);
+      }
+      for (const std::string& name : seen.added) {
+        // A machine that comes back is another one to the policy.
+        ids[name] = static_cast<int>(recording.machines.size());
+        change.added.push_back(ids[name]);
+        recording.machines.push_back({name, 1});
+      }
+      recording.changes.push_back(std::move(change));
+    }
+    policy_ = expected_gain_policy(recording, rungs_, costs_of(rules, state));
+    for (std::size_t i = 0; i < recording.changes.size(); ++i) {
+      const AvailabilityChange& change = recording.changes[i];
+      policy_->decide({change.at, change.gpus, &change, rung_on(state.history[i].running)});
+    }
+  }
+
+  Decision ask(int gpus, std::optional<int> running, UtcTime now) {
+    return policy_->decide({now - state_.created, gpus, nullptr, rung_on(running)});
+  }
+  [[nodiscard]] const Rung& rung(std::size_t index) const { return rungs_[index]; }
+
+ private:
+  [[nodiscard]] std::optional<std::size_t> rung_on(std::optional<int> gpus) const {
+    if (!gpus) return std::nullopt;
+    return fastest_rung(rungs_, *gpus);
+  }
+
+  const JobState& state_;
+  std::vector<Rung> rungs_;
+  std::unique_ptr<ChangePolicy> policy_;
+};
+
+// A faster plan brings nothing to a job that ends before the change is over.
+bool pays_before_the_end(const JobRules& rules, const JobState& state, Duration now_step,
+                         Duration then_step) {
+  const auto left =
+      static_cast<double>(std::max<std::int64_t>(0, rules.job.steps - state.last_step));
+  const auto change = static_cast<double>((state.write_time + state.restart_time).count());
+  return left * static_cast<double>(now_step.count()) >
+         change + left * static_cast<double>(then_step.count());
+}
+
+Duration running_step(const JobState& state) {
+  double factor = 1.0;
+  for (const PlacedRank& rank : state.generation.ranks) {
+    for (const JobMachine& machine : state.machines) {
+      if (machine.name == rank.machine) factor = std::max(factor, machine.slow_factor);
+    }
+  }
+  return scaled(state.generation.predicted_step, factor);
+}
+
+std::string words_of(const ChosenPlan& plan, Duration running) {
+  return "the plan on " + std::to_string(plan.page.gpus) + " GPUs is predicted to take " +
+         to_text(plan.step()) + " a step instead of " + to_text(running);
+}
+
+}  // namespace
+
+std::vector<JobMachine> usable_machines(const JobState& state, UtcTime now) {
+  const Duration least = 2 * (state.write_time + state.restart_time);
+  std::vector<JobMachine> usable;
+  for (const JobMachine& machine : state.machines) {
+    if (!machine.gone_by || *machine.gone_by - now >= least) usable.push_back(machine);
+  }
+  return by_preference(std::move(usable));
+}
+
+std::optional<ChosenPlan> plan_to_start(const JobRules& rules, const JobState& state, UtcTime now) {
+  const std::vector<JobMachine> machines = usable_machines(state, now);
+  Remembering policy(rules, state);
+  const Decision decision = policy.ask(gpus_of(machines), std::nullopt, now);
+  if (!decision.rung) return std::nullopt;
+  ChosenPlan chosen = placed(page_of(rules, policy.rung(*decision.rung)), machines);
+  if (chosen.slow_factor > 1.0) return fastest(rules, machines);
+  return chosen;
+}
+
+BetterPlan better_plan(const JobRules& rules, const JobState& state, UtcTime now, bool at_once) {
+  const std::vector<JobMachine> machines = usable_machines(state, now);
+  const Duration running = running_step(state);
+  std::optional<ChosenPlan> best = fastest(rules, machines);
+  if (!best || best->step() >= running) return {};
+  const bool around_slow =
+      running > state.generation.predicted_step && scaled(best->step(), kLeastGain) <= running;
+  if (at_once || around_slow) {
+    if (!at_once && !pays_before_the_end(rules, state, running, best->step())) return {};
+    const std::string reason = words_of(*best, running);
+    return {std::move(best), std::nullopt, reason};
+  }
+  Remembering policy(rules, state);
+  const int used = static_cast<int>(state.generation.ranks.size());
+  const Decision decision = policy.ask(gpus_of(machines), used, now);
+  if (decision.rung && policy.rung(*decision.rung).gpus > used) {
+    ChosenPlan chosen = placed(page_of(rules, policy.rung(*decision.rung)), machines);
+    if (chosen.step() < running && pays_before_the_end(rules, state, running, chosen.step())) {
+      const std::string reason = words_of(chosen, running);
+      return {std::move(chosen), std::nullopt, reason};
+    }
+  }
+  BetterPlan later;
+  if (decision.wake) later.look_again = state.created + *decision.wake;
+  return later;
+}
+
+}  // namespace penstock

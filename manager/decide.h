@@ -1,0 +1,41 @@
+// The manager's mind: what to do about one event. A pure function, so that years of misfortune can
+// be tried in a test, and a manager that was killed goes on from the state that it stored.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "manager/decision.h"
+#include "manager/event.h"
+#include "manager/job_file.h"
+#include "manager/job_state.h"
+#include "manager/utc_time.h"
+
+namespace penstock {
+
+// A page of the book that has a plan.
+struct PlanPage {
+  int page = 1;  // its number of GPUs
+  int gpus = 1;  // that its plan uses
+  Duration step{};
+  bool operator==(const PlanPage&) const = default;
+};
+
+// What does not change while a job lives.
+struct JobRules {
+  JobFile job;
+  std::vector<PlanPage> pages;  // ascending by GPUs; one at least
+  Duration write{};             // of a checkpoint, until it is measured
+};
+
+// Of a job that was never seen before. `token`: which its ranks share.
+JobState first_state(const JobRules& rules, const std::string& token, UtcTime now);
+
+// Of a job that had stopped, or failed, and is managed anew; others stay as they are.
+JobState reopened(JobState state);
+
+// `now` never runs backwards by more than the system's clock does; a deadline that has passed is
+// acted on at once. Acts belong to next.generation.
+JobDecision decide(const JobRules& rules, const JobState& state, const Event& event, UtcTime now);
+
+}  // namespace penstock

@@ -1,0 +1,246 @@
+#include "manager/job_state.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "manager/state_json.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr int kMostGpus = 1 << 20;
+
+constexpr std::array<std::string_view, 7> kPhases{"waiting",  "starting", "running", "stopping",
+                                                  "finished", "stopped",  "failed"};
+constexpr std::array<std::string_view, 3> kAfter{"start_again", "stop", "fail"};
+
+template <std::size_t N>
+int index_of(const std::array<std::string_view, N>& names, const JsonReader& reader) {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (names[i] == reader.string()) return static_cast<int>(i);
+  }
+  reader.fail("there is no such word here");
+}
+
+int read_count(const JsonReader& reader) { return static_cast<int>(reader.integer(0, kMostGpus)); }
+
+void set_time(Json& json, const char* key, const std::optional<UtcTime>& time) {
+  if (time) json.set(key, write_time(*time));
+}
+
+Json texts(const std::vector<std::string>& all) {
+  Json json = Json::array();
+  for (const std::string& each : all) json.push(each);
+  return json;
+}
+std::vector<std::string> read_texts(const JsonReader& reader) {
+  std::vector<std::string> all;
+  for (const JsonReader& each : reader.elements()) all.push_back(each.string());
+  return all;
+}
+
+Json write_machine(const JobMachine& machine) {
+  Json json = Json::object();
+  json.set("name", machine.name)
+      .set("gpus", machine.gpus)
+      .set("since_ns", write_time(machine.since));
+  set_time(json, "gone_by_ns", machine.gone_by);
+  return json.set("slow_factor", machine.slow_factor);
+}
+
+JobMachine read_machine(JsonReader reader) {
+  JobMachine machine;
+  machine.name = reader.at("name").string();
+  machine.gpus = read_count(reader.at("gpus"));
+  machine.since = read_time(reader.at("since_ns"));
+  machine.gone_by = get_time(reader, "gone_by_ns");
+  machine.slow_factor = reader.at("slow_factor").number(1.0, 1e9);
+  reader.finish();
+  return machine;
+}
+
+Json write_generation(const Generation& generation) {
+  Json ranks = Json::array();
+  for (const PlacedRank& rank : generation.ranks) ranks.push(write_placed_rank(rank));
+  Json json = Json::object();
+  json.set("number", generation.number).set("page", generation.page);
+  json.set("predicted_step_ns", std::int64_t{generation.predicted_step.count()});
+  json.set("ranks", std::move(ranks)).set("first_step", generation.first_step);
+  json.set("has_stepped", generation.has_stepped);
+  json.set("started_ns", write_time(generation.started));
+  set_time(json, "ready_ns", generation.ready);
+  return json;
+}
+
+Generation read_generation(JsonReader reader) {
+  Generation generation;
+  generation.number = reader.at("number").integer(0, kMost);
+  generation.page = read_count(reader.at("page"));
+  generation.predicted_step = Duration{reader.at("predicted_step_ns").integer(0, kMost)};
+  for (const JsonReader& rank : reader.at("ranks").elements()) {
+    generation.ranks.push_back(read_placed_rank(rank));
+  }
+  generation.first_step = reader.at("first_step").integer(0, kMost);
+  generation.has_stepped = reader.at("has_stepped").boolean();
+  generation.started = read_time(reader.at("started_ns"));
+  generation.ready = get_time(reader, "ready_ns");
+  reader.finish();
+  return generation;
+}
+
+Json write_stopping(const Stopping& stopping) {
+  Json json = Json::object();
+  json.set("then", std::string(kAfter[static_cast<std::size_t>(stopping.then)]));
+  json.set("with_checkpoint", stopping.with_checkpoint).set("killed", stopping.killed);
+  json.set("failure", stopping.failure).set("kill_at_ns", write_time(stopping.kill_at));
+  return json.set("reason", stopping.reason);
+}
+
+Stopping read_stopping(JsonReader reader) {
+  Stopping stopping;
+  stopping.then = static_cast<AfterStop>(index_of(kAfter, reader.at("then")));
+  stopping.with_checkpoint = reader.at("with_checkpoint").boolean();
+  stopping.killed = reader.at("killed").boolean();
+  stopping.failure = reader.at("failure").boolean();
+  stopping.kill_at = read_time(reader.at("kill_at_ns"));
+  stopping.reason = reader.at("reason").string();
+  reader.finish();
+  return stopping;
+}
+
+Json write_change(const SeenChange& change) {
+  Json json = Json::object();
+  json.set("at_ns", write_time(change.at)).set("gpus", change.gpus);
+  json.set("added", texts(change.added)).set("lost", texts(change.lost));
+  if (change.running) json.set("running", *change.running);
+  return json;
+}
+
+SeenChange read_change(JsonReader reader) {
+  SeenChange change;
+  change.at = read_time(reader.at("at_ns"));
+  change.gpus = read_count(reader.at("gpus"));
+  change.added = read_texts(reader.at("added"));
+  change.lost = read_texts(reader.at("lost"));
+  if (const auto running = reader.get("running")) change.running = read_count(*running);
+  reader.finish();
+  return change;
+}
+
+Json loss_or_null(double loss) { return std::isfinite(loss) ? Json(loss) : Json(); }
+
+void write_progress(Json& json, const JobState& state) {
+  json.set("last_step", state.last_step).set("last_loss", loss_or_null(state.last_loss));
+  if (state.step_time) json.set("step_time_ns", std::int64_t{state.step_time->count()});
+  set_time(json, "last_sign_ns", state.last_sign);
+  json.set("checkpoint_step", state.checkpoint_step);
+  json.set("write_time_ns", std::int64_t{state.write_time.count()});
+  json.set("restart_time_ns", std::int64_t{state.restart_time.count()});
+  json.set("failures", state.failures);
+  set_time(json, "checkpointed_ns", state.checkpointed);
+  set_time(json, "look_again_ns", state.look_again);
+  set_time(json, "pause_until_ns", state.pause_until);
+  json.set("restarts", state.restarts).set("breaks", state.breaks);
+  json.set("lost_steps", state.lost_steps);
+}
+
+void read_progress(JsonReader& reader, JobState& state) {
+  constexpr double kMostLoss = std::numeric_limits<double>::max();
+  state.last_step = reader.at("last_step").integer(0, kMost);
+  // A loss that is no number is written as null.
+  const JsonReader loss = reader.at("last_loss");
+  state.last_loss = loss.value().kind() == Json::Kind::kNull
+                        ? std::numeric_limits<double>::quiet_NaN()
+                        : loss.number(-kMostLoss, kMostLoss);
+  if (const auto step = reader.get("step_time_ns"))
+    state.step_time = Duration{step->integer(0, kMost)};
+  state.last_sign = get_time(reader, "last_sign_ns");
+  state.checkpoint_step = reader.at("checkpoint_step").integer(0, kMost);
+  state.write_time = Duration{reader.at("write_time_ns").integer(0, kMost)};
+  state.restart_time = Duration{reader.at("restart_time_ns").integer(0, kMost)};
+  state.failures = read_count(reader.at("failures"));
+  state.checkpointed = get_time(reader, "checkpointed_ns");
+  state.look_again = get_time(reader, "look_again_ns");
+  state.pause_until = get_time(reader, "pause_until_ns");
+  state.restarts = reader.at("restarts").integer(0, kMost);
+  state.breaks = reader.at("breaks").integer(0, kMost);
+  state.lost_steps = reader.at("lost_steps").integer(0, kMost);
+}
+
+}  // namespace
+
+std::string_view name_of(JobPhase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
+
+UtcTime read_time(const JsonReader& reader) {
+  return UtcTime{Duration{reader.integer(std::numeric_limits<std::int64_t>::min(), kMost)}};
+}
+
+std::optional<UtcTime> get_time(JsonReader& reader, const char* key) {
+  const auto value = reader.get(key);
+  return value ? std::optional{read_time(*value)} : std::nullopt;
+}
+
+Json write_placed_rank(const PlacedRank& rank) {
+  Json json = Json::object();
+  json.set("rank", rank.rank).set("machine", rank.machine).set("local_rank", rank.local_rank);
+  json.set("ended", rank.ended);
+  if (rank.code) json.set("code", *rank.code);
+  return json.set("signal", rank.signal);
+}
+
+PlacedRank read_placed_rank(JsonReader reader) {
+  PlacedRank rank;
+  rank.rank = read_count(reader.at("rank"));
+  rank.machine = reader.at("machine").string();
+  rank.local_rank = read_count(reader.at("local_rank"));
+  rank.ended = reader.at("ended").boolean();
+  if (const auto code = reader.get("code")) rank.code = static_cast<int>(code->integer(-255, 255));
+  rank.signal = read_count(reader.at("signal"));
+  reader.finish();
+  return rank;
+}
+
+Json write_job_state(const JobState& state) {
+  Json machines = Json::array(), history = Json::array();
+  for (const JobMachine& machine : state.machines) machines.push(write_machine(machine));
+  for (const SeenChange& change : state.history) history.push(write_change(change));
+  Json json = Json::object();
+  json.set("format", "penstock.job-state/1").set("job", state.job).set("token", state.token);
+  json.set("created_ns", write_time(state.created));
+  json.set("phase", std::string(name_of(state.phase))).set("why", state.why);
+  json.set("machines", std::move(machines));
+  json.set("generation", write_generation(state.generation));
+  if (state.stopping) json.set("stopping", write_stopping(*state.stopping));
+  write_progress(json, state);
+  json.set("history", std::move(history));
+  return json.set("handled_commands", texts(state.handled_commands));
+}
+
+JobState read_job_state(const Json& json, const std::string& file) {
+  JsonReader reader(json, file);
+  if (reader.at("format").string() != "penstock.job-state/1") {
+    reader.at("format").expected("\"penstock.job-state/1\"");
+  }
+  JobState state;
+  state.job = reader.at("job").string();
+  state.token = reader.at("token").string();
+  state.created = read_time(reader.at("created_ns"));
+  state.phase = static_cast<JobPhase>(index_of(kPhases, reader.at("phase")));
+  state.why = reader.at("why").string();
+  for (const JsonReader& each : reader.at("machines").elements()) {
+    state.machines.push_back(read_machine(each));
+  }
+  state.generation = read_generation(reader.at("generation"));
+  if (const auto stopping = reader.get("stopping")) state.stopping = read_stopping(*stopping);
+  read_progress(reader, state);
+  for (const JsonReader& each : reader.at("history").elements()) {
+    state.history.push_back(read_change(each));
+  }
+  state.handled_commands = read_texts(reader.at("handled_commands"));
+  reader.finish();
+  return state;
+}
+
+}  // namespace penstock
