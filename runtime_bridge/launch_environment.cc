@@ -213,14 +213,14 @@ std::string first_host(const std::string& slurm_list) {
   return host;
 }
 
-Environment environment_of_rank(const Environment& launcher, int rank, int ranks,
-                                const std::string& host, int port) {
+Environment environment_of_rank(const Environment& launcher, const StartedRank& started) {
   Environment environment = launcher;
-  const std::string of_rank = std::to_string(rank), of_ranks = std::to_string(ranks);
-  environment["RANK"] = environment["LOCAL_RANK"] = of_rank;
-  environment["WORLD_SIZE"] = environment["LOCAL_WORLD_SIZE"] = of_ranks;
-  environment["MASTER_ADDR"] = host;
-  environment["MASTER_PORT"] = std::to_string(port);
+  environment["RANK"] = std::to_string(started.rank);
+  environment["WORLD_SIZE"] = std::to_string(started.ranks);
+  environment["LOCAL_RANK"] = std::to_string(started.local_rank);
+  environment["LOCAL_WORLD_SIZE"] = std::to_string(started.local_ranks);
+  environment["MASTER_ADDR"] = started.host;
+  environment["MASTER_PORT"] = std::to_string(started.port);
   environment["TORCHELASTIC_USE_AGENT_STORE"] = "True";
   environment["TORCHELASTIC_RESTART_COUNT"] = "0";
   // One core per rank unless asked otherwise: ranks that each take all cores only wait for each

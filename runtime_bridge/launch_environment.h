@@ -48,9 +48,16 @@ std::string first_host(const std::string& slurm_list);
 inline constexpr const char* kTokenVariable = "PENSTOCK_JOB_TOKEN";
 inline constexpr const char* kProcessorsVariable = "PENSTOCK_PROCESSORS";  // "0,2,3"; may be empty
 
-// What the ranks of our own launcher find in their environment, besides that of the launcher. It
-// speaks torchrun's language, so a rank cannot tell the two apart.
-Environment environment_of_rank(const Environment& launcher, int rank, int ranks,
-                                const std::string& host, int port);
+// One rank that our own launcher starts.
+struct StartedRank {
+  int rank = 0, ranks = 1;              // in the job
+  int local_rank = 0, local_ranks = 1;  // on this machine
+  std::string host = "127.0.0.1";       // of the store
+  int port = 0;
+  bool operator==(const StartedRank&) const = default;
+};
+// What it finds in its environment, besides that of the launcher. It speaks torchrun's language, so
+// a rank cannot tell the two apart.
+Environment environment_of_rank(const Environment& launcher, const StartedRank& started);
 
 }  // namespace penstock

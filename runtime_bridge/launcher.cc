@@ -60,14 +60,17 @@ class Job {
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  void start() {
-    store_ = options_.serve ? options_.serve() : HostedStore{};
-    for (int rank = 0; rank < options_.ranks; ++rank) {
-      Environment environment =
-          environment_of_rank(options_.environment, rank, options_.ranks, "127.0.0.1", store_.port);
-      environment[kLauncherVariable] = std::to_string(getpid());
-      running_.push_back({rank, options_.start(rank, environment)});
+  // Whether there is anything to wait for.
+  bool start() {
+    std::optional<HostedStore> store = options_.serve ? options_.serve() : HostedStore{};
+    if (!store) return false;
+    store_ = *std::move(store);
+    for (int i = 0; i < options_.ranks; ++i) {
+      const int rank = options_.first_rank + i;
+      running_.push_back({rank, options_.start(rank, environment_of(i))});
     }
+    tell();
+    return true;
   }
 
   LaunchResult run(const Signals& signals) {
@@ -78,16 +81,32 @@ class Job {
       }
       while (reap(WNOHANG)) {
       }
+      if (stage_ == Stage::kRunning && options_.is_given_up && options_.is_given_up()) give_up();
       hurry();
     }
     return std::move(result_);
   }
 
  private:
-  struct Running {
-    int rank;
-    pid_t process;
-  };
+  using Running = LaunchedRanks::Running;
+
+  [[nodiscard]] Environment environment_of(int local_rank) const {
+    StartedRank started;
+    started.rank = options_.first_rank + local_rank;
+    started.ranks = options_.job_ranks.value_or(options_.ranks);
+    started.local_rank = local_rank;
+    started.local_ranks = options_.ranks;
+    started.host = store_.host;
+    started.port = store_.port;
+    Environment environment = environment_of_rank(options_.environment, started);
+    environment[kLauncherVariable] = std::to_string(getpid());
+    if (!store_.token.empty()) environment[kTokenVariable] = store_.token;
+    return environment;
+  }
+
+  void tell() const {
+    if (options_.changed) options_.changed({running_, result_.ends});
+  }
 
   // Ranks end a step and write a checkpoint first, however long that takes; told a second time to
   // end, they are not waited for.
@@ -130,10 +149,17 @@ class Job {
       end.ended_by_us = is_our_doing(end);
       running_.erase(child);
       result_.ends.push_back(end);
+      tell();
       if (is_reason_to_hurry(end) && !deadline_) deadline_ = steady_now() + options_.grace;
       return true;
     }
     return false;
+  }
+
+  // At once, without a last checkpoint: another start may write its own by now.
+  void give_up() {
+    stage_ = Stage::kAsked;
+    deadline_ = steady_now();
   }
 
   // Ends those that do not end by themselves after a failure.
@@ -193,8 +219,15 @@ LaunchResult launch(const LaunchOptions& options) {
   const Signals signals;  // before any thread that serves the store, which then blocks them too
   if (options.is_stopped && options.is_stopped()) return {};
   Job job(options);
-  job.start();
+  if (!job.start()) return {};
   return job.run(signals);
+}
+
+bool signal_waits() {
+  sigset_t pending;
+  if (sigpending(&pending) != 0) return false;
+  return std::ranges::any_of(kPassedOn,
+                             [&](int signal) { return sigismember(&pending, signal) == 1; });
 }
 
 StartChild start_program(const std::string& program, const std::vector<std::string>& arguments) {
@@ -217,6 +250,10 @@ StartChild start_program(const std::string& program, const std::vector<std::stri
     }
     return process;
   };
+}
+
+bool has_launcher(const Environment& environment) {
+  return environment.contains(kLauncherVariable);
 }
 
 bool end_with_launcher(const Environment& environment) {

@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +16,7 @@
 
 #include "cli/io/environment.h"
 #include "cli/io/files.h"
+#include "cli/io/launch_ranks.h"
 #include "cli/io/watched_training.h"
 #include "cli/options/options.h"
 #include "cli/options/train_settings.h"
@@ -33,7 +33,6 @@
 #include "runtime_bridge/run_virtual.h"
 #include "runtime_bridge/torch/train_rank.h"
 #include "runtime_bridge/training_data.h"
-#include "training/pin_to_processor.h"
 
 namespace penstock {
 namespace {
@@ -160,12 +159,6 @@ Answer train_virtual(const Request& request, TrainingSignals& signals) {
   const std::vector<MeasuredStep> steps = run_virtual(source, options, &watched);
   const auto done = std::ssize(steps);
   return answer_of(request, watched.run(), {done, done < request.options.steps});
-}
-
-// 128 bits that nobody guesses.
-std::string new_token() {
-  std::random_device random;
-  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
 void say(const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); }
@@ -309,39 +302,18 @@ Answer train_as_rank(const Request& request, TrainingSignals& signals) {
   return answer_of(request, watched->run(), end);
 }
 
-// All ranks of the plan as processes of this machine, which do the rest.
-Answer start_ranks(const Request& request, const Arguments& arguments, TrainingSignals& signals) {
+// Ranks as processes, which do the rest.
+Answer start_ranks(const Request& request, const std::optional<LaunchedPart>& part,
+                   const Arguments& arguments, TrainingSignals& signals) {
   static_cast<void>(checked_job(request));  // so that it is said once, not by every rank
-  Arguments rank_arguments{"train"};
-  rank_arguments.insert(rank_arguments.end(), arguments.begin(), arguments.end());
-  LaunchOptions options;
-  options.ranks = request.plan.value.plan.devices();
-  options.environment = request.environment;
-  options.environment.try_emplace(kTokenVariable, new_token());
-  const bool pins = request.options.pin_threads && request.options.threads_per_rank == 1;
-  if (pins && request.options.device == "cpu") {
-    options.environment[kProcessorsVariable] =
-        fmt::format("{}", fmt::join(claim_processors(options.ranks, 0), ","));
-  }
-  options.serve = serve_job_store;
-  options.start = start_program("/proc/self/exe", rank_arguments);
-  options.is_stopped = [&signals] { return signals.requested() != RunRequest::kGoOn; };
-  const LaunchResult result = launch(options);
-  if (result.ends.empty()) {
-    say("stopped on request before the first step");
-    return {"", kStopped};
-  }
-  const std::optional<RankEnd> failure = result.first_failure();
-  // Ranks that were ended by a signal which we passed on have failed nothing, nor finished.
-  const bool all_ended_well = std::ranges::none_of(result.ends, &RankEnd::failed);
-  if (!failure) return {"", all_ended_well ? kYes : kStopped};
-  if (failure->signal != 0) {
-    throw Error(ErrorKind::kMissingResource,
-                words_of(*failure) +
-                    ", and the run with it\nhelp: go on with --resume from the "
-                    "newest checkpoint, if there is one");
-  }
-  return {"", failure->exit_code};  // the rank has said why
+  RanksToLaunch ranks;
+  ranks.ranks = request.plan.value.plan.devices();
+  ranks.part = part;
+  ranks.environment = request.environment;
+  ranks.arguments = {"train"};
+  ranks.arguments.insert(ranks.arguments.end(), arguments.begin(), arguments.end());
+  ranks.is_stopped = [&signals] { return signals.requested() != RunRequest::kGoOn; };
+  return {"", launch_ranks(ranks, request.options)};
 }
 
 void find_archive_of(PlanFile& plan, const std::string& path) {
@@ -375,6 +347,8 @@ Answer run_train(const Arguments& arguments, Screen screen) {
   options.heading("What runs");
   options.positional("PLAN", "a plan file, made from a profile that penstock profile wrote", path);
   request.settings.declare(options);
+  RanksHereSettings machine;
+  machine.declare(options);
   options.flag("--json", "the run as one JSON object", request.json);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
@@ -385,9 +359,15 @@ Answer run_train(const Arguments& arguments, Screen screen) {
       {0, std::make_shared<const PlanFile>(request.plan.value), path, request.plan.file.hash}};
   add_later_plans(request.settings.later_plans(), request.plans);
   request.environment = process_environment();
-  request.place = read_launch_environment(request.environment, request.settings.launch_flags());
+  const std::optional<LaunchedPart> part = machine.part(request.plan.value.plan.devices());
+  // A launcher among several is no rank, whatever the environment of who started it says.
+  const bool launches = part && !has_launcher(request.environment);
+  if (!launches) {
+    request.place = read_launch_environment(request.environment, request.settings.launch_flags());
+  }
   const bool sleeps = request.settings.sleeps();
   if (sleeps || request.options.transport == TransportKind::kLoopback) {
+    machine.refuse("the ranks are threads of one process");
     request.settings.refuse_other_ranks(request.place);
     request.place.reset();
   }
@@ -396,8 +376,10 @@ Answer run_train(const Arguments& arguments, Screen screen) {
     request.has_launcher = end_with_launcher(request.environment);
     if (!request.has_launcher && request.place->rank == 0) say_who_is_believed(*request.place);
   }
-  if (request.place || runs_as_threads(request)) return train_as_rank(request, signals);
-  return start_ranks(request, arguments, signals);
+  if (request.place || (!launches && runs_as_threads(request))) {
+    return train_as_rank(request, signals);
+  }
+  return start_ranks(request, part, arguments, signals);
 }
 
 }  // namespace penstock

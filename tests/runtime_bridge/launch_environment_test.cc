@@ -84,19 +84,20 @@ TEST_CASE("flags that mean nothing without a rank are refused") {
 
 TEST_CASE("the ranks of our launcher read what it wrote for them") {
   const auto found =
-      read_launch_environment(environment_of_rank({{"HOME", "/root"}}, 2, 4, "127.0.0.1", 4001));
+      read_launch_environment(environment_of_rank({{"HOME", "/root"}}, {2, 4, 0, 2, "gpu7", 4001}));
   REQUIRE(found);
   CHECK(found->rank == 2);
   CHECK(found->ranks == 4);
-  CHECK(found->local_rank == 2);
+  CHECK(found->local_rank == 0);
+  CHECK(found->host == "gpu7");
   CHECK(found->port == 4001);
   CHECK(!found->serves_store);
 }
 
 TEST_CASE("a rank of our launcher computes with one thread unless told otherwise") {
-  CHECK(environment_of_rank({}, 0, 2, "h", 1).at("OMP_NUM_THREADS") == "1");
-  CHECK(environment_of_rank({{"OMP_NUM_THREADS", "4"}}, 0, 2, "h", 1).at("OMP_NUM_THREADS") == "4");
-  CHECK(environment_of_rank({}, 0, 2, "h", 1).at("OPENBLAS_NUM_THREADS") == "1");
+  CHECK(environment_of_rank({}, {}).at("OMP_NUM_THREADS") == "1");
+  CHECK(environment_of_rank({{"OMP_NUM_THREADS", "4"}}, {}).at("OMP_NUM_THREADS") == "4");
+  CHECK(environment_of_rank({}, {}).at("OPENBLAS_NUM_THREADS") == "1");
 }
 
 TEST_CASE("Open MPI says no address: it comes from a flag or from MASTER_ADDR") {

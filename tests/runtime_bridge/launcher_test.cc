@@ -77,6 +77,69 @@ TEST_CASE("each rank is told its number, and every end is reported") {
   CHECK(result.passed_on.empty());
 }
 
+TEST_CASE("on one of several machines only its ranks are started, and told of all of them") {
+  LaunchOptions options = options_for(2, "rank_as_code");
+  options.grace = seconds(10);
+  options.first_rank = 3;
+  options.job_ranks = 6;
+  std::vector<Environment> told;
+  const StartChild start = options.start;
+  options.start = [&](int rank, const Environment& environment) {
+    told.push_back(environment);
+    return start(rank, environment);
+  };
+  options.serve = [] { return HostedStore{nullptr, 4001, "gpu7", "token"}; };
+  std::vector<LaunchedRanks> seen;
+  options.changed = [&](const LaunchedRanks& ranks) { seen.push_back(ranks); };
+  const LaunchResult result = launch(options);
+  CHECK(end_of(result, 3).exit_code == 3);
+  CHECK(end_of(result, 4).exit_code == 4);
+  REQUIRE(told.size() == 2);
+  const auto place = read_launch_environment(told[1]);
+  REQUIRE(place);
+  CHECK(place->rank == 4);
+  CHECK(place->ranks == 6);
+  CHECK(place->local_rank == 1);
+  CHECK(place->host == "gpu7");
+  CHECK(place->key_prefix == "/token/worker/attempt_0");
+  // Both running, then one, then none.
+  REQUIRE(seen.size() == 3);
+  CHECK(seen[0].running.size() == 2);
+  CHECK(seen[0].ends.empty());
+  CHECK(seen[1].running.size() == 1);
+  CHECK(seen[2] == LaunchedRanks{{}, result.ends});
+}
+
+TEST_CASE("a start that is given up ends at once, without a last word of its ranks") {
+  LaunchOptions options = options_for(2, "deaf");
+  options.grace = options.to_end = seconds(10);
+  int asked = 0;
+  options.is_given_up = [&] { return ++asked > 2; };
+  const SteadyTime begin = steady_now();
+  const LaunchResult result = launch(options);
+  CHECK(steady_now() - begin < seconds(5));
+  for (const RankEnd& end : result.ends) {
+    CHECK(end.signal == SIGKILL);
+    CHECK(end.ended_by_us);
+  }
+}
+
+TEST_CASE("a signal that comes while the store is waited for starts nothing") {
+  LaunchOptions options = options_for(2, "exits");
+  options.serve = []() -> std::optional<HostedStore> {
+    CHECK(!signal_waits());
+    std::raise(SIGUSR1);
+    CHECK(signal_waits());
+    sigset_t all;  // which this test takes itself
+    sigemptyset(&all);
+    sigaddset(&all, SIGUSR1);
+    int signal = 0;
+    sigwait(&all, &signal);
+    return std::nullopt;
+  };
+  CHECK(launch(options) == LaunchResult{});
+}
+
 TEST_CASE("when one rank dies the others are ended, and the first is named") {
   const SteadyTime begin = steady_now();
   const LaunchResult result = launch(options_for(3, "exits"));

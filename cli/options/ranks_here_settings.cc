@@ -1,0 +1,54 @@
+#include "cli/options/ranks_here_settings.h"
+
+#include "cli/options/parse.h"
+
+namespace penstock {
+namespace {
+
+// "2-3" or "2".
+RanksHere parse_ranks(const std::string& text, int ranks_of_plan) {
+  const std::size_t dash = text.find('-');
+  const std::string first = text.substr(0, dash);
+  RanksHere ranks;
+  ranks.first = parse_int("--ranks-here", first, 0, ranks_of_plan - 1);
+  if (dash == std::string::npos) return ranks;
+  const int last = parse_int("--ranks-here", text.substr(dash + 1), ranks.first, ranks_of_plan - 1);
+  ranks.count = last - ranks.first + 1;
+  return ranks;
+}
+
+}  // namespace
+
+void RanksHereSettings::declare(Options& options) {
+  options.heading("One machine of several");
+  options.option("--ranks-here", "FIRST-LAST",
+                 "start only these ranks of the plan; the others are started by the same command "
+                 "on other machines. Needs --meet",
+                 ranks_here_);
+  options.option("--meet", "FOLDER",
+                 "with --ranks-here: an empty folder that all machines see, where the ranks find "
+                 "each other and each launcher says how its ranks ended",
+                 meet_);
+  options.option("--address", "HOST",
+                 "with --ranks-here: how the other machines reach this one; default: its name",
+                 address_);
+}
+
+void RanksHereSettings::refuse(const std::string& why) const {
+  if (ranks_here_) bad_option("--ranks-here", why, "leave it out, or start processes");
+}
+
+std::optional<LaunchedPart> RanksHereSettings::part(int ranks_of_plan) const {
+  if (!ranks_here_) {
+    if (meet_) bad_option("--meet", "all ranks are started here", "add --ranks-here 0-3");
+    if (address_) bad_option("--address", "all ranks are started here", "add --ranks-here 0-3");
+    return std::nullopt;
+  }
+  if (!meet_) {
+    bad_option("--ranks-here", "nothing says where the ranks of all machines find each other",
+               "add --meet FOLDER, a new one for every start");
+  }
+  return LaunchedPart{parse_ranks(*ranks_here_, ranks_of_plan), *meet_, address_.value_or("")};
+}
+
+}  // namespace penstock

@@ -1,0 +1,141 @@
+// Files in the folder are complete from the moment when they have their name, and each has one
+// writer: store.json the launcher of rank 0, ranks-FIRST-LAST.json the launcher of these ranks,
+// given_up whoever started them. So nobody locks, and whoever is restarted reads where things are.
+#include "runtime_bridge/meeting_folder.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <string_view>
+#include <system_error>
+#include <thread>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
+#include "training/steady_time.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kMost = std::numeric_limits<int>::max();
+
+[[noreturn]] void fail(const std::string& path, const std::string& what) {
+  throw Error(ErrorKind::kMissingResource, path + ": " + what);
+}
+
+// As write_file(), for a file that only its owner may read.
+void write_private(const std::string& path, std::string_view text) {
+  const std::string unfinished = path + ".tmp";
+  const int file = open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  const bool written =
+      file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const std::string why = std::strerror(errno);
+  if (file >= 0) close(file);
+  if (!written) fail(path, "cannot be written: " + why);
+  std::filesystem::rename(unfinished, path);
+}
+
+Json json_of(const RankEnd& end) {
+  Json json = Json::object();
+  json.set("rank", end.rank)
+      .set("process", end.process)
+      .set("exit_code", end.exit_code)
+      .set("signal", end.signal)
+      .set("ended_by_launcher", end.ended_by_us);
+  return json;
+}
+
+RankEnd read_end(JsonReader reader) {
+  RankEnd end;
+  end.rank = static_cast<int>(reader.at("rank").integer(0, kMost));
+  end.process = static_cast<int>(reader.at("process").integer(1, kMost));
+  end.exit_code = static_cast<int>(reader.at("exit_code").integer(-1, 255));
+  end.signal = static_cast<int>(reader.at("signal").integer(0, 255));
+  end.ended_by_us = reader.at("ended_by_launcher").boolean();
+  reader.finish();
+  return end;
+}
+
+LaunchedRanks::Running read_running(JsonReader reader) {
+  LaunchedRanks::Running running;
+  running.rank = static_cast<int>(reader.at("rank").integer(0, kMost));
+  running.process = static_cast<int>(reader.at("process").integer(1, kMost));
+  reader.finish();
+  return running;
+}
+
+}  // namespace
+
+std::string to_text(const RanksHere& ranks) {
+  const std::string first = std::to_string(ranks.first);
+  return ranks.count == 1 ? first : first + "-" + std::to_string(ranks.first + ranks.count - 1);
+}
+
+void MeetingFolder::say_where(const HostedStore& store) const {
+  Json json = Json::object();
+  json.set("host", store.host).set("port", store.port).set("token", store.token);
+  write_private(store_file(), to_text(json) + "\n");
+}
+
+std::optional<HostedStore> MeetingFolder::wait_for_store(
+    Duration limit, const std::function<bool()>& is_stopped) const {
+  const std::string path = store_file();
+  const SteadyTime deadline = steady_now() + limit;
+  while (!std::filesystem::exists(path)) {
+    if (is_stopped()) return std::nullopt;
+    if (is_given_up()) fail(path_, "this start was given up before it began");
+    if (steady_now() > deadline) {
+      fail(path,
+           "the launcher with rank 0 has not said where the ranks meet\nhelp: see what it printed, "
+           "and that all machines see the same folder");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  const Json json = parse_json(read_file(path), path);
+  JsonReader reader(json, path);
+  HostedStore store;
+  store.host = reader.at("host").string();
+  store.port = static_cast<int>(reader.at("port").integer(1, 65535));
+  store.token = reader.at("token").string();
+  reader.finish();
+  return store;
+}
+
+void MeetingFolder::say_ranks(const RanksHere& which, const LaunchedRanks& ranks) const {
+  Json running = Json::array(), ends = Json::array();
+  for (const LaunchedRanks::Running& each : ranks.running) {
+    running.push(Json::object().set("rank", each.rank).set("process", each.process));
+  }
+  for (const RankEnd& end : ranks.ends) ends.push(json_of(end));
+  write_file(ranks_file(which),
+             to_text(Json::object().set("running", running).set("ended", ends)) + "\n");
+}
+
+std::optional<LaunchedRanks> MeetingFolder::read_ranks(const RanksHere& which) const {
+  const std::string path = ranks_file(which);
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  const Json json = parse_json(read_file(path), path);
+  JsonReader reader(json, path);
+  LaunchedRanks ranks;
+  for (const JsonReader& each : reader.at("running").elements()) {
+    ranks.running.push_back(read_running(each));
+  }
+  for (const JsonReader& each : reader.at("ended").elements()) {
+    ranks.ends.push_back(read_end(each));
+  }
+  reader.finish();
+  return ranks;
+}
+
+void MeetingFolder::give_up() const { write_private(given_up_file(), "\n"); }
+
+bool MeetingFolder::is_given_up() const {
+  std::error_code error;
+  return std::filesystem::exists(given_up_file(), error);
+}
+
+}  // namespace penstock
