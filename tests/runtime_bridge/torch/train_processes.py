@@ -311,6 +311,50 @@ class TrainProcesses(TrainingJobs):
         job.process.kill()
         self.check_gone(ranks.values())
 
+    def meet(self, plan, name, *options):
+        """Two launchers with two ranks each, as on two machines."""
+        folder = self.path(name)
+        os.mkdir(folder)
+        jobs = [self.train(plan, "--steps", "100000", "--ranks-here", ranks, "--meet", folder,
+                           "--address", address, *options, name=name)
+                for ranks, address in (("0-1", "127.0.0.2"), ("2-3", "127.0.0.3"))]
+        for job in jobs:
+            job.wait_for_step(3)
+        return folder, jobs
+
+    def test_two_launchers_run_one_job_and_say_how_their_ranks_ended(self):
+        plan = self.plan(2, 2)
+        whole = self.losses_of_whole_run(plan, 4)
+        folder, jobs = self.meet(plan, "meet", "--checkpoints", self.path("checkpoints"))
+        for step, loss in whole.items():
+            self.assertEqual(jobs[0].losses().get(step, loss), loss)
+        jobs[1].process.send_signal(signal.SIGUSR1)  # the ranks of all machines agree to end
+        for job, name in zip(jobs, ("ranks-0-1.json", "ranks-2-3.json")):
+            exit_code, words = job.end()
+            self.assertEqual(exit_code, 4, words)
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                said = json.load(file)
+            self.assertEqual(said["running"], [])
+            self.assertEqual([end["exit_code"] for end in said["ended"]], [4, 4])
+
+    def test_a_machine_that_is_lost_ends_the_job_and_a_start_that_is_given_up_ends_at_once(self):
+        plan = self.plan(2, 2)
+        _, jobs = self.meet(plan, "lost")
+        ranks = children_of(jobs[0].process.pid)
+        jobs[0].process.kill()  # and the store with it
+        exit_code, words = jobs[1].end()
+        self.assertEqual(exit_code, 3, words)
+        self.check_gone(ranks.values())
+        folder, jobs = self.meet(plan, "given-up")
+        ranks = [*children_of(jobs[0].process.pid).values(),
+                 *children_of(jobs[1].process.pid).values()]
+        self.assertEqual(len(ranks), 4)
+        with open(os.path.join(folder, "given_up"), "w", encoding="utf-8"):
+            pass
+        for job in jobs:
+            job.end()
+        self.check_gone(ranks)
+
     def check_resumed(self, precision, tolerance, *moves):
         """Ten steps of one layout, ten more of another, against twenty of one process."""
         alone = self.plan(1, 1, precision=precision)
