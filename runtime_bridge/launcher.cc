@@ -20,7 +20,7 @@ namespace penstock {
 namespace {
 
 constexpr const char* kLauncherVariable = "PENSTOCK_LAUNCHER_PROCESS";
-constexpr std::array<int, 3> kPassedOn{SIGINT, SIGTERM, SIGUSR1};
+constexpr std::array<int, 4> kPassedOn{SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 
 // Blocks the signals that launch() waits for, and gives back what was before.
 class Signals {
@@ -111,6 +111,8 @@ class Job {
   // Ranks end a step and write a checkpoint first, however long that takes; told a second time to
   // end, they are not waited for.
   void pass_on(int signal) {
+    // Asks for a checkpoint and ends nobody.
+    if (signal == SIGUSR2) return signal_all(signal);
     const bool again = signal != SIGUSR1 && std::ranges::find_if(result_.passed_on, [](int before) {
                                               return before != SIGUSR1;
                                             }) != result_.passed_on.end();
@@ -195,11 +197,13 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-// Of the signals that we block a child inherits only SIGUSR1: those that end a process may do so.
+// Of the signals that we block a child inherits those that would end it before it has a handler and
+// are not meant to; the others may end it.
 void prepare(posix_spawnattr_t& attributes) {
   sigset_t blocked;
   sigemptyset(&blocked);
   sigaddset(&blocked, SIGUSR1);
+  sigaddset(&blocked, SIGUSR2);
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setsigmask(&attributes, &blocked);
   posix_spawnattr_setpgroup(&attributes, 0);

@@ -75,14 +75,15 @@ struct LaunchResult {
 };
 
 // Returns when every rank has ended. SIGINT, SIGTERM and SIGUSR1 that arrive in the meantime go to
-// the ranks, which then end by themselves; the second SIGINT or SIGTERM ends them for good. The
-// calling thread must stay until then: ranks end when it does.
+// the ranks, which then end by themselves; the second SIGINT or SIGTERM ends them for good. SIGUSR2
+// goes to them as well, and they go on. The calling thread must stay until then: ranks end when it
+// does.
 LaunchResult launch(const LaunchOptions& options);
 
 // For StartChild: `arguments` with `program` (an absolute path; "/proc/self/exe" is this one), in a
 // process group of its own, so that the terminal's Ctrl-C reaches it only through the launcher. The
-// program starts with SIGUSR1 blocked: one that comes while it is loaded waits until the program
-// has a handler and unblocks it.
+// program starts with SIGUSR1 and SIGUSR2 blocked: one that comes while it is loaded waits until
+// the program has a handler and unblocks it.
 StartChild start_program(const std::string& program, const std::vector<std::string>& arguments);
 
 // Whether this process was started by launch().

@@ -16,12 +16,15 @@ constexpr std::chrono::seconds kBetweenLines{10};
 
 volatile std::sig_atomic_t stop_requested = 0;
 
+volatile std::sig_atomic_t checkpoint_requested = 0;
+
 void on_stop(int) { stop_requested = 1; }
+void on_checkpoint(int) { checkpoint_requested = 1; }
 
 // SIGINT and SIGTERM find the default again the second time.
-void handle(int signal, unsigned flags) {
+void handle(int signal, unsigned flags, void (*handler)(int) = on_stop) {
   struct sigaction action = {};
-  action.sa_handler = on_stop;
+  action.sa_handler = handler;
   action.sa_flags = static_cast<int>(flags | SA_RESTART);
   sigaction(signal, &action, nullptr);
 }
@@ -64,13 +67,16 @@ void WatchedTraining::step_finished(const MeasuredStep& measured) {
   line_is_open_ = terminal_;
 }
 
-// A launcher of ours has blocked SIGUSR1 for us until there is a handler.
+// A launcher of ours has blocked both for us until there are handlers.
 TrainingSignals::TrainingSignals() {
   stop_requested = 0;
+  checkpoint_requested = 0;
   handle(SIGUSR1, 0);
+  handle(SIGUSR2, 0, on_checkpoint);
   sigset_t waiting;
   sigemptyset(&waiting);
   sigaddset(&waiting, SIGUSR1);
+  sigaddset(&waiting, SIGUSR2);
   pthread_sigmask(SIG_UNBLOCK, &waiting, nullptr);
 }
 
@@ -80,11 +86,14 @@ void TrainingSignals::keep_interrupts() {
 }
 
 TrainingSignals::~TrainingSignals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) std::signal(signal, SIG_DFL);
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2}) std::signal(signal, SIG_DFL);
 }
 
 RunRequest TrainingSignals::requested() {
-  return stop_requested != 0 ? RunRequest::kStop : RunRequest::kGoOn;
+  if (stop_requested != 0) return RunRequest::kStop;
+  if (checkpoint_requested == 0) return RunRequest::kGoOn;
+  checkpoint_requested = 0;
+  return RunRequest::kCheckpoint;
 }
 
 }  // namespace penstock

@@ -288,6 +288,16 @@ class TrainProcesses(TrainingJobs):
             if step in before:
                 self.assertEqual(loss, before[step])
 
+    def test_asked_with_sigusr2_a_run_writes_a_checkpoint_and_goes_on(self):
+        folder = self.path("checkpoints")
+        job = self.train(self.plan(2, 1), "--steps", "100000", "--checkpoints", folder)
+        job.wait_for_step(3)
+        job.process.send_signal(signal.SIGUSR2)
+        wait_until(lambda: os.path.isdir(folder)
+                   and any(re.fullmatch(r"step-\d+", name) for name in os.listdir(folder)),
+                   "a checkpoint")
+        job.wait_for_step(max(job.losses()) + 3)
+
     def test_two_jobs_on_one_machine_do_not_pin_to_the_same_processors(self):
         plan = self.plan(2, 1)
         usable = os.sched_getaffinity(0)

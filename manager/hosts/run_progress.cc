@@ -1,0 +1,47 @@
+#include "manager/hosts/run_progress.h"
+
+#include <fstream>
+#include <limits>
+#include <string_view>
+
+#include "core/values/json_reader.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+// Other keys of the line are for those who read the whole log.
+FinishedStep finished_step(const std::string& line, const std::string& place) {
+  const Json json = parse_json(line, place);
+  JsonReader reader(json, place);
+  FinishedStep step;
+  step.step = reader.at("step").integer(0, kMost);
+  const JsonReader loss = reader.at("loss");
+  if (loss.value().kind() != Json::Kind::kNull) {
+    step.loss =
+        loss.number(std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max());
+  }
+  step.step_time = reader.duration("step_time");
+  step.tokens = reader.at("tokens").integer(0, kMost);
+  return step;
+}
+
+}  // namespace
+
+std::vector<FinishedStep> RunProgress::read_more() {
+  std::ifstream file(log_, std::ios::binary);
+  if (!file.seekg(static_cast<std::streamoff>(read_))) return {};
+  std::vector<FinishedStep> steps;
+  std::string line;
+  // A last line without its end is still being written: it is read when it is whole.
+  while (std::getline(file, line) && !file.eof()) {
+    ++lines_;
+    read_ += line.size() + 1;
+    if (lines_ == 1) continue;  // says what runs
+    steps.push_back(finished_step(line, log_ + ":" + std::to_string(lines_)));
+  }
+  return steps;
+}
+
+}  // namespace penstock
