@@ -48,9 +48,8 @@ class WatchedTraining : public StepObserver {
 };
 
 // While it lives, SIGUSR1 ends the run after the step that is under way, with a checkpoint, and
-// SIGUSR2 has a checkpoint written after it. It
-// comes before anything else, since who starts a rank may ask it to end while it still reads its
-// files.
+// SIGUSR2 has a checkpoint written after it. It comes before anything else, since who starts a rank
+// may ask it to end while it still reads its files.
 class TrainingSignals : public RunControl {
  public:
   TrainingSignals();

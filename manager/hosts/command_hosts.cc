@@ -13,24 +13,23 @@ namespace {
 
 constexpr const char* kEnd = "penstock-answered";
 
-// The folder of penstock's process is left alone: it begins where a login begins.
-std::string start_script(const DetachedCommand& command) {
+std::string start_script(const std::string& folder, const DetachedCommand& command) {
   std::vector<std::string> words{"setsid", "env"};
   for (const auto& [name, value] : command.variables) words.push_back(name + "=" + value);
   words.insert(words.end(), command.words.begin(), command.words.end());
-  return shell_line(words) + " >>" + quoted_for_shell(command.output) + " 2>&1 </dev/null & echo " +
-         kEnd;
+  return "cd " + quoted_for_shell(folder) + " && { " + shell_line(words) + " >>" +
+         quoted_for_shell(command.output) + " 2>&1 </dev/null & echo " + kEnd + "; }";
 }
 
 // Per process: number, start time, state, generation, 1 for a rank, machine. The name of a process
 // may hold blanks and brackets, so the fields of stat count from behind the last bracket.
 std::string look_script(const std::string& job) {
   const std::string mark = std::string(kJobVariable) + "=" + job;
-  return "for p in /proc/[0-9]*; do e=$(tr '\\0' '\\n' <$p/environ 2>/dev/null) || continue; "
+  return "for p in /proc/[0-9]*; do e=$(tr '\\0' '\\n' 2>/dev/null <$p/environ) || continue; "
          "printf '%s\\n' \"$e\" | grep -qxF " +
          quoted_for_shell(mark) +
          " || continue; s=$(cat $p/stat 2>/dev/null) || continue; set -- ${s##*) }; "
-         "shift 0; echo ${p#/proc/} ${20} $1 "
+         "echo ${p#/proc/} ${20} $1 "
          "$(printf '%s\\n' \"$e\" | grep -c '^PENSTOCK_LAUNCHER_PROCESS=') "
          "$(printf '%s\\n' \"$e\" | sed -n 's/^" +
          std::string(kGenerationVariable) + "=//p') $(printf '%s\\n' \"$e\" | sed -n 's/^" +
@@ -75,7 +74,7 @@ std::optional<std::string> CommandHosts::answer(const std::string& host,
 }
 
 void CommandHosts::start(const std::string& host, const DetachedCommand& command) {
-  if (answer(host, start_script(command))) return;
+  if (answer(host, start_script(folder_, command))) return;
   throw Error(
       ErrorKind::kMissingResource,
       host + ": does not answer, so that " + command.words.front() +

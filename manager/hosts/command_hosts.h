@@ -10,9 +10,10 @@ namespace penstock {
 
 class CommandHosts : public HostAccess {
  public:
-  // A machine that has not answered within `limit` does not answer.
-  CommandHosts(CommandTemplate command, Duration limit)
-      : command_(std::move(command)), limit_(limit) {}
+  // `folder`: in which commands are started there. A machine that has not answered within `limit`
+  // does not answer.
+  CommandHosts(CommandTemplate command, std::string folder, Duration limit)
+      : command_(std::move(command)), folder_(std::move(folder)), limit_(limit) {}
 
   void start(const std::string& host, const DetachedCommand& command) override;
   [[nodiscard]] std::optional<std::vector<JobProcess>> processes(const std::string& host,
@@ -25,6 +26,7 @@ class CommandHosts : public HostAccess {
                                                   const std::string& script) const;
 
   CommandTemplate command_;
+  std::string folder_;
   Duration limit_;
 };
 

@@ -49,6 +49,25 @@ int number_of(ProcessSignal signal) {
 
 }  // namespace
 
+HostRanksOptions host_ranks_options(const JobFile& job, const std::string& folder,
+                                    const std::string& program) {
+  HostRanksOptions options;
+  options.run_folder = (std::filesystem::path(folder) / job.run_folder).lexically_normal();
+  options.job = options.run_folder;  // no other job has the same
+  options.program = program;
+  options.train = job.train;
+  for (const std::string& word : {std::string("--steps"), std::to_string(job.steps),
+                                  std::string("--checkpoints"), job.checkpoints}) {
+    options.train.push_back(word);
+  }
+  options.variables = job.ranks.environment;
+  if (job.ranks.kind == RankStarter::Kind::kCommand) {
+    options.look_every = std::chrono::seconds(2);
+    options.missing_for = std::chrono::seconds(5);
+  }
+  return options;
+}
+
 void HostRanks::take(std::int64_t number, int page, const std::vector<PlacedRank>& ranks,
                      std::int64_t checkpoint_every) {
   if (ranks_ && ranks_->places().number == number) return;

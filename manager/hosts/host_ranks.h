@@ -11,6 +11,7 @@
 
 #include "manager/hosts/generation_ranks.h"
 #include "manager/hosts/run_progress.h"
+#include "manager/job_file.h"
 #include "manager/rank_processes.h"
 #include "training/steady_time.h"
 
@@ -27,6 +28,10 @@ struct HostRanksOptions {
   Duration missing_for = std::chrono::milliseconds(500);
   Duration lost_after = std::chrono::seconds(30);  // without an answer
 };
+
+// Of a job file; `folder`: from which its relative paths count.
+HostRanksOptions host_ranks_options(const JobFile& job, const std::string& folder,
+                                    const std::string& program);
 
 class HostRanks final : public RankProcesses {
  public:

@@ -1,0 +1,64 @@
+#include "manager/hosts/machine_file.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include "core/values/error.h"
+#include "tests/core/messages.h"
+
+namespace penstock {
+namespace {
+
+using Machines = std::vector<ListedMachine>;
+
+TEST_CASE("machines are listed as lines or as JSON") {
+  CHECK(read_machines("# ours\ngpu7 8\n\n  gpu8\t4 # half\r\ngpu9\n", "m") ==
+        Machines{{"gpu7", 8}, {"gpu8", 4}, {"gpu9", 1}});
+  CHECK(read_machines("{\"machines\": [{\"host\": \"gpu7\", \"gpus\": 8}, {\"host\": \"b\"}]}",
+                      "m") == Machines{{"gpu7", 8}, {"b", 1}});
+  CHECK(read_machines("", "m").empty());
+}
+
+TEST_CASE("what is no list is refused with its place") {
+  const auto refusal = [](const std::string& text) {
+    return tests::message_of([&] { (void)read_machines(text, "m"); });
+  };
+  CHECK(refusal("a 1\nb two\n").starts_with("m:2: expected a number of GPUs, got 'two'"));
+  CHECK(refusal("a 0").starts_with("m:1: expected a number of GPUs, got '0'"));
+  CHECK(refusal("a 1 1").starts_with("m:1: there are 3 words"));
+  CHECK(refusal("a\na 2").starts_with("m:2: a is named a second time"));
+  CHECK(refusal("-oProxyCommand=x").starts_with("m:1: '-oProxyCommand=x' is no name of a host"));
+  CHECK(refusal("{\"machines\": [{\"host\": \"a;b\"}]}").find("is no name") != std::string::npos);
+  CHECK(refusal("{\"machine\": []}").find("machines") != std::string::npos);
+  CHECK(refusal("{\"machines\": [").starts_with("m:1"));
+}
+
+TEST_CASE("a malformed list changes nothing, and is said once") {
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("penstock_machines_" + std::to_string(getpid()));
+  const auto write = [&](const std::string& text) { std::ofstream(path) << text; };
+  std::filesystem::remove(path);
+  MachineFile file(path);
+  CHECK(file.look().wrong.find("cannot be read") != std::string::npos);
+  write("a 2\n");
+  CHECK(file.look().machines == Machines{{"a", 2}});
+  CHECK(file.look() == MachineFile::Look{});
+  write("a 2\nb x\n");
+  CHECK(file.look().wrong.find(":2:") != std::string::npos);
+  CHECK(file.look() == MachineFile::Look{});
+  CHECK(file.machines() == Machines{{"a", 2}});
+  write("a 2 # the same\n");
+  CHECK(file.look() == MachineFile::Look{});
+  write("b 1\n");
+  CHECK(file.look().machines == Machines{{"b", 1}});
+  std::filesystem::remove(path);
+  CHECK(!file.look().wrong.empty());
+  CHECK(file.look().wrong.empty());
+  CHECK(file.machines() == Machines{{"b", 1}});
+}
+
+}  // namespace
+}  // namespace penstock
