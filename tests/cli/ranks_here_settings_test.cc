@@ -27,8 +27,7 @@ TEST_CASE("a machine runs a range of the ranks, or a single one") {
 }
 
 TEST_CASE("ranks that the plan does not have, and halves of the options, are refused") {
-  CHECK(refusal({"--ranks-here", "2-4", "--meet", "m"}).find("from 2 to 3") !=
-        std::string::npos);
+  CHECK(refusal({"--ranks-here", "2-4", "--meet", "m"}).find("from 2 to 3") != std::string::npos);
   CHECK(refusal({"--ranks-here", "3-2", "--meet", "m"}).find("from 3 to 3") != std::string::npos);
   CHECK(refusal({"--ranks-here", "0"}).find("add --meet FOLDER") != std::string::npos);
   CHECK(refusal({"--meet", "m"}).find("--meet: all ranks are started here") != std::string::npos);
