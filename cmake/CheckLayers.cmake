@@ -24,7 +24,7 @@ set(may_include_search core costmodel simulator)
 set(may_include_trainers core report)
 set(may_include_studies core costmodel simulator search estimator report trainers morphing)
 set(may_include_morphing core)
-set(may_include_manager core morphing runtime_bridge report)
+set(may_include_manager core training morphing runtime_bridge report)
 set(may_include_cli ${modules})
 
 # The rooms of core: what reads files and what judges them are strangers, values know neither.
