@@ -95,8 +95,9 @@ class Decider {
     if (JobMachine* known = machine(name)) {
       known->gone_by.reset();
       if (known->gpus == gpus) return log("ignore", "It was there already.");
-      // Ranks may hold GPUs that it no longer has, or that have another number now.
-      lose(name, "it came back with " + count(gpus, "GPU"));
+      known->gpus = gpus;
+      remember({}, {});
+      return fits_still(name, gpus);
     }
     JobMachine joined;
     joined.name = name;
@@ -106,6 +107,17 @@ class Decider {
     std::ranges::sort(next().machines, {}, &JobMachine::name);
     remember({name}, {});
     log("note", "It is one of " + count(std::ssize(next().machines), "machine") + " now.");
+  }
+
+  // A machine has more or fewer GPUs than before.
+  void fits_still(const std::string& name, int gpus) {
+    const bool fits = std::ranges::none_of(generation().ranks, [&](const PlacedRank& rank) {
+      return !rank.ended && rank.machine == name && rank.local_rank >= gpus;
+    });
+    if (fits || !up()) return log("note", "It was there with another number of GPUs.");
+    stop(AfterStop::kStartAgain, ProcessSignal::kKill,
+         "machine " + name + " has no more than " + count(gpus, "GPU") + " now");
+    next().stopping->failure = false;
   }
 
   void handle(const MachineLeaves& event) { announce(event.machine, event.gone_by); }
@@ -221,7 +233,6 @@ class Decider {
   void handle(const CheckpointWritten& event) {
     if (next().has_ended() || event.step <= next().checkpoint_step) return;
     next().checkpoint_step = event.step;
-    next().checkpointed = now_;
     next().failures = 0;
     if (is_current(event.generation)) next().last_sign = now_;
     if (event.took) next().write_time = std::max(Duration{1}, *event.took);
@@ -359,7 +370,6 @@ class Decider {
   }
 
   void ask_checkpoint(const std::string& reason) {
-    next().checkpointed = now_;
     decision_.acts.emplace_back(SignalRanks{generation().number, ProcessSignal::kCheckpoint, ""});
     log("checkpoint", "The ranks write a checkpoint and go on: " + reason + ".");
   }
@@ -399,8 +409,7 @@ class Decider {
         return try_start();
       case JobPhase::kStarting:
       case JobPhase::kRunning:
-        return give_up_starting() || leave_machines() || give_up_silent() || change_plan() ||
-               keep_interval();
+        return give_up_starting() || leave_machines() || give_up_silent() || change_plan();
       case JobPhase::kStopping:
         return all_ended() || kill_what_is_left();
       default:
@@ -453,10 +462,9 @@ class Decider {
     next().phase = JobPhase::kStarting;
     next().why = "the ranks of generation " + std::to_string(generation().number) + " are starting";
     next().last_sign = now_;
-    next().checkpointed = now_;
     next().step_time.reset();
-    decision_.acts.emplace_back(
-        StartRanks{generation().number, generation().page, generation().ranks});
+    decision_.acts.emplace_back(StartRanks{generation().number, generation().page,
+                                           generation().ranks, steps_between_checkpoints()});
     log("start", "Generation " + std::to_string(generation().number) + " runs the plan for " +
                      count(chosen.page.gpus, "GPU") + " on " + machines_text() + ", from step " +
                      std::to_string(next().checkpoint_step) + ".");
@@ -514,23 +522,19 @@ class Decider {
     return true;
   }
 
-  [[nodiscard]] std::optional<UtcTime> checkpoint_at() const {
+  // Of the checkpoints in the background: Daly's rule, unless the job file says.
+  [[nodiscard]] std::int64_t steps_between_checkpoints() const {
     const JobState& state = decision_.next;
-    if (state.phase != JobPhase::kRunning || !state.checkpointed) return std::nullopt;
     Duration every = rules_.job.checkpoint_every.value_or(Duration{});
     if (!rules_.job.checkpoint_every) {
       const Duration life = (now_ - state.created + kPriorLife) / (state.breaks + 1);
       every = checkpoint_interval(state.write_time, std::max(Duration{1}, life));
     }
-    if (every <= Duration{}) return std::nullopt;
-    return *state.checkpointed + every;
+    if (every <= Duration{}) return 0;
+    return std::max<std::int64_t>(1, every / std::max(Duration{1}, generation_step()));
   }
-
-  bool keep_interval() {
-    const std::optional<UtcTime> at = checkpoint_at();
-    if (!at || now_ < *at) return false;
-    ask_checkpoint("the last one is from " + to_text(*next().checkpointed));
-    return false;
+  [[nodiscard]] Duration generation_step() const {
+    return decision_.next.generation.predicted_step;
   }
 
   bool kill_what_is_left() {
@@ -619,7 +623,6 @@ class Decider {
     if (state.phase == JobPhase::kRunning) at(state.look_again);
     if (state.stopping) at(state.stopping->kill_at);
     at(silent_at());
-    at(checkpoint_at());
     for (const JobMachine& each : state.machines) {
       if (!each.gone_by) continue;
       if (up() && in_use(each.name)) at(*each.gone_by - lead());

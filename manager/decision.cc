@@ -17,7 +17,8 @@ struct Writer {
     for (const PlacedRank& rank : act.ranks) ranks.push(write_placed_rank(rank));
     Json json = Json::object();
     json.set("act", "start").set("generation", act.generation).set("page", act.page);
-    return json.set("ranks", std::move(ranks));
+    json.set("ranks", std::move(ranks));
+    return json.set("checkpoint_every", act.checkpoint_every);
   }
   Json operator()(const SignalRanks& act) const {
     Json json = Json::object();
@@ -45,6 +46,7 @@ StartRanks read_start(JsonReader& reader) {
   for (const JsonReader& rank : reader.at("ranks").elements()) {
     start.ranks.push_back(read_placed_rank(rank));
   }
+  start.checkpoint_every = reader.at("checkpoint_every").integer(0, kMost);
   return start;
 }
 

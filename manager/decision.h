@@ -17,13 +17,14 @@ namespace penstock {
 // is left alone.
 struct StartRanks {
   std::int64_t generation = 0;
-  int page = 0;                   // of the book: its number of GPUs
-  std::vector<PlacedRank> ranks;  // by rank
+  int page = 0;                       // of the book: its number of GPUs
+  std::vector<PlacedRank> ranks;      // by rank
+  std::int64_t checkpoint_every = 0;  // steps; 0: at the end and when asked
   bool operator==(const StartRanks&) const = default;
 };
 
 enum class ProcessSignal {
-  kCheckpoint,         // SIGUSR1: write a checkpoint and go on
+  kCheckpoint,         // SIGUSR2: write a checkpoint and go on
   kCheckpointAndExit,  // SIGTERM: write a checkpoint after this step and exit with 4
   kKill,               // SIGKILL, and what else it takes
 };

@@ -139,7 +139,6 @@ void write_progress(Json& json, const JobState& state) {
   json.set("write_time_ns", std::int64_t{state.write_time.count()});
   json.set("restart_time_ns", std::int64_t{state.restart_time.count()});
   json.set("failures", state.failures);
-  set_time(json, "checkpointed_ns", state.checkpointed);
   set_time(json, "look_again_ns", state.look_again);
   set_time(json, "pause_until_ns", state.pause_until);
   json.set("restarts", state.restarts).set("breaks", state.breaks);
@@ -161,7 +160,6 @@ void read_progress(JsonReader& reader, JobState& state) {
   state.write_time = Duration{reader.at("write_time_ns").integer(0, kMost)};
   state.restart_time = Duration{reader.at("restart_time_ns").integer(0, kMost)};
   state.failures = read_count(reader.at("failures"));
-  state.checkpointed = get_time(reader, "checkpointed_ns");
   state.look_again = get_time(reader, "look_again_ns");
   state.pause_until = get_time(reader, "pause_until_ns");
   state.restarts = reader.at("restarts").integer(0, kMost);

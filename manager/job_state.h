@@ -88,8 +88,7 @@ struct JobState {
   Duration write_time{}, restart_time{};
   // Failures since the newest checkpoint moved on.
   int failures = 0;
-  std::optional<UtcTime> checkpointed;  // when the newest was written, or asked for since
-  std::optional<UtcTime> look_again;    // at whether another plan pays
+  std::optional<UtcTime> look_again;  // at whether another plan pays
   std::optional<UtcTime> pause_until;
   std::string why;  // the phase, for people: "no page of the book fits 1 GPU"
   // Counters; breaks: generations that ended without being told to.

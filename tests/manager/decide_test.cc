@@ -1,0 +1,291 @@
+#include "manager/decide.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/manager/jobs.h"
+
+namespace penstock::test {
+namespace {
+
+TEST_CASE("the first machine that suffices starts the job at once, with a rank per GPU") {
+  Told job;
+  job(seconds(1), MachineJoined{"a", 2});
+  const std::vector<StartRanks> starts = job.acts<StartRanks>();
+  REQUIRE(starts.size() == 1);
+  CHECK(starts[0].generation == 1);
+  CHECK(starts[0].page == 2);
+  REQUIRE(starts[0].ranks.size() == 2);
+  CHECK(starts[0].ranks[1].machine == "a");
+  CHECK(starts[0].ranks[1].local_rank == 1);
+  // A checkpoint every 20 s, and a step of 2 s: every 10 steps.
+  CHECK(starts[0].checkpoint_every == 10);
+  CHECK(job.state.phase == JobPhase::kStarting);
+  REQUIRE(job.last.log.size() == 2);
+  CHECK(job.last.log[1].reason == "Generation 1 runs the plan for 2 GPUs on a, from step 0.");
+}
+
+TEST_CASE("where no plan fits the job waits and says what is missing") {
+  JobRules rules = rules_of_test();
+  rules.pages.erase(rules.pages.begin());
+  Told job(rules);
+  job(seconds(1), MachineJoined{"a", 1});
+  CHECK(job.last.acts.empty());
+  CHECK(job.state.phase == JobPhase::kWaiting);
+  CHECK(job.state.why == "the smallest plan of the book needs 2 GPUs, and there is 1");
+}
+
+// A step takes 2 s, a checkpoint 3 s: 1.5 x 5 s + 2 s = 9.5 s before the machine goes.
+TEST_CASE("a notice far ahead lets the job work until there is just time for a checkpoint") {
+  Told job;
+  job.run_on({{"a", 1}, {"b", 1}});
+  job(seconds(5), TimePassed{});
+  // On both of them by now, whichever way it got there.
+  job(seconds(6), RanksReady{job.state.generation.number});
+  if (job.state.phase == JobPhase::kStopping) {
+    job.all_end(seconds(7), 4);
+    job(seconds(8), RanksReady{job.state.generation.number});
+  }
+  job(seconds(9), CommandGiven{"1", CommandKind::kMorph, "test"});
+  job.all_end(seconds(9), 4);
+  REQUIRE(job.state.generation.ranks.size() == 2);
+  job(seconds(10), RanksReady{job.state.generation.number});
+  job(seconds(12), StepFinished{job.state.generation.number, 1, 0.5, seconds(2)});
+  job(seconds(13), MachineLeaves{"b", at(seconds(40)), "AWS"});
+  CHECK(job.last.acts.empty());
+  REQUIRE(job.last.wake);
+  CHECK(*job.last.wake <= at(milliseconds(30'500)));
+  job(milliseconds(30'499), TimePassed{});
+  CHECK(job.last.acts.empty());
+  job(milliseconds(30'500), TimePassed{});
+  CHECK(job.told(ProcessSignal::kCheckpointAndExit));
+  REQUIRE(job.state.stopping);
+  CHECK(job.state.stopping->kill_at == at(seconds(40)));
+  job(seconds(33), CheckpointWritten{job.state.generation.number, 10, seconds(3)});
+  const std::int64_t before = job.state.generation.number;
+  job.all_end(seconds(34), 4);
+  CHECK(job.state.generation.number == before + 1);
+  REQUIRE(job.state.generation.ranks.size() == 1);
+  CHECK(job.state.generation.ranks[0].machine == "a");
+  CHECK(job.state.failures == 0);
+}
+
+TEST_CASE("a spare machine that leaves changes nothing, and may be taken at once") {
+  Told job;
+  job.run_on({{"a", 4}, {"b", 1}});
+  job(seconds(10), RanksReady{1});
+  job(seconds(11), MachineLeaves{"b", at(seconds(20)), ""});
+  CHECK(job.acts<SignalRanks>().empty());
+  CHECK(job.acts<ReleaseMachine>() == std::vector{ReleaseMachine{"b"}});
+  job(seconds(21), TimePassed{});
+  CHECK(job.state.machines.size() == 1);
+  CHECK(job.state.phase == JobPhase::kRunning);
+}
+
+TEST_CASE("a withdrawn notice is as if it had never been") {
+  Told job;
+  job.run_on({{"a", 4}});
+  job(seconds(10), RanksReady{1});
+  job(seconds(11), MachineLeaves{"a", at(seconds(300)), ""});
+  job(seconds(12), NoticeWithdrawn{"a"});
+  job(seconds(299), StepFinished{1, 200, 0.5, seconds(1)});
+  CHECK(job.last.acts.empty());
+  CHECK(job.state.phase == JobPhase::kRunning);
+}
+
+TEST_CASE("a deadline that has passed is acted on at once, and ranks get the time to exit") {
+  Told job;
+  job.run_on({{"a", 4}});
+  job(seconds(10), RanksReady{1});
+  job(seconds(11), MachineLeaves{"a", at(seconds(-50)), "late"});
+  CHECK(job.told(ProcessSignal::kCheckpointAndExit));
+  CHECK(job.state.stopping->kill_at == at(seconds(31)));
+}
+
+TEST_CASE("a rank that dies ends its generation, and the next starts from the newest checkpoint") {
+  Told job;
+  job.run_on({{"a", 4}});
+  job(seconds(10), RanksReady{1});
+  job(seconds(12), StepFinished{1, 7, 0.5, seconds(1)});
+  job(seconds(13), CheckpointWritten{1, 7, std::nullopt});
+  job(seconds(14), StepFinished{1, 9, 0.4, seconds(1)});
+  job(seconds(15), RankEnded{1, 2, std::nullopt, 9, ""});
+  CHECK(job.state.phase == JobPhase::kStopping);
+  CHECK(job.acts<StartRanks>().empty());
+  job(seconds(16), RankEnded{1, 0, 3, 0, ""});
+  job(seconds(16), RankEnded{1, 1, 3, 0, ""});
+  CHECK(job.acts<StartRanks>().empty());
+  // The last one hangs: killed after the 20 s that ranks get.
+  job(seconds(34), TimePassed{});
+  CHECK(job.last.acts.empty());
+  job(seconds(35), TimePassed{});
+  CHECK(job.told(ProcessSignal::kKill));
+  job(seconds(36), RankEnded{1, 3, std::nullopt, 9, ""});
+  REQUIRE(job.acts<StartRanks>().size() == 1);
+  CHECK(job.acts<StartRanks>()[0].generation == 2);
+  job(seconds(46), RanksReady{2});
+  job(seconds(47), StepFinished{2, 8, 0.5, seconds(1)});
+  CHECK(job.state.lost_steps == 2);  // steps 8 and 9
+}
+
+TEST_CASE("failures without a new checkpoint make pauses, and the third in a row is the last") {
+  Told job;
+  job.run_on({{"a", 4}});
+  job.all_end(seconds(11), 3);
+  CHECK(job.state.generation.number == 2);
+  job.all_end(seconds(21), 3);
+  CHECK(job.state.phase == JobPhase::kWaiting);
+  CHECK(job.state.pause_until == at(seconds(26)));
+  job(seconds(26), TimePassed{});
+  CHECK(job.state.generation.number == 3);
+  job.all_end(seconds(31), 3);
+  CHECK(job.state.phase == JobPhase::kFailed);
+  CHECK(job.state.why ==
+        "3 failures without a new checkpoint after step 0; the last: rank 0 of generation 3 ended "
+        "with exit code 3");
+}
+
+TEST_CASE("a checkpoint between failures begins the count anew") {
+  Told job;
+  job.run_on({{"a", 4}});
+  for (int i = 1; i < 10; ++i) {
+    job(seconds(20 * i), RanksReady{i});
+    job(seconds(20 * i + 1), CheckpointWritten{i, i, std::nullopt});
+    job.all_end(seconds(20 * i + 2), 3);
+    CHECK(job.state.generation.number == i + 1);
+  }
+}
+
+TEST_CASE("bad input is not tried again") {
+  Told job;
+  job.run_on({{"a", 2}});
+  job(seconds(5), RankEnded{1, 0, 2, 0, "corpus.txt: there is no such file"});
+  CHECK(job.told(ProcessSignal::kKill));
+  job(seconds(6), RankEnded{1, 1, std::nullopt, 9, ""});
+  CHECK(job.state.phase == JobPhase::kFailed);
+  CHECK(job.state.why.find("there is no such file") != std::string::npos);
+}
+
+TEST_CASE("the job is finished when all ranks have exited with 0") {
+  Told job;
+  job.run_on({{"a", 4}});
+  job(seconds(10), RanksReady{1});
+  job(seconds(110), CheckpointWritten{1, 100, std::nullopt});
+  job.all_end(seconds(111), 0);
+  CHECK(job.state.phase == JobPhase::kFinished);
+  CHECK(!job.last.wake);
+  job(seconds(112), MachineJoined{"b", 4});
+  CHECK(job.last.acts.empty());
+}
+
+// With one GPU 100 steps take 400 s more than on four, a change takes 13 s.
+TEST_CASE("machines that join are used when that pays, and not just before the end") {
+  Told job;
+  job.run_on({{"a", 1}});
+  job(seconds(10), RanksReady{1});
+  job(seconds(11), MachineJoined{"b", 4});
+  Duration when = seconds(11);
+  while (job.state.phase == JobPhase::kRunning && when < seconds(400)) {
+    when += seconds(1);
+    if (when.count() % seconds(4).count() == 0) {
+      job(when, StepFinished{1, job.state.last_step + 1, 0.5, seconds(4)});
+    } else {
+      job(when, TimePassed{});
+    }
+  }
+  CHECK(job.state.phase == JobPhase::kStopping);
+  // Waiting costs 3/4 of a second each second: 13 s / (3/4) = 17.3 s after it joined, at the
+  // latest.
+  CHECK(when <= seconds(29));
+
+  Told late;
+  late.run_on({{"a", 1}});
+  late(seconds(10), RanksReady{1});
+  late(seconds(394), StepFinished{1, 96, 0.5, seconds(4)});
+  late(seconds(395), MachineJoined{"b", 4});
+  // 4 steps: 16 s against 13 s + 4 s.
+  for (Duration now = seconds(396); now < seconds(420); now += seconds(1)) {
+    late(now, TimePassed{});
+    CHECK(late.state.phase == JobPhase::kRunning);
+  }
+}
+
+TEST_CASE("a slow machine is left out where a plan without it is faster") {
+  Told job;
+  job.run_on({{"a", 2}, {"b", 2}, {"c", 2}});
+  // Started on a alone; asked to grow to two of them.
+  job(seconds(10), RanksReady{1});
+  if (job.state.phase == JobPhase::kRunning) {
+    job(seconds(11), CommandGiven{"1", CommandKind::kMorph, "test"});
+  }
+  job.all_end(seconds(12), 4);
+  REQUIRE(job.state.generation.ranks.size() == 4);
+  job(seconds(22), RanksReady{job.state.generation.number});
+  job(seconds(23), MachineSlow{"b", 1.5});
+  CHECK(job.told(ProcessSignal::kCheckpointAndExit));
+  job.all_end(seconds(26), 4);
+  REQUIRE(job.state.generation.ranks.size() == 4);
+  for (const PlacedRank& rank : job.state.generation.ranks) CHECK(rank.machine != "b");
+}
+
+TEST_CASE("a command is carried out once, whoever repeats it") {
+  Told job;
+  job.run_on({{"a", 4}});
+  job(seconds(10), RanksReady{1});
+  const CommandGiven command{"17", CommandKind::kCheckpoint, "alice"};
+  job(seconds(11), command);
+  CHECK(job.told(ProcessSignal::kCheckpoint));
+  REQUIRE(job.last.answer);
+  CHECK(job.last.answer->accepted);
+  const JobState before = job.state;
+  job(seconds(12), command);
+  CHECK(job.last.acts.empty());
+  CHECK(!job.last.answer->accepted);
+  CHECK(job.state == before);
+}
+
+TEST_CASE("stop ends the job with a checkpoint; managed anew it goes on") {
+  Told job;
+  job.run_on({{"a", 4}});
+  job(seconds(10), RanksReady{1});
+  job(seconds(11), CommandGiven{"1", CommandKind::kStop, "bob"});
+  CHECK(job.told(ProcessSignal::kCheckpointAndExit));
+  job.all_end(seconds(14), 4);
+  CHECK(job.state.phase == JobPhase::kStopped);
+  job.state = reopened(job.state);
+  job(seconds(20), MachineJoined{"a", 4});
+  REQUIRE(job.acts<StartRanks>().size() == 1);
+  CHECK(job.acts<StartRanks>()[0].generation == 2);
+}
+
+TEST_CASE("ranks that never meet, and ranks without a step, are killed and started again") {
+  Told job;
+  job.run_on({{"a", 4}});
+  job(seconds(59), TimePassed{});
+  CHECK(job.last.acts.empty());
+  job(seconds(60), TimePassed{});
+  CHECK(job.told(ProcessSignal::kKill));
+  job.all_end(seconds(61), std::nullopt);
+  job(seconds(70), RanksReady{2});
+  // 30 s and ten steps of 1 s.
+  job(seconds(109), TimePassed{});
+  CHECK(job.state.phase == JobPhase::kRunning);
+  job(seconds(110), TimePassed{});
+  CHECK(job.told(ProcessSignal::kKill));
+  CHECK(job.state.stopping->failure);
+}
+
+TEST_CASE("events of an old generation change nothing") {
+  Told job;
+  job.run_on({{"a", 4}});
+  job.all_end(seconds(1), 3);
+  REQUIRE(job.state.generation.number == 2);
+  const JobState before = job.state;
+  job(seconds(2), RankEnded{1, 0, 2, 0, ""});
+  job(seconds(2), RanksReady{1});
+  job(seconds(2), StepFinished{1, 50, 0.1, seconds(1)});
+  CHECK(job.state == before);
+  CHECK(job.last.acts.empty());
+}
+
+}  // namespace
+}  // namespace penstock::test
