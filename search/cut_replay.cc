@@ -50,6 +50,7 @@ CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan, RecomputeRule r
   if (!is_cheap_) return;
   wiring_.emplace(*inputs.cluster, prepared_.plan);
   schedules_ = schedules_of(prepared_.plan);
+  for (RolledInput& pipeline : schedules_.pipelines) pipeline.steps = kept_steps(pipeline);
   if (!recompute_is_divided(plan) || !can_divide_recompute(*prepared_.kind)) {
     memory_.emplace(*sums_, ties_of_model_, inputs.profile->training,
                     plan.zero1 ? plan.weight_copies() : 1, held_, reserve_, capacity_);

@@ -2,29 +2,49 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "simulator/jump.h"
-#include "simulator/step_table.h"
 
 namespace penstock {
 namespace {
 
 // The direction in which every boundary's micro-batches are sent.
 void orient_boundaries(const Schedule& schedule, RolledReplay& replay) {
-  std::vector<bool> downwards(replay.arrivals.rows());
-  for (const ScheduleBlock& block : schedule.blocks) {
-    if (block.advance >= 0) continue;
-    for (std::uint32_t at = block.begin; at < block.end; ++at) {
-      const std::int32_t boundary = replay.steps[at].write;
-      if (boundary >= 0) downwards[static_cast<std::size_t>(boundary)] = true;
-    }
-  }
   const std::int64_t per_copy = schedule.micro_batches_per_copy();
-  for (std::size_t b = 0; b < downwards.size(); ++b) {
+  for (std::size_t b = 0; b < replay.arrivals.rows(); ++b) {
+    const bool downwards = replay.made->sent_downwards[b];
     const auto copy = static_cast<std::int64_t>(b / 2) / schedule.stages_per_copy();
-    const std::int64_t origin = copy * per_copy + (downwards[b] ? per_copy - 1 : 0);
-    replay.arrivals.orient(b, origin, downwards[b]);
+    const std::int64_t origin = copy * per_copy + (downwards ? per_copy - 1 : 0);
+    replay.arrivals.orient(b, origin, downwards);
   }
+}
+
+// What a step of such a kind costs with micro-batches of one run. `recompute`: every backward
+// recomputes first.
+RolledReplay::Costs costs_of_kind(const ReplaySteps::Kind& of, const Pipeline& pipeline,
+                                  std::uint32_t run, const PriceTable& prices, bool recompute,
+                                  bool transfers) {
+  const auto price = [&](ActionKind kind) {
+    Action priced;
+    priced.kind = kind;
+    priced.stage = StageId{static_cast<std::uint16_t>(pipeline.first_stage + of.stage.value)};
+    priced.micro_batch = MicroBatchId{pipeline.first_micro_batch + run};
+    return priced;
+  };
+  RolledReplay::Costs costs;
+  const Action priced = price(of.kind);
+  costs.duration = prices.of(priced).count();
+  costs.gain = prices.entries()[prices.entry_of_gain(priced)].count();
+  if (is_backward(of.kind) && recompute) {
+    const std::int64_t again = prices.of(price(ActionKind::kRecompute)).count();
+    (of.second_of_pair ? costs.lead : costs.duration) += again;
+  }
+  if (!transfers) return costs;
+  const bool forward = of.kind == ActionKind::kForward;
+  costs.delay =
+      prices.of(price(forward ? ActionKind::kSendActivation : ActionKind::kSendGradient)).count();
+  return costs;
 }
 
 // Room for the arrivals of fill, one period and drain of 1F1B.
@@ -40,18 +60,17 @@ bool runs_at_once(const ScheduleBlock& block, std::size_t ranks) {
 
 }  // namespace
 
-RolledReplay::RolledReplay(const Schedule& schedule, const std::vector<MicroBatchRun>& runs,
-                           const Program& program, std::size_t pipeline, const PriceTable& prices,
-                           bool recompute, bool transfers, ReplayBuffers::Contents& buffers)
-    : steps(buffers.steps),
+RolledReplay::RolledReplay(const Schedule& schedule, std::shared_ptr<const ReplaySteps> of_schedule,
+                           const std::vector<MicroBatchRun>& runs, const Program& program,
+                           std::size_t pipeline, const PriceTable& prices, bool recompute,
+                           bool transfers, ReplayBuffers::Contents& buffers)
+    : made(std::move(of_schedule)),
+      steps(made->steps),
       ends(buffers.ends),
       ranks(static_cast<std::size_t>(schedule.ranks)),
       arrivals(2 * static_cast<std::size_t>(schedule.stages()), places_at_first(schedule),
                buffers.cells),
-      inserts_recompute(recompute && std::none_of(schedule.actions.begin(), schedule.actions.end(),
-                                                  [](const ComputeAction& a) {
-                                                    return a.kind == ActionKind::kRecompute;
-                                                  })),
+      inserts_recompute(recompute && !made->recomputes),
       schedule_(schedule),
       history_(buffers.history),
       resolved_(buffers.resolved) {
@@ -59,12 +78,12 @@ RolledReplay::RolledReplay(const Schedule& schedule, const std::vector<MicroBatc
   for (const MicroBatchRun& run : runs) {
     run_end.push_back((run_end.empty() ? 0 : run_end.back()) + run.count);
   }
-  StepTable table(schedule, program, pipeline, prices, inserts_recompute, transfers);
-  steps.clear();
-  steps.reserve(schedule.actions.size());
-  for (const ComputeAction& action : schedule.actions) {
-    const bool second = !steps.empty() && steps.back().pair;
-    steps.push_back(table.step_of(action, second, costs));
+  const Pipeline& of = program.pipelines[pipeline];
+  costs.reserve(made->kinds.size() * runs.size());
+  for (const ReplaySteps::Kind& kind : made->kinds) {
+    for (std::uint32_t run = 0; run < runs.size(); ++run) {
+      costs.push_back(costs_of_kind(kind, of, run, prices, inserts_recompute, transfers));
+    }
   }
   orient_boundaries(schedule, *this);
   order_.reserve(ranks.size());

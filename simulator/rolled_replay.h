@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/values/program.h"
@@ -13,6 +14,7 @@
 #include "simulator/arrivals.h"
 #include "simulator/price_table.h"
 #include "simulator/replay_log.h"
+#include "simulator/replay_steps.h"
 #include "simulator/resolved_steps.h"
 #include "simulator/round_history.h"
 #include "simulator/simulate_schedule.h"
@@ -35,13 +37,7 @@ struct PipelineTimes {
 
 // What makes up a replay; jump.cc looks at it.
 struct RolledReplay {
-  // A compute action of a block. Boundary 2s brings the activation to stage s, 2s + 1 the gradient.
-  struct Step {
-    std::int32_t read = -1, write = -1;  // boundaries; -1: none
-    std::uint32_t micro_batch = 0;       // of the block's first repetition
-    std::uint32_t costs = 0;             // of the first run
-    bool pair = false;                   // OVERLAP: the next step is its second member
-  };
+  using Step = ReplaySteps::Step;
   struct Costs {
     std::int64_t duration = 0;
     std::int64_t lead = 0;   // of an OVERLAP's second member: the recompute before the pair
@@ -74,10 +70,12 @@ struct RolledReplay {
   };
 
   // `recompute`: every backward recomputes first; without `transfers` what another rank needs is
-  // there at once. `program` holds the pipeline's stages and one micro-batch per run.
-  RolledReplay(const Schedule& schedule, const std::vector<MicroBatchRun>& runs,
-               const Program& program, std::size_t pipeline, const PriceTable& prices,
-               bool recompute, bool transfers, ReplayBuffers::Contents& buffers);
+  // there at once. `program` holds the pipeline's stages and one micro-batch per run; `of_schedule`
+  // was made from the schedule, for as many runs.
+  RolledReplay(const Schedule& schedule, std::shared_ptr<const ReplaySteps> of_schedule,
+               const std::vector<MicroBatchRun>& runs, const Program& program, std::size_t pipeline,
+               const PriceTable& prices, bool recompute, bool transfers,
+               ReplayBuffers::Contents& buffers);
 
   // False when the lists wait for each other.
   [[nodiscard]] bool run();
@@ -121,7 +119,8 @@ struct RolledReplay {
   // How long it keeps the rank busy.
   [[nodiscard]] std::int64_t busy_of(std::uint32_t at, std::int64_t shift) const;
 
-  std::vector<Step>& steps;           // one per action of the schedule
+  std::shared_ptr<const ReplaySteps> made;
+  const std::vector<Step>& steps;     // of `made`
   std::vector<Costs> costs;           // Step::costs, then the other runs
   std::vector<std::int64_t> run_end;  // cumulated
   std::vector<std::int64_t>& ends;    // [step], of its last repetition so far
@@ -160,7 +159,7 @@ struct RolledReplay {
 };
 
 struct ReplayBuffers::Contents {
-  std::vector<RolledReplay::Step> steps;
+  std::shared_ptr<ReplaySteps> steps;
   std::vector<std::int64_t> ends, cells;
   std::vector<std::int64_t> arrivals_by_rule;
   std::vector<ResolvedStep> resolved;

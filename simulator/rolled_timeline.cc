@@ -2,7 +2,8 @@
 // it went over and how each time of the window before it grew. end() looks a position up among the
 // walked steps, or takes the step one window before the jump and adds that growth as often as
 // windows lie between. Who brought what a step waits for is found from the block that wrote the
-// arrival (note_writers()), since a micro-batch's writer follows from the block's shift.
+// arrival (ReplaySteps::note_writers()), since a micro-batch's writer follows from the block's
+// shift.
 //
 // Invariant: every answer is the one that the timeline of the written-out Program gives, to the
 // nanosecond; tests/simulator compares them.
@@ -18,11 +19,11 @@ RolledTimeline::RolledTimeline(const RolledReplay& replay, const Schedule& sched
     : schedule_(schedule),
       log_(std::move(log)),
       inserts_recompute_(replay.inserts_recompute),
-      steps_(replay.steps),
+      made_(replay.made),
+      steps_(made_->steps),
       costs_(replay.costs),
       run_end_(replay.run_end),
-      begin_(schedule.blocks.size(), 0),
-      writers_(replay.arrivals.rows()) {
+      begin_(schedule.blocks.size(), 0) {
   for (int r = 0; r < schedule.ranks; ++r) {
     std::int64_t position = 0;
     const auto rank = static_cast<std::size_t>(r);
@@ -33,29 +34,6 @@ RolledTimeline::RolledTimeline(const RolledReplay& replay, const Schedule& sched
     }
     length_.push_back(position);
   }
-  note_writers(replay);
-}
-
-void RolledTimeline::note_writers(const RolledReplay& replay) {
-  for (std::uint32_t b = 0; b < schedule_.blocks.size(); ++b) {
-    const ScheduleBlock& block = schedule_.blocks[b];
-    if (block.repeat == 0) continue;
-    for (std::uint32_t at = block.begin; at < block.end; ++at) {
-      if (replay.steps[at].write < 0) continue;
-      auto& of_boundary = writers_[static_cast<std::size_t>(replay.steps[at].write)];
-      if (of_boundary.empty() || of_boundary.back().block != b) of_boundary.push_back({b, {}});
-      of_boundary.back().steps.push_back({key_of(b, replay.steps[at].micro_batch), at});
-    }
-  }
-  for (auto& of_boundary : writers_) {
-    for (Writers& writers : of_boundary) std::sort(writers.steps.begin(), writers.steps.end());
-  }
-}
-
-// What the micro-batches of one step have in common over the repetitions of its block.
-std::int64_t RolledTimeline::key_of(std::uint32_t block, std::int64_t micro_batch) const {
-  const std::int64_t advance = std::abs(std::int64_t{schedule_.blocks[block].advance});
-  return advance == 0 || schedule_.blocks[block].repeat == 1 ? micro_batch : micro_batch % advance;
 }
 
 RolledTimeline::At RolledTimeline::locate(int rank, std::int64_t position) const {
@@ -141,7 +119,7 @@ RolledTimeline::Candidate RolledTimeline::arrival(const At& at) const {
   // Boundary 2s brings an activation from stage s - 1, 2s + 1 a gradient from stage s + 1.
   const int writer_stage = step.read / 2 + (step.read % 2 == 0 ? -1 : 1);
   const int rank = schedule_.rank_of_stage[static_cast<std::size_t>(writer_stage)];
-  for (const Writers& writers : writers_[static_cast<std::size_t>(step.read)]) {
+  for (const ReplaySteps::Writers& writers : made_->writers[static_cast<std::size_t>(step.read)]) {
     const std::int64_t position = writer_in(writers, m);
     if (position < 0) continue;
     const At writer = locate(rank, position);
@@ -152,10 +130,12 @@ RolledTimeline::Candidate RolledTimeline::arrival(const At& at) const {
 }
 
 // The position of the block's step that writes it; negative when none does.
-std::int64_t RolledTimeline::writer_in(const Writers& writers, std::int64_t micro_batch) const {
+std::int64_t RolledTimeline::writer_in(const ReplaySteps::Writers& writers,
+                                       std::int64_t micro_batch) const {
   const ScheduleBlock& block = schedule_.blocks[writers.block];
-  const std::int64_t key = key_of(writers.block, micro_batch);
-  for (auto it = std::lower_bound(writers.steps.begin(), writers.steps.end(), Writer{key, 0});
+  const std::int64_t key = ReplaySteps::key_of(block, micro_batch);
+  for (auto it = std::lower_bound(writers.steps.begin(), writers.steps.end(),
+                                  ReplaySteps::Writer{key, 0});
        it != writers.steps.end() && it->key == key; ++it) {
     const std::int64_t further = micro_batch - steps_[it->step].micro_batch;
     const std::int64_t repetition = further == 0 ? 0 : further / block.advance;

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/values/schedule.h"
 #include "core/values/units.h"
 #include "simulator/replay_log.h"
+#include "simulator/replay_steps.h"
 #include "simulator/rolled_replay.h"
 
 namespace penstock {
@@ -24,7 +26,7 @@ struct RolledNode {
 
 class RolledTimeline {
  public:
-  // `replay` has run, with `log`. The schedule must stay.
+  // `replay` has run, with `log` and with steps that note their writers. The schedule must stay.
   RolledTimeline(const RolledReplay& replay, const Schedule& schedule, ReplayLog log);
 
   // Steps of a rank.
@@ -71,39 +73,28 @@ class RolledTimeline {
     std::uint32_t step = 0;
     std::int64_t shift = 0;
   };
-  // The steps of one block that write one boundary, by their micro-batch modulo the advance.
-  struct Writer {
-    std::int64_t key = 0;
-    std::uint32_t step = 0;
-    auto operator<=>(const Writer&) const = default;
-  };
-  struct Writers {
-    std::uint32_t block = 0;
-    std::vector<Writer> steps;
-  };
   struct Candidate {
     RolledNode node;
     std::int64_t time = -1;
   };
 
-  void note_writers(const RolledReplay& replay);
   [[nodiscard]] At locate(int rank, std::int64_t position) const;
   [[nodiscard]] const RolledReplay::Costs& costs_of(std::uint32_t step, std::int64_t shift) const;
-  [[nodiscard]] std::int64_t key_of(std::uint32_t block, std::int64_t micro_batch) const;
   // Of what a step reads; none where it reads nothing.
   [[nodiscard]] Candidate arrival(const At& at) const;
-  [[nodiscard]] std::int64_t writer_in(const Writers& writers, std::int64_t micro_batch) const;
+  [[nodiscard]] std::int64_t writer_in(const ReplaySteps::Writers& writers,
+                                       std::int64_t micro_batch) const;
   [[nodiscard]] Candidate before(int rank, std::int64_t position) const;
 
   const Schedule& schedule_;
   ReplayLog log_;
   bool inserts_recompute_;
-  std::vector<RolledReplay::Step> steps_;
+  std::shared_ptr<const ReplaySteps> made_;
+  const std::vector<RolledReplay::Step>& steps_;
   std::vector<RolledReplay::Costs> costs_;
   std::vector<std::int64_t> run_end_;
-  std::vector<std::int64_t> begin_;            // [block]: position of its first step
-  std::vector<std::int64_t> length_;           // [rank]
-  std::vector<std::vector<Writers>> writers_;  // [boundary]
+  std::vector<std::int64_t> begin_;   // [block]: position of its first step
+  std::vector<std::int64_t> length_;  // [rank]
 };
 
 }  // namespace penstock

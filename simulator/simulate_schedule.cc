@@ -177,6 +177,13 @@ TimelineSummary simulate_schedule(const std::vector<RolledInput>& pipelines,
   return simulate_schedule_counted(pipelines, options, prices, executor, buffers).summary;
 }
 
+std::shared_ptr<const ReplaySteps> kept_steps(const RolledInput& pipeline) {
+  auto steps = std::make_shared<ReplaySteps>();
+  steps->make(*pipeline.schedule, pipeline.micro_batches.size());
+  steps->note_writers(*pipeline.schedule);
+  return steps;
+}
+
 TimelineSummary simulate_schedule(const std::vector<RolledInput>& pipelines,
                                   const LoweringOptions& options, const StagePrices& prices,
                                   const ExecutorModel& executor) {
@@ -185,6 +192,17 @@ TimelineSummary simulate_schedule(const std::vector<RolledInput>& pipelines,
 }
 
 namespace {
+
+// Those of the buffers are made anew, unless a timeline still looks at them.
+std::shared_ptr<const ReplaySteps> steps_of(const RolledInput& pipeline, ReplayBuffers& buffers,
+                                            bool with_writers) {
+  if (pipeline.steps) return pipeline.steps;
+  std::shared_ptr<ReplaySteps>& own = buffers.contents().steps;
+  if (!own || own.use_count() > 1) own = std::make_shared<ReplaySteps>();
+  own->make(*pipeline.schedule, pipeline.micro_batches.size());
+  if (with_writers) own->note_writers(*pipeline.schedule);
+  return own;
+}
 
 // Replays the pipelines one by one; with `timelines`, keeps when every step ran.
 class PipelineReplays {
@@ -200,8 +218,9 @@ class PipelineReplays {
     std::int64_t actions = 0;
     for (std::size_t p = 0; p < pipelines_.size(); ++p) {
       const Schedule& schedule = *pipelines_[p].schedule;
-      RolledReplay replay(schedule, pipelines_[p].micro_batches, tables_, p, table_,
-                          options_.recompute, options_.transfers, buffers.contents());
+      RolledReplay replay(schedule, steps_of(pipelines_[p], buffers, timelines != nullptr),
+                          pipelines_[p].micro_batches, tables_, p, table_, options_.recompute,
+                          options_.transfers, buffers.contents());
       ReplayLog log{std::vector<std::vector<std::int64_t>>(replay.ranks.size()), {}};
       replay.jumps = jumps;
       if (timelines != nullptr) replay.log = &log;

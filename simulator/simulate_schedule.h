@@ -23,12 +23,18 @@ struct MicroBatchRun {
   MicroBatch each;
 };
 
+struct ReplaySteps;  // replay_steps.h
+
 // One distinct pipeline.
 struct RolledInput {
   const Schedule* schedule = nullptr;
   std::vector<MicroBatchRun> micro_batches;
   int replicas = 1;
+  std::shared_ptr<const ReplaySteps> steps{};  // kept_steps(), or nothing: made for every replay
 };
+
+// What the replays of a pipeline have in common, whatever the prices: for who replays it often.
+std::shared_ptr<const ReplaySteps> kept_steps(const RolledInput& pipeline);
 
 // Whether it can: transfers occupy nothing (straight_replay_is_exact()) and no rule changes the
 // order while the step runs.
