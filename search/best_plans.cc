@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/values/error.h"
 #include "core/values/recompute_sections.h"
 #include "costmodel/price_stages.h"
 #include "search/arranged_replay.h"
@@ -17,6 +16,8 @@
 #include "search/mixed_devices.h"
 #include "search/nearest_miss.h"
 #include "search/plan_program.h"
+#include "search/ranked_plans.h"
+#include "search/refuse_request.h"
 #include "search/relative_interval.h"
 #include "search/remedies.h"
 #include "search/trainer_plans.h"
@@ -42,46 +43,6 @@ const std::vector<std::string> kNotSearched = {
     "cutting sequences into slices (seq-1f1b): profiles measure whole sequences",
     "Megatron's overlap of micro-batches (interleaved-overlap): its gain is not measured",
 };
-
-void refuse_pins(const Pins& pins) {
-  const auto refuse = [](const char* name, const std::optional<int>& pin) {
-    if (!pin || *pin >= 1) return;
-    throw_bad_input("--pin " + std::string(name) + "=" + std::to_string(*pin) +
-                    ": must be at least 1");
-  };
-  refuse("P", pins.pipeline);
-  refuse("V", pins.chunks);
-  refuse("D", pins.data);
-  refuse("T", pins.tensor);
-  refuse("b", pins.micro_batch_size);
-}
-
-void refuse_nonsense(const PlanInputs& inputs, const SearchRequest& request) {
-  const int devices = device_count(*inputs.cluster);
-  if (request.gpus < 1) {
-    throw_bad_input("--gpus " + std::to_string(request.gpus) + ": at least one is needed");
-  }
-  if (request.gpus > devices) {
-    throw_bad_input("--gpus " + std::to_string(request.gpus) + ": cluster '" +
-                    inputs.cluster->name + "' has only " + std::to_string(devices) + " devices");
-  }
-  if (request.global_batch < 1) {
-    throw_bad_input("--global-batch " + std::to_string(request.global_batch) +
-                    ": at least one sample per step is needed");
-  }
-  if (request.top < 1) {
-    throw_bad_input("--top " + std::to_string(request.top) + ": at least one plan is to be shown");
-  }
-  refuse_pins(request.pins);
-  for (const std::string& name : request.pins.schedules) {
-    if (find_schedule(name) == nullptr) static_cast<void>(make_schedule(name, {}));  // names them
-  }
-  const auto known = device_types_in_use(*inputs.cluster);
-  if (request.pins.device &&
-      std::find(known.begin(), known.end(), *request.pins.device) == known.end()) {
-    static_cast<void>(device_cluster(*inputs.cluster, *request.pins.device, {}));
-  }
-}
 
 int longest_measured(const PlanInputs& inputs) {
   int longest = 0;
@@ -277,9 +238,9 @@ class Search {
       return std::any_of(fastest.begin(), fastest.end(),
                          [&](const Found& other) { return says_the_same(other, one); });
     });
-    std::vector<RankedPlan> best = details_of(fastest);
+    std::vector<RankedPlan> best = ranked_plans(inputs_, fastest, request_.threads);
     std::vector<RankedPlan> all = best;
-    for (RankedPlan& plan : details_of(front)) {
+    for (RankedPlan& plan : ranked_plans(inputs_, front, request_.threads)) {
       const bool known = std::any_of(
           all.begin(), all.end(), [&](const RankedPlan& other) { return other.plan == plan.plan; });
       if (!known) all.push_back(std::move(plan));
@@ -365,74 +326,6 @@ class Search {
         std::min(tally_.least_possible, result_.best.front().evaluation.step_time);
   }
 
-  std::vector<RankedPlan> details_of(const std::vector<Found>& found) {
-    std::vector<RankedPlan> plans(found.size());
-    in_parallel(request_.threads, found.size(), [&](std::size_t i) {
-      EvaluatedPlan evaluated = evaluate(inputs_, found[i].plan);
-      plans[i].placed = placement_words(evaluated);
-      plans[i].plan = std::move(evaluated.plan);
-      plans[i].evaluation = std::move(evaluated.evaluation);
-    });
-    return plans;
-  }
-
-  [[nodiscard]] std::string placement_words(const EvaluatedPlan& evaluated) const {
-    const Plan& plan = evaluated.plan;
-    if (plan.devices() == 1) return "one GPU";
-    if (plan.pipeline == 1) return "every DP rank holds the whole model";
-    const bool inner = plan.placement == Placement::kPipelineInner;
-    std::string words = plan.data == 1 ? "one pipeline"
-                        : inner        ? "PP ranks are next to each other"
-                                       : "DP ranks are next to each other";
-    const auto outermost =
-        std::max_element(evaluated.boundary_level.begin(), evaluated.boundary_level.end());
-    if (outermost != evaluated.boundary_level.end() && *outermost >= 0) {
-      const auto crossing =
-          std::count(evaluated.boundary_level.begin(), evaluated.boundary_level.end(), *outermost);
-      const auto all = static_cast<std::ptrdiff_t>(evaluated.boundary_level.size());
-      const std::string& level = inputs_.cluster->levels[static_cast<std::size_t>(*outermost)].name;
-      words += "; " + (crossing == all ? "all " : std::to_string(crossing) + " of ") +
-               std::to_string(all) + " pipeline transfers " +
-               (level.starts_with("between ") ? "go " : "use ") + level;
-    }
-    return words;
-  }
-
-  static void sort_by_step_time(std::vector<RankedPlan>& plans) {
-    std::stable_sort(plans.begin(), plans.end(), [](const RankedPlan& a, const RankedPlan& b) {
-      return a.evaluation.step_time < b.evaluation.step_time;
-    });
-  }
-
-  static std::vector<RankedPlan> pareto_front(const std::vector<RankedPlan>& plans) {
-    // Device-time stands for the price unless every plan has one.
-    const bool priced = std::all_of(plans.begin(), plans.end(), [](const RankedPlan& p) {
-      return p.evaluation.usd_per_step > 0;
-    });
-    const auto price = [priced](const RankedPlan& p) {
-      return priced ? p.evaluation.usd_per_step
-                    : static_cast<double>(p.evaluation.step_time.count()) * p.plan.devices();
-    };
-    const auto beats = [&](const RankedPlan& a, const RankedPlan& b) {
-      const bool no_worse = a.evaluation.step_time <= b.evaluation.step_time &&
-                            a.evaluation.peak_memory() <= b.evaluation.peak_memory() &&
-                            price(a) <= price(b);
-      const bool better = a.evaluation.step_time < b.evaluation.step_time ||
-                          a.evaluation.peak_memory() < b.evaluation.peak_memory() ||
-                          price(a) < price(b);
-      return no_worse && better;
-    };
-    std::vector<RankedPlan> front;
-    for (const RankedPlan& plan : plans) {
-      if (std::none_of(plans.begin(), plans.end(),
-                       [&](const auto& other) { return beats(other, plan); })) {
-        front.push_back(plan);
-        front.back().on_pareto_front = true;
-      }
-    }
-    return front;
-  }
-
   void explain() {
     for (const Rejections::Entry& entry : tally_.rejected.sorted()) {
       result_.rejected.push_back(with_remedy(inputs_, entry, request_.gpus));
@@ -457,7 +350,7 @@ class Search {
 
 SearchResult best_plans(const PlanInputs& inputs, const SearchRequest& request,
                         SearchProgress& progress) {
-  refuse_nonsense(inputs, request);
+  refuse_request(inputs, request);
   SearchRequest resolved = request;
   if (resolved.sequence_length == 0) resolved.sequence_length = longest_measured(inputs);
   return Search(inputs, resolved, progress).run();

@@ -18,11 +18,9 @@
 #include <vector>
 
 #include "core/values/error.h"
-#include "costmodel/calibrated_profile.h"
+#include "search/calibration_runs.h"
 #include "search/calibration_terms.h"
-#include "search/evaluate.h"
 #include "search/fit_memory.h"
-#include "search/reprice.h"
 
 namespace penstock {
 namespace {
@@ -37,17 +35,6 @@ constexpr int kPriorRuns = 4;
 
 double ns(Duration duration) { return static_cast<double>(duration.count()); }
 
-// A run, and what does not depend on the terms.
-struct Case {
-  const MeasuredRun* run = nullptr;
-  const ModelProfile* profile = nullptr;
-  Program program;
-  StagePrices prices;       // with neutral terms
-  Duration uncalibrated{};  // predicted with those
-  MemoryRun memory;
-  double weight = 1.0;
-};
-
 // The first-order picture of all runs around some values.
 using Picture = std::vector<FitRun>;
 
@@ -55,25 +42,10 @@ class Calibrator {
  public:
   Calibrator(const std::vector<const ModelProfile*>& profiles, const ClusterSpec& cluster,
              const MeasuredRuns& runs, const ExecutorModel& executor, const std::string& file)
-      : cluster_(cluster),
-        runs_(runs),
+      : runs_(profiles, cluster, runs, executor, file),
+        cases_(runs_.cases()),
         executor_(executor),
-        file_(file),
-        terms_(fit_terms_of(kCompute, kStepTerms, executor)) {
-    cluster_.calibration.reset();
-    for (const ModelProfile* profile : profiles) {
-      if (std::find(models_.begin(), models_.end(), profile) == models_.end()) {
-        models_.push_back(profile);
-      }
-    }
-    cases_.reserve(runs.runs.size());
-    for (std::size_t i = 0; i < runs.runs.size(); ++i) {
-      cases_.push_back(case_of(runs.runs[i], *profiles[i]));
-    }
-    double sum = 0.0;
-    for (const Case& each : cases_) sum += each.weight;
-    for (Case& each : cases_) each.weight *= static_cast<double>(cases_.size()) / sum;
-  }
+        terms_(fit_terms_of(kCompute, kStepTerms, executor)) {}
 
   CalibrationResult run() const {
     const Fit fit = fit_without(cases_.size());
@@ -85,7 +57,7 @@ class Calibrator {
       result.runs.push_back(run_fit(i, fit.values, memory));
       errors.push_back(relative_error(result.runs[i].left_out, result.runs[i].measured));
     }
-    result.calibration = calibration_of(fit.values);
+    result.calibration = runs_.calibration_of(fit.values);
     result.calibration.memory = memory;
     result.calibration.error = six_decimals(summarize_errors(std::move(errors)).root_mean_square);
     result.calibration.posterior = posterior_of(fit.values, result.runs);
@@ -100,88 +72,12 @@ class Calibrator {
     CalibrationValues values{};
   };
 
-  // ---- predictions -----------------------------------------------------------------------------
-
-  [[noreturn]] void refuse(const MeasuredRun& run, const std::string& why) const {
-    throw_bad_input(file_ + ": run '" + run.name + "': " + why);
-  }
-
-  [[nodiscard]] EvaluatedPlan evaluated(const MeasuredRun& run, const ModelProfile& model,
-                                        const CalibrationValues& values,
-                                        const MemoryFactors& memory) const {
-    Calibration calibration = calibration_of(values);
-    calibration.memory = memory;
-    const ClusterSpec cluster = calibrated_cluster(cluster_, calibration);
-    const ModelProfile profile = calibrated_profile(model, calibration);
-    return evaluate_in_full({&profile, &cluster, calibration.executor, std::nullopt}, run.plan);
-  }
-
-  [[nodiscard]] Case case_of(const MeasuredRun& run, const ModelProfile& profile) const {
-    const auto sections = static_cast<int>(profile.sections.size());
-    if (run.plan.cuts.front() != 0 || run.plan.cuts.back() != sections) {
-      refuse(run, "its cuts run from " + std::to_string(run.plan.cuts.front()) + " to " +
-                      std::to_string(run.plan.cuts.back()) + ", but the sections of " +
-                      profile.name + " from 0 to " + std::to_string(sections));
-    }
-    EvaluatedPlan plan = evaluated(run, profile, neutral_values(), {});
-    // Over memory is priced all the same: it did run.
-    if (plan.why_not && plan.program.actions.empty()) refuse(run, plan.why_not->reason);
-    const double spread = ns(run.step_spread) / ns(run.step_time);
-    const double weight = 1.0 / (kRunToRun * kRunToRun + spread * spread / run.count);
-    return {&run,
-            &profile,
-            std::move(plan.program),
-            std::move(plan.prices),
-            plan.evaluation.step_time,
-            memory_run(plan.evaluation, profile.training, run.peak_memory),
-            weight};
-  }
-
-  [[nodiscard]] Calibration calibration_of(const CalibrationValues& values) const {
-    Calibration calibration;
-    for (const ModelProfile* model : models_) {
-      calibration.profile += (calibration.profile.empty() ? "" : ", ") + model->name;
-    }
-    calibration.device = runs_.runs.front().plan.device;
-    calibration.runs = static_cast<int>(runs_.runs.size());
-    calibration.executor = executor_;
-    calibration.executor.name += "+calibrated";
-    calibration.executor.per_action = round_up_to_ns(values[kPerAction] * 1e-9);
-    calibration.executor.per_transfer = round_up_to_ns(values[kPerTransfer] * 1e-9);
-    calibration.executor.per_step = round_up_to_ns(values[kPerStep] * 1e-9);
-    calibration.factors = {six_decimals(values[kCompute]), six_decimals(values[kSmallKernels]),
-                           six_decimals(1.0 + values[kTransfer]),
-                           six_decimals(1.0 + values[kReduction]),
-                           six_decimals(values[kPerReducedByte])};
-    return calibration;
-  }
-
-  // Of every run.
-  [[nodiscard]] std::vector<double> step_times(const CalibrationValues& values) const {
-    const Calibration calibration = calibration_of(values);
-    const ClusterSpec cluster = calibrated_cluster(cluster_, calibration);
-    std::vector<ModelProfile> profiles;
-    profiles.reserve(models_.size());
-    for (const ModelProfile* model : models_) {
-      profiles.push_back(calibrated_profile(*model, calibration));
-    }
-    std::vector<double> times;
-    times.reserve(cases_.size());
-    for (const Case& each : cases_) {
-      const auto model = std::find(models_.begin(), models_.end(), each.profile) - models_.begin();
-      times.push_back(
-          ns(repriced_step(each.program, each.run->plan, profiles[static_cast<std::size_t>(model)],
-                           cluster, calibration.executor)));
-    }
-    return times;
-  }
-
   // ---- the fit ---------------------------------------------------------------------------------
 
   // Step times are piecewise linear in the terms: replays with each term moved a little give the
   // slopes. Terms outside `moved` stay where they are.
   [[nodiscard]] Picture picture_at(const CalibrationValues& values, const TermSet& moved) const {
-    const std::vector<double> here = step_times(values);
+    const std::vector<double> here = runs_.step_times(values);
     Picture picture;
     picture.reserve(cases_.size());
     for (std::size_t i = 0; i < cases_.size(); ++i) {
@@ -193,7 +89,7 @@ class Calibrator {
       CalibrationValues there = values;
       const double distance = calibration_terms()[t].unit == TermUnit::kFactor ? 1e-3 : 1e4;
       there[t] += distance;
-      const std::vector<double> times = step_times(there);
+      const std::vector<double> times = runs_.step_times(there);
       for (std::size_t i = 0; i < cases_.size(); ++i) {
         picture[i].slopes[t] = (times[i] - here[i]) / distance;
         picture[i].constant -= picture[i].slopes[t] * values[t];
@@ -211,7 +107,7 @@ class Calibrator {
 
   [[nodiscard]] double loss(const CalibrationValues& values, const TermSet& fitted,
                             std::size_t left_out) const {
-    const std::vector<double> times = step_times(values);
+    const std::vector<double> times = runs_.step_times(values);
     double sum = 0.0;
     for (std::size_t i = 0; i < cases_.size(); ++i) {
       if (i == left_out) continue;
@@ -302,7 +198,7 @@ class Calibrator {
     for (std::size_t i = 0; i < cases_.size(); ++i) {
       const auto& measured = cases_[i].run->reduce_gradients;
       if (i == left_out || !measured) continue;
-      const Reduction reduction = reduction_of(cases_[i]);
+      const MeasuredReduction reduction = reduction_of(cases_[i]);
       picture.push_back({ns(*measured),
                          cases_[i].weight,
                          reduction.time,
@@ -313,19 +209,6 @@ class Calibrator {
     const TermFit chosen = choose_terms(fit_terms_of(kReduction, kTerms, executor_), picture);
     fit.fitted_reduction = chosen.fitted;
     std::copy(chosen.values.begin(), chosen.values.end(), fit.values.begin() + kReduction);
-  }
-
-  struct Reduction {
-    double time = 0.0, gradient_bytes = 0.0;
-  };
-  [[nodiscard]] static Reduction reduction_of(const Case& of) {
-    Reduction largest;
-    for (const StepPrice& step : of.prices.step) {
-      largest.time = std::max(largest.time, ns(step.reduce_gradient.duration));
-      largest.gradient_bytes =
-          std::max(largest.gradient_bytes, static_cast<double>(step.gradients.count));
-    }
-    return largest;
   }
 
   // ---- the answer ------------------------------------------------------------------------------
@@ -355,11 +238,11 @@ class Calibrator {
         terms_, picture_at(values, TermSet(kStepTerms, true)),
         std::vector<double>(values.begin(), values.begin() + kStepTerms), posterior.run_to_run);
     for (double& value : posterior.covariance) value = five_digits(value);
-    for (const Case& each : cases_) note(each, posterior.fitted_on);
+    for (const CalibrationRun& each : cases_) note(each, posterior.fitted_on);
     return posterior;
   }
 
-  static void note(const Case& of, std::vector<CalibratedOn>& fitted_on) {
+  static void note(const CalibrationRun& of, std::vector<CalibratedOn>& fitted_on) {
     const Plan& plan = of.run->plan;
     CalibratedOn on{of.profile->name,
                     plan.schedule,
@@ -382,8 +265,9 @@ class Calibrator {
                                const MemoryFactors& memory) const {
     const MeasuredRun& run = *cases_[i].run;
     const ModelProfile& model = *cases_[i].profile;
-    const EvaluatedPlan plan = evaluated(run, model, values, memory);
-    const EvaluatedPlan left_out = evaluated(run, model, fit_without(i).values, memory_without(i));
+    const EvaluatedPlan plan = runs_.evaluated(run, model, values, memory);
+    const EvaluatedPlan left_out =
+        runs_.evaluated(run, model, fit_without(i).values, memory_without(i));
     RunFit fit;
     fit.name = run.name;
     fit.plan = run.plan;
@@ -397,7 +281,7 @@ class Calibrator {
     fit.uncalibrated_memory = {static_cast<std::int64_t>(cases_[i].memory.predicted())};
     fit.measured_reduction = run.reduce_gradients;
     if (run.reduce_gradients) {
-      const Reduction reduction = reduction_of(cases_[i]);
+      const MeasuredReduction reduction = reduction_of(cases_[i]);
       fit.predicted_reduction =
           round_up_to_ns(1e-9 * ((1.0 + values[kReduction]) * reduction.time +
                                  values[kPerReducedByte] * reduction.gradient_bytes / 1000.0));
@@ -432,18 +316,15 @@ class Calibrator {
   }
 
   // Whether a measured reduction of the run says something about the term.
-  [[nodiscard]] static bool depends_on(std::size_t term, const Case& of) {
+  [[nodiscard]] static bool depends_on(std::size_t term, const CalibrationRun& of) {
     if (!of.run->reduce_gradients) return false;
     return term == kPerReducedByte || reduction_of(of).time > 0.0;
   }
 
-  ClusterSpec cluster_;
-  const MeasuredRuns& runs_;
+  const CalibrationRuns runs_;
+  const std::vector<CalibrationRun>& cases_;
   const ExecutorModel& executor_;
-  const std::string& file_;
-  const std::vector<FitTerm> terms_;         // of steps
-  std::vector<const ModelProfile*> models_;  // each once
-  std::vector<Case> cases_;
+  const std::vector<FitTerm> terms_;  // of steps
 };
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <doctest/doctest.h>
 
-#include "core/values/error.h"
 #include "tests/search/models.h"
 
 namespace penstock {
@@ -272,37 +271,6 @@ TEST_CASE("what is pinned stays") {
   every([](const Plan& p) { return p.placement == Placement::kDataInner; });
 }
 
-TEST_CASE("requests that make no sense are refused by name") {
-  const ModelProfile model = model_of_sections({{}, {}});
-  const ClusterSpec cluster = cluster_of({2, 4});
-  const auto refusal = [&](auto change) -> std::string {
-    SearchRequest request = request_of(8, 16);
-    change(request);
-    try {
-      search(model, cluster, request);
-    } catch (const Error& error) {
-      CHECK(error.kind() == ErrorKind::kBadInput);
-      return error.what();
-    }
-    return "accepted";
-  };
-  CHECK(refusal([](SearchRequest&) {}) == "accepted");
-  CHECK(refusal([](auto& r) { r.gpus = 0; }) == "--gpus 0: at least one is needed");
-  CHECK(refusal([](auto& r) { r.gpus = 9; }) == "--gpus 9: cluster 'toys' has only 8 devices");
-  CHECK(refusal([](auto& r) { r.global_batch = 0; }) ==
-        "--global-batch 0: at least one sample per step is needed");
-  const std::string unknown = refusal([](auto& r) { r.pins.schedules = {"1f1b", "2f2b"}; });
-  CHECK(unknown.starts_with("unknown schedule '2f2b'; known: gpipe, 1f1b, interleaved, "));
-  CHECK(refusal([](auto& r) { r.pins.device = "tpu"; }) ==
-        "cluster 'toys' has no device 'tpu'; it has: gpu");
-  CHECK(refusal([](auto& r) { r.top = 0; }) == "--top 0: at least one plan is to be shown");
-  CHECK(refusal([](auto& r) { r.pins.pipeline = 0; }) == "--pin P=0: must be at least 1");
-  CHECK(refusal([](auto& r) { r.pins.chunks = -1; }) == "--pin V=-1: must be at least 1");
-  CHECK(refusal([](auto& r) { r.pins.data = 0; }) == "--pin D=0: must be at least 1");
-  CHECK(refusal([](auto& r) { r.pins.tensor = 0; }) == "--pin T=0: must be at least 1");
-  CHECK(refusal([](auto& r) { r.pins.micro_batch_size = 0; }) == "--pin b=0: must be at least 1");
-}
-
 // Ends the search after a number of groups.
 class StopAfter : public SearchProgress {
  public:
@@ -378,61 +346,6 @@ TEST_CASE("many micro-batches take what the closed form says") {
   many_micro_batches(8, 5'000);
   many_micro_batches(4, 16'000);
   many_micro_batches(1, 1'000'000);
-}
-
-// Four equal sections of F = 1 and B = 2 us, a batch of 4: 48 us on one GPU, 24 on two replicas, 12
-// on four. Three replicas leave one of them two samples, and three stages one of them two sections:
-// not faster than two GPUs. The norm of several replicas takes a nanosecond.
-TEST_CASE("the fastest plan on at most so many GPUs, for several numbers at once") {
-  const ModelProfile model = model_of_sections({{1, 2}, {1, 2}, {1, 2}, {1, 2}}, 1);
-  const ClusterSpec cluster = cluster_of({1, 4});
-  SearchRequest request = request_of(4, 4);
-  request.sizes = {1, 2, 3, 4};
-  const SearchResult result = search(model, cluster, request);
-  REQUIRE(result.fastest_within.size() == 4);
-  const std::vector<std::pair<int, int>> expected{
-      {48'000, 1}, {24'001, 2}, {24'001, 2}, {12'001, 4}};
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    REQUIRE(result.fastest_within[i]);
-    const RankedPlan& plan = *result.fastest_within[i];
-    CHECK(plan.evaluation.step_time == Duration{expected[i].first});
-    CHECK(plan.plan.devices() == expected[i].second);
-  }
-}
-
-// Of the weights of both sections only half fit on a GPU: 4 * 20 bytes of state each.
-TEST_CASE("numbers of GPUs on which nothing fits have no fastest plan") {
-  const ModelProfile model = model_of_sections({{1, 2, 20}, {1, 2, 20}}, 1);
-  const ClusterSpec cluster = cluster_of({1, 2, 100});
-  SearchRequest request = request_of(2, 2);
-  request.sizes = {1, 2};
-  const SearchResult result = search(model, cluster, request);
-  REQUIRE(result.fastest_within.size() == 2);
-  CHECK(!result.fastest_within[0]);
-  CHECK(result.fastest_within[1]);
-}
-
-// The numbers of replicas that one search for all sizes tries hold those of a search for each.
-TEST_CASE("a search for several numbers of GPUs finds what a search for each finds") {
-  testing::Random random(20261122);
-  for (int i = 0; i < 10; ++i) {
-    const ModelProfile model = testing::random_model(random, 4);
-    const ClusterSpec cluster = testing::random_cluster(random, 2, 3);
-    SearchRequest request = request_of(6, 8);
-    request.pins.schedules = kFive;
-    SearchRequest all = request;
-    all.sizes = {2, 3, 6};
-    const SearchResult together = search(model, cluster, all);
-    for (std::size_t k = 0; k < all.sizes.size(); ++k) {
-      request.gpus = all.sizes[k];
-      const SearchResult alone = search(model, cluster, request);
-      REQUIRE((alone.best.empty() || together.fastest_within[k].has_value()));
-      if (alone.best.empty()) continue;
-      CHECK(together.fastest_within[k]->evaluation.step_time <=
-            alone.best.front().evaluation.step_time);
-      CHECK(together.fastest_within[k]->plan.devices() <= all.sizes[k]);
-    }
-  }
 }
 
 }  // namespace

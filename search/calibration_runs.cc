@@ -1,0 +1,119 @@
+#include "search/calibration_runs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/values/error.h"
+#include "costmodel/calibrated_profile.h"
+#include "search/reprice.h"
+
+namespace penstock {
+namespace {
+
+double ns(Duration duration) { return static_cast<double>(duration.count()); }
+
+}  // namespace
+
+CalibrationRuns::CalibrationRuns(const std::vector<const ModelProfile*>& profiles,
+                                 const ClusterSpec& cluster, const MeasuredRuns& runs,
+                                 const ExecutorModel& executor, const std::string& file)
+    : cluster_(cluster), runs_(runs), executor_(executor), file_(file) {
+  cluster_.calibration.reset();
+  for (const ModelProfile* profile : profiles) {
+    if (std::find(models_.begin(), models_.end(), profile) == models_.end()) {
+      models_.push_back(profile);
+    }
+  }
+  cases_.reserve(runs.runs.size());
+  for (std::size_t i = 0; i < runs.runs.size(); ++i) {
+    cases_.push_back(case_of(runs.runs[i], *profiles[i]));
+  }
+  double sum = 0.0;
+  for (const CalibrationRun& each : cases_) sum += each.weight;
+  for (CalibrationRun& each : cases_) each.weight *= static_cast<double>(cases_.size()) / sum;
+}
+
+void CalibrationRuns::refuse(const MeasuredRun& run, const std::string& why) const {
+  throw_bad_input(file_ + ": run '" + run.name + "': " + why);
+}
+
+EvaluatedPlan CalibrationRuns::evaluated(const MeasuredRun& run, const ModelProfile& model,
+                                         const CalibrationValues& values,
+                                         const MemoryFactors& memory) const {
+  Calibration calibration = calibration_of(values);
+  calibration.memory = memory;
+  const ClusterSpec cluster = calibrated_cluster(cluster_, calibration);
+  const ModelProfile profile = calibrated_profile(model, calibration);
+  return evaluate_in_full({&profile, &cluster, calibration.executor, std::nullopt}, run.plan);
+}
+
+CalibrationRun CalibrationRuns::case_of(const MeasuredRun& run, const ModelProfile& profile) const {
+  const auto sections = static_cast<int>(profile.sections.size());
+  if (run.plan.cuts.front() != 0 || run.plan.cuts.back() != sections) {
+    refuse(run, "its cuts run from " + std::to_string(run.plan.cuts.front()) + " to " +
+                    std::to_string(run.plan.cuts.back()) + ", but the sections of " + profile.name +
+                    " from 0 to " + std::to_string(sections));
+  }
+  EvaluatedPlan plan = evaluated(run, profile, neutral_values(), {});
+  // Over memory is priced all the same: it did run.
+  if (plan.why_not && plan.program.actions.empty()) refuse(run, plan.why_not->reason);
+  const double spread = ns(run.step_spread) / ns(run.step_time);
+  const double weight = 1.0 / (kRunToRun * kRunToRun + spread * spread / run.count);
+  return {&run,
+          &profile,
+          std::move(plan.program),
+          std::move(plan.prices),
+          plan.evaluation.step_time,
+          memory_run(plan.evaluation, profile.training, run.peak_memory),
+          weight};
+}
+
+Calibration CalibrationRuns::calibration_of(const CalibrationValues& values) const {
+  Calibration calibration;
+  for (const ModelProfile* model : models_) {
+    calibration.profile += (calibration.profile.empty() ? "" : ", ") + model->name;
+  }
+  calibration.device = runs_.runs.front().plan.device;
+  calibration.runs = static_cast<int>(runs_.runs.size());
+  calibration.executor = executor_;
+  calibration.executor.name += "+calibrated";
+  calibration.executor.per_action = round_up_to_ns(values[kPerAction] * 1e-9);
+  calibration.executor.per_transfer = round_up_to_ns(values[kPerTransfer] * 1e-9);
+  calibration.executor.per_step = round_up_to_ns(values[kPerStep] * 1e-9);
+  calibration.factors = {six_decimals(values[kCompute]), six_decimals(values[kSmallKernels]),
+                         six_decimals(1.0 + values[kTransfer]),
+                         six_decimals(1.0 + values[kReduction]),
+                         six_decimals(values[kPerReducedByte])};
+  return calibration;
+}
+
+std::vector<double> CalibrationRuns::step_times(const CalibrationValues& values) const {
+  const Calibration calibration = calibration_of(values);
+  const ClusterSpec cluster = calibrated_cluster(cluster_, calibration);
+  std::vector<ModelProfile> profiles;
+  profiles.reserve(models_.size());
+  for (const ModelProfile* model : models_) {
+    profiles.push_back(calibrated_profile(*model, calibration));
+  }
+  std::vector<double> times;
+  times.reserve(cases_.size());
+  for (const CalibrationRun& each : cases_) {
+    const auto model = std::find(models_.begin(), models_.end(), each.profile) - models_.begin();
+    times.push_back(
+        ns(repriced_step(each.program, each.run->plan, profiles[static_cast<std::size_t>(model)],
+                         cluster, calibration.executor)));
+  }
+  return times;
+}
+
+MeasuredReduction reduction_of(const CalibrationRun& of) {
+  MeasuredReduction largest;
+  for (const StepPrice& step : of.prices.step) {
+    largest.time = std::max(largest.time, ns(step.reduce_gradient.duration));
+    largest.gradient_bytes =
+        std::max(largest.gradient_bytes, static_cast<double>(step.gradients.count));
+  }
+  return largest;
+}
+
+}  // namespace penstock

@@ -1,0 +1,56 @@
+#include "search/refuse_request.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "core/values/error.h"
+#include "search/device_cluster.h"
+#include "simulator/schedules/schedules.h"
+
+namespace penstock {
+namespace {
+
+void refuse_pins(const Pins& pins) {
+  const auto refuse = [](const char* name, const std::optional<int>& pin) {
+    if (!pin || *pin >= 1) return;
+    throw_bad_input("--pin " + std::string(name) + "=" + std::to_string(*pin) +
+                    ": must be at least 1");
+  };
+  refuse("P", pins.pipeline);
+  refuse("V", pins.chunks);
+  refuse("D", pins.data);
+  refuse("T", pins.tensor);
+  refuse("b", pins.micro_batch_size);
+}
+
+}  // namespace
+
+void refuse_request(const PlanInputs& inputs, const SearchRequest& request) {
+  const int devices = device_count(*inputs.cluster);
+  if (request.gpus < 1) {
+    throw_bad_input("--gpus " + std::to_string(request.gpus) + ": at least one is needed");
+  }
+  if (request.gpus > devices) {
+    throw_bad_input("--gpus " + std::to_string(request.gpus) + ": cluster '" +
+                    inputs.cluster->name + "' has only " + std::to_string(devices) + " devices");
+  }
+  if (request.global_batch < 1) {
+    throw_bad_input("--global-batch " + std::to_string(request.global_batch) +
+                    ": at least one sample per step is needed");
+  }
+  if (request.top < 1) {
+    throw_bad_input("--top " + std::to_string(request.top) + ": at least one plan is to be shown");
+  }
+  refuse_pins(request.pins);
+  for (const std::string& name : request.pins.schedules) {
+    if (find_schedule(name) == nullptr) static_cast<void>(make_schedule(name, {}));  // names them
+  }
+  const auto known = device_types_in_use(*inputs.cluster);
+  if (request.pins.device &&
+      std::find(known.begin(), known.end(), *request.pins.device) == known.end()) {
+    static_cast<void>(device_cluster(*inputs.cluster, *request.pins.device, {}));
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,80 @@
+// One search for several numbers of GPUs (SearchRequest::sizes).
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "search/best_plans.h"
+#include "tests/search/models.h"
+
+namespace penstock {
+namespace {
+
+using testing::cluster_of;
+using testing::model_of_sections;
+using testing::search;
+
+SearchRequest request_of(int gpus, int global_batch) {
+  SearchRequest request;
+  request.gpus = gpus;
+  request.global_batch = global_batch;
+  return request;
+}
+
+// Four equal sections of F = 1 and B = 2 us, a batch of 4: 48 us on one GPU, 24 on two replicas, 12
+// on four. Three replicas leave one of them two samples, and three stages one of them two sections:
+// not faster than two GPUs. The norm of several replicas takes a nanosecond.
+TEST_CASE("the fastest plan on at most so many GPUs, for several numbers at once") {
+  const ModelProfile model = model_of_sections({{1, 2}, {1, 2}, {1, 2}, {1, 2}}, 1);
+  const ClusterSpec cluster = cluster_of({1, 4});
+  SearchRequest request = request_of(4, 4);
+  request.sizes = {1, 2, 3, 4};
+  const SearchResult result = search(model, cluster, request);
+  REQUIRE(result.fastest_within.size() == 4);
+  const std::vector<std::pair<int, int>> expected{
+      {48'000, 1}, {24'001, 2}, {24'001, 2}, {12'001, 4}};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    REQUIRE(result.fastest_within[i]);
+    const RankedPlan& plan = *result.fastest_within[i];
+    CHECK(plan.evaluation.step_time == Duration{expected[i].first});
+    CHECK(plan.plan.devices() == expected[i].second);
+  }
+}
+
+// Of the weights of both sections only half fit on a GPU: 4 * 20 bytes of state each.
+TEST_CASE("numbers of GPUs on which nothing fits have no fastest plan") {
+  const ModelProfile model = model_of_sections({{1, 2, 20}, {1, 2, 20}}, 1);
+  const ClusterSpec cluster = cluster_of({1, 2, 100});
+  SearchRequest request = request_of(2, 2);
+  request.sizes = {1, 2};
+  const SearchResult result = search(model, cluster, request);
+  REQUIRE(result.fastest_within.size() == 2);
+  CHECK(!result.fastest_within[0]);
+  CHECK(result.fastest_within[1]);
+}
+
+// The numbers of replicas that one search for all sizes tries hold those of a search for each.
+TEST_CASE("a search for several numbers of GPUs finds what a search for each finds") {
+  testing::Random random(20261122);
+  for (int i = 0; i < 10; ++i) {
+    const ModelProfile model = testing::random_model(random, 4);
+    const ClusterSpec cluster = testing::random_cluster(random, 2, 3);
+    SearchRequest request = request_of(6, 8);
+    request.pins.schedules = {"gpipe", "1f1b", "interleaved", "looped-bfs", "zb-h1"};
+    SearchRequest all = request;
+    all.sizes = {2, 3, 6};
+    const SearchResult together = search(model, cluster, all);
+    for (std::size_t k = 0; k < all.sizes.size(); ++k) {
+      request.gpus = all.sizes[k];
+      const SearchResult alone = search(model, cluster, request);
+      REQUIRE((alone.best.empty() || together.fastest_within[k].has_value()));
+      if (alone.best.empty()) continue;
+      CHECK(together.fastest_within[k]->evaluation.step_time <=
+            alone.best.front().evaluation.step_time);
+      CHECK(together.fastest_within[k]->plan.devices() <= all.sizes[k]);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,51 @@
+#include "search/refuse_request.h"
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "core/values/error.h"
+#include "tests/search/models.h"
+
+namespace penstock {
+namespace {
+
+using testing::cluster_of;
+using testing::model_of_sections;
+using testing::search;
+
+TEST_CASE("requests that make no sense are refused by name") {
+  const ModelProfile model = model_of_sections({{}, {}});
+  const ClusterSpec cluster = cluster_of({2, 4});
+  const auto refusal = [&](auto change) -> std::string {
+    SearchRequest request;
+    request.gpus = 8;
+    request.global_batch = 16;
+    change(request);
+    try {
+      search(model, cluster, request);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::kBadInput);
+      return error.what();
+    }
+    return "accepted";
+  };
+  CHECK(refusal([](SearchRequest&) {}) == "accepted");
+  CHECK(refusal([](auto& r) { r.gpus = 0; }) == "--gpus 0: at least one is needed");
+  CHECK(refusal([](auto& r) { r.gpus = 9; }) == "--gpus 9: cluster 'toys' has only 8 devices");
+  CHECK(refusal([](auto& r) { r.global_batch = 0; }) ==
+        "--global-batch 0: at least one sample per step is needed");
+  const std::string unknown = refusal([](auto& r) { r.pins.schedules = {"1f1b", "2f2b"}; });
+  CHECK(unknown.starts_with("unknown schedule '2f2b'; known: gpipe, 1f1b, interleaved, "));
+  CHECK(refusal([](auto& r) { r.pins.device = "tpu"; }) ==
+        "cluster 'toys' has no device 'tpu'; it has: gpu");
+  CHECK(refusal([](auto& r) { r.top = 0; }) == "--top 0: at least one plan is to be shown");
+  CHECK(refusal([](auto& r) { r.pins.pipeline = 0; }) == "--pin P=0: must be at least 1");
+  CHECK(refusal([](auto& r) { r.pins.chunks = -1; }) == "--pin V=-1: must be at least 1");
+  CHECK(refusal([](auto& r) { r.pins.data = 0; }) == "--pin D=0: must be at least 1");
+  CHECK(refusal([](auto& r) { r.pins.tensor = 0; }) == "--pin T=0: must be at least 1");
+  CHECK(refusal([](auto& r) { r.pins.micro_batch_size = 0; }) == "--pin b=0: must be at least 1");
+}
+
+}  // namespace
+}  // namespace penstock
