@@ -108,6 +108,7 @@ std::span<const Verb> verbs() {
       Verb{"estimate", "write an estimated profile from a config.json", run_estimate},
       Verb{"profile", "measure a model and the links on this machine", run_profile},
       Verb{"train", "train by a plan with LibTorch, or replay it in real time", run_train},
+      Verb{"manage", "keep a job running on machines that come and go", run_manage},
       Verb{"validate", "compare a prediction with a run", run_validate},
       Verb{"import", "put measured bandwidths and prices into a cluster file", run_import},
       Verb{"export", "write the job of a plan for a trainer", run_export},

@@ -31,6 +31,7 @@ Answer run_calibrate(const Arguments& arguments, Screen screen);
 Answer run_estimate(const Arguments& arguments, Screen screen);
 Answer run_profile(const Arguments& arguments, Screen screen);
 Answer run_train(const Arguments& arguments, Screen screen);
+Answer run_manage(const Arguments& arguments, Screen screen);
 Answer run_validate(const Arguments& arguments, Screen screen);
 Answer run_report(const Arguments& arguments, Screen screen);
 Answer run_trace(const Arguments& arguments, Screen screen);

@@ -1,0 +1,211 @@
+// `penstock manage` wires a manager to the world: the book's plans as files, the machines, the
+// store, the log, the signals. What to do is decided in manager/.
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/io/environment.h"
+#include "cli/io/files.h"
+#include "cli/io/manage_signals.h"
+#include "cli/options/options.h"
+#include "cli/verbs/verbs.h"
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
+#include "core/values/plan_book.h"
+#include "manager/checkpoint_watch.h"
+#include "manager/hosts/command_hosts.h"
+#include "manager/hosts/host_ranks.h"
+#include "manager/hosts/local_hosts.h"
+#include "manager/hosts/machine_file_source.h"
+#include "manager/job_store.h"
+#include "manager/manage_job.h"
+#include "manager/run_folder.h"
+#include "report/result_json.h"
+#include "report/words.h"
+#include "search/evaluate.h"
+#include "studies/book_rungs.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kExamples =
+    R"(  penstock plan model.json --cluster machine.json --gpus 1..4 --for penstock -o book.json
+  penstock manage job.json
+  kill -USR1 PID     # a checkpoint
+  kill PID           # stop the job with a checkpoint; the same command goes on
+)";
+
+constexpr const char* kAbout =
+    "Keeps one job running on machines that come and go: starts its ranks, picks the plan of the "
+    "book for what is there, writes checkpoints before announced losses, and starts again after "
+    "others. Every decision is kept with its reason in the run folder. The manager may be killed "
+    "at "
+    "any moment: the same command takes over the job that runs. Ends with 0 when all steps are "
+    "done, 1 when the job has failed, 4 when it was stopped.";
+
+constexpr std::chrono::milliseconds kPause{50};
+
+UtcTime now_in_utc() {
+  return UtcTime{
+      std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch())};
+}
+
+std::string new_token() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
+void make_folder(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) {
+    throw Error(ErrorKind::kMissingResource,
+                path + ": cannot be made: " + error.message() + "\nhelp: name another folder");
+  }
+}
+
+// Of the book's own profile and cluster, so that a rank needs no other file.
+std::string plan_text(const PlanBook& book, const Plan& plan, const InputFile& file) {
+  const PlanInputs inputs{&book.profile, &book.cluster, book.executor, book.reserve};
+  const EvaluatedPlan evaluated = evaluate(inputs, plan);
+  if (evaluated.why_not) {
+    throw_bad_input(
+        fmt::format("{}: the plan for {} cannot be priced again\nhelp: write the book "
+                    "anew: penstock plan ... --gpus 1..8 -o {}",
+                    file.path, count_of(plan.devices(), "GPU"), file.path));
+  }
+  PlanFile made = to_plan_file(inputs, evaluated);
+  made.tool_version = version();
+  made.profile = file;
+  made.cluster_file = file;
+  return to_text(write_plan(made)) + '\n';
+}
+
+// Writes a plan file per page, which does no harm to ranks that are about to read it.
+JobRules rules_of(JobFile job) {
+  const Loaded<Json> loaded = load_json(job.book);
+  const PlanBook book = read_plan_book(loaded.value, job.book);
+  JobRules rules;
+  make_folder(job.run_folder + "/plans");
+  for (const BookPage& page : book.pages) {
+    if (!page.plan) continue;
+    const PlanPage its{page.gpus, page.plan->devices(), page.step_time};
+    const bool known = !rules.pages.empty() && rules.pages.back().gpus == its.gpus &&
+                       rules.pages.back().step == its.step;
+    if (known) continue;
+    write_file(plan_path(job.run_folder, its.page), plan_text(book, *page.plan, loaded.file));
+    rules.pages.push_back(its);
+  }
+  if (rules.pages.empty()) {
+    throw_bad_input(job.book + ": none of its pages has a plan\nhelp: write it for more GPUs");
+  }
+  rules.write = job.write.value_or(
+      transfer_time(checkpoint_bytes(book.profile), BytesPerSecond{job.storage_bytes_per_s}));
+  rules.job = std::move(job);
+  return rules;
+}
+
+std::unique_ptr<HostAccess> hosts_of(const JobFile& job) {
+  if (job.ranks.kind == RankStarter::Kind::kLocal) {
+    return std::make_unique<LocalHosts>(process_environment());
+  }
+  return std::make_unique<CommandHosts>(CommandTemplate(job.ranks.start),
+                                        fs::current_path().string(), std::chrono::seconds(20));
+}
+
+// On other machines the program is where their PATH has it.
+std::string program_of(const JobFile& job) {
+  if (job.ranks.kind == RankStarter::Kind::kCommand) return "penstock";
+  return fs::read_symlink("/proc/self/exe").string();
+}
+
+void say(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
+
+// decisions.jsonl: what the store has, and every line that follows.
+class DecisionLog {
+ public:
+  DecisionLog(const std::string& path, const JobStore& store) : path_(path) {
+    std::string text;
+    for (const LogEntry& entry : store.log(kAll)) text += line_of(entry);
+    write_file(path, text);
+  }
+  void add(const LogEntry& entry) const {
+    std::ofstream(path_, std::ios::app) << line_of(entry) << std::flush;
+    say(fmt::format("{} {}: {}", to_text(entry.at).substr(11, 8), entry.decision, entry.reason));
+  }
+
+ private:
+  static constexpr std::size_t kAll = std::size_t{1} << 31;
+  static std::string line_of(const LogEntry& entry) {
+    return to_text(write_log_entry(entry), 1 << 20) + '\n';
+  }
+  std::string path_;
+};
+
+Answer answer_of(const JobState& state, const std::string& path, bool as_json) {
+  const int exit = state.phase == JobPhase::kFinished  ? kYes
+                   : state.phase == JobPhase::kStopped ? kStopped
+                                                       : kNo;
+  if (as_json) {
+    Json json = Json::object();
+    json.set("schema_version", kResultSchemaVersion).set("verb", "manage").set("job", path);
+    json.set("phase", std::string(name_of(state.phase))).set("why", state.why);
+    json.set("checkpoint_step", state.checkpoint_step).set("last_loss", state.last_loss);
+    json.set("generations", state.generation.number).set("restarts", state.restarts);
+    json.set("lost_steps", state.lost_steps);
+    return json_answer(json, exit);
+  }
+  return report_answer(
+      fmt::format("{} has {}: {}; checkpoint of step {}, {}, {} done again\n", state.job,
+                  name_of(state.phase), state.why, state.checkpoint_step,
+                  count_of(state.restarts, "restart"), count_of(state.lost_steps, "step")),
+      exit);
+}
+
+JobState manage(const JobRules& rules) {
+  const JobFile& job = rules.job;
+  JobStore store(state_path(job.run_folder));
+  const DecisionLog decisions(decisions_path(job.run_folder), store);
+  const std::unique_ptr<HostAccess> hosts = hosts_of(job);
+  HostRanks ranks(*hosts, host_ranks_options(job, fs::current_path().string(), program_of(job)));
+  std::vector<std::unique_ptr<EventSource>> sources;
+  sources.push_back(std::make_unique<CheckpointWatch>(job.checkpoints));
+  sources.push_back(std::make_unique<ManageSignals>(now_in_utc));
+  if (!job.machine_file.empty()) {
+    sources.push_back(std::make_unique<MachineFileSource>(job.machine_file, now_in_utc, say));
+  }
+  JobWorld world{ranks,
+                 {},
+                 now_in_utc,
+                 [] { std::this_thread::sleep_for(kPause); },
+                 [&decisions](const LogEntry& entry) { decisions.add(entry); },
+                 say};
+  for (const auto& source : sources) world.sources.push_back(source.get());
+  return manage_job(rules, store, first_state(rules, new_token(), now_in_utc()), world);
+}
+
+}  // namespace
+
+Answer run_manage(const Arguments& arguments, Screen screen) {
+  std::string path;
+  bool json = false;
+  Options options("manage JOB.json [--json]", kAbout, kExamples);
+  options.positional("JOB", "penstock.job/1 (docs/file_formats.md)", path);
+  options.flag("--json", "how the job ended, as one JSON object", json);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
+  const JobRules rules = rules_of(read_job_file(load_json(path).value, path));
+  return answer_of(manage(rules), path, json);
+}
+
+}  // namespace penstock
