@@ -1,0 +1,281 @@
+// How events, commands among them, change the books.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "manager/decider.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kMostRemembered = 512;  // changes of the machines
+constexpr std::size_t kMostCommands = 4096;
+constexpr int kBadInputCode = 2;  // of a rank: trying again would not help
+constexpr int kStoppedCode = 4;   // it was told to end and has a checkpoint
+
+}  // namespace
+
+void Decider::join(const std::string& name, int gpus) {
+  if (next().has_ended()) return;
+  if (JobMachine* known = machine(name)) {
+    known->gone_by.reset();
+    if (known->gpus == gpus) return log("ignore", "It was there already.");
+    known->gpus = gpus;
+    remember({}, {});
+    return fits_still(name, gpus);
+  }
+  JobMachine joined;
+  joined.name = name;
+  joined.gpus = gpus;
+  joined.since = now_;
+  next().machines.push_back(std::move(joined));
+  std::ranges::sort(next().machines, {}, &JobMachine::name);
+  remember({name}, {});
+  log("note", "It is one of " + count_of(std::ssize(next().machines), "machine") + " now.");
+}
+
+// A machine has more or fewer GPUs than before.
+void Decider::fits_still(const std::string& name, int gpus) {
+  const bool fits = std::ranges::none_of(generation().ranks, [&](const PlacedRank& rank) {
+    return !rank.ended && rank.machine == name && rank.local_rank >= gpus;
+  });
+  if (fits || !up()) return log("note", "It was there with another number of GPUs.");
+  stop(AfterStop::kStartAgain, ProcessSignal::kKill,
+       "machine " + name + " has no more than " + count_of(gpus, "GPU") + " now");
+  next().stopping->failure = false;
+}
+
+bool Decider::announce(const std::string& name, UtcTime gone_by) {
+  JobMachine* known = machine(name);
+  if (known == nullptr || next().has_ended()) return false;
+  if (known->gone_by == gone_by) return true;
+  known->gone_by = gone_by;
+  if (next().stopping && in_use(name)) {
+    next().stopping->kill_at = std::min(next().stopping->kill_at, latest_kill(gone_by));
+  }
+  if (in_use(name)) {
+    log("note",
+        "The job uses it, and needs " + to_text(lead()) + " to write a checkpoint before it goes.");
+  } else {
+    log("ignore", "The job does not use it.");
+    decision_.acts.emplace_back(ReleaseMachine{name});
+  }
+  return true;
+}
+
+void Decider::handle(const NoticeWithdrawn& event) {
+  JobMachine* known = machine(event.machine);
+  if (known == nullptr || !known->gone_by || next().has_ended()) return;
+  known->gone_by.reset();
+  log("note", "It stays.");
+}
+
+void Decider::handle(const MachineLost& event) {
+  if (machine(event.machine) == nullptr || next().has_ended()) return;
+  lose(event.machine, event.reason.empty() ? "it was lost" : event.reason);
+}
+
+// Its ranks count as ended: nobody can tell what became of them, and the token and the generation
+// keep them from the next one's store.
+void Decider::lose(const std::string& name, const std::string& reason) {
+  const bool used = in_use(name);
+  if (used) {
+    decision_.acts.emplace_back(SignalRanks{generation().number, ProcessSignal::kKill, name});
+    for (PlacedRank& rank : generation().ranks) {
+      if (rank.machine == name) rank.ended = true;
+    }
+  }
+  std::erase_if(next().machines, [&](const JobMachine& each) { return each.name == name; });
+  remember({}, {name});
+  if (!used) return log("note", "The job did not use it.");
+  if (up()) {
+    follow("machine " + name + " is gone: " + reason, false);
+  } else {
+    log("note", "The ranks are ending anyway.");
+  }
+}
+
+void Decider::remember(std::vector<std::string> added, std::vector<std::string> lost) {
+  SeenChange change;
+  change.at = now_;
+  std::vector<SeenChange>& history = next().history;
+  if (!history.empty()) {
+    change.at = std::max(change.at, history.back().at + Duration{1});
+  }
+  for (const JobMachine& each : next().machines) change.gpus += each.gpus;
+  change.added = std::move(added);
+  change.lost = std::move(lost);
+  const bool runs = up() && std::ranges::none_of(generation().ranks, &PlacedRank::ended);
+  if (runs) change.running = static_cast<int>(generation().ranks.size());
+  history.push_back(std::move(change));
+  if (history.size() > kMostRemembered) history.erase(history.begin());
+  next().look_again = now_;
+}
+
+void Decider::handle(const MachineSlow& event) {
+  JobMachine* known = machine(event.machine);
+  if (known == nullptr || known->slow_factor == event.factor || next().has_ended()) return;
+  known->slow_factor = std::max(1.0, event.factor);
+  next().look_again = now_;
+  log("note", "Plans that use it are expected to take so much longer.");
+}
+
+bool Decider::is_current(std::int64_t number) const {
+  return number == decision_.next.generation.number;
+}
+
+void Decider::handle(const RanksReady& event) {
+  if (!is_current(event.generation) || next().phase != JobPhase::kStarting) return;
+  ready();
+}
+
+void Decider::ready() {
+  next().phase = JobPhase::kRunning;
+  next().why.clear();
+  generation().ready = now_;
+  next().last_sign = now_;
+  next().restart_time = std::max(Duration{1}, now_ - generation().started);
+  next().look_again = now_;
+  log("run", "All ranks have met " + to_text(next().restart_time) + " after they were started.");
+}
+
+void Decider::handle(const StepFinished& event) {
+  if (!is_current(event.generation) || next().has_ended()) return;
+  if (next().phase == JobPhase::kStarting) ready();
+  if (!generation().has_stepped) {
+    generation().has_stepped = true;
+    generation().first_step = event.step - 1;
+    next().lost_steps += std::max<std::int64_t>(0, next().last_step - generation().first_step);
+  }
+  next().last_step = event.step;
+  next().last_loss = event.loss;
+  next().step_time = event.time;
+  next().last_sign = now_;
+}
+
+void Decider::handle(const CheckpointWritten& event) {
+  if (next().has_ended() || event.step <= next().checkpoint_step) return;
+  next().checkpoint_step = event.step;
+  next().failures = 0;
+  if (is_current(event.generation)) next().last_sign = now_;
+  if (event.took) next().write_time = std::max(Duration{1}, *event.took);
+}
+
+void Decider::handle(const RankEnded& event) {
+  if (!is_current(event.generation)) return;
+  const auto rank = std::ranges::find(generation().ranks, event.rank, &PlacedRank::rank);
+  if (rank == generation().ranks.end() || rank->ended) return;
+  rank->ended = true;
+  rank->code = event.code;
+  rank->signal = event.signal;
+  if (up()) {
+    first_end(event);
+  } else if (next().stopping && event.code == kBadInputCode) {
+    next().stopping->then = AfterStop::kFail;
+    next().stopping->reason = words_of(event_) + last_words(event);
+  }
+}
+
+std::string Decider::last_words(const RankEnded& event) {
+  return event.last_words.empty() ? "" : ": " + event.last_words;
+}
+
+// Of a generation that nobody told to end.
+void Decider::first_end(const RankEnded& event) {
+  if (event.code == 0) return follow("the ranks have done all steps", false);
+  if (event.code == kBadInputCode) {
+    stop(AfterStop::kFail, ProcessSignal::kKill, words_of(event_) + last_words(event));
+  } else if (event.code == kStoppedCode) {
+    stop(AfterStop::kStartAgain, ProcessSignal::kCheckpointAndExit,
+         "somebody else told rank " + std::to_string(event.rank) + " to end");
+  } else {
+    follow(words_of(event_) + last_words(event), true);
+  }
+}
+
+void Decider::handle(const CommandGiven& command) {
+  std::vector<std::string>& handled = next().handled_commands;
+  if (std::ranges::find(handled, command.id) != handled.end()) {
+    return answer(command, false, "this command was handled before; nothing changes");
+  }
+  handled.push_back(command.id);
+  if (handled.size() > kMostCommands) handled.erase(handled.begin());
+  if (next().has_ended()) {
+    return answer(command, false, "the job is " + std::string(name_of(next().phase)));
+  }
+  obey(command);
+}
+
+void Decider::answer(const CommandGiven& command, bool accepted, std::string words) {
+  decision_.answer = CommandAnswer{command.id, accepted, std::move(words)};
+}
+
+void Decider::obey(const CommandGiven& command) {
+  switch (command.kind) {
+    case CommandKind::kJoin:
+      if (command.machine.empty() || command.gpus < 1) {
+        return answer(command, false, "a machine that joins has a name and one GPU at least");
+      }
+      join(command.machine, command.gpus);
+      return answer(command, true, command.machine + " has joined");
+    case CommandKind::kLeave:
+    case CommandKind::kPreempt:
+      return leave(command);
+    case CommandKind::kCheckpoint:
+      return checkpoint(command);
+    case CommandKind::kMorph:
+      return morph(command);
+    case CommandKind::kStop:
+      return stop_job(command);
+  }
+}
+
+void Decider::leave(const CommandGiven& command) {
+  const UtcTime gone_by = command.at.value_or(now_);
+  if (!announce(command.machine, gone_by)) {
+    return answer(command, false, "there is no machine '" + command.machine + "' in this job");
+  }
+  answer(command, true, command.machine + " will not be used after " + to_text(gone_by));
+}
+
+void Decider::checkpoint(const CommandGiven& command) {
+  if (next().phase != JobPhase::kRunning) {
+    return answer(command, false,
+                  "no ranks are running; the job is " + std::string(name_of(next().phase)));
+  }
+  ask_checkpoint("it was asked for by " + command.who);
+  answer(command, true, "a checkpoint is written after this step");
+}
+
+void Decider::ask_checkpoint(const std::string& reason) {
+  decision_.acts.emplace_back(SignalRanks{generation().number, ProcessSignal::kCheckpoint, ""});
+  log("checkpoint", "The ranks write a checkpoint and go on: " + reason + ".");
+}
+
+void Decider::morph(const CommandGiven& command) {
+  if (next().phase != JobPhase::kRunning) {
+    return answer(command, false,
+                  "no ranks are running; the job is " + std::string(name_of(next().phase)));
+  }
+  const BetterPlan better = better_plan(rules_, next(), now_, true);
+  if (!better.plan) return answer(command, false, "the plan that runs is the fastest there is");
+  stop(AfterStop::kStartAgain, ProcessSignal::kCheckpointAndExit,
+       command.who + " asked for it, and " + better.reason);
+  answer(command, true, better.reason);
+}
+
+void Decider::stop_job(const CommandGiven& command) {
+  const std::string reason = "it was asked for by " + command.who;
+  if (next().phase == JobPhase::kWaiting) {
+    end(JobPhase::kStopped, reason);
+  } else if (next().phase == JobPhase::kStopping) {
+    if (next().stopping->then != AfterStop::kFail) next().stopping->then = AfterStop::kStop;
+    log("stop", "The job stops when its ranks have ended: " + reason + ".");
+  } else {
+    stop(AfterStop::kStop, ProcessSignal::kCheckpointAndExit, reason);
+  }
+  answer(command, true, "the job stops");
+}
+
+}  // namespace penstock
