@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/values/error.h"
+#include "core/values/seconds.h"
 
 namespace penstock {
 namespace {
@@ -23,11 +24,9 @@ const DeviceSheet& sheet_called(const std::vector<DeviceSheet>& devices, const s
                   name + ".json (docs/file_formats.md), or an alias to the one that it is");
 }
 
-double seconds(Duration duration) { return static_cast<double>(duration.count()) * 1e-9; }
-
 double backward_of(const Measurement& m) {
-  if (m.fused_backward) return seconds(m.fused_backward->median);
-  return seconds(m.input_gradient->median) + seconds(m.weight_gradient->median);
+  if (m.fused_backward) return to_seconds(m.fused_backward->median);
+  return to_seconds(m.input_gradient->median) + to_seconds(m.weight_gradient->median);
 }
 
 class RowMaker {
@@ -73,7 +72,7 @@ class RowMaker {
     row.sequence_length = m.sequence_length;
     row.head_width = score_width(one.model);
     row.sections = sections;
-    row.forward_s = seconds(m.forward.median);
+    row.forward_s = to_seconds(m.forward.median);
     row.backward_s = backward_of(m);
     const int bytes =
         one.arithmetic == Arithmetic::kBFloat16 || one.arithmetic == Arithmetic::kFloat16 ? 2 : 4;

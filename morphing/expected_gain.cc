@@ -19,6 +19,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/values/seconds.h"
 #include "morphing/change_policy.h"
 #include "morphing/seen_losses.h"
 
@@ -30,8 +31,6 @@ constexpr double kPriorLosses = 1.0;
 constexpr double kWorthLosses = 0.5;
 // A rung that is worth nothing now is not worth infinitely less than another.
 constexpr double kLeastShare = 1e-3;
-
-double seconds(Duration duration) { return static_cast<double>(duration.count()) * 1e-9; }
 
 // Estimates are looked at again when the time since the start has grown by this share.
 constexpr double kLookAgain = 0.1;
@@ -46,17 +45,17 @@ class ExpectedGain final : public ChangePolicy {
   ExpectedGain(bool names_machines, std::vector<Rung> rungs, const ChangeCosts& costs)
       : rungs_(std::move(rungs)),
         seen_(names_machines, rungs_.empty() ? 1 : rungs_.back().gpus),
-        planned_(seconds(costs.planned())),
-        broken_(costs.notice >= costs.write ? seconds(costs.planned())
-                                            : seconds(costs.restart) + seconds(costs.every) / 2.0) {
-  }
+        planned_(to_seconds(costs.planned())),
+        broken_(costs.notice >= costs.write
+                    ? to_seconds(costs.planned())
+                    : to_seconds(costs.restart) + to_seconds(costs.every) / 2.0) {}
 
   Decision decide(const Situation& situation) override {
     if (situation.change != nullptr) {
       seen_.observe(*situation.change);
       last_event_ = situation.now;
     }
-    elapsed_ = seconds(seen_.elapsed(situation.now)) + kPrior;
+    elapsed_ = to_seconds(seen_.elapsed(situation.now)) + kPrior;
     const std::optional<std::size_t> best = of_most_worth(situation.gpus);
     if (!best || !situation.running) {
       chance_.reset();
@@ -95,7 +94,7 @@ class ExpectedGain final : public ChangePolicy {
     const double losses = seen_.breaking(rungs_[best].gpus) + kPriorLosses;
     const double calm_needed = planned_ / std::log(r2 / r1) * losses;
     const double foregone_needed = planned_ * r2 / (r2 - r1);
-    const double waited = seconds(now - std::max(*chance_, last_event_));
+    const double waited = to_seconds(now - std::max(*chance_, last_event_));
     if (elapsed_ > calm_needed || waited >= foregone_needed) {
       chance_.reset();
       return {best, false, std::nullopt};

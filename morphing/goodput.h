@@ -34,7 +34,8 @@ struct Goodput {
 //   uses.
 // - A change that is decided, or a loss that is announced at least `write` before, costs write +
 //   restart. Another loss costs restart and the work since the last checkpoint.
-// - A change during a restart begins it anew.
+// - During a restart, a change that breaks the plan, or at which the policy starts one, begins it
+//   anew; another leaves it to go on.
 Goodput replay_availability(const Availability& recording, const std::vector<Rung>& rungs,
                             const ChangeCosts& costs, ChangePolicy& policy);
 

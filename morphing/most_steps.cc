@@ -12,12 +12,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/values/seconds.h"
 #include "morphing/goodput.h"
 
 namespace penstock {
 namespace {
-
-double seconds(Duration duration) { return static_cast<double>(duration.count()) * 1e-9; }
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
@@ -89,11 +88,11 @@ class Hindsight {
     for (const auto& [value, cost] :
          {std::pair{saved_[i], after_save}, std::pair{stopped_[i], after_stop}}) {
       const Duration runs = std::max(Duration{}, at_[j] - at_[i] - cost);
-      const double kept = value + speed * seconds(runs);
+      const double kept = value + speed * to_seconds(runs);
       improve(saved_[j], kept);
       if (is_whole) continue;
       const Duration unsaved = costs_.every > Duration{} ? runs % costs_.every : Duration{};
-      improve(stopped_[j], kept - speed * seconds(unsaved));
+      improve(stopped_[j], kept - speed * to_seconds(unsaved));
     }
   }
 

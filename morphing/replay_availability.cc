@@ -4,12 +4,11 @@
 #include <cmath>
 
 #include "core/values/error.h"
+#include "core/values/seconds.h"
 #include "morphing/goodput.h"
 
 namespace penstock {
 namespace {
-
-double seconds(Duration duration) { return static_cast<double>(duration.count()) * 1e-9; }
 
 class Replay {
  public:
@@ -51,7 +50,7 @@ class Replay {
   // Production since the last checkpoint, of what a loss breaks that nobody announced in time.
   [[nodiscard]] double unsaved_steps() const {
     if (!running_ || now_ <= ready_ || costs_.every <= Duration{}) return 0.0;
-    return rungs_[*running_].steps_per_second() * seconds((now_ - ready_) % costs_.every);
+    return rungs_[*running_].steps_per_second() * to_seconds((now_ - ready_) % costs_.every);
   }
 
   void lose_unsaved() {
@@ -104,7 +103,7 @@ class Replay {
     } else {
       const Duration begin = std::clamp(ready_, now_, next);
       result_.restarting += begin - now_;
-      result_.steps += rungs_[*running_].steps_per_second() * seconds(next - begin);
+      result_.steps += rungs_[*running_].steps_per_second() * to_seconds(next - begin);
     }
     now_ = next;
   }
@@ -135,7 +134,7 @@ double steps_of_free_changes(const Availability& recording, const std::vector<Ru
     const Duration next =
         i + 1 < recording.changes.size() ? recording.changes[i + 1].at : recording.end;
     const auto rung = fastest_rung(rungs, change.gpus);
-    if (rung) steps += rungs[*rung].steps_per_second() * seconds(next - change.at);
+    if (rung) steps += rungs[*rung].steps_per_second() * to_seconds(next - change.at);
   }
   return steps;
 }
@@ -147,7 +146,7 @@ double usd_paid(const Availability& recording, double usd_per_gpu_hour) {
     const Duration next =
         i + 1 < recording.changes.size() ? recording.changes[i + 1].at : recording.end;
     price = change.usd_per_gpu_hour.value_or(price);
-    usd += price * static_cast<double>(change.gpus) * seconds(next - change.at) / 3600.0;
+    usd += price * static_cast<double>(change.gpus) * to_seconds(next - change.at) / 3600.0;
   }
   return usd;
 }

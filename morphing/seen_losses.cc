@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "core/values/seconds.h"
+
 namespace penstock {
-namespace {
-
-double seconds(Duration duration) { return static_cast<double>(duration.count()) * 1e-9; }
-
-}  // namespace
 
 SeenLosses::SeenLosses(bool names_machines, int most_gpus)
     : names_machines_(names_machines),
@@ -17,7 +14,8 @@ SeenLosses::SeenLosses(bool names_machines, int most_gpus)
 
 void SeenLosses::observe(const AvailabilityChange& change) {
   if (!has_begun_) begin_ = change.at;
-  gpu_seconds_ += static_cast<double>(gpus_) * seconds(has_begun_ ? change.at - last_ : Duration{});
+  gpu_seconds_ +=
+      static_cast<double>(gpus_) * to_seconds(has_begun_ ? change.at - last_ : Duration{});
   has_begun_ = true;
   last_ = change.at;
   if (names_machines_) {
@@ -44,7 +42,7 @@ double SeenLosses::breaking(int used) const {
     const int spare = std::clamp(gpus_ - used, 0, static_cast<int>(falls_.size()) - 1);
     return static_cast<double>(falls_[static_cast<std::size_t>(spare)]);
   }
-  const double passed = seconds(last_ - begin_);
+  const double passed = to_seconds(last_ - begin_);
   const double mean = passed > 0.0 ? gpu_seconds_ / passed : static_cast<double>(gpus_);
   return losses_ * std::min(1.0, static_cast<double>(used) / std::max(mean, 1.0));
 }

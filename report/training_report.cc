@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/values/seconds.h"
 #include "report/validation.h"
 #include "report/words.h"
 
@@ -16,10 +17,8 @@ namespace {
 
 constexpr std::size_t kWarmUp = 3;
 
-double seconds(Duration duration) { return static_cast<double>(duration.count()) * 1e-9; }
-
 double tokens_per_second_of(std::int64_t tokens, Duration time) {
-  return time > Duration{} ? static_cast<double>(tokens) / seconds(time) : 0.0;
+  return time > Duration{} ? static_cast<double>(tokens) / to_seconds(time) : 0.0;
 }
 
 // Ranks that sleep have none.

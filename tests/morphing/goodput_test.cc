@@ -1,9 +1,11 @@
 #include "morphing/goodput.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <doctest/doctest.h>
 
+#include "core/values/seconds.h"
 #include "morphing/checkpoint_interval.h"
 #include "tests/morphing/recordings.h"
 
@@ -45,17 +47,47 @@ TEST_CASE("Six intervals come out as worked out on paper") {
   CHECK(steps_of(recording, four_rungs(), costs, never_policy(four_rungs())) == near(30'000));
 }
 
+// Knows how long the number of GPUs stays the same in the mean, t: to more from worth r1 to r2
+// where t > C / ln(r2 / r1), from nothing at once; what fits where there are too few.
+class MeanInterval final : public ChangePolicy {
+ public:
+  MeanInterval(const Availability& counts, std::vector<Rung> rungs, Duration change)
+      : rungs_(std::move(rungs)),
+        in_changes_(to_seconds(counts.end - counts.changes.front().at) /
+                    static_cast<double>(counts.changes.size()) / to_seconds(change)) {}
+  Decision decide(const Situation& situation) override {
+    const auto best = fastest_rung(rungs_, situation.gpus);
+    if (!best || !situation.running) return {best, false, std::nullopt};
+    const double ratio =
+        rungs_[*best].steps_per_second() / rungs_[*situation.running].steps_per_second();
+    const bool pays = ratio > 1.0 && in_changes_ > 1.0 / std::log(ratio);
+    return {pays ? best : situation.running, false, std::nullopt};
+  }
+
+ private:
+  std::vector<Rung> rungs_;
+  double in_changes_;  // t / C
+};
+
+int changes_of(const Goodput& goodput, const Availability& recording) {
+  return static_cast<int>(std::count_if(
+      goodput.starts.begin(), goodput.starts.end(),
+      [&](const RungStart& start) { return start.at != recording.changes.front().at; }));
+}
+
 TEST_CASE("Published recordings with four GPUs a replica come out as worked out apart") {
   struct Row {
     const char* name;
     double free, restart, always;
     int changes;
+    double rule;
+    int changes_by_rule;
     double most;
   };
-  for (const Row& row : {Row{"aws_p3_bamboo.nodes", 230'580, 60, 196'800, 93, 209'880},
-                         Row{"aws_p3_bamboo.nodes", 230'580, 300, 107'460, 93, 178'980},
-                         Row{"g4dn_oobleck.nodes", 109'560, 60, 103'380, 38, 103'920},
-                         Row{"g4dn_oobleck.nodes", 109'560, 300, 82'440, 38, 89'880}}) {
+  for (const Row& row : {Row{"aws_p3_bamboo.nodes", 230'580, 60, 196'800, 93, 203'520, 48, 209'880},
+                         Row{"aws_p3_bamboo.nodes", 230'580, 300, 107'460, 93, 114'360, 2, 178'980},
+                         Row{"g4dn_oobleck.nodes", 109'560, 60, 103'380, 38, 103'380, 38, 103'920},
+                         Row{"g4dn_oobleck.nodes", 109'560, 300, 82'440, 38, 69'180, 13, 89'880}}) {
     CAPTURE(row.name);
     CAPTURE(row.restart);
     const Availability recording = counts_of(recording_called(row.name));
@@ -66,11 +98,11 @@ TEST_CASE("Published recordings with four GPUs a replica come out as worked out 
     const auto policy = always_policy(rungs);
     const Goodput always = replay_availability(recording, rungs, costs, *policy);
     CHECK(always.steps == doctest::Approx(row.always).epsilon(1e-6));
-    const auto is_free = [&](const RungStart& start) {
-      return start.at == recording.changes.front().at;
-    };
-    const auto free = std::count_if(always.starts.begin(), always.starts.end(), is_free);
-    CHECK(static_cast<long>(always.starts.size()) - free == row.changes);
+    CHECK(changes_of(always, recording) == row.changes);
+    MeanInterval rule(recording, rungs, costs.restart);
+    const Goodput by_rule = replay_availability(recording, rungs, costs, rule);
+    CHECK(by_rule.steps == doctest::Approx(row.rule).epsilon(1e-6));
+    CHECK(changes_of(by_rule, recording) == row.changes_by_rule);
   }
 }
 

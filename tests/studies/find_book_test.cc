@@ -5,6 +5,7 @@
 #include "core/files/format.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
+#include "search/evaluate.h"
 #include "studies/book_rungs.h"
 
 namespace penstock {
@@ -95,8 +96,28 @@ TEST_CASE("DP alone gives rungs of one plan, and a checkpoint twelve bytes a par
   REQUIRE(book.pages[0].plan);
   const Plan& plan = *book.pages[0].plan;
   const std::vector<Rung> rungs = data_only_rungs(book, plan, 16);
-  REQUIRE(!rungs.empty());
-  for (const Rung& rung : rungs) CHECK(rung.gpus % (plan.devices() / plan.data) == 0);
+  // Every D that fits on 16 GPUs has a rung: its own, or a smaller one that is as fast.
+  const int of_replica = plan.devices() / plan.data;
+  const PlanInputs inputs{&book.profile, &book.cluster, book.executor, book.reserve};
+  std::size_t own = 0;
+  for (int data = 1; data * of_replica <= 16; ++data) {
+    CAPTURE(data);
+    Plan other = plan;
+    other.data = data;
+    other.zero1 = plan.zero1 && data > 1;
+    const EvaluatedPlan evaluated = evaluate(inputs, other);
+    if (evaluated.why_not) continue;
+    const auto rung = fastest_rung(rungs, other.devices());
+    REQUIRE(rung);
+    CHECK(rungs[*rung].step <= evaluated.evaluation.step_time);
+    if (rungs[*rung].gpus != other.devices()) continue;
+    ++own;
+    CHECK(rungs[*rung].step == evaluated.evaluation.step_time);
+  }
+  CHECK(own == rungs.size());
+  CHECK(own >= 2);
+  // The plan's own D is as fast as its page says.
+  CHECK(rungs[*fastest_rung(rungs, plan.devices())].step == book.pages[0].step_time);
   CHECK(rungs_of(book).back().gpus <= 16);
   // 6.66e9 parameters.
   const double bytes = static_cast<double>(checkpoint_bytes(book.profile).count);
