@@ -44,6 +44,11 @@ class RankLoop {
     const PlanForSteps current = source_.plan_from(end.next_step);
     if (current.plan != plan_) bind(current.plan, end.next_step);
     StepReport report(program_, *executor_, transport_, options_);
+    if (!options_.host.empty() && !std::exchange(hosts_are_known_, true)) {
+      const std::vector<std::string> hosts = report.gather_hosts(options_.host);
+      if (hooks_.observer != nullptr && transport_.rank() == 0)
+        hooks_.observer->ranks_are_on(hosts);
+    }
     const std::int64_t last = std::min(options_.end_step, current.end_step);
     while (end.next_step < last && !end.requested) {
       const RunRequest request = run_step(report, end.next_step);
@@ -148,6 +153,7 @@ class RankLoop {
   std::unique_ptr<RankWork> work_;
   std::unique_ptr<StepExecutor> executor_;
   std::unique_ptr<EvaluationPass> evaluation_;  // where there are any
+  bool hosts_are_known_ = false;
 };
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "core/values/run_log.h"
 #include "runtime_bridge/evaluation.h"
@@ -26,6 +28,8 @@ class StepObserver {
  public:
   virtual ~StepObserver() = default;
   virtual void step_finished(const MeasuredStep& step) = 0;
+  // Before the first step: the machine of every rank, where RunRankOptions::host is given.
+  virtual void ranks_are_on(const std::vector<std::string>& hosts) { static_cast<void>(hosts); }
 };
 
 enum class RunRequest {
@@ -63,6 +67,9 @@ struct RunRankOptions {
   bool one_clock = true;
   ExecuteOptions execute;
   EvaluationOptions evaluation;
+  // The rank's machine; given by all ranks, the observer learns those of all. Cut off after 63
+  // bytes.
+  std::string host;
 };
 
 // A plan took the place of another before `step`.

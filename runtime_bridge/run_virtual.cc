@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "core/values/error.h"
@@ -38,6 +39,7 @@ void unstretch(MeasuredStep& step, std::int64_t stretch) {
                           &step.phases.optimizer}) {
     *phase /= stretch;
   }
+  for (Duration& compute : step.rank_compute) compute /= stretch;
   for (MeasuredRank& rank : step.ranks) {
     for (Duration& start : rank.start) start /= stretch;
     for (Duration& end : rank.end) end /= stretch;
@@ -123,6 +125,10 @@ std::vector<MeasuredStep> run_virtual(ProgramSource& source, const VirtualRunOpt
     throw_bad_input("a stretch of " + std::to_string(options.stretch) + "; 1 is the least");
   }
   const int ranks = source.plan_from(0).plan->plan.devices();
+  if (!options.slow.empty() && options.slow.rbegin()->first >= ranks) {
+    throw_bad_input("slow rank " + std::to_string(options.slow.rbegin()->first) +
+                    ": the job has ranks 0 to " + std::to_string(ranks - 1));
+  }
   CurrentPrices prices(options.stretch);
   SteadyRankClock steady;
   JumpingClock jumping(ranks);
@@ -142,11 +148,13 @@ std::vector<MeasuredStep> run_virtual(ProgramSource& source, const VirtualRunOpt
   on_rank_threads(ranks, [&](int rank) {
     const Leaving leaving{jumping};
     const auto transport = hub.transport(rank);
+    const auto slow = options.slow.find(rank);
     RankParts parts;
     parts.make_work = [&](const std::shared_ptr<const PlanFile>& plan, const RankProgram& program) {
       const auto priced = prices.come_to(plan);
       return std::make_unique<VirtualWork>(
-          program.setup, priced->durations[static_cast<std::size_t>(program.pipeline)], clock);
+          program.setup, priced->durations[static_cast<std::size_t>(program.pipeline)], clock,
+          slow == options.slow.end() ? std::nullopt : std::optional(slow->second));
     };
     run_rank(source, parts, *transport, run, hooks);
   });

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "core/values/run_log.h"
 #include "core/values/units.h"
 #include "runtime_bridge/run_rank.h"
+#include "training/virtual_work.h"
 
 namespace penstock {
 
@@ -24,7 +26,8 @@ struct VirtualRunOptions {
   // Nobody sleeps: the clock of the ranks jumps from event to event. Every time is then what the
   // order and the prices make it, to the nanosecond, and the time-out is not needed.
   bool jumps = false;
-  RunControl* control = nullptr;  // of all ranks, asked by all of their threads
+  RunControl* control = nullptr;          // of all ranks, asked by all of their threads
+  std::map<int, VirtualSlowness> slow{};  // by rank of the job
 };
 
 // Transfers are asynchronous, whatever executor the plan was made for; the two actions of an

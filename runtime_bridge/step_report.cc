@@ -1,8 +1,10 @@
 #include "runtime_bridge/step_report.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <limits>
 
 namespace penstock {
@@ -39,6 +41,20 @@ RunRequest StepReport::exchange(SteadyTime began, const StepRecord& record, RunR
     times_ = gathered(times);
   }
   return static_cast<RunRequest>(most(kRequest));
+}
+
+std::vector<std::string> StepReport::gather_hosts(const std::string& own) const {
+  constexpr std::size_t kNumbers = 8, kBytes = kNumbers * sizeof(std::int64_t);
+  Numbers name(kNumbers);
+  std::memcpy(name.data(), own.data(), std::min(own.size(), kBytes - 1));
+  const Numbers all = gathered(name);
+  std::vector<std::string> hosts;
+  for (std::size_t at = 0; at < all.size(); at += kNumbers) {
+    std::array<char, kBytes> text{};
+    std::memcpy(text.data(), &all[at], kBytes - 1);
+    hosts.emplace_back(text.data());
+  }
+  return hosts;
 }
 
 StepReport::Numbers StepReport::gathered(const Numbers& own) const {
@@ -80,6 +96,10 @@ MeasuredStep StepReport::measured(std::int64_t step, const NormShare& all) const
     last = std::max(last, of(rank, kLastEnd) - start_of_step(rank));
   }
   result.step_time = Duration{last - first};
+  result.rank_compute.reserve(static_cast<std::size_t>(program_.setup.ranks));
+  for (int rank = 0; rank < program_.setup.ranks; ++rank) {
+    result.rank_compute.emplace_back(of(rank, kCompute));
+  }
   result.phases = {Duration{most(kCompute)}, Duration{most(kWaiting)}, Duration{most(kReducing)},
                    Duration{most(kOptimizer)}};
   if (options_.timeline) result.ranks = timelines();

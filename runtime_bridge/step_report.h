@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/values/run_log.h"
@@ -18,6 +19,8 @@ class StepReport {
 
   // `began`: when this rank left the barrier before the step. Returns what was requested most.
   RunRequest exchange(SteadyTime began, const StepRecord& record, RunRequest request);
+  // The machine of every rank, where this rank's is `own`.
+  [[nodiscard]] std::vector<std::string> gather_hosts(const std::string& own) const;
   // Of the last exchange.
   [[nodiscard]] MeasuredStep measured(std::int64_t step, const NormShare& all) const;
 

@@ -41,10 +41,12 @@ struct TrainOptions {
   Duration time_out = std::chrono::seconds(60);  // without an answer from a peer
   std::string log;                               // penstock.run/1; empty: none
   bool timeline = false;                         // the log holds when every action ran
-  std::string tensorboard;                       // a folder for event files; empty: none
-  std::string checkpoint_folder;                 // empty: none
-  std::int64_t checkpoint_every = 0;             // steps; 0: at the end and on SIGUSR1
-  int checkpoint_keep = 2;                       // complete ones; older ones are removed
+  // Somebody looks at what every rank computes: exact times on a GPU, and where the ranks are.
+  bool watch_ranks = false;
+  std::string tensorboard;              // a folder for event files; empty: none
+  std::string checkpoint_folder;        // empty: none
+  std::int64_t checkpoint_every = 0;    // steps; 0: at the end and on SIGUSR1
+  int checkpoint_keep = 2;              // complete ones; older ones are removed
   bool resume = false;                  // from the newest complete checkpoint of the folder
   bool resume_if_any = false;           // with resume: or from the beginning, where there is none
   std::vector<std::string> may_change;  // names of check_resumed(): may differ from the checkpoint

@@ -28,8 +28,8 @@ VirtualDurations::VirtualDurations(int stages, int micro_batches)
       once_(static_cast<std::size_t>(kActionKinds) * static_cast<std::size_t>(stages)) {}
 
 VirtualWork::VirtualWork(const RankSetup& setup, std::shared_ptr<const VirtualDurations> durations,
-                         RankClock& clock)
-    : durations_(std::move(durations)), clock_(clock) {
+                         RankClock& clock, const std::optional<VirtualSlowness>& slow)
+    : durations_(std::move(durations)), clock_(clock), slow_(slow) {
   for (const StageSetup& stage : setup.stages) {
     weights_[stage.stage].resize(static_cast<std::size_t>(stage.holders));
   }
@@ -39,7 +39,8 @@ VirtualWork::VirtualWork(const RankSetup& setup, std::shared_ptr<const VirtualDu
 }
 
 void VirtualWork::compute(ActionKind kind, int stage, int micro_batch) {
-  sleep(durations_->of(kind, stage, micro_batch));
+  const Duration duration = durations_->of(kind, stage, micro_batch);
+  sleep(is_slow_ ? scaled(duration, slow_->factor) : duration);
 }
 
 void VirtualWork::optimize(int stage) { sleep(durations_->of(ActionKind::kOptimizer, stage)); }

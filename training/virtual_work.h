@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/values/action_kind.h"
+#include "core/values/factor.h"
 #include "core/values/units.h"
 #include "training/rank_clock.h"
 #include "training/rank_setup.h"
@@ -50,15 +52,21 @@ class VirtualDurations {
   Duration norm_{};
 };
 
+// From a step on the rank computes so many times as long.
+struct VirtualSlowness {
+  std::int64_t first_step = 0;
+  Factor factor;
+};
+
 // Boundary tensors and gradients are a few bytes: prices decide what their ways take, not sizes.
 // The loss is 0.
 class VirtualWork : public RankWork {
  public:
   // `clock` outlives it.
   VirtualWork(const RankSetup& setup, std::shared_ptr<const VirtualDurations> durations,
-              RankClock& clock);
+              RankClock& clock, const std::optional<VirtualSlowness>& slow = {});
 
-  void begin_step(std::int64_t /*step*/) override {}
+  void begin_step(std::int64_t step) override { is_slow_ = slow_ && step >= slow_->first_step; }
   void compute(ActionKind kind, int stage, int micro_batch) override;
 
   Buffer activation_to_receive(int stage, int micro_batch) override;
@@ -92,6 +100,8 @@ class VirtualWork : public RankWork {
 
   std::shared_ptr<const VirtualDurations> durations_;
   RankClock& clock_;
+  std::optional<VirtualSlowness> slow_;
+  bool is_slow_ = false;  // in this step
   SteadyTime norm_ends_{};
   std::map<std::tuple<Way, int, int>, float> boundaries_;  // by stage and micro-batch
   std::map<int, std::vector<float>> weights_;              // by stage, one element per holder

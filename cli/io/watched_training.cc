@@ -1,11 +1,13 @@
 #include "cli/io/watched_training.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <utility>
 
 #include <unistd.h>
 
+#include "cli/options/slow_watch_options.h"
 #include "report/training_report.h"
 
 namespace penstock {
@@ -32,11 +34,16 @@ void handle(int signal, unsigned flags, void (*handler)(int) = on_stop) {
 }  // namespace
 
 WatchedTraining::WatchedTraining(const RunHeader& header, PlanSequence plans, std::int64_t end_step,
-                                 const Files& files)
+                                 const Files& files, const std::optional<SlowRule>& slow_rule)
     : plans_(std::move(plans)),
       end_step_(end_step),
       terminal_(isatty(STDERR_FILENO) == 1),
-      next_line_(Clock::now()) {
+      next_line_(Clock::now()),
+      slow_rule_(slow_rule),
+      slow_machines_(files.slow_machines) {
+  if (slow_rule_) slow_.threshold = slow_rule_->threshold;
+  if (slow_rule_) slow_.window = slow_rule_->window;
+  write_slow();
   run_.header = header;
   if (!files.log.empty()) log_.emplace(files.log, header);
   if (!files.tensorboard.empty()) tensorboard_.emplace(files.tensorboard, header.first_step);
@@ -53,6 +60,7 @@ void WatchedTraining::step_finished(const MeasuredStep& measured) {
     step.plan = plan.path;
     step.plan_hash = plan.hash;
   }
+  if (slow_rule_) look_for_slow_ranks(plan, step);
   if (log_) log_->add(step);
   if (tensorboard_) tensorboard_->add(step);
   run_.steps.push_back(step);
@@ -65,6 +73,39 @@ void WatchedTraining::step_finished(const MeasuredStep& measured) {
   std::fprintf(stderr, terminal_ ? "\r%s\033[K" : "%s\n", line.c_str());
   std::fflush(stderr);
   line_is_open_ = terminal_;
+}
+
+// What changes is said once. Under another plan ranks have other shares: it begins anew.
+void WatchedTraining::look_for_slow_ranks(const PlanFromStep& plan, const MeasuredStep& step) {
+  if (!watch_ || watched_plan_ != plan.hash) {
+    watch_.emplace(rank_shares(*plan.plan), *slow_rule_);
+    watched_plan_ = plan.hash;
+    slow_.slow.clear();
+    write_slow();
+  }
+  if (!watch_->observe(step.step, step.rank_compute)) return;
+  const std::vector<RankSlowness> before = std::exchange(slow_.slow, watch_->slow());
+  write_slow();
+  const auto is_among = [](const std::vector<RankSlowness>& ranks, const RankSlowness& one) {
+    return std::ranges::find(ranks, one.rank, &RankSlowness::rank) != ranks.end();
+  };
+  for (const RankSlowness& rank : slow_.slow) {
+    if (!is_among(before, rank)) tell("slow: " + words_of(rank, slow_.hosts));
+  }
+  for (const RankSlowness& rank : before) {
+    if (is_among(slow_.slow, rank)) continue;
+    tell("no longer slow: rank " + std::to_string(rank.rank) + ", at step " +
+         std::to_string(step.step + 1));
+  }
+}
+
+void WatchedTraining::write_slow() const {
+  if (!slow_machines_.empty()) write_slow_machines(slow_machines_, slow_);
+}
+
+void WatchedTraining::tell(const std::string& line) {
+  if (std::exchange(line_is_open_, false)) std::fputc('\n', stderr);
+  std::fprintf(stderr, "%s\n", line.c_str());
 }
 
 // A launcher of ours has blocked both for us until there are handlers.

@@ -107,6 +107,13 @@ void TrainSettings::declare(Options& options) {
       "with --virtual: nobody sleeps, and the clock of the ranks jumps to what happens next; "
       "times are exact, and the run ends at once",
       no_sleep_);
+  options.repeated(
+      "--try-slow", "RANK:FACTOR[@STEP]",
+      "with --virtual: this rank of the job computes FACTOR times as long, from STEP on; "
+      "may be given several times",
+      slow_);
+  options.heading("Slow GPUs");
+  slow_watch_.declare(options);
   options.heading("What is kept");
   options.option("--log", "FILE", "a line of JSON per step (penstock.run/1)", log_);
   options.flag("--timeline", "also log start and end of every action, for penstock validate",
@@ -172,6 +179,8 @@ TrainOptions TrainSettings::train_options() const {
   options.resume = resumes();
   options.resume_if_any = resume_if_any_;
   if (may_change_) options.may_change = parse_changes(*may_change_);
+  options.watch_ranks = slow_watch_.rule().has_value();
+  static_cast<void>(slow_ranks_to_try());
   static_cast<void>(stretch());
   static_cast<void>(jumps());
   if (virtual_) refuse_for_ranks_that_sleep();
@@ -334,6 +343,33 @@ bool TrainSettings::jumps() const {
     bad_option("--no-sleep", "there is no sleep to stretch", "leave out --stretch");
   }
   return no_sleep_;
+}
+
+std::map<int, VirtualSlowness> TrainSettings::slow_ranks_to_try() const {
+  if (!slow_.empty() && !virtual_) {
+    bad_option("--try-slow", "only virtual ranks can be slowed", "add --virtual");
+  }
+  std::map<int, VirtualSlowness> slow;
+  for (const std::string& text : slow_) {
+    const std::size_t colon = text.find(':'), at = text.find('@');
+    if (colon == std::string::npos || (at != std::string::npos && at < colon)) {
+      bad_option("--try-slow", "'" + text + "' is not RANK:FACTOR or RANK:FACTOR@STEP",
+                 "write for example --try-slow 3:1.3, or 3:1.3@100");
+    }
+    const std::string factor = text.substr(colon + 1, at - colon - 1);
+    const std::optional<Factor> read = parse_factor(factor);
+    if (!read || *read < Factor{}) {
+      bad_option("--try-slow", "'" + factor + "' is not a factor",
+                 "give a number from 1 to 1000: how many times as long it computes");
+    }
+    const int rank = parse_int("--try-slow", text.substr(0, colon), 0);
+    const int step = at == std::string::npos ? 0 : parse_int("--try-slow", text.substr(at + 1), 0);
+    if (!slow.emplace(rank, VirtualSlowness{step, *read}).second) {
+      bad_option("--try-slow", "rank " + std::to_string(rank) + " is named twice",
+                 "leave one of them out");
+    }
+  }
+  return slow;
 }
 
 }  // namespace penstock

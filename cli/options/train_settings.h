@@ -2,14 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/options/optimizer_settings.h"
 #include "cli/options/options.h"
+#include "cli/options/slow_watch_options.h"
 #include "runtime_bridge/launch_environment.h"
 #include "runtime_bridge/train_options.h"
+#include "training/virtual_work.h"
 
 namespace penstock {
 
@@ -41,6 +44,10 @@ class TrainSettings {
   [[nodiscard]] std::int64_t stretch() const;
   // On a clock that jumps from event to event.
   [[nodiscard]] bool jumps() const;
+  // By rank of the job.
+  [[nodiscard]] std::map<int, VirtualSlowness> slow_ranks_to_try() const;
+  // Whether somebody looks for slow ranks, and where their machines go.
+  [[nodiscard]] const SlowWatchOptions& slow_watch() const { return slow_watch_; }
 
   // Of runs whose ranks are all in this process, in an environment that says that it is one of
   // several.
@@ -66,7 +73,8 @@ class TrainSettings {
   std::optional<std::string> transport_, device_, threads_, time_out_, log_;
   std::optional<std::string> checkpoints_, checkpoint_every_, checkpoint_keep_, may_change_;
   std::optional<std::string> rank_, ranks_, local_rank_, master_, stretch_;
-  std::vector<std::string> then_;
+  std::vector<std::string> then_, slow_;
+  SlowWatchOptions slow_watch_;
   bool timeline_ = false, resume_ = false, resume_if_any_ = false, no_pinning_ = false,
        virtual_ = false;
   bool no_sleep_ = false;

@@ -44,6 +44,7 @@ constexpr const char* kExamples =
   penstock train other-plan.json --data corpus.txt --steps 1000 --checkpoints ckpt --resume
   penstock train plan.json --then 500:other-plan.json --data corpus.txt --steps 1000
   penstock train plan.json --data 'tokens/*.bin' --dtype uint16 --steps 1000
+  penstock train plan.json --data corpus.txt --steps 1000 --slow-ranks --slow-machines slow.out
   penstock train plan.json --virtual --steps 3 --log run.jsonl --timeline
   torchrun --nnodes 2 --nproc-per-node 4 --no-python penstock train plan.json --data corpus.txt
 )";
@@ -116,15 +117,25 @@ std::vector<PredictedPlan> predictions_of(const PlanSequence& plans) {
   return predictions;
 }
 
-Answer answer_of(const Request& request, const RunLog& run, const RunEnd& end) {
+WatchedTraining::Files files_of(const Request& request) {
+  return {request.options.log, request.options.tensorboard, request.settings.slow_watch().file()};
+}
+
+Answer answer_of(const Request& request, const WatchedTraining& watched, const RunEnd& end,
+                 Screen screen) {
+  const RunLog& run = watched.run();
   const std::vector<PredictedPlan> predicted = predictions_of(request.plans);
   const int exit = end.requested ? kStopped : kYes;
   if (request.json) {
     Json json = answer_json("train");
     set_training(json, run, predicted);
+    if (watched.watch()) json.set("slow_ranks", to_json(watched.slow_ranks()));
     return json_answer(json, exit);
   }
   std::string text = training_report(run, predicted);
+  if (watched.watch()) {
+    text += slow_ranks_text(watched.slow_ranks(), watched.watch()->windows(), screen);
+  }
   if (end.requested) {
     text += fmt::format("stopped on request after step {}{}\n", end.next_step,
                         request.options.checkpoint_folder.empty()
@@ -138,14 +149,14 @@ Answer answer_of(const Request& request, const RunLog& run, const RunEnd& end) {
   return report_answer(text, exit);
 }
 
-Answer train_virtual(const Request& request, TrainingSignals& signals) {
+Answer train_virtual(const Request& request, TrainingSignals& signals, Screen screen) {
   RunHeader header = header_of(request, 0);
   header.transport = "loopback";
   header.device = "virtual";
   header.library = "none";
   header.precision = "none";
-  WatchedTraining watched(header, request.plans, request.options.steps,
-                          WatchedTraining::Files{request.options.log, request.options.tensorboard});
+  WatchedTraining watched(header, request.plans, request.options.steps, files_of(request),
+                          request.settings.slow_watch().rule());
   signals.keep_interrupts();
   VirtualRunOptions options;
   options.steps = request.options.steps;
@@ -153,12 +164,13 @@ Answer train_virtual(const Request& request, TrainingSignals& signals) {
   options.stretch = request.settings.stretch();
   options.jumps = request.settings.jumps();
   options.time_out = request.options.time_out;
+  options.slow = request.settings.slow_ranks_to_try();
   options.control = &signals;
   require_one_run(request.plans);
   PlansByStep source(request.plans);
   const std::vector<MeasuredStep> steps = run_virtual(source, options, &watched);
   const auto done = std::ssize(steps);
-  return answer_of(request, watched.run(), {done, done < request.options.steps});
+  return answer_of(request, watched, {done, done < request.options.steps}, screen);
 }
 
 void say(const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); }
@@ -279,7 +291,7 @@ TrainJob checked_job(const Request& request) {
   return job;
 }
 
-Answer train_as_rank(const Request& request, TrainingSignals& signals) {
+Answer train_as_rank(const Request& request, TrainingSignals& signals, Screen screen) {
   const bool first = !request.place || request.place->rank == 0;
   const TrainJob job = checked_job(request);
   RunHeader header = header_of(request, job.first_step);
@@ -290,8 +302,8 @@ Answer train_as_rank(const Request& request, TrainingSignals& signals) {
   hooks.note = say_note;
   std::optional<WatchedTraining> watched;
   if (first) {
-    watched.emplace(header, request.plans, request.options.steps,
-                    WatchedTraining::Files{request.options.log, request.options.tensorboard});
+    watched.emplace(header, request.plans, request.options.steps, files_of(request),
+                    request.settings.slow_watch().rule());
     hooks.observer = &*watched;
   }
   signals.keep_interrupts();
@@ -299,7 +311,7 @@ Answer train_as_rank(const Request& request, TrainingSignals& signals) {
   const RunEnd end =
       runs_as_threads(request) ? train_threads(job, hooks) : train_rank(job, *request.place, hooks);
   if (!first) return {"", end.requested ? kStopped : kYes};
-  return answer_of(request, watched->run(), end);
+  return answer_of(request, *watched, end, screen);
 }
 
 // Ranks as processes, which do the rest.
@@ -371,13 +383,13 @@ Answer run_train(const Arguments& arguments, Screen screen) {
     request.settings.refuse_other_ranks(request.place);
     request.place.reset();
   }
-  if (sleeps) return train_virtual(request, signals);
+  if (sleeps) return train_virtual(request, signals, screen);
   if (request.place) {
     request.has_launcher = end_with_launcher(request.environment);
     if (!request.has_launcher && request.place->rank == 0) say_who_is_believed(*request.place);
   }
   if (request.place || (!launches && runs_as_threads(request))) {
-    return train_as_rank(request, signals);
+    return train_as_rank(request, signals, screen);
   }
   return start_ranks(request, part, arguments, signals);
 }

@@ -11,6 +11,7 @@
 #include "cli/io/load_run.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
+#include "cli/options/slow_watch_options.h"
 #include "cli/verbs/verbs.h"
 #include "report/json_array.h"
 #include "report/result_json.h"
@@ -26,6 +27,7 @@ constexpr const char* kExamples =
     R"(  penstock validate plan.json run.jsonl
   penstock validate plan.json run.jsonl --tolerance-percent 5 --json
   penstock validate plan.json run.jsonl --add-to runs.json
+  penstock validate plan.json run.jsonl --slow-ranks
   penstock validate plan.json profiler_traces
   penstock validate plan.json train.log --add-to runs.json --run-device h100 --run-transport nccl
 )";
@@ -110,6 +112,26 @@ ValidationOptions settings_of(const std::optional<int>& warm_up,
   return settings;
 }
 
+// The run as the ranks of a job under way are looked at; nothing when nobody asked.
+std::optional<SlowWatch> watched(const PlanFile& plan, const LoadedRun& run, int warm_up,
+                                 const SlowWatchOptions& asked) {
+  std::optional<SlowRule> rule = asked.rule();
+  if (!rule) return std::nullopt;
+  rule->warm_up = warm_up;
+  SlowWatch watch(rank_shares(plan), *rule);
+  for (const MeasuredStep& step : run.log.steps) {
+    const std::vector<Duration> compute = rank_compute(plan, step);
+    if (compute.empty()) {
+      bad_option("--slow-ranks",
+                 fmt::format("step {} of the run does not say what each of the {} ranks computed",
+                             step.step, plan.plan.devices()),
+                 "logs of penstock train --log say it, and so do traces of all ranks");
+    }
+    watch.observe(step.step, compute);
+  }
+  return watch;
+}
+
 }  // namespace
 
 Answer run_validate(const Arguments& arguments, Screen screen) {
@@ -143,6 +165,8 @@ Answer run_validate(const Arguments& arguments, Screen screen) {
   options.flag("--any-plan",
                "compare even if the run names another plan file, or the log shows another job",
                any_plan);
+  SlowWatchOptions slow_watch;
+  slow_watch.declare(options);
   options.flag("--json", "the comparison as one JSON object, every action included", json);
   whereabouts.declare(options);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
@@ -160,10 +184,17 @@ Answer run_validate(const Arguments& arguments, Screen screen) {
   const Validation validation = compared(plan.value, predicted, run, settings, run_path);
   if (runs) add_run(*runs, plan.value, run.log.header, validation, source);
   const int exit = validation.holds() ? kYes : kNo;
+  const std::optional<SlowWatch> watch = watched(plan.value, run, settings.warm_up, slow_watch);
+  SlowRanks slow;
+  if (watch) slow = {watch->slow(), {}, watch->rule().threshold, watch->rule().window};
+  if (!slow_watch.file().empty()) write_slow_machines(slow_watch.file(), slow);
   if (json) {
-    return json_answer(validation_json(plan.value, run.log.header, validation, run.notes), exit);
+    Json answer = validation_json(plan.value, run.log.header, validation, run.notes);
+    if (watch) answer.set("slow_ranks", to_json(slow));
+    return json_answer(answer, exit);
   }
   std::string text = validation_report(validation, run.log.header, screen);
+  if (watch) text += slow_ranks_text(slow, watch->windows(), screen);
   text += wrapped(run.notes, screen.width(), "note: ", "      ");
   return report_answer(text, exit);
 }

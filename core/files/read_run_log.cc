@@ -81,6 +81,18 @@ MeasuredRank read_rank(JsonReader reader, const RunHeader& header) {
   return rank;
 }
 
+std::vector<Duration> read_rank_compute(const JsonReader& array, const RunHeader& header) {
+  std::vector<Duration> compute;
+  for (const JsonReader& element : array.elements()) {
+    compute.emplace_back(element.integer(0, kLongestDuration.count()));
+  }
+  if (std::ssize(compute) != header.ranks) {
+    array.fail("expected one time for each of the " + std::to_string(header.ranks) +
+               " ranks, got " + std::to_string(compute.size()));
+  }
+  return compute;
+}
+
 MeasuredStep read_step(JsonReader reader, const RunHeader& header) {
   MeasuredStep step;
   step.step = reader.at("step").integer(0, kMostSteps);
@@ -93,6 +105,9 @@ MeasuredStep read_step(JsonReader reader, const RunHeader& header) {
   step.phases.waiting = reader.duration("waiting");
   step.phases.reducing = reader.duration("reducing");
   step.phases.optimizer = reader.duration("optimizer");
+  if (const std::optional<JsonReader> compute = reader.get("rank_compute_ns")) {
+    step.rank_compute = read_rank_compute(*compute, header);
+  }
   if (const std::optional<JsonReader> rate = reader.get("learning_rate")) {
     step.learning_rate = rate->number(0.0, kMostRate);
   }

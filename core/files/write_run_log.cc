@@ -64,6 +64,7 @@ std::string write_measured_step(const MeasuredStep& step) {
       .set("waiting_ns", std::int64_t{step.phases.waiting.count()})
       .set("reducing_ns", std::int64_t{step.phases.reducing.count()})
       .set("optimizer_ns", std::int64_t{step.phases.optimizer.count()});
+  if (!step.rank_compute.empty()) json.set("rank_compute_ns", nanoseconds(step.rank_compute));
   if (step.learning_rate) json.set("learning_rate", *step.learning_rate);
   if (step.evaluation) {
     json.set("evaluation_loss", finite_or_null(step.evaluation->loss))

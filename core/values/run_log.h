@@ -52,6 +52,7 @@ struct MeasuredStep {
   std::int64_t tokens = 0;
   Duration step_time{};  // from the first start to the last end over all ranks
   StepPhases phases;
+  std::vector<Duration> rank_compute;            // F, I, W, B, R, of every rank; empty: not said
   std::optional<double> learning_rate;           // not of ranks that sleep
   std::optional<MeasuredEvaluation> evaluation;  // where there was one
   std::vector<MeasuredRank> ranks;               // with --timeline, ascending ranks; else empty

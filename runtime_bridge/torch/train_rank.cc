@@ -28,11 +28,13 @@
 namespace penstock {
 namespace {
 
-std::string own_process() {
+std::string own_host() {
   char host[256] = "";
   if (gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
-  return "pid " + std::to_string(getpid()) + " on host " + host;
+  return host;
 }
+
+std::string own_process() { return "pid " + std::to_string(getpid()) + " on host " + own_host(); }
 
 StoreAddress address_of(const LaunchEnvironment& place) {
   return {place.host, place.port, place.key_prefix};
@@ -74,7 +76,8 @@ class Rank {
     options.training = job_.options.training;
     options.timeline = job_.options.timeline;
     options.one_clock = one_clock;
-    options.execute.exact_times = job_.options.timeline;
+    options.execute.exact_times = job_.options.timeline || job_.options.watch_ranks;
+    if (job_.options.watch_ranks) options.host = own_host();
     options.execute.progress = std::move(reached);
     options.evaluation = job_.options.evaluation;
     PlansByStep source(job_.plans);

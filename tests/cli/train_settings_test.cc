@@ -30,6 +30,36 @@ Arguments with(Arguments arguments, const Arguments& more) {
 
 TEST_CASE("without options a run takes the defaults") { CHECK(options_of({}) == TrainOptions{}); }
 
+TEST_CASE("a virtual rank is slowed from a step on") {
+  const auto slow = settings_of({"--virtual", "--try-slow", "3:1.3@100", "--try-slow", "0:2"})
+                        .slow_ranks_to_try();
+  REQUIRE(slow.size() == 2);
+  CHECK(slow.at(3).first_step == 100);
+  CHECK(slow.at(3).factor == Factor{1'300'000});
+  CHECK(slow.at(0).first_step == 0);
+  CHECK(refusal({"--try-slow", "3:1.3"}).find("only virtual ranks can be slowed") !=
+        std::string::npos);
+  CHECK(refusal({"--virtual", "--try-slow", "3"}).find("is not RANK:FACTOR") != std::string::npos);
+  CHECK(refusal({"--virtual", "--try-slow", "3@1:2"}).find("is not RANK:FACTOR") !=
+        std::string::npos);
+  CHECK(refusal({"--virtual", "--try-slow", "3:0.5"}).find("'0.5' is not a factor") !=
+        std::string::npos);
+  CHECK(refusal({"--virtual", "--try-slow", "3:2", "--try-slow", "3:2"}).find("named twice") !=
+        std::string::npos);
+}
+
+TEST_CASE("slow ranks are looked for by Varuna's rule, unless told otherwise") {
+  CHECK_FALSE(settings_of({}).slow_watch().rule());
+  CHECK(settings_of({"--slow-ranks"}).slow_watch().rule() == SlowRule{});
+  const SlowRule rule = *settings_of({"--slow-percent", "20", "--slow-window", "5"})  //
+                             .slow_watch()
+                             .rule();
+  CHECK(rule.threshold == doctest::Approx(0.2));
+  CHECK(rule.window == 5);
+  CHECK(settings_of({"--slow-machines", "slow.out"}).slow_watch().rule());
+  CHECK(options_of({"--slow-ranks"}).watch_ranks);
+}
+
 TEST_CASE("what is given reaches the run") {
   const TrainOptions options = options_of({"--data",
                                            "corpus.txt",

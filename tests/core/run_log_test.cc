@@ -37,6 +37,7 @@ RunLog example() {
   log.steps.push_back(step);
   step.step = 8;
   step.skipped = true;
+  step.rank_compute = {Duration{60}, Duration{55}};
   step.ranks = {{0, 0, 0, {Duration{0}, Duration{10}}, {Duration{10}, Duration{10}}},
                 {1, 0, 1, {Duration{5}}, {Duration{100}}}};
   step.plan = "other.json";
@@ -91,6 +92,8 @@ TEST_CASE("what is wrong in a run is named with its line") {
         "run.jsonl:3:1: /ranks/1/end_ns: action 0 ends before it starts");
   CHECK(complaint(replaced(text, "[5]", "[5, 6]")) ==
         "run.jsonl:3:1: /ranks/1/end_ns: expected as many times as start_ns has, 2, got 1");
+  CHECK(complaint(replaced(text, "[60, 55]", "[60]")) ==
+        "run.jsonl:3:1: /rank_compute_ns: expected one time for each of the 2 ranks, got 1");
   CHECK(complaint(replaced(text, "penstock.run/1", "penstock.run/2")).find("run.jsonl:1:1: ") == 0);
 }
 

@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include "core/values/error.h"
+#include "morphing/slow_ranks.h"
 #include "runtime_bridge/virtual_prices.h"
 #include "search/evaluate.h"
 #include "tests/runtime_bridge/plan_per_step.h"
@@ -83,6 +85,38 @@ TEST_CASE("ranks that sleep keep the order and the times of the plan") {
       check_order(*file, step);
     }
   }
+}
+
+TEST_CASE("a rank that becomes slow is found, and no other") {
+  // Two stages on three replicas, rank = 2 * replica + stage: rank 3 is stage 1 of replica 1. From
+  // step 30 on it takes 1.25 times as long: the windows from step 33 and 43 on see it, and that
+  // from 23 on does in 3 steps of 10.
+  const auto file = std::make_shared<const PlanFile>(
+      ring_plan(ring_model(2, false), plan_of("1f1b", {2, 1, 3, 4}), {2, 4, 1}));
+  VirtualRunOptions options;
+  options.steps = 60;
+  options.jumps = true;
+  options.timeline = false;
+  const auto watched = [&] {
+    SlowWatch watch(rank_shares(*file));
+    for (const MeasuredStep& step : run_virtual(file, options, nullptr)) {
+      watch.observe(step.step, step.rank_compute);
+    }
+    return watch.slow();
+  };
+  CHECK(watched().empty());
+  options.slow[3] = {30, *parse_factor("1.25")};
+  const std::vector<RankSlowness> slow = watched();
+  REQUIRE(slow.size() == 1);
+  CHECK(slow[0].rank == 3);
+  CHECK(slow[0].pipeline_rank == 1);
+  CHECK(slow[0].replica == 1);
+  CHECK(slow[0].factor == 1.25);
+  CHECK(slow[0].replicas == 3);
+  CHECK(slow[0].since_step == 33);
+  CHECK_FALSE(slow[0].whole_stage);
+  options.slow[6] = {0, Factor{}};
+  CHECK_THROWS_AS(run_virtual(file, options, nullptr), Error);
 }
 
 TEST_CASE("micro-batches of eight shapes sleep their own times") {
