@@ -58,10 +58,37 @@ std::string why_no_link(const SlowLink& link, const Placed& placed) {
                      link.one, link.other);
 }
 
-void slow_stage(StagePrices& prices, int stage, Factor factor) {
+// Whether the micro-batches of a pipeline have this shape.
+bool has_shape(const Program& program, int pipeline, int shape) {
+  const Pipeline& of = program.pipelines[static_cast<std::size_t>(pipeline)];
+  for (std::uint32_t m = 0; m < of.micro_batches; ++m) {
+    if (program.micro_batches[of.first_micro_batch + m].shape == shape) return true;
+  }
+  return false;
+}
+
+// By shape: whether the scenario is about it. Of a pipeline that shares one: Error{kInternal}.
+std::vector<bool> slowed_shapes(const Program& program, const SlowRank& slow_rank, int shapes) {
+  std::vector<bool> slowed(static_cast<std::size_t>(shapes), true);
+  if (!slow_rank.pipeline) return slowed;
+  for (int shape = 0; shape < shapes; ++shape) {
+    slowed[static_cast<std::size_t>(shape)] = has_shape(program, *slow_rank.pipeline, shape);
+    for (std::size_t other = 0; other < program.pipelines.size(); ++other) {
+      if (static_cast<int>(other) == *slow_rank.pipeline) continue;
+      if (slowed[static_cast<std::size_t>(shape)] &&
+          has_shape(program, static_cast<int>(other), shape)) {
+        throw Error(ErrorKind::kInternal, "a pipeline is slowed that shares its prices");
+      }
+    }
+  }
+  return slowed;
+}
+
+void slow_stage(StagePrices& prices, int stage, Factor factor, const std::vector<bool>& slowed) {
   const auto shapes = static_cast<std::size_t>(prices.shapes);
   const auto first = static_cast<std::size_t>(stage) * shapes;
   for (std::size_t i = first; i < first + shapes; ++i) {
+    if (!slowed[i - first]) continue;
     for (const ComputeTime time : kComputeTimes) slow(prices.compute.at(i).*time, factor);
     prices.compute[i].overlap_gain = scaled(prices.compute[i].overlap_gain, factor);
   }
@@ -94,8 +121,11 @@ StagePrices slowed(StagePrices prices, const Program& program, const Scenario& s
   if (const auto why = why_not_slowed(program, scenario); !why.empty()) throw_bad_input(why);
   const Placed placed(program);
   for (const SlowRank& slow_rank : scenario.ranks) {
+    const std::vector<bool> shapes = slowed_shapes(program, slow_rank, prices.shapes);
     for (int stage = 0; stage < prices.stages; ++stage) {
-      if (placed.rank_of(stage) == slow_rank.rank) slow_stage(prices, stage, slow_rank.factor);
+      if (placed.rank_of(stage) == slow_rank.rank) {
+        slow_stage(prices, stage, slow_rank.factor, shapes);
+      }
     }
   }
   for (const SlowLink& link : scenario.links) {

@@ -1,6 +1,7 @@
 // A named scenario: the same Program on a machine of which some parts are slow.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ namespace penstock {
 struct SlowRank {
   int rank = 0;
   Factor factor;
+  // Only in this distinct pipeline of the Program, which must have shapes of micro-batches of its
+  // own (the optimizer has one price for all pipelines); none: in all of them.
+  std::optional<int> pipeline{};
   bool operator==(const SlowRank&) const = default;
 };
 

@@ -11,6 +11,7 @@
 #include "cli/options/training_cost_options.h"
 #include "cli/options/why_not_choices.h"
 #include "cli/reports/large_plans.h"
+#include "cli/reports/slow_answers.h"
 #include "cli/verbs/verbs.h"
 #include "report/explanation.h"
 #include "report/flat_table.h"
@@ -33,6 +34,7 @@ namespace {
 constexpr const char* kExamples = R"(  penstock explain plan.json
   penstock explain plan.json --why-not PP=8,DP=8
   penstock explain plan.json --slow rank=3:1.3
+  penstock explain plan.json --slow rank=3:1.3 --book book.json
   penstock explain plan.json --json
 )";
 
@@ -138,7 +140,7 @@ Answer explain_why_not(const PlanFile& file, PlanQuestion asked, const std::stri
 
 Answer run_explain(const Arguments& arguments, Screen screen) {
   std::string path;
-  std::optional<std::string> why_not_text;
+  std::optional<std::string> why_not_text, book, machines;
   TableFormatOptions format;
   TrainingCostOptions cost;
   SlowOptions slow;
@@ -159,12 +161,31 @@ Answer run_explain(const Arguments& arguments, Screen screen) {
       why_not_text);
   format.declare(options, "one row per change");
   slow.declare(options);
+  options.option("--book", "FILE",
+                 "instead of the explanation: what to do about the slow ranks, by replays: keep "
+                 "them, give their replica less of the batch, cut the model around them, or leave "
+                 "them out and run this book's plan for fewer GPUs (plan --gpus 1..64 -o FILE)",
+                 book);
+  options.option("--slow-machines", "FILE",
+                 "with --book: the slow ranks that train or validate wrote into FILE (.json)",
+                 machines);
   cost.declare(options);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   if (why_not_text && slow.given()) {
     bad_option("--why-not", "a search knows nothing of --slow", "leave one of them out");
   }
   const TableFormat chosen = format.chosen();
+  if (machines && !book) {
+    bad_option("--slow-machines", "it says which ranks are slow, not what else there is to run",
+               "add --book book.json");
+  }
+  if (book) {
+    format.refuse_with_table(true, "--book");
+    if (why_not_text) bad_option("--why-not", "it is another question", "leave --book out");
+    return answer_on_slow_ranks(load_plan(path).value,
+                                {*book, slow.scenario(), machines, chosen == TableFormat::kJson},
+                                screen);
+  }
   const std::optional<TrainingQuestion> tokens = cost.question();
   format.refuse_with_table(why_not_text.has_value(), "--why-not");
   format.refuse_with_table(tokens.has_value(), "--tokens");

@@ -1,0 +1,157 @@
+// Worked out on paper: stages of equal sections, F 1 us and B 2 us each, transfers take no time.
+// 1F1B of P equal stages of n sections takes 3 n (M + P - 1) us; with only the last rank slow by x
+// it never waits for work: 3 n (P - 1) + 3 n x M.
+#include "studies/slow_advice.h"
+
+#include <doctest/doctest.h>
+
+#include "core/values/error.h"
+#include "search/choose_cuts.h"
+#include "search/evaluate.h"
+#include "tests/search/models.h"
+
+namespace penstock {
+namespace {
+
+using std::chrono::microseconds;
+using testing::cluster_of;
+using testing::Costs;
+using testing::model_of_sections;
+
+struct Job {
+  PlanBook book;
+  Plan plan;
+};
+
+// `pipeline` x `data` ranks, and a book whose only page has one GPU less.
+Job job_of(int sections, int pipeline, int data, int micro_batches, const Plan& smaller) {
+  Job job;
+  job.book.profile =
+      model_of_sections(std::vector<Costs>(static_cast<std::size_t>(sections), Costs{}), 1);
+  job.book.cluster = cluster_of({1, pipeline * data});
+  job.book.global_batch = data * micro_batches;
+  job.plan.device = "gpu";
+  job.plan.pipeline = pipeline;
+  job.plan.data = data;
+  job.plan.global_batch = job.book.global_batch;
+  job.plan.cuts = equal_cuts(sections, pipeline);
+  BookPage page;
+  page.gpus = smaller.devices();
+  page.plan = smaller;
+  page.plan->device = "gpu";
+  page.plan->global_batch = job.book.global_batch;
+  page.plan->cuts = equal_cuts(sections, smaller.pipeline);
+  const PlanInputs inputs{&job.book.profile, &job.book.cluster, {}, {}};
+  page.step_time = evaluate(inputs, *page.plan).evaluation.step_time;
+  job.book.pages = {page};
+  return job;
+}
+
+Plan layout(int pipeline, int data) {
+  Plan plan;
+  plan.pipeline = pipeline;
+  plan.data = data;
+  return plan;
+}
+
+RankSlowness slow_by(double factor, int replica, int pipeline_rank) {
+  RankSlowness slow;
+  slow.factor = factor;
+  slow.replica = replica;
+  slow.pipeline_rank = pipeline_rank;
+  return slow;
+}
+
+const SlowChoice& choice(const SlowAdvice& advice, SlowAnswer answer) {
+  for (const SlowChoice& one : advice.choices) {
+    if (one.answer == answer) return one;
+  }
+  FAIL("there is no such answer: " << word_of(answer));
+  return advice.choices.front();
+}
+
+TEST_CASE(
+    "24 equal sections on four ranks of which the last is slow: 7 at most, 5 on the slow one") {
+  const Job job = job_of(24, 4, 1, 64, layout(3, 1));
+  const SlowAdvice advice = advise_on_slow_ranks(job.book, job.plan, {slow_by(1.25, 0, 3)});
+  CHECK(advice.even_step == microseconds(18 * 67));
+  CHECK(choice(advice, SlowAnswer::kKeep).step_time == microseconds(18 * 3 + 1440));
+  CHECK(choice(advice, SlowAnswer::kExclude).step_time == microseconds(24 * 66));
+  const SlowChoice& recut = choice(advice, SlowAnswer::kRecut);
+  CHECK(&recut == &advice.best());
+  int most = 0;
+  for (std::size_t k = 0; k < 4; ++k) {
+    most = std::max(most, recut.plan.cuts[k + 1] - recut.plan.cuts[k]);
+  }
+  CHECK(most == 7);
+  CHECK(recut.plan.cuts[4] - recut.plan.cuts[3] == 5);
+  // 64 micro-batches of 21 us, and what comes before and after them: less than three stages' worth.
+  CHECK(recut.step_time > microseconds(64 * 21));
+  CHECK(recut.step_time < microseconds(67 * 21));
+  CHECK(advice.choices.back().answer == SlowAnswer::kExclude);
+  CHECK(advice.reason.find("recut takes 1.") != std::string::npos);
+}
+
+TEST_CASE("with fine sections a slow rank of four costs 1.053 when the model is cut around it") {
+  // 76 sections: 20|20|20|16, and 16 x 1.25 = 20. Keeping takes 19 x 1.25, leaving out 76 / 3.
+  const Job job = job_of(76, 4, 1, 64, layout(3, 1));
+  const SlowAdvice advice = advise_on_slow_ranks(job.book, job.plan, {slow_by(1.25, 0, 3)});
+  CHECK(advice.best().answer == SlowAnswer::kRecut);
+  CHECK(advice.best().plan.cuts == std::vector<int>{0, 20, 40, 60, 76});
+  CHECK(advice.best().step_time == microseconds(60 * 67));
+  CHECK(advice.best().what == "sections 20|20|20|16 instead of 19|19|19|19");
+  const auto keep = choice(advice, SlowAnswer::kKeep).step_time;
+  CHECK(keep == microseconds(57 * 3 + 4560));  // 71.25 x 64
+  // A change of 10 s pays after 10 keep / (keep - best) s.
+  const Duration pays = *advice.pays_after(std::chrono::seconds(10));
+  CHECK(pays == scaled(std::chrono::seconds(10), 4731.0 / (4731.0 - 4020.0)));
+}
+
+TEST_CASE("leaving a GPU out is better than keeping it beyond P / (P - 1)") {
+  // One section a rank cannot be cut anew. Three times 4/3 = 4: with M = 400 the ends count little.
+  for (const double factor : {1.2, 1.5}) {
+    const Job job = job_of(12, 4, 1, 400, layout(3, 1));
+    const SlowAdvice advice = advise_on_slow_ranks(job.book, job.plan, {slow_by(factor, 0, 3)});
+    const auto keep = choice(advice, SlowAnswer::kKeep).step_time;
+    const auto exclude = choice(advice, SlowAnswer::kExclude).step_time;
+    CHECK((exclude < keep) == (factor > 4.0 / 3.0));
+  }
+}
+
+TEST_CASE("a slow replica of four takes 7 micro-batches of 32, the others 9, 8 and 8") {
+  const Job job = job_of(1, 1, 4, 8, layout(1, 3));
+  const SlowAdvice advice = advise_on_slow_ranks(job.book, job.plan, {slow_by(1.25, 3, 0)});
+  CHECK(advice.even_step == microseconds(24));
+  CHECK(choice(advice, SlowAnswer::kKeep).step_time == microseconds(30));
+  CHECK(choice(advice, SlowAnswer::kExclude).step_time == microseconds(33));  // 11 each
+  const SlowChoice& share = advice.best();
+  CHECK(share.answer == SlowAnswer::kShare);
+  CHECK(share.step_time == microseconds(27));
+  CHECK(share.what == "9|8|8|7 micro-batches instead of 8|8|8|8");
+  CHECK(share.plan.replica_kinds == std::vector<ReplicaKind>{{1, 9}, {2, 8}, {1, 7}});
+  // Replicas keep their numbers: the first is slow now.
+  const SlowAdvice other = advise_on_slow_ranks(job.book, job.plan, {slow_by(1.25, 0, 0)});
+  CHECK(other.best().plan.replica_kinds == std::vector<ReplicaKind>{{1, 7}, {1, 9}, {2, 8}});
+  CHECK(other.best().step_time == microseconds(27));
+}
+
+TEST_CASE("what is barely slow is kept") {
+  const Job job = job_of(1, 1, 4, 2, layout(1, 3));
+  const SlowAdvice advice = advise_on_slow_ranks(job.book, job.plan, {slow_by(1.2, 2, 0)});
+  CHECK(advice.best().answer == SlowAnswer::kKeep);
+  CHECK(advice.reason.ends_with("nothing else is faster."));
+  CHECK_FALSE(advice.pays_after(microseconds(1)));
+  CHECK(advice.why_not.size() == 2);  // share, recut
+}
+
+TEST_CASE("a slow rank that the plan has not is refused") {
+  const Job job = job_of(4, 2, 1, 2, layout(1, 1));
+  CHECK_THROWS_AS(static_cast<void>(advise_on_slow_ranks(job.book, job.plan, {})), Error);
+  CHECK_THROWS_AS(static_cast<void>(advise_on_slow_ranks(job.book, job.plan, {slow_by(2.0, 1, 0)})),
+                  Error);
+  CHECK_THROWS_AS(static_cast<void>(advise_on_slow_ranks(job.book, job.plan, {slow_by(2.0, 0, 2)})),
+                  Error);
+}
+
+}  // namespace
+}  // namespace penstock
