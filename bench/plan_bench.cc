@@ -41,18 +41,21 @@ ClusterSpec p4d_nodes(int nodes) {
   return cluster;
 }
 
-void plan(benchmark::State& state) {
-  const auto gpus = static_cast<int>(state.range(0));
-  const ModelProfile model = gpt(static_cast<int>(state.range(1)) - 2);
-  const ClusterSpec cluster = p4d_nodes(gpus / 8);
-  PlanInputs inputs;
-  inputs.profile = &model;
-  inputs.cluster = &cluster;
+SearchRequest request_of(const benchmark::State& state) {
   SearchRequest request;
-  request.gpus = gpus;
+  request.gpus = static_cast<int>(state.range(0));
   request.global_batch = static_cast<int>(state.range(2));
   request.sequence_length = 2048;
   request.threads = static_cast<int>(state.range(3));
+  return request;
+}
+
+void search(benchmark::State& state, const SearchRequest& request) {
+  const ModelProfile model = gpt(static_cast<int>(state.range(1)) - 2);
+  const ClusterSpec cluster = p4d_nodes(request.gpus / 8);
+  PlanInputs inputs;
+  inputs.profile = &model;
+  inputs.cluster = &cluster;
   SearchProgress silent;
   SearchResult result;
   for (auto _ : state) result = best_plans(inputs, request, silent);
@@ -60,6 +63,16 @@ void plan(benchmark::State& state) {
   state.counters["candidates"] = static_cast<double>(result.candidates);
   state.counters["evaluated"] = static_cast<double>(result.evaluated);
 }
+
+void plan(benchmark::State& state) { search(state, request_of(state)); }
+
+// The fastest plan for every number of GPUs: what `plan --gpus 1..64 -o book.json` works out.
+void book(benchmark::State& state) {
+  SearchRequest request = request_of(state);
+  for (int gpus = 1; gpus <= request.gpus; ++gpus) request.sizes.push_back(gpus);
+  search(state, request);
+}
+
 BENCHMARK(plan)
     ->ArgNames({"gpus", "sections", "batch", "threads"})
     ->Args({64, 34, 512, 1})
@@ -67,6 +80,14 @@ BENCHMARK(plan)
     ->Args({1024, 100, 2048, 2})
     ->Args({16384, 100, 16384, 2})
     ->Args({16384, 100, 2048, 2})
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(book)
+    ->ArgNames({"gpus", "sections", "batch", "threads"})
+    ->Args({64, 34, 512, 2})
+    ->Args({64, 100, 512, 2})
+    ->Args({1024, 100, 2048, 2})
     ->MeasureProcessCPUTime()
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);

@@ -224,7 +224,9 @@ class Search {
 
   void rank() {
     std::vector<Found> fastest = improved(tally_.incumbents.best(), false);
-    std::vector<Found> front = improved(tally_.incumbents.fastest_per_budget(), true);
+    // Budgets of memory are part of the Pareto front; leaders of numbers of GPUs have all there is.
+    const bool within_memory = request_.sizes.empty();
+    std::vector<Found> front = improved(tally_.incumbents.fastest_per_budget(), within_memory);
     if (tally_.complete) improve_contenders(fastest, front);
     if (request_.trainer != nullptr) {
       Rejections dropped, known;

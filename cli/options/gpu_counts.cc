@@ -12,26 +12,28 @@ namespace {
 constexpr int kMostGpus = 1 << 20;
 constexpr int kMostCounts = 4096;
 constexpr int kNode = 8;  // GPUs of most nodes
-constexpr const char* kOption = "--gpus";
 constexpr const char* kDots = "..";
 
-int count_in(std::string_view text) { return parse_int(kOption, text, 1, kMostGpus); }
+int count_in(std::string_view option, std::string_view text) {
+  return parse_int(option, text, 1, kMostGpus);
+}
 
 // "8..64:8"
-void add_range(const std::string& text, std::size_t dots, std::set<int>& counts) {
+void add_range(std::string_view option, const std::string& text, std::size_t dots,
+               std::set<int>& counts) {
   const std::size_t colon = text.find(':', dots);
   const std::size_t begin = dots + std::string_view(kDots).size();
-  const int first = count_in(std::string_view(text).substr(0, dots));
-  const int last = count_in(std::string_view(text).substr(begin, colon - begin));
+  const int first = count_in(option, std::string_view(text).substr(0, dots));
+  const int last = count_in(option, std::string_view(text).substr(begin, colon - begin));
   const int step =
-      colon == std::string::npos ? 1 : count_in(std::string_view(text).substr(colon + 1));
+      colon == std::string::npos ? 1 : count_in(option, std::string_view(text).substr(colon + 1));
   if (last < first) {
-    bad_option(kOption, fmt::format("'{}' ends before it begins", text),
+    bad_option(option, fmt::format("'{}' ends before it begins", text),
                fmt::format("write {}..{}", last, first));
   }
   if ((last - first) / step >= kMostCounts) {
     const int wide = (last - first) / kMostCounts / kNode + 1;
-    bad_option(kOption, fmt::format("'{}' are more than {} numbers", text, kMostCounts),
+    bad_option(option, fmt::format("'{}' are more than {} numbers", text, kMostCounts),
                fmt::format("take larger steps: {}..{}:{}", first, last, wide * kNode));
   }
   for (int gpus = first; gpus <= last; gpus += step) counts.insert(gpus);
@@ -39,21 +41,21 @@ void add_range(const std::string& text, std::size_t dots, std::set<int>& counts)
 
 }  // namespace
 
-std::optional<std::vector<int>> gpu_counts(const std::string& text) {
+std::optional<std::vector<int>> gpu_counts(const std::string& text, std::string_view option) {
   if (text.find(',') == std::string::npos && text.find(kDots) == std::string::npos) {
     return std::nullopt;
   }
   std::set<int> counts;
-  for (const std::string& part : parse_list(kOption, text)) {
+  for (const std::string& part : parse_list(option, text)) {
     const std::size_t dots = part.find(kDots);
     if (dots != std::string::npos) {
-      add_range(part, dots, counts);
+      add_range(option, part, dots, counts);
     } else {
-      counts.insert(count_in(part));
+      counts.insert(count_in(option, part));
     }
   }
   if (counts.size() > static_cast<std::size_t>(kMostCounts)) {
-    bad_option(kOption, fmt::format("{} numbers are too many", counts.size()),
+    bad_option(option, fmt::format("{} numbers are too many", counts.size()),
                fmt::format("give at most {}", kMostCounts));
   }
   return std::vector<int>(counts.begin(), counts.end());

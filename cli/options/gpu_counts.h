@@ -3,11 +3,14 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace penstock {
 
-// Ascending, each once; nothing for a single number. Error{kBadInput} for what is no such list.
-std::optional<std::vector<int>> gpu_counts(const std::string& text);
+// Ascending, each once; nothing for a single number. Error{kBadInput}, which names `option`, for
+// what is no such list.
+std::optional<std::vector<int>> gpu_counts(const std::string& text,
+                                           std::string_view option = "--gpus");
 
 }  // namespace penstock

@@ -13,6 +13,7 @@
 #include "cli/io/report_command.h"
 #include "cli/options/gpu_counts.h"
 #include "cli/options/model_input.h"
+#include "cli/options/node_counts.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/search_options.h"
@@ -53,6 +54,7 @@ constexpr const char* kExamples =
   penstock plan profile.json --cluster cluster.json --global-batch 512 --baseline plan.json --json
   penstock plan profile.json --cluster cluster.json --global-batch 512 --tokens 2T
   penstock plan profile.json --cluster cluster.json --gpus 8..64 --global-batch 512 -o book.json
+  penstock plan profile.json --cluster cluster.json --nodes 1..8 --global-batch 512 -o book.json
 )";
 
 // The best plan, worked out again (with its Program, if it is drawn), and what it is compared with.
@@ -262,7 +264,7 @@ int exit_of(const SearchResult& result, const Winner& winner) {
 
 Answer run_plan(const Arguments& arguments, Screen screen) {
   SearchOptions given;
-  std::optional<std::string> baseline_path, output;
+  std::optional<std::string> baseline_path, output, nodes;
   TrainingCostOptions training;
   TableFormatOptions format;
   bool verbose = false;
@@ -274,6 +276,11 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
       "why others cannot run. Exit code 1 when nothing fits.",
       kExamples);
   given.declare(options);
+  options.option(
+      "--nodes", "N",
+      "instead of --gpus: whole nodes, the cluster's in its order; also 1..8 or 1,2,4: a "
+      "book with a plan for each",
+      nodes);
   training.declare(options);
   options.heading("What to print");
   options.flag("-v,--verbose", "the whole report: every section, every reason, every assumption",
@@ -287,6 +294,7 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   format.declare(options, "one row per plan");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
+  if (nodes) given.gpus = gpus_of_nodes(*nodes, given);
   const auto counts = given.gpus ? gpu_counts(*given.gpus) : std::nullopt;
   if (counts) {
     refuse_beside_counts({{"--baseline", baseline_path.has_value()},

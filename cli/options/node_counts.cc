@@ -1,0 +1,82 @@
+#include "cli/options/node_counts.h"
+
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/io/files.h"
+#include "cli/options/gpu_counts.h"
+#include "cli/options/parse.h"
+#include "cli/options/question.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kOption = "--nodes";
+
+std::vector<int> node_counts(const std::string& text) {
+  if (auto counts = gpu_counts(text, kOption)) return *counts;
+  return {parse_int(kOption, text, 1)};
+}
+
+void refuse_types(const ClusterSpec& cluster) {
+  for (const NodeGroup& group : cluster.nodes) {
+    if (type_of(cluster, group).device_type == type_of(cluster, cluster.nodes[0]).device_type) {
+      continue;
+    }
+    bad_option(kOption,
+               fmt::format("the nodes of {} have devices of several types, and a plan for so many "
+                           "GPUs takes whichever are best",
+                           cluster.name),
+               "give --gpus, or a cluster of one type");
+  }
+}
+
+// GPUs of the first 0, 1, 2, .. nodes.
+std::vector<int> gpus_up_to(const ClusterSpec& cluster) {
+  std::vector<int> sums = {0};
+  for (const NodeGroup& group : cluster.nodes) {
+    for (int n = 0; n < group.count; ++n) {
+      sums.push_back(sums.back() + type_of(cluster, group).devices);
+    }
+  }
+  return sums;
+}
+
+// The nodes of a datasheet.
+int gpus_per_node(SearchOptions options) {
+  options.gpus = "1";
+  options.large_batch = true;
+  return question_of(options).estimated->device.node.devices;
+}
+
+}  // namespace
+
+std::string gpus_of_nodes(const std::string& text, const ClusterSpec& cluster) {
+  refuse_types(cluster);
+  const std::vector<int> sums = gpus_up_to(cluster);
+  const int there = static_cast<int>(sums.size()) - 1;
+  std::vector<int> gpus;
+  for (const int nodes : node_counts(text)) {
+    if (nodes > there) {
+      bad_option(kOption, fmt::format("{} is more than the cluster has", nodes),
+                 fmt::format("{} has {}", cluster.name, count_of(there, "node")));
+    }
+    gpus.push_back(sums[static_cast<std::size_t>(nodes)]);
+  }
+  return fmt::format("{}", fmt::join(gpus, ","));
+}
+
+std::string gpus_of_nodes(const std::string& text, const SearchOptions& options) {
+  if (options.gpus) {
+    bad_option(kOption, "--gpus is given, too", "keep one of them");
+  }
+  if (options.cluster) return gpus_of_nodes(text, load_cluster(*options.cluster).value);
+  const int each = gpus_per_node(options);
+  std::vector<int> gpus;
+  for (const int nodes : node_counts(text)) gpus.push_back(nodes * each);
+  return fmt::format("{}", fmt::join(gpus, ","));
+}
+
+}  // namespace penstock

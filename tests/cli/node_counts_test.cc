@@ -1,0 +1,44 @@
+#include "cli/options/node_counts.h"
+
+#include <doctest/doctest.h>
+
+#include "core/files/format.h"
+#include "core/values/json_reader.h"
+#include "tests/core/messages.h"
+
+namespace penstock {
+namespace {
+
+// Three nodes of 8 GPUs and one of 4.
+ClusterSpec uneven() {
+  const std::string path = "data/clusters/a100-40gb-p4d-8x8.json";
+  ClusterSpec cluster = read_cluster(parse_json(read_file(path), path), path);
+  cluster.node_types.push_back(cluster.node_types[0]);
+  cluster.node_types[1].devices = 4;
+  cluster.nodes = {{0, 3}, {1, 1}};
+  return cluster;
+}
+
+std::string refusal(const std::string& text, const ClusterSpec& cluster) {
+  return tests::message_of([&] { static_cast<void>(gpus_of_nodes(text, cluster)); });
+}
+
+TEST_CASE("nodes count in the order of the cluster, whatever they hold") {
+  CHECK(gpus_of_nodes("2", uneven()) == "16");
+  CHECK(gpus_of_nodes("1..4", uneven()) == "8,16,24,28");
+  CHECK(gpus_of_nodes("4,1", uneven()) == "8,28");
+  CHECK(refusal("5", uneven()).find("--nodes: 5 is more than the cluster has") == 0);
+  CHECK(refusal("3..2", uneven()).find("--nodes: '3..2' ends before it begins") == 0);
+  CHECK(refusal("0", uneven()).find("--nodes") == 0);
+}
+
+TEST_CASE("a number of GPUs does not say of which type") {
+  ClusterSpec cluster = uneven();
+  cluster.device_types.push_back(cluster.device_types[0]);
+  cluster.device_types[1].name = "other";
+  cluster.node_types[1].device_type = 1;
+  CHECK(refusal("1..4", cluster).find("devices of several types") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace penstock
