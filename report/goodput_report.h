@@ -10,12 +10,29 @@
 
 namespace penstock {
 
+// What a policy started, or that it waited.
+struct PolicyStart {
+  Duration at{};        // since the start of the recording
+  int gpus = 0;         // that the plan uses; 0: nothing runs
+  bool broken = false;  // what ran before lost a GPU
+};
+
 struct PolicyResult {
   std::string name;
   double steps = 0.0, lost_steps = 0.0;
   int changes = 0;
   Duration restarting{}, waiting{};
   bool is_possible = true;  // false: a bound, which no policy reaches that does not know the future
+  std::vector<PolicyStart> starts{};  // of what is possible
+};
+
+struct GpusFrom {
+  Duration at{};  // since the start of the recording
+  int gpus = 0;
+};
+struct GoodputPlan {
+  int gpus = 1;  // that it uses
+  std::string words;
 };
 
 struct GoodputReport {
@@ -28,6 +45,10 @@ struct GoodputReport {
   double usd = 0.0;                    // for all GPUs that were there; 0: unknown
   std::vector<PolicyResult> policies;  // ours first, the best of hindsight among them
   std::string hindsight;               // the name of that one
+  // For the page.
+  std::vector<GpusFrom> availability;
+  Duration end{};
+  std::vector<GoodputPlan> book;
 };
 
 std::string goodput_text(const GoodputReport& report, Screen screen);

@@ -8,14 +8,19 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/io/report_command.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/read_availability.h"
 #include "core/values/json_reader.h"
+#include "core/values/seconds.h"
 #include "morphing/checkpoint_interval.h"
 #include "morphing/goodput.h"
 #include "report/goodput_report.h"
+#include "report/page/morph_page.h"
+#include "report/page/report_page.h"
+#include "report/plan_table.h"
 #include "report/result_json.h"
 #include "report/words.h"
 #include "studies/book_rungs.h"
@@ -26,6 +31,7 @@ namespace {
 constexpr const char* kExamples =
     R"(  penstock morph --book book.json --trace data/availability/aws_p3_bamboo.nodes.csv
   penstock plan profile.json --cluster cluster.json --gpus 1..64 --global-batch 512 -o book.json
+  penstock morph --book book.json --trace trace.csv -o report.html
   penstock morph --book book.json --trace trace.csv --start 40s --notice 120s --storage 4 --json
 )";
 
@@ -39,7 +45,7 @@ constexpr double kStoragePerNode = 1e9;  // bytes per second
 
 struct MorphOptions {
   std::optional<std::string> book, trace, start, write, load, storage, warm_up, notice, every,
-      price;
+      price, output;
   bool json = false;
 
   void declare(Options& options) {
@@ -73,6 +79,10 @@ struct MorphOptions {
                    "where the recording has no prices; default: that of the book's first device",
                    price);
     options.heading("What to print");
+    options.option("-o,--output", "FILE",
+                   "write one HTML page (report.html): the GPUs over time with what each policy "
+                   "runs, what it keeps, what it decided; \"-\" prints it",
+                   output);
     options.flag("--json", "the result as one JSON object", json);
   }
 };
@@ -121,17 +131,20 @@ int most_gpus(const Availability& recording) {
   return most;
 }
 
+// From the first change on.
+double hours_of(const Availability& recording) {
+  return to_seconds(recording.end - recording.changes.front().at) / 3600.0;
+}
+
 std::string recording_text(const PlanBook& book, const Availability& recording,
                            const std::string& path, std::size_t plans) {
   int least = recording.changes.front().gpus;
   for (const AvailabilityChange& change : recording.changes) least = std::min(least, change.gpus);
-  const double hours =
-      static_cast<double>((recording.end - recording.changes.front().at).count()) / 3600e9;
   return fmt::format(
       "{} by {} on {}: {} h, {} to {} GPUs, {}{}", book.profile.name,
       count_of(static_cast<std::int64_t>(plans), "plan"),
-      std::filesystem::path(path).filename().string(), fixed(hours, 1), least, most_gpus(recording),
-      count_of(static_cast<std::int64_t>(recording.changes.size()), "change"),
+      std::filesystem::path(path).filename().string(), fixed(hours_of(recording), 1), least,
+      most_gpus(recording), count_of(static_cast<std::int64_t>(recording.changes.size()), "change"),
       recording.names_machines()
           ? ", " + count_of(static_cast<std::int64_t>(recording.machines.size()), "machine")
           : "; idle GPUs are lost first");
@@ -153,8 +166,13 @@ PolicyResult replayed(std::string name, const Availability& recording,
                       const std::vector<Rung>& rungs, const ChangeCosts& costs,
                       std::unique_ptr<ChangePolicy> policy) {
   const Goodput goodput = replay_availability(recording, rungs, costs, *policy);
+  std::vector<PolicyStart> starts;
+  starts.reserve(goodput.starts.size());
+  for (const RungStart& start : goodput.starts) {
+    starts.push_back({start.at, start.rung ? rungs[*start.rung].gpus : 0, start.broken});
+  }
   return {std::move(name), goodput.steps, goodput.lost_steps, goodput.changes, goodput.restarting,
-          goodput.waiting, true};
+          goodput.waiting, true,          std::move(starts)};
 }
 
 // With which a job begins; none where it has devices of several types, whose D alone cannot change.
@@ -185,9 +203,11 @@ std::vector<PolicyResult> compare_policies(const PlanBook& book, const Availabil
     add("DP only (Varuna)", data_only, always_policy(data_only));
   }
   add("restart all (torchrun)", rungs, restart_all_policy(rungs));
-  results.push_back({kHindsight, most_steps(recording, rungs, costs), 0.0, 0, {}, {}, false});
-  results.push_back(
-      {"free changes", steps_of_free_changes(recording, rungs), 0.0, 0, {}, {}, false});
+  const auto add_bound = [&](std::string name, double steps) {
+    results.push_back({std::move(name), steps, 0.0, 0, {}, {}, false});
+  };
+  add_bound(kHindsight, most_steps(recording, rungs, costs));
+  add_bound("free changes", steps_of_free_changes(recording, rungs));
   return results;
 }
 
@@ -209,10 +229,15 @@ GoodputReport report_of(const PlanBook& book, const Availability& recording,
   report.costs = costs_text(book, costs);
   report.global_batch = book.global_batch;
   for (const BookPage& page : book.pages) {
-    if (page.plan) report.tokens_per_sample = page.plan->sequence_length;
+    if (!page.plan) continue;
+    report.tokens_per_sample = page.plan->sequence_length;
+    report.book.push_back({page.plan->devices(), layout_line(*page.plan)});
   }
-  report.hours =
-      static_cast<double>((recording.end - recording.changes.front().at).count()) / 3600e9;
+  for (const AvailabilityChange& change : recording.changes) {
+    report.availability.push_back({change.at, change.gpus});
+  }
+  report.end = recording.end;
+  report.hours = hours_of(recording);
   report.gpu_hours = gpu_hours(recording);
   const double price = given.price ? parse_number("--usd-per-gpu-hour", *given.price, 0.0, 1e6)
                                    : book.cluster.device_types.front().usd_per_hour;
@@ -236,9 +261,22 @@ Answer run_morph(const Arguments& arguments, Screen screen) {
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   const std::string& path = required(given.book, "--book", "--book book.json");
   const std::string& trace = required(given.trace, "--trace", "--trace trace.csv");
-  const PlanBook book = read_plan_book(load_json(path).value, path);
-  const Availability recording = read_availability(read_file(trace), trace);
+  if (given.output) require_folder_of(*given.output);
+  const Loaded<Json> loaded = load_json(path);
+  const PlanBook book = read_plan_book(loaded.value, path);
+  const std::string text = read_file(trace);
+  const Availability recording = read_availability(text, trace);
   const GoodputReport report = report_of(book, recording, trace, given);
+  if (given.output) {
+    const MorphPage page{fmt::format("penstock {}", version()),
+                         command_of("morph", arguments),
+                         book.profile.name,
+                         {{"book", loaded.file}, {"trace", {trace, content_hash(text)}}},
+                         report};
+    const std::string html = report_page(page.model, to_json(page), {});
+    if (*given.output == "-") return {html};
+    write_file(*given.output, html);
+  }
   if (!given.json) return report_answer(goodput_text(report, screen));
   Json json = Json::object();
   json.set("schema_version", kResultSchemaVersion).set("verb", "morph");

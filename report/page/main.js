@@ -63,7 +63,7 @@ function followTheme() {
 function layOut(data, page) {
   const main = document.getElementById('main');
   const contents = document.getElementById('contents');
-  for (const [name, makeIt] of kSections) {
+  for (const [name, makeIt] of data.morph ? kMorphSections : kSections) {
     const section = makeIt(data, page);
     if (!section) continue;
     main.append(section);

@@ -121,6 +121,15 @@ export class Reports {
     return this.write(`measured-${factor}.html`, '1f1b.json', '--baseline', 'gpipe.json', '--run', 'run.jsonl');
   }
 
+  /** A recording replayed under policies, by a book of three plans. */
+  morph() {
+    this.run('plan', kProfile, '--cluster', 'data/clusters/a100-40gb-p4d-8x8.json', '--gpus', '8,16,32', '--schedule',
+        '1f1b', '--pin', 'T=1', '--global-batch', '64', '--sequence-length', '2048', '-o', 'book.json');
+    const html = this.run('morph', '--book', 'book.json', '--trace', 'data/availability/aws_p3_bamboo.nodes.csv',
+        '-o', '-').toString();
+    return this.keep('morph.html', html);
+  }
+
   /** As a build without uPlot writes it: where its script names itself, it names itself otherwise. */
   withoutCurves(report) {
     return this.keep('tables.html', report.html.replace('var uPlot=', 'var noPlot='));
