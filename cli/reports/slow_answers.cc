@@ -46,7 +46,7 @@ Duration keep_of(const SlowAdvice& advice) {
 }
 
 std::string text_of(const SlowAdvice& advice, Screen screen) {
-  TextTable table({{"answer", true, 0}, {"step"}, {"less"}, {"GPUs"}, {"what", true, 0}});
+  TextTable table({{"answer", true, 0}, {"step"}, {"less"}, {"GPUs"}, {"what", true}});
   const Duration keep = keep_of(advice);
   for (const SlowChoice& choice : advice.choices) {
     table.add({std::string(word_of(choice.answer)), aligned(choice.step_time),

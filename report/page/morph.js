@@ -8,7 +8,7 @@ function hoursText(seconds) {
 }
 
 function stepsText(value) {
-  return value >= 100 ? countText(value) : fourDigits(value);
+  return value === 0 || value >= 100 ? countText(value) : fourDigits(value);
 }
 
 /** Policies that ran, each with its starts; a bound has none. */
@@ -31,7 +31,7 @@ function shareWords({policy, share_of_best: share}) {
 function morphFinding(morph) {
   const ran = ranPolicies(morph).filter(({share_of_best: share}) => !isAbsent(share));
   if (ran.length === 0) return 'No policy keeps any step.';
-  return capitalized(`${shareWords(ran[0])} of what ${morph.hindsight} keeps, who knows every loss beforehand; ` +
+  return capitalized(`${shareWords(ran[0])} of what ${morph.hindsight} keeps, which knows every loss beforehand; ` +
       `${ran.slice(1).map(({policy, share_of_best: share}) => `${policy} ${percentText(share)}`).join(', ')}.`);
 }
 
@@ -129,6 +129,7 @@ function availabilitySection({morph}) {
 
 /** Minutes and hours for what lasts long. */
 function durationWords(ns) {
+  if (ns === 0) return `0${kNoBreak}s`;
   if (ns >= 3600e9) return `${fourDigits(ns / 3600e9)}${kNoBreak}h`;
   return ns >= 60e9 ? `${fourDigits(ns / 60e9)}${kNoBreak}min` : durationText(ns);
 }

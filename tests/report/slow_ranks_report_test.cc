@@ -41,9 +41,10 @@ TEST_CASE("a stage that is slow on all replicas may be the plan's fault") {
   CHECK(text.find("slow ranks, in 5 windows of 10 steps:\n  rank 3 (stage 1") == 0);
   CHECK(text.find("note: Every replica of such a stage is slow") != std::string::npos);
   CHECK(slow_ranks_text({}, 0, Screen{}) == "slow ranks: too few steps to say, a window has 10\n");
-  CHECK(slow_ranks_text({}, 7, Screen{}) ==
-        "slow ranks: none is more than 15.0 % slower than its like, twice in a row, in 7 windows "
-        "of\n  10 steps\n");
+  CHECK(
+      slow_ranks_text({}, 7, Screen{}) ==
+      "slow ranks: none is more than 15.0 % slower than its like, twice in a row, in 7 windows of "
+      "10 steps\n");
 }
 
 TEST_CASE("a file of slow ranks is read as it was written") {
