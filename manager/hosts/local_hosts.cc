@@ -14,6 +14,8 @@
 namespace penstock {
 namespace {
 
+constexpr Duration kSameLook = std::chrono::milliseconds(20);
+
 // For exec: pointers into texts that live as long.
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> result;
@@ -69,6 +71,7 @@ class Detached {
 }  // namespace
 
 void LocalHosts::start(const std::string& /*host*/, const DetachedCommand& command) {
+  look_.reset();
   std::map<std::string, std::string> environment = environment_;
   for (const auto& [name, value] : command.variables) environment[name] = value;
   std::vector<std::string> variables;
@@ -79,14 +82,19 @@ void LocalHosts::start(const std::string& /*host*/, const DetachedCommand& comma
 
 std::optional<std::vector<JobProcess>> LocalHosts::processes(const std::string& host,
                                                              const std::string& job) {
-  take_ends();
-  std::vector<JobProcess> found = processes_of(job);
+  const SteadyTime now = steady_now();
+  if (!look_ || look_->job != job || now - look_->at > kSameLook) {
+    take_ends();
+    look_ = Look{job, now, processes_of(job)};
+  }
+  std::vector<JobProcess> found = look_->found;
   std::erase_if(found, [&](const JobProcess& process) { return process.machine != host; });
   return found;
 }
 
 bool LocalHosts::signal(const std::string& /*host*/, const std::vector<ProcessId>& processes,
                         int signal) {
+  look_.reset();
   for (const ProcessId& process : processes) send_signal(process, signal);
   return true;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "manager/hosts/host_access.h"
+#include "training/steady_time.h"
 
 namespace penstock {
 
@@ -23,6 +24,13 @@ class LocalHosts : public HostAccess {
 
   std::map<std::string, std::string> environment_;
   std::vector<int> children_;  // of this process, whose ends nobody else takes
+  // A look at all processes serves all machines: it is the same for each.
+  struct Look {
+    std::string job;
+    SteadyTime at;
+    std::vector<JobProcess> found;
+  };
+  std::optional<Look> look_;
 };
 
 }  // namespace penstock
