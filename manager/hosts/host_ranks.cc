@@ -99,7 +99,7 @@ void HostRanks::take(std::int64_t number, int page, const std::vector<PlacedRank
 }
 
 void HostRanks::start(const StartRanks& what) {
-  take(what.generation, what.page, what.ranks, 0);
+  take(what.generation, what.page, what.ranks, what.checkpoint_every);
   for (const MachineRanks& machine : ranks_->places().places) {
     try {
       ranks_->start_on(machine);
