@@ -1,3 +1,9 @@
+// All sets of up to so many terms are tried, small ones first; a larger one is taken only where its
+// error on runs that are left out is lower by more than rounding. Within a set the terms come from
+// iteratively reweighted least squares, runs beyond their repeatability counting less; a set with a
+// negative term is none, since the best fit with bounds at zero is the free fit of some other set.
+// A term that rests on a single run, or that the others say as well, is not fitted. The covariance
+// of the posterior gives the intervals of predictions.
 #include "costmodel/fit_terms.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Which level of the cluster each boundary crosses, how many flows share its way out, and which
+// devices a collective spans. The slowest pair of devices between two ranks decides the level;
+// flows are counted as the longest run of pairs that leave one domain, since devices of a rank
+// ascend with the replica. Only the tensor ranks that differ in their place are looked at.
 #include "costmodel/plan_wiring.h"
 
 #include <algorithm>

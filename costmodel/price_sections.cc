@@ -7,7 +7,6 @@
 // itself and B is then made their sum.
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <set>
 
 #include "costmodel/interpolate.h"

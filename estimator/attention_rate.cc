@@ -3,12 +3,9 @@
 // could not be found anywhere is marked as assumed.
 #include "estimator/attention_rate.h"
 
-#include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstdint>
-#include <string>
 
 namespace penstock {
 namespace {

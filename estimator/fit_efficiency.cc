@@ -8,7 +8,6 @@
 #include "estimator/fit_efficiency.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <map>

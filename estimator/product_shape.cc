@@ -1,6 +1,5 @@
 #include "estimator/product_shape.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 

@@ -1,7 +1,6 @@
 // One pass over the changes of a recording and the wake-ups that the policy asks for. Between two
 // of them one rung runs, restarts, or nothing does; steps are counted where the interval ends.
 #include <algorithm>
-#include <cmath>
 
 #include "core/values/error.h"
 #include "core/values/seconds.h"

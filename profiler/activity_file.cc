@@ -1,3 +1,6 @@
+// Reader and writer of one format, side by side. Fields that are zero are left out when written and
+// zero when absent. Unknown keys, kinds and phases are refused, because a recording that is misread
+// would give wrong sums without an error.
 #include "profiler/activity_file.h"
 
 #include <limits>

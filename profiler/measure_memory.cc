@@ -1,3 +1,7 @@
+// One fused step and, where the backward can be split, one split step are run with the allocator's
+// counters read around every action. Inputs and outputs of a stage belong to one figure each by a
+// rule that is written below, so that the figures of neighbours add up to what was counted.
+// Negative differences, from blocks that the allocator gives back late, count as zero.
 #include "profiler/measure_memory.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// The same steps run twice, without and with the tracer, so that the report can say what tracing
+// costs. A scope around every action carries the section and the phase as its tag, by which kernels
+// are attributed later. A first traced round is thrown away: it holds the tracer's own warm-up.
 #include "profiler/trace_chain.h"
 
 #include <cstddef>

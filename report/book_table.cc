@@ -107,12 +107,12 @@ TextTable book_table(const PlanBook& book, std::size_t most, std::size_t& left_o
   const std::vector<BookRow> rows = at_most(book, all, most);
   left_out = all.size() - rows.size();
   TextTable table({{"GPUs", false, 0},
-                   {"step"},
-                   {has_tokens(book) ? "tokens/s" : "samples/s"},
+                   right_column("step"),
+                   right_column(has_tokens(book) ? "tokens/s" : "samples/s"),
                    {"$/Mtok", false, 2, 2},
                    {"idle", false, 2, 3},
                    {"GiB", false, 2, 1},
-                   {"plan", true}});
+                   left_column("plan")});
   for (const BookRow& row : rows) table.add(cells_of(book, row));
   return table;
 }

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <string_view>
 #include <utility>
 #include <vector>
 

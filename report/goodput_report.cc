@@ -35,10 +35,10 @@ std::string minutes(Duration duration) {
 std::string goodput_text(const GoodputReport& report, Screen screen) {
   const std::string unit = report.tokens_per_sample > 0 ? "$/Mtok" : "$/Msample";
   TextTable table({{"policy", true, 0},
-                   {"steps"},
-                   {"of best"},
+                   right_column("steps"),
+                   right_column("of best"),
                    {"lost", false, 2, 2},
-                   {"changes"},
+                   right_column("changes"),
                    {"restarting min", false, 2, 4},
                    {"waiting min", false, 2, 3},
                    {unit, false, 2, 1}});

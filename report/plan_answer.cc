@@ -14,7 +14,6 @@
 #include "report/fit_lines.h"
 #include "report/measures.h"
 #include "report/plan_table.h"
-#include "report/reasons.h"
 #include "report/table.h"
 #include "report/words.h"
 

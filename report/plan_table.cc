@@ -1,3 +1,6 @@
+// Columns appear only where a plan has something to show in them (prices, tokens, device types),
+// and the legend below explains the columns that survived the width of the terminal. Rows keep the
+// order of the search. The layout line of a plan is its shortest unambiguous name.
 #include "report/plan_table.h"
 
 #include <algorithm>

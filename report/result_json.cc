@@ -1,7 +1,9 @@
+// Every verb's --json is made of these objects, so a plan, a prediction or a rejection has the same
+// keys wherever it stands. Times are integers in nanoseconds and memory in bytes. What a model or
+// cluster does not have (tokens, prices, FLOP) is left out; it is never a zero.
 #include "report/result_json.h"
 
 #include <string>
-#include <vector>
 
 #include "core/values/plan_file.h"
 #include "report/json_array.h"

@@ -1,6 +1,10 @@
+// What `schedule` answers: numbers in words, the same as JSON, and the lists of actions rank by
+// rank. Activations are counted in chunks (stages of one slice of a micro-batch) and printed in
+// micro-batches of a whole rank, which is what makes schedules with different VP comparable. Where
+// steps follow each other without a barrier (post-validation), the step is the longest span of a
+// rank and not the makespan.
 #include "report/schedule_report.h"
 
-#include <algorithm>
 #include <iterator>
 #include <string_view>
 

@@ -1,3 +1,6 @@
+// The long answer of `plan -v`, put together from texts that other files make. Sections stand in a
+// fixed order and one without content is left out, title included. Rivals (equal cuts, --baseline)
+// are compared by samples per second, so that plans for another batch compare fairly.
 #include "report/search_report.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Rows are sorted by their larger effect on speed, stably, so that equal ones keep the order of the
+// study. A bar of twelve cells to either side is scaled to the largest effect of all rows. A change
+// that cannot be made has no effect here, and its reason stands below the table.
 #include "report/sensitivity.h"
 
 #include <algorithm>
@@ -10,7 +13,6 @@
 #include "report/reasons.h"
 #include "report/screen.h"
 #include "report/table.h"
-#include "report/words.h"
 
 namespace penstock {
 namespace {

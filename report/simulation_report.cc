@@ -1,3 +1,6 @@
+// What `simulate` and `check` print about one plan file. A name column of 24 characters holds the
+// summary; times and memory by rank are tables, and the step is drawn where its Program was kept.
+// MFU is printed only from the FLOP in the plan file; without them the text says where to get it.
 #include "report/simulation_report.h"
 
 #include <algorithm>

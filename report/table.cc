@@ -1,3 +1,7 @@
+// Fitting into a width has three steps: drop columns that may be dropped (those in which all rows
+// are equal first, then by Column::drop), break the names in the first column down to sixteen
+// characters, and move what is left into a second block that repeats the first column. Columns that
+// are joined stay in one block. A table is plain text: CSV and Markdown hold all columns.
 #include "report/table.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// The step time of a run is the median of its steps behind a warm-up of three; with three steps or
+// fewer, of all of them. A run that changed its plan is summarised plan by plan, by the hash that
+// every step carries. A loss that is infinite or no number becomes null in JSON.
 #include "report/training_report.h"
 
 #include <algorithm>

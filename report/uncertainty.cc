@@ -1,3 +1,7 @@
+// Two tables of numbers in words and as JSON: what a scenario changes, compared with the same
+// replay without it, and the percentiles of a step that is replayed with jitter. Nothing is
+// computed here but ratios; where nothing was measured, the text says that jitter changes nothing
+// instead of printing equal numbers.
 #include "report/uncertainty.h"
 
 #include <string_view>

@@ -1,5 +1,8 @@
+// A predicted step beside a measured one: the verdict, memory, then medians per kind of action, per
+// rank, and the single actions that lie farthest apart. Comparisons come ready from the validation;
+// here they are only sorted (stably, by how far the ends differ) and printed. An error is predicted
+// over measured, less one.
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,5 @@
 #include "report/what_if.h"
 
-#include <fmt/format.h>
-
 #include "report/screen.h"
 #include "report/table.h"
 #include "report/words.h"

@@ -1,3 +1,6 @@
+// Numbers are rounded with fmt in decimal, so the same value has the same digits under every
+// compiler and locale. Wrapping never separates a number from its unit and never breaks a word: a
+// word longer than the line stands on a line of its own.
 #include "report/words.h"
 
 #include <algorithm>

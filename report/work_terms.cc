@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "report/measures.h"
 #include "report/table.h"
 #include "report/words.h"
 

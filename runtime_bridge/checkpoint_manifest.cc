@@ -1,9 +1,10 @@
+// A strict reader and its writer, side by side: settings, the files of every section and the ranges
+// that they hold. Values are checked against the bounds that the rest of the program relies on.
 #include "runtime_bridge/checkpoint_manifest.h"
 
 #include <algorithm>
 #include <charconv>
 #include <limits>
-#include <optional>
 
 #include "core/values/json_reader.h"
 #include "training/learning_rate.h"

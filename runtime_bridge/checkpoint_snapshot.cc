@@ -1,3 +1,8 @@
+// Every holder of a section writes one file per kind of state. Optimizer state that only this
+// holder has (ZeRO-1) is always in its file; what all holders have alike is dealt out among them in
+// turn, so that nothing is stored twice and the files are about as large. A part of a tensor is
+// stored under its name and range, "w[0:128]", and __metadata__ holds its range, its whole shape
+// and a checksum.
 #include "runtime_bridge/checkpoint_snapshot.h"
 
 #include <cstring>

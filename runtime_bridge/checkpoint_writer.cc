@@ -1,3 +1,8 @@
+// Three things make a folder with a manifest complete: every file is synced before its name appears
+// in a list, lists appear by rename, and rank 0 renames the folder only when all lists are there
+// and the manifest could be read back. A crash at any point leaves a folder that ends in .partial,
+// which the next checkpoint removes. Two attempts of one job never share a folder, because the
+// attempt's name is agreed upon in the job's store.
 #include "runtime_bridge/checkpoint_writer.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 #include "runtime_bridge/evaluation.h"
 
-#include <utility>
 #include <vector>
 
 #include "training/token_data.h"

@@ -6,8 +6,6 @@
 #include "runtime_bridge/execute_step.h"
 
 #include <algorithm>
-#include <numeric>
-#include <string>
 
 #include "core/values/action_rules.h"
 #include "core/values/error.h"

@@ -1,3 +1,8 @@
+// Ranks are numbered by the plan's placement: pipeline ranks first, or replicas first. Replicas of
+// one shape share a pipeline of the Program; their samples follow each other in the order of
+// replicas. The groups are listed in one order (job, holders of weight sets, ties, replicas of tied
+// stages) and by names, so every rank forms the same communicators in the same order. A plan whose
+// Program disagrees with it is refused here.
 #include "runtime_bridge/job_layout.h"
 
 #include <algorithm>

@@ -1,10 +1,14 @@
+// A table of launchers (torchrun, Open MPI, MPICH, Slurm) names the variables that each of them
+// sets. The first whose rank is set is believed, and flags overrule all of them; the others are
+// listed as ignored, so that a job inside another job does not guess. The address of rank 0 comes
+// from a flag, from MASTER_ADDR, or from Slurm's list of nodes; Slurm's port is derived from the
+// job's number, which all ranks know.
 #include "runtime_bridge/launch_environment.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <string_view>
-#include <utility>
 
 #include "core/values/error.h"
 

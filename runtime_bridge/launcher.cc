@@ -1,3 +1,8 @@
+// One thread waits with sigtimedwait for the end of children and for the signals that are passed
+// on; there is no handler. When a rank fails, the others have `grace` to end by themselves, then
+// get SIGTERM, then SIGKILL. A signal that was passed on is nobody's failure, and told a second
+// time the launcher no longer waits. Ranks lead process groups of their own, so that a terminal's
+// Ctrl-C reaches them once, through here.
 #include "runtime_bridge/launcher.h"
 
 #include <algorithm>

@@ -1,6 +1,9 @@
+// Every rank works out the same list of moves from what all ranks held and will hold (state_moves,
+// a pure function), so no rank has to ask another one what it sends. Messages between two ranks are
+// numbered in the order of that list on both sides, and all of them are posted before any is waited
+// for: no order of ranks can deadlock. What was held stays allocated until the moves are done.
 #include "runtime_bridge/rebind.h"
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>

@@ -1,3 +1,8 @@
+// A batch ends where something other than a transfer stands in the list, which is where the
+// executor would have to wait; collectives are batches of one. Communicators are numbered by their
+// names, so two ranks that mean the same group give it the same number. The order must be the one
+// in which StepReductions issues collectives, or the check would judge another program than the one
+// that runs.
 #include "runtime_bridge/rendezvous_lists.h"
 
 #include <algorithm>

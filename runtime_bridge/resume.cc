@@ -1,7 +1,10 @@
+// Settings of both runs are compared as texts, one by one. Data, seed, precision, batch and
+// sequence length decide which samples come next, so a difference is refused unless --may-change
+// names it; settings of the optimizer may change and are noted. The model must be the same but for
+// its precision and the place of its archive.
 #include "runtime_bridge/resume.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/values/error.h"
 #include "core/values/json.h"

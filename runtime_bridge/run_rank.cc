@@ -1,3 +1,7 @@
+// Ranks agree once a step: StepReport exchanges requests together with the measurements, so a
+// signal that reaches one rank stops all of them after the same step. Evaluations and checkpoints
+// come behind the measured step and are no part of its time. Whatever fails aborts the transport
+// first, since peers would otherwise wait for their time-out.
 #include "runtime_bridge/run_rank.h"
 
 #include <algorithm>

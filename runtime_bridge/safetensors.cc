@@ -1,3 +1,7 @@
+// The reader trusts nothing: lengths are compared with the file's before anything is allocated,
+// products of sizes are checked for overflow, and the tensors, sorted by their offsets, must cover
+// the data without gaps or overlaps. The writer pads the header with blanks to a multiple of eight
+// bytes, as the format's reference does, so that tensors can be mapped aligned.
 #include "runtime_bridge/safetensors.h"
 
 #include <algorithm>

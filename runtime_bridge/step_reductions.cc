@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <utility>
 
 #include "core/values/action_rules.h"
 #include "core/values/error.h"

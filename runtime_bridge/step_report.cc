@@ -1,3 +1,7 @@
+// Each rank fills a row of numbers, and one all-gather of 64-bit integers gives all rows to all
+// ranks, so that every rank makes the same decisions (to stop, to write a checkpoint: the largest
+// request counts). The timeline is a second all-gather, padded to the longest list. Times are
+// relative to a start: the earliest of all ranks where they share a clock, else each rank's own.
 #include "runtime_bridge/step_report.h"
 
 #include <algorithm>

@@ -5,7 +5,6 @@
 #include "runtime_bridge/step_transfers.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/values/action_rules.h"
 

@@ -1,3 +1,7 @@
+// The beginning of a file decides what it is: a .npy header, one of the known formats, or text
+// where at most one byte in a hundred is a control character and none is zero. Patterns are
+// expanded in the order of bytes, whatever the locale, so all ranks see the files in the same
+// order.
 #include "runtime_bridge/training_data.h"
 
 #include <algorithm>

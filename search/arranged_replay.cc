@@ -10,8 +10,6 @@
 #include "search/plan_program.h"
 #include "search/prepared_plan.h"
 #include "simulator/merge_liveness.h"
-#include "simulator/replay.h"
-#include "simulator/simulate.h"
 #include "simulator/simulate_schedule.h"
 
 namespace penstock {

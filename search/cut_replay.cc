@@ -1,3 +1,9 @@
+// The first construction finds out how the plan can be replayed: cheaply, from tables of section
+// prices with the straight replay, where order and kept sections do not depend on the cuts; with a
+// divided recompute that is fitted to every try; or by a whole evaluation, for automatic schedules
+// and rules of run time. Each run returns step and memory, or nothing where a rank would be over
+// its memory; the cheap way can also tell the chain that bounds the step (exact: a change of any
+// section on it changes the step).
 #include "search/cut_replay.h"
 
 #include <algorithm>

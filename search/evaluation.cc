@@ -1,3 +1,8 @@
+// The one place where a step time, a price and the memory of ranks are put together, whether the
+// replay was rolled up or in full. The interval is the step time times the error band, below and
+// above. Memory is counts times bytes for micro-batches of one shape; with several shapes the stash
+// is the peak of sums in bytes, and batches that are written out shape by shape take all pools from
+// the replay. Where the order comes about at run time, memory follows from the order as executed.
 #include "search/evaluation.h"
 
 #include <algorithm>

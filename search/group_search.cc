@@ -17,7 +17,6 @@
 #include "search/joint_cuts.h"
 #include "search/lower_bound.h"
 #include "search/plan_program.h"
-#include "search/trainer_plans.h"
 
 namespace penstock {
 namespace {

@@ -1,3 +1,9 @@
+// From each start, moves of single sections lead down until none helps; then random moves kick the
+// best place and lead down again, within a budget of replays. Where replays tell the chain that
+// bounds the step, a model of all chains seen so far (cutting planes: each bounds the step of all
+// cuts from below) chooses the next cuts to replay. Few enough cuts are all tried. It is a
+// heuristic; the plan's own cuts are always among the tried ones, so the answer is never slower
+// than them.
 #include "search/improve_cuts.h"
 
 #include <algorithm>
@@ -9,7 +15,6 @@
 #include "search/arrange.h"
 #include "search/choose_cuts.h"
 #include "search/cut_forms.h"
-#include "search/plan_program.h"
 #include "search/step_model.h"
 #include "search/trainer_plans.h"
 

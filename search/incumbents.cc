@@ -1,3 +1,8 @@
+// A total order of found plans: step time, then devices, messages (each costs a rank something that
+// prices may not hold), memory, degrees and finally all words of the plan, so that the result never
+// depends on the order of arrival. A candidate matters as long as its lower bound is not above the
+// slowest of the K best, or above the fastest within some budget whose devices and memory it keeps.
+// Equal bounds matter, because ties are decided by that order.
 #include "search/incumbents.h"
 
 #include <algorithm>

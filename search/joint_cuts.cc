@@ -1,9 +1,13 @@
+// Starting from cuts that are even per stage, one section at a time is moved from a stage of the
+// busiest ranks (or of those over memory) to another one, as long as the score falls: bytes over
+// memory, then the busiest rank's work, then the sum of squares. The score falls strictly, so it
+// ends. Without memory the best move is taken, found with differences of prefix sums; within memory
+// the first that helps. A limit on moves bounds it where there are many stages.
 #include "search/joint_cuts.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <tuple>
 
 namespace penstock {
 namespace {

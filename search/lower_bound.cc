@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "core/values/durations.h"
 #include "core/values/recompute_sections.h"

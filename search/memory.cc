@@ -1,3 +1,8 @@
+// Two forms of the same sum: by prices of stages, when they are known, and by sums over sections,
+// for any cuts, which the search asks millions of times. Both take the counts of what a rank holds
+// at its peaks (HeldCounts) and the largest figure of any shape. StageMemory says how far a stage
+// may reach; where sections can make a stage smaller (tied weights, boundaries that differ) its
+// limit is not monotone, and says so.
 #include "search/memory.h"
 
 #include <algorithm>

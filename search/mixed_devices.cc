@@ -11,8 +11,6 @@
 #include <numeric>
 #include <tuple>
 
-#include "search/plan_program.h"
-
 namespace penstock {
 namespace {
 

@@ -7,7 +7,6 @@
 #include "search/arranged_replay.h"
 #include "search/choose_cuts.h"
 #include "search/improve_cuts.h"
-#include "search/plan_program.h"
 
 namespace penstock {
 namespace {

@@ -1,3 +1,8 @@
+// Binary search over the bottleneck with greedy passes (each stage takes as many sections as it
+// may), whose failed passes say the next bottleneck worth trying; then the earliest cuts within it,
+// from the back. Greedy is exact only with limits that grow with a stage, boundaries that send
+// alike, and no stage that would have to stay empty; in every other case partition_by_table.cc
+// decides. O((stages log sections) log time).
 #include "search/partition.h"
 
 #include <algorithm>

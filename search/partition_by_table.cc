@@ -1,3 +1,8 @@
+// Dynamic programming over (stage, first section), for the cases that greedy passes do not decide:
+// limits that are not monotone, sections that do not fit, boundaries of different traffic. A first
+// table gives the shortest bottleneck, a second one, over the partitions within it, the least
+// traffic; walking forward through it gives the earliest cuts. O(stages x sections^2), with a row
+// left as soon as the stage alone is slower than the best found.
 #include <algorithm>
 #include <limits>
 

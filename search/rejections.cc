@@ -1,7 +1,6 @@
 #include "search/rejections.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace penstock {
 namespace {

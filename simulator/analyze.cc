@@ -1,3 +1,8 @@
+// Idle time of a rank is attributed gap by gap: from the end of a gap the chain of what each action
+// was bound by is walked backwards until the gap is covered, and every piece goes to the kind of
+// action that ran then. Pieces of compute are warm-up before the rank's first backward, drain after
+// its last forward, and in between imbalance where the rank that ran them is busier than this one,
+// order otherwise. The parts of a rank sum to the makespan.
 #include "simulator/analyze.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// Peaks are points with one coordinate per count; the memory of a rank is a linear function of them
+// with weights that are not negative, so its maximum lies at a corner of their upper hull.
+// Outermost points in a few directions are taken first; then every other one is dropped if a place
+// between two kept ones is at least as large everywhere. That test is one interval of a fraction,
+// exact in integers. It may keep points that no weights reach, never drop one that some weights
+// need.
 #include "simulator/fullest_peaks.h"
 
 #include <algorithm>

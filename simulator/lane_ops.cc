@@ -1,3 +1,7 @@
+// What is left of a Program are operations on numbered slots: wait for a slot, add a price, write a
+// slot. Uses are counted first, so a slot is free again when its last reader has passed; slots that
+// the summary reads are kept for good. Several needs of one action become joins. Stretches are
+// handed out in order, because an operation reads only what stands before it.
 #include "simulator/lane_ops.h"
 
 #include <algorithm>

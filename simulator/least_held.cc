@@ -1,3 +1,8 @@
+// An order alone does not say what a rank holds at a time, but along the rank's own list it does:
+// counts rise with F and fall with I, B and W. Of a repeated block only the first and the last
+// repetition are walked, because the counts at one place of the block change by the same amount
+// from repetition to repetition, so every sum of them is largest at an end. Two peaks are kept per
+// rank, most held and most stash; memory under any bytes per count is at least the larger of them.
 #include <algorithm>
 
 #include "simulator/held_counts.h"

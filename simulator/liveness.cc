@@ -10,7 +10,6 @@
 #include "simulator/liveness.h"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <tuple>
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 
 #include "core/values/durations.h"
 #include "simulator/stash_bytes.h"

@@ -1,3 +1,7 @@
+// Gaps are walked as analyze.cc walks them, over the log of a rolled-up replay. What a jump left
+// out is not walked: a gap there that is the same in every window is walked once and counted for
+// all, and a walk that comes back to the same place some windows earlier is continued by multiples
+// of that cycle. Tests compare it with the plain walk, to the nanosecond.
 #include "simulator/rolled_attribution.h"
 
 #include <algorithm>

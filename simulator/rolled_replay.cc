@@ -1,3 +1,7 @@
+// A rank waits where the arrival that it needs is not there yet; the sender wakes it. The order in
+// which ranks run does not matter, because every time is a maximum and a sum of times that are
+// fixed once. After each round a search looks for constant growth (jump.h); where it holds, whole
+// windows are skipped, and the times behind them are those of the plain replay, to the nanosecond.
 #include "simulator/rolled_replay.h"
 
 #include <algorithm>

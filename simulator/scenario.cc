@@ -1,3 +1,7 @@
+// A slow rank scales all compute prices of its stages, a slow link the transfers of every boundary
+// between its two ranks, in both directions; factors round up. Prices are by stage, so with
+// replicas the scenario holds for that rank of every replica. What the pipeline does not have is
+// refused by name.
 #include "simulator/scenario.h"
 
 #include <fmt/format.h>

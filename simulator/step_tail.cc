@@ -1,3 +1,8 @@
+// The order is the one in which every rank issues: reductions of tied weights and of copies last
+// among the reductions, because they wait for the slowest stage, then the norm over all ranks where
+// there is a barrier, the updates, and the gathers of ZeRO-1. Each action waits for one other: an
+// update for its rank's norm, or for its stage's last reduction. Groups of copies go in an order
+// that all ranks share, so that collectives cannot cross.
 #include "simulator/step_tail.h"
 
 #include <algorithm>

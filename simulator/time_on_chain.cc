@@ -1,6 +1,5 @@
 #include "simulator/time_on_chain.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 

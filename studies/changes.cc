@@ -1,7 +1,6 @@
 #include "studies/changes.h"
 
 #include <cstddef>
-#include <cstdint>
 
 #include "core/values/durations.h"
 #include "search/evaluation.h"

@@ -1,3 +1,7 @@
+// Each function checks one fact that needs no search: GPUs against P x D x T, stages against
+// sections, degrees against the measured ones, samples, and what schedules ask of V and P. All that
+// is found is told, so that the pins can be corrected in one go. A question may have no plan
+// although nothing is found here.
 #include "studies/contradictions.h"
 
 #include <set>

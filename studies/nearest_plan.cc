@@ -4,9 +4,6 @@
 // nearest. Invariant: a plan is told only after its export succeeded.
 #include "studies/nearest_plan.h"
 
-#include <algorithm>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>

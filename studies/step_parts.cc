@@ -14,7 +14,6 @@
 #include "simulator/events/executed_order.h"
 #include "simulator/simulate.h"
 #include "studies/changes.h"
-#include "studies/outcomes.h"
 
 namespace penstock {
 namespace {

@@ -1,7 +1,6 @@
 #include "studies/why_not.h"
 
 #include <cstdint>
-#include <utility>
 
 #include <fmt/format.h>
 

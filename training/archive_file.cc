@@ -1,3 +1,7 @@
+// The hash of an archive is that of its records' names, sizes and CRCs: reading the directory is
+// enough to know whether an archive is the one that was profiled. Each tensor's CRC-32 is checked
+// when it is first read, also where only a part of it is asked for. Archives with compressed
+// tensors have none of their records listed here, and LibTorch reads them as a whole.
 #include "training/archive_file.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// The classes here are thin: a LoopbackTransport is a rank's view of the hub, and transfers hold
+// what they have posted there until they are destroyed. All waiting, matching and summing happens
+// in LoopbackHub::State under its lock.
 #include "training/loopback.h"
 
 #include <optional>

@@ -1,3 +1,7 @@
+// The last member to come does all the work, on one thread and in the order of the members: that is
+// why sums have the same bits whatever the timing. Buffers on a GPU are copied to host memory first
+// and back afterwards. Members that call different collectives are refused with both calls named,
+// where NCCL would hang.
 #include "training/loopback_collectives.h"
 
 #include <cstddef>

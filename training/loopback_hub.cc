@@ -1,3 +1,7 @@
+// One mutex guards all state, with a condition variable per rank, so that a change wakes only those
+// whom it concerns. A message is copied by whichever side comes second, outside the lock. Before a
+// rank sleeps it is noted for whom it waits, so that at a time-out the chain can be followed to the
+// rank that the others wait for in the end, which the error names.
 #include "training/loopback_hub.h"
 
 #include <algorithm>

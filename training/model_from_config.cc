@@ -1,3 +1,7 @@
+// A table has one row per model_type with what the file does not say. The model that comes out is
+// always one of the built-in families, so every difference from the real one (rotary positions,
+// gates, norms, experts, dropout) is listed: the user learns what is not trained as the config.json
+// has it.
 #include "training/model_from_config.h"
 
 #include <string_view>

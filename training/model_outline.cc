@@ -1,3 +1,6 @@
+// Sizes are checked first, then the sections are listed: embedding, blocks, head. Initial weights
+// are uniform with the standard deviation of GPT-2's normal ones, since a uniform number is the
+// same on every machine.
 #include "training/model_outline.h"
 
 #include <cmath>

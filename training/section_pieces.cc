@@ -1,3 +1,7 @@
+// A piece is a range of elements of one named tensor, in the tensor's own numbering and not in that
+// of the flat memory that holds it. So a checkpoint that one layout wrote can be read by any other,
+// and moves between plans are intersections of ranges. Optimizer state is listed only for the
+// ranges that the rank owns under ZeRO-1; weights are listed whole.
 #include "training/section_pieces.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Within a segment the weights that decay stand first, and every tensor begins on a multiple of 64
+// elements. A segment is divided into buckets, each of a size that its holders can share evenly;
+// under ZeRO-1 a holder owns its part of every bucket. A weight counts in the gradient norm on
+// exactly one rank of the job, or in parts where it is sharded.
 #include "training/stage_layout.h"
 
 #include <algorithm>

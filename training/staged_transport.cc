@@ -1,3 +1,7 @@
+// A send copies to a pinned block, waits for the copy, and hands the block to the transport below;
+// a receive copies out of its block when the transfer has ended. A block goes back to the pool only
+// when neither a copy nor a transfer can touch it any more; after a failure it never does. The pool
+// is shared with the transfers, because they may outlive the transport.
 #include "training/staged_transport.h"
 
 #include <algorithm>

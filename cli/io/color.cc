@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <string_view>
 
-#include <fmt/format.h>
-
 #include "cli/options/parse.h"
 
 namespace penstock {

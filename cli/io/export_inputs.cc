@@ -1,8 +1,11 @@
+// The precision comes from --precision, else from the plan's own description or estimate, else from
+// the bytes of a parameter in its profile, else it is what the device usually multiplies in, and
+// then a note says that it is assumed. The model's config.json is taken from where the plan names
+// it, or from beside the plan, if its hash is the one that the plan was made from.
 #include "cli/io/export_inputs.h"
 
 #include <filesystem>
 #include <string_view>
-#include <utility>
 
 #include <fmt/format.h>
 

@@ -1,3 +1,7 @@
+// All files of a command line pass through here: read whole, hashed, parsed, and refused with the
+// file's place and a remedy. A file of the wrong kind is answered by what it is and where it
+// belongs; a file that is not there by its nearest neighbour. Writing is to a name, never beside
+// it, and an error names the file.
 #include "cli/io/files.h"
 
 #include <algorithm>

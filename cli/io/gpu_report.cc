@@ -1,3 +1,6 @@
+// Times of actions come from the untraced round and what they consist of from the traced one. An
+// action whose kernels cover less than 95 % of its time is bound by launches. What tracing costs is
+// printed beside it, because the two rounds are comparable only if that is little.
 #include "cli/io/gpu_report.h"
 
 #include <algorithm>

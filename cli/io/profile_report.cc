@@ -1,3 +1,6 @@
+// Nothing is computed here but ratios and the fit of one line, which is printed with its worst
+// error, because prices are made from the table and not from the line. Times without samples are
+// "-".
 #include "cli/io/profile_report.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// A command for one plan is the question as it was typed, without the options that the plan's own
+// pins replace, and with these pins. Words are quoted for a shell. The trainer in the last command
+// is the first whose exporter takes the plan, the preferred one before others.
 #include "cli/io/report_command.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Limits are typed in micro-batches and handed on in the units of --activation, per chunk: N x V x
+// A. Options that a schedule would not look at are refused, with the schedule that does.
 #include "cli/options/automatic_options.h"
 
 #include <cstdint>

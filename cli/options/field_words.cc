@@ -1,3 +1,6 @@
+// One table: the key that a choice has here, the word of the field that is printed, and every
+// spelling that trainers use. A typed word is looked up in plain form (lower case, dashes), never
+// by edit distance, because "tp" and "top" are one letter apart and mean different things.
 #include "cli/options/field_words.h"
 
 #include <algorithm>

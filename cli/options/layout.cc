@@ -3,7 +3,6 @@
 // the option's name and a remedy. A plan without cuts is one whose cuts are searched.
 #include "cli/options/layout.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>

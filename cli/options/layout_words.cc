@@ -7,7 +7,6 @@
 #include <array>
 #include <cctype>
 #include <cstddef>
-#include <utility>
 
 #include <fmt/format.h>
 

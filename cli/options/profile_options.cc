@@ -1,3 +1,6 @@
+// Options as typed, then one function that makes the request of them. Numbers are bounded, lists
+// have no duplicates, and options of a kind of model that was not named are refused, so that none
+// is passed over in silence.
 #include "cli/options/profile_options.h"
 
 #include <algorithm>

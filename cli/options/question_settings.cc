@@ -1,3 +1,6 @@
+// Every choice of a question has one setter, used by options, by --pin and by the points of
+// `compare --vary`, so that a word means the same everywhere. Values are checked against the
+// profile at hand: a recompute mode that was not measured is refused with those that were.
 #include "cli/options/question_settings.h"
 
 #include <algorithm>

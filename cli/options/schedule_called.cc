@@ -91,8 +91,6 @@ std::vector<std::string> schedules_of_family(std::string_view typed) {
 
 }  // namespace
 
-bool is_schedule(std::string_view typed) { return !find_called(typed).empty(); }
-
 std::string schedule_called(std::string_view option, std::string_view typed) {
   if (const std::string_view name = find_called(typed); !name.empty()) return std::string(name);
   const std::string what = fmt::format("unknown schedule '{}'", typed.substr(0, 60));

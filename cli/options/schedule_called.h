@@ -9,6 +9,5 @@ namespace penstock {
 // In any case, with or without hyphens, or by the name that PyTorch (ScheduleZBVZeroBubble),
 // Megatron or a paper has for it. Error{kBadInput}, which names `option`, when there is none.
 std::string schedule_called(std::string_view option, std::string_view typed);
-bool is_schedule(std::string_view typed);
 
 }  // namespace penstock

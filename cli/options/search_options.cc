@@ -1,3 +1,5 @@
+// Every option stands here once with its help; nothing is parsed, since `question_of` does that
+// with the files at hand. Verbs that share a part (model, machine, estimate) declare that part.
 #include "cli/options/search_options.h"
 
 #include "cli/options/model_input.h"

@@ -1,3 +1,6 @@
+// Each text is split at = and :, its rank or pair of ranks and its factor are parsed, and a part
+// that was named before is refused, since two factors for one thing would have no meaning. The
+// scenario is replayed beside the same plan without it.
 #include "cli/options/slow_options.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// The ranks of a profile, on LibTorch: rank 0 measures sections while ranks beside it keep the
+// other cores busy, then all of them measure links, over Gloo on the host and over NCCL between
+// GPUs. What a machine cannot measure is said in words, with the reason.
 #include <algorithm>
 #include <cstddef>
 #include <memory>

@@ -47,9 +47,7 @@ std::string text_of(const PlanBook& book, const std::string& title,
 }
 
 Json json_of(const Question& question, const PlanBook& book) {
-  Json json = Json::object();
-  json.set("schema_version", kResultSchemaVersion);
-  json.set("verb", "plan");
+  Json json = answer_json("plan");
   set_question(json, question);
   Json pages = Json::array();
   for (Json& row : book_rows(book)) pages.push(std::move(row));
@@ -71,7 +69,7 @@ Answer book_of_plans(const Question& question, const std::vector<int>& sizes,
   if (output) write_file(*output, file);
   switch (format) {
     case TableFormat::kJson:
-      return {to_text(json_of(question, *book)) + '\n', exit};
+      return json_answer(json_of(question, *book), exit);
     case TableFormat::kCsv:
       return {flat_table(book_rows(*book)).csv(), exit};
     case TableFormat::kMarkdown: {

@@ -1,3 +1,7 @@
+// Whose file it is follows from its content (or --as). A rolled-up plan is first checked rolled up;
+// only where that finds nothing to say about its lists is it written out in full. Files that a
+// launch file names are read from beside it, up to 64 MiB, and those that were read are listed, so
+// that a folder is not judged twice.
 #include "cli/reports/check_file.h"
 
 #include <algorithm>

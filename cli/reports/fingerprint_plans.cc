@@ -1,3 +1,7 @@
+// Two plans that reach what schedules alone do not: shared links, and cuts over device types of
+// different speed with a short last micro-batch. All numbers are odd ones on purpose, so that a
+// rounding in another place changes a digit. Nothing is read from files: the hash depends on the
+// code alone.
 #include "cli/reports/fingerprint_plans.h"
 
 #include <utility>

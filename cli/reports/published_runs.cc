@@ -1,3 +1,7 @@
+// A strict reader of such runs, and for each an estimate of the model, a plan as the authors
+// describe it, and its prediction. Context parallelism is counted as replicas with shorter
+// sequences. Runs that are left out of the fit are predicted all the same, so that the error on
+// them can be seen.
 #include "cli/reports/published_runs.h"
 
 #include <utility>

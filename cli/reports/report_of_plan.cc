@@ -1,3 +1,6 @@
+// The plan file is replayed, and everything on the page follows from that replay. Other plan files
+// become entries with the reason why they differ; a measured run is compared by the rule that
+// `validate` has, and the step with the median time is drawn unless another one is named.
 #include "cli/reports/report_of_plan.h"
 
 #include <algorithm>

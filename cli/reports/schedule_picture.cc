@@ -1,3 +1,6 @@
+// The ending of the file's name says the form. All schedules of a picture share one scale of time
+// and one unit of memory, the least common multiple of theirs, because a micro-batch is several
+// chunks in some of them.
 #include "cli/reports/schedule_picture.h"
 
 #include <algorithm>

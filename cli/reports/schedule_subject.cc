@@ -1,3 +1,6 @@
+// A schedule by name is generated from its shape, one from a file of PyTorch's pipelining is read;
+// both end as lists of actions with costs. What a file says itself may not be given as an option,
+// too, and costs that list micro-batches must list as many as there are.
 #include "cli/reports/schedule_subject.h"
 
 #include <string>

@@ -1,3 +1,6 @@
+// `penstock calibrate`: files that a runs file names lie relative to it. A model is read once per
+// path, and a config.json is estimated once per sequence length and device, since its times depend
+// on both. The fitted terms are written into a copy of the cluster file, which plans then use.
 #include "search/calibrate.h"
 
 #include <algorithm>

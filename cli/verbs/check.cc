@@ -1,3 +1,7 @@
+// `penstock check`: by its content a file is one of ours (judged by core/check or by strict
+// reading), a launch file of a trainer (judged by that trainer's rules), or neither, which is said
+// before JSON's parser would. Nothing in a file is executed. Findings make the exit code 1 unless
+// --exit-zero.
 #include <algorithm>
 #include <filesystem>
 #include <string>

@@ -1,3 +1,5 @@
+// `penstock estimate` writes the profile that `plan` would make of a config.json, or, with --fit,
+// fits the efficiencies to published runs. Every number in what it writes is marked as estimated.
 #include <algorithm>
 #include <filesystem>
 #include <iterator>

@@ -1,3 +1,6 @@
+// `penstock explain`: the plan is replayed, its busiest rank's time is divided into parts, and
+// every study that answers from a plan file alone adds its rows. Questions that need the profile
+// (why not, memory, sensitivity) find it where the plan says, and say so where it is not there.
 #include <optional>
 #include <string>
 

@@ -1,3 +1,6 @@
+// `penstock export`: the exporter answers with files or with a sentence why not. A refusal is an
+// answer (exit code 1) and comes with the nearest plan that the trainer can run, searched with the
+// plan's own profile and cluster; where that cannot be done the reason is told.
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,7 +14,6 @@
 #include "cli/options/parse.h"
 #include "cli/options/trainer_called.h"
 #include "cli/verbs/verbs.h"
-#include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "report/json_array.h"
 #include "report/plan_table.h"

@@ -1,3 +1,6 @@
+// The inputs are written out here: uneven prices from a fixed linear congruence, several shapes,
+// two executors. The hash is over the end of every action, in nanoseconds, so it changes exactly
+// when a prediction does. A commit that changes a hash has to say why.
 #include <cstdint>
 #include <string>
 #include <string_view>

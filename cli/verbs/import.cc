@@ -1,3 +1,6 @@
+// `penstock import`: one row per tool, with a function that reads its files, reports them and, with
+// --cluster, works out what they change there. Only -o writes; without it the changes are told and
+// nothing happens.
 #include <optional>
 #include <string>
 #include <utility>

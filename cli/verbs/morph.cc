@@ -1,3 +1,6 @@
+// `penstock morph` replays a recording of GPUs that come and go, in virtual time, under each policy
+// and the same costs of a change. Costs that are not given follow from the book: a checkpoint's
+// bytes over the storage, and Daly's interval for the recording's mean time between losses.
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -278,11 +281,8 @@ Answer run_morph(const Arguments& arguments, Screen screen) {
     write_file(*given.output, html);
   }
   if (!given.json) return report_answer(goodput_text(report, screen));
-  Json json = Json::object();
-  json.set("schema_version", kResultSchemaVersion).set("verb", "morph");
-  json.set("book", path).set("trace", trace);
-  json.set("result", goodput_json(report));
-  return {to_text(json) + '\n'};
+  Json json = answer_json("morph").set("book", path).set("trace", trace);
+  return json_answer(json.set("result", goodput_json(report)));
 }
 
 }  // namespace penstock

@@ -248,13 +248,6 @@ Answer table_of(const SearchResult& result, TableFormat format,
   return {flat_table(rows).csv(), exit, remark};
 }
 
-// Options that speak of one plan.
-void refuse_beside_counts(const std::vector<std::pair<const char*, bool>>& options) {
-  for (const auto& [name, given] : options) {
-    if (given) bad_option(name, "--gpus names many numbers, each with its plan", "leave it out");
-  }
-}
-
 int exit_of(const SearchResult& result, const Winner& winner) {
   if (!result.complete) return kStopped;
   return result.best.empty() || !ends(winner.training) ? kNo : kYes;
@@ -268,6 +261,7 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   TrainingCostOptions training;
   TableFormatOptions format;
   bool verbose = false;
+  std::vector<std::string> given_names;
   Options options(
       "plan MODEL --device NAME --gpus N --global-batch B [OPTIONS]",
       "Searches every split of the model, DP, PP, TP, micro-batch size and schedule for up to N "
@@ -292,15 +286,14 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   options.option("-o,--output", "FILE",
                  "write plan 1 as a plan file (- for stdout, instead of the report)", output);
   format.declare(options, "one row per plan");
+  options.names_given(given_names);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   if (nodes) given.gpus = gpus_of_nodes(*nodes, given);
   const auto counts = given.gpus ? gpu_counts(*given.gpus) : std::nullopt;
   if (counts) {
-    refuse_beside_counts({{"--baseline", baseline_path.has_value()},
-                          {"-v", verbose},
-                          {"--top", given.top.has_value()},
-                          {"--tokens", training.tokens.has_value()}});
+    refuse_given(given_names, {"--baseline", "-v", "--top", "--tokens"},
+                 "--gpus names many numbers, each with its plan", "leave it out");
     given.gpus = std::to_string(counts->back());
   }
   if (given.trainer) given.trainer = trainer_called(*given.trainer);

@@ -1,3 +1,6 @@
+// `penstock report`: a plan file is replayed, anything else is a question that is searched. Options
+// of the other kind are refused, not passed over. The page is one string that is written at the
+// end, or its data alone as JSON.
 #include <optional>
 #include <string>
 #include <utility>

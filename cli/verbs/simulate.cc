@@ -1,3 +1,6 @@
+// `penstock simulate` replays what the plan file holds: the same file gives the predicted step to
+// the nanosecond. Another executor lowers the lists anew; jitter, slow parts and shared links need
+// every action, so a rolled-up file is written out in full for them.
 #include <optional>
 #include <string>
 

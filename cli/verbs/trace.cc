@@ -16,7 +16,6 @@
 #include "cli/options/picture_options.h"
 #include "cli/reports/step_of_csv.h"
 #include "cli/verbs/verbs.h"
-#include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "report/json_array.h"
 #include "report/pictures/step_picture.h"

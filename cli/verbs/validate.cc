@@ -1,3 +1,6 @@
+// `penstock validate`: the run may be our own log, traces of PyTorch's profiler or another
+// trainer's log; what such a log leaves open can be said by options, and is asked for only where
+// --add-to needs it. The exit code is 1 when the step is off by more than the tolerance.
 #include <filesystem>
 #include <optional>
 #include <string>

@@ -1,3 +1,5 @@
+// Reading this table shows what the program is made of; nothing registers itself. A first word that
+// is no verb is looked up among the names that other tools have for one, then by edit distance.
 #include "cli/verbs/verbs.h"
 
 #include <array>

@@ -8,7 +8,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
 
 #include "core/check/check_parts.h"
 #include "core/check/longest_path.h"

@@ -3,7 +3,6 @@
 // stages, groups, and the ids of every action. Invariant: after it returns true, every id in the
 // file names something that exists.
 #include <algorithm>
-#include <functional>
 #include <map>
 
 #include "core/check/check_parts.h"

@@ -1,7 +1,5 @@
 #include "core/files/config_fields.h"
 
-#include <cstdint>
-
 namespace penstock {
 
 std::optional<JsonReader> ConfigFields::present(std::string_view name) {

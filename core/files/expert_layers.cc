@@ -5,7 +5,6 @@
 #include <limits>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace penstock {
 namespace {

@@ -1,7 +1,5 @@
 #include "core/files/linear_biases.h"
 
-#include <string_view>
-
 namespace penstock {
 namespace {
 

@@ -1,3 +1,6 @@
+// Compression goes through the list once: at each place the periods are tried at which the same
+// kind and stage occurs again, the longest coverage wins, and what does not repeat stays a plain
+// list. Expansion is its inverse and is all that a reader needs.
 #include "core/files/program_blocks.h"
 
 #include <algorithm>

@@ -6,7 +6,6 @@
 //
 // Invariant: every field is either used, known to say nothing about sizes, or listed in
 // Architecture::not_read; none is passed over in silence.
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -14,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "core/files/config_fields.h"
 #include "core/files/expert_layers.h"
@@ -22,6 +20,7 @@
 #include "core/files/language_part.h"
 #include "core/files/linear_biases.h"
 #include "core/files/model_limits.h"
+#include "core/files/other_kind.h"
 #include "core/values/architecture.h"
 
 namespace penstock {
@@ -40,13 +39,6 @@ std::string without_suffix(std::string name) {
 JsonReader language_reader(const Json& json, const std::string& file) {
   const std::string_view name = language_part(json);
   return name.empty() ? JsonReader(json, file) : JsonReader(json, file).at(name);
-}
-
-std::string in_lower_case(std::string text) {
-  for (char& letter : text) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return text;
 }
 
 std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
@@ -113,28 +105,7 @@ class ArchitectureReader {
   }
 
   void refuse_other_kinds() {
-    std::string why(why_no_plain_stack(type_));
-    if (why.empty()) why = why_no_plain_stack(in_lower_case(model_.family));  // "T5"
-    if (fields_.boolean("is_encoder_decoder").value_or(false) ||
-        fields_.reader().has("num_decoder_layers")) {
-      why = "an encoder-decoder model";
-    }
-    for (const std::string_view field : {"ssm_cfg", "state_size", "mamba_d_state",
-                                         "hybrid_override_pattern", "layers_block_type"}) {
-      if (fields_.reader().has(field)) why = "a state-space or hybrid model";
-    }
-    if (fields_.reader().has("image_size") && !fields_.reader().has("vocab_size")) {
-      why = "a model of images";
-    }
-    for (const std::string_view field : {"cross_attention_layers", "block_configs"}) {
-      if (fields_.present(field)) why = "a model whose layers are not alike";
-    }
-    if (const auto types = fields_.present("layer_types")) {
-      for (const JsonReader& element : types->elements()) {
-        const std::string type = element.string();
-        if (!type.ends_with("attention") || type == "linear_attention") why = "a hybrid model";
-      }
-    }
+    const std::string why = why_other_kind(fields_, model_.family, type_);
     if (why.empty()) return;
     fail(quoted(model_.family.empty() ? type_ : model_.family) + " is " + why +
          ", no language model of plain attention layers (state-space, hybrid and encoder-decoder "

@@ -2,7 +2,6 @@
 // what is written twice for people (stages, devices, tables of the Program) is held against what
 // counts.
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "core/files/plan_format.h"

@@ -3,7 +3,6 @@
 // Bounds keep sums over ranks and steps within 64 bits.
 #include <limits>
 #include <optional>
-#include <utility>
 
 #include "core/files/read_sources.h"
 #include "core/values/error.h"

@@ -1,4 +1,3 @@
-#include <utility>
 
 #include "core/files/plan_parts.h"
 #include "core/files/read_sources.h"

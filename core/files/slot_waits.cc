@@ -7,9 +7,7 @@
 // is not its LOAD is in a slot when the step begins: steps repeat, so it was left there.
 #include "core/files/slot_waits.h"
 
-#include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "core/values/action_rules.h"

@@ -1,7 +1,6 @@
 #include "core/values/measured_executor.h"
 
 #include <algorithm>
-#include <cstddef>
 
 namespace penstock {
 namespace {

@@ -1,6 +1,9 @@
+// Words of the enumerations in one table each, for reading and writing, then a strict reader and
+// its writer side by side. Sizes are bounded here, so that what is built from a description cannot
+// overflow. Two descriptions are of the same model whether or not one of them knows what its
+// sections hand on.
 #include "core/values/model_description.h"
 
-#include <array>
 #include <utility>
 
 #include "core/values/plan_words.h"

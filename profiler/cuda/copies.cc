@@ -1,3 +1,6 @@
+// Parts of a pool larger than twice the cache are copied in turn, so that no copy finds its bytes
+// in a cache. Times come from the device's events; load is a queue of memsets on another stream,
+// and a sample counts only if the load outlasted it.
 #include "profiler/cuda/copies.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// A switch over the kinds of records that the profiler asks for; any other record is none of ours.
+// Only external correlation ids of our own kind count, since libraries push theirs as well. Codes
+// that say that the machine or the driver cannot trace become an error of the environment, all
+// others an internal one.
 #include "profiler/cuda/cupti_records.h"
 
 #include "core/values/error.h"

@@ -1,3 +1,7 @@
+// CUPTI hands back buffers that it has filled from threads of its own; one thread reads them into
+// the recording. A scope pushes an external correlation id, by which launches, and through them
+// kernels, are attributed. Errors in callbacks are kept and thrown by stop(), since nothing may be
+// thrown through CUPTI. Records that were dropped are counted and told.
 #include "profiler/cuda/cupti_tracer.h"
 
 #include <array>

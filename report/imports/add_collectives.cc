@@ -1,3 +1,8 @@
+// Each file of nccl-tests fills one place of the cluster: collective, level and number of ranks.
+// The level follows from the hosts that the file names: ranks on one host need the innermost level
+// that spans them, ranks on several the one that spans so many nodes. Where the file does not tell,
+// --level must. Two files for one place are refused, since neither is better. Falling times are
+// raised, so that every stored curve ascends.
 #include <algorithm>
 #include <set>
 #include <tuple>

@@ -1,3 +1,8 @@
+// A level of the cluster gets the median over the pairs of devices that it joins and the level
+// inside it does not: pair (i, j) belongs to the level of span s within one of span r if i / r
+// differs from j / r and i / s equals j / s, since devices are numbered along the nesting. Only
+// levels inside a node are set, because nvbandwidth measures one node. A level with a measured
+// curve keeps it, and latencies stay.
 #include <algorithm>
 #include <array>
 #include <utility>

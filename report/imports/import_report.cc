@@ -1,3 +1,6 @@
+// For each kind of imported file a table of what was read, the same as JSON, and the list of what
+// became of it. NCCL's bus bandwidth is the algorithm's times the factor of nccl-tests, so that the
+// table can be compared with the tool's own output.
 #include "report/imports/import_report.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Tests that did not pass, are in another unit, or say nothing about rows, columns and the flow of
+// data are noted and not taken. A bidirectional test prints three matrices below each other: both
+// directions and their sum. They become three parts, so that nobody takes a sum for a bandwidth.
 #include "report/imports/nvbandwidth.h"
 
 #include <utility>

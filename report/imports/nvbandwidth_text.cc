@@ -1,3 +1,8 @@
+// The tables that nvbandwidth prints are turned into the JSON that it writes with -j, so that one
+// reader (nvbandwidth.cc) judges both. A state machine over lines: "Running X" names a test, a line
+// with "(row)" or "(column)" describes its matrix, then come a line of column numbers and one line
+// per row. Lines that are none of these (prompts, warnings) are passed over; a row with a cell that
+// is no number is not taken.
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>

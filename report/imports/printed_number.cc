@@ -1,6 +1,5 @@
 #include "report/imports/printed_number.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string>

@@ -1,3 +1,8 @@
+// Every device type of the cluster gets the lowest price per device among the catalog's rows for
+// the same accelerator, in the region that was asked for. Rows are matched by name and memory
+// (is_same_device), or by what --match says. Ties go by region, zone, instance and size, so the
+// order of the file does not matter. A device without a row keeps its price, and the note names the
+// nearest names or the regions that have one.
 #include <algorithm>
 #include <set>
 #include <tuple>

@@ -1,3 +1,7 @@
+// The time of the busiest rank is divided into compute, waits for other ranks, transfers, and
+// reductions with the optimizer. The differences of these parts between two plans are sorted, and
+// the largest is the reason; the second is added where it is at least half as large. A plan for
+// another batch is compared by samples per second, since its step does other work.
 #include "report/page/plan_reasons.h"
 
 #include <algorithm>

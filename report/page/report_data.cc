@@ -1,3 +1,7 @@
+// One object, in the order in which the page shows it. What is absent is left out, so the page
+// tests for a key and never for an empty value. The time "without a part" of the step is the
+// makespan less that part on the busiest rank: a lower bound of what removing it would leave, since
+// another rank may bind then.
 #include "report/page/report_data.h"
 
 #include <algorithm>

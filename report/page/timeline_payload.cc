@@ -1,3 +1,8 @@
+// A step of a million boxes would be 100 MB of JSON. The boxes are written as arrays, one field
+// after the other (structure of arrays, little endian, the widest fields first, so that every array
+// is aligned in the page), then compressed and in base64. Times are 32-bit multiples of a tick, the
+// least whole nanosecond count that holds the step. Where a tick is longer than 1 ns, boxes of one
+// row are moved so that they still follow each other.
 #include "report/page/timeline_payload.h"
 
 #include <algorithm>

@@ -1,10 +1,14 @@
+// A drawing is a list of boxes and texts in hundredths of a pixel, which picture.cc and the PNG
+// writer paint. Actions at least a pixel wide are boxes of their own; narrower ones are summed per
+// column of pixels, and the column gets the mixture of their colours over the colour of idle time,
+// so that a picture of a million actions has a few thousand boxes and still shows how busy every
+// column is. Positions are integers, so pictures have the same bytes everywhere.
 #include "report/pictures/step_picture.h"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <limits>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>

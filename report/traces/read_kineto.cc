@@ -1,16 +1,18 @@
+// Three sources, in order of trust: the ranges on the GPU (gpu_user_annotation), else the span of
+// the kernels that were launched inside the range on the CPU, found by correlation id, else the
+// CPU's range itself where no kernel was recorded. A GPU runs behind its CPU, so the step of an
+// action is the one in which the CPU issued it. Without step ranges, the k-th occurrence of an
+// action belongs to step k. Times are read from the digits of the file, rounded to a nanosecond.
 #include "report/traces/read_kineto.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string_view>
 #include <tuple>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "core/values/error.h"
 #include "core/values/json_reader.h"

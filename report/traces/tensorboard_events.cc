@@ -1,7 +1,6 @@
 #include "report/traces/tensorboard_events.h"
 
 #include <array>
-#include <cstddef>
 #include <cstring>
 
 namespace penstock {

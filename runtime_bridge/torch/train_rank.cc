@@ -1,3 +1,8 @@
+// The order of construction matters: threads are pinned before LibTorch makes any, the transport
+// comes first because with Gloo rank 0 may have to serve the store, then the heartbeat, and only
+// then the rank's state. A Rank runs on the calling thread, so `train` with one process per rank
+// and the run on threads of one process differ in nothing but their transport. Training is refused
+// before any rank starts where the lists of messages could deadlock on NCCL.
 #include "runtime_bridge/torch/train_rank.h"
 
 #include <set>

@@ -3,9 +3,6 @@
 // doubles, whose rounding does not matter at such a distance. Errors name the stage and the value.
 #include "simulator/schedules/automatic_input.h"
 
-#include <algorithm>
-#include <initializer_list>
-
 #include <fmt/format.h>
 
 #include "core/values/error.h"

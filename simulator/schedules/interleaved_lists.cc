@@ -1,3 +1,7 @@
+// Entry i of the table of forwards is (chunk, micro-batch) in the order: groups of micro-batches,
+// in each group chunk by chunk, in each chunk its micro-batches. Backwards walk the same table with
+// the chunks reversed. A rank runs `warm_up` forwards ahead and then pairs; that part repeats with
+// the period of a group times V, and is written as a repetition as far as the groups are full.
 #include "simulator/schedules/interleaved_lists.h"
 
 #include <algorithm>

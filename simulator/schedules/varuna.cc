@@ -1,3 +1,7 @@
+// Ranks but the last begin with as many forwards as Varuna's rules allow, then alternate groups of
+// recomputes and backwards with groups of forwards. The last rank keeps its activations and runs
+// 1F1B. These lists are only the order in which the rules of run time (RunTimeRule) look for what
+// can go ahead; the three kinds differ in that rule alone.
 #include "simulator/schedules/varuna.h"
 
 #include <string_view>

@@ -1,3 +1,8 @@
+// The best of four sources under the given limits: handcrafted schedules that fit, the published
+// heuristic on rungs of a ladder of limits with costs that cover every stage, a greedy arrangement
+// with the real costs, and that again with lowered limits. Rungs that a lower bound rules out are
+// skipped. Of equal lengths the first stays, but handcrafted lists yield to the heuristic's, so the
+// lists are the same everywhere.
 #include "simulator/schedules/zb_v_auto.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// A pass places a warm-up down and up the V, levels the ranks, then alternates one I and one F per
+// rank and fills gaps with W; what memory does not admit waits for a W. Passes are repeated as long
+// as the idle times of one, known beforehand, make the next one idle less. The four variants differ
+// in where gaps are filled.
 #include "simulator/schedules/zb_v_heuristic.h"
 
 namespace penstock {

@@ -1,3 +1,7 @@
+// ds_config.json holds batch, precision and ZeRO; the cuts cannot stand there, so
+// penstock_pipeline.py derives a PipelineModule that sets them, and checks the number of sections
+// when the job starts. Where DeepSpeed sums gradients in 32 bits only with ZeRO-1, it is switched
+// on and the note says so.
 #include <fmt/format.h>
 
 #include "report/measures.h"

@@ -1,3 +1,7 @@
+// The trainer's version decides whether the plan can be expressed, by the same limits that `plan
+// --for` searches under (verdict_of); only then does its exporter write. What all exporters share
+// stands below: the heading that every written file begins with, and the schedule as a CSV of
+// PyTorch's pipelining, in today's names or those of 2024.
 #include "trainers/exports/export_plan.h"
 
 #include <algorithm>

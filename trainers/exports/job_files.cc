@@ -1,3 +1,7 @@
+// run.sh is the job's part of one node and the only file that knows the trainer; job.sbatch and
+// sky.yaml just set NODE_RANK and MASTER_ADDR and start it. Where the last node has fewer ranks,
+// run.sh works out its share. A plan of several device types has no sky.yaml, because SkyPilot has
+// one type per cluster.
 #include "trainers/exports/job_files.h"
 
 #include <algorithm>

@@ -47,12 +47,6 @@ std::optional<LaunchNumber> LaunchSettings::number(std::string_view name,
   return LaunchNumber{number, setting};
 }
 
-std::optional<LaunchNumber> LaunchSettings::number_or(std::string_view name, std::int64_t otherwise,
-                                                      std::int64_t least) const {
-  if (!has(name)) return LaunchNumber{otherwise, nullptr};
-  return number(name, least);
-}
-
 std::optional<std::string> LaunchSettings::text(std::string_view name) const {
   const LaunchSetting* setting = find(name);
   if (setting == nullptr || !setting->unresolved.empty()) return {};

@@ -56,9 +56,6 @@ class LaunchSettings {
   // does not say. Error{kBadInput} for what is no such number.
   [[nodiscard]] std::optional<LaunchNumber> number(std::string_view name,
                                                    std::int64_t least = 1) const;
-  // The same, with the trainer's default where it is not set.
-  [[nodiscard]] std::optional<LaunchNumber> number_or(std::string_view name, std::int64_t otherwise,
-                                                      std::int64_t least = 1) const;
   // A text of that name; nothing as above.
   [[nodiscard]] std::optional<std::string> text(std::string_view name) const;
   // Is a switch on? A key that is false is off.

@@ -1,3 +1,6 @@
+// Three forms of one report: paragraphs for people (finding, place, reason, remedy), JSON, and the
+// workflow commands of GitHub with its escapes. There is no all-clear for what could not be judged:
+// rules that were skipped are named with the reason, equal reasons once.
 #include "trainers/lint/lint_text.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// $NAME, ${NAME...}, $(...), $((...)) and backticks, as far as they can be known without running
+// anything. A command substitution is unknown but for `cat FILE`, whose file is read if the caller
+// finds it. A default like ${SLURM_NNODES:-1} says nothing of the job, since launchers set such
+// names, and is unknown. An unknown text keeps the name by which findings mention it.
 #include <algorithm>
 #include <array>
 #include <charconv>

@@ -1,3 +1,7 @@
+// A hand-written reader of words and commands, one pass, without a syntax tree: conditions are only
+// counted, because all that matters is whether a command is certain. `bash -c` and sourced files
+// are read in place by exchanging the text under the cursor, with a limit on depth. All that
+// variables put in is counted, so no script makes it run long.
 #include <algorithm>
 #include <array>
 #include <utility>

@@ -1,3 +1,7 @@
+// A variable is a list of texts whose characters remember their lines, so a finding points at the
+// line that set the value. What is set under a condition may or may not hold: an addition keeps the
+// certain part, anything else makes the variable unknown, and flags that it would bring are listed
+// as conditional. The total that expansions put in is bounded.
 #include <algorithm>
 #include <set>
 #include <utility>

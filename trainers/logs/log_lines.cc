@@ -1,3 +1,6 @@
+// Each line loses escape sequences, what a progress bar has overwritten, and the prefix of torchrun
+// or srun, which names its rank. A last line without an end counts only if it ends as a whole
+// report does. Numbers are read from digits, never by the locale.
 #include "trainers/logs/log_lines.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// Lines are grouped into attempts: an iteration that is not after the one before it begins a
+// restart, and of several ranks the slowest counts. A line may stand for several steps (the usual
+// distance between lines). The first steps of every attempt are warm-up, skipped steps and other
+// batches are left out, and each omission is told. Where a log has speed and no time, times follow
+// from the plan's tokens.
 #include "trainers/logs/trainer_log.h"
 
 #include <algorithm>

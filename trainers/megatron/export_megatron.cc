@@ -1,3 +1,6 @@
+// Flags of one Megatron-LM version, by its facts: degrees, layout, batch, recompute, precision, and
+// the model's own flags from its config.json (megatron_model.cc). Layers per stage are written as a
+// layout, the only form that can express uneven cuts with VP.
 #include <algorithm>
 #include <cstddef>
 

@@ -1,3 +1,8 @@
+// The judge asks each value with its origin: a value may be set, a default, or not known for a
+// reason, and a rule that needs an unknown one is listed as not judged with that reason. Rules of
+// layers and layouts stand in other files of this folder; here are the products of degrees, the
+// batch, resuming and the warnings. A recipe is judged by the same rules, its fields taken as the
+// flags of the same meaning.
 #include <algorithm>
 #include <numeric>
 #include <utility>

@@ -1,3 +1,7 @@
+// Reading follows Megatron-LM's own steps: commas are dropped, groups (X)*n are written out once
+// and without nesting, then counts c*n of a single letter, and | separates stages. What Megatron
+// would refuse is refused with the step that fails. Lengths are bounded before anything is written
+// out.
 #include "trainers/megatron/megatron_layout.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// The architecture (read_architecture) gives sizes, the config.json itself what the architecture
+// does not hold, such as the base of rotary positions. What Megatron-LM cannot build as the model
+// has it is added to `differs` in words, so the job says where it trains another model.
 #include "trainers/megatron/megatron_model.h"
 
 #include <algorithm>

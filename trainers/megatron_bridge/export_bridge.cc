@@ -1,3 +1,6 @@
+// A Python recipe whose function planned(cfg) assigns every decision of the plan to a field of the
+// ConfigContainer, so that it can be applied to a recipe of the user's own. The rest of the file is
+// a trial of fifty steps on made-up data. Braces of Python are written out as text, never by fmt.
 #include <fmt/format.h>
 
 #include "core/values/recompute_sections.h"

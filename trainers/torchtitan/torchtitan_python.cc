@@ -1,3 +1,7 @@
+// Statements are read one by one, and no expression is evaluated beyond arithmetic on constants of
+// the file: what is looked for are the few constructors and assignments that torchtitan's recipes
+// consist of, function by function. Values are literals, such numbers, and files beside the recipe;
+// anything else is an unresolved setting, which no rule judges.
 #include "trainers/torchtitan/torchtitan_python.h"
 
 #include <algorithm>

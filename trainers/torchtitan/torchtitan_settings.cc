@@ -1,3 +1,8 @@
+// The file's name tells what carries the settings, and where it does not, its first line that is no
+// comment. Of a script the settings of the file or function that it starts are read first and its
+// own flags then win, as in torchtitan. Lines of files that were read as well are appended to the
+// script's line numbers, so that every finding can name its file and line. What was not found is
+// said and not judged.
 #include "trainers/torchtitan/torchtitan_settings.h"
 
 #include <algorithm>

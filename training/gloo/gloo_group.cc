@@ -1,3 +1,7 @@
+// Messages and gathers move bytes, because Gloo's own list of element types is short; only sums
+// need the type. Each group has one thread, so that collectives run in the order in which they were
+// started, which is the same on all members. Closing a group has no call in c10d: a receive that
+// runs into its time limit makes Gloo close the connections.
 #include "training/gloo/gloo_group.h"
 
 #include <limits>

@@ -1,3 +1,7 @@
+// All ranks announce themselves in the store before anything is connected, because Gloo could not
+// say who is missing. Work ends on c10d's threads, which set an outcome; the rank's own thread
+// waits for it and does what is left. The first failure closes all groups, so that the others fail
+// at once with it and not at their time limit.
 #include "training/gloo/gloo_transport.h"
 
 #include <algorithm>

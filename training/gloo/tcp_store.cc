@@ -1,3 +1,5 @@
+// Keys carry the prefix of the job's attempt, so that a restarted job on the same store meets
+// nothing that the one before has left. Errors of c10d become errors that name the address.
 #include "training/gloo/tcp_store.h"
 
 #include <cstdint>

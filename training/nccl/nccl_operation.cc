@@ -1,3 +1,7 @@
+// Life of an operation: before_call makes NCCL's stream wait for the data (or copies host memory to
+// the device through a pinned block), call issues it, after_call records the event that ends it,
+// finish copies results back. A block that NCCL may still write to is not given back to the scratch
+// memory.
 #include "training/nccl/nccl_operation.h"
 
 #include <cstring>

@@ -1,3 +1,8 @@
+// NCCL's calls are not thread-safe on one communicator, and an abort must be able to interrupt any
+// wait: so every call is made under one lock, and every wait is a loop that polls under the lock
+// and sleeps outside it. Communicators are non-blocking; the id of a group is made by its first
+// member and handed on through the job's store. After a failure no call reaches NCCL, and all
+// communicators are aborted, so that peers see an error instead of a time-out.
 #include "training/nccl/nccl_state.h"
 
 #include <algorithm>

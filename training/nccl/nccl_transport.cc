@@ -1,3 +1,7 @@
+// Messages between begin_batch and end_batch are issued in one NCCL group, and collectives one by
+// one in the order of their calls. Every communicator does a first transfer when it is made,
+// because NCCL connects lazily, and a connection in the middle of a step would wait for a rank that
+// does something else.
 #include "training/nccl/nccl_transport.h"
 
 #include <array>
