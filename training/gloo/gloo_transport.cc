@@ -107,17 +107,45 @@ std::string list(const std::vector<int>& ranks) {
   return text;
 }
 
+// Ranks that came with another token. They end at once, and so does whoever waits for them, unless
+// others take their places: they may be those of another job that was given this one's port.
+class RefusedRanks {
+ public:
+  RefusedRanks(c10d::TCPStore& job, const GlooOptions& options) : job_(job), options_(options) {}
+
+  void look(const std::vector<int>& missing) {
+    const SteadyTime now = steady_now();
+    for (const int rank : missing) {
+      if (!was_refused(job_, options_.store, {rank, options_.ranks})) continue;
+      const SteadyTime since = since_.try_emplace(rank, now).first->second;
+      if (now - since <= options_.refusal_limit) continue;
+      throw TransportFailure(
+          rank, "rank " + std::to_string(rank) + " of " + std::to_string(options_.ranks) +
+                    " came to " + to_string(options_.store) +
+                    " with another PENSTOCK_JOB_TOKEN than this rank, or only one of the two has "
+                    "any, and was refused: give all ranks of a job the same one");
+    }
+  }
+
+ private:
+  c10d::TCPStore& job_;
+  const GlooOptions& options_;
+  std::map<int, SteadyTime> since_;  // seen to be refused
+};
+
 // Before anything is connected, because Gloo could not say who is missing. Each says from where it
 // reaches the store; returned is at which address this rank is reached.
-std::string wait_for_all(c10d::Store& store, const GlooOptions& options) {
+std::string wait_for_all(c10d::TCPStore& job, c10d::Store& store, const GlooOptions& options) {
   const std::string own = address_towards(options.store.host, options.store.port);
   store.set(arrival_key(options.rank), {own.begin(), own.end()});
   const SteadyTime deadline = steady_now() + options.rendezvous_limit;
+  RefusedRanks refused(job, options);
   std::vector<int> missing;
   for (int rank = 0; rank < options.ranks; ++rank) missing.push_back(rank);
   for (;;) {
     std::erase_if(missing, [&](int rank) { return store.check({arrival_key(rank)}); });
     if (missing.empty()) break;
+    refused.look(missing);
     if (steady_now() > deadline) {
       const auto seconds =
           std::chrono::duration_cast<std::chrono::seconds>(options.rendezvous_limit).count();
@@ -142,10 +170,11 @@ class GlooTransport : public Transport {
  public:
   explicit GlooTransport(const GlooOptions& options) : options_(options) {
     const StoreRole role = options.serves_store ? StoreRole::kServer : StoreRole::kClient;
-    store_ = c10::make_intrusive<c10d::PrefixStore>(
-        options.store.prefix, open_store(options.store, role, options.rendezvous_limit));
+    const auto job = open_store(options.store, role, options.rendezvous_limit,
+                                Awaited{options.rank, options.ranks});
+    store_ = c10::make_intrusive<c10d::PrefixStore>(options.store.prefix, job);
     std::string address;
-    within_reach("joining the job", [&] { address = wait_for_all(*store_, options_); });
+    within_reach("joining the job", [&] { address = wait_for_all(*job, *store_, options_); });
     within_reach("opening the network", [&] { device_ = open_device(options_, address); });
     std::vector<int> all;
     for (int rank = 0; rank < options.ranks; ++rank) all.push_back(rank);

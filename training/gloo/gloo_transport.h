@@ -20,6 +20,9 @@ struct GlooOptions {
   std::string network_interface;  // "eth0"; empty: that of the way to the store's host, and on that
                                   // host that of the way to a rank on another one
   Duration rendezvous_limit = std::chrono::minutes(5);  // until all ranks have arrived
+  // Of a rank that was refused because of its token, until one with the right token takes its
+  // place.
+  Duration refusal_limit = std::chrono::seconds(3);
   Duration limit = std::chrono::minutes(5);  // a transfer whose peer does nothing for so long fails
 };
 

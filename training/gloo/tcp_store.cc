@@ -2,6 +2,7 @@
 // nothing that the one before has left. Errors of c10d become errors that name the address.
 #include "training/gloo/tcp_store.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -66,21 +67,31 @@ class Client : public KeyValueStore {
 
 // What a job is named by in front of its attempts: its token, or nothing. No value where the prefix
 // is none of a job's.
+constexpr const char* kAttempt = "/worker/attempt_";
 std::optional<std::string> job_of(const StoreAddress& address) {
-  const std::size_t end = address.prefix.find("/worker/attempt_");
+  const std::size_t end = address.prefix.find(kAttempt);
   if (end == std::string::npos) return std::nullopt;
   return address.prefix.substr(0, end);
 }
 
+// Of ranks with different tokens the same.
+std::string refusal_key(const StoreAddress& address, const Awaited& rank) {
+  const std::size_t attempt = std::min(address.prefix.find(kAttempt), address.prefix.size());
+  return "/penstock/refused" + address.prefix.substr(attempt) + "/" + std::to_string(rank.rank) +
+         "-of-" + std::to_string(rank.ranks);
+}
+
 // Whoever comes first says which job the store is of. Under other prefixes ranks would wait for
 // each other until the time limit.
-void require_this_job(c10d::TCPStore& store, const StoreAddress& address) {
+void require_this_job(c10d::TCPStore& store, const StoreAddress& address,
+                      const std::optional<Awaited>& rank) {
   const std::optional<std::string> job = job_of(address);
   if (!job) return;
   const std::string own = content_hash(*job);
   const std::vector<std::uint8_t> first =
       store.compareSet("/penstock/job", {}, {own.begin(), own.end()});
   if (std::string(first.begin(), first.end()) == own) return;
+  if (rank) store.set(refusal_key(address, *rank), std::vector<std::uint8_t>{1});
   throw_bad_input("the store at " + to_string(address) + " is that of a job with " +
                   (job->empty() ? "a PENSTOCK_JOB_TOKEN, and this rank has none"
                                 : "another PENSTOCK_JOB_TOKEN than this rank has, or with none") +
@@ -104,7 +115,7 @@ std::string to_string(const StoreAddress& address) {
 }
 
 c10::intrusive_ptr<c10d::TCPStore> open_store(const StoreAddress& address, StoreRole role,
-                                              Duration limit) {
+                                              Duration limit, const std::optional<Awaited>& rank) {
   c10d::TCPStoreOptions options;
   options.port = static_cast<std::uint16_t>(address.port);
   options.isServer = role == StoreRole::kServer;
@@ -112,7 +123,7 @@ c10::intrusive_ptr<c10d::TCPStore> open_store(const StoreAddress& address, Store
   options.timeout = in_milliseconds(limit);
   try {
     auto store = c10::make_intrusive<c10d::TCPStore>(address.host, options);
-    require_this_job(*store, address);
+    require_this_job(*store, address, rank);
     return store;
   } catch (const Error&) {
     throw;
@@ -126,6 +137,10 @@ c10::intrusive_ptr<c10d::TCPStore> open_store(const StoreAddress& address, Store
                                 " (is rank 0 or the launcher running, is the address right?): " +
                                 words_of(error));
   }
+}
+
+bool was_refused(c10d::TCPStore& store, const StoreAddress& address, const Awaited& rank) {
+  return store.check({refusal_key(address, rank)});
 }
 
 std::unique_ptr<StoreServer> serve_store(int port) {

@@ -157,6 +157,28 @@ TEST_CASE("a store that nobody serves, and one that is served already") {
         std::string::npos);
   CHECK(refusal("/worker/attempt_0").find("and this rank has none") != std::string::npos);
 
+  // Who waits for a rank of another token is told.
+  GlooOptions first, other;
+  first.store = {"127.0.0.1", port, "/a1b2/worker/attempt_0"};
+  first.ranks = other.ranks = 2;
+  first.refusal_limit = milliseconds(50);
+  other.store = {"127.0.0.1", port, "/other/worker/attempt_0"};
+  other.rank = 1;
+  CHECK(tests::message_of([&] {
+          (void)make_gloo_transport(other);
+        }).find("another PENSTOCK_JOB_TOKEN") != std::string::npos);
+  const SteadyTime begin = steady_now();
+  CHECK(tests::message_of([&] { (void)make_gloo_transport(first); })
+            .starts_with("rank 1 of 2 came to 127.0.0.1:" + std::to_string(port) +
+                         " with another PENSTOCK_JOB_TOKEN than this rank"));
+  CHECK(steady_now() - begin < seconds(30));
+  // A job of three ranks does not wait for one of two.
+  first.ranks = 3;
+  first.rendezvous_limit = milliseconds(300);
+  CHECK(tests::message_of([&] {
+          (void)make_gloo_transport(first);
+        }).starts_with("ranks 1, 2 of 3 did not arrive"));
+
   GlooOptions options;
   options.store.port = 1;  // nobody serves there
   options.rendezvous_limit = seconds(1);
