@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "training/token_data.h"
+#include "training/ordered_samples.h"
 
 namespace penstock {
 namespace {

@@ -4,6 +4,7 @@
 #include "runtime_bridge/npy_header.h"
 
 #include <charconv>
+#include <limits>
 
 #include "core/values/error.h"
 
@@ -101,6 +102,33 @@ std::size_t little_endian(std::string_view bytes) {
 }
 
 }  // namespace
+
+// A header may say anything: what is beyond all files stays there.
+std::int64_t elements_of(const NpyHeader& header) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  std::int64_t elements = 1;
+  for (const std::int64_t size : header.shape) {
+    if (size != 0 && elements > kMost / size) return kMost;
+    elements *= size;
+  }
+  return elements;
+}
+
+std::optional<TokenType> integers_of(const NpyHeader& header) {
+  struct Known {
+    std::string_view descr;
+    TokenType type;
+  };
+  static constexpr Known kKnown[] = {{"|u1", TokenType::kUint8},
+                                     {"<u2", TokenType::kUint16},
+                                     {"<u4", TokenType::kUint32},
+                                     {"<i4", TokenType::kInt32},
+                                     {"<i8", TokenType::kInt64}};
+  for (const Known& known : kKnown) {
+    if (known.descr == header.descr) return known.type;
+  }
+  return std::nullopt;
+}
 
 bool is_npy(std::string_view begin) { return begin.starts_with(kMagic); }
 

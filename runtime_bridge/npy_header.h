@@ -4,9 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "training/token_data.h"
 
 namespace penstock {
 
@@ -20,5 +23,10 @@ struct NpyHeader {
 bool is_npy(std::string_view begin);
 // `begin`: the file, or at least its first 64 KiB. Error{kBadInput} that names `file`.
 NpyHeader read_npy_header(std::string_view begin, const std::string& file);
+
+// So many numbers by its header, at most 2^63 - 1.
+std::int64_t elements_of(const NpyHeader& header);
+// Nothing where its elements are no integers that token ids and labels can be.
+std::optional<TokenType> integers_of(const NpyHeader& header);
 
 }  // namespace penstock

@@ -22,9 +22,10 @@ enum class TransportKind {
 };
 
 struct DataOptions {
-  std::vector<std::string> files;  // names or patterns of names
-  std::optional<TokenType> type;   // of token ids; nothing: a text, whose bytes are the tokens
-  std::vector<std::string> validation_files;
+  std::vector<std::string> files;   // names or patterns of names
+  std::optional<TokenType> type;    // of token ids; nothing: a text, whose bytes are the tokens
+  std::vector<std::string> labels;  // of images, where `files` do not hold them too
+  std::vector<std::string> validation_files, validation_labels;
   double validation_fraction = 0.0;  // or so much of `files`, its end
   bool operator==(const DataOptions&) const = default;
 };

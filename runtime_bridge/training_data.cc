@@ -7,20 +7,21 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <glob.h>
-
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "runtime_bridge/checkpoint_checksum.h"
+#include "runtime_bridge/expanded_names.h"
+#include "runtime_bridge/image_files.h"
 #include "runtime_bridge/npy_header.h"
 #include "training/byte_data.h"
+#include "training/image_data.h"
 #include "training/mapped_file.h"
+#include "training/token_data.h"
 
 namespace penstock {
 namespace {
@@ -29,29 +30,6 @@ namespace {
 constexpr std::size_t kLook = std::size_t{1} << 16;
 // Checksums and the first check of ids read no more than this.
 constexpr std::size_t kMostRead = std::size_t{1} << 28;
-
-// "tokens/*.bin" is all files with such a name; a name that is a file is that file.
-std::vector<std::string> expanded(const std::vector<std::string>& names) {
-  std::vector<std::string> files;
-  for (const std::string& name : names) {
-    std::error_code ignored;
-    const bool is_pattern = name.find_first_of("*?[") != std::string::npos;
-    if (!is_pattern || std::filesystem::exists(name, ignored)) {
-      files.push_back(name);
-      continue;
-    }
-    glob_t found = {};
-    const int failed = glob(name.c_str(), GLOB_NOSORT, nullptr, &found);
-    std::vector<std::string> matches(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-    globfree(&found);
-    if (failed != 0 || matches.empty()) {
-      throw Error(ErrorKind::kMissingResource, name + ": there is no such file");
-    }
-    std::ranges::sort(matches);  // by bytes, whatever the locale
-    files.insert(files.end(), matches.begin(), matches.end());
-  }
-  return files;
-}
 
 // Control characters that texts do not have.
 bool is_no_text(unsigned char c) {
@@ -103,32 +81,10 @@ std::string known_format(std::string_view begin) {
 }
 
 TokenType type_of_npy(const NpyHeader& header, const std::string& path) {
-  struct Known {
-    std::string_view descr;
-    TokenType type;
-  };
-  static constexpr Known kKnown[] = {{"|u1", TokenType::kUint8},
-                                     {"<u2", TokenType::kUint16},
-                                     {"<u4", TokenType::kUint32},
-                                     {"<i4", TokenType::kInt32},
-                                     {"<i8", TokenType::kInt64}};
-  for (const Known& known : kKnown) {
-    if (known.descr == header.descr) return known.type;
-  }
+  if (const auto type = integers_of(header)) return *type;
   throw_bad_input(path + ": its elements are '" + header.descr +
                   "'; token ids are '|u1', '<u2', '<u4', '<i4' or '<i8'\nhelp: numpy.save(file, "
                   "ids.astype('uint16')), or 'int32' for vocabularies beyond 65,536");
-}
-
-// A header may say anything: what is beyond all files stays there.
-std::int64_t elements_of(const NpyHeader& header) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  std::int64_t elements = 1;
-  for (const std::int64_t size : header.shape) {
-    if (size != 0 && elements > kMost / size) return kMost;
-    elements *= size;
-  }
-  return elements;
 }
 
 TokenFile npy_file(const std::string& path, std::shared_ptr<const MappedFile> mapped,
@@ -178,16 +134,18 @@ TokenFile plain_file(const std::string& path, std::shared_ptr<const MappedFile> 
   return file;
 }
 
+std::string joined_names(const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  return all;
+}
+
 // All files of one kind: texts put together, or token ids.
 struct Files {
   std::vector<std::string> names;
   std::string text;
   std::vector<TokenFile> tokens;
-  [[nodiscard]] std::string joined() const {
-    std::string all;
-    for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-    return all;
-  }
+  [[nodiscard]] std::string joined() const { return joined_names(names); }
 };
 
 void add_file(const std::string& path, std::optional<TokenType> type, Files& files) {
@@ -209,7 +167,7 @@ void add_file(const std::string& path, std::optional<TokenType> type, Files& fil
 
 Files opened(const std::vector<std::string>& names, std::optional<TokenType> type) {
   Files files;
-  files.names = expanded(names);
+  files.names = expanded_names(names);
   for (const std::string& name : files.names) {
     add_file(name, type, files);
     if (files.tokens.empty() || files.text.empty()) continue;
@@ -219,16 +177,22 @@ Files opened(const std::vector<std::string>& names, std::optional<TokenType> typ
 }
 
 // Of small files all bytes, of large ones blocks all over them.
-std::string fingerprint(const TokenFile& file) {
+std::string fingerprint(std::span<const std::byte> bytes) {
   constexpr std::size_t kBlock = std::size_t{1} << 16;
-  if (file.bytes.size() <= kMostRead) return checksum_of(file.bytes);
+  if (bytes.size() <= kMostRead) return checksum_of(bytes);
   const std::size_t blocks = kMostRead / kBlock / 4;
-  std::string all = std::to_string(file.bytes.size());
+  std::string all = std::to_string(bytes.size());
   for (std::size_t i = 0; i < blocks; ++i) {
-    const std::size_t at = (file.bytes.size() - kBlock) / (blocks - 1) * i;
-    all += checksum_of(file.bytes.subspan(at, kBlock));
+    const std::size_t at = (bytes.size() - kBlock) / (blocks - 1) * i;
+    all += checksum_of(bytes.subspan(at, kBlock));
   }
   return checksum_of(all);
+}
+
+// Other samples are left for training where a share of them is for validation.
+std::string checksum_of_share(const std::string& checksum, double validation_fraction) {
+  if (validation_fraction <= 0.0) return checksum;
+  return checksum_of(checksum + ' ' + to_text(Json(validation_fraction)));
 }
 
 CheckpointData description_of(const Files& files, double validation_fraction) {
@@ -241,13 +205,25 @@ CheckpointData description_of(const Files& files, double validation_fraction) {
     std::string all;
     for (const TokenFile& file : files.tokens) {
       data.bytes += static_cast<std::int64_t>(file.bytes.size());
-      all += std::string(name_of(file.type)) + ' ' + fingerprint(file) + '\n';
+      all += std::string(name_of(file.type)) + ' ' + fingerprint(file.bytes) + '\n';
     }
     data.checksum = checksum_of(all);
   }
-  if (validation_fraction > 0.0) {  // other samples are left for training
-    data.checksum = checksum_of(data.checksum + ' ' + to_text(Json(validation_fraction)));
-  }
+  data.checksum = checksum_of_share(data.checksum, validation_fraction);
+  return data;
+}
+
+CheckpointData description_of(const ImageFiles& files, double validation_fraction) {
+  CheckpointData data;
+  data.path = joined_names(files.names);
+  std::string all;
+  const auto add = [&](std::string_view type, std::span<const std::byte> bytes) {
+    data.bytes += static_cast<std::int64_t>(bytes.size());
+    all += std::string(type) + ' ' + fingerprint(bytes) + '\n';
+  };
+  for (const ImageFile& file : files.images) add(name_of(file.type), file.bytes);
+  for (const TokenFile& file : files.labels) add(name_of(file.type), file.bytes);
+  data.checksum = checksum_of_share(checksum_of(all), validation_fraction);
   return data;
 }
 
@@ -294,10 +270,9 @@ void add_text(Files files, double fraction, const ModelDescription& model, int s
       std::make_shared<const ByteData>(std::move(files.text), sequence_length, files.joined());
 }
 
-void add_tokens(Files files, double fraction, const ModelDescription& model, int sequence_length,
-                TrainingData& data) {
-  const std::string names = files.joined();
-  data.files = token_data(std::move(files), model, sequence_length);
+void add_samples(std::shared_ptr<const SampleSet> samples, double fraction,
+                 const std::string& names, TrainingData& data) {
+  data.files = std::move(samples);
   data.samples = data.files->samples();
   if (fraction <= 0.0) return;
   data.validation = data.files;
@@ -308,6 +283,35 @@ void add_tokens(Files files, double fraction, const ModelDescription& model, int
   throw_bad_input(names + ": holds " + std::to_string(data.validation_samples) +
                   " samples, and --validation-fraction leaves none to train on\nhelp: give more "
                   "data, or a file of its own with --validation-data");
+}
+
+void add_tokens(Files files, double fraction, const ModelDescription& model, int sequence_length,
+                TrainingData& data) {
+  const std::string names = files.joined();
+  add_samples(token_data(std::move(files), model, sequence_length), fraction, names, data);
+}
+
+std::shared_ptr<const SampleSet> image_data(ImageFiles files, const ModelDescription& model) {
+  return std::make_shared<const ImageData>(std::move(files.images), std::move(files.labels),
+                                           model.image);
+}
+
+TrainingData read_images(const DataOptions& options, const ModelDescription& model) {
+  if (options.type) {
+    throw_bad_input(
+        "--dtype: the model takes images, whose files say their type\nhelp: leave it "
+        "out");
+  }
+  ImageFiles files = open_image_files(options.files, options.labels);
+  TrainingData data;
+  data.file = description_of(files, options.validation_fraction);
+  const std::string names = joined_names(files.names);
+  add_samples(image_data(std::move(files), model), options.validation_fraction, names, data);
+  if (options.validation_files.empty()) return data;
+  data.validation =
+      image_data(open_image_files(options.validation_files, options.validation_labels), model);
+  data.validation_samples = data.validation->samples();
+  return data;
 }
 
 }  // namespace
@@ -321,6 +325,12 @@ void TrainingData::begin(const EpochData::Start& start) {
 
 TrainingData read_training_data(const DataOptions& options, const ModelDescription& model,
                                 int sequence_length) {
+  if (!model.image.empty()) return read_images(options, model);
+  if (!options.labels.empty() || !options.validation_labels.empty()) {
+    throw_bad_input(
+        "--labels: the model was profiled with token ids, which are their own targets"
+        "\nhelp: leave it out; or profile a model of images with --image 3x224x224");
+  }
   Files files = opened(options.files, options.type);
   TrainingData data;
   data.file = description_of(files, options.validation_fraction);

@@ -3,7 +3,8 @@
 //
 // A text is read whole; its bytes are the tokens. Files of token ids are mapped: integers one after
 // the other, of a type that has to be named, or .npy, whose header says it. Other files are refused
-// and not taken for text: their bytes would train, to no use.
+// and not taken for text: their bytes would train, to no use. A model that takes images gets them
+// and their labels, mapped, too.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +14,31 @@
 #include "core/values/model_description.h"
 #include "runtime_bridge/checkpoint_manifest.h"
 #include "runtime_bridge/train_options.h"
-#include "training/token_data.h"
+#include "training/ordered_samples.h"
+#include "training/sample_set.h"
 #include "training/token_source.h"
 
 namespace penstock {
 
 struct TrainingData {
-  // What ranks train on. Of tokenised data begin() sets it.
+  // What ranks train on. Of tokenised data and images begin() sets it.
   std::shared_ptr<const TokenSource> tokens;
   CheckpointData file;
-  // Tokenised data, and how many samples of it are trained on: the first. None of a text.
-  std::shared_ptr<const TokenData> files;
+  // Tokenised data or images, and how many samples of them are trained on: the first. None of a
+  // text.
+  std::shared_ptr<const SampleSet> files;
   std::int64_t samples = 0;
   // What evaluations use, in order: samples [validation_first, validation_first +
   // validation_samples).
-  std::shared_ptr<const TokenData> validation;
+  std::shared_ptr<const SampleSet> validation;
   std::int64_t validation_first = 0, validation_samples = 0;
   std::shared_ptr<const TokenSource> evaluation;  // the same as a source; begin() sets it
 
-  // Tokenised data go on from there; texts draw by step anyway.
+  // Tokenised data and images go on from there; texts draw by step anyway.
   void begin(const EpochData::Start& start);
 };
 
-// With the tokens of `model`. Error{kMissingResource} when there is no such file, Error{kBadInput}
+// As `model` takes them. Error{kMissingResource} when there is no such file, Error{kBadInput}
 // when it is too short, of another kind than was said, or of no kind that was said.
 TrainingData read_training_data(const DataOptions& options, const ModelDescription& model,
                                 int sequence_length);

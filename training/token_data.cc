@@ -1,7 +1,6 @@
 // A sample's number leads to its tokens without a table: files say how many samples they have, a
-// binary search over their sums finds the file, and a multiplication the place in it. The order of
-// an epoch is a permutation that is computed for one number at a time (training/shuffled_order.h),
-// so that nothing grows with the data.
+// binary search over their sums finds the file, and a multiplication the place in it, so that
+// nothing grows with the data.
 #include "training/token_data.h"
 
 #include <algorithm>
@@ -10,8 +9,6 @@
 #include <utility>
 
 #include "core/values/error.h"
-#include "training/mixed_bits.h"
-#include "training/shuffled_order.h"
 
 namespace penstock {
 namespace {
@@ -24,24 +21,6 @@ std::int64_t read_as(const std::byte* at) {
   T value;
   std::memcpy(&value, at, sizeof value);
   return static_cast<std::int64_t>(value);
-}
-
-std::int64_t token_at(const TokenFile& file, std::int64_t token) {
-  const std::byte* const at =
-      file.bytes.data() + static_cast<std::size_t>(token) * size_of(file.type);
-  switch (file.type) {
-    case TokenType::kUint8:
-      return read_as<std::uint8_t>(at);
-    case TokenType::kUint16:
-      return read_as<std::uint16_t>(at);
-    case TokenType::kUint32:
-      return read_as<std::uint32_t>(at);
-    case TokenType::kInt32:
-      return read_as<std::int32_t>(at);
-    case TokenType::kInt64:
-      return read_as<std::int64_t>(at);
-  }
-  return 0;
 }
 
 std::int64_t samples_of(const TokenFile& file, std::int64_t length) {
@@ -104,6 +83,24 @@ std::size_t size_of(TokenType type) {
   return 1;
 }
 
+std::int64_t token_at(const TokenFile& file, std::int64_t token) {
+  const std::byte* const at =
+      file.bytes.data() + static_cast<std::size_t>(token) * size_of(file.type);
+  switch (file.type) {
+    case TokenType::kUint8:
+      return read_as<std::uint8_t>(at);
+    case TokenType::kUint16:
+      return read_as<std::uint16_t>(at);
+    case TokenType::kUint32:
+      return read_as<std::uint32_t>(at);
+    case TokenType::kInt32:
+      return read_as<std::int32_t>(at);
+    case TokenType::kInt64:
+      return read_as<std::int64_t>(at);
+  }
+  return 0;
+}
+
 TokenData::TokenData(std::vector<TokenFile> files, int sequence_length, std::int64_t vocabulary)
     : files_(std::move(files)), length_(sequence_length), vocabulary_(vocabulary), first_{0} {
   std::int64_t tokens = 0;
@@ -130,6 +127,11 @@ std::vector<std::int64_t> TokenData::tokens(std::int64_t sample) const {
     require_known(file, token, ids[i]);
   }
   return ids;
+}
+
+TokenSample TokenData::sample(const ModelDescription& model, const SampleId& id,
+                              std::int64_t number) const {
+  return sample_of(model, id, tokens(number));
 }
 
 void TokenData::require_known(const TokenFile& file, std::int64_t token, std::int64_t id) const {
@@ -162,32 +164,6 @@ void TokenData::check(std::size_t most_bytes) const {
       check(file, block * kBlock, std::min(file.tokens(), (block + 1) * kBlock));
     }
   }
-}
-
-EvaluationData::EvaluationData(std::shared_ptr<const TokenData> data, std::int64_t first,
-                               int global_batch)
-    : data_(std::move(data)), first_(first), global_batch_(global_batch) {}
-
-TokenSample EvaluationData::sample(const ModelDescription& model, const SampleId& id) const {
-  const std::int64_t batch = -1 - id.step;
-  return sample_of(model, id, data_->tokens(first_ + batch * global_batch_ + id.sample));
-}
-
-EpochData::EpochData(std::shared_ptr<const TokenData> data, std::int64_t first, std::int64_t end,
-                     const Start& start)
-    : data_(std::move(data)), first_(first), end_(end), start_(start) {}
-
-std::int64_t EpochData::index(const SampleId& id) const {
-  const std::int64_t taken =
-      start_.taken + (id.step - start_.step) * start_.global_batch + id.sample;
-  const auto n = static_cast<std::uint64_t>(samples());
-  const std::uint64_t epoch = static_cast<std::uint64_t>(taken) / n;
-  const ShuffledOrder order(n, mixed_bits({id.seed, epoch}));
-  return first_ + static_cast<std::int64_t>(order(static_cast<std::uint64_t>(taken) % n));
-}
-
-TokenSample EpochData::sample(const ModelDescription& model, const SampleId& id) const {
-  return sample_of(model, id, data_->tokens(index(id)));
 }
 
 }  // namespace penstock

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "training/token_source.h"
+#include "training/sample_set.h"
 
 namespace penstock {
 
@@ -40,21 +40,23 @@ struct TokenFile {
   }
 };
 
-class TokenData {
+std::int64_t token_at(const TokenFile& file, std::int64_t token);
+
+class TokenData : public SampleSet {
  public:
   // `vocabulary`: ids at and beyond it are refused; 0 when it is not known, then negative ones
   // only. Error{kBadInput} for files that hold no whole number of tokens, for rows of another
   // length than a sample, and when there is not one sample.
   TokenData(std::vector<TokenFile> files, int sequence_length, std::int64_t vocabulary);
 
-  [[nodiscard]] std::int64_t samples() const { return first_.back(); }
+  [[nodiscard]] std::int64_t samples() const override { return first_.back(); }
   // The sequence length + 1 tokens of a sample. Error{kBadInput} with file, place and value for an
   // id outside the vocabulary.
   [[nodiscard]] std::vector<std::int64_t> tokens(std::int64_t sample) const;
+  [[nodiscard]] TokenSample sample(const ModelDescription& model, const SampleId& id,
+                                   std::int64_t number) const override;
 
-  // Looks at so many bytes of all files before a run begins, evenly spread where they are more;
-  // the same Error.
-  void check(std::size_t most_bytes) const;
+  void check(std::size_t most_bytes) const override;
 
  private:
   void check(const TokenFile& file, std::int64_t first, std::int64_t end) const;
@@ -63,47 +65,6 @@ class TokenData {
   std::vector<TokenFile> files_;
   std::int64_t length_, vocabulary_;
   std::vector<std::int64_t> first_;  // sample of each file; one more at the end
-};
-
-// What evaluations use: the data's samples from `first` on, in order. Batch b of an evaluation is
-// step -1 - b.
-class EvaluationData : public TokenSource {
- public:
-  EvaluationData(std::shared_ptr<const TokenData> data, std::int64_t first, int global_batch);
-
-  static std::int64_t step_of_batch(std::int64_t batch) { return -1 - batch; }
-  [[nodiscard]] TokenSample sample(const ModelDescription& model,
-                                   const SampleId& id) const override;
-
- private:
-  std::shared_ptr<const TokenData> data_;
-  std::int64_t first_;
-  int global_batch_;
-};
-
-// Samples [first, end) of the data in an order that is shuffled anew in every epoch: every sample
-// once, then every sample again. Where the run has arrived is one number, how many samples it has
-// taken, whatever the layout of the ranks and whatever its batches were.
-class EpochData : public TokenSource {
- public:
-  // Step `step` takes the samples from `taken` on; every step takes `global_batch` of them.
-  struct Start {
-    std::int64_t step = 0, taken = 0;
-    int global_batch = 1;
-  };
-  EpochData(std::shared_ptr<const TokenData> data, std::int64_t first, std::int64_t end,
-            const Start& start);
-
-  [[nodiscard]] std::int64_t samples() const { return end_ - first_; }
-  // Which one of the data's samples it is.
-  [[nodiscard]] std::int64_t index(const SampleId& id) const;
-  [[nodiscard]] TokenSample sample(const ModelDescription& model,
-                                   const SampleId& id) const override;
-
- private:
-  std::shared_ptr<const TokenData> data_;
-  std::int64_t first_, end_;
-  Start start_;
 };
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
 #include "training/token_source.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "training/mixed_bits.h"
@@ -16,6 +17,10 @@ constexpr double kMaskedShare = 0.15;  // Devlin et al., arXiv:1810.04805, secti
 constexpr std::uint64_t kDrawOfMask = 2;
 
 }  // namespace
+
+bool Pixels::operator==(const Pixels& other) const {
+  return type == other.type && std::ranges::equal(bytes, other.bytes);
+}
 
 bool is_masked(const SampleId& id, int position) {
   return unit_interval(mixed_bits({id.seed, static_cast<std::uint64_t>(id.step),

@@ -2,6 +2,7 @@
 // what the source was made with, so every layout of the ranks sees the same samples.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -17,8 +18,17 @@ struct SampleId {
   int sample = 0;
 };
 
+// The numbers of an image, channel by channel and row by row, where its file lies in memory.
+enum class PixelType { kUint8, kFloat16, kFloat32, kFloat64 };
+struct Pixels {
+  PixelType type = PixelType::kFloat32;
+  std::span<const std::byte> bytes;
+  bool operator==(const Pixels& other) const;
+};
+
 struct TokenSample {
   std::vector<std::int64_t> inputs, targets;
+  Pixels image{};  // of a model that takes images, instead of inputs; its label is the target
   bool operator==(const TokenSample&) const = default;
 };
 

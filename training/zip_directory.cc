@@ -53,7 +53,10 @@ class Reading {
 
  private:
   [[noreturn]] void refuse(const std::string& why) const {
-    throw_bad_input(name_ + ": no TorchScript archive, or one that was cut short: " + why);
+    throw_bad_input(
+        name_ +
+        ": no zip file, as TorchScript archives and .npz files are, or one that was cut short: " +
+        why);
   }
   void require(std::uint64_t at, std::uint64_t bytes) const {
     if (at > file_.size() || bytes > file_.size() - at) refuse("it ends too early");

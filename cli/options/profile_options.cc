@@ -103,6 +103,10 @@ void ProfileOptions::declare(Options& options) {
                  sizes_);
   options.option("--sequence-length", "N", "tokens per sample; default the model's positions",
                  sequence_length_);
+  options.option("--image", "CxHxW",
+                 "an archive takes images instead of tokens, with so many channels, of this height "
+                 "and width: 3x224x224",
+                 image_);
   options.option("--recompute", "LIST", "none (default), full, or both", recompute_);
   options.flag("--every-section",
                "run all sections, instead of the first four of every type, which cost the same",
@@ -207,15 +211,50 @@ void ProfileOptions::set_cutpoints(ProfileRequest& request) const {
   }
 }
 
+// Of images: channels, height and width.
+std::vector<std::int64_t> ProfileOptions::image_sizes() const {
+  constexpr int kLargest = 1 << 16;
+  std::vector<std::int64_t> sizes;
+  std::size_t from = 0;
+  while (from <= image_->size()) {
+    const std::size_t to = std::min(image_->find('x', from), image_->size());
+    sizes.push_back(parse_int("--image", image_->substr(from, to - from), 1, kLargest));
+    from = to + 1;
+  }
+  if (sizes.size() != 3) {
+    bad_option("--image", fmt::format("'{}' is not channels x height x width", *image_),
+               "for example 3x224x224, or 1x28x28");
+  }
+  return sizes;
+}
+
+void ProfileOptions::set_image(ProfileRequest& request) const {
+  if (!image_) return;
+  if (!request.model || request.model->family != ModelFamily::kTorchScript) {
+    bad_option("--image", "only archives take images", "leave it out, or name an archive");
+  }
+  if (sequence_length_) {
+    bad_option("--sequence-length", "the archive takes images (--image), not tokens",
+               "leave out one of the two");
+  }
+  request.model->image = image_sizes();
+}
+
 void ProfileOptions::set_sizes(ProfileRequest& request) const {
   request.micro_batch_sizes = numbers_of("--micro-batch-sizes", sizes_.value_or("1,2,4"));
   request.recompute = modes_of(recompute_.value_or("none"));
   request.every_section = every_section_;
   request.splits = !fused_only_;
   if (!request.model) return;
+  if (!request.model->image.empty()) {
+    request.sequence_length = 1;  // one target each
+    return;
+  }
   const bool is_archive = request.model->family == ModelFamily::kTorchScript;
   if (is_archive && !sequence_length_) {
-    bad_option("--sequence-length", "missing", "an archive does not say how many tokens it takes");
+    bad_option("--sequence-length", "missing",
+               "an archive does not say how many tokens it takes; one of images needs --image "
+               "3x224x224 instead");
   }
   request.sequence_length =
       number_of("--sequence-length", sequence_length_, request.model->positions);
@@ -246,6 +285,7 @@ ProfileRequest ProfileOptions::request(int processors) const {
   ProfileRequest request;
   set_model(request);
   set_cutpoints(request);
+  set_image(request);
   set_sizes(request);
   request.device = device_.value_or("cpu");
   if (request.device != "cpu" && !request.device.starts_with("cuda")) {

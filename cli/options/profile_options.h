@@ -1,6 +1,7 @@
 // What `penstock profile` is asked for.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,13 +47,15 @@ class ProfileOptions {
   [[nodiscard]] ModelDescription built_in(ModelFamily family) const;
   void set_model(ProfileRequest& request) const;
   void set_cutpoints(ProfileRequest& request) const;
+  [[nodiscard]] std::vector<std::int64_t> image_sizes() const;
+  void set_image(ProfileRequest& request) const;
   void set_sizes(ProfileRequest& request) const;
   void set_links(ProfileRequest& request, int processors) const;
 
   std::string model_;
   std::optional<std::string> layers_, hidden_, heads_, feed_forward_, vocabulary_, positions_;
   std::optional<std::string> cutpoints_;
-  std::optional<std::string> sizes_, sequence_length_, recompute_, precision_, optimizer_;
+  std::optional<std::string> sizes_, sequence_length_, image_, recompute_, precision_, optimizer_;
   std::optional<std::string> device_, device_type_, budget_, spread_, beside_;
   std::optional<std::string> participants_, largest_;
   bool tied_ = false, every_section_ = false, fused_only_ = false;

@@ -57,10 +57,17 @@ void TrainSettings::declare(Options& options) {
                  "(little-endian): uint16, int32, int64, uint8 or uint32",
                  dtype_);
   options.choices({"uint16", "int32", "int64", "uint8", "uint32"});
+  options.repeated("--labels", "FILE",
+                   "of a model that takes images: their labels, a .npy file of integers for each "
+                   "file of --data (.npy, [samples, channels, height, width]); a .npz file holds "
+                   "both, as images and labels",
+                   labels_);
   options.option("--steps", "N", "optimizer steps; default 10", steps_);
   options.repeated("--validation-data", "FILE",
                    "data to judge the model by, in the form of --data; also as a pattern",
                    validation_data_);
+  options.repeated("--validation-labels", "FILE", "their labels, in the form of --labels",
+                   validation_labels_);
   options.option("--validation-fraction", "X",
                  "or leave out so much of --data, its end, from training; for example 0.01",
                  validation_fraction_);
@@ -193,7 +200,13 @@ TrainOptions TrainSettings::train_options() const {
 DataOptions TrainSettings::data() const {
   DataOptions data;
   data.files = data_;
+  data.labels = labels_;
   data.validation_files = validation_data_;
+  data.validation_labels = validation_labels_;
+  if (!validation_labels_.empty() && validation_data_.empty()) {
+    bad_option("--validation-labels", "there are no images that they belong to",
+               "add --validation-data images.npy");
+  }
   if (validation_fraction_) {
     data.validation_fraction = parse_share("--validation-fraction", validation_fraction_, 0.0);
     if (data.validation_fraction == 0.0) {
@@ -247,9 +260,14 @@ TrainingOptions TrainSettings::merged(const TrainingOptions& otherwise) const {
 
 void TrainSettings::refuse_for_ranks_that_sleep() const {
   const std::string help = "leave it out; or leave out --virtual, to train";
-  std::vector<std::string> of_training{
-      "--data",       "--dtype",       "--validation-data", "--validation-fraction",
-      "--eval-every", "--eval-batches"};
+  std::vector<std::string> of_training{"--data",
+                                       "--dtype",
+                                       "--labels",
+                                       "--validation-data",
+                                       "--validation-labels",
+                                       "--validation-fraction",
+                                       "--eval-every",
+                                       "--eval-batches"};
   const std::vector<std::string>& of_optimizer = OptimizerSettings::names();
   of_training.insert(of_training.end(), of_optimizer.begin(), of_optimizer.end());
   of_training.insert(of_training.end(), {"--tensorboard", "--seed"});

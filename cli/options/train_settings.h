@@ -67,7 +67,7 @@ class TrainSettings {
 
   OptimizerSettings optimizer_;
   std::vector<std::string> given_;  // names of options
-  std::vector<std::string> data_, validation_data_;
+  std::vector<std::string> data_, labels_, validation_data_, validation_labels_;
   std::optional<std::string> tensorboard_, validation_fraction_, eval_every_, eval_batches_;
   std::optional<std::string> dtype_, steps_, seed_;
   std::optional<std::string> transport_, device_, threads_, time_out_, log_;

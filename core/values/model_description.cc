@@ -45,6 +45,7 @@ std::optional<Enum> named(const Words<Enum, N>& words, std::string_view name) {
 }
 
 constexpr int kWidest = 1 << 20;
+constexpr std::int64_t kLargestImage = 1 << 16;                // along one dimension
 constexpr std::int64_t kMostElements = std::int64_t{1} << 40;  // along one dimension
 
 void read_sizes(JsonReader& reader, ModelDescription& model) {
@@ -103,12 +104,20 @@ ArchiveDivision read_division(JsonReader reader, const ModelDescription& model) 
   return division;
 }
 
+std::vector<std::int64_t> read_image(const JsonReader& reader) {
+  std::vector<std::int64_t> sizes;
+  for (const JsonReader& size : reader.elements()) sizes.push_back(size.integer(1, kLargestImage));
+  if (sizes.size() != 3) reader.expected("channels, height and width");
+  return sizes;
+}
+
 void read_archive(JsonReader& reader, ModelDescription& model) {
   model.archive = reader.at("archive").string();
   model.archive_hash = reader.at("archive_hash").string();
   for (const JsonReader& name : reader.at("cutpoints").elements()) {
     model.cutpoints.push_back(name.string());
   }
+  if (const auto image = reader.get("image")) model.image = read_image(*image);
   if (const auto division = reader.get("division")) {
     model.division = read_division(*division, model);
   }
@@ -173,6 +182,7 @@ Json write_description(const ModelDescription& model) {
     json.set("archive", model.archive)
         .set("archive_hash", model.archive_hash)
         .set("cutpoints", std::move(cutpoints));
+    if (!model.image.empty()) json.set("image", numbers_json(model.image));
     if (model.division) json.set("division", division_json(*model.division));
   } else {
     json.set("layers", model.layers).set("hidden", model.hidden);

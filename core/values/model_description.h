@@ -54,6 +54,9 @@ struct ModelDescription {
   std::string archive_hash;            // hash_of_archive() of the file
   std::vector<std::string> cutpoints;  // names of what ends a section, but the last
   std::optional<ArchiveDivision> division{};
+  // Channels, height and width, of an archive that takes images; empty: it takes token ids. An
+  // image has one target, its label, so it counts as a sequence of one token.
+  std::vector<std::int64_t> image{};
   // Of both.
   Precision precision = Precision::kFloat32;
   OptimizerKind optimizer = OptimizerKind::kAdamW;

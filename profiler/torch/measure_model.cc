@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
+#include <numeric>
+#include <span>
 #include <utility>
 
 #include "profiler/build_profile.h"
@@ -31,6 +34,34 @@ std::string text_to_train_on(int sequence_length) {
     c = static_cast<char>(state >> 24);
   }
   return text;
+}
+
+// The same image again and again, of class 0, which every classifier has.
+class OneImage : public TokenSource {
+ public:
+  explicit OneImage(const std::vector<std::int64_t>& shape)
+      : pixels_(static_cast<std::size_t>(
+            std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>()))) {
+    for (std::size_t i = 0; i < pixels_.size(); ++i) {
+      pixels_[i] = static_cast<float>(i % 97) / 97.0F;
+    }
+  }
+  [[nodiscard]] TokenSample sample(const ModelDescription& /*model*/,
+                                   const SampleId& /*id*/) const override {
+    TokenSample sample;
+    sample.targets = {0};
+    sample.image = {PixelType::kFloat32, std::as_bytes(std::span(pixels_))};
+    return sample;
+  }
+
+ private:
+  std::vector<float> pixels_;
+};
+
+std::unique_ptr<const TokenSource> data_of(const ModelToMeasure& question) {
+  if (!question.model.image.empty()) return std::make_unique<OneImage>(question.model.image);
+  return std::make_unique<ByteData>(text_to_train_on(question.sequence_length),
+                                    question.sequence_length, "the profiler's text");
 }
 
 // The caller's progress, until a moment.
@@ -127,8 +158,7 @@ class ModelMeasuring {
         progress_(progress),
         beside_(beside),
         tracer_(tracer),
-        data_(text_to_train_on(question.sequence_length), question.sequence_length,
-              "the profiler's text") {
+        data_(data_of(question)) {
     const auto model = make_model(question.model);
     samples_.outline = model->outline();
     if (question.model.family == ModelFamily::kTorchScript) see_archive(*model);
@@ -173,7 +203,7 @@ class ModelMeasuring {
     chain_.micro_batch_size = size.micro_batch_size;
     chain_.recompute = size.recompute;
     const Bytes before = device_.held_memory();
-    TorchWork work(setup_of(chain_), device_, data_);
+    TorchWork work(setup_of(chain_), device_, *data_);
     samples_.state_bytes_per_parameter =
         static_cast<double>((device_.held_memory() - before).count -
                             fixed_bytes(samples_.outline, chain_)) /
@@ -203,7 +233,7 @@ class ModelMeasuring {
   ProfilingProgress& progress_;
   const RanksBeside& beside_;
   ActivityTracer* tracer_;  // may be absent
-  ByteData data_;
+  std::unique_ptr<const TokenSource> data_;
   ChainToMeasure chain_;
   ModelSamples samples_;
 };

@@ -49,6 +49,17 @@ TEST_CASE("a description is read as it was written") {
   archive.cutpoints = {"embedding", "blocks.0"};
   CHECK(read(to_text(write_description(archive))) == archive);
 
+  ModelDescription classifier = archive;
+  classifier.image = {3, 224, 224};
+  CHECK(read(to_text(write_description(classifier))) == classifier);
+  CHECK_FALSE(is_same_model(classifier, archive));
+  CHECK(complaint(replaced(to_text(write_description(classifier)), "224", "0"))
+            .find("/description/image/1: expected an integer from 1 to 65536") !=
+        std::string::npos);
+  classifier.image.pop_back();
+  CHECK(complaint(to_text(write_description(classifier))).find("channels, height and width") !=
+        std::string::npos);
+
   // What was seen of an archive is written, and makes no other model of it.
   ModelDescription seen = archive;
   seen.division =

@@ -1,69 +1,17 @@
 #include "runtime_bridge/training_data.h"
 
 #include <cstdint>
-#include <cstring>
-#include <filesystem>
 #include <vector>
 
 #include <doctest/doctest.h>
 
-#include "core/values/json_reader.h"
 #include "tests/core/messages.h"
+#include "tests/runtime_bridge/data_files.h"
 
 namespace penstock {
 namespace {
 
 using tests::message_of;
-
-// Files of one test.
-class Folder {
- public:
-  Folder() : path_(std::filesystem::temp_directory_path() / "penstock_training_data_test") {
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directories(path_);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  [[nodiscard]] std::string path(const std::string& name) const { return path_ / name; }
-  std::string write(const std::string& name, const std::string& bytes) const {
-    write_file(path(name), bytes);
-    return path(name);
-  }
-
- private:
-  std::filesystem::path path_;
-};
-
-template <typename T>
-std::string bytes_of(const std::vector<T>& values) {
-  std::string bytes(values.size() * sizeof(T), '\0');
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
-}
-
-template <typename T>
-std::string counting(int n) {
-  std::vector<T> values;
-  for (int i = 0; i < n; ++i) values.push_back(static_cast<T>(i % 250));
-  return bytes_of(values);
-}
-
-// As numpy.save writes it: version 1, padded to 64 bytes.
-std::string npy(const std::string& descr, const std::string& shape, const std::string& bytes,
-                const std::string& order = "False") {
-  std::string text =
-      "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
-  while ((10 + text.size() + 1) % 64 != 0) text += ' ';
-  text += '\n';
-  std::string file = "\x93NUMPY";
-  file += '\x01';
-  file += '\0';
-  file += static_cast<char>(text.size() & 0xFF);
-  file += static_cast<char>(text.size() >> 8);
-  return file + text + bytes;
-}
 
 ModelDescription gpt() {
   ModelDescription model;
@@ -138,7 +86,7 @@ TEST_CASE("a .npy file says what it holds, whatever it is called") {
       folder.write("table.bin", npy("<i8", "(20, 5)", counting<std::int64_t>(100)));
   const TrainingData data = read(files({table}));
   CHECK(data.samples == 20);
-  CHECK(data.files->tokens(3) == std::vector<std::int64_t>{15, 16, 17, 18, 19});
+  CHECK(data.files->sample(gpt(), {}, 3).inputs == std::vector<std::int64_t>{15, 16, 17, 18});
   CHECK(refusal(files({row}, TokenType::kInt32)) ==
         row +
             ": holds uint16 by its header, and --dtype says int32\nhelp: leave out --dtype; .npy "
@@ -211,7 +159,7 @@ TEST_CASE("of a text the end is left for validation") {
   options.validation_fraction = 0.1;
   const TrainingData data = read(options);
   CHECK(data.validation_samples == 2);  // (10 - 1) / 4
-  CHECK(data.validation->tokens(0) == std::vector<std::int64_t>(5, 'z'));
+  CHECK(data.validation->sample(gpt(), {}, 0).inputs == std::vector<std::int64_t>(4, 'z'));
   for (int i = 0; i < 50; ++i) {
     for (const std::int64_t id : data.tokens->sample(gpt(), {1, 0, i}).targets) CHECK(id == 'a');
   }

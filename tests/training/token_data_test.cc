@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/core/messages.h"
+#include "training/ordered_samples.h"
 
 namespace penstock {
 namespace {

@@ -96,10 +96,22 @@ at::Tensor token_loss(const at::Tensor& logits, const at::Tensor& targets, doubl
            (weight * static_cast<double>(targets.ne(kNoTarget).sum().item<std::int64_t>()));
   }
   if (logits.numel() / logits.size(-1) != targets.numel()) {
-    throw_bad_input("the model's result, " + c10::str(logits.sizes()) +
-                    ", is neither a loss nor fits the targets " + c10::str(targets.sizes()) +
-                    "; return logits [samples, tokens, vocabulary], or let forward take the "
-                    "targets, too, and return the mean loss");
+    throw_bad_input(
+        "the model's result, " + c10::str(logits.sizes()) +
+        ", is neither a loss nor fits the targets " + c10::str(targets.sizes()) +
+        "; return logits [samples, tokens, vocabulary], of images [samples, classes], or "
+        "let forward take the targets, too, and return the mean loss");
+  }
+  // On a GPU a look at them would wait for it; what is wrong there ends the run without this
+  // reason.
+  if (targets.is_cpu() && targets.numel() > 0) {
+    const auto largest = targets.max().item<std::int64_t>();
+    if (largest >= logits.size(-1)) {
+      throw_bad_input(
+          "a target is " + std::to_string(largest) + ", and the model's result has " +
+          std::to_string(logits.size(-1)) +
+          " classes, numbered from 0\nhelp: are these the labels or tokens of this model?");
+    }
   }
   at::Tensor rows = logits.reshape({-1, logits.size(-1)});
   if (rows.scalar_type() != at::kDouble) rows = rows.to(at::kFloat);

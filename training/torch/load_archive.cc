@@ -63,8 +63,11 @@ torch::jit::Module load_archive(const ModelDescription& description) {
   });
 }
 
-at::Tensor some_tokens(std::int64_t samples, std::int64_t tokens) {
-  return at::arange(samples * tokens, at::kLong).remainder(97).view({samples, tokens});
+at::ScalarType own_type(const torch::jit::Module& module) {
+  for (const at::Tensor& parameter : module.parameters()) {
+    if (parameter.is_floating_point()) return parameter.scalar_type();
+  }
+  return at::kFloat;
 }
 
 std::string reason_of(const std::exception& error) {
@@ -80,20 +83,21 @@ std::string reason_of(const std::exception& error) {
 }
 
 ArchiveGraph read_archive_graph(const ModelDescription& description, std::int64_t tokens) {
-  ScriptFlow flow(load_archive(description));
-  check_inputs(flow.inputs(), description.archive);
+  const torch::jit::Module module = load_archive(description);
+  ScriptFlow flow(module);
+  check_inputs(flow.inputs(), description, description.archive);
   try {
     if (flow.graph().undivided.empty()) {
       flow.try_out([&](std::int64_t samples) {
-        const at::Tensor ids = some_tokens(samples, tokens);
-        return model_inputs(flow.inputs(), ids, ids);
+        return trial_inputs(flow.inputs(), description, samples, tokens, own_type(module));
       });
     }
   } catch (const std::exception& error) {
     // Whether it runs as a whole is seen when it is measured.
     ArchiveGraph none;
     none.undivided = "its operations cannot be run one by one on 2, 3 and 5 samples of " +
-                     std::to_string(tokens) + " tokens (" + reason_of(error) + ")";
+                     (description.image.empty() ? std::to_string(tokens) + " tokens" : "images") +
+                     " (" + reason_of(error) + ")";
     return none;
   }
   return flow.graph();

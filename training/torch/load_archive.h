@@ -25,8 +25,8 @@ LoadedArchive open_archive(const ModelDescription& description);
 // With all values.
 torch::jit::Module load_archive(const ModelDescription& description);
 
-// What an archive is tried out with: tokens [samples, tokens].
-at::Tensor some_tokens(std::int64_t samples, std::int64_t tokens);
+// What the archive was saved to compute in: the type of its first weight that is no integer.
+at::ScalarType own_type(const torch::jit::Module& module);
 
 // The line of what LibTorch says that has the reason.
 std::string reason_of(const std::exception& error);

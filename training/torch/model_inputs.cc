@@ -49,20 +49,29 @@ const KnownInput* known(const std::string& name) {
 
 }  // namespace
 
-void check_inputs(const std::vector<std::string>& names, const std::string& where) {
+void check_inputs(const std::vector<std::string>& names, const ModelDescription& model,
+                  const std::string& where) {
+  const bool takes_images = !model.image.empty();
+  const auto means_something = [&](const KnownInput& input) {
+    return !takes_images || input.make == the_targets;
+  };
   std::string first;
   for (const std::string& name : names) {
-    if (known(name) != nullptr) continue;
-    if (first.empty()) {
+    const KnownInput* const input = known(name);
+    if (input != nullptr && means_something(*input)) continue;
+    if (first.empty() && input == nullptr) {
       first = name;
       continue;
     }
     std::string words;
-    for (const KnownInput& input : kKnown)
-      words += std::string(words.empty() ? "" : ", ") + std::string(input.name);
+    for (const KnownInput& each : kKnown) {
+      if (!means_something(each)) continue;
+      words += std::string(words.empty() ? "" : ", ") + std::string(each.name);
+    }
     throw_bad_input(
-        where + ": forward takes " + first + " and " + name +
-        "; of text Penstock gives token ids to one argument, and to others by the names " + words +
+        where + ": forward takes " + (first.empty() ? "" : first + " and ") + name + "; of " +
+        (takes_images ? "images Penstock gives pixels" : "text Penstock gives token ids") +
+        " to one argument, and to others by the names " + words +
         "; rename it, or give it a default");
   }
 }
@@ -76,6 +85,21 @@ Tensors model_inputs(const std::vector<std::string>& names, const at::Tensor& to
     inputs.push_back(input == nullptr ? tokens : input->make(tokens, targets));
   }
   return inputs;
+}
+
+Tensors trial_inputs(const std::vector<std::string>& names, const ModelDescription& model,
+                     std::int64_t samples, std::int64_t tokens, at::ScalarType type) {
+  if (model.image.empty()) {
+    const auto ids = [&](std::int64_t length) {
+      return at::arange(samples * length, at::kLong).remainder(97).view({samples, length});
+    };
+    return model_inputs(names, ids(tokens), ids(tokens + 1).narrow(1, 1, tokens).contiguous());
+  }
+  std::vector<std::int64_t> sizes{samples};
+  sizes.insert(sizes.end(), model.image.begin(), model.image.end());
+  const at::Tensor pixels =
+      at::arange(c10::multiply_integers(sizes), at::kDouble).remainder(97).div_(97).view(sizes);
+  return model_inputs(names, pixels.to(type), at::zeros({samples}, at::kLong));
 }
 
 }  // namespace penstock

@@ -121,7 +121,7 @@ class ScriptModel : public Model {
                                               : open_archive(description)),
         weights_(weights_of(opened_.module)),
         inputs_(input_names(opened_.module)) {
-    check_inputs(inputs_, archive_);
+    check_inputs(inputs_, description, archive_);
     if (description.cutpoints.empty()) {
       take_whole();
     } else {
@@ -179,14 +179,14 @@ class ScriptModel : public Model {
 
   void check_division(std::int64_t tokens) const override {
     const std::scoped_lock lock(generator_lock());
-    Run expected = whole_run(inputs_of(2, tokens));
+    Run expected = whole_run(inputs_of(2, tokens, {}), tokens);
     if (!is_divided()) return;
     // A bias in front of a norm has a gradient of zero, and what is left of it is rounding.
     double largest = 0.0;
     for (const auto& [name, gradient] : expected.gradients) {
       if (gradient.numel() > 0) largest = std::max(largest, largest_in(gradient));
     }
-    const Run found = divided_run(inputs_of(2, tokens));
+    const Run found = divided_run(inputs_of(2, tokens, {}));
     if (!is_close(found.result, expected.result, largest_in(expected.result))) {
       refuse("computes something else section by section");
     }
@@ -213,13 +213,24 @@ class ScriptModel : public Model {
 
   static constexpr std::uint64_t kSeed = 1;
 
-  [[nodiscard]] Tensors inputs_of(std::int64_t samples, std::int64_t tokens) const {
-    return model_inputs(inputs_, some_tokens(samples, tokens),
-                        some_tokens(samples, tokens + 1).narrow(1, 1, tokens).contiguous());
+  [[nodiscard]] Tensors inputs_of(std::int64_t samples, std::int64_t tokens,
+                                  std::optional<at::ScalarType> type) const {
+    return trial_inputs(inputs_, description_, samples, tokens,
+                        type.value_or(own_type(opened_.module)));
+  }
+
+  // "64 tokens", "3x32x32 pixels".
+  [[nodiscard]] std::string words_of_sample(std::int64_t tokens) const {
+    if (description_.image.empty()) return std::to_string(tokens) + " tokens";
+    std::string words;
+    for (const std::int64_t size : description_.image) {
+      words += (words.empty() ? "" : "x") + std::to_string(size);
+    }
+    return words + " pixels";
   }
 
   // Of an archive that is loaded for this and gone when it has returned.
-  Run whole_run(const Tensors& inputs) const {
+  Run whole_run(const Tensors& inputs, std::int64_t tokens) const {
     const std::vector<ScriptWeight> weights = all_weights();
     const auto whole =
         whole_section(load_archive(description_), weights, {.type = {}, .training = false});
@@ -232,7 +243,7 @@ class ScriptModel : public Model {
       throw;
     } catch (const std::exception& error) {
       throw_bad_input(archive_ + ": cannot be trained, even as a whole, on " +
-                      std::to_string(inputs[0].size(1)) + " tokens (" + reason_of(error) + ")");
+                      words_of_sample(tokens) + " (" + reason_of(error) + ")");
     }
     for (std::size_t i = 0; i < weights.size(); ++i) {
       run.add(weights[i].name, whole->weights()[i].grad());
@@ -287,7 +298,7 @@ class ScriptModel : public Model {
       return found = boundaries_of(tokens, type);
     } catch (const std::exception& error) {
       throw_bad_input(archive_ + ": cannot be run in " + c10::toString(type) +
-                      " on 2 and 3 samples of " + std::to_string(tokens) + " tokens (" +
+                      " on 2 and 3 samples of " + words_of_sample(tokens) + " (" +
                       reason_of(error) +
                       "); a trace keeps types and sizes that it was made with: script the "
                       "module, or trace it in this precision");
@@ -297,7 +308,7 @@ class ScriptModel : public Model {
   [[nodiscard]] Boundaries boundaries_of(std::int64_t tokens, at::ScalarType type) const {
     Boundaries all(parts_.size());
     Tensors at_2, at_3;
-    const Tensors inputs_2 = inputs_of(2, tokens), inputs_3 = inputs_of(3, tokens);
+    const Tensors inputs_2 = inputs_of(2, tokens, type), inputs_3 = inputs_of(3, tokens, type);
     const at::NoGradGuard no_grad;
     for (std::size_t s = 0; s + 1 < parts_.size(); ++s) {
       const auto section = make_section(s, {.type = type, .training = false});

@@ -44,7 +44,8 @@ std::unique_ptr<SectionModule> built_in_section(const ModelDescription& descript
                                                 const SectionOutline& outline);
 
 // Cross entropy of the logits [samples, tokens, vocabulary], summed over the targets
-// [samples, tokens] that count (are not kNoTarget), times `weight`. In single precision at least.
+// [samples, tokens] that count (are not kNoTarget), times `weight`; of images the logits are
+// [samples, classes] and the targets [samples]. In single precision at least.
 // A model that returns one number has worked out the mean of these itself.
 at::Tensor token_loss(const at::Tensor& logits, const at::Tensor& targets, double weight);
 

@@ -12,10 +12,11 @@
 #include "core/values/error.h"
 #include "training/learning_rate.h"
 #include "training/mixed_bits.h"
-#include "training/token_data.h"
+#include "training/ordered_samples.h"
 #include "training/torch/element_types.h"
 #include "training/torch/model_inputs.h"
 #include "training/torch/parcel.h"
+#include "training/torch/sample_batch.h"
 #include "training/torch/section_store.h"
 #include "training/torch/stage_pass.h"
 
@@ -305,22 +306,14 @@ class TorchWork::Impl {
     return {at::full({}, loss_scale(), options(master_type(setup_.model.precision)))};
   }
 
+  // What the model takes of a micro-batch, and its targets.
   std::pair<at::Tensor, at::Tensor> samples_of(int m) {
-    const auto length = static_cast<std::int64_t>(setup_.sequence_length);
-    const auto samples = static_cast<std::int64_t>(micro_batch(m).samples);
-    at::Tensor tokens = at::empty({samples, length}, at::kLong);
-    at::Tensor targets = at::empty({samples, length}, at::kLong);
-    for (std::int64_t i = 0; i < samples; ++i) {
-      const SampleId id{setup_.options.seed, step_,
-                        micro_batch(m).first_sample + static_cast<int>(i)};
-      const TokenSample sample = source_->sample(setup_.model, id);
-      std::copy(sample.inputs.begin(), sample.inputs.end(),
-                tokens.data_ptr<std::int64_t>() + i * length);
-      std::copy(sample.targets.begin(), sample.targets.end(),
-                targets.data_ptr<std::int64_t>() + i * length);
+    std::vector<TokenSample> samples;
+    for (int i = 0; i < micro_batch(m).samples; ++i) {
+      const SampleId id{setup_.options.seed, step_, micro_batch(m).first_sample + i};
+      samples.push_back(source_->sample(setup_.model, id));
     }
-    const at::Device where(store_.device().name());
-    return {tokens.to(where), targets.to(where)};
+    return batch_of(samples, setup_.model, device_of());
   }
 
   [[nodiscard]] at::Device device_of() const { return at::Device(store_.device().name()); }
