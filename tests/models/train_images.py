@@ -222,7 +222,7 @@ def refusals(runner):
     numpy.save(runner.path("images.npy"), stored)
     numpy.save(runner.path("labels.npy"), labels)
     numpy.save(runner.path("few.npy"), labels[1:])
-    numpy.save(runner.path("wrong.npy"), labels + 1)
+    numpy.save(runner.path("wrong.npy"), numpy.full_like(labels, CLASSES))
     numpy.save(runner.path("small.npy"), stored[:, :, 1:])
     numpy.savez_compressed(runner.path("packed.npz"), images=stored, labels=labels)
     pair = ["--data", "images.npy", "--labels"]
