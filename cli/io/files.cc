@@ -23,7 +23,7 @@ namespace penstock {
 namespace {
 
 constexpr std::string_view kProfile = "penstock.profile/1", kCluster = "penstock.cluster/1",
-                           kPlan = kPlanFormat, kConfig = "config.json";
+                           kPlan = kPlanFormat, kBook = "penstock.book/1", kConfig = "config.json";
 
 // What people call a file of this format.
 struct Kind {
@@ -34,11 +34,15 @@ constexpr std::array kKinds{
     Kind{kCluster, "a cluster"},
     Kind{kPlan, "a plan"},
     Kind{kPlanFormat1, "a plan"},
+    Kind{kBook, "a book of plans"},
     Kind{kConfig, "a model's config.json"},
     Kind{"penstock.device/1", "the datasheet of a device"},
     Kind{"penstock.costs/1", "the costs of a schedule"},
     Kind{"penstock.runs/1", "measured runs"},
 };
+
+constexpr const char* kHowToBook =
+    "a book is what penstock plan ... --gpus 8..64 -o book.json writes";
 
 std::string_view words_for(std::string_view format) {
   for (const Kind& kind : kKinds) {
@@ -56,6 +60,13 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
         "PROFILE --cluster {} {}",
         path, kBatch);
   }
+  if (found == kBook) {
+    return fmt::format(
+        "penstock morph --book {} --trace trace.csv replays it; penstock plan ... --gpus N -o "
+        "plan.json writes the plan for one number of GPUs",
+        path);
+  }
+  if (wanted == kBook) return kHowToBook;
   if (wanted == kCluster) {
     return "--cluster takes what there is to run on; the model is the argument without an option";
   }
@@ -94,7 +105,8 @@ std::string near_file(const std::filesystem::path& path) {
   const auto slashes = std::count(path.begin(), path.end(), '/');
   const bool is_hub_name = (slashes == 1 || (slashes == 0 && name.extension().empty())) &&
                            name.extension() != ".json" && !path.starts_with('.') &&
-                           !path.starts_with('/') && wanted != kCluster && wanted != kPlan;
+                           !path.starts_with('/') && wanted != kCluster && wanted != kPlan &&
+                           wanted != kBook;
   if (help.empty() && (is_hub_name || path.find("://") != std::string::npos)) {
     help =
         "models are not fetched over the network: download the model's config.json and give "
@@ -108,6 +120,7 @@ std::string near_file(const std::filesystem::path& path) {
   if (help.empty() && wanted == kPlan) {
     help = "a plan is what penstock plan ... -o plan.json writes";
   }
+  if (help.empty() && wanted == kBook) help = kHowToBook;
   if (help.empty()) {
     help = "give the path of a config.json, a profile or a plan (penstock --help has examples)";
   }
@@ -205,6 +218,12 @@ Loaded<PlanFile> load_plan(const std::string& path) {
   const Loaded<Json> json = load_wanted(path, kPlan);
   expect_format(json.value, json.file.path, kPlan);
   return {read_plan(json.value, path), json.file};
+}
+
+Loaded<PlanBook> load_plan_book(const std::string& path) {
+  const Loaded<Json> json = load_wanted(path, kBook);
+  expect_format(json.value, json.file.path, kBook);
+  return {read_plan_book(json.value, path), json.file};
 }
 
 std::string format_of(const Json& json) {

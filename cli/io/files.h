@@ -7,6 +7,7 @@
 
 #include "core/values/cluster.h"
 #include "core/values/loaded.h"
+#include "core/values/plan_book.h"
 #include "core/values/plan_file.h"
 #include "core/values/profile.h"
 #include "report/traces/trace_files.h"
@@ -20,6 +21,7 @@ Loaded<Json> load_json(const std::string& path);
 Loaded<ModelProfile> load_profile(const std::string& path);
 Loaded<ClusterSpec> load_cluster(const std::string& path);
 Loaded<PlanFile> load_plan(const std::string& path);
+Loaded<PlanBook> load_plan_book(const std::string& path);
 
 // Before long work whose answer is written to `path`: Error{kMissingResource} where its folder does
 // not exist.

@@ -1,6 +1,8 @@
 #include "cli/options/gpu_counts.h"
 
 #include <set>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,6 +18,33 @@ constexpr const char* kDots = "..";
 
 int count_in(std::string_view option, std::string_view text) {
   return parse_int(option, text, 1, kMostGpus);
+}
+
+// "8-64" and "8:64:8" as they are written here, "8..64" and "8..64:8"; nothing where there are not
+// two or three numbers between such signs.
+std::optional<std::string> range_meant(const std::string& text) {
+  std::vector<std::string> numbers{""};
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] >= '0' && text[i] <= '9') {
+      numbers.back() += text[i];
+      continue;
+    }
+    if (text.compare(i, 2, kDots) == 0) {
+      ++i;
+    } else if (text[i] != '-' && text[i] != ':') {
+      return std::nullopt;
+    }
+    if (numbers.back().empty()) return std::nullopt;
+    numbers.emplace_back();
+  }
+  if (numbers.size() < 2 || numbers.size() > 3 || numbers.back().empty()) return std::nullopt;
+  return numbers[0] + kDots + numbers[1] + (numbers.size() == 3 ? ':' + numbers[2] : "");
+}
+
+void require_as_written(std::string_view option, const std::string& text) {
+  const auto meant = range_meant(text);
+  if (!meant || *meant == text) return;
+  bad_option(option, fmt::format("'{}' is not how a range is written", text), "write " + *meant);
 }
 
 // "8..64:8"
@@ -41,12 +70,16 @@ void add_range(std::string_view option, const std::string& text, std::size_t dot
 
 }  // namespace
 
-std::optional<std::vector<int>> gpu_counts(const std::string& text, std::string_view option) {
+std::optional<std::vector<int>> gpu_counts(const std::string& typed, std::string_view option) {
+  std::string text = typed;
+  std::erase(text, ' ');
+  require_as_written(option, text);
   if (text.find(',') == std::string::npos && text.find(kDots) == std::string::npos) {
     return std::nullopt;
   }
   std::set<int> counts;
   for (const std::string& part : parse_list(option, text)) {
+    require_as_written(option, part);
     const std::size_t dots = part.find(kDots);
     if (dots != std::string::npos) {
       add_range(option, part, dots, counts);

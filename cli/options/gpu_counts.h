@@ -10,7 +10,7 @@ namespace penstock {
 
 // Ascending, each once; nothing for a single number. Error{kBadInput}, which names `option`, for
 // what is no such list.
-std::optional<std::vector<int>> gpu_counts(const std::string& text,
+std::optional<std::vector<int>> gpu_counts(const std::string& typed,
                                            std::string_view option = "--gpus");
 
 }  // namespace penstock

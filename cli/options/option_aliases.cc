@@ -116,6 +116,7 @@ constexpr std::array kSynonyms{
     Synonym{"placement", {{{"--placement", ""}, {"--layout", "placement="}}}},
     Synonym{"cuts", {{{"--layout", "cuts="}}}},
     Synonym{"costs", {{{"--cost", ""}}}},
+    Synonym{"lr", {{{"--learning-rate", ""}}}},
 };
 
 // Words that need more than another name.

@@ -265,8 +265,8 @@ Answer run_morph(const Arguments& arguments, Screen screen) {
   const std::string& path = required(given.book, "--book", "--book book.json");
   const std::string& trace = required(given.trace, "--trace", "--trace trace.csv");
   if (given.output) require_folder_of(*given.output);
-  const Loaded<Json> loaded = load_json(path);
-  const PlanBook book = read_plan_book(loaded.value, path);
+  const Loaded<PlanBook> loaded = load_plan_book(path);
+  const PlanBook& book = loaded.value;
   const std::string text = read_file(trace);
   const Availability recording = read_availability(text, trace);
   const GoodputReport report = report_of(book, recording, trace, given);

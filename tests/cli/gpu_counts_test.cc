@@ -1,0 +1,43 @@
+#include "cli/options/gpu_counts.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/core/messages.h"
+
+using namespace penstock;
+
+namespace {
+
+using Counts = std::vector<int>;
+
+std::string refusal(const char* text) {
+  return tests::message_of([&] { static_cast<void>(gpu_counts(text)); });
+}
+
+}  // namespace
+
+TEST_CASE("a list of numbers and ranges is ascending, each number once; one number is none") {
+  CHECK_FALSE(gpu_counts("64"));
+  CHECK(gpu_counts("8..11") == Counts{8, 9, 10, 11});
+  CHECK(gpu_counts("8..30:8") == Counts{8, 16, 24});
+  CHECK(gpu_counts("16, 4,8..24:8") == Counts{4, 8, 16, 24});
+}
+
+TEST_CASE("a range in another writing is answered in ours") {
+  const auto write = [](const char* typed, const char* ours) {
+    CAPTURE(typed);
+    CHECK(refusal(typed) == "--gpus: '" + std::string(typed) +
+                                "' is not how a range is written\nhelp: write " + ours);
+  };
+  write("8-64", "8..64");
+  write("8:64:8", "8..64:8");
+  write("8..64..2", "8..64:2");
+  write("8-64:8", "8..64:8");
+  CHECK(refusal("4,8-16").find("write 8..16") != std::string::npos);
+  CHECK(refusal("8..4").find("write 4..8") != std::string::npos);
+  CHECK(refusal("1..99999").find("take larger steps") != std::string::npos);
+  for (const char* number : {"64", "-4", "1.5", "8-", "x"}) {
+    CAPTURE(number);
+    CHECK_FALSE(gpu_counts(number));  // its parser's to answer
+  }
+}
