@@ -32,7 +32,7 @@ void Decider::join(const std::string& name, int gpus) {
   next().machines.push_back(std::move(joined));
   std::ranges::sort(next().machines, {}, &JobMachine::name);
   remember({name}, {});
-  log("note", "It is one of " + count_of(std::ssize(next().machines), "machine") + " now.");
+  log("note", "The job has " + count_of(std::ssize(next().machines), "machine") + " now.");
 }
 
 // A machine has more or fewer GPUs than before.

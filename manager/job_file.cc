@@ -50,15 +50,11 @@ RankStarter read_starter(JsonReader reader) {
   if (kind.string() == "command") {
     starter.kind = RankStarter::Kind::kCommand;
     starter.start = read_some(reader.at("start"), "a command, as \"ssh {host} {command}\"");
-    if (starter.start.find("{command}") == std::string::npos) {
+    if (starter.start.find("{command") == std::string::npos) {
       reader.at("start").fail("there is no {command} in it, which becomes the rank's command line");
     }
-    if (const auto stop = reader.get("stop")) starter.stop = stop->string();
   } else if (kind.string() != "local") {
     kind.expected("\"local\" or \"command\"");
-  }
-  if (const auto port = reader.get("first_port")) {
-    starter.first_port = static_cast<int>(port->integer(1, 64535));
   }
   if (auto environment = reader.get("environment")) {
     for (auto& [name, value] : environment->members()) {
@@ -129,9 +125,8 @@ Json write_starter(const RankStarter& starter) {
   if (starter.kind == RankStarter::Kind::kLocal) {
     json.set("kind", "local");
   } else {
-    json.set("kind", "command").set("start", starter.start).set("stop", starter.stop);
+    json.set("kind", "command").set("start", starter.start);
   }
-  json.set("first_port", starter.first_port);
   Json environment = Json::object();
   for (const auto& [name, value] : starter.environment) environment.set(name, value);
   return json.set("environment", std::move(environment));

@@ -16,11 +16,9 @@ namespace penstock {
 struct RankStarter {
   enum class Kind { kLocal, kCommand };
   Kind kind = Kind::kLocal;  // kLocal: forked here, whatever the machines are called
-  // Of kCommand: run by /bin/sh on the manager's machine. {host}, {rank}, {local_rank}, {command}
-  // and {generation} are replaced, {command} by the quoted command line of the rank with its
-  // environment.
-  std::string start, stop;
-  int first_port = 29600;  // of the ranks' store; generation g takes first_port + g mod 1000
+  // Of kCommand: how a command is run on a machine, as "ssh -o BatchMode=yes {host} {command}"
+  // (manager/hosts/command_template.h). Everything goes that way: starts, questions, signals.
+  std::string start;
   std::map<std::string, std::string> environment;  // added for every rank
   bool operator==(const RankStarter&) const = default;
 };

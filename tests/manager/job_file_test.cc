@@ -42,7 +42,7 @@ TEST_CASE("the smallest job file, and what it leaves open") {
 TEST_CASE("a whole job file survives being written and read") {
   const JobFile job = read(with(
       R"("name": "x", "machine_file": "machines", "address": "", "token_file": "t",
- "ranks": {"kind": "command", "start": "ssh {host} {command}", "stop": "s", "first_port": 30000,
+ "ranks": {"kind": "command", "start": "ssh {host} {command}",
            "environment": {"A": "b"}},
  "notices": [{"provider": "aws", "machine": "m"}, {"provider": "azure", "base": "http://x"}],
  "assumptions": {"write_s": 1.5, "storage_bytes_per_s": 2e9, "restart_s": 5, "notice_s": 0},
