@@ -142,6 +142,21 @@ void check_all_sections(const CheckpointManifest& manifest, const JsonReader& re
   }
 }
 
+Json write_last_step(const CheckpointLastStep& step) {
+  Json json = Json::object();
+  json.set("loss", step.loss).set("gradient_norm", step.gradient_norm).set("skipped", step.skipped);
+  return json;
+}
+
+CheckpointLastStep read_last_step(JsonReader reader) {
+  CheckpointLastStep step;
+  step.loss = reader.at("loss").number(-kLargest, kLargest);
+  step.gradient_norm = reader.at("gradient_norm").number(0.0, kLargest);
+  step.skipped = reader.at("skipped").boolean();
+  reader.finish();
+  return step;
+}
+
 CheckpointInfo read_info(JsonReader& reader) {
   CheckpointInfo info;
   info.step = reader.at("step").integer(0, kMost);
@@ -162,6 +177,7 @@ CheckpointInfo read_info(JsonReader& reader) {
   for (auto& [name, value] : reader.at("shared_numbers").members()) {
     info.shared_numbers.emplace_back(name, value.number(-kLargest, kLargest));
   }
+  if (reader.has("last_step")) info.last_step = read_last_step(reader.at("last_step"));
   return info;
 }
 
@@ -208,8 +224,9 @@ Json write_manifest(const CheckpointManifest& manifest) {
       .set("sequence_length", info.sequence_length)
       .set("data", write_data(info.data))
       .set("training", write_options(info.options))
-      .set("shared_numbers", std::move(numbers))
-      .set("files", write_checkpoint_files(manifest.files));
+      .set("shared_numbers", std::move(numbers));
+  if (info.last_step) json.set("last_step", write_last_step(*info.last_step));
+  json.set("files", write_checkpoint_files(manifest.files));
   return json;
 }
 

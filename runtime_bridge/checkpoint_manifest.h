@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,14 @@ struct CheckpointData {
   bool operator==(const CheckpointData&) const = default;
 };
 
+// What an emergency checkpoint says of its last step, of which the log may have no line: the rank
+// that writes it may be the one that was lost.
+struct CheckpointLastStep {
+  double loss = 0.0, gradient_norm = 0.0;
+  bool skipped = false;
+  bool operator==(const CheckpointLastStep&) const = default;
+};
+
 struct CheckpointInfo {
   std::int64_t step = 0;  // steps done, and the number of the next one
   std::string model;      // a checkpoint of another model is refused
@@ -37,6 +46,7 @@ struct CheckpointInfo {
   CheckpointData data;
   TrainingOptions options;                                     // with the seed
   std::vector<std::pair<std::string, double>> shared_numbers;  // optimizer steps, loss scale
+  std::optional<CheckpointLastStep> last_step{};
   bool operator==(const CheckpointInfo&) const = default;
 };
 

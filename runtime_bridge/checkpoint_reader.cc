@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <span>
 #include <system_error>
@@ -23,6 +22,8 @@ namespace penstock {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kDamaged = ".damaged";
 
 std::string manifest_of(const std::string& path) { return path + "/manifest.json"; }
 
@@ -49,13 +50,11 @@ class StoredState {
   StoredState(const Checkpoint& checkpoint, int section, StateKind kind) : path_(checkpoint.path) {
     for (const CheckpointFile& entry : checkpoint.manifest.files) {
       if (entry.section != section || entry.kind != kind) continue;
-      files_.push_back(std::make_unique<SafetensorsFile>(path_ + "/" + entry.name));
-      SafetensorsFile& file = *files_.back();
+      SafetensorsFile& file = opened(path_ + "/" + entry.name);
       if (file.written() != WrittenFile{entry.bytes, entry.header_checksum}) {
-        throw_bad_input(file.path() +
-                        ": does not match its checksum in manifest.json: it was "
-                        "changed or damaged" +
-                        remedy(path_));
+        throw DamagedCheckpoint(file.path() +
+                                ": does not match its checksum in manifest.json: it was changed "
+                                "or damaged");
       }
       for (StoredPiece& piece : pieces_in(file.header(), file.path())) {
         pieces_.push_back({std::move(piece), &file});
@@ -91,6 +90,16 @@ class StoredState {
   }
 
  private:
+  // It is there with its size, so what cannot be read in it is damage.
+  SafetensorsFile& opened(const std::string& path) {
+    try {
+      files_.push_back(std::make_unique<SafetensorsFile>(path));
+    } catch (const Error& error) {
+      throw DamagedCheckpoint(error.what());
+    }
+    return *files_.back();
+  }
+
   struct Piece {
     StoredPiece stored;
     SafetensorsFile* file;
@@ -120,8 +129,8 @@ class StoredState {
       data_ = piece.file->read(piece.stored.stored);
       last_read_ = &piece;
       if (checksum_of(std::span<const std::byte>(data_)) != piece.stored.checksum) {
-        throw_bad_input(piece.file->path() + ": tensor '" + piece.stored.stored.name +
-                        "' does not match its checksum: the file is damaged" + remedy(path_));
+        throw DamagedCheckpoint(piece.file->path() + ": tensor '" + piece.stored.stored.name +
+                                "' does not match its checksum: the file is damaged");
       }
     }
     const std::size_t size = bytes_of(piece.stored.stored.type);
@@ -155,16 +164,39 @@ Checkpoint open_checkpoint(const std::string& path) {
   return checkpoint;
 }
 
+std::string set_aside(const std::string& path) {
+  const std::string aside = path + kDamaged;
+  std::error_code ignored;
+  if (fs::exists(path, ignored)) fs::remove_all(aside, ignored);
+  fs::rename(path, aside, ignored);  // another rank may have
+  return aside;
+}
+
+bool was_set_aside(const std::string& path) {
+  std::error_code ignored;
+  return !fs::exists(path, ignored) && fs::exists(path + kDamaged, ignored);
+}
+
 NewestCheckpoint newest_checkpoint(const std::string& folder) {
-  std::vector<std::int64_t> steps;
+  std::vector<std::pair<std::int64_t, bool>> steps;  // and whether it was set aside
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
-    if (const auto step = step_of_name(entry->path().filename())) steps.push_back(*step);
+    std::string name = entry->path().filename();
+    const bool is_aside = name.ends_with(kDamaged);
+    if (is_aside) name.resize(name.size() - std::string_view(kDamaged).size());
+    if (const auto step = step_of_name(name)) steps.emplace_back(*step, is_aside);
   }
-  std::ranges::sort(steps, std::greater<>());
+  std::ranges::sort(steps, [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
   NewestCheckpoint newest;
-  for (const std::int64_t step : steps) {
+  for (const auto& [step, is_aside] : steps) {
+    if (is_aside) {
+      newest.passed_over.push_back(folder + "/" + checkpoint_name(step) + kDamaged +
+                                   ": it was set aside, since it is damaged");
+      continue;
+    }
     try {
       newest.checkpoint = open_checkpoint(folder + "/" + checkpoint_name(step));
       break;

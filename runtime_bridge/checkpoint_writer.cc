@@ -8,10 +8,14 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <system_error>
 #include <utility>
+
+#include <fcntl.h>
 
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
@@ -24,13 +28,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kPartial = ".partial";
+constexpr std::string_view kPartial = ".partial";
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
   throw Error(ErrorKind::kMissingResource, path + ": " + what);
 }
 
 std::string list_name(int rank) { return "rank-" + std::to_string(rank) + ".json"; }
+// In place of the list: why there is none.
+std::string failed_name(int rank) { return "rank-" + std::to_string(rank) + ".failed"; }
+
+// Gives `partial` the name `complete`. One of that name may be there, from before a restart from an
+// older one; where the file system can, there is a complete one at every moment.
+void put_in_place(const std::string& partial, const std::string& complete) {
+  if (fs::exists(complete)) {
+    if (renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, complete.c_str(), RENAME_EXCHANGE) == 0) {
+      fs::remove_all(partial);
+      return;
+    }
+    fs::remove_all(complete);
+  }
+  fs::rename(partial, complete);
+}
 
 void make_folder(const std::string& path) {
   std::error_code error;
@@ -94,24 +113,49 @@ CheckpointWriter::~CheckpointWriter() {
 void CheckpointWriter::begin(const CheckpointInfo& info, const std::vector<SectionState>& states,
                              const BufferCopy& copy) {
   finish();
-  thread_ = std::thread([this, info, files = take_snapshot(states, copy)] {
+  const SteadyTime began = steady_now();
+  std::vector<SnapshotFile> files = take_snapshot(states, copy);
+  costs_.stall = steady_now() - began;
+  ended_ = false;
+  thread_ = std::thread([this, info, began, files = std::move(files)] {
     try {
       write(info, files);
+      costs_.write = steady_now() - began;
     } catch (...) {
       failure_ = std::current_exception();
     }
+    ended_ = true;
   });
 }
 
 void CheckpointWriter::finish() {
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  thread_.join();
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  cost_ = costs_;
+}
+
+void CheckpointWriter::give_up() {
+  gives_up_ = true;
+  if (thread_.joinable()) thread_.join();
+  failure_ = nullptr;
 }
 
 void CheckpointWriter::write(const CheckpointInfo& info,
                              const std::vector<SnapshotFile>& files) const {
-  const std::string partial =
-      options_.folder + "/" + checkpoint_name(info.step) + "." + options_.attempt + kPartial;
+  const std::string partial = options_.folder + "/" + checkpoint_name(info.step) + "." +
+                              options_.attempt + std::string(kPartial);
+  try {
+    write_part(partial, files);
+    if (options_.rank == 0) complete(info, partial);
+  } catch (const std::exception& error) {
+    say_failed(partial, files, error.what());
+    throw;
+  }
+}
+
+void CheckpointWriter::write_part(const std::string& partial,
+                                  const std::vector<SnapshotFile>& files) const {
   make_folder(partial);
   std::vector<CheckpointFile> list;
   list.reserve(files.size());
@@ -120,7 +164,21 @@ void CheckpointWriter::write(const CheckpointInfo& info,
   const std::string path = partial + "/" + list_name(options_.rank);
   write_synced(path + ".tmp", to_text(write_checkpoint_files(list)) + "\n");
   fs::rename(path + ".tmp", path);
-  if (options_.rank == 0) complete(info, partial);
+}
+
+// Room first, since the disk may be full: on rank 0, which speaks for all, the whole checkpoint.
+void CheckpointWriter::say_failed(const std::string& partial,
+                                  const std::vector<SnapshotFile>& files,
+                                  const std::string& why) const {
+  std::error_code ignored;
+  if (options_.rank == 0) {
+    fs::remove_all(partial, ignored);
+    return;
+  }
+  const std::string path = partial + "/" + failed_name(options_.rank);
+  for (const SnapshotFile& file : files) fs::remove(partial + "/" + file.name, ignored);
+  std::ofstream(path + ".tmp") << why;
+  fs::rename(path + ".tmp", path, ignored);
 }
 
 std::vector<CheckpointFile> CheckpointWriter::wait_for_lists(const std::string& partial) const {
@@ -130,10 +188,15 @@ std::vector<CheckpointFile> CheckpointWriter::wait_for_lists(const std::string& 
   for (int rank = 0; rank < options_.ranks; ++rank) {
     const std::string path = partial + "/" + list_name(rank);
     while (!fs::exists(path)) {
+      if (fs::exists(partial + "/" + failed_name(rank))) {
+        fail(path, "rank " + std::to_string(rank) + " could not write its part: " +
+                       read_file(partial + "/" + failed_name(rank)));
+      }
       if (!had_failed && has_failed_) {
         had_failed = true;
         deadline = std::min(deadline, steady_now() + options_.limit_after_failure);
       }
+      if (gives_up_) deadline = SteadyTime{};
       if (steady_now() > deadline) {
         fail(path, "rank " + std::to_string(rank) +
                        " has not written its part of the checkpoint: see what it printed, and that "
@@ -158,12 +221,21 @@ void CheckpointWriter::complete(const CheckpointInfo& info, const std::string& p
   write_synced(path, text);
   for (int rank = 0; rank < options_.ranks; ++rank) fs::remove(partial + "/" + list_name(rank));
   sync_folder(partial);
-  // A checkpoint of this step may be left from before a restart from an older one.
-  const std::string complete = options_.folder + "/" + checkpoint_name(info.step);
-  fs::remove_all(complete);
-  fs::rename(partial, complete);
+  put_in_place(partial, options_.folder + "/" + checkpoint_name(info.step));
   sync_folder(options_.folder);
   remove_old(info.step);
+}
+
+// What an attempt that was cut off has left, or a checkpoint of ours that has failed. Not what
+// other ranks of this attempt may be writing now: an emergency checkpoint has another attempt's
+// name that begins with ours.
+bool CheckpointWriter::is_left_over(const std::string& name, std::int64_t newest) const {
+  if (!name.starts_with("step-") || !name.ends_with(kPartial)) return false;
+  const std::size_t dot = name.find('.');
+  const std::string attempt = name.substr(dot + 1, name.size() - kPartial.size() - dot - 1);
+  if (!attempt.starts_with(options_.attempt)) return true;
+  const auto step = step_of_name(name.substr(0, dot));
+  return attempt == options_.attempt && step && *step <= newest;
 }
 
 void CheckpointWriter::remove_old(std::int64_t newest) const {
@@ -172,8 +244,7 @@ void CheckpointWriter::remove_old(std::int64_t newest) const {
     const std::string name = folder.filename();
     const auto step = step_of_name(name);
     if (step && *step <= newest && fs::exists(folder / "manifest.json")) steps.push_back(*step);
-    // What an attempt that was cut off has left; ours is complete by now.
-    if (name.starts_with("step-") && name.ends_with(kPartial)) fs::remove_all(folder);
+    if (is_left_over(name, newest)) fs::remove_all(folder);
   }
   std::ranges::sort(steps, std::greater<>());
   for (std::size_t i = static_cast<std::size_t>(options_.keep); i < steps.size(); ++i) {

@@ -4,6 +4,9 @@
 //   FOLDER/step-17.ATTEMPT.partial/   being written; each rank's files, then its list rank-R.json
 //   FOLDER/step-17/                   complete: rank 0 waits for all lists, joins them in
 //                                     manifest.json, and gives the folder its name
+//
+// A rank that cannot write its part (a full disk) removes it and leaves rank-R.failed; then rank 0
+// removes the folder. Only that checkpoint has failed: those before it are still there.
 #pragma once
 
 #include <atomic>
@@ -46,17 +49,35 @@ class CheckpointWriter {
              const BufferCopy& copy);
   // Waits until this rank has done its part: on rank 0, until the checkpoint is complete.
   void finish();
+  // Whether there is nothing to wait for: finish() returns or throws at once.
+  [[nodiscard]] bool has_ended() const { return ended_; }
+  // A rank is lost, and a newer checkpoint is to be written: does not wait for parts that are
+  // missing, and forgets what went wrong.
+  void give_up();
+  // Of the last checkpoint that this rank has had a part in; nothing before one has ended.
+  struct Cost {
+    Duration stall{};  // for which training stood still: the copy
+    Duration write{};  // until this rank's part was done; on rank 0, until it was complete
+  };
+  [[nodiscard]] std::optional<Cost> cost() const { return cost_; }
 
  private:
   void write(const CheckpointInfo& info, const std::vector<SnapshotFile>& files) const;
   void complete(const CheckpointInfo& info, const std::string& partial) const;
+  void write_part(const std::string& partial, const std::vector<SnapshotFile>& files) const;
+  void say_failed(const std::string& partial, const std::vector<SnapshotFile>& files,
+                  const std::string& why) const;
   std::vector<CheckpointFile> wait_for_lists(const std::string& partial) const;
+  [[nodiscard]] bool is_left_over(const std::string& name, std::int64_t newest) const;
   void remove_old(std::int64_t newest) const;
 
   CheckpointOptions options_;
   std::atomic<bool> has_failed_{false};  // the run
+  std::atomic<bool> gives_up_{false}, ended_{true};
   std::thread thread_;
-  std::exception_ptr failure_;  // of the thread; read after it has ended
+  std::exception_ptr failure_;  // of the thread; read after it has ended, as the next
+  Cost costs_;
+  std::optional<Cost> cost_;
 };
 
 // A name for CheckpointOptions::attempt: rank 0 makes it up and tells the others through `store`.

@@ -70,6 +70,7 @@ class StepExecutor::Impl {
     record_.start.resize(program_.actions.size());
     record_.end.resize(program_.actions.size());
     waiting_ = Duration{0};
+    begin_standing(step);
     order_.begin();
     transfers_.begin(record_);
     reductions_.begin(record_);
@@ -85,19 +86,55 @@ class StepExecutor::Impl {
       carry_out(at);
     }
     reductions_.wait_for_gathers();
+    if (!standing_->can_finish) ++standing_->updated;
     transfers_.wait_for_sends();
     hand_over_rest();
     copies_.wait_for_all();
     signals_.wait_for_sends();
     work_.synchronize();
     if (!has_norm()) reductions_.sum_loss();
+    standing_->norm = record_.all;
     record_.phases = phases_of(program_, record_, waiting_);
     return std::move(record_);
   }
 
   [[nodiscard]] CommunicatorId job() const { return reductions_.communicator(program_.job); }
 
+  [[nodiscard]] std::optional<StepStanding> standing() const {
+    std::optional<StepStanding> now = standing_;
+    if (now) now->reduced = reductions_.norm_begun();
+    return now;
+  }
+
+  void finish(const NormShare& all) {
+    if (standing_->norm_first && !standing_->norm) work_.set_global_norm(all);
+    standing_->norm = all;
+    for (std::size_t i = 0; i < program_.actions.size(); ++i) {
+      if (program_.actions[i].kind != ActionKind::kOptimizer || has_ended_[i]) continue;
+      work_.optimize(program_.actions[i].stage);
+      has_ended_[i] = true;
+      ++standing_->updated;
+    }
+    work_.synchronize();
+  }
+
  private:
+  // A gather counts as one update more, which a rank cannot do alone.
+  void begin_standing(std::int64_t step) {
+    standing_.emplace();
+    standing_->step = step;
+    bool has_norm = false;
+    standing_->norm_first = true;
+    for (const RankAction& action : program_.actions) {
+      has_norm = has_norm || action.kind == ActionKind::kNorm;
+      if (action.kind == ActionKind::kUnshard) standing_->can_finish = false;
+      if (action.kind != ActionKind::kOptimizer) continue;
+      ++standing_->updates;
+      standing_->norm_first = standing_->norm_first && has_norm;
+    }
+    if (!standing_->can_finish) ++standing_->updates;
+  }
+
   void carry_out(std::size_t at) {
     const int index = order_.list()[at];
     const RankAction& action = program_.actions[static_cast<std::size_t>(index)];
@@ -106,7 +143,9 @@ class StepExecutor::Impl {
       case Lane::kWire:
         return transfers_.issue(order_.list(), at, end_of_batch(at));
       case Lane::kCollective:
-        return reductions_.issue(index);
+        reductions_.issue(index);
+        if (action.kind == ActionKind::kNorm) standing_->norm = record_.all;
+        return;
       case Lane::kCompute:
         return action.kind == ActionKind::kOptimizer ? optimize(at) : compute(index, action);
       case Lane::kCopyIn:
@@ -202,6 +241,7 @@ class StepExecutor::Impl {
     if (const int norm = norm_behind(at); norm != kNone) reductions_.try_norm(norm);
     record_.start[i] = transport_.now();
     work_.optimize(program_.actions[i].stage);
+    ++standing_->updated;
     end(index);
     gather_ahead(at);
   }
@@ -255,6 +295,7 @@ class StepExecutor::Impl {
   const bool has_waits_;
   RankOrder order_;
   StepRecord record_;
+  std::optional<StepStanding> standing_;
   Duration waiting_{0};
   std::vector<bool> has_ended_;  // [action]: what copies may wait for
   StepTransfers transfers_;
@@ -277,6 +318,8 @@ StepRecord StepExecutor::execute(std::int64_t step) { return impl_->execute(step
 double StepExecutor::evaluate(std::int64_t step, std::int64_t batch) {
   return impl_->evaluate(step, batch);
 }
+std::optional<StepStanding> StepExecutor::standing() const { return impl_->standing(); }
+void StepExecutor::finish(const NormShare& all) { impl_->finish(all); }
 CommunicatorId StepExecutor::job() const { return impl_->job(); }
 
 }  // namespace penstock

@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/values/run_log.h"
 #include "runtime_bridge/communicators.h"
+#include "runtime_bridge/last_step.h"
 #include "runtime_bridge/rank_program.h"
 #include "training/rank_work.h"
 #include "training/steady_time.h"
@@ -57,6 +59,12 @@ class StepExecutor {
   // After it has thrown, transfers may still be under way: call Transport::abort() before the
   // executor and what it was given are destroyed.
   StepRecord execute(std::int64_t step);
+  // How far the last execute() came, also when it has thrown; without the plan's name. Nothing
+  // before the first.
+  [[nodiscard]] std::optional<StepStanding> standing() const;
+  // Carries out the updates that are left of a step whose execute() has thrown, with the sums of
+  // its norm that another rank has, and talks to nobody: see last_step.h for when it may be called.
+  void finish(const NormShare& all);
   // Of a forward-only program (evaluation.h): the loss of a batch, the same on every rank. `step`
   // is for ExecuteOptions::progress.
   double evaluate(std::int64_t step, std::int64_t batch);

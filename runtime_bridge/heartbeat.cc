@@ -236,11 +236,26 @@ TransportFailure Heartbeat::without_store(const TransportFailure& failure,
           failure.what() + "; " + unreachable + ")"};
 }
 
+std::set<int> Heartbeat::look(const TransportFailure& failure) {
+  stopped(RankCondition::kSawFailure, failure.what());
+  seen_ = watch_the_others();
+  std::set<int> lost;
+  for (int rank = 0; rank < options_.ranks; ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    const bool is_silent =
+        rank != options_.rank && !is_accounted_for(*seen_, r) && seen_->watched >= options_.silence;
+    const bool has_stopped = seen_->last[r] && (seen_->last[r]->state == RankCondition::kFailed ||
+                                                seen_->last[r]->state == RankCondition::kFinished);
+    if (is_silent || has_stopped) lost.insert(rank);
+  }
+  return lost;
+}
+
 TransportFailure Heartbeat::explain(const TransportFailure& failure) {
   const std::string what = failure.what();
   try {
-    stopped(RankCondition::kSawFailure, what);
-    const Blame found = blame(watch_the_others(), options_.rank);
+    if (!seen_) look(failure);
+    const Blame found = blame(*seen_, options_.rank);
     if (serves_store()) std::this_thread::sleep_for(options_.silence);
     if (!found.rank) return failure;
     return {found.rank, found.words + " (" + what + ")"};

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -75,8 +76,12 @@ class Heartbeat {
   void stopped(RankCondition state, const std::string& reason);
 
   // After `failure`: says that this rank stopped because of it, waits until it is clear which other
-  // ranks live, and returns a failure that names who is to blame.
+  // ranks live, and returns a failure that names who is to blame. Looks once: a later call says
+  // what the first one found.
   [[nodiscard]] TransportFailure explain(const TransportFailure& failure);
+  // The first half of that: looks, and returns the ranks that are lost or stopped on their own
+  // account. TransportFailure when the store is gone.
+  std::set<int> look(const TransportFailure& failure);
 
  private:
   void write_signs();
@@ -89,6 +94,7 @@ class Heartbeat {
 
   HeartbeatOptions options_;
   std::unique_ptr<KeyValueStore> store_;  // guarded by store_mutex_
+  std::optional<HeartbeatsSeen> seen_;    // by look()
   std::mutex store_mutex_;
   std::atomic<std::int64_t> step_{0}, position_{0};
   std::mutex mutex_;  // guards what follows

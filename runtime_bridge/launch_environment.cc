@@ -131,7 +131,9 @@ void set_store(const Environment& environment, const Launcher* launcher, LaunchE
                             find(environment, "TORCHELASTIC_USE_AGENT_STORE") == "True";
   if (!agent_serves) all.store_rank = 0;
   all.serves_store = all.store_rank == all.rank;
-  const auto attempt = find(environment, "TORCHELASTIC_RESTART_COUNT");
+  auto attempt = find(environment, "TORCHELASTIC_RESTART_COUNT");
+  // What is left of an attempt before a requeue must not speak for a rank of this one.
+  if (!attempt) attempt = find(environment, "SLURM_RESTART_COUNT");
   // torchrun's own ranks use this prefix, so theirs and ours could share the agent's store.
   all.key_prefix = "/worker/attempt_" + attempt.value_or("0");
   const auto token = find(environment, kTokenVariable);

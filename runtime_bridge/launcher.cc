@@ -122,6 +122,7 @@ class Job {
                                               return before != SIGUSR1;
                                             }) != result_.passed_on.end();
     if (again) deadline_ = steady_now();
+    told_twice_ = told_twice_ || again;
     result_.passed_on.push_back(signal);
     signal_all(signal);
   }
@@ -172,11 +173,21 @@ class Job {
   // Ends those that do not end by themselves after a failure.
   void hurry() {
     if (!deadline_ || steady_now() < *deadline_ || running_.empty()) return;
+    if (stage_ == Stage::kRunning && !told_twice_ && are_saving()) {
+      deadline_ = steady_now() + std::chrono::seconds(1);
+      return;
+    }
     stage_ = stage_ == Stage::kRunning ? Stage::kAsked : Stage::kKilled;
     signal_all(stage_ == Stage::kAsked ? SIGTERM : SIGKILL);
     // A stopped process takes note of SIGTERM only when it runs again.
     if (stage_ == Stage::kAsked) signal_all(SIGCONT);
     deadline_ = steady_now() + options_.to_end;
+  }
+
+  [[nodiscard]] bool are_saving() {
+    if (!options_.is_saving) return false;
+    if (!saving_until_) saving_until_ = steady_now() + options_.saving_limit;
+    return steady_now() < *saving_until_ && options_.is_saving(environment_of(0));
   }
 
   void signal_all(int signal) const {
@@ -188,7 +199,8 @@ class Job {
   const LaunchOptions& options_;
   HostedStore store_;
   std::vector<Running> running_;
-  std::optional<SteadyTime> deadline_;
+  std::optional<SteadyTime> deadline_, saving_until_;
+  bool told_twice_ = false;  // to end
   Stage stage_ = Stage::kRunning;
   LaunchResult result_;
 };

@@ -57,6 +57,11 @@ struct LaunchOptions {
   StartChild start;                           // start_program(), or a test's
   Duration grace = std::chrono::seconds(10);  // for the others, after one has failed
   Duration to_end = std::chrono::seconds(5);  // after SIGTERM, before SIGKILL
+  // Asked when the grace is over, with the environment of a rank: whether the others are writing a
+  // checkpoint of the last finished step (survivors.h), so that they get more time, up to
+  // `saving_limit` in all. None when empty.
+  std::function<bool(const Environment& of_rank)> is_saving{};
+  Duration saving_limit = std::chrono::minutes(10);
   // Asked once, when signals are passed on already: whether one has come before, so that nothing
   // need be started. None when empty.
   std::function<bool()> is_stopped;

@@ -13,13 +13,14 @@
 
 #include "core/values/error.h"
 #include "runtime_bridge/communicators.h"
+#include "runtime_bridge/held_state.h"
 #include "runtime_bridge/step_report.h"
 #include "training/learning_rate.h"
 
 namespace penstock {
 namespace {
 
-class RankLoop {
+class RankLoop : public RankAtLoss {
  public:
   RankLoop(ProgramSource& source, const RankParts& parts, Transport& transport,
            const RunRankOptions& options, const RunRankHooks& hooks)
@@ -36,11 +37,52 @@ class RankLoop {
     // use are members, which outlive the handler.
     try {
       while (end.next_step < options_.end_step && !end.requested) run_under_plan(end);
+    } catch (const TransportFailure& failure) {
+      transport_.abort(failure.what());
+      if (hooks_.peer_lost && executor_ != nullptr) hooks_.peer_lost(failure, *this);
+      throw;
     } catch (const std::exception& error) {
       transport_.abort(error.what());
       throw;
     }
     return end;
+  }
+
+  [[nodiscard]] StepStanding standing() const override {
+    StepStanding now = executor_->standing().value_or(StepStanding{});
+    // A new plan has not run yet, and no step has begun.
+    if (!executor_->standing()) now.step = bound_at_;
+    now.changed_by_forward =
+        executor_->standing() && (parts_.state == nullptr || parts_.state->changes_in_forward());
+    now.plan = "from step " + std::to_string(bound_at_);
+    return now;
+  }
+
+  void finish_step(const NormShare& all) override { executor_->finish(all); }
+
+  // Its time is until now: it took until the loss was noticed and the step was finished without the
+  // lost rank. What the ranks measured of it was not brought together.
+  void report_step() override {
+    const std::optional<StepStanding> standing = executor_->standing();
+    if (hooks_.observer == nullptr || transport_.rank() != 0 || !standing || !standing->norm)
+      return;
+    if (standing->step <= observed_) return;
+    MeasuredStep measured = measured_numbers(standing->step, *standing->norm);
+    measured.tokens = program_.tokens;
+    measured.step_time = steady_now() - began_;
+    if (parts_.state != nullptr) {
+      measured.learning_rate = learning_rate_at(options_.training, standing->step);
+    }
+    hooks_.observer->step_finished(measured);
+  }
+
+  [[nodiscard]] std::string missing_from(const std::vector<int>& ranks) const override {
+    if (parts_.state == nullptr) return "no rank keeps a state";
+    return penstock::missing_from(*parts_.state, holdings_, ranks);
+  }
+
+  [[nodiscard]] std::vector<SectionState> states_among(const std::vector<int>& ranks) override {
+    return shared_among(parts_.state->section_states(), *parts_.state, holdings_, ranks);
   }
 
  private:
@@ -69,6 +111,7 @@ class RankLoop {
     work_.reset();
     const bool is_first = plan_ == nullptr;
     plan_ = plan;
+    bound_at_ = step;
     program_ = rank_program(*plan, plan->description.value_or(ModelDescription{}),
                             options_.training, transport_.rank());
     PlanChange change{step, {}};
@@ -108,6 +151,7 @@ class RankLoop {
   RunRequest run_step(StepReport& report, std::int64_t step) {
     transport_.barrier();
     const SteadyTime began = transport_.now();
+    began_ = steady_now();
     const StepRecord record = executor_->execute(step);
     const RunRequest own =
         hooks_.control == nullptr ? RunRequest::kGoOn : hooks_.control->requested();
@@ -119,6 +163,7 @@ class RankLoop {
         measured.learning_rate = learning_rate_at(options_.training, step);
       measured.evaluation = evaluation;
       hooks_.observer->step_finished(measured);
+      observed_ = step;
     }
     if (hooks_.step_done) hooks_.step_done(step);
     return agreed;
@@ -152,6 +197,9 @@ class RankLoop {
   const RunRankOptions& options_;
   const RunRankHooks& hooks_;
   std::shared_ptr<const PlanFile> plan_;
+  std::int64_t bound_at_ = 0;   // the first step under it
+  SteadyTime began_{};          // the last step, whatever the clock of the transport
+  std::int64_t observed_ = -1;  // the last step that the observer heard of
   RankProgram program_;
   std::vector<RankSetup> holdings_;  // of all ranks, under the plan
   std::unique_ptr<RankWork> work_;

@@ -14,6 +14,7 @@
 #include "core/values/run_log.h"
 #include "runtime_bridge/evaluation.h"
 #include "runtime_bridge/execute_step.h"
+#include "runtime_bridge/last_step.h"
 #include "runtime_bridge/program_source.h"
 #include "runtime_bridge/rank_program.h"
 #include "runtime_bridge/rebind.h"
@@ -58,6 +59,22 @@ class StepCheckpoints {
   virtual void complete(std::int64_t next_step) = 0;
 };
 
+// What a rank can still do when a peer is lost, for what keeps the last finished step
+// (emergency_checkpoint.h). It exchanges nothing with other ranks.
+class RankAtLoss {
+ public:
+  virtual ~RankAtLoss() = default;
+  [[nodiscard]] virtual StepStanding standing() const = 0;
+  // Ends the step that is under way, with the sums of its norm (StepExecutor::finish()).
+  virtual void finish_step(const NormShare& all) = 0;
+  // Empty when these ranks together hold the whole state, else what is missing.
+  [[nodiscard]] virtual std::string missing_from(const std::vector<int>& ranks) const = 0;
+  // This rank's share, if they are all that there are.
+  [[nodiscard]] virtual std::vector<SectionState> states_among(const std::vector<int>& ranks) = 0;
+  // The step that was under way is kept: on rank 0 the observer hears of it, if it has not yet.
+  virtual void report_step() = 0;
+};
+
 struct RunRankOptions {
   std::int64_t first_step = 0, end_step = 1;  // steps [first_step, end_step)
   TrainingOptions training;
@@ -86,6 +103,9 @@ struct RunRankHooks {
   std::function<void()> ready{};  // told once, before the rank waits for any other
   std::function<void(std::int64_t step)> step_done{};  // told on every rank, once it has ended
   std::function<void(const PlanChange& change)> plan_changed{};  // likewise, before the step
+  // A transfer has failed, in a step or between two; not while the plan is being changed. The
+  // transport has been aborted already. Does not throw.
+  std::function<void(const TransportFailure& failure, RankAtLoss& rank)> peer_lost{};
 };
 
 struct RunEnd {

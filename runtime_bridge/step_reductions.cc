@@ -130,10 +130,10 @@ void StepReductions::try_norm(int index) {
 }
 
 void StepReductions::begin_norm(int index) {
-  norm_begun_ = true;
   for (const StageSetup& stage : program_.setup.stages) wait_for_stage(stage.stage);
   start(index);
   begin_sum(work_.norm_share());
+  norm_begun_ = true;  // not before its share is given: last_step.h counts on it
 }
 
 void StepReductions::norm(int index) {

@@ -31,6 +31,8 @@ class StepReductions {
   // NORM before its place in the list, unless a reduction that it sums is still under way: an
   // update that does not wait for the norm runs beside it.
   void try_norm(int index);
+  // Whether the rank has given its share of the norm, and so has all gradients of the step.
+  [[nodiscard]] bool norm_begun() const { return norm_begun_; }
   // Until the gradients of a stage are reduced.
   void wait_for_stage(int stage);
   // Until a collective that was begun has ended.

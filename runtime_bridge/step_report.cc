@@ -87,12 +87,17 @@ std::int64_t StepReport::start_of_step(int rank) const {
   return first;
 }
 
-MeasuredStep StepReport::measured(std::int64_t step, const NormShare& all) const {
+MeasuredStep measured_numbers(std::int64_t step, const NormShare& all) {
   MeasuredStep result;
   result.step = step;
   result.loss = all.loss;
   result.skipped = all.not_finite > 0;
   result.gradient_norm = result.skipped ? 0.0 : std::sqrt(all.squared_norm);
+  return result;
+}
+
+MeasuredStep StepReport::measured(std::int64_t step, const NormShare& all) const {
+  MeasuredStep result = measured_numbers(step, all);
   result.tokens = program_.tokens;
   std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = 0;
   for (int rank = 0; rank < program_.setup.ranks; ++rank) {

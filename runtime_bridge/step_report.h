@@ -11,6 +11,9 @@
 
 namespace penstock {
 
+// Loss and norm of a step, without any time.
+MeasuredStep measured_numbers(std::int64_t step, const NormShare& all);
+
 class StepReport {
  public:
   StepReport(const RankProgram& program, const StepExecutor& executor, Transport& transport,

@@ -44,9 +44,11 @@ struct TrainOptions {
   bool timeline = false;                         // the log holds when every action ran
   // Somebody looks at what every rank computes: exact times on a GPU, and where the ranks are.
   bool watch_ranks = false;
-  std::string tensorboard;              // a folder for event files; empty: none
-  std::string checkpoint_folder;        // empty: none
-  std::int64_t checkpoint_every = 0;    // steps; 0: at the end and on SIGUSR1
+  std::string tensorboard;            // a folder for event files; empty: none
+  std::string checkpoint_folder;      // empty: none
+  std::int64_t checkpoint_every = 0;  // steps; 0: at the end and on SIGUSR1
+  // Or at the best interval for losses that come so far apart; nothing: as above.
+  std::optional<Duration> between_failures{};
   int checkpoint_keep = 2;              // complete ones; older ones are removed
   bool resume = false;                  // from the newest complete checkpoint of the folder
   bool resume_if_any = false;           // with resume: or from the beginning, where there is none

@@ -18,6 +18,10 @@ class RankState : public StateHolder {
   // ranks and other plans too. Looks at stages, ties and ZeRO-1 of the setup only.
   [[nodiscard]] virtual std::vector<SectionState> pieces_of(const RankSetup& setup) const = 0;
 
+  // Whether forwards change what is kept (running means of a batch norm), so that in the middle of
+  // a step the state is not that of a finished one, even where no weight has been updated.
+  [[nodiscard]] virtual bool changes_in_forward() const { return false; }
+
   // From now on the rank holds what `setup` says. What is laid out as before stays where it is; the
   // rest is new memory: with initial values the first time, later without any, to be filled by
   // rebind(). Buffers that section_states() gave before stay valid until let_go(). No RankWork of

@@ -22,6 +22,7 @@ struct NormShare {
   double squared_norm = 0.0;  // of the weights that this rank counts (holder 0, ties once)
   double loss = 0.0;          // sum over the rank's micro-batches, each already weighted
   double not_finite = 0.0;    // 1 when a gradient is infinite or not a number
+  bool operator==(const NormShare&) const = default;
 };
 
 // A LOAD, STORE or RESHARD that may still be under way.

@@ -206,15 +206,40 @@ TEST_CASE("a damaged byte is found, in the data and in the header") {
   CHECK(loading_says(path).empty());
   const std::string file = path + "/section-2.optimizer-0-of-1.safetensors";
   flip_byte(file, 3);
-  CHECK(loading_says(path) == file +
-                                  ": tensor 'b.exp_avg' does not match its checksum: the file is "
-                                  "damaged; remove " +
-                                  path + " to resume from the checkpoint before it");
+  CHECK(loading_says(path) ==
+        file + ": tensor 'b.exp_avg' does not match its checksum: the file is damaged");
   flip_byte(file, 3);
   CHECK(loading_says(path).empty());
   const auto bytes = static_cast<std::int64_t>(fs::file_size(file));
   flip_byte(file, bytes - 60);  // within the header
   CHECK(loading_says(path).starts_with(file));
+}
+
+TEST_CASE("a damaged checkpoint is set aside, and the one before it is the newest") {
+  const Folder folder;
+  write(folder, {}, 8);
+  write(folder, {}, 10);
+  const std::string path = folder.path() + "/step-10";
+  flip_byte(path + "/section-2.optimizer-0-of-1.safetensors", 3);
+  // Its sizes are right: only who reads it learns of the damage.
+  CHECK(newest_checkpoint(folder.path()).checkpoint->manifest.info.step == 10);
+  FakeRank rank({}, 0, false);
+  CHECK_THROWS_AS(
+      load_checkpoint(open_checkpoint(path), "toy", rank.states(), copy_in_host_memory()),
+      DamagedCheckpoint);
+  CHECK(!was_set_aside(path));
+  CHECK(set_aside(path) == path + ".damaged");
+  CHECK(set_aside(path) == path + ".damaged");  // by another rank
+  CHECK(was_set_aside(path));
+  CHECK(folder.names() == std::vector<std::string>{"step-10.damaged", "step-8"});
+  const NewestCheckpoint newest = newest_checkpoint(folder.path());
+  CHECK(newest.checkpoint->manifest.info.step == 8);
+  CHECK(newest.passed_over ==
+        std::vector<std::string>{path + ".damaged: it was set aside, since it is damaged"});
+  // The run comes by the same step again.
+  write(folder, {}, 10);
+  CHECK(newest_checkpoint(folder.path()).checkpoint->manifest.info.step == 10);
+  CHECK(newest_checkpoint(folder.path()).passed_over.empty());
 }
 
 TEST_CASE("another model is refused, by name, by tensors and by shapes") {
@@ -253,6 +278,85 @@ TEST_CASE("what the thread ran into is thrown by the next call") {
   writer.begin(info_of(3), rank.states(), copy_in_host_memory());
   CHECK(message_of([&] { writer.finish(); }).starts_with(folder.path() + "/step-3.0.partial: "));
   writer.finish();  // said once
+}
+
+// A file of the rank leads to a disk that is always full.
+void fill_disk_for(const Folder& folder, std::int64_t step, const std::string& file) {
+  const std::string partial = folder.path() + "/step-" + std::to_string(step) + ".0.partial";
+  fs::create_directories(partial);
+  fs::create_symlink("/dev/full", partial + "/" + file);
+}
+
+TEST_CASE("a full disk costs one checkpoint: it is removed, and the next one is written") {
+  // On rank 0, and on rank 1 with rank 0 waiting for its part.
+  for (const char* file :
+       {"section-0.parameters-0-of-1.safetensors", "section-2.optimizer-0-of-1.safetensors"}) {
+    CAPTURE(file);
+    const Folder folder;
+    const Layout layout{2, 1, false};
+    write(folder, layout, 8);
+    fill_disk_for(folder, 10, file);
+    const bool first_fails = file[8] == '0';
+    std::vector<std::unique_ptr<CheckpointWriter>> writers;
+    std::vector<std::unique_ptr<FakeRank>> ranks;
+    for (int rank = 0; rank < 2; ++rank) {
+      writers.push_back(std::make_unique<CheckpointWriter>(options_of(folder, layout, rank)));
+      ranks.push_back(std::make_unique<FakeRank>(layout, rank, true));
+    }
+    // Rank 1 first where rank 0 fails, so that the folder is not removed under it.
+    for (const int rank : {1, 0}) {
+      writers[static_cast<std::size_t>(rank)]->begin(
+          info_of(10), ranks[static_cast<std::size_t>(rank)]->states(), copy_in_host_memory());
+      if (first_fails && rank == 1) writers[1]->finish();
+    }
+    const std::string said = message_of([&] { writers[0]->finish(); });
+    CAPTURE(said);
+    CHECK(said.find("No space left on device") != std::string::npos);
+    CHECK((said.find("rank 1 could not write its part: ") != std::string::npos) == !first_fails);
+    if (!first_fails) CHECK(!message_of([&] { writers[1]->finish(); }).empty());
+    CHECK(folder.names() == std::vector<std::string>{"step-8"});
+    // There is room again.
+    for (const int rank : {1, 0}) {
+      writers[static_cast<std::size_t>(rank)]->begin(
+          info_of(12), ranks[static_cast<std::size_t>(rank)]->states(), copy_in_host_memory());
+    }
+    for (const auto& writer : writers) writer->finish();
+    CHECK(folder.names() == std::vector<std::string>{"step-12", "step-8"});
+    REQUIRE(writers[0]->cost());
+    CHECK(writers[0]->cost()->write >= writers[0]->cost()->stall);
+    CHECK(wrong_after_loading(folder, layout) == 0);
+  }
+}
+
+TEST_CASE("a checkpoint that is given up does not wait for the lost rank, and another is written") {
+  const Folder folder;
+  const Layout layout{2, 1, false};
+  CheckpointOptions options = options_of(folder, layout, 0);
+  options.limit = std::chrono::hours(1);
+  CheckpointWriter writer(options);
+  FakeRank rank(layout, 0, true);
+  writer.begin(info_of(10), rank.states(), copy_in_host_memory());
+  writer.give_up();
+  // The emergency checkpoint is complete although an older one of the same attempt was under way.
+  options.attempt += "-emergency-0";
+  options.ranks = 1;
+  FakeRank whole({}, 0, true);
+  CheckpointWriter emergency(options);
+  emergency.begin(info_of(11), whole.states(), copy_in_host_memory());
+  emergency.finish();
+  CHECK(newest_checkpoint(folder.path()).checkpoint->manifest.info.step == 11);
+  CHECK(wrong_after_loading(folder, {}) == 0);
+}
+
+TEST_CASE("what other ranks of the attempt may be writing is not removed") {
+  const Folder folder;
+  for (const char* name : {"step-7.0.partial", "step-9.0-emergency-1.partial", "step-9.0.partial",
+                           "step-9.other.partial"}) {
+    fs::create_directories(folder.path() + "/" + name);
+  }
+  write(folder, {}, 8);
+  CHECK(folder.names() ==
+        std::vector<std::string>{"step-8", "step-9.0-emergency-1.partial", "step-9.0.partial"});
 }
 
 // A rank was killed while it wrote: the others learn of it by their transfers, and rank 0 ends too.

@@ -132,6 +132,21 @@ TEST_CASE("Slurm's first host serves, on a port that follows from the job's numb
   CHECK(found->serves_store);
 }
 
+TEST_CASE("a job that Slurm has put back into its queue is another attempt") {
+  const Environment slurm{{"SLURM_PROCID", "1"},
+                          {"SLURM_NTASKS", "2"},
+                          {"SLURM_JOB_ID", "7"},
+                          {"SLURM_JOB_NODELIST", "gpu[3-4]"}};
+  // Absent at first.
+  CHECK(read_launch_environment(slurm)->key_prefix == "/worker/attempt_0");
+  CHECK(read_launch_environment(with(slurm, {{"SLURM_RESTART_COUNT", "2"}}))->key_prefix ==
+        "/worker/attempt_2");
+  // torchrun counts its own.
+  CHECK(read_launch_environment(
+            with(kTorchrun, {{"SLURM_RESTART_COUNT", "2"}, {"TORCHELASTIC_RESTART_COUNT", "5"}}))
+            ->key_prefix == "/worker/attempt_5");
+}
+
 TEST_CASE("the first host of a Slurm list") {
   CHECK(first_host("gpu7") == "gpu7");
   CHECK(first_host("gpu7,gpu8") == "gpu7");

@@ -33,7 +33,9 @@ RingWork::RingWork(const RingModel& model, const RankSetup& setup)
 RingWork::RingWork(const RingModel& model, const RankSetup& setup, RingState& state)
     : RingWork(model, setup, state.weights(), &state) {}
 
-RingWork::~RingWork() {
+RingWork::~RingWork() { give_back(); }
+
+void RingWork::give_back() {
   if (state_ == nullptr) return;
   for (const OfStage& stage : stages_) {
     for (int k = stage.setup.first_section; k < stage.setup.end_section; ++k) {

@@ -18,11 +18,13 @@ class RingWork : public RankWork {
  public:
   // With the first weights.
   RingWork(const RingModel& model, const RankSetup& setup);
-  // With those of `state`, which has them back when the work ends.
+  // With those of `state`, which has them back when the work ends, or by give_back().
   RingWork(const RingModel& model, const RankSetup& setup, RingState& state);
   ~RingWork() override;
   RingWork(const RingWork&) = delete;
   RingWork& operator=(const RingWork&) = delete;
+
+  void give_back();
 
   // Of a stage, with the sections' own order.
   [[nodiscard]] Numbers section_weights(int section) const;

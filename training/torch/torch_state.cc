@@ -1,5 +1,6 @@
 #include "training/torch/torch_state.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 
@@ -18,6 +19,11 @@ TorchState::~TorchState() = default;
 
 std::vector<SectionState> TorchState::pieces_of(const RankSetup& setup) const {
   return store_->pieces_of(setup);
+}
+bool TorchState::changes_in_forward() const {
+  const auto& sections = store_->model().outline().sections;
+  return std::ranges::any_of(
+      sections, [](const SectionOutline& section) { return !section.buffers.empty(); });
 }
 void TorchState::lay_out(const RankSetup& setup) { store_->lay_out(setup); }
 void TorchState::let_go() { store_->let_go(); }

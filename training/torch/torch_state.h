@@ -24,6 +24,7 @@ class TorchState : public RankState {
   ~TorchState() override;
 
   [[nodiscard]] std::vector<SectionState> pieces_of(const RankSetup& setup) const override;
+  [[nodiscard]] bool changes_in_forward() const override;
   void lay_out(const RankSetup& setup) override;
   void copy(const Buffer& from, const Buffer& to) override;
   void let_go() override;
