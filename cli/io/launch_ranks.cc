@@ -67,6 +67,7 @@ LaunchOptions options_of(const RanksToLaunch& wanted, const TrainOptions& train)
   }
   options.start = start_program("/proc/self/exe", wanted.arguments);
   options.is_stopped = wanted.is_stopped;
+  if (!train.checkpoint_folder.empty()) options.is_saving = survivors_are_saving;
   return options;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/io/run_log_file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -19,11 +20,6 @@ namespace {
 RunLog kept_of(const std::string& path, const RunHeader& header) {
   if (header.first_step == 0 || !std::filesystem::exists(path)) return {};
   RunLog log = read_run_log(read_file(path), path);
-  if (log.header.plan_hash != header.plan_hash) {
-    throw_bad_input(path + ": it is the log of another plan, " + log.header.plan +
-                    "\nhelp: name another file with --log; the resumed run goes on at step " +
-                    std::to_string(header.first_step));
-  }
   std::erase_if(log.steps,
                 [&](const MeasuredStep& step) { return step.step >= header.first_step; });
   return log;
@@ -35,11 +31,23 @@ RunLogFile::RunLogFile(const std::string& path, const RunHeader& header) : path_
   const RunLog kept = kept_of(path, header);
   file_.reset(std::fopen(path.c_str(), "w"));
   if (!file_) cannot_write(path_);
-  write_line(write_run_header(kept.steps.empty() ? header : kept.header));
+  RunHeader first = kept.steps.empty() ? header : kept.header;
+  first.ranks = std::max(first.ranks, header.ranks);  // a later plan may have more
+  write_line(write_run_header(first));
   for (const MeasuredStep& step : kept.steps) add(step);
+  if (first.plan_hash == header.plan_hash) return;
+  plan_ = header.plan;
+  plan_hash_ = header.plan_hash;
 }
 
-void RunLogFile::add(const MeasuredStep& step) { write_line(write_measured_step(step)); }
+void RunLogFile::add(const MeasuredStep& step) {
+  last_step_ = step.step;
+  if (plan_hash_.empty() || !step.plan_hash.empty()) return write_line(write_measured_step(step));
+  MeasuredStep named = step;
+  named.plan = plan_;
+  named.plan_hash = plan_hash_;
+  write_line(write_measured_step(named));
+}
 
 void RunLogFile::write_line(const std::string& line) {
   const bool written = std::fputs((line + '\n').c_str(), file_.get()) >= 0;

@@ -108,6 +108,10 @@ void WatchedTraining::tell(const std::string& line) {
   std::fprintf(stderr, "%s\n", line.c_str());
 }
 
+void WatchedTraining::add_if_missing(const MeasuredStep& step) {
+  if (log_ && log_->last_step() != step.step) log_->add(step);
+}
+
 // A launcher of ours has blocked both for us until there are handlers.
 TrainingSignals::TrainingSignals() {
   stop_requested = 0;

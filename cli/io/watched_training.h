@@ -35,6 +35,8 @@ class WatchedTraining : public StepObserver {
 
   void step_finished(const MeasuredStep& step) override;
   void ranks_are_on(const std::vector<std::string>& hosts) override { slow_.hosts = hosts; }
+  // A step of before this run, for the log, unless it is there.
+  void add_if_missing(const MeasuredStep& step);
 
   // Without the times of single actions, which are in the log.
   [[nodiscard]] const RunLog& run() const { return run_; }

@@ -86,6 +86,14 @@ void Options::positional(const std::string& name, std::string help, std::string&
   entry.text = &value;
 }
 
+void Options::positional_if_any(const std::string& name, std::string help,
+                                std::optional<std::string>& value) {
+  Entry& entry = add(name, "", std::move(help));
+  entry.option = parser_->app.add_option(name);
+  entry.is_positional = true;
+  entry.optional = &value;
+}
+
 void Options::positionals(const std::string& name, std::string help,
                           std::vector<std::string>& values) {
   Entry& entry = add(name, "", std::move(help));
@@ -153,7 +161,7 @@ std::optional<std::string> Options::parse(const Arguments& arguments, Screen scr
     }
     if (entry.flag != nullptr) *entry.flag = !results.empty();
     if (entry.list != nullptr) *entry.list = results;
-    if (entry.is_positional && results.empty()) {
+    if (entry.is_positional && entry.optional == nullptr && results.empty()) {
       bad_option(entry.names, "missing", fmt::format("usage: penstock {}", usage_));
     }
     if (entry.text != nullptr) *entry.text = results[0];

@@ -25,7 +25,10 @@ class Options {
   void heading(const std::string& title);
   // A required argument without a name, in order.
   void positional(const std::string& name, std::string help, std::string& value);
-  // The same, as the last one, and as many as there are.
+  // One that may be left out.
+  void positional_if_any(const std::string& name, std::string help,
+                         std::optional<std::string>& value);
+  // Required, as the last one, and as many as there are.
   void positionals(const std::string& name, std::string help, std::vector<std::string>& values);
   // `names`: "-P,--ranks".
   void option(const std::string& names, std::string value_name, std::string help,

@@ -134,7 +134,13 @@ void TrainSettings::declare(Options& options) {
                  "write checkpoints into this folder: at the end, on SIGUSR1 (which ends the run), "
                  "and every N steps with the next option",
                  checkpoints_);
-  options.option("--checkpoint-every", "N", "steps between checkpoints", checkpoint_every_);
+  options.option("--checkpoint-every", "N",
+                 "steps between checkpoints; auto: by Daly's rule from what one costs in this run",
+                 checkpoint_every_);
+  options.option("--between-failures", "TIME",
+                 "with --checkpoint-every auto: the mean time between two losses of the job, as "
+                 "seen or expected; default 10800s, an assumption",
+                 between_failures_);
   options.option("--checkpoint-keep", "N", "complete checkpoints that are kept; default 2",
                  checkpoint_keep_);
   options.flag(
@@ -181,7 +187,7 @@ TrainOptions TrainSettings::train_options() const {
   if (tensorboard_) options.tensorboard = *tensorboard_;
   if (timeline_ && !log_) bad_option("--timeline", "it goes to the log", "add --log run.jsonl");
   if (checkpoints_) options.checkpoint_folder = *checkpoints_;
-  options.checkpoint_every = parse_count("--checkpoint-every", checkpoint_every_, 1, 0);
+  read_checkpoint_interval(options);
   options.checkpoint_keep = parse_count("--checkpoint-keep", checkpoint_keep_, 1, 2);
   options.resume = resumes();
   options.resume_if_any = resume_if_any_;
@@ -195,6 +201,23 @@ TrainOptions TrainSettings::train_options() const {
   if (options.device != "cpu") refuse_for_gpus();
   refuse_without_checkpoints();
   return options;
+}
+
+void TrainSettings::read_checkpoint_interval(TrainOptions& options) const {
+  if (checkpoint_every_ != "auto") {
+    options.checkpoint_every = parse_count("--checkpoint-every", checkpoint_every_, 1, 0);
+    refuse_given(given_, {"--between-failures"}, "the interval is not worked out",
+                 "add --checkpoint-every auto");
+    return;
+  }
+  options.between_failures = std::chrono::hours(3);
+  if (between_failures_) {
+    options.between_failures = parse_time("--between-failures", *between_failures_);
+  }
+  if (*options.between_failures < std::chrono::seconds(1)) {
+    bad_option("--between-failures", "expected at least 1s, got " + *between_failures_,
+               "a job that is lost more often never gets on");
+  }
 }
 
 DataOptions TrainSettings::data() const {
@@ -278,8 +301,8 @@ void TrainSettings::refuse_for_ranks_that_sleep() const {
                "ranks that sleep (--virtual) are threads of this process, all those of the plan",
                help);
   refuse_given(given_,
-               {"--checkpoints", "--checkpoint-every", "--checkpoint-keep", "--resume",
-                "--resume-if-any", "--may-change"},
+               {"--checkpoints", "--checkpoint-every", "--between-failures", "--checkpoint-keep",
+                "--resume", "--resume-if-any", "--may-change"},
                "ranks that sleep (--virtual) have no weights to keep", help);
 }
 

@@ -58,6 +58,7 @@ class TrainSettings {
   void refuse_for_threads() const;
   void refuse_for_gpus() const;
   void refuse_without_checkpoints() const;
+  void read_checkpoint_interval(TrainOptions& options) const;
 
   [[nodiscard]] DataOptions data() const;
   [[nodiscard]] EvaluationOptions evaluation() const;
@@ -72,6 +73,7 @@ class TrainSettings {
   std::optional<std::string> dtype_, steps_, seed_;
   std::optional<std::string> transport_, device_, threads_, time_out_, log_;
   std::optional<std::string> checkpoints_, checkpoint_every_, checkpoint_keep_, may_change_;
+  std::optional<std::string> between_failures_;
   std::optional<std::string> rank_, ranks_, local_rank_, master_, stretch_;
   std::vector<std::string> then_, slow_;
   SlowWatchOptions slow_watch_;

@@ -20,7 +20,12 @@ RunEnd train_rank(const TrainJob& /*job*/, const LaunchEnvironment& /*place*/,
   not_built();
 }
 RunEnd train_threads(const TrainJob& /*job*/, const TrainHooks& /*hooks*/) { not_built(); }
+SurplusEnd stay_beside_ranks(const LaunchEnvironment& /*place*/, Duration /*time_out*/,
+                             const SurplusRank& /*options*/) {
+  not_built();
+}
 HostedStore serve_job_store() { not_built(); }
+bool survivors_are_saving(const Environment& /*environment_of_rank*/) { not_built(); }
 std::string words_of_device(const std::string& /*device*/) { not_built(); }
 std::string library_words() { not_built(); }
 

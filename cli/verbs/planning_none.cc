@@ -1,6 +1,7 @@
 // The verbs of the planner in a program that was built without it.
 #include <string>
 
+#include "cli/parts/book_plan.h"
 #include "cli/parts/model_cutpoints.h"
 #include "cli/reports/large_plans.h"
 #include "cli/reports/predict_launch.h"
@@ -34,6 +35,14 @@ Answer run_export(const Arguments&, Screen) { return not_built("export"); }
 Answer run_calibrate(const Arguments&, Screen) { return not_built("calibrate"); }
 Answer run_estimate(const Arguments&, Screen) { return not_built("estimate"); }
 Answer run_fingerprint(const Arguments&, Screen) { return not_built("fingerprint"); }
+
+Loaded<PlanFile> plan_from_book(const std::string& path, int /*ranks*/) {
+  throw Error(ErrorKind::kMissingResource,
+              path +
+                  ": a page of a book is worked out by the planner, without which this penstock "
+                  "was built\nhelp: train by a plan file, or reconfigure with "
+                  "-DPENSTOCK_PLANNER=ON");
+}
 
 // Lists stay rolled up only where generators can tell that they are a schedule's.
 PlanFile read_plan_to_draw(const Json& json, const std::string& path) {

@@ -17,20 +17,24 @@
 #include "cli/io/environment.h"
 #include "cli/io/files.h"
 #include "cli/io/launch_ranks.h"
+#include "cli/io/resume_run.h"
 #include "cli/io/watched_training.h"
 #include "cli/options/options.h"
 #include "cli/options/train_settings.h"
+#include "cli/parts/book_plan.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
+#include "morphing/checkpoint_interval.h"
 #include "report/result_json.h"
 #include "report/training_report.h"
 #include "runtime_bridge/checkpoint_reader.h"
+#include "runtime_bridge/checkpoint_writer.h"
 #include "runtime_bridge/find_archive.h"
 #include "runtime_bridge/launch_environment.h"
 #include "runtime_bridge/launcher.h"
 #include "runtime_bridge/program_source.h"
-#include "runtime_bridge/resume.h"
 #include "runtime_bridge/run_virtual.h"
+#include "runtime_bridge/surplus_rank.h"
 #include "runtime_bridge/torch/train_rank.h"
 #include "runtime_bridge/training_data.h"
 
@@ -46,6 +50,7 @@ constexpr const char* kExamples =
   penstock train plan.json --data 'tokens/*.bin' --dtype uint16 --steps 1000
   penstock train plan.json --data corpus.txt --steps 1000 --slow-ranks --slow-machines slow.out
   penstock train plan.json --virtual --steps 3 --log run.jsonl --timeline
+  torchrun --nnodes 1:4 --no-python penstock train --book book.json --data corpus.txt --checkpoints ckpt --resume-if-any
   torchrun --nnodes 2 --nproc-per-node 4 --no-python penstock train plan.json --data corpus.txt
 )";
 
@@ -68,6 +73,7 @@ struct Request {
   Environment environment;
   std::optional<LaunchEnvironment> place;  // of this rank, if it is one of several
   bool has_launcher = false;               // of ours, which has checked the job and said all notes
+  bool surplus = false;                    // a rank that the plan of a book has no use for
   bool json = false;
 };
 
@@ -177,56 +183,6 @@ void say(const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); 
 void say_note(const std::string& what) { say("note: " + what); }
 void say_nothing(const std::string& /*what*/) {}
 
-// The newest complete checkpoint.
-Checkpoint checkpoint_to_resume(const TrainOptions& options,
-                                const std::function<void(const std::string&)>& note) {
-  const NewestCheckpoint newest = newest_checkpoint(options.checkpoint_folder);
-  for (const std::string& what : newest.passed_over) note("skipped: " + what);
-  if (!newest.checkpoint) {
-    throw_bad_input("--resume: there is no complete checkpoint in " + options.checkpoint_folder +
-                    "\nhelp: leave out --resume to begin at step 0");
-  }
-  return *newest.checkpoint;
-}
-
-// A folder that holds nothing yet. One whose checkpoints cannot be read is no beginning.
-bool is_to_begin(const TrainOptions& options) {
-  if (!options.resume_if_any) return false;
-  const NewestCheckpoint newest = newest_checkpoint(options.checkpoint_folder);
-  return !newest.checkpoint && newest.passed_over.empty();
-}
-
-// What was not given of the optimizer's numbers and the seed is as in the checkpoint; what was
-// given and differs is said, or refused.
-void resume(TrainJob& job, const TrainSettings& settings,
-            const std::function<void(const std::string&)>& note) {
-  const Checkpoint checkpoint = checkpoint_to_resume(job.options, note);
-  const CheckpointInfo& there = checkpoint.manifest.info;
-  job.options.training = settings.training(there.options);
-  const CheckpointInfo here =
-      checkpoint_info(*job.plans.front().plan, job.plans.front().hash, job.options, job.data.file);
-  for (const std::string& what : check_resumed(checkpoint, here, job.options.may_change)) {
-    note(what);
-  }
-  job.first_step = there.step;
-  job.resumes = true;
-  job.first_samples = there.samples;
-  // Other data begin at their beginning.
-  const bool same_data = there.data.checksum == here.data.checksum &&
-                         there.data.bytes == here.data.bytes &&
-                         there.sequence_length == here.sequence_length;
-  job.first_taken = same_data ? there.data.taken : 0;
-  if (job.first_step >= job.options.steps) {
-    throw_bad_input(
-        fmt::format("--steps: the checkpoint in {} is of step {} already, and the run "
-                    "ends at step {}\nhelp: train for more steps",
-                    job.options.checkpoint_folder, job.first_step, job.options.steps));
-  }
-  const std::string on_schedule = settings.note_on_schedule(job.options.training);
-  if (!on_schedule.empty()) note(on_schedule);
-  note(fmt::format("going on at step {}", job.first_step));
-}
-
 // Several launchers may have left their variables.
 void say_who_is_believed(const LaunchEnvironment& place) {
   for (const std::string& other : place.ignored) {
@@ -300,10 +256,16 @@ Answer train_as_rank(const Request& request, TrainingSignals& signals, Screen sc
   header.precision = name_of(job.plans.front().plan->description->precision);
   TrainHooks hooks;
   hooks.note = say_note;
+  // In the background a checkpoint costs what it makes training stand still; the next one does not
+  // begin before it is written.
+  hooks.interval = [](Duration stall, Duration write, Duration between_failures) {
+    return std::max(write, checkpoint_interval(stall, between_failures));
+  };
   std::optional<WatchedTraining> watched;
   if (first) {
     watched.emplace(header, request.plans, request.options.steps, files_of(request),
                     request.settings.slow_watch().rule());
+    if (job.kept_step) watched->add_if_missing(kept_step_of(job));
     hooks.observer = &*watched;
   }
   signals.keep_interrupts();
@@ -314,10 +276,38 @@ Answer train_as_rank(const Request& request, TrainingSignals& signals, Screen sc
   return answer_of(request, *watched, end, screen);
 }
 
+// All ranks in this process: where their checkpoint is damaged, there may be one before it.
+Answer train_here(const Request& request, TrainingSignals& signals, Screen screen) {
+  for (;;) {
+    try {
+      return train_as_rank(request, signals, screen);
+    } catch (const DamagedCheckpoint& damage) {
+      say_note(damage.what());
+    }
+  }
+}
+
+// A rank that has nothing to do ends when the others do.
+Answer stay_beside(const Request& request, TrainingSignals& signals) {
+  signals.keep_interrupts();
+  SurplusRank options;
+  options.ranks = request.place->ranks;
+  options.is_stopped = [&signals] { return signals.requested() != RunRequest::kGoOn; };
+  switch (stay_beside_ranks(*request.place, request.options.time_out, options)) {
+    case SurplusEnd::kFinished:
+      return {"", kYes};
+    case SurplusEnd::kStopped:
+      return {"", kStopped};
+    case SurplusEnd::kFailed:
+      break;
+  }
+  return {"", kEnvironment};  // the ranks have said why
+}
+
 // Ranks as processes, which do the rest.
 Answer start_ranks(const Request& request, const std::optional<LaunchedPart>& part,
                    const Arguments& arguments, TrainingSignals& signals) {
-  static_cast<void>(checked_job(request));  // so that it is said once, not by every rank
+  TrainJob job = checked_job(request);  // so that it is said once, not by every rank
   RanksToLaunch ranks;
   ranks.ranks = request.plan.value.plan.devices();
   ranks.part = part;
@@ -325,7 +315,14 @@ Answer start_ranks(const Request& request, const std::optional<LaunchedPart>& pa
   ranks.arguments = {"train"};
   ranks.arguments.insert(ranks.arguments.end(), arguments.begin(), arguments.end());
   ranks.is_stopped = [&signals] { return signals.requested() != RunRequest::kGoOn; };
-  return {"", launch_ranks(ranks, request.options)};
+  int exit = launch_ranks(ranks, request.options);
+  // The ranks have found the checkpoint damaged that they were to go on from: there may be another.
+  while (exit == kEnvironment && !part && job.resumes &&
+         was_set_aside(job.options.checkpoint_folder + "/" + checkpoint_name(job.first_step))) {
+    job = checked_job(request);
+    exit = launch_ranks(ranks, request.options);
+  }
+  return {"", exit};
 }
 
 void find_archive_of(PlanFile& plan, const std::string& path) {
@@ -351,13 +348,49 @@ void add_later_plans(const std::vector<TrainSettings::LaterPlan>& later, PlanSeq
 
 }  // namespace
 
+// What the environment says, but for --ranks of a book: alone it says how many may be started here.
+std::optional<LaunchEnvironment> read_place(const Request& request, bool has_book) {
+  LaunchFlags flags = request.settings.launch_flags();
+  if (has_book && !flags.rank && request.environment.find("RANK") == request.environment.end()) {
+    flags.ranks.reset();
+  }
+  return read_launch_environment(request.environment, flags);
+}
+
+// All ranks of a job find the same plan, since they find the same number.
+Loaded<PlanFile> plan_for_ranks(const Request& request, const std::string& book) {
+  const LaunchFlags flags = request.settings.launch_flags();
+  if (flags.ranks) return plan_from_book(book, *flags.ranks);
+  const std::optional<LaunchEnvironment> place = read_place(request, true);
+  if (place) return plan_from_book(book, place->ranks);
+  throw_bad_input(
+      "--book: how many ranks there are is not known\nhelp: start it under torchrun, mpirun or "
+      "Slurm, or give --ranks N to start up to N ranks here");
+}
+
+// Ranks that the plan has no use for stay beside the others.
+void leave_out_surplus(Request& request) {
+  const int used = request.plan.value.plan.devices();
+  request.surplus = request.place->rank >= used;
+  if (request.place->rank == 0 && used < request.place->ranks) {
+    say_note(fmt::format("{} of the {} ranks train, by the plan of {}; the others wait", used,
+                         request.place->ranks, request.plan.file.path));
+  }
+  request.place->ranks = used;
+}
+
 Answer run_train(const Arguments& arguments, Screen screen) {
   TrainingSignals signals;
   Request request;
-  std::string path;
+  std::optional<std::string> path, book;
   Options options("train PLAN --data FILE [OPTIONS]", kAbout, kExamples);
   options.heading("What runs");
-  options.positional("PLAN", "a plan file, made from a profile that penstock profile wrote", path);
+  options.positional_if_any("PLAN", "a plan file, made from a profile that penstock profile wrote",
+                            path);
+  options.option("--book", "FILE",
+                 "instead of PLAN a book of plans (penstock plan --gpus 1..8 -o): the plan for as "
+                 "many ranks as there are",
+                 book);
   request.settings.declare(options);
   RanksHereSettings machine;
   machine.declare(options);
@@ -365,18 +398,21 @@ Answer run_train(const Arguments& arguments, Screen screen) {
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   request.options = request.settings.train_options();
-  request.plan = load_plan(path);
-  if (!request.settings.sleeps()) find_archive_of(request.plan.value, path);
-  request.plans = {
-      {0, std::make_shared<const PlanFile>(request.plan.value), path, request.plan.file.hash}};
-  add_later_plans(request.settings.later_plans(), request.plans);
+  if (path.has_value() == book.has_value()) {
+    throw_bad_input(path ? "--book: there is a plan file, too\nhelp: leave out one of the two"
+                         : "PLAN: missing\nhelp: usage: penstock train PLAN --data FILE [OPTIONS]");
+  }
   request.environment = process_environment();
+  request.plan = book ? plan_for_ranks(request, *book) : load_plan(*path);
+  if (!request.settings.sleeps()) find_archive_of(request.plan.value, path ? *path : *book);
+  request.plans = {{0, std::make_shared<const PlanFile>(request.plan.value), request.plan.file.path,
+                    request.plan.file.hash}};
+  add_later_plans(request.settings.later_plans(), request.plans);
   const std::optional<LaunchedPart> part = machine.part(request.plan.value.plan.devices());
   // A launcher among several is no rank, whatever the environment of who started it says.
   const bool launches = part && !has_launcher(request.environment);
-  if (!launches) {
-    request.place = read_launch_environment(request.environment, request.settings.launch_flags());
-  }
+  if (!launches) request.place = read_place(request, book.has_value());
+  if (book && request.place) leave_out_surplus(request);
   const bool sleeps = request.settings.sleeps();
   if (sleeps || request.options.transport == TransportKind::kLoopback) {
     machine.refuse("the ranks are threads of one process");
@@ -388,9 +424,9 @@ Answer run_train(const Arguments& arguments, Screen screen) {
     request.has_launcher = end_with_launcher(request.environment);
     if (!request.has_launcher && request.place->rank == 0) say_who_is_believed(*request.place);
   }
-  if (request.place || (!launches && runs_as_threads(request))) {
-    return train_as_rank(request, signals, screen);
-  }
+  if (request.surplus) return stay_beside(request, signals);
+  if (request.place) return train_as_rank(request, signals, screen);
+  if (!launches && runs_as_threads(request)) return train_here(request, signals, screen);
   return start_ranks(request, part, arguments, signals);
 }
 

@@ -1,26 +1,30 @@
 #include "runtime_bridge/torch/rank_checkpoints.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
+#include "core/values/error.h"
 #include "runtime_bridge/resume.h"
 #include "runtime_bridge/torch/rank_device.h"
 
 namespace penstock {
 
 RankCheckpoints::RankCheckpoints(const TrainJob& job, Transport& transport,
-                                 const std::string& attempt)
+                                 const std::string& attempt,
+                                 std::function<void(const std::string&)> note)
     : job_(job),
+      note_(std::move(note)),
       info_(checkpoint_info(*job.plans.front().plan, job.plans.front().hash, job.options,
                             job.data.file)) {
   if (job.options.checkpoint_folder.empty()) return;
-  CheckpointOptions options;
-  options.folder = job.options.checkpoint_folder;
-  options.rank = transport.rank();
-  options.ranks = transport.size();
-  options.attempt = attempt;
-  options.keep = job.options.checkpoint_keep;
-  writer_ = std::make_unique<CheckpointWriter>(options);
+  options_.folder = job.options.checkpoint_folder;
+  options_.rank = transport.rank();
+  options_.ranks = transport.size();
+  options_.attempt = attempt;
+  options_.keep = job.options.checkpoint_keep;
+  writer_ = std::make_unique<CheckpointWriter>(options_);
 }
 
 void RankCheckpoints::serve(StateHolder& holder) {
@@ -28,32 +32,88 @@ void RankCheckpoints::serve(StateHolder& holder) {
   if (job_.resumes) load(holder);
 }
 
+// Of a damaged one the run ends, on all ranks: started again it goes on from the one before.
 void RankCheckpoints::load(StateHolder& holder) const {
-  const Checkpoint checkpoint =
-      open_checkpoint(job_.options.checkpoint_folder + "/" + checkpoint_name(job_.first_step));
-  load_checkpoint(checkpoint, info_.model, holder.section_states(),
-                  make_rank_copy(job_.options.device));
-  holder.state_was_loaded(checkpoint.manifest.info.shared_numbers);
+  const std::string path = job_.options.checkpoint_folder + "/" + checkpoint_name(job_.first_step);
+  try {
+    const Checkpoint checkpoint = open_checkpoint(path);
+    load_checkpoint(checkpoint, info_.model, holder.section_states(),
+                    make_rank_copy(job_.options.device));
+    holder.state_was_loaded(checkpoint.manifest.info.shared_numbers);
+  } catch (const DamagedCheckpoint& damage) {
+    throw DamagedCheckpoint(std::string(damage.what()) + "; the checkpoint was set aside as " +
+                            set_aside(path) +
+                            "\nhelp: the same command goes on from the one "
+                            "before it");
+  } catch (const Error&) {
+    if (!was_set_aside(path)) throw;
+    throw DamagedCheckpoint(path +
+                            ": another rank found it damaged and set it aside\nhelp: the "
+                            "same command goes on from the one before it");
+  }
 }
 
 void RankCheckpoints::finish() {
   if (writer_) writer_->finish();
 }
 
+// A full disk is no reason to stop computing: those that are complete stay, and the next one is
+// tried when it is due.
+void RankCheckpoints::settle() {
+  try {
+    writer_->finish();
+  } catch (const Error& error) {
+    if (options_.rank == 0 && note_) {
+      note_("the checkpoint of step " + std::to_string(info_.step) + " was not written: " +
+            error.what() + "\nnote: the run goes on; checkpoints before it stay, and the next is " +
+            "tried when it is due");
+    }
+  }
+}
+
 bool RankCheckpoints::is_due(std::int64_t next_step, bool last) {
+  if (writer_ == nullptr) return false;
+  if (writer_->has_ended()) settle();
   const std::int64_t every = job_.options.checkpoint_every;
-  return writer_ != nullptr && (last || (every > 0 && next_step % every == 0));
+  return last || (every > 0 && next_step % every == 0);
 }
 
 void RankCheckpoints::write(std::int64_t next_step) {
   if (!writer_) return;
+  settle();
+  describe(next_step);
+  writer_->begin(info_, holder_->section_states(), make_rank_copy(job_.options.device));
+}
+
+void RankCheckpoints::describe(std::int64_t next_step) {
   info_.step = next_step;
   info_.plan_hash = plan_at(job_.plans, next_step - 1).hash;
   const std::int64_t seen = (next_step - job_.first_step) * info_.global_batch;
   info_.samples = job_.first_samples + seen;
   info_.data.taken = job_.first_taken + seen;
   info_.shared_numbers = holder_->shared_numbers();
-  writer_->begin(info_, holder_->section_states(), make_rank_copy(job_.options.device));
+}
+
+void RankCheckpoints::write_last(const LastStep& last, const std::vector<SectionState>& states) {
+  writer_->give_up();
+  describe(last.next_step);
+  if (last.norm && std::isfinite(last.norm->loss) && std::isfinite(last.norm->squared_norm)) {
+    const bool skipped = last.norm->not_finite > 0;
+    info_.last_step = {last.norm->loss, skipped ? 0.0 : std::sqrt(last.norm->squared_norm),
+                       skipped};
+  }
+  CheckpointOptions options = options_;
+  options.rank =
+      static_cast<int>(std::ranges::find(last.ranks, options_.rank) - last.ranks.begin());
+  options.ranks = static_cast<int>(last.ranks.size());
+  options.attempt += "-emergency-" + std::to_string(last.ranks.front());
+  CheckpointWriter writer(options);
+  writer.begin(info_, states, make_rank_copy(job_.options.device));
+  writer.finish();
+}
+
+std::optional<CheckpointWriter::Cost> RankCheckpoints::cost() {
+  return writer_ ? writer_->cost() : std::nullopt;
 }
 
 // The thread of rank 0's writer does that, as soon as all ranks have written.

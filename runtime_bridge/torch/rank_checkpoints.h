@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime_bridge/checkpoint_reader.h"
 #include "runtime_bridge/checkpoint_writer.h"
+#include "runtime_bridge/last_step.h"
 #include "runtime_bridge/run_rank.h"
 #include "runtime_bridge/torch/train_rank.h"
 #include "training/section_state.h"
@@ -18,13 +21,20 @@ namespace penstock {
 
 class RankCheckpoints : public StepCheckpoints {
  public:
-  RankCheckpoints(const TrainJob& job, Transport& transport, const std::string& attempt);
+  // `note`: told on rank 0 when a checkpoint could not be written, with which the run goes on; may
+  // be empty.
+  RankCheckpoints(const TrainJob& job, Transport& transport, const std::string& attempt,
+                  std::function<void(const std::string&)> note);
 
   // From now on this is what is stored; of a run that resumes it is filled first, which is why
   // every rank calls it once it is laid out. `holder` must live until finish().
   void serve(StateHolder& holder);
-  // Waits for what is still being written.
+  // Waits for what is still being written; throws when that fails, since nothing comes after it.
   void finish();
+  // The emergency checkpoint, this rank's part of it (emergency_checkpoint.h).
+  void write_last(const LastStep& last, const std::vector<SectionState>& states);
+  // What the last one has cost, once known.
+  [[nodiscard]] std::optional<CheckpointWriter::Cost> cost();
 
   bool is_due(std::int64_t next_step, bool last) override;
   void write(std::int64_t next_step) override;
@@ -32,8 +42,12 @@ class RankCheckpoints : public StepCheckpoints {
 
  private:
   void load(StateHolder& holder) const;
+  void settle();
+  void describe(std::int64_t next_step);
 
   const TrainJob& job_;
+  std::function<void(const std::string&)> note_;
+  CheckpointOptions options_;
   CheckpointInfo info_;  // what does not change from one to the next, and of the last the rest
   StateHolder* holder_ = nullptr;
   std::unique_ptr<CheckpointWriter> writer_;

@@ -5,6 +5,8 @@
 // before any rank starts where the lists of messages could deadlock on NCCL.
 #include "runtime_bridge/torch/train_rank.h"
 
+#include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/values/error.h"
+#include "runtime_bridge/emergency_checkpoint.h"
 #include "runtime_bridge/heartbeat.h"
 #include "runtime_bridge/plan_support.h"
 #include "runtime_bridge/program_source.h"
@@ -56,6 +59,52 @@ bool pins(const TrainOptions& options) {
   return options.device == "cpu" && options.pin_threads && options.threads_per_rank == 1;
 }
 
+// Asks for checkpoints when their time has come, on rank 0, so that all ranks agree. The first one
+// comes after the first step, and shows what one costs.
+class TimedCheckpoints : public RunControl {
+ public:
+  using Interval = std::function<Duration(const CheckpointWriter::Cost& cost)>;
+
+  TimedCheckpoints(RunControl* control, RankCheckpoints& checkpoints, Interval interval,
+                   std::function<void(const std::string&)> note)
+      : control_(control),
+        checkpoints_(checkpoints),
+        interval_(std::move(interval)),
+        note_(std::move(note)) {}
+
+  RunRequest requested() override {
+    const RunRequest asked = control_ != nullptr ? control_->requested() : RunRequest::kGoOn;
+    if (asked != RunRequest::kGoOn) return asked;
+    if (last_ && !is_time()) return RunRequest::kGoOn;
+    last_ = steady_now();
+    return RunRequest::kCheckpoint;
+  }
+
+ private:
+  // Not before the last one has ended.
+  bool is_time() {
+    const std::optional<CheckpointWriter::Cost> cost = checkpoints_.cost();
+    if (!cost) return false;
+    const Duration interval = interval_(*cost);
+    if (!std::exchange(has_told_, true) && note_) {
+      note_("a checkpoint stops training for " + to_text(cost->stall) + " and takes " +
+            to_text(cost->write) + ": one every " + to_text(interval));
+    }
+    return steady_now() - *last_ >= interval;
+  }
+
+  RunControl* control_;
+  RankCheckpoints& checkpoints_;
+  Interval interval_;
+  std::function<void(const std::string&)> note_;
+  std::optional<SteadyTime> last_;
+  bool has_told_ = false;
+};
+
+// What a rank does when a peer is lost, before it ends.
+using AtLoss =
+    std::function<void(const TransportFailure&, RankAtLoss& rank, RankCheckpoints& checkpoints)>;
+
 // One rank on the calling thread, over a transport that is there.
 class Rank {
  public:
@@ -73,8 +122,9 @@ class Rank {
 
   RunEnd run(Transport& transport, const std::string& attempt, bool one_clock,
              const TrainHooks& hooks, const std::function<void()>& ready,
-             std::function<void(std::int64_t step, std::int64_t position)> reached) {
-    checkpoints_ = std::make_unique<RankCheckpoints>(job_, transport, attempt);
+             std::function<void(std::int64_t step, std::int64_t position)> reached,
+             const AtLoss& at_loss) {
+    checkpoints_ = std::make_unique<RankCheckpoints>(job_, transport, attempt, hooks.note);
     RunRankOptions options;
     options.first_step = job_.first_step;
     options.end_step = job_.options.steps;
@@ -89,9 +139,24 @@ class Rank {
     TorchState state(model_of(*job_.plans.front().plan), job_.options.training, *device_);
     RunRankHooks of_run{hooks.observer, hooks.control, checkpoints_.get()};
     of_run.ready = ready;
+    std::optional<TimedCheckpoints> timed;
+    if (hooks.interval && job_.options.between_failures && transport.rank() == 0) {
+      timed.emplace(
+          hooks.control, *checkpoints_,
+          [&](const CheckpointWriter::Cost& cost) {
+            return hooks.interval(cost.stall, cost.write, *job_.options.between_failures);
+          },
+          hooks.note);
+      of_run.control = &*timed;
+    }
     if (hooks.note) {
       of_run.step_done = [&](std::int64_t) { tell_what_is_not_split(hooks); };
       of_run.plan_changed = [&](const PlanChange& change) { tell_change(change, hooks); };
+    }
+    if (at_loss && !job_.options.checkpoint_folder.empty()) {
+      of_run.peer_lost = [&](const TransportFailure& failure, RankAtLoss& rank) {
+        at_loss(failure, rank, *checkpoints_);
+      };
     }
     RankParts parts{&state, [&](const auto& /*plan*/, const RankProgram& program) {
                       return make_work(program, state);
@@ -149,6 +214,24 @@ std::vector<std::pair<int, int>> ways_of_all(const TrainJob& job, int rank) {
     for (const auto& way : ways_of(program)) ways.insert(way);
   }
   return {ways.begin(), ways.end()};
+}
+
+// Through a connection of its own, which is there before anything is lost.
+AtLoss keep_last_step_by(KeyValueStore& store, Heartbeat& heartbeat, const TrainJob& job,
+                         const LaunchEnvironment& place, const TrainHooks& hooks) {
+  return [&](const TransportFailure& failure, RankAtLoss& rank, RankCheckpoints& checkpoints) {
+    EmergencyOptions options;
+    options.survivors.rank = place.rank;
+    options.survivors.ranks = place.ranks;
+    options.survivors.limit = job.options.time_out;
+    options.first_step = job.first_step;
+    options.write = [&](const LastStep& last, const std::vector<SectionState>& states) {
+      checkpoints.write_last(last, states);
+    };
+    options.look = [&] { return heartbeat.look(failure); };
+    const EmergencyEnd end = keep_last_step(store, options, rank);
+    if (hooks.note && !end.note.empty()) hooks.note(end.note);
+  };
 }
 
 std::unique_ptr<Transport> make_gloo(const LaunchEnvironment& place, const TrainOptions& options) {
@@ -213,6 +296,8 @@ RunEnd train_rank(const TrainJob& job, const LaunchEnvironment& place, const Tra
   std::unique_ptr<KeyValueStore> store = connect_store(address_of(place), job.options.time_out);
   const std::string attempt = agree_on_attempt(*store, place.rank, job.options.time_out);
   Heartbeat heartbeat(options, std::move(store));
+  const std::unique_ptr<KeyValueStore> of_survivors =
+      connect_store(address_of(place), job.options.time_out);
   RunEnd end;
   run_watched(heartbeat, [&] {
     const auto ready = [&] {
@@ -220,10 +305,18 @@ RunEnd train_rank(const TrainJob& job, const LaunchEnvironment& place, const Tra
           connect_store(address_of(place), job.options.time_out);
       wait_for_ranks(*own, {.rank = place.rank, .ranks = place.ranks, .attempt = attempt});
     };
-    end = rank.run(*transport, attempt, is_local(place), hooks, ready,
-                   [&](std::int64_t step, std::int64_t position) { heartbeat.at(step, position); });
+    end = rank.run(
+        *transport, attempt, is_local(place), hooks, ready,
+        [&](std::int64_t step, std::int64_t position) { heartbeat.at(step, position); },
+        keep_last_step_by(*of_survivors, heartbeat, job, place, hooks));
   });
   return end;
+}
+
+SurplusEnd stay_beside_ranks(const LaunchEnvironment& place, Duration time_out,
+                             const SurplusRank& options) {
+  const std::unique_ptr<KeyValueStore> store = connect_store(address_of(place), time_out);
+  return wait_beside(*store, options);
 }
 
 RunEnd train_threads(const TrainJob& job, const TrainHooks& hooks) {
@@ -241,7 +334,7 @@ RunEnd train_threads(const TrainJob& job, const TrainHooks& hooks) {
     const std::unique_ptr<Transport> transport = hub.transport(r);
     try {
       Rank rank(job, job.options.device == "cpu" ? r : 0, processors);
-      const RunEnd own = rank.run(*transport, attempt, true, hooks, {}, {});
+      const RunEnd own = rank.run(*transport, attempt, true, hooks, {}, {}, {});
       if (r == 0) end = own;
     } catch (const std::exception& error) {
       transport->abort(error.what());
@@ -252,6 +345,15 @@ RunEnd train_threads(const TrainJob& job, const TrainHooks& hooks) {
 }
 
 std::string library_words() { return library_name(); }
+
+bool survivors_are_saving(const Environment& environment_of_rank) {
+  const auto place = read_launch_environment(environment_of_rank);
+  try {
+    return place && is_saving(*connect_store(address_of(*place), std::chrono::seconds(1)));
+  } catch (const TransportFailure&) {
+    return false;
+  }
+}
 
 HostedStore serve_job_store() {
   std::shared_ptr<StoreServer> server = serve_store(0);

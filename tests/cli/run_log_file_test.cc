@@ -65,12 +65,28 @@ TEST_CASE("a run that resumes keeps the steps before it, and repeats those after
   CHECK(log.header.first_step == 0);
   CHECK(log.steps[2].loss == 3.0);
   CHECK(log.steps[3].loss == 2.5);
+}
 
-  RunHeader other = header_from(4);
+TEST_CASE("a run that resumes under another plan names it in its steps, and may have more ranks") {
+  const LogFile file;
+  {
+    RunLogFile log(file.path, header_from(0));
+    for (int i = 0; i < 4; ++i) log.add(step(i, 5.0 - i));
+  }
+  RunHeader other = header_from(2);
+  other.plan = "other.json";
   other.plan_hash = "b";
-  CHECK(tests::message_of([&] { RunLogFile(file.path, other); }).find("another plan") !=
-        std::string::npos);
-  CHECK(read(file.path).steps.size() == 4);
+  other.ranks = 3;
+  RunLogFile again(file.path, other);
+  CHECK(again.last_step() == 1);
+  again.add(step(2, 2.5));
+  const RunLog log = read(file.path);
+  REQUIRE(log.steps.size() == 3);
+  CHECK(log.header.plan_hash == "a");
+  CHECK(log.header.ranks == 3);
+  CHECK(log.steps[1].plan_hash.empty());
+  CHECK(log.steps[2].plan == "other.json");
+  CHECK(log.steps[2].plan_hash == "b");
 }
 
 TEST_CASE("a folder that is not there is named") {

@@ -111,6 +111,22 @@ TEST_CASE("what is given reaches the run") {
   CHECK(options.may_change == std::vector<std::string>{"data", "seed"});
 }
 
+TEST_CASE("the interval of checkpoints is a number of steps, or follows from losses") {
+  CHECK(!options_of({"--checkpoints", "c", "--checkpoint-every", "7"}).between_failures);
+  const TrainOptions options = options_of({"--checkpoints", "c", "--checkpoint-every", "auto"});
+  CHECK(options.checkpoint_every == 0);
+  CHECK(options.between_failures == std::chrono::hours(3));
+  CHECK(
+      options_of({"--checkpoints", "c", "--checkpoint-every", "auto", "--between-failures", "90s"})
+          .between_failures == std::chrono::seconds(90));
+  CHECK(refusal({"--checkpoints", "c", "--between-failures", "90s"}) ==
+        "--between-failures: the interval is not worked out\nhelp: add --checkpoint-every auto");
+  CHECK(
+      refusal({"--checkpoints", "c", "--checkpoint-every", "auto", "--between-failures", "1ms"}) ==
+      "--between-failures: expected at least 1s, got 1ms\nhelp: a job that is lost more often "
+      "never gets on");
+}
+
 TEST_CASE("a schedule of the learning rate, and the optimizer's numbers") {
   const TrainingOptions options =
       options_of({"--steps", "100", "--learning-rate", "3e-4", "--lr-schedule", "cosine",

@@ -252,6 +252,106 @@ class TrainProcesses(TrainingJobs):
             self.assertEqual(exit_code, 0, words)
             more += 1
 
+    def newest(self, folder):
+        return max((int(name[5:]) for name in os.listdir(folder)
+                    if re.fullmatch(r"step-\d+", name)), default=-1)
+
+    def test_a_killed_rank_costs_no_finished_step_where_the_others_hold_the_model(self):
+        plan = self.plan(2, 2)
+        whole = self.losses_of_whole_run(plan, 40)
+        done, folder = 0, self.path("checkpoints")
+        # Rank 0 writes the log: what it cannot tell any more is in the checkpoint.
+        for lost in (3, 0, 1):
+            job = self.train(plan, "--steps", "100000", "--checkpoints", folder,
+                             "--resume-if-any", name="hurt")
+            job.wait_for_step(done + 3)
+            ranks = children_of(job.process.pid)
+            os.kill(ranks[lost], signal.SIGKILL)
+            exit_code, words = job.end()
+            self.assertEqual(exit_code, 3, words)
+            survivors = [rank for rank in range(4) if rank != lost]
+            self.assertIn(f"by ranks {survivors[0]}, {survivors[1]} and {survivors[2]}: "
+                          "no finished step is lost", words)
+            self.check_named(words, lost, ranks[lost])
+            self.check_gone(ranks.values())
+            done = self.newest(folder)
+            finished = len(job.losses())
+            self.assertIn(f"emergency checkpoint of all {done} finished steps", words)
+            self.assertIn(done, (finished, finished + 1) if lost == 0 else (finished,), words)
+            if done > 25:
+                break
+        last, words = self.run_to_end(plan, "--steps", str(done + 2), "--checkpoints", folder,
+                                      "--resume", name="hurt")
+        self.assertEqual(sorted(last), list(range(done + 2)))
+        for step, loss in last.items():
+            if step in whole:
+                self.assertEqual(loss, whole[step], f"step {step}")
+
+    def test_where_a_stage_is_gone_there_is_no_emergency_checkpoint_and_it_is_said(self):
+        for layout, zero1, said in (((2, 1), False, r"rank 1 alone held '\S+' of section \d"),
+                                    ((1, 2), True, r"rank 1 alone held the optimizer's part of ")):
+            folder = self.path(f"checkpoints-{zero1}")
+            job = self.train(self.plan(*layout, zero1=zero1), "--steps", "100000",
+                             "--checkpoints", folder, name=f"gone-{zero1}")
+            job.wait_for_step(3)
+            os.kill(children_of(job.process.pid)[1], signal.SIGKILL)
+            exit_code, words = job.end()
+            self.assertEqual(exit_code, 3, words)
+            # In the middle of an update of divided state there is no common step either.
+            self.assertRegex(words, "note: no emergency checkpoint: the survivors (do not hold the "
+                                    "whole model: " + said + "|have no step in common: )")
+            self.assertEqual(self.newest(folder) if os.path.exists(folder) else -1, -1)
+
+    def test_a_checkpoint_that_cannot_be_written_does_not_end_the_run(self):
+        plan, folder = self.plan(2, 1), self.path("checkpoints")
+        job = self.train(plan, "--steps", "100000", "--checkpoints", folder,
+                         "--checkpoint-every", "5")
+        wait_until(lambda: os.path.exists(folder) and self.newest(folder) >= 5, "a checkpoint")
+        # A file in place of the folder: nothing can be written there.
+        os.rename(folder, folder + ".away")
+        with open(folder, "w", encoding="utf-8"):
+            pass
+        step = len(job.losses())
+        job.wait_for_step(step + 15)
+        os.remove(folder)
+        os.rename(folder + ".away", folder)
+        before = self.newest(folder)
+        wait_until(lambda: self.newest(folder) > before, "a newer checkpoint")
+        job.process.send_signal(signal.SIGUSR1)
+        exit_code, words = job.end()
+        self.assertEqual(exit_code, 4, words)
+        self.assertRegex(words, r"note: the checkpoint of step \d+ was not written: ")
+        self.assertIn("note: the run goes on; checkpoints before it stay", words)
+        self.assertEqual(self.newest(folder), len(job.losses()))
+
+    def test_a_damaged_checkpoint_is_set_aside_and_the_run_goes_on_from_the_one_before(self):
+        for layout, name in (((2, 1), "processes"), ((1, 1), "alone")):
+            plan, folder = self.plan(*layout), self.path(f"checkpoints-{name}")
+            options = ("--checkpoints", folder, "--checkpoint-every", "4")
+            whole, _ = self.run_to_end(plan, "--steps", "8", *options, name=f"whole-{name}")
+            path = os.path.join(folder, "step-8", "section-1.optimizer-0-of-1.safetensors")
+            with open(path, "r+b") as file:
+                file.seek(-3, os.SEEK_END)
+                byte = file.read(1)[0]
+                file.seek(-3, os.SEEK_END)
+                file.write(bytes([byte ^ 1]))
+            again, words = self.run_to_end(plan, "--steps", "10", "--resume-if-any", *options,
+                                           name=f"again-{name}")
+            self.assertIn("does not match its checksum", words)
+            self.assertIn("note: going on at step 4", words)
+            self.assertTrue(os.path.isdir(os.path.join(folder, "step-8.damaged")))
+            self.assertEqual(sorted(again), [4, 5, 6, 7, 8, 9])
+            for step in (4, 5, 6, 7):
+                self.assertEqual(again[step], whole[step])
+
+    def test_checkpoints_come_at_the_interval_that_their_cost_and_losses_ask_for(self):
+        folder = self.path("checkpoints")
+        _, words = self.run_to_end(self.plan(2, 1), "--steps", "60", "--checkpoints", folder,
+                                   "--checkpoint-every", "auto", "--between-failures", "1s")
+        self.assertRegex(words, r"note: a checkpoint stops training for \S+ \S+ and takes "
+                                r"\S+ \S+: one every \S+ ")
+        self.assertEqual(self.newest(folder), 60)
+
     def test_a_hanging_rank_is_named_at_the_time_out(self):
         job = self.train(self.plan(2, 1), "--steps", "100000", "--time-out", "5s")
         job.wait_for_step(5)

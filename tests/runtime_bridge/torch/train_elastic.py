@@ -1,0 +1,134 @@
+#!/usr/bin/python3
+"""Runs by a book of plans, for as many ranks as there are, also under torchrun.
+
+    train_elastic.py PENSTOCK [TEST...]
+
+The small GPT of train_processes.py in double precision: whatever the ranks and plans, the losses
+are those of one process.
+"""
+
+import importlib.util
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import unittest
+
+sys.dont_write_bytecode = True  # the source tree stays as it is
+import train_processes  # pylint: disable=wrong-import-position
+from train_processes import LIMIT, wait_until  # pylint: disable=wrong-import-position
+
+
+class TrainElastic(train_processes.TrainingJobs):
+    def book(self):
+        for name, value in (("profile", train_processes.profile("float64")),
+                            ("cluster", train_processes.cluster(4))):
+            with open(self.path(f"{name}.json"), "w", encoding="utf-8") as file:
+                json.dump(value, file)
+        book = self.path("book.json")
+        subprocess.run([train_processes.PENSTOCK, "plan", self.path("profile.json"), "--cluster",
+                        self.path("cluster.json"), "--for", "penstock", "--global-batch", "8",
+                        "--gpus", "1..4", "-o", book], check=True, timeout=LIMIT,
+                       capture_output=True)
+        return book
+
+    def command(self, book, *options):
+        return [train_processes.PENSTOCK, "train", "--book", book, "--data", self.path("data.txt"),
+                "--no-pinning", "--log", self.path("run.jsonl"), "--checkpoints",
+                self.path("checkpoints"), "--resume-if-any", *options]
+
+    def losses(self):
+        try:
+            with open(self.path("run.jsonl"), encoding="utf-8") as file:
+                lines = [line for line in file.read().split("\n")[1:] if line.endswith("}")]
+        except FileNotFoundError:
+            return {}
+        return {step["step"]: step["loss"] for step in map(json.loads, lines)}
+
+    def check_losses(self, steps):
+        alone = self.plan(1, 1, precision="float64")
+        whole, _ = self.run_to_end(alone, "--steps", str(steps), name="alone")
+        losses = self.losses()
+        self.assertEqual(sorted(losses), list(range(steps)))
+        for step, loss in losses.items():
+            self.assertLessEqual(abs(loss - whole[step]), 1e-10 * whole[step], f"step {step}")
+
+    def test_a_run_goes_on_with_as_many_ranks_as_there_are(self):
+        book = self.book()
+        for number, ranks in enumerate((4, 1, 3, 2), 1):
+            ended = subprocess.run(self.command(book, "--ranks", str(ranks), "--steps",
+                                                str(3 * number)),
+                                   timeout=LIMIT, capture_output=True, text=True, check=False)
+            self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.check_losses(12)
+
+    def test_what_the_book_lacks_is_said(self):
+        book = self.book()
+
+        def refusal(*options):
+            ended = subprocess.run(self.command(book, *options), timeout=LIMIT,
+                                   capture_output=True, text=True, check=False)
+            self.assertEqual(ended.returncode, 2, ended.stderr)
+            return ended.stderr
+
+        self.assertIn("--book: how many ranks there are is not known\nhelp: ", refusal())
+        self.assertIn("--book: there is a plan file, too", refusal(self.plan(1, 1)))
+        with open(book, encoding="utf-8") as file:
+            pages = json.load(file)
+        pages["pages"] = [page for page in pages["pages"] if page["gpus"] > 1]
+        with open(book, "w", encoding="utf-8") as file:
+            json.dump(pages, file)
+        self.assertIn("no page has a plan for 1 rank; the fewest are 2", refusal("--ranks", "1"))
+
+    def agent(self, port, book, *options):
+        """A node of one rank, in a process group of its own."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "torch.distributed.run", "--nnodes=1:2", "--nproc_per_node=1",
+             "--max_restarts=3", "--rdzv_backend=c10d", "--rdzv_id=job",
+             f"--rdzv_endpoint=127.0.0.1:{port}",
+             "--rdzv_conf=last_call_timeout=2,keep_alive_interval=1,keep_alive_max_attempt=3",
+             "--no_python", *self.command(book, *options)],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        self.addCleanup(self.end_group, process)
+        return process
+
+    @staticmethod
+    def end_group(process):
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.communicate(timeout=LIMIT)
+
+    def test_under_torchrun_the_others_go_on_when_a_node_is_lost(self):
+        if importlib.util.find_spec("torch") is None:
+            self.skipTest("python3-torch is not installed")
+        book = self.book()
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        options = ("--steps", "4000", "--checkpoint-every", "50")
+        first = self.agent(port, book, *options)
+        second = self.agent(port, book, *options)
+        wait_until(lambda: 60 in self.losses() or first.poll() is not None, "steps on two nodes")
+        self.assertIsNone(first.poll(), first.stdout.read() if first.poll() is not None else "")
+        self.end_group(second)
+        lost_at = max(self.losses())
+        wait_until(lambda: max(self.losses(), default=0) > lost_at + 30 or
+                   first.poll() is not None, "steps on one node")
+        self.assertIsNone(first.poll(), first.stdout.read() if first.poll() is not None else "")
+        with open(self.path("run.jsonl"), encoding="utf-8") as file:
+            steps = [json.loads(line) for line in file.read().split("\n")[1:]
+                     if line.endswith("}")]
+        # The plan for one rank took over.
+        self.assertIn("(1 GPUs)", steps[-1]["plan"])
+        self.end_group(first)
+        done = max(self.losses()) + 1
+        self.assertEqual(sorted(self.losses()), list(range(done)))
+
+
+if __name__ == "__main__":
+    train_processes.PENSTOCK = os.path.abspath(sys.argv.pop(1))
+    unittest.main(verbosity=2)
