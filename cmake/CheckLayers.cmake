@@ -37,6 +37,9 @@ set(device_libraries "^(cuda|cudnn|cublas|cupti|curand|nvml|nvToolsExt|nvtx3/|nc
 set(device_folders "(^|/)(torch|gloo|nccl|cuda|gpu)/")
 set(json_library "^nlohmann/")
 set(json_files "^core/values/[^/]*\\.cc$")
+# What talks to strangers stays where it is watched.
+set(network_library "^(httplib|boost/(asio|beast)|openssl)(/|\\.)")
+set(network_files "^manager/port/[^/]*\\.cc$")
 # What users of these modules include must not drag another library along.
 set(clean_headers "^(core|estimator|costmodel|simulator|search|studies|morphing|manager|report|trainers|training|profiler|runtime_bridge)/.*\\.h$")
 
@@ -106,6 +109,8 @@ foreach(file IN LISTS files)
       endif()
     elseif(path MATCHES "${json_library}" AND NOT file MATCHES "${json_files}")
       refuse(${file} "${include}" "JSON goes through core/values/json.h; only .cc files of core/values/ may include it")
+    elseif(path MATCHES "${network_library}" AND NOT file MATCHES "${network_files}")
+      refuse(${file} "${include}" "HTTP and cryptography stay in .cc files of manager/port/")
     elseif(path MATCHES "[/.]" AND file MATCHES "${clean_headers}")
       refuse(${file} "${include}" "a header of ${module}/ may include the standard library and ${allowed_text}")
     endif()

@@ -1,5 +1,6 @@
 #include <string>
 
+#include <boost/beast/http.hpp>
 #include <cuda_runtime.h>
 #include <nlohmann/json.hpp>
 
