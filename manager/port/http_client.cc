@@ -1,6 +1,6 @@
 // Boost.Beast, driven to the end of one call on the caller's thread. The limit of a call covers all
 // of it, name resolution included. A kept connection that the server has closed is opened once
-// more, where nothing of an answer had come.
+// more, where nothing of an answer had come; a POST is not sent twice.
 #include "manager/port/http_client.h"
 
 #include <charconv>
@@ -104,6 +104,15 @@ struct HttpClient::Parts {
     parser.header_limit(kLongestHead);
     parser.body_limit(call.most_bytes);
     if (!failed) {
+      failed =
+          finish(until, [&](auto done) { http::async_read_header(*stream, buffer, parser, done); });
+    }
+    // Boost 1.74 holds bodies to their limit that are chunked or end with the connection, but not
+    // those that say their length.
+    if (!failed && parser.content_length().value_or(0) > call.most_bytes) {
+      failed = http::error::body_limit;
+    }
+    if (!failed) {
       failed = finish(until, [&](auto done) { http::async_read(*stream, buffer, parser, done); });
     }
     was_silent = failed && failed != boost::asio::error::timed_out && !parser.got_some();
@@ -122,7 +131,7 @@ struct HttpClient::Parts {
     bool was_silent = false;
     if (stream) {
       HttpReply reply = send(call, until, was_silent);
-      if (!was_silent) return reply;
+      if (!was_silent || call.method == "POST") return reply;
     }
     if (const Failed failed = connect(until)) {
       stream.reset();

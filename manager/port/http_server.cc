@@ -26,6 +26,8 @@ namespace {
 using boost::asio::ip::tcp;
 using Failed = boost::system::error_code;
 
+constexpr auto kToEnd = std::chrono::milliseconds(500);
+
 enum class Doing { kAsking, kWaiting, kTaking, kClosing };
 
 struct Connection {
@@ -61,6 +63,7 @@ struct HttpServer::Parts {
   std::map<std::uint64_t, Shared> connections;
   std::uint64_t next_id = 1;
   int port = 0;
+  bool ending = false;
   std::jthread thread;
 
   void listen() {
@@ -123,6 +126,21 @@ struct HttpServer::Parts {
     connection->timer.cancel();
     connection->socket.close(ignored);
     connections.erase(connection->conversation.id);
+    if (ending && connections.empty()) context.stop();
+  }
+
+  // Answers that are on their way still arrive, such as that of the command that ended the job.
+  void end() {
+    ending = true;
+    Failed ignored;
+    acceptor.close(ignored);
+    pause.expires_after(kToEnd);
+    pause.async_wait([this](const Failed&) { context.stop(); });
+    const auto open = connections;
+    for (const auto& [id, connection] : open) {
+      if (connection->doing != Doing::kTaking) close(connection);
+    }
+    if (connections.empty()) context.stop();
   }
 
   void within(const Shared& connection, Duration limit, HttpResponse late) {
@@ -139,6 +157,7 @@ struct HttpServer::Parts {
   }
 
   void ask(const Shared& connection) {
+    if (ending) return close(connection);
     connection->doing = Doing::kAsking;
     within(connection, options.to_ask, {});
     take_request(connection, {});
@@ -189,6 +208,7 @@ struct HttpServer::Parts {
   // Closing with unread input would reset the connection, and the peer might lose the answer: what
   // it still sends is read and dropped, for as long as it may take.
   void hang_up(const Shared& connection) {
+    if (ending) return close(connection);
     Failed ignored;
     connection->socket.shutdown(tcp::socket::shutdown_send, ignored);
     drop_input(connection);
@@ -219,7 +239,7 @@ HttpServer::HttpServer(const HttpServerOptions& options, AnswerRequest answer)
 }
 
 HttpServer::~HttpServer() {
-  parts_->context.stop();
+  boost::asio::post(parts_->context, [parts = parts_.get()] { parts->end(); });
   parts_->thread.join();
 }
 

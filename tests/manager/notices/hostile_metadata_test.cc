@@ -24,7 +24,9 @@ const AskTime kClock = [] { return kNow; };
 
 // What a real server says to everything but a request for a token.
 struct Service {
-  explicit Service(std::optional<HttpResponse> given) : said(std::move(given)) {}
+  explicit Service(const std::optional<HttpResponse>& given) : said(given) {}
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
   std::optional<HttpResponse> said;
   HttpServer server{
       {}, [this](const HttpRequest& request, HttpConversation&) {
@@ -48,15 +50,15 @@ struct Service {
 };
 
 TEST_CASE("documented bodies arrive over a real connection") {
-  Service aws({HttpResponse{200, "application/json",
-                            R"({"action": "stop", "time": "2017-09-18T08:22:00Z"})"}});
+  Service aws(HttpResponse{200, "application/json",
+                           R"({"action": "stop", "time": "2017-09-18T08:22:00Z"})"});
   CHECK(aws.clients()[0]->ask(kClock).notices.at(0).at == utc("2017-09-18T08:22:00Z"));
-  Service gcp({HttpResponse{200, "application/text", "TRUE"}});
+  Service gcp(HttpResponse{200, "application/text", "TRUE"});
   CHECK(gcp.clients()[1]->ask(kClock).notices.at(0).at == kNow + 30s);
-  Service azure({HttpResponse{
+  Service azure(HttpResponse{
       200, "application/json",
       R"({"DocumentIncarnation": 1, "Events": [{"EventId": "1", "EventType": "Preempt", "Resources": ["a"],
-          "EventStatus": "Scheduled", "NotBefore": "Mon, 18 Sep 2017 08:22:00 GMT"}]})"}});
+          "EventStatus": "Scheduled", "NotBefore": "Mon, 18 Sep 2017 08:22:00 GMT"}]})"});
   CHECK(azure.clients()[2]->ask(kClock).notices.at(0).at == utc("2017-09-18T08:22:00Z"));
 }
 
@@ -68,7 +70,7 @@ TEST_CASE("nonsense is trouble, whoever asks") {
         HttpResponse{200, "text/plain", std::string(50'000, '\0')},
         HttpResponse{200, "text/plain", std::string(2'000'000, 'x')},
         HttpResponse{302, "text/plain", ""}, HttpResponse{500, "text/plain", "TRUE"}}) {
-    Service service({said});
+    Service service(said);
     for (const auto& client : service.clients()) {
       const NoticesRead read = client->ask(kClock);
       CHECK(read.notices.empty());

@@ -1,7 +1,7 @@
 #include "manager/port/serve_commands.h"
 
-#include <atomic>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -85,8 +85,7 @@ TEST_CASE("a command reaches the manager once, and its outcome comes back") {
   Manager manager;
   ManagerLine line = line_to(manager.port);
   CHECK(line.send(leave("id1")) == SentCommand{true, true, "done: leave a"});
-  CHECK(line.send({"id2", CommandKind::kStop, "test"}) ==
-        SentCommand{true, true, "done: stop"});
+  CHECK(line.send({"id2", CommandKind::kStop, "test"}) == SentCommand{true, true, "done: stop"});
   manager.loop.request_stop();
   manager.loop.join();
   REQUIRE(manager.seen.size() == 2);
@@ -161,12 +160,23 @@ TEST_CASE("commands beyond the rate are refused without reaching the manager") {
   ManagerLine line = line_to(manager.port);
   int done = 0;
   const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < 150; ++i)
-    done += line.send(leave("id" + std::to_string(i))).done ? 1 : 0;
+  for (int i = 0; i < 150; ++i) done += line.send(leave("id" + std::to_string(i))).done ? 1 : 0;
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   CHECK(done >= 100);
   CHECK(done <= 101 + 20 * seconds);
+}
+
+TEST_CASE("an answer that was given arrives, also when the port is closed right after it") {
+  auto port = std::make_unique<CommandPort>(quick(), kKey, PortView{"job", std::nullopt, "{}", ""});
+  SentCommand sent;
+  std::jthread sender([&, line = line_to(*port)]() mutable { sent = line.send(leave("id1")); });
+  std::vector<PendingCommand> commands;
+  while (commands.empty()) commands = port->take(100ms);
+  port->answer(commands[0], {true, "the end"});
+  port.reset();
+  sender.join();
+  CHECK(sent == SentCommand{true, true, "the end"});
 }
 
 TEST_CASE("a port that is taken is named") {

@@ -1,0 +1,127 @@
+#include "manager/notices/listen.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "cli/options/parse.h"
+#include "cli/parts/manager_of_job.h"
+#include "cli/verbs/verbs.h"
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
+#include "manager/notices/aws.h"
+#include "manager/notices/azure.h"
+#include "manager/notices/gcp.h"
+#include "manager/port/http_client.h"
+#include "manager/port/job_status.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kExamples = R"(  penstock listen job.json --cloud aws --machine node3
+  penstock listen job.json --cloud gcp --machine node3 --notice 120s
+  penstock listen job.json --cloud azure --machine node3 --vm train_3
+  penstock listen job.json --cloud aws --machine node3 --manager 10.0.0.1:4270 --key token
+)";
+
+struct ListenOptions {
+  std::string job;
+  std::optional<std::string> cloud, machine, vm, metadata, notice;
+  ManagerOptions manager;
+  bool once = false;
+
+  void declare(Options& options) {
+    options.positional("JOB", "the job file that penstock manage runs", job);
+    options.heading("Whose notices");
+    options.option("--cloud", "NAME", "aws, gcp or azure", cloud);
+    options.choices({"aws", "gcp", "azure"});
+    options.option("--machine", "NAME", "this machine, by its name in the job", machine);
+    options.option("--vm", "NAME", "its name in Azure's events; default: --machine", vm);
+    options.option("--notice", "TIME",
+                   "between Google's word and the end (default 30s; 120s with "
+                   "preemptionNoticeDuration)",
+                   notice);
+    options.option("--metadata", "http://HOST:PORT", "another metadata service, for tests",
+                   metadata);
+    options.flag("--once", "ask once, tell what there is to tell, and end", once);
+    options.heading("The manager");
+    manager.declare(options);
+  }
+};
+
+// The manager over the network; found anew for every message, since it may have been started again
+// elsewhere.
+class DistantManager final : public NoticeReceiver {
+ public:
+  DistantManager(JobFile job, ManagerOptions options)
+      : job_(std::move(job)), options_(std::move(options)) {}
+
+  SentCommand tell(const CommandGiven& command) override {
+    if (!manager_address(job_, options_)) return {false, false, "it has not written its address"};
+    return line_to_manager(job_, options_).send(command);
+  }
+
+  bool has_left(const std::vector<std::string>& machines) override {
+    if (!manager_address(job_, options_)) return false;
+    std::string trouble;
+    const auto text = line_to_manager(job_, options_).status(trouble);
+    if (!text) return false;
+    const std::string source = "the manager's answer";
+    for (const MachineStatus& machine :
+         read_job_status(parse_json(*text, source), source).machines) {
+      const bool is_meant = std::ranges::find(machines, machine.name) != machines.end();
+      if (is_meant && !machine.ranks.empty()) return false;
+    }
+    return true;
+  }
+
+ private:
+  JobFile job_;
+  ManagerOptions options_;
+};
+
+std::unique_ptr<CloudNotices> notices_of(const ListenOptions& given) {
+  const std::string cloud = required(given.cloud, "--cloud", "--cloud aws");
+  const auto at = [&](const char* own) {
+    return http_exchange(parse_http_address("--metadata", given.metadata.value_or(own)));
+  };
+  if (given.notice && cloud != "gcp") {
+    bad_option("--notice", "the other clouds say when a machine goes", "leave it out");
+  }
+  if (cloud == "aws") return aws_notices(at(kAwsMetadata));
+  if (cloud == "azure") return azure_notices(at(kAzureMetadata));
+  if (cloud != "gcp") unknown_word("--cloud", cloud, {"aws", "gcp", "azure"});
+  GcpOptions options;
+  if (given.notice) options.notice = parse_budget("--notice", *given.notice);
+  return gcp_notices(at(kGcpMetadata), options);
+}
+
+}  // namespace
+
+Answer run_listen(const Arguments& arguments, Screen screen) {
+  ListenOptions given;
+  Options options(
+      "listen JOB --cloud NAME --machine NAME [OPTIONS]",
+      "Runs on a machine of a cloud: asks its metadata service whether the machine will "
+      "be taken, and tells the manager of the job. Ends with a signal; says on stderr "
+      "what it hears.",
+      kExamples);
+  given.declare(options);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
+  const std::string& machine = required(given.machine, "--machine", "--machine node3");
+  const auto cloud = notices_of(given);
+  DistantManager manager(load_job(given.job), given.manager);
+  NoticeListener listener(*cloud, manager, machine, given.vm.value_or(machine));
+  while (true) {
+    for (const std::string& line : listener.listen_once(utc_now)) {
+      std::fputs(fmt::format("{} {}\n", to_text(utc_now()), line).c_str(), stderr);
+    }
+    if (given.once) return {};
+    std::this_thread::sleep_for(cloud->pause());
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,123 @@
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/options/parse.h"
+#include "cli/parts/manager_of_job.h"
+#include "cli/verbs/verbs.h"
+#include "core/values/error.h"
+#include "manager/port/command_message.h"
+#include "report/result_json.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kExamples = R"(  penstock tell job.json join node4 --gpus 8
+  penstock tell job.json leave node3
+  penstock tell job.json preempt node3 --in 2min
+  penstock tell job.json preempt node3 --at 2026-11-24T01:25:43Z
+  penstock tell job.json checkpoint
+  penstock tell job.json stop
+)";
+
+struct TellOptions {
+  std::string job, command;
+  std::vector<std::string> machines;
+  std::optional<std::string> gpus, at, in;
+  ManagerOptions manager;
+  bool json = false;
+
+  void declare(Options& options) {
+    options.positional("JOB", "the job file that penstock manage runs", job);
+    options.positional("COMMAND",
+                       "join MACHINE, leave MACHINE, preempt MACHINE, checkpoint, morph (change to "
+                       "the best plan now) or stop (write a checkpoint and end)",
+                       command);
+    options.heading("The command");
+    options.option("--gpus", "N", "of the machine that joins", gpus);
+    options.option("--at", "TIME", "in UTC: when the machine will be gone (preempt)", at);
+    options.option("--in", "TIME", "the same as a time from now: 30s, 2min", in);
+    options.heading("The manager");
+    manager.declare(options);
+    options.heading("What to print");
+    options.flag("--json", "the answer as one JSON object", json);
+    options.positionals("MACHINE", "by its name in the job", machines);
+  }
+};
+
+UtcTime gone_by(const TellOptions& given) {
+  if (given.at.has_value() == given.in.has_value()) {
+    bad_option("--at", "say when the machine will be gone, once",
+               "--in 30s, or --at 2026-11-24T01:25:43Z");
+  }
+  if (given.in) return utc_now() + parse_budget("--in", *given.in);
+  const auto at = parse_utc_time(*given.at);
+  if (!at)
+    bad_option("--at", fmt::format("'{}' is no time in UTC", *given.at), "2026-11-24T01:25:43Z");
+  return *at;
+}
+
+CommandGiven command_of(const TellOptions& given) {
+  CommandGiven command;
+  const auto kind = command_called(given.command);
+  if (!kind) {
+    unknown_word("COMMAND", given.command,
+                 {"join", "leave", "preempt", "checkpoint", "morph", "stop"});
+  }
+  command.kind = *kind;
+  const bool names_machine =
+      kind == CommandKind::kJoin || kind == CommandKind::kLeave || kind == CommandKind::kPreempt;
+  if (given.machines.size() != (names_machine ? 1U : 0U)) {
+    bad_option("MACHINE",
+               names_machine ? fmt::format("{} is about one machine", given.command)
+                             : fmt::format("{} is about no machine", given.command),
+               names_machine ? fmt::format("penstock tell job.json {} node3", given.command)
+                             : "leave it out");
+  }
+  if (names_machine) command.machine = given.machines[0];
+  if (names_machine && !is_machine_name(command.machine)) {
+    bad_option("MACHINE", fmt::format("'{}' is no name of a machine", command.machine),
+               "letters, digits and . _ - :");
+  }
+  if (given.gpus && kind != CommandKind::kJoin)
+    bad_option("--gpus", "only join has it", "leave it out");
+  if ((given.at || given.in) && kind != CommandKind::kPreempt) {
+    bad_option(given.at ? "--at" : "--in", "only preempt has it", "leave it out");
+  }
+  if (kind == CommandKind::kJoin) {
+    command.gpus = parse_int("--gpus", required(given.gpus, "--gpus", "--gpus 8"), 1, 1 << 20);
+  }
+  if (kind == CommandKind::kPreempt) command.at = gone_by(given);
+  command.id = random_hex(16);
+  command.who = "console";
+  return command;
+}
+
+}  // namespace
+
+Answer run_tell(const Arguments& arguments, Screen screen) {
+  TellOptions given;
+  Options options("tell JOB COMMAND [MACHINE] [OPTIONS]",
+                  "Gives the manager of a job a command, and prints what it answers. Exit code 1: "
+                  "the manager refuses.",
+                  kExamples);
+  given.declare(options);
+  if (auto help = options.parse(arguments, screen)) return help_answer(*help);
+  const CommandGiven command = command_of(given);
+  ManagerLine line = line_to_manager(load_job(given.job), given.manager);
+  const SentCommand sent = line.send(command);
+  if (!sent.was_answered) {
+    throw Error(ErrorKind::kMissingResource,
+                fmt::format("the manager of {} does not answer: {}\nhelp: penstock status {} says "
+                            "whether one runs; start it with penstock manage {}",
+                            given.job, sent.words, given.job, given.job));
+  }
+  const int exit = sent.done ? kYes : kNo;
+  if (!given.json) return {sent.words + '\n', exit};
+  Json json = answer_json("tell");
+  json.set("command", command_words(command)).set("id", command.id);
+  json.set("accepted", sent.done).set("answer", sent.words);
+  return json_answer(json, exit);
+}
+
+}  // namespace penstock

@@ -1,0 +1,91 @@
+#include "manager/port/status_text.h"
+
+#include <cmath>
+#include <utility>
+
+#include "report/table.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+std::string in_seconds(Duration time) {
+  return rounded(std::chrono::round<std::chrono::milliseconds>(time));
+}
+
+std::string headline(const JobStatus& status) {
+  std::string text = status.job + ": " + status.phase;
+  if (!status.why.empty()) text += " (" + status.why + ")";
+  text += ", step " + with_commas(status.step) + " of " + with_commas(status.steps);
+  if (status.loss) text += ", loss " + fixed(*status.loss, 4);
+  return text;
+}
+
+std::string speed_line(const JobStatus& status) {
+  if (!status.step_time) return "";
+  std::string text = "Last step: " + to_text(*status.step_time);
+  if (status.predicted_step && *status.predicted_step > Duration{}) {
+    const double ratio = static_cast<double>(status.step_time->count()) /
+                         static_cast<double>(status.predicted_step->count());
+    text += ", predicted " + to_text(*status.predicted_step) + " (" + (ratio >= 1.0 ? "+" : "-") +
+            percent(std::abs(ratio - 1.0)) + ")";
+  }
+  if (status.tokens_per_s) text += "; " + rate(*status.tokens_per_s) + " tokens/s";
+  return text;
+}
+
+std::string losses_line(const JobStatus& status, UtcTime now) {
+  std::string text = "Newest checkpoint: step " + with_commas(status.checkpoint_step);
+  if (status.checkpoint_at) text += ", " + in_seconds(now - *status.checkpoint_at) + " old";
+  text += ". " + count_of(status.restarts, "restart") + ", " +
+          count_of(status.lost_steps, "lost step") + ".";
+  return text;
+}
+
+std::string time_line(const JobStatus& status) {
+  if (status.in_phase.empty()) return "";
+  std::vector<std::string> parts;
+  for (const auto& [phase, time] : status.in_phase) parts.push_back(phase + " " + in_seconds(time));
+  std::string text = "Since the manager began: " + joined(parts, ", ");
+  if (status.goodput) text += "; " + percent(*status.goodput) + " of it in steps that count";
+  return text;
+}
+
+std::string machines_table(const JobStatus& status, std::size_t width) {
+  TextTable table({left_column("machine"), right_column("GPUs"), left_column("ranks"),
+                   left_column("state"), left_column("gone by")});
+  for (const MachineStatus& machine : status.machines) {
+    const std::string slow =
+        machine.slow_factor > 1.0 ? ", " + fixed(machine.slow_factor, 2) + " times as long" : "";
+    table.add({machine.name, std::to_string(machine.gpus), ranges(machine.ranks),
+               machine.condition + slow, machine.gone_by ? to_text(*machine.gone_by) : ""});
+  }
+  return table.text(width);
+}
+
+}  // namespace
+
+std::string status_text(const JobStatus& status, UtcTime now, Screen screen) {
+  const std::size_t width = screen.width();
+  std::vector<std::string> lines = {headline(status)};
+  if (!status.plan.empty()) {
+    lines.push_back("Plan of generation " + std::to_string(status.generation) + ": " + status.plan);
+  }
+  lines.push_back(std::to_string(status.gpus_used) + " of " + count_of(status.gpus_present, "GPU") +
+                  " in use");
+  lines.push_back(speed_line(status));
+  lines.push_back(losses_line(status, now));
+  lines.push_back(time_line(status));
+  std::erase(lines, "");
+  std::string text = wrapped(lines, width, "", "  ");
+  if (!status.machines.empty()) text += "\n" + machines_table(status, width);
+  if (!status.decisions.empty()) text += "\nLast decisions\n";
+  for (const LogEntry& entry : status.decisions) {
+    text += wrapped(to_text(entry.at).substr(11, 8) + " " + entry.decision + ": " + entry.event +
+                        ". " + entry.reason,
+                    width, "  ", "           ");
+  }
+  return text;
+}
+
+}  // namespace penstock
