@@ -104,7 +104,7 @@ std::unique_ptr<CloudNotices> notices_of(const ListenOptions& given) {
 Answer run_listen(const Arguments& arguments, Screen screen) {
   ListenOptions given;
   Options options(
-      "listen JOB --cloud NAME --machine NAME [OPTIONS]",
+      "listen JOB --cloud NAME [OPTIONS]",
       "Runs on a machine of a cloud: asks its metadata service whether the machine will "
       "be taken, and tells the manager of the job. Ends with a signal; says on stderr "
       "what it hears.",
