@@ -28,6 +28,8 @@
 #include "manager/hosts/machine_file_source.h"
 #include "manager/job_store.h"
 #include "manager/manage_job.h"
+#include "manager/notices/cloud_events.h"
+#include "manager/port/open_port.h"
 #include "manager/run_folder.h"
 #include "report/result_json.h"
 #include "report/words.h"
@@ -184,6 +186,12 @@ JobState manage(const JobRules& rules) {
   sources.push_back(std::make_unique<ManageSignals>(now_in_utc));
   if (!job.machine_file.empty()) {
     sources.push_back(std::make_unique<MachineFileSource>(job.machine_file, now_in_utc, say));
+  }
+  if (auto port = open_port(job, read_plan_book(load_json(job.book).value, job.book), now_in_utc)) {
+    sources.push_back(std::move(port));
+  }
+  for (const NoticeSource& source : job.notices) {
+    sources.push_back(cloud_events(source, now_in_utc));
   }
   JobWorld world{ranks,
                  {},
