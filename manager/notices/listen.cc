@@ -37,15 +37,16 @@ bool NoticeListener::concerns_this(const CloudNotice& notice) const {
          std::ranges::find(notice.machines, cloud_name_) != notice.machines.end();
 }
 
-void NoticeListener::say_once(const std::string& trouble, std::vector<std::string>& lines) {
-  if (!trouble.empty() && trouble != last_trouble_) lines.push_back(trouble);
-  last_trouble_ = trouble;
+void NoticeListener::say_once(const std::string& trouble, std::string& last,
+                              std::vector<std::string>& lines) {
+  if (!trouble.empty() && trouble != last) lines.push_back(trouble);
+  last = trouble;
 }
 
 std::vector<std::string> NoticeListener::listen_once(const AskTime& clock) {
   std::vector<std::string> lines;
   const NoticesRead read = cloud_.ask(clock);
-  say_once(read.trouble, lines);
+  say_once(read.trouble, last_trouble_, lines);
   std::set<std::string> standing;
   for (const CloudNotice& notice : read.notices) {
     if (!concerns_this(notice)) continue;
@@ -76,7 +77,7 @@ void NoticeListener::tell(const CloudNotice& notice, std::vector<std::string>& l
     const SentCommand sent = manager_.tell(told.command);
     told.done = sent.was_answered;
     if (!sent.was_answered) {
-      say_once("the manager does not answer: " + sent.words, lines);
+      say_once("the manager does not answer: " + sent.words, last_silence_, lines);
       return;
     }
     lines.push_back((sent.done ? "the manager: " : "the manager refuses: ") + sent.words);

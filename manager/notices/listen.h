@@ -44,13 +44,14 @@ class NoticeListener {
   [[nodiscard]] bool concerns_this(const CloudNotice& notice) const;
   void tell(const CloudNotice& notice, std::vector<std::string>& lines);
   void approve_when_left(const CloudNotice& notice, Told& told, std::vector<std::string>& lines);
-  void say_once(const std::string& trouble, std::vector<std::string>& lines);
+  static void say_once(const std::string& trouble, std::string& last,
+                       std::vector<std::string>& lines);
 
   CloudNotices& cloud_;
   NoticeReceiver& manager_;
   std::string machine_, cloud_name_;
-  std::map<std::string, Told> told_;  // by the notice's id, while it stands
-  std::string last_trouble_;
+  std::map<std::string, Told> told_;         // by the notice's id, while it stands
+  std::string last_trouble_, last_silence_;  // of the cloud, of the manager
 };
 
 }  // namespace penstock
