@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "core/values/durations.h"
+#include "simulator/schedules/shorten_lists.h"
+#include "simulator/schedules/split_lists.h"
 
 namespace penstock {
 namespace {
@@ -51,6 +53,23 @@ ArrangedSchedules arrange_schedules(const Plan& plan, const StagePrices& prices,
       return result;
     }
     result.schedules.schedules.push_back(std::move(arranged.schedule));
+    pipeline.schedule = &result.schedules.schedules.back();
+  }
+  return result;
+}
+
+ArrangedSchedules shortened(const ArrangedSchedules& arranged, const Plan& plan,
+                            const StagePrices& prices, const ExecutorModel& executor,
+                            const std::vector<std::int64_t>& limit) {
+  const StageCosts costs = costs_of(plan, prices, executor, limit);
+  ArrangedSchedules result;
+  result.schedules.pipelines = arranged.schedules.pipelines;
+  result.schedules.schedules.reserve(result.schedules.pipelines.size());
+  for (RolledInput& pipeline : result.schedules.pipelines) {
+    const Schedule& schedule = *pipeline.schedule;
+    const SplitLists lists = shorten_lists(split_lists(schedule), costs);
+    result.schedules.schedules.push_back(schedule_of_lists(
+        schedule.name, schedule.micro_batches, schedule.rank_of_stage, compute_actions(lists)));
     pipeline.schedule = &result.schedules.schedules.back();
   }
   return result;

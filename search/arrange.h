@@ -27,6 +27,11 @@ ArrangedSchedules arrange_schedules(const Plan& plan, const StagePrices& prices,
                                     const std::vector<std::int64_t>& limit,
                                     int slower_transfers = 1);
 
+// The same with lists that local search has made shorter, within the same limit (shorten_lists.h).
+ArrangedSchedules shortened(const ArrangedSchedules& arranged, const Plan& plan,
+                            const StagePrices& prices, const ExecutorModel& executor,
+                            const std::vector<std::int64_t>& limit);
+
 // What is left for activations on every rank once parameters, gradients, optimizer state, working
 // memory, a few buffers and the reserve are there.
 std::vector<std::int64_t> room_for_activations(const Plan& plan, const StagePrices& prices,

@@ -23,7 +23,8 @@ namespace {
 
 constexpr int kMostTries = 4;
 constexpr std::array kSlowerTransfers{2, 4};
-constexpr std::int64_t kMostForSlowerTransfers = 256;  // stages times micro-batches
+// Stages times micro-batches.
+constexpr std::int64_t kMostForSlowerTransfers = 256, kMostForShortened = 16;
 
 // DeepSpeed's order posts receives later than the eager one, which needs no Program to be counted.
 std::vector<RankLiveness> liveness_of_arranged(const ArrangedSchedules& arranged, const Plan& plan,
@@ -47,22 +48,31 @@ struct Asked {
   const PerRank<Bytes>& capacity;
 };
 
-ArrangedWithin arranged_for(const Asked& asked, int slower_transfers) {
+// What it really holds, and whether that fits.
+std::vector<MemoryUse> count(const Asked& asked, ArrangedWithin& within) {
+  const auto& [inputs, plan, prices, ties, recomputes, reserve, capacity] = asked;
+  auto memory = memory_of_ranks(
+      prices, liveness_of_arranged(within.arranged, plan, ties, recomputes, inputs.executor),
+      reserve);
+  within.why_not = over_memory(memory, plan, capacity);
+  within.fullest = {};
+  for (const MemoryUse& use : memory) within.fullest = std::max(within.fullest, use.total());
+  return memory;
+}
+
+// `room`: what the activations may take at last.
+ArrangedWithin arranged_for(const Asked& asked, int slower_transfers,
+                            std::vector<std::int64_t>& room) {
   const auto& [inputs, plan, prices, ties, recomputes, reserve, capacity] = asked;
   ArrangedWithin result;
-  auto room = room_for_activations(plan, prices, reserve, capacity);
+  room = room_for_activations(plan, prices, reserve, capacity);
   for (int tries = 0; tries < kMostTries; ++tries) {
     result.arranged = arrange_schedules(plan, prices, inputs.executor, room, slower_transfers);
     if (!result.arranged.why_not.empty()) {
       result.why_not = Rejection{result.arranged.why_not, 1, std::nullopt, std::nullopt, ""};
       return result;
     }
-    const auto memory = memory_of_ranks(
-        prices, liveness_of_arranged(result.arranged, plan, ties, recomputes, inputs.executor),
-        reserve);
-    result.why_not = over_memory(memory, plan, capacity);
-    result.fullest = {};
-    for (const MemoryUse& use : memory) result.fullest = std::max(result.fullest, use.total());
+    const std::vector<MemoryUse> memory = count(asked, result);
     if (!result.why_not) return result;
     for (std::size_t r = 0; r < room.size(); ++r) {
       const Bytes over = memory[r].total() - capacity[static_cast<int>(r)];
@@ -97,22 +107,60 @@ std::optional<TimelineSummary> summary_of(const ArrangedSchedules& arranged,
   return simulate_summary(program, prices, executor);
 }
 
+namespace {
+
+// The fastest of several arrangements of one plan.
+class Fastest {
+ public:
+  Fastest(const Asked& asked, ArrangedWithin first)
+      : asked_(asked), best_(std::move(first)), shortest_(step_of(best_, asked)) {}
+
+  void take(ArrangedWithin other) {
+    const auto step = step_of(other, asked_);
+    if (!step || (shortest_ && *step >= *shortest_)) return;
+    shortest_ = step;
+    best_ = std::move(other);
+  }
+  // What local search makes of lists that fit into `room`.
+  void take_shortened(const ArrangedWithin& lists, const std::vector<std::int64_t>& room) {
+    ArrangedWithin shorter;
+    shorter.arranged =
+        shortened(lists.arranged, asked_.plan, asked_.prices, asked_.inputs.executor, room);
+    count(asked_, shorter);
+    take(std::move(shorter));
+  }
+  [[nodiscard]] const ArrangedWithin& best() const { return best_; }
+  [[nodiscard]] ArrangedWithin result() && { return std::move(best_); }
+
+ private:
+  const Asked& asked_;
+  ArrangedWithin best_;
+  std::optional<Duration> shortest_;
+};
+
+}  // namespace
+
 ArrangedWithin arrange_within(const PlanInputs& inputs, const Plan& plan, const StagePrices& prices,
                               const std::vector<PlanTie>& ties, bool recomputes,
                               const PerRank<Bytes>& reserve, const PerRank<Bytes>& capacity) {
   const Asked asked{inputs, plan, prices, ties, recomputes, reserve, capacity};
-  ArrangedWithin best = arranged_for(asked, 1);
+  std::vector<std::int64_t> room;
+  ArrangedWithin first = arranged_for(asked, 1, room);
   const std::int64_t size = std::int64_t{plan.stages()} * replica_loads(plan).front().micro_batches;
-  if (best.why_not || plan.pipeline == 1 || size > kMostForSlowerTransfers) return best;
-  std::optional<Duration> shortest = step_of(best, asked);
+  if (first.why_not || plan.pipeline == 1 || size > kMostForSlowerTransfers) return first;
+  // ZB-1p and ZB-2p are what was published; and pipelines that differ must not come to reduce their
+  // stages in different orders.
+  const bool shortens = size <= kMostForShortened &&
+                        first.arranged.schedules.pipelines.size() == 1 &&
+                        find_schedule(plan.schedule)->limit_in_ranks == 0;
+  Fastest fastest(asked, std::move(first));
+  if (shortens) fastest.take_shortened(fastest.best(), room);
   for (const int slower : kSlowerTransfers) {
-    ArrangedWithin other = arranged_for(asked, slower);
-    const auto step = step_of(other, asked);
-    if (!step || (shortest && *step >= *shortest)) continue;
-    shortest = step;
-    best = std::move(other);
+    ArrangedWithin other = arranged_for(asked, slower, room);
+    if (shortens && !other.why_not) fastest.take_shortened(other, room);
+    fastest.take(std::move(other));
   }
-  return best;
+  return std::move(fastest).result();
 }
 
 bool holds_one_of_each(const Plan& plan, const StagePrices& prices,

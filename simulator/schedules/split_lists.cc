@@ -42,95 +42,76 @@ bool fits(const SplitLists& lists, const StageCosts& costs) {
   return true;
 }
 
-namespace {
+SplitReplay::SplitReplay(const StageCosts& costs, std::size_t micro_batches)
+    : costs_(costs),
+      micro_batches_(micro_batches),
+      ranks_(costs.limit.size()),
+      stages_(costs.forward.size()),
+      forward_ends_(stages_.size() * micro_batches),
+      input_ends_(forward_ends_.size()) {}
 
 // Runs each list as far as it goes, sweeping down and up the ranks.
-class Replay {
- public:
-  Replay(const SplitLists& lists, const StageCosts& costs)
-      : lists_(lists),
-        costs_(costs),
-        ranks_(lists.ranks),
-        stages_(lists.ranks * lists.chunks),
-        forward_ends_(stages_.size() * lists.micro_batches),
-        input_ends_(stages_.size() * lists.micro_batches) {}
-
-  Duration run(Shortest shortest) {
-    for (std::size_t left = lists_.steps.size(); left > 0;) {
-      for (std::size_t r = 0; r < ranks_.size(); ++r) left -= advance(r);
-      for (std::size_t r = ranks_.size(); r-- > 0;) left -= advance(r);
-    }
-    Duration longest{0};
-    for (const Rank& rank : ranks_) {
-      const Duration from = shortest == Shortest::kSpan ? rank.start : Duration{0};
-      longest = std::max(longest, rank.end - from);
-    }
-    return longest;
+std::optional<ListLength> SplitReplay::run(const SplitLists& lists, Shortest shortest) {
+  ranks_.assign(ranks_.size(), {});
+  stages_.assign(stages_.size(), {});
+  ends_ = Duration{0};
+  for (std::size_t left = lists.steps.size(); left > 0;) {
+    const std::size_t before = left;
+    for (std::size_t r = 0; r < ranks_.size(); ++r) left -= advance(lists, r);
+    for (std::size_t r = ranks_.size(); r-- > 0;) left -= advance(lists, r);
+    if (left == before) return std::nullopt;
   }
-
- private:
-  struct Rank {
-    std::size_t position = 0;
-    Duration start{0}, end{0};
-  };
-  struct Stage {
-    std::size_t forwards = 0, inputs = 0;
-  };
-
-  std::size_t advance(std::size_t r) {
-    const std::size_t before = ranks_[r].position;
-    const auto list = lists_.list(r);
-    std::size_t& position = ranks_[r].position;
-    while (position < list.size() &&
-           run_step(ranks_[r], lists_.stage(r, list[position]), list[position].kind)) {
-      ++position;
-    }
-    return position - before;
+  Duration longest{0};
+  for (const Rank& rank : ranks_) {
+    const Duration from = shortest == Shortest::kSpan ? rank.start : Duration{0};
+    longest = std::max(longest, rank.end - from);
   }
+  return ListLength{longest, ends_};
+}
 
-  // False when what the action waits for has not run yet.
-  bool run_step(Rank& rank, std::size_t s, ActionKind kind) {
-    Duration ready{0};
-    if (kind == ActionKind::kForward) {
-      const std::size_t m = stages_[s].forwards;
-      if (s > 0 && stages_[s - 1].forwards <= m) return false;
-      if (s > 0) ready = forward_ends_[at(s - 1, m)] + costs_.activation[s - 1];
-      forward_ends_[at(s, m)] = put(rank, ready, costs_.forward[s]);
-      ++stages_[s].forwards;
-    } else if (kind == ActionKind::kInputGradient) {
-      const std::size_t m = stages_[s].inputs;
-      const bool last = s + 1 == stages_.size();
-      if ((last ? stages_[s].forwards : stages_[s + 1].inputs) <= m) return false;
-      if (!last) ready = input_ends_[at(s + 1, m)] + costs_.gradient[s];
-      input_ends_[at(s, m)] = put(rank, ready, costs_.input_gradient[s]);
-      ++stages_[s].inputs;
-    } else {
-      put(rank, ready, costs_.weight_gradient[s]);
-    }
-    return true;
+std::size_t SplitReplay::advance(const SplitLists& lists, std::size_t r) {
+  const std::size_t before = ranks_[r].position;
+  const auto list = lists.list(r);
+  std::size_t& position = ranks_[r].position;
+  while (position < list.size() &&
+         run_step(ranks_[r], lists.stage(r, list[position]), list[position].kind)) {
+    ++position;
   }
+  return position - before;
+}
 
-  static Duration put(Rank& rank, Duration ready, Duration cost) {
-    const Duration start = std::max(rank.end, ready);
-    if (rank.position == 0) rank.start = start;
-    return rank.end = start + cost;
+// False when what the action waits for has not run yet.
+bool SplitReplay::run_step(Rank& rank, std::size_t s, ActionKind kind) {
+  Duration ready{0};
+  if (kind == ActionKind::kForward) {
+    const std::size_t m = stages_[s].forwards;
+    if (s > 0 && stages_[s - 1].forwards <= m) return false;
+    if (s > 0) ready = forward_ends_[at(s - 1, m)] + costs_.activation[s - 1];
+    forward_ends_[at(s, m)] = put(rank, ready, costs_.forward[s]);
+    ++stages_[s].forwards;
+  } else if (kind == ActionKind::kInputGradient) {
+    const std::size_t m = stages_[s].inputs;
+    const bool last = s + 1 == stages_.size();
+    if ((last ? stages_[s].forwards : stages_[s + 1].inputs) <= m) return false;
+    if (!last) ready = input_ends_[at(s + 1, m)] + costs_.gradient[s];
+    input_ends_[at(s, m)] = put(rank, ready, costs_.input_gradient[s]);
+    ++stages_[s].inputs;
+  } else {
+    put(rank, ready, costs_.weight_gradient[s]);
   }
+  return true;
+}
 
-  [[nodiscard]] std::size_t at(std::size_t stage, std::size_t micro_batch) const {
-    return stage * lists_.micro_batches + micro_batch;
-  }
-
-  const SplitLists& lists_;
-  const StageCosts& costs_;
-  std::vector<Rank> ranks_;
-  std::vector<Stage> stages_;
-  std::vector<Duration> forward_ends_, input_ends_;
-};
-
-}  // namespace
+Duration SplitReplay::put(Rank& rank, Duration ready, Duration cost) {
+  const Duration start = std::max(rank.end, ready);
+  if (rank.position == 0) rank.start = start;
+  rank.end = start + cost;
+  ends_ += rank.end;
+  return rank.end;
+}
 
 Duration length_of(const SplitLists& lists, const StageCosts& costs, Shortest shortest) {
-  return Replay(lists, costs).run(shortest);
+  return SplitReplay(costs, lists.micro_batches).run(lists, shortest).value().step;
 }
 
 std::vector<std::vector<ComputeAction>> compute_actions(const SplitLists& lists) {
