@@ -4,15 +4,8 @@
 // ranges that the rank owns under ZeRO-1; weights are listed whole.
 #include "training/section_pieces.h"
 
-#include <algorithm>
-
 namespace penstock {
 namespace {
-
-ElementRange common(const ElementRange& a, const ElementRange& b) {
-  const std::size_t begin = std::max(a.begin, b.begin);
-  return {begin, std::max(begin, std::min(a.end, b.end))};
-}
 
 class PieceBuilder {
  public:

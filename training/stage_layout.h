@@ -3,6 +3,7 @@
 // weights stay where they are when another plan puts it into another stage.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -16,6 +17,11 @@ struct ElementRange {
   [[nodiscard]] std::size_t size() const { return end - begin; }
   bool operator==(const ElementRange&) const = default;
 };
+// Empty where they have no element in common.
+inline ElementRange common(const ElementRange& a, const ElementRange& b) {
+  const std::size_t begin = std::max(a.begin, b.begin);
+  return {begin, std::max(begin, std::min(a.end, b.end))};
+}
 
 // Sections of the stage that share a tensor have it in the same place.
 struct PlacedParameter {

@@ -1,3 +1,7 @@
+// Sections of one type cost the same, so a chain with the first few of every type is measured,
+// unless what they are handed differs in size, which makes them types of their own. Times are
+// measured without a tracer first; memory and the traced round follow. The budget is divided over
+// the sizes that are left.
 #include "profiler/torch/measure_model.h"
 
 #include <algorithm>

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <memory>
 #include <set>
-#include <span>
-#include <utility>
 
 #include <ATen/ATen.h>
 #include <caffe2/serialize/read_adapter_interface.h>

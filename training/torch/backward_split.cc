@@ -1,3 +1,8 @@
+// After PyTorch's torch.distributed.pipelining (stage_backward_input and stage_backward_weight): I
+// runs the engine to the section's input only and captures the gradients at the nodes where weights
+// join the path; W starts from these. Weights are grouped by the nodes that they share, so no node
+// runs twice. A section where this would give other gradients than B (a weight used twice in a row,
+// a way around the path) is not split: its I computes what W would, and the reason is told.
 #include "training/torch/backward_split.h"
 
 #include <algorithm>

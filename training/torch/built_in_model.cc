@@ -1,11 +1,8 @@
-#include <algorithm>
 #include <cstddef>
 #include <span>
-#include <utility>
 
 #include <ATen/ATen.h>
 
-#include "core/values/error.h"
 #include "training/initial_values.h"
 #include "training/torch/model.h"
 #include "training/torch/script_model.h"

@@ -1,8 +1,9 @@
-#include <cmath>
-#include <utility>
+// The sections of GPT, of an encoder and of a chain of perceptrons, as functions of their weights,
+// which are bound from outside: a section allocates nothing that lasts. The order of parameters is
+// that of model_outline.cc. The loss sums over tokens and is weighted by the caller, so that micro-
+// batches of different lengths add up to the mean of the batch.
 
 #include "core/values/error.h"
-#include "training/byte_data.h"
 #include "training/torch/section_module.h"
 #include "training/torch/torch_version.h"
 

@@ -1,3 +1,7 @@
+// LibTorch counts the memory of GPUs and not of the CPU, so the process's CPU allocator is wrapped
+// while there is a device. A block is booked to the device of the thread that allocated it and is
+// found again by its address when any thread frees it. An address that is allocated twice was freed
+// behind the wrapper's back (oneDNN does so), and its old block is booked off.
 #include "training/torch/cpu_device.h"
 
 #include <atomic>
@@ -5,7 +9,6 @@
 #include <cstdint>
 #include <mutex>
 #include <unordered_map>
-#include <utility>
 
 #include "core/values/error.h"
 #include "training/steady_time.h"

@@ -1,3 +1,8 @@
+// The module's graph is copied, calls are inlined with the name of the submodule that each node
+// came from, and attributes become inputs. Operations in place are replaced by their plain forms
+// where no alias can show the difference; those that remain must be the changes of buffers. What
+// still cannot be cut (a node with an effect, a shared mutation) is named in `undivided`, and the
+// module is then one section.
 #include "training/torch/flat_forward.h"
 
 #include <set>

@@ -1,3 +1,6 @@
+// The hash in the profile is compared before anything is loaded, because a changed archive would
+// train another model under the old plan. Errors of LibTorch's loader become one line: the
+// interpreter's text begins with its own stack and ends with what happened.
 #include "training/torch/load_archive.h"
 
 #include <ATen/ATen.h>

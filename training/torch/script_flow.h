@@ -7,26 +7,15 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "training/archive_graph.h"
 #include "training/torch/flat_forward.h"
+#include "training/torch/script_piece.h"
 
 namespace penstock {
-
-// The graph's inputs: what the pieces before it hand on, then `reads`. Its outputs: what it hands
-// on, but for what goes around it.
-struct ScriptPiece {
-  std::shared_ptr<torch::jit::Graph> graph;
-  std::size_t handed = 0;        // tensors by the pieces before it
-  std::vector<int> reads;        // attribute i of the flat forward; input i of the model as -1 - i
-  std::vector<int> around;       // of each tensor that it hands on: which of `handed` it is, or -1
-  std::vector<bool> is_trained;  // likewise: whether it depends on a weight that is trained
-  std::set<int> changes;         // attributes that it changes in place
-};
 
 class ScriptFlow {
  public:

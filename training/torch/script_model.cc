@@ -1,10 +1,14 @@
+// An archive becomes sections at the cutpoints of its description, or one section. Sections with
+// the same graph on the same shapes are one type, since they cost the same. check_division()
+// compares result and gradients of the divided module with those of the whole one and accepts
+// differences of rounding only; a profile holds that it was done for a length, and a run does it
+// for any other.
 #include "training/torch/script_model.h"
 
 #include <algorithm>
 #include <map>
 #include <regex>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include <ATen/ATen.h>
@@ -15,57 +19,10 @@
 #include "training/torch/load_archive.h"
 #include "training/torch/model_inputs.h"
 #include "training/torch/script_section.h"
+#include "training/torch/script_weights.h"
 
 namespace penstock {
 namespace {
-
-// The same storage under two names is one weight.
-using TensorKey = std::tuple<const void*, std::vector<std::int64_t>, std::vector<std::int64_t>>;
-TensorKey key_of(const at::Tensor& tensor) {
-  const void* const place = tensor.numel() > 0 ? tensor.data_ptr() : tensor.unsafeGetTensorImpl();
-  return {place, tensor.sizes().vec(), tensor.strides().vec()};
-}
-
-struct Weight {
-  std::string name;  // the first of its names
-  at::Tensor tensor;
-  std::size_t order = 0;  // in the module
-};
-using Weights = std::map<TensorKey, Weight>;
-
-Weights weights_of(const torch::jit::Module& module) {
-  Weights weights;
-  for (const auto& parameter : module.named_parameters()) {
-    weights.try_emplace(key_of(parameter.value),
-                        Weight{parameter.name, parameter.value, weights.size()});
-  }
-  return weights;
-}
-
-std::vector<ScriptWeight> in_order(std::vector<std::pair<std::size_t, ScriptWeight>> weights) {
-  std::sort(weights.begin(), weights.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<ScriptWeight> sorted;
-  sorted.reserve(weights.size());
-  for (auto& [order, weight] : weights) sorted.push_back(std::move(weight));
-  return sorted;
-}
-
-// Which of the piece's inputs are weights.
-std::vector<ScriptWeight> weights_among(const ScriptPart& part, const Weights& weights) {
-  std::map<std::size_t, ScriptWeight> found;  // by order
-  for (std::size_t i = 0; i < part.values.size(); ++i) {
-    if (!part.values[i].isTensor() || !part.values[i].toTensor().defined()) continue;
-    const auto weight = weights.find(key_of(part.values[i].toTensor()));
-    if (weight == weights.end()) continue;
-    ScriptWeight& own = found[weight->second.order];
-    own.name = weight->second.name;
-    own.tensor = weight->second.tensor;
-    own.inputs.push_back(i);
-  }
-  std::vector<std::pair<std::size_t, ScriptWeight>> list(found.begin(), found.end());
-  return in_order(std::move(list));
-}
 
 // Sections with the same code on tensors of the same shapes cost the same.
 std::string signature_of(const ScriptPart& part) {
@@ -231,7 +188,7 @@ class ScriptModel : public Model {
 
   // Of an archive that is loaded for this and gone when it has returned.
   Run whole_run(const Tensors& inputs, std::int64_t tokens) const {
-    const std::vector<ScriptWeight> weights = all_weights();
+    const std::vector<ScriptWeight> weights = all_weights(weights_);
     const auto whole =
         whole_section(load_archive(description_), weights, {.type = {}, .training = false});
     Run run;
@@ -348,15 +305,6 @@ class ScriptModel : public Model {
     throw_bad_input(archive_ + ": " + what + "; choose other cutpoints");
   }
 
-  [[nodiscard]] std::vector<ScriptWeight> all_weights() const {
-    std::vector<std::pair<std::size_t, ScriptWeight>> weights;
-    weights.reserve(weights_.size());
-    for (const auto& [key, weight] : weights_) {
-      weights.push_back({weight.order, {weight.name, weight.tensor, {}}});
-    }
-    return in_order(std::move(weights));
-  }
-
   [[nodiscard]] std::unique_ptr<SectionModule> make_section(std::size_t section,
                                                             const SectionMode& mode) const {
     const ScriptPart& part = parts_[section];
@@ -368,7 +316,7 @@ class ScriptModel : public Model {
 
   void take_whole() {
     ScriptPart part;
-    part.weights = all_weights();
+    part.weights = all_weights(weights_);
     std::size_t next = 0;
     for (const auto& buffer : opened_.module.named_buffers()) {
       if (!is_kept(buffer.value)) continue;
@@ -442,7 +390,7 @@ class ScriptModel : public Model {
   }
 
   void add_ties() {
-    for (const ScriptWeight& weight : all_weights()) {
+    for (const ScriptWeight& weight : all_weights(weights_)) {
       if (!weight.tensor.requires_grad()) continue;
       TieOutline tie{weight.name, {}, {}};
       for (std::size_t s = 0; s < parts_.size(); ++s) {
@@ -466,7 +414,7 @@ class ScriptModel : public Model {
   const ModelDescription description_;
   const std::string archive_;
   LoadedArchive opened_;
-  Weights weights_;
+  ArchiveWeights weights_;
   std::vector<std::string> inputs_;
   std::vector<ScriptPart> parts_;  // without a graph: the only one, all of the module
   ModelOutline outline_;

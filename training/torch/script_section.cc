@@ -1,3 +1,8 @@
+// PieceSection runs a graph on the stack [handed tensors, what it reads]; weights are placed there
+// once as leaves, and bind() exchanges the memory beneath them without making new ones.
+// WholeSection runs the module's forward. Graphs run without LibTorch's optimizing executor, which
+// would hide operations from the split of the backward. A section that draws random numbers holds
+// the process's generator and seeds it by micro-batch, so that a recomputed forward draws the same.
 #include "training/torch/script_section.h"
 
 #include <map>

@@ -1,3 +1,8 @@
+// Weights lie flat, one block per segment (section, shared or not, frozen or not), so that a
+// reduction or a step of the optimizer touches few large tensors. A block whose place is the same
+// under the next plan is kept as it is; others are allocated anew and filled by the moves of
+// rebind(). Only the first layout fills them from the model's initial weights. Kept state (master
+// weights, moments) holds just the ranges that the rank owns.
 #include "training/torch/section_store.h"
 
 #include <algorithm>
@@ -150,12 +155,11 @@ void SectionStore::fill(FlatWeights& flat, const Segment& segment) const {
     if (!flat.master.defined()) continue;
     for (std::size_t i = 0; i < flat.at.owned.size(); ++i) {
       const ElementRange& owned = flat.at.owned[i];
-      const std::size_t begin = std::max(owned.begin, placed.place.begin);
-      const std::size_t end = std::min(owned.end, placed.place.end);
-      if (begin >= end) continue;
-      const std::size_t at = flat.owned_offset[i] + begin - owned.begin;
-      part(flat.master, {at, at + end - begin})
-          .copy_(part(initial, {begin - placed.place.begin, end - placed.place.begin}));
+      const ElementRange both = common(owned, placed.place);
+      if (both.size() == 0) continue;
+      const std::size_t at = flat.owned_offset[i] + both.begin - owned.begin;
+      part(flat.master, {at, at + both.size()})
+          .copy_(part(initial, {both.begin - placed.place.begin, both.end - placed.place.begin}));
     }
   }
 }

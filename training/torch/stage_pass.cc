@@ -1,3 +1,7 @@
+// A forward runs section by section and detaches what is handed on; a backward takes the sections
+// from the last to the first, each with the gradients of its outputs. A recompute is the same
+// forward with the same draws. What a backward has used is freed at once, and what W needs waits in
+// deferred_.
 #include "training/torch/stage_pass.h"
 
 #include <exception>

@@ -1,3 +1,7 @@
+// Parameters of the stage's sections are views into the flat blocks, and gradients likewise, so
+// binding copies nothing. Weights that decay stand first in every block, which makes a step of the
+// optimizer two ranges per owned range. The norm counts every weight once over all ranks
+// (Segment::counted), and squares are summed in double, because those of fp32 may overflow it.
 #include "training/torch/stage_state.h"
 
 #include <algorithm>
@@ -17,11 +21,6 @@ at::Tensor part(const at::Tensor& flat, std::size_t begin, std::size_t end) {
 }
 at::Tensor part(const at::Tensor& flat, const ElementRange& range) {
   return part(flat, range.begin, range.end);
-}
-
-ElementRange common(const ElementRange& a, const ElementRange& b) {
-  const std::size_t begin = std::max(a.begin, b.begin);
-  return {begin, std::max(begin, std::min(a.end, b.end))};
 }
 
 // The sum of squares of an fp32 run, in double: its squares may exceed what fp32 holds.

@@ -1,10 +1,14 @@
+// A slot holds one micro-batch at one stage: what came in, what goes out, and the pass between
+// forward and backward. Actions of the executor map to calls of that pass one to one. The norm is
+// summed over all ranks before any weight changes; a gradient that overflowed makes all ranks skip
+// the same update. warm_up() runs every shape once with a norm and an update of nothing, because
+// the first use of a kernel is slow, and leaves weights and buffers as they were.
 #include "training/torch/torch_work.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include <ATen/ATen.h>

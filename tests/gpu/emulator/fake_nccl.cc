@@ -209,6 +209,17 @@ void issue(const std::shared_ptr<Kernel>& kernel) {
   }
 }
 
+Call collective_call(Collective which, const void* from, void* to, std::size_t elements,
+                     ncclDataType_t type) {
+  Call call;
+  call.collective = which;
+  call.from = from;
+  call.to = to;
+  call.elements = elements;
+  call.type = type;
+  return call;
+}
+
 ncclResult_t call(ncclComm_t communicator, cudaStream_t stream, Call call) {
   const auto number = static_cast<int>(reinterpret_cast<std::intptr_t>(stream));
   grouped.push_back({communicator, {number, std::move(call)}});
@@ -344,34 +355,19 @@ ncclResult_t ncclRecv(void* to, std::size_t elements, ncclDataType_t type, int p
 ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t elements, ncclDataType_t type,
                            ncclRedOp_t /*operation*/, ncclComm_t communicator,
                            cudaStream_t stream) {
-  Call sum;
-  sum.collective = Collective::kAllReduce;
-  sum.from = from;
-  sum.to = to;
-  sum.elements = elements;
-  sum.type = type;
-  return call(communicator, stream, std::move(sum));
+  return call(communicator, stream,
+              collective_call(Collective::kAllReduce, from, to, elements, type));
 }
 ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t part, ncclDataType_t type,
                                ncclRedOp_t /*operation*/, ncclComm_t communicator,
                                cudaStream_t stream) {
-  Call sum;
-  sum.collective = Collective::kReduceScatter;
-  sum.from = from;
-  sum.to = to;
-  sum.elements = part * communicator->group->members.size();
-  sum.type = type;
-  return call(communicator, stream, std::move(sum));
+  const std::size_t elements = part * communicator->group->members.size();
+  return call(communicator, stream,
+              collective_call(Collective::kReduceScatter, from, to, elements, type));
 }
 ncclResult_t ncclAllGather(const void* from, void* to, std::size_t part, ncclDataType_t type,
                            ncclComm_t communicator, cudaStream_t stream) {
-  Call gather;
-  gather.collective = Collective::kAllGather;
-  gather.from = from;
-  gather.to = to;
-  gather.elements = part;
-  gather.type = type;
-  return call(communicator, stream, std::move(gather));
+  return call(communicator, stream, collective_call(Collective::kAllGather, from, to, part, type));
 }
 
 }  // extern "C"
