@@ -4,6 +4,7 @@
 // batches of different lengths add up to the mean of the batch.
 
 #include "core/values/error.h"
+#include "training/token_source.h"
 #include "training/torch/section_module.h"
 #include "training/torch/torch_version.h"
 

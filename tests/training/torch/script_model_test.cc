@@ -10,6 +10,7 @@
 #include <torch/script.h>
 
 #include "core/values/error.h"
+#include "tests/training/torch/script_archives.h"
 #include "tests/training/torch/tiny_models.h"
 #include "training/torch/cpu_device.h"
 #include "training/torch/describe_model.h"
