@@ -42,10 +42,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kExamples =
-    R"(  penstock plan model.json --cluster machine.json --gpus 1..4 --for penstock -o book.json
-  penstock manage job.json
+    R"(  penstock manage job.json
   kill -USR1 PID     # a checkpoint
   kill PID           # stop the job with a checkpoint; the same command goes on
+  penstock plan model.json --cluster machine.json --gpus 1..4 --for penstock -o book.json
 )";
 
 constexpr const char* kAbout =
