@@ -147,8 +147,9 @@ JobState reopened(JobState state) {
   return state;
 }
 
-JobDecision decide(const JobRules& rules, const JobState& state, const Event& event, UtcTime now) {
-  return Decider(rules, state, event, now).run();
+JobDecision decide(const JobRules& rules, const JobState& state, const Event& event, UtcTime now,
+                   bool more) {
+  return Decider(rules, state, event, now, more).run();
 }
 
 }  // namespace penstock

@@ -35,7 +35,9 @@ JobState first_state(const JobRules& rules, const std::string& token, UtcTime no
 JobState reopened(JobState state);
 
 // `now` never runs backwards by more than the system's clock does; a deadline that has passed is
-// acted on at once. Acts belong to next.generation.
-JobDecision decide(const JobRules& rules, const JobState& state, const Event& event, UtcTime now);
+// acted on at once. Acts belong to next.generation. `more`: events follow that were seen in the
+// same look, perhaps further machines, so that no ranks are started before the last of them.
+JobDecision decide(const JobRules& rules, const JobState& state, const Event& event, UtcTime now,
+                   bool more = false);
 
 }  // namespace penstock

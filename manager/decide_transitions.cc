@@ -44,6 +44,7 @@ void Decider::forget_machines_that_went() {
 }
 
 bool Decider::try_start() {
+  if (more_) return false;
   if (next().pause_until && *next().pause_until > now_) return false;
   next().pause_until.reset();
   const std::optional<ChosenPlan> chosen = plan_to_start(rules_, next(), now_);

@@ -14,8 +14,8 @@ namespace penstock {
 
 class Decider {
  public:
-  Decider(const JobRules& rules, const JobState& state, const Event& event, UtcTime now)
-      : rules_(rules), limits_(rules.job.limits), event_(event), now_(now) {
+  Decider(const JobRules& rules, const JobState& state, const Event& event, UtcTime now, bool more)
+      : rules_(rules), limits_(rules.job.limits), event_(event), now_(now), more_(more) {
     decision_.next = state;
   }
 
@@ -104,6 +104,7 @@ class Decider {
   const JobLimits& limits_;
   const Event& event_;
   UtcTime now_;
+  bool more_;
   JobDecision decision_;
 };
 

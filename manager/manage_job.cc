@@ -5,6 +5,7 @@
 #include "manager/manage_job.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -44,15 +45,14 @@ class Loop {
       if (!wake_ || now >= *wake_) events.emplace_back(TimePassed{});
       if (events.empty()) return world_.pause();
     }
-    for (const Event& event : events) {
-      take(event);
-      if (state_.has_ended()) return;
+    for (std::size_t i = 0; i < events.size() && !state_.has_ended(); ++i) {
+      take(events[i], i + 1 < events.size());
     }
   }
 
-  void take(const Event& event) {
+  void take(const Event& event, bool more) {
     const UtcTime now = world_.clock();
-    JobDecision decision = decide(rules_, state_, event, now);
+    JobDecision decision = decide(rules_, state_, event, now, more);
     if (needs_keeping(event, decision, now)) keep(decision, now);
     state_ = decision.next;
     wake_ = decision.wake;

@@ -24,6 +24,17 @@ TEST_CASE("the first machine that suffices starts the job at once, with a rank p
   CHECK(job.last.log[1].reason == "Generation 1 runs the plan for 2 GPUs on a, from step 0.");
 }
 
+TEST_CASE("machines that were seen together are there before ranks are started") {
+  const JobRules rules = rules_of_test();
+  const JobState first = first_state(rules, "token", at(seconds(0)));
+  JobDecision decision = decide(rules, first, MachineJoined{"a", 1}, at(seconds(1)), true);
+  CHECK(decision.acts.empty());
+  CHECK(decision.next.phase == JobPhase::kWaiting);
+  decision = decide(rules, decision.next, MachineJoined{"b", 1}, at(seconds(1)), false);
+  REQUIRE(decision.acts.size() == 1);
+  CHECK(std::get<StartRanks>(decision.acts[0]).ranks.size() == 2);
+}
+
 TEST_CASE("where no plan fits the job waits and says what is missing") {
   JobRules rules = rules_of_test();
   rules.pages.erase(rules.pages.begin());

@@ -89,7 +89,9 @@ class TrainElastic(train_processes.TrainingJobs):
              "--max_restarts=3", "--rdzv_backend=c10d", "--rdzv_id=job",
              f"--rdzv_endpoint=127.0.0.1:{port}",
              "--rdzv_conf=last_call_timeout=2,keep_alive_interval=1,keep_alive_max_attempt=3",
-             "--no_python", *self.command(book, *options)],
+             # Debian's PyTorch 1.13 cannot read the default, 0, under Python 3.11, which leaves the
+             # zero of an enum out when it goes through it.
+             "--redirects=1", "--tee=1", "--no_python", *self.command(book, *options)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
         self.addCleanup(self.end_group, process)
         return process
