@@ -22,8 +22,7 @@ constexpr const char* kExamples = R"(  penstock tell job.json join node4 --gpus 
 
 struct TellOptions {
   std::string job, command;
-  std::vector<std::string> machines;
-  std::optional<std::string> gpus, at, in;
+  std::optional<std::string> machine, gpus, at, in;
   ManagerOptions manager;
   bool json = false;
 
@@ -33,6 +32,7 @@ struct TellOptions {
                        "join MACHINE, leave MACHINE, preempt MACHINE, checkpoint, morph (change to "
                        "the best plan now) or stop (write a checkpoint and end)",
                        command);
+    options.positional_if_any("MACHINE", "by its name in the job", machine);
     options.heading("The command");
     options.option("--gpus", "N", "of the machine that joins", gpus);
     options.option("--at", "TIME", "in UTC: when the machine will be gone (preempt)", at);
@@ -41,7 +41,6 @@ struct TellOptions {
     manager.declare(options);
     options.heading("What to print");
     options.flag("--json", "the answer as one JSON object", json);
-    options.positionals("MACHINE", "by its name in the job", machines);
   }
 };
 
@@ -67,14 +66,14 @@ CommandGiven command_of(const TellOptions& given) {
   command.kind = *kind;
   const bool names_machine =
       kind == CommandKind::kJoin || kind == CommandKind::kLeave || kind == CommandKind::kPreempt;
-  if (given.machines.size() != (names_machine ? 1U : 0U)) {
+  if (given.machine.has_value() != names_machine) {
     bad_option("MACHINE",
                names_machine ? fmt::format("{} is about one machine", given.command)
                              : fmt::format("{} is about no machine", given.command),
                names_machine ? fmt::format("penstock tell job.json {} node3", given.command)
                              : "leave it out");
   }
-  if (names_machine) command.machine = given.machines[0];
+  command.machine = given.machine.value_or("");
   if (names_machine && !is_machine_name(command.machine)) {
     bad_option("MACHINE", fmt::format("'{}' is no name of a machine", command.machine),
                "letters, digits and . _ - :");
