@@ -165,7 +165,7 @@ Checkpoint open_checkpoint(const std::string& path) {
 }
 
 std::string set_aside(const std::string& path) {
-  const std::string aside = path + kDamaged;
+  std::string aside = path + kDamaged;
   std::error_code ignored;
   if (fs::exists(path, ignored)) fs::remove_all(aside, ignored);
   fs::rename(path, aside, ignored);  // another rank may have

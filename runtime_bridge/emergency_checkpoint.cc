@@ -41,7 +41,7 @@ LastStep save(KeyValueStore& store, const EmergencyOptions& options, RankAtLoss&
   tell_standing(store, options.survivors.rank, own);
   SurvivorOptions survivors = options.survivors;
   if (options.look) survivors.lost = options.look();
-  const LastStep last = agree_on_last_step(store, survivors, own, [&](const LastStep& common) {
+  LastStep last = agree_on_last_step(store, survivors, own, [&](const LastStep& common) {
     if (common.next_step <= options.first_step) {
       return std::string("no step was finished since the run began");
     }

@@ -93,7 +93,7 @@ Answer watch(const JobFile& job, const ManagerOptions& given, bool json, Screen 
   const bool is_terminal = isatty(STDOUT_FILENO) == 1;
   while (true) {
     const FoundStatus found = find_status(job, given);
-    const Answer answer = answer_of(found, json, screen);
+    Answer answer = answer_of(found, json, screen);
     if (has_ended(found.status) || !found.without.empty()) return answer;
     std::fputs(
         ((is_terminal ? "\x1b[H\x1b[2J" : "") + answer.text + (is_terminal ? "" : "\n")).c_str(),

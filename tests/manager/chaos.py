@@ -305,6 +305,7 @@ class Chaos:
         self.managers = self.ports_seen = 0
         self.ports = set()
         self.history = []  # (time, text)
+        self.disk_is_full = False
         self.unannounced = {}  # generation -> what hit it without notice
         self.newest_kept = 0  # newest complete checkpoint that nobody damaged
         self.began = time.monotonic()
@@ -508,16 +509,22 @@ class Chaos:
             self.say("no small disk could be mounted: the event is left out")
             return True
         self.disk.fill()
-        for process in self.launchers():
-            self.unannounced.setdefault(process[3], []).append("full disk")
+        self.disk_is_full = True
         self.say("the disk of the checkpoints is full")
 
         def free():
+            self.mark_full_disk()
+            self.disk_is_full = False
             self.disk.free()
             self.say("the disk has room again")
 
         self.later(self.rng.uniform(2, 5), free)
         return True
+
+    def mark_full_disk(self):
+        """What runs now cannot keep a step, also when it is told to stop."""
+        for process in self.launchers():
+            self.unannounced.setdefault(process[3], []).append("full disk")
 
     def corrupt(self):
         steps = complete_checkpoints(self.checkpoints)
@@ -565,6 +572,8 @@ class Chaos:
                         self.answers.append(now - self.waiting_since[0])
                         self.waiting_since = None
                 last, moved = reached, now
+            if self.disk_is_full:
+                self.mark_full_disk()
             if now - moved > PATIENCE:
                 raise AssertionError(f"no new step within {PATIENCE} s")
             for event in events:
