@@ -68,7 +68,7 @@ void Decider::handle(const NoticeWithdrawn& event) {
   JobMachine* known = machine(event.machine);
   if (known == nullptr || !known->gone_by || next().has_ended()) return;
   known->gone_by.reset();
-  log("note", "It stays.");
+  log("note", "Its notice is withdrawn: the job may use it, and keep it.");
 }
 
 void Decider::handle(const MachineLost& event) {

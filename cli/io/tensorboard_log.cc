@@ -1,9 +1,13 @@
 #include "cli/io/tensorboard_log.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -24,21 +28,40 @@ double seconds_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// TensorBoard looks for "tfevents" in names, and reads files of a folder in the order of theirs.
-std::string file_name() {
+constexpr std::string_view kPrefix = "events.out.tfevents.";
+constexpr std::size_t kDigits = 10;
+
+// The second in the name of an event file, also of another program's; none for other files.
+std::optional<std::int64_t> second_in(const std::string& name) {
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  const std::string_view digits = std::string_view(name).substr(kPrefix.size(), kDigits);
+  std::int64_t second = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), second);
+  if (error != std::errc() || end != digits.data() + kDigits) return std::nullopt;
+  return second;
+}
+
+// TensorBoard looks for "tfevents" in names, and reads files of a folder in the order of theirs. A
+// run that goes on within a second, or on a machine whose clock is behind, still writes the last.
+std::string file_name(const std::filesystem::path& folder) {
+  auto second = static_cast<std::int64_t>(seconds_since_1970());
+  std::error_code unreadable;  // then the clock decides alone
+  for (const auto& entry : std::filesystem::directory_iterator(folder, unreadable)) {
+    const auto earlier = second_in(entry.path().filename().string());
+    if (earlier) second = std::max(second, *earlier + 1);
+  }
   char host[256] = "";
   if (gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
-  return fmt::format("events.out.tfevents.{:010}.{}.{}.0",
-                     static_cast<std::int64_t>(seconds_since_1970()), host, getpid());
+  return fmt::format("{}{:0{}}.{}.{}.0", kPrefix, second, kDigits, host, getpid());
 }
 
 }  // namespace
 
-TensorboardLog::TensorboardLog(const std::string& folder, std::int64_t first_step)
-    : path_((std::filesystem::path(folder) / file_name()).string()) {
+TensorboardLog::TensorboardLog(const std::string& folder, std::int64_t first_step) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) cannot_write(folder, error.message());
+  path_ = (std::filesystem::path(folder) / file_name(folder)).string();
   file_.reset(std::fopen(path_.c_str(), "wb"));
   if (!file_) cannot_write(path_, std::strerror(errno));
   write(event_file_version(seconds_since_1970()));
