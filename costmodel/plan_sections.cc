@@ -73,15 +73,9 @@ bool is_somewhere_faster(const SectionTable& recomputed, const SectionTable& kep
 SectionTable price_plan_sections(const ModelProfile& profile, const ClusterSpec& cluster,
                                  const std::string& device, const Plan& plan,
                                  const MicroBatchShape& shape) {
-  if (shape.decoder_tokens > 0) {
-    SectionTable none;
-    none.why_not =
-        "no times of a decoder with a length of its own (decoder_tokens): profiles are "
-        "measured at one length";
-    return none;
-  }
   const auto priced = [&](const std::string& mode) {
-    return price_sections(profile, cluster, device, plan.tensor, shape.samples, shape.tokens, mode);
+    return price_sections(profile, cluster, device, plan.tensor, shape.samples, shape.tokens, mode,
+                          shape.decoder_tokens);
   };
   const bool keeps = last_rank_keeps(plan) && !plan.cuts.empty() && plan.recompute != "none";
   if (!recompute_is_divided(plan) && !keeps) return priced(plan.recompute);

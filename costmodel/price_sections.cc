@@ -1,158 +1,18 @@
-// Looks every type of section up at one key (device, T, sample count, sequence length, mode) in its
-// grid of measurements (section_grid.h), which interpolates between sizes, and says with notes what
-// was interpolated, extended or assumed; where a type has no such rows, why_not names the part of
-// the key that is missing and what there is instead.
-//
-// Invariant: B = I + W where the profile measured the parts, because each figure is rounded by
-// itself and B is then made their sum.
+// Looks every type of section up at one key (device, T, sample count, lengths, mode) in its grid of
+// measurements (section_grid.h), which interpolates between sizes, and says with notes what was
+// interpolated, extended or assumed; where a type has no such rows, why_not names the part of the
+// key that is missing and what there is instead.
 #include <algorithm>
 #include <cmath>
-#include <set>
 
-#include "costmodel/interpolate.h"
 #include "costmodel/price_stages.h"
 #include "costmodel/section_grid.h"
+#include "costmodel/section_price.h"
 #include "costmodel/sources.h"
-#include "costmodel/step_prices.h"
-#include "costmodel/tensor_traffic.h"
 #include "costmodel/used_types.h"
 
 namespace penstock {
 namespace {
-
-struct Key {
-  const std::string& device;
-  int tensor_degree, samples, sequence_length;
-  const std::string& recompute;
-};
-
-std::string in_words(const Key& key) {
-  return "device '" + key.device + "', tensor degree " + std::to_string(key.tensor_degree) +
-         ", recompute '" + key.recompute + "'";
-}
-
-const std::string& as_text(const std::string& value) { return value; }
-std::string as_text(int value) { return std::to_string(value); }
-
-template <class Values>
-std::string listed(const Values& values) {
-  std::string list;
-  for (const auto& value : values) list += (list.empty() ? "" : ", ") + as_text(value);
-  return list.empty() ? "nothing" : list;
-}
-
-// The first part of the key that the profile does not have, and what it has instead.
-std::string what_is_available(const SectionType& type, const Key& key) {
-  std::set<std::string> devices, modes;
-  std::set<int> degrees;
-  for (const Measurement& m : type.measurements) {
-    devices.insert(m.device);
-    if (m.device != key.device) continue;
-    degrees.insert(m.tensor_degree);
-    if (m.tensor_degree == key.tensor_degree) modes.insert(m.recompute);
-  }
-  if (!devices.contains(key.device)) return "measured on devices: " + listed(devices);
-  if (!degrees.contains(key.tensor_degree)) return "measured tensor degrees: " + listed(degrees);
-  return "measured recompute modes: " + listed(modes);
-}
-
-std::string why_no_parameters(const std::string& what, const std::vector<ParameterCount>& counts,
-                              const Key& key) {
-  if (parameters_at(counts, key.tensor_degree)) return {};
-  std::set<int> degrees;
-  for (const ParameterCount& count : counts) degrees.insert(count.tensor_degree);
-  return "no parameter count of " + what + " (" + in_words(key) +
-         "); counted for tensor degrees: " + listed(degrees);
-}
-
-std::string why_not(const SectionType& type, const SectionGrid& grid, const Key& key) {
-  const std::string what = "section type '" + type.name + "'";
-  if (grid.rows.empty()) {
-    return "no measurement of " + what + " (" + in_words(key) + "); " +
-           what_is_available(type, key);
-  }
-  if (key.sequence_length == 0 && grid.rows.front().length > 0) {
-    std::set<int> lengths;
-    for (const GridRow& row : grid.rows) lengths.insert(row.length);
-    return "no measurement of " + what + " without a sequence length (" + in_words(key) +
-           "); measured sequence lengths: " + listed(lengths);
-  }
-  return why_no_parameters(what, type.parameters, key);
-}
-
-std::string why_no_tied_parameters(const ModelProfile& profile, const Key& key) {
-  for (const TiedWeights& tied : profile.tied_weights) {
-    std::string why = why_no_parameters("tied weights '" + tied.name + "'", tied.parameters, key);
-    if (!why.empty()) return why;
-  }
-  return {};
-}
-
-Price price(const GridSample& sample, Quantity time, Quantity spread) {
-  return {whole_nanoseconds(sample.values[time]), whole_nanoseconds(sample.values[spread])};
-}
-
-// Each figure is rounded by itself, so B = I + W is restored where it holds by definition.
-ComputePrice compute_price(const GridSample& sample) {
-  ComputePrice p;
-  p.forward = price(sample, kForwardTime, kForwardSpread);
-  p.input_gradient = price(sample, kInputGradientTime, kInputGradientSpread);
-  p.weight_gradient = price(sample, kWeightGradientTime, kWeightGradientSpread);
-  p.fused_backward = price(sample, kFusedBackwardTime, kFusedBackwardSpread);
-  p.recompute = price(sample, kRecomputeTime, kRecomputeSpread);
-  if (!sample.split_measured) {
-    p.weight_gradient.duration = std::min(p.weight_gradient.duration, p.fused_backward.duration);
-    p.input_gradient.duration = p.fused_backward.duration - p.weight_gradient.duration;
-  } else if (!sample.fused_measured) {
-    p.fused_backward.duration = p.input_gradient.duration + p.weight_gradient.duration;
-  }
-  p.stash = whole_bytes(sample.values[kStash]);
-  p.weight_stash = whole_bytes(sample.values[kWeightStash]);
-  p.working_peak = whole_bytes(sample.values[kWorkingPeak]);
-  p.boundary = whole_bytes(sample.values[kBoundary]);
-  return p;
-}
-
-bool times_assumed(const ModelProfile& profile, const GridSample& sample) {
-  return std::any_of(sample.from.begin(), sample.from.end(), [&](const Measurement* m) {
-    return is_assumed(unmeasured_source(profile.sources, m->time_source));
-  });
-}
-
-Duration compute_time(const ComputePrice& p) {
-  return p.forward.duration + p.fused_backward.duration + p.recompute.duration;
-}
-
-// B stands still for the collectives of I and of W.
-void add_traffic(const GridSample& sample, const Key& key, const TensorGroups& groups,
-                 SectionPrice& section) {
-  ComputePrice& p = section.price;
-  const TrafficTimes times = traffic_times(sample, key.samples, key.sequence_length, groups,
-                                           p.input_gradient.duration, p.weight_gradient.duration);
-  p.forward.duration += times.forward;
-  p.input_gradient.duration += times.input_gradient;
-  p.weight_gradient.duration += times.weight_gradient;
-  p.fused_backward.duration += times.input_gradient + times.weight_gradient;
-  p.recompute.duration += times.recompute;
-  section.traffic_time =
-      times.forward + times.input_gradient + times.weight_gradient + times.recompute;
-}
-
-SectionPrice section_price(const ModelProfile& profile, const GridSample& sample, const Key& key,
-                           const TensorGroups& groups) {
-  SectionPrice section;
-  section.price = compute_price(sample);
-  add_traffic(sample, key, groups, section);
-  section.launch_bound = sample.launch_bound;
-  section.extrapolated = sample.beyond_samples || sample.beyond_length;
-  const bool assumed = times_assumed(profile, sample);
-  if (assumed) section.assumed_time = compute_time(section.price);
-  if (!assumed && !sample.split_measured) {
-    section.assumed_split_time = section.price.fused_backward.duration;
-  }
-  if (section.extrapolated) section.extrapolated_time = compute_time(section.price);
-  return section;
-}
 
 // "compute times assumed (roofline: 60 % of the peak rate)", once per source.
 void note_source(const ModelProfile& profile, const std::string& what, int index, int type,
@@ -192,8 +52,8 @@ std::string beyond(const std::string& what, int value, Range range) {
   return range.least == range.most ? text : text + ".." + std::to_string(range.most);
 }
 
-void add_notes(const ModelProfile& profile, const SectionGrid& grid, const GridSample& sample,
-               const ComputePrice& price, const Key& key, int type,
+void add_notes(const ModelProfile& profile, const std::vector<GridRow>& rows,
+               const GridSample& sample, const ComputePrice& price, const SectionKey& key, int type,
                std::vector<SectionNote>& notes) {
   const Duration touched = compute_time(price);
   for (const Measurement* m : sample.from) {
@@ -211,7 +71,7 @@ void add_notes(const ModelProfile& profile, const SectionGrid& grid, const GridS
         {type, beyond("micro-batch size", key.samples, sample.samples), touched, false});
   }
   if (sample.beyond_length) {
-    const Range lengths{grid.rows.front().length, grid.rows.back().length};
+    const Range lengths{rows.front().length, rows.back().length};
     notes.push_back(
         {type, beyond("sequence length", key.sequence_length, lengths), touched, false});
   }
@@ -228,25 +88,31 @@ void add_notes(const ModelProfile& profile, const SectionGrid& grid, const GridS
 
 SectionTable price_sections(const ModelProfile& profile, const ClusterSpec& cluster,
                             const std::string& device, int tensor_degree, int samples,
-                            int sequence_length, const std::string& recompute) {
-  const Key key{device, tensor_degree, samples, sequence_length, recompute};
+                            int sequence_length, const std::string& recompute, int decoder_length) {
+  const SectionKey key{device, tensor_degree, samples, sequence_length, decoder_length, recompute};
   SectionTable table;
   if (profile.sections.empty()) table.why_not = "model '" + profile.name + "' has no sections";
   const TensorGroups groups(cluster, device, tensor_degree);
   std::vector<SectionPrice> by_type(profile.section_types.size());
+  bool knows_decoder = false;
   for (const int type : used_types(profile)) {
     const auto index = static_cast<std::size_t>(type);
-    const SectionGrid grid =
-        section_grid(profile.section_types[index], device, tensor_degree, recompute);
-    table.why_not = why_not(profile.section_types[index], grid, key);
+    const std::vector<SectionGrid> grids =
+        section_grids(profile.section_types[index], device, tensor_degree, recompute);
+    table.why_not = why_no_price(profile.section_types[index], grids, key);
     if (!table.why_not.empty()) break;
-    const GridSample here = sample_at(grid, samples, sequence_length);
+    const GridSample here = sample_at(grids, samples, sequence_length, decoder_length);
     by_type[index] = section_price(profile, here, key, groups);
     if (by_type[index].traffic_time > Duration{}) table.traffic_level = groups.level();
-    add_notes(profile, grid, here, by_type[index].price, key, type, table.notes);
+    knows_decoder = knows_decoder || grids.front().decoder_length > 0;
+    add_notes(profile, grids.front().rows, here, by_type[index].price, key, type, table.notes);
   }
   if (table.why_not.empty()) table.why_not = why_no_tied_parameters(profile, key);
+  if (table.why_not.empty() && decoder_length > 0 && !knows_decoder) {
+    table.why_not = why_no_decoder();
+  }
   if (!table.why_not.empty()) {
+    table.status = ShapeStatus::kNotMeasured;
     table.notes.clear();
     return table;
   }

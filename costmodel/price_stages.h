@@ -39,18 +39,24 @@ struct SectionNote {
   About about = About::kAll;
 };
 
+// Whether there is a price. The two others are different questions: one asks for a measurement, the
+// other for a smaller micro-batch.
+enum class ShapeStatus { kKnown, kNotMeasured, kOutOfMemory };
+
 // Prices of all sections for one key, or the reason there are none.
 struct SectionTable {
+  ShapeStatus status = ShapeStatus::kKnown;  // unless why_not is set
   std::vector<SectionPrice> sections;  // one per section of the model; empty when why_not is set
   std::string why_not;                 // "no measurement of 'layer' for tensor degree 8 on a100"
   std::vector<SectionNote> notes;      // by type
   int traffic_level = -1;  // the outermost level that tensor-parallel collectives use; -1: none
 };
 // Collectives of tensor parallelism that the profile gives apart are priced on the links of the
-// cluster.
+// cluster. A decoder length is wanted where sections know one, and refused where none does.
 SectionTable price_sections(const ModelProfile& profile, const ClusterSpec& cluster,
                             const std::string& device, int tensor_degree, int samples,
-                            int sequence_length, const std::string& recompute);
+                            int sequence_length, const std::string& recompute,
+                            int decoder_length = 0);
 
 // The values that occur in the profile for a device, for enumeration.
 std::vector<int> measured_tensor_degrees(const ModelProfile& profile, const std::string& device);

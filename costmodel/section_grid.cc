@@ -6,6 +6,9 @@
 //   small micro-batch that took longer than a larger one was bound by launches).
 // - Along the length a power law runs through the two nearest rows, since attention grows with the
 //   square and everything else linearly; beyond the rows its exponent is held within 0 and 2.
+// - Sections of a decoder with a length of its own have such a grid for each decoder length that
+// was
+//   measured; between and beyond those the same power law holds.
 // - What was not measured is derived and marked: B = I + W, or I and W by the measured share of W,
 //   half of B where no share was measured. A sample knows which measurements it was made of, so
 //   that the interval of a prediction can follow (docs/cost_model.md).
@@ -147,24 +150,31 @@ double continued_power_law(double x0, double y0, double x1, double y1, double x)
   return near_y * natural_exponential(exponent * natural_log(x / near_x));
 }
 
-GridSample scaled_to_length(const GridRow& row, GridSample sample, int sequence_length) {
-  for (double& value : sample.values) value = value * sequence_length / row.length;
+GridSample scaled_to_length(GridSample sample, int measured, int length) {
+  for (double& value : sample.values) value = value * length / measured;
   sample.beyond_length = true;
   return sample;
 }
 
-}  // namespace
-
-SectionGrid section_grid(const SectionType& type, const std::string& device, int tensor_degree,
-                         const std::string& recompute) {
-  std::map<int, std::map<int, const Measurement*>> sorted;
-  for (const Measurement& m : type.measurements) {
-    if (m.device == device && m.tensor_degree == tensor_degree && m.recompute == recompute) {
-      sorted[m.sequence_length][m.micro_batch_size] = &m;
-    }
+// What was sampled at two lengths, taken to a third.
+GridSample at_length(const GridSample& low, int low_length, const GridSample& high, int high_length,
+                     int length) {
+  GridSample result = joined(low, high);
+  const bool is_beyond = !Range{low_length, high_length}.contains(length);
+  result.beyond_length = is_beyond || low.beyond_length || high.beyond_length;
+  const auto between = is_beyond ? continued_power_law : power_law;
+  for (std::size_t k = 0; k < kQuantities; ++k) {
+    result.values[k] = between(low_length, low.values[k], high_length, high.values[k], length);
   }
+  return result;
+}
+
+using BySamples = std::map<int, const Measurement*>;
+
+SectionGrid grid_of(const std::map<int, BySamples>& by_length, int decoder_length) {
   SectionGrid grid;
-  for (const auto& [length, by_samples] : sorted) {
+  grid.decoder_length = decoder_length;
+  for (const auto& [length, by_samples] : by_length) {
     GridRow& row = grid.rows.emplace_back();
     row.length = length;
     const Range range{by_samples.begin()->first, by_samples.rbegin()->first};
@@ -177,6 +187,24 @@ SectionGrid section_grid(const SectionType& type, const std::string& device, int
   return grid;
 }
 
+}  // namespace
+
+std::vector<SectionGrid> section_grids(const SectionType& type, const std::string& device,
+                                       int tensor_degree, const std::string& recompute) {
+  std::map<int, std::map<int, BySamples>> sorted;
+  for (const Measurement& m : type.measurements) {
+    if (m.device == device && m.tensor_degree == tensor_degree && m.recompute == recompute) {
+      sorted[m.decoder_length][m.sequence_length][m.micro_batch_size] = &m;
+    }
+  }
+  std::vector<SectionGrid> grids;
+  grids.reserve(sorted.size());
+  for (const auto& [decoder_length, by_length] : sorted) {
+    grids.push_back(grid_of(by_length, decoder_length));
+  }
+  return grids;
+}
+
 GridSample sample_at(const SectionGrid& grid, int samples, int sequence_length) {
   const auto& rows = grid.rows;
   const auto at = std::find_if(rows.begin(), rows.end(),
@@ -184,20 +212,35 @@ GridSample sample_at(const SectionGrid& grid, int samples, int sequence_length) 
   if (at != rows.end() && at->length == sequence_length) return sample_row(*at, samples);
   if (rows.size() == 1) {
     const GridSample only = sample_row(rows.front(), samples);
-    return rows.front().length == 0 ? only : scaled_to_length(rows.front(), only, sequence_length);
+    const int length = rows.front().length;
+    return length == 0 ? only : scaled_to_length(only, length, sequence_length);
   }
   const auto upper = std::clamp(at, rows.begin() + 1, rows.end() - 1);
   const GridRow& low = *(upper - 1);
   const GridRow& high = *upper;
-  const GridSample a = sample_row(low, samples);
-  const GridSample b = sample_row(high, samples);
-  GridSample result = joined(a, b);
-  result.beyond_length = !Range{low.length, high.length}.contains(sequence_length);
-  const auto between = result.beyond_length ? continued_power_law : power_law;
-  for (std::size_t k = 0; k < kQuantities; ++k) {
-    result.values[k] = between(low.length, a.values[k], high.length, b.values[k], sequence_length);
+  return at_length(sample_row(low, samples), low.length, sample_row(high, samples), high.length,
+                   sequence_length);
+}
+
+GridSample sample_at(const std::vector<SectionGrid>& grids, int samples, int sequence_length,
+                     int decoder_length) {
+  const auto at = std::find_if(grids.begin(), grids.end(), [&](const SectionGrid& grid) {
+    return grid.decoder_length >= decoder_length;
+  });
+  const auto sample = [&](const SectionGrid& grid) {
+    return sample_at(grid, samples, sequence_length);
+  };
+  if (at != grids.end() && at->decoder_length == decoder_length) return sample(*at);
+  const SectionGrid& first = grids.front();
+  if (grids.size() == 1) {
+    return first.decoder_length == 0
+               ? sample(first)
+               : scaled_to_length(sample(first), first.decoder_length, decoder_length);
   }
-  return result;
+  const auto upper = std::clamp(at, grids.begin() + 1, grids.end() - 1);
+  const SectionGrid& low = *(upper - 1);
+  return at_length(sample(low), low.decoder_length, sample(*upper), upper->decoder_length,
+                   decoder_length);
 }
 
 }  // namespace penstock

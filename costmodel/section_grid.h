@@ -55,15 +55,19 @@ struct GridRow {
   std::vector<GridPoint> points;  // ascending samples, never empty
 };
 struct SectionGrid {
-  std::vector<GridRow> rows;  // ascending length; empty when nothing was measured
+  std::vector<GridRow> rows;  // ascending length, never empty
+  int decoder_length = 0;
 };
 
-// Keeps pointers into `type`.
-SectionGrid section_grid(const SectionType& type, const std::string& device, int tensor_degree,
-                         const std::string& recompute);
+// One per decoder length, ascending; of a section that does not know it one, of decoder length 0.
+// Empty when nothing was measured. Keeps pointers into `type`.
+std::vector<SectionGrid> section_grids(const SectionType& type, const std::string& device,
+                                       int tensor_degree, const std::string& recompute);
 
-// Rows must not be empty. A section without sequence dimension (length 0 only) has one row, which
-// holds for every length.
+// A section without sequence dimension (length 0 only) has one row, which holds for every length.
 GridSample sample_at(const SectionGrid& grid, int samples, int sequence_length);
+// Grids must not be empty; the decoder length is that of grids that know one.
+GridSample sample_at(const std::vector<SectionGrid>& grids, int samples, int sequence_length,
+                     int decoder_length);
 
 }  // namespace penstock

@@ -20,9 +20,11 @@ int devices_of_type(const ClusterSpec& cluster, const std::string& device) {
 }
 
 Bytes bytes_at(const TensorTraffic& traffic, const Measurement& measured, int samples,
-               int sequence_length) {
+               int sequence_length, int decoder_length) {
   double tokens = static_cast<double>(samples) / measured.micro_batch_size;
-  if (measured.sequence_length > 0) {
+  if (measured.decoder_length > 0) {
+    tokens *= static_cast<double>(decoder_length) / measured.decoder_length;
+  } else if (measured.sequence_length > 0) {
     tokens *= static_cast<double>(sequence_length) / measured.sequence_length;
   }
   return whole_bytes(static_cast<double>(traffic.bytes.count) * tokens);
@@ -69,13 +71,14 @@ int TensorGroups::level() const {
 }
 
 TrafficTimes traffic_times(const GridSample& sample, int samples, int sequence_length,
-                           const TensorGroups& groups, Duration input_gradient,
+                           int decoder_length, const TensorGroups& groups, Duration input_gradient,
                            Duration weight_gradient) {
   const Measurement& nearest = *sample.from.front();
   TrafficTimes times;
   Duration beside_input_gradient{}, beside_weight_gradient{};
   for (const TensorTraffic& each : nearest.tensor_traffic) {
-    const Duration one = groups.time(each.kind, bytes_at(each, nearest, samples, sequence_length));
+    const Duration one =
+        groups.time(each.kind, bytes_at(each, nearest, samples, sequence_length, decoder_length));
     times.forward += each.forward * one;
     times.input_gradient += each.input_gradient * one;
     times.weight_gradient += each.weight_gradient * one;

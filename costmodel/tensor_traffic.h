@@ -35,9 +35,10 @@ struct TrafficTimes {
 };
 
 // Of a section at (samples, sequence length), whose I and W take so long without collectives. The
-// list is that of the nearest measurement; its bytes grow in proportion to the tokens.
+// list is that of the nearest measurement; its bytes grow in proportion to the tokens, which are
+// those of the decoder where the section knows its length.
 TrafficTimes traffic_times(const GridSample& sample, int samples, int sequence_length,
-                           const TensorGroups& groups, Duration input_gradient,
+                           int decoder_length, const TensorGroups& groups, Duration input_gradient,
                            Duration weight_gradient);
 
 }  // namespace penstock

@@ -33,8 +33,10 @@ std::string difference(const ModelProfile& existing, const ModelProfile& fresh) 
   return "";
 }
 
-auto key_of(const Measurement& m) {
-  return std::tuple(m.device, m.tensor_degree, m.recompute, m.sequence_length, m.micro_batch_size);
+template <class Keyed>
+auto key_of(const Keyed& m) {
+  return std::tuple(m.device, m.tensor_degree, m.recompute, m.decoder_length, m.sequence_length,
+                    m.micro_batch_size);
 }
 
 template <class Profile, class Visit>
@@ -92,6 +94,21 @@ void merge_rows(std::vector<Measurement>& rows, const std::vector<Measurement>& 
   });
 }
 
+// What was tried again counts, whichever way it ended.
+void merge_out_of_memory(SectionType& type, const SectionType& fresh) {
+  const auto is_in = [](const auto& list, const auto& key) {
+    return std::any_of(list.begin(), list.end(),
+                       [&](const auto& other) { return key_of(other) == key_of(key); });
+  };
+  std::erase_if(type.out_of_memory,
+                [&](const OutOfMemoryKey& key) { return is_in(fresh.measurements, key); });
+  for (const OutOfMemoryKey& key : fresh.out_of_memory) {
+    std::erase_if(type.measurements,
+                  [&](const Measurement& row) { return key_of(row) == key_of(key); });
+    if (!is_in(type.out_of_memory, key)) type.out_of_memory.push_back(key);
+  }
+}
+
 }  // namespace
 
 ModelProfile merge_profiles(const ModelProfile& existing, const ModelProfile& fresh,
@@ -111,6 +128,7 @@ ModelProfile merge_profiles(const ModelProfile& existing, const ModelProfile& fr
   if (moved.training.optimizer_ps_per_parameter) merged.training = moved.training;
   for (std::size_t i = 0; i < merged.section_types.size(); ++i) {
     merge_rows(merged.section_types[i].measurements, moved.section_types[i].measurements);
+    merge_out_of_memory(merged.section_types[i], moved.section_types[i]);
   }
   drop_unused_sources(merged);
   return merged;

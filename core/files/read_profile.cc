@@ -205,6 +205,9 @@ Measurement read_measurement(JsonReader row, const SectionType& type, const Name
   if (const auto length = row.get("sequence_length")) {
     result.sequence_length = read_int(*length, 0, kMostTokens);
   }
+  if (const auto length = row.get("decoder_length")) {
+    result.decoder_length = read_int(*length, 1, kMostTokens);
+  }
   if (const auto mode = row.get("recompute")) result.recompute = read_name(*mode);
   read_times(row, result);
   read_tensor_traffic(row, result);
@@ -215,6 +218,24 @@ Measurement read_measurement(JsonReader row, const SectionType& type, const Name
   result.memory_source = sources.resolve(row, "memory_source", 0);
   row.finish();
   return result;
+}
+
+OutOfMemoryKey read_out_of_memory(JsonReader row) {
+  OutOfMemoryKey key;
+  key.device = read_name(need(row, "device", "the device type, as named in a cluster file"));
+  key.tensor_degree =
+      read_int(need(row, "tensor_degree", "the size of the tensor-parallel group"), 1, kMostDegree);
+  key.micro_batch_size =
+      read_int(need(row, "micro_batch_size", "samples per micro-batch"), 1, kMostSamples);
+  if (const auto length = row.get("sequence_length")) {
+    key.sequence_length = read_int(*length, 0, kMostTokens);
+  }
+  if (const auto length = row.get("decoder_length")) {
+    key.decoder_length = read_int(*length, 1, kMostTokens);
+  }
+  if (const auto mode = row.get("recompute")) key.recompute = read_name(*mode);
+  row.finish();
+  return key;
 }
 
 class ProfileReader {
@@ -255,20 +276,44 @@ class ProfileReader {
       type.measurements.push_back(read_measurement(row, type, sources_));
       refuse_twice(row, type.measurements.back(), keys);
       check_length(row, type.measurements.back().sequence_length);
+      check_decoder(row, type);
+    }
+    if (const auto list = object.get("out_of_memory")) {
+      for (const JsonReader& row : list->elements()) {
+        type.out_of_memory.push_back(read_out_of_memory(row));
+        if (!is_new(type.out_of_memory.back(), keys)) {
+          row.fail("this key was measured or is listed above; remove it here");
+        }
+      }
     }
     object.finish();
     return type;
   }
 
-  using Key = std::tuple<std::string, int, int, int, std::string>;
+  using Key = std::tuple<std::string, int, int, int, int, std::string>;
+  template <class Keyed>
+  static Key key_of(const Keyed& m) {
+    return {m.device,          m.tensor_degree,  m.micro_batch_size,
+            m.sequence_length, m.decoder_length, m.recompute};
+  }
+  template <class Keyed>
+  static bool is_new(const Keyed& m, std::map<Key, std::size_t>& keys) {
+    return keys.emplace(key_of(m), keys.size()).second;
+  }
   static void refuse_twice(const JsonReader& row, const Measurement& m,
                            std::map<Key, std::size_t>& keys) {
-    const Key key{m.device, m.tensor_degree, m.micro_batch_size, m.sequence_length, m.recompute};
-    const auto [other, is_new] = keys.emplace(key, keys.size());
-    if (is_new) return;
-    row.fail("measurement " + std::to_string(other->second) +
-             " has the same device, tensor_degree, micro_batch_size, sequence_length and "
-             "recompute; keep one");
+    if (is_new(m, keys)) return;
+    row.fail("measurement " + std::to_string(keys.find(key_of(m))->second) +
+             " has the same device, tensor_degree, micro_batch_size, sequence_length" +
+             (m.decoder_length > 0 ? ", decoder_length" : "") + " and recompute; keep one");
+  }
+
+  // A section knows the decoder's length in all of its rows or in none.
+  static void check_decoder(const JsonReader& row, const SectionType& type) {
+    const bool first = type.measurements.front().decoder_length > 0;
+    if ((type.measurements.back().decoder_length > 0) == first) return;
+    row.fail(first ? "expected a decoder_length, as the first measurement of this type has"
+                   : "expected no decoder_length, as the first measurement of this type has none");
   }
 
   // A model has a sequence dimension or has none.

@@ -79,9 +79,9 @@ Json write_measurement(const Measurement& m, const std::vector<Source>& sources)
   row.set("device", m.device)
       .set("tensor_degree", m.tensor_degree)
       .set("micro_batch_size", m.micro_batch_size)
-      .set("sequence_length", m.sequence_length)
-      .set("recompute", m.recompute)
-      .set("count", m.count);
+      .set("sequence_length", m.sequence_length);
+  if (m.decoder_length != 0) row.set("decoder_length", m.decoder_length);
+  row.set("recompute", m.recompute).set("count", m.count);
   write_timing(row, "forward", m.forward);
   write_timing(row, "fused_backward", m.fused_backward);
   write_timing(row, "input_gradient", m.input_gradient);
@@ -100,6 +100,16 @@ Json write_measurement(const Measurement& m, const std::vector<Source>& sources)
   return row;
 }
 
+Json write_out_of_memory(const OutOfMemoryKey& key) {
+  Json row = Json::object();
+  row.set("device", key.device)
+      .set("tensor_degree", key.tensor_degree)
+      .set("micro_batch_size", key.micro_batch_size)
+      .set("sequence_length", key.sequence_length);
+  if (key.decoder_length != 0) row.set("decoder_length", key.decoder_length);
+  return row.set("recompute", key.recompute);
+}
+
 Json write_section_type(const SectionType& type, const std::vector<Source>& sources) {
   Json measurements = Json::array();
   for (const Measurement& m : type.measurements) measurements.push(write_measurement(m, sources));
@@ -109,6 +119,13 @@ Json write_section_type(const SectionType& type, const std::vector<Source>& sour
       .set("parameter_source", id_of(sources, type.parameter_source));
   if (type.fixed.count != 0) object.set("fixed_bytes", type.fixed.count);
   object.set("measurements", std::move(measurements));
+  if (!type.out_of_memory.empty()) {
+    Json out_of_memory = Json::array();
+    for (const OutOfMemoryKey& key : type.out_of_memory) {
+      out_of_memory.push(write_out_of_memory(key));
+    }
+    object.set("out_of_memory", std::move(out_of_memory));
+  }
   return object;
 }
 

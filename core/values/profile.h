@@ -68,6 +68,7 @@ struct Measurement {
   int tensor_degree = 1;           // T
   int micro_batch_size = 1;        // samples
   int sequence_length = 0;         // tokens per sample; 0 when the model has no such dimension
+  int decoder_length = 0;          // tokens per target, of sections that know it; else 0
   std::string recompute = "none";  // recompute mode: "none" keeps all activations
   // times; either both gradients or fused_backward or all three are present
   Timing forward;
@@ -101,11 +102,26 @@ struct ParameterCount {
   bool operator==(const ParameterCount&) const = default;
 };
 
+// A key at which measuring ran out of memory. What has no row and is not listed so was not tried.
+struct OutOfMemoryKey {
+  std::string device;
+  int tensor_degree = 1;
+  int micro_batch_size = 1;
+  int sequence_length = 0;
+  int decoder_length = 0;
+  std::string recompute = "none";
+  bool operator==(const OutOfMemoryKey&) const = default;
+};
+
+// Sections of an encoder-decoder model know the lengths that their rows name: the encoder's alone,
+// or (from where the decoder begins, since what the encoder made travels on with the boundary)
+// both.
 struct SectionType {
   std::string name;
   std::vector<ParameterCount> parameters;  // ascending tensor degree, never empty
   int parameter_source = 0;
   std::vector<Measurement> measurements;
+  std::vector<OutOfMemoryKey> out_of_memory{};
   // What a section holds besides parameters that are trained: frozen ones, and buffers.
   Bytes fixed{};
   bool operator==(const SectionType&) const = default;

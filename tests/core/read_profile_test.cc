@@ -344,6 +344,44 @@ TEST_CASE("the same measurement twice is refused") {
         "tensor_degree, micro_batch_size, sequence_length and recompute; keep one");
 }
 
+TEST_CASE("what ran out of memory and decoders with a length of their own are read and written") {
+  std::string text(kProfile);
+  // Both rows know the decoder's length.
+  std::size_t at = 0;
+  for (const int length : {64, 32}) {
+    const std::string key = "\"sequence_length\": 2048,";
+    at = text.find(key, at) + key.size();
+    text.insert(at, " \"decoder_length\": " + std::to_string(length) + ",");
+  }
+  const std::string end = "\"split_source\": \"shape\"}\n      ]";
+  text.insert(text.find(end) + end.size(),
+              ", \"out_of_memory\": [{\"device\": \"a100\", \"tensor_degree\": 2, "
+              "\"micro_batch_size\": 8, \"sequence_length\": 2048, \"decoder_length\": 64, "
+              "\"recompute\": \"full\"}]");
+  const ModelProfile profile = read(text);
+  const SectionType& type = profile.section_types.front();
+  CHECK(type.measurements[0].decoder_length == 64);
+  CHECK(type.measurements[1].decoder_length == 32);
+  CHECK(type.out_of_memory == std::vector<OutOfMemoryKey>{{"a100", 2, 8, 2048, 64, "full"}});
+  CHECK(read(to_text(write_profile(profile))) == profile);
+}
+
+TEST_CASE("a key that was measured did not run out of memory") {
+  CHECK(
+      complaint("\"split_source\": \"shape\"}\n      ]",
+                "\"split_source\": \"shape\"}\n      ], \"out_of_memory\": [{\"device\": \"a100\", "
+                "\"tensor_degree\": 1, \"micro_batch_size\": 1, \"sequence_length\": 2048}]") ==
+      "p.json:28: /section_types/0/out_of_memory/0: this key was measured or is listed above; "
+      "remove it here");
+}
+
+TEST_CASE("a section knows the decoder's length in all of its rows or in none") {
+  CHECK(complaint("\"sequence_length\": 2048, \"recompute\"",
+                  "\"sequence_length\": 2048, \"decoder_length\": 64, \"recompute\"") ==
+        "p.json:20: /section_types/0/measurements/1: expected no decoder_length, as the first "
+        "measurement of this type has none");
+}
+
 TEST_CASE("all measurements have a sequence length or none has") {
   CHECK(complaint("\"sequence_length\": 2048, \"recompute\"",
                   "\"sequence_length\": 0, \"recompute\"") ==
