@@ -1,6 +1,9 @@
-"""DynaPipe's published profile of GPT-6.7B on A100-40GB -> data/profiles/gpt-6.7b.a100-40gb.json.
+"""DynaPipe's published profile of GPT-6.7B on A100-40GB -> data/profiles/gpt-6.7b.a100-40gb*.json.
 
-usage: dynapipe_gpt.py EXTRACT.json OUT.json
+usage: dynapipe_gpt.py EXTRACT.json OUT.json SHORTEST
+
+SHORTEST is the least sequence length kept: 512 for gpt-6.7b.a100-40gb.json; 16, the least published,
+for gpt-6.7b.a100-40gb.all-lengths.json, which also lists what is taken to have run out of memory.
 
 EXTRACT.json holds the tables of `gpt_6.7b_cm.pkl` (chenyu-jiang/Megatron-LM, branch dynapipe,
 cost_models/): {"models": [{"tp", "recompute", "timing": {"encoder_forward": [[sequence length,
@@ -14,7 +17,8 @@ from penstock_files import Decimal, arguments, padded, read_json, to_bytes, writ
 
 DEVICE = "a100-40gb"
 HIDDEN, HEADS, LAYERS, VOCABULARY = 4096, 32, 32, 50257
-SHORTEST, LONGEST = 512, 8192  # sequence lengths kept; shorter ones are published too
+LEAST_PUBLISHED, LONGEST = 16, 8192  # sequence lengths
+MOST_SAMPLES = 2048  # micro-batch sizes tried: powers of two up to here
 MEMORY_BYTES_PER_S = 1555e9 * 0.8  # what a memory-bound kernel reaches
 LAUNCH_S = 10e-6
 LICENCE = "that of the repository, a fork of NVIDIA/Megatron-LM (BSD-3-Clause)"
@@ -24,7 +28,7 @@ SOURCES = [
      "GPT-6.7B profile published with DynaPipe (EuroSys'24): chenyu-jiang/Megatron-LM, branch "
      "dynapipe, cost_models/gpt_6.7b_cm.pkl, taken on p4d.24xlarge (A100-SXM4-40GB), fp16; "
      "milliseconds as published; number of repetitions and spread not published (count 1); "
-     "sequence lengths 512 to 8192 kept (16 to 256 are published too)"),
+     "{lengths}"),
     ("run-less-recompute", "derived",
      "the same profile with recomputation, whose backward contains the recompute. full: "
      "recompute_time is the measured forward of the row. selective: recompute_time is "
@@ -36,7 +40,7 @@ SOURCES = [
      "profiled model of one to three layers keeps beside its layers, see data/README.md). "
      "working_peak: published `peak` less n times `stored`, where n, the number of layers that "
      "were profiled, is worked out per row as the one of 3, 2, 1 that makes the rest proportional "
-     "to the micro-batch size (it is, within 3 %; {dropped} rows dropped). weight_stash "
+     "to the micro-batch size (it is, within {tolerance}; {dropped} rows dropped). weight_stash "
      "(assumed from shapes): inputs and output gradients of the four matrix products, "
      "b s h (8 + 24/T) bytes, not above the stash without recompute. boundary (assumed from "
      "shapes): b s h 2 bytes, the whole tensor on every rank of the tensor-parallel group"),
@@ -71,6 +75,11 @@ def table(rows):
     return {(s, b): value for s, b, value in rows}
 
 
+def tolerance_of(s):
+    """Of small tensors the published peak is rounded up to the allocator's blocks."""
+    return Decimal("0.03") if s >= 512 else Decimal("0.06")
+
+
 def layers_profiled(peak, stored, b, reference):
     """(n, bytes beyond n layers' stash): the n that brings it closest to b * reference.
 
@@ -82,15 +91,15 @@ def layers_profiled(peak, stored, b, reference):
     return min(rests, key=lambda entry: abs(entry[1] / b - reference))
 
 
-def working_peaks(model, dropped):
+def working_peaks(model, shortest, dropped):
     """Bytes beyond the stash per shape; rows that break the pattern go to `dropped`."""
     stored, peak = table(model["stored"]["encoder"]), table(model["peak"]["encoder"])
     result = {}
-    for s in sorted({s for s, _ in stored if SHORTEST <= s <= LONGEST}):
+    for s in sorted({s for s, _ in stored if shortest <= s <= LONGEST}):
         reference = None
         for b in sorted(b for length, b in stored if length == s):
             found = layers_profiled(peak[s, b], stored[s, b], b, reference)
-            if found is None or (reference and abs(found[1] / b / reference - 1) > Decimal("0.03")):
+            if found is None or (reference and abs(found[1] / b / reference - 1) > tolerance_of(s)):
                 dropped.append((model["tp"], model["recompute"], s, b))
                 continue
             reference = reference or found[1] / b
@@ -127,14 +136,14 @@ def key(model, s, b):
             "sequence_length": s, "recompute": model["recompute"]}
 
 
-def layer_rows(model, plain, dropped):
+def layer_rows(model, plain, shortest, dropped):
     t, mode = model["tp"], model["recompute"]
     forward = table(model["timing"]["encoder_forward"])
     backward = table(model["timing"]["encoder_backward"])
     stored = table(model["stored"]["encoder"])
     plain_stash = table(plain["stored"]["encoder"])
     recompute = recompute_times(model, table(plain["timing"]["encoder_backward"]))
-    peaks = working_peaks(model, dropped)
+    peaks = working_peaks(model, shortest, dropped)
     rows = []
     for s, b in sorted(peaks):
         weight_stash = b * s * HIDDEN * (8 + 24 // t)
@@ -198,14 +207,35 @@ def per_degree(degrees, count):
     return [{"tensor_degree": t, "count": count(t)} for t in degrees]
 
 
-def profile(extract):
+def out_of_memory(models, shortest):
+    """The size behind the largest published one of each length, where it would have been tried."""
+    keys = []
+    for model in models:
+        sizes = {}
+        for s, b in table(model["timing"]["encoder_forward"]):
+            sizes[s] = max(b, sizes.get(s, 0))
+        for s in sorted(s for s in sizes if shortest <= s <= LONGEST and sizes[s] < MOST_SAMPLES):
+            keys.append(key(model, s, 2 * sizes[s]))
+    return keys
+
+
+def lengths_text(shortest):
+    if shortest > LEAST_PUBLISHED:
+        return (f"sequence lengths {shortest} to {LONGEST} kept ({LEAST_PUBLISHED} to 256 are "
+                "published too)")
+    return (f"all published sequence lengths, {shortest} to {LONGEST}; that the size behind the "
+            "largest of a length ran out of memory is inferred: powers of two were tried up to "
+            f"{MOST_SAMPLES}, and where they end grows with the tensor degree as memory does")
+
+
+def profile(extract, shortest):
     order = {"none": 0, "selective": 1, "full": 2}
     models = sorted(extract["models"], key=lambda m: (m["tp"], order[m["recompute"]]))
     plain = {m["tp"]: m for m in models if m["recompute"] == "none"}
     degrees = sorted(plain)
     h, dropped, layers = HIDDEN, [], []
     for model in models:
-        layers += layer_rows(model, plain[model["tp"]], dropped)
+        layers += layer_rows(model, plain[model["tp"]], shortest, dropped)
     by_key = {(m["tp"], m["recompute"]): m for m in models}
     ends = [(by_key[r["tensor_degree"], r["recompute"]], r["sequence_length"],
              r["micro_batch_size"]) for r in layers]
@@ -213,12 +243,17 @@ def profile(extract):
     def word_embedding(t):
         return padded(VOCABULARY, t) // t * h
 
+    beyond = out_of_memory(models, shortest) if shortest == LEAST_PUBLISHED else []
+
     def section_type(name, count, rows):
-        return {"name": name, "parameters": per_degree(degrees, count),
-                "parameter_source": "shapes", "measurements": rows}
+        entry = {"name": name, "parameters": per_degree(degrees, count),
+                 "parameter_source": "shapes", "measurements": rows}
+        return entry | ({"out_of_memory": beyond} if beyond else {})
 
     def source(name, origin, text):
-        entry = {"id": name, "origin": origin, "text": text.format(dropped=len(dropped))}
+        said = text.format(dropped=len(dropped), lengths=lengths_text(shortest),
+                           tolerance="3 %" if shortest >= 512 else "3 %, below 512 tokens 6 %")
+        entry = {"id": name, "origin": origin, "text": said}
         return entry | ({"licence": LICENCE} if name.startswith("run") else {})
 
     return {
@@ -244,8 +279,8 @@ def profile(extract):
 
 
 def main():
-    source, out = arguments("EXTRACT.json OUT.json", 2)
-    write(out, profile(read_json(source)))
+    source, out, shortest = arguments("EXTRACT.json OUT.json SHORTEST", 3)
+    write(out, profile(read_json(source), int(shortest)))
 
 
 if __name__ == "__main__":
