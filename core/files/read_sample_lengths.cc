@@ -78,6 +78,9 @@ class LengthsReader {
   SampleLengths read() {
     if (!next_line()) fail("there are no samples\n" + std::string(kHelp));
     const char first = line_.front();
+    if (line_ == "{" || line_ == "[") {
+      fail("one JSON value over several lines is no JSON Lines\n" + std::string(kHelp));
+    }
     if (first == '{' || first == '[') {
       do add(sample_of_json());
       while (next_line());
