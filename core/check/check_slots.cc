@@ -103,9 +103,38 @@ class SlotCheck {
   std::vector<Held> stages_;
 };
 
+// What the host of a node keeps for its ranks: all of every stage, whatever is in slots besides.
+void check_host_memory(const PlanFile& file, Findings& findings) {
+  const std::int64_t there = file.cluster.host_memory.count;
+  if (there == 0) return;
+  std::int64_t most = 0;  // of one rank
+  for (std::size_t p = 0; p < file.program.pipelines.size(); ++p) {
+    if (file.program.pipelines[p].weight_slots == 0) continue;
+    for (int r = 0; r < file.plan.pipeline; ++r) {
+      std::int64_t of_rank = 0;
+      for (const int s : file.plan.stages_of_rank(r)) {
+        const StepPrice& step = file.prices.step[static_cast<std::size_t>(s)];
+        for (const Bytes part :
+             {step.parameters, step.gradients, step.optimizer_state, step.only_on_host}) {
+          of_rank = sum_of(of_rank, part.count);
+        }
+      }
+      most = std::max(most, of_rank);
+    }
+  }
+  const std::int64_t needed =
+      product_of(most, std::min(file.plan.devices(), file.cluster.devices_per_node));
+  if (needed > there) {
+    findings.add("/cluster/host_memory_bytes",
+                 "the stages of a node's ranks take " + std::to_string(needed) +
+                     " bytes on the host, which has " + std::to_string(there));
+  }
+}
+
 }  // namespace
 
 void check_slots(const PlanFile& file, const RankLists& lists, Findings& findings) {
+  check_host_memory(file, findings);
   for (const Pipeline& pipeline : file.program.pipelines) {
     for (int r = pipeline.first_rank; r < pipeline.first_rank + pipeline.ranks; ++r) {
       const std::vector<Action>& list = lists[static_cast<std::size_t>(r)];

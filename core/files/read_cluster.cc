@@ -114,8 +114,25 @@ class ClusterReader {
     type.device_type =
         device_types_.resolve(need(object, "device_type", "the name of one of device_types"));
     type.devices = read_int(need(object, "devices", "how many one node has"), 1, kMostDevices);
+    if (auto host = object.get("host")) type.host = read_host(*host, type.devices);
     object.finish();
     return type;
+  }
+
+  HostOfNode read_host(JsonReader& object, int devices) {
+    HostOfNode host;
+    const JsonReader memory = need(object, "memory_bytes", "of a node, for all its devices");
+    host.memory = memory.bytes();
+    if (host.memory <= Bytes{}) memory.expected("a number of bytes > 0");
+    host.bandwidth = rate_of(
+        need(object, "bandwidth_bytes_per_s", "between one device and the host, one direction"));
+    if (const auto shared = object.get("devices_per_link")) {
+      host.devices_per_link = read_int(*shared, 1, devices);
+    }
+    if (const auto duplex = object.get("duplex")) host.duplex = duplex->boolean();
+    host.source = sources_.resolve(object, "source", 0);
+    object.finish();
+    return host;
   }
 
   void read_nodes() {

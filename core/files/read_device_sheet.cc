@@ -62,6 +62,7 @@ class SheetReader {
       sheet_.processors = read_int(*count, 1, kMostProcessors);
     read_node();
     read_network();
+    read_host();
     file_.finish();
     return std::move(sheet_);
   }
@@ -108,6 +109,22 @@ class SheetReader {
         need(*network, "bandwidth_bytes_per_s", "of one device between nodes, in one direction"))};
     sheet_.network->source = source_of(*network, "source");
     network->finish();
+  }
+
+  void read_host() {
+    std::optional<JsonReader> object = file_.get("host");
+    if (!object) return;
+    NodeHost host;
+    host.memory = need(*object, "memory_bytes", "of a node, for all its devices").bytes();
+    host.bandwidth = {rate_of(
+        need(*object, "bandwidth_bytes_per_s", "between one device and the host, one direction"))};
+    if (const auto shared = object->get("devices_per_link")) {
+      host.devices_per_link = read_int(*shared, 1, sheet_.node.devices);
+    }
+    if (const auto duplex = object->get("duplex")) host.duplex = duplex->boolean();
+    host.source = source_of(*object, "source");
+    object->finish();
+    sheet_.host = host;
   }
 
   JsonReader file_;

@@ -91,6 +91,7 @@ PlanCluster read_cluster_part(JsonReader reader, const Plan& plan) {
   cluster.reserve = reader.at("reserve_bytes").bytes();
   cluster.usd_per_hour = reader.at("usd_per_hour").number(0.0, kMostUsdPerHour);
   cluster.devices_per_node = read_int(reader.at("devices_per_node"), 1);
+  if (const auto host = reader.get("host_memory_bytes")) cluster.host_memory = host->bytes();
   if (const auto devices = reader.get("other_devices")) {
     for (const JsonReader& device : devices->elements()) {
       cluster.other_devices.push_back(read_device(device));

@@ -48,6 +48,7 @@ void read_stage_prices(JsonReader reader, StagePrices& prices) {
     step.store = read_price(reader, "store");
     step.loaded = reader.at("load_bytes").bytes();
     step.stored = reader.at("store_bytes").bytes();
+    if (const auto host = reader.get("only_on_host_bytes")) step.only_on_host = host->bytes();
   }
   prices.step.push_back(step);
   const JsonReader list = reader.at("shapes");

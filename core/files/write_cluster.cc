@@ -80,14 +80,23 @@ Json write_collective(const CollectiveCurve& collective, const ClusterSpec& clus
   return object;
 }
 
+Json write_host(const HostOfNode& host, const std::vector<Source>& sources) {
+  Json object = Json::object();
+  object.set("memory_bytes", host.memory.count)
+      .set("bandwidth_bytes_per_s", host.bandwidth.value)
+      .set("devices_per_link", host.devices_per_link)
+      .set("duplex", host.duplex);
+  return object.set("source", id_of(sources, host.source));
+}
+
 Json write_node_types(const ClusterSpec& cluster) {
   Json array = Json::array();
   for (const NodeType& type : cluster.node_types) {
     const DeviceType& device = cluster.device_types[static_cast<std::size_t>(type.device_type)];
-    array.push(Json::object()
-                   .set("name", type.name)
-                   .set("device_type", device.name)
-                   .set("devices", type.devices));
+    Json object = Json::object();
+    object.set("name", type.name).set("device_type", device.name).set("devices", type.devices);
+    if (type.host) object.set("host", write_host(*type.host, cluster.sources));
+    array.push(std::move(object));
   }
   return array;
 }

@@ -85,6 +85,7 @@ Json write_cluster_part(const PlanCluster& cluster) {
   json.set("reserve_bytes", cluster.reserve.count);
   json.set("usd_per_hour", cluster.usd_per_hour);
   json.set("devices_per_node", cluster.devices_per_node);
+  if (cluster.host_memory > Bytes{}) json.set("host_memory_bytes", cluster.host_memory.count);
   if (!cluster.other_devices.empty()) {
     json.set("other_devices", write_devices(cluster.other_devices));
   }
@@ -197,7 +198,7 @@ Json write_prices(const StagePrices& prices) {
   const bool copies =
       std::any_of(prices.step.begin(), prices.step.end(), [](const StepPrice& step) {
         return step.load != Price{} || step.store != Price{} || step.loaded != Bytes{} ||
-               step.stored != Bytes{};
+               step.stored != Bytes{} || step.only_on_host != Bytes{};
       });
   Json stages = Json::array();
   for (int s = 0; s < prices.stages; ++s) {
@@ -218,6 +219,7 @@ Json write_prices(const StagePrices& prices) {
       set_price(stage, "store", step.store);
       stage.set("load_bytes", step.loaded.count);
       stage.set("store_bytes", step.stored.count);
+      if (step.only_on_host > Bytes{}) stage.set("only_on_host_bytes", step.only_on_host.count);
     }
     stage.set("shapes", std::move(shapes));
     stages.push(std::move(stage));

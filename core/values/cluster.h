@@ -33,10 +33,21 @@ struct DeviceType {
   bool operator==(const DeviceType&) const = default;
 };
 
+// The host of a node: where stages are kept that are not on a device.
+struct HostOfNode {
+  Bytes memory;              // for all devices of the node together
+  BytesPerSecond bandwidth;  // between one device and it, one direction
+  int devices_per_link = 1;  // consecutive devices that share that bandwidth
+  bool duplex = true;        // both directions at once, each at that bandwidth
+  int source = 0;            // index into ClusterSpec::sources
+  bool operator==(const HostOfNode&) const = default;
+};
+
 struct NodeType {
   std::string name;
-  int device_type = 0;  // index into ClusterSpec::device_types
-  int devices = 1;      // per node
+  int device_type = 0;                            // index into ClusterSpec::device_types
+  int devices = 1;                                // per node
+  std::optional<HostOfNode> host = std::nullopt;  // absent: nothing is known, nothing is kept there
   bool operator==(const NodeType&) const = default;
 };
 

@@ -42,6 +42,16 @@ struct NodeNetwork {
   bool operator==(const NodeNetwork&) const = default;
 };
 
+// The host of such a node.
+struct NodeHost {
+  Bytes memory;
+  BytesPerSecond bandwidth{};  // of one device to or from it
+  int devices_per_link = 1;    // that share it
+  bool duplex = true;          // both directions at once
+  int source = 0;
+  bool operator==(const NodeHost&) const = default;
+};
+
 struct DeviceSheet {
   std::string name;
   std::vector<std::string> aliases;
@@ -56,6 +66,7 @@ struct DeviceSheet {
   int processors = 0;
   NodeLink node{};
   std::optional<NodeNetwork> network{};  // absent: nothing is known
+  std::optional<NodeHost> host{};        // likewise
   bool operator==(const DeviceSheet&) const = default;
 
   // Nothing when the device has no such arithmetic.

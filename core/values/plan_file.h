@@ -50,6 +50,8 @@ struct PlanCluster {
   std::vector<int> boundary_level;  // per stage s: level of the link from s to s + 1 (-1: nothing
                                     // is sent, from one rank to itself or from one copy of the
                                     // weights to the next); S - 1 entries
+  // Of a node, for stages that live in slots; 0: not known, or there are none.
+  Bytes host_memory{};
   bool operator==(const PlanCluster&) const = default;
 };
 

@@ -47,6 +47,7 @@ struct StepPrice {
   // Where the rank keeps its stages in slots: from the host into one, and back.
   Price load, store;
   Bytes loaded, stored;  // what those move
+  Bytes only_on_host;    // and never on the device: what an optimizer keeps that runs on the host
   bool operator==(const StepPrice&) const = default;
 };
 

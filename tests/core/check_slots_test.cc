@@ -57,6 +57,25 @@ TEST_CASE("found: state that is lost, and a step that the next one could not fol
                  "stage 0 is in a slot at the beginning of the step and not at its end"));
 }
 
+// 10 + 20 + 15 parameters, 11 + 21 + 16 gradients, 12 + 22 + 17 of the optimizer: 144 bytes.
+TEST_CASE("found: a host that is too small for what its ranks keep there") {
+  constexpr std::string_view kNode = R"("devices_per_node": 1)";
+  const Edits enough = {{kNode, R"("devices_per_node": 1, "host_memory_bytes": 144)"}};
+  CHECK(findings_with(enough).empty());
+  CHECK(
+      findings_with({{kNode, R"("devices_per_node": 1, "host_memory_bytes": 143)"}}) ==
+      "/cluster/host_memory_bytes: the stages of a node's ranks take 144 bytes on the host, which "
+      "has 143");
+  // The first of the three stages.
+  CHECK(contains(
+      findings_with({{kNode, R"("devices_per_node": 1, "host_memory_bytes": 144)"},
+                     {R"("store_bytes": 400)", R"("store_bytes": 400, "only_on_host_bytes": 1)"}}),
+      "take 145 bytes on the host, which has 144"));
+  const PlanFile file = slots_plan(enough);
+  CHECK(file.cluster.host_memory == Bytes{144});
+  CHECK(plan_of(to_text(write_plan(file))) == file);
+}
+
 TEST_CASE("found: memory of slots that is off by a byte, and a wrong time") {
   CHECK(findings_with({{R"("parameters_bytes": 40)", R"("parameters_bytes": 41)"}}) ==
         "rank 0: parameters: expected 40 bytes, the prediction says 41");

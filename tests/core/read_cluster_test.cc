@@ -124,6 +124,27 @@ TEST_CASE("a level may have values of its own for a device type") {
             .find("the values of 'v100' were given before; keep one") != std::string::npos);
 }
 
+TEST_CASE("a node type may say what its host is") {
+  std::string text(kCluster);
+  const std::string node = R"("device_type": "a100", "devices": 8)";
+  REQUIRE(text.find(node) != std::string::npos);
+  const auto with = [&](const std::string& host) {
+    std::string changed = text;
+    return changed.replace(changed.find(node), node.size(), node + R"(, "host": )" + host);
+  };
+  const ClusterSpec cluster = read(with(
+      R"({"memory_bytes": 1000, "bandwidth_bytes_per_s": 25e9, "devices_per_link": 2, "duplex": false})"));
+  CHECK(cluster.node_types[0].host == HostOfNode{{1000}, {25e9}, 2, false, 0});
+  CHECK_FALSE(cluster.node_types[1].host.has_value());
+  CHECK(written_and_read(cluster) == cluster);
+  CHECK(complaint_of(with(R"({"memory_bytes": 0, "bandwidth_bytes_per_s": 1})"))
+            .find("/node_types/0/host/memory_bytes: expected a number of bytes > 0") !=
+        std::string::npos);
+  CHECK(complaint_of(
+            with(R"({"memory_bytes": 1, "bandwidth_bytes_per_s": 1, "devices_per_link": 9})"))
+            .find("/node_types/0/host/devices_per_link") != std::string::npos);
+}
+
 TEST_CASE("a single device needs no link") {
   ClusterSpec alone = expected_cluster();
   alone.node_types = {{"desk", 0, 1}};
