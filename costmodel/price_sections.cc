@@ -112,7 +112,7 @@ SectionTable price_sections(const ModelProfile& profile, const ClusterSpec& clus
     table.why_not = why_no_decoder();
   }
   if (!table.why_not.empty()) {
-    table.status = ShapeStatus::kNotMeasured;
+    table.status = ShapeStatus::kUntried;
     table.notes.clear();
     return table;
   }

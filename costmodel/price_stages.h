@@ -41,7 +41,7 @@ struct SectionNote {
 
 // Whether there is a price. The two others are different questions: one asks for a measurement, the
 // other for a smaller micro-batch.
-enum class ShapeStatus { kKnown, kNotMeasured, kOutOfMemory };
+enum class ShapeStatus { kKnown, kUntried, kOutOfMemory };
 
 // Prices of all sections for one key, or the reason there are none.
 struct SectionTable {

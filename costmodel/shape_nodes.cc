@@ -79,13 +79,13 @@ MicroBatchShape ShapeNodes::clamped(MicroBatchShape shape) const {
 }
 
 ShapeStatus ShapeNodes::status_of(const MicroBatchShape& shape) const {
-  if (planes_.empty()) return ShapeStatus::kNotMeasured;
+  if (planes_.empty()) return ShapeStatus::kUntried;
   const auto planes = around(planes_, decoder_of(shape));
-  if (!planes) return ShapeStatus::kNotMeasured;
+  if (!planes) return ShapeStatus::kUntried;
   bool is_least = true, is_known = true;
   for (const auto& plane : {planes->first, planes->second}) {
     const auto rows = around(plane->second, shape.tokens);
-    if (!rows) return ShapeStatus::kNotMeasured;
+    if (!rows) return ShapeStatus::kUntried;
     for (const auto& row : {rows->first, rows->second}) {
       const Node low = below(row->second, shape.samples), high = above(row->second, shape.samples);
       if (is_least && low == Node::kOutOfMemory) return ShapeStatus::kOutOfMemory;
@@ -93,7 +93,7 @@ ShapeStatus ShapeNodes::status_of(const MicroBatchShape& shape) const {
       is_known = is_known && low != Node::kNone && high != Node::kNone;
     }
   }
-  return is_known ? ShapeStatus::kKnown : ShapeStatus::kNotMeasured;
+  return is_known ? ShapeStatus::kKnown : ShapeStatus::kUntried;
 }
 
 }  // namespace penstock

@@ -49,7 +49,7 @@ ShapeSections::ShapeSections(const ModelProfile& profile, const ClusterSpec& clu
 
 SectionTable ShapeSections::at(const MicroBatchShape& shape) const {
   if (shape.decoder_tokens > 0 && !knows_decoder_) {
-    return without(ShapeStatus::kNotMeasured, why_no_decoder());
+    return without(ShapeStatus::kUntried, why_no_decoder());
   }
   std::vector<SectionPrice> by_type(profile_.section_types.size());
   SectionTable table;
@@ -60,7 +60,7 @@ SectionTable ShapeSections::at(const MicroBatchShape& shape) const {
     const SectionKey key{device_,      tensor_degree_,       asked.samples,
                          asked.tokens, asked.decoder_tokens, recompute_};
     if (std::string why = why_no_price(section_type, type.grids, key); !why.empty()) {
-      return without(ShapeStatus::kNotMeasured, std::move(why));
+      return without(ShapeStatus::kUntried, std::move(why));
     }
     const ShapeStatus status = type.nodes.status_of(asked);
     if (status != ShapeStatus::kKnown) return unknown(status, shape, section_type);
@@ -72,7 +72,7 @@ SectionTable ShapeSections::at(const MicroBatchShape& shape) const {
   const SectionKey key{device_,      tensor_degree_,       shape.samples,
                        shape.tokens, shape.decoder_tokens, recompute_};
   if (std::string why = why_no_tied_parameters(profile_, key); !why.empty()) {
-    return without(ShapeStatus::kNotMeasured, std::move(why));
+    return without(ShapeStatus::kUntried, std::move(why));
   }
   table.sections.reserve(profile_.sections.size());
   for (const Section& section : profile_.sections) {

@@ -81,10 +81,10 @@ TEST_CASE("below the grid the nearest point holds") {
 
 TEST_CASE("beyond the grid a shape was not measured, and says so") {
   const Asked asked(two_lengths());
-  CHECK(asked.status(5, 10) == ShapeStatus::kNotMeasured);
-  CHECK(asked.status(1, 21) == ShapeStatus::kNotMeasured);
+  CHECK(asked.status(5, 10) == ShapeStatus::kUntried);
+  CHECK(asked.status(1, 21) == ShapeStatus::kUntried);
   // Of its corners (4, 10) and (8, 10) the second is missing.
-  CHECK(asked.status(5, 15) == ShapeStatus::kNotMeasured);
+  CHECK(asked.status(5, 15) == ShapeStatus::kUntried);
   CHECK(asked.table(5, 10).why_not ==
         "not measured: micro-batches of 5 x 10 tokens (section type 'layer')");
 }
@@ -105,7 +105,7 @@ TEST_CASE("a length at which nothing fitted has no price below its first size ei
   type.out_of_memory = {out_of_memory(2, 20)};
   const Asked asked(model_of(std::move(type)));
   CHECK(asked.status(1, 10) == ShapeStatus::kKnown);
-  CHECK(asked.status(1, 15) == ShapeStatus::kNotMeasured);
+  CHECK(asked.status(1, 15) == ShapeStatus::kUntried);
   CHECK(asked.status(2, 20) == ShapeStatus::kOutOfMemory);
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("sections of an encoder follow one length, those of a decoder both") {
 
 TEST_CASE("the decoder's length is an axis like the others") {
   const Asked asked(encoder_and_decoder());
-  CHECK(asked.status(1, 10, 9) == ShapeStatus::kNotMeasured);
+  CHECK(asked.status(1, 10, 9) == ShapeStatus::kUntried);
   CHECK(asked.status(2, 20, 8) == ShapeStatus::kOutOfMemory);
   CHECK(asked.status(2, 20, 6) == ShapeStatus::kKnown);  // beside it
   CHECK(asked.status(1, 10, 0) == ShapeStatus::kKnown);  // without targets: as with the shortest
@@ -155,7 +155,7 @@ TEST_CASE("the decoder's length is an axis like the others") {
 TEST_CASE("a model without a decoder refuses its length") {
   const Asked asked(two_lengths());
   CHECK(asked.table(1, 10, 4).why_not.find("decoder_tokens") != std::string::npos);
-  CHECK(asked.table(1, 10, 4).status == ShapeStatus::kNotMeasured);
+  CHECK(asked.table(1, 10, 4).status == ShapeStatus::kUntried);
 }
 
 }  // namespace
