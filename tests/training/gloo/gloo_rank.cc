@@ -2,12 +2,14 @@
 // FOLDER/RANK. Its exit code is 0 when all was as it should be, 1 after a TransportFailure.
 #include <array>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include <sched.h>
 #include <unistd.h>
 
 #include "runtime_bridge/heartbeat.h"
@@ -201,6 +203,19 @@ void run_steps(Transport& transport, Heartbeat& heartbeat, bool reducing, const 
   }
 }
 
+// Gloo's thread for events, and no other, leaves the processor to those that hold a connection.
+void see_threads(Transport& transport) {
+  int batch = 0;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    const int policy = sched_getscheduler(std::stoi(thread.path().filename()));
+    require(policy == SCHED_OTHER || policy == SCHED_BATCH, "a thread of a policy of its own");
+    if (policy == SCHED_BATCH) ++batch;
+  }
+  require(batch == 1, std::to_string(batch) + " batch threads");
+  require(sched_getscheduler(0) == SCHED_OTHER, "the rank's own thread is one of them");
+  transport.barrier();
+}
+
 struct Job {
   std::string scenario;
   LaunchEnvironment place;
@@ -213,6 +228,7 @@ void run_scenario(const Job& job, Transport& transport, Heartbeat& heartbeat) {
   if (name == "messages") return exchange_messages(transport);
   if (name == "collectives") return use_collectives(transport);
   if (name == "refusals") return refuse(transport);
+  if (name == "threads") return see_threads(transport);
   if (name.starts_with("killed")) {
     return run_steps(transport, heartbeat, reducing, [] { std::raise(SIGKILL); });
   }

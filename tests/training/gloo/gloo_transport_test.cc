@@ -89,6 +89,10 @@ TEST_CASE("collectives of groups, for every type") {
   check_all_well(run("collectives", 3, seconds(20), seconds(5)));
 }
 
+TEST_CASE("Gloo's thread for events takes the processor from no thread that runs") {
+  check_all_well(run("threads", 2, seconds(20), seconds(5)));
+}
+
 TEST_CASE("what cannot be moved is refused") {
   check_all_well(run("refusals", 2, seconds(20), seconds(5)));
 }
