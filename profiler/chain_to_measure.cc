@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "profiler/build_profile.h"
+
 namespace penstock {
 
 ChainToMeasure choose_sections(const ModelDescription& model, const ModelOutline& outline,
@@ -30,6 +32,17 @@ ChainToMeasure choose_sections(const ModelDescription& model, const ModelOutline
     if (setup.stages.size() > 1) chain.ties.push_back(std::move(setup));
   }
   return chain;
+}
+
+ChainToMeasure choose_beyond(Bytes bytes, const ModelDescription& model,
+                             const ModelOutline& outline, int of_a_type) {
+  const TrainingState state = training_state_of(model.precision, model.optimizer);
+  const std::int64_t per_parameter = (state.bytes_per_parameter + state.bytes_per_gradient).count;
+  for (;; ++of_a_type) {
+    ChainToMeasure chain = choose_sections(model, outline, of_a_type);
+    const bool is_all = chain.sections.size() == outline.sections.size();
+    if (is_all || chain.parameters * per_parameter >= bytes.count) return chain;
+  }
 }
 
 RankSetup setup_of(const ChainToMeasure& chain) {

@@ -31,6 +31,16 @@ struct ChainToMeasure {
 ChainToMeasure choose_sections(const ModelDescription& model, const ModelOutline& outline,
                                int most_of_a_type);
 
+// More than the caches of a processor or a GPU hold (an assumption: 32 MiB for up to eight cores of
+// an EPYC, 50 and 60 MB of an H100 and H200).
+inline constexpr Bytes kBeyondCaches{64 << 20};
+
+// At least `of_a_type` of each type, and as many more as it takes until weights and gradients of
+// the chain are `bytes`, or all sections are chosen. The many small sections of a small model would
+// else find each other in the caches, as those of the whole model do not.
+ChainToMeasure choose_beyond(Bytes bytes, const ModelDescription& model,
+                             const ModelOutline& outline, int of_a_type);
+
 // Of the two micro-batches of a step the first runs the fused backward, the second input and weight
 // gradient apart.
 inline constexpr int kFusedMicroBatch = 0, kSplitMicroBatch = 1;

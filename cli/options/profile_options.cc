@@ -109,7 +109,7 @@ void ProfileOptions::declare(Options& options) {
                  image_);
   options.option("--recompute", "LIST", "none (default), full, or both", recompute_);
   options.flag("--every-section",
-               "run all sections, instead of the first four of every type, which cost the same",
+               "run all sections, instead of the first four of every type (of small ones more)",
                every_section_);
   options.flag("--fused-only", "do not measure input and weight gradient apart", fused_only_);
   options.heading("How");

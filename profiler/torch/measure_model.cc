@@ -1,5 +1,6 @@
-// Sections of one type cost the same, so a chain with the first few of every type is measured,
-// unless what they are handed differs in size, which makes them types of their own. Times are
+// Sections of one type cost the same, so a chain with the first few of every type is measured, or
+// as many as no cache holds, unless what they are handed differs in size, which makes them types of
+// their own. Times are
 // measured without a tracer first; memory and the traced round follow. The budget is divided over
 // the sizes that are left.
 #include "profiler/torch/measure_model.h"
@@ -89,8 +90,8 @@ struct Size {
 };
 
 ChainToMeasure chain_of(const ModelToMeasure& question, const ModelOutline& outline) {
-  ChainToMeasure chain = choose_sections(
-      question.model, outline,
+  ChainToMeasure chain = choose_beyond(
+      kBeyondCaches, question.model, outline,
       question.every_section ? static_cast<int>(outline.sections.size()) : kSectionsOfAType);
   chain.sequence_length = question.sequence_length;
   chain.splits = question.splits;

@@ -66,6 +66,30 @@ TEST_CASE("of sections that cost the same the first few are run") {
   CHECK(setup_of(chain).ties == chain.ties);
 }
 
+// A block of width 8 with a feed-forward of 16: norms 2 x 16, attention 4 x 64 + 4 x 8, perceptron
+// 2 x 128 + 16 + 8, together 600 parameters of 4 bytes, and gradients of as many.
+TEST_CASE("of small sections as many are run as the caches do not hold") {
+  ModelDescription model;
+  model.layers = 6;
+  model.hidden = 8;
+  model.heads = 2;
+  model.feed_forward = 16;
+  model.vocabulary = 256;
+  model.positions = 32;
+  model.precision = Precision::kFloat32;
+  const ModelOutline outline = built_in_outline(model);
+  REQUIRE(outline.sections[1].parameter_count() == 600);
+  const std::int64_t ends =
+      outline.sections[0].parameter_count() + outline.sections[7].parameter_count();
+  const auto sections = [&](std::int64_t parameters, int of_a_type) {
+    return choose_beyond({8 * parameters}, model, outline, of_a_type).sections.size();
+  };
+  CHECK(sections(ends + 2 * 600, 2) == 2 + 2);
+  CHECK(sections(ends + 2 * 600 + 1, 2) == 2 + 3);
+  CHECK(sections(ends + 6 * 600 + 1, 2) == 2 + 6);  // all there are
+  CHECK(sections(1, 4) == 2 + 4);
+}
+
 TEST_CASE("a step goes forward through the chain and backward, fused first, then split") {
   FakeDevice device;
   FakeWork work(device, four_stages(), true);
