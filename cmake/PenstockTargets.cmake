@@ -39,7 +39,7 @@ add_library(penstock_warnings INTERFACE)
 target_compile_options(penstock_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion>
   $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wreserved-identifier>
-  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<OR:$<BOOL:${PENSTOCK_DEV}>,$<BOOL:${PENSTOCK_FUZZ}>>>:-Werror>
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${PENSTOCK_WERROR}>>:-Werror>
   # GCC 12 sees an overlap in std::string's operator+ at -O3 that is not there.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>,$<CONFIG:Release>>:-Wno-restrict>)
 

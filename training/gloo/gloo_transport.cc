@@ -137,7 +137,7 @@ class RefusedRanks {
 // reaches the store; returned is at which address this rank is reached.
 std::string wait_for_all(c10d::TCPStore& job, c10d::Store& store, const GlooOptions& options) {
   const std::string own = address_towards(options.store.host, options.store.port);
-  store.set(arrival_key(options.rank), {own.begin(), own.end()});
+  store.set(arrival_key(options.rank), std::vector<std::uint8_t>(own.begin(), own.end()));
   const SteadyTime deadline = steady_now() + options.rendezvous_limit;
   RefusedRanks refused(job, options);
   std::vector<int> missing;

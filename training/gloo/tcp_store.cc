@@ -34,7 +34,7 @@ class Client : public KeyValueStore {
       : address_(address), store_(open_store(address, StoreRole::kClient, limit)) {}
 
   void set(const std::string& key, const std::string& value) override {
-    reach([&] { store_->set(full(key), {value.begin(), value.end()}); });
+    reach([&] { store_->set(full(key), std::vector<std::uint8_t>(value.begin(), value.end())); });
   }
 
   [[nodiscard]] std::optional<std::string> get(const std::string& key) override {

@@ -24,6 +24,7 @@ namespace {
 using torch::autograd::Edge;
 using torch::autograd::Node;
 using torch::autograd::variable_list;
+using NodePointer = decltype(Edge::function);  // another kind of pointer in later versions
 
 std::vector<at::Tensor> execute(const std::vector<Edge>& roots, const variable_list& gradients,
                                 bool keep_graph, const std::vector<Edge>& outputs) {
@@ -92,7 +93,7 @@ class GraphWalk {
     bool is_beside = false;                  // they reach an output beside the path, too
   };
   [[nodiscard]] const std::vector<WeightGroup>& groups() const { return groups_; }
-  [[nodiscard]] const std::shared_ptr<Node>& node(std::size_t i) const { return nodes_[i]; }
+  [[nodiscard]] const NodePointer& node(std::size_t i) const { return nodes_[i]; }
   [[nodiscard]] const std::vector<Edge>& accumulators() const { return accumulators_; }
 
   // Why I and W would not give the gradients that B gives; empty when they would.
@@ -132,7 +133,7 @@ class GraphWalk {
     }
     on_path_.assign(nodes_.size(), false);
   }
-  std::size_t add(const std::shared_ptr<Node>& node) {
+  std::size_t add(const NodePointer& node) {
     const auto [place, is_new] = index_.emplace(node.get(), nodes_.size());
     if (is_new) {
       nodes_.push_back(node);
@@ -240,7 +241,7 @@ class GraphWalk {
   }
 
   std::vector<Edge> accumulators_;
-  std::vector<std::shared_ptr<Node>> nodes_;  // from the output on
+  std::vector<NodePointer> nodes_;  // from the output on
   std::unordered_map<Node*, std::size_t> index_;
   std::unordered_set<std::size_t> roots_;
   std::vector<std::vector<std::size_t>> users_;  // reverse edges
