@@ -26,7 +26,6 @@
 namespace penstock {
 namespace {
 
-constexpr double kPrior = 1800.0;  // seconds
 constexpr double kPriorLosses = 1.0;
 constexpr double kWorthLosses = 0.5;
 // A rung that is worth nothing now is not worth infinitely less than another.
@@ -51,22 +50,23 @@ class ExpectedGain final : public ChangePolicy {
                     : to_seconds(costs.restart) + to_seconds(costs.every) / 2.0) {}
 
   Decision decide(const Situation& situation) override {
+    seen_.pass(situation.now);
     if (situation.change != nullptr) {
       seen_.observe(*situation.change);
       last_event_ = situation.now;
     }
-    elapsed_ = to_seconds(seen_.elapsed(situation.now)) + kPrior;
     const std::optional<std::size_t> best = of_most_worth(situation.gpus);
     if (!best || !situation.running) {
       chance_.reset();
-      return {best, false, std::nullopt};
+      if (!best) return {best, false, std::nullopt};
+      return {best, false, look_again(*best, situation.gpus, situation.now)};
     }
     return grow(*situation.running, *best, situation.gpus, situation.now);
   }
 
  private:
   [[nodiscard]] double worth(std::size_t rung) const {
-    const double rate = (seen_.breaking(rungs_[rung].gpus) + kWorthLosses) / elapsed_;
+    const double rate = seen_.rate(rungs_[rung].gpus, kWorthLosses);
     return rungs_[rung].steps_per_second() * std::max(0.0, 1.0 - broken_ * rate);
   }
 
@@ -91,29 +91,29 @@ class ExpectedGain final : public ChangePolicy {
       return {running, false, look_again(running, gpus, now)};
     }
     if (!chance_) chance_ = now;
-    const double losses = seen_.breaking(rungs_[best].gpus) + kPriorLosses;
-    const double calm_needed = planned_ / std::log(r2 / r1) * losses;
+    const double until_loss = 1.0 / seen_.rate(rungs_[best].gpus, kPriorLosses);
+    const double calm_needed = planned_ / std::log(r2 / r1);
     const double foregone_needed = planned_ * r2 / (r2 - r1);
     const double waited = to_seconds(now - std::max(*chance_, last_event_));
-    if (elapsed_ > calm_needed || waited >= foregone_needed) {
+    if (until_loss > calm_needed || waited >= foregone_needed) {
       chance_.reset();
-      return {best, false, std::nullopt};
+      return {best, false, look_again(best, gpus, now)};
     }
-    const Duration pays = after(now, std::min(calm_needed - elapsed_, foregone_needed - waited));
-    return {running, false, std::min(pays, after(now, kLookAgain * elapsed_))};
+    const Duration pays = after(now, foregone_needed - waited);
+    return {running, false, std::min(pays, after(now, kLookAgain * elapsed()))};
   }
 
   // What a larger rung is worth rises while nothing is lost.
   [[nodiscard]] std::optional<Duration> look_again(std::size_t running, int gpus,
                                                    Duration now) const {
     if (running + 1 == rungs_.size() || rungs_[running + 1].gpus > gpus) return std::nullopt;
-    return after(now, kLookAgain * elapsed_);
+    return after(now, kLookAgain * elapsed());
   }
+  [[nodiscard]] double elapsed() const { return seen_.elapsed() + SeenLosses::kPriorTime; }
 
   std::vector<Rung> rungs_;
   SeenLosses seen_;
   double planned_, broken_;
-  double elapsed_ = kPrior;
   Duration last_event_{};
   std::optional<Duration> chance_;  // since when a better rung could run
 };

@@ -1,3 +1,12 @@
+// Losses over the time in which they could have happened. Two things follow from the little that a
+// policy can know:
+//
+// - Rates change. After a burst the mean of all time says for hours what has ceased to be true, so
+//   that as long as nothing is lost the rate counts as no more than kQuiet losses in the time since
+//   the last one. Where losses come at an even rate that is seldom the lesser.
+// - A level that was never reached was never lost either. Where only numbers of GPUs are known, a
+//   plan on `used` GPUs breaks when there are fewer than that, and the time with fewer says nothing
+//   about it. Where machines have names, any of them may be lost: the plan's share of all losses.
 #include "morphing/seen_losses.h"
 
 #include <algorithm>
@@ -6,47 +15,56 @@
 #include "core/values/seconds.h"
 
 namespace penstock {
+namespace {
+
+constexpr double kQuiet = 2.0;
+
+}  // namespace
 
 SeenLosses::SeenLosses(bool names_machines, int most_gpus)
     : names_machines_(names_machines),
-      most_since_(static_cast<std::size_t>(most_gpus) + 1, 0),
-      falls_(static_cast<std::size_t>(most_gpus) + 1, 0) {}
+      levels_(names_machines ? 2 : static_cast<std::size_t>(most_gpus) + 1) {}
+
+void SeenLosses::pass(Duration now) {
+  if (!has_begun_ || now <= last_) return;
+  const double passed = to_seconds(now - last_);
+  last_ = now;
+  elapsed_ += passed;
+  gpu_seconds_ += static_cast<double>(gpus_) * passed;
+  const auto reached = std::min(static_cast<std::size_t>(gpus_), levels_.size() - 1);
+  for (std::size_t level = 1; level <= reached; ++level) levels_[level].exposed += passed;
+}
 
 void SeenLosses::observe(const AvailabilityChange& change) {
-  if (!has_begun_) begin_ = change.at;
-  gpu_seconds_ +=
-      static_cast<double>(gpus_) * to_seconds(has_begun_ ? change.at - last_ : Duration{});
+  pass(change.at);
   has_begun_ = true;
   last_ = change.at;
+  const auto lose = [](Level& level) {
+    level.losses += 1.0;
+    level.quiet_since = level.exposed;
+  };
   if (names_machines_) {
-    losses_ += change.lost.empty() ? 0.0 : 1.0;
+    if (!change.lost.empty()) lose(levels_[1]);
   } else {
-    observe_falls(change.gpus);
+    const auto before = std::min(static_cast<std::size_t>(gpus_), levels_.size() - 1);
+    for (auto level = static_cast<std::size_t>(change.gpus) + 1; level <= before; ++level) {
+      lose(levels_[level]);
+    }
   }
   gpus_ = change.gpus;
 }
 
-void SeenLosses::observe_falls(int gpus) {
-  for (std::size_t spare = 0; spare < falls_.size(); ++spare) {
-    if (gpus >= most_since_[spare]) {
-      most_since_[spare] = gpus;
-    } else if (gpus < most_since_[spare] - static_cast<int>(spare)) {
-      ++falls_[spare];
-      most_since_[spare] = gpus;
-    }
+double SeenLosses::rate(int used, double prior) const {
+  const Level& level =
+      levels_[names_machines_ ? 1 : std::min(static_cast<std::size_t>(used), levels_.size() - 1)];
+  double losses = level.losses;
+  const double quiet = level.exposed - level.quiet_since;
+  if (losses > 0.0 && quiet > 0.0) losses = std::min(losses, kQuiet * level.exposed / quiet);
+  if (names_machines_ && level.exposed > 0.0) {
+    const double mean = gpu_seconds_ / level.exposed;
+    losses *= std::min(1.0, static_cast<double>(used) / std::max(mean, 1.0));
   }
+  return (losses + prior) / (level.exposed + kPriorTime);
 }
-
-double SeenLosses::breaking(int used) const {
-  if (!names_machines_) {
-    const int spare = std::clamp(gpus_ - used, 0, static_cast<int>(falls_.size()) - 1);
-    return static_cast<double>(falls_[static_cast<std::size_t>(spare)]);
-  }
-  const double passed = to_seconds(last_ - begin_);
-  const double mean = passed > 0.0 ? gpu_seconds_ / passed : static_cast<double>(gpus_);
-  return losses_ * std::min(1.0, static_cast<double>(used) / std::max(mean, 1.0));
-}
-
-Duration SeenLosses::elapsed(Duration now) const { return has_begun_ ? now - begin_ : Duration{}; }
 
 }  // namespace penstock

@@ -1,4 +1,5 @@
-// How often a plan on so many GPUs would have been broken so far: the memory of a policy.
+// How often a plan on so many GPUs would be broken, from what has happened so far: the memory of a
+// policy.
 #pragma once
 
 #include <vector>
@@ -13,26 +14,31 @@ class SeenLosses {
   // that a plan uses.
   SeenLosses(bool names_machines, int most_gpus);
 
-  // In order of time.
+  // In order of time; not before the last change.
   void observe(const AvailabilityChange& change);
+  void pass(Duration now);
 
-  // Losses that would have broken a plan on `used` GPUs while there are as many as now. Where
-  // machines have names: the share of all losses that its GPUs have among those that were there.
-  [[nodiscard]] double breaking(int used) const;
+  // Losses per second that would break a plan on `used` GPUs, over the time in which there were so
+  // many. `prior`: losses that are taken to have been seen in kPriorTime before the first change.
+  [[nodiscard]] double rate(int used, double prior) const;
   // Since the first change.
-  [[nodiscard]] Duration elapsed(Duration now) const;
+  [[nodiscard]] double elapsed() const { return elapsed_; }
+
+  static constexpr double kPriorTime = 1800.0;  // seconds
 
  private:
-  void observe_falls(int gpus);
+  struct Level {
+    double exposed = 0.0;      // seconds with at least so many GPUs
+    double losses = 0.0;       // how often there were fewer afterwards
+    double quiet_since = 0.0;  // `exposed` at the last of them
+  };
 
   bool names_machines_;
   bool has_begun_ = false;
-  Duration begin_{}, last_{};
+  Duration last_{};
   int gpus_ = 0;
-  double losses_ = 0.0, gpu_seconds_ = 0.0;
-  // By spare GPUs k: how often the number fell by more than k below the most since the last such
-  // fall.
-  std::vector<int> most_since_, falls_;
+  double elapsed_ = 0.0, gpu_seconds_ = 0.0;
+  std::vector<Level> levels_;  // by GPUs; where machines have names, [1] stands for all losses
 };
 
 }  // namespace penstock
