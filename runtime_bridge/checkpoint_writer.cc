@@ -116,6 +116,17 @@ void CheckpointWriter::begin(const CheckpointInfo& info, const std::vector<Secti
   const SteadyTime began = steady_now();
   std::vector<SnapshotFile> files = take_snapshot(states, copy);
   costs_.stall = steady_now() - began;
+  begin_thread(info, began, std::move(files));
+}
+
+void CheckpointWriter::begin(const CheckpointInfo& info, std::vector<SnapshotFile> files) {
+  finish();
+  costs_.stall = Duration{};
+  begin_thread(info, steady_now(), std::move(files));
+}
+
+void CheckpointWriter::begin_thread(const CheckpointInfo& info, SteadyTime began,
+                                    std::vector<SnapshotFile> files) {
   ended_ = false;
   thread_ = std::thread([this, info, began, files = std::move(files)] {
     try {

@@ -22,6 +22,7 @@
 #include "runtime_bridge/checkpoint_snapshot.h"
 #include "training/key_value_store.h"
 #include "training/section_state.h"
+#include "training/steady_time.h"
 
 namespace penstock {
 
@@ -47,6 +48,8 @@ class CheckpointWriter {
   // checkpoint before it, and throws what went wrong with that.
   void begin(const CheckpointInfo& info, const std::vector<SectionState>& states,
              const BufferCopy& copy);
+  // The same of parts that were copied before.
+  void begin(const CheckpointInfo& info, std::vector<SnapshotFile> files);
   // Waits until this rank has done its part: on rank 0, until the checkpoint is complete.
   void finish();
   // Whether there is nothing to wait for: finish() returns or throws at once.
@@ -62,6 +65,7 @@ class CheckpointWriter {
   [[nodiscard]] std::optional<Cost> cost() const { return cost_; }
 
  private:
+  void begin_thread(const CheckpointInfo& info, SteadyTime began, std::vector<SnapshotFile> files);
   void write(const CheckpointInfo& info, const std::vector<SnapshotFile>& files) const;
   void complete(const CheckpointInfo& info, const std::string& partial) const;
   void write_part(const std::string& partial, const std::vector<SnapshotFile>& files) const;

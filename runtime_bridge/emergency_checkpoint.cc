@@ -45,13 +45,18 @@ LastStep save(KeyValueStore& store, const EmergencyOptions& options, RankAtLoss&
     if (common.next_step <= options.first_step) {
       return std::string("no step was finished since the run began");
     }
+    if (common.mirrored) return std::string();
     const std::string missing = rank.missing_from(common.ranks);
     return missing.empty() ? missing : "the survivors do not hold the whole model: " + missing;
   });
   if (!last.why_not.empty()) return last;
   const Saving saving(store, last.ranks.front() == options.survivors.rank);
-  if (own.step + 1 == last.next_step && own.updated < own.updates) rank.finish_step(*last.norm);
-  options.write(last, rank.states_among(last.ranks));
+  if (last.mirrored) {
+    options.write_mirrored(last, rank.mirrored(last));
+  } else {
+    if (own.step + 1 == last.next_step && own.updated < own.updates) rank.finish_step(*last.norm);
+    options.write(last, rank.states_among(last.ranks));
+  }
   if (own.step + 1 == last.next_step) rank.report_step();
   return last;
 }
@@ -69,7 +74,8 @@ EmergencyEnd keep_last_step(KeyValueStore& store, const EmergencyOptions& option
       if (decided) end.note = no_checkpoint(end.last.why_not);
     } else if (decided) {
       end.note = "emergency checkpoint of all " + std::to_string(end.last.next_step) +
-                 " finished steps, by " + words_of(end.last.ranks) + ": no finished step is lost";
+                 " finished steps, by " + words_of(end.last.ranks) +
+                 (end.last.mirrored ? " from copies in memory" : "") + ": no finished step is lost";
     }
   } catch (const TransportFailure& of_store) {
     end.last.why_not = std::string("the job's store is gone: ") + of_store.what();

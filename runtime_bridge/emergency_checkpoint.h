@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime_bridge/last_step.h"
+#include "runtime_bridge/mirror.h"
 #include "runtime_bridge/run_rank.h"
 #include "runtime_bridge/survivors.h"
 #include "training/key_value_store.h"
@@ -24,6 +25,8 @@ struct EmergencyOptions {
   // This rank's part, on the disk when it returns; on the first of last.ranks, once all have
   // written theirs.
   std::function<void(const LastStep& last, const std::vector<SectionState>& states)> write;
+  // The same of copies in memory, where last.mirrored.
+  std::function<void(const LastStep& last, const MirroredParts& parts)> write_mirrored;
 };
 
 // Called by every survivor. What to tell people of it, one line: on the rank that decided, and on

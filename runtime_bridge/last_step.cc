@@ -110,7 +110,8 @@ std::string write_standing(const StepStanding& standing) {
       .set("updated", standing.updated)
       .set("can_finish", standing.can_finish)
       .set("changed_by_forward", standing.changed_by_forward)
-      .set("plan", standing.plan);
+      .set("plan", standing.plan)
+      .set("mirrored", standing.mirrored);
   set_norm(json, standing.norm);
   return to_text(json);
 }
@@ -128,6 +129,7 @@ std::optional<StepStanding> read_standing(const std::string& text) {
     standing.can_finish = reader.at("can_finish").boolean();
     standing.changed_by_forward = reader.at("changed_by_forward").boolean();
     standing.plan = reader.at("plan").string();
+    standing.mirrored = reader.at("mirrored").integer(kNotMirrored, kMost);
     standing.norm = norm_in(reader);
     return standing;
   } catch (const Error&) {
@@ -139,7 +141,8 @@ std::string write_last_step(const LastStep& last) {
   Json ranks = Json::array();
   for (const int rank : last.ranks) ranks.push(rank);
   Json json = Json::object();
-  json.set("next_step", last.next_step).set("ranks", std::move(ranks)).set("why_not", last.why_not);
+  json.set("next_step", last.next_step).set("ranks", std::move(ranks));
+  json.set("mirrored", last.mirrored).set("why_not", last.why_not);
   set_norm(json, last.norm);
   return to_text(json);
 }
@@ -153,6 +156,7 @@ std::optional<LastStep> read_last_step(const std::string& text) {
     for (const JsonReader& rank : reader.at("ranks").elements()) {
       last.ranks.push_back(static_cast<int>(rank.integer(0, kMostRank)));
     }
+    last.mirrored = reader.at("mirrored").boolean();
     last.why_not = reader.at("why_not").string();
     last.norm = norm_in(reader);
     return last;

@@ -13,6 +13,8 @@
 
 namespace penstock {
 
+inline constexpr std::int64_t kNotMirrored = -1;
+
 // How far one rank is in its step, as far as its weights and optimizer state show it.
 struct StepStanding {
   std::int64_t step = 0;  // that is under way, or the last one that ended
@@ -24,6 +26,7 @@ struct StepStanding {
   bool can_finish = true;           // with the norm and without any other rank: not with ZeRO-1
   bool changed_by_forward = false;  // forwards of the step have changed buffers that are kept
   std::string plan;                 // hash of the plan's state: which rank holds what
+  std::int64_t mirrored = kNotMirrored;  // finished steps of its newest copy (mirror.h)
   bool operator==(const StepStanding&) const = default;
 };
 std::string write_standing(const StepStanding& standing);
@@ -34,6 +37,7 @@ struct LastStep {
   std::int64_t next_step = 0;     // steps [0, next_step) are finished
   std::vector<int> ranks;         // those that have them in common, ascending
   std::optional<NormShare> norm;  // of step next_step - 1, for ranks that have to finish it
+  bool mirrored = false;          // the state is that of copies in memory, not the ranks' own
   std::string why_not;            // when there is none
   bool operator==(const LastStep&) const = default;
 };

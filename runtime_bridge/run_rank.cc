@@ -55,6 +55,7 @@ class RankLoop : public RankAtLoss {
     now.changed_by_forward =
         executor_->standing() && (parts_.state == nullptr || parts_.state->changes_in_forward());
     now.plan = "from step " + std::to_string(bound_at_);
+    if (mirror_) now.mirrored = mirror_->newest();
     return now;
   }
 
@@ -85,6 +86,10 @@ class RankLoop : public RankAtLoss {
     return shared_among(parts_.state->section_states(), *parts_.state, holdings_, ranks);
   }
 
+  [[nodiscard]] MirroredParts mirrored(const LastStep& last) const override {
+    return mirror_->parts(last);
+  }
+
  private:
   void run_under_plan(RunEnd& end) {
     const PlanForSteps current = source_.plan_from(end.next_step);
@@ -107,6 +112,7 @@ class RankLoop : public RankAtLoss {
   void bind(const std::shared_ptr<const PlanFile>& plan, std::int64_t step) {
     require_same_job(*plan, step);
     evaluation_.reset();
+    mirror_.reset();
     executor_.reset();
     work_.reset();
     const bool is_first = plan_ == nullptr;
@@ -128,6 +134,10 @@ class RankLoop : public RankAtLoss {
     if (options_.evaluation.every > 0) {
       evaluation_ = std::make_unique<EvaluationPass>(program_, *work_, transport_, communicators_,
                                                      options_.execute);
+    }
+    if (parts_.make_mirror && transport_.size() > 1 && parts_.state != nullptr) {
+      mirror_ = parts_.make_mirror(*parts_.state, holdings_);
+      mirror_->keep(step);
     }
     if (!is_first && hooks_.plan_changed) hooks_.plan_changed(change);
   }
@@ -153,6 +163,7 @@ class RankLoop : public RankAtLoss {
     const SteadyTime began = transport_.now();
     began_ = steady_now();
     const StepRecord record = executor_->execute(step);
+    if (mirror_) mirror_->keep(step + 1);
     const RunRequest own =
         hooks_.control == nullptr ? RunRequest::kGoOn : hooks_.control->requested();
     const RunRequest agreed = report.exchange(began, record, own);
@@ -204,6 +215,7 @@ class RankLoop : public RankAtLoss {
   std::vector<RankSetup> holdings_;  // of all ranks, under the plan
   std::unique_ptr<RankWork> work_;
   std::unique_ptr<StepExecutor> executor_;
+  std::unique_ptr<Mirror> mirror_;              // where there is any
   std::unique_ptr<EvaluationPass> evaluation_;  // where there are any
   bool hosts_are_known_ = false;
 };

@@ -15,6 +15,7 @@
 #include "runtime_bridge/evaluation.h"
 #include "runtime_bridge/execute_step.h"
 #include "runtime_bridge/last_step.h"
+#include "runtime_bridge/mirror.h"
 #include "runtime_bridge/program_source.h"
 #include "runtime_bridge/rank_program.h"
 #include "runtime_bridge/rebind.h"
@@ -71,6 +72,8 @@ class RankAtLoss {
   [[nodiscard]] virtual std::string missing_from(const std::vector<int>& ranks) const = 0;
   // This rank's share, if they are all that there are.
   [[nodiscard]] virtual std::vector<SectionState> states_among(const std::vector<int>& ranks) = 0;
+  // Its part of the state that copies in memory have, for last.mirrored.
+  [[nodiscard]] virtual MirroredParts mirrored(const LastStep& last) const = 0;
   // The step that was under way is kept: on rank 0 the observer hears of it, if it has not yet.
   virtual void report_step() = 0;
 };
@@ -121,6 +124,7 @@ using MakeWork = std::function<std::unique_ptr<RankWork>(
 struct RankParts {
   RankState* state = nullptr;  // lives as long as the run; none: the rank keeps nothing
   MakeWork make_work;
+  MakeMirror make_mirror{};
 };
 
 // Every rank of the job calls it with the same options. When anything throws, the transport is

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime_bridge/heartbeat.h"
+#include "runtime_bridge/mirror.h"
 #include "training/steady_time.h"
 
 namespace penstock {
@@ -38,11 +39,23 @@ class Agreement {
     }
     LastStep last = last_common_step(survivors);
     if (last.why_not.empty()) last.why_not = judge(last);
+    if (!last.why_not.empty()) last = or_mirrored(std::move(last), survivors, judge);
     store_.set(decision_key(options_.rank), write_last_step(last));
     return last;
   }
 
  private:
+  // What copies in memory can do where the ranks' own state cannot.
+  [[nodiscard]] LastStep or_mirrored(LastStep last, const std::map<int, StepStanding>& survivors,
+                                     const JudgeLastStep& judge) const {
+    LastStep mirrored = last_mirrored_step(survivors, options_.ranks);
+    if (mirrored.next_step == kNotMirrored) return last;
+    if (mirrored.why_not.empty()) mirrored.why_not = judge(mirrored);
+    if (mirrored.why_not.empty()) return mirrored;
+    last.why_not += "; and of the copies in memory: " + mirrored.why_not;
+    return last;
+  }
+
   // Nothing when the rank is lost: it stopped on its own account, or is silent, or says nothing
   // within the limit.
   std::optional<StepStanding> standing_of(int rank) {

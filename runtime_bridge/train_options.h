@@ -49,6 +49,7 @@ struct TrainOptions {
   std::int64_t checkpoint_every = 0;  // steps; 0: at the end and on SIGUSR1
   // Or at the best interval for losses that come so far apart; nothing: as above.
   std::optional<Duration> between_failures{};
+  bool mirror = false;                  // each rank's part in another's memory, too (mirror.h)
   int checkpoint_keep = 2;              // complete ones; older ones are removed
   bool resume = false;                  // from the newest complete checkpoint of the folder
   bool resume_if_any = false;           // with resume: or from the beginning, where there is none

@@ -143,6 +143,11 @@ void TrainSettings::declare(Options& options) {
                  between_failures_);
   options.option("--checkpoint-keep", "N", "complete checkpoints that are kept; default 2",
                  checkpoint_keep_);
+  options.flag("--mirror",
+               "with --checkpoints: after every step each rank's part of a checkpoint goes to the "
+               "memory of another rank, too, so that a lost rank costs no finished step although "
+               "it alone held a stage, or a part of the optimizer's state (ZeRO-1)",
+               mirror_);
   options.flag(
       "--resume",
       "continue from the newest complete checkpoint in the folder, whichever plan wrote it",
@@ -188,6 +193,7 @@ TrainOptions TrainSettings::train_options() const {
   if (timeline_ && !log_) bad_option("--timeline", "it goes to the log", "add --log run.jsonl");
   if (checkpoints_) options.checkpoint_folder = *checkpoints_;
   read_checkpoint_interval(options);
+  options.mirror = mirror_;
   options.checkpoint_keep = parse_count("--checkpoint-keep", checkpoint_keep_, 1, 2);
   options.resume = resumes();
   options.resume_if_any = resume_if_any_;
@@ -302,13 +308,15 @@ void TrainSettings::refuse_for_ranks_that_sleep() const {
                help);
   refuse_given(given_,
                {"--checkpoints", "--checkpoint-every", "--between-failures", "--checkpoint-keep",
-                "--resume", "--resume-if-any", "--may-change"},
+                "--mirror", "--resume", "--resume-if-any", "--may-change"},
                "ranks that sleep (--virtual) have no weights to keep", help);
 }
 
 void TrainSettings::refuse_for_threads() const {
   refuse_given(given_, {"--rank", "--ranks", "--local-rank", "--master"},
                "with --transport loopback all ranks of the plan are threads of this process",
+               "leave it out, or choose another transport");
+  refuse_given(given_, {"--mirror"}, "with --transport loopback all ranks are lost together",
                "leave it out, or choose another transport");
 }
 
@@ -319,8 +327,10 @@ void TrainSettings::refuse_for_gpus() const {
 
 void TrainSettings::refuse_without_checkpoints() const {
   if (!checkpoints_) {
-    refuse_given(given_, {"--resume", "--resume-if-any", "--checkpoint-every", "--checkpoint-keep"},
-                 "there is no folder of checkpoints", "add --checkpoints FOLDER");
+    refuse_given(
+        given_,
+        {"--resume", "--resume-if-any", "--checkpoint-every", "--checkpoint-keep", "--mirror"},
+        "there is no folder of checkpoints", "add --checkpoints FOLDER");
   }
   if (!resumes()) {
     refuse_given(given_, {"--may-change"}, "there is no checkpoint to differ from", "add --resume");

@@ -79,7 +79,7 @@ class TrainSettings {
   SlowWatchOptions slow_watch_;
   bool timeline_ = false, resume_ = false, resume_if_any_ = false, no_pinning_ = false,
        virtual_ = false;
-  bool no_sleep_ = false;
+  bool no_sleep_ = false, mirror_ = false;
 };
 
 }  // namespace penstock

@@ -32,6 +32,7 @@
 #include "search/evaluate.h"
 #include "search/rolled_program.h"
 #include "simulator/schedules/schedules.h"
+#include "studies/mirror_cost.h"
 #include "studies/model_flops.h"
 
 namespace penstock {
@@ -214,7 +215,32 @@ std::string report_of(const Asked& asked, const Layout& layout, const PlanFile& 
   return text;
 }
 
-Json json_of(const Asked& asked, const EvaluatedPlan& evaluated) {
+// Beside the step, which is predicted without it.
+MirrorCost mirror_of(const Asked& asked, const EvaluatedPlan& evaluated) {
+  if (evaluated.plan.devices() < 2) {
+    bad_option("--mirror", "one rank has no other to mirror to", "leave it out");
+  }
+  return mirror_cost(asked.question.profile.value, asked.question.cluster.value, evaluated.plan);
+}
+
+std::string mirror_text(const MirrorCost& cost, Duration step, Screen screen) {
+  const double share = static_cast<double>(cost.time.count()) / static_cast<double>(step.count());
+  const std::string text = fmt::format(
+      "With --mirror every step takes {} longer ({}): a rank sends up to {} to the one half the "
+      "job "
+      "away, and takes up to {} of host memory. Copies from a GPU to the host are not in it.",
+      to_text(cost.time), percent(share), to_text(cost.sent), to_text(cost.host_memory));
+  return "\nMirror\n" + wrapped(text, screen.width(), "  ", "  ");
+}
+
+Json mirror_json(const MirrorCost& cost) {
+  Json json = Json::object();
+  json.set("time_ns", std::int64_t{cost.time.count()}).set("rank", cost.rank);
+  json.set("sent_bytes", cost.sent.count);
+  return json.set("host_memory_bytes", cost.host_memory.count);
+}
+
+Json json_of(const Asked& asked, const EvaluatedPlan& evaluated, bool mirror) {
   Json json = answer_json("predict");
   set_question(json, asked.question);
   json.set("fits", !evaluated.why_not.has_value());
@@ -223,6 +249,7 @@ Json json_of(const Asked& asked, const EvaluatedPlan& evaluated) {
   json.set("plan", to_json(evaluated.plan));
   const auto flops = model_flops_of(asked.question, evaluated.plan);
   json.set("prediction", to_json(evaluated.evaluation, evaluated.plan, flops ? &*flops : nullptr));
+  if (mirror) json.set("mirror", mirror_json(mirror_of(asked, evaluated)));
   return json;
 }
 
@@ -240,7 +267,7 @@ Answer run_predict(const Arguments& arguments, Screen screen) {
   SearchOptions given;
   std::vector<std::string> said;
   std::optional<std::string> batch_file, output;
-  bool json = false;
+  bool json = false, mirror = false;
   Options options(
       "predict MODEL --device NAME --layout \"KEY=VALUE ...\" [OPTIONS]",
       "Predicts one configuration, without a search: whether it fits, the step time with its "
@@ -262,6 +289,10 @@ Answer run_predict(const Arguments& arguments, Screen screen) {
   options.option("-o,--output", "FILE",
                  "write the configuration as a plan file (- for stdout, instead of the report)",
                  output);
+  options.flag("--mirror",
+               "also what train --mirror costs: each rank's part of a checkpoint in another rank's "
+               "memory after every step",
+               mirror);
   options.flag("--json", "the prediction as one JSON object", json);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
@@ -280,7 +311,7 @@ Answer run_predict(const Arguments& arguments, Screen screen) {
   const EvaluatedPlan evaluated =
       is_drawn(asked.plan) ? evaluate_in_full(inputs, asked.plan) : evaluate(inputs, asked.plan);
   const int exit = evaluated.why_not ? kNo : kYes;
-  if (json) return json_answer(json_of(asked, evaluated), exit);
+  if (json) return json_answer(json_of(asked, evaluated, mirror), exit);
   if (evaluated.evaluation.ranks.empty()) {
     return report_answer(wrapped(reason_text(*evaluated.why_not), screen.width(), "", "  "), exit);
   }
@@ -289,6 +320,9 @@ Answer run_predict(const Arguments& arguments, Screen screen) {
   if (output && *output == "-") return {plan_file, exit};
   if (output) write_file(*output, plan_file);
   std::string report = report_of(asked, layout, file, evaluated, screen);
+  if (mirror) {
+    report += mirror_text(mirror_of(asked, evaluated), evaluated.evaluation.step_time, screen);
+  }
   if (output) report += fmt::format("\n{} holds it; next: penstock explain {}\n", *output, *output);
   return report_answer(report, exit);
 }

@@ -93,21 +93,38 @@ void RankCheckpoints::describe(std::int64_t next_step) {
   info_.shared_numbers = holder_->shared_numbers();
 }
 
-void RankCheckpoints::write_last(const LastStep& last, const std::vector<SectionState>& states) {
-  writer_->give_up();
+void RankCheckpoints::describe_last(const LastStep& last) {
   describe(last.next_step);
-  if (last.norm && std::isfinite(last.norm->loss) && std::isfinite(last.norm->squared_norm)) {
-    const bool skipped = last.norm->not_finite > 0;
-    info_.last_step = {last.norm->loss, skipped ? 0.0 : std::sqrt(last.norm->squared_norm),
-                       skipped};
+  if (!last.norm || !std::isfinite(last.norm->loss) || !std::isfinite(last.norm->squared_norm)) {
+    return;
   }
+  const bool skipped = last.norm->not_finite > 0;
+  info_.last_step = {last.norm->loss, skipped ? 0.0 : std::sqrt(last.norm->squared_norm), skipped};
+}
+
+CheckpointOptions RankCheckpoints::options_of_survivor(const LastStep& last) const {
   CheckpointOptions options = options_;
   options.rank =
       static_cast<int>(std::ranges::find(last.ranks, options_.rank) - last.ranks.begin());
   options.ranks = static_cast<int>(last.ranks.size());
   options.attempt += "-emergency-" + std::to_string(last.ranks.front());
-  CheckpointWriter writer(options);
+  return options;
+}
+
+void RankCheckpoints::write_last(const LastStep& last, const std::vector<SectionState>& states) {
+  writer_->give_up();
+  describe_last(last);
+  CheckpointWriter writer(options_of_survivor(last));
   writer.begin(info_, states, make_rank_copy(job_.options.device));
+  writer.finish();
+}
+
+void RankCheckpoints::write_mirrored(const LastStep& last, const MirroredParts& parts) {
+  writer_->give_up();
+  describe_last(last);
+  info_.shared_numbers = parts.shared_numbers;
+  CheckpointWriter writer(options_of_survivor(last));
+  writer.begin(info_, parts.files);
   writer.finish();
 }
 

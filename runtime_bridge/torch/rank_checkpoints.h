@@ -33,6 +33,7 @@ class RankCheckpoints : public StepCheckpoints {
   void finish();
   // The emergency checkpoint, this rank's part of it (emergency_checkpoint.h).
   void write_last(const LastStep& last, const std::vector<SectionState>& states);
+  void write_mirrored(const LastStep& last, const MirroredParts& parts);
   // What the last one has cost, once known.
   [[nodiscard]] std::optional<CheckpointWriter::Cost> cost();
 
@@ -44,6 +45,8 @@ class RankCheckpoints : public StepCheckpoints {
   void load(StateHolder& holder) const;
   void settle();
   void describe(std::int64_t next_step);
+  void describe_last(const LastStep& last);
+  [[nodiscard]] CheckpointOptions options_of_survivor(const LastStep& last) const;
 
   const TrainJob& job_;
   std::function<void(const std::string&)> note_;

@@ -120,7 +120,8 @@ class Rank {
     device_ = make_rank_device(job.options.device, local_rank);
   }
 
-  RunEnd run(Transport& transport, const std::string& attempt, bool one_clock,
+  // `of_copies`: moves host memory; nothing: no state is mirrored.
+  RunEnd run(Transport& transport, Transport* of_copies, const std::string& attempt, bool one_clock,
              const TrainHooks& hooks, const std::function<void()>& ready,
              std::function<void(std::int64_t step, std::int64_t position)> reached,
              const AtLoss& at_loss) {
@@ -161,7 +162,19 @@ class Rank {
     RankParts parts{&state, [&](const auto& /*plan*/, const RankProgram& program) {
                       return make_work(program, state);
                     }};
+    MirrorCosts costs;
+    if (of_copies != nullptr) {
+      parts.make_mirror = [&](RankState& of_rank, const std::vector<RankSetup>& holdings) {
+        return std::make_unique<Mirror>(of_rank, holdings, *of_copies,
+                                        make_rank_copy(job_.options.device), costs);
+      };
+    }
     const RunEnd end = run_rank(source, parts, transport, options, of_run);
+    if (hooks.note && costs.steps > 0 && transport.rank() == 0) {
+      hooks.note("a copy of rank 0's part of a checkpoint, " + in_words(costs.bytes) +
+                 ", went to another rank after every step: " + to_text(costs.time / costs.steps) +
+                 " in the mean");
+    }
     checkpoints_->finish();
     return end;
   }
@@ -228,6 +241,9 @@ AtLoss keep_last_step_by(KeyValueStore& store, Heartbeat& heartbeat, const Train
     options.write = [&](const LastStep& last, const std::vector<SectionState>& states) {
       checkpoints.write_last(last, states);
     };
+    options.write_mirrored = [&](const LastStep& last, const MirroredParts& parts) {
+      checkpoints.write_mirrored(last, parts);
+    };
     options.look = [&] { return heartbeat.look(failure); };
     const EmergencyEnd end = keep_last_step(store, options, rank);
     if (hooks.note && !end.note.empty()) hooks.note(end.note);
@@ -288,6 +304,14 @@ RunEnd train_rank(const TrainJob& job, const LaunchEnvironment& place, const Tra
   } else {
     transport = make_gloo(place, job.options);
   }
+  // Copies are in host memory, which NCCL does not move.
+  std::unique_ptr<Transport> of_copies;
+  if (job.options.mirror && job.options.transport == TransportKind::kNccl) {
+    LaunchEnvironment beside = place;
+    beside.serves_store = false;
+    beside.key_prefix += "copies/";
+    of_copies = make_gloo(beside, job.options);
+  }
   HeartbeatOptions options;
   options.rank = place.rank;
   options.ranks = place.ranks;
@@ -305,8 +329,9 @@ RunEnd train_rank(const TrainJob& job, const LaunchEnvironment& place, const Tra
           connect_store(address_of(place), job.options.time_out);
       wait_for_ranks(*own, {.rank = place.rank, .ranks = place.ranks, .attempt = attempt});
     };
+    Transport* mirrors = of_copies ? of_copies.get() : transport.get();
     end = rank.run(
-        *transport, attempt, is_local(place), hooks, ready,
+        *transport, job.options.mirror ? mirrors : nullptr, attempt, is_local(place), hooks, ready,
         [&](std::int64_t step, std::int64_t position) { heartbeat.at(step, position); },
         keep_last_step_by(*of_survivors, heartbeat, job, place, hooks));
   });
@@ -334,7 +359,7 @@ RunEnd train_threads(const TrainJob& job, const TrainHooks& hooks) {
     const std::unique_ptr<Transport> transport = hub.transport(r);
     try {
       Rank rank(job, job.options.device == "cpu" ? r : 0, processors);
-      const RunEnd own = rank.run(*transport, attempt, true, hooks, {}, {}, {});
+      const RunEnd own = rank.run(*transport, nullptr, attempt, true, hooks, {}, {}, {});
       if (r == 0) end = own;
     } catch (const std::exception& error) {
       transport->abort(error.what());

@@ -82,6 +82,73 @@ class TrainElastic(train_processes.TrainingJobs):
             json.dump(pages, file)
         self.assertIn("no page has a plan for 1 rank; the fewest are 2", refusal("--ranks", "1"))
 
+    def wait_for_step(self, step, process):
+        wait_until(lambda: step in self.losses() or process.poll() is not None, f"step {step}")
+        self.assertIsNone(process.poll())
+
+    def test_as_kubernetes_ends_a_pod_and_starts_the_next(self):
+        book = self.book()
+        options = ("--ranks", "2", "--steps", "60", "--checkpoint-every", "auto")
+        pod = subprocess.Popen(self.command(book, *options), stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+        self.addCleanup(pod.kill)
+        self.wait_for_step(4, pod)
+        pod.send_signal(signal.SIGTERM)
+        self.assertEqual(pod.wait(LIMIT), 4)
+        done = len(self.losses())
+        if done < 60:
+            self.assertTrue(os.path.exists(self.path(f"checkpoints/step-{done}/manifest.json")))
+        # The same command, on a node with more GPUs.
+        ended = subprocess.run(self.command(book, "--ranks", "4", *options[2:]), timeout=LIMIT,
+                               capture_output=True, text=True, check=False)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.check_losses(60)
+
+    def test_as_slurm_signals_a_job_and_puts_it_back_into_the_queue(self):
+        """data/jobs/slurm.sbatch as it is, by /bin/bash, with commands of Slurm made here: srun
+        starts the ranks on processors, scancel signals srun's process, scontrol takes a note."""
+        book = self.book()
+        commands = self.path("commands")
+        os.makedirs(commands)
+        real = " ".join(f"'{word}'" for word in self.command(book, "--ranks", "2", "--steps", "60"))
+
+        def script(name, text):
+            path = os.path.join(commands, name)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("#!/bin/bash\n" + text)
+            os.chmod(path, 0o755)
+
+        script("srun", f'echo "$@" >{self.path("asked")}\necho $$ >{self.path("step")}\n'
+                       f"exec {real}\n")
+        script("scancel", f'[ "$1" = --signal=USR1 ] && kill -USR1 "$(cat {self.path("step")})"\n')
+        script("scontrol", f'echo "$@" >>{self.path("requeued")}\n')
+        sbatch = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                              "../../../data/jobs/slurm.sbatch")
+
+        def start(count):
+            environment = dict(os.environ, PATH=commands + ":" + os.environ["PATH"],
+                               SLURM_JOB_ID="4711")
+            environment.pop("SLURM_RESTART_COUNT", None)
+            if count:
+                environment["SLURM_RESTART_COUNT"] = str(count)
+            job = subprocess.Popen(["bash", sbatch], env=environment, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+            self.addCleanup(job.kill)
+            return job
+
+        first = start(0)
+        self.wait_for_step(4, first)
+        first.send_signal(signal.SIGUSR1)
+        self.assertEqual(first.wait(LIMIT), 4)
+        with open(self.path("requeued"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "requeue 4711\n")
+        with open(self.path("asked"), encoding="utf-8") as file:
+            self.assertIn("penstock train --book book.json", file.read())
+        self.assertEqual(start(1).wait(LIMIT), 0)
+        with open(self.path("requeued"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "requeue 4711\n")  # a job that is done stays so
+        self.check_losses(60)
+
     def agent(self, port, book, *options):
         """A node of one rank, in a process group of its own."""
         process = subprocess.Popen(

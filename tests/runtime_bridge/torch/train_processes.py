@@ -302,6 +302,28 @@ class TrainProcesses(TrainingJobs):
                                     "whole model: " + said + "|have no step in common: )")
             self.assertEqual(self.newest(folder) if os.path.exists(folder) else -1, -1)
 
+    def test_with_copies_in_memory_a_lost_stage_costs_no_finished_step(self):
+        for layout, zero1 in (((2, 1), False), ((1, 2), True)):
+            name = f"copies-{zero1}"
+            plan, folder = self.plan(*layout, zero1=zero1), self.path(f"checkpoints-{name}")
+            whole = self.losses_of_whole_run(plan, 30)
+            job = self.train(plan, "--steps", "100000", "--checkpoints", folder, "--mirror",
+                             name=name)
+            job.wait_for_step(3)
+            os.kill(children_of(job.process.pid)[1], signal.SIGKILL)
+            exit_code, words = job.end()
+            self.assertEqual(exit_code, 3, words)
+            done = len(job.losses())
+            self.assertIn(f"emergency checkpoint of all {done} finished steps, by rank 0", words)
+            self.assertEqual(self.newest(folder), done)
+            # Under another layout, so that every part is read.
+            last, words = self.run_to_end(self.plan(1, 1), "--steps", str(done + 2),
+                                          "--checkpoints", folder, "--resume", name=name)
+            self.assertEqual(sorted(last), list(range(done + 2)))
+            for step, loss in last.items():
+                if step in whole:
+                    self.assertLessEqual(abs(loss - whole[step]), 1e-5 * whole[step], f"step {step}")
+
     def test_a_checkpoint_that_cannot_be_written_does_not_end_the_run(self):
         plan, folder = self.plan(2, 1), self.path("checkpoints")
         job = self.train(plan, "--steps", "100000", "--checkpoints", folder,

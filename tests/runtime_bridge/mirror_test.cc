@@ -1,0 +1,110 @@
+// With copies in another rank's memory a rank may be lost that alone held a stage, or that was in
+// the middle of updates that it could not have ended alone: at every place of a step, one run per
+// place, as in emergency_checkpoint_test.cc.
+#include "runtime_bridge/mirror.h"
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "tests/runtime_bridge/hurt_run.h"
+
+namespace penstock {
+namespace {
+
+using namespace penstock::testing;
+
+struct Named {
+  const char* schedule;
+  RingShape shape;
+  bool tied, zero1;
+};
+// Two stages that nobody else has; four of them; divided optimizer state.
+const std::vector<Named> kExamples{{"1f1b", {2, 1, 1, 3}, true, false},
+                                   {"gpipe", {4, 1, 1, 2}, false, false},
+                                   {"1f1b", {2, 1, 2, 2}, true, true}};
+
+Example example(const Named& named) {
+  const RingModel model = ring_model(4, named.tied);
+  Plan plan = plan_of(named.schedule, named.shape);
+  plan.zero1 = named.zero1;
+  return example_of(model, ring_plan(model, plan));
+}
+
+TEST_CASE("the copy of a rank is half the job away, and every rank keeps one") {
+  for (const int ranks : {2, 3, 4, 7, 16}) {
+    CAPTURE(ranks);
+    for (int rank = 0; rank < ranks; ++rank) {
+      CHECK(keeper_of(rank, ranks) != rank);
+      CHECK(kept_by(keeper_of(rank, ranks), ranks) == rank);
+    }
+  }
+  CHECK(keeper_of(3, 16) == 11);
+  CHECK(keeper_of(11, 16) == 3);
+}
+
+TEST_CASE("with copies a rank that is lost before any action of a step costs no finished step") {
+  for (const Named& named : kExamples) {
+    CAPTURE(named.schedule);
+    const Example ring = example(named);
+    for (int lost = 0; lost < ring.plan.plan.devices(); ++lost) {
+      CAPTURE(lost);
+      const auto actions =
+          static_cast<int>(rank_program(ring.plan, ModelDescription{}, {}, lost).actions.size());
+      for (int action = 0; action < actions; ++action) {
+        CAPTURE(action);
+        Accident accident;
+        accident.lost = lost;
+        accident.before_action = action;
+        check_kept(ring, accident, hurt_run(ring.model, ring.plan, accident, true));
+      }
+    }
+  }
+}
+
+// Those in which copies travel are among them.
+TEST_CASE("with copies a rank that is lost after any transfer of a step costs no finished step") {
+  for (const Named& named : kExamples) {
+    CAPTURE(named.schedule);
+    const Example ring = example(named);
+    for (int lost = 0; lost < ring.plan.plan.devices(); ++lost) {
+      CAPTURE(lost);
+      for (int wait = 0;; ++wait) {
+        CAPTURE(wait);
+        Accident accident;
+        accident.lost = lost;
+        accident.after_wait = wait;
+        const Kept kept = hurt_run(ring.model, ring.plan, accident, true);
+        if (kept.most_finished == kEndStep) break;  // all waits were gone through
+        check_kept(ring, accident, kept);
+      }
+    }
+  }
+}
+
+StepStanding standing_of(std::int64_t mirrored) {
+  StepStanding standing;
+  standing.step = mirrored;
+  standing.mirrored = mirrored;
+  return standing;
+}
+
+TEST_CASE("the newest copy that all survivors have is kept, and who kept what was lost is named") {
+  // Rank 2 was lost while 7 was being copied: rank 0, which keeps its copy, has 6 and 7.
+  const LastStep last =
+      last_mirrored_step({{0, standing_of(7)}, {1, standing_of(6)}, {3, standing_of(7)}}, 4);
+  CHECK(last.why_not == "");
+  CHECK(last.next_step == 6);
+  CHECK(last.mirrored);
+  CHECK(last.ranks == std::vector<int>{0, 1, 3});
+  CHECK(last_mirrored_step({{1, standing_of(6)}, {3, standing_of(6)}}, 4).why_not ==
+        "rank 0 is lost together with rank 2, which kept its copy");
+  CHECK(last_mirrored_step({{0, standing_of(kNotMirrored)}, {1, standing_of(6)}}, 2).why_not ==
+        "nothing is mirrored");
+  CHECK(last_mirrored_step({{0, standing_of(8)}, {1, standing_of(6)}}, 2).why_not ==
+        "the copies of the survivors are too far apart");
+}
+
+}  // namespace
+}  // namespace penstock
