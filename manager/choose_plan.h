@@ -13,6 +13,7 @@ struct ChosenPlan {
   PlanPage page;
   std::vector<PlacedRank> ranks;
   double slow_factor = 1.0;  // of the slowest machine that it uses
+  bool is_tailored = false;  // made for machines that are slow: its step counts them
 
   // Of a step, as far as is known.
   [[nodiscard]] Duration step() const { return scaled(page.step, slow_factor); }
@@ -23,6 +24,13 @@ std::vector<JobMachine> usable_machines(const JobState& state, UtcTime now);
 
 // The plan of most worth by Penstock's policy, when nothing runs; nothing when none fits.
 std::optional<ChosenPlan> plan_to_start(const JobRules& rules, const JobState& state, UtcTime now);
+
+// Losses that broke a generation are so far apart in the mean, once there are any; before, three
+// hours are assumed.
+Duration mean_between_losses(const JobState& state, UtcTime now);
+
+// Of the generation that runs, slow machines counted.
+Duration running_step(const JobState& state);
 
 struct BetterPlan {
   std::optional<ChosenPlan> plan;     // to change to now

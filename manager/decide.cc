@@ -62,9 +62,11 @@ Duration Decider::step_time() const {
   return decision_.next.step_time.value_or(decision_.next.generation.predicted_step);
 }
 
-// Before a machine goes: the step that runs, a checkpoint half as long again, the signal.
+// Before a machine goes: the step that runs and a checkpoint, or what it took the last times until
+// ranks that were told so had ended; half as long again; the signal.
 Duration Decider::lead() const {
-  return scaled(step_time() + decision_.next.write_time, 1.5) + kAllowance;
+  const Duration known = decision_.next.change_times.told.value_or(Duration{});
+  return scaled(std::max(known, step_time() + decision_.next.write_time), 1.5) + kAllowance;
 }
 
 void Decider::begin_stopping(AfterStop then, bool with_checkpoint, bool failure, UtcTime kill_at,
@@ -73,6 +75,7 @@ void Decider::begin_stopping(AfterStop then, bool with_checkpoint, bool failure,
   stopping.then = then;
   stopping.with_checkpoint = with_checkpoint;
   stopping.failure = failure;
+  stopping.began = now_;
   stopping.kill_at = kill_at;
   stopping.reason = reason;
   next().stopping = std::move(stopping);
@@ -84,8 +87,9 @@ void Decider::begin_stopping(AfterStop then, bool with_checkpoint, bool failure,
 // The others end by themselves: they lack a peer, and may write an emergency checkpoint first.
 void Decider::follow(const std::string& reason, bool failure) {
   begin_stopping(AfterStop::kStartAgain, false, failure, now_ + limits_.exit, reason);
+  expect_first_step();
   log("follow", "The other ranks end by themselves within " + to_text(limits_.exit) +
-                    ", or are killed: " + reason + ".");
+                    ", or are killed: " + reason + "." + expectation());
   if (failure) ++next().breaks;
 }
 
@@ -97,10 +101,11 @@ void Decider::stop(AfterStop then, ProcessSignal signal, const std::string& reas
   begin_stopping(then, !killed, killed && then == AfterStop::kStartAgain,
                  until ? std::min(patience, latest_kill(*until)) : patience, reason);
   next().stopping->killed = killed;
+  expect_first_step();
   decision_.acts.emplace_back(SignalRanks{generation().number, signal, ""});
   log("stop",
       std::string(killed ? "The ranks are killed: " : "The ranks write a checkpoint and exit: ") +
-          reason + ".");
+          reason + "." + expectation());
 }
 
 // The end of a machine; of one that should be gone already, but is not, as long as ranks get.

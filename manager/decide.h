@@ -9,23 +9,17 @@
 #include "manager/event.h"
 #include "manager/job_file.h"
 #include "manager/job_state.h"
+#include "manager/plan_page.h"
 #include "manager/utc_time.h"
 
 namespace penstock {
 
-// A page of the book that has a plan.
-struct PlanPage {
-  int page = 1;  // its number of GPUs
-  int gpus = 1;  // that its plan uses
-  Duration step{};
-  bool operator==(const PlanPage&) const = default;
-};
-
 // What does not change while a job lives.
 struct JobRules {
   JobFile job;
-  std::vector<PlanPage> pages;  // ascending by GPUs; one at least
+  std::vector<PlanPage> pages;  // of the book, ascending by GPUs; one at least
   Duration write{};             // of a checkpoint, until it is measured
+  bool advised = false;         // SlowAdvised follows when ranks are found to be slow
 };
 
 // Of a job that was never seen before. `token`: which its ranks share.

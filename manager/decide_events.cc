@@ -118,7 +118,42 @@ void Decider::handle(const MachineSlow& event) {
   if (known == nullptr || known->slow_factor == event.factor || next().has_ended()) return;
   known->slow_factor = std::max(1.0, event.factor);
   next().look_again = now_;
-  log("note", "Plans that use it are expected to take so much longer.");
+  if (in_use(event.machine)) generation().slowed_step.reset();
+  if (known->slow_factor == 1.0) {
+    log("note", "Plans that use it take as long as was predicted.");
+  } else if (rules_.advised && in_use(event.machine)) {
+    log("simulate", "Whether to keep it, to leave it out or to plan around it is simulated.");
+  } else {
+    log("note", "Plans that use it are expected to take so much longer.");
+  }
+}
+
+void Decider::handle(const SlowAdvised& event) {
+  if (!is_current(event.generation) || next().phase != JobPhase::kRunning) return;
+  generation().slowed_step = event.kept;
+  if (event.other) {
+    TailoredPlan made;
+    made.page = *event.other;
+    made.ranks = generation().ranks;
+    for (PlacedRank& rank : made.ranks) {
+      rank = {rank.rank, rank.machine, rank.local_rank, false, std::nullopt, 0};
+      const JobMachine* its = machine(rank.machine);
+      made.factors.push_back(its == nullptr ? 1.0 : its->slow_factor);
+    }
+    next().tailored = std::move(made);
+  }
+  next().look_again = now_;
+  if (change_plan()) return;
+  log("keep", "No other plan is so much faster that a change pays.");
+}
+
+void Decider::handle(const PlanFound& event) {
+  std::vector<PlanPage>& found = next().found_pages;
+  if (next().has_ended() || std::ranges::find(found, event.page) != found.end()) return;
+  found.push_back(event.page);
+  std::ranges::stable_sort(found, {}, &PlanPage::gpus);
+  next().look_again = now_;
+  log("note", "It is taken into account as if the book had a page for it.");
 }
 
 bool Decider::is_current(std::int64_t number) const {
@@ -144,6 +179,8 @@ void Decider::handle(const StepFinished& event) {
   if (!is_current(event.generation) || next().has_ended()) return;
   if (next().phase == JobPhase::kStarting) ready();
   if (!generation().has_stepped) {
+    learn_start(event.time);
+    compare_expectation();
     generation().has_stepped = true;
     generation().first_step = event.step - 1;
     next().lost_steps += std::max<std::int64_t>(0, next().last_step - generation().first_step);

@@ -3,14 +3,11 @@
 #include <utility>
 
 #include "manager/decider.h"
-#include "morphing/checkpoint_interval.h"
 #include "report/words.h"
 
 namespace penstock {
 namespace {
 
-// One loss in three hours, until any is seen: for the interval of checkpoints only.
-constexpr Duration kPriorLife = std::chrono::hours(3);
 constexpr int kSilentSteps = 10;
 
 }  // namespace
@@ -56,6 +53,7 @@ bool Decider::try_start() {
 bool Decider::wait_for_machines() {
   int gpus = 0;
   for (const JobMachine& each : usable_machines(next(), now_)) gpus += each.gpus;
+  if (next().expected) next().expected->waited = true;
   std::string why = "the smallest plan of the book needs " +
                     count_of(rules_.pages.front().gpus, "GPU") + ", and there " +
                     (gpus == 1 ? "is " : "are ") + std::to_string(gpus);
@@ -70,6 +68,7 @@ void Decider::start(const ChosenPlan& chosen) {
   made.number = generation().number + 1;
   made.page = chosen.page.page;
   made.predicted_step = chosen.page.step;
+  if (chosen.is_tailored) made.slowed_step = chosen.page.step;
   made.ranks = chosen.ranks;
   made.started = now_;
   next().restarts += made.number > 1 ? 1 : 0;
@@ -79,7 +78,7 @@ void Decider::start(const ChosenPlan& chosen) {
   next().last_sign = now_;
   next().step_time.reset();
   decision_.acts.emplace_back(StartRanks{generation().number, generation().page, generation().ranks,
-                                         steps_between_checkpoints()});
+                                         steps_between_checkpoints(), between_losses()});
   log("start", "Generation " + std::to_string(generation().number) + " runs the plan for " +
                    count_of(chosen.page.gpus, "GPU") + " on " + machines_text() + ", from step " +
                    std::to_string(next().checkpoint_step) + ".");
@@ -137,16 +136,17 @@ bool Decider::change_plan() {
   return true;
 }
 
-// Of the checkpoints in the background: Daly's rule, unless the job file says.
+// As the job file says.
 std::int64_t Decider::steps_between_checkpoints() const {
-  const JobState& state = decision_.next;
-  Duration every = rules_.job.checkpoint_every.value_or(Duration{});
-  if (!rules_.job.checkpoint_every) {
-    const Duration life = (now_ - state.created + kPriorLife) / (state.breaks + 1);
-    every = checkpoint_interval(state.write_time, std::max(Duration{1}, life));
-  }
+  const Duration every = rules_.job.checkpoint_every.value_or(Duration{});
   if (every <= Duration{}) return 0;
   return std::max<std::int64_t>(1, every / std::max(Duration{1}, generation_step()));
+}
+
+// Where it does not say: the ranks measure what a checkpoint costs them, and keep Daly's interval.
+Duration Decider::between_losses() const {
+  if (rules_.job.checkpoint_every) return {};
+  return mean_between_losses(decision_.next, now_);
 }
 
 Duration Decider::generation_step() const { return decision_.next.generation.predicted_step; }
@@ -156,6 +156,7 @@ bool Decider::kill_what_is_left() {
   if (now_ < stopping.kill_at) return false;
   if (stopping.killed) count_out_of_reach();
   stopping.killed = true;
+  stopping.outlived = true;
   stopping.kill_at = now_ + limits_.exit;
   decision_.acts.emplace_back(SignalRanks{generation().number, ProcessSignal::kKill, ""});
   log("kill", "Ranks that are left are killed: the time to end by themselves is over.");
@@ -172,6 +173,7 @@ void Decider::count_out_of_reach() {
 
 bool Decider::all_ended() {
   if (ranks_live()) return false;
+  learn_end();
   const Stopping stopping = *next().stopping;
   next().stopping.reset();
   release_machines();
@@ -213,6 +215,7 @@ void Decider::start_again(const Stopping& stopping) {
   for (int i = 2; i < next().failures && pause < limits_.longest_pause; ++i) pause *= 2;
   pause = std::min(pause, limits_.longest_pause);
   next().pause_until = now_ + pause;
+  if (next().expected) next().expected->time += pause;
   next().why = "pausing after " + count_of(next().failures, "failure") + " in a row";
   log("pause", "The job starts again in " + to_text(pause) + ", after " +
                    count_of(next().failures, "failure") + " without a new checkpoint.");

@@ -45,6 +45,8 @@ class Decider {
   void lose(const std::string& name, const std::string& reason);
   void remember(std::vector<std::string> added, std::vector<std::string> lost);
   void handle(const MachineSlow& event);
+  void handle(const SlowAdvised& event);
+  void handle(const PlanFound& event);
   [[nodiscard]] bool is_current(std::int64_t number) const;
   void handle(const RanksReady& event);
   void ready();
@@ -62,6 +64,15 @@ class Decider {
   void stop(AfterStop then, ProcessSignal signal, const std::string& reason,
             std::optional<UtcTime> until = std::nullopt);
   [[nodiscard]] UtcTime latest_kill(UtcTime gone_by) const;
+
+  // How long until there is a first step again (decide_expectations.cc).
+
+  void expect_first_step();
+  [[nodiscard]] std::string expectation() const;
+  [[nodiscard]] Duration time_to_end() const;
+  void learn_end();
+  void learn_start(Duration first_step);
+  void compare_expectation();
 
   // Commands.
 
@@ -88,6 +99,7 @@ class Decider {
   bool give_up_silent();
   bool change_plan();
   [[nodiscard]] std::int64_t steps_between_checkpoints() const;
+  [[nodiscard]] Duration between_losses() const;
   [[nodiscard]] Duration generation_step() const;
   bool kill_what_is_left();
   void count_out_of_reach();

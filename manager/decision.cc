@@ -18,7 +18,8 @@ struct Writer {
     Json json = Json::object();
     json.set("act", "start").set("generation", act.generation).set("page", act.page);
     json.set("ranks", std::move(ranks));
-    return json.set("checkpoint_every", act.checkpoint_every);
+    json.set("checkpoint_every", act.checkpoint_every);
+    return json.set("between_losses_ns", std::int64_t{act.between_losses.count()});
   }
   Json operator()(const SignalRanks& act) const {
     Json json = Json::object();
@@ -47,6 +48,9 @@ StartRanks read_start(JsonReader& reader) {
     start.ranks.push_back(read_placed_rank(rank));
   }
   start.checkpoint_every = reader.at("checkpoint_every").integer(0, kMost);
+  if (const auto apart = reader.get("between_losses_ns")) {
+    start.between_losses = Duration{apart->integer(0, kMost)};
+  }
   return start;
 }
 

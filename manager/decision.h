@@ -20,6 +20,8 @@ struct StartRanks {
   int page = 0;                       // of the book: its number of GPUs
   std::vector<PlacedRank> ranks;      // by rank
   std::int64_t checkpoint_every = 0;  // steps; 0: at the end and when asked
+  // Not 0: ranks choose the interval themselves, by what a checkpoint costs and losses this apart.
+  Duration between_losses{};
   bool operator==(const StartRanks&) const = default;
 };
 

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "report/words.h"
+
 namespace penstock {
 namespace {
 
@@ -32,7 +34,16 @@ struct Words {
     return "machine " + e.machine + " was lost" + (e.reason.empty() ? "" : " (" + e.reason + ")");
   }
   std::string operator()(const MachineSlow& e) const {
-    return "machine " + e.machine + " takes " + std::to_string(e.factor) + " times as long";
+    if (e.factor <= 1.0) return "machine " + e.machine + " is no longer slow";
+    return "machine " + e.machine + " takes " + fixed(e.factor, 2) + " times as long";
+  }
+  std::string operator()(const SlowAdvised& e) const {
+    return "a simulation with the slow machines: " + to_text(e.kept) + " a step as it runs" +
+           (e.other ? ", " + to_text(e.other->step) + " with " + e.what : "");
+  }
+  std::string operator()(const PlanFound& e) const {
+    return "a search found a plan for " + gpus_text(e.page.gpus) + ", " + to_text(e.page.step) +
+           " a step";
   }
   std::string operator()(const RanksReady& e) const {
     return "the ranks of generation " + std::to_string(e.generation) + " have met";

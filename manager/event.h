@@ -8,6 +8,7 @@
 #include <string>
 #include <variant>
 
+#include "manager/plan_page.h"
 #include "manager/utc_time.h"
 
 namespace penstock {
@@ -45,6 +46,21 @@ struct MachineSlow {
   std::string machine;
   double factor = 1.0;
   bool operator==(const MachineSlow&) const = default;
+};
+
+// What a simulation says about the machines of this generation that are slow.
+struct SlowAdvised {
+  std::int64_t generation = 0;
+  Duration kept{};                // a step of the running plan, with what is slow
+  std::optional<PlanPage> other;  // a faster plan for the same ranks where they are
+  std::string what;               // of it: "sections 7|6|6|5 instead of 6|6|6|6"
+  bool operator==(const SlowAdvised&) const = default;
+};
+
+// By a search, for a number of GPUs that the book has no page for.
+struct PlanFound {
+  PlanPage page;
+  bool operator==(const PlanFound&) const = default;
 };
 
 // All ranks of the generation have met and begin their first step.
@@ -96,9 +112,9 @@ struct TimePassed {
   bool operator==(const TimePassed&) const = default;
 };
 
-using Event =
-    std::variant<TimePassed, MachineJoined, MachineLeaves, NoticeWithdrawn, MachineLost,
-                 MachineSlow, RanksReady, RankEnded, StepFinished, CheckpointWritten, CommandGiven>;
+using Event = std::variant<TimePassed, MachineJoined, MachineLeaves, NoticeWithdrawn, MachineLost,
+                           MachineSlow, SlowAdvised, PlanFound, RanksReady, RankEnded, StepFinished,
+                           CheckpointWritten, CommandGiven>;
 
 std::string_view name_of(CommandKind kind);                        // "preempt"
 std::optional<CommandKind> command_called(std::string_view name);  // nothing: there is none

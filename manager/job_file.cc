@@ -27,8 +27,18 @@ std::string read_some(const JsonReader& reader, const std::string& what) {
 
 std::vector<std::string> read_arguments(const JsonReader& reader) {
   // What the manager says itself, for every generation anew.
-  constexpr std::array kOurs{"--steps", "--checkpoints", "--resume", "--resume-if-any",
-                             "--log",   "--then",        "--book",   "--virtual"};
+  constexpr std::array kOurs{"--steps",
+                             "--checkpoints",
+                             "--checkpoint-every",
+                             "--between-failures",
+                             "--resume",
+                             "--resume-if-any",
+                             "--log",
+                             "--then",
+                             "--book",
+                             "--virtual",
+                             "--slow-ranks",
+                             "--slow-machines"};
   std::vector<std::string> arguments;
   for (const JsonReader& each : reader.elements()) {
     const std::string argument = each.string();
@@ -36,7 +46,8 @@ std::vector<std::string> read_arguments(const JsonReader& reader) {
     for (const char* ours : kOurs) {
       if (name == ours) {
         each.fail("the manager gives " + name +
-                  " itself; leave it out (help: steps, book and checkpoints are keys of the job)");
+                  " itself; leave it out (help: steps, book, checkpoints, checkpoint_every and "
+                  "watch_slow_ranks are keys of the job)");
       }
     }
     arguments.push_back(argument);
@@ -165,6 +176,8 @@ JobFile read_job_file(const Json& json, const std::string& file) {
   }
   if (const auto assumptions = reader.get("assumptions")) read_assumptions(*assumptions, job);
   job.checkpoint_every = reader.get_duration("checkpoint_every");
+  if (const auto watch = reader.get("watch_slow_ranks")) job.watch_slow_ranks = watch->boolean();
+  if (const auto search = reader.get("search")) job.search = search->boolean();
   if (const auto limits = reader.get("limits")) read_limits(*limits, job.limits);
   reader.finish();
   return job;
@@ -186,6 +199,7 @@ Json write_job_file(const JobFile& job) {
   assumptions.set("restart_ns", ns(job.restart)).set("notice_ns", ns(job.notice));
   json.set("assumptions", std::move(assumptions));
   if (job.checkpoint_every) json.set("checkpoint_every_ns", ns(*job.checkpoint_every));
+  json.set("watch_slow_ranks", job.watch_slow_ranks).set("search", job.search);
   Json limits = Json::object();
   limits.set("start_ns", ns(job.limits.start)).set("exit_ns", ns(job.limits.exit));
   limits.set("silence_ns", ns(job.limits.silence)).set("attempts", job.limits.attempts);

@@ -61,6 +61,10 @@ struct JobFile {
   Duration restart = std::chrono::seconds(30);  // until the first new step
   Duration notice = std::chrono::seconds(30);   // 0: losses are never announced
   std::optional<Duration> checkpoint_every;     // none: Daly's rule; 0: only when asked
+  // Ranks are told to look for slow ones among them; on a GPU they then wait for every action.
+  bool watch_slow_ranks = true;
+  // A plan is searched for a number of GPUs that the book has no page for.
+  bool search = true;
   JobLimits limits;
   bool operator==(const JobFile&) const = default;
 };

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr int kMostGpus = 1 << 20;
+constexpr double kMostFactor = 1e9;
 
 constexpr std::array<std::string_view, 7> kPhases{"waiting",  "starting", "running", "stopping",
                                                   "finished", "stopped",  "failed"};
@@ -56,9 +57,32 @@ JobMachine read_machine(JsonReader reader) {
   machine.gpus = read_count(reader.at("gpus"));
   machine.since = read_time(reader.at("since_ns"));
   machine.gone_by = get_time(reader, "gone_by_ns");
-  machine.slow_factor = reader.at("slow_factor").number(1.0, 1e9);
+  machine.slow_factor = reader.at("slow_factor").number(1.0, kMostFactor);
   reader.finish();
   return machine;
+}
+
+Json write_page(const PlanPage& page) {
+  Json json = Json::object();
+  json.set("page", page.page).set("gpus", page.gpus);
+  return json.set("step_ns", std::int64_t{page.step.count()});
+}
+
+PlanPage read_page(JsonReader reader) {
+  PlanPage page;
+  page.page = read_count(reader.at("page"));
+  page.gpus = read_count(reader.at("gpus"));
+  page.step = Duration{reader.at("step_ns").integer(0, kMost)};
+  reader.finish();
+  return page;
+}
+
+void set_duration(Json& json, const char* key, const std::optional<Duration>& time) {
+  if (time) json.set(key, std::int64_t{time->count()});
+}
+std::optional<Duration> get_measured(JsonReader& reader, const char* key) {
+  const auto value = reader.get(key);
+  return value ? std::optional{Duration{value->integer(0, kMost)}} : std::nullopt;
 }
 
 Json write_generation(const Generation& generation) {
@@ -67,6 +91,7 @@ Json write_generation(const Generation& generation) {
   Json json = Json::object();
   json.set("number", generation.number).set("page", generation.page);
   json.set("predicted_step_ns", std::int64_t{generation.predicted_step.count()});
+  set_duration(json, "slowed_step_ns", generation.slowed_step);
   json.set("ranks", std::move(ranks)).set("first_step", generation.first_step);
   json.set("has_stepped", generation.has_stepped);
   json.set("started_ns", write_time(generation.started));
@@ -79,6 +104,7 @@ Generation read_generation(JsonReader reader) {
   generation.number = reader.at("number").integer(0, kMost);
   generation.page = read_count(reader.at("page"));
   generation.predicted_step = Duration{reader.at("predicted_step_ns").integer(0, kMost)};
+  generation.slowed_step = get_measured(reader, "slowed_step_ns");
   for (const JsonReader& rank : reader.at("ranks").elements()) {
     generation.ranks.push_back(read_placed_rank(rank));
   }
@@ -94,7 +120,9 @@ Json write_stopping(const Stopping& stopping) {
   Json json = Json::object();
   json.set("then", std::string(kAfter[static_cast<std::size_t>(stopping.then)]));
   json.set("with_checkpoint", stopping.with_checkpoint).set("killed", stopping.killed);
-  json.set("failure", stopping.failure).set("kill_at_ns", write_time(stopping.kill_at));
+  json.set("outlived", stopping.outlived).set("failure", stopping.failure);
+  json.set("began_ns", write_time(stopping.began));
+  json.set("kill_at_ns", write_time(stopping.kill_at));
   return json.set("reason", stopping.reason);
 }
 
@@ -103,8 +131,10 @@ Stopping read_stopping(JsonReader reader) {
   stopping.then = static_cast<AfterStop>(index_of(kAfter, reader.at("then")));
   stopping.with_checkpoint = reader.at("with_checkpoint").boolean();
   stopping.killed = reader.at("killed").boolean();
+  if (const auto outlived = reader.get("outlived")) stopping.outlived = outlived->boolean();
   stopping.failure = reader.at("failure").boolean();
   stopping.kill_at = read_time(reader.at("kill_at_ns"));
+  stopping.began = get_time(reader, "began_ns").value_or(stopping.kill_at);
   stopping.reason = reader.at("reason").string();
   reader.finish();
   return stopping;
@@ -127,6 +157,57 @@ SeenChange read_change(JsonReader reader) {
   if (const auto running = reader.get("running")) change.running = read_count(*running);
   reader.finish();
   return change;
+}
+
+Json write_tailored(const TailoredPlan& tailored) {
+  Json ranks = Json::array(), factors = Json::array();
+  for (const PlacedRank& rank : tailored.ranks) ranks.push(write_placed_rank(rank));
+  for (const double factor : tailored.factors) factors.push(factor);
+  Json json = Json::object();
+  json.set("page", write_page(tailored.page)).set("ranks", std::move(ranks));
+  return json.set("factors", std::move(factors));
+}
+
+TailoredPlan read_tailored(JsonReader reader) {
+  TailoredPlan tailored;
+  tailored.page = read_page(reader.at("page"));
+  for (const JsonReader& rank : reader.at("ranks").elements()) {
+    tailored.ranks.push_back(read_placed_rank(rank));
+  }
+  const JsonReader factors = reader.at("factors");
+  for (const JsonReader& factor : factors.elements()) {
+    tailored.factors.push_back(factor.number(1.0, kMostFactor));
+  }
+  if (tailored.factors.size() != tailored.ranks.size()) factors.expected("one for every rank");
+  reader.finish();
+  return tailored;
+}
+
+// What the next change is expected to take.
+void write_expectations(Json& json, const JobState& state) {
+  set_duration(json, "told_ns", state.change_times.told);
+  set_duration(json, "lost_ns", state.change_times.lost);
+  set_duration(json, "killed_ns", state.change_times.killed);
+  set_duration(json, "start_ns", state.change_times.start);
+  if (!state.expected) return;
+  Json expected = Json::object();
+  expected.set("since_ns", write_time(state.expected->since));
+  expected.set("time_ns", std::int64_t{state.expected->time.count()});
+  json.set("expected", expected.set("waited", state.expected->waited));
+}
+
+void read_expectations(JsonReader& reader, JobState& state) {
+  state.change_times.told = get_measured(reader, "told_ns");
+  state.change_times.lost = get_measured(reader, "lost_ns");
+  state.change_times.killed = get_measured(reader, "killed_ns");
+  state.change_times.start = get_measured(reader, "start_ns");
+  auto expected = reader.get("expected");
+  if (!expected) return;
+  state.expected.emplace();
+  state.expected->since = read_time(expected->at("since_ns"));
+  state.expected->time = Duration{expected->at("time_ns").integer(0, kMost)};
+  state.expected->waited = expected->at("waited").boolean();
+  expected->finish();
 }
 
 Json loss_or_null(double loss) { return std::isfinite(loss) ? Json(loss) : Json(); }
@@ -212,6 +293,11 @@ Json write_job_state(const JobState& state) {
   json.set("generation", write_generation(state.generation));
   if (state.stopping) json.set("stopping", write_stopping(*state.stopping));
   write_progress(json, state);
+  write_expectations(json, state);
+  Json found = Json::array();
+  for (const PlanPage& page : state.found_pages) found.push(write_page(page));
+  json.set("found_pages", std::move(found));
+  if (state.tailored) json.set("tailored", write_tailored(*state.tailored));
   json.set("history", std::move(history));
   return json.set("handled_commands", texts(state.handled_commands));
 }
@@ -233,6 +319,11 @@ JobState read_job_state(const Json& json, const std::string& file) {
   state.generation = read_generation(reader.at("generation"));
   if (const auto stopping = reader.get("stopping")) state.stopping = read_stopping(*stopping);
   read_progress(reader, state);
+  read_expectations(reader, state);
+  if (const auto found = reader.get("found_pages")) {
+    for (const JsonReader& each : found->elements()) state.found_pages.push_back(read_page(each));
+  }
+  if (const auto tailored = reader.get("tailored")) state.tailored = read_tailored(*tailored);
   for (const JsonReader& each : reader.at("history").elements()) {
     state.history.push_back(read_change(each));
   }

@@ -9,6 +9,7 @@
 
 #include "core/values/json.h"
 #include "manager/job_machine.h"
+#include "manager/plan_page.h"
 #include "manager/utc_time.h"
 
 namespace penstock {
@@ -48,6 +49,9 @@ struct Generation {
   bool has_stepped = false;
   UtcTime started{};
   std::optional<UtcTime> ready;
+  // A step with the machines that are slow, by a simulation; nothing: none is, or nobody has said
+  // yet.
+  std::optional<Duration> slowed_step{};
   bool operator==(const Generation&) const = default;
 };
 
@@ -56,8 +60,10 @@ struct Stopping {
   AfterStop then = AfterStop::kStartAgain;
   bool with_checkpoint = false;  // they were asked to write one before
   bool killed = false;           // they were told to end at once
+  bool outlived = false;         // the time that they had to end by themselves
   bool failure = false;          // nobody asked for it, and no machine was lost
-  UtcTime kill_at{};             // those that are left
+  UtcTime began{};
+  UtcTime kill_at{};  // those that are left
   std::string reason;
   bool operator==(const Stopping&) const = default;
 };
@@ -69,6 +75,33 @@ struct SeenChange {
   std::vector<std::string> added, lost;
   std::optional<int> running;  // GPUs of the plan that ran
   bool operator==(const SeenChange&) const = default;
+};
+
+// A plan made for the ranks of one generation because some of them were slow.
+struct TailoredPlan {
+  PlanPage page;
+  std::vector<PlacedRank> ranks;
+  std::vector<double> factors;  // of each rank's machine, when it was made
+  bool operator==(const TailoredPlan&) const = default;
+};
+
+// How long ranks took to end, and to start, the last times: what the next change is expected to
+// take. Nothing: not measured yet.
+struct ChangeTimes {
+  std::optional<Duration> told;    // until ranks have ended that were told to write a checkpoint
+  std::optional<Duration> lost;    // that lacked a peer
+  std::optional<Duration> killed;  // that were killed
+  std::optional<Duration> start;   // of the next, without its first step
+  bool operator==(const ChangeTimes&) const = default;
+};
+
+// From the event that ends a generation to the first step of the next one.
+struct ExpectedStep {
+  UtcTime since{};
+  Duration time{};
+  // The job waited for machines meanwhile, which nobody could foresee.
+  bool waited = false;
+  bool operator==(const ExpectedStep&) const = default;
 };
 
 struct JobState {
@@ -84,8 +117,13 @@ struct JobState {
   std::optional<Duration> step_time;  // of the last step
   std::optional<UtcTime> last_sign;   // of life of the ranks: a step, a checkpoint, the start
   std::int64_t checkpoint_step = 0;   // of the newest checkpoint
-  // Estimates: the job file's until they are measured.
+  // Estimates: the job file's until they are measured. A restart lasts until the first step is
+  // done.
   Duration write_time{}, restart_time{};
+  ChangeTimes change_times;
+  std::optional<ExpectedStep> expected;  // while there is no first step
+  std::vector<PlanPage> found_pages;     // by searches, ascending by GPUs
+  std::optional<TailoredPlan> tailored;
   // Failures since the newest checkpoint moved on.
   int failures = 0;
   std::optional<UtcTime> look_again;  // at whether another plan pays

@@ -58,7 +58,7 @@ Json json_of(const Question& question, const PlanBook& book) {
 
 Answer book_of_plans(const Question& question, const std::vector<int>& sizes,
                      const std::string& title, const std::optional<std::string>& output,
-                     TableFormat format, Screen screen) {
+                     TableFormat format, Screen screen, const AskedOf& asked_of) {
   WatchedSearch watched(question.budget);
   std::optional<PlanBook> book = find_book(question, sizes, watched);
   if (!book) return {"", kStopped, "the search was stopped before the book was complete\n"};
@@ -79,7 +79,11 @@ Answer book_of_plans(const Question& question, const std::vector<int>& sizes,
     case TableFormat::kText:
       break;
   }
-  return report_answer(text_of(*book, title, output, screen), exit);
+  std::string text = text_of(*book, title, output, screen);
+  if (exit == kNo) {
+    text += '\n' + wrapped(fewest_gpus_text(question, asked_of, watched), screen.width(), "", "  ");
+  }
+  return report_answer(text, exit);
 }
 
 }  // namespace penstock

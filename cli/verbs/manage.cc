@@ -15,11 +15,13 @@
 
 #include "cli/io/environment.h"
 #include "cli/io/files.h"
+#include "cli/io/found_plans.h"
 #include "cli/io/manage_signals.h"
 #include "cli/options/options.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
+#include "core/values/loaded.h"
 #include "core/values/plan_book.h"
 #include "manager/checkpoint_watch.h"
 #include "manager/hosts/command_hosts.h"
@@ -31,9 +33,9 @@
 #include "manager/notices/cloud_events.h"
 #include "manager/port/open_port.h"
 #include "manager/run_folder.h"
+#include "manager/slow_ranks_source.h"
 #include "report/result_json.h"
 #include "report/words.h"
-#include "search/evaluate.h"
 #include "studies/book_rungs.h"
 
 namespace penstock {
@@ -77,27 +79,9 @@ void make_folder(const std::string& path) {
   }
 }
 
-// Of the book's own profile and cluster, so that a rank needs no other file.
-std::string plan_text(const PlanBook& book, const Plan& plan, const InputFile& file) {
-  const PlanInputs inputs{&book.profile, &book.cluster, book.executor, book.reserve};
-  const EvaluatedPlan evaluated = evaluate(inputs, plan);
-  if (evaluated.why_not) {
-    throw_bad_input(
-        fmt::format("{}: the plan for {} cannot be priced again\nhelp: write the book "
-                    "anew: penstock plan ... --gpus 1..8 -o {}",
-                    file.path, count_of(plan.devices(), "GPU"), file.path));
-  }
-  PlanFile made = to_plan_file(inputs, evaluated);
-  made.tool_version = version();
-  made.profile = file;
-  made.cluster_file = file;
-  return to_text(write_plan(made)) + '\n';
-}
-
 // Writes a plan file per page, which does no harm to ranks that are about to read it.
-JobRules rules_of(JobFile job) {
-  const Loaded<Json> loaded = load_json(job.book);
-  const PlanBook book = read_plan_book(loaded.value, job.book);
+JobRules rules_of(JobFile job, const Loaded<PlanBook>& loaded) {
+  const PlanBook& book = loaded.value;
   JobRules rules;
   make_folder(job.run_folder + "/plans");
   for (const BookPage& page : book.pages) {
@@ -106,7 +90,7 @@ JobRules rules_of(JobFile job) {
     const bool known = !rules.pages.empty() && rules.pages.back().gpus == its.gpus &&
                        rules.pages.back().step == its.step;
     if (known) continue;
-    write_file(plan_path(job.run_folder, its.page), plan_text(book, *page.plan, loaded.file));
+    write_file(plan_path(job.run_folder, its.page), plan_file_text(book, *page.plan, loaded.file));
     rules.pages.push_back(its);
   }
   if (rules.pages.empty()) {
@@ -114,6 +98,7 @@ JobRules rules_of(JobFile job) {
   }
   rules.write = job.write.value_or(
       transfer_time(checkpoint_bytes(book.profile), BytesPerSecond{job.storage_bytes_per_s}));
+  rules.advised = job.watch_slow_ranks;
   rules.job = std::move(job);
   return rules;
 }
@@ -175,7 +160,7 @@ Answer answer_of(const JobState& state, const std::string& path, bool as_json) {
       exit);
 }
 
-JobState manage(const JobRules& rules) {
+JobState manage(const JobRules& rules, const Loaded<PlanBook>& book) {
   const JobFile& job = rules.job;
   JobStore store(state_path(job.run_folder));
   const DecisionLog decisions(decisions_path(job.run_folder), store);
@@ -187,7 +172,9 @@ JobState manage(const JobRules& rules) {
   if (!job.machine_file.empty()) {
     sources.push_back(std::make_unique<MachineFileSource>(job.machine_file, now_in_utc, say));
   }
-  if (auto port = open_port(job, read_plan_book(load_json(job.book).value, job.book), now_in_utc)) {
+  sources.push_back(std::make_unique<SlowRanksSource>(job.run_folder, say));
+  sources.push_back(std::make_unique<FoundPlans>(job, book.value, book.file, now_in_utc, say));
+  if (auto port = open_port(job, book.value, now_in_utc)) {
     sources.push_back(std::move(port));
   }
   for (const NoticeSource& source : job.notices) {
@@ -212,8 +199,9 @@ Answer run_manage(const Arguments& arguments, Screen screen) {
   options.positional("JOB", "penstock.job/1 (docs/file_formats.md)", path);
   options.flag("--json", "how the job ended, as one JSON object", json);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
-  const JobRules rules = rules_of(read_job_file(load_json(path).value, path));
-  return answer_of(manage(rules), path, json);
+  JobFile job = read_job_file(load_json(path).value, path);
+  const Loaded<PlanBook> book = load_plan_book(job.book);
+  return answer_of(manage(rules_of(std::move(job), book), book), path, json);
 }
 
 }  // namespace penstock

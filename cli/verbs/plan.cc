@@ -304,8 +304,10 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   refuse_contradictions(question);
   require_tokens(asked, question.profile.value);
   training.set_price(question.cluster.value);
+  const auto asked_of = [&](int gpus) { return question_of(given, gpus); };
   if (counts) {
-    return book_of_plans(question, *counts, short_question(question), output, chosen, screen);
+    return book_of_plans(question, *counts, short_question(question), output, chosen, screen,
+                         asked_of);
   }
   const bool is_short = chosen == TableFormat::kText && !verbose;
   if (is_short) question.request.top = kTwins * (given.top ? question.request.top : kShown);
@@ -330,7 +332,6 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   std::string missing =
       output && !writes ? fmt::format("\n{} was not written: there is no plan\n", *output) : "";
   if (result.best.empty() && result.complete) {
-    const auto asked_of = [&](int gpus) { return question_of(given, gpus); };
     missing += wrapped(fewest_gpus_text(question, asked_of, watched), screen.width(), "", "  ");
   }
   if (is_short) {

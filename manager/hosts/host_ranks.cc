@@ -61,6 +61,7 @@ HostRanksOptions host_ranks_options(const JobFile& job, const std::string& folde
     options.train.push_back(word);
   }
   options.variables = job.ranks.environment;
+  options.watch_slow_ranks = job.watch_slow_ranks;
   if (job.ranks.kind == RankStarter::Kind::kCommand) {
     options.look_every = std::chrono::seconds(2);
     options.missing_for = std::chrono::seconds(5);
@@ -68,38 +69,49 @@ HostRanksOptions host_ranks_options(const JobFile& job, const std::string& folde
   return options;
 }
 
-void HostRanks::take(std::int64_t number, int page, const std::vector<PlacedRank>& ranks,
-                     std::int64_t checkpoint_every) {
-  if (ranks_ && ranks_->places().number == number) return;
+std::vector<std::string> HostRanks::command_of(const StartRanks& what) const {
+  std::vector<std::string> command{options_.program, "train",
+                                   plan_path(options_.run_folder, what.page)};
+  const auto add = [&](const std::vector<std::string>& words) {
+    command.insert(command.end(), words.begin(), words.end());
+  };
+  add(options_.train);
+  add({"--log", run_log_path(options_.run_folder, what.generation), "--resume-if-any"});
+  if (what.between_losses > Duration{}) {
+    const auto apart = std::chrono::ceil<std::chrono::seconds>(what.between_losses);
+    add({"--checkpoint-every", "auto", "--between-failures", std::to_string(apart.count()) + "s"});
+  } else if (what.checkpoint_every > 0) {
+    add({"--checkpoint-every", std::to_string(what.checkpoint_every)});
+  }
+  // One rank has nothing to be compared with.
+  if (options_.watch_slow_ranks && what.ranks.size() > 1) {
+    add({"--slow-ranks", "--slow-machines", slow_ranks_path(options_.run_folder, what.generation)});
+  }
+  return command;
+}
+
+void HostRanks::take(const StartRanks& what) {
+  if (ranks_ && ranks_->places().number == what.generation) return;
   if (ranks_) ranks_->end();
   GenerationPlaces places;
   places.job = options_.job;
-  places.number = number;
-  places.folder = generation_folder(options_.run_folder, number);
-  places.places = places_of(ranks);
+  places.number = what.generation;
+  places.folder = generation_folder(options_.run_folder, what.generation);
+  places.places = places_of(what.ranks);
   places.variables = options_.variables;
-  places.command = {options_.program, "train", plan_path(options_.run_folder, page)};
-  places.command.insert(places.command.end(), options_.train.begin(), options_.train.end());
-  for (const std::string& word : {std::string("--log"), run_log_path(options_.run_folder, number),
-                                  std::string("--resume-if-any")}) {
-    places.command.push_back(word);
-  }
-  if (checkpoint_every > 0) {
-    places.command.emplace_back("--checkpoint-every");
-    places.command.push_back(std::to_string(checkpoint_every));
-  }
+  places.command = command_of(what);
   std::filesystem::create_directories(places.folder);
   std::vector<std::string> names;
   for (const MachineRanks& machine : places.places) names.push_back(machine.host);
-  end_other_generations(hosts_, names, options_.job, number);
-  progress_ = std::make_unique<RunProgress>(run_log_path(options_.run_folder, number));
+  end_other_generations(hosts_, names, options_.job, what.generation);
+  progress_ = std::make_unique<RunProgress>(run_log_path(options_.run_folder, what.generation));
   ranks_ = std::make_unique<GenerationRanks>(hosts_, std::move(places));
   watched_.clear();
   told_.clear();
 }
 
 void HostRanks::start(const StartRanks& what) {
-  take(what.generation, what.page, what.ranks, what.checkpoint_every);
+  take(what);
   for (const MachineRanks& machine : ranks_->places().places) {
     try {
       ranks_->start_on(machine);
@@ -126,7 +138,7 @@ void HostRanks::signal(const SignalRanks& what) {
 }
 
 void HostRanks::adopt(const JobState& state) {
-  take(state.generation.number, state.generation.page, state.generation.ranks, 0);
+  take({state.generation.number, state.generation.page, state.generation.ranks});
   for (const PlacedRank& rank : state.generation.ranks) {
     if (rank.ended) told_.insert(rank.rank);
   }

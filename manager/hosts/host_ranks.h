@@ -27,6 +27,7 @@ struct HostRanksOptions {
   // A launcher that is not to be seen for so long has ended; it may just be about to begin.
   Duration missing_for = std::chrono::milliseconds(500);
   Duration lost_after = std::chrono::seconds(30);  // without an answer
+  bool watch_slow_ranks = true;                    // into slow_ranks_path()
 };
 
 // Of a job file; `folder`: from which its relative paths count.
@@ -50,8 +51,8 @@ class HostRanks final : public RankProcesses {
     bool told_lost = false;
   };
 
-  void take(std::int64_t number, int page, const std::vector<PlacedRank>& ranks,
-            std::int64_t checkpoint_every);
+  void take(const StartRanks& what);
+  [[nodiscard]] std::vector<std::string> command_of(const StartRanks& what) const;
   void look_at(const MachineRanks& machine, const MachineSeen& seen, std::vector<Event>& events);
   void tell_end(const MachineRanks& machine, const RankEnded& end, std::vector<Event>& events);
   void tell_steps(std::vector<Event>& events);

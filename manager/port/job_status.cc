@@ -56,6 +56,9 @@ JobStatus job_status(const JobState& state, const JobSeen& seen, UtcTime now) {
     status.tokens_per_s = static_cast<double>(seen.tokens_per_step) * 1e9 /
                           static_cast<double>(state.step_time->count());
   }
+  if (state.expected && !state.expected->waited && !state.has_ended()) {
+    status.next_step_at = state.expected->since + state.expected->time;
+  }
   status.checkpoint_step = state.checkpoint_step;
   status.checkpoint_at = seen.checkpoint_at;
   status.restarts = state.restarts;

@@ -43,6 +43,7 @@ struct JobStatus {
   int gpus_present = 0, gpus_used = 0;
   std::optional<double> loss{}, tokens_per_s{};
   std::optional<Duration> step_time{}, predicted_step{};
+  std::optional<UtcTime> next_step_at{};  // expected, between two generations
   std::int64_t checkpoint_step = 0;
   std::optional<UtcTime> checkpoint_at{};
   std::int64_t restarts = 0, lost_steps = 0, failures = 0;

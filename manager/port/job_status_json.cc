@@ -89,6 +89,7 @@ Json write_job_status(const JobStatus& status) {
   if (status.predicted_step) {
     json.set("predicted_step_ns", std::int64_t{status.predicted_step->count()});
   }
+  if (status.next_step_at) json.set("next_step_at", to_text(*status.next_step_at));
   json.set("checkpoint_step", status.checkpoint_step);
   if (status.checkpoint_at) json.set("checkpoint_at", to_text(*status.checkpoint_at));
   json.set("restarts", status.restarts).set("lost_steps", status.lost_steps);
@@ -125,6 +126,7 @@ JobStatus read_job_status(const Json& json, const std::string& file) {
   status.tokens_per_s = get_number(reader, "tokens_per_s");
   status.step_time = reader.get_duration("step");
   status.predicted_step = reader.get_duration("predicted_step");
+  status.next_step_at = get_time(reader, "next_step_at");
   status.checkpoint_step = read_count(reader, "checkpoint_step");
   status.checkpoint_at = get_time(reader, "checkpoint_at");
   status.restarts = read_count(reader, "restarts");

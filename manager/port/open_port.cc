@@ -4,6 +4,7 @@
 
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
+#include "manager/plan_page.h"
 #include "manager/port/http_client.h"
 #include "manager/run_folder.h"
 #include "report/plan_table.h"
@@ -22,14 +23,17 @@ const Plan* plan_of(const PlanBook& book, int page) {
 
 PortSubject subject_of(const JobFile& job, const PlanBook& book) {
   PortSubject subject{job.name, job.steps, !job.machine_file.empty(), {}, {}};
-  subject.plan_words = [book](int page) {
+  subject.plan_words = [book, folder = job.run_folder](int page) {
     const Plan* plan = plan_of(book, page);
-    return plan == nullptr ? std::string() : layout_line(*plan);
+    if (plan != nullptr) return layout_line(*plan);
+    return page >= kFirstFoundPage ? "not of the book: " + plan_path(folder, page) : std::string();
   };
-  subject.tokens_per_step = [book](int page) -> std::int64_t {
-    const Plan* plan = plan_of(book, page);
-    return plan == nullptr ? 0 : std::int64_t{plan->global_batch} * plan->sequence_length;
-  };
+  // Of all plans of a job the same.
+  std::int64_t tokens = 0;
+  for (const BookPage& page : book.pages) {
+    if (page.plan) tokens = std::int64_t{page.plan->global_batch} * page.plan->sequence_length;
+  }
+  subject.tokens_per_step = [tokens](int) { return tokens; };
   return subject;
 }
 

@@ -34,6 +34,14 @@ std::string speed_line(const JobStatus& status) {
   return text;
 }
 
+std::string next_step_line(const JobStatus& status, UtcTime now) {
+  if (!status.next_step_at) return "";
+  if (*status.next_step_at <= now) {
+    return "The next step was expected " + in_seconds(now - *status.next_step_at) + " ago.";
+  }
+  return "The next step is expected in " + in_seconds(*status.next_step_at - now) + ".";
+}
+
 std::string losses_line(const JobStatus& status, UtcTime now) {
   std::string text = "Newest checkpoint: step " + with_commas(status.checkpoint_step);
   if (status.checkpoint_at) text += ", " + in_seconds(now - *status.checkpoint_at) + " old";
@@ -74,6 +82,7 @@ std::string status_text(const JobStatus& status, UtcTime now, Screen screen) {
   lines.push_back(std::to_string(status.gpus_used) + " of " + count_of(status.gpus_present, "GPU") +
                   " in use");
   lines.push_back(speed_line(status));
+  lines.push_back(next_step_line(status, now));
   lines.push_back(losses_line(status, now));
   lines.push_back(time_line(status));
   std::erase(lines, "");

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """A job that is hurt at every turn must end by itself with the losses of one that nobody hurt.
 
-    chaos.py PENSTOCK [--seed N] [--events N] [--steps N] [--keep FOLDER] [--only KIND,...]
+    chaos.py PENSTOCK [--seed N] [--events N] [--steps N] [--mirror]
+             [--keep FOLDER] [--only KIND,...]
 
 A tiny GPT in float64 on up to four CPU ranks; the machines are loopback addresses. `penstock manage`
 owns the job, and this program hurts it: it kills and stops ranks, launchers and the manager (which it
@@ -14,11 +15,13 @@ ports, and every decision with its reason.
 
 import argparse
 import array
+import datetime
 import email.utils
 import http.server
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -35,6 +38,7 @@ HOSTS = ["127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"]
 TOLERANCE = 1e-10
 PATIENCE = 120  # seconds without a new step are a failure
 TIME_OUT = "4s"  # of ranks that hang
+UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 # ---- what is trained -------------------------------------------------------------------------------
@@ -76,6 +80,10 @@ def write(path, value):
     with open(path + ".new", "w", encoding="utf-8") as file:
         file.write(value if isinstance(value, str) else json.dumps(value, indent=1))
     os.replace(path + ".new", path)
+
+
+def seconds_of(time_in_utc):
+    return datetime.datetime.fromisoformat(time_in_utc.replace("Z", "+00:00")).timestamp()
 
 
 def steps_in(log):
@@ -307,7 +315,7 @@ class Chaos:
         self.history = []  # (time, text)
         self.disk_is_full = False
         self.unannounced = {}  # generation -> what hit it without notice
-        self.newest_kept = 0  # newest complete checkpoint that nobody damaged
+        self.seen_checkpoints = {}  # (step, when it was complete) -> when we damaged it, or None
         self.began = time.monotonic()
         self.answers = []  # (seconds from an event to the next first step)
         self.waiting_since = None
@@ -339,7 +347,10 @@ class Chaos:
         write(self.path("job.json"), {
             "format": "penstock.job/1", "book": self.path("book.json"),
             "steps": self.options.steps,
-            "train": [*self.train_options(), "--no-pinning", "--time-out", TIME_OUT],
+            "train": [*self.train_options(), "--no-pinning", "--time-out", TIME_OUT,
+                      *(["--mirror"] if self.options.mirror else [])],
+            # Others compute on this machine, too: a rank that waits for them is not slow.
+            "watch_slow_ranks": False,
             "checkpoints": self.checkpoints, "run_folder": self.run_folder,
             "machine_file": self.path("machines"),
             "notices": [{"provider": "azure", "base": self.cloud.base}],
@@ -539,7 +550,10 @@ class Chaos:
             name = damage(os.path.join(self.checkpoints, f"step-{steps[-1]}"), self.rng)
         except (OSError, IndexError):
             return False  # it was replaced meanwhile
-        self.newest_kept = min(self.newest_kept, steps[-2])
+        self.see_checkpoints()
+        for step, complete in self.seen_checkpoints:
+            if step == steps[-1] and self.seen_checkpoints[step, complete] is None:
+                self.seen_checkpoints[step, complete] = time.time()
         self.say(f"{name} of the newest checkpoint, step {steps[-1]}, is damaged, and all "
                  f"launchers killed")
         return True
@@ -549,6 +563,14 @@ class Chaos:
         if done and self.waiting_since is None:
             self.waiting_since = (time.monotonic(), self.reached()[0])
         return done
+
+    def see_checkpoints(self):
+        for step in complete_checkpoints(self.checkpoints):
+            try:
+                manifest = os.path.join(self.checkpoints, f"step-{step}", "manifest.json")
+                self.seen_checkpoints.setdefault((step, os.path.getmtime(manifest)), None)
+            except OSError:
+                continue  # removed meanwhile
 
     # -- the run --
 
@@ -574,6 +596,7 @@ class Chaos:
                 last, moved = reached, now
             if self.disk_is_full:
                 self.mark_full_disk()
+            self.see_checkpoints()
             if now - moved > PATIENCE:
                 raise AssertionError(f"no new step within {PATIENCE} s")
             for event in events:
@@ -625,10 +648,18 @@ class Chaos:
         assert read[0]["samples"] == self.options.steps * BATCH, read[0]["samples"]
 
     def check_lost_steps(self):
-        """Between each generation with steps and the next."""
-        self.lost = self.lost_with_notice = 0
+        """Between each generation with steps and the next; and none begins before the newest
+        checkpoint that was there, and whole, when it was started."""
+        self.lost = self.lost_with_notice = self.lost_with_copies = 0
         steps = {g: steps_in(self.log_of(g)) for g in self.generations()}
+        started = {line["generation"]: seconds_of(line["at"]) for line in self.decisions()
+                   if line["decision"] == "start"}
         ran = [g for g in steps if steps[g]]
+        for g in ran:
+            whole = [step for (step, complete), damaged in self.seen_checkpoints.items()
+                     if complete < started[g] and (damaged is None or damaged > started[g])]
+            assert min(steps[g]) >= max(whole, default=0), \
+                f"generation {g} begins at {min(steps[g])} and not at {max(whole)}"
         for before, after in zip(ran, ran[1:]):
             lost = max(steps[before]) + 1 - min(steps[after])
             assert lost >= 0, f"generation {after} leaves out steps"
@@ -638,15 +669,31 @@ class Chaos:
                 self.lost_with_notice += lost
                 assert lost == 0, f"{lost} steps lost behind generation {before}, of which every " \
                                   f"change was announced"
+            if self.options.mirror and hits == ["SIGKILL of a rank"]:
+                self.lost_with_copies += lost
+                assert lost == 0, f"{lost} steps lost behind generation {before}, of which one " \
+                                  f"rank was killed that another kept a copy of"
+
+    def decisions(self):
+        with open(os.path.join(self.run_folder, "decisions.jsonl"), encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
 
     def check_decisions(self):
-        with open(os.path.join(self.run_folder, "decisions.jsonl"), encoding="utf-8") as file:
-            lines = [json.loads(line) for line in file]
+        lines = self.decisions()
         for line in lines:
             assert line["decision"] and len(line["reason"]) > 10 and line["event"], line
         started = {line["generation"] for line in lines if line["decision"] == "start"}
         assert started == set(self.generations()), "a generation without a decision to start it"
-        self.decisions = len(lines)
+        self.decided = len(lines)
+        # As the manager saw and foresaw it: from the end of a generation to the next first step.
+        self.foreseen = []
+        for line in lines:
+            if line["decision"] == "measure":
+                reason = line["reason"]
+                took = re.match(r"The first step was done ([\d.]+) (\w+) after", reason)
+                expected = re.search(r"; ([\d.]+) (\w+) were expected", reason)
+                self.foreseen.append(tuple(float(found[1]) * UNITS[found[2]]
+                                           for found in (took, expected)))
 
     def check_nothing_is_left(self):
         deadline = time.monotonic() + 10
@@ -665,14 +712,26 @@ class Chaos:
         self.cloud.server.shutdown()
         self.disk.unmount()
 
+    def foresight(self):
+        """Of the changes that the manager foresaw, without those before it had seen three."""
+        pairs = self.foreseen[3:]
+        if not pairs:
+            return "none foreseen"
+        off = sorted(abs(took - expected) / took for took, expected in pairs)
+        near = sum(1 for one in off if one <= 0.2)
+        took, expected = (sum(times) for times in zip(*pairs))
+        return (f"foreseen {expected / len(pairs):.2f} s in the mean, measured "
+                f"{took / len(pairs):.2f} s, median error {100 * off[len(off) // 2]:.0f} %, "
+                f"{near} of {len(pairs)} within 20 %")
+
     def summary(self):
         answers = sorted(self.answers)
         middle = answers[len(answers) // 2] if answers else 0.0
         return (f"seed {self.options.seed}: {self.options.events} events, "
                 f"{len(self.generations())} generations, {self.managers} managers, "
                 f"{self.lost} steps done again ({self.lost_with_notice} after notices), losses "
-                f"within {self.worst:.0e}, {self.decisions} decisions, median {middle:.1f} s from "
-                f"an event to the first new step, {time.monotonic() - self.began:.0f} s in all")
+                f"within {self.worst:.0e}, {self.decided} decisions, median {middle:.1f} s from "
+                f"an event to the first new step; {self.foresight()}; {time.monotonic() - self.began:.0f} s in all")
 
 
 def main():
@@ -681,6 +740,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--events", type=int, default=60)
     parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--mirror", action="store_true", help="ranks keep copies of each other")
     parser.add_argument("--only", help="kinds of events, with commas")
     parser.add_argument("--keep", help="a new folder in which everything stays")
     parser.add_argument("--verbose", action="store_true")

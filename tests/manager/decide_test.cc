@@ -238,6 +238,142 @@ TEST_CASE("a slow machine is left out where a plan without it is faster") {
   for (const PlacedRank& rank : job.state.generation.ranks) CHECK(rank.machine != "b");
 }
 
+// Four GPUs of two machines, by a command, since it does not pay at once.
+void run_on_four(Told& job) {
+  job.run_on({{"a", 2}, {"b", 2}});
+  job(seconds(10), RanksReady{1});
+  if (job.state.phase == JobPhase::kRunning) {
+    job(seconds(11), CommandGiven{"1", CommandKind::kMorph, "test"});
+  }
+  job.all_end(seconds(12), 4);
+  REQUIRE(job.state.generation.ranks.size() == 4);
+  job(seconds(22), RanksReady{job.state.generation.number});
+}
+
+JobRules rules_with_advice() {
+  JobRules rules = rules_of_test();
+  rules.advised = true;
+  return rules;
+}
+
+TEST_CASE("what to do about a slow machine is decided when the simulation has said what it costs") {
+  Told job(rules_with_advice());
+  run_on_four(job);
+  const std::int64_t generation = job.state.generation.number;
+  job(seconds(23), MachineSlow{"b", 1.5});
+  CHECK(job.last.acts.empty());
+  REQUIRE(job.last.log.size() == 1);
+  CHECK(job.last.log[0].decision == "simulate");
+  // 1.4 s as it runs; two GPUs alone take 2 s; other cuts 1.25 s: 100 steps gain 15 s, a change
+  // costs 3 s + 10 s.
+  const PlanPage other{kFirstFoundPage + 1, 4, milliseconds(1250)};
+  job(seconds(24), SlowAdvised{generation, milliseconds(1400), other, "sections 3|5"});
+  CHECK(job.told(ProcessSignal::kCheckpointAndExit));
+  const std::vector<PlacedRank> before = job.state.generation.ranks;
+  job.all_end(seconds(26), 4);
+  REQUIRE(job.acts<StartRanks>().size() == 1);
+  CHECK(job.acts<StartRanks>()[0].page == other.page);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    CHECK(job.state.generation.ranks[i].machine == before[i].machine);
+    CHECK(job.state.generation.ranks[i].local_rank == before[i].local_rank);
+  }
+  job(seconds(36), RanksReady{job.state.generation.number});
+  // The plan for it is not worth a look while it is as slow as before, nor is the book's.
+  CHECK(job.state.phase == JobPhase::kRunning);
+  // Well again: the book's plan takes 1 s, and 100 steps gain 25 s.
+  job(seconds(37), MachineSlow{"b", 1.0});
+  CHECK(job.told(ProcessSignal::kCheckpointAndExit));
+  job.all_end(seconds(39), 4);
+  CHECK(job.acts<StartRanks>().at(0).page == 4);
+}
+
+TEST_CASE("a slow machine that costs little is kept") {
+  Told job(rules_with_advice());
+  run_on_four(job);
+  job(seconds(23), MachineSlow{"b", 1.5});
+  job(seconds(24), SlowAdvised{job.state.generation.number, milliseconds(1050), std::nullopt, ""});
+  CHECK(job.last.acts.empty());
+  REQUIRE(!job.last.log.empty());
+  CHECK(job.last.log[0].decision == "keep");
+  // Of another generation it says nothing.
+  job(seconds(25), SlowAdvised{job.state.generation.number - 1, seconds(9), std::nullopt, ""});
+  CHECK(job.last.log.empty());
+}
+
+TEST_CASE("a plan made for slow ranks is not started on machines that are not as they were") {
+  Told job(rules_with_advice());
+  run_on_four(job);
+  job(seconds(23), MachineSlow{"b", 1.5});
+  const PlanPage other{kFirstFoundPage + 1, 4, milliseconds(1250)};
+  job(seconds(24), SlowAdvised{job.state.generation.number, milliseconds(1400), other, "cuts"});
+  job(seconds(25), MachineLost{"a", "test"});
+  job(seconds(25), MachineJoined{"c", 2});
+  job.all_end(seconds(26), 4);
+  REQUIRE(job.acts<StartRanks>().size() == 1);
+  CHECK(job.acts<StartRanks>()[0].page < kFirstFoundPage);
+}
+
+TEST_CASE("a plan that a search has found is used as if the book had it") {
+  Told job;
+  job.run_on({{"a", 3}});
+  REQUIRE(job.state.generation.ranks.size() == 2);
+  job(seconds(10), RanksReady{1});
+  // 2 s a step on two GPUs; on three 1.2 s: 100 steps gain 80 s.
+  job(seconds(11), PlanFound{{kFirstFoundPage + 1, 3, milliseconds(1200)}});
+  for (Duration when = seconds(12); job.state.phase == JobPhase::kRunning && when < seconds(100);
+       when += seconds(1)) {
+    job(when, TimePassed{});
+  }
+  CHECK(job.state.phase == JobPhase::kStopping);
+  job.all_end(seconds(101), 4);
+  REQUIRE(job.acts<StartRanks>().size() == 1);
+  CHECK(job.acts<StartRanks>()[0].page == kFirstFoundPage + 1);
+  CHECK(job.state.generation.ranks.size() == 3);
+}
+
+// "measure" lines of the log, as they were decided.
+std::string measured(const JobDecision& decision) {
+  for (const LogEntry& entry : decision.log) {
+    if (entry.decision == "measure") return entry.reason;
+  }
+  return "";
+}
+
+TEST_CASE("the time until the next first step is predicted from what ends and starts have taken") {
+  Told job;
+  job.run_on({{"a", 4}});
+  job(seconds(11), StepFinished{1, 1, 0.5, seconds(1)});  // started in 10 s, without its step
+  job(seconds(20), RankEnded{1, 2, std::nullopt, 9, ""});
+  REQUIRE(job.state.expected);
+  CHECK(job.state.expected->time == seconds(11));  // nobody knows how long the others take to end
+  job.all_end(seconds(22), 3);
+  job(seconds(33), StepFinished{2, 1, 0.5, seconds(1)});
+  CHECK(measured(job.last).find("13 s after") != std::string::npos);
+  CHECK(measured(job.last).find("11 s were expected") != std::string::npos);
+  CHECK(!job.state.expected);
+  job(seconds(34), CheckpointWritten{2, 2, seconds(3)});
+  // 2 s until they end, 10 s to start, 1 s for the step.
+  job(seconds(40), RankEnded{2, 0, std::nullopt, 9, ""});
+  CHECK(job.state.expected->time == seconds(13));
+  job.all_end(seconds(42), 3);
+  // Told to end: the step of 1 s and a checkpoint of 3 s, until that is measured.
+  job(seconds(52), StepFinished{3, 3, 0.5, seconds(1)});
+  job(seconds(53), MachineJoined{"b", 4});
+  job(seconds(54), MachineLeaves{"a", at(seconds(55)), "test"});
+  REQUIRE(job.state.expected);
+  CHECK(job.state.expected->time == seconds(4) + milliseconds(9500) + seconds(1));
+}
+
+TEST_CASE("while a job waits for machines nobody can say when it goes on") {
+  Told job;
+  job.run_on({{"a", 4}});
+  job(seconds(11), StepFinished{1, 1, 0.5, seconds(1)});
+  job(seconds(20), MachineLost{"a", "test"});
+  job(seconds(100), MachineJoined{"b", 4});
+  job(seconds(111), StepFinished{2, 1, 0.5, seconds(1)});
+  CHECK(measured(job.last).empty());
+}
+
 TEST_CASE("a command is carried out once, whoever repeats it") {
   Told job;
   job.run_on({{"a", 4}});

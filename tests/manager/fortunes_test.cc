@@ -36,6 +36,7 @@ struct LiveRank {
 class World {
  public:
   explicit World(unsigned seed) : random_(seed), rules_(rules_of_fortune()) {
+    rules_.advised = seed % 2 == 0;
     state_ = first_state(rules_, "secret", now());
   }
 
@@ -161,7 +162,22 @@ class World {
     if (chance(60)) lose(name, chance(2));
     if (chance(60) && !ranks_.empty()) crash();
     if (chance(200)) hung_ = hangs_;
+    if (chance(60)) give(MachineSlow{name, 1.0 + 0.5 * below(3)});
+    if (chance(60) && state_.phase == JobPhase::kRunning) advise();
+    if (chance(200)) give(PlanFound{{kFirstFoundPage + 100, 3, milliseconds(1300)}});
     if (chance(40)) give(CommandGiven{std::to_string(below(200)), a_command(), "test", name});
+  }
+
+  // With a plan for the ranks that there are, or none.
+  void advise() {
+    SlowAdvised advised;
+    advised.generation = state_.generation.number - below(2);
+    advised.kept = milliseconds(500 * (1 + below(8)));
+    const auto gpus = static_cast<int>(state_.generation.ranks.size());
+    if (chance(2)) {
+      advised.other = PlanPage{kFirstFoundPage + 1 + below(50), gpus, scaled(advised.kept, 0.7)};
+    }
+    give(advised);
   }
 
   CommandKind a_command() {

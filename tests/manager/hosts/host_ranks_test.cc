@@ -94,6 +94,22 @@ StartRanks three_ranks(std::int64_t generation) {
   return start;
 }
 
+TEST_CASE("ranks choose the interval of checkpoints where the job file does not") {
+  Trial trial;
+  trial.options.watch_slow_ranks = false;
+  HostRanks ranks(trial.hosts, trial.options);
+  StartRanks start = three_ranks(5);
+  start.checkpoint_every = 0;
+  start.between_losses = std::chrono::milliseconds(90'500);
+  ranks.start(start);
+  const std::vector<std::string>& words = trial.hosts.started.at(0).second.words;
+  const auto every = std::ranges::find(words, "--checkpoint-every");
+  REQUIRE(words.end() - every > 3);
+  CHECK(std::vector<std::string>(every, every + 4) ==
+        std::vector<std::string>{"--checkpoint-every", "auto", "--between-failures", "91s"});
+  CHECK(std::ranges::find(words, "--slow-ranks") == words.end());
+}
+
 TEST_CASE("each machine gets one launcher, with its ranks, and only once") {
   Trial trial;
   HostRanks ranks(trial.hosts, trial.options);
@@ -106,7 +122,8 @@ TEST_CASE("each machine gets one launcher, with its ranks, and only once") {
   CHECK(command.words == std::vector<std::string>{
                              "penstock", "train", trial.folder + "/plans/4.json", "--data", "d",
                              "--log", there + "/run.jsonl", "--resume-if-any", "--checkpoint-every",
-                             "25", "--ranks-here", "2", "--meet", there, "--address", "b"});
+                             "25", "--slow-ranks", "--slow-machines", there + "/slow.json",
+                             "--ranks-here", "2", "--meet", there, "--address", "b"});
   CHECK(command.variables.at(kJobVariable) == "job");
   CHECK(command.variables.at(kMachineVariable) == "b");
   CHECK(ranks.poll().empty());

@@ -54,6 +54,21 @@ TEST_CASE("a status is what the state says, and what follows from it") {
   CHECK(status.goodput == 0.25);         // 10 s of 40 s
 }
 
+TEST_CASE("between two generations it says when the next step is expected") {
+  JobState between = state();
+  between.phase = JobPhase::kStopping;
+  between.expected = ExpectedStep{kNow - 5s, 20s, false};
+  const JobStatus status = job_status(between, seen(), kNow);
+  CHECK(status.next_step_at == kNow + 15s);
+  CHECK(status_text(status, kNow, Screen{}).find("The next step is expected in 15.0 s.") !=
+        std::string::npos);
+  CHECK(status_text(status, kNow + 18s, Screen{}).find("The next step was expected 3.00 s ago.") !=
+        std::string::npos);
+  CHECK(read_job_status(write_job_status(status), "status") == status);
+  between.expected->waited = true;
+  CHECK(!job_status(between, seen(), kNow).next_step_at);
+}
+
 TEST_CASE("ranks of a generation that has ended use nothing") {
   JobState ended = state();
   ended.phase = JobPhase::kWaiting;

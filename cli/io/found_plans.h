@@ -1,0 +1,61 @@
+// Plans that a managed job's book does not have, found on a thread of their own while the job runs:
+// for a number of GPUs that has no page, by a search; and for ranks that are slow, by the
+// simulator. Their files lie beside those of the book's pages.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <future>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/values/plan_book.h"
+#include "core/values/plan_file.h"
+#include "manager/event_source.h"
+#include "manager/job_file.h"
+
+namespace penstock {
+
+// A plan of the book as a file, of the book's own profile and cluster, so that a rank needs no
+// other. Error{kBadInput} when it cannot be priced again.
+std::string plan_file_text(const PlanBook& book, const Plan& plan, const InputFile& of_book);
+
+class FoundPlans final : public EventSource {
+ public:
+  FoundPlans(const JobFile& job, PlanBook book, InputFile of_book, std::function<UtcTime()> clock,
+             std::function<void(const std::string&)> complain);
+  FoundPlans(const FoundPlans&) = delete;
+  FoundPlans& operator=(const FoundPlans&) = delete;
+  ~FoundPlans() override;
+
+  void begin(const JobState& state) override;
+  std::vector<Event> poll() override;
+  void decided(const Event& event, const JobDecision& decision) override;
+
+ private:
+  struct Found {
+    std::optional<Event> event;
+    std::string complaint;
+  };
+  // What should be looked for now, as work for the thread.
+  std::optional<std::function<Found()>> next_work();
+  [[nodiscard]] bool wants_advice() const;
+  [[nodiscard]] std::optional<int> wanted_size() const;
+  [[nodiscard]] Found advise(const JobState& state, int page) const;
+  [[nodiscard]] Found search(int gpus, int page) const;
+
+  const JobFile job_;
+  const PlanBook book_;
+  const InputFile of_book_;
+  const std::function<UtcTime()> clock_;
+  const std::function<void(const std::string&)> complain_;
+  JobState state_;
+  int last_page_ = 0;    // that was found
+  std::set<int> sizes_;  // for which a search has been made
+  std::atomic<bool> ends_{false};
+  std::future<Found> work_;
+};
+
+}  // namespace penstock
