@@ -40,7 +40,7 @@ void Decider::expect_first_step() {
   } else {
     expected.waited = true;
   }
-  next().expected = std::move(expected);
+  next().expected = expected;
 }
 
 // A sentence to follow another; empty where nobody can tell.
