@@ -37,8 +37,8 @@ struct LastStep {
   std::int64_t next_step = 0;     // steps [0, next_step) are finished
   std::vector<int> ranks;         // those that have them in common, ascending
   std::optional<NormShare> norm;  // of step next_step - 1, for ranks that have to finish it
-  bool mirrored = false;          // the state is that of copies in memory, not the ranks' own
   std::string why_not;            // when there is none
+  bool mirrored = false;          // the state is that of copies in memory, not the ranks' own
   bool operator==(const LastStep&) const = default;
 };
 std::string write_last_step(const LastStep& last);
