@@ -662,8 +662,10 @@ class Chaos:
         checkpoint that was there, and whole, when it was started."""
         self.lost = self.lost_with_notice = self.lost_with_copies = 0
         steps = {g: steps_in(self.log_of(g)) for g in self.generations()}
-        started = {line["generation"]: seconds_of(line["at"]) for line in self.decisions()
-                   if line["decision"] == "start"}
+        starts = [line for line in self.decisions() if line["decision"] == "start"]
+        started = {line["generation"]: seconds_of(line["at"]) for line in starts}
+        ranks = {line["generation"]: int(re.search(r"for (\d+) GPU", line["reason"])[1])
+                 for line in starts}
         ran = [g for g in steps if steps[g]]
         begins = {}
         for g in ran:
@@ -681,7 +683,8 @@ class Chaos:
                 self.lost_with_notice += lost
                 assert lost == 0, f"{lost} steps lost behind generation {before}, of which every " \
                                   f"change was announced"
-            if self.options.mirror and hits == ["SIGKILL of a rank"]:
+            keeps_copies = self.options.mirror and ranks[before] > 1
+            if keeps_copies and hits == ["SIGKILL of a rank"]:
                 self.lost_with_copies += lost
                 assert lost == 0, f"{lost} steps lost behind generation {before}, of which one " \
                                   f"rank was killed that another kept a copy of"
