@@ -20,7 +20,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::array kSamples{1, 2, 4, 8, 16};
+const std::vector<int> kSamples{1, 2, 4, 8, 16};
 constexpr int kLongestDefault = 8192;
 constexpr int kLongestSequence = 1 << 22;
 constexpr int kMostTensorDegree = 8;
@@ -190,10 +190,12 @@ class ProfileEstimate {
     type.name = name;
     type.parameter_source = kShapes;
     for (const int degree : degrees_) {
-      for (const int samples : kSamples) {
+      for (const int samples : request_.samples.empty() ? kSamples : request_.samples) {
         const CountKey key = key_of(degree, samples);
         const SectionCounts counted = counts(key);
-        if (samples == 1) type.parameters.push_back({degree, counted.parameters});
+        if (type.parameters.empty() || type.parameters.back().tensor_degree != degree) {
+          type.parameters.push_back({degree, counted.parameters});
+        }
         const Again again_of =
             again ? Again([&](Recompute mode) { return again(key, mode); }) : Again();
         add_measurements(counted, degree, samples, name, place, again_of, type);

@@ -50,6 +50,7 @@ std::optional<ModelFlops> model_flops_of(const Question& question, int sequence_
   if (sequence_length <= 0) return std::nullopt;
   ModelFlops flops;
   if (question.estimated) {
+    if (question.estimated->encoder_decoder) return std::nullopt;  // two lengths
     flops.per_sample = model_flops(question.estimated->model, sequence_length);
     flops.convention = FlopConvention::kMegatron;
   } else {

@@ -13,7 +13,9 @@
 
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
+#include "estimator/count_encoder_decoder.h"
 #include "estimator/count_operations.h"
+#include "estimator/estimate_encoder_decoder.h"
 #include "estimator/shipped_data.h"
 #include "report/json_array.h"
 #include "report/words.h"
@@ -131,10 +133,40 @@ std::string name_of_file(const std::string& path) {
 
 }  // namespace
 
-EstimatedModel estimate_model(const Loaded<Json>& config, const EstimateSettings& settings) {
-  EstimatedModel estimated;
+namespace {
+
+void read_model(const Loaded<Json>& config, EstimatedModel& estimated) {
+  if (is_encoder_decoder(config.value)) {
+    estimated.encoder_decoder = read_encoder_decoder(config.value, config.file.path);
+    for (Architecture* half :
+         {&estimated.encoder_decoder->encoder, &estimated.encoder_decoder->decoder}) {
+      if (half->name.empty()) half->name = name_of_file(config.file.path);
+    }
+    estimated.model = estimated.encoder_decoder->decoder;
+    return;
+  }
   estimated.model = read_architecture(config.value, config.file.path);
   if (estimated.model.name.empty()) estimated.model.name = name_of_file(config.file.path);
+}
+
+// Of an encoder-decoder model both lengths are the one that is asked for.
+Estimate estimate_of(const EstimatedModel& estimated) {
+  const EstimateRequest& request = estimated.request;
+  if (!estimated.encoder_decoder) {
+    return estimate_profile(estimated.model, estimated.device, shipped_efficiency(), request);
+  }
+  constexpr std::int64_t kMostSamples = 16;
+  const int length = request.sequence_length;
+  return estimate_encoder_decoder(*estimated.encoder_decoder, estimated.device,
+                                  shipped_efficiency(), request,
+                                  {{length}, {length}, kMostSamples * 2 * length});
+}
+
+}  // namespace
+
+EstimatedModel estimate_model(const Loaded<Json>& config, const EstimateSettings& settings) {
+  EstimatedModel estimated;
+  read_model(config, estimated);
   EstimateRequest& request = estimated.request;
   if (settings.cluster != nullptr) {
     estimated.device = sheet_in(*settings.cluster, settings.device, request.device);
@@ -157,8 +189,7 @@ EstimatedModel estimate_model(const Loaded<Json>& config, const EstimateSettings
                    " does not say how long sequences are; add for example "
                    "--sequence-length 2048");
   }
-  estimated.estimate =
-      estimate_profile(estimated.model, estimated.device, shipped_efficiency(), request);
+  estimated.estimate = estimate_of(estimated);
   return estimated;
 }
 
@@ -228,17 +259,24 @@ std::vector<std::string> notes_of(const EstimatedModel& estimated) {
   return notes;
 }
 
+std::int64_t parameters_of(const EstimatedModel& estimated) {
+  return estimated.encoder_decoder ? parameter_count(*estimated.encoder_decoder)
+                                   : parameter_count(estimated.model);
+}
+
 Json to_json(const EstimatedModel& estimated) {
   std::vector<std::string> assumed = estimated.model.assumed;
   assumed.insert(assumed.end(), estimated.estimate.assumptions.begin(),
                  estimated.estimate.assumptions.end());
+  const std::int64_t parameters = parameters_of(estimated);
   return Json::object()
       .set("device", estimated.device.name)
       .set("arithmetic", std::string(name_of(estimated.request.arithmetic)))
       .set("sequence_length", estimated.request.sequence_length)
       .set("architecture", estimated.model.family)
-      .set("parameters", parameter_count(estimated.model))
-      .set("active_parameters", active_parameter_count(estimated.model))
+      .set("parameters", parameters)
+      .set("active_parameters",
+           estimated.encoder_decoder ? parameters : active_parameter_count(estimated.model))
       .set("error_below", estimated.estimate.error.below)
       .set("error_above", estimated.estimate.error.above)
       .set("assumed", strings(assumed))

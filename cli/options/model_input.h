@@ -1,6 +1,7 @@
 // A model by its config.json: what `plan`, `compare` and `estimate` make of it with a datasheet.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,8 @@ std::vector<std::string> attention_names();
 std::string headline_of(const EstimatedModel& estimated);
 // What was assumed, and what of the file was not read; for people.
 std::vector<std::string> notes_of(const EstimatedModel& estimated);
+// Of the whole model, a tied tensor once.
+std::int64_t parameters_of(const EstimatedModel& estimated);
 Json to_json(const EstimatedModel& estimated);
 
 }  // namespace penstock

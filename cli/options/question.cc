@@ -22,6 +22,8 @@
 #include "cli/options/trainer_called.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/format.h"
+#include "core/values/encoder_decoder.h"
+#include "core/values/error.h"
 #include "costmodel/calibrated_profile.h"
 #include "costmodel/price_stages.h"
 #include "estimator/default_cluster.h"
@@ -123,7 +125,17 @@ void use_measurements(Question& question, const SearchOptions& options, const Lo
   question.cluster = load_cluster(cluster);
 }
 
+// Such a model has two lengths, and a search knows one.
+void refuse_pairs(const SearchOptions& options, const Loaded<Json>& config) {
+  if (options.takes_pairs || !is_encoder_decoder(config.value)) return;
+  throw_bad_input(fmt::format(
+      "{}: an encoder-decoder model, whose batches have two lengths\nhelp: penstock dynamic {} "
+      "--lengths FILE plans it; penstock predict takes a --batch with decoder_tokens",
+      config.file.path, config.file.path));
+}
+
 void use_estimate(Question& question, const SearchOptions& options, const Loaded<Json>& config) {
+  refuse_pairs(options, config);
   EstimateSettings settings;
   settings.device = options.device;
   settings.precision = options.precision;
@@ -288,7 +300,7 @@ std::string origin_of(const Question& question) {
                      question.cluster.file.hash);
 }
 
-void set_question(Json& json, const Question& question) {
+void set_inputs(Json& json, const Question& question) {
   const auto input = [](const InputFile& file) {
     return Json::object().set("path", file.path).set("hash", file.hash);
   };
@@ -306,6 +318,10 @@ void set_question(Json& json, const Question& question) {
   }
   json.set("executor", words_of(question.executor));
   json.set("gpus", question.request.gpus);
+}
+
+void set_question(Json& json, const Question& question) {
+  set_inputs(json, question);
   json.set("global_batch", question.request.global_batch);
 }
 

@@ -22,7 +22,8 @@ std::string words_of(const Question& question);
 std::string origin_of(const Question& question);
 // What an estimate rests on, in lines; nothing of a measured profile.
 std::vector<std::string> notes_of(const Question& question);
-// Appends the question to a JSON object.
+// Appends the question to a JSON object; without its global batch.
 void set_question(Json& json, const Question& question);
+void set_inputs(Json& json, const Question& question);
 
 }  // namespace penstock

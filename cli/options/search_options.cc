@@ -89,6 +89,47 @@ void SearchOptions::declare_machine(Options& options) {
   executor.declare(options);
 }
 
+void SearchOptions::declare_layouts(Options& options) {
+  options.option("--gpus", "N", "all of which are used; default: the whole cluster", gpus);
+  declare_estimate(options);
+  options.option("--device", "NAME",
+                 "with a config.json: the GPU (h100-sxm, a100-80gb, ..., or the path of a "
+                 "penstock.device/1 file); else: a device type of the cluster",
+                 device);
+  options.heading("What is fixed; everything else is searched");
+  options.repeated(
+      "--pin", "K=N,...",
+      "fix some of TP (tensor), PP (pipeline ranks), DP (replicas), VP (virtual stages "
+      "per rank), for example TP=1,PP=8; --tp 1 --pp 8 is the same",
+      pins);
+  options.repeated("--schedule", "NAME,...", "only these schedules, and 1F1B", schedules);
+  options.choices(schedule_names());
+  options.option("--recompute", "MODE", "only this recompute mode (none, selective, full)",
+                 recompute);
+  options.option("--zero1", "on|off",
+                 "shard the optimizer state over the replicas (ZeRO-1; default), or not", zero1);
+  options.option("--placement", "NAME",
+                 "pipeline-inner (neighbouring ranks hold the stages of one replica) or data-inner "
+                 "(they hold replicas of one stage)",
+                 placement);
+  options.choices({"pipeline-inner", "data-inner"});
+  options.option("--reserve-gib", "X",
+                 "GiB that plans leave free on each device; default: the cluster's reserve",
+                 reserve_gib);
+  options.option("--for", "TRAINER",
+                 "overlap transfers as this trainer does, unless --executor says otherwise: "
+                 "penstock, pytorch, torchtitan, megatron or deepspeed",
+                 trainer);
+  options.choices(trainer_names());
+  executor.declare(options);
+  options.heading("The search");
+  options.option("--threads", "N", "default: one per core; the answer does not depend on it",
+                 threads);
+  options.option("--budget", "TIME",
+                 "stop after this time (30s, 5min) with the best layouts so far; exit code 4",
+                 budget);
+}
+
 void SearchOptions::declare(Options& options) {
   declare_model(options);
   options.option(

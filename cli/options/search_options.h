@@ -21,11 +21,14 @@ struct SearchOptions {
   std::vector<std::string> also_on;  // further device types to estimate for, set by `predict`
   ExecutorOptions executor;
   bool every_candidate = false, large_batch = false;
+  bool takes_pairs = false;  // set by verbs whose micro-batches may have two lengths
 
   void declare(Options& options);
   // Of one configuration only: the model; what it runs on, and how.
   void declare_inputs(Options& options);
   void declare_machine(Options& options);
+  // Of batches that the verb describes itself: model, machine, pins of the layout, threads.
+  void declare_layouts(Options& options);
 
  private:
   void declare_model(Options& options);

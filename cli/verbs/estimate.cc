@@ -91,7 +91,7 @@ std::vector<Json> section_rows(const EstimatedModel& estimated) {
 std::string text_of(const EstimatedModel& estimated, Screen screen) {
   const Architecture& model = estimated.model;
   std::string out = wrapped(model.name + " " + headline_of(estimated), screen.width(), "", "  ");
-  std::string parameters = with_commas(parameter_count(model)) + " parameters";
+  std::string parameters = with_commas(parameters_of(estimated)) + " parameters";
   if (model.experts) {
     parameters += ", of which a token meets " + with_commas(active_parameter_count(model));
   }

@@ -137,6 +137,7 @@ Asked asked_of(const Layout& layout, SearchOptions given, const std::optional<Ba
     if (type != *given.device) given.also_on.push_back(type);
   }
   given.global_batch = "1";  // the layout has it; the question only needs one
+  given.takes_pairs = batch.has_value();
   Asked asked{question_of(given), {}};
   Question& question = asked.question;
   LayoutDefaults defaults;

@@ -108,8 +108,9 @@ class ArchitectureReader {
     const std::string why = why_other_kind(fields_, model_.family, type_);
     if (why.empty()) return;
     fail(quoted(model_.family.empty() ? type_ : model_.family) + " is " + why +
-         ", no language model of plain attention layers (state-space, hybrid and encoder-decoder "
-         "models are not estimated); measure it instead: penstock profile, or write a "
+         ", no language model of plain attention layers (state-space, hybrid and, but for T5, "
+         "encoder-decoder models are not estimated); measure it instead: penstock profile, or "
+         "write a "
          "penstock.profile/1 by "
          "hand (docs/file_formats.md), and plan from that");
   }

@@ -8,6 +8,7 @@
 
 #include "core/values/architecture.h"
 #include "core/values/device_sheet.h"
+#include "core/values/encoder_decoder.h"
 #include "core/values/profile.h"
 
 namespace penstock {
@@ -18,6 +19,7 @@ struct EstimateRequest {
   std::string device;  // what the profile calls it; empty: the datasheet's name
   Arithmetic arithmetic = Arithmetic::kBFloat16;
   int sequence_length = 0;     // tokens per sample
+  std::vector<int> samples{};  // micro-batch sizes, ascending; empty: 1, 2, 4, 8 and 16
   int most_tensor_degree = 1;  // T in powers of two up to here, where the model divides
   std::optional<AttentionKernel> attention{};  // absent: default_attention()
   // Tensors between the products of a layer divided over the ranks of a tensor-parallel group.
@@ -36,7 +38,8 @@ struct Estimate {
 };
 
 struct EstimatedModel {
-  Architecture model;
+  Architecture model;  // of an encoder-decoder model its decoder
+  std::optional<EncoderDecoder> encoder_decoder{};
   DeviceSheet device;
   EstimateRequest request;
   Estimate estimate;
