@@ -11,7 +11,7 @@ cmake_minimum_required(VERSION 3.25)
 
 # Who may include whom; a folder may always include itself. Folders that are not named here (tests,
 # bench) may include every module.
-set(modules core estimator costmodel simulator training profiler runtime_bridge search report trainers studies morphing manager cli)
+set(modules core estimator costmodel simulator training profiler runtime_bridge search spilling report trainers studies morphing multi manager cli)
 set(may_include_core)
 set(may_include_estimator core)
 set(may_include_costmodel core)
@@ -21,9 +21,11 @@ set(may_include_report core)
 set(may_include_profiler core training)
 set(may_include_runtime_bridge core training)
 set(may_include_search core costmodel simulator)
+set(may_include_spilling core costmodel simulator search)
 set(may_include_trainers core report)
 set(may_include_studies core costmodel simulator search estimator report trainers morphing)
 set(may_include_morphing core)
+set(may_include_multi core)
 set(may_include_manager core training morphing runtime_bridge report)
 set(may_include_cli ${modules})
 
@@ -41,7 +43,7 @@ set(json_files "^core/values/[^/]*\\.cc$")
 set(network_library "^(httplib|boost/(asio|beast)|openssl)(/|\\.)")
 set(network_files "^manager/port/[^/]*\\.cc$")
 # What users of these modules include must not drag another library along.
-set(clean_headers "^(core|estimator|costmodel|simulator|search|studies|morphing|manager|report|trainers|training|profiler|runtime_bridge)/.*\\.h$")
+set(clean_headers "^(core|estimator|costmodel|simulator|search|spilling|studies|morphing|multi|manager|report|trainers|training|profiler|runtime_bridge)/.*\\.h$")
 
 function(refuse file include reason)
   file(READ ${ROOT}/${file} text)

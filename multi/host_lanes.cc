@@ -1,0 +1,91 @@
+#include "multi/host_lanes.h"
+
+#include <algorithm>
+
+namespace penstock {
+
+HostLanes::HostLanes(int gpus, const HostLinks& links)
+    : gpus_(gpus),
+      directions_(links.duplex ? 2 : 1),
+      gpus_per_link_(links.gpus_per_link),
+      links_((gpus + links.gpus_per_link - 1) / links.gpus_per_link),
+      lanes_(static_cast<std::size_t>(gpus_ * directions_)),
+      link_(static_cast<std::size_t>(links_ * directions_)) {}
+
+std::size_t HostLanes::link_of(std::size_t lane) const {
+  const int direction = static_cast<int>(lane) / gpus_;
+  const int gpu = static_cast<int>(lane) % gpus_;
+  return static_cast<std::size_t>(direction * links_ + gpu / gpus_per_link_);
+}
+
+HostLanes::Range HostLanes::lanes_of(std::size_t link) const {
+  const int direction = static_cast<int>(link) / links_;
+  const int first = static_cast<int>(link) % links_ * gpus_per_link_;
+  const int end = std::min(first + gpus_per_link_, gpus_);
+  return {static_cast<std::size_t>(direction * gpus_ + first),
+          static_cast<std::size_t>(direction * gpus_ + end)};
+}
+
+void HostLanes::add(const HostCopy& copy) {
+  const int direction = copy.load || directions_ == 1 ? 0 : 1;
+  const auto lane = static_cast<std::size_t>(direction * gpus_ + copy.gpu);
+  if (lanes_[lane].waiting.empty()) add_head(lane);
+  lanes_[lane].waiting.push_back(copy);
+}
+
+void HostLanes::add_head(std::size_t lane) {
+  heads_.insert(std::lower_bound(heads_.begin(), heads_.end(), lane), lane);
+}
+
+void HostLanes::advance(std::size_t link, Duration now) {
+  Link& shared = link_[link];
+  if (shared.running > 0) {
+    const std::int64_t done = (now - shared.since).count() * kPartsOfNs / shared.running;
+    const Range lanes = lanes_of(link);
+    for (std::size_t i = lanes.first; i < lanes.end; ++i) {
+      if (lanes_[i].runs) lanes_[i].left = std::max<std::int64_t>(0, lanes_[i].left - done);
+    }
+  }
+  shared.since = now;
+}
+
+void HostLanes::find_next_end(std::size_t link) {
+  Link& shared = link_[link];
+  std::optional<std::int64_t> least;
+  const Range lanes = lanes_of(link);
+  for (std::size_t i = lanes.first; i < lanes.end; ++i) {
+    if (lanes_[i].runs) least = std::min(least.value_or(lanes_[i].left), lanes_[i].left);
+  }
+  const std::int64_t parts = least.value_or(0) * shared.running;
+  shared.next_end = shared.since + Duration{(parts + kPartsOfNs - 1) / kPartsOfNs};
+}
+
+std::optional<Duration> HostLanes::next_end() const {
+  std::optional<Duration> next;
+  for (const Link& link : link_) {
+    if (link.running > 0 && (!next || link.next_end < *next)) next = link.next_end;
+  }
+  return next;
+}
+
+std::vector<HostCopy> HostLanes::end_at(Duration now) {
+  std::vector<HostCopy> ended;
+  for (std::size_t link = 0; link < link_.size(); ++link) {
+    if (link_[link].running == 0 || link_[link].next_end != now) continue;
+    advance(link, now);
+    const Range lanes = lanes_of(link);
+    for (std::size_t i = lanes.first; i < lanes.end; ++i) {
+      Lane& lane = lanes_[i];
+      if (!lane.runs || lane.left > 0) continue;
+      ended.push_back(lane.waiting.front());
+      lane.waiting.pop_front();
+      lane.runs = false;
+      if (!lane.waiting.empty()) add_head(i);
+      --link_[link].running;
+    }
+    find_next_end(link);
+  }
+  return ended;
+}
+
+}  // namespace penstock

@@ -1,0 +1,68 @@
+// A plan for a model that does not fit its device: one device, its shards on the host.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/values/cluster.h"
+#include "core/values/plan_file.h"
+#include "search/evaluate.h"
+#include "spilling/best_shards.h"
+#include "spilling/shards.h"
+
+namespace penstock {
+
+// The reported speed of Adam on the host's cores: 0.22 s for 10^9 parameters (ZeRO-Offload, arXiv
+// 2101.06840, "CPU-Adam"; assumed of other machines).
+inline constexpr double kHostUpdatePsPerParameter = 220.0;
+
+struct SpillQuestion {
+  PlanInputs inputs;
+  std::string device;  // a type of the cluster
+  HostOfNode host;
+  int global_batch = 1;
+  int sequence_length = 0;
+  std::optional<int> micro_batch_size;  // else every measured one that divides the batch
+  std::vector<int> last_sections;       // of the shards, as the user lists them; empty: searched
+};
+
+// Where the optimizer runs and keeps its state.
+enum class UpdatePlace {
+  kHost,    // gradients travel there, and parameters come back
+  kDevice,  // its state travels with the parameters
+};
+
+struct SpilledShard {
+  int first = 0, end = 0;  // sections
+  Bytes state;             // in its slot
+  ShardTime time;          // of one pass
+};
+
+struct SpilledPlan {
+  PlanFile file;  // complete but for what the program knows of itself and its inputs
+  UpdatePlace update = UpdatePlace::kHost;
+  std::string partitioner;  // "pilot", "best", "listed"
+  int passes = 1;           // through the model in a step
+  std::vector<SpilledShard> shards;
+  Duration compute{};      // of a step
+  Duration closed_form{};  // of a step, by closed_form()
+  Duration loading{};      // all loads of a step, one after the other
+  double hidden = 0.0;     // the share of `loading` during which the device computes
+  Bytes host;              // what the shards take there
+  Bytes loaded, stored;    // in a step
+
+  [[nodiscard]] Duration step() const { return file.prediction.step_time; }
+};
+
+struct SpillAnswer {
+  std::optional<SpilledPlan> plan;  // the fastest that was found
+  std::string why_not;              // where there is none
+  int tried = 0;                    // plans that were replayed
+};
+
+// Tries micro-batch sizes, passes and places of the optimizer; of each the greedy partition, and
+// the best ones of as many shards and of up to three more. Everything is replayed.
+SpillAnswer spill(const SpillQuestion& question);
+
+}  // namespace penstock

@@ -1,0 +1,23 @@
+// The Program of one step of a spilled model on one rank: F through the shards, B back, every shard
+// loaded before it is needed and copied back once it has changed.
+#pragma once
+
+#include "core/values/program.h"
+
+namespace penstock {
+
+// How a step of a spilled model goes through its batch.
+struct SpilledBatch {
+  int passes = 1;         // there and back through the model; gradients add up on the host
+  int micro_batches = 1;  // of one pass: all of them go through a shard before the next is loaded
+  MicroBatch each;
+  // Shards are updated on the host: those that are on the device when a step ends are loaded anew.
+  bool reloads_updated = false;
+};
+
+// A step begins and ends with shards 0 and 1 on the device, in two slots (one shard: in one). A
+// shard is copied back in every pass, and updated behind its last gradient: no norm over all
+// gradients comes between. Error{kInternal} where the lists wait for each other.
+Program spilled_program(int shards, const SpilledBatch& batch);
+
+}  // namespace penstock

@@ -1,0 +1,117 @@
+#include "spilling/spilled_plan.h"
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "core/check/check.h"
+#include "core/files/format.h"
+#include "core/values/json.h"
+#include "core/values/json_reader.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+
+ModelProfile profile_at(const std::string& path) {
+  return read_profile(parse_json(read_file(path), path), path);
+}
+ClusterSpec cluster_at(const std::string& path) {
+  return read_cluster(parse_json(read_file(path), path), path);
+}
+
+// GPT-6.7B on one A100 of 40 GB: 12.6 GiB of weights in 16 bits, 16 bytes a parameter in all.
+struct Question {
+  ModelProfile profile = profile_at("data/profiles/gpt-6.7b.a100-40gb.json");
+  ClusterSpec cluster = cluster_at("data/clusters/a100-40gb-p4d-8x8.json");
+  SpillQuestion asked;
+
+  Question() {
+    asked.inputs = {&profile, &cluster, {}, std::nullopt};
+    asked.device = "a100-40gb";
+    asked.host = {Bytes{1152 * kGiB}, {25.13e9}, 2, true, 0};
+    asked.global_batch = 16;
+    asked.sequence_length = 2048;
+  }
+};
+
+std::int64_t sum_of(const PlanFile& file, Bytes StepPrice::*member) {
+  std::int64_t sum = 0;
+  for (const StepPrice& step : file.prices.step) sum += (step.*member).count;
+  return sum;
+}
+
+std::string first_finding(const PlanFile& file) {
+  const CheckReport report = check(file);
+  if (report.findings.empty()) return "";
+  return report.findings.front().place + ": " + report.findings.front().message;
+}
+
+}  // namespace
+
+TEST_CASE("a model of 100 GiB trains on a device of 40 GB, and the checker agrees") {
+  const Question question;
+  const SpillAnswer answer = spill(question.asked);
+  REQUIRE(answer.plan.has_value());
+  const SpilledPlan& plan = *answer.plan;
+  CHECK(plan.shards.size() >= 3);
+  CHECK(plan.host > Bytes{80 * kGiB});
+  CHECK(first_finding(plan.file).empty());
+  CHECK(plan.file.program.pipelines[0].weight_slots == 2);
+  CHECK(plan.file.prediction.peak_memory() <= question.cluster.device_types[0].memory);
+  CHECK(plan.step() >= plan.compute);
+  CHECK(plan.hidden >= 0.0);
+  CHECK(plan.hidden <= 1.0);
+  const double to_form =
+      static_cast<double>(plan.step().count()) / static_cast<double>(plan.closed_form.count());
+  CHECK(to_form >= 0.98);
+  CHECK(to_form <= 1.02);
+}
+
+// H1: 2P - P(0) - P(1) - P(S-2) - P(S-1) bytes are loaded in a pass, and P(0) + P(1) once more in a
+// step, since they were updated on the host. Every pass copies all gradients back.
+TEST_CASE("the traffic is that of the formula") {
+  const Question question;
+  const SpillAnswer answer = spill(question.asked);
+  REQUIRE(answer.plan.has_value());
+  const SpilledPlan& plan = *answer.plan;
+  const auto& step = plan.file.prices.step;
+  const std::size_t shards = step.size();
+  REQUIRE(shards >= 3);
+  REQUIRE(plan.update == UpdatePlace::kHost);
+  const Bytes ends = step[0].loaded + step[1].loaded;
+  const Bytes of_pass = Bytes{2 * sum_of(plan.file, &StepPrice::loaded)} - ends -
+                        step[shards - 2].loaded - step[shards - 1].loaded;
+  CHECK(plan.loaded == of_pass * plan.passes + ends);
+  CHECK(plan.stored == Bytes{sum_of(plan.file, &StepPrice::stored)} * plan.passes);
+}
+
+TEST_CASE("listed shards are kept as they are, and the searched ones are no slower") {
+  Question question;
+  const SpillAnswer searched = spill(question.asked);
+  REQUIRE(searched.plan.has_value());
+  const int last = static_cast<int>(question.profile.sections.size()) - 1;
+  for (int section = 3; section < last; section += 4) {
+    question.asked.last_sections.push_back(section);
+  }
+  question.asked.last_sections.push_back(last);
+  const SpillAnswer listed = spill(question.asked);
+  REQUIRE(listed.plan.has_value());
+  CHECK(listed.plan->partitioner == "listed");
+  CHECK(listed.plan->shards.size() == question.asked.last_sections.size());
+  CHECK(listed.plan->step() >= searched.plan->step());
+}
+
+TEST_CASE("what cannot be is answered with the reason") {
+  Question question;
+  question.asked.host.memory = Bytes{50 * kGiB};
+  CHECK(spill(question.asked).why_not.find("on the host, which has 50.0 GiB") != std::string::npos);
+  question.asked.host.memory = Bytes{1152 * kGiB};
+  question.cluster.device_types[0].memory = Bytes{3 * kGiB};
+  const SpillAnswer small = spill(question.asked);
+  CHECK_FALSE(small.plan.has_value());
+  CHECK(small.why_not.find("two slots of") != std::string::npos);
+}
+
+}  // namespace penstock

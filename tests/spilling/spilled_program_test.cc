@@ -1,0 +1,156 @@
+#include "spilling/spilled_program.h"
+
+#include <random>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "core/values/executor_model.h"
+#include "core/values/stage_prices.h"
+#include "multi/replay_units.h"
+#include "simulator/simulate.h"
+#include "spilling/best_shards.h"
+
+namespace penstock {
+namespace {
+
+using std::chrono::milliseconds;
+
+StagePrices prices_of(const std::vector<ShardTime>& shards) {
+  StagePrices prices;
+  prices.stages = static_cast<int>(shards.size());
+  for (std::size_t s = 0; s < shards.size(); ++s) {
+    ComputePrice compute;
+    compute.forward.duration = shards[s].forward;
+    compute.fused_backward.duration = shards[s].back(s + 1 == shards.size());
+    prices.compute.push_back(compute);
+    prices.transfer.emplace_back();
+    StepPrice step;
+    step.load.duration = shards[s].load;
+    step.store.duration = shards[s].store;
+    prices.step.push_back(step);
+  }
+  return prices;
+}
+
+Duration step_of(const std::vector<ShardTime>& shards, const SpilledBatch& batch = {},
+                 HostLink link = HostLink::kDuplex) {
+  ExecutorModel executor;
+  executor.optimizer = OptimizerGate::kPostValidation;
+  executor.host_link = link;
+  const Program program = spilled_program(static_cast<int>(shards.size()), batch);
+  return simulate(program, prices_of(shards), executor).step_end - SimTime{};
+}
+
+int count_of(const Program& program, ActionKind kind) {
+  int count = 0;
+  for (const Action& action : program.actions) count += action.kind == kind ? 1 : 0;
+  return count;
+}
+
+std::vector<ShardTime> equal(int shards, Duration store = {}) {
+  std::vector<ShardTime> all(static_cast<std::size_t>(shards),
+                             {milliseconds(200), milliseconds(400), Duration{333'333'333}, store});
+  all.back().backward = milliseconds(600);
+  return all;
+}
+
+std::string list_of(const Program& program) {
+  std::string names;
+  for (const Action& action : program.actions) {
+    names += (names.empty() ? "" : " ") + name_of(program, action);
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("a step of a spilled model takes what the closed form says, to the nanosecond") {
+  CHECK(step_of(equal(4)) == Duration{3'466'666'666});
+  CHECK(step_of(equal(3)) == Duration{2'533'333'333});
+  CHECK(step_of(equal(2)) == milliseconds(1600));
+}
+
+TEST_CASE("the list of three shards is the one that the documentation has") {
+  CHECK(list_of(spilled_program(3, {})) ==
+        "0F0 0RESHARD 2LOAD 1F0 2F0 2B0 2OPT 2STORE 2RESHARD 0LOAD 1B0 1OPT 1STORE 0B0 0OPT "
+        "0STORE");
+}
+
+// H1: max(0, 2S - 4) loads and S copies back in a pass; two loads more (one of a single shard)
+// where the host updates.
+TEST_CASE("a pass loads 2S - 4 shards and copies each back once") {
+  for (int shards = 1; shards <= 9; ++shards) {
+    for (const int passes : {1, 3}) {
+      CAPTURE(shards);
+      SpilledBatch batch{passes, 2, {}, false};
+      const Program program = spilled_program(shards, batch);
+      CHECK(count_of(program, ActionKind::kLoad) == passes * std::max(0, 2 * shards - 4));
+      CHECK(count_of(program, ActionKind::kStore) == passes * shards);
+      CHECK(count_of(program, ActionKind::kOptimizer) == shards);
+      CHECK(count_of(program, ActionKind::kForward) == passes * 2 * shards);
+      batch.reloads_updated = true;
+      CHECK(count_of(spilled_program(shards, batch), ActionKind::kLoad) ==
+            passes * std::max(0, 2 * shards - 4) + std::min(2, shards));
+    }
+  }
+}
+
+// Times in whole nanoseconds; copies back never wait for each other (W <= B).
+TEST_CASE("the closed form is exact without copies back, and no less than the step with them") {
+  std::mt19937 random(5);
+  const auto below = [&](int end) {
+    return static_cast<int>(random() % static_cast<unsigned>(end));
+  };
+  for (int i = 0; i < 200; ++i) {
+    std::vector<ShardTime> shards;
+    for (int s = 2 + below(7); s > 0; --s) {
+      const Duration forward{10 + below(90)};
+      shards.push_back({forward, 2 * forward, Duration{below(400)}, {}});
+    }
+    CAPTURE(i);
+    for (const bool reloads : {false, true}) {
+      SpilledBatch batch;
+      batch.reloads_updated = reloads;
+      const Duration without = closed_form(shards, reloads);
+      CHECK(step_of(shards, batch) == without);
+      std::vector<ShardTime> copied = shards;
+      for (ShardTime& shard : copied) shard.store = Duration{below(20)};
+      CHECK(step_of(copied, batch) >= without);
+      CHECK(step_of(copied, batch) <= closed_form(copied, reloads));
+    }
+  }
+}
+
+// The replay of units that `multi` schedules is another engine with the rule of its own that what
+// is in a slot is not loaded again: once both have their steady state they agree.
+TEST_CASE("the Program and the units of many steps agree on a step") {
+  std::mt19937 random(7);
+  const auto below = [&](int end) {
+    return static_cast<int>(random() % static_cast<unsigned>(end));
+  };
+  for (int i = 0; i < 40; ++i) {
+    std::vector<ShardTime> shards;
+    for (int s = 3 + below(5); s > 0; --s) {
+      const Duration forward{100 + below(100)};
+      shards.push_back({forward, 2 * forward, Duration{below(600)}, Duration{}});
+    }
+    std::vector<ShardTimes> of_units;
+    for (const ShardTime& shard : shards) {
+      of_units.push_back({shard.forward, shard.back(false), shard.load, shard.store});
+    }
+    of_units.back().backward = shards.back().back(true);
+    const auto after = [&](std::int64_t steps) {
+      return replay_units({{"m", units_of_shards(of_units), steps}}, 1).makespan;
+    };
+    CAPTURE(i);
+    CHECK(after(5) - after(4) == step_of(shards));
+  }
+}
+
+TEST_CASE("on a simplex link a step is no shorter") {
+  const std::vector<ShardTime> shards = equal(5, milliseconds(500));
+  CHECK(step_of(shards, {}, HostLink::kSimplex) >= step_of(shards));
+}
+
+}  // namespace penstock
