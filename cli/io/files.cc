@@ -39,6 +39,7 @@ constexpr std::array kKinds{
     Kind{"penstock.device/1", "the datasheet of a device"},
     Kind{"penstock.costs/1", "the costs of a schedule"},
     Kind{"penstock.runs/1", "measured runs"},
+    Kind{"penstock.jobs/1", "a list of jobs that share GPUs"},
 };
 
 constexpr const char* kHowToBook =

@@ -22,6 +22,7 @@
 #include "cli/options/training_cost_options.h"
 #include "cli/reports/book_of_plans.h"
 #include "cli/reports/large_plans.h"
+#include "cli/reports/spilled_answer.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/json_reader.h"
 #include "report/flat_table.h"
@@ -55,6 +56,7 @@ constexpr const char* kExamples =
   penstock plan profile.json --cluster cluster.json --global-batch 512 --tokens 2T
   penstock plan profile.json --cluster cluster.json --gpus 8..64 --global-batch 512 -o book.json
   penstock plan profile.json --cluster cluster.json --nodes 1..8 --global-batch 512 -o book.json
+  penstock plan config.json --device rtx-4090 --gpus 1 --global-batch 8 --spill
 )";
 
 // The best plan, worked out again (with its Program, if it is drawn), and what it is compared with.
@@ -276,6 +278,8 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
       "book with a plan for each",
       nodes);
   training.declare(options);
+  SpillOptions spilling;
+  spilling.declare(options);
   options.heading("What to print");
   options.flag("-v,--verbose", "the whole report: every section, every reason, every assumption",
                verbose);
@@ -309,6 +313,16 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
     return book_of_plans(question, *counts, short_question(question), output, chosen, screen,
                          asked_of);
   }
+  if (spilling.spill) {
+    refuse_given(given_names, {"--baseline", "-v", "--top", "--tokens"},
+                 "--spill has an answer of its own", "leave it out");
+    if (question.request.gpus != 1) {
+      bad_option("--spill", fmt::format("it plans one GPU, not {}", question.request.gpus),
+                 "give --gpus 1; several models on several GPUs: penstock multi");
+    }
+    return spilled_answer(question, spilling, output, chosen, screen);
+  }
+  refuse_given(given_names, SpillOptions::names(), "it belongs to --spill", "add --spill");
   const bool is_short = chosen == TableFormat::kText && !verbose;
   if (is_short) question.request.top = kTwins * (given.top ? question.request.top : kShown);
   WatchedSearch watched(question.budget);
@@ -333,6 +347,9 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
       output && !writes ? fmt::format("\n{} was not written: there is no plan\n", *output) : "";
   if (result.best.empty() && result.complete) {
     missing += wrapped(fewest_gpus_text(question, asked_of, watched), screen.width(), "", "  ");
+    if (const std::string remedy = spill_remedy(question); !remedy.empty()) {
+      missing += wrapped(remedy, screen.width(), "", "  ");
+    }
   }
   if (is_short) {
     if (result.best.empty())

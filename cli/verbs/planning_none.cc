@@ -28,6 +28,7 @@ Answer run_predict(const Arguments&, Screen) { return not_built("predict"); }
 Answer run_simulate(const Arguments&, Screen) { return not_built("simulate"); }
 Answer run_schedule(const Arguments&, Screen) { return not_built("schedule"); }
 Answer run_morph(const Arguments&, Screen) { return not_built("morph"); }
+Answer run_multi(const Arguments&, Screen) { return not_built("multi"); }
 Answer run_compare(const Arguments&, Screen) { return not_built("compare"); }
 Answer run_explain(const Arguments&, Screen) { return not_built("explain"); }
 Answer run_report(const Arguments&, Screen) { return not_built("report"); }

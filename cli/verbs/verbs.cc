@@ -105,6 +105,7 @@ std::span<const Verb> verbs() {
       Verb{"schedule", "replay pipeline schedules with given costs", run_schedule},
       Verb{"compare", "compare the best plans for several settings", run_compare},
       Verb{"morph", "replay GPUs that come and go: when to change the plan", run_morph},
+      Verb{"multi", "put several models on the same GPUs", run_multi},
       Verb{"explain", "say what limits a plan, and what would make it faster", run_explain},
       Verb{"calibrate", "fit predictions to measured runs", run_calibrate},
       Verb{"estimate", "write an estimated profile from a config.json", run_estimate},

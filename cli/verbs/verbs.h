@@ -26,6 +26,7 @@ Answer run_simulate(const Arguments& arguments, Screen screen);
 Answer run_schedule(const Arguments& arguments, Screen screen);
 Answer run_compare(const Arguments& arguments, Screen screen);
 Answer run_morph(const Arguments& arguments, Screen screen);
+Answer run_multi(const Arguments& arguments, Screen screen);
 Answer run_explain(const Arguments& arguments, Screen screen);
 Answer run_calibrate(const Arguments& arguments, Screen screen);
 Answer run_estimate(const Arguments& arguments, Screen screen);

@@ -60,10 +60,15 @@ function followTheme() {
   showTheme(theme());
 }
 
+function sectionsOf(data) {
+  if (data.morph) return kMorphSections;
+  return data.multi ? kMultiSections : kSections;
+}
+
 function layOut(data, page) {
   const main = document.getElementById('main');
   const contents = document.getElementById('contents');
-  for (const [name, makeIt] of data.morph ? kMorphSections : kSections) {
+  for (const [name, makeIt] of sectionsOf(data)) {
     const section = makeIt(data, page);
     if (!section) continue;
     main.append(section);

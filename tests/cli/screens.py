@@ -40,6 +40,9 @@ COMMANDS = [
     "check {0}/plan.json",
     "check tests/golden/scripts/megatron.sh",
     "check tests/golden/scripts/torchtitan.toml --gpus 8",
+    "multi data/multi/three-units.json --gpus 2",
+    "multi data/multi/half-done.json --gpus 4",
+    f"plan {CONFIG} --gpus 1 --global-batch 64 --spill",
     "",
     "--help",
     # Mistakes
@@ -50,7 +53,7 @@ COMMANDS = [
     f"compare {PROFILE} {CLUSTER} --global-batch 512 --vary color=red,blue",
     "schedule interleaved -P 2 -V 2 -M 9 --cost F=1ms,B=2ms",
 ]
-VERBS = ("plan predict simulate schedule compare explain calibrate estimate profile train validate "
+VERBS = ("plan predict simulate schedule compare multi explain calibrate estimate profile train validate "
          "import export report trace check fingerprint completions man").split()
 WIDTHS = (60, 80, 120, 200)
 

@@ -22,6 +22,7 @@ CHECKED = (
     ("data/runs/*.json", "data/schemas/penstock.runs-1.schema.json"),
     ("data/batches/*.json", "data/schemas/penstock.batch-1.schema.json"),
     ("data/jobs/*.json", "data/schemas/penstock.job-1.schema.json"),
+    ("data/multi/*.json", "data/schemas/penstock.jobs-1.schema.json"),
     ("data/devices/*.json", "data/schemas/penstock.device-1.schema.json"),
     ("data/efficiency/fitted.json", "data/schemas/penstock.efficiency-1.schema.json"),
     ("trainers/*/*.json", "data/schemas/penstock.trainer-1.schema.json"),

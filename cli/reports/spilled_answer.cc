@@ -1,0 +1,253 @@
+// The host is what the options say, else the cluster's, else that of the datasheet of the device's
+// name. The plan file is checked before anything is said.
+#include "cli/reports/spilled_answer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/io/report_command.h"
+#include "cli/options/options.h"
+#include "cli/options/parse.h"
+#include "cli/options/question.h"
+#include "cli/verbs/verbs.h"
+#include "core/check/check.h"
+#include "core/values/error.h"
+#include "core/values/json_reader.h"
+#include "costmodel/price_stages.h"
+#include "estimator/shipped_data.h"
+#include "report/result_json.h"
+#include "report/spill_report.h"
+#include "report/words.h"
+#include "search/device_cluster.h"
+#include "spilling/spilled_plan.h"
+#include "studies/model_flops.h"
+
+namespace penstock {
+namespace {
+
+struct KnownHost {
+  HostOfNode host;
+  std::string from;  // in words
+};
+
+std::string device_of(const Question& question) {
+  if (question.request.pins.device) return *question.request.pins.device;
+  return device_types_in_use(question.cluster.value).front();
+}
+
+std::optional<KnownHost> host_of_cluster(const ClusterSpec& cluster, const std::string& device) {
+  for (const NodeGroup& group : cluster.nodes) {
+    const NodeType& type = type_of(cluster, group);
+    if (!type.host ||
+        cluster.device_types[static_cast<std::size_t>(type.device_type)].name != device)
+      continue;
+    const Source& source = cluster.sources[static_cast<std::size_t>(type.host->source)];
+    return KnownHost{*type.host, source.text};
+  }
+  return std::nullopt;
+}
+
+std::optional<KnownHost> host_of_sheet(const DeviceSheet& sheet) {
+  if (!sheet.host) return std::nullopt;
+  const NodeHost& host = *sheet.host;
+  const Source& source = sheet.sources[static_cast<std::size_t>(host.source)];
+  return KnownHost{{host.memory, host.bandwidth, host.devices_per_link, host.duplex, 0},
+                   source.text};
+}
+
+std::optional<KnownHost> known_host(const Question& question, const std::string& device) {
+  if (auto host = host_of_cluster(question.cluster.value, device)) return host;
+  if (question.estimated && question.estimated->device.name == device)
+    return host_of_sheet(question.estimated->device);
+  for (const DeviceSheet& sheet : shipped_devices()) {
+    if (sheet.is_called(device)) return host_of_sheet(sheet);
+  }
+  return std::nullopt;
+}
+
+KnownHost host_asked(const Question& question, const SpillOptions& options,
+                     const std::string& device) {
+  std::optional<KnownHost> known = known_host(question, device);
+  if (!known && !(options.host_gib && options.host_bandwidth)) {
+    bad_option("--spill", fmt::format("nothing is known of the host of a node with {}", device),
+               "give --host-gib and --host-gb-per-s, or \"host\" of the node type in the cluster "
+               "file");
+  }
+  KnownHost host = known.value_or(KnownHost{});
+  if (options.host_gib) host.host.memory = parse_gib("--host-gib", *options.host_gib);
+  if (options.host_bandwidth) {
+    host.host.bandwidth = {parse_number("--host-gb-per-s", *options.host_bandwidth, 1e-3, 1e4) *
+                           1e9};
+    host.from = "--host-gb-per-s";
+  }
+  return host;
+}
+
+SpillQuestion spill_question(const Question& question, const std::string& device,
+                             const HostOfNode& host) {
+  SpillQuestion asked;
+  asked.inputs = question.inputs();
+  asked.device = device;
+  asked.host = host;
+  asked.global_batch = question.request.global_batch;
+  asked.sequence_length = question.request.sequence_length > 0
+                              ? question.request.sequence_length
+                              : default_sequence_length(question.profile.value, device);
+  asked.micro_batch_size = question.request.pins.micro_batch_size;
+  return asked;
+}
+
+std::vector<int> listed_shards(const std::string& typed) {
+  std::vector<int> last;
+  for (const std::string& each : parse_list("--shards", typed)) {
+    last.push_back(parse_int("--shards", each, 0));
+  }
+  return last;
+}
+
+std::string partition_words(const std::string& partitioner) {
+  if (partitioner == "listed") return "--shards";
+  return partitioner == "pilot" ? "the greedy partition" : "the best partition";
+}
+
+std::vector<std::string> notes_of(const SpilledPlan& plan, const KnownHost& host) {
+  std::vector<std::string> notes;
+  notes.push_back(
+      fmt::format("Host link: {} GB/s, {}; {}.", significant(host.host.bandwidth.value / 1e9, 4),
+                  host.host.duplex ? "both ways at once" : "shared by both directions", host.from));
+  if (plan.update == UpdatePlace::kHost) {
+    notes.push_back(
+        fmt::format("Assumed: the host updates a billion parameters in {} s, as ZeRO-Offload's "
+                    "Adam does, beside "
+                    "the copies back; clipping by the global norm would put all updates behind the "
+                    "last of them.",
+                    significant(kHostUpdatePsPerParameter * 1e-3, 2)));
+  }
+  return notes;
+}
+
+SpillReport report_of(const Question& question, const SpilledPlan& plan, const KnownHost& host) {
+  SpillReport report;
+  report.file = &plan.file;
+  report.question = fmt::format("{} on one {}, gbs {}", question.profile.value.name,
+                                plan.file.plan.device, plan.file.plan.global_batch);
+  if (plan.file.plan.sequence_length > 0) {
+    report.question += fmt::format(", sequence length {}", plan.file.plan.sequence_length);
+  }
+  for (std::size_t s = 0; s < plan.shards.size(); ++s) {
+    const SpilledShard& shard = plan.shards[s];
+    const auto name = [&](int section) {
+      return plan.file.section_names[static_cast<std::size_t>(section)];
+    };
+    report.shards.push_back({name(shard.first), name(shard.end - 1), shard.state,
+                             shard.time.forward, shard.time.back(s + 1 == plan.shards.size()),
+                             shard.time.load, shard.time.store});
+  }
+  report.partition = partition_words(plan.partitioner);
+  report.passes = plan.passes;
+  report.updates_on_host = plan.update == UpdatePlace::kHost;
+  report.compute = plan.compute;
+  report.closed_form = plan.closed_form;
+  report.loading = plan.loading;
+  report.hidden = plan.hidden;
+  report.host = plan.host;
+  report.host_memory = host.host.memory;
+  report.loaded = plan.loaded;
+  report.stored = plan.stored;
+  report.notes = notes_of(plan, host);
+  return report;
+}
+
+void require_sound(const PlanFile& file) {
+  const CheckReport checked = check(file);
+  if (checked.findings.empty()) return;
+  throw Error(ErrorKind::kInternal,
+              "the spilled plan does not hold: " + checked.findings.front().place + ": " +
+                  checked.findings.front().message);
+}
+
+PlanFile complete(const Question& question, PlanFile file) {
+  file.tool_version = version();
+  file.profile = question.profile.file;
+  file.cluster_file = question.cluster.file;
+  return file;
+}
+
+Json json_of(const Question& question, const SpillReport& report) {
+  Json json = answer_json("plan");
+  set_question(json, question);
+  return json.set("spilled", spill_json(report));
+}
+
+}  // namespace
+
+void SpillOptions::declare(Options& options) {
+  options.heading("A model that does not fit");
+  options.flag("--spill",
+               "on one GPU: keep the model on the host, and two shards of it on the GPU at a time",
+               spill);
+  options.option("--shards", "I,J,...",
+                 "with --spill: the last section of every shard, instead of a search", shards);
+  options.option("--host-gib", "X",
+                 "with --spill: memory of the host; default: the cluster's, or the datasheet's",
+                 host_gib);
+  options.option("--host-gb-per-s", "X",
+                 "with --spill: between the GPU and the host, one direction; default likewise",
+                 host_bandwidth);
+}
+
+std::vector<std::string> SpillOptions::names() {
+  return {"--shards", "--host-gib", "--host-gb-per-s"};
+}
+
+Answer spilled_answer(const Question& question, const SpillOptions& options,
+                      const std::optional<std::string>& output, TableFormat format, Screen screen) {
+  const std::string device = device_of(question);
+  const KnownHost host = host_asked(question, options, device);
+  SpillQuestion asked = spill_question(question, device, host.host);
+  if (options.shards) asked.last_sections = listed_shards(*options.shards);
+  SpillAnswer answer = spill(asked);
+  if (!answer.plan) {
+    return report_answer(wrapped(fmt::format("{} does not fit on one {} with spilling: {}",
+                                             question.profile.value.name, device, answer.why_not),
+                                 screen.width(), "", "  "),
+                         kNo);
+  }
+  SpilledPlan& plan = *answer.plan;
+  require_sound(plan.file);
+  plan.file = complete(question, std::move(plan.file));
+  const SpillReport report = report_of(question, plan, host);
+  const std::string file = output ? to_text(write_plan(plan.file)) + '\n' : std::string();
+  if (output && *output == "-") return {file};
+  if (output) write_file(*output, file);
+  if (format == TableFormat::kJson) return json_answer(json_of(question, report));
+  std::string text = spill_text(report, screen);
+  if (output) {
+    text += fmt::format("\nThe plan is in {0}; next: penstock train {0} --virtual\n",
+                        shell_word(*output));
+  }
+  return report_answer(std::move(text));
+}
+
+std::optional<HostOfNode> host_known(const Question& question) {
+  const std::optional<KnownHost> known = known_host(question, device_of(question));
+  return known ? std::optional(known->host) : std::nullopt;
+}
+
+std::optional<SpilledPlan> spilled_on(const Question& question, const HostOfNode& host) {
+  return spill(spill_question(question, device_of(question), host)).plan;
+}
+
+std::string spill_remedy(const Question& question) {
+  const std::string device = device_of(question);
+  const std::optional<KnownHost> host = known_host(question, device);
+  if (!host) return "";
+  const SpillAnswer answer = spill(spill_question(question, device, host->host));
+  if (!answer.plan) return "";
+  return fmt::format("On one GPU it {} (--gpus 1 --spill).",
+                     spill_remedy_text(report_of(question, *answer.plan, *host)));
+}
+
+}  // namespace penstock

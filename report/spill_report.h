@@ -1,0 +1,38 @@
+// A plan that keeps a model on the host, for people and for scripts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/values/json.h"
+#include "core/values/plan_file.h"
+#include "report/screen.h"
+
+namespace penstock {
+
+struct SpillReportShard {
+  std::string first_section, last_section;
+  Bytes state;                                  // in its slot
+  Duration forward{}, back{}, load{}, store{};  // of one pass
+};
+
+struct SpillReport {
+  std::string question;  // one line
+  const PlanFile* file = nullptr;
+  std::vector<SpillReportShard> shards;
+  std::string partition;  // "the greedy partition", ...
+  int passes = 1;
+  bool updates_on_host = true;
+  Duration compute{}, closed_form{}, loading{};
+  double hidden = 0.0;             // of `loading`
+  Bytes host, host_memory;         // taken, and there
+  Bytes loaded, stored;            // in a step
+  std::vector<std::string> notes;  // what it rests on
+};
+
+std::string spill_text(const SpillReport& report, Screen screen);
+Json spill_json(const SpillReport& report);
+// "fits with spilling: 3.467 s a step, 61 % of load time hidden"
+std::string spill_remedy_text(const SpillReport& report);
+
+}  // namespace penstock
