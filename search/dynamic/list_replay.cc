@@ -1,0 +1,173 @@
+// The order in which a pass may take the actions of all ranks depends on the lists alone, so it is
+// worked out once: round after round over the ranks, each appends its next action if its input has
+// been appended. That is the order of eager lowering, in which receives are posted where their
+// sender made the data, so the bytes in buffers follow as well. A run then is one loop over it.
+// Transfers end a constant after their producer, and a rank runs its list in order; these are all
+// the rules that there are where transfers occupy nothing.
+#include "search/dynamic/list_replay.h"
+
+#include <algorithm>
+
+#include "core/values/durations.h"
+#include "core/values/error.h"
+
+namespace penstock {
+namespace {
+
+constexpr ActionKind kKindOf[] = {ActionKind::kForward, ActionKind::kInputGradient,
+                                  ActionKind::kWeightGradient, ActionKind::kFusedBackward};
+
+std::uint8_t index_of(ActionKind kind) {
+  for (std::uint8_t i = 0; i < ReplayCosts::kKinds; ++i) {
+    if (kKindOf[i] == kind) return i;
+  }
+  throw Error(ErrorKind::kInternal, "list replay: only F, I, W and B can be replayed");
+}
+
+}  // namespace
+
+ReplayCosts::ReplayCosts(const Plan& layout, const ExecutorModel& executor, bool recomputes)
+    : stages_(static_cast<std::size_t>(layout.stages())),
+      executor_(executor),
+      recomputes_(recomputes) {
+  for (int s = 0; s < layout.stages(); ++s) rank_of_stage_.push_back(layout.rank_of(s));
+}
+
+void ReplayCosts::extend(const ShapeTable& shapes) {
+  stages_of_.reserve(shapes.size() * stages_);
+  for (; shapes_ < shapes.size(); ++shapes_) add(shapes.cost_of(static_cast<int>(shapes_)));
+}
+
+void ReplayCosts::add(const ShapeCost& cost) {
+  const std::size_t first = stages_of_.size();
+  stages_of_.resize(first + stages_);
+  if (cost.status != ShapeStatus::kKnown) return;  // is in no micro-batch
+  for (std::size_t s = 0; s < stages_; ++s) {
+    const ComputePrice& price = cost.compute[s];
+    Stage& stage = stages_of_[first + s];
+    const Duration recompute =
+        recomputes_ ? price.recompute.duration + executor_.per_action : Duration{};
+    const Duration times[] = {price.forward.duration, price.input_gradient.duration + recompute,
+                              price.weight_gradient.duration,
+                              price.fused_backward.duration + recompute};
+    for (std::size_t k = 0; k < kKinds; ++k) {
+      const Holds& holds = rule_of(kKindOf[k]).holds;
+      stage.duration[k] = (times[k] + executor_.per_action).count();
+      stage.change[k] =
+          holds.stash * price.stash.count + holds.weight_stash * price.weight_stash.count;
+    }
+    const auto crosses = [&](std::size_t from, std::size_t to) {
+      return rank_of_stage_[from] != rank_of_stage_[to];
+    };
+    if (s > 0 && crosses(s - 1, s)) {
+      stage.activation_delay =
+          (cost.transfer[s - 1].activation.duration + executor_.per_transfer).count();
+      stage.before = cost.compute[s - 1].boundary.count;
+    }
+    if (s + 1 < stages_ && crosses(s, s + 1)) {
+      stage.gradient_delay = (cost.transfer[s].gradient.duration + executor_.per_transfer).count();
+      stage.behind = price.boundary.count;
+    }
+  }
+}
+
+ListReplay::ListReplay(const Schedule& schedule) : rank_of_stage_(schedule.rank_of_stage) {
+  const auto stages = static_cast<std::size_t>(schedule.stages());
+  const auto count = static_cast<std::size_t>(schedule.micro_batches);
+  constexpr std::int32_t kNot = -2, kNothing = -1;
+  std::vector<std::int32_t> forward(stages * count, kNot), backward(stages * count, kNot);
+  std::vector<std::size_t> left(stages, count);
+  std::vector<ListCursor> heads;
+  for (int r = 0; r < schedule.ranks; ++r) heads.emplace_back(schedule, r);
+  const auto needs_of = [&](const ComputeAction& action, std::size_t at) {
+    const auto stage = static_cast<std::size_t>(action.stage.value);
+    if (action.kind == ActionKind::kForward) {
+      return schedule.has_previous(action.stage.value) ? forward[at - count] : kNothing;
+    }
+    if (action.kind == ActionKind::kWeightGradient) return kNothing;
+    return schedule.has_next(static_cast<int>(stage)) ? backward[at + count] : forward[at];
+  };
+  steps_.reserve(schedule.length());
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (std::size_t r = 0; r < heads.size(); ++r) {
+      if (heads[r].done()) continue;
+      const ComputeAction action = *heads[r];
+      const auto stage = static_cast<std::size_t>(action.stage.value);
+      const std::size_t at = stage * count + action.micro_batch.value;
+      const std::int32_t needs = needs_of(action, at);
+      if (needs == kNot) continue;
+      const auto index = static_cast<std::int32_t>(steps_.size());
+      if (action.kind == ActionKind::kForward) forward[at] = index;
+      if (is_backward(action.kind)) backward[at] = index;
+      const bool ends = completes_gradient(action.kind) && --left[stage] == 0;
+      steps_.push_back({needs, action.micro_batch.value, action.stage.value,
+                        static_cast<std::uint16_t>(r), index_of(action.kind), ends});
+      ++heads[r];
+      progress = true;
+    }
+  }
+  if (steps_.size() != schedule.length()) {
+    throw_bad_input(schedule.name + ": the lists cannot be executed: nothing can run");
+  }
+  end_.resize(steps_.size());
+  free_.resize(heads.size());
+  held_.resize(heads.size());
+  buffers_.resize(stages);
+  result_.stash.resize(heads.size());
+  result_.communication.resize(heads.size());
+}
+
+// A forward lets its activation go and posts the receive of what it makes behind its stage, a
+// backward likewise with gradients.
+inline void ListReplay::move_buffers(const Step& step, const ReplayCosts::Stage& stage) {
+  if (kKindOf[step.kind] == ActionKind::kWeightGradient) return;
+  Buffers& own = buffers_[step.stage];
+  if (step.kind == 0) {
+    own.activations -= stage.before;
+    if (stage.behind == 0) return;
+    own.sent_activation = std::max(own.sent_activation, stage.behind);
+    Buffers& next = buffers_[step.stage + std::size_t{1}];
+    next.activations += stage.behind;
+    next.most_activations = std::max(next.most_activations, next.activations);
+  } else {
+    own.gradients -= stage.behind;
+    if (stage.before == 0) return;
+    own.sent_gradient = std::max(own.sent_gradient, stage.before);
+    Buffers& previous = buffers_[step.stage - std::size_t{1}];
+    previous.gradients += stage.before;
+    previous.most_gradients = std::max(previous.most_gradients, previous.gradients);
+  }
+}
+
+const ListReplayResult& ListReplay::run(const ReplayCosts& costs, std::span<const int> shapes,
+                                        std::span<const std::int64_t> tail) {
+  std::fill(free_.begin(), free_.end(), 0);
+  std::fill(held_.begin(), held_.end(), 0);
+  std::fill(buffers_.begin(), buffers_.end(), Buffers{});
+  std::fill(result_.stash.begin(), result_.stash.end(), 0);
+  result_.end_ns = 0;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const Step& step = steps_[i];
+    const ReplayCosts::Stage& stage = costs.of_shape(shapes[step.position])[step.stage];
+    std::int64_t start = free_[step.rank];
+    if (step.needs >= 0) {
+      const std::int64_t delay = step.kind == 0 ? stage.activation_delay : stage.gradient_delay;
+      start = std::max(start, end_[static_cast<std::size_t>(step.needs)] + delay);
+    }
+    end_[i] = free_[step.rank] = start + stage.duration[step.kind];
+    held_[step.rank] += stage.change[step.kind];
+    result_.stash[step.rank] = std::max(result_.stash[step.rank], held_[step.rank]);
+    move_buffers(step, stage);
+    if (step.ends_stage) result_.end_ns = std::max(result_.end_ns, end_[i] + tail[step.stage]);
+  }
+  std::fill(result_.communication.begin(), result_.communication.end(), 0);
+  for (std::size_t s = 0; s < buffers_.size(); ++s) {
+    const Buffers& of = buffers_[s];
+    result_.communication[static_cast<std::size_t>(rank_of_stage_[s])] +=
+        of.most_activations + of.most_gradients + of.sent_activation + of.sent_gradient;
+  }
+  return result_;
+}
+
+}  // namespace penstock

@@ -1,0 +1,126 @@
+#include "search/dynamic/profile_costs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/values/error.h"
+#include "costmodel/step_prices.h"
+#include "simulator/schedules/schedules.h"
+
+namespace penstock {
+namespace {
+
+Plan layout_in_mode(Plan layout, const std::string& recompute) {
+  layout.recompute = recompute;
+  layout.recompute_sections.clear();
+  return layout;
+}
+
+// One micro-batch of every shape, the same on all replicas.
+Batch one_of_each(std::vector<MicroBatchShape> shapes, int replicas) {
+  Batch batch;
+  batch.replicas.push_back({replicas, {}});
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    batch.replicas.front().runs.push_back({1, static_cast<int>(i)});
+  }
+  batch.shapes = std::move(shapes);
+  return batch;
+}
+
+}  // namespace
+
+ProfileCosts::ProfileCosts(const PlanInputs& inputs, const Plan& layout,
+                           const std::string& recompute)
+    : inputs_(inputs),
+      layout_(layout_in_mode(layout, recompute)),
+      devices_(devices_of(*inputs.cluster, layout_, inputs.reserve)),
+      wiring_(*inputs.cluster, layout_) {
+  if (const auto why = too_few_devices(devices_, layout_); !why.empty()) throw_bad_input(why);
+  for (const DeviceCluster& type : devices_.types) {
+    sections_.emplace_back(*inputs.profile, *inputs.cluster, type.device.name, layout.tensor,
+                           recompute);
+  }
+}
+
+ProfileCosts::Tables ProfileCosts::tables_of(const std::vector<MicroBatchShape>& shapes) const {
+  Tables tables;
+  for (const ShapeSections& sections : sections_) {
+    std::vector<SectionTable>& of_type = tables.emplace_back();
+    of_type.reserve(shapes.size());
+    for (const MicroBatchShape& shape : shapes) of_type.push_back(sections.at(shape));
+  }
+  return tables;
+}
+
+std::vector<ShapeCost> ProfileCosts::costs_of(const std::vector<MicroBatchShape>& shapes) const {
+  std::vector<ShapeCost> costs(shapes.size());
+  const Tables tables = tables_of(shapes);
+  std::vector<MicroBatchShape> known;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const auto unknown = std::find_if(tables.begin(), tables.end(), [&](const auto& of_type) {
+      return !of_type[i].why_not.empty();
+    });
+    if (unknown == tables.end()) {
+      known.push_back(shapes[i]);
+      places.push_back(i);
+    } else {
+      costs[i].status = (*unknown)[i].status;
+      costs[i].why_not = (*unknown)[i].why_not;
+    }
+  }
+  if (known.empty()) return costs;
+  std::vector<std::vector<const SectionTable*>> of_rank;
+  for (const int type : devices_.type_of_rank) {
+    std::vector<const SectionTable*>& list = of_rank.emplace_back();
+    for (const std::size_t i : places) {
+      list.push_back(&tables[static_cast<std::size_t>(type)][i]);
+    }
+  }
+  Plan plan = layout_;
+  set_batch(plan, one_of_each(std::move(known), layout_.data));
+  const StagePrices prices =
+      price_stages(*inputs_.profile, wiring_, plan, RankTables::of_each(std::move(of_rank))).prices;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    ShapeCost& cost = costs[places[i]];
+    for (int s = 0; s < prices.stages; ++s) {
+      cost.compute.push_back(prices.compute_of(s, static_cast<int>(i)));
+      cost.transfer.push_back(prices.transfer_of(s, static_cast<int>(i)));
+    }
+  }
+  return costs;
+}
+
+StagePricing ProfileCosts::step_pricing() const {
+  StepPrices steps = price_steps(*inputs_.profile, wiring_, layout_);
+  StagePricing pricing;
+  pricing.prices.stages = layout_.stages();
+  pricing.prices.shapes = 0;
+  pricing.prices.step = std::move(steps.step);
+  pricing.prices.tied_reduce = std::move(steps.tied_reduce);
+  pricing.prices.norm = steps.norm;
+  pricing.ties = std::move(steps.ties);
+  pricing.level_used = std::move(steps.level_used);
+  return pricing;
+}
+
+StagePricing ProfileCosts::prices_of(const Plan& plan) const {
+  const Tables tables = tables_of(micro_batch_shapes(plan));
+  std::vector<std::vector<const SectionTable*>> of_rank;
+  for (int rank = 0; rank < plan.listed_ranks(); ++rank) {
+    const ShapeRange own = shapes_of_kind(plan, rank / plan.pipeline);
+    const int type = devices_.type_of_rank[static_cast<std::size_t>(rank % plan.pipeline)];
+    std::vector<const SectionTable*>& list = of_rank.emplace_back();
+    for (int shape = own.first; shape < own.end; ++shape) {
+      const SectionTable& table =
+          tables[static_cast<std::size_t>(type)][static_cast<std::size_t>(shape)];
+      if (!table.why_not.empty()) throw Error(ErrorKind::kInternal, table.why_not);
+      list.push_back(&table);
+    }
+  }
+  return price_stages(*inputs_.profile, *inputs_.cluster, plan,
+                      RankTables::of_each(std::move(of_rank)),
+                      find_schedule(plan.schedule)->splits_backward());
+}
+
+}  // namespace penstock

@@ -1,0 +1,191 @@
+#include "search/dynamic/replica_replays.h"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "core/values/error.h"
+#include "simulator/schedules/cyclic.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::string_view kOneChunk[] = {"1f1b", "cyclic", "zb-h1", "zb-h2"};
+constexpr std::string_view kSeveralChunks[] = {"interleaved", "cyclic", "interleaved-zb"};
+constexpr std::string_view kOnTheV[] = {"cyclic-v", "zb-v"};
+
+std::vector<std::string_view> names_for(const Plan& layout) {
+  if (layout.stage_map == StageMap::kV) return {std::begin(kOnTheV), std::end(kOnTheV)};
+  if (layout.chunks > 1) return {std::begin(kSeveralChunks), std::end(kSeveralChunks)};
+  // All are one and the same where there is one stage.
+  if (layout.pipeline == 1) return {"1f1b"};
+  return {std::begin(kOneChunk), std::end(kOneChunk)};
+}
+
+ScheduleShape shape_of(const Plan& layout, int count, int group) {
+  return {layout.pipeline, layout.chunks, count, group, 1};
+}
+
+bool suits_all(const ScheduleKind& kind, const Plan& layout, const std::vector<int>& counts,
+               int group) {
+  return std::all_of(counts.begin(), counts.end(), [&](int count) {
+    return why_no_schedule(kind, shape_of(layout, count, group)).empty();
+  });
+}
+
+}  // namespace
+
+bool is_cyclic(const ScheduleKind& kind) {
+  return kind.name == "cyclic" || kind.name == "cyclic-v";
+}
+
+std::vector<const ScheduleKind*> batch_schedules(const Plan& layout,
+                                                 const std::vector<std::string>& names) {
+  const std::vector<std::string_view> known = names_for(layout);
+  std::vector<const ScheduleKind*> kinds;
+  for (const std::string_view name : known) {
+    // The first is never left out: what is found is no worse than 1F1B.
+    const bool wanted = names.empty() || name == known.front() ||
+                        std::find(names.begin(), names.end(), name) != names.end();
+    if (wanted) kinds.push_back(find_schedule(name));
+  }
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    std::string list;
+    for (const std::string_view one : known) list += (list.empty() ? "" : ", ") + std::string(one);
+    throw_bad_input("schedule '" + name + "' is not one that batches of this layout are planned " +
+                    "with; choose among " + list);
+  }
+  return kinds;
+}
+
+int common_group(const ScheduleKind& kind, const Plan& layout, const std::vector<int>& counts) {
+  if (suits_all(kind, layout, counts, 0)) return 0;
+  if (!kind.has_groups || counts.empty()) return -1;
+  const int most = *std::min_element(counts.begin(), counts.end());
+  for (int group = layout.pipeline; group <= most; ++group) {
+    if (suits_all(kind, layout, counts, group)) return group;
+  }
+  return -1;
+}
+
+ReplicaReplays::ReplicaReplays(const Plan& layout, const ShapeTable& shapes,
+                               const ReplayCosts& costs,
+                               const std::vector<FormedMicroBatch>& micro_batches)
+    : layout_(layout), shapes_(shapes), costs_(costs) {
+  for (int s = 0; s < layout.stages(); ++s) {
+    rank_of_stage_.push_back(layout.rank_of(s));
+    const StepPrice& step = shapes.step().prices.step[static_cast<std::size_t>(s)];
+    tail_.push_back(layout.weight_copies() > 1 ? step.reduce_gradient.duration.count() : 0);
+  }
+  count_beside(micro_batches);
+}
+
+// A rank that limits its lists leaves room for a receive and a send over each boundary, either way.
+void ReplicaReplays::count_beside(const std::vector<FormedMicroBatch>& micro_batches) {
+  const auto stages = static_cast<std::size_t>(layout_.stages());
+  std::vector<std::int64_t> working(stages, 0), boundary(stages, 0);
+  for (const FormedMicroBatch& formed : micro_batches) {
+    const ShapeCost& cost = shapes_.cost_of(formed.shape);
+    for (std::size_t s = 0; s < stages; ++s) {
+      working[s] = std::max(working[s], cost.compute[s].working_peak.count);
+      boundary[s] = std::max(boundary[s], cost.compute[s].boundary.count);
+    }
+  }
+  const auto ranks = static_cast<std::size_t>(layout_.pipeline);
+  std::vector<std::int64_t> most_working(ranks, 0);
+  beside_.assign(ranks, 0);
+  buffers_.assign(ranks, 0);
+  for (std::size_t s = 0; s < stages; ++s) {
+    const auto rank = static_cast<std::size_t>(rank_of_stage_[s]);
+    most_working[rank] = std::max(most_working[rank], working[s]);
+    if (s == 0 || rank_of_stage_[s - 1] == rank_of_stage_[s]) continue;
+    buffers_[rank] += 2 * boundary[s - 1];
+    buffers_[static_cast<std::size_t>(rank_of_stage_[s - 1])] += 2 * boundary[s - 1];
+  }
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const int rank = static_cast<int>(r);
+    beside_[r] = most_working[r] + shapes_.kept_by(rank) + shapes_.lacks(rank);
+    most_beside_ = std::max(most_beside_, beside_[r]);
+  }
+}
+
+OrderScore ReplicaReplays::score_of(const ListReplayResult& result) const {
+  OrderScore score{result.end_ns, 0};
+  for (std::size_t r = 0; r < beside_.size(); ++r) {
+    score.need = std::max(score.need, beside_[r] + result.stash[r] + result.communication[r]);
+  }
+  return score;
+}
+
+bool ReplicaReplays::can_schedule(const BatchSchedule& choice, int count) const {
+  return count > 0 && suits_all(*choice.kind, layout_, {count}, choice.group);
+}
+
+OrderReplay ReplicaReplays::replay_of(const BatchSchedule& choice, int count) const {
+  if (choice.within > 0) {
+    return [this, choice](std::span<const int> shapes) {
+      return score_of(ListReplay(schedule_of(choice, shapes)).run(costs_, shapes, tail_));
+    };
+  }
+  auto replay =
+      std::make_shared<ListReplay>(choice.kind->generate(shape_of(layout_, count, choice.group)));
+  return [this, replay](std::span<const int> shapes) {
+    return score_of(replay->run(costs_, shapes, tail_));
+  };
+}
+
+// A rank cannot begin before some micro-batch has come to its first stage, has to do all of them,
+// and when it has done the last fused backward some gradient still has its way back. A split
+// backward may leave weight gradients for then. Of several replicas one has at least the mean.
+std::int64_t ReplicaReplays::least_end_ns(const BatchSchedule& choice, std::span<const int> shapes,
+                                          int replicas) const {
+  constexpr std::size_t kF = 0, kI = 1, kW = 2, kB = 3;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const bool splits = choice.kind->splits_backward();
+  const std::size_t ranks = beside_.size();
+  std::vector<std::int64_t> busy(ranks, 0), first(ranks, kMost);
+  for (const int shape : shapes) {
+    const ReplayCosts::Stage* stages = costs_.of_shape(shape);
+    std::int64_t on_the_way = 0;  // there, and back where backwards are fused
+    std::vector<bool> seen(ranks, false);
+    for (std::size_t s = 0; s < rank_of_stage_.size(); ++s) {
+      const auto rank = static_cast<std::size_t>(rank_of_stage_[s]);
+      const ReplayCosts::Stage& stage = stages[s];
+      on_the_way += stage.activation_delay;
+      if (!seen[rank]) first[rank] = std::min(first[rank], on_the_way);
+      seen[rank] = true;
+      const std::int64_t backward =
+          splits ? stage.duration[kI] + stage.duration[kW] : stage.duration[kB];
+      busy[rank] += stage.duration[kF] + backward;
+      on_the_way += stage.duration[kF];
+      if (!splits) on_the_way += stage.duration[kB] + stage.gradient_delay;
+    }
+  }
+  std::int64_t least = 0;
+  for (std::size_t r = 0; r < ranks; ++r) least = std::max(least, busy[r] / replicas + first[r]);
+  return least;
+}
+
+Schedule ReplicaReplays::schedule_of(const BatchSchedule& choice,
+                                     std::span<const int> shapes) const {
+  const int count = static_cast<int>(shapes.size());
+  if (choice.within == 0) {
+    return choice.kind->generate(shape_of(layout_, count, choice.group));
+  }
+  std::vector<std::int64_t> room, taken;
+  room.reserve(beside_.size());
+  for (std::size_t r = 0; r < beside_.size(); ++r) {
+    room.push_back(choice.within - beside_[r] - buffers_[r]);
+  }
+  taken.reserve(rank_of_stage_.size() * shapes.size());
+  for (std::size_t s = 0; s < rank_of_stage_.size(); ++s) {
+    for (const int shape : shapes) taken.push_back(costs_.of_shape(shape)[s].change[0]);
+  }
+  const CyclicMemory memory{room, taken};
+  return schedule_of_lists(std::string(choice.kind->name), count, rank_of_stage_,
+                           cyclic_lists(rank_of_stage_, layout_.pipeline, count, &memory).lists);
+}
+
+}  // namespace penstock

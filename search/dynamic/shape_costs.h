@@ -1,0 +1,40 @@
+// What a micro-batch of any shape costs on the stages of one layout: the planner of batches asks
+// this, and nothing else knows whether prices were measured, interpolated or estimated.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/values/batch.h"
+#include "core/values/plan.h"
+#include "core/values/stage_prices.h"
+#include "costmodel/price_stages.h"
+
+namespace penstock {
+
+struct ShapeCost {
+  ShapeStatus status = ShapeStatus::kKnown;
+  std::string why_not;                  // unless it is known
+  std::vector<ComputePrice> compute;    // by stage of one pipeline: S = P * V
+  std::vector<TransferPrice> transfer;  // by stage, from s to s + 1; the last is zero
+};
+
+// Of one layout (P, V, T, D, cuts, devices) and one recompute mode. Several threads may ask at
+// once.
+class ShapeCosts {
+ public:
+  virtual ~ShapeCosts() = default;
+  // Of every shape, in order. A pure function of each, whatever stands beside it.
+  [[nodiscard]] virtual std::vector<ShapeCost> costs_of(
+      const std::vector<MicroBatchShape>& shapes) const = 0;
+  // Whether more samples of the same lengths never take fewer bytes. Then a planner need not look
+  // beyond the first range that does not fit.
+  [[nodiscard]] virtual bool bytes_grow_with_samples() const { return true; }
+  // What happens once per step and what stages keep, whatever the batch: `prices` without shapes.
+  [[nodiscard]] virtual StagePricing step_pricing() const = 0;
+  // Everything that a step of this plan is priced with: of every shape of its batch what costs_of()
+  // says, and what happens once per step. All shapes are known ones.
+  [[nodiscard]] virtual StagePricing prices_of(const Plan& plan) const = 0;
+};
+
+}  // namespace penstock

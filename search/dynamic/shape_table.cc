@@ -1,0 +1,106 @@
+// A shape is judged by two numbers: the time of its slowest rank, and the bytes of its fullest one
+// when so many micro-batches are held at once. Devices that have less memory than the largest count
+// as if they held the difference already, so that one limit speaks for all ranks.
+#include "search/dynamic/shape_table.h"
+
+#include <algorithm>
+
+#include "core/values/error.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kBitsPerLength = 24;
+
+// What 1F1B holds on a rank; with several stages per rank interleaved 1F1B, in whole micro-batches.
+std::int64_t most_in_flight(const Plan& layout, int rank) {
+  const int p = layout.pipeline, v = layout.chunks;
+  if (v == 1) return p - rank;
+  if (layout.stage_map != StageMap::kLoop) return p;
+  const int forwards = (v - 1) * p + 2 * (p - 1 - rank) + 1;
+  return (forwards + v - 1) / v;
+}
+
+std::uint64_t key_of(const MicroBatchShape& shape) {
+  const auto limit = std::uint64_t{1} << kBitsPerLength;
+  const auto samples = static_cast<std::uint64_t>(shape.samples);
+  const auto tokens = static_cast<std::uint64_t>(shape.tokens);
+  const auto decoder = static_cast<std::uint64_t>(shape.decoder_tokens);
+  if (samples >= limit / 16 || tokens >= limit / 4 || decoder >= limit / 4) {
+    throw_bad_input("a micro-batch of " + std::to_string(shape.samples) + " samples of " +
+                    std::to_string(shape.tokens) + " tokens is more than is supported");
+  }
+  return (samples << 44U) | (tokens << 22U) | decoder;
+}
+
+}  // namespace
+
+ShapeTable::ShapeTable(const ShapeCosts& costs, const Plan& layout, const ExecutorModel& executor,
+                       const PerRank<Bytes>& capacity, const PerRank<Bytes>& reserve)
+    : costs_(costs),
+      layout_(layout),
+      step_(costs.step_pricing()),
+      per_action_(executor.per_action),
+      kept_by_(static_cast<std::size_t>(layout.pipeline), 0) {
+  for (int s = 0; s < layout.stages(); ++s) {
+    const StepPrice& step = step_.prices.step[static_cast<std::size_t>(s)];
+    kept_by_[static_cast<std::size_t>(layout.rank_of(s))] +=
+        (step.parameters + step.gradients + step.optimizer_state).count;
+  }
+  for (int r = 0; r < layout.pipeline; ++r) limit_ = std::max(limit_, capacity[r].count);
+  for (int r = 0; r < layout.pipeline; ++r) {
+    kept_by_[static_cast<std::size_t>(r)] += reserve[r].count;
+    lacks_.push_back(limit_ - capacity[r].count);
+    kept_ = std::max(kept_, kept_by_[static_cast<std::size_t>(r)] + lacks_.back());
+    const std::int64_t all = most_in_flight(layout, r);
+    held_.push_back({1, (all + 1) / 2, all});
+  }
+}
+
+KnownShape ShapeTable::judged(const MicroBatchShape& shape, const ShapeCost& cost) const {
+  KnownShape known;
+  known.shape = shape;
+  known.status = cost.status;
+  known.why_not = cost.why_not;
+  if (cost.status != ShapeStatus::kKnown) return known;
+  const auto ranks = static_cast<std::size_t>(layout_.pipeline);
+  std::vector<std::int64_t> time(ranks, 0), stash(ranks, 0), working(ranks, 0);
+  for (int s = 0; s < layout_.stages(); ++s) {
+    const ComputePrice& price = cost.compute[static_cast<std::size_t>(s)];
+    const auto rank = static_cast<std::size_t>(layout_.rank_of(s));
+    time[rank] += (price.forward.duration + price.recompute.duration +
+                   price.fused_backward.duration + 2 * per_action_)
+                      .count();
+    stash[rank] += price.stash.count;
+    working[rank] = std::max(working[rank], price.working_peak.count);
+  }
+  for (std::size_t r = 0; r < ranks; ++r) {
+    known.time_ns = std::max(known.time_ns, static_cast<double>(time[r]));
+    for (std::size_t h = 0; h < kHeldKinds; ++h) {
+      known.need[h] =
+          std::max(known.need[h], kept_by_[r] + lacks_[r] + working[r] + held_[r][h] * stash[r]);
+    }
+  }
+  return known;
+}
+
+std::vector<int> ShapeTable::ids_of(const std::vector<MicroBatchShape>& shapes) {
+  std::vector<int> ids;
+  ids.reserve(shapes.size());
+  std::vector<MicroBatchShape> fresh;
+  for (const MicroBatchShape& shape : shapes) {
+    const int next = static_cast<int>(known_.size() + fresh.size());
+    const auto [at, is_new] = ids_.try_emplace(key_of(shape), next);
+    if (is_new) fresh.push_back(shape);
+    ids.push_back(at->second);
+  }
+  if (fresh.empty()) return ids;
+  std::vector<ShapeCost> costs = costs_.costs_of(fresh);
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    known_.push_back(judged(fresh[i], costs[i]));
+    costs_of_.push_back(std::move(costs[i]));
+  }
+  return ids;
+}
+
+}  // namespace penstock

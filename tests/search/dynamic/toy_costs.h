@@ -1,0 +1,50 @@
+// Costs of shapes by a formula that a person can follow, for the tests of the batch planner.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "search/dynamic/plan_batch.h"
+#include "search/dynamic/shape_costs.h"
+
+namespace penstock::testing {
+
+// Of every stage, for b samples of E tokens (encoder and decoder together): F takes
+// `fixed_ns + b E per_token_ns`, B as long times `backward`, W half of B; a stash of b E
+// `stash_per_token` bytes, the same times `working` on top; boundaries of b E bytes. `slower` says
+// by how much a stage takes longer than the first. Shapes of more than `most_tokens` are said to
+// have run out of memory.
+struct ToyNumbers {
+  std::int64_t fixed_ns = 1000, per_token_ns = 100;
+  std::int64_t backward = 2;
+  std::int64_t transfer_ns = 10;
+  std::int64_t stash_per_token = 8, working = 0;
+  std::int64_t state = 0;         // bytes of parameters per stage
+  std::int64_t recompute_ns = 0;  // per token
+  std::vector<int> slower;        // by stage, in tenths
+  std::int64_t most_tokens = 1 << 30;
+};
+
+class ToyCosts : public ShapeCosts {
+ public:
+  ToyCosts(const Plan& layout, ToyNumbers numbers)
+      : layout_(layout), numbers_(std::move(numbers)) {}
+
+  [[nodiscard]] std::vector<ShapeCost> costs_of(
+      const std::vector<MicroBatchShape>& shapes) const override;
+  [[nodiscard]] StagePricing step_pricing() const override;
+  [[nodiscard]] StagePricing prices_of(const Plan& plan) const override;
+
+ private:
+  [[nodiscard]] ShapeCost cost_of(const MicroBatchShape& shape) const;
+  Plan layout_;
+  ToyNumbers numbers_;
+};
+
+// P ranks of one stage, V chunks, D replicas.
+Plan toy_layout(int pipeline, int chunks = 1, int data = 1);
+
+// So many random lengths of up to `most` tokens, short ones more often.
+LengthBatch random_lengths(std::uint64_t seed, std::size_t samples, int most);
+
+}  // namespace penstock::testing
