@@ -27,6 +27,7 @@ Answer run_plan(const Arguments&, Screen) { return not_built("plan"); }
 Answer run_predict(const Arguments&, Screen) { return not_built("predict"); }
 Answer run_simulate(const Arguments&, Screen) { return not_built("simulate"); }
 Answer run_schedule(const Arguments&, Screen) { return not_built("schedule"); }
+Answer run_dynamic(const Arguments&, Screen) { return not_built("dynamic"); }
 Answer run_morph(const Arguments&, Screen) { return not_built("morph"); }
 Answer run_multi(const Arguments&, Screen) { return not_built("multi"); }
 Answer run_compare(const Arguments&, Screen) { return not_built("compare"); }

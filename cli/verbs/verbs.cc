@@ -104,6 +104,7 @@ std::span<const Verb> verbs() {
       Verb{"simulate", "replay a plan: step time, bubble, memory, timeline", run_simulate},
       Verb{"schedule", "replay pipeline schedules with given costs", run_schedule},
       Verb{"compare", "compare the best plans for several settings", run_compare},
+      Verb{"dynamic", "plan training on samples of different lengths", run_dynamic},
       Verb{"morph", "replay GPUs that come and go: when to change the plan", run_morph},
       Verb{"multi", "put several models on the same GPUs", run_multi},
       Verb{"explain", "say what limits a plan, and what would make it faster", run_explain},

@@ -25,6 +25,7 @@ Answer run_predict(const Arguments& arguments, Screen screen);
 Answer run_simulate(const Arguments& arguments, Screen screen);
 Answer run_schedule(const Arguments& arguments, Screen screen);
 Answer run_compare(const Arguments& arguments, Screen screen);
+Answer run_dynamic(const Arguments& arguments, Screen screen);
 Answer run_morph(const Arguments& arguments, Screen screen);
 Answer run_multi(const Arguments& arguments, Screen screen);
 Answer run_explain(const Arguments& arguments, Screen screen);

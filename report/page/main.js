@@ -62,6 +62,7 @@ function followTheme() {
 
 function sectionsOf(data) {
   if (data.morph) return kMorphSections;
+  if (data.dynamic) return kDynamicSections;
   return data.multi ? kMultiSections : kSections;
 }
 

@@ -17,7 +17,7 @@ extern const ScheduleKind kZb1p, kZb2p, kZbAuto, kZbVAuto;  // automatic_kinds.c
 extern const ScheduleKind kDualPipeV, kDualPipe;            // dualpipe.cc
 extern const ScheduleKind kChimera;
 extern const ScheduleKind kSeq1F1B;
-extern const ScheduleKind kCyclic, kCyclicV;                // cyclic.cc
+extern const ScheduleKind kCyclic, kCyclicV;                       // cyclic.cc
 extern const ScheduleKind kVaruna, kVarunaRuntime, kVarunaStrict;  // varuna.cc
 
 }  // namespace penstock

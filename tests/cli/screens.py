@@ -27,6 +27,8 @@ COMMANDS = [
     f"schedule 1f1b,zb-h1,zb-v -P 4,8 -M 8,16 {COSTS} --per-rank",
     f"compare {PROFILE} {CLUSTER} --gpus 8 --global-batch 16 --pin P=4,T=2 --usd-per-gpu-hour 2 "
     "--vary schedule=1f1b,zb-h1 --vary mbs=1,2 --tokens 300B",
+    "dynamic data/profiles/gpt-6.7b.a100-40gb.all-lengths.json --gpus 4 --pin TP=1,PP=4,VP=1 --batches 1 "
+    f"--tokens-per-batch 4096 --replays 10 --lengths data/lengths/flan-cot.csv {CLUSTER}",
     "explain {0}/plan.json",
     "explain {0}/plan.json --why-not schedule=zb-h1",
     "calibrate --runs data/runs/opt-350m.gh200-96gb.json --executor deepspeed -o {0}/fitted.json",
@@ -53,7 +55,7 @@ COMMANDS = [
     f"compare {PROFILE} {CLUSTER} --global-batch 512 --vary color=red,blue",
     "schedule interleaved -P 2 -V 2 -M 9 --cost F=1ms,B=2ms",
 ]
-VERBS = ("plan predict simulate schedule compare multi explain calibrate estimate profile train validate "
+VERBS = ("plan predict simulate schedule compare dynamic multi explain calibrate estimate profile train validate "
          "import export report trace check fingerprint completions man").split()
 WIDTHS = (60, 80, 120, 200)
 

@@ -121,6 +121,15 @@ export class Reports {
     return this.write(`measured-${factor}.html`, '1f1b.json', '--baseline', 'gpipe.json', '--run', 'run.jsonl');
   }
 
+  /** Batches of samples of different lengths, planned in four ways. */
+  dynamic() {
+    const html = this.run('dynamic', 'data/profiles/gpt-6.7b.a100-40gb.all-lengths.json',
+        '--cluster', 'data/clusters/a100-40gb-p4d-8x8.json', '--gpus', '8', '--pin', 'TP=1,PP=4,VP=1',
+        '--lengths', 'data/lengths/flan-cot.csv', '--tokens-per-batch', '16384', '--batches', '3', '--replays', '50',
+        '--repeatable', '-o', '-').toString();
+    return this.keep('dynamic.html', html);
+  }
+
   /** A recording replayed under policies, by a book of three plans. */
   morph() {
     this.run('plan', kProfile, '--cluster', 'data/clusters/a100-40gb-p4d-8x8.json', '--gpus', '8,16,32', '--schedule',
