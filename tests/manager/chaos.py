@@ -414,7 +414,7 @@ class Chaos:
 
     def hit_without_notice(self, process, number, what):
         if hit(process[0], number):
-            self.unannounced.setdefault(process[3], []).append(what)
+            self.unannounced.setdefault(process[3], []).append(f"{what} on {process[2]}")
         self.say(f"{what}: process {process[0]} of generation {process[3]} on {process[2]}")
 
     def list_machines(self):
@@ -664,8 +664,9 @@ class Chaos:
         steps = {g: steps_in(self.log_of(g)) for g in self.generations()}
         starts = [line for line in self.decisions() if line["decision"] == "start"]
         started = {line["generation"]: seconds_of(line["at"]) for line in starts}
-        ranks = {line["generation"]: int(re.search(r"for (\d+) GPU", line["reason"])[1])
-                 for line in starts}
+        machines = {line["generation"]:
+                    re.search(r" on (\S+(?:, \S+)*), from", line["reason"])[1].split(", ")
+                    for line in starts}
         ran = [g for g in steps if steps[g]]
         begins = {}
         for g in ran:
@@ -683,8 +684,9 @@ class Chaos:
                 self.lost_with_notice += lost
                 assert lost == 0, f"{lost} steps lost behind generation {before}, of which every " \
                                   f"change was announced"
-            keeps_copies = self.options.mirror and ranks[before] > 1
-            if keeps_copies and hits == ["SIGKILL of a rank"]:
+            # The job's store goes with the launcher of rank 0, which has no other rank here.
+            others = [f"SIGKILL of a rank on {host}" for host in machines[before][1:]]
+            if self.options.mirror and len(hits) == 1 and hits[0] in others:
                 self.lost_with_copies += lost
                 assert lost == 0, f"{lost} steps lost behind generation {before}, of which one " \
                                   f"rank was killed that another kept a copy of"
