@@ -101,7 +101,10 @@ void ProfileOptions::declare(Options& options) {
   options.heading("What to measure");
   options.option("--micro-batch-sizes", "LIST", "micro-batch sizes to measure; default 1,2,4",
                  sizes_);
-  options.option("--sequence-length", "N", "tokens per sample; default the model's positions",
+  options.option("--sequence-length", "LIST",
+                 "tokens per sample; default the model's positions. Several lengths, such as "
+                 "64,128,256, are measured at every size: what plans of samples of different "
+                 "lengths need (penstock dynamic)",
                  sequence_length_);
   options.option("--image", "CxHxW",
                  "an archive takes images instead of tokens, with so many channels, of this height "
@@ -256,8 +259,15 @@ void ProfileOptions::set_sizes(ProfileRequest& request) const {
                "an archive does not say how many tokens it takes; one of images needs --image "
                "3x224x224 instead");
   }
-  request.sequence_length =
-      number_of("--sequence-length", sequence_length_, request.model->positions);
+  request.sequence_length = request.model->positions;
+  if (sequence_length_) {
+    request.sequence_lengths = numbers_of("--sequence-length", *sequence_length_);
+    request.sequence_length = request.sequence_lengths.back();
+  }
+  if (is_archive && request.sequence_lengths.size() > 1) {
+    bad_option("--sequence-length", "an archive is divided for one length",
+               "give one, and the others by further runs with --resume");
+  }
   if (!is_archive && request.sequence_length > request.model->positions) {
     bad_option("--sequence-length",
                fmt::format("{} is beyond the model's {} positions", request.sequence_length,

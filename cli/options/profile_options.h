@@ -21,7 +21,8 @@ struct ProfileRequest {
   std::vector<std::string> cutpoints;
   std::vector<std::string> notes;  // sentences for the report
   std::vector<int> micro_batch_sizes = {1};
-  int sequence_length = 0;
+  int sequence_length = 0;              // the longest
+  std::vector<int> sequence_lengths{};  // several: all of them, ascending
   std::vector<bool> recompute = {false};
   bool every_section = false, splits = true;
   double error = 0.005;  // of medians

@@ -45,6 +45,7 @@ ModelToMeasure question_of(const ProfileRequest& request) {
   question.model = *request.model;
   question.micro_batch_sizes = request.micro_batch_sizes;
   question.sequence_length = request.sequence_length;
+  question.sequence_lengths = request.sequence_lengths;
   question.recompute = request.recompute;
   question.every_section = request.every_section;
   question.splits = request.splits;

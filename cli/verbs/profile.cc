@@ -331,9 +331,11 @@ void check_tracing(const ProfileRequest& request, const Outputs& outputs) {
   if (!request.model) bad_option(option, "there is no section to trace", "name a model");
   if (!outputs.record) return;
   if (!request.trace) bad_option(option, "nothing is traced", "leave out --no-trace");
-  if (request.micro_batch_sizes.size() * request.recompute.size() > 1) {
-    bad_option(option, "a recording is of one size, and several are measured",
-               "give one of --micro-batch-sizes, and one mode of --recompute");
+  if (request.micro_batch_sizes.size() * request.recompute.size() > 1 ||
+      request.sequence_lengths.size() > 1) {
+    bad_option(
+        option, "a recording is of one size, and several are measured",
+        "give one of --micro-batch-sizes, one --sequence-length and one mode of --recompute");
   }
 }
 

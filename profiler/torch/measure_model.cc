@@ -63,10 +63,10 @@ class OneImage : public TokenSource {
   std::vector<float> pixels_;
 };
 
-std::unique_ptr<const TokenSource> data_of(const ModelToMeasure& question) {
+std::unique_ptr<const TokenSource> data_of(const ModelToMeasure& question, int sequence_length) {
   if (!question.model.image.empty()) return std::make_unique<OneImage>(question.model.image);
-  return std::make_unique<ByteData>(text_to_train_on(question.sequence_length),
-                                    question.sequence_length, "the profiler's text");
+  return std::make_unique<ByteData>(text_to_train_on(sequence_length), sequence_length,
+                                    "the profiler's text");
 }
 
 // The caller's progress, until a moment.
@@ -83,11 +83,28 @@ class Until : public ProfilingProgress {
 struct Size {
   int micro_batch_size = 1;
   bool recompute = false;
+  int sequence_length = 1;
+  bool says_length = false;  // it is one of several
   [[nodiscard]] std::string text() const {
     return "b = " + std::to_string(micro_batch_size) + ", recompute " +
-           (recompute ? "full" : "none");
+           (recompute ? "full" : "none") +
+           (says_length ? ", " + std::to_string(sequence_length) + " tokens" : "");
   }
 };
+
+std::vector<Size> sizes_of(const ModelToMeasure& question) {
+  std::vector<int> lengths = question.sequence_lengths;
+  if (lengths.empty()) lengths = {question.sequence_length};
+  std::vector<Size> sizes;
+  for (const int length : lengths) {
+    for (const bool recompute : question.recompute) {
+      for (const int b : question.micro_batch_sizes) {
+        sizes.push_back({b, recompute, length, lengths.size() > 1});
+      }
+    }
+  }
+  return sizes;
+}
 
 ChainToMeasure chain_of(const ModelToMeasure& question, const ModelOutline& outline) {
   ChainToMeasure chain = choose_beyond(
@@ -162,8 +179,7 @@ class ModelMeasuring {
         device_(device),
         progress_(progress),
         beside_(beside),
-        tracer_(tracer),
-        data_(data_of(question)) {
+        tracer_(tracer) {
     const auto model = make_model(question.model);
     samples_.outline = model->outline();
     if (question.model.family == ModelFamily::kTorchScript) see_archive(*model);
@@ -178,10 +194,7 @@ class ModelMeasuring {
   }
 
   ModelSamples measure() {
-    std::vector<Size> sizes;
-    for (const bool recompute : question_.recompute) {
-      for (const int b : question_.micro_batch_sizes) sizes.push_back({b, recompute});
-    }
+    const std::vector<Size> sizes = sizes_of(question_);
     const SteadyTime end = steady_now() + question_.budget;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       progress_.update(sizes[i].text(), static_cast<int>(i), static_cast<int>(sizes.size()));
@@ -207,6 +220,7 @@ class ModelMeasuring {
   void measure(const Size& size, SteadyTime deadline) {
     chain_.micro_batch_size = size.micro_batch_size;
     chain_.recompute = size.recompute;
+    use_length(size.sequence_length);
     const Bytes before = device_.held_memory();
     TorchWork work(setup_of(chain_), device_, *data_);
     samples_.state_bytes_per_parameter =
@@ -218,6 +232,12 @@ class ModelMeasuring {
     samples_.not_split = work.not_split();
     if (chain.sections.empty() || !all_is_attributed(size, work)) return;
     samples_.chains.push_back(std::move(chain));
+  }
+
+  void use_length(int sequence_length) {
+    if (data_ && chain_.sequence_length == sequence_length) return;
+    chain_.sequence_length = sequence_length;
+    data_ = data_of(question_, sequence_length);
   }
 
   // Whoever asks to stop gets what was measured, untraced.
@@ -237,8 +257,8 @@ class ModelMeasuring {
   Device& device_;
   ProfilingProgress& progress_;
   const RanksBeside& beside_;
-  ActivityTracer* tracer_;  // may be absent
-  std::unique_ptr<const TokenSource> data_;
+  ActivityTracer* tracer_;                   // may be absent
+  std::unique_ptr<const TokenSource> data_;  // of the chain's length
   ChainToMeasure chain_;
   ModelSamples samples_;
 };

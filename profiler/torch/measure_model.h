@@ -22,6 +22,7 @@ struct ModelToMeasure {
   ModelDescription model;
   std::vector<int> micro_batch_sizes = {1};
   int sequence_length = 1;
+  std::vector<int> sequence_lengths{};    // several: of each of them; of no archive
   std::vector<bool> recompute = {false};  // without, with
   bool every_section = false;             // else the first four of each type
   bool splits = true;                     // I and W, too

@@ -91,6 +91,12 @@ TEST_CASE("the sizes of a family are those that are given") {
   CHECK(request.every_section);
 }
 
+TEST_CASE("several lengths are measured, and the longest is the model's") {
+  const ProfileRequest request = requested({"gpt", "--sequence-length", "128,32,64"});
+  CHECK(request.sequence_lengths == std::vector<int>{32, 64, 128});
+  CHECK(request.sequence_length == 128);
+}
+
 TEST_CASE("a narrow model has one head, an mlp none") {
   CHECK(requested({"gpt", "--hidden", "32"}).model->heads == 1);
   CHECK(requested({"mlp", "--hidden", "32"}).model->feed_forward == 128);

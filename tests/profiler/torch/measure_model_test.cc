@@ -55,6 +55,21 @@ TEST_CASE("a model is measured at every size, with what it runs of it") {
                                         samples.outline.sections[3].parameter_count());
 }
 
+TEST_CASE("several lengths are measured at every size, each with data of its own") {
+  ModelToMeasure question = small_question();
+  question.sequence_lengths = {4, 8};
+  const ModelSamples samples = measured(question);
+  REQUIRE(samples.chains.size() == 4);
+  const std::vector<int> lengths{4, 4, 8, 8}, sizes{1, 2, 1, 2};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const SectionSamples& block = samples.chains[i].sections[1];
+    CHECK(block.sequence_length == lengths[i]);
+    CHECK(block.micro_batch_size == sizes[i]);
+    // Samples x tokens x 16 floats of 4 bytes.
+    CHECK(block.memory.boundary == Bytes{64 * lengths[i] * sizes[i]});
+  }
+}
+
 // Boundary: samples x 8 tokens x 16 floats of 4 bytes. A block keeps its input and more of that
 // size, at least the normed inputs of its linear layers; after I, W still needs those.
 TEST_CASE("memory grows with the micro-batch, and is that of the tensors") {
