@@ -247,10 +247,11 @@ def row_of(runner, name, how, layouts):
         ends = [section["name"] for section in json.load(file)["sections"]]
         sections = len(ends)
     # A trace holds constants in the precision that it was made in, so that a loop over the module differs from it.
-    whole = torch.jit.load(runner.path("model.pt")) if how == "trace" else copy.deepcopy(model)
+    def whole():  # anew; a deep copy of a loaded trace has no leaves to train
+        return torch.jit.load(runner.path("model.pt")) if how == "trace" else copy.deepcopy(model)
     names = argument_names(model)
     draws = ends if name in RANDOM and how == "script" else None
-    expected = {r: plain_loop(copy.deepcopy(whole), names, r, draws)
+    expected = {r: plain_loop(whole(), names, r, draws)
                 for r in {replicas_of(layout) for layout in layouts}}
     outcome, words, first = {}, "", None
     for line in profiled.stdout.split("\n"):
