@@ -68,6 +68,7 @@ void repeat_devices(const Plan& layout, Plan& plan) {
 PerRank<Bytes> of_listed(const PerRank<Bytes>& of_ranks, const Plan& plan) {
   if (of_ranks.is_one_for_all()) return of_ranks;
   std::vector<Bytes> values;
+  values.reserve(static_cast<std::size_t>(plan.listed_ranks()));
   for (int r = 0; r < plan.listed_ranks(); ++r) values.push_back(of_ranks[r % plan.pipeline]);
   return PerRank<Bytes>::of_each(std::move(values));
 }
@@ -91,6 +92,7 @@ AssembledBatch assemble_batch(const BatchQuestion& question, const BatchChoice& 
   result.schedules.schedules.reserve(choice.replicas.size());
   for (std::size_t d = 0; d < choice.replicas.size(); ++d) {
     std::vector<int> order;
+    order.reserve(choice.replicas[d].size());
     for (const int m : choice.replicas[d]) {
       order.push_back(micro_batches[static_cast<std::size_t>(m)].shape);
     }

@@ -179,6 +179,7 @@ class Rebalance {
   OrderScore score(const std::vector<int>& order) {
     ++spent_;
     std::vector<int> shapes;
+    shapes.reserve(order.size());
     for (const int m : order) {
       shapes.push_back(of_.forming.formed.micro_batches[static_cast<std::size_t>(m)].shape);
     }
@@ -204,6 +205,7 @@ FormingReplays::FormingReplays(const BatchQuestion& question, const Forming& for
     : forming(forming_),
       replays(question.layout, forming_.mode->shapes, costs, forming_.formed.micro_batches) {
   std::vector<double> times;
+  times.reserve(forming.formed.micro_batches.size());
   for (const FormedMicroBatch& formed : forming.formed.micro_batches) {
     times.push_back(forming.mode->shapes.at(formed.shape).time_ns);
   }
@@ -244,6 +246,7 @@ bool comes_before(const Candidate& a, const Candidate& b) {
 
 std::int64_t least_end_ns(const Candidate& candidate) {
   std::vector<int> shapes;
+  shapes.reserve(candidate.of->forming.formed.micro_batches.size());
   for (const FormedMicroBatch& formed : candidate.of->forming.formed.micro_batches) {
     shapes.push_back(formed.shape);
   }

@@ -59,6 +59,7 @@ class ModeFormings {
   void find_least_need() {
     const std::vector<int>& order = orders_.front();
     std::vector<MicroBatchShape> alone;
+    alone.reserve(order.size());
     for (const int sample : order) {
       alone.push_back(
           padded_shape(1, fed_of(batch_[static_cast<std::size_t>(sample)], question_.rounding),
@@ -84,6 +85,7 @@ class ModeFormings {
 
   void split() {
     std::vector<RangeRows> rows;
+    rows.reserve(orders_.size());
     for (const auto& order : orders_) {
       rows.push_back(range_rows(batch_, order, question_.rounding, mode_.shapes));
     }
@@ -101,6 +103,7 @@ class ModeFormings {
                     std::int64_t limit) {
     const auto held = static_cast<HeldAtOnce>(std::get<2>(key));
     std::vector<RangeTimes> times;
+    times.reserve(rows.size());
     for (const RangeRows& of_order : rows) {
       times.push_back(times_within(of_order, mode_.shapes, held, limit));
     }

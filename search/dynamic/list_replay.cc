@@ -78,6 +78,7 @@ ListReplay::ListReplay(const Schedule& schedule) : rank_of_stage_(schedule.rank_
   std::vector<std::int32_t> forward(stages * count, kNot), backward(stages * count, kNot);
   std::vector<std::size_t> left(stages, count);
   std::vector<ListCursor> heads;
+  heads.reserve(static_cast<std::size_t>(schedule.ranks));
   for (int r = 0; r < schedule.ranks; ++r) heads.emplace_back(schedule, r);
   const auto needs_of = [&](const ComputeAction& action, std::size_t at) {
     const auto stage = static_cast<std::size_t>(action.stage.value);

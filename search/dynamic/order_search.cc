@@ -6,6 +6,7 @@
 #include "search/dynamic/order_search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <numeric>
@@ -138,7 +139,7 @@ std::int64_t count_orders(const OrderQuestion& question, std::int64_t most) {
     // Each factor (i + 1) / equal is at least 1: it never falls again.
     if (orders > static_cast<double>(most)) return most + 1;
   }
-  return static_cast<std::int64_t>(orders + 0.5);
+  return std::llround(orders);
 }
 
 class LocalSearch {

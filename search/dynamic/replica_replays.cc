@@ -53,7 +53,10 @@ std::vector<const ScheduleKind*> batch_schedules(const Plan& layout,
   for (const std::string& name : names) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     std::string list;
-    for (const std::string_view one : known) list += (list.empty() ? "" : ", ") + std::string(one);
+    for (const std::string_view one : known) {
+      if (!list.empty()) list += ", ";
+      list += one;
+    }
     throw_bad_input("schedule '" + name + "' is not one that batches of this layout are planned " +
                     "with; choose among " + list);
   }
