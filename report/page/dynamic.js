@@ -1,8 +1,15 @@
 // Training on samples of different lengths: what forming micro-batches of different shapes gains over
 // other ways, and what the first batch that was drawn looks like. The page of `penstock dynamic`.
 
+// Of things that are counted one by one.
+const kWholeMarks = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000];
+
 function tokensText(value) {
   return `${countText(Math.round(value))}${kNoBreak}tokens/s`;
+}
+
+function batchesOf(count, what) {
+  return `${countText(count)} ${what}${count === 1 ? '' : 'es'}`;
 }
 
 function fittingMethods({methods}) {
@@ -124,14 +131,16 @@ function paddedOf({samples, tokens, decoder_tokens: decoder}) {
 /** The tokens of every micro-batch of a replica in order: padding behind what is real. */
 function microBatchPlot(rows, say) {
   const bars = uPlot.paths.bars({size: [0.85]});
-  const bar = (colour) => ({stroke: themeColour(colour), fill: themeColour(colour), paths: bars, points: {show: false}});
+  const bar = (colour) =>
+    ({stroke: themeColour(colour), fill: themeColour(colour), paths: bars, points: {show: false}});
   return {
     data: [rows.map((row, index) => index + 1), rows.map(paddedOf), rows.map((row) => row.real_tokens)],
     options: {
       height: 260,
       scales: {x: {time: false, range: [0.3, rows.length + 0.7]},
                y: {range: (plot, least, greatest) => [0, greatest * 1.08 || 1]}},
-      axes: [makeAxis('Micro-batch, in the order in which it runs', countText), makeAxis('Tokens', countText, {size: 66})],
+      axes: [makeAxis('Micro-batch, in the order in which it runs', countText, {incrs: kWholeMarks}),
+        makeAxis('Tokens', countText, {size: 66})],
       series: [{}, bar('--line'), bar('--accent')],
       cursor: {drag: {x: false, y: false}, points: {show: false}, y: false},
       hooks: {setCursor: [(plot) => {
@@ -164,8 +173,8 @@ function microBatchesSection({dynamic}) {
     forgetChartsOf(holder);
     holder.replaceChildren(
         makeFigure({
-          finding: `${countOf(own.length, 'micro-batch').replace('batchs', 'batches')} of ${countOf(shapes, 'shape')} ` +
-              `in replica ${index + 1} of the first batch.`,
+          finding: `${batchesOf(own.length, 'micro-batch')} of ${countOf(shapes, 'shape')} in replica ${index + 1} ` +
+              'of the first batch.',
           legend: [{name: 'real', colour: '--accent'}, {name: 'padding', colour: '--line'}],
           draw: (width, say) => microBatchPlot(own, say),
         }),
@@ -193,8 +202,8 @@ function stepsPlot(methods, say) {
     options: {
       height: 260,
       scales: {x: {time: false}, y: {range: (plot, least, greatest) => [0, greatest * 1.08 || 1]}},
-      axes: [makeAxis('Batch', countText), makeAxis('Step, seconds', (value) => String(Number(value.toPrecision(4))),
-          {size: 60})],
+      axes: [makeAxis('Batch', countText, {incrs: kWholeMarks}),
+        makeAxis('Step, seconds', (value) => String(Number(value.toPrecision(4))), {size: 60})],
       series: [{}, ...series],
       cursor: {drag: {x: true, y: false}, points: {show: false}, y: false},
       hooks: {setCursor: [(plot) => {
@@ -222,7 +231,7 @@ function stepTimesSection({dynamic}) {
   const count = methods[0].batches.length;
   return makeSection('steps', 'Steps', null,
       makeFigure({
-        finding: `Predicted time of a step over ${countOf(count, 'batch').replace('batchs', 'batches')}.`,
+        finding: `Predicted time of a step over ${batchesOf(count, 'batch')}.`,
         legend: methods.map(({method}, index) => ({name: method, colour: kMethodColours[index % kMethodColours.length],
                                                    line: true})),
         draw: (width, say) => stepsPlot(methods, say),
