@@ -375,8 +375,8 @@ Answer run_dynamic(const Arguments& arguments, Screen screen) {
     if (file && *file != "-") require_folder_of(*file);
   }
   const int tokens = parse_count("--tokens-per-batch", given.tokens, 1, 65536, 1 << 30);
-  const SampleLengths read = read_sample_lengths(read_file(path), path);
   Question question = question_for(given);
+  const SampleLengths read = read_sample_lengths(read_file(path), path);
   Samples samples = samples_for(read, knows_decoder(question.profile.value));
   refuse_short(samples, path);
   fit_lengths(samples, question, given, tokens);
