@@ -41,6 +41,7 @@ void sort_descending(std::vector<GangChoice>& order, const std::vector<GangTask>
 // Each with the fastest option of at most so many GPUs, or with its smallest one.
 std::vector<GangChoice> at_most(const std::vector<GangTask>& tasks, int gpus) {
   std::vector<GangChoice> order;
+  order.reserve(tasks.size());
   for (int t = 0; t < static_cast<int>(tasks.size()); ++t) {
     order.push_back({t, best_option(tasks[static_cast<std::size_t>(t)], [&](const GangOption& o) {
                        return std::pair(std::max(o.gpus, gpus), o.runtime);
@@ -54,6 +55,7 @@ std::vector<GangChoice> at_most(const std::vector<GangTask>& tasks, int gpus) {
 
 std::vector<GangChoice> greedy_gangs(const std::vector<GangTask>& tasks, const NodeSizes& nodes) {
   std::vector<GangChoice> order;
+  order.reserve(tasks.size());
   for (int t = 0; t < static_cast<int>(tasks.size()); ++t) {
     order.push_back({t, best_option(tasks[static_cast<std::size_t>(t)], gpu_time)});
   }
@@ -84,6 +86,7 @@ std::vector<GangChoice> whole_tasks(const std::vector<GangTask>& tasks) {
 
 std::vector<GangChoice> one_after_another(const std::vector<GangTask>& tasks) {
   std::vector<GangChoice> order;
+  order.reserve(tasks.size());
   for (int t = 0; t < static_cast<int>(tasks.size()); ++t) {
     order.push_back({t, best_option(tasks[static_cast<std::size_t>(t)], [](const GangOption& o) {
                        return std::pair(o.runtime, o.gpus);

@@ -13,9 +13,10 @@ HostLanes::HostLanes(int gpus, const HostLinks& links)
       link_(static_cast<std::size_t>(links_ * directions_)) {}
 
 std::size_t HostLanes::link_of(std::size_t lane) const {
-  const int direction = static_cast<int>(lane) / gpus_;
-  const int gpu = static_cast<int>(lane) % gpus_;
-  return static_cast<std::size_t>(direction * links_ + gpu / gpus_per_link_);
+  const auto gpus = static_cast<std::size_t>(gpus_);
+  const std::size_t direction = lane / gpus, gpu = lane % gpus;
+  return direction * static_cast<std::size_t>(links_) +
+         gpu / static_cast<std::size_t>(gpus_per_link_);
 }
 
 HostLanes::Range HostLanes::lanes_of(std::size_t link) const {
@@ -28,7 +29,8 @@ HostLanes::Range HostLanes::lanes_of(std::size_t link) const {
 
 void HostLanes::add(const HostCopy& copy) {
   const int direction = copy.load || directions_ == 1 ? 0 : 1;
-  const auto lane = static_cast<std::size_t>(direction * gpus_ + copy.gpu);
+  const int lane_of_copy = direction * gpus_ + copy.gpu;
+  const auto lane = static_cast<std::size_t>(lane_of_copy);
   if (lanes_[lane].waiting.empty()) add_head(lane);
   lanes_[lane].waiting.push_back(copy);
 }

@@ -47,6 +47,7 @@ std::vector<TaskUnit> read_units(const JsonReader& list) {
   if (elements.empty() || static_cast<std::int64_t>(elements.size()) > kMostUnits) {
     list.fail("expected 1 to 100000 units of one step");
   }
+  units.reserve(elements.size());
   for (const JsonReader& each : elements) {
     units.push_back(read_unit(each, static_cast<int>(units.size())));
   }

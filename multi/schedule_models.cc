@@ -38,12 +38,14 @@ bool some_have_options(const MultiQuestion& question) {
 
 std::vector<UnitTask> unit_tasks(const MultiQuestion& question) {
   std::vector<UnitTask> tasks;
+  tasks.reserve(question.models.size());
   for (const SharedModel& model : question.models) tasks.push_back(*model.units);
   return tasks;
 }
 
 std::vector<Wishes> wishes_of(const MultiQuestion& question) {
   std::vector<Wishes> wishes;
+  wishes.reserve(question.models.size());
   for (const SharedModel& model : question.models) wishes.push_back(model.wishes);
   return wishes;
 }
@@ -54,6 +56,7 @@ Duration bound_of(const MultiQuestion& question) {
     return unit_bound(unit_tasks(question), question.gpus(), question.links).makespan();
   }
   std::vector<GangTask> tasks;
+  tasks.reserve(question.models.size());
   for (const SharedModel& model : question.models) {
     GangTask task{model.name, model.options, {}};
     if (model.units) {
@@ -123,6 +126,7 @@ int MultiQuestion::gpus() const { return std::accumulate(nodes.begin(), nodes.en
 
 std::vector<GangTask> as_gangs(const MultiQuestion& question) {
   std::vector<GangTask> tasks;
+  tasks.reserve(question.models.size());
   for (const SharedModel& model : question.models) {
     GangTask task{model.name, model.options, model.wishes};
     if (model.units) {

@@ -137,6 +137,7 @@ void SpillPrices::set_shard(const SpillChoice& choice, const ShardCuts& cuts, in
 
 void SpillPrices::set_totals(const SpillChoice& choice, SpilledPlan& plan) const {
   std::vector<ShardTime> times;
+  times.reserve(plan.shards.size());
   for (const SpilledShard& shard : plan.shards) times.push_back(shard.time);
   const bool reloads = choice.update == UpdatePlace::kHost;
   const Duration once = closed_form(times);
@@ -187,6 +188,7 @@ SpillPrices::Worked SpillPrices::work_out(const SpillChoice& choice, const Shard
   batch.reloads_updated = choice.update == UpdatePlace::kHost;
   file.model = inputs.profile->name;
   file.description = inputs.profile->description;
+  file.section_names.reserve(inputs.profile->sections.size());
   for (const Section& section : inputs.profile->sections) {
     file.section_names.push_back(section.name);
   }

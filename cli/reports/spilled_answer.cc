@@ -100,8 +100,10 @@ SpillQuestion spill_question(const Question& question, const std::string& device
 }
 
 std::vector<int> listed_shards(const std::string& typed) {
+  const std::vector<std::string> words = parse_list("--shards", typed);
   std::vector<int> last;
-  for (const std::string& each : parse_list("--shards", typed)) {
+  last.reserve(words.size());
+  for (const std::string& each : words) {
     last.push_back(parse_int("--shards", each, 0));
   }
   return last;
@@ -136,6 +138,7 @@ SpillReport report_of(const Question& question, const SpilledPlan& plan, const K
   if (plan.file.plan.sequence_length > 0) {
     report.question += fmt::format(", sequence length {}", plan.file.plan.sequence_length);
   }
+  report.shards.reserve(plan.shards.size());
   for (std::size_t s = 0; s < plan.shards.size(); ++s) {
     const SpilledShard& shard = plan.shards[s];
     const auto name = [&](int section) {

@@ -12,6 +12,7 @@ namespace {
 // One pass after the other; every shard's copy back follows each of them.
 std::vector<TaskUnit> units_of(const SpilledPlan& plan) {
   std::vector<ShardTimes> times;
+  times.reserve(plan.shards.size());
   for (std::size_t s = 0; s < plan.shards.size(); ++s) {
     const ShardTime& time = plan.shards[s].time;
     times.push_back({time.forward, time.back(s + 1 == plan.shards.size()), time.load, time.store});

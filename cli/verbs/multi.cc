@@ -102,6 +102,7 @@ std::vector<MultiStretch> stretches_of(const std::vector<GpuBlock>& blocks) {
 
 std::vector<MultiJob> jobs_of(const MultiQuestion& question, const std::vector<ModelRun>& models) {
   std::vector<MultiJob> jobs;
+  jobs.reserve(models.size());
   for (std::size_t i = 0; i < models.size(); ++i) {
     jobs.push_back({question.models[i].name, models[i].start, models[i].end, models[i].gpus,
                     models[i].words, question.models[i].wishes.deadline});
@@ -116,6 +117,7 @@ MultiReport new_schedule(const AskedMulti& asked) {
   report.gpus = question.gpus();
   report.bound = answer.bound;
   report.best = answer.best;
+  report.ways.reserve(answer.candidates.size());
   for (const MultiCandidate& candidate : answer.candidates) {
     report.ways.push_back({candidate.name, candidate.value.makespan, candidate.value.late_seconds});
   }
