@@ -196,6 +196,7 @@ class ScriptModel : public Model {
       seed_generator(at::Device("cpu"), kSeed);
       run.result = whole->forward({}, inputs, {})[0];
       run.result.sum().backward();
+      run.result = run.result.detach();  // its graph would keep all weights
     } catch (const Error&) {
       throw;
     } catch (const std::exception& error) {
@@ -227,7 +228,7 @@ class ScriptModel : public Model {
         handed.push_back(output.detach().set_requires_grad(output.requires_grad()));
       }
     }
-    Run run{steps.back().outputs[0], {}};
+    Run run{steps.back().outputs[0].detach(), {}};
     Tensors gradients{at::ones_like(run.result)};
     for (std::size_t s = steps.size(); s-- > 0;) {
       const Step step = std::move(steps[s]);
