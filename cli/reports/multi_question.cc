@@ -223,20 +223,30 @@ class Asking {
   }
 
   // GPUs that take units of several models need slots for the largest of them and room for what
-  // works most, and the host holds them all.
+  // works most, and the host holds all of them; of jobs that keep their GPU it holds one for each.
   void check_spilled() {
-    Bytes slots, working, host;
+    Bytes slots, working, host, largest;
     for (const SpilledJob& job : spilled_) {
       slots = std::max(slots, job.slots);
       working = std::max(working, job.working);
+      largest = std::max(largest, job.host);
       host += job.host;
     }
     const SpilledJob& first = spilled_.front();
-    asked_.notes.push_back(fmt::format("{} are spilled: they take {} of {} GiB of a host.",
-                                       count_of(static_cast<std::int64_t>(spilled_.size()), "job"),
-                                       gib(host), gib(first.host_memory)));
+    const auto jobs = static_cast<std::int64_t>(spilled_.size());
+    const std::int64_t at_once = std::min<std::int64_t>(jobs, gpus_);
+    if (largest * at_once > first.host_memory) {
+      throw_bad_input(fmt::format(
+          "{} spilled at once take {} of {} GiB of the host\nhelp: give --gpus {}, or a cluster "
+          "whose host has more",
+          count_of(at_once, "job"), gib(largest * at_once), gib(first.host_memory),
+          std::max<std::int64_t>(
+              1, first.host_memory.count / std::max<std::int64_t>(1, largest.count))));
+    }
+    asked_.notes.push_back(fmt::format("Spilled: {}, {} of {} GiB of a host.",
+                                       count_of(jobs, "job"), gib(host), gib(first.host_memory)));
     if (slots + working <= first.capacity && host <= first.host_memory) return;
-    asked_.notes.back() += " Together they do not fit, so that each keeps its GPU.";
+    asked_.notes.back() += " Not all at once, so that each keeps its GPU to its end.";
     for (SharedModel& model : asked_.question.models) {
       if (!model.units || is_listed(model.name)) continue;
       UnitRules rules;
