@@ -6,6 +6,9 @@
 # And one name, one type: two headers that declare a type of one name give the program two meanings
 # of one symbol, of which the linker takes one without a word.
 #
+# And what a kind of action means is read from its row in core/values/action_rules.h, not told apart
+# again by a switch.
+#
 # Prints FILE:LINE: what is wrong and what is allowed, and fails when there was anything.
 cmake_minimum_required(VERSION 3.25)
 
@@ -42,6 +45,10 @@ set(json_files "^core/values/[^/]*\\.cc$")
 # What talks to strangers stays where it is watched.
 set(network_library "^(httplib|boost/(asio|beast)|openssl)(/|\\.)")
 set(network_files "^manager/port/[^/]*\\.cc$")
+# Who may tell kinds of actions apart by a switch: the checker, which judges the rows; LibTorch's compute, which calls
+# a function for each; the words of PyTorch's CSV.
+set(switch_on_kinds "^[ \t]*case ActionKind::")
+set(switch_files "^(core/check/|training/torch/torch_work\\.cc$|trainers/pytorch/)")
 # What users of these modules include must not drag another library along.
 set(clean_headers "^(core|estimator|costmodel|simulator|search|spilling|studies|morphing|multi|manager|report|trainers|training|profiler|runtime_bridge)/.*\\.h$")
 
@@ -86,6 +93,14 @@ foreach(file IN LISTS files)
     endforeach()
   endif()
 
+  if(module IN_LIST modules AND NOT file MATCHES "${switch_files}")
+    file(STRINGS ${ROOT}/${file} switches REGEX "${switch_on_kinds}")
+    foreach(switch IN LISTS switches)
+      string(STRIP "${switch}" switch)
+      refuse(${file} "${switch}" "what a kind means is a row of core/values/action_rules.h; read it there")
+    endforeach()
+  endif()
+
   set(not_from_here "^$")
   if(file MATCHES "^core/(values|files|check)/")
     set(not_from_here "${core_${CMAKE_MATCH_1}_excludes}")
@@ -122,6 +137,6 @@ endforeach()
 if(checked EQUAL 0)
   message(FATAL_ERROR "no sources under ${ROOT}")
 elseif(refused GREATER 0)
-  message(FATAL_ERROR "${refused} includes or names in ${checked} files are refused; docs/architecture.md says why")
+  message(FATAL_ERROR "${refused} includes, names or switches in ${checked} files are refused; docs/architecture.md says why")
 endif()
 message(STATUS "${checked} files, every include points the right way, every type has a name of its own")
