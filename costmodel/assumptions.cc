@@ -17,6 +17,7 @@
 #include "core/values/recompute_sections.h"
 #include "costmodel/links.h"
 #include "costmodel/sources.h"
+#include "costmodel/step_prices.h"
 
 namespace penstock {
 namespace {
@@ -247,9 +248,14 @@ std::string words_of(CollectiveKind kind) {
 // `compute_ns`.
 class BeyondCurves {
  public:
-  BeyondCurves(const ClusterSpec& cluster, const Plan& plan, const StagePricing& pricing,
-               double compute_ns, std::vector<Assumption>& all)
-      : cluster_(cluster), plan_(plan), pricing_(pricing), step_ns_(compute_ns), all_(all) {
+  BeyondCurves(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan,
+               const StagePricing& pricing, double compute_ns, std::vector<Assumption>& all)
+      : profile_(profile),
+        cluster_(cluster),
+        plan_(plan),
+        pricing_(pricing),
+        step_ns_(compute_ns),
+        all_(all) {
     for (const StepPrice& step : pricing.prices.step) {
       longest_ = std::max({longest_, ns(step.reduce_gradient.duration + step.unshard.duration)});
     }
@@ -263,7 +269,28 @@ class BeyondCurves {
   }
 
  private:
-  double reductions() {
+  double reductions() { return plan_.reduces_by_section() ? of_sections() : of_stages(); }
+
+  // Each section's weights and gradients are a message of its own; what shows of them is in F and
+  // B.
+  double of_sections() {
+    std::int64_t most = 0;
+    for (const SectionType& type : profile_.section_types) {
+      most = std::max(most, parameters_at(type.parameters, plan_.tensor).value_or(0));
+    }
+    const ComputePrice& price = pricing_.prices.compute.front();
+    const int times = micro_batches(plan_, 0);
+    double error =
+        of_curve(CollectiveKind::kReduceScatter, profile_.training.bytes_per_gradient * most,
+                 price.backward_sharded * times);
+    if (plan_.gathers_by_section()) {
+      error += of_curve(CollectiveKind::kAllGather, profile_.training.bytes_per_parameter * most,
+                        price.forward_sharded * times);
+    }
+    return error;
+  }
+
+  double of_stages() {
     const StepPrice* largest = nullptr;
     for (const StepPrice& step : pricing_.prices.step) {
       if (largest == nullptr || largest->gradients < step.gradients) largest = &step;
@@ -280,8 +307,8 @@ class BeyondCurves {
 
   double of_curve(CollectiveKind kind, Bytes bytes, Duration time) {
     for (const CollectiveCurve& curve : cluster_.collectives) {
-      if (curve.kind != kind || curve.participants != plan_.weight_copies() ||
-          curve.curve.empty()) {
+      const int participants = plan_.zero1 ? plan_.shards() : plan_.weight_copies();
+      if (curve.kind != kind || curve.participants != participants || curve.curve.empty()) {
         continue;
       }
       return of_message(words_of(kind), bytes, curve.curve.back().bytes, ns(time));
@@ -318,6 +345,7 @@ class BeyondCurves {
     return off * share;
   }
 
+  const ModelProfile& profile_;
   const ClusterSpec& cluster_;
   const Plan& plan_;
   const StagePricing& pricing_;
@@ -369,7 +397,8 @@ PriceBasis weigh_assumptions(const ModelProfile& profile, const ClusterSpec& clu
     add_section_notes(*shapes[shape], weights, splits_backward, part, basis.assumptions);
   }
   const double beyond =
-      BeyondCurves(cluster, plan, pricing, weights.total * of_busiest, basis.assumptions).error();
+      BeyondCurves(profile, cluster, plan, pricing, weights.total * of_busiest, basis.assumptions)
+          .error();
   if (beyond > 0.0) {
     basis.interval.below =
         std::min(std::sqrt(basis.interval.below * basis.interval.below + beyond * beyond), 1.0);

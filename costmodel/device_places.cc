@@ -88,42 +88,43 @@ int DevicePlaces::device(const OfType& type, int index) {
   return stretch->first_device + index - stretch->first_of_type;
 }
 
-int DevicePlaces::device_of(int rank, int replica, int tensor_rank) const {
+int DevicePlaces::device_of(int rank, int replica, int inner_rank) const {
+  const int inner = plan_.devices_per_rank();
   if (!blocks_.empty()) {
     const int listed = kind_of_replica(plan_, replica) * plan_.pipeline + rank;
     const OfRank& place = ranks_[static_cast<std::size_t>(listed)];
     const int block = blocks_[static_cast<std::size_t>(replica)][static_cast<std::size_t>(rank)];
-    return device(types_[static_cast<std::size_t>(place.type)], block * plan_.tensor + tensor_rank);
+    return device(types_[static_cast<std::size_t>(place.type)], block * inner + inner_rank);
   }
   const OfRank& place = ranks_[static_cast<std::size_t>(rank)];
   const OfType& type = types_[static_cast<std::size_t>(place.type)];
   const int block = plan_.placement == Placement::kPipelineInner
                         ? replica * place.of + place.position
                         : place.position * plan_.data + replica;
-  return device(type, block * plan_.tensor + tensor_rank);
+  return device(type, block * inner + inner_rank);
 }
 
 std::vector<int> DevicePlaces::all_devices() const {
   std::vector<int> devices;
   devices.reserve(static_cast<std::size_t>(plan_.devices()));
   for (const OfType& type : types_) {
-    const int count = type.groups * plan_.tensor;
+    const int count = type.groups * plan_.devices_per_rank();
     for (int index = 0; index < count; ++index) devices.push_back(device(type, index));
   }
   if (types_.size() > 1) std::sort(devices.begin(), devices.end());
   return devices;
 }
 
-std::vector<int> DevicePlaces::distinct_tensor_ranks() const {
-  const int tensor = plan_.tensor;
+std::vector<int> DevicePlaces::distinct_inner_ranks() const {
+  const int inner = plan_.devices_per_rank();
   const bool whole_groups =
-      layout_.holds_groups_of(tensor) &&
+      layout_.holds_groups_of(inner) &&
       std::all_of(types_.begin(), types_.end(), [&](const OfType& type) {
         return std::all_of(type.stretches.begin(), type.stretches.end(), [&](const Stretch& each) {
-          return each.first_of_type % tensor == 0 && each.first_device % tensor == 0;
+          return each.first_of_type % inner == 0 && each.first_device % inner == 0;
         });
       });
-  std::vector<int> ranks(whole_groups ? 1 : static_cast<std::size_t>(tensor));
+  std::vector<int> ranks(whole_groups ? 1 : static_cast<std::size_t>(inner));
   std::iota(ranks.begin(), ranks.end(), 0);
   return ranks;
 }
@@ -135,7 +136,7 @@ int DevicePlaces::devices_beside(const std::vector<int>& ranks, int level) const
   for (const int rank : ranks) {
     for (int listed = rank; listed < plan_.listed_ranks(); listed += plan_.pipeline) {
       const auto type = static_cast<std::size_t>(ranks_[static_cast<std::size_t>(listed)].type);
-      if (!counted[type]) devices += types_[type].groups * plan_.tensor;
+      if (!counted[type]) devices += types_[type].groups * plan_.devices_per_rank();
       counted[type] = true;
     }
   }

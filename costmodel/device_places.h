@@ -1,4 +1,5 @@
-// Which device of a cluster is (pipeline rank, replica, tensor rank) of a plan. The ranks of one
+// Which device of a cluster is (pipeline rank, replica, inner rank) of a plan; the inner rank of
+// context rank c and tensor rank t is c T + t. The ranks of one
 // device type are numbered by the plan's placement as if they were all there is, and that number
 // counts the devices of the nodes of that type, in the order of the cluster file. Ranks of unequal
 // replicas are numbered replica by replica (or rank by rank), each among those of its type.
@@ -21,12 +22,12 @@ class DevicePlaces {
 
   [[nodiscard]] const ClusterSpec& cluster() const { return cluster_; }
   [[nodiscard]] const DeviceLayout& layout() const { return layout_; }
-  [[nodiscard]] int device_of(int rank, int replica, int tensor_rank) const;
+  [[nodiscard]] int device_of(int rank, int replica, int inner_rank) const;
   // Of the whole plan, ascending.
   [[nodiscard]] std::vector<int> all_devices() const;
-  // The tensor ranks that have to be looked at: only the first when every domain holds whole
-  // tensor-parallel groups (then they all lie alike), else all.
-  [[nodiscard]] std::vector<int> distinct_tensor_ranks() const;
+  // The inner ranks that have to be looked at: only the first when every domain holds all of a
+  // rank's (then they all lie alike), else all.
+  [[nodiscard]] std::vector<int> distinct_inner_ranks() const;
   // How many devices of the plan may lie in one domain of `level` that holds devices of these
   // ranks: those of the same types when domains do not reach beyond a node, else all.
   [[nodiscard]] int devices_beside(const std::vector<int>& ranks, int level) const;
@@ -38,7 +39,7 @@ class DevicePlaces {
   };
   struct OfType {
     std::string name;
-    int groups = 0;  // of T devices: its ranks in all replicas
+    int groups = 0;  // of T C devices: its ranks in all replicas
     std::vector<Stretch> stretches;
   };
   struct OfRank {

@@ -2,6 +2,7 @@
 // what of a stage's reduction and gather shows behind the compute that it runs beside.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "core/values/profile.h"
@@ -15,12 +16,20 @@ struct OuterShapes {
   std::vector<int> first, last;
 };
 
+struct BucketRule {
+  bool splits_backward = false;  // the last action that makes a stage's gradients is a W, not a B
+  // With FSDP a pipeline reduces a stage behind its last backward, not beside it (PyTorch's stages
+  // switch the reductions of their backwards off).
+  bool hides_reductions = true;
+};
+
 // Leaves of every reduction and gather what no compute hides; nothing changes where the profile
 // names no bucket. `prices` holds the whole times. A reduction is hidden by no backward longer than
 // the fastest of the last micro-batches, which may be short, since all replicas end their last
 // backward together at best; a gather by no longer forward than the fastest of the first ones.
-// `splits_backward`: the last action that makes a stage's gradients is a W, not a B.
-void hide_reductions(const TrainingState& training, bool splits_backward, const OuterShapes& shapes,
+// `parameters`: of the stages of one copy of the weights.
+void hide_reductions(const TrainingState& training, const BucketRule& rule,
+                     const OuterShapes& shapes, const std::vector<std::int64_t>& parameters,
                      StagePrices& prices);
 
 }  // namespace penstock

@@ -56,6 +56,16 @@ std::vector<int> measured_tensor_degrees(const ModelProfile& profile, const std:
   });
 }
 
+std::vector<int> measured_context_degrees(const ModelProfile& profile, const std::string& device) {
+  return common_to_all<int>(profile, [&](const SectionType& type) {
+    std::set<int> degrees;
+    for (const Measurement& m : type.measurements) {
+      if (m.device == device) degrees.insert(m.context_degree);
+    }
+    return degrees;
+  });
+}
+
 std::vector<std::string> measured_recompute_modes(const ModelProfile& profile,
                                                   const std::string& device) {
   auto modes = common_to_all<std::string>(profile, [&](const SectionType& type) {
@@ -73,11 +83,12 @@ std::vector<std::string> measured_recompute_modes(const ModelProfile& profile,
 
 std::vector<int> measured_micro_batch_sizes(const ModelProfile& profile, const std::string& device,
                                             int tensor_degree, int sequence_length,
-                                            const std::string& recompute) {
+                                            const std::string& recompute, int context_degree) {
   return common_to_all<int>(profile, [&](const SectionType& type) {
     std::map<int, std::set<int>> rows;
     for (const Measurement& m : type.measurements) {
-      if (m.device == device && m.tensor_degree == tensor_degree && m.recompute == recompute) {
+      if (m.device == device && m.tensor_degree == tensor_degree &&
+          m.context_degree == context_degree && m.recompute == recompute) {
         rows[m.sequence_length].insert(m.micro_batch_size);
       }
     }

@@ -1,7 +1,7 @@
 // Which level of the cluster each boundary crosses, how many flows share its way out, and which
 // devices a collective spans. The slowest pair of devices between two ranks decides the level;
 // flows are counted as the longest run of pairs that leave one domain, since devices of a rank
-// ascend with the replica. Only the tensor ranks that differ in their place are looked at.
+// ascend with the replica. Only the inner ranks that differ in their place are looked at.
 #include "costmodel/plan_wiring.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// Counts equal values that follow one another. Devices of one rank ascend with (replica, tensor
+// Counts equal values that follow one another. Devices of one rank ascend with (replica, inner
 // rank), so those of one domain do.
 class LongestRun {
  public:
@@ -53,7 +53,10 @@ std::vector<int> in_all_copies(const Plan& plan, int stage) {
 PlanWiring::PlanWiring(const ClusterSpec& cluster, const Plan& plan)
     : plan_(plan),
       places_(cluster, plan),
-      tensor_ranks_(places_.distinct_tensor_ranks()),
+      inner_ranks_(places_.distinct_inner_ranks()),
+      tensor_ranks_(
+          inner_ranks_.begin(),
+          inner_ranks_.begin() + std::min<std::ptrdiff_t>(plan.tensor, std::ssize(inner_ranks_))),
       all_devices_{group_shape(places_.layout(), places_.all_devices()), 1} {
   find_links();
   find_weight_groups();
@@ -71,20 +74,57 @@ void PlanWiring::find_links() {
 }
 
 void PlanWiring::find_weight_groups() {
-  weight_groups_.resize(static_cast<std::size_t>(plan_.pipeline));
+  for (auto* groups : {&weight_groups_, &shard_groups_, &same_shard_groups_}) {
+    groups->resize(static_cast<std::size_t>(plan_.pipeline));
+  }
   if (plan_.weight_copies() == 1) return;
   for (int stage = 0; stage < plan_.stages_per_copy(); ++stage) {
     const std::vector<int> ranks = ranks_of(plan_, in_all_copies(plan_, stage));
     auto& groups = weight_groups_[static_cast<std::size_t>(ranks.front())];
     if (groups.empty()) groups = groups_of_all_replicas(ranks);
+    if (plan_.shard_group > 0) find_shard_groups(ranks);
+  }
+}
+
+std::vector<int> PlanWiring::holders(const std::vector<int>& ranks, int tensor_rank) const {
+  std::vector<int> devices;
+  devices.reserve(static_cast<std::size_t>(plan_.data * plan_.context) * ranks.size());
+  for (int d = 0; d < plan_.data; ++d) {
+    for (int c = 0; c < plan_.context; ++c) {
+      for (const int rank : ranks) {
+        devices.push_back(places_.device_of(rank, d, c * plan_.tensor + tensor_rank));
+      }
+    }
+  }
+  return devices;
+}
+
+// Holders in the order of replicas: each group is consecutive ones, and the same place of every
+// group holds the same shard.
+void PlanWiring::find_shard_groups(const std::vector<int>& ranks) {
+  const auto rank = static_cast<std::size_t>(ranks.front());
+  if (!shard_groups_[rank].empty()) return;
+  for (const int t : tensor_ranks_) {
+    const std::vector<int> all = holders(ranks, t);
+    const std::size_t size = static_cast<std::size_t>(plan_.shard_group);
+    const std::size_t groups = all.size() / size;
+    for (std::size_t g = 0; g < groups; ++g) {
+      const auto first = all.begin() + static_cast<std::ptrdiff_t>(g * size);
+      add_distinct(shard_groups_[rank], one_of_many({first, first + plan_.shard_group}, ranks));
+    }
+    for (std::size_t shard = 0; groups > 1 && shard < size; ++shard) {
+      std::vector<int> same;
+      for (std::size_t g = 0; g < groups; ++g) same.push_back(all[g * size + shard]);
+      add_distinct(same_shard_groups_[rank], one_of_many(same, ranks));
+    }
   }
 }
 
 template <class Visit>
 void PlanWiring::for_each_pair(int rank, int next, Visit visit) const {
   for (int d = 0; d < plan_.data; ++d) {
-    for (const int t : tensor_ranks_) {
-      visit(places_.device_of(rank, d, t), places_.device_of(next, d, t));
+    for (const int i : inner_ranks_) {
+      visit(places_.device_of(rank, d, i), places_.device_of(next, d, i));
     }
   }
 }
@@ -100,7 +140,7 @@ RankLink PlanWiring::link_between(int rank, int next) const {
   });
   if (link.level == 0) return link;
   const int senders =
-      plan_.tensor / static_cast<int>(tensor_ranks_.size());  // that one t stands for
+      plan_.devices_per_rank() / static_cast<int>(inner_ranks_.size());  // that one stands for
   LongestRun there, back;
   for_each_pair(rank, next, [&](int from, int to) {
     if (layout.level_between(from, to) != link.level) return;
@@ -131,7 +171,7 @@ RankLink PlanWiring::link_in_kind(int rank, int next, int kind) const {
   });
   if (link.level == 0) return link;
   std::map<int, int> there, back;  // devices by domain of the level below
-  const int senders = plan_.tensor / static_cast<int>(tensor_ranks_.size());
+  const int senders = plan_.devices_per_rank() / static_cast<int>(inner_ranks_.size());
   for_each_pair(rank, next, [&](int from, int to) {
     if (layout.level_between(from, to) != link.level) return;
     there[layout.domain(link.level - 1, from)] += senders;
@@ -145,35 +185,35 @@ RankLink PlanWiring::link_in_kind(int rank, int next, int kind) const {
   return link;
 }
 
-// All such groups reduce at the same time, so in a domain of the level below the outermost one
-// every device belongs to a group that sends.
 std::vector<Collective> PlanWiring::groups_of_all_replicas(const std::vector<int>& ranks) const {
   std::vector<Collective> groups;
-  std::vector<int> devices(static_cast<std::size_t>(plan_.data) * ranks.size());
   for (const int t : tensor_ranks_) {
-    auto device = devices.begin();
-    for (const int rank : ranks) {
-      for (int d = 0; d < plan_.data; ++d) *device++ = places_.device_of(rank, d, t);
-    }
+    std::vector<int> devices = holders(ranks, t);
     std::sort(devices.begin(), devices.end());
-    Collective one{group_shape(places_.layout(), devices), 1};
-    if (!one.group.levels.empty()) {
-      const int below = static_cast<int>(one.group.levels.size()) - 2;
-      const GroupLevel& top = one.group.levels.back();
-      const int together = std::min(top.beside, places_.devices_beside(ranks, below));
-      one.rings = std::max(together / top.members, 1);
-    }
-    add_distinct(groups, std::move(one));
+    add_distinct(groups, one_of_many(devices, ranks));
   }
   return groups;
+}
+
+// All such groups reduce at the same time, so in a domain of the level below the outermost one
+// every device belongs to a group that sends.
+Collective PlanWiring::one_of_many(const std::vector<int>& devices,
+                                   const std::vector<int>& ranks) const {
+  Collective one{group_shape(places_.layout(), devices), 1};
+  if (one.group.levels.empty()) return one;
+  const int below = static_cast<int>(one.group.levels.size()) - 2;
+  const GroupLevel& top = one.group.levels.back();
+  const int together = std::min(top.beside, places_.devices_beside(ranks, below));
+  one.rings = std::max(together / top.members, 1);
+  return one;
 }
 
 // Most devices of one pipeline rank, over its replicas and tensor ranks, in a domain of the level.
 int PlanWiring::most_in_one_domain(int rank, int level) const {
   int most = 0, here = 0, domain = -1;
   for (int d = 0; d < plan_.data; ++d) {
-    for (int t = 0; t < plan_.tensor; ++t) {
-      const int of_device = places_.layout().domain(level, places_.device_of(rank, d, t));
+    for (int i = 0; i < plan_.devices_per_rank(); ++i) {
+      const int of_device = places_.layout().domain(level, places_.device_of(rank, d, i));
       if (of_device != domain) here = 0;
       domain = of_device;
       most = std::max(most, ++here);
@@ -187,9 +227,9 @@ std::vector<Collective> PlanWiring::tied_groups(const std::vector<int>& ranks) c
   if (ranks.size() < 2) return groups;
   std::vector<int> devices(ranks.size());
   for (int d = 0; d < plan_.data; ++d) {
-    for (const int t : tensor_ranks_) {
+    for (const int inner : inner_ranks_) {
       for (std::size_t i = 0; i < ranks.size(); ++i) {
-        devices[i] = places_.device_of(ranks[i], d, t);
+        devices[i] = places_.device_of(ranks[i], d, inner);
       }
       std::sort(devices.begin(), devices.end());
       add_distinct(groups, {group_shape(places_.layout(), devices), 1});

@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-// The way between two pipeline ranks: the worst level over replicas and tensor ranks, and the most
+// The way between two pipeline ranks: the worst level over replicas and inner ranks, and the most
 // devices of one lower domain that cross it at once, in either direction. Replicas that have these
 // two ranks on the same device types are looked at together.
 struct RankLink {
@@ -47,8 +47,17 @@ class PlanWiring {
   [[nodiscard]] const std::vector<Collective>& weight_groups(int rank) const {
     return weight_groups_[static_cast<std::size_t>(rank)];
   }
+  // Those of them that divide one set of shards, and those that hold the same shard of other sets
+  // (none where all of them divide one set).
+  [[nodiscard]] const std::vector<Collective>& shard_groups(int rank) const {
+    return plan_.shard_group > 0 ? shard_groups_[static_cast<std::size_t>(rank)]
+                                 : weight_groups(rank);
+  }
+  [[nodiscard]] const std::vector<Collective>& same_shard_groups(int rank) const {
+    return same_shard_groups_[static_cast<std::size_t>(rank)];
+  }
   [[nodiscard]] const Collective& all_devices() const { return all_devices_; }
-  // One device of each of these ranks, of one replica and tensor rank; the others' groups lie
+  // One device of each of these ranks, of one replica and inner rank; the others' groups lie
   // beside it and share its wires.
   [[nodiscard]] std::vector<Collective> tied_groups(const std::vector<int>& ranks) const;
 
@@ -57,16 +66,23 @@ class PlanWiring {
   void find_weight_groups();
   [[nodiscard]] RankLink link_between(int rank, int next) const;
   [[nodiscard]] RankLink link_in_kind(int rank, int next, int kind) const;
+  void find_shard_groups(const std::vector<int>& ranks);
+  // The devices that hold the ranks' weights of one tensor rank, in the order of replicas.
+  [[nodiscard]] std::vector<int> holders(const std::vector<int>& ranks, int tensor_rank) const;
   [[nodiscard]] std::vector<Collective> groups_of_all_replicas(const std::vector<int>& ranks) const;
+  // Of ascending devices, one of many such groups that work at the same time.
+  [[nodiscard]] Collective one_of_many(const std::vector<int>& devices,
+                                       const std::vector<int>& ranks) const;
   [[nodiscard]] int most_in_one_domain(int rank, int level) const;
   template <class Visit>
   void for_each_pair(int rank, int next, Visit visit) const;
 
   Plan plan_;
   DevicePlaces places_;
-  std::vector<int> tensor_ranks_;
-  std::vector<RankLink> links_;  // of every listed rank
-  std::vector<std::vector<Collective>> weight_groups_;
+  std::vector<int> inner_ranks_;   // that have to be looked at
+  std::vector<int> tensor_ranks_;  // those of them with context rank 0
+  std::vector<RankLink> links_;    // of every listed rank
+  std::vector<std::vector<Collective>> weight_groups_, shard_groups_, same_shard_groups_;
   Collective all_devices_;
 };
 

@@ -11,6 +11,7 @@
 #include "costmodel/hide_reductions.h"
 #include "costmodel/interpolate.h"
 #include "costmodel/links.h"
+#include "costmodel/price_units.h"
 #include "costmodel/step_prices.h"
 
 namespace penstock {
@@ -197,9 +198,11 @@ StagePricing price_stages(const ModelProfile& profile, const PlanWiring& wiring,
   pricing.prices.step = std::move(steps.step);
   pricing.prices.tied_reduce = std::move(steps.tied_reduce);
   pricing.prices.norm = steps.norm;
+  price_units(profile, wiring, plan, tables, pricing.prices);
   if (profile.training.bucket_parameters > 0) {
-    hide_reductions(profile.training, splits_backward, outer_shapes(plan, pricing.prices.shapes),
-                    pricing.prices);
+    const BucketRule rule{splits_backward, plan.sharding != Sharding::kFsdp};
+    hide_reductions(profile.training, rule, outer_shapes(plan, pricing.prices.shapes),
+                    steps.parameters, pricing.prices);
   }
   pricing.ties = std::move(steps.ties);
   pricing.level_used = std::move(steps.level_used);

@@ -49,23 +49,27 @@ struct SectionTable {
   std::vector<SectionPrice> sections;  // one per section of the model; empty when why_not is set
   std::string why_not;                 // "no measurement of 'layer' for tensor degree 8 on a100"
   std::vector<SectionNote> notes;      // by type
-  int traffic_level = -1;  // the outermost level that tensor-parallel collectives use; -1: none
+  int traffic_level = -1;  // the outermost level that those collectives and rings use; -1: none
 };
-// Collectives of tensor parallelism that the profile gives apart are priced on the links of the
-// cluster. A decoder length is wanted where sections know one, and refused where none does.
+// Collectives of tensor parallelism and rings of context parallelism that the profile gives apart
+// are priced on the links of the cluster. A decoder length is wanted where sections know one, and
+// refused where none does.
 SectionTable price_sections(const ModelProfile& profile, const ClusterSpec& cluster,
                             const std::string& device, int tensor_degree, int samples,
                             int sequence_length, const std::string& recompute,
-                            int decoder_length = 0);
+                            int decoder_length = 0, int context_degree = 1);
 
 // The values that occur in the profile for a device, for enumeration.
 std::vector<int> measured_tensor_degrees(const ModelProfile& profile, const std::string& device);
 std::vector<std::string> measured_recompute_modes(const ModelProfile& profile,
                                                   const std::string& device);
-// Micro-batch sizes measured for every section at this (device, T, mode) around `sequence_length`.
+// 1, and others that sections have rows for.
+std::vector<int> measured_context_degrees(const ModelProfile& profile, const std::string& device);
+// Micro-batch sizes measured for every section at this (device, T, C, mode) around
+// `sequence_length`.
 std::vector<int> measured_micro_batch_sizes(const ModelProfile& profile, const std::string& device,
                                             int tensor_degree, int sequence_length,
-                                            const std::string& recompute);
+                                            const std::string& recompute, int context_degree = 1);
 // The longest sequence length measured; 0 when the model has no such dimension.
 int default_sequence_length(const ModelProfile& profile, const std::string& device);
 

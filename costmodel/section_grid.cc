@@ -190,10 +190,12 @@ SectionGrid grid_of(const std::map<int, BySamples>& by_length, int decoder_lengt
 }  // namespace
 
 std::vector<SectionGrid> section_grids(const SectionType& type, const std::string& device,
-                                       int tensor_degree, const std::string& recompute) {
+                                       int tensor_degree, const std::string& recompute,
+                                       int context_degree) {
   std::map<int, std::map<int, BySamples>> sorted;
   for (const Measurement& m : type.measurements) {
-    if (m.device == device && m.tensor_degree == tensor_degree && m.recompute == recompute) {
+    if (m.device == device && m.tensor_degree == tensor_degree &&
+        m.context_degree == context_degree && m.recompute == recompute) {
       sorted[m.decoder_length][m.sequence_length][m.micro_batch_size] = &m;
     }
   }

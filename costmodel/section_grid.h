@@ -62,7 +62,8 @@ struct SectionGrid {
 // One per decoder length, ascending; of a section that does not know it one, of decoder length 0.
 // Empty when nothing was measured. Keeps pointers into `type`.
 std::vector<SectionGrid> section_grids(const SectionType& type, const std::string& device,
-                                       int tensor_degree, const std::string& recompute);
+                                       int tensor_degree, const std::string& recompute,
+                                       int context_degree = 1);
 
 // A section without sequence dimension (length 0 only) has one row, which holds for every length.
 GridSample sample_at(const SectionGrid& grid, int samples, int sequence_length);

@@ -11,8 +11,10 @@ namespace penstock {
 namespace {
 
 std::string in_words(const SectionKey& key) {
+  const std::string context =
+      key.context_degree > 1 ? ", context degree " + std::to_string(key.context_degree) : "";
   return "device '" + key.device + "', tensor degree " + std::to_string(key.tensor_degree) +
-         ", recompute '" + key.recompute + "'";
+         context + ", recompute '" + key.recompute + "'";
 }
 
 const std::string& as_text(const std::string& value) { return value; }
@@ -28,15 +30,20 @@ std::string listed(const Values& values) {
 // The first part of the key that the profile does not have, and what it has instead.
 std::string what_is_available(const SectionType& type, const SectionKey& key) {
   std::set<std::string> devices, modes;
-  std::set<int> degrees;
+  std::set<int> degrees, contexts;
   for (const Measurement& m : type.measurements) {
     devices.insert(m.device);
     if (m.device != key.device) continue;
     degrees.insert(m.tensor_degree);
-    if (m.tensor_degree == key.tensor_degree) modes.insert(m.recompute);
+    if (m.tensor_degree != key.tensor_degree) continue;
+    contexts.insert(m.context_degree);
+    if (m.context_degree == key.context_degree) modes.insert(m.recompute);
   }
   if (!devices.contains(key.device)) return "measured on devices: " + listed(devices);
   if (!degrees.contains(key.tensor_degree)) return "measured tensor degrees: " + listed(degrees);
+  if (!contexts.contains(key.context_degree)) {
+    return "measured context degrees: " + listed(contexts);
+  }
   return "measured recompute modes: " + listed(modes);
 }
 
@@ -120,10 +127,10 @@ bool times_assumed(const ModelProfile& profile, const GridSample& sample) {
 
 // B stands still for the collectives of I and of W.
 void add_traffic(const GridSample& sample, const SectionKey& key, const TensorGroups& groups,
-                 SectionPrice& section) {
+                 const ContextRings* rings, SectionPrice& section) {
   ComputePrice& p = section.price;
   const TrafficTimes times =
-      traffic_times(sample, key.samples, key.sequence_length, key.decoder_length, groups,
+      traffic_times(sample, key.samples, key.sequence_length, key.decoder_length, groups, rings,
                     p.input_gradient.duration, p.weight_gradient.duration);
   p.forward.duration += times.forward;
   p.input_gradient.duration += times.input_gradient;
@@ -141,10 +148,11 @@ Duration compute_time(const ComputePrice& p) {
 }
 
 SectionPrice section_price(const ModelProfile& profile, const GridSample& sample,
-                           const SectionKey& key, const TensorGroups& groups) {
+                           const SectionKey& key, const TensorGroups& groups,
+                           const ContextRings* rings) {
   SectionPrice section;
   section.price = compute_price(sample);
-  add_traffic(sample, key, groups, section);
+  add_traffic(sample, key, groups, rings, section);
   section.launch_bound = sample.launch_bound;
   section.extrapolated = sample.beyond_samples || sample.beyond_length;
   const bool assumed = times_assumed(profile, sample);

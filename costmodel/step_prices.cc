@@ -2,7 +2,8 @@
 // the bytes of state, the gradients to reduce, and the time of an update by the profile's time per
 // parameter. Reductions run among the devices that hold the same stage (or tie), priced by
 // links.cc, with the slower factor where types differ; under ZeRO-1 a reduce-scatter and an
-// all-gather take the place of the all-reduce, and a rank updates its part only.
+// all-gather take the place of the all-reduce, and a rank updates its part only. What sections
+// gather and reduce by themselves is not here but in their forwards and backwards (price_units.h).
 //
 // Invariant: what is reduced, kept and updated counts each parameter of the model once per holder,
 // so the sums over stages are those of the model plus the repeated ties.
@@ -14,6 +15,7 @@
 #include "core/values/error.h"
 #include "costmodel/interpolate.h"
 #include "costmodel/links.h"
+#include "costmodel/sharded_state.h"
 
 namespace penstock {
 namespace {
@@ -71,8 +73,7 @@ std::vector<std::int64_t> stage_parameters(const ModelProfile& profile, const Pl
 // Under ZeRO-1 a rank updates only its part of the parameters of a stage.
 Duration optimizer_time(const TrainingState& training, const ClusterSpec& cluster, const Plan& plan,
                         int rank, std::int64_t parameters) {
-  const auto updated =
-      static_cast<double>(plan.zero1 ? rounded_up(parameters, plan.weight_copies()) : parameters);
+  const auto updated = static_cast<double>(rounded_up(parameters, plan.shards()));
   if (training.optimizer_ps_per_parameter) {
     return whole_nanoseconds(static_cast<double>(*training.optimizer_ps_per_parameter) * updated /
                              1000.0);
@@ -129,8 +130,7 @@ Duration longest_norm_part(const ModelProfile& profile, const Plan& plan,
   std::vector<std::int64_t> of_rank(static_cast<std::size_t>(plan.pipeline), 0);
   for (int stage = 0; stage < plan.stages(); ++stage) {
     const auto parameters = counted[static_cast<std::size_t>(stage % plan.stages_per_copy())];
-    of_rank[static_cast<std::size_t>(plan.rank_of(stage))] +=
-        plan.zero1 ? rounded_up(parameters, plan.weight_copies()) : parameters;
+    of_rank[static_cast<std::size_t>(plan.rank_of(stage))] += rounded_up(parameters, plan.shards());
   }
   return whole_nanoseconds(static_cast<double>(profile.training.norm_ps_per_parameter) *
                            static_cast<double>(*std::max_element(of_rank.begin(), of_rank.end())) /
@@ -178,15 +178,21 @@ Bytes fixed_bytes(const ModelProfile& profile, const Plan& plan, int stage) {
   return sum;
 }
 
-StepPrice stage_state(const TrainingState& training, const Plan& plan, std::int64_t parameters,
-                      Bytes fixed) {
+StepPrice stage_state(const ModelProfile& profile, const ShardedState& state, const Plan& plan,
+                      int stage, std::int64_t parameters) {
+  const StateBytes bytes = state.of(parameters);
   StepPrice step;
-  step.parameters = training.bytes_per_parameter * parameters + fixed;
-  step.gradients = training.bytes_per_gradient * parameters;
-  step.optimizer_state = training.optimizer_bytes_per_parameter * parameters;
-  if (plan.zero1) {
-    step.optimizer_state = {rounded_up(step.optimizer_state.count, plan.weight_copies())};
-  }
+  step.parameters = Bytes{bytes.parameters} + fixed_bytes(profile, plan, stage);
+  step.gradients = {bytes.gradients};
+  step.optimizer_state = {bytes.optimizer};
+  const auto parameters_of = [&](int section) {
+    const int type = profile.sections[static_cast<std::size_t>(section)].type;
+    return parameters_at(profile.section_types[static_cast<std::size_t>(type)].parameters,
+                         plan.tensor)
+        .value_or(0);
+  };
+  step.section_buffers = {most_section_buffers(state, plan.first_section(stage),
+                                               plan.end_section(stage), parameters_of)};
   return step;
 }
 
@@ -205,23 +211,37 @@ PriceFactors reduction_factors(const ClusterSpec& cluster, const Plan& plan,
   return slowest;
 }
 
+// Into shards, and those of all groups of shards together (HSDP).
+Duration reduction_time(const PlanWiring& wiring, const Plan& plan, int rank, Bytes gradients) {
+  const ClusterSpec& cluster = wiring.cluster();
+  if (!plan.zero1) {
+    return slowest(cluster, CollectiveKind::kAllReduce, wiring.weight_groups(rank), gradients);
+  }
+  const Bytes shard{rounded_up(gradients.count, plan.shards())};
+  return slowest(cluster, CollectiveKind::kReduceScatter, wiring.shard_groups(rank), gradients) +
+         slowest(cluster, CollectiveKind::kAllReduce, wiring.same_shard_groups(rank), shard);
+}
+
+// What no section does by itself (price_units.h).
 void reduce_gradients(const ModelProfile& profile, const PlanWiring& wiring, const Plan& plan,
                       StepPrices& prices) {
   const ClusterSpec& cluster = wiring.cluster();
-  const auto kind = plan.zero1 ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
   for (int s = 0; s < plan.stages_per_copy(); ++s) {
     const std::vector<int> holders = in_all_copies(plan, s);
     const std::vector<int> ranks = ranks_of(plan, holders);
-    const std::vector<Collective>& groups = wiring.weight_groups(ranks.front());
-    const StepPrice& of_first = prices.step[static_cast<std::size_t>(s)];
+    const std::int64_t parameters = prices.parameters[static_cast<std::size_t>(s)];
+    const Bytes gradients = profile.training.bytes_per_gradient * parameters;
     const PriceFactors factors = reduction_factors(cluster, plan, ranks);
-    const Duration reduce =
-        scaled(slowest(cluster, kind, groups, of_first.gradients), factors.reduction) +
-        whole_nanoseconds(factors.reduction_ps_per_byte *
-                          static_cast<double>(of_first.gradients.count) / 1000.0);
-    const Bytes trained{of_first.parameters.count - fixed_bytes(profile, plan, s).count};
-    const Duration gather =
-        plan.zero1 ? slowest(cluster, CollectiveKind::kAllGather, groups, trained) : Duration{};
+    Duration reduce{}, gather{};
+    if (!plan.reduces_by_section()) {
+      reduce = scaled(reduction_time(wiring, plan, ranks.front(), gradients), factors.reduction) +
+               whole_nanoseconds(factors.reduction_ps_per_byte *
+                                 static_cast<double>(gradients.count) / 1000.0);
+    }
+    if (plan.zero1 && !plan.gathers_by_section()) {
+      gather = slowest(cluster, CollectiveKind::kAllGather, wiring.shard_groups(ranks.front()),
+                       profile.training.bytes_per_parameter * parameters);
+    }
     for (const int stage : holders) {
       StepPrice& step = prices.step[static_cast<std::size_t>(stage)];
       step.reduce_gradient.duration = reduce;
@@ -243,13 +263,14 @@ std::optional<std::int64_t> parameters_at(const std::vector<ParameterCount>& cou
 StepPrices price_steps(const ModelProfile& profile, const PlanWiring& wiring, const Plan& plan) {
   StepPrices prices;
   prices.level_used.resize(wiring.cluster().levels.size());
-  const std::vector<std::int64_t> of_copy = stage_parameters(profile, plan);
+  prices.parameters = stage_parameters(profile, plan);
+  const std::vector<std::int64_t>& of_copy = prices.parameters;
+  const ShardedState state(profile.training, plan);
   prices.step.reserve(static_cast<std::size_t>(plan.stages()));
   for (int stage = 0; stage < plan.stages(); ++stage) {
     const auto parameters = of_copy[static_cast<std::size_t>(stage % plan.stages_per_copy())];
     StepPrice& step = prices.step.emplace_back(
-        stage_state(profile.training, plan, parameters,
-                    fixed_bytes(profile, plan, stage % plan.stages_per_copy())));
+        stage_state(profile, state, plan, stage % plan.stages_per_copy(), parameters));
     // Whatever comes behind an optimizer waits for it in all replicas.
     for (int rank = plan.rank_of(stage); rank < plan.listed_ranks(); rank += plan.pipeline) {
       const Duration one =

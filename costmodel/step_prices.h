@@ -19,11 +19,12 @@ std::optional<std::int64_t> parameters_at(const std::vector<ParameterCount>& cou
                                           int tensor_degree);
 
 struct StepPrices {
-  std::vector<StepPrice> step;         // per stage
-  std::vector<TiedPrice> tied_reduce;  // as in StagePrices
-  std::vector<PlanTie> ties;           // one per entry of tied_reduce
-  Price norm;                          // the longest part of a rank, and the all-reduce
-  std::vector<bool> level_used;        // per level of the cluster, by any of the collectives
+  std::vector<StepPrice> step;           // per stage
+  std::vector<std::int64_t> parameters;  // of the stages of one copy, each tied tensor once
+  std::vector<TiedPrice> tied_reduce;    // as in StagePrices
+  std::vector<PlanTie> ties;             // one per entry of tied_reduce
+  Price norm;                            // the longest part of a rank, and the all-reduce
+  std::vector<bool> level_used;          // per level of the cluster, by any of the collectives
 };
 StepPrices price_steps(const ModelProfile& profile, const PlanWiring& wiring, const Plan& plan);
 

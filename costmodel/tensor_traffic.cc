@@ -30,6 +30,21 @@ Bytes bytes_at(const TensorTraffic& traffic, const Measurement& measured, int sa
   return whole_bytes(static_cast<double>(traffic.bytes.count) * tokens);
 }
 
+// Bytes grow with the tokens, attention with the pairs of them; a section with a ring has tokens.
+void add_ring(const Measurement& measured, int samples, int sequence_length,
+              const ContextRings& rings, TrafficTimes& times) {
+  const RingTraffic& ring = *measured.ring;
+  const double more = static_cast<double>(samples) / measured.micro_batch_size;
+  const double longer = static_cast<double>(sequence_length) / measured.sequence_length;
+  const Bytes bytes = whole_bytes(static_cast<double>(ring.bytes.count) * more * longer);
+  const auto beside = [&](Duration attention) { return scaled(attention, more * longer * longer); };
+  times.forward += rings.shown(bytes, beside(ring.beside_forward));
+  times.input_gradient += rings.shown(bytes + bytes, beside(ring.beside_backward));
+  if (ring.beside_recompute) {
+    times.recompute += rings.shown(bytes, beside(*ring.beside_recompute));
+  }
+}
+
 }  // namespace
 
 TensorGroups::TensorGroups(const ClusterSpec& cluster, const std::string& device, int tensor_degree)
@@ -71,7 +86,8 @@ int TensorGroups::level() const {
 }
 
 TrafficTimes traffic_times(const GridSample& sample, int samples, int sequence_length,
-                           int decoder_length, const TensorGroups& groups, Duration input_gradient,
+                           int decoder_length, const TensorGroups& groups,
+                           const ContextRings* rings, Duration input_gradient,
                            Duration weight_gradient) {
   const Measurement& nearest = *sample.from.front();
   TrafficTimes times;
@@ -85,6 +101,9 @@ TrafficTimes traffic_times(const GridSample& sample, int samples, int sequence_l
     times.recompute += each.recompute * one;
     beside_input_gradient += each.beside_input_gradient * one;
     beside_weight_gradient += each.beside_weight_gradient * one;
+  }
+  if (nearest.ring && rings != nullptr) {
+    add_ring(nearest, samples, sequence_length, *rings, times);
   }
   times.input_gradient += std::max(beside_input_gradient - input_gradient, Duration{});
   times.weight_gradient += std::max(beside_weight_gradient - weight_gradient, Duration{});

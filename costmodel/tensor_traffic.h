@@ -1,4 +1,5 @@
-// What the collectives of tensor parallelism add to the times of a section, on a given cluster.
+// What the collectives of tensor parallelism, and with them the ring of context parallelism, add to
+// the times of a section, on a given cluster.
 #pragma once
 
 #include <string>
@@ -7,6 +8,7 @@
 #include "core/values/cluster.h"
 #include "core/values/profile.h"
 #include "core/values/units.h"
+#include "costmodel/context_ring.h"
 #include "costmodel/plan_wiring.h"
 #include "costmodel/section_grid.h"
 
@@ -38,7 +40,8 @@ struct TrafficTimes {
 // list is that of the nearest measurement; its bytes grow in proportion to the tokens, which are
 // those of the decoder where the section knows its length.
 TrafficTimes traffic_times(const GridSample& sample, int samples, int sequence_length,
-                           int decoder_length, const TensorGroups& groups, Duration input_gradient,
+                           int decoder_length, const TensorGroups& groups,
+                           const ContextRings* rings, Duration input_gradient,
                            Duration weight_gradient);
 
 }  // namespace penstock

@@ -133,6 +133,16 @@ Bytes tokens_bytes(const Architecture& model, const CountKey& key) {
   return whole(tokens(key) * model.hidden * key.element_bytes);
 }
 
+// Keys and values of a rank's own tokens, latent ones as attention takes them.
+Bytes ring_bytes(const Architecture& model, const CountKey& key) {
+  if (key.context_degree == 1) return {};
+  const double of_token =
+      model.latent ? real(model.heads) * (model.latent->content_width + model.latent->rotary_width +
+                                          model.latent->value_width)
+                   : 2.0 * model.key_value_heads * model.head_width;
+  return whole(tokens(key) * of_token * key.element_bytes / key.tensor_degree);
+}
+
 // With sequence parallelism each rank hands on its own tokens.
 Bytes boundary_of(const Architecture& model, const CountKey& key) {
   return whole(tokens(key) * model.hidden * key.element_bytes / divided(key));
@@ -321,7 +331,10 @@ SectionCounts count_layer(const Architecture& model, LayerKind kind, const Count
     counts.traffic = traffic_of_layer(tokens_bytes(model, key), key.sequence_parallel);
   }
   counts.boundary = boundary_of(model, key);
+  counts.ring = ring_bytes(model, key);
   count_layer_memory(model, kind, key, counts);
+  // What arrives and what leaves; in the backward their gradients beside them.
+  counts.working_peak += counts.ring * 4;
   return counts;
 }
 

@@ -61,6 +61,7 @@ struct SectionCounts {
   Work forward, backward;
   double weight_share = 0.0;           // of the operations of backward: W / (I + W)
   std::vector<TensorTraffic> traffic;  // T > 1; recompute: of one that repeats the whole forward
+  Bytes ring;  // keys and values of a rank's tokens, where ranks divide the sequence
   Bytes stash, weight_stash, working_peak, boundary;
   bool operator==(const SectionCounts&) const = default;
 };

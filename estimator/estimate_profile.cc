@@ -190,15 +190,14 @@ class ProfileEstimate {
     type.name = name;
     type.parameter_source = kShapes;
     for (const int degree : degrees_) {
-      for (const int samples : request_.samples.empty() ? kSamples : request_.samples) {
-        const CountKey key = key_of(degree, samples);
-        const SectionCounts counted = counts(key);
-        if (type.parameters.empty() || type.parameters.back().tensor_degree != degree) {
-          type.parameters.push_back({degree, counted.parameters});
+      type.parameters.push_back({degree, counts(key_of(degree, 1, 1)).parameters});
+      for (const int context : request_.context_degrees) {
+        for (const int samples : request_.samples.empty() ? kSamples : request_.samples) {
+          const CountKey key = key_of(degree, context, samples);
+          const Again again_of =
+              again ? Again([&](Recompute mode) { return again(key, mode); }) : Again();
+          add_measurements(counts(key), key, name, place, again_of, type);
         }
-        const Again again_of =
-            again ? Again([&](Recompute mode) { return again(key, mode); }) : Again();
-        add_measurements(counted, degree, samples, name, place, again_of, type);
       }
     }
     auto& types = estimate_.profile.section_types;
@@ -206,14 +205,14 @@ class ProfileEstimate {
     return static_cast<int>(types.size()) - 1;
   }
 
-  [[nodiscard]] CountKey key_of(int degree, int samples) const {
+  [[nodiscard]] CountKey key_of(int degree, int context, int samples) const {
     return {degree,
             samples,
             request_.sequence_length,
             bytes_of(request_.arithmetic),
             kind_of(kernel_),
             request_.sequence_parallel && degree > 1,
-            request_.context_degree,
+            context,
             curve_.eager};
   }
 
@@ -223,13 +222,13 @@ class ProfileEstimate {
     return times_of(work, direction, place, rates_);
   }
 
-  void add_measurements(const SectionCounts& counts, int degree, int samples,
-                        const std::string& name, Place place, const Again& again_of,
-                        SectionType& type) {
+  void add_measurements(const SectionCounts& counts, const CountKey& key, const std::string& name,
+                        Place place, const Again& again_of, SectionType& type) {
     Measurement m;
     m.device = request_.device.empty() ? device_.name : request_.device;
-    m.tensor_degree = degree;
-    m.micro_batch_size = samples;
+    m.tensor_degree = key.tensor_degree;
+    m.context_degree = key.context_degree;
+    m.micro_batch_size = key.samples;
     m.sequence_length = request_.sequence_length;
     const WorkTimes forward = times(counts.forward, Direction::kForward, place);
     const WorkTimes backward = times(counts.backward, Direction::kBackward, place);
@@ -239,6 +238,10 @@ class ProfileEstimate {
     m.weight_gradient_share = counts.weight_share;
     m.tensor_traffic = counts.traffic;
     for (TensorTraffic& each : m.tensor_traffic) each.recompute = 0;
+    if (counts.ring != Bytes{}) {
+      m.ring = RingTraffic{counts.ring, rounded(forward.attention / key.context_degree),
+                           rounded(backward.attention / key.context_degree)};
+    }
     m.stash = counts.stash;
     m.weight_stash = counts.weight_stash;
     m.working_peak = counts.working_peak;
@@ -246,7 +249,7 @@ class ProfileEstimate {
     m.time_source = kTimes;
     m.split_source = kOperations;
     m.memory_source = kShapes;
-    if (degree == 1 && forward.launches > 0.0) note_floor(name, samples);
+    if (key.tensor_degree == 1 && forward.launches > 0.0) note_floor(name, key.samples);
     type.measurements.push_back(m);
     for (const auto& [mode, called] : kRecomputes) {
       Measurement again = m;
@@ -262,6 +265,9 @@ class ProfileEstimate {
                                 : times(counts.again, Direction::kForward, Place::kLayer);
     m.recompute_time.median = rounded(again.sum());
     for (TimeTerm& term : m.terms) term.recompute = rounded(again.*member_of(term.name));
+    if (m.ring && again.attention > 0.0) {
+      m.ring->beside_recompute = rounded(again.attention / m.context_degree);
+    }
     m.tensor_traffic = counts.traffic;
     m.stash = counts.stash;
     m.weight_stash = counts.weight_stash;

@@ -33,10 +33,13 @@ std::string difference(const ModelProfile& existing, const ModelProfile& fresh) 
   return "";
 }
 
+int context_of(const Measurement& m) { return m.context_degree; }
+int context_of(const OutOfMemoryKey& /*key*/) { return 1; }
+
 template <class Keyed>
 auto key_of(const Keyed& m) {
-  return std::tuple(m.device, m.tensor_degree, m.recompute, m.decoder_length, m.sequence_length,
-                    m.micro_batch_size);
+  return std::tuple(m.device, m.tensor_degree, context_of(m), m.recompute, m.decoder_length,
+                    m.sequence_length, m.micro_batch_size);
 }
 
 template <class Profile, class Visit>

@@ -30,6 +30,7 @@ constexpr std::size_t kWidthInFiles = 120;
 // their sequences; with prices per million tokens, or per step where there are none.
 struct Measure {
   bool lengths_differ = false, priced = false, has_tokens = true;
+  Decisions decisions;
   double baseline = 0.0;  // speed of the first row that has a plan
 
   explicit Measure(const std::vector<Variant>& variants) {
@@ -38,6 +39,7 @@ struct Measure {
       if (!variant.best) continue;
       if (first == nullptr) first = &*variant.best;
       const Plan& plan = variant.best->plan;
+      decisions.add(plan);
       lengths_differ = lengths_differ || plan.sequence_length != first->plan.sequence_length;
       priced = priced || variant.best->evaluation.usd_per_step > 0.0;
       has_tokens = has_tokens && plan.sequence_length > 0;
@@ -64,7 +66,7 @@ std::vector<Column> plan_columns(const Measure& measure) {
                               {"+-", false, 1},
                               {measure.by_tokens() ? "tokens/s" : "samples/s", false, 1, 4},
                               {"speed", false, 1}};
-  const std::vector<Column> decisions = decision_columns(2);
+  const std::vector<Column> decisions = decision_columns(measure.decisions, 2);
   columns.insert(columns.end(), decisions.begin(), decisions.end());
   columns.push_back({"GiB", false, 1});
   columns.push_back({"bub%", false, 1, 10});
@@ -80,7 +82,7 @@ std::vector<std::string> plan_cells(const RankedPlan& ranked, const Measure& mea
   std::vector<std::string> cells{aligned(evaluation.step_time), interval_text(evaluation),
                                  significant(measure.speed(ranked), 4),
                                  fixed(measure.relative(ranked), 2)};
-  const std::vector<std::string> decisions = decision_cells(plan);
+  const std::vector<std::string> decisions = decision_cells(measure.decisions, plan);
   cells.insert(cells.end(), decisions.begin(), decisions.end());
   cells.push_back(gib(evaluation.peak_memory()));
   cells.push_back(fixed(100.0 * bubble_rate(evaluation.makespan, evaluation.ideal), 1));
@@ -91,8 +93,8 @@ std::vector<std::string> plan_cells(const RankedPlan& ranked, const Measure& mea
 
 // The field's words for the keys of degrees.
 std::string_view word_of(std::string_view key) {
-  constexpr std::array<std::array<std::string_view, 2>, 5> kWords{
-      {{"T", "TP"}, {"P", "PP"}, {"V", "VP"}, {"D", "DP"}, {"b", "mbs"}}};
+  constexpr std::array<std::array<std::string_view, 2>, 6> kWords{
+      {{"T", "TP"}, {"C", "CP"}, {"P", "PP"}, {"V", "VP"}, {"D", "DP"}, {"b", "mbs"}}};
   for (const auto& [letter, word] : kWords) {
     if (letter == key) return word;
   }
@@ -102,7 +104,9 @@ std::string_view word_of(std::string_view key) {
 // A choice of the plan that varies has its column already.
 bool varies(const Variant& variant, std::string_view column) {
   return std::any_of(variant.settings.begin(), variant.settings.end(), [&](const auto& setting) {
-    return word_of(setting.first) == column || (setting.first == "zero1" && column == "Z1");
+    return word_of(setting.first) == column ||
+           ((setting.first == "zero1" || setting.first == "sharding") &&
+            (column == "Z1" || column == "shards"));
   });
 }
 
@@ -272,10 +276,11 @@ std::string best_by_value(const std::vector<Variant>& variants, const Measure& m
 // "speed: ...", what the columns mean; of those that are shown.
 std::string legend(const Measure& measure, const PlanColumns& plan, const TextTable& table,
                    Screen screen) {
-  constexpr std::array<std::array<std::string_view, 2>, 6> kMeanings{
+  constexpr std::array<std::array<std::string_view, 2>, 7> kMeanings{
       {{"+-", "+-: error of the step time"},
        {"M", "M: micro-batches of a step and DP rank"},
        {"Z1", "Z1: ZeRO-1"},
+       {"shards", "shards: what the replicas divide"},
        {"GiB", "GiB: peak of the fullest rank"},
        {"bub%", "bub%: bubble by makespan, beyond the work of the busiest rank"},
        {"idle%", "idle%: mean of all ranks"}}};

@@ -6,8 +6,8 @@ namespace penstock {
 namespace {
 
 bool are_of_one_family(const Plan& a, const Plan& b) {
-  return a.tensor == b.tensor && a.pipeline == b.pipeline && a.data == b.data &&
-         a.micro_batch_size == b.micro_batch_size && a.schedule == b.schedule &&
+  return a.tensor == b.tensor && a.context == b.context && a.pipeline == b.pipeline &&
+         a.data == b.data && a.micro_batch_size == b.micro_batch_size && a.schedule == b.schedule &&
          a.recompute == b.recompute && a.device_types() == b.device_types();
 }
 

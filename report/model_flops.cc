@@ -18,7 +18,7 @@ std::optional<double> peak_of(const ModelFlops& flops, const Plan& plan) {
       return one.first == plan.device_of_rank(rank);
     });
     if (known == flops.peaks.end()) return std::nullopt;
-    peak += known->second * replicas_of_rank(plan, rank) * plan.tensor;
+    peak += known->second * replicas_of_rank(plan, rank) * plan.devices_per_rank();
   }
   return peak;
 }

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/values/recompute_sections.h"
+#include "core/values/sharding.h"
 #include "report/distinct_plans.h"
 #include "report/fit_lines.h"
 #include "report/measures.h"
@@ -56,6 +57,7 @@ std::string memory_text(const Evaluation& evaluation) {
 // What the columns have to show, over all rows.
 struct Shown {
   bool tokens = false, mfu = false, price = false, chunks = false, gpus = false;
+  Decisions decisions;
 };
 
 Shown shown_of(const SearchResult& result, const std::vector<std::size_t>& rows,
@@ -67,6 +69,7 @@ Shown shown_of(const SearchResult& result, const std::vector<std::size_t>& rows,
     shown.tokens = shown.tokens || plan.sequence_length > 0;
     shown.mfu = shown.mfu || (about.flops && mfu(*about.flops, plan, evaluation.step_time));
     shown.price = shown.price || evaluation.usd_per_step > 0.0;
+    shown.decisions.add(plan);
     shown.chunks = shown.chunks || plan.chunks > 1;
     shown.gpus = shown.gpus || plan.devices() != first.devices();
   }
@@ -78,11 +81,13 @@ std::vector<Column> columns_of(const Shown& shown) {
   columns.push_back({shown.tokens ? "tokens/s/GPU" : "samples/s", false, 2, 4});
   if (shown.mfu) columns.push_back({"MFU%", false, 1, 6});
   columns.push_back({"TP"});
+  if (shown.decisions.context) columns.push_back({"CP", false, 1});
   for (const char* name : {"PP", "DP"}) columns.push_back({name, false, 1});
   if (shown.chunks) columns.push_back({"VP", false, 1});
   columns.push_back({"mbs", false, 1});
   columns.push_back({"schedule", true});
   columns.push_back({"recompute", true, 1, 3});
+  if (shown.decisions.sharding) columns.push_back({"shards", true, 1, 4});
   if (shown.gpus) columns.push_back({"GPUs", false, 1, 7});
   columns.push_back({"GiB", false, 1, 1});
   columns.push_back({"idle%", false, 1, 5});
@@ -102,13 +107,14 @@ std::vector<std::string> cells_of(const RankedPlan& ranked, std::size_t number, 
     const auto share = mfu(*about.flops, plan, step);
     cells.push_back(share ? whole_percent(*share) : "-");
   }
-  for (const int degree : {plan.tensor, plan.pipeline, plan.data}) {
-    cells.push_back(fmt::format("{}", degree));
-  }
+  cells.push_back(fmt::format("{}", plan.tensor));
+  if (shown.decisions.context) cells.push_back(fmt::format("{}", plan.context));
+  for (const int degree : {plan.pipeline, plan.data}) cells.push_back(fmt::format("{}", degree));
   if (shown.chunks) cells.push_back(fmt::format("{}", plan.chunks));
   cells.push_back(micro_batch_size_text(plan));
   cells.push_back(plan.pipeline > 1 ? plan.schedule : "-");
   cells.push_back(recompute_in_short(plan));
+  if (shown.decisions.sharding) cells.push_back(plan.zero1 ? sharding_words(plan) : "-");
   if (shown.gpus) cells.push_back(fmt::format("{}", plan.devices()));
   cells.push_back(gib(evaluation.ranks.at(tightest_rank(evaluation)).memory.total()));
   cells.push_back(fixed(100.0 * idle_share(plan, evaluation), 1));
@@ -233,7 +239,7 @@ std::string layout_sentence(const Plan& plan, const Evaluation& evaluation,
                      plan.chunks > 1 ? fmt::format(", VP {}", plan.chunks) : "",
                      plan.is_mixed() ? " (" + device_words(plan) + ")" : "", devices,
                      micro_batch_size_text(plan), plan.pipeline > 1 ? plan.schedule + ", " : "",
-                     recompute_text(plan), plan.zero1 ? ", ZeRO-1" : "",
+                     recompute_text(plan), plan.zero1 ? ", " + sharding_words(plan) : "",
                      rounded(evaluation.step_time), interval_of(evaluation),
                      speed_text(plan, evaluation.step_time),
                      about.flops ? ", " + flops_text(*about.flops, plan, evaluation) : "",

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/values/recompute_sections.h"
+#include "core/values/sharding.h"
 #include "report/measures.h"
 #include "report/screen.h"
 #include "report/table.h"
@@ -20,10 +21,12 @@ namespace {
 struct Shown {
   bool tokens = false, price = false;
   bool devices = false;  // plans on different devices
+  Decisions decisions;
   explicit Shown(const std::vector<RankedPlan>& plans) {
     for (const RankedPlan& ranked : plans) {
       tokens = tokens || ranked.plan.sequence_length > 0;
       price = price || ranked.evaluation.usd_per_step > 0.0;
+      decisions.add(ranked.plan);
       devices = devices || ranked.plan.is_mixed() || ranked.plan.device != plans[0].plan.device;
     }
   }
@@ -80,6 +83,7 @@ std::string marks_line(const std::vector<RankedPlan>& plans, const Shown& shown,
   if (table.shows("+-", width)) parts.emplace_back("+-: error of the step time");
   if (table.shows("M", width)) parts.emplace_back("M: micro-batches of a step and DP rank");
   if (table.shows("Z1", width)) parts.emplace_back("Z1: ZeRO-1");
+  if (table.shows("shards", width)) parts.emplace_back("shards: what the replicas divide");
   if (table.shows("near", width)) parts.emplace_back("near: ranks next to each other");
   parts.emplace_back("GiB: peak of the fullest rank / its capacity");
   if (table.shows("bub%", width)) {
@@ -110,22 +114,36 @@ void append(std::vector<Value>& to, const std::vector<Value>& more) {
 
 }  // namespace
 
-std::vector<Column> decision_columns(std::size_t gap) {
-  return {{"TP", false, gap},    {"PP", false, 1},          {"DP", false, 1},
-          {"VP", false, 1},      {"mbs", false, 1},         {"M", false, 1, 8},
-          {"schedule", true, 1}, {"recompute", true, 1, 6}, {"Z1", true, 1, 9}};
+void Decisions::add(const Plan& plan) {
+  context = context || plan.context > 1;
+  sharding = sharding || plan.sharding != Sharding::kState;
 }
 
-std::vector<std::string> decision_cells(const Plan& plan) {
-  return {fmt::format("{}", plan.tensor),
-          fmt::format("{}", plan.pipeline),
-          fmt::format("{}", plan.data),
-          fmt::format("{}", plan.chunks),
-          micro_batch_size_text(plan),
-          fmt::format("{}", micro_batches_of(plan)),
-          plan.schedule,
-          recompute_in_short(plan),
-          plan.zero1 ? "on" : "-"};
+std::vector<Column> decision_columns(const Decisions& decisions, std::size_t gap) {
+  std::vector<Column> columns{{"TP", false, gap}};
+  if (decisions.context) columns.push_back({"CP", false, 1});
+  append(columns, std::vector<Column>{{"PP", false, 1},
+                                      {"DP", false, 1},
+                                      {"VP", false, 1},
+                                      {"mbs", false, 1},
+                                      {"M", false, 1, 8},
+                                      {"schedule", true, 1},
+                                      {"recompute", true, 1, 6},
+                                      {decisions.sharding ? "shards" : "Z1", true, 1, 9}});
+  return columns;
+}
+
+std::vector<std::string> decision_cells(const Decisions& decisions, const Plan& plan) {
+  std::vector<std::string> cells{fmt::format("{}", plan.tensor)};
+  if (decisions.context) cells.push_back(fmt::format("{}", plan.context));
+  append(cells,
+         std::vector<std::string>{fmt::format("{}", plan.pipeline), fmt::format("{}", plan.data),
+                                  fmt::format("{}", plan.chunks), micro_batch_size_text(plan),
+                                  fmt::format("{}", micro_batches_of(plan)), plan.schedule,
+                                  recompute_in_short(plan)});
+  const std::string sharding = plan.zero1 ? sharding_words(plan) : "-";
+  cells.push_back(decisions.sharding || !plan.zero1 ? sharding : "on");
+  return cells;
 }
 
 TextTable plan_rows(const std::vector<RankedPlan>& plans) {
@@ -135,7 +153,7 @@ TextTable plan_rows(const std::vector<RankedPlan>& plans) {
                               {"step", false, 1},
                               {"+-", false, 1},
                               {shown.tokens ? "tokens/s" : "samples/s", false, 1, 4}};
-  append(columns, decision_columns(1));
+  append(columns, decision_columns(shown.decisions, 1));
   append(columns, std::vector<Column>{{"near", true, 1, 14},
                                       {"GPUs", false, 1, 12},
                                       {"GiB", false, 1},
@@ -150,7 +168,7 @@ TextTable plan_rows(const std::vector<RankedPlan>& plans) {
     std::vector<std::string> cells{fmt::format("{}", i + 1), mark_text(plans[i]),
                                    aligned(evaluation.step_time), interval_text(evaluation),
                                    speed_text(plan, evaluation.step_time, shown)};
-    append(cells, decision_cells(plan));
+    append(cells, decision_cells(shown.decisions, plan));
     append(cells,
            std::vector<std::string>{
                placement_text(plan), fmt::format("{}", plan.devices()), memory_text(evaluation),
@@ -178,7 +196,7 @@ std::string short_line(const Plan& plan) {
   parts.push_back(fmt::format("mbs {}", micro_batch_size_text(plan)));
   if (plan.pipeline > 1) parts.push_back(plan.schedule);
   if (plan.recompute != "none") parts.push_back(recompute_in_short(plan));
-  if (plan.zero1) parts.emplace_back("ZeRO-1");
+  if (plan.zero1) parts.push_back(sharding_words(plan));
   parts.push_back(count_of(plan.devices(), "GPU"));
   if (plan.is_mixed()) parts.push_back(device_words(plan));
   return joined(parts, ", ");
@@ -206,7 +224,8 @@ std::string pareto_table(const std::vector<RankedPlan>& plans, Screen screen) {
 }
 
 std::string degrees_text(const Plan& plan) {
-  return fmt::format("TP {} x PP {} x DP {}", plan.tensor, plan.pipeline, plan.data);
+  const std::string context = plan.context > 1 ? fmt::format(" x CP {}", plan.context) : "";
+  return fmt::format("TP {}{} x PP {} x DP {}", plan.tensor, context, plan.pipeline, plan.data);
 }
 
 std::string recompute_text(const Plan& plan) {
@@ -221,7 +240,7 @@ std::string layout_line(const Plan& plan) {
   return fmt::format("{}{}, mbs {}, {} micro-batch{}, {}{}{}", degrees_text(plan), chunks,
                      micro_batch_size_text(plan), micro_batches_text(plan),
                      micro_batches_text(plan) == "1" ? "" : "es", schedule, recompute_text(plan),
-                     plan.zero1 ? ", ZeRO-1" : "");
+                     plan.zero1 ? ", " + sharding_words(plan) : "");
 }
 
 std::string plan_line(const Plan& plan) {

@@ -12,9 +12,15 @@
 
 namespace penstock {
 
-// What a plan decides, TP to ZeRO-1, in the order of every table; `gap`: before the first column.
-std::vector<Column> decision_columns(std::size_t gap);
-std::vector<std::string> decision_cells(const Plan& plan);
+// What a plan decides, TP to sharding, in the order of every table. CP and other sharding than
+// ZeRO-1 have their columns where some plan has them.
+struct Decisions {
+  bool context = false, sharding = false;
+  void add(const Plan& plan);
+};
+// `gap`: before the first column.
+std::vector<Column> decision_columns(const Decisions& decisions, std::size_t gap);
+std::vector<std::string> decision_cells(const Decisions& decisions, const Plan& plan);
 
 TextTable plan_rows(const std::vector<RankedPlan>& plans);
 // The same as text, with the line that explains its marks.

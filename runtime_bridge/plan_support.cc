@@ -184,6 +184,15 @@ void require_supported(const PlanFile& file, const ModelDescription& model,
     refuse("it divides tensors over " + std::to_string(file.plan.tensor) + " devices",
            "plan with --tensor 1");
   }
+  if (file.plan.zero1 && file.plan.sharding != Sharding::kState) {
+    refuse("it shards gradients" +
+               std::string(file.plan.sharding == Sharding::kGradients ? "" : " and weights"),
+           "penstock train shards the state of the optimizer only: plan with --sharding zero1");
+  }
+  if (file.plan.context > 1) {
+    refuse("it divides sequences over " + std::to_string(file.plan.context) + " devices",
+           "plan without context parallelism");
+  }
   require_kinds(file.program, file.plan.zero1);
   require_waits(file.program);
   require_micro_batches(file.program);

@@ -15,12 +15,14 @@ namespace penstock {
 
 // What the user fixed; everything else is searched.
 struct Pins {
-  std::optional<int> pipeline, chunks, data, tensor, micro_batch_size;
+  std::optional<int> pipeline, chunks, data, tensor, context, micro_batch_size;
   std::vector<std::string> schedules;  // empty: all
   std::optional<std::string> recompute;
   // Beside the mode in all sections: in as few of each stage as its memory asks for.
   bool recompute_as_needed = false;
-  std::optional<bool> zero1;
+  std::optional<bool> zero1;         // without `sharding`: ZeRO-1 and no more, or nothing
+  std::optional<Sharding> sharding;  // for more than one replica
+  std::optional<int> shard_group;    // of FSDP and ZeRO-3
   std::optional<std::string> device;
   std::optional<Placement> placement;
 };

@@ -9,10 +9,12 @@
 #include "search/candidates.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "core/values/error.h"
 #include "core/values/rule_facts.h"
+#include "costmodel/sharded_state.h"
 #include "search/key_costs.h"
 #include "search/plan_program.h"
 
@@ -25,18 +27,21 @@ constexpr int kDeviceHalvings = 3;  // N, N/2, N/4, N/8 devices
 constexpr int kFewReplicas = 16;    // of no more than these every number is tried
 constexpr int kFewOfALoad = 8;      // likewise of those that have one load
 
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+constexpr int kLongSequence = 32768;  // from here on sequences are divided without being asked
+
+template <class Value, class Like>
+bool contains(const std::vector<Value>& values, const Like& value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
 }
 
 bool allowed(const std::optional<int>& pin, int value) { return !pin || *pin == value; }
 
 std::vector<int> micro_batch_sizes(const PlanInputs& inputs, const SearchRequest& request,
-                                   const std::string& device, int tensor, int sequence_length,
-                                   const std::string& mode) {
+                                   const std::string& device, int tensor, int context,
+                                   int sequence_length, const std::string& mode) {
   if (request.pins.micro_batch_size) return {*request.pins.micro_batch_size};
   const auto measured =
-      measured_micro_batch_sizes(*inputs.profile, device, tensor, sequence_length, mode);
+      measured_micro_batch_sizes(*inputs.profile, device, tensor, sequence_length, mode, context);
   if (measured.empty()) return {1};
   std::set<int> sizes(measured.begin(), measured.end());
   const int most = *sizes.rbegin();
@@ -45,10 +50,16 @@ std::vector<int> micro_batch_sizes(const PlanInputs& inputs, const SearchRequest
   return {sizes.begin(), sizes.end()};
 }
 
-// Why this tensor degree cannot be placed; empty when it can.
-std::string tensor_why_not(const DeviceCluster& cluster, int tensor) {
+// Why these degrees cannot be placed; empty when they can. Ranks that divide a sequence fill a part
+// of a node, or whole nodes.
+std::string degrees_why_not(const DeviceCluster& cluster, int tensor, int context) {
   for (const int devices : cluster.node_sizes) {
-    if (devices % tensor == 0) continue;
+    if (devices % tensor == 0) {
+      const int inner = tensor * context;
+      if (devices % inner == 0 || inner % devices == 0) continue;
+      return "T C = " + std::to_string(inner) + " neither divides the " + std::to_string(devices) +
+             " devices of a node nor fills whole nodes";
+    }
     return "tensor degree " + std::to_string(tensor) + " does not divide the " +
            std::to_string(devices) + " devices of a node: its measured times hold inside one node";
   }
@@ -120,14 +131,14 @@ class Enumeration {
   }
 
   void add_others(int key, const Incumbents& known) {
-    const int tensor = space_.keys[static_cast<std::size_t>(key)].tensor;
+    const int inner = space_.keys[static_cast<std::size_t>(key)].devices_per_rank();
     const DeviceCluster& cluster =
         space_.devices[static_cast<std::size_t>(space_.keys[static_cast<std::size_t>(key)].device)];
     const int devices = std::min(request_.gpus, cluster.devices);
     const KeyCosts costs = costs_of(space_.keys[static_cast<std::size_t>(key)]);
-    for (int p = 1; p <= std::min(sections_, devices / tensor); ++p) {
+    for (int p = 1; p <= std::min(sections_, devices / inner); ++p) {
       if (!allowed(request_.pins.pipeline, p)) continue;
-      const int replica = p * tensor;
+      const int replica = p * inner;
       if (std::min(devices / replica, request_.global_batch) <= kFewReplicas) break;
       const auto schedules = choices_of(key, p);
       const std::set<int> known_degrees = data_degrees(request_, devices, replica);
@@ -137,7 +148,7 @@ class Enumeration {
         group.key = key;
         group.pipeline = p;
         group.data = d;
-        group.candidates = candidates_of(request_, schedules, p, d);
+        group.candidates = candidates_of(request_, schedules, shardings_of(key, p, d), p, d);
         group.devices = replica * d;
         if (losing(costs, group, known)) {
           space_.candidates += group.candidates;
@@ -186,6 +197,7 @@ class Enumeration {
       modes = {*request_.pins.recompute};
       if (keeps) modes.insert(modes.begin(), "none");
     }
+    const std::vector<int> contexts = context_degrees(name);
     if (degrees.empty() || modes.empty()) {
       Plan plan;
       plan.device = name;
@@ -194,32 +206,48 @@ class Enumeration {
       return;
     }
     for (const int tensor : degrees) {
-      for (const std::string& mode : modes) add_mode(device, tensor, mode);
+      for (const int context : contexts) {
+        for (const std::string& mode : modes) add_mode(device, tensor, context, mode);
+      }
     }
   }
 
-  void add_mode(int device, int tensor, const std::string& mode) {
+  // Short sequences are divided where that is asked for, long ones as trainers divide them.
+  [[nodiscard]] std::vector<int> context_degrees(const std::string& device) const {
+    if (request_.pins.context) return {*request_.pins.context};
+    std::vector<int> degrees = measured_context_degrees(*inputs_.profile, device);
+    const int length = length_on(device);
+    if (length < kLongSequence && contains(degrees, 1)) return {1};
+    std::erase_if(degrees, [&](int c) { return c > 1 && length % (2 * c) != 0; });
+    return degrees;
+  }
+  [[nodiscard]] int length_on(const std::string& device) const {
+    return request_.sequence_length > 0 ? request_.sequence_length
+                                        : default_sequence_length(*inputs_.profile, device);
+  }
+
+  void add_mode(int device, int tensor, int context, const std::string& mode) {
     const DeviceCluster& cluster = space_.devices[static_cast<std::size_t>(device)];
-    const int length = request_.sequence_length > 0
-                           ? request_.sequence_length
-                           : default_sequence_length(*inputs_.profile, cluster.device.name);
+    const int length = length_on(cluster.device.name);
     for (const int b :
-         micro_batch_sizes(inputs_, request_, cluster.device.name, tensor, length, mode)) {
+         micro_batch_sizes(inputs_, request_, cluster.device.name, tensor, context, length, mode)) {
       SearchKey key{device,
                     tensor,
+                    context,
                     mode,
                     b,
                     sum_sections(*inputs_.profile, cluster.spec, cluster.device.name, tensor, b,
-                                 length, mode),
-                    tensor_why_not(cluster, tensor),
+                                 length, mode, context),
+                    degrees_why_not(cluster, tensor, context),
                     false,
                     nullptr};
       if (key.why_not.empty()) key.why_not = key.sums.why_not;
       key.splitting_may_pay =
           key.why_not.empty() && key.sums.split_work.back() < key.sums.work.back();
       if (key.why_not.empty() && last_rank_may_keep_ && mode != "none") {
-        key.kept = std::make_shared<const SectionSums>(sum_sections(
-            *inputs_.profile, cluster.spec, cluster.device.name, tensor, b, length, "none"));
+        key.kept = std::make_shared<const SectionSums>(sum_sections(*inputs_.profile, cluster.spec,
+                                                                    cluster.device.name, tensor, b,
+                                                                    length, "none", context));
         if (!key.kept->why_not.empty()) key.kept.reset();  // and no such schedule has prices
       }
       space_.keys.push_back(std::move(key));
@@ -232,20 +260,24 @@ class Enumeration {
     return schedule_choices(request_, sections_, pipeline, ChunkRange::kFew, may_pay).size();
   }
 
+  [[nodiscard]] std::size_t shardings_of(int key, int pipeline, int data) const {
+    return shardings_of_key(space_, request_, key, pipeline, data).size();
+  }
+
   void add_groups(int key) {
-    const int tensor = space_.keys[static_cast<std::size_t>(key)].tensor;
+    const int inner = space_.keys[static_cast<std::size_t>(key)].devices_per_rank();
     const DeviceCluster& cluster =
         space_.devices[static_cast<std::size_t>(space_.keys[static_cast<std::size_t>(key)].device)];
     const int devices = std::min(request_.gpus, cluster.devices);
-    for (int p = 1; p <= std::min(sections_, devices / tensor); ++p) {
+    for (int p = 1; p <= std::min(sections_, devices / inner); ++p) {
       if (!allowed(request_.pins.pipeline, p)) continue;
       const auto schedules = choices_of(key, p);
-      for (const int d : data_degrees(request_, devices, p * tensor)) {
+      for (const int d : data_degrees(request_, devices, p * inner)) {
         CandidateGroup group;
         group.key = key;
         group.pipeline = p;
         group.data = d;
-        group.candidates = candidates_of(request_, schedules, p, d);
+        group.candidates = candidates_of(request_, schedules, shardings_of(key, p, d), p, d);
         add_group(group);
       }
     }
@@ -265,7 +297,7 @@ class Enumeration {
     group.bound = bound_of(costs_of(key), group.pipeline, load.full);
     const DeviceCluster& cluster = space_.devices[static_cast<std::size_t>(key.device)];
     // Some rank holds at least the mean of what must be held for the whole step.
-    const Bytes state = least_state(inputs_, request_, key, group.data);
+    const Bytes state = least_state(inputs_, request_, key, group.pipeline, group.data);
     group.least_memory = Bytes{state.count / group.pipeline} + cluster.reserve;
     group.devices = plan.devices();
     group.replay_size = std::int64_t{group.pipeline} * load.micro_batches;
@@ -285,6 +317,16 @@ class Enumeration {
   bool last_rank_may_keep_;  // a schedule of the space recomputes on all ranks but the last
   SearchSpace space_;
 };
+
+// With a pipeline FSDP moves as much as ZeRO-1 and holds more, so it is for trainers that have
+// nothing else; ZeRO-2 and 3 are not for a pipeline at all, and ZeRO-3 is for those without FSDP.
+bool is_tried(Sharding sharding, const Trainer* trainer, int pipeline) {
+  if (sharding == Sharding::kState) return trainer == nullptr || trainer->shards_state_alone;
+  if (trainer == nullptr) return sharding == Sharding::kFsdp && pipeline == 1;
+  const std::vector<Sharding>& known = trainer->shardings;
+  if (std::find(known.begin(), known.end(), sharding) == known.end()) return false;
+  return pipeline == 1 || (sharding == Sharding::kFsdp && !trainer->shards_state_alone);
+}
 
 // Replicas on at most `devices`: all numbers if they are few; else as evenly loaded as possible, a
 // divisor of the batch, and for half and less of the devices.
@@ -330,8 +372,10 @@ SearchSpace with_more_chunks(const PlanInputs& inputs, const SearchRequest& requ
   std::vector<CandidateGroup> groups;
   for (CandidateGroup& group : space.groups) {
     group.chunks = ChunkRange::kMore;
+    const std::size_t shardings =
+        shardings_of_key(space, request, group.key, group.pipeline, group.data).size();
     group.candidates = candidates_of(request, choices[static_cast<std::size_t>(group.pipeline)],
-                                     group.pipeline, group.data);
+                                     shardings, group.pipeline, group.data);
     space.candidates += group.candidates;
     if (group.candidates == 0) continue;
     if (request.bounds && !known.may_lead(group.bound, group.devices, request.sizes.size())) {
@@ -363,22 +407,27 @@ std::set<int> data_degrees(const SearchRequest& request, int devices, int device
 }
 
 Bytes least_state(const PlanInputs& inputs, const SearchRequest& request, const SearchKey& key,
-                  int data) {
+                  int pipeline, int data) {
   const TrainingState& training = inputs.profile->training;
   const TiedParameters ties(*inputs.profile, key.tensor);
   const std::int64_t parameters =
       key.sums.parameters.back() - ties.repeated(0, key.sums.sections());
-  const bool sharded = zero1_choices(request, data).front();
-  const std::int64_t optimizer =
-      parameters * training.optimizer_bytes_per_parameter.count / (sharded ? data : 1);
-  return Bytes{parameters *
-                   (training.bytes_per_parameter.count + training.bytes_per_gradient.count) +
-               optimizer + key.sums.fixed.back()};
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  Plan plan;
+  plan.pipeline = pipeline;
+  plan.data = data;
+  plan.context = key.context;
+  // Groups of shards hold more than one group of all.
+  for (const ShardingChoice& choice : sharding_choices(request, pipeline, data * key.context, 0)) {
+    set_sharding(choice, plan);
+    least = std::min(least, ShardedState(training, plan).least_of(parameters));
+  }
+  return Bytes{least + key.sums.fixed.back()};
 }
 
-std::int64_t candidates_of(const SearchRequest& request, std::size_t schedules, int pipeline,
-                           int data) {
-  return static_cast<std::int64_t>(schedules * zero1_choices(request, data).size() *
+std::int64_t candidates_of(const SearchRequest& request, std::size_t schedules,
+                           std::size_t shardings, int pipeline, int data) {
+  return static_cast<std::int64_t>(schedules * shardings *
                                    placement_choices(request, pipeline, data).size());
 }
 
@@ -407,10 +456,41 @@ std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int s
   return choices;
 }
 
-std::vector<bool> zero1_choices(const SearchRequest& request, int data) {
-  if (data == 1) return {false};
-  if (request.pins.zero1) return {*request.pins.zero1};
-  return {true, false};
+std::vector<ShardingChoice> sharding_choices(const SearchRequest& request, int pipeline,
+                                             int holders, int in_node) {
+  const Pins& pins = request.pins;
+  if (holders == 1) return {{}};
+  if (pins.sharding) {
+    const int group = pins.shard_group.value_or(0);
+    return {{true, *pins.sharding, group == holders ? 0 : group}};
+  }
+  if (pins.zero1) return {{*pins.zero1}};
+  const Trainer* trainer = request.trainer;
+  std::vector<ShardingChoice> choices;
+  for (const Sharding sharding :
+       {Sharding::kFsdp, Sharding::kParameters, Sharding::kGradients, Sharding::kState}) {
+    if (!is_tried(sharding, trainer, pipeline)) continue;
+    choices.push_back({true, sharding});
+    const bool has_groups = sharding == Sharding::kFsdp && pipeline == 1 && in_node > 1 &&
+                            in_node < holders && holders % in_node == 0;
+    if (has_groups) choices.push_back({true, sharding, in_node});
+  }
+  choices.push_back({});
+  return choices;
+}
+
+int holders_in_node(const DeviceCluster& cluster, int tensor) {
+  if (cluster.node_sizes.size() != 1) return 0;
+  const int in_node = cluster.node_sizes.front() / tensor;
+  return in_node > 1 ? in_node : 0;
+}
+
+std::vector<ShardingChoice> shardings_of_key(const SearchSpace& space, const SearchRequest& request,
+                                             int key, int pipeline, int data) {
+  const SearchKey& of = space.keys[static_cast<std::size_t>(key)];
+  const DeviceCluster& cluster = space.devices[static_cast<std::size_t>(of.device)];
+  return sharding_choices(request, pipeline, data * of.context,
+                          holders_in_node(cluster, of.tensor));
 }
 
 std::vector<Placement> placement_choices(const SearchRequest& request, int pipeline, int data) {
@@ -426,6 +506,7 @@ Plan plan_of(const SearchSpace& space, const SearchRequest& request, const Candi
   plan.pipeline = group.pipeline;
   plan.data = group.data;
   plan.tensor = key.tensor;
+  plan.context = key.context;
   plan.micro_batch_size = key.micro_batch_size;
   plan.global_batch = request.global_batch;
   plan.sequence_length = request.sequence_length;

@@ -1,5 +1,5 @@
 // The space of the search. A group is what shares prices and work per step (device type, T,
-// recompute mode, b, P, D); its candidates differ in schedule, V, ZeRO-1 and placement.
+// C, recompute mode, b, P, D); its candidates differ in schedule, V, sharding and placement.
 #pragma once
 
 #include <compare>
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/values/sharding.h"
 #include "search/best_plans.h"
 #include "search/device_cluster.h"
 #include "search/incumbents.h"
@@ -28,10 +29,11 @@ struct ScheduleChoice {
   int chunks = 1;
 };
 
-// Prices of one (device type, T, recompute mode, b).
+// Prices of one (device type, T, C, recompute mode, b).
 struct SearchKey {
   int device = 0;  // index into SearchSpace::devices
   int tensor = 1;
+  int context = 1;
   std::string recompute;
   int micro_batch_size = 1;
   SectionSums sums;
@@ -40,6 +42,9 @@ struct SearchKey {
   bool splitting_may_pay = false;
   // The same in mode "none", where a schedule of the space recomputes on all ranks but the last.
   std::shared_ptr<const SectionSums> kept;
+
+  // Of one pipeline rank.
+  [[nodiscard]] int devices_per_rank() const { return tensor * context; }
 };
 
 // Consecutive pipeline ranks on one device type.
@@ -88,24 +93,32 @@ SearchSpace with_more_chunks(const PlanInputs& inputs, const SearchRequest& requ
 // as the most; for all also the most that divide the batch.
 std::set<int> data_degrees(const SearchRequest& request, int devices, int devices_per_replica);
 
-// What the whole pipeline must hold for a step at least: parameters, gradients, optimizer state.
+// What the whole pipeline of a plan of this grid must hold for a step at least, whatever it shards:
+// parameters, gradients, optimizer state.
 Bytes least_state(const PlanInputs& inputs, const SearchRequest& request, const SearchKey& key,
-                  int data);
+                  int pipeline, int data);
 
-// Candidates of a group with this P and D and so many schedule_choices().
-std::int64_t candidates_of(const SearchRequest& request, std::size_t schedules, int pipeline,
-                           int data);
+// Candidates of a group with this P and D, so many schedule_choices() and ways to shard.
+std::int64_t candidates_of(const SearchRequest& request, std::size_t schedules,
+                           std::size_t shardings, int pipeline, int data);
 
 // What the candidates of a group with this P and D may choose from. `splitting_may_pay`: of its
 // key, which only matters on one rank.
 std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int sections,
                                              int pipeline, ChunkRange range = ChunkRange::kFew,
                                              bool splitting_may_pay = false);
-// With ZeRO-1 first: what does not fit with it does not fit without.
-std::vector<bool> zero1_choices(const SearchRequest& request, int data);
+// Of weights that so many devices hold (D C). What holds less comes first. Without a pipeline also
+// FSDP; in groups, too, of the holders in one node (`in_node`; 0: nothing to choose).
+std::vector<ShardingChoice> sharding_choices(const SearchRequest& request, int pipeline,
+                                             int holders, int in_node);
+// Where all nodes are alike and hold several.
+int holders_in_node(const DeviceCluster& cluster, int tensor);
+// The same for a group on the key's devices.
+std::vector<ShardingChoice> shardings_of_key(const SearchSpace& space, const SearchRequest& request,
+                                             int key, int pipeline, int data);
 std::vector<Placement> placement_choices(const SearchRequest& request, int pipeline, int data);
 
-// The plan that a group stands for, before schedule, V, ZeRO-1, placement and cuts.
+// The plan that a group stands for, before schedule, V, sharding, placement and cuts.
 Plan plan_of(const SearchSpace& space, const SearchRequest& request, const CandidateGroup& group);
 
 }  // namespace penstock

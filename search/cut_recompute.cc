@@ -14,9 +14,8 @@ CutRecompute::CutRecompute(const PlanInputs& inputs, const PreparedPlan& prepare
   raised_.emplace(*inputs.profile, plan, prepared.sums.full_size(), kept_plan_.full_size());
   sums_.emplace(RecomputeSums{kept_plan_.full_size(), raised_->sums()});
   ties_.emplace(*inputs.profile, plan.tensor);
-  memory_.emplace(sums_->kept, *ties_, inputs.profile->training,
-                  plan.zero1 ? plan.weight_copies() : 1, held, prepared.devices.reserve(),
-                  prepared.devices.memory());
+  memory_.emplace(sums_->kept, *ties_, ShardedState(inputs.profile->training, plan), held,
+                  prepared.devices.reserve(), prepared.devices.memory());
   as_needed_.emplace(*sums_, *memory_, held, plan, prepared.kind->backward, rule);
 }
 

@@ -58,8 +58,8 @@ CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan, RecomputeRule r
   schedules_ = schedules_of(prepared_.plan);
   for (RolledInput& pipeline : schedules_.pipelines) pipeline.steps = kept_steps(pipeline);
   if (!recompute_is_divided(plan) || !can_divide_recompute(*prepared_.kind)) {
-    memory_.emplace(*sums_, ties_of_model_, inputs.profile->training,
-                    plan.zero1 ? plan.weight_copies() : 1, held_, reserve_, capacity_);
+    memory_.emplace(*sums_, ties_of_model_, ShardedState(inputs.profile->training, plan), held_,
+                    reserve_, capacity_);
     return;
   }
   recompute_.emplace(inputs, prepared_, held_, rule);

@@ -94,7 +94,7 @@ std::string too_few_devices(const PlanDevices& devices, const Plan& plan) {
       ++ranks;
       groups += replicas_of_rank(plan, rank);
     }
-    const int needed = groups * plan.tensor;
+    const int needed = groups * plan.devices_per_rank();
     if (needed <= has.devices) continue;
     const std::string factors = plan.has_unequal_replicas() ? std::to_string(groups) + " ranks * T"
                                 : plan.is_mixed() ? std::to_string(ranks) + " ranks * D * T"

@@ -99,8 +99,7 @@ std::optional<Rejection> choose(const PlanInputs& inputs, const PreparedPlan& pr
   plan.cuts = balanced.value();  // stages() <= sections
   const TiedParameters ties(*inputs.profile, plan.tensor);
   const HeldCounts held = exactly_held_of(with_stand_in(plan));
-  const StageMemory memory(sums, ties, inputs.profile->training,
-                           plan.zero1 ? chosen.weight_copies() : 1, held, devices.reserve(),
+  const StageMemory memory(sums, ties, {inputs.profile->training, chosen}, held, devices.reserve(),
                            devices.memory());
   Cuts cuts = choose_cuts(sums, memory, plan, backward, *balanced);
   chosen.cuts = *balanced;

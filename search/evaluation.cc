@@ -29,7 +29,7 @@ double usd_per_step(Duration step_time, const Plan& plan, const PerRank<double>&
   double usd = 0.0;
   for (int rank = 0; rank < plan.listed_ranks(); ++rank) {
     if (usd_per_hour[rank] == 0.0) return 0.0;
-    usd += hours * usd_per_hour[rank] * replicas_of_rank(plan, rank) * plan.tensor;
+    usd += hours * usd_per_hour[rank] * replicas_of_rank(plan, rank) * plan.devices_per_rank();
   }
   return usd;
 }

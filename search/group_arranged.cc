@@ -30,15 +30,19 @@ void GroupArranged::run(const ScheduleKind& kind, Plan& plan, const std::vector<
     const GroupPrices& kept = work_.prices_of_kept();
     if (!kept.why_not().empty()) {
       work_.result.rejected.add(
-          kept.why_not(), static_cast<std::int64_t>(work_.zero1.size() * work_.placements.size()),
-          plan);
+          kept.why_not(),
+          static_cast<std::int64_t>(work_.shardings.size() * work_.placements.size()), plan);
       return;
     }
     sums = last_rank_keeps(sums, kept.sums(), plan.pipeline);
     best = balanced_cuts(sums, plan, work_.backward).value_or(balanced);
   }
-  for (const bool zero1 : work_.zero1) {
-    plan.zero1 = zero1;
+  for (const ShardingChoice& choice : work_.shardings) {
+    set_sharding(choice, plan);
+    if (const std::string why = why_no_sharding(kind, plan); !why.empty()) {
+      work_.result.rejected.add(why, static_cast<std::int64_t>(work_.placements.size()), plan);
+      continue;
+    }
     Cuts cuts = choose_cuts(sums, work_.memory_of(sums, plan, *held), plan, work_.backward, best);
     plan.cuts = best;
     if (!cuts.cuts.empty()) plan.cuts = std::move(cuts.cuts);

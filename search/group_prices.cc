@@ -44,10 +44,11 @@ void GroupPrices::load(const PlanInputs& inputs, const SearchSpace& space, int k
       // The key's own: shared without a count, since the space stays.
       shapes.emplace_back(std::shared_ptr<const SectionSums>(), &key.sums);
     } else {
-      shapes.push_back(shared.shapes.get({key.device, key.tensor, plan.recompute, samples}, [&] {
+      const auto known = std::tuple(key.device, key.tensor, key.context, plan.recompute, samples);
+      shapes.push_back(shared.shapes.get(known, [&] {
         return sum_sections(*inputs.profile, *inputs.cluster,
                             device_of_key(space, key_index).device.name, plan.tensor, samples,
-                            plan.sequence_length, plan.recompute);
+                            plan.sequence_length, plan.recompute, plan.context);
       }));
     }
     if (!shapes.back()->why_not.empty()) why_not_ = shapes.back()->why_not;

@@ -17,6 +17,7 @@
 #include "search/joint_cuts.h"
 #include "search/lower_bound.h"
 #include "search/plan_program.h"
+#include "search/prepared_plan.h"
 
 namespace penstock {
 namespace {
@@ -44,7 +45,8 @@ class GroupSearch {
     asked_.chunks = choice.chunks;
     asked_.stage_map = choice.kind->map;
     work_.begin(*choice.kind);
-    const auto variants = static_cast<std::int64_t>(work_.zero1.size() * work_.placements.size());
+    const auto variants =
+        static_cast<std::int64_t>(work_.shardings.size() * work_.placements.size());
     if (const std::string why = why_not(*choice.kind, asked_); !why.empty()) {
       work_.result.rejected.add(why, variants, asked_);
     } else if (loses_before_counts(choice, asked_)) {
@@ -95,7 +97,8 @@ class GroupSearch {
   }
 
   void try_static(const ScheduleKind& kind, Plan plan) {
-    const auto variants = static_cast<std::int64_t>(work_.zero1.size() * work_.placements.size());
+    const auto variants =
+        static_cast<std::int64_t>(work_.shardings.size() * work_.placements.size());
     const auto over = all_held_over_memory(kind, plan);
     if (over && !work_.division.serves(kind)) {  // it may recompute as needed
       work_.result.rejected.add(*over, variants, plan);
@@ -109,8 +112,14 @@ class GroupSearch {
     }
     const std::vector<int>& balanced = work_.balanced_cuts_of(plan);
     work_.over_memory = false;
-    for (const bool zero1 : work_.zero1) {
-      plan.zero1 = zero1;
+    for (const ShardingChoice& choice : work_.shardings) {
+      set_sharding(choice, plan);
+      if (const std::string why = why_no_sharding(kind, plan); !why.empty()) {
+        work_.result.rejected.add(why, static_cast<std::int64_t>(work_.placements.size()), plan);
+        continue;
+      }
+      // What gathers section by section may hold more than what does not, in its buffers.
+      if (plan.pipeline == 1 && choice.zero1 && choice.group == 0) work_.over_memory = false;
       if (forms_.try_as_needed(kind, plan, balanced, *at_least, counts)) continue;
       if (!least_may_matter(plan, balanced, *at_least)) continue;
       const auto held = work_.exactly_held(plan, counts);
@@ -131,7 +140,7 @@ class GroupSearch {
   bool loses_as_balanced(const ScheduleChoice& choice, Plan plan,
                          const std::vector<int>& balanced) {
     plan.cuts = balanced;
-    plan.zero1 = work_.zero1.front();
+    set_sharding(work_.shardings.front(), plan);
     const auto would_lose = [&](Duration bound) {
       return !work_.may_matter(GroupWork::less_by_cuts(bound), kNoMemory);
     };
@@ -154,8 +163,11 @@ class GroupSearch {
     const Incumbents& incumbents = work_.incumbents();
     const Bytes most = incumbents.most_memory_that_matters(work_.any_cuts, work_.group.devices);
     if (work_.prices.memory().is_one_for_all() && work_.prices.memory()[0] <= most) return false;
-    plan.zero1 = work_.zero1.front();  // holds less, if it is among the choices
-    return !may_fit(work_.memory_of(plan, at_least, most), plan);
+    return std::none_of(work_.shardings.begin(), work_.shardings.end(),
+                        [&](const ShardingChoice& choice) {
+                          set_sharding(choice, plan);
+                          return may_fit(work_.memory_of(plan, at_least, most), plan);
+                        });
   }
 
   // Where all micro-batches are held at once, some rank holds at least the mean of them.

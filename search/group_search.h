@@ -35,17 +35,17 @@ struct SearchShared {
   using CountsKey = std::tuple<std::ptrdiff_t, int, int, int, int, int>;
   Memo<CountsKey, HeldCounts> held_at_least;
   Memo<CountsKey, HeldCounts> held;
-  // (device, P, D, T, placement, map of stages)
-  Memo<std::tuple<int, int, int, int, Placement, StageMap>, PlanWiring> wirings;
-  // (device types of the ranks, D, T, placement, map of stages)
-  Memo<std::tuple<std::vector<std::string>, int, int, Placement, StageMap>, PlanWiring>
+  // (device, P, D, T, C, group of shards, placement, map of stages)
+  Memo<std::tuple<int, int, int, int, int, int, Placement, StageMap>, PlanWiring> wirings;
+  // (device types of the ranks, D, T, group of shards, placement, map of stages)
+  Memo<std::tuple<std::vector<std::string>, int, int, int, Placement, StageMap>, PlanWiring>
       mixed_wirings;
   // (sections on the types of the plan, backward)
   Memo<std::pair<std::vector<const SectionSums*>, BackwardKind>, MixedFill> mixed_fills;
   // device -> recompute modes that the profile has
   Memo<std::string, std::vector<std::string>> recompute_modes;
-  // (device, T, mode, samples): the short micro-batches
-  Memo<std::tuple<int, int, std::string, int>, SectionSums> shapes;
+  // (device, T, C, mode, samples): the short micro-batches
+  Memo<std::tuple<int, int, int, std::string, int>, SectionSums> shapes;
 };
 
 // A candidate that other cuts could make the fastest of all.

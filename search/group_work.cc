@@ -51,7 +51,7 @@ GroupWork::GroupWork(const PlanInputs& of_inputs, const SearchRequest& of_reques
       bounds(inputs.executor, group, prices, division, shared,
              [this]() -> const GroupPrices& { return prices_of_kept(); }),
       ties(*inputs.profile, key.tensor),
-      zero1(zero1_choices(request, group.data)),
+      shardings(shardings_of_key(space, request, group.key, group.pipeline, group.data)),
       placements(placement_choices(request, group.pipeline, group.data)),
       known_(known) {}
 
@@ -110,13 +110,7 @@ StageMemory GroupWork::memory_of(const RankSums& sums, const Plan& plan,
 }
 StageMemory GroupWork::memory_of(const RankSums& sums, const Plan& plan, const HeldCounts& held,
                                  const PerRank<Bytes>& capacity) const {
-  return {sums,
-          ties,
-          inputs.profile->training,
-          plan.zero1 ? plan.weight_copies() : 1,
-          held,
-          prices.reserve(),
-          capacity};
+  return {sums, ties, {inputs.profile->training, plan}, held, prices.reserve(), capacity};
 }
 
 std::shared_ptr<const HeldCounts> GroupWork::least_held(const Plan& plan,
@@ -148,11 +142,13 @@ const std::vector<int>& GroupWork::balanced_cuts_of(const Plan& plan) {
 std::shared_ptr<const PlanWiring> GroupWork::wiring_of(const Plan& plan) {
   const auto wiring = [&] { return PlanWiring(*inputs.cluster, plan); };
   if (plan.is_mixed()) {
-    return shared.mixed_wirings.get(
-        {plan.rank_devices, plan.data, plan.tensor, plan.placement, plan.stage_map}, wiring);
+    return shared.mixed_wirings.get({plan.rank_devices, plan.data, plan.tensor, plan.shard_group,
+                                     plan.placement, plan.stage_map},
+                                    wiring);
   }
-  return shared.wirings.get(
-      {key.device, plan.pipeline, plan.data, plan.tensor, plan.placement, plan.stage_map}, wiring);
+  return shared.wirings.get({key.device, plan.pipeline, plan.data, plan.tensor, plan.context,
+                             plan.shard_group, plan.placement, plan.stage_map},
+                            wiring);
 }
 
 const GroupPrices& GroupWork::prices_of_kept() {

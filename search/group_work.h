@@ -94,11 +94,11 @@ struct GroupWork {
   GroupDivision division;
   GroupBounds bounds;
   const TiedParameters ties;
-  const std::vector<bool> zero1;
+  const std::vector<ShardingChoice> shardings;
   const std::vector<Placement> placements;
   BackwardKind backward = BackwardKind::kFused;  // of the schedule at hand
   Duration any_cuts{};                           // what no cuts of the schedule at hand beat
-  bool over_memory = false;                      // it did not fit with less state (ZeRO-1)
+  bool over_memory = false;                      // it did not fit with less state (sharding)
   std::string trainer_why_not;                   // of the last plan that it could not run
   GroupResult result;
 

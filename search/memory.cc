@@ -69,6 +69,7 @@ MemoryUse memory_of_rank(const StagePrices& prices, const LargestShapes& largest
     use.parameters += step.parameters;
     use.gradients += step.gradients;
     use.optimizer_state += step.optimizer_state;
+    use.communication = std::max(use.communication, step.section_buffers);
     use.working_peak = std::max(use.working_peak, largest(stage, &ComputePrice::working_peak));
   }
   for (const auto& [a, b] : held.overlaps(rank)) {  // both at work at once
@@ -77,7 +78,7 @@ MemoryUse memory_of_rank(const StagePrices& prices, const LargestShapes& largest
                                        largest(stages[b], &ComputePrice::working_peak));
   }
   use.stash = stash_peak(largest, held, rank);
-  use.communication = buffers(largest, held, rank);
+  use.communication += buffers(largest, held, rank);
   return use;
 }
 
@@ -159,13 +160,11 @@ std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
 }
 
 StageMemory::StageMemory(const RankSums& sums, const TiedParameters& ties,
-                         const TrainingState& training, int optimizer_shards,
-                         const HeldCounts& held, const PerRank<Bytes>& reserve,
-                         const PerRank<Bytes>& capacity)
+                         const ShardedState& state, const HeldCounts& held,
+                         const PerRank<Bytes>& reserve, const PerRank<Bytes>& capacity)
     : sums_(sums),
       ties_(ties),
-      training_(training),
-      shards_(optimizer_shards),
+      state_(state),
       held_(held),
       reserve_(reserve),
       capacity_(capacity),
@@ -179,12 +178,14 @@ std::int64_t StageMemory::state(int first, int end) const {
   std::int64_t parameters = sums.parameters[static_cast<std::size_t>(end)] -
                             sums.parameters[static_cast<std::size_t>(first)];
   if (!monotone_) parameters -= ties_.repeated(first, end);  // monotone: nothing is ever repeated
-  std::int64_t optimizer = parameters * training_.optimizer_bytes_per_parameter.count;
-  if (shards_ > 1) optimizer = (optimizer + shards_ - 1) / shards_;
   const std::int64_t fixed =
       sums.fixed[static_cast<std::size_t>(end)] - sums.fixed[static_cast<std::size_t>(first)];
-  return parameters * (training_.bytes_per_parameter.count + training_.bytes_per_gradient.count) +
-         optimizer + fixed;
+  const auto parameters_of = [&](int i) {
+    const auto section = static_cast<std::size_t>(i);
+    return sums.parameters[section + 1] - sums.parameters[section];
+  };
+  return state_.of(parameters).sum() + fixed +
+         most_section_buffers(state_, first, end, parameters_of);
 }
 
 std::int64_t StageMemory::buffers(int stage, int first, int end) const {
@@ -295,10 +296,7 @@ int StageMemory::most_middle_sections(std::size_t rank, int stages_per_copy) con
   std::int64_t kept = std::numeric_limits<std::int64_t>::max(), stash = kept, weight_stash = kept;
   for (std::size_t i = 1; i + 1 < static_cast<std::size_t>(sections); ++i) {
     const std::int64_t parameters = sums.parameters[i + 1] - sums.parameters[i];
-    kept = std::min(
-        kept, parameters * (training_.bytes_per_parameter + training_.bytes_per_gradient).count +
-                  parameters * training_.optimizer_bytes_per_parameter.count / shards_ +
-                  sums.fixed[i + 1] - sums.fixed[i]);
+    kept = std::min(kept, state_.least_of(parameters) + sums.fixed[i + 1] - sums.fixed[i]);
     stash = std::min(stash, sums.stash[i + 1] - sums.stash[i]);
     weight_stash = std::min(weight_stash, sums.weight_stash[i + 1] - sums.weight_stash[i]);
   }

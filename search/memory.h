@@ -9,6 +9,7 @@
 #include "core/values/per_rank.h"
 #include "core/values/plan.h"
 #include "core/values/stage_prices.h"
+#include "costmodel/sharded_state.h"
 #include "search/partition.h"
 #include "search/section_sums.h"
 #include "simulator/held_counts.h"
@@ -28,8 +29,8 @@ std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
 // The same for one stage per rank before the cuts are known: what partition() asks.
 class StageMemory : public StageLimit {
  public:
-  StageMemory(const RankSums& sums, const TiedParameters& ties, const TrainingState& training,
-              int optimizer_shards, const HeldCounts& held, const PerRank<Bytes>& reserve,
+  StageMemory(const RankSums& sums, const TiedParameters& ties, const ShardedState& state,
+              const HeldCounts& held, const PerRank<Bytes>& reserve,
               const PerRank<Bytes>& capacity);
 
   // One stage's total when stage `stage` holds sections [first, end).
@@ -107,8 +108,7 @@ class StageMemory : public StageLimit {
 
   RankSums sums_;
   const TiedParameters& ties_;
-  const TrainingState& training_;
-  std::int64_t shards_;
+  ShardedState state_;
   const HeldCounts& held_;
   PerRank<Bytes> reserve_, capacity_;
   std::vector<int> rank_of_stage_;  // where ranks differ

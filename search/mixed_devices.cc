@@ -105,7 +105,7 @@ class MixedEnumeration {
         sections_(static_cast<int>(inputs.profile->sections.size())) {
     for (std::size_t k = 0; k < space.keys.size(); ++k) {
       const SearchKey& key = space.keys[k];
-      if (!key.why_not.empty()) continue;
+      if (!key.why_not.empty() || key.context > 1) continue;  // mixed plans divide no sequences
       usable_[{key.device, key.tensor, key.recompute, key.micro_batch_size}] = static_cast<int>(k);
     }
     schedules_.reserve(static_cast<std::size_t>(sections_) + 1);
@@ -200,7 +200,8 @@ class MixedEnumeration {
     group.pipeline = pipeline;
     group.data = data;
     group.candidates =
-        candidates_of(request_, schedules_[static_cast<std::size_t>(pipeline)], pipeline, data);
+        candidates_of(request_, schedules_[static_cast<std::size_t>(pipeline)],
+                      sharding_choices(request_, pipeline, data, 0).size(), pipeline, data);
     const SearchKey& key = key_of(group.key);
     const int b = key.micro_batch_size;
     const int samples = (request_.global_batch + data - 1) / data;
@@ -211,7 +212,7 @@ class MixedEnumeration {
     const std::int64_t work = std::max(costs.mean(ranks_), costs.longest_section() / 2);
     group.bound = Duration{std::max(full * work, full > 0 ? costs.path() : 0)};
     group.devices = pipeline * data * key.tensor;
-    const Bytes state = least_state(inputs_, request_, key, data);
+    const Bytes state = least_state(inputs_, request_, key, pipeline, data);
     Bytes room, reserve = device(0).reserve;
     for (std::size_t t = 0; t < ranks_.size(); ++t) {
       room += (device(t).device.memory - device(t).reserve) * std::int64_t{ranks_[t]};

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "costmodel/price_stages.h"
+#include "search/candidates.h"
 #include "search/device_cluster.h"
 #include "search/remedies.h"
 #include "simulator/schedules/schedules.h"
@@ -50,8 +51,8 @@ std::vector<Plan> smallest_plans(const PlanInputs& inputs, const SearchRequest& 
   for (const int tensor : measured_tensor_degrees(*inputs.profile, like.device)) {
     if (pins.tensor.value_or(tensor) != tensor) continue;
     const int data = pins.data.value_or(1);
-    const int most =
-        std::min(gpus / tensor / data, static_cast<int>(inputs.profile->sections.size()));
+    const int most = std::min(gpus / tensor / like.context / data,
+                              static_cast<int>(inputs.profile->sections.size()));
     const int pipeline = pins.pipeline.value_or(most);
     if (pipeline < 1 || pipeline > most) continue;
     for (const std::string& mode : measured_recompute_modes(*inputs.profile, like.device)) {
@@ -64,7 +65,7 @@ std::vector<Plan> smallest_plans(const PlanInputs& inputs, const SearchRequest& 
       plan.recompute = mode;
       plan.recompute_sections.clear();
       plan.cuts.clear();
-      plan.zero1 = pins.zero1.value_or(data > 1);
+      set_sharding(sharding_choices(request, pipeline, data * like.context, 0).front(), plan);
       if (pins.schedules.empty() && !pins.chunks) {
         plan.schedule = "1f1b";
         plan.chunks = 1;

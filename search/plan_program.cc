@@ -201,8 +201,8 @@ LoweringOptions lowering_of(const Plan& plan, const std::vector<PlanTie>& ties, 
   options.recompute = recomputes;
   options.issue = executor.issue;
   options.step_actions = true;
-  options.reduce_gradients = plan.weight_copies() > 1;
-  options.unshard = plan.zero1 && plan.weight_copies() > 1;
+  options.reduce_gradients = plan.weight_copies() > 1 && !plan.reduces_by_section();
+  options.unshard = plan.zero1 && plan.weight_copies() > 1 && !plan.gathers_by_section();
   options.optimizer = executor.optimizer;
   for (const PlanTie& tie : ties) options.tied.push_back({tie.name, tie.stages});
   return options;

@@ -7,6 +7,7 @@
 
 #include "core/values/error.h"
 #include "core/values/recompute_sections.h"
+#include "core/values/sharding.h"
 #include "costmodel/plan_sections.h"
 #include "search/plan_program.h"
 #include "simulator/replay.h"
@@ -35,8 +36,10 @@ std::size_t largest_shape(const std::vector<MicroBatchShape>& shapes) {
 
 void refuse_nonsense(const PlanInputs& inputs, const Plan& plan) {
   if (plan.pipeline < 1 || plan.chunks < 1 || plan.data < 1 || plan.tensor < 1 ||
-      plan.micro_batch_size < 1 || plan.global_batch < plan.data) {
-    throw_bad_input("a plan needs P, V, D, T, b of at least 1 and at least one sample per replica");
+      plan.context < 1 || plan.shard_group < 0 || plan.micro_batch_size < 1 ||
+      plan.global_batch < plan.data) {
+    throw_bad_input(
+        "a plan needs P, V, D, T, C, b of at least 1 and at least one sample per replica");
   }
   if (plan.stages_per_copy() > static_cast<int>(inputs.profile->sections.size())) {
     throw_bad_input("P * V = " + std::to_string(plan.stages()) + " stages, but the model has " +
@@ -91,6 +94,7 @@ Plan as_evaluated(Plan plan) {
 // Why the schedule cannot be carried out like this; empty when it can.
 std::string why_no_run(const PlanInputs& inputs, const ScheduleKind& kind, const Plan& plan,
                        bool recomputes) {
+  if (auto why = why_no_sharding(kind, plan); !why.empty()) return why;
   if (kind.recomputes && !recomputes) {
     return plan.schedule + " recomputes, but recompute mode '" + plan.recompute +
            "' has nothing to recompute";
@@ -103,6 +107,13 @@ std::string why_no_run(const PlanInputs& inputs, const ScheduleKind& kind, const
 }
 
 }  // namespace
+
+std::string why_no_sharding(const ScheduleKind& kind, const Plan& plan) {
+  if (auto why = why_no_sharding(plan); !why.empty()) return why;
+  if (kind.backward == BackwardKind::kFused || !plan.reduces_by_section()) return "";
+  return plan.schedule + " divides the backward, behind which " + sharding_words(plan) +
+         " reduces the gradients of each section";
+}
 
 PlanSums::PlanSums(const ModelProfile& profile, const PlanDevices& devices, const Plan& plan)
     : type_of_rank_(devices.type_of_rank), pipeline_(plan.pipeline) {

@@ -49,6 +49,9 @@ struct PreparedPlan {
   PlanSums sums;
 };
 
+// Why the plan cannot shard what it says, under this schedule; empty when it can.
+std::string why_no_sharding(const ScheduleKind& kind, const Plan& plan);
+
 // The plan when nothing recomputes.
 Plan keeping(Plan plan);
 

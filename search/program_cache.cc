@@ -7,8 +7,14 @@ namespace {
 
 // Everything that program_of() looks at, but for the number of replicas.
 std::vector<int> numbers_of(const Plan& plan, const std::vector<PlanTie>& ties, bool recomputes) {
-  std::vector<int> key{plan.pipeline, plan.chunks, plan.group,
-                       plan.data > 1, plan.zero1,  recomputes};
+  std::vector<int> key{plan.pipeline,
+                       plan.chunks,
+                       plan.group,
+                       plan.data > 1,
+                       plan.zero1,
+                       recomputes,
+                       plan.reduces_by_section(),
+                       plan.gathers_by_section()};
   for (const ReplicaLoad& load : replica_loads(plan)) {
     key.push_back(load.micro_batches);
     key.push_back(load.rest == 0 ? 0 : 1);

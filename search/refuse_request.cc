@@ -21,6 +21,7 @@ void refuse_pins(const Pins& pins) {
   refuse("V", pins.chunks);
   refuse("D", pins.data);
   refuse("T", pins.tensor);
+  refuse("C", pins.context);
   refuse("b", pins.micro_batch_size);
 }
 

@@ -4,13 +4,15 @@
 #include <cmath>
 #include <vector>
 
+#include "core/values/sharding.h"
+
 namespace penstock {
 namespace {
 
 // Nine of ten measured ratios of published runs lie within this of the predicted ratio where two
 // runs of a model on one machine differ in nothing but replicas and micro-batches, and what other
-// choices add to it, in quadrature: docs/accuracy.md, "Ratios". Of recompute, ZeRO-1 and placement
-// no pairs are known; they are taken to be like the micro-batch size.
+// choices add to it, in quadrature: docs/accuracy.md, "Ratios". Of recompute, sharding and
+// placement no pairs are known; they are taken to be like the micro-batch size.
 constexpr double kAlike = 0.04;
 constexpr double kSchedule = 0.085;
 constexpr double kMicroBatchSize = 0.05;
@@ -26,8 +28,10 @@ double by_differences(const Plan& a, const Plan& b) {
   if (a.micro_batch_size != b.micro_batch_size) sum += square(kMicroBatchSize);
   if (a.pipeline != b.pipeline) sum += square(kPipeline);
   if (a.tensor != b.tensor) sum += square(kTensor);
+  if (a.context != b.context) sum += square(kOtherChoice);
   if (a.recompute != b.recompute) sum += square(kOtherChoice);
-  if (a.zero1 != b.zero1 || a.placement != b.placement) sum += square(kOtherChoice);
+  const bool is_sharded_alike = sharding_of(a) == sharding_of(b);
+  if (!is_sharded_alike || a.placement != b.placement) sum += square(kOtherChoice);
   return std::sqrt(sum);
 }
 

@@ -7,12 +7,14 @@
 #include <utility>
 
 #include "core/values/recompute_sections.h"
+#include "core/values/sharding.h"
 #include "costmodel/price_stages.h"
 #include "search/arrange.h"
 #include "search/choose_cuts.h"
 #include "search/device_cluster.h"
 #include "search/memory.h"
 #include "search/plan_program.h"
+#include "search/prepared_plan.h"
 #include "search/section_sums.h"
 #include "simulator/schedules/schedules.h"
 
@@ -23,14 +25,16 @@ namespace {
 bool fits(const PlanInputs& inputs, const Plan& plan) {
   const PlanDevices devices = devices_of(*inputs.cluster, plan, inputs.reserve);
   if (plan.stages_per_copy() > static_cast<int>(inputs.profile->sections.size()) ||
-      !too_few_devices(devices, plan).empty() || !why_no_program(plan).empty()) {
+      !too_few_devices(devices, plan).empty() || !why_no_program(plan).empty() ||
+      !why_no_sharding(*find_schedule(plan.schedule), plan).empty()) {
     return false;
   }
   std::vector<SectionSums> of_type;
   of_type.reserve(devices.types.size());
   for (const DeviceCluster& type : devices.types) {
     of_type.push_back(sum_sections(*inputs.profile, type.spec, type.device.name, plan.tensor,
-                                   plan.micro_batch_size, plan.sequence_length, plan.recompute));
+                                   plan.micro_batch_size, plan.sequence_length, plan.recompute,
+                                   plan.context));
     if (!of_type.back().why_not.empty()) return false;
   }
   std::vector<const SectionSums*> of_rank;
@@ -43,8 +47,7 @@ bool fits(const PlanInputs& inputs, const Plan& plan) {
   const auto balanced = balanced_cuts(sums, plan, backward);
   const TiedParameters ties(*inputs.profile, plan.tensor);
   const HeldCounts held = exactly_held_of(with_stand_in(plan));
-  const StageMemory memory(sums, ties, inputs.profile->training,
-                           plan.zero1 ? plan.weight_copies() : 1, held, devices.reserve(),
+  const StageMemory memory(sums, ties, {inputs.profile->training, plan}, held, devices.reserve(),
                            devices.memory());
   return !choose_cuts(sums, memory, plan, backward, *balanced).why_not;
 }
@@ -113,14 +116,15 @@ Rejection with_remedy(const PlanInputs& inputs, const Rejections::Entry& entry, 
 }
 
 std::string plan_words(const Plan& plan) {
-  std::string words = "TP " + std::to_string(plan.tensor) + " x PP " +
-                      std::to_string(plan.pipeline) + " x DP " + std::to_string(plan.data);
+  std::string words = "TP " + std::to_string(plan.tensor);
+  if (plan.context > 1) words += " x CP " + std::to_string(plan.context);
+  words += " x PP " + std::to_string(plan.pipeline) + " x DP " + std::to_string(plan.data);
   if (plan.chunks > 1) words += ", VP " + std::to_string(plan.chunks);
   words += ", mbs " + std::to_string(plan.micro_batch_size);
   if (!plan.schedule.empty()) words += ", " + plan.schedule;
   const bool none = plan.recompute == "none";
   words += none ? ", no recompute" : ", " + recompute_in_short(plan) + " recompute";
-  if (plan.zero1) words += ", ZeRO-1";
+  if (plan.zero1) words += ", " + sharding_words(plan);
   return plan.is_mixed() ? words + ", ranks on " + device_words(plan) : words;
 }
 

@@ -49,10 +49,10 @@ bool holds_the_same(const SectionSums& sums, int section, int other) {
 
 SectionSums sum_sections(const ModelProfile& profile, const ClusterSpec& cluster,
                          const std::string& device, int tensor_degree, int samples,
-                         int sequence_length, const std::string& recompute) {
-  return sum_table(
-      profile, tensor_degree,
-      price_sections(profile, cluster, device, tensor_degree, samples, sequence_length, recompute));
+                         int sequence_length, const std::string& recompute, int context_degree) {
+  return sum_table(profile, tensor_degree,
+                   price_sections(profile, cluster, device, tensor_degree, samples, sequence_length,
+                                  recompute, 0, context_degree));
 }
 
 SectionSums sum_table(const ModelProfile& profile, int tensor_degree, SectionTable table) {

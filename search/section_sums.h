@@ -68,7 +68,7 @@ class RankSums {
 
 SectionSums sum_sections(const ModelProfile& profile, const ClusterSpec& cluster,
                          const std::string& device, int tensor_degree, int samples,
-                         int sequence_length, const std::string& recompute);
+                         int sequence_length, const std::string& recompute, int context_degree = 1);
 
 // The sums of every rank where the last one recomputes nothing (Varuna's schedules) and keeps what
 // it does in mode "none": `kept`. Points into both.

@@ -30,6 +30,7 @@ std::vector<Rung> data_only_rungs(const PlanBook& book, const Plan& plan, int gp
     Plan other = plan;
     other.data = data;
     other.zero1 = plan.zero1 && data > 1;
+    if (!other.zero1) other.sharding = Sharding::kState;
     const EvaluatedPlan evaluated = evaluate(inputs, other);
     if (!evaluated.why_not) {
       rungs.push_back({other.devices(), evaluated.evaluation.step_time});

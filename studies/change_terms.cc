@@ -40,6 +40,13 @@ void scale_backward(Measurement& m, double by, bool weights_too) {
   }
 }
 
+// A step of the ring is hidden by its part of attention.
+void scale_ring(RingTraffic& ring, double factor) {
+  ring.beside_forward = scaled(ring.beside_forward, factor);
+  ring.beside_backward = scaled(ring.beside_backward, factor);
+  if (ring.beside_recompute) ring.beside_recompute = scaled(*ring.beside_recompute, factor);
+}
+
 void scale_term(Measurement& m, const std::string& name, double factor) {
   const auto term = std::find_if(m.terms.begin(), m.terms.end(),
                                  [&](const TimeTerm& one) { return one.name == name; });
@@ -51,6 +58,7 @@ void scale_term(Measurement& m, const std::string& name, double factor) {
   term->forward = scaled(term->forward, factor);
   term->backward = scaled(term->backward, factor);
   term->recompute = scaled(term->recompute, factor);
+  if (name == kAttention && m.ring) scale_ring(*m.ring, factor);
 }
 
 }  // namespace

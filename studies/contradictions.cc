@@ -22,6 +22,7 @@ void add_devices(const Question& question, std::int64_t needed, const GpusThere&
   if (pins.pipeline) words.push_back(fmt::format("PP = {}", *pins.pipeline));
   if (pins.data) words.push_back(fmt::format("DP = {}", *pins.data));
   if (pins.tensor) words.push_back(fmt::format("TP = {}", *pins.tensor));
+  if (pins.context) words.push_back(fmt::format("CP = {}", *pins.context));
   found.push_back(fmt::format("{} {} {} (PP x DP x TP), but {} {}.", joined(words, ", "),
                               words.size() == 1 ? "needs" : "together need",
                               count_of(needed, "GPU"), there.who, there.gpus));
@@ -85,12 +86,15 @@ void add_samples(const Question& question, std::vector<std::string>& found) {
 
 }  // namespace
 
-// Of three numbers of at most 31 bits; more than any cluster has, where 64 bits are not enough.
+// Of four numbers of at most 31 bits; more than any cluster has, where 64 bits are not enough.
 std::int64_t devices_needed(const Pins& pins) {
-  const std::int64_t two =
-      std::int64_t{pins.pipeline.value_or(1)} * std::int64_t{pins.data.value_or(1)};
   constexpr std::int64_t kMost = std::int64_t{1} << 62;
-  return two > kMost / pins.tensor.value_or(1) ? kMost : two * pins.tensor.value_or(1);
+  std::int64_t needed = 1;
+  for (const auto& degree : {pins.pipeline, pins.data, pins.tensor, pins.context}) {
+    const std::int64_t factor = degree.value_or(1);
+    needed = needed > kMost / factor ? kMost : needed * factor;
+  }
+  return needed;
 }
 
 std::vector<std::string> contradictions_of(const Question& question, const GpusThere& there) {

@@ -132,7 +132,15 @@ class Layouts {
     plan.pipeline = pipeline;
     plan.data = data;
     plan.chunks = chunks;
-    plan.zero1 = zero1_choices(request, data).front();
+    const std::vector<ShardingChoice> choices = sharding_choices(request, pipeline, data, 0);
+    const auto unsharded = std::find_if(choices.begin(), choices.end(), [](const auto& choice) {
+      return choice.sharding == Sharding::kState;
+    });
+    if (unsharded == choices.end() || request.pins.context.value_or(1) > 1) {
+      leave_out("batches of different lengths are priced with whole weights and whole sequences");
+      return;
+    }
+    set_sharding(*unsharded, plan);
     plan.placement = placement_choices(request, pipeline, data).front();
     Cut cut = cut_for(question_, result_.modes, std::move(plan), typical_);
     if (cut.layout) {

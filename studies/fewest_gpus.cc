@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/values/sharding.h"
 #include "costmodel/price_stages.h"
 #include "report/words.h"
 #include "search/best_plans.h"
@@ -57,7 +58,7 @@ std::string text_of(int gpus, const Plan& plan) {
   return fmt::format(
       "{} would do: TP {} x PP {} x DP {}, mbs {}, {}, recompute {}{}. Ask with --gpus {}.",
       count_of(gpus, "GPU"), plan.tensor, plan.pipeline, plan.data, plan.micro_batch_size,
-      plan.schedule, plan.recompute, plan.zero1 ? ", ZeRO-1" : "", gpus);
+      plan.schedule, plan.recompute, plan.zero1 ? ", " + sharding_words(plan) : "", gpus);
 }
 
 }  // namespace

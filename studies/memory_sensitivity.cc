@@ -32,6 +32,7 @@ class MemoryAsker {
     pins.pipeline = file.plan.pipeline;
     pins.data = file.plan.data;
     pins.tensor = file.plan.tensor;
+    pins.context = file.plan.context;
     pins.device = file.plan.device;
   }
 

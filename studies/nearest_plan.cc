@@ -78,6 +78,7 @@ std::vector<Pins> pins_of(const Plan& plan, const Pins& base) {
   for (std::size_t i = 0; i < 3; ++i) {
     pins[i].pipeline = plan.pipeline;
     pins[i].tensor = plan.tensor;
+    pins[i].context = plan.context;
     if (i < 2) pins[i].data = plan.data;
     if (i < 1) pins[i].micro_batch_size = plan.micro_batch_size;
   }

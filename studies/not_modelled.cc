@@ -5,8 +5,6 @@
 namespace penstock {
 namespace {
 
-constexpr int kLongSequence = 32768;  // from here on trainers divide sequences over ranks
-
 // A measured profile says it in the names of its sections only.
 bool has_experts(const Question& question) {
   if (question.estimated) return question.estimated->model.experts.has_value();
@@ -23,12 +21,9 @@ std::vector<std::string> not_modelled_here(const Question& question, const Searc
   if (has_experts(question)) {
     texts.emplace_back("expert parallelism (here every TP group holds all experts of its layers)");
   }
-  const bool is_long = question.request.sequence_length >= kLongSequence;
-  if (is_long) {
-    texts.emplace_back("context parallelism (here every rank holds whole sequences)");
-  }
-  texts.emplace_back("ZeRO-2 and ZeRO-3 (FSDP)");
-  if (!is_long) texts.emplace_back("context parallelism");
+  // Profiles measure whole sequences; estimates divide them.
+  texts.emplace_back(question.estimated ? "matrix products in 8 bits (fp8)"
+                                        : "context parallelism");
   for (const std::string& text : result.not_searched) {
     if (!text.starts_with("numbers of replicas but")) continue;
     texts.emplace_back(

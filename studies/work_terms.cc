@@ -1,7 +1,7 @@
 // Terms of a measured row (matrix products, attention, passes) are scaled from the row's
 // micro-batch size to the plan's and summed over the sections of one rank. What the plan's prices
-// have beyond that sum are the collectives of tensor parallelism, which the cost model added from
-// the links.
+// have beyond that sum, and do not tell apart themselves (sharded weights), are the collectives of
+// tensor parallelism, which the cost model added from the links.
 #include "studies/work_terms.h"
 
 #include <algorithm>
@@ -24,8 +24,8 @@ const Measurement* nearest(const SectionType& type, const Plan& plan, const std:
     return std::abs(m.micro_batch_size - plan.micro_batch_size);
   };
   for (const Measurement& m : type.measurements) {
-    if (m.device != device || m.tensor_degree != plan.tensor || m.recompute != recompute ||
-        m.sequence_length != plan.sequence_length) {
+    if (m.device != device || m.tensor_degree != plan.tensor || m.context_degree != plan.context ||
+        m.recompute != recompute || m.sequence_length != plan.sequence_length) {
       continue;
     }
     if (best == nullptr || away(m) < away(*best)) best = &m;
@@ -44,6 +44,7 @@ class RankTerms {
     for (const int stage : file_.plan.stages_of_rank(rank_ % file_.plan.pipeline)) {
       if (!add_stage(stage)) return work;
     }
+    add_sharded();
     add_collectives();
     work.terms = std::move(terms_);
     return work;
@@ -63,6 +64,9 @@ class RankTerms {
       for (const TimeTerm& term : m->terms) add(term, scale);
     }
     const int full_size = shapes_of_kind(plan, rank_ / plan.pipeline).first;
+    const ComputePrice& price = file_.prices.compute_of(stage, full_size);
+    sharded_.forward += price.forward_sharded;
+    sharded_.backward += price.backward_sharded;
     const auto priced = [&](ActionKind kind) {
       return price_alone(file_.prices, kind, {stage, full_size});
     };
@@ -81,11 +85,19 @@ class RankTerms {
     known->recompute += scaled(term.recompute, scale);
   }
 
+  // What the price tells apart.
+  void add_sharded() {
+    if (sharded_.forward + sharded_.backward > Duration{}) terms_.push_back(sharded_);
+  }
+
   // What the cluster's links add to the sections, and nothing else does.
   void add_collectives() {
-    if (file_.plan.tensor < 2) return;
-    TimeTerm rest{"collectives of tensor parallelism", priced_.forward, priced_.backward,
-                  priced_.recompute};
+    const Plan& plan = file_.plan;
+    if (plan.devices_per_rank() < 2) return;
+    const char* name = plan.context < 2  ? "collectives of tensor parallelism"
+                       : plan.tensor < 2 ? "ring of context parallelism"
+                                         : "collectives of tensor, ring of context parallelism";
+    TimeTerm rest{name, priced_.forward, priced_.backward, priced_.recompute};
     for (const TimeTerm& term : terms_) {
       rest.forward -= term.forward;
       rest.backward -= term.backward;
@@ -101,7 +113,7 @@ class RankTerms {
   const PlanFile& file_;
   int rank_;
   std::vector<TimeTerm> terms_;
-  TimeTerm priced_;
+  TimeTerm priced_, sharded_{"gathers, reductions and copies of sharded weights", {}, {}, {}};
 };
 
 }  // namespace

@@ -74,6 +74,18 @@ void read_schedules(JsonReader& limits, Trainer& trainer) {
   trainer.has_megatron_groups = is_true(limits, "has_megatron_groups");
 }
 
+void read_sharding(JsonReader& limits, Trainer& trainer) {
+  constexpr Word<Sharding> kShardings[] = {
+      {"zero2", Sharding::kGradients}, {"zero3", Sharding::kParameters}, {"fsdp", Sharding::kFsdp}};
+  if (const auto list = limits.get("shardings")) {
+    for (const JsonReader& each : list->elements()) {
+      trainer.shardings.push_back(one_of(each, kShardings));
+    }
+  }
+  trainer.has_context = is_true(limits, "has_context");
+  trainer.shards_state_alone = !is_true(limits, "no_zero1");
+}
+
 void read_recompute(JsonReader& limits, Trainer& trainer) {
   constexpr Word<DividedRecompute> kDivided[] = {{"refused", DividedRecompute::kRefused},
                                                  {"per stage", DividedRecompute::kPerStage},
@@ -110,6 +122,7 @@ Trainer trainer_of_facts(const Json& facts, const std::string& file, std::string
   trainer.equal_replicas = is_true(limits, "equal_replicas");
   trainer.why_no_tensor = text_or_nothing(limits, "why_no_tensor");
   trainer.why_no_single_replica = text_or_nothing(limits, "why_no_single_replica");
+  read_sharding(limits, trainer);
   read_recompute(limits, trainer);
   read_layers(limits, trainer);
   limits.finish();

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "cli/verbs/verbs.h"
+#include "core/values/plan_words.h"
 #include "core/values/recompute_sections.h"
 #include "studies/nearest_plan.h"
 #include "trainers/trainer_table.h"
@@ -20,9 +21,9 @@ namespace penstock {
 namespace {
 
 // Options of a report that are not of the question, or that the pins of one plan stand for.
-constexpr std::array<std::string_view, 11> kLeftOut{
-    "-o",         "--output",    "--top",   "--scaling",   "--baseline", "--pin",
-    "--schedule", "--recompute", "--zero1", "--placement", "--run"};
+constexpr std::array<std::string_view, 12> kLeftOut{
+    "-o",         "--output",    "--top",   "--scaling",  "--baseline",  "--pin",
+    "--schedule", "--recompute", "--zero1", "--sharding", "--placement", "--run"};
 constexpr std::array<std::string_view, 2> kFlagsLeftOut{"--json", "--every-candidate"};
 
 template <class Names>
@@ -77,11 +78,17 @@ std::string command_for(const Plan& plan, const Arguments& arguments) {
     all.push_back(std::move(name));
     all.push_back(std::move(value));
   };
-  add("--pin", fmt::format("TP={},PP={},DP={},VP={},mbs={}", plan.tensor, plan.pipeline, plan.data,
-                           plan.chunks, plan.micro_batch_size));
+  const std::string context = plan.context > 1 ? fmt::format("CP={},", plan.context) : "";
+  add("--pin", fmt::format("TP={},{}PP={},DP={},VP={},mbs={}", plan.tensor, context, plan.pipeline,
+                           plan.data, plan.chunks, plan.micro_batch_size));
   add("--schedule", plan.schedule);
   add("--recompute", plan.recompute + (recompute_is_divided(plan) ? ":as-needed" : ""));
-  if (plan.data > 1) add("--zero1", plan.zero1 ? "on" : "off");
+  if (plan.data > 1 && plan.sharding == Sharding::kState) {
+    add("--zero1", plan.zero1 ? "on" : "off");
+  } else if (plan.data > 1) {
+    const std::string name(word_of(kShardingWords, plan.sharding));
+    add("--sharding", plan.shard_group > 0 ? fmt::format("{}:{}", name, plan.shard_group) : name);
+  }
   if (plan.data > 1 && plan.pipeline > 1) {
     add("--placement",
         plan.placement == Placement::kPipelineInner ? "pipeline-inner" : "data-inner");

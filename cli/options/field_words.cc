@@ -25,6 +25,9 @@ constexpr std::array<std::string_view, 9> kTensor{"t",
                                                   "tp-degree",
                                                   "tensor-parallel-degree",
                                                   "tensor-model-parallel-size"};
+constexpr std::array<std::string_view, 7> kContext{
+    "cp",      "context",   "context-parallel",       "context-parallel-size",
+    "cp-size", "cp-degree", "context-parallel-degree"};
 constexpr std::array<std::string_view, 12> kPipeline{"p",
                                                      "pp",
                                                      "pipeline",
@@ -82,8 +85,9 @@ constexpr std::array<std::string_view, 9> kSequenceLength{"s",
                                                           "max-seq-length",
                                                           "context-length"};
 
-const std::array<Words, 8>& all_words() {
-  static constexpr std::array<Words, 8> kAll{{{"T", "TP", kTensor},
+const std::array<Words, 9>& all_words() {
+  static constexpr std::array<Words, 9> kAll{{{"T", "TP", kTensor},
+                                              {"C", "CP", kContext},
                                               {"P", "PP", kPipeline},
                                               {"D", "DP", kData},
                                               {"V", "VP", kChunks},

@@ -3,6 +3,7 @@
 // the option's name and a remedy. A plan without cuts is one whose cuts are searched.
 #include "cli/options/layout.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -11,6 +12,7 @@
 
 #include "cli/options/parse.h"
 #include "core/values/recompute_sections.h"
+#include "core/values/sharding.h"
 #include "search/choose_cuts.h"
 #include "simulator/schedules/schedules.h"
 
@@ -26,12 +28,13 @@ int data_of(const Layout& layout, const Plan& plan, const LayoutDefaults& defaul
                "leave out DP");
   }
   if (layout.data) return *layout.data;
-  const std::int64_t replica = std::int64_t{plan.tensor} * plan.pipeline;
-  if (defaults.gpus == 0) return 1;
+  const std::int64_t replica = std::int64_t{plan.devices_per_rank()} * plan.pipeline;
+  if (defaults.gpus == 0) return std::max(1, layout.shards.value_or(1) / plan.context);
   if (defaults.gpus < replica || defaults.gpus % replica != 0) {
     bad_option(option,
-               fmt::format("TP {} x PP {} does not divide {} GPUs", plan.tensor, plan.pipeline,
-                           defaults.gpus),
+               fmt::format("TP {}{} x PP {} does not divide {} GPUs", plan.tensor,
+                           plan.context > 1 ? fmt::format(" x CP {}", plan.context) : "",
+                           plan.pipeline, defaults.gpus),
                "say DP=.. as well");
   }
   return static_cast<int>(defaults.gpus / replica);
@@ -73,6 +76,19 @@ int batch_of(const Layout& layout, const Plan& plan, const LayoutDefaults& defau
   if (layout.global_batch) return *layout.global_batch;
   if (defaults.global_batch > 0) return defaults.global_batch;
   bad_option(option, "gbs is missing", "add the samples of a step, for example gbs=512");
+}
+
+// What zero1, sharding and FSDP say, one of them. D is set.
+void set_sharding(const Layout& layout, std::string_view option, Plan& plan) {
+  const int said = (layout.zero1 ? 1 : 0) + (layout.sharding ? 1 : 0) + (layout.shards ? 1 : 0);
+  if (said > 1) {
+    bad_option(option, "it has more than one of zero1, sharding and FSDP",
+               "keep the one that says most");
+  }
+  plan.zero1 = layout.zero1.value_or(false);
+  if (layout.sharding) set_sharding(*layout.sharding, plan);
+  if (layout.shards) set_sharding({true, Sharding::kFsdp, *layout.shards}, plan);
+  if (plan.shard_group == plan.weight_copies()) plan.shard_group = 0;
 }
 
 // One of device, devices and replicas.
@@ -161,13 +177,14 @@ Plan plan_of(const Layout& layout, const ModelProfile& profile, const LayoutDefa
              std::string_view option) {
   Plan plan;
   plan.tensor = layout.tensor.value_or(1);
+  plan.context = layout.context.value_or(1);
   plan.pipeline = layout.pipeline.value_or(1);
   plan.data = data_of(layout, plan, defaults, option);
   plan.micro_batch_size = layout.micro_batch_size.value_or(1);
   plan.global_batch = batch_of(layout, plan, defaults, option);
   plan.sequence_length = layout.sequence_length.value_or(defaults.sequence_length);
   plan.recompute = layout.recompute.value_or("none");
-  plan.zero1 = layout.zero1.value_or(false);
+  set_sharding(layout, option, plan);
   plan.placement = layout.placement.value_or(Placement::kPipelineInner);
   plan.device = layout.device.value_or(defaults.device);
   set_devices(layout, option, plan);

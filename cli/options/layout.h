@@ -10,6 +10,7 @@
 #include "cli/options/layout_replicas.h"
 #include "core/values/plan.h"
 #include "core/values/profile.h"
+#include "core/values/sharding.h"
 
 namespace penstock {
 
@@ -21,10 +22,12 @@ enum class DefaultCuts {
 
 // What was said; the rest is nothing.
 struct Layout {
-  std::optional<int> tensor, pipeline, data, chunks, micro_batch_size, global_batch, micro_batches,
-      sequence_length;
+  std::optional<int> tensor, context, pipeline, data, chunks, micro_batch_size, global_batch,
+      micro_batches, sequence_length;
   std::optional<std::string> schedule, recompute, device;
   std::optional<bool> zero1;
+  std::optional<ShardingChoice> sharding;
+  std::optional<int> shards;  // of FSDP, over so many ranks
   std::optional<Placement> placement;
   DefaultCuts default_cuts = DefaultCuts::kEqualLayers;
   std::vector<int> cuts;                // empty: default_cuts

@@ -14,6 +14,7 @@
 #include "cli/options/layout.h"
 #include "cli/options/parse.h"
 #include "cli/options/schedule_called.h"
+#include "cli/options/sharding_called.h"
 
 namespace penstock {
 namespace {
@@ -25,8 +26,9 @@ struct Key {
 };
 constexpr std::array kKeys{
     Key{{"TP", "T", "tensor"}, "tensor degree, default 1"},
+    Key{{"CP", "C", "context"}, "ranks that divide every sequence, default 1"},
     Key{{"PP", "P", "pipeline"}, "pipeline ranks, default 1"},
-    Key{{"DP", "D", "data"}, "replicas, default --gpus / (TP PP), else 1"},
+    Key{{"DP", "D", "data"}, "replicas, default --gpus / (TP CP PP), else 1"},
     Key{{"VP", "V", "VPP", "chunks"},
         "virtual stages per rank, default the fewest of the schedule"},
     Key{{"mbs", "b"}, "micro-batch size, default 1"},
@@ -39,6 +41,10 @@ constexpr std::array kKeys{
         "4,3,..: how many sections of every stage use that mode, counted from its first; "
         "default all"},
     Key{{"zero1", "distributed-optimizer"}, "on or off, default off"},
+    Key{{"sharding", "zero-stage", "zero"},
+        "none, zero1, zero2, zero3 or fsdp, fsdp:8 in groups of 8 replicas (HSDP), default none"},
+    Key{{"FSDP", "dp-shard", "data-parallel-shard-degree"},
+        "sharding=fsdp over so many ranks; with more replicas in groups of them (HSDP)"},
     Key{{"placement"},
         "pipeline-inner (default: neighbouring ranks hold the stages of one replica) or "
         "data-inner"},
@@ -175,6 +181,7 @@ Placement placement_of(std::string_view option, const std::string& value) {
 
 std::optional<int>* number_of(Layout& layout, std::string_view key) {
   if (key == "TP") return &layout.tensor;
+  if (key == "CP") return &layout.context;
   if (key == "PP") return &layout.pipeline;
   if (key == "DP") return &layout.data;
   if (key == "VP") return &layout.chunks;
@@ -182,6 +189,7 @@ std::optional<int>* number_of(Layout& layout, std::string_view key) {
   if (key == "gbs") return &layout.global_batch;
   if (key == "M") return &layout.micro_batches;
   if (key == "seq") return &layout.sequence_length;
+  if (key == "FSDP") return &layout.shards;
   return nullptr;
 }
 
@@ -201,6 +209,8 @@ void set(std::string_view option, std::string_view key, const std::string& value
     layout.recompute_sections = parse_counts(option, value);
   } else if (key == "zero1") {
     layout.zero1 = parse_on_off(fmt::format("{} zero1", option), value);
+  } else if (key == "sharding") {
+    layout.sharding = sharding_called(fmt::format("{} sharding", option), value);
   } else if (key == "placement") {
     layout.placement = placement_of(option, value);
   } else if (key == "device") {

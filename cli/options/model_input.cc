@@ -189,6 +189,7 @@ EstimatedModel estimate_model(const Loaded<Json>& config, const EstimateSettings
                    " does not say how long sequences are; add for example "
                    "--sequence-length 2048");
   }
+  request.context_degrees = settings.context_degrees;
   estimated.estimate = estimate_of(estimated);
   return estimated;
 }

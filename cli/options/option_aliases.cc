@@ -30,6 +30,7 @@ struct Degree {
 };
 constexpr std::array kDegrees{
     Degree{{"T"}, {{{"--pin", "T="}, {"--layout", "TP="}}}, "no model is divided here"},
+    Degree{{"C"}, {{{"--pin", "C="}, {"--layout", "CP="}}}, "no sequence is divided here"},
     Degree{{"P"}, {{{"-P", ""}, {"--pin", "P="}, {"--layout", "PP="}}}, ""},
     Degree{{"D"}, {{{"--pin", "D="}, {"--layout", "DP="}}}, "one replica is replayed here"},
     Degree{{"V"}, {{{"-V", ""}, {"--pin", "V="}, {"--layout", "VP="}}}, ""},
@@ -116,6 +117,8 @@ constexpr std::array kSynonyms{
     Synonym{"recompute-granularity", {{{"--recompute", ""}, {"--layout", "recompute="}}}},
     Synonym{"activation-checkpoint-mode", {{{"--recompute", ""}, {"--layout", "recompute="}}}},
     Synonym{"zero1", {{{"--zero1", ""}, {"--layout", "zero1="}}}},
+    Synonym{"sharding", {{{"--sharding", ""}, {"--layout", "sharding="}}}},
+    Synonym{"data-parallel-sharding-strategy", {{{"--sharding", ""}, {"--layout", "sharding="}}}},
     Synonym{"placement", {{{"--placement", ""}, {"--layout", "placement="}}}},
     Synonym{"cuts", {{{"--layout", "cuts="}}}},
     Synonym{"costs", {{{"--cost", ""}}}},
@@ -161,15 +164,12 @@ constexpr std::array kRemarks{
     Remark{{"model", "config", "profile", "model-config", "model-name", "model-path"},
            "the model is the argument without a name: penstock plan config.json --device h100-sxm "
            "--gpus 64 --global-batch 512"},
-    Remark{{"cp", "context-parallel", "context-parallel-size"},
-           "context parallelism is not modelled; TP, PP, DP and their schedules are: --pin"},
     Remark{{"ep", "expert-parallel", "expert-parallel-size", "expert-model-parallel-size"},
-           "expert parallelism is not modelled; TP, PP, DP and their schedules are: --pin"},
+           "expert parallelism is not modelled; TP, CP, PP, DP and their schedules are: --pin"},
     Remark{{"sp", "sequence-parallel"},
            "leave it out: sequence parallelism is assumed wherever TP > 1"},
     Remark{{"fsdp", "distributed-optimizer", "use-distributed-optimizer", "zero-1"},
-           "for an optimizer sharded over the replicas (ZeRO-1) write --zero1 on; ZeRO-2, ZeRO-3 "
-           "and FSDP are not modelled"},
+           "write --sharding fsdp, or --sharding zero1 for an optimizer sharded over the replicas"},
     Remark{{"bf16", "bfloat16"}, "write --precision bfloat16 (the default)"},
     Remark{{"fp16", "float16", "half"}, "write --precision float16"},
     Remark{{"fp32", "float32", "tf32"}, "write --precision float32 or --precision tensorfloat32"},
@@ -283,12 +283,15 @@ class Typed {
     return {};
   }
 
-  // ZeRO's stages 0 and 1 are --zero1 off and on; written out by translated().
+  // ZeRO's stages 0 and 1 are --zero1 off and on; written out by translated(). The others are
+  // --sharding.
   [[nodiscard]] std::optional<Target> target_of_zero() const {
+    if (value_ == "2" || value_ == "3") {
+      return target_in(std::array{Target{"--sharding", ""}, Target{"--layout", "sharding="}},
+                       known_);
+    }
     if (value_ != "0" && value_ != "1") {
-      unknown(name_,
-              "ZeRO-1 is --zero1 on; ZeRO-2 and ZeRO-3 (sharded gradients and parameters) are not "
-              "modelled");
+      unknown(name_, "ZeRO's stages are 0 to 3: --sharding none, zero1, zero2 or zero3");
     }
     return target_in(std::array{Target{"--zero1", ""}, Target{"--layout", "zero1="}}, known_);
   }
@@ -302,6 +305,7 @@ class Typed {
 std::string value_for(std::string_view name, const std::string& value) {
   const std::string word = plain_word(name);
   if (!word.ends_with("zero") && !word.ends_with("zero-stage")) return value;
+  if (value == "2" || value == "3") return "zero" + value;
   return value == "1" ? "on" : "off";
 }
 

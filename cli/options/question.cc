@@ -35,6 +35,8 @@ namespace {
 
 // Ten times the largest that we know of.
 constexpr int kMostGpus = 1 << 20;
+// Ranks that divide a sequence in what is searched, and may be pinned.
+const std::vector<int> kSearchedContexts{1, 2, 4, 8, 16};
 
 bool behaves_alike(const ExecutorModel& a, const ExecutorModel& b) {
   return a.transfer == b.transfer && a.queues == b.queues && a.issue == b.issue &&
@@ -142,6 +144,8 @@ void use_estimate(Question& question, const SearchOptions& options, const Loaded
   settings.attention = options.attention;
   settings.gradients = options.gradients;
   settings.sequence_length = options.sequence_length;
+  settings.context_degrees =
+      options.context_degrees.empty() ? kSearchedContexts : options.context_degrees;
   if (options.cluster) {
     question.cluster = load_cluster(*options.cluster);
     settings.cluster = &question.cluster.value;

@@ -13,6 +13,7 @@
 #include "cli/options/parse.h"
 #include "cli/options/schedule_called.h"
 #include "cli/options/search_options.h"
+#include "cli/options/sharding_called.h"
 #include "cli/options/term_settings.h"
 #include "cli/options/trainer_called.h"
 #include "report/words.h"
@@ -83,6 +84,7 @@ std::optional<int>* pinned_degree(Pins& pins, const std::string& key) {
   if (key == "V") return &pins.chunks;
   if (key == "D") return &pins.data;
   if (key == "T") return &pins.tensor;
+  if (key == "C") return &pins.context;
   if (key == "b") return &pins.micro_batch_size;
   return nullptr;
 }
@@ -92,14 +94,21 @@ void set_schedule(Pins& pins, const std::string& option, const std::string& valu
   pins.schedules = {schedule_called(option, value.substr(0, colon))};
   if (colon != std::string::npos) pins.chunks = parse_int(option, value.substr(colon + 1), 1);
 }
+void pin_sharding(const ShardingChoice& choice, Pins& pins) {
+  pins.zero1 = choice.zero1;
+  pins.sharding.reset();
+  pins.shard_group.reset();
+  if (choice.zero1) pins.sharding = choice.sharding;
+  if (choice.group > 0) pins.shard_group = choice.group;
+}
 // What is no degree has an option of its own.
 std::string where_else(const std::string& key, const std::string& value) {
   if (key == "M") return "micro-batches follow from the global batch, DP and mbs; pin those";
   for (const char* other : {"global-batch", "sequence-length", "schedule", "recompute", "zero1",
-                            "device", "placement", "gpus"}) {
+                            "sharding", "device", "placement", "gpus"}) {
     if (key == other) return fmt::format("it has an option of its own: --{} {}", key, value);
   }
-  return "TP, PP, DP, VP or mbs (T, P, D, V, b); other choices have options of their own";
+  return "TP, CP, PP, DP, VP or mbs (T, C, P, D, V, b); other choices have options of their own";
 }
 
 }  // namespace
@@ -108,6 +117,11 @@ void set_pins(Question& question, const SearchOptions& options) {
   for (const std::string& text : options.pins) {
     for (const auto& [typed, value] : parse_key_values("--pin", text)) {
       const std::string key = key_or_word(typed);
+      if (plain_word(typed) == "fsdp") {
+        const int shards = parse_int("--pin FSDP", value, 1);
+        pin_sharding({true, Sharding::kFsdp, shards}, question.request.pins);
+        continue;
+      }
       std::optional<int>* pin = pinned_degree(question.request.pins, key);
       if (pin == nullptr) {
         bad_option("--pin", fmt::format("unknown key '{}'", typed), where_else(key, value));
@@ -130,6 +144,10 @@ void set_pins(Question& question, const SearchOptions& options) {
   }
   if (options.recompute) set(question, "--recompute", "recompute", *options.recompute);
   if (options.zero1) set(question, "--zero1", "zero1", *options.zero1);
+  if (options.sharding && options.zero1) {
+    bad_option("--sharding", "--zero1 says what is sharded as well", "leave out --zero1");
+  }
+  if (options.sharding) set(question, "--sharding", "sharding", *options.sharding);
   if (options.device && !question.estimated) {
     set(question, "--device", "device", *options.device);
   }
@@ -153,10 +171,10 @@ void refuse_contradictions(const Question& question) {
 
 const std::vector<std::string>& settable_keys() {
   static const std::vector<std::string> keys = [] {
-    std::vector<std::string> all{"schedule",   "P",         "V",         "D",
-                                 "T",          "b",         "recompute", "zero1",
-                                 "device",     "placement", "gpus",      "global-batch",
-                                 "reserve-gib"};
+    std::vector<std::string> all{
+        "schedule",   "P",     "V",        "D",      "T",         "C",    "b",
+        "recompute",  "zero1", "sharding", "device", "placement", "gpus", "global-batch",
+        "reserve-gib"};
     all.insert(all.end(), cluster_keys().begin(), cluster_keys().end());
     return all;
   }();
@@ -175,6 +193,9 @@ bool set(Question& question, const std::string& option, const std::string& typed
     set_recompute(question.profile.value, option, value, request.pins);
   } else if (key == "zero1") {
     request.pins.zero1 = parse_on_off(option, value);
+    request.pins.sharding.reset();
+  } else if (key == "sharding") {
+    pin_sharding(sharding_called(option, value), request.pins);
   } else if (key == "device") {
     request.pins.device = check_device(question.cluster.value, option, value);
   } else if (key == "placement") {

@@ -175,6 +175,12 @@ void SearchOptions::declare(Options& options) {
   options.option("--zero1", "on|off",
                  "shard the optimizer state over the replicas (ZeRO-1), or not", zero1);
   options.option(
+      "--sharding", "NAME",
+      "what the replicas divide: none, zero1 (as --zero1 on), zero2 (gradients, too), zero3 (and "
+      "weights; both without a pipeline, as DeepSpeed has them) or fsdp (PyTorch's fully_shard, "
+      "with a pipeline gathered once per step); fsdp:8 or zero3:8: in groups of 8 replicas (HSDP)",
+      sharding);
+  options.option(
       "--device", "NAME",
       "with a config.json: the GPU (h100-sxm, a100-80gb, ..., or the path of a penstock.device/1 "
       "file); else: only this device type of the cluster",

@@ -33,9 +33,10 @@ constexpr std::array kRemarks{
     Remark{{"nemo", "megatron-bridge", "bridge"},
            "NeMo and Megatron-Bridge run Megatron-LM's core: plan --for megatron, then export --to "
            "megatron-bridge"},
-    Remark{{"fsdp", "zero", "torch-fsdp"},
-           "FSDP and ZeRO-3 (sharded parameters) are not modelled; --for torchtitan and --for "
-           "pytorch plan pipelines with DP"},
+    Remark{
+        {"fsdp", "zero", "torch-fsdp"},
+        "FSDP is PyTorch's: --for torchtitan; ZeRO-2 and ZeRO-3 are --for deepspeed or megatron; "
+        "--sharding NAME asks for one of them"},
     Remark{{"lightning", "pytorch-lightning", "hf", "huggingface"},
            "it has no pipeline schedules of its own; --for pytorch plans for PyTorch's "
            "torch.distributed.pipelining"},

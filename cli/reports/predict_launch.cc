@@ -51,7 +51,6 @@ void neither_judged(LintReport& report, const std::string& why) {
 std::string why_no_plan(const LaunchJob& job) {
   if (job.schedule.empty()) return "the job's schedule is none that is simulated here";
   if (!job.pipeline || !job.tensor) return "the degrees of the job are not known";
-  if (job.context.value_or(1) > 1) return "context parallelism is not priced";
   if (job.expert.value_or(1) > 1) return "expert parallelism is not priced";
   if (!job.data || !job.micro_batches) {
     return "the replicas and micro-batches of the job are not known (E001, E020)";
@@ -66,8 +65,9 @@ Question question_of_job(const LaunchModel& model, const LaunchJob& job) {
   options.cluster = model.cluster;
   options.device = model.device;
   options.precision = model.precision;
-  options.gpus =
-      fmt::format("{}", static_cast<std::int64_t>(*job.pipeline) * *job.tensor * *job.data);
+  options.context_degrees = {job.context.value_or(1)};
+  options.gpus = fmt::format("{}", static_cast<std::int64_t>(*job.pipeline) * *job.tensor *
+                                       job.context.value_or(1) * *job.data);
   options.global_batch = fmt::format("{}", *job.global_batch);
   options.sequence_length = model.sequence_length;
   if (!options.sequence_length && job.sequence_length) {
@@ -84,12 +84,15 @@ Plan plan_of(const LaunchJob& job, const Question& question, const std::vector<i
   if (!layers.empty()) plan.chunks = static_cast<int>(layers.size()) / *job.pipeline;
   if (plan.schedule == "1f1b" && plan.chunks > 1) plan.schedule = "interleaved";
   plan.tensor = *job.tensor;
+  plan.context = job.context.value_or(1);
   plan.data = *job.data;
   plan.micro_batch_size = *job.micro_batch_size;
   plan.global_batch = *job.global_batch;
   plan.sequence_length = question.request.sequence_length;
   plan.recompute = job.recompute;
   plan.zero1 = job.zero1;
+  plan.sharding = job.sharding;
+  plan.shard_group = job.shard_group;
   plan.device =
       question.request.pins.device.value_or(question.cluster.value.device_types.front().name);
   plan.cuts = cuts_of_layers(names_of_sections(question.profile.value), layers);

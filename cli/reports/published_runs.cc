@@ -1,7 +1,6 @@
 // A strict reader of such runs, and for each an estimate of the model, a plan as the authors
-// describe it, and its prediction. Context parallelism is counted as replicas with shorter
-// sequences. Runs that are left out of the fit are predicted all the same, so that the error on
-// them can be seen.
+// describe it, and its prediction. Runs that are left out of the fit are predicted all the same, so
+// that the error on them can be seen.
 #include "cli/reports/published_runs.h"
 
 #include <utility>
@@ -79,7 +78,7 @@ EstimateRequest request_of(const PublishedRun& run) {
   request.most_tensor_degree = run.tensor;
   request.attention = run.attention;
   request.gradient_bytes = run.gradient_bytes;
-  request.context_degree = run.context;
+  request.context_degrees = {run.context};
   return request;
 }
 
@@ -89,12 +88,13 @@ Plan plan_of(const PublishedRun& run) {
   plan.pipeline = run.pipeline;
   plan.chunks = run.chunks;
   plan.tensor = run.tensor;
-  plan.data = run.data * run.context;
+  plan.data = run.data;
+  plan.context = run.context;
   plan.micro_batch_size = run.micro_batch_size;
-  plan.global_batch = run.global_batch * run.context;
+  plan.global_batch = run.global_batch;
   plan.sequence_length = run.sequence_length;
   plan.recompute = run.recompute;
-  plan.zero1 = plan.data > 1;
+  plan.zero1 = plan.weight_copies() > 1;
   plan.placement = Placement::kDataInner;
   plan.device = run.device.name;
   return plan;

@@ -16,6 +16,7 @@
 #include "cli/options/parse.h"
 #include "cli/reports/report_timelines.h"
 #include "cli/verbs/verbs.h"
+#include "core/values/sharding.h"
 #include "report/distinct_plans.h"
 #include "report/page/plan_differences.h"
 #include "report/page/plan_reasons.h"
@@ -162,8 +163,8 @@ class SearchReport {
     }
     Plan whole = best;
     whole.cuts.clear();
-    whole.zero1 = false;
-    if (best.zero1) add_neighbour("without ZeRO-1", whole, false);
+    set_sharding({}, whole);
+    if (best.zero1) add_neighbour("without " + sharding_words(best), whole, false);
     Plan keeping = best;
     keeping.cuts.clear();
     keeping.recompute = "none";

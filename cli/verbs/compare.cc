@@ -268,8 +268,10 @@ Answer run_compare(const Arguments& arguments, Screen screen) {
   options.heading("What varies");
   options.repeated(
       "--vary", "KEY=A,B,...",
-      "one row per value: schedule (also with VP, interleaved:2), TP, PP, DP, VP, mbs, recompute, "
-      "zero1, device, placement, gpus, global-batch, sequence-length, reserve-gib, memory-gib, "
+      "one row per value: schedule (also with VP, interleaved:2), TP, PP, DP, CP, VP, mbs, "
+      "recompute, "
+      "zero1, sharding, device, placement, gpus, global-batch, sequence-length, reserve-gib, "
+      "memory-gib, "
       "usd-per-gpu-hour; bandwidth, link.LEVEL or link.LEVEL.DEVICE-TYPE (a factor on the "
       "bandwidth of all links, of one level, or of one device type there); term.NAME (a factor on "
       "the estimated time of matrix-products, attention, memory-passes or launches); profile, "

@@ -159,8 +159,8 @@ Answer run_explain(const Arguments& arguments, Screen screen) {
   options.option(
       "--why-not", "K=V,...",
       "instead of the explanation: compare this plan with the best one that has these choices, "
-      "or say why there is none. Keys: TP, PP, DP, VP, mbs, schedule, recompute, zero1, device, "
-      "placement; the rest is searched",
+      "or say why there is none. Keys: TP, PP, DP, CP, VP, mbs, schedule, recompute, zero1, "
+      "sharding, device, placement; the rest is searched",
       why_not_text);
   format.declare(options, "one row per change");
   slow.declare(options);

@@ -57,9 +57,11 @@ struct Asked {
 // The GPUs of the layout, where the machine is assumed and nobody says how many there are.
 void fill_gpus(const Layout& layout, SearchOptions& given) {
   if (given.gpus || given.cluster) return;
+  const int context = layout.context.value_or(1);
+  const int shards = std::max(1, layout.shards.value_or(1) / context);
   const std::int64_t gpus =
-      std::int64_t{layout.tensor.value_or(1)} * layout.pipeline.value_or(1) *
-      (layout.replicas.empty() ? layout.data.value_or(1) : replicas_in(layout.replicas));
+      std::int64_t{layout.tensor.value_or(1)} * context * layout.pipeline.value_or(1) *
+      (layout.replicas.empty() ? layout.data.value_or(shards) : replicas_in(layout.replicas));
   given.gpus = std::to_string(gpus);
 }
 
@@ -138,6 +140,7 @@ Asked asked_of(const Layout& layout, SearchOptions given, const std::optional<Ba
   }
   given.global_batch = "1";  // the layout has it; the question only needs one
   given.takes_pairs = batch.has_value();
+  given.context_degrees = {layout.context.value_or(1)};
   Asked asked{question_of(given), {}};
   Question& question = asked.question;
   LayoutDefaults defaults;

@@ -67,6 +67,7 @@ struct ReportOptions {
         {"--sequence-length", search.sequence_length.has_value()},
         {"--recompute", search.recompute.has_value()},
         {"--zero1", search.zero1.has_value()},
+        {"--sharding", search.sharding.has_value()},
         {"--device", search.device.has_value()},
         {"--placement", search.placement.has_value()},
         {"--for", search.trainer.has_value()},

@@ -16,7 +16,7 @@ double peak_of_job(const PlanFile& file) {
       if (device == file.plan.device_of_rank(rank)) peak = flops_per_s;
     }
     if (peak <= 0.0) return 0.0;
-    sum += peak * replicas_of_rank(file.plan, rank) * file.plan.tensor;
+    sum += peak * replicas_of_rank(file.plan, rank) * file.plan.devices_per_rank();
   }
   return sum;
 }

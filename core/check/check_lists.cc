@@ -147,12 +147,18 @@ class ListCheck {
   }
 
   void end_of_step(StageId stage, int index) {
-    const bool several = file_.plan.weight_copies() > 1;
+    // A stage without a pipeline that shards gradients reduces them inside its backwards, and if it
+    // shards weights too gathers them inside forwards and backwards.
+    const Plan& plan = file_.plan;
+    const bool several = plan.weight_copies() > 1;
+    const bool alone = plan.pipeline == 1 && plan.zero1 && several && plan.shard_group != 1;
+    const bool reduces_inside = alone && plan.sharding != Sharding::kState;
+    const bool gathers_inside = reduces_inside && plan.sharding != Sharding::kGradients;
     // When the check fails: the update, its way back, and the update again.
     require(rolls_back() ? 3 : 1, ActionKind::kOptimizer, stage);
-    if (several) require(1, ActionKind::kReduceGradient, stage);
-    if (several || !file_.plan.zero1) {
-      require(file_.plan.zero1 ? 1 : 0, ActionKind::kUnshard, stage);
+    if (several) require(reduces_inside ? 0 : 1, ActionKind::kReduceGradient, stage);
+    if (several || !plan.zero1) {
+      require(plan.zero1 && !gathers_inside ? 1 : 0, ActionKind::kUnshard, stage);
     }
     int ties = 0;
     for (const PlanTie& tie : file_.ties) {

@@ -4,8 +4,8 @@
 //
 // The sum is that of docs/cost_model.md, "Memory": state of the stages (or of the slots),
 // activations by the bytes of their own micro-batch (check_pools.cc), what the largest action works
-// in, and buffers of transfers; of the latter two the largest shape counts. Nothing is shared with
-// the search's own sums, which this judges.
+// in, and buffers of transfers and of sections that are gathered; of working sizes and transfers
+// the largest shape counts. Nothing is shared with the search's own sums, which this judges.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -73,7 +73,7 @@ class MemoryCheck {
     const RankEvaluation& predicted = file_.prediction.ranks[static_cast<std::size_t>(r)];
     const std::string place = "rank " + std::to_string(r);
     MemoryUse use;
-    std::int64_t working_peak = 0;
+    std::int64_t working_peak = 0, section_buffers = 0;
     const int slots =
         file_.program.pipelines[static_cast<std::size_t>(r / file_.plan.pipeline)].weight_slots;
     const int first_stage = r / file_.plan.pipeline * file_.plan.stages();
@@ -84,6 +84,7 @@ class MemoryCheck {
       keep(use.optimizer_state, step.optimizer_state, slots);
       const auto of_program = static_cast<std::size_t>(first_stage) + static_cast<std::size_t>(s);
       working_peak = std::max(working_peak, largest_[of_program].working_peak);
+      section_buffers = std::max(section_buffers, step.section_buffers.count);
     }
     if (file_.plan.has_even_batch()) {
       const auto lists = lists_of(r);
@@ -92,7 +93,7 @@ class MemoryCheck {
         use.working_peak.count = std::max(use.working_peak.count, working_peak_of_pairs(*list));
         use.stash.count = std::max(use.stash.count, pools_of(file_, *list).stash);
       }
-      use.communication = {communication(lists)};
+      use.communication = {sum_of(section_buffers, communication(lists))};
     } else {
       const Pools pools = pools_of(file_, lists_[static_cast<std::size_t>(r)]);
       use.working_peak = {pools.working};

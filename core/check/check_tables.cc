@@ -23,6 +23,7 @@ class TableCheck {
     if (!sizes()) return false;
     cuts();
     recompute_sections();
+    sharding();
     cluster();
     check_batch(file_, findings_);
     stages();
@@ -40,8 +41,8 @@ class TableCheck {
   // What everything else indexes with.
   bool sizes() {
     const bool positive = plan_.pipeline >= 1 && plan_.chunks >= 1 && plan_.data >= 1 &&
-                          plan_.tensor >= 1 && plan_.micro_batch_size >= 1 &&
-                          plan_.global_batch >= 1;
+                          plan_.tensor >= 1 && plan_.context >= 1 && plan_.shard_group >= 0 &&
+                          plan_.micro_batch_size >= 1 && plan_.global_batch >= 1;
     if (!positive) {
       findings_.add("/plan", "degrees, micro-batch size and batch must all be at least 1");
       return false;
@@ -89,6 +90,55 @@ class TableCheck {
         if (file_.prices.compute_of(stage, shape).recompute.duration == Duration{}) continue;
         findings_.add(of_stage, "no section of stage " + std::to_string(stage) +
                                     " recomputes, but it has a price for that");
+      }
+    }
+  }
+
+  // What is sharded can be, and only sections that gather or reduce by themselves have prices and
+  // buffers for that.
+  void sharding() {
+    const std::string place = "/plan/sharding";
+    const bool beyond_state = plan_.sharding != Sharding::kState;
+    const bool is_fsdp = plan_.sharding == Sharding::kFsdp;
+    if (beyond_state && !plan_.zero1) findings_.add(place, "'zero1' says that nothing is sharded");
+    if (beyond_state && !is_fsdp && plan_.pipeline > 1) {
+      findings_.add(place, "ZeRO-2 and ZeRO-3 have no pipeline, and the plan has " +
+                               std::to_string(plan_.pipeline) + " ranks");
+    }
+    const std::int64_t holders = std::int64_t{plan_.data} * plan_.context * plan_.copies();
+    if (plan_.shard_group > 0) {
+      const bool gathers = is_fsdp || plan_.sharding == Sharding::kParameters;
+      if (!gathers || plan_.copies() > 1 || holders % plan_.shard_group != 0) {
+        findings_.add("/plan/shard_group", "groups of " + std::to_string(plan_.shard_group) +
+                                               " shards among " + std::to_string(holders) +
+                                               " holders; they must divide them, of FSDP or "
+                                               "ZeRO-3");
+      }
+    }
+    const std::int64_t shards = plan_.shard_group > 0 ? plan_.shard_group : holders;
+    const bool by_section = beyond_state && plan_.zero1 && plan_.pipeline == 1 && shards > 1;
+    const std::int64_t in_step = std::int64_t{plan_.data} * plan_.micro_batch_size;
+    if (by_section && (!plan_.has_even_batch() || plan_.has_unequal_replicas() ||
+                       plan_.global_batch % in_step != 0)) {
+      findings_.add(place,
+                    "its reductions join all replicas in every backward, but they take "
+                    "different micro-batches");
+    }
+    for (const StepPrice& step : file_.prices.step) {
+      if (!by_section && step.section_buffers != Bytes{}) {
+        findings_.add("/prices", "buffers of sections that nothing gathers or reduces");
+      }
+    }
+    for (const ComputePrice& price : file_.prices.compute) {
+      const bool within = price.forward_sharded >= Duration{} &&
+                          price.forward_sharded <= price.forward.duration &&
+                          price.backward_sharded >= Duration{} &&
+                          price.backward_sharded <= price.fused_backward.duration;
+      const bool none = price.forward_sharded == Duration{} && price.backward_sharded == Duration{};
+      if (!(by_section ? within : none)) {
+        findings_.add("/prices",
+                      "gathers and reductions of sections must lie within F and B, and "
+                      "only where sections have any");
       }
     }
   }

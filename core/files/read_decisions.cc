@@ -12,6 +12,7 @@
 #include "core/files/read_values.h"
 #include "core/values/plan_words.h"
 #include "core/values/recompute_sections.h"
+#include "core/values/sharding.h"
 
 namespace penstock {
 namespace {
@@ -93,6 +94,15 @@ void read_sizes(JsonReader& reader, Plan& plan) {
               std::to_string(data));
 }
 
+// The grid and the batch are set.
+void read_sharding(JsonReader& reader, Plan& plan) {
+  if (const auto sharding = reader.get("sharding")) {
+    plan.sharding = read_word(*sharding, kShardingWords);
+    if (!plan.zero1) sharding->fail("'zero1' is false, so that nothing is sharded; make it true");
+  }
+  if (const auto group = reader.get("shard_group")) plan.shard_group = read_int(*group, 1);
+}
+
 // The plan's cuts are set.
 void read_recompute_sections(const JsonReader& reader, Plan& plan) {
   if (plan.recompute == "none") {
@@ -131,9 +141,13 @@ Plan read_decisions(JsonReader reader, int sections) {
   }
   plan.data = read_int(reader.at("data"), 1, kMostInt / plan.pipeline);
   plan.tensor = read_int(reader.at("tensor"), 1, kMostInt / (plan.pipeline * plan.data));
+  if (const auto context = reader.get("context")) {
+    plan.context = read_int(*context, 1, kMostInt / (plan.pipeline * plan.data * plan.tensor));
+  }
   read_sizes(reader, plan);
   plan.recompute = reader.at("recompute").string();
   plan.zero1 = reader.at("zero1").boolean();
+  read_sharding(reader, plan);
   plan.placement = read_word(reader.at("placement"), kPlacementWords);
   plan.device = reader.at("device").string();
   const auto kinds = reader.get("replica_kinds");

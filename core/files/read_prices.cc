@@ -4,6 +4,7 @@
 
 #include "core/files/plan_parts.h"
 #include "core/files/read_values.h"
+#include "core/values/plan_words.h"
 
 namespace penstock {
 namespace {
@@ -23,6 +24,9 @@ void read_shape(JsonReader reader, StagePrices& prices) {
   compute.fused_backward = read_price(reader, "fused_backward");
   compute.recompute = read_price(reader, "recompute");
   compute.overlap_gain = reader.duration("overlap_gain");
+  for (const auto& [key, member] : kShardedTimes) {
+    compute.*member = reader.get_duration(std::string(key)).value_or(Duration{});
+  }
   compute.stash = reader.at("stash_bytes").bytes();
   compute.weight_stash = reader.at("weight_stash_bytes").bytes();
   compute.working_peak = reader.at("working_peak_bytes").bytes();
@@ -40,6 +44,9 @@ void read_stage_prices(JsonReader reader, StagePrices& prices) {
   step.parameters = reader.at("parameters_bytes").bytes();
   step.gradients = reader.at("gradients_bytes").bytes();
   step.optimizer_state = reader.at("optimizer_state_bytes").bytes();
+  if (const auto buffers = reader.get("section_buffers_bytes")) {
+    step.section_buffers = buffers->bytes();
+  }
   step.reduce_gradient = read_price(reader, "reduce_gradient");
   step.optimizer = read_price(reader, "optimizer");
   step.unshard = read_price(reader, "unshard");

@@ -170,6 +170,22 @@ void read_tensor_traffic(JsonReader& row, Measurement& result) {
   }
 }
 
+void read_ring(JsonReader& row, Measurement& result) {
+  const std::optional<JsonReader> found = row.get("ring");
+  if (!found) return;
+  if (result.context_degree == 1) {
+    found->fail("a context degree of 1 has no ring; remove this key, or add context_degree");
+  }
+  JsonReader object = *found;
+  RingTraffic ring;
+  ring.bytes = need(object, "bytes", "keys and values of one rank's tokens").bytes();
+  ring.beside_forward = object.duration("beside_forward");
+  ring.beside_backward = object.duration("beside_backward");
+  ring.beside_recompute = object.get_duration("beside_recompute");
+  object.finish();
+  result.ring = ring;
+}
+
 TimeTerm read_term(JsonReader object) {
   TimeTerm term;
   term.name = read_name(need(object, "name", "for example \"attention\""));
@@ -200,6 +216,9 @@ Measurement read_measurement(JsonReader row, const SectionType& type, const Name
                 std::to_string(result.tensor_degree) +
                 "; add one to the section type's parameters");
   }
+  if (const auto context = row.get("context_degree")) {
+    result.context_degree = read_int(*context, 1, kMostDegree);
+  }
   result.micro_batch_size =
       read_int(need(row, "micro_batch_size", "samples per micro-batch"), 1, kMostSamples);
   if (const auto length = row.get("sequence_length")) {
@@ -211,6 +230,7 @@ Measurement read_measurement(JsonReader row, const SectionType& type, const Name
   if (const auto mode = row.get("recompute")) result.recompute = read_name(*mode);
   read_times(row, result);
   read_tensor_traffic(row, result);
+  read_ring(row, result);
   read_terms(row, result);
   read_bytes(row, result);
   result.time_source = sources.resolve(row, "time_source", 0);
@@ -290,10 +310,12 @@ class ProfileReader {
     return type;
   }
 
-  using Key = std::tuple<std::string, int, int, int, int, std::string>;
+  using Key = std::tuple<std::string, int, int, int, int, int, std::string>;
+  static int context_of(const Measurement& m) { return m.context_degree; }
+  static int context_of(const OutOfMemoryKey& /*key*/) { return 1; }
   template <class Keyed>
   static Key key_of(const Keyed& m) {
-    return {m.device,          m.tensor_degree,  m.micro_batch_size,
+    return {m.device,          m.tensor_degree,  context_of(m), m.micro_batch_size,
             m.sequence_length, m.decoder_length, m.recompute};
   }
   template <class Keyed>

@@ -129,6 +129,7 @@ Json write_decisions(const Plan& plan) {
   json.set("stage_map", word_of(kStageMapWords, plan.stage_map));
   json.set("data", plan.data);
   json.set("tensor", plan.tensor);
+  if (plan.context > 1) json.set("context", plan.context);
   if (plan.has_even_batch()) {
     json.set("micro_batch_size", plan.micro_batch_size);
     json.set("global_batch", plan.global_batch);
@@ -141,6 +142,10 @@ Json write_decisions(const Plan& plan) {
     json.set("recompute_sections", ints(plan.recompute_sections));
   }
   json.set("zero1", plan.zero1);
+  if (plan.sharding != Sharding::kState) {
+    json.set("sharding", word_of(kShardingWords, plan.sharding));
+  }
+  if (plan.shard_group > 0) json.set("shard_group", plan.shard_group);
   json.set("placement", word_of(kPlacementWords, plan.placement));
   json.set("device", plan.device);
   if (plan.has_unequal_replicas()) {
@@ -179,6 +184,10 @@ Json write_shape(const ComputePrice& compute, const TransferPrice& transfer) {
   set_price(json, "fused_backward", compute.fused_backward);
   set_price(json, "recompute", compute.recompute);
   json.set("overlap_gain_ns", std::int64_t{compute.overlap_gain.count()});
+  for (const auto& [key, member] : kShardedTimes) {
+    const Duration time = compute.*member;
+    if (time != Duration{}) json.set(std::string(key) + "_ns", std::int64_t{time.count()});
+  }
   set_price(json, "send_activation", transfer.activation);
   set_price(json, "receive_gradient", transfer.gradient);
   json.set("stash_bytes", compute.stash.count);
@@ -211,6 +220,9 @@ Json write_prices(const StagePrices& prices) {
     stage.set("parameters_bytes", step.parameters.count);
     stage.set("gradients_bytes", step.gradients.count);
     stage.set("optimizer_state_bytes", step.optimizer_state.count);
+    if (step.section_buffers != Bytes{}) {
+      stage.set("section_buffers_bytes", step.section_buffers.count);
+    }
     set_price(stage, "reduce_gradient", step.reduce_gradient);
     set_price(stage, "optimizer", step.optimizer);
     set_price(stage, "unshard", step.unshard);

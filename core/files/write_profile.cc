@@ -74,11 +74,23 @@ Json write_traffic(const std::vector<TensorTraffic>& traffic) {
   return array;
 }
 
+Json write_ring(const RingTraffic& ring) {
+  Json object = Json::object();
+  object.set("bytes", ring.bytes.count)
+      .set("beside_forward_ns", std::int64_t{ring.beside_forward.count()})
+      .set("beside_backward_ns", std::int64_t{ring.beside_backward.count()});
+  if (ring.beside_recompute) {
+    object.set("beside_recompute_ns", std::int64_t{ring.beside_recompute->count()});
+  }
+  return object;
+}
+
 Json write_measurement(const Measurement& m, const std::vector<Source>& sources) {
   Json row = Json::object();
   row.set("device", m.device)
-      .set("tensor_degree", m.tensor_degree)
-      .set("micro_batch_size", m.micro_batch_size)
+      .set("tensor_degree", m.tensor_degree);
+  if (m.context_degree > 1) row.set("context_degree", m.context_degree);
+  row.set("micro_batch_size", m.micro_batch_size)
       .set("sequence_length", m.sequence_length);
   if (m.decoder_length != 0) row.set("decoder_length", m.decoder_length);
   row.set("recompute", m.recompute).set("count", m.count);
@@ -90,6 +102,7 @@ Json write_measurement(const Measurement& m, const std::vector<Source>& sources)
   if (m.weight_gradient_share) row.set("weight_gradient_share", *m.weight_gradient_share);
   if (!m.terms.empty()) row.set("terms", write_terms(m.terms));
   if (!m.tensor_traffic.empty()) row.set("tensor_traffic", write_traffic(m.tensor_traffic));
+  if (m.ring) row.set("ring", write_ring(*m.ring));
   row.set("stash_bytes", m.stash.count)
       .set("weight_stash_bytes", m.weight_stash.count)
       .set("working_peak_bytes", m.working_peak.count)

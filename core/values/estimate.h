@@ -24,9 +24,8 @@ struct EstimateRequest {
   std::optional<AttentionKernel> attention{};  // absent: default_attention()
   // Tensors between the products of a layer divided over the ranks of a tensor-parallel group.
   bool sequence_parallel = true;
-  // Ranks that share a sequence. Its exchange of keys and values is taken as hidden; what `plan`
-  // searches has none.
-  int context_degree = 1;
+  // C: ranks that divide each sequence; the estimate has rows for each.
+  std::vector<int> context_degrees{1};
   int gradient_bytes = 4;
 };
 

@@ -18,6 +18,16 @@ enum class Placement {
   kDataInner,      // device = (p * D + d) * T + t: the replicas of one stage side by side
 };
 
+// What the holders of a stage's weights divide among them where Plan::zero1 is set, besides the
+// state of the optimizer.
+enum class Sharding {
+  kState,       // nothing: ZeRO-1
+  kGradients,   // gradients: ZeRO-2
+  kParameters,  // and weights, which are gathered section by section: ZeRO-3
+  kFsdp,        // the same as PyTorch's fully_shard does it: the shards in 32 bits are the master
+                // copy; with a pipeline weights are gathered once per step
+};
+
 // Of unequal replicas those that are alike: on the same device types, rank by rank, with equal
 // shares of the batch.
 struct ReplicaKind {
@@ -34,6 +44,7 @@ struct Plan {
   StageMap stage_map = StageMap::kLoop;
   int data = 1;              // D, replicas
   int tensor = 1;            // T
+  int context = 1;           // C, ranks that divide every sequence
   int micro_batch_size = 1;  // b, samples
   int global_batch = 1;      // samples per step
   int sequence_length = 0;   // tokens per sample; 0 when the model has no such dimension
@@ -45,7 +56,11 @@ struct Plan {
   // How many sections of each stage of a copy of the weights use that mode, the first ones; the
   // others keep their activations. Empty: all sections (core/values/recompute_sections.h).
   std::vector<int> recompute_sections;
-  bool zero1 = false;  // optimizer state sharded over the replicas
+  bool zero1 = false;  // optimizer state sharded over the holders of a stage's weights
+  Sharding sharding = Sharding::kState;  // what else
+  // Shards lie in groups of so many holders, each of which has all of them (HSDP): then gradients
+  // are reduced over the groups as well. 0: over all holders.
+  int shard_group = 0;
   Placement placement = Placement::kPipelineInner;
   std::string device;  // device type; of a mixed plan that of rank 0
   // A mixed plan: the device type of every rank, at least two different ones; of every listed rank
@@ -61,7 +76,9 @@ struct Plan {
   [[nodiscard]] int stages() const { return pipeline * chunks; }
   [[nodiscard]] int copies() const { return copies_of(stage_map); }
   [[nodiscard]] int stages_per_copy() const { return stages() / copies(); }
-  [[nodiscard]] int devices() const { return pipeline * data * tensor; }
+  // The devices of one pipeline rank in one replica, neighbours: c * T + t.
+  [[nodiscard]] int devices_per_rank() const { return tensor * context; }
+  [[nodiscard]] int devices() const { return pipeline * data * devices_per_rank(); }
   [[nodiscard]] bool has_even_batch() const { return batch.empty(); }
   [[nodiscard]] bool has_unequal_replicas() const { return !replica_kinds.empty(); }
   [[nodiscard]] int kinds() const {
@@ -76,7 +93,20 @@ struct Plan {
   }
   [[nodiscard]] std::vector<std::string> device_types() const;  // each once, by first rank
   // How many times the job holds every weight and its gradient.
-  [[nodiscard]] int weight_copies() const { return data * copies(); }
+  [[nodiscard]] int weight_copies() const { return data * context * copies(); }
+  // In how many parts the optimizer's state lies.
+  [[nodiscard]] int shards() const {
+    if (!zero1) return 1;
+    return shard_group > 0 ? shard_group : weight_copies();
+  }
+  // Whether every backward reduces the gradients of its sections one by one, and every forward and
+  // backward gathers their weights: only without a pipeline, whose stages do so once per step.
+  [[nodiscard]] bool reduces_by_section() const {
+    return pipeline == 1 && shards() > 1 && sharding >= Sharding::kGradients;
+  }
+  [[nodiscard]] bool gathers_by_section() const {
+    return pipeline == 1 && shards() > 1 && sharding >= Sharding::kParameters;
+  }
 
   [[nodiscard]] int rank_of(int stage) const { return rank_of_stage(stage_map, pipeline, stage); }
   [[nodiscard]] std::vector<int> stages_of_rank(int rank) const;  // ascending

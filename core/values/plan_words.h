@@ -14,8 +14,14 @@
 #include "core/values/plan.h"
 #include "core/values/program.h"
 #include "core/values/rule_facts.h"
+#include "core/values/stage_prices.h"
 
 namespace penstock {
+
+// What F and B hold beside compute, by their keys without _ns; left out where they are 0.
+inline constexpr std::array<std::pair<std::string_view, Duration ComputePrice::*>, 2> kShardedTimes{
+    {{"forward_sharded", &ComputePrice::forward_sharded},
+     {"backward_sharded", &ComputePrice::backward_sharded}}};
 
 template <class Enum, std::size_t N>
 using Words = std::array<std::pair<Enum, std::string_view>, N>;
@@ -23,6 +29,13 @@ using Words = std::array<std::pair<Enum, std::string_view>, N>;
 inline constexpr Words<Placement, 2> kPlacementWords{{
     {Placement::kPipelineInner, "pipeline_inner"},
     {Placement::kDataInner, "data_inner"},
+}};
+// What is sharded beside the state of the optimizer; "zero1" says whether that is.
+inline constexpr Words<Sharding, 4> kShardingWords{{
+    {Sharding::kState, "zero1"},
+    {Sharding::kGradients, "zero2"},
+    {Sharding::kParameters, "zero3"},
+    {Sharding::kFsdp, "fsdp"},
 }};
 inline constexpr Words<StageMap, 3> kStageMapWords{{
     {StageMap::kLoop, name_of(StageMap::kLoop)},

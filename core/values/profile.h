@@ -54,6 +54,18 @@ struct TensorTraffic {
   bool operator==(const TensorTraffic&) const = default;
 };
 
+// Keys and values that go round among the C ranks that divide a sequence (context parallelism, as a
+// ring): in C - 1 steps each rank sends what it has on while it works on one part of its attention.
+// They are not inside the section's times: what takes longer than that part is priced from the
+// links of the cluster.
+struct RingTraffic {
+  Bytes bytes;  // keys and values of one rank's tokens; in a backward their gradients as well
+  // Attention beside one step; a forward that is not computed again has none of it.
+  Duration beside_forward{}, beside_backward{};
+  std::optional<Duration> beside_recompute{};
+  bool operator==(const RingTraffic&) const = default;
+};
+
 // A part of a section's times, by its name: "attention".
 struct TimeTerm {
   std::string name;
@@ -66,6 +78,7 @@ struct Measurement {
   // the key
   std::string device;              // device type, as named in a cluster file
   int tensor_degree = 1;           // T
+  int context_degree = 1;          // C, ranks that divide each sequence; it is told whole
   int micro_batch_size = 1;        // samples
   int sequence_length = 0;         // tokens per sample; 0 when the model has no such dimension
   int decoder_length = 0;          // tokens per target, of sections that know it; else 0
@@ -80,6 +93,7 @@ struct Measurement {
   std::optional<double> weight_gradient_share;
   // T > 1: the collectives that the times do not hold; empty: they hold all of them
   std::vector<TensorTraffic> tensor_traffic{};
+  std::optional<RingTraffic> ring{};  // C > 1
   // What forward, fused_backward and recompute_time add up from (to a nanosecond each); empty: not
   // known.
   std::vector<TimeTerm> terms{};

@@ -24,10 +24,13 @@ struct ComputePrice {
   Price fused_backward;     // B
   Price recompute;          // R; a Program of a mode that recomputes has R actions
   Duration overlap_gain{};  // OVERLAP(F;B) of this forward takes F + B less this
-  Bytes stash;              // F takes it, I or B frees it
-  Bytes weight_stash;       // I takes it, W frees it
-  Bytes working_peak;       // on top, during any of the actions
-  Bytes boundary;           // the activation sent to the next stage; its gradient has the same size
+  // What F and B hold beside compute, where sections are sharded: waits for their gathers and
+  // reductions, and copies into and out of the buffers of those.
+  Duration forward_sharded{}, backward_sharded{};
+  Bytes stash;         // F takes it, I or B frees it
+  Bytes weight_stash;  // I takes it, W frees it
+  Bytes working_peak;  // on top, during any of the actions
+  Bytes boundary;      // the activation sent to the next stage; its gradient has the same size
   bool operator==(const ComputePrice&) const = default;
 };
 
@@ -41,6 +44,7 @@ struct TransferPrice {
 // What one stage keeps and does once per step, whatever the micro-batches.
 struct StepPrice {
   Bytes parameters, gradients, optimizer_state;
+  Bytes section_buffers;  // where sections are gathered or reduced one by one: what that takes most
   Price reduce_gradient;  // over the replicas and copies: the longest of the copies counts
   Price optimizer;
   Price unshard;  // ZeRO-1: all-gather of the updated parameters

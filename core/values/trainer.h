@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/values/executor_model.h"
+#include "core/values/plan.h"
 
 namespace penstock {
 
@@ -43,6 +44,10 @@ struct Trainer {
   bool equal_replicas = true;         // the same even share of the batch for all
   std::string why_no_tensor;          // empty: TP may be more than 1
   std::string why_no_single_replica;  // DP = 1 with TP or PP; empty: it can
+
+  std::vector<Sharding> shardings;  // beside ZeRO-1
+  bool has_context = false;         // divides sequences: CP
+  bool shards_state_alone = true;   // ZeRO-1: else what else it shards takes its place
 
   std::optional<std::vector<std::string>> recompute_modes;  // beside "none"; nothing: any
   std::string why_no_other_mode;                            // the plan's mode follows

@@ -10,6 +10,7 @@
 
 #include "core/values/model_layers.h"
 #include "core/values/recompute_sections.h"
+#include "core/values/sharding.h"
 
 namespace penstock {
 namespace {
@@ -32,6 +33,15 @@ std::string why_not_interleaved(const Trainer& trainer, const Plan& plan) {
          " interleaves groups of at least PP micro-batches, also the last; here PP = " +
          text(plan.pipeline) + ", and groups of " + text(group) + " divide " + text(m) +
          " micro-batches";
+}
+
+std::string why_not_sharded(const Trainer& trainer, const Plan& plan) {
+  if (!plan.zero1 || plan.sharding == Sharding::kState) return "";
+  const std::vector<Sharding>& known = trainer.shardings;
+  if (std::find(known.begin(), known.end(), plan.sharding) == known.end()) {
+    return trainer.title + " does not shard as " + sharding_words(plan) + " does";
+  }
+  return why_no_sharding(plan);
 }
 
 std::string why_not_mode(const Trainer& trainer, const std::string& mode) {
@@ -156,11 +166,15 @@ TrainerVerdict layers_verdict(const Trainer& trainer, const Plan& plan, const Mo
 
 std::string why_not_run(const Trainer& trainer, const Plan& plan) {
   if (plan.tensor > 1 && !trainer.why_no_tensor.empty()) return trainer.why_no_tensor;
+  if (plan.context > 1 && !trainer.has_context) {
+    return trainer.title + " divides no sequences (CP = " + text(plan.context) + ")";
+  }
   if (trainer.equal_replicas) {
     if (have_unequal_shares(plan)) return "it gives every replica the same share of the batch";
     if (!plan.has_even_batch()) return "it takes micro-batches of one shape only";
     if (!has_equal_micro_batches(plan)) return "the batch must be a multiple of DP times mbs";
   }
+  if (std::string why = why_not_sharded(trainer, plan); !why.empty()) return why;
   if (std::string why = why_not_mode(trainer, plan.recompute); !why.empty()) return why;
   if (trainer.has_megatron_groups && plan.chunks > 1) return why_not_interleaved(trainer, plan);
   if (trainer.only_two_in_v && plan.stage_map == StageMap::kV && plan.chunks != 2) {

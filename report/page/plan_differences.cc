@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/values/recompute_sections.h"
+#include "core/values/sharding.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -20,6 +21,7 @@ void add_numbers(std::vector<std::string>& parts, const Plan& first, const Plan&
     if (one != other) parts.push_back(fmt::format("{} {}", name, other));
   };
   number("TP", first.tensor, plan.tensor);
+  number("CP", first.context, plan.context);
   number("PP", first.pipeline, plan.pipeline);
   number("DP", first.data, plan.data);
   number("VP", first.chunks, plan.chunks);
@@ -43,7 +45,9 @@ std::string differences_text(const Plan& first, const Plan& plan) {
     parts.push_back(fmt::format("interleaving group {}", plan.group));
   }
   if (recompute_words(plan) != recompute_words(first)) parts.push_back(recompute_words(plan));
-  if (plan.zero1 != first.zero1) parts.emplace_back(plan.zero1 ? "ZeRO-1" : "no ZeRO-1");
+  if (sharding_words(plan) != sharding_words(first)) {
+    parts.push_back(plan.zero1 ? sharding_words(plan) : "no " + sharding_words(first));
+  }
   if (plan.placement != first.placement && plan.data > 1 && plan.pipeline > 1) {
     parts.push_back(placement_words(plan));
   }

@@ -48,6 +48,8 @@ std::string compute_text(const Side& plan, const Side& first, bool more) {
   const std::string against_recompute = recompute_in_short(first.plan);
   if (recompute != against_recompute) {
     text += fmt::format("; recompute {} instead of {}", recompute, against_recompute);
+  } else if (plan.plan.context != first.plan.context) {
+    text += fmt::format("; CP {} instead of {}", plan.plan.context, first.plan.context);
   } else if (plan.plan.tensor != first.plan.tensor) {
     text += fmt::format("; TP {} instead of {}", plan.plan.tensor, first.plan.tensor);
   } else if (plan.plan.micro_batch_size != first.plan.micro_batch_size) {

@@ -128,7 +128,7 @@ class RunBuilder {
       found = rank;
     }
     if (found) return *found;
-    const int place = trace.rank / plan_.plan.tensor;
+    const int place = trace.rank / plan_.plan.devices_per_rank();
     return plan_.plan.placement == Placement::kPipelineInner
                ? place % plan_.plan.pipeline
                : place / plan_.plan.data % plan_.plan.pipeline;

@@ -96,6 +96,42 @@ TEST_CASE("replicas and batch are filled from what is known") {
   CHECK(refusal("PP=4 M=8 gb=9").starts_with("--layout: M = 8 is a batch of 8, not gbs = 9"));
 }
 
+TEST_CASE("FSDP over so many ranks; with more replicas in groups of them") {
+  const Plan all = plan("FSDP=8 mbs=2 gbs=16");
+  CHECK(all.data == 8);
+  CHECK(all.zero1);
+  CHECK(all.sharding == Sharding::kFsdp);
+  CHECK(all.shard_group == 0);
+  const Plan groups = plan("FSDP=8 DP=32 gbs=64");
+  CHECK(groups.data == 32);
+  CHECK(groups.shard_group == 8);
+  CHECK(plan("sharding=fsdp:8 DP=32 gbs=64") == groups);
+  CHECK(plan("FSDP=8 gbs=64", {32, 0, 2048, "gpu"}) == groups);
+  CHECK(plan("dp_shard=8 DP=8 mbs=2 gbs=16") == all);
+  // Ranks that divide sequences hold the same weights.
+  CHECK(plan("FSDP=8 CP=2 gbs=16").data == 4);
+  CHECK(plan("FSDP=8 CP=2 gbs=16").shard_group == 0);
+}
+
+TEST_CASE("what is sharded has many names") {
+  CHECK(plan("sharding=zero1 DP=2 gb=8") == plan("zero1=on DP=2 gb=8"));
+  CHECK(plan("zero_stage=3 DP=2 gb=8").sharding == Sharding::kParameters);
+  CHECK(plan("sharding=optim_grads DP=2 gb=8").sharding == Sharding::kGradients);
+  CHECK_FALSE(plan("sharding=none DP=2 gb=8").zero1);
+  CHECK(refusal("sharding=zero1:2 DP=2 gb=8").find("groups of shards are for fsdp") !=
+        std::string::npos);
+  CHECK(refusal("sharding=fsdp zero1=on DP=2 gb=8")
+            .starts_with("--layout: it has more than one of zero1, sharding and FSDP"));
+  CHECK(refusal("sharding=fdsp gb=8").find("fsdp") != std::string::npos);
+}
+
+TEST_CASE("ranks that divide sequences count among the GPUs") {
+  CHECK(plan("TP=4 CP=2 PP=4 DP=2 gb=128").devices() == 64);
+  CHECK(plan("TP=4 CP=2 PP=4", {64, 512, 2048, "gpu"}).data == 2);
+  CHECK(refusal("TP=4 CP=3 PP=4", {64, 512, 2048, "gpu"})
+            .starts_with("--layout: TP 4 x CP 3 x PP 4 does not divide 64 GPUs"));
+}
+
 TEST_CASE("a key that there is not finds the nearest") {
   CHECK(refusal("TP=2 PPP=4 gb=8")
             .starts_with("--layout: unknown key 'PPP'\nhelp: did you mean 'PP'?"));

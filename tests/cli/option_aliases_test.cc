@@ -14,7 +14,7 @@ namespace {
 const std::vector<std::string> kPlan{
     "--pin",       "--gpus",  "--global-batch", "--sequence-length",
     "--device",    "--zero1", "--precision",    "--budget",
-    "--recompute", "-o",      "--output"};
+    "--recompute", "-o",      "--output",       "--sharding"};
 const std::vector<std::string> kPredict{"--layout", "--device", "--gpus"};
 const std::vector<std::string> kSchedule{"-P", "--ranks", "-V", "-M", "--micro-batches", "--cost"};
 
@@ -29,6 +29,7 @@ TEST_CASE("a degree goes where the verb has it") {
         Arguments{"--pin", "T=8", "--pin", "P=4", "c.json"});
   CHECK(in_own_options({"--tp", "8", "--gbs", "64"}, kPredict) ==
         Arguments{"--layout", "TP=8", "--layout", "gbs=64"});
+  CHECK(in_own_options({"--cp", "2"}, kPlan) == Arguments{"--pin", "C=2"});
   CHECK(in_own_options({"--pipeline_model_parallel_size", "4", "-m", "8"}, kSchedule) ==
         Arguments{"-P", "4", "-M", "8"});
 }
@@ -45,16 +46,18 @@ TEST_CASE("a GPU is a number of them or a device") {
   CHECK(in_own_options({"--gpu", "h100-sxm"}, kPlan) == Arguments{"--device", "h100-sxm"});
 }
 
-TEST_CASE("ZeRO's stages 0 and 1 are a switch, the others are not modelled") {
+TEST_CASE("ZeRO's stages 0 and 1 are a switch, the others a kind of sharding") {
   CHECK(in_own_options({"--zero", "1"}, kPlan) == Arguments{"--zero1", "on"});
   CHECK(in_own_options({"--zero-stage=0"}, kPlan) == Arguments{"--zero1", "off"});
-  CHECK(refusal({"--zero", "3"}, kPlan).find("--zero1 on") != std::string::npos);
+  CHECK(in_own_options({"--zero", "3"}, kPlan) == Arguments{"--sharding", "zero3"});
+  CHECK(in_own_options({"--zero-stage=2"}, kPredict) == Arguments{"--layout", "sharding=zero2"});
+  CHECK(refusal({"--zero", "4"}, kPlan).find("--sharding none, zero1") != std::string::npos);
 }
 
 TEST_CASE("what has no equivalent has a sentence") {
   CHECK(refusal({"--nodes", "8"}, kPlan).find("--gpus 64 for 8 nodes of 8") != std::string::npos);
   CHECK(refusal({"--batch", "8"}, kPlan).find("--global-batch N") != std::string::npos);
-  CHECK(refusal({"--cp", "2"}, kPlan).find("not modelled") != std::string::npos);
+  CHECK(refusal({"--ep", "2"}, kPlan).find("not modelled") != std::string::npos);
   CHECK(refusal({"--tp", "2"}, {"--why-not"}).find("--why-not TP=..") != std::string::npos);
 }
 

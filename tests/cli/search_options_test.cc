@@ -86,6 +86,7 @@ TEST_CASE("every key that can vary can be set, and no other") {
     if (key == "schedule") value = "gpipe";
     if (key == "recompute") value = "none";
     if (key == "zero1") value = "off";
+    if (key == "sharding") value = "fsdp";
     if (key == "device") value = "a100-40gb";
     if (key == "placement") value = "data-inner";
     CHECK_MESSAGE(set(question, "--vary " + key, key, value), key);

@@ -8,6 +8,7 @@ namespace {
 using namespace std::chrono_literals;
 
 const OuterShapes kOneShape{{0}, {0}};
+const std::vector<std::int64_t> kParameters{1000};
 
 // One stage of 1,000 parameters in 2 bytes: F 30, I 40, W 25, B 60 us; reduction 80, gather 20 us.
 StagePrices one_stage() {
@@ -34,13 +35,13 @@ TrainingState in_buckets_of(std::int64_t parameters) {
 
 TEST_CASE("without buckets a reduction shows whole") {
   StagePrices prices = one_stage();
-  hide_reductions(in_buckets_of(0), false, kOneShape, prices);
+  hide_reductions(in_buckets_of(0), {false}, kOneShape, kParameters, prices);
   CHECK(prices == one_stage());
 }
 
 TEST_CASE("what takes longer than the backward beside it shows by the rest") {
   StagePrices prices = one_stage();
-  hide_reductions(in_buckets_of(100), false, kOneShape, prices);
+  hide_reductions(in_buckets_of(100), {false}, kOneShape, kParameters, prices);
   // 80 - 60 = 20 us, more than the last of ten buckets, 8 us; of the gather its first bucket, 2 us.
   CHECK(prices.step[0].reduce_gradient.duration == 20us);
   CHECK(prices.step[0].unshard.duration == 2us);
@@ -48,21 +49,28 @@ TEST_CASE("what takes longer than the backward beside it shows by the rest") {
 
 TEST_CASE("the last bucket always shows") {
   StagePrices prices = one_stage();
-  hide_reductions(in_buckets_of(500), false, kOneShape, prices);
+  hide_reductions(in_buckets_of(500), {false}, kOneShape, kParameters, prices);
   CHECK(prices.step[0].reduce_gradient.duration == 40us);  // half of it
   CHECK(prices.step[0].unshard.duration == 10us);
 }
 
 TEST_CASE("a stage smaller than a bucket hides nothing") {
   StagePrices prices = one_stage();
-  hide_reductions(in_buckets_of(5000), false, kOneShape, prices);
+  hide_reductions(in_buckets_of(5000), {false}, kOneShape, kParameters, prices);
   CHECK(prices == one_stage());
 }
 
 TEST_CASE("where backward is divided only the last W hides") {
   StagePrices prices = one_stage();
-  hide_reductions(in_buckets_of(100), true, kOneShape, prices);
+  hide_reductions(in_buckets_of(100), {true}, kOneShape, kParameters, prices);
   CHECK(prices.step[0].reduce_gradient.duration == 55us);  // 80 - 25
+}
+
+TEST_CASE("with FSDP a pipeline's reduction shows whole, its gather by buckets") {
+  StagePrices prices = one_stage();
+  hide_reductions(in_buckets_of(100), {false, false}, kOneShape, kParameters, prices);
+  CHECK(prices.step[0].reduce_gradient.duration == 80us);
+  CHECK(prices.step[0].unshard.duration == 2us);
 }
 
 TEST_CASE("a short last micro-batch hides no more than its own backward") {
@@ -71,7 +79,7 @@ TEST_CASE("a short last micro-batch hides no more than its own backward") {
   prices.compute.push_back(prices.compute[0]);
   prices.compute[1].forward.duration = 10us;
   prices.compute[1].fused_backward.duration = 20us;
-  hide_reductions(in_buckets_of(100), false, {{0}, {1}}, prices);
+  hide_reductions(in_buckets_of(100), {false}, {{0}, {1}}, kParameters, prices);
   CHECK(prices.step[0].reduce_gradient.duration == 60us);  // 80 - 20
   CHECK(prices.step[0].unshard.duration == 2us);           // beside a full forward, as before
 }

@@ -341,9 +341,9 @@ TEST_CASE("one tensor rank stands for all when nodes hold whole tensor-parallel 
   Plan plan;
   plan.device = "gpu";
   plan.tensor = 4;
-  CHECK(DevicePlaces(eight_per_node(2), plan).distinct_tensor_ranks() == std::vector<int>{0});
+  CHECK(DevicePlaces(eight_per_node(2), plan).distinct_inner_ranks() == std::vector<int>{0});
   plan.tensor = 3;
-  CHECK(DevicePlaces(eight_per_node(2), plan).distinct_tensor_ranks() == std::vector<int>{0, 1, 2});
+  CHECK(DevicePlaces(eight_per_node(2), plan).distinct_inner_ranks() == std::vector<int>{0, 1, 2});
 }
 
 }  // namespace

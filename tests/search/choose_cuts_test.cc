@@ -75,7 +75,7 @@ struct Choice {
     const SectionSums sums = sums_of(model);
     const TiedParameters ties(model, 1);
     const HeldCounts held(liveness_of(plan));
-    const StageMemory limit(sums, ties, model.training, 1, held, Bytes{0}, Bytes{memory});
+    const StageMemory limit(sums, ties, {model.training, 1}, held, Bytes{0}, Bytes{memory});
     return choose_cuts(sums, limit, plan, BackwardKind::kFused,
                        balanced_cuts(sums, plan.stages(), BackwardKind::kFused).value());
   }
@@ -150,7 +150,7 @@ TEST_CASE("and what is chosen fits, or there is a reason") {
     }
     const TiedParameters ties(choice.model, 1);
     const HeldCounts held(liveness_of(choice.plan));
-    const StageMemory limit(sums, ties, choice.model.training, 1, held, Bytes{0},
+    const StageMemory limit(sums, ties, {choice.model.training, 1}, held, Bytes{0},
                             Bytes{choice.memory});
     for (std::size_t r = 0; r < 2; ++r) {
       CHECK(limit.total_of_rank(r, cuts.cuts) <= limit.capacity_of(0));

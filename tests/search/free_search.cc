@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/values/recompute_sections.h"
+#include "core/values/sharding.h"
 #include "search/best_plans.h"
 #include "tests/search/models.h"
 #include "trainers/trainer_table.h"
@@ -40,7 +41,8 @@ std::string words_of(const RankedPlan& best) {
   std::string words = plan.schedule + " P" + std::to_string(plan.pipeline) + " V" +
                       std::to_string(plan.chunks) + " D" + std::to_string(plan.data) + " T" +
                       std::to_string(plan.tensor) + " b" + std::to_string(plan.micro_batch_size) +
-                      " " + plan.recompute + (plan.zero1 ? " zero1" : "") + " cuts";
+                      " " + plan.recompute + (plan.zero1 ? " " + sharding_words(plan) : "") +
+                      " cuts";
   for (const int cut : plan.cuts) words += " " + std::to_string(cut);
   for (const std::string& device : plan.rank_devices) words += " " + device;
   return words + ", " + std::to_string(best.evaluation.step_time.count()) + " ns";
@@ -91,6 +93,8 @@ void pin_to(Pins& pins, const Plan& plan, int which) {
       break;
     case 7:
       pins.zero1 = plan.zero1;
+      if (plan.zero1) pins.sharding = plan.sharding;
+      if (plan.shard_group > 0) pins.shard_group = plan.shard_group;
       break;
     case 8:
       pins.placement = plan.placement;

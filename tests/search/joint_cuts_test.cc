@@ -100,7 +100,7 @@ void ask(Random& random, const char* schedule, Tally& tally) {
   const SectionSums sums = testing::sums_of(q.model);
   const TiedParameters ties(q.model, 1);
   const HeldCounts held(liveness_of(q.plan));
-  const StageMemory memory(sums, ties, q.model.training, 1, held, Bytes{0}, q.memory);
+  const StageMemory memory(sums, ties, {q.model.training, 1}, held, Bytes{0}, q.memory);
   const BackwardKind backward = find_schedule(schedule)->backward;
   const auto balanced = balanced_cuts(sums, q.plan, backward).value();
   const Cuts cuts = choose_cuts(sums, memory, q.plan, backward, balanced);
@@ -132,7 +132,7 @@ TEST_CASE("what a rank holds, kept up to date, is what summing up its runs says"
       const SectionSums sums = testing::sums_of(q.model);
       const TiedParameters ties(q.model, 1);
       const HeldCounts held(liveness_of(q.plan));
-      const StageMemory memory(sums, ties, q.model.training, 1 + i % 3, held, Bytes{i}, q.memory);
+      const StageMemory memory(sums, ties, {q.model.training, 1 + i % 3}, held, Bytes{i}, q.memory);
       const auto rank = static_cast<std::size_t>(random.between(0, q.plan.pipeline - 1));
       more_than_one_peak += held.peaks(rank) > 1 ? 1 : 0;
       RunTotals totals(memory, rank);
@@ -192,7 +192,7 @@ TEST_CASE("where layers are alike every map is exact, and the busiest rank is le
     const SectionSums sums = testing::sums_of(q.model);
     const TiedParameters ties(q.model, 1);
     const HeldCounts held(liveness_of(q.plan));
-    const StageMemory memory(sums, ties, q.model.training, random.between(1, 3), held, Bytes{0},
+    const StageMemory memory(sums, ties, {q.model.training, random.between(1, 3)}, held, Bytes{0},
                              q.memory);
     const BackwardKind backward = find_schedule(schedule)->backward;
     REQUIRE(are_alike(sums, memory, q.plan));
@@ -227,7 +227,7 @@ TEST_CASE("pairs of stages by themselves are exact") {
     const SectionSums sums = testing::sums_of(q.model);
     const TiedParameters ties(q.model, 1);
     const HeldCounts held(liveness_of(q.plan));
-    const StageMemory memory(sums, ties, q.model.training, 1, held, Bytes{0}, q.memory);
+    const StageMemory memory(sums, ties, {q.model.training, 1}, held, Bytes{0}, q.memory);
     REQUIRE(are_pairs(memory, q.plan));
     const auto cuts = pair_cuts(memory, q.plan, sections);
     REQUIRE(cuts.has_value() == some_cuts_fit(memory, q.plan, sections));

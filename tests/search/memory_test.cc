@@ -206,7 +206,7 @@ TEST_CASE("a stage and a rank weigh the same before and after their cuts are pri
 
     const TiedParameters ties(model, 1);
     const HeldCounts held(live);
-    const StageMemory memory(sums[0], ties, model.training, plan.zero1 ? plan.weight_copies() : 1,
+    const StageMemory memory(sums[0], ties, {model.training, plan.zero1 ? plan.weight_copies() : 1},
                              held, cluster.reserve, cluster.device.memory);
     // Bytes between measured points are random: a short micro-batch may hold more than a full one,
     // which only the prices know.
@@ -229,15 +229,15 @@ TEST_CASE("tied weights on one stage are stored once; ZeRO-1 divides the optimiz
   const TiedParameters ties(model, 1);
   const HeldCounts alone(liveness_of(Plan{}));
   // 210 - 90 parameters of 1 + 1 + 2 bytes.
-  const StageMemory whole(sums, ties, model.training, 1, alone, Bytes{5}, Bytes{1000});
+  const StageMemory whole(sums, ties, {model.training, 1}, alone, Bytes{5}, Bytes{1000});
   CHECK(whole.total(0, 0, 3) == Bytes{120 * 4 + 5});
   // The optimizer's 240 bytes over 7 replicas: 35 each, rounded up.
-  const StageMemory sharded(sums, ties, model.training, 7, alone, Bytes{5}, Bytes{1000});
+  const StageMemory sharded(sums, ties, {model.training, 7}, alone, Bytes{5}, Bytes{1000});
   CHECK(sharded.total(0, 0, 3) == Bytes{120 * 2 + 35 + 5});
   Plan two;
   two.pipeline = 2;
   const HeldCounts apart(liveness_of(two));
-  const StageMemory pair(sums, ties, model.training, 1, apart, Bytes{5}, Bytes{1000});
+  const StageMemory pair(sums, ties, {model.training, 1}, apart, Bytes{5}, Bytes{1000});
   CHECK(pair.total(0, 0, 1) == Bytes{100 * 4 + 5});
   CHECK(pair.total(1, 1, 3) == Bytes{110 * 4 + 5});
 }
@@ -251,7 +251,7 @@ TEST_CASE("1F1B by hand: stash, working peak and buffers of three stages") {
   plan.pipeline = 3;
   plan.global_batch = 4;
   const HeldCounts held(liveness_of(plan));
-  const StageMemory memory(sums, ties, model.training, 1, held, Bytes{0}, Bytes{1000});
+  const StageMemory memory(sums, ties, {model.training, 1}, held, Bytes{0}, Bytes{1000});
   // State 4 per section. Buffers: rank 0 one to send and one to receive into; rank 1 both ways.
   CHECK(memory.total(0, 0, 2) == Bytes{8 + 3 * 20 + 3 + 2 * 2});
   CHECK(memory.total(1, 2, 4).count >= 8 + 2 * 20 + 3 + 4 * 2);
@@ -275,7 +275,7 @@ TEST_CASE("a limit that says it is monotone is; if every section fits, every one
     const SectionSums sums = testing::sums_of(model);
     const TiedParameters ties(model, 1);
     const HeldCounts held(liveness_of(plan));
-    const StageMemory memory(sums, ties, model.training, plan.zero1 ? plan.weight_copies() : 1,
+    const StageMemory memory(sums, ties, {model.training, plan.zero1 ? plan.weight_copies() : 1},
                              held, Bytes{0}, Bytes{random.between(100, 2500)});
     const int stages = plan.stages();
     // Stage s starts at section s at the earliest and leaves one for every stage behind it.
@@ -320,7 +320,7 @@ TEST_CASE("sections that differ in what they send are cut as the table cuts them
   Plan plan;
   plan.pipeline = 2;
   const HeldCounts held(liveness_of(plan));
-  const StageMemory memory(sums, ties, model.training, 1, held, Bytes{0}, Bytes{100});
+  const StageMemory memory(sums, ties, {model.training, 1}, held, Bytes{0}, Bytes{100});
   CHECK_FALSE(memory.fits(0, 0, 1));
   CHECK(memory.fits(0, 0, 2));
   const PartitionProblem problem{2, &sums.work, &sums.boundary, &memory};
@@ -342,7 +342,7 @@ TEST_CASE("sections that differ in what they send are cut as the table cuts them
     plan.pipeline = random.between(1, count);
     plan.global_batch = random.between(1, 6);
     const HeldCounts counts(liveness_of(plan));
-    const StageMemory limit(any_sums, none, any.training, 1, counts, Bytes{0},
+    const StageMemory limit(any_sums, none, {any.training, 1}, counts, Bytes{0},
                             Bytes{random.between(20, 300)});
     const PartitionProblem each{plan.pipeline, &any_sums.work, &any_sums.boundary, &limit};
     REQUIRE(partition(each) == partition_by_table(each));

@@ -250,7 +250,7 @@ struct Division {
         held(liveness_of(again.plan)),
         ties(*inputs.profile, 1),
         sums{none.sums.full_size(), again.sums.full_size()},
-        memory(sums.kept, ties, inputs.profile->training, 1, held, again.devices.reserve(),
+        memory(sums.kept, ties, {inputs.profile->training, 1}, held, again.devices.reserve(),
                again.devices.memory()),
         as_needed(sums, memory, held, again.plan, again.kind->backward, RecomputeRule::kPerStage) {}
   static Plan in_mode_none(Plan plan) {

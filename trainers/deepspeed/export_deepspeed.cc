@@ -18,6 +18,21 @@ bool needs_zero1(const PlanFile& file, const ExportRequest& request) {
   return request.precision == "bfloat16" && sums_gradients_in_32_bits(file);
 }
 
+int stage_of(const Plan& plan) {
+  switch (plan.sharding) {
+    case Sharding::kGradients:
+      return 2;
+    case Sharding::kParameters:
+      return 3;
+    default:
+      return 1;
+  }
+}
+
+// Its pipeline engine refuses ZeRO-2 and 3 even of one stage (runtime/pipe/engine.py): such a plan
+// is a model of the user's own, without a PipelineModule.
+bool has_no_pipeline(const Plan& plan) { return plan.zero1 && plan.sharding != Sharding::kState; }
+
 std::string config_of(const PlanFile& file, const ExportRequest& request) {
   const Plan& plan = file.plan;
   const bool zero1 = plan.zero1 || needs_zero1(file, request);
@@ -30,9 +45,11 @@ std::string config_of(const PlanFile& file, const ExportRequest& request) {
   if (needs_zero1(file, request)) {
     json.set("data_types", Json::object().set("grad_accum_dtype", "fp32"));
   }
-  json.set("zero_optimization", Json::object().set("stage", zero1 ? 1 : 0));
-  json.set("pipeline",
-           Json::object().set("activation_checkpoint_interval", plan.recompute == "full" ? 1 : 0));
+  json.set("zero_optimization", Json::object().set("stage", zero1 ? stage_of(plan) : 0));
+  if (!has_no_pipeline(plan)) {
+    json.set("pipeline", Json::object().set("activation_checkpoint_interval",
+                                            plan.recompute == "full" ? 1 : 0));
+  }
   // A trial; deepspeed.initialize() also takes an optimizer of your own.
   json.set("optimizer",
            Json::object().set("type", "AdamW").set("params", Json::object().set("lr", 1e-4)));
@@ -104,19 +121,30 @@ Export export_deepspeed(const PlanFile& file, const ExportRequest& request, cons
   const Plan& plan = file.plan;
   Export answer;
   answer.files.push_back({"ds_config.json", config_of(file, request)});
-  answer.files.push_back({"penstock_pipeline.py", module_of(file, request)});
+  const bool plain = has_no_pipeline(plan);
+  if (!plain) answer.files.push_back({"penstock_pipeline.py", module_of(file, request)});
   JobWords words;
   words.trainer = "DeepSpeed";
   words.prepare =
-      R"(: "${TRAIN:?set it to your training script, which takes --deepspeed_config FILE}"
-export PYTHONPATH="$here${PYTHONPATH:+:$PYTHONPATH}"  # for penstock_pipeline
-)";
+      ": \"${TRAIN:?set it to your training script, which takes --deepspeed_config FILE}\"\n";
+  if (!plain) {
+    words.prepare +=
+        "export PYTHONPATH=\"$here${PYTHONPATH:+:$PYTHONPATH}\"  # for penstock_pipeline\n";
+  }
   words.launch = R"("$TRAIN" --deepspeed_config "$here/ds_config.json")";
   words.setup = "pip install deepspeed\n";
   add_job_files(answer, file, request, words);
   answer.notes.emplace_back(
-      "run.sh starts your own script ($TRAIN): DeepSpeed has no models; it builds them from "
-      "penstock_pipeline.py's PenstockPipelineModule");
+      plain
+          ? "run.sh starts your own script ($TRAIN): DeepSpeed has no models; its pipeline engine "
+            "refuses this stage of ZeRO, so hand deepspeed.initialize() the model itself"
+          : "run.sh starts your own script ($TRAIN): DeepSpeed has no models; it builds them from "
+            "penstock_pipeline.py's PenstockPipelineModule");
+  if (plain && plan.recompute == "full") {
+    answer.notes.emplace_back(
+        "the plan recomputes whole layers: the model must checkpoint them itself "
+        "(torch.utils.checkpoint, or gradient_checkpointing_enable() of Hugging Face's models)");
+  }
   if (!plan.zero1 && plan.data > 1 && needs_zero1(file, request)) {
     answer.notes.emplace_back(
         "ZeRO-1 is switched on: beside bfloat16, DeepSpeed sums gradients up in 32 bits only with "

@@ -280,6 +280,8 @@ class DeepspeedJudge : public Judge {
     job.micro_batches = as_int(steps_.value);
     job.layers = request().layers;
     job.zero1 = zero_.is_known() && *zero_ >= 1;
+    if (job.zero1 && *zero_ == 2) job.sharding = Sharding::kGradients;
+    if (job.zero1 && *zero_ >= 3) job.sharding = Sharding::kParameters;
     const Known interval = known("pipeline.activation_checkpoint_interval", 0, 0);
     if (interval.is_known() && *interval > 0) job.recompute = "full";
     const LaunchSetting* place = micro_batch_.from != nullptr ? micro_batch_.from : batch_.from;

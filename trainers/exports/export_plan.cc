@@ -39,8 +39,9 @@ std::string header_of(const PlanFile& file, const ExportRequest& request, std::s
                   mark, file.model, target, request.version, request.tool_version, request.command,
                   request.plan_path, request.plan_hash);
   text +=
-      fmt::format("{}TP {} x PP {} x DP {}, VP {}, mbs {}, {} micro-batches, gbs {}, {},\n", mark,
-                  plan.tensor, plan.pipeline, plan.data, plan.chunks, plan.micro_batch_size,
+      fmt::format("{}TP {}{} x PP {} x DP {}, VP {}, mbs {}, {} micro-batches, gbs {}, {},\n", mark,
+                  plan.tensor, plan.context > 1 ? fmt::format(" x CP {}", plan.context) : "",
+                  plan.pipeline, plan.data, plan.chunks, plan.micro_batch_size,
                   micro_batches_of(plan), plan.global_batch, plan.schedule);
   text += fmt::format("{}recompute {}, {}, on {} GPUs ({}).\n", mark, recompute_in_short(plan),
                       request.precision, plan.devices(), device_words(plan));

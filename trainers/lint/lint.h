@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/values/plan.h"
+
 namespace penstock {
 
 struct TrainerRow;
@@ -67,7 +69,9 @@ struct LaunchJob {
   std::string schedule = "1f1b";      // our name; empty: none of ours
   std::string recompute = "none";
   bool zero1 = false;
-  int line = 0;  // where P is set, for findings about the whole
+  Sharding sharding = Sharding::kState;  // beside the state of the optimizer
+  int shard_group = 0;                   // as in a Plan
+  int line = 0;                          // where P is set, for findings about the whole
   std::string file, setting;
 };
 

@@ -18,8 +18,8 @@ std::vector<MemoryComparison> compare_memory(const PlanFile& plan,
   std::vector<MemoryComparison> result;
   result.reserve(memory.size());
   for (const LoggedMemory& logged : memory) {
-    const auto at =
-        static_cast<std::size_t>(std::max(logged.rank, 0) / (plan.plan.data * plan.plan.tensor));
+    const auto at = static_cast<std::size_t>(std::max(logged.rank, 0) /
+                                             (plan.plan.data * plan.plan.devices_per_rank()));
     if (at >= ranks.size()) continue;
     Bytes predicted = without_reserve(ranks[at]);
     if (logged.rank < 0) {

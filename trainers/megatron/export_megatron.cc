@@ -88,12 +88,30 @@ void add_recompute(Flags& flags, const PlanFile& file) {
             divided ? recomputed_layers_of_each_stage(plan, file.section_names) : 1);
 }
 
+// What Megatron-FSDP asks for (megatron/core/distributed/fsdp, its user guide); instances of the
+// optimizer are groups of shards.
+void add_sharding(Flags& flags, const Plan& plan) {
+  if (!plan.zero1 || plan.sharding == Sharding::kState) return;
+  flags.add("--use-megatron-fsdp");
+  flags.add("--data-parallel-sharding-strategy",
+            plan.sharding == Sharding::kGradients ? "optim_grads" : "optim_grads_params");
+  if (plan.shard_group > 0) {
+    flags.add("--num-distributed-optimizer-instances", plan.weight_copies() / plan.shard_group);
+  }
+  flags.add("--no-gradient-accumulation-fusion");
+  flags.add("--ckpt-format", "fsdp_dtensor");
+}
+
 std::string plan_args(const PlanFile& file, const ExportRequest& request,
                       const ModelLayers& model) {
   const Plan& plan = file.plan;
   Flags flags;
   flags.add("--tensor-model-parallel-size", plan.tensor);
   if (plan.tensor > 1) flags.add("--sequence-parallel");
+  if (plan.context > 1) {
+    flags.add("--context-parallel-size", plan.context);
+    flags.add("--cp-comm-type", "p2p");
+  }
   flags.add("--pipeline-model-parallel-size", plan.pipeline);
   if (plan.pipeline > 1) {
     flags.add("--pipeline-model-parallel-layout", '"' + layout_of(file, model) + '"');
@@ -107,6 +125,7 @@ std::string plan_args(const PlanFile& file, const ExportRequest& request,
   if (plan.sequence_length > 0) flags.add("--seq-length", plan.sequence_length);
   add_precision(flags, file, request);
   if (plan.zero1) flags.add("--use-distributed-optimizer");
+  add_sharding(flags, plan);
   add_recompute(flags, file);
   // By default the replicas of a stage are side by side.
   const bool pipeline_inner = plan.placement == Placement::kPipelineInner;
@@ -140,7 +159,7 @@ std::string trial_args(const ExportRequest& request) {
          data.array("DATA_ARGS") + train.array("TRAIN_ARGS");
 }
 
-JobWords job_words() {
+JobWords job_words(const Plan& plan) {
   JobWords words;
   words.trainer = "Megatron-LM core";
   words.prepare = R"(: "${MEGATRON:?set it to the folder of your clone of Megatron-LM}"
@@ -150,8 +169,12 @@ if ((${#MODEL_ARGS[@]} == 0)); then
   exit 2
 fi
 cd -- "$MEGATRON"
-export CUDA_DEVICE_MAX_CONNECTIONS=${CUDA_DEVICE_MAX_CONNECTIONS:-1}
 )";
+  // Gathers and scatters of FSDP run beside compute on queues of their own; everything else wants
+  // one queue, so that they are issued in order.
+  words.prepare += plan.reduces_by_section()
+                       ? "unset CUDA_DEVICE_MAX_CONNECTIONS\n"
+                       : "export CUDA_DEVICE_MAX_CONNECTIONS=${CUDA_DEVICE_MAX_CONNECTIONS:-1}\n";
   words.launch =
       "pretrain_gpt.py \"${MODEL_ARGS[@]}\" \"${PENSTOCK_ARGS[@]}\" \\\n"
       "  \"${DATA_ARGS[@]}\" \"${TRAIN_ARGS[@]}\"";
@@ -194,7 +217,7 @@ Export export_megatron(const PlanFile& file, const ExportRequest& request, const
            "#   torchrun ... pretrain_gpt.py \"${MODEL_ARGS[@]}\" \"${PENSTOCK_ARGS[@]}\" ...\n" +
            plan_args(file, request, *model_layers(file.section_names)) +
            model_args(model ? &*model : nullptr) + trial_args(request)});
-  add_job_files(answer, file, request, job_words());
+  add_job_files(answer, file, request, job_words(file.plan));
   answer.notes = megatron_notes(file);
   if (!model) {
     answer.notes.emplace_back(

@@ -27,6 +27,7 @@ class MegatronJudge : public Judge {
   // Names, as the trainer has them.
   static constexpr const char* kPipeline = "--pipeline-model-parallel-size";
   static constexpr const char* kLayers = "--num-layers";
+  static constexpr const char* kShardingStrategy = "--data-parallel-sharding-strategy";
   static constexpr const char* kLayout = "--pipeline-model-parallel-layout";
   static constexpr const char* kPerVirtualStage = "--num-layers-per-virtual-pipeline-stage";
   static constexpr const char* kVirtualStages = "--num-virtual-stages-per-pipeline-rank";

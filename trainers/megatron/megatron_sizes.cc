@@ -126,6 +126,12 @@ void MegatronJudge::describe() {
   job.sequence_length = as_int(known("--seq-length", std::nullopt).value);
   job.layers = as_int(layers_.value);
   job.zero1 = settings().on("--use-distributed-optimizer");
+  if (settings().on("--use-megatron-fsdp")) {
+    const std::string strategy = settings().text(kShardingStrategy).value_or("no_shard");
+    job.zero1 = strategy != "no_shard";
+    if (strategy == "optim_grads") job.sharding = Sharding::kGradients;
+    if (strategy == "optim_grads_params") job.sharding = Sharding::kParameters;
+  }
   job.schedule = job.chunks > 1 ? "interleaved" : "1f1b";
   const auto granularity = settings().text("--recompute-granularity");
   if (granularity) job.recompute = *granularity;

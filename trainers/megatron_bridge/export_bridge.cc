@@ -44,7 +44,7 @@ std::string fields_of(const PlanFile& file, const ExportRequest& request) {
   if (plan.chunks > 1) {
     set("model.microbatch_group_size_per_vp_stage", interleaving_group(plan));
   }
-  set("model.context_parallel_size", 1);
+  set("model.context_parallel_size", plan.context);
   set("train.micro_batch_size", plan.micro_batch_size);
   set("train.global_batch_size", plan.global_batch);
   if (plan.sequence_length > 0) {
@@ -64,6 +64,16 @@ std::string fields_of(const PlanFile& file, const ExportRequest& request) {
   set("ddp.use_distributed_optimizer", boolean(plan.zero1));
   set("optimizer.use_distributed_optimizer", boolean(plan.zero1));
   if (!plan.zero1) set("ddp.overlap_param_gather", "False");
+  if (plan.zero1 && plan.sharding != Sharding::kState) {
+    set("ddp.use_megatron_fsdp", "True");
+    set("ddp.data_parallel_sharding_strategy",
+        plan.sharding == Sharding::kGradients ? "\"optim_grads\"" : "\"optim_grads_params\"");
+    if (plan.shard_group > 0) {
+      set("ddp.num_distributed_optimizer_instances", plan.weight_copies() / plan.shard_group);
+    }
+    set("model.gradient_accumulation_fusion", "False");
+    set("checkpoint.ckpt_format", "\"fsdp_dtensor\"");
+  }
   const bool pipeline_inner = plan.placement == Placement::kPipelineInner;
   set("dist.use_tp_pp_dp_mapping", boolean(pipeline_inner && plan.data > 1 && plan.pipeline > 1));
   return text;

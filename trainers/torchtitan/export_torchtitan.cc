@@ -2,6 +2,7 @@
 // Program, so that its runtime executes the very lists that were simulated. Modules per stage are
 // named by torchtitan's own names; what it has no switch for (ZeRO-1, 16 bits with one replica) is
 // written as the nearest it has, with a note.
+#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
@@ -75,6 +76,22 @@ bool shards(const Plan& plan, const TorchtitanVersion& version) {
   return plan.data > 1 && (plan.zero1 || version.mixed_precision != MixedPrecision::kAlways);
 }
 
+struct DataDegrees {
+  int replicate = 1, shard = 1;
+};
+DataDegrees data_degrees(const Plan& plan, const TorchtitanVersion& version) {
+  if (!shards(plan, version)) return {plan.data, 1};
+  // It shards over the ranks of context parallelism as well.
+  const int shard = plan.shard_group > 0 ? std::max(1, plan.shard_group / plan.context) : plan.data;
+  return {plan.data / shard, shard};
+}
+
+// FSDP without a pipeline gathers weights again in the backward; in a pipeline once per step. What
+// stands for ZeRO-1 gathers them once.
+const char* reshard_policy(const Plan& plan) {
+  return plan.gathers_by_section() ? "always" : "never";
+}
+
 // Outside of sharding 0.2 can hold everything in 16 bits; alone on a device it casts by itself.
 bool holds_all_in_16_bits(const Plan& plan, const TorchtitanVersion& version,
                           const ExportRequest& request) {
@@ -139,11 +156,14 @@ std::string toml_of(const PlanFile& file, const ExportRequest& request, const Mo
       "mixed_precision_param = \"{}\"\nmixed_precision_reduce = \"float32\"\n"
       "steps = 50  # a trial\n",
       numbers(request));
-  const bool sharded = shards(plan, version);
+  const DataDegrees degrees = data_degrees(plan, version);
   text += fmt::format(
       "\n[parallelism]\ndata_parallel_replicate_degree = {}\ndata_parallel_shard_degree = {}\n",
-      sharded ? 1 : plan.data, sharded ? plan.data : 1);
-  if (sharded) text += "fsdp_reshard_after_forward = \"never\"\n";
+      degrees.replicate, degrees.shard);
+  if (degrees.shard > 1) {
+    text += fmt::format("fsdp_reshard_after_forward = \"{}\"\n", reshard_policy(plan));
+  }
+  if (plan.context > 1) text += fmt::format("context_parallel_degree = {}\n", plan.context);
   text += fmt::format("tensor_parallel_degree = {}\npipeline_parallel_degree = {}\n", plan.tensor,
                       plan.pipeline);
   text += pipeline_lines(file, model, version);
@@ -184,10 +204,13 @@ std::string python_fields(const PlanFile& file, const ExportRequest& request,
   }
   set("training.mixed_precision_param", fmt::format("\"{}\"", numbers(request)));
   set("training.steps", "50  # a trial");
-  const bool sharded = shards(plan, version);
-  set("parallelism.data_parallel_replicate_degree", number(sharded ? 1 : plan.data));
-  set("parallelism.data_parallel_shard_degree", number(sharded ? plan.data : 1));
-  if (sharded) set("parallelism.fsdp_reshard_after_forward", "\"never\"");
+  const DataDegrees degrees = data_degrees(plan, version);
+  set("parallelism.data_parallel_replicate_degree", number(degrees.replicate));
+  set("parallelism.data_parallel_shard_degree", number(degrees.shard));
+  if (degrees.shard > 1) {
+    set("parallelism.fsdp_reshard_after_forward", fmt::format("\"{}\"", reshard_policy(plan)));
+  }
+  if (plan.context > 1) set("parallelism.context_parallel_degree", number(plan.context));
   set("parallelism.tensor_parallel_degree", number(plan.tensor));
   set("parallelism.pipeline_parallel_degree", number(plan.pipeline));
   if (plan.pipeline > 1) {
@@ -264,7 +287,7 @@ JobWords job_words(const Plan& plan, const TorchtitanVersion& version) {
 void add_notes(Export& answer, const PlanFile& file, const ExportRequest& request,
                const TorchtitanVersion& version) {
   const Plan& plan = file.plan;
-  if (shards(plan, version)) {
+  if (shards(plan, version) && plan.sharding == Sharding::kState) {
     answer.notes.push_back(fmt::format(
         "{} written as sharding over the replicas (FSDP): the same bytes move, and {} sharded as "
         "well, so that a rank needs less memory than predicted",

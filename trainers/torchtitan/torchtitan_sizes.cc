@@ -144,6 +144,9 @@ void TorchtitanJudge::describe() {
   job.schedule = has_csv_ || schedule_ == nullptr ? "" : schedule_->ours;
   job.recompute = settings().text(kRecompute).value_or("selective");
   job.zero1 = shards_.is_known() && *shards_ != 1;
+  if (job.zero1) job.sharding = Sharding::kFsdp;
+  const bool in_groups = job.zero1 && data_.is_known() && *replicas_ > 1;
+  if (in_groups) job.shard_group = as_int(product_of({*data_ / *replicas_, *context_})).value_or(0);
   const LaunchSetting* place = pipeline_.from != nullptr ? pipeline_.from : local_.from;
   if (place == nullptr) return;
   job.line = place->line;

@@ -1,0 +1,76 @@
+#include "cli/options/sharding_called.h"
+
+#include <utility>
+
+#include "cli/options/field_words.h"
+#include "cli/options/parse.h"
+
+namespace penstock {
+namespace {
+
+using Table = std::vector<std::pair<std::string, ShardingChoice>>;
+
+const Table& names() {
+  static const Table table{
+      {"none", {}},
+      {"zero1", {true, Sharding::kState}},
+      {"zero2", {true, Sharding::kGradients}},
+      {"zero3", {true, Sharding::kParameters}},
+      {"fsdp", {true, Sharding::kFsdp}},
+  };
+  return table;
+}
+
+// Other people's words for them.
+const Table& synonyms() {
+  static const Table table{
+      {"ddp", {}},
+      {"off", {}},
+      {"0", {}},
+      {"no-shard", {}},
+      {"1", {true, Sharding::kState}},
+      {"on", {true, Sharding::kState}},
+      {"zero-1", {true, Sharding::kState}},
+      {"optim", {true, Sharding::kState}},
+      {"2", {true, Sharding::kGradients}},
+      {"zero-2", {true, Sharding::kGradients}},
+      {"optim-grads", {true, Sharding::kGradients}},
+      {"shard-grad-op", {true, Sharding::kGradients}},
+      {"3", {true, Sharding::kParameters}},
+      {"zero-3", {true, Sharding::kParameters}},
+      {"optim-grads-params", {true, Sharding::kParameters}},
+      {"fsdp2", {true, Sharding::kFsdp}},
+      {"full-shard", {true, Sharding::kFsdp}},
+      {"fully-shard", {true, Sharding::kFsdp}},
+  };
+  return table;
+}
+
+}  // namespace
+
+ShardingChoice sharding_called(std::string_view option, const std::string& typed) {
+  const std::size_t colon = typed.find(':');
+  const std::string word = plain_word(typed.substr(0, colon));
+  ShardingChoice choice;
+  bool known = false;
+  for (const auto& [name, value] : synonyms()) {
+    if (name != word) continue;
+    choice = value;
+    known = true;
+  }
+  if (!known) choice = parse_word(option, word, names(), "sharding ");
+  if (colon == std::string::npos) return choice;
+  if (choice.sharding < Sharding::kParameters) {
+    bad_option(option, "groups of shards are for fsdp and zero3", "leave out what follows the ':'");
+  }
+  choice.group = parse_int(option, typed.substr(colon + 1), 1);
+  return choice;
+}
+
+std::vector<std::string> sharding_names() {
+  std::vector<std::string> all;
+  for (const auto& [name, value] : names()) all.push_back(name);
+  return all;
+}
+
+}  // namespace penstock

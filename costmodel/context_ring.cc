@@ -1,0 +1,94 @@
+#include "costmodel/context_ring.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/values/plan.h"
+#include "costmodel/device_places.h"
+
+namespace penstock {
+namespace {
+
+bool is_same(const Way& a, const Way& b) {
+  return a.level == b.level && a.flows_out == b.flows_out && a.flows_in == b.flows_in;
+}
+
+int devices_of_type(const ClusterSpec& cluster, const std::string& device) {
+  int count = 0;
+  for (const NodeGroup& group : cluster.nodes) {
+    const NodeType& node = type_of(cluster, group);
+    if (cluster.device_types[static_cast<std::size_t>(node.device_type)].name != device) continue;
+    count += group.count * node.devices;
+  }
+  return count;
+}
+
+struct Hop {
+  int from = 0, to = 0, level = 0;
+};
+
+// Of all rings, in the order of their devices.
+std::vector<Hop> hops_of(const DevicePlaces& places, const Plan& plan) {
+  const int tensor = plan.tensor, inner = plan.devices_per_rank();
+  std::vector<Hop> hops;
+  for (int ring = 0; ring < plan.data; ++ring) {
+    for (int i = 0; i < inner; ++i) {
+      const int from = places.device_of(0, ring, i);
+      const int to = places.device_of(0, ring, (i + tensor) % inner);
+      hops.push_back({from, to, places.layout().level_between(from, to)});
+    }
+  }
+  return hops;
+}
+
+}  // namespace
+
+ContextRings::ContextRings(const ClusterSpec& cluster, const std::string& device, int tensor_degree,
+                           int context_degree)
+    : cluster_(cluster), steps_(context_degree - 1) {
+  Plan plan;
+  plan.device = device;
+  plan.tensor = tensor_degree;
+  plan.context = context_degree;
+  plan.data = devices_of_type(cluster, device) / plan.devices_per_rank();
+  if (context_degree < 2 || plan.data < 1) return;
+  const DevicePlaces places(cluster, plan);
+  const DeviceLayout& layout = places.layout();
+  const std::vector<Hop> hops = hops_of(places, plan);
+  std::map<std::pair<int, int>, int> out, in;  // flows by level and domain of the level below
+  for (const Hop& hop : hops) {
+    if (hop.level == 0) continue;
+    ++out[{hop.level, layout.domain(hop.level - 1, hop.from)}];
+    ++in[{hop.level, layout.domain(hop.level - 1, hop.to)}];
+  }
+  for (const Hop& hop : hops) {
+    Way way{hop.level, layout.type_of(hop.from), layout.type_of(hop.to), 1, 1};
+    if (hop.level > 0) {
+      way.flows_out = out[{hop.level, layout.domain(hop.level - 1, hop.from)}];
+      way.flows_in = in[{hop.level, layout.domain(hop.level - 1, hop.to)}];
+    }
+    const bool known = std::any_of(hops_.begin(), hops_.end(),
+                                   [&](const Way& other) { return is_same(way, other); });
+    if (!known) hops_.push_back(way);
+  }
+}
+
+Duration ContextRings::step_time(Bytes bytes) const {
+  Duration slowest{};
+  for (const Way& hop : hops_) {
+    slowest = std::max(slowest, point_to_point_time(cluster_, hop, bytes));
+  }
+  return slowest;
+}
+
+int ContextRings::level() const {
+  int level = -1;
+  for (const Way& hop : hops_) level = std::max(level, hop.level);
+  return level;
+}
+
+Duration ContextRings::shown(Bytes bytes, Duration beside) const {
+  return steps_ * std::max(step_time(bytes) - beside, Duration{});
+}
+
+}  // namespace penstock

@@ -1,0 +1,158 @@
+// The rule is that of PyTorch's fully_shard, which DeepSpeed's ZeRO-3 and Megatron's FSDP share:
+// while section i computes, the weights of the next one arrive and the gradients of the one before
+// leave, on two streams but one set of links, so that their times add up. With F, B the compute,
+// AG the gathers and RS the scatters of the sections 1 .. L:
+//
+//   forward   AG_1 + sum of max(F_i, AG_i+1)
+//   backward  sum of max(B_i, AG_i-1 + RS_i+1) + RS_1      (section L is still whole)
+//
+// Copies between the buffers of the collectives and the tensors of a section are compute. Where the
+// shards lie in several groups (HSDP) each scatter is followed by an all-reduce of its part over
+// the groups, one after the other on other links; the step waits for the last.
+#include "costmodel/price_units.h"
+
+#include <algorithm>
+
+#include "costmodel/interpolate.h"
+#include "costmodel/links.h"
+#include "costmodel/step_prices.h"
+
+namespace penstock {
+namespace {
+
+// What copies get of the datasheet's memory bandwidth: assumed, as of large copies everywhere.
+constexpr double kCopyShare = 0.9;
+
+Duration slowest(const ClusterSpec& cluster, CollectiveKind kind,
+                 const std::vector<Collective>& groups, Bytes bytes) {
+  Duration time{};
+  for (const Collective& each : groups) {
+    time = std::max(time, group_time(cluster, kind, each.group, bytes, each.rings));
+  }
+  return time;
+}
+
+// What moves for a section, whatever its micro-batch; by type of section.
+class Traffic {
+ public:
+  Traffic(const ModelProfile& profile, const PlanWiring& wiring, const Plan& plan)
+      : profile_(profile), wiring_(wiring), plan_(plan), of_type_(profile.section_types.size()) {
+    const DeviceType& device = *find_device_type(wiring.cluster(), plan.device);
+    copy_rate_ = plan.sharding == Sharding::kFsdp ? kCopyShare * device.memory_bandwidth.value : 0;
+    for (std::size_t type = 0; type < of_type_.size(); ++type) of_type_[type] = of(type);
+  }
+
+  [[nodiscard]] const UnitTimes& of_section(std::size_t section) const {
+    return of_type_[static_cast<std::size_t>(profile_.sections[section].type)];
+  }
+
+ private:
+  [[nodiscard]] UnitTimes of(std::size_t type) const {
+    UnitTimes unit;
+    const auto count = parameters_at(profile_.section_types[type].parameters, plan_.tensor);
+    if (!count) return unit;  // of no section of the plan
+    const ClusterSpec& cluster = wiring_.cluster();
+    const TrainingState& training = profile_.training;
+    const Bytes weights = training.bytes_per_parameter * *count;
+    const Bytes gradients = training.bytes_per_gradient * *count;
+    const PriceFactors factors = factors_for(cluster, plan_.device);
+    if (plan_.gathers_by_section()) {
+      unit.gather = slowest(cluster, CollectiveKind::kAllGather, wiring_.shard_groups(0), weights);
+      unit.gather_copy = copy_time(weights + weights);
+    }
+    unit.scatter =
+        scaled(slowest(cluster, CollectiveKind::kReduceScatter, wiring_.shard_groups(0), gradients),
+               factors.reduction) +
+        whole_nanoseconds(factors.reduction_ps_per_byte * static_cast<double>(gradients.count) /
+                          1000.0);
+    const Bytes shard{(gradients.count + plan_.shards() - 1) / plan_.shards()};
+    unit.reduce =
+        scaled(slowest(cluster, CollectiveKind::kAllReduce, wiring_.same_shard_groups(0), shard),
+               factors.reduction);
+    unit.scatter_copy = copy_time(weights + gradients);
+    return unit;
+  }
+
+  [[nodiscard]] Duration copy_time(Bytes bytes) const {
+    if (copy_rate_ <= 0.0) return {};
+    return whole_nanoseconds(static_cast<double>(bytes.count) / copy_rate_ * 1e9);
+  }
+
+  const ModelProfile& profile_;
+  const PlanWiring& wiring_;
+  const Plan& plan_;
+  double copy_rate_ = 0.0;
+  std::vector<UnitTimes> of_type_;
+};
+
+// When the reductions over groups are done, which follow the scatters one by one.
+class Reductions {
+ public:
+  void add(Duration from, Duration time) {
+    if (time > Duration{}) end_ = std::max(end_, from) + time;
+  }
+  [[nodiscard]] Duration end() const { return end_; }
+
+ private:
+  Duration end_{};
+};
+
+Duration forward_of(const std::vector<UnitTimes>& units) {
+  Duration time = units.front().gather;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const Duration next = i + 1 < units.size() ? units[i + 1].gather : Duration{};
+    time += std::max(units[i].forward + units[i].gather_copy, next);
+  }
+  return time;
+}
+
+Duration backward_of(const std::vector<UnitTimes>& units) {
+  Duration time{};
+  Reductions reductions;
+  for (std::size_t i = units.size(); i-- > 0;) {
+    const bool is_last = i + 1 == units.size();
+    const Duration gathers = i > 0 ? units[i - 1].gather : Duration{};
+    const Duration scatters = is_last ? Duration{} : units[i + 1].scatter;
+    if (!is_last) reductions.add(time + scatters, units[i + 1].reduce);
+    const Duration copies = units[i].scatter_copy + (is_last ? Duration{} : units[i].gather_copy);
+    time += std::max(units[i].backward + copies, gathers + scatters);
+  }
+  time += units.front().scatter;
+  reductions.add(time, units.front().reduce);
+  return std::max(time, reductions.end());
+}
+
+}  // namespace
+
+UnitsTime run_units(const std::vector<UnitTimes>& units) {
+  if (units.empty()) return {};
+  return {forward_of(units), backward_of(units)};
+}
+
+void price_units(const ModelProfile& profile, const PlanWiring& wiring, const Plan& plan,
+                 const RankTables& tables, StagePrices& prices) {
+  if (!plan.reduces_by_section()) return;
+  const Traffic traffic(profile, wiring, plan);
+  for (std::size_t shape = 0; shape < prices.compute.size(); ++shape) {
+    const SectionTable& table = *tables[0][shape];
+    std::vector<UnitTimes> units;
+    units.reserve(table.sections.size());
+    Duration forward{}, backward{};
+    for (std::size_t i = 0; i < table.sections.size(); ++i) {
+      const ComputePrice& price = table.sections[i].price;
+      units.push_back(traffic.of_section(i));
+      units.back().forward = price.forward.duration;
+      units.back().backward = price.fused_backward.duration + price.recompute.duration;
+      forward += units.back().forward;
+      backward += units.back().backward;
+    }
+    const UnitsTime time = run_units(units);
+    ComputePrice& compute = prices.compute[shape];
+    compute.forward_sharded = time.forward - forward;
+    compute.backward_sharded = time.backward - backward;
+    compute.forward.duration += compute.forward_sharded;
+    compute.fused_backward.duration += compute.backward_sharded;
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,95 @@
+#include "costmodel/context_ring.h"
+
+#include <doctest/doctest.h>
+
+#include "costmodel/price_stages.h"
+#include "tests/costmodel/clusters.h"
+#include "tests/costmodel/profiles.h"
+
+namespace penstock {
+namespace {
+
+using namespace std::chrono_literals;
+
+// F 100 us, I and W 200 us each, of 2 samples of 1024 tokens on 2 ranks; a step of the ring sends
+// 30 MB beside 60 us of attention forward, 150 us backward.
+ModelProfile ring_of_two() {
+  Measurement m = measured(2, 1024, 100'000, 400'000);
+  m.context_degree = 2;
+  m.ring = RingTraffic{{30'000'000}, 60us, 150us, std::nullopt};
+  SectionType type = section_type("layer", 10, {m});
+  type.parameters = {{1, 10}};
+  return model_of(type);
+}
+
+SectionTable priced(const ModelProfile& profile, const ClusterSpec& cluster, int samples = 2,
+                    int context = 2, int length = 1024) {
+  return price_sections(profile, cluster, "gpu", 1, samples, length, "none", 0, context);
+}
+
+}  // namespace
+
+// 30 MB at 300 GB/s: 100 us, and 10 us of latency.
+TEST_CASE("inside a node every hop has its own link") {
+  const ClusterSpec cluster = eight_per_node(1);
+  const ContextRings rings(cluster, "gpu", 2, 4);
+  CHECK(rings.level() == 0);
+  CHECK(rings.step_time({30'000'000}) == 110us);
+  CHECK(rings.shown({30'000'000}, 60us) == 150us);  // three steps, 50 us each
+  CHECK(rings.shown({30'000'000}, 200us) == 0us);
+}
+
+// Four tensor ranks, whole nodes of two ranks of the ring: of 8 devices 4 send out of a node, and
+// share 50 GB/s. 12.5 MB take 1,000 us and 30.
+TEST_CASE("between nodes the ranks that leave a node share its way out") {
+  const ClusterSpec cluster = eight_per_node(2);
+  const ContextRings rings(cluster, "gpu", 4, 4);
+  CHECK(rings.level() == 1);
+  CHECK(rings.step_time({12'500'000}) == 1030us);
+}
+
+TEST_CASE("one rank has no ring") {
+  const ClusterSpec cluster = eight_per_node(1);
+  const ContextRings rings(cluster, "gpu", 2, 1);
+  CHECK(rings.level() == -1);
+  CHECK(rings.shown({30'000'000}, 0us) == 0us);
+}
+
+// F: 110 - 60 us show; B sends gradients as well, 60 MB in 210 us beside 150.
+TEST_CASE("what a step takes longer than the attention beside it is added to F and to I") {
+  const SectionTable table = priced(ring_of_two(), eight_per_node(1));
+  REQUIRE(table.why_not == "");
+  const ComputePrice& price = table.sections[0].price;
+  CHECK(price.forward.duration == 150us);
+  CHECK(price.fused_backward.duration == 460us);
+  CHECK(price.input_gradient.duration == 260us);
+  CHECK(price.weight_gradient.duration == 200us);
+  CHECK(price.recompute.duration == 0us);
+  CHECK(table.traffic_level == 0);
+}
+
+// Half the samples: 15 MB in 60 us beside 30, and 30 MB in 110 us beside 75.
+TEST_CASE("bytes and attention grow with the samples") {
+  const ComputePrice price = priced(ring_of_two(), eight_per_node(1), 1).sections[0].price;
+  CHECK(price.forward.duration == 50us + 30us);
+  CHECK(price.fused_backward.duration == 200us + 35us);
+}
+
+TEST_CASE("a forward that is computed again sends its keys and values again") {
+  ModelProfile profile = ring_of_two();
+  profile.section_types[0].measurements[0].ring->beside_recompute = 80us;
+  CHECK(priced(profile, eight_per_node(1)).sections[0].price.recompute.duration == 30us);
+}
+
+TEST_CASE("rows of whole sequences say nothing of divided ones") {
+  const SectionTable table = priced(ring_of_two(), eight_per_node(1), 2, 4);
+  CHECK(table.why_not.find("context degree 4") != std::string::npos);
+  CHECK(table.why_not.find("measured context degrees: 2") != std::string::npos);
+}
+
+TEST_CASE("a sequence has two parts for every rank") {
+  CHECK(priced(ring_of_two(), eight_per_node(1), 2, 2, 1026).why_not ==
+        "a sequence of 1026 tokens is not divided into the 2 x 2 parts of context parallelism");
+}
+
+}  // namespace penstock

@@ -1,0 +1,74 @@
+#include "costmodel/price_units.h"
+
+#include <doctest/doctest.h>
+
+namespace penstock {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::vector<UnitTimes> three(const UnitTimes& unit) { return {unit, unit, unit}; }
+
+UnitTimes unit_of(Duration gather, Duration scatter) {
+  UnitTimes unit;
+  unit.forward = 10us;
+  unit.backward = 20us;
+  unit.gather = gather;
+  unit.scatter = scatter;
+  return unit;
+}
+
+TEST_CASE("hidden but for the first gather and the last scatter") {
+  const UnitsTime time = run_units(three(unit_of(4us, 6us)));
+  CHECK(time.forward == 34us);   // 4 + 10 + 10 + 10
+  CHECK(time.backward == 66us);  // 20 + 20 + 20 + 6
+}
+
+// forward   AG1 15 | max(10, 15) | max(10, 15) | 10
+// backward  max(20, 15) | max(20, 15 + 30) | max(20, 30) | RS1 30
+TEST_CASE("what takes longer than the compute beside it shows") {
+  const UnitsTime time = run_units(three(unit_of(15us, 30us)));
+  CHECK(time.forward == 55us);
+  CHECK(time.backward == 125us);
+}
+
+TEST_CASE("ZeRO-2 gathers nothing") {
+  const UnitsTime time = run_units(three(unit_of(0us, 6us)));
+  CHECK(time.forward == 30us);
+  CHECK(time.backward == 66us);
+}
+
+TEST_CASE("copies are compute; the last section is not gathered again") {
+  UnitTimes unit = unit_of(4us, 6us);
+  unit.gather_copy = 1us;
+  unit.scatter_copy = 2us;
+  const UnitsTime time = run_units(three(unit));
+  CHECK(time.forward == 37us);   // 4 + 3 (10 + 1)
+  CHECK(time.backward == 74us);  // 22 + 23 + 23 + 6
+}
+
+// The scatters end at 26, 46 and 66; the reductions over groups follow one another from 26 on.
+TEST_CASE("the step waits for the last reduction over groups of shards") {
+  UnitTimes unit = unit_of(4us, 6us);
+  unit.reduce = 50us;
+  CHECK(run_units(three(unit)).backward == 176us);
+  unit.reduce = 8us;  // each ends before the next scatter does
+  CHECK(run_units(three(unit)).backward == 74us);
+}
+
+TEST_CASE("sections that differ: a large head is gathered beside the layer before it") {
+  std::vector<UnitTimes> units = three(unit_of(4us, 6us));
+  units.back().gather = 25us;
+  units.back().scatter = 40us;
+  const UnitsTime time = run_units(units);
+  CHECK(time.forward == 49us);   // 4 + 10 + 25 + 10
+  CHECK(time.backward == 90us);  // 20 + max(20, 4 + 40) + 20 + 6
+}
+
+TEST_CASE("no sections take no time") {
+  CHECK(run_units({}).forward == 0us);
+  CHECK(run_units({}).backward == 0us);
+}
+
+}  // namespace
+}  // namespace penstock
