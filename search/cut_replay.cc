@@ -59,7 +59,7 @@ CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan, RecomputeRule r
   for (RolledInput& pipeline : schedules_.pipelines) pipeline.steps = kept_steps(pipeline);
   if (!recompute_is_divided(plan) || !can_divide_recompute(*prepared_.kind)) {
     memory_.emplace(*sums_, ties_of_model_, ShardedState(inputs.profile->training, plan), held_,
-                    reserve_, capacity_);
+                    reserve_, capacity_, short_last_of(prepared_));
     return;
   }
   recompute_.emplace(inputs, prepared_, held_, rule);

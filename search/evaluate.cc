@@ -100,7 +100,8 @@ std::optional<Rejection> choose(const PlanInputs& inputs, const PreparedPlan& pr
   const TiedParameters ties(*inputs.profile, plan.tensor);
   const HeldCounts held = exactly_held_of(with_stand_in(plan));
   const StageMemory memory(sums, ties, {inputs.profile->training, chosen}, held, devices.reserve(),
-                           devices.memory());
+                           devices.memory(),
+                           last_rank_keeps(plan) ? ShortLast{} : short_last_of(prepared));
   Cuts cuts = choose_cuts(sums, memory, plan, backward, *balanced);
   chosen.cuts = *balanced;
   if (!cuts.cuts.empty()) chosen.cuts = std::move(cuts.cuts);

@@ -177,8 +177,8 @@ void GroupForms::try_one_of(const std::vector<GroupDivision::Divided>& forms,
       continue;
     }
     const auto [pricing, recomputes] = priced(plan);
-    const auto memory = memory_of_ranks(pricing.prices, held, work_.prices.reserve());
-    over = over_memory(memory, plan, work_.prices.memory());
+    auto memory = memory_of_ranks(pricing.prices, held, work_.prices.reserve());
+    over = work_.over_memory_as_held(plan, pricing.prices, memory);
     if (over) continue;
     may_be_cut_better(plan);
     Bytes fullest;

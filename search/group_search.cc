@@ -175,12 +175,19 @@ class GroupSearch {
                                                               const Plan& plan) const {
     if (!kind.holds_all_micro_batches) return std::nullopt;
     if (plan.is_mixed()) return std::nullopt;
-    const Bytes stash{work_.prices.sums()[0].stash.back() * first_load(plan).micro_batches /
-                      plan.pipeline};
+    const Bytes stash{all_activations(first_load(plan)) / plan.pipeline};
     const Bytes over = work_.group.least_memory + stash - work_.prices.memory()[0];
     if (over.count <= 0) return std::nullopt;
     return Rejection{"all micro-batches held at once: the mean rank over memory", 1, over, over,
                      ""};
+  }
+
+  // Of all micro-batches of a replica, bytes.
+  [[nodiscard]] std::int64_t all_activations(const ReplicaLoad& load) const {
+    const std::int64_t full = work_.prices.sums()[0].stash.back();
+    const SectionSums* last = work_.short_last.sums;
+    const std::int64_t less = last == nullptr ? 0 : full - last->stash.back();
+    return full * load.micro_batches - std::max<std::int64_t>(0, less);
   }
 
   // The same with counts that are too small: whether any cuts may matter. Several stages per rank
@@ -233,8 +240,8 @@ class GroupSearch {
     const StagePricing pricing =
         price_stages(*work_.inputs.profile, *work_.wiring_of(plan), plan, work_.prices.tables(),
                      work_.backward != BackwardKind::kFused);
-    const auto memory = memory_of_ranks(pricing.prices, held, work_.prices.reserve());
-    if (const auto over = over_memory(memory, plan, work_.prices.memory())) {
+    auto memory = memory_of_ranks(pricing.prices, held, work_.prices.reserve());
+    if (const auto over = work_.over_memory_as_held(plan, pricing.prices, memory)) {
       work_.result.rejected.add(*over, 1, plan);
       return;
     }

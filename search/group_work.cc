@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "search/choose_cuts.h"
+#include "search/evaluation.h"
 #include "search/lower_bound.h"
 #include "search/prepared_plan.h"
 #include "search/trainer_plans.h"
@@ -27,6 +28,12 @@ SearchShared::CountsKey counts_key(const Plan& plan, int counted_of_fewer) {
           plan.group,
           counted_micro_batches(plan),
           counted_of_fewer};
+}
+
+ShortLast short_last_of(const GroupPrices& prices, const Plan& plan) {
+  const ReplicaLoad load = first_load(plan);
+  if (load.rest == 0 || plan.is_mixed() || !prices.why_not().empty()) return {};
+  return {prices.shape_of(load.rest, plan), load.micro_batches};
 }
 
 // Only receives that were moved back can cross sends (docs/schedules.md, "Time").
@@ -51,6 +58,7 @@ GroupWork::GroupWork(const PlanInputs& of_inputs, const SearchRequest& of_reques
       bounds(inputs.executor, group, prices, division, shared,
              [this]() -> const GroupPrices& { return prices_of_kept(); }),
       ties(*inputs.profile, key.tensor),
+      short_last(short_last_of(prices, base)),
       shardings(shardings_of_key(space, request, group.key, group.pipeline, group.data)),
       placements(placement_choices(request, group.pipeline, group.data)),
       known_(known) {}
@@ -102,15 +110,12 @@ StageMemory GroupWork::memory_of(const Plan& plan, const HeldCounts& held) const
 }
 StageMemory GroupWork::memory_of(const Plan& plan, const HeldCounts& held,
                                  const PerRank<Bytes>& capacity) const {
-  return memory_of(prices.sums(), plan, held, capacity);
+  return {prices.sums(), ties,      {inputs.profile->training, plan}, held, prices.reserve(),
+          capacity,      short_last};
 }
 StageMemory GroupWork::memory_of(const RankSums& sums, const Plan& plan,
                                  const HeldCounts& held) const {
-  return memory_of(sums, plan, held, prices.memory());
-}
-StageMemory GroupWork::memory_of(const RankSums& sums, const Plan& plan, const HeldCounts& held,
-                                 const PerRank<Bytes>& capacity) const {
-  return {sums, ties, {inputs.profile->training, plan}, held, prices.reserve(), capacity};
+  return {sums, ties, {inputs.profile->training, plan}, held, prices.reserve(), prices.memory()};
 }
 
 std::shared_ptr<const HeldCounts> GroupWork::least_held(const Plan& plan,
@@ -168,11 +173,23 @@ GroupWork::Change GroupWork::change_for_trainer(Plan& plan) {
   return Change::kMoved;
 }
 
+const PlanSchedules& GroupWork::schedules(const Plan& plan) {
+  if (!schedules_) schedules_ = schedules_of(plan);
+  return *schedules_;
+}
+
+std::optional<Rejection> GroupWork::over_memory_as_held(const Plan& plan, const StagePrices& stages,
+                                                        std::vector<MemoryUse>& memory) {
+  auto over = penstock::over_memory(memory, plan, prices.memory());
+  if (!over || stages.shapes == 1) return over;
+  set_stash(stash_of(schedules(plan).pipelines, stages), memory);
+  return penstock::over_memory(memory, plan, prices.memory());
+}
+
 std::optional<TimelineSummary> GroupWork::simulated(const Plan& plan, const StagePricing& pricing,
                                                     bool recomputes) {
   if (straight_replay_is_exact(inputs.executor)) {
-    if (!schedules_) schedules_ = schedules_of(plan);
-    return simulate_schedule(schedules_->pipelines,
+    return simulate_schedule(schedules(plan).pipelines,
                              lowering_of(plan, pricing.ties, recomputes, inputs.executor),
                              pricing.prices, inputs.executor, replay_buffers_);
   }

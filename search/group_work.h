@@ -59,10 +59,9 @@ struct GroupWork {
   [[nodiscard]] StageMemory memory_of(const Plan& plan, const HeldCounts& held) const;
   [[nodiscard]] StageMemory memory_of(const Plan& plan, const HeldCounts& held,
                                       const PerRank<Bytes>& capacity) const;
+  // By other sums than the group's; all micro-batches count as full.
   [[nodiscard]] StageMemory memory_of(const RankSums& sums, const Plan& plan,
                                       const HeldCounts& held) const;
-  [[nodiscard]] StageMemory memory_of(const RankSums& sums, const Plan& plan,
-                                      const HeldCounts& held, const PerRank<Bytes>& capacity) const;
 
   // `counts`: of the plan.
   [[nodiscard]] std::shared_ptr<const HeldCounts> least_held(const Plan& plan,
@@ -79,6 +78,10 @@ struct GroupWork {
   enum class Change { kNone, kMoved, kImpossible };
   Change change_for_trainer(Plan& plan);
 
+  // Of a plan whose ranks hold so much if all micro-batches are full: where that does not fit and
+  // one is short, `memory` becomes what they hold.
+  std::optional<Rejection> over_memory_as_held(const Plan& plan, const StagePrices& stages,
+                                               std::vector<MemoryUse>& memory);
   // Nothing when transfers deadlock.
   std::optional<TimelineSummary> simulated(const Plan& plan, const StagePricing& pricing,
                                            bool recomputes);
@@ -94,6 +97,7 @@ struct GroupWork {
   GroupDivision division;
   GroupBounds bounds;
   const TiedParameters ties;
+  const ShortLast short_last;  // none on several types
   const std::vector<ShardingChoice> shardings;
   const std::vector<Placement> placements;
   BackwardKind backward = BackwardKind::kFused;  // of the schedule at hand
@@ -103,6 +107,8 @@ struct GroupWork {
   GroupResult result;
 
  private:
+  const PlanSchedules& schedules(const Plan& plan);
+
   const Incumbents& known_;
   std::optional<Incumbents> own_;  // known_ and what this group found, once it found something
   std::unique_ptr<GroupPrices> kept_prices_;  // once they are asked for

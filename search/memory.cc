@@ -9,6 +9,8 @@
 #include <array>
 #include <limits>
 
+#include "search/prefix_part.h"
+
 namespace penstock {
 namespace {
 
@@ -161,13 +163,15 @@ std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
 
 StageMemory::StageMemory(const RankSums& sums, const TiedParameters& ties,
                          const ShardedState& state, const HeldCounts& held,
-                         const PerRank<Bytes>& reserve, const PerRank<Bytes>& capacity)
+                         const PerRank<Bytes>& reserve, const PerRank<Bytes>& capacity,
+                         const ShortLast& last)
     : sums_(sums),
       ties_(ties),
       state_(state),
       held_(held),
       reserve_(reserve),
       capacity_(capacity),
+      last_(last),
       monotone_(held.stages() > 1 && grow_with_sections(sums, ties, held.ranks())) {
   const bool alike = sums.is_one_for_all() && reserve.is_one_for_all() && capacity.is_one_for_all();
   if (!alike) rank_of_stage_ = ranks_of_stages(held);
@@ -205,11 +209,41 @@ std::int64_t StageMemory::peak(int stage, int first, int end) const {
   const auto e = static_cast<std::size_t>(end);
   const std::int64_t stash = sums.stash[e] - sums.stash[f];
   const std::int64_t weight_stash = sums.weight_stash[e] - sums.weight_stash[f];
+  Less less;
+  if (has_short_last()) {
+    less = less_of_last(static_cast<std::size_t>(rank_of(stage)), {first, end});
+  }
   std::int64_t most = 0;
   for (const Held& held : held_.peaks_of_stage(stage)) {
-    most = std::max(most, held.stash * stash + held.weight_stash * weight_stash);
+    most = std::max(
+        most, held.stash * stash + held.weight_stash * weight_stash - saved_by_last(held, less));
   }
   return most;
+}
+
+// Of one stage at one of its peaks.
+std::int64_t StageMemory::activations(std::size_t rank, const Held& held, Run run) const {
+  const SectionSums& sums = sums_[static_cast<int>(rank)];
+  const std::int64_t full = held.stash * part(sums.stash, run.first, run.end) +
+                            held.weight_stash * part(sums.weight_stash, run.first, run.end);
+  return has_short_last() ? full - saved_by_last(held, less_of_last(rank, run)) : full;
+}
+
+StageMemory::Less StageMemory::less_of_last(std::size_t rank, Run run) const {
+  const SectionSums& full = sums_[static_cast<int>(rank)];
+  const auto less = [&](std::vector<std::int64_t> SectionSums::*of) {
+    const std::int64_t smaller =
+        part(full.*of, run.first, run.end) - part(last_.sums->*of, run.first, run.end);
+    return std::max<std::int64_t>(0, smaller);
+  };
+  return {less(&SectionSums::stash), less(&SectionSums::weight_stash)};
+}
+
+// Counts do not tell whether it is before its I or behind it, if some are before and some behind.
+std::int64_t StageMemory::saved_by_last(const Held& held, const Less& less) const {
+  if (held.stash + held.weight_stash != last_.micro_batches) return 0;
+  if (held.weight_stash == 0) return less.stash;
+  return held.stash == 0 ? less.weight_stash : std::min(less.stash, less.weight_stash);
 }
 
 Bytes StageMemory::total(int stage, int first, int end) const {
@@ -255,25 +289,15 @@ Bytes StageMemory::total_of_runs(std::size_t rank, std::span<const Run> runs) co
   for (std::size_t i = 0; i < held_.peaks(rank); ++i) {
     const auto counts = held_.peak(rank, i);
     std::int64_t held = 0;
-    for (std::size_t c = 0; c < runs.size(); ++c) {
-      const auto first = static_cast<std::size_t>(runs[c].first);
-      const auto end = static_cast<std::size_t>(runs[c].end);
-      held += counts[c].stash * (sums.stash[end] - sums.stash[first]) +
-              counts[c].weight_stash * (sums.weight_stash[end] - sums.weight_stash[first]);
-    }
+    for (std::size_t c = 0; c < runs.size(); ++c) held += activations(rank, counts[c], runs[c]);
     peak = std::max(peak, held);
   }
   return Bytes{kept + peak + working} + reserve_[static_cast<int>(rank)];
 }
 
 Bytes StageMemory::added_at(std::size_t rank, std::size_t peak, std::size_t chunk, Run run) const {
-  const SectionSums& sums = sums_[static_cast<int>(rank)];
-  const auto first = static_cast<std::size_t>(run.first), end = static_cast<std::size_t>(run.end);
-  const Held counts = held_.peak(rank, peak)[chunk];
-  const std::int64_t stash =
-      counts.stash * (sums.stash[end] - sums.stash[first]) +
-      counts.weight_stash * (sums.weight_stash[end] - sums.weight_stash[first]);
-  return for_the_step(held_.stages_of(rank)[chunk], run.first, run.end) + Bytes{stash};
+  return for_the_step(held_.stages_of(rank)[chunk], run.first, run.end) +
+         Bytes{activations(rank, held_.peak(rank, peak)[chunk], run)};
 }
 
 std::size_t StageMemory::fullest_peak(std::size_t rank) const {
@@ -294,11 +318,16 @@ int StageMemory::most_middle_sections(std::size_t rank, int stages_per_copy) con
   const int sections = sums.sections();
   if (sections < 3) return sections;
   std::int64_t kept = std::numeric_limits<std::int64_t>::max(), stash = kept, weight_stash = kept;
+  Less less;
   for (std::size_t i = 1; i + 1 < static_cast<std::size_t>(sections); ++i) {
     const std::int64_t parameters = sums.parameters[i + 1] - sums.parameters[i];
     kept = std::min(kept, state_.least_of(parameters) + sums.fixed[i + 1] - sums.fixed[i]);
     stash = std::min(stash, sums.stash[i + 1] - sums.stash[i]);
     weight_stash = std::min(weight_stash, sums.weight_stash[i + 1] - sums.weight_stash[i]);
+    if (!has_short_last()) continue;
+    const Less here = less_of_last(rank, {static_cast<int>(i), static_cast<int>(i) + 1});
+    less.stash = std::max(less.stash, here.stash);
+    less.weight_stash = std::max(less.weight_stash, here.weight_stash);
   }
   const std::int64_t room =
       (capacity_[static_cast<int>(rank)] - reserve_[static_cast<int>(rank)]).count;
@@ -310,15 +339,13 @@ int StageMemory::most_middle_sections(std::size_t rank, int stages_per_copy) con
     int must = 0;
     for (std::size_t c = 0; c < stages.size(); ++c) {
       const int stage = stages[c] % stages_per_copy;
-      const std::int64_t each =
-          kept + counts[c].stash * stash + counts[c].weight_stash * weight_stash;
+      const std::int64_t each = kept + counts[c].stash * stash +
+                                counts[c].weight_stash * weight_stash -
+                                saved_by_last(counts[c], less);
       cheapest = std::min(cheapest, each);
       if (stage == 0 || stage + 1 == stages_per_copy) {  // the first section, or the last
         const int end = stage == 0 ? 1 : sections;
-        left -= state(end - 1, end);
-        const auto e = static_cast<std::size_t>(end);
-        left -= counts[c].stash * (sums.stash[e] - sums.stash[e - 1]) +
-                counts[c].weight_stash * (sums.weight_stash[e] - sums.weight_stash[e - 1]);
+        left -= state(end - 1, end) + activations(rank, counts[c], {end - 1, end});
       } else {
         left -= each;
         ++must;

@@ -26,12 +26,20 @@ std::vector<MemoryUse> memory_of_ranks(const StagePrices& prices,
                                        const PerRank<Bytes>& reserve,
                                        const PerRank<ShapeRange>& shapes = ShapeRange{});
 
-// The same for one stage per rank before the cuts are known: what partition() asks.
+// A last micro-batch that is shorter than the others of its replica.
+struct ShortLast {
+  const SectionSums* sums = nullptr;  // of it, on any rank; null: there is none
+  int micro_batches = 0;              // of the replica, it among them
+};
+
+// The same for one stage per rank before the cuts are known: what partition() asks. A stage that
+// holds all micro-batches of a replica holds the short last one, too; where it holds fewer, all of
+// them count as full.
 class StageMemory : public StageLimit {
  public:
   StageMemory(const RankSums& sums, const TiedParameters& ties, const ShardedState& state,
-              const HeldCounts& held, const PerRank<Bytes>& reserve,
-              const PerRank<Bytes>& capacity);
+              const HeldCounts& held, const PerRank<Bytes>& reserve, const PerRank<Bytes>& capacity,
+              const ShortLast& last = {});
 
   // One stage's total when stage `stage` holds sections [first, end).
   [[nodiscard]] Bytes total(int stage, int first, int end) const;
@@ -74,6 +82,14 @@ class StageMemory : public StageLimit {
   [[nodiscard]] Bytes for_the_step(int stage, int first, int end) const {
     return Bytes{state(first, end) + buffers(stage, first, end)};
   }
+  // By how much the activations of a run are smaller in the short last micro-batch, and what that
+  // saves where a stage holds so many.
+  struct Less {
+    std::int64_t stash = 0, weight_stash = 0;
+  };
+  [[nodiscard]] bool has_short_last() const { return last_.sums != nullptr; }
+  [[nodiscard]] Less less_of_last(std::size_t rank, Run run) const;
+  [[nodiscard]] std::int64_t saved_by_last(const Held& held, const Less& less) const;
   [[nodiscard]] const PerRank<Bytes>& capacity() const { return capacity_; }
   [[nodiscard]] std::span<const int> stages_of(std::size_t rank) const {
     return held_.stages_of(rank);
@@ -99,6 +115,7 @@ class StageMemory : public StageLimit {
   }
   [[nodiscard]] std::int64_t state(int first, int end) const;
   [[nodiscard]] std::int64_t peak(int stage, int first, int end) const;
+  [[nodiscard]] std::int64_t activations(std::size_t rank, const Held& held, Run run) const;
   [[nodiscard]] std::int64_t buffers(int stage, int first, int end) const;
   // Any rank where all are alike.
   [[nodiscard]] int rank_of(int stage) const {
@@ -111,6 +128,7 @@ class StageMemory : public StageLimit {
   ShardedState state_;
   const HeldCounts& held_;
   PerRank<Bytes> reserve_, capacity_;
+  ShortLast last_;
   std::vector<int> rank_of_stage_;  // where ranks differ
   bool monotone_;
 };

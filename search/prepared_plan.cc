@@ -115,6 +115,19 @@ std::string why_no_sharding(const ScheduleKind& kind, const Plan& plan) {
          " reduces the gradients of each section";
 }
 
+ShortLast short_last_of(const PreparedPlan& prepared) {
+  const Plan& plan = prepared.plan;
+  const ReplicaLoad load = first_load(plan);
+  const bool is_told = plan.has_even_batch() && !plan.has_unequal_replicas() && !plan.is_mixed();
+  if (!is_told || load.rest == 0) return {};
+  const auto shapes = micro_batch_shapes(plan);
+  const auto last = std::find_if(shapes.begin(), shapes.end(), [&](const MicroBatchShape& shape) {
+    return shape.samples == load.rest;
+  });
+  return {&prepared.sums.of_shape(static_cast<std::size_t>(last - shapes.begin())),
+          load.micro_batches};
+}
+
 PlanSums::PlanSums(const ModelProfile& profile, const PlanDevices& devices, const Plan& plan)
     : type_of_rank_(devices.type_of_rank), pipeline_(plan.pipeline) {
   for (int kind = 0; plan.has_unequal_replicas() && kind < plan.kinds(); ++kind) {

@@ -9,6 +9,7 @@
 #include "costmodel/price_stages.h"
 #include "search/device_cluster.h"
 #include "search/evaluate.h"
+#include "search/memory.h"
 #include "search/section_sums.h"
 
 namespace penstock {
@@ -26,6 +27,10 @@ class PlanSums {
   // tokens); of all shapes.
   [[nodiscard]] RankSums full_size() const;
   [[nodiscard]] RankTables tables() const;
+  // Of one shape, on the first type.
+  [[nodiscard]] const SectionSums& of_shape(std::size_t shape) const {
+    return of_type(type_of_rank_.empty() ? 0 : type_of_rank_.front())[shape];
+  }
 
  private:
   [[nodiscard]] const std::vector<SectionSums>& of_type(int type) const {
@@ -51,6 +56,8 @@ struct PreparedPlan {
 
 // Why the plan cannot shard what it says, under this schedule; empty when it can.
 std::string why_no_sharding(const ScheduleKind& kind, const Plan& plan);
+// Of replicas that are alike, on one type.
+ShortLast short_last_of(const PreparedPlan& prepared);
 
 // The plan when nothing recomputes.
 Plan keeping(Plan plan);

@@ -23,6 +23,7 @@ RunTotals::Chunk RunTotals::with_run(const Chunk& before, StageMemory::Run run) 
   chunk.working = sums.working_peak_of(run.first, run.end);
   chunk.stash = sums.stash[end] - sums.stash[first];
   chunk.weight_stash = sums.weight_stash[end] - sums.weight_stash[first];
+  if (memory_.has_short_last()) chunk.less = memory_.less_of_last(rank_, run);
   return chunk;
 }
 
@@ -32,6 +33,7 @@ void RunTotals::set(std::size_t chunk, StageMemory::Run run) {
   const std::int64_t stash = then.stash - now.stash;
   const std::int64_t weight_stash = then.weight_stash - now.weight_stash;
   kept_ += then.kept - now.kept;
+  if (memory_.has_short_last()) save_by_last(chunk, then.less);
   now = then;
   const Held* counts = counts_.data() + chunk * peaks_.size();
   std::int64_t fullest = 0;
@@ -40,6 +42,15 @@ void RunTotals::set(std::size_t chunk, StageMemory::Run run) {
     fullest = std::max(fullest, peaks_[i]);
   }
   fullest_ = fullest;
+}
+
+// A short last micro-batch, where it is held.
+void RunTotals::save_by_last(std::size_t chunk, const StageMemory::Less& then) {
+  const Held* counts = counts_.data() + chunk * peaks_.size();
+  for (std::size_t i = 0; i < peaks_.size(); ++i) {
+    peaks_[i] += memory_.saved_by_last(counts[i], chunks_[chunk].less) -
+                 memory_.saved_by_last(counts[i], then);
+  }
 }
 
 Bytes RunTotals::total() const {

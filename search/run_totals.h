@@ -25,7 +25,9 @@ class RunTotals {
     StageMemory::Run run;
     std::int64_t kept = 0, working = 0;
     std::int64_t stash = 0, weight_stash = 0;  // of one micro-batch
+    StageMemory::Less less{};                  // of the last one, if it is short
   };
+  void save_by_last(std::size_t chunk, const StageMemory::Less& then);
   [[nodiscard]] Chunk with_run(const Chunk& before, StageMemory::Run run) const;
 
   const StageMemory& memory_;

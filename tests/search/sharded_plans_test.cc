@@ -5,6 +5,7 @@
 #include "search/best_plans.h"
 #include "search/evaluate.h"
 #include "search/memory.h"
+#include "search/plan_program.h"
 #include "tests/search/models.h"
 
 namespace penstock {
