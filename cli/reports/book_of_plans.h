@@ -14,8 +14,8 @@
 namespace penstock {
 
 // `question`: of the largest of `sizes`. `output`: where the book is written, "-" for stdout
-// instead of the table. `title`: what was asked, in words. `asked_of`: for the fewest GPUs that would
-// do, where no page has a plan.
+// instead of the table. `title`: what was asked, in words. `asked_of`: for the fewest GPUs that
+// would do, where no page has a plan.
 Answer book_of_plans(const Question& question, const std::vector<int>& sizes,
                      const std::string& title, const std::optional<std::string>& output,
                      TableFormat format, Screen screen, const AskedOf& asked_of);

@@ -87,11 +87,9 @@ Json write_ring(const RingTraffic& ring) {
 
 Json write_measurement(const Measurement& m, const std::vector<Source>& sources) {
   Json row = Json::object();
-  row.set("device", m.device)
-      .set("tensor_degree", m.tensor_degree);
+  row.set("device", m.device).set("tensor_degree", m.tensor_degree);
   if (m.context_degree > 1) row.set("context_degree", m.context_degree);
-  row.set("micro_batch_size", m.micro_batch_size)
-      .set("sequence_length", m.sequence_length);
+  row.set("micro_batch_size", m.micro_batch_size).set("sequence_length", m.sequence_length);
   if (m.decoder_length != 0) row.set("decoder_length", m.decoder_length);
   row.set("recompute", m.recompute).set("count", m.count);
   write_timing(row, "forward", m.forward);

@@ -40,9 +40,9 @@ const std::vector<std::string> kFive{"gpipe", "1f1b", "interleaved", "looped-bfs
 //
 // One GPU: 2 * 18 = 36 us. Two replicas: 18 us, then the gradients' 40 bytes (reduced in 40 ns, or
 // under ZeRO-1 scattered and the parameters gathered in 20 each) and the norm's 4 (4 ns). With FSDP
-// the first section's 10 bytes show, gathered and scattered in 5 ns each, and 1 ns for every copy: 4
-// forward, 7 backward. Its shards of gradients have 4 bytes: 20 + 80 + 40, and buffers of 40. P = 2
-// is cut 9 | 9 us:
+// the first section's 10 bytes show, gathered and scattered in 5 ns each, and 1 ns for every copy:
+// 4 forward, 7 backward. Its shards of gradients have 4 bytes: 20 + 80 + 40, and buffers of 40.
+// P = 2 is cut 9 | 9 us:
 //
 //   1f1b, gpipe    (2 + 2 - 1) * 9 = 27
 //   zb-h1    0: F0 F1       I0 W0 I1 W1                         3 us each: 21

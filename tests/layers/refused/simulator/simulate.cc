@@ -1,4 +1,5 @@
-// The last of these includes and the switch must be refused; tests/layers/refuses.cmake says with which words.
+// The last of these includes and the switch must be refused; tests/layers/refuses.cmake says with
+// which words.
 #include "simulator/simulate.h"
 
 #include <vector>
