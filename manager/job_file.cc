@@ -1,3 +1,8 @@
+// Reads job files (penstock.job/1).
+//
+// What the manager sets itself, such as --steps, is refused among the arguments of train, since two
+// answers to one question would depend on their order. What is left out has the default of JobFile.
+// A time says its unit in its key ("exit_s": 60).
 #include "manager/job_file.h"
 
 #include <array>
@@ -123,36 +128,6 @@ std::string stem_of(const std::string& path) {
   return name.substr(0, name.find_last_of('.'));
 }
 
-Json texts(const std::vector<std::string>& all) {
-  Json json = Json::array();
-  for (const std::string& each : all) json.push(each);
-  return json;
-}
-
-std::int64_t ns(Duration duration) { return duration.count(); }
-
-Json write_starter(const RankStarter& starter) {
-  Json json = Json::object();
-  if (starter.kind == RankStarter::Kind::kLocal) {
-    json.set("kind", "local");
-  } else {
-    json.set("kind", "command").set("start", starter.start);
-  }
-  Json environment = Json::object();
-  for (const auto& [name, value] : starter.environment) environment.set(name, value);
-  return json.set("environment", std::move(environment));
-}
-
-Json write_source(const NoticeSource& source) {
-  Json json = Json::object();
-  for (const NamedProvider& each : kProviders) {
-    if (each.provider == source.provider) json.set("provider", std::string(each.name));
-  }
-  if (!source.base.empty()) json.set("base", source.base);
-  if (!source.machine.empty()) json.set("machine", source.machine);
-  return json;
-}
-
 }  // namespace
 
 JobFile read_job_file(const Json& json, const std::string& file) {
@@ -181,31 +156,6 @@ JobFile read_job_file(const Json& json, const std::string& file) {
   if (const auto limits = reader.get("limits")) read_limits(*limits, job.limits);
   reader.finish();
   return job;
-}
-
-Json write_job_file(const JobFile& job) {
-  Json json = Json::object();
-  json.set("format", std::string(kFormat)).set("name", job.name).set("book", job.book);
-  json.set("steps", job.steps).set("train", texts(job.train)).set("checkpoints", job.checkpoints);
-  json.set("run_folder", job.run_folder).set("machine_file", job.machine_file);
-  json.set("ranks", write_starter(job.ranks)).set("address", job.address);
-  json.set("token_file", job.token_file);
-  Json notices = Json::array();
-  for (const NoticeSource& each : job.notices) notices.push(write_source(each));
-  json.set("notices", std::move(notices));
-  Json assumptions = Json::object();
-  if (job.write) assumptions.set("write_ns", ns(*job.write));
-  assumptions.set("storage_bytes_per_s", job.storage_bytes_per_s);
-  assumptions.set("restart_ns", ns(job.restart)).set("notice_ns", ns(job.notice));
-  json.set("assumptions", std::move(assumptions));
-  if (job.checkpoint_every) json.set("checkpoint_every_ns", ns(*job.checkpoint_every));
-  json.set("watch_slow_ranks", job.watch_slow_ranks).set("search", job.search);
-  Json limits = Json::object();
-  limits.set("start_ns", ns(job.limits.start)).set("exit_ns", ns(job.limits.exit));
-  limits.set("silence_ns", ns(job.limits.silence)).set("attempts", job.limits.attempts);
-  limits.set("pause_ns", ns(job.limits.pause));
-  limits.set("longest_pause_ns", ns(job.limits.longest_pause));
-  return json.set("limits", std::move(limits));
 }
 
 }  // namespace penstock

@@ -72,6 +72,5 @@ struct JobFile {
 // Relative paths stay as they are written: they count from where `manage` is called.
 // Error{kBadInput} for everything malformed.
 JobFile read_job_file(const Json& json, const std::string& file);
-Json write_job_file(const JobFile& job);
 
 }  // namespace penstock

@@ -1,3 +1,10 @@
+// The state of a job as JSON, field by field, for the manager's store.
+//
+// A manager that is started again must go on exactly where the last one was killed, so reading what
+// was written gives an equal state; tests hold that for every state that the seeded runs of
+// decide() reach. Times are integers in nanoseconds; a loss that is no number is null, because JSON
+// has no NaN. Anything unknown or out of range is refused: a damaged store is better noticed than
+// guessed at.
 #include "manager/job_state.h"
 
 #include <array>

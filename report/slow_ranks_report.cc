@@ -1,3 +1,7 @@
+// Slow ranks in words, as a list of machines, and as a file (penstock.slow/1) that is read again.
+//
+// The file holds what the words say and nothing else; the reader takes exactly what the writer
+// writes, and what follows from other fields (the host, the threshold) is read and not used.
 #include "report/slow_ranks_report.h"
 
 #include <algorithm>

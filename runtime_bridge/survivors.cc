@@ -1,3 +1,11 @@
+// How the survivors of a lost rank agree on a step, with nothing but the job's store.
+//
+// Every rank goes through the ranks below it, in order. A rank counts as lost when it stopped, when
+// its heartbeat stands still, or when it says nothing within the limit; the first that lives
+// decides and all others wait for its decision. The one that decides waits for the standing of
+// every rank above it. What must hold: a rank writes only what one decision says, and only if it is
+// named in it. Two ranks that take themselves for the lowest therefore end with two decisions, of
+// which at most one has all its ranks.
 #include "runtime_bridge/survivors.h"
 
 #include <algorithm>

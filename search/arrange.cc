@@ -1,3 +1,9 @@
+// Works out the schedules that are arranged from prices: automatic ones and run-time rules.
+//
+// One schedule for each kind of replica (replicas may have different numbers of micro-batches),
+// from the time of every action and the bytes that each rank has left for activations. Invariant:
+// what is returned holds no more than that limit on any rank, and is the same for the same input;
+// the caller replays it like any other schedule.
 #include "search/arrange.h"
 
 #include <algorithm>

@@ -1,3 +1,15 @@
+// The order of the search, and the ranking of what it found.
+//
+// Groups of candidates (a device, PP, VP, DP, TP, mbs each) are searched in rounds, those that
+// usually win first, so that later rounds lose early against known plans: one device type, mixed
+// types, other numbers of replicas, more chunks. Within a round groups go through lower bounds and
+// replays (group_queue.h, group_search.h); automatic schedules are worked out at the end of it, in
+// the order of their bounds. Then cuts are improved for the best plans and for contenders, and
+// plans are ranked with their reasons.
+//
+// What must hold: a candidate is left out only where a proven lower bound loses against a plan that
+// is kept; results are merged in the order of candidates, so that threads change nothing; and the
+// best plan does not depend on how many are shown.
 #include "search/best_plans.h"
 
 #include <algorithm>

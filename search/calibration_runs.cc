@@ -1,3 +1,9 @@
+// What a calibration predicts of measured runs, for any terms that the fit tries.
+//
+// Every run is planned once with neutral terms; its Program does not depend on the terms, so a
+// trial only prices it again (repriced_step). Runs are weighted by the inverse of their variance:
+// the spread between runs of one setting, which is assumed, and the spread of the run's own steps,
+// by its number of steps. Weights are scaled to a mean of one, so that priors keep their strength.
 #include "search/calibration_runs.h"
 
 #include <algorithm>

@@ -63,8 +63,6 @@ PlanFile to_rolled_up_plan_file(const PlanInputs& inputs, const EvaluatedPlan& e
 struct Replayed {
   Timeline timeline;
   Evaluation evaluation;
-  // On a calibrated cluster: see RankedPlan.
-  std::vector<double> log_slopes;
 };
 Replayed replay_plan_file(const PlanFile& file);
 

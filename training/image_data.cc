@@ -1,3 +1,8 @@
+// Images with labels, read where they lie: sample k is image k of all files in their order.
+//
+// The file of a sample is found by bisection in the running sums of images per file. Shapes, types
+// and numbers of labels are compared once, when the files are opened; labels are checked when they
+// are used, and the first part of every file before the run begins.
 #include "training/image_data.h"
 
 #include <algorithm>

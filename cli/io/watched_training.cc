@@ -1,3 +1,9 @@
+// What a training run prints while it goes on, and the signals that it obeys.
+//
+// On a terminal one line is drawn over again, at most ten times a second; elsewhere a line is
+// printed every ten seconds. A line that must stay (a slow rank) ends the drawn one first. Signal
+// handlers only set a flag: the run asks for it after every step (RunControl), so that nothing
+// happens in the middle of one.
 #include "cli/io/watched_training.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// penstock listen: passes a cloud's notices about this machine on to the manager of a job.
+//
+// What the providers say is read in manager/notices; this file chooses one of them, finds the
+// manager anew for every message, and ends on a signal.
 #include "manager/notices/listen.h"
 
 #include <algorithm>

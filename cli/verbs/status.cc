@@ -1,3 +1,7 @@
+// penstock status: the state of a managed job, from its manager or from what the last one kept.
+//
+// The manager is asked first. Where none answers, its store is read without changing it, and the
+// answer says so: the same table, and an exit code that scripts can tell apart.
 #include <cstdio>
 #include <filesystem>
 #include <string>

@@ -1,3 +1,7 @@
+// penstock tell: one signed command to the manager of a job.
+//
+// What a command needs (a machine, GPUs, a time) is checked before the manager is called, so that a
+// mistyped command is answered with the right one also where no manager runs.
 #include <string>
 
 #include <fmt/format.h>

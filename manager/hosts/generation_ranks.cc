@@ -1,3 +1,10 @@
+// Starts, finds and ends the ranks of one generation on all machines of a job.
+//
+// Two sources say what became of a rank: the processes of the machine, which only show who is left,
+// and the generation's folder, where launchers write how their ranks ended. Processes are looked at
+// first, so whoever is missing has written by then. Starting is safe to repeat: where a launcher of
+// this generation runs or ran, nothing is started. Ending gives the generation up in its folder
+// first, so that a machine that answers again later finds that its start no longer counts.
 #include "manager/hosts/generation_ranks.h"
 
 #include <algorithm>

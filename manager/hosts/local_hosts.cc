@@ -1,3 +1,9 @@
+// Machines of a job that are all this one: ranks are started detached, found in /proc, signalled.
+//
+// Ranks must outlive the manager, so they are started in a session of their own with default
+// signals and without its files, and are found again by what stands in their environment, never by
+// what a manager remembers. A process is named by its id and its start time, so that an id that was
+// given to another process is not signalled.
 #include "manager/hosts/local_hosts.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// Reads the list of machines that a person or a scheduler writes while the manager runs.
+//
+// A file is taken whole or not at all: whoever writes it may be half way through, and a list that
+// is cut off would take machines from the job. The content that was looked at last is remembered,
+// so that each mistake is said once. Names of hosts are kept to what cannot be misread on a command
+// line.
 #include "manager/hosts/machine_file.h"
 
 #include <algorithm>

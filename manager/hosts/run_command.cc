@@ -1,3 +1,8 @@
+// Runs a program to its end, within a limit of time and of output.
+//
+// It gets a process group of its own and no file but the pipe of its stdout. When the limit is over
+// the whole group is killed, so that a child that keeps the pipe open cannot hold the manager.
+// Output beyond the limit is read and dropped, because a program whose pipe is full never ends.
 #include "manager/hosts/run_command.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Writes the state of a job as Prometheus reads it (exposition format, version 0.0.4).
+//
+// Every family is written once, with HELP and TYPE in front of its samples, as the format asks.
+// What is not known has no sample, never a 0, and every sample carries the label of the job.
 #include "manager/port/metrics_text.h"
 
 #include <array>

@@ -1,3 +1,9 @@
+// When a rank writes checkpoints, what stands in them, and what a run resumes from.
+//
+// A checkpoint is written by a thread of its own while the next steps run; before the next one
+// begins, the last is waited for. A checkpoint that cannot be written (a full disk) is a note and
+// not the end of the run; only the last one must succeed. A damaged checkpoint is set aside under
+// another name and ends the run on all ranks, so that the same command goes on from the one before.
 #include "runtime_bridge/torch/rank_checkpoints.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 #include "training/cuda/cuda_devices.h"
 
-#include <array>
 #include <cstdlib>
 
 #include "core/values/error.h"
@@ -18,12 +17,8 @@ CudaDevice describe(int index) {
   cudaDeviceProp properties{};
   check_cuda(cudaGetDeviceProperties(&properties, index),
              "read the properties of device " + std::to_string(index));
-  std::array<char, 32> bus{};
-  check_cuda(cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), index),
-             "read the bus id of device " + std::to_string(index));
   return {index,
           properties.name,
-          bus.data(),
           properties.major,
           properties.minor,
           Bytes{static_cast<std::int64_t>(properties.totalGlobalMem)},

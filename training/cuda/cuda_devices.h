@@ -11,7 +11,6 @@ namespace penstock {
 struct CudaDevice {
   int index = 0;
   std::string name;          // "NVIDIA H200"
-  std::string bus_id;        // "0000:3B:00.0"
   int major = 0, minor = 0;  // compute capability
   Bytes memory{};
   Bytes l2_cache{};

@@ -1,3 +1,9 @@
+// Gives the forward of a model its arguments by their names, from one table.
+//
+// An argument that the table does not name takes the token ids or the pixels, and only one may, so
+// what a name means never depends on its position. Of images the table's first two rows count. The
+// meanings are those of Hugging Face's models (T5ForConditionalGeneration shifts labels to the
+// right behind a 0, the id of its padding).
 #include "training/torch/model_inputs.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// Cuts a piece out of a flat forward: a graph whose inputs are what it is handed, and whose outputs
+// are what it hands on.
+//
+// Backwards from the results it collects every node that they need, and stops at values that are
+// given; inputs of the whole graph (attributes, the model's own inputs) become further inputs of
+// the piece. The collected nodes are then copied in their old order. So a piece holds no node that
+// its results or effects do not need, and every value is either given, read, or made by a node
+// before the one that uses it.
 #include "training/torch/script_piece.h"
 
 #include <map>

@@ -66,10 +66,6 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int /*device*/) 
   std::strcpy(properties->name, "an emulated GPU");
   return cudaSuccess;
 }
-cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {
-  std::snprintf(id, static_cast<std::size_t>(length), "0000:%02X:00.0", device);
-  return cudaSuccess;
-}
 cudaError_t cudaDriverGetVersion(int* version) {
   *version = CUDART_VERSION;
   return cudaSuccess;
