@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <variant>
@@ -78,10 +79,13 @@ struct RankEnded {
   bool operator==(const RankEnded&) const = default;
 };
 
+// Of a loss. Unlike NaN it equals itself, so that states can be compared.
+constexpr double kNotFinite = std::numeric_limits<double>::infinity();
+
 struct StepFinished {
   std::int64_t generation = 0;
   std::int64_t step = 0;  // steps that are done now, as `next step` of a checkpoint
-  double loss = 0.0;
+  double loss = 0.0;      // kNotFinite: infinite or no number
   Duration time{};
   bool operator==(const StepFinished&) const = default;
 };

@@ -8,9 +8,10 @@
 #include "manager/job_state.h"
 
 #include <array>
-#include <cmath>
 #include <limits>
 
+#include "core/files/finite_or_null.h"
+#include "manager/event.h"
 #include "manager/state_json.h"
 
 namespace penstock {
@@ -217,10 +218,8 @@ void read_expectations(JsonReader& reader, JobState& state) {
   expected->finish();
 }
 
-Json loss_or_null(double loss) { return std::isfinite(loss) ? Json(loss) : Json(); }
-
 void write_progress(Json& json, const JobState& state) {
-  json.set("last_step", state.last_step).set("last_loss", loss_or_null(state.last_loss));
+  json.set("last_step", state.last_step).set("last_loss", finite_or_null(state.last_loss));
   if (state.step_time) json.set("step_time_ns", std::int64_t{state.step_time->count()});
   set_time(json, "last_sign_ns", state.last_sign);
   json.set("checkpoint_step", state.checkpoint_step);
@@ -234,13 +233,8 @@ void write_progress(Json& json, const JobState& state) {
 }
 
 void read_progress(JsonReader& reader, JobState& state) {
-  constexpr double kMostLoss = std::numeric_limits<double>::max();
   state.last_step = reader.at("last_step").integer(0, kMost);
-  // A loss that is no number is written as null.
-  const JsonReader loss = reader.at("last_loss");
-  state.last_loss = loss.value().kind() == Json::Kind::kNull
-                        ? std::numeric_limits<double>::quiet_NaN()
-                        : loss.number(-kMostLoss, kMostLoss);
+  state.last_loss = number_or_null(reader.at("last_loss"), kNotFinite);
   if (const auto step = reader.get("step_time_ns"))
     state.step_time = Duration{step->integer(0, kMost)};
   state.last_sign = get_time(reader, "last_sign_ns");

@@ -112,8 +112,8 @@ struct JobState {
   std::vector<JobMachine> machines;  // by name
   Generation generation;             // that runs, or ran last
   std::optional<Stopping> stopping;
-  std::int64_t last_step = 0;  // steps done, by the newest generation
-  double last_loss = 0.0;
+  std::int64_t last_step = 0;         // steps done, by the newest generation
+  double last_loss = 0.0;             // or kNotFinite
   std::optional<Duration> step_time;  // of the last step
   std::optional<UtcTime> last_sign;   // of life of the ranks: a step, a checkpoint, the start
   std::int64_t checkpoint_step = 0;   // of the newest checkpoint

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "core/files/finite_or_null.h"
 #include "core/values/seconds.h"
 #include "report/validation.h"
 #include "report/words.h"
@@ -45,9 +46,6 @@ std::string evaluations(const RunLog& run) {
                      significant(evaluated.back()->evaluation->loss, 5),
                      significant(least.evaluation->loss, 5), least.step + 1);
 }
-
-// A loss that is infinite or no number has no other way into JSON.
-Json finite_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
 Json to_json(const MeasuredStep& step) {
   Json json = Json::object();

@@ -19,6 +19,7 @@
 #include "cli/io/manage_signals.h"
 #include "cli/options/options.h"
 #include "cli/verbs/verbs.h"
+#include "core/files/finite_or_null.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "core/values/loaded.h"
@@ -148,7 +149,8 @@ Answer answer_of(const JobState& state, const std::string& path, bool as_json) {
     Json json = Json::object();
     json.set("schema_version", kResultSchemaVersion).set("verb", "manage").set("job", path);
     json.set("phase", std::string(name_of(state.phase))).set("why", state.why);
-    json.set("checkpoint_step", state.checkpoint_step).set("last_loss", state.last_loss);
+    json.set("checkpoint_step", state.checkpoint_step);
+    if (state.last_step > 0) json.set("last_loss", finite_or_null(state.last_loss));
     json.set("generations", state.generation.number).set("restarts", state.restarts);
     json.set("lost_steps", state.lost_steps);
     return json_answer(json, exit);

@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "core/files/finite_or_null.h"
 #include "core/files/read_sources.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
@@ -15,13 +16,6 @@ namespace {
 constexpr int kMostRanks = 1 << 20;
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;
 constexpr double kMostRate = 1e9;
-
-// null: infinite or no number.
-double number_or_null(const JsonReader& value) {
-  if (value.value().kind() == Json::Kind::kNull) return std::numeric_limits<double>::quiet_NaN();
-  constexpr double kMost = std::numeric_limits<double>::max();
-  return value.number(-kMost, kMost);
-}
 
 RunHeader read_header(JsonReader reader) {
   read_format(reader, "penstock.run/1");

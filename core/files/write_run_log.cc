@@ -1,7 +1,7 @@
-#include <cmath>
 #include <limits>
 #include <utility>
 
+#include "core/files/finite_or_null.h"
 #include "core/values/json.h"
 #include "core/values/run_log.h"
 
@@ -9,9 +9,6 @@ namespace penstock {
 namespace {
 
 std::string one_line(const Json& json) { return to_text(json, std::numeric_limits<int>::max()); }
-
-// A loss that is infinite or no number has no other way into JSON.
-Json finite_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
 Json nanoseconds(const std::vector<Duration>& times) {
   Json json = Json::array();

@@ -219,7 +219,7 @@ void HostRanks::tell_steps(std::vector<Event>& events) {
     StepFinished finished;
     finished.generation = ranks_->places().number;
     finished.step = step.step + 1;
-    finished.loss = step.loss.value_or(0.0);
+    finished.loss = step.loss;
     finished.time = step.step_time;
     events.emplace_back(finished);
   }

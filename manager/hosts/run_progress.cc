@@ -4,7 +4,9 @@
 #include <limits>
 #include <string_view>
 
+#include "core/files/finite_or_null.h"
 #include "core/values/json_reader.h"
+#include "manager/event.h"
 
 namespace penstock {
 namespace {
@@ -17,11 +19,7 @@ FinishedStep finished_step(const std::string& line, const std::string& place) {
   JsonReader reader(json, place);
   FinishedStep step;
   step.step = reader.at("step").integer(0, kMost);
-  const JsonReader loss = reader.at("loss");
-  if (loss.value().kind() != Json::Kind::kNull) {
-    step.loss =
-        loss.number(std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max());
-  }
+  step.loss = number_or_null(reader.at("loss"), kNotFinite);
   step.step_time = reader.duration("step_time");
   step.tokens = reader.at("tokens").integer(0, kMost);
   return step;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +12,7 @@ namespace penstock {
 
 struct FinishedStep {
   std::int64_t step = 0;
-  std::optional<double> loss;  // nothing: it was not finite
+  double loss = 0.0;  // or kNotFinite
   Duration step_time{};
   std::int64_t tokens = 0;
   bool operator==(const FinishedStep&) const = default;

@@ -1,9 +1,11 @@
 // The JSON of /status and `penstock status --json`: flat, units in the key names, absent keys for
-// what is not known.
+// what is not known. A loss that is no number is null.
 #include <limits>
 #include <utility>
 
+#include "core/files/finite_or_null.h"
 #include "core/values/json_reader.h"
+#include "manager/event.h"
 #include "manager/port/job_status.h"
 
 namespace penstock {
@@ -83,7 +85,7 @@ Json write_job_status(const JobStatus& status) {
   json.set("phase", status.phase).set("why", status.why).set("plan", status.plan);
   json.set("generation", status.generation).set("step", status.step).set("steps", status.steps);
   json.set("gpus_present", status.gpus_present).set("gpus_used", status.gpus_used);
-  if (status.loss) json.set("loss", *status.loss);
+  if (status.loss) json.set("loss", finite_or_null(*status.loss));
   if (status.tokens_per_s) json.set("tokens_per_s", *status.tokens_per_s);
   if (status.step_time) json.set("step_ns", std::int64_t{status.step_time->count()});
   if (status.predicted_step) {
@@ -122,7 +124,7 @@ JobStatus read_job_status(const Json& json, const std::string& file) {
   status.steps = read_count(reader, "steps");
   status.gpus_present = static_cast<int>(reader.at("gpus_present").integer(0, 1 << 30));
   status.gpus_used = static_cast<int>(reader.at("gpus_used").integer(0, 1 << 30));
-  status.loss = get_number(reader, "loss");
+  if (const auto loss = reader.get("loss")) status.loss = number_or_null(*loss, kNotFinite);
   status.tokens_per_s = get_number(reader, "tokens_per_s");
   status.step_time = reader.get_duration("step");
   status.predicted_step = reader.get_duration("predicted_step");

@@ -5,6 +5,7 @@
 #include "manager/port/metrics_text.h"
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <optional>
 #include <string_view>
@@ -13,7 +14,9 @@
 namespace penstock {
 namespace {
 
+// What is no number is spelt as Go reads it, without a sign.
 std::string number(double value) {
+  if (!std::isfinite(value)) return "NaN";
   std::array<char, 40> text{};
   std::snprintf(text.data(), text.size(), "%.12g", value);
   return text.data();

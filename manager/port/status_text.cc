@@ -17,7 +17,10 @@ std::string headline(const JobStatus& status) {
   std::string text = status.job + ": " + status.phase;
   if (!status.why.empty()) text += " (" + status.why + ")";
   text += ", step " + with_commas(status.step) + " of " + with_commas(status.steps);
-  if (status.loss) text += ", loss " + fixed(*status.loss, 4);
+  if (status.loss) {
+    text += std::isfinite(*status.loss) ? ", loss " + fixed(*status.loss, 4)
+                                        : std::string(", the loss is no longer a finite number");
+  }
   return text;
 }
 

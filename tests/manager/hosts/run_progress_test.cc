@@ -2,12 +2,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include <doctest/doctest.h>
 #include <unistd.h>
 
 #include "core/values/error.h"
 #include "core/values/run_log.h"
+#include "manager/event.h"
 
 namespace penstock {
 namespace {
@@ -72,7 +74,7 @@ TEST_CASE("a loss that is no number is a finished step all the same") {
   log.add(write_run_header({}) + "\n" + line_of(3, std::numeric_limits<double>::infinity()));
   const auto steps = progress.read_more();
   REQUIRE(steps.size() == 1);
-  CHECK(!steps[0].loss);
+  CHECK(steps[0].loss == kNotFinite);
 }
 
 TEST_CASE("a line that is no step is refused with its place") {

@@ -85,6 +85,20 @@ TEST_CASE("a status is written and read again as it was") {
   CHECK_THROWS_AS((void)read_job_status(extra, "s"), Error);
 }
 
+// A run whose loss has become infinite or no number goes on, and so must whoever watches it.
+TEST_CASE("a loss that is not finite is said, and is null in JSON") {
+  JobState diverged = state();
+  diverged.last_loss = kNotFinite;
+  CHECK(read_job_state(parse_json(to_text(write_job_state(diverged)), "s"), "s") == diverged);
+  const JobStatus status = job_status(diverged, seen(), kNow);
+  const std::string json = to_text(write_job_status(status));
+  CHECK(json.find("\"loss\": null") != std::string::npos);
+  CHECK(read_job_status(parse_json(json, "s"), "s") == status);
+  CHECK(status_text(status, kNow, Screen{})
+            .find("step 17 of 300, the loss is no longer a finite number\n") != std::string::npos);
+  CHECK(metrics_text(status).find("penstock_loss{job=\"gpt\"} NaN\n") != std::string::npos);
+}
+
 TEST_CASE("people read it on a few lines") {
   const std::string text = status_text(job_status(state(), seen(), kNow), kNow, Screen{});
   CAPTURE(text);
