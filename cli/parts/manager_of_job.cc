@@ -40,7 +40,8 @@ ManagerLine line_to_manager(const JobFile& job, const ManagerOptions& given) {
                     "' has run here\nhelp: start one with penstock manage, or say where it is with "
                     "--manager HOST:PORT");
   }
-  return {http_exchange(parse_http_address("--manager", *address)),
+  const std::string source = given.manager ? "--manager" : address_path(job.run_folder);
+  return {http_exchange(parse_http_address(source, *address)),
           read_port_key(given.key.value_or(token_path(job))), job.name};
 }
 

@@ -12,6 +12,8 @@
 namespace penstock {
 namespace {
 
+constexpr const char* kOption = "address of the job file";
+
 bool is_loopback(const std::string& host) { return host.starts_with("127.") || host == "::1"; }
 
 const Plan* plan_of(const PlanBook& book, int page) {
@@ -46,10 +48,10 @@ std::string token_path(const JobFile& job) {
 std::unique_ptr<PortEvents> open_port(const JobFile& job, const PlanBook& book,
                                       std::function<UtcTime()> clock) {
   if (job.address.empty()) return nullptr;
-  const HttpAddress address = parse_http_address("/address", job.address, 0);
+  const HttpAddress address = parse_http_address(kOption, job.address, 0);
   if (!is_loopback(address.host) && job.token_file.empty()) {
     throw_bad_input(
-        "/address: '" + job.address +
+        std::string(kOption) + ": '" + job.address +
         "' can be reached from other machines\nhelp: name the file of the key that they need as "
         "\"token_file\" too, or use 127.0.0.1:0");
   }

@@ -82,9 +82,9 @@ std::string read_secret(const std::string& path) {
   }
   struct stat facts {};
   if (::fstat(file.number, &facts) != 0 || !S_ISREG(facts.st_mode))
-    no_key(path, "is no file", "name the key file");
+    no_key(path, "is not a regular file", "name the key file");
   if ((facts.st_mode & 077U) != 0 || facts.st_uid != ::geteuid()) {
-    no_key(path, "others than its owner, who has to be you, may use this key", "chmod 600 " + path);
+    no_key(path, "a key must belong to you, and nobody else may read it", "chmod 600 " + path);
   }
   std::string text(kMostHex + 1, '\0');
   const ssize_t count = ::read(file.number, text.data(), text.size());
