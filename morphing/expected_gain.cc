@@ -5,9 +5,9 @@
 //    1/2) over the time since the start. So where losses come in waves a smaller plan with spare
 //    GPUs is worth more. When nothing runs, the rung of most worth starts.
 // 2. Growing at once. A change from worth r1 to r2 pays when the time t to the next loss that
-// breaks
-//    the new rung is longer than C / ln(r2 / r1), for t exponentially distributed: the plan that
-//    runs goes on while C passes, or the new one catches up. t is estimated from the losses so far.
+//    breaks the new rung is longer than C / ln(r2 / r1), for t exponentially distributed: the plan
+//    that runs goes on while C passes, or the new one catches up. t is estimated from the losses so
+//    far.
 // 3. Growing after a while. The estimate may be wrong, and calm lasts. Whoever has foregone as much
 //    as the change costs, C x r2 / (r2 - r1) after the chance came or after the last event, changes
 //    now (the ski-rental rule: never more than twice the cost of knowing).
