@@ -44,6 +44,9 @@ std::vector<std::string> read_arguments(const JsonReader& reader) {
                              "--virtual",
                              "--slow-ranks",
                              "--slow-machines"};
+  if (reader.value().kind() != Json::Kind::kArray) {
+    reader.expected(R"(a list of arguments, as ["--data", "corpus.txt"])");
+  }
   std::vector<std::string> arguments;
   for (const JsonReader& each : reader.elements()) {
     const std::string argument = each.string();
@@ -132,6 +135,10 @@ std::string stem_of(const std::string& path) {
 
 JobFile read_job_file(const Json& json, const std::string& file) {
   JsonReader reader(json, file);
+  if (!reader.has("format")) {
+    reader.fail("the key \"format\" is missing here; add \"format\": \"" + std::string(kFormat) +
+                "\"");
+  }
   const JsonReader format = reader.at("format");
   if (format.string() != kFormat) format.expected("\"" + std::string(kFormat) + "\"");
   JobFile job;

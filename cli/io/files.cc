@@ -23,7 +23,8 @@ namespace penstock {
 namespace {
 
 constexpr std::string_view kProfile = "penstock.profile/1", kCluster = "penstock.cluster/1",
-                           kPlan = kPlanFormat, kBook = "penstock.book/1", kConfig = "config.json";
+                           kPlan = kPlanFormat, kBook = "penstock.book/1", kJob = "penstock.job/1",
+                           kSlow = "penstock.slow/1", kConfig = "config.json", kText = "text";
 
 // What people call a file of this format.
 struct Kind {
@@ -35,6 +36,8 @@ constexpr std::array kKinds{
     Kind{kPlan, "a plan"},
     Kind{kPlanFormat1, "a plan"},
     Kind{kBook, "a book of plans"},
+    Kind{kJob, "a job file"},
+    Kind{kSlow, "a list of slow ranks"},
     Kind{kConfig, "a model's config.json"},
     Kind{"penstock.device/1", "the datasheet of a device"},
     Kind{"penstock.costs/1", "the costs of a schedule"},
@@ -44,6 +47,12 @@ constexpr std::array kKinds{
 
 constexpr const char* kHowToBook =
     "a book is what penstock plan ... --gpus 8..64 -o book.json writes";
+
+constexpr const char* kHowToSlow =
+    "penstock train --slow-ranks --slow-machines slow.json writes it";
+constexpr const char* kHowToJob =
+    "a job file (penstock.job/1) names a book, the data and folders: data/jobs/two_machines.json "
+    "is one to copy, docs/file_formats.md has its keys";
 
 std::string_view words_for(std::string_view format) {
   for (const Kind& kind : kKinds) {
@@ -61,6 +70,9 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
         "PROFILE --cluster {} {}",
         path, kBatch);
   }
+  if (found == kBook && wanted == kJob) {
+    return fmt::format("a job file names it, \"book\": \"{}\"; {}", path, kHowToJob);
+  }
   if (found == kBook) {
     return fmt::format(
         "penstock morph --book {} --trace trace.csv replays it; penstock plan ... --gpus N -o "
@@ -68,6 +80,9 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
         path);
   }
   if (wanted == kBook) return kHowToBook;
+  if (wanted == kJob) return kHowToJob;
+  if (wanted == kSlow) return kHowToSlow;
+  if (found == kJob) return fmt::format("penstock manage {} runs the job", path);
   if (wanted == kCluster) {
     return "--cluster takes what there is to run on; the model is the argument without an option";
   }
@@ -106,8 +121,8 @@ std::string near_file(const std::filesystem::path& path) {
   const auto slashes = std::count(path.begin(), path.end(), '/');
   const bool is_hub_name = (slashes == 1 || (slashes == 0 && name.extension().empty())) &&
                            name.extension() != ".json" && !path.starts_with('.') &&
-                           !path.starts_with('/') && wanted != kCluster && wanted != kPlan &&
-                           wanted != kBook;
+                           !path.starts_with('/') &&
+                           (wanted.empty() || wanted == kProfile || wanted == kConfig);
   if (help.empty() && (is_hub_name || path.find("://") != std::string::npos)) {
     help =
         "models are not fetched over the network: download the model's config.json and give "
@@ -122,6 +137,9 @@ std::string near_file(const std::filesystem::path& path) {
     help = "a plan is what penstock plan ... -o plan.json writes";
   }
   if (help.empty() && wanted == kBook) help = kHowToBook;
+  if (help.empty() && wanted == kJob) help = kHowToJob;
+  if (help.empty() && wanted == kSlow) help = kHowToSlow;
+  if (help.empty() && wanted == kText) help = "give the path of a file";
   if (help.empty()) {
     help = "give the path of a config.json, a profile or a plan (penstock --help has examples)";
   }
@@ -138,8 +156,12 @@ std::string file_named(const std::string& path, std::string_view wanted) {
   if (!std::filesystem::is_directory(path, error)) return path;
   const std::filesystem::path config = std::filesystem::path(path) / kConfig;
   if (std::filesystem::exists(config, error)) return config.lexically_normal().string();
+  const std::string_view words = words_for(wanted);
   throw_bad_input(
-      fmt::format("{}: a folder without a config.json\nhelp: give the file itself", path));
+      words.empty() || wanted == kProfile
+          ? fmt::format("{}: a folder without a config.json\nhelp: give the file itself", path)
+          : fmt::format("{}: this is a folder, and {} belongs here\nhelp: give the file itself",
+                        path, words));
 }
 
 // A script, a log, a text: said before JSON's parser complains of its first letter.
@@ -203,6 +225,15 @@ void require_folder_of(const std::string& path) {
                           folder.string(), folder.string()));
 }
 
+void require_page_name(const std::string& output) {
+  for (const std::string_view end : {".pdf", ".png", ".svg", ".json", ".csv", ".md", ".txt"}) {
+    if (!output.ends_with(end)) continue;
+    bad_option("--output", fmt::format("a report is one HTML page, and {} is not", output),
+               "write -o report.html, and print it to a PDF in a browser; --json prints the "
+               "figures; penstock trace PLAN -o step.svg draws a step");
+  }
+}
+
 Loaded<ModelProfile> load_profile(const std::string& path) {
   const Loaded<Json> json = load_wanted(path, kProfile);
   expect_format(json.value, json.file.path, kProfile);
@@ -219,6 +250,24 @@ Loaded<PlanFile> load_plan(const std::string& path) {
   const Loaded<Json> json = load_wanted(path, kPlan);
   expect_format(json.value, json.file.path, kPlan);
   return {read_plan(json.value, path), json.file};
+}
+
+Loaded<Json> load_job_file(const std::string& path) {
+  const Loaded<Json> json = load_wanted(path, kJob);
+  expect_format(json.value, json.file.path, kJob);
+  return json;
+}
+
+Loaded<Json> load_slow_ranks(const std::string& path) {
+  const Loaded<Json> json = load_wanted(path, kSlow);
+  expect_format(json.value, json.file.path, kSlow);
+  return json;
+}
+
+std::string load_text(const std::string& path) {
+  std::error_code error;
+  if (path != "-" && !std::filesystem::exists(path, error) && !error) no_such_file(path, kText);
+  return read_file(path);
 }
 
 Loaded<PlanBook> load_plan_book(const std::string& path) {

@@ -22,10 +22,19 @@ Loaded<ModelProfile> load_profile(const std::string& path);
 Loaded<ClusterSpec> load_cluster(const std::string& path);
 Loaded<PlanFile> load_plan(const std::string& path);
 Loaded<PlanBook> load_plan_book(const std::string& path);
+// penstock.job/1 and penstock.slow/1, for their readers.
+Loaded<Json> load_job_file(const std::string& path);
+Loaded<Json> load_slow_ranks(const std::string& path);
+// A file that is no JSON.
+std::string load_text(const std::string& path);
 
 // Before long work whose answer is written to `path`: Error{kMissingResource} where its folder does
 // not exist.
 void require_folder_of(const std::string& path);
+
+// Error{kBadInput} where the name of an HTML page says that it is something else: a browser shows
+// what is called a PDF as one.
+void require_page_name(const std::string& output);
 
 // Makes the folder; what begins with "#!" may be executed. Returns the paths.
 // Error{kMissingResource} when it cannot be.

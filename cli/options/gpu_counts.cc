@@ -47,9 +47,20 @@ void require_as_written(std::string_view option, const std::string& text) {
   bad_option(option, fmt::format("'{}' is not how a range is written", text), "write " + *meant);
 }
 
+// "8.." and "..64"
+void require_both_ends(std::string_view option, const std::string& text, std::size_t dots) {
+  const std::size_t begin = dots + std::string_view(kDots).size();
+  if (dots > 0 && begin < text.size()) return;
+  const std::string first = dots > 0 ? text.substr(0, dots) : "1";
+  const std::string last = begin < text.size() ? text.substr(begin) : "64";
+  bad_option(option, fmt::format("'{}' has one end only", text),
+             fmt::format("write for example {}..{}", first, last));
+}
+
 // "8..64:8"
 void add_range(std::string_view option, const std::string& text, std::size_t dots,
                std::set<int>& counts) {
+  require_both_ends(option, text, dots);
   const std::size_t colon = text.find(':', dots);
   const std::size_t begin = dots + std::string_view(kDots).size();
   const int first = count_in(option, std::string_view(text).substr(0, dots));

@@ -125,23 +125,27 @@ constexpr std::array kSynonyms{
     Synonym{"lr", {{{"--learning-rate", ""}}}},
 };
 
-// Words that need more than another name.
+// Words that need more than another name. `of`: an option that a verb has to whom this is said;
+// empty: to all.
 struct Remark {
   std::array<std::string_view, 6> typed;
   std::string_view help;
+  std::string_view of{};
 };
 constexpr std::array kRemarks{
     Remark{
         {"epochs", "steps", "max-steps", "num-steps", "train-iters", "iterations"},
         "a step is planned; --tokens N, the tokens of the whole training (steps x global batch x "
-        "sequence length), gives its days and its price"},
+        "sequence length), gives its days and its price",
+        "--tokens"},
     Remark{{"offload", "cpu-offload", "offloading", "cpu-offloading", "offload-optimizer"},
            "offloading to the host's memory is not modelled"},
     Remark{{"lora", "peft", "qlora", "finetune", "fine-tune"},
            "all parameters are trained: LoRA and other adapters are not modelled"},
     Remark{{"optimizer", "optim", "adam", "adamw", "sgd"},
            "AdamW in mixed precision is assumed; a profile may say otherwise "
-           "(docs/file_formats.md)"},
+           "(docs/file_formats.md)",
+           "--device"},
     Remark{{"csv", "markdown", "md", "table"}, "write --format csv or --format markdown"},
     Remark{{"html", "open", "browser", "show", "view"},
            "penstock report plan.json -o report.html writes a page; open it in a browser"},
@@ -157,37 +161,47 @@ constexpr std::array kRemarks{
            "not another"},
     Remark{{"nodes", "num-nodes", "nnodes", "n-nodes", "gpus-per-node", "nproc-per-node"},
            "--gpus takes the GPUs of all nodes: --gpus 64 for 8 nodes of 8 (as the device's "
-           "datasheet has them; other nodes: --cluster FILE)"},
+           "datasheet has them; other nodes: --cluster FILE)",
+           "--gpus"},
     Remark{{"batch", "batch-size", "bs", "local-batch-size", "per-device-batch-size"},
            "which one? --global-batch N: samples per step over all GPUs; --pin mbs=N: the "
-           "micro-batch of one GPU; --global-batch-tokens N: tokens per step"},
+           "micro-batch of one GPU; --global-batch-tokens N: tokens per step",
+           "--global-batch"},
     Remark{{"model", "config", "profile", "model-config", "model-name", "model-path"},
            "the model is the argument without a name: penstock plan config.json --device h100-sxm "
-           "--gpus 64 --global-batch 512"},
+           "--gpus 64 --global-batch 512",
+           "--device"},
     Remark{{"ep", "expert-parallel", "expert-parallel-size", "expert-model-parallel-size"},
            "expert parallelism is not modelled; TP, CP, PP, DP and their schedules are: --pin"},
     Remark{{"sp", "sequence-parallel"},
            "leave it out: sequence parallelism is assumed wherever TP > 1"},
     Remark{{"fsdp", "distributed-optimizer", "use-distributed-optimizer", "zero-1"},
-           "write --sharding fsdp, or --sharding zero1 for an optimizer sharded over the replicas"},
-    Remark{{"bf16", "bfloat16"}, "write --precision bfloat16 (the default)"},
-    Remark{{"fp16", "float16", "half"}, "write --precision float16"},
-    Remark{{"fp32", "float32", "tf32"}, "write --precision float32 or --precision tensorfloat32"},
+           "write --sharding fsdp, or --sharding zero1 for an optimizer sharded over the replicas",
+           "--sharding"},
+    Remark{{"bf16", "bfloat16"}, "write --precision bfloat16 (the default)", "--precision"},
+    Remark{{"fp16", "float16", "half"}, "write --precision float16", "--precision"},
+    Remark{{"fp32", "float32", "tf32"},
+           "write --precision float32 or --precision tensorfloat32",
+           "--precision"},
     Remark{{"fp8"}, "8 bits are not modelled; --precision bfloat16 is the default"},
     Remark{{"activation-checkpointing", "gradient-checkpointing", "checkpoint-activations",
             "recompute-activations", "ac", "activation-recomputation"},
-           "write --recompute full or --recompute selective; without, the search chooses"},
+           "write --recompute full or --recompute selective; without, the search chooses",
+           "--recompute"},
     Remark{{"flash-attention", "flash-attn", "use-flash-attn", "flash"},
            "write --attention flash2 (or flash3, cudnn); fused attention is the default"},
     Remark{{"memory", "mem", "gpu-memory", "memory-limit", "vram", "hbm"},
            "the memory is the device's (--device); --reserve-gib X leaves X GiB of it free; "
-           "compare --vary memory-gib=80,96 asks what if"},
+           "compare --vary memory-gib=80,96 asks what if",
+           "--device"},
     Remark{{"network", "interconnect", "bandwidth", "ib", "infiniband", "nvlink"},
            "links are in the cluster file: --cluster FILE; compare --vary bandwidth=0.5,1,2 asks "
-           "what if (factors)"},
+           "what if (factors)",
+           "--cluster"},
     Remark{{"layers", "num-layers", "hidden", "hidden-size", "vocab-size", "heads"},
            "the shape of the model is in its config.json: penstock plan config.json --device "
-           "h100-sxm --gpus 64 --global-batch 512"},
+           "h100-sxm --gpus 64 --global-batch 512",
+           "--device"},
 };
 
 bool has(const std::vector<std::string>& known, std::string_view option) {
@@ -227,15 +241,20 @@ std::optional<Target> respelled(std::string_view word, const std::vector<std::st
 // Of an option that the verb does not have, with its value where there is one.
 class Typed {
  public:
-  Typed(std::string_view name, std::string_view value, const std::vector<std::string>& known)
+  Typed(std::string_view name, std::string_view value, const std::vector<std::string>& known,
+        const std::vector<OptionRemark>& remarks)
       : name_(name),
         value_(value),
         word_(plain_word(name.substr(std::min(name.find_first_not_of('-'), name.size())))),
-        known_(known) {}
+        known_(known),
+        remarks_(remarks) {}
 
   // Where its value goes; nothing when it is no word of the field.
   [[nodiscard]] std::optional<Target> target() const {
     if (const auto own = respelled(word_, known_)) return own;
+    for (const OptionRemark& remark : remarks_) {
+      if (has(remark.typed, word_)) unknown(name_, remark.help);
+    }
     refuse_cost();
     if (word_ == "d" && !is_number(value_)) return target_in(std::array{kDevice}, known_);
     if (word_ == "gpu") return target_in(std::array{is_number(value_) ? kGpus : kDevice}, known_);
@@ -246,6 +265,7 @@ class Typed {
       if (const auto target = target_in(synonym.targets, known_)) return target;
     }
     for (const Remark& remark : kRemarks) {
+      if (!remark.of.empty() && !has(known_, remark.of)) continue;
       if (std::find(remark.typed.begin(), remark.typed.end(), word_) != remark.typed.end()) {
         unknown(name_, remark.help);
       }
@@ -299,6 +319,7 @@ class Typed {
   std::string_view name_, value_;
   std::string word_;
   const std::vector<std::string>& known_;
+  const std::vector<OptionRemark>& remarks_;
 };
 
 // ZeRO's stage as on or off.
@@ -325,7 +346,8 @@ bool is_own(const std::string& argument, const std::vector<std::string>& known) 
 
 }  // namespace
 
-Arguments in_own_options(const Arguments& arguments, const std::vector<std::string>& known) {
+Arguments in_own_options(const Arguments& arguments, const std::vector<std::string>& known,
+                         const std::vector<OptionRemark>& remarks) {
   Arguments out;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
@@ -343,7 +365,7 @@ Arguments in_own_options(const Arguments& arguments, const std::vector<std::stri
     const std::string value = equals != std::string::npos ? argument.substr(equals + 1)
                               : has_next                  ? arguments[i + 1]
                                                           : std::string();
-    const auto target = Typed(name, value, known).target();
+    const auto target = Typed(name, value, known, remarks).target();
     if (!target) {
       out.push_back(argument);
       continue;

@@ -9,9 +9,17 @@
 
 namespace penstock {
 
+// What a verb itself has to say of options that people try: words without dashes, and what to do.
+struct OptionRemark {
+  std::vector<std::string> typed;
+  std::string help;
+};
+
 // The arguments with every option that the verb does not have, but knows by another name, replaced
 // by its own. `known`: the verb's options, "--gpus" and "-P". Error{kBadInput} with the remedy for
-// those that have no equivalent ("--nodes", "--cp"); what is no word of the field stays as it is.
-Arguments in_own_options(const Arguments& arguments, const std::vector<std::string>& known);
+// those that have no equivalent ("--nodes", "--cp"), first by the verb's own `remarks`; what is no
+// word of the field stays as it is.
+Arguments in_own_options(const Arguments& arguments, const std::vector<std::string>& known,
+                         const std::vector<OptionRemark>& remarks = {});
 
 }  // namespace penstock

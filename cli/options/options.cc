@@ -10,7 +10,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "cli/options/option_aliases.h"
 #include "cli/options/parse.h"
 #include "core/values/error.h"
 #include "report/words.h"
@@ -122,6 +121,10 @@ void Options::flag(const std::string& names, std::string help, bool& value) {
   entry.flag = &value;
 }
 
+void Options::remark(std::vector<std::string> typed, std::string help) {
+  remarks_.push_back({std::move(typed), std::move(help)});
+}
+
 void Options::choices(std::vector<std::string> values) {
   entries_.back().choices = std::move(values);
 }
@@ -144,7 +147,7 @@ std::optional<std::string> Options::parse(const Arguments& arguments, Screen scr
     }
   }
   try {
-    const Arguments own = in_own_options(arguments, known_names());
+    const Arguments own = in_own_options(arguments, known_names(), remarks_);
     parser_->app.parse(Arguments(own.rbegin(), own.rend()));
   } catch (const CLI::ArgumentMismatch&) {  // the library's exceptions end here
     bad_option(arguments.back(), "needs a value", help_for_value(arguments.back()));
@@ -195,6 +198,9 @@ std::string Options::help_for_surplus(const std::string& word) const {
   }
   for (const std::string_view end : {".html", ".svg", ".png", ".csv", ".md"}) {
     if (word.ends_with(end) && has("--output")) return "to write a file: -o " + word;
+  }
+  if (word.find_first_not_of("0123456789") == std::string::npos && has("--gpus")) {
+    return "a number of GPUs follows its option: --gpus " + word;
   }
   if (word.find('=') != std::string::npos && has("--cost")) {
     return "costs are one word, with commas: --cost F=10ms,B=20ms";

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/io/answer.h"
+#include "cli/options/option_aliases.h"
 #include "cli/options/option_table.h"
 #include "report/screen.h"
 
@@ -38,6 +39,8 @@ class Options {
   void flag(const std::string& names, std::string help, bool& value);
   // Filled with the names of the options that were given.
   void names_given(std::vector<std::string>& names) { given_.push_back(&names); }
+  // What to do about options of these names (without dashes) that people try with this verb.
+  void remark(std::vector<std::string> typed, std::string help);
   // All values that the option declared last can have: for completions, not for checking.
   void choices(std::vector<std::string> values);
 
@@ -62,6 +65,7 @@ class Options {
 
   std::string usage_, about_, examples_;
   std::vector<Entry> entries_;
+  std::vector<OptionRemark> remarks_;
   std::vector<std::vector<std::string>*> given_;
   std::unique_ptr<Parser> parser_;
 };

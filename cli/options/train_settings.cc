@@ -12,6 +12,9 @@
 namespace penstock {
 namespace {
 
+constexpr const char* kAllAreThreads =
+    "ranks that sleep (--virtual) are threads of this process, all those of the plan";
+
 TransportKind parse_transport(const std::string& name) {
   return parse_word<TransportKind>("--transport", name,
                                    {{"gloo", TransportKind::kGloo},
@@ -98,7 +101,7 @@ void TrainSettings::declare(Options& options) {
                  "number of this rank; default: from torchrun, mpirun or Slurm; without them all "
                  "ranks are started here",
                  rank_);
-  options.option("--ranks", "N", "ranks of the job; they must be those of the plan", ranks_);
+  options.option("--ranks", "N", "ranks of the job: those of the plan, or what the plan of a --book is chosen by", ranks_);
   options.option("--local-rank", "N", "which rank of this machine, hence which GPU", local_rank_);
   options.option("--master", "HOST:PORT", "where rank 0 is", master_);
   options.flag("--virtual",
@@ -303,13 +306,17 @@ void TrainSettings::refuse_for_ranks_that_sleep() const {
   refuse_given(given_, of_training, "ranks that sleep (--virtual) train nothing", help);
   refuse_given(given_,
                {"--transport", "--device", "--threads-per-rank", "--no-pinning", "--rank",
-                "--ranks", "--local-rank", "--master"},
-               "ranks that sleep (--virtual) are threads of this process, all those of the plan",
-               help);
+                "--local-rank", "--master"},
+               kAllAreThreads, help);
   refuse_given(given_,
                {"--checkpoints", "--checkpoint-every", "--between-failures", "--checkpoint-keep",
                 "--mirror", "--resume", "--resume-if-any", "--may-change"},
                "ranks that sleep (--virtual) have no weights to keep", help);
+}
+
+void TrainSettings::refuse_number_of_ranks() const {
+  refuse_given(given_, {"--ranks"}, kAllAreThreads,
+               "leave it out; or give a --book, of which it chooses the plan");
 }
 
 void TrainSettings::refuse_for_threads() const {

@@ -52,6 +52,8 @@ class TrainSettings {
   // Of runs whose ranks are all in this process, in an environment that says that it is one of
   // several.
   void refuse_other_ranks(const std::optional<LaunchEnvironment>& place) const;
+  // Of ranks that sleep, where no book is asked for the plan of so many.
+  void refuse_number_of_ranks() const;
 
  private:
   void refuse_for_ranks_that_sleep() const;

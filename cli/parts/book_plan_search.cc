@@ -6,7 +6,7 @@
 namespace penstock {
 
 Loaded<PlanFile> plan_from_book(const std::string& path, int ranks) {
-  const PlanBook book = read_plan_book(load_json(path).value, path);
+  const PlanBook book = load_plan_book(path).value;
   const BookPage& page = page_for(book, ranks, path);
   Loaded<PlanFile> plan;
   plan.value = plan_of_page(book, page, path);

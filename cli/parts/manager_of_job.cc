@@ -22,7 +22,7 @@ void ManagerOptions::declare(Options& options) {
                  key);
 }
 
-JobFile load_job(const std::string& path) { return read_job_file(load_json(path).value, path); }
+JobFile load_job(const std::string& path) { return read_job_file(load_job_file(path).value, path); }
 
 std::optional<std::string> manager_address(const JobFile& job, const ManagerOptions& given) {
   if (given.manager) return given.manager;

@@ -17,7 +17,7 @@ namespace {
 std::vector<RankSlowness> slow_ranks_of(const Plan& plan, const SlowQuestion& question) {
   std::vector<RankSlowness> slow;
   if (question.machines) {
-    slow = read_slow_ranks(load_json(*question.machines).value, *question.machines);
+    slow = read_slow_ranks(load_slow_ranks(*question.machines).value, *question.machines);
   }
   for (const SlowRank& rank : question.scenario.ranks) {
     for (int replica = 0; replica < plan.data; ++replica) {
@@ -87,7 +87,7 @@ Answer answer_on_slow_ranks(const PlanFile& plan, const SlowQuestion& question, 
   if (!question.scenario.links.empty()) {
     bad_option("--slow", "links cannot be left out or cut around", "name slow ranks only");
   }
-  const PlanBook book = read_plan_book(load_json(question.book).value, question.book);
+  const PlanBook book = load_plan_book(question.book).value;
   const SlowAdvice advice =
       advise_on_slow_ranks(book, plan.plan, slow_ranks_of(plan.plan, question));
   const int exit = advice.best().answer == SlowAnswer::kKeep ? kNo : kYes;

@@ -115,6 +115,9 @@ Answer run_listen(const Arguments& arguments, Screen screen) {
       kExamples);
   given.declare(options);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
+  if (!given.cloud && !given.machine) {
+    bad_option("--cloud, --machine", "missing", "add --cloud aws --machine node3");
+  }
   const std::string& machine = required(given.machine, "--machine", "--machine node3");
   const auto cloud = notices_of(given);
   DistantManager manager(load_job(given.job), given.manager);

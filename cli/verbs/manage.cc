@@ -18,6 +18,7 @@
 #include "cli/io/found_plans.h"
 #include "cli/io/manage_signals.h"
 #include "cli/options/options.h"
+#include "cli/parts/manager_of_job.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/finite_or_null.h"
 #include "core/values/error.h"
@@ -60,11 +61,6 @@ constexpr const char* kAbout =
     "done, 1 when the job has failed, 4 when it was stopped.";
 
 constexpr std::chrono::milliseconds kPause{50};
-
-UtcTime now_in_utc() {
-  return UtcTime{
-      std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch())};
-}
 
 std::string new_token() {
   std::random_device random;
@@ -170,26 +166,26 @@ JobState manage(const JobRules& rules, const Loaded<PlanBook>& book) {
   HostRanks ranks(*hosts, host_ranks_options(job, fs::current_path().string(), program_of(job)));
   std::vector<std::unique_ptr<EventSource>> sources;
   sources.push_back(std::make_unique<CheckpointWatch>(job.checkpoints));
-  sources.push_back(std::make_unique<ManageSignals>(now_in_utc));
+  sources.push_back(std::make_unique<ManageSignals>(utc_now));
   if (!job.machine_file.empty()) {
-    sources.push_back(std::make_unique<MachineFileSource>(job.machine_file, now_in_utc, say));
+    sources.push_back(std::make_unique<MachineFileSource>(job.machine_file, utc_now, say));
   }
   sources.push_back(std::make_unique<SlowRanksSource>(job.run_folder, say));
-  sources.push_back(std::make_unique<FoundPlans>(job, book.value, book.file, now_in_utc, say));
-  if (auto port = open_port(job, book.value, now_in_utc)) {
+  sources.push_back(std::make_unique<FoundPlans>(job, book.value, book.file, utc_now, say));
+  if (auto port = open_port(job, book.value, utc_now)) {
     sources.push_back(std::move(port));
   }
   for (const NoticeSource& source : job.notices) {
-    sources.push_back(cloud_events(source, now_in_utc));
+    sources.push_back(cloud_events(source, utc_now));
   }
   JobWorld world{ranks,
                  {},
-                 now_in_utc,
+                 utc_now,
                  [] { std::this_thread::sleep_for(kPause); },
                  [&decisions](const LogEntry& entry) { decisions.add(entry); },
                  say};
   for (const auto& source : sources) world.sources.push_back(source.get());
-  return manage_job(rules, store, first_state(rules, new_token(), now_in_utc()), world);
+  return manage_job(rules, store, first_state(rules, new_token(), utc_now()), world);
 }
 
 }  // namespace
@@ -200,8 +196,16 @@ Answer run_manage(const Arguments& arguments, Screen screen) {
   Options options("manage JOB.json [--json]", kAbout, kExamples);
   options.positional("JOB", "penstock.job/1 (docs/file_formats.md)", path);
   options.flag("--json", "how the job ended, as one JSON object", json);
+  options.remark({"gpus", "nodes", "machines", "hosts", "machine", "machine-file"},
+                 "machines are listed in the machine_file of the job file, or join while the job "
+                 "runs: penstock tell JOB join node4 --gpus 8");
+  options.remark({"book", "data", "steps", "train", "checkpoints", "run-folder", "address", "port",
+                  "notices", "checkpoint-every"},
+                 "the job file says it: \"book\", \"steps\", \"checkpoints\", \"train\": "
+                 "[\"--data\", \"corpus.txt\"] (docs/file_formats.md)");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
-  JobFile job = read_job_file(load_json(path).value, path);
+  JobFile job = load_job(path);
+  check_address(job);
   const Loaded<PlanBook> book = load_plan_book(job.book);
   return answer_of(manage(rules_of(std::move(job), book), book), path, json);
 }

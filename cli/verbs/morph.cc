@@ -38,6 +38,8 @@ constexpr const char* kExamples =
   penstock morph --book book.json --trace trace.csv --start 40s --notice 120s --storage 4 --json
 )";
 
+constexpr const char* kTraceExample =
+    "--trace trace.csv; data/availability has recordings of clouds";
 constexpr const char* kHindsight = "hindsight";
 
 // Parcae (NSDI'24) measured 29 to 43 s for a restart of 1 to 32 nodes.
@@ -52,6 +54,11 @@ struct MorphOptions {
   bool json = false;
 
   void declare(Options& options) {
+    options.remark({"profile", "config", "model", "cluster", "device", "gpus"},
+                   "the book holds model, cluster and plans: --book book.json; penstock plan ... "
+                   "--gpus 8..64 -o book.json writes it");
+    options.remark({"policy", "policies"},
+                   "all policies are replayed and compared; -o report.html shows each of them");
     options.heading("What is replayed");
     options.option("--book", "FILE", "the plans: what plan --gpus 8..64 -o FILE wrote", book);
     options.option(
@@ -263,11 +270,14 @@ Answer run_morph(const Arguments& arguments, Screen screen) {
   given.declare(options);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   const std::string& path = required(given.book, "--book", "--book book.json");
-  const std::string& trace = required(given.trace, "--trace", "--trace trace.csv");
-  if (given.output) require_folder_of(*given.output);
+  const std::string& trace = required(given.trace, "--trace", kTraceExample);
+  if (given.output) {
+    require_page_name(*given.output);
+    require_folder_of(*given.output);
+  }
   const Loaded<PlanBook> loaded = load_plan_book(path);
   const PlanBook& book = loaded.value;
-  const std::string text = read_file(trace);
+  const std::string text = load_text(trace);
   const Availability recording = read_availability(text, trace);
   const GoodputReport report = report_of(book, recording, trace, given);
   if (given.output) {

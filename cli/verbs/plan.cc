@@ -255,6 +255,16 @@ int exit_of(const SearchResult& result, const Winner& winner) {
   return result.best.empty() || !ends(winner.training) ? kNo : kYes;
 }
 
+// Whoever names a table or a page means one.
+void refuse_other_ending(const std::string& output) {
+  for (const std::string_view end : {".csv", ".md", ".html", ".pdf", ".svg", ".png", ".txt"}) {
+    if (!output.ends_with(end)) continue;
+    bad_option("--output", fmt::format("plans and books are JSON files, and {} is not", output),
+               "write -o plan.json; --format csv or markdown prints a table, penstock report "
+               "plan.json -o report.html writes a page");
+  }
+}
+
 }  // namespace
 
 Answer run_plan(const Arguments& arguments, Screen screen) {
@@ -301,7 +311,10 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
     given.gpus = std::to_string(counts->back());
   }
   if (given.trainer) given.trainer = trainer_called(*given.trainer);
-  if (output) require_folder_of(*output);
+  if (output) {
+    refuse_other_ending(*output);
+    require_folder_of(*output);
+  }
   const TableFormat chosen = format.chosen();
   const std::optional<TrainingQuestion> asked = training.question();
   Question question = question_of(given);

@@ -123,16 +123,6 @@ std::string written_text(const std::string& path, std::size_t bytes) {
                      to_text(Bytes{static_cast<std::int64_t>(bytes)}));
 }
 
-// A browser shows what is called a PDF as one.
-void refuse_other_ending(const std::string& output) {
-  for (const std::string_view end : {".pdf", ".png", ".svg", ".json", ".md", ".txt"}) {
-    if (!output.ends_with(end)) continue;
-    bad_option("--output", fmt::format("a report is one HTML page, and {} is not", output),
-               "write -o report.html, and print it to a PDF in a browser; penstock trace PLAN -o "
-               "step.svg draws the step");
-  }
-}
-
 }  // namespace
 
 Answer run_report(const Arguments& arguments, Screen screen) {
@@ -150,7 +140,7 @@ Answer run_report(const Arguments& arguments, Screen screen) {
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   if (!given.json) required(given.output, "--output", "-o report.html");
-  if (given.output) refuse_other_ending(*given.output);
+  if (given.output) require_page_name(*given.output);
   auto [report, exit] = report_of(given, arguments);
   report.data.tool = fmt::format("penstock {}", version());
   report.data.command = command_of("report", arguments);

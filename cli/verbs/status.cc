@@ -48,8 +48,11 @@ JobStatus stored_status(const JobFile& job, const std::string& why) {
   const JobStore store(path);
   const auto state = store.state();
   if (!state) {
-    throw Error(ErrorKind::kMissingResource,
-                path + ": a manager has begun, and has not decided anything yet\nhelp: ask again");
+    throw Error(
+        ErrorKind::kMissingResource,
+        path +
+            ": a manager was started, and has not decided anything yet\nhelp: ask again; if it "
+            "has ended, penstock manage starts it again");
   }
   JobSeen seen;
   seen.steps = job.steps;

@@ -2,7 +2,9 @@
 //
 // What a command needs (a machine, GPUs, a time) is checked before the manager is called, so that a
 // mistyped command is answered with the right one also where no manager runs.
+#include <array>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -25,17 +27,18 @@ constexpr const char* kExamples = R"(  penstock tell job.json join node4 --gpus 
 )";
 
 struct TellOptions {
-  std::string job, command;
-  std::optional<std::string> machine, gpus, at, in;
+  std::string job;
+  std::optional<std::string> command, machine, gpus, at, in;
   ManagerOptions manager;
   bool json = false;
 
   void declare(Options& options) {
     options.positional("JOB", "the job file that penstock manage runs", job);
-    options.positional("COMMAND",
-                       "join MACHINE, leave MACHINE, preempt MACHINE, checkpoint, morph (change to "
-                       "the best plan now) or stop (write a checkpoint and end)",
-                       command);
+    options.positional_if_any(
+        "COMMAND",
+        "join MACHINE, leave MACHINE, preempt MACHINE, checkpoint, morph (change to the best plan "
+        "now) or stop (write a checkpoint and end)",
+        command);
     options.positional_if_any("MACHINE", "by its name in the job", machine);
     options.heading("The command");
     options.option("--gpus", "N", "of the machine that joins", gpus);
@@ -60,22 +63,50 @@ UtcTime gone_by(const TellOptions& given) {
   return *at;
 }
 
+const std::vector<std::string> kCommands{"join", "leave", "preempt", "checkpoint", "morph", "stop"};
+// What others call them.
+struct OtherCommand {
+  std::string_view typed, meant;
+};
+constexpr std::array kOtherCommands{
+    OtherCommand{"add", "join"},           OtherCommand{"remove", "leave"},
+    OtherCommand{"drain", "leave"},        OtherCommand{"kill", "preempt"},
+    OtherCommand{"evict", "preempt"},      OtherCommand{"pause", "stop"},
+    OtherCommand{"quit", "stop"},          OtherCommand{"save", "checkpoint"},
+    OtherCommand{"snapshot", "checkpoint"}};
+
+const std::string& required_command(const TellOptions& given) {
+  if (!given.command) {
+    bad_option("COMMAND", "missing",
+               "join, leave, preempt, checkpoint, morph or stop, for example penstock tell " +
+                   given.job + " checkpoint");
+  }
+  if (command_called(given.job)) {
+    bad_option("JOB", "the job file comes first",
+               fmt::format("penstock tell {} {}", *given.command, given.job));
+  }
+  for (const OtherCommand& other : kOtherCommands) {
+    if (other.typed != *given.command) continue;
+    bad_option("COMMAND", fmt::format("unknown '{}'", *given.command),
+               fmt::format("did you mean '{}'?", other.meant));
+  }
+  return *given.command;
+}
+
 CommandGiven command_of(const TellOptions& given) {
   CommandGiven command;
-  const auto kind = command_called(given.command);
-  if (!kind) {
-    unknown_word("COMMAND", given.command,
-                 {"join", "leave", "preempt", "checkpoint", "morph", "stop"});
-  }
+  const std::string& word = required_command(given);
+  const auto kind = command_called(word);
+  if (!kind) unknown_word("COMMAND", word, kCommands);
   command.kind = *kind;
   const bool names_machine =
       kind == CommandKind::kJoin || kind == CommandKind::kLeave || kind == CommandKind::kPreempt;
   if (given.machine.has_value() != names_machine) {
-    bad_option("MACHINE",
-               names_machine ? fmt::format("{} is about one machine", given.command)
-                             : fmt::format("{} is about no machine", given.command),
-               names_machine ? fmt::format("penstock tell job.json {} node3", given.command)
-                             : "leave it out");
+    bad_option(
+        "MACHINE",
+        names_machine ? fmt::format("{} is about one machine", word)
+                      : fmt::format("{} is about no machine", word),
+        names_machine ? fmt::format("penstock tell job.json {} node3", word) : "leave it out");
   }
   command.machine = given.machine.value_or("");
   if (names_machine && !is_machine_name(command.machine)) {

@@ -346,8 +346,6 @@ void add_later_plans(const std::vector<TrainSettings::LaterPlan>& later, PlanSeq
   }
 }
 
-}  // namespace
-
 // What the environment says, but for --ranks of a book: alone it says how many may be started here.
 std::optional<LaunchEnvironment> read_place(const Request& request, bool has_book) {
   LaunchFlags flags = request.settings.launch_flags();
@@ -379,6 +377,8 @@ void leave_out_surplus(Request& request) {
   request.place->ranks = used;
 }
 
+}  // namespace
+
 Answer run_train(const Arguments& arguments, Screen screen) {
   TrainingSignals signals;
   Request request;
@@ -395,6 +395,16 @@ Answer run_train(const Arguments& arguments, Screen screen) {
   RanksHereSettings machine;
   machine.declare(options);
   options.flag("--json", "the run as one JSON object", request.json);
+  options.remark({"epochs", "max-steps", "num-steps", "train-iters", "iterations"},
+                 "write --steps N; a step is one global batch of the plan");
+  options.remark({"batch", "batch-size", "bs", "local-batch-size", "per-device-batch-size", "gbs",
+                  "mbs", "global-batch", "micro-batch-size"},
+                 "the plan has the batch: penstock plan ... --global-batch N --pin mbs=N");
+  options.remark({"gpus", "n-gpus", "num-gpus", "nodes", "nnodes", "np", "nproc-per-node"},
+                 "the plan says how many ranks there are; with --book, --ranks N chooses the plan "
+                 "for N of them");
+  options.remark({"model", "model-name", "model-path", "config"},
+                 "the plan names the model, by the profile that it was made from");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   request.options = request.settings.train_options();
@@ -419,6 +429,7 @@ Answer run_train(const Arguments& arguments, Screen screen) {
     request.settings.refuse_other_ranks(request.place);
     request.place.reset();
   }
+  if (sleeps && !book) request.settings.refuse_number_of_ranks();
   if (sleeps) return train_virtual(request, signals, screen);
   if (request.place) {
     request.has_launcher = end_with_launcher(request.environment);

@@ -2,6 +2,7 @@
 // is no verb is looked up among the names that other tools have for one, then by edit distance.
 #include "cli/verbs/verbs.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -55,18 +56,37 @@ struct OtherName {
   std::string_view typed, verb;
 };
 constexpr std::array kOtherNames{
-    OtherName{"search", "plan"},      OtherName{"optimize", "plan"},
-    OtherName{"autotune", "plan"},    OtherName{"tune", "plan"},
-    OtherName{"find", "plan"},        OtherName{"recommend", "plan"},
-    OtherName{"run", "train"},        OtherName{"launch", "train"},
-    OtherName{"diff", "compare"},     OtherName{"sweep", "compare"},
-    OtherName{"lint", "check"},       OtherName{"verify", "check"},
-    OtherName{"show", "report"},      OtherName{"view", "report"},
-    OtherName{"visualize", "report"}, OtherName{"plot", "report"},
-    OtherName{"open", "report"},      OtherName{"why", "explain"},
-    OtherName{"memory", "predict"},   OtherName{"convert", "export"},
-    OtherName{"replay", "simulate"},  OtherName{"models", "estimate"},
+    OtherName{"search", "plan"},
+    OtherName{"optimize", "plan"},
+    OtherName{"autotune", "plan"},
+    OtherName{"tune", "plan"},
+    OtherName{"find", "plan"},
+    OtherName{"recommend", "plan"},
+    OtherName{"run", "train' or 'manage"},
+    OtherName{"launch", "train' or 'manage"},
+    OtherName{"start", "train' or 'manage"},
+    OtherName{"supervise", "manage"},
+    OtherName{"watch", "status"},
+    OtherName{"elastic", "manage"},
+    OtherName{"diff", "compare"},
+    OtherName{"sweep", "compare"},
+    OtherName{"lint", "check"},
+    OtherName{"verify", "check"},
+    OtherName{"show", "report"},
+    OtherName{"view", "report"},
+    OtherName{"visualize", "report"},
+    OtherName{"plot", "report"},
+    OtherName{"open", "report"},
+    OtherName{"why", "explain"},
+    OtherName{"memory", "predict"},
+    OtherName{"convert", "export"},
+    OtherName{"replay", "simulate"},
+    OtherName{"models", "estimate"},
 };
+
+// Commands for the manager of a job, which are no verbs.
+constexpr std::array<std::string_view, 8> kToldToManagers{"join", "leave", "preempt", "checkpoint",
+                                                          "stop", "drain", "add",     "remove"};
 
 constexpr std::string_view kBeginWithVerb =
     "a verb comes first: penstock plan config.json --device h100-sxm --gpus 64 --global-batch 512";
@@ -80,6 +100,10 @@ std::string help_for(const std::string& name, const std::vector<std::string>& kn
   const std::string plain = plain_word(name);
   for (const OtherName& other : kOtherNames) {
     if (other.typed == plain) return fmt::format("did you mean '{}'?", other.verb);
+  }
+  if (std::find(kToldToManagers.begin(), kToldToManagers.end(), plain) != kToldToManagers.end()) {
+    return "the manager of a job is told so: penstock tell JOB COMMAND, with the commands join, "
+           "leave, preempt, checkpoint, morph and stop";
   }
   const std::string near = did_you_mean(plain, known);
   return near.starts_with("did you mean") ? near

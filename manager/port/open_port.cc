@@ -23,6 +23,15 @@ const Plan* plan_of(const PlanBook& book, int page) {
   return nullptr;
 }
 
+HttpAddress address_of(const JobFile& job) {
+  const HttpAddress address = parse_http_address(kOption, job.address, 0);
+  if (is_loopback(address.host) || !job.token_file.empty()) return address;
+  throw_bad_input(
+      std::string(kOption) + ": '" + job.address +
+      "' can be reached from other machines\nhelp: name the file of the key that they need as "
+      "\"token_file\" too, or use 127.0.0.1:0");
+}
+
 PortSubject subject_of(const JobFile& job, const PlanBook& book) {
   PortSubject subject{job.name, job.steps, !job.machine_file.empty(), {}, {}};
   subject.plan_words = [book, folder = job.run_folder](int page) {
@@ -45,16 +54,14 @@ std::string token_path(const JobFile& job) {
   return job.token_file.empty() ? job.run_folder + "/token" : job.token_file;
 }
 
+void check_address(const JobFile& job) {
+  if (!job.address.empty()) static_cast<void>(address_of(job));
+}
+
 std::unique_ptr<PortEvents> open_port(const JobFile& job, const PlanBook& book,
                                       std::function<UtcTime()> clock) {
   if (job.address.empty()) return nullptr;
-  const HttpAddress address = parse_http_address(kOption, job.address, 0);
-  if (!is_loopback(address.host) && job.token_file.empty()) {
-    throw_bad_input(
-        std::string(kOption) + ": '" + job.address +
-        "' can be reached from other machines\nhelp: name the file of the key that they need as "
-        "\"token_file\" too, or use 127.0.0.1:0");
-  }
+  const HttpAddress address = address_of(job);
   HttpServerOptions options;
   options.address = address.host;
   options.port = address.port;

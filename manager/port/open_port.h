@@ -14,6 +14,9 @@ namespace penstock {
 // The key of a job's port.
 std::string token_path(const JobFile& job);
 
+// What open_port() would refuse of the job file, before anything is made or started.
+void check_address(const JobFile& job);
+
 // Makes the key where there is none, listens, and writes the address into the run folder, which
 // must be there. Nothing where the job wants no port. Error{kBadInput} for an address that others
 // can reach without a token_file that says who they are, Error{kMissingResource} when it cannot be

@@ -64,3 +64,11 @@ TEST_CASE("what has no equivalent has a sentence") {
 TEST_CASE("words that nobody knows are left to the verb") {
   CHECK(in_own_options({"--rnks", "3"}, kSchedule) == Arguments{"--rnks", "3"});
 }
+
+TEST_CASE("what a verb says itself comes first, and what does not concern it is not said") {
+  const std::vector<OptionRemark> remarks{{{"data", "batch"}, "the job file says it"}};
+  CHECK(tests::message_of([&] {
+          static_cast<void>(in_own_options({"--data", "x"}, {"--json"}, remarks));
+        }) == "unknown option '--data'\nhelp: the job file says it");
+  CHECK(in_own_options({"--nodes", "8"}, {"--json"}) == Arguments{"--nodes", "8"});
+}

@@ -254,7 +254,6 @@ TEST_CASE("ranks that sleep take steps, stretch, time-out and a log, and refuse 
                                                          {"--threads-per-rank", "1"},
                                                          {"--no-pinning"},
                                                          {"--rank", "0"},
-                                                         {"--ranks", "1"},
                                                          {"--local-rank", "0"},
                                                          {"--master", "a:1"},
                                                          {"--checkpoint-every", "1"},
@@ -263,6 +262,13 @@ TEST_CASE("ranks that sleep take steps, stretch, time-out and a log, and refuse 
                                                          {"--may-change", "seed"}}) {
     CHECK(refusal(with(sleeping, ignored)).starts_with(ignored[0] + ": ranks that sleep"));
   }
+}
+
+TEST_CASE("ranks that sleep have a number only to choose the plan of a book") {
+  const TrainSettings settings = settings_of({"--virtual", "--ranks", "2"});
+  CHECK(refusal({"--virtual", "--ranks", "2"}).empty());
+  CHECK(tests::message_of([&] { settings.refuse_number_of_ranks(); })
+            .starts_with("--ranks: ranks that sleep"));
 }
 
 TEST_CASE("an option that nothing would look at is refused, with what it needs") {
