@@ -212,6 +212,12 @@ Loaded<Json> load_wanted(const std::string& given, std::string_view wanted) {
   return {parse_json(text, path), {path, content_hash(text)}};
 }
 
+Loaded<Json> load_format(const std::string& path, std::string_view wanted) {
+  Loaded<Json> json = load_wanted(path, wanted);
+  expect_format(json.value, json.file.path, wanted);
+  return json;
+}
+
 }  // namespace
 
 Loaded<Json> load_json(const std::string& given) { return load_wanted(given, ""); }
@@ -235,34 +241,23 @@ void require_page_name(const std::string& output) {
 }
 
 Loaded<ModelProfile> load_profile(const std::string& path) {
-  const Loaded<Json> json = load_wanted(path, kProfile);
-  expect_format(json.value, json.file.path, kProfile);
+  const Loaded<Json> json = load_format(path, kProfile);
   return {read_profile(json.value, path), json.file};
 }
 
 Loaded<ClusterSpec> load_cluster(const std::string& path) {
-  const Loaded<Json> json = load_wanted(path, kCluster);
-  expect_format(json.value, json.file.path, kCluster);
+  const Loaded<Json> json = load_format(path, kCluster);
   return {read_cluster(json.value, path), json.file};
 }
 
 Loaded<PlanFile> load_plan(const std::string& path) {
-  const Loaded<Json> json = load_wanted(path, kPlan);
-  expect_format(json.value, json.file.path, kPlan);
+  const Loaded<Json> json = load_format(path, kPlan);
   return {read_plan(json.value, path), json.file};
 }
 
-Loaded<Json> load_job_file(const std::string& path) {
-  const Loaded<Json> json = load_wanted(path, kJob);
-  expect_format(json.value, json.file.path, kJob);
-  return json;
-}
+Loaded<Json> load_job_file(const std::string& path) { return load_format(path, kJob); }
 
-Loaded<Json> load_slow_ranks(const std::string& path) {
-  const Loaded<Json> json = load_wanted(path, kSlow);
-  expect_format(json.value, json.file.path, kSlow);
-  return json;
-}
+Loaded<Json> load_slow_ranks(const std::string& path) { return load_format(path, kSlow); }
 
 std::string load_text(const std::string& path) {
   std::error_code error;
@@ -271,8 +266,7 @@ std::string load_text(const std::string& path) {
 }
 
 Loaded<PlanBook> load_plan_book(const std::string& path) {
-  const Loaded<Json> json = load_wanted(path, kBook);
-  expect_format(json.value, json.file.path, kBook);
+  const Loaded<Json> json = load_format(path, kBook);
   return {read_plan_book(json.value, path), json.file};
 }
 
