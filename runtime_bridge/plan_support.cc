@@ -182,7 +182,7 @@ void require_supported(const PlanFile& file, const ModelDescription& model,
                        const TrainingOptions& options) {
   if (file.plan.tensor != 1) {
     refuse("it divides tensors over " + std::to_string(file.plan.tensor) + " devices",
-           "plan with --tensor 1");
+           "plan it with --for penstock");
   }
   if (file.plan.zero1 && file.plan.sharding != Sharding::kState) {
     refuse("it shards gradients" +

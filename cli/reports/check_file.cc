@@ -16,6 +16,7 @@
 #include "cli/options/trainer_called.h"
 #include "cli/reports/large_plans.h"
 #include "core/files/format.h"
+#include "core/files/plan_format.h"
 #include "report/simulation_report.h"
 #include "search/check_rolled_up.h"
 #include "search/rolled_program.h"
@@ -136,6 +137,7 @@ CheckedFile checked_own(const std::string& path, const Json& json, Screen screen
                         device_count(cluster)),
             {}};
   }
+  expect_format(json, path, kPlanFormat);
   return checked_plan(path, json, screen);
 }
 

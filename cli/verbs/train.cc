@@ -412,6 +412,7 @@ Answer run_train(const Arguments& arguments, Screen screen) {
     throw_bad_input(path ? "--book: there is a plan file, too\nhelp: leave out one of the two"
                          : "PLAN: missing\nhelp: usage: penstock train PLAN --data FILE [OPTIONS]");
   }
+  if (request.settings.sleeps() && !book) request.settings.refuse_number_of_ranks();
   request.environment = process_environment();
   request.plan = book ? plan_for_ranks(request, *book) : load_plan(*path);
   if (!request.settings.sleeps()) find_archive_of(request.plan.value, path ? *path : *book);
@@ -429,7 +430,6 @@ Answer run_train(const Arguments& arguments, Screen screen) {
     request.settings.refuse_other_ranks(request.place);
     request.place.reset();
   }
-  if (sleeps && !book) request.settings.refuse_number_of_ranks();
   if (sleeps) return train_virtual(request, signals, screen);
   if (request.place) {
     request.has_launcher = end_with_launcher(request.environment);

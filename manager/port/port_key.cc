@@ -78,7 +78,9 @@ std::string read_secret(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (file.number < 0) {
     no_key(path, std::strerror(errno),
-           "the manager makes this file when it starts; copy it from its run folder");
+           "the manager makes this file when it starts; copy it from its run folder, and name the "
+           "copy "
+           "with --key FILE");
   }
   struct stat facts {};
   if (::fstat(file.number, &facts) != 0 || !S_ISREG(facts.st_mode))

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Usage: mistakes.py PENSTOCK. What mistakes.txt says of mistakes is what the program answers.
+"""Usage: mistakes.py PENSTOCK [TABLE]. What the table (mistakes.txt) says of mistakes is what the program answers.
 
 Run from the repository root."""
+import json
 import os
 import shutil
 import subprocess
@@ -25,6 +26,7 @@ def prepare(penstock, folder):
                          ("data/models/llama-2-70b.json", "model/config.json"),
                          ("data/profiles/gpt-6.7b.a100-40gb.json", "profile.json"),
                          ("data/clusters/a100-40gb-p4d-8x8.json", "cluster.json"),
+                         ("data/availability/aws_p3_bamboo.nodes.csv", "trace.csv"),
                          ("data/schedules/1f1b-2x3.csv", "my.csv")):
         target = os.path.join(folder, name)
         os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -40,12 +42,35 @@ def prepare(penstock, folder):
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
+    subprocess.run([penstock, "plan", "profile.json", "--cluster", "cluster.json", "--gpus", "8,16",
+                    "--global-batch", "16", "--schedule", "1f1b", "--pin", "TP=1,mbs=1",
+                    "--recompute", "full", "-o", "book.json"],
+                   cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    prepare_jobs(folder)
+
+
+def prepare_jobs(folder):
+    os.mkdir(os.path.join(folder, "run"))
+    job = {"format": "penstock.job/1", "book": "book.json", "steps": 300, "train": ["--data", "corpus.txt"],
+           "checkpoints": "ckpt", "run_folder": "run"}
+    for name, changes in (("job", {}), ("no_steps", {"steps": None}), ("no_format", {"format": None}),
+                          ("no_book", {"book": "books.json"}), ("book_is_plan", {"book": "plan.json"}),
+                          ("steps_twice", {"train": ["--data", "c.txt", "--steps", "9"]}),
+                          ("train_is_text", {"train": "--data c.txt"}),
+                          ("open_address", {"address": "0.0.0.0:4270"}), ("ssh_kind", {"ranks": {"kind": "ssh"}}),
+                          ("amazon", {"notices": [{"provider": "amazon", "machine": "a"}]})):
+        changed = {key: value for key, value in {**job, **changes}.items() if value is not None}
+        with open(os.path.join(folder, name + ".json"), "w", encoding="utf-8") as file:
+            json.dump(changed, file)
+
+
 def main():
     penstock = os.path.abspath(sys.argv[1])
+    table = os.path.join("tests/cli", sys.argv[2] if len(sys.argv) > 2 else "mistakes.txt")
     wrong = total = 0
     with tempfile.TemporaryDirectory() as folder:
         prepare(penstock, folder)
-        for number, command, exit_code, words in rows("tests/cli/mistakes.txt"):
+        for number, command, exit_code, words in rows(table):
             total += 1
             done = subprocess.run(f'"{penstock}" {command}', shell=True, cwd=folder, text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
@@ -53,7 +78,7 @@ def main():
             missing = [word for word in words if " ".join(word.split()) not in text]
             if missing or done.returncode != exit_code:
                 wrong += 1
-                print(f"mistakes.txt:{number}: penstock {command}\n  exit {done.returncode}, "
+                print(f"{table}:{number}: penstock {command}\n  exit {done.returncode}, "
                       f"expected {exit_code}; not said: {missing}\n  {text[:300]}")
     print(f"{total - wrong} of {total} answered as the table says")
     return 1 if wrong else 0

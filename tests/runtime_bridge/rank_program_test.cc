@@ -132,7 +132,7 @@ TEST_CASE("plans that cannot be run are refused with what to do") {
   PlanFile file = tiny_plan();
   file.plan.tensor = 2;
   CHECK(why_not(file) ==
-        "this plan cannot be run: it divides tensors over 2 devices; plan with --tensor 1");
+        "this plan cannot be run: it divides tensors over 2 devices; plan it with --for penstock");
   file = tiny_plan();
   file.program.micro_batches[1].slice = 1;
   CHECK(why_not(file).find("slices") != std::string::npos);
