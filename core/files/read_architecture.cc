@@ -41,7 +41,7 @@ JsonReader language_reader(const Json& json, const std::string& file) {
   return name.empty() ? JsonReader(json, file) : JsonReader(json, file).at(name);
 }
 
-std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 class ArchitectureReader {
  public:
@@ -107,7 +107,7 @@ class ArchitectureReader {
   void refuse_other_kinds() {
     const std::string why = why_other_kind(fields_, model_.family, type_);
     if (why.empty()) return;
-    fail(quoted(model_.family.empty() ? type_ : model_.family) + " is " + why +
+    fail(in_quotes(model_.family.empty() ? type_ : model_.family) + " is " + why +
          ", no language model of plain attention layers (state-space, hybrid and, but for T5, "
          "encoder-decoder models are not estimated); measure it instead: penstock profile, or "
          "write a "
@@ -140,7 +140,7 @@ class ArchitectureReader {
       if ((key == "attn_config" && attention_) || (key == "ffn_config" && perceptron_)) continue;
       if (!is_other_input(key)) {
         value.fail(
-            quoted(key) +
+            in_quotes(key) +
             " is nested and its sizes are not known here; write what it says of the language "
             "model at the top of the file, in the usual names (" +
             std::string(key.starts_with("attn") ? "num_key_value_heads, head_dim"
@@ -252,9 +252,9 @@ class ArchitectureReader {
     const bool layer_norm = has_layer_norm();
     assume("a decoder like Llama: " +
            (gated ? std::string("gated perceptron")
-                  : "perceptron of two matrices (activation " + quoted(name) + ")") +
+                  : "perceptron of two matrices (activation " + in_quotes(name) + ")") +
            ", two norms " + (layer_norm ? "with" : "without") +
-           " biases, no learned positions (architecture " + quoted(model_.family) +
+           " biases, no learned positions (architecture " + in_quotes(model_.family) +
            " is not known)");
     return gated;
   }

@@ -21,7 +21,7 @@ constexpr int kCollectiveStream = 1020;
 constexpr int kLoadStream = 30, kStoreStream = 40;
 constexpr int kHostThread = 1;
 
-std::string quoted(const std::string& text) { return to_text(Json(text)); }
+std::string in_quotes(const std::string& text) { return to_text(Json(text)); }
 
 int stream_of(const TraceSlice& slice) {
   const int first = slice.lane == TraceLane::kCompute  ? kComputeStream
@@ -72,7 +72,8 @@ class RankFile {
         // HTA finds the rank by "rank", a colon and a blank.
         R"("distributedInfo": {{"backend": "nccl", "rank": {}, "world_size": {}}},)"
         "\n\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": 0,\n\"traceEvents\": [",
-        rank_.rank, quoted(rank_.device), rank_.capacity.count, rank_.rank, plan_.plan.devices());
+        rank_.rank, in_quotes(rank_.device), rank_.capacity.count, rank_.rank,
+        plan_.plan.devices());
     event(fmt::format(
         R"({{"ph": "M", "name": "process_name", "pid": {0}, "tid": 0, "ts": 0.000, "args": {{"name": "rank {0}, {1}"}}}})",
         rank_.rank, trace_.what));

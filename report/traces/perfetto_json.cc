@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kTracksPerLane = 100;
 
-std::string quoted(const std::string& text) { return to_text(Json(text)); }
+std::string in_quotes(const std::string& text) { return to_text(Json(text)); }
 
 // Never 0, which Perfetto replaces by the process.
 int track_id(const TraceSlice& slice) {
@@ -62,7 +62,7 @@ class Writer {
 
   void add_names(const TraceRank& rank) {
     event(fmt::format(R"({{"ph": "M", "name": "process_name", "pid": {}, "args": {{"name": {}}}}})",
-                      rank.rank, quoted(process_name(rank))));
+                      rank.rank, in_quotes(process_name(rank))));
     event(fmt::format(
         R"({{"ph": "M", "name": "process_sort_index", "pid": {0}, "args": {{"sort_index": {0}}}}})",
         rank.rank));
