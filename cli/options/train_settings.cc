@@ -101,7 +101,9 @@ void TrainSettings::declare(Options& options) {
                  "number of this rank; default: from torchrun, mpirun or Slurm; without them all "
                  "ranks are started here",
                  rank_);
-  options.option("--ranks", "N", "ranks of the job: those of the plan, or what the plan of a --book is chosen by", ranks_);
+  options.option("--ranks", "N",
+                 "ranks of the job: those of the plan, or what the plan of a --book is chosen by",
+                 ranks_);
   options.option("--local-rank", "N", "which rank of this machine, hence which GPU", local_rank_);
   options.option("--master", "HOST:PORT", "where rank 0 is", master_);
   options.flag("--virtual",

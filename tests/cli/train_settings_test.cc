@@ -267,8 +267,9 @@ TEST_CASE("ranks that sleep take steps, stretch, time-out and a log, and refuse 
 TEST_CASE("ranks that sleep have a number only to choose the plan of a book") {
   const TrainSettings settings = settings_of({"--virtual", "--ranks", "2"});
   CHECK(refusal({"--virtual", "--ranks", "2"}).empty());
-  CHECK(tests::message_of([&] { settings.refuse_number_of_ranks(); })
-            .starts_with("--ranks: ranks that sleep"));
+  CHECK(tests::message_of([&] {
+          settings.refuse_number_of_ranks();
+        }).starts_with("--ranks: ranks that sleep"));
 }
 
 TEST_CASE("an option that nothing would look at is refused, with what it needs") {

@@ -28,7 +28,9 @@ Plan eight_replicas(Sharding sharding) {
 }
 
 // To the hundredth, as it is printed.
-double gib(std::int64_t bytes) { return std::round(bytes / 0x1p30 * 100.0) / 100.0; }
+double gib(std::int64_t bytes) {
+  return std::round(static_cast<double>(bytes) / 0x1p30 * 100.0) / 100.0;
+}
 
 std::int64_t state_of(const Plan& plan, std::int64_t parameters = kLlama8B) {
   return ShardedState(mixed_precision(), plan).of(parameters).sum();
