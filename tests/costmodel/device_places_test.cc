@@ -74,8 +74,8 @@ TEST_CASE("the ranks of each type are numbered by themselves") {
 TEST_CASE("one tensor rank stands for all where every node holds whole groups") {
   const ClusterSpec cluster = two_types();
   const Plan two = plan_of(2, 1, 2), three = plan_of(2, 1, 3);
-  CHECK(DevicePlaces(cluster, two).distinct_tensor_ranks() == std::vector<int>{0});
-  CHECK(DevicePlaces(cluster, three).distinct_tensor_ranks() == std::vector<int>{0, 1, 2});
+  CHECK(DevicePlaces(cluster, two).distinct_inner_ranks() == std::vector<int>{0});
+  CHECK(DevicePlaces(cluster, three).distinct_inner_ranks() == std::vector<int>{0, 1, 2});
 }
 
 TEST_CASE("a type that no node has is refused") {

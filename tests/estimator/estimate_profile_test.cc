@@ -61,7 +61,7 @@ std::string refusal(const EstimateRequest& request, const std::string& model) {
 TEST_CASE(
     "a time is operations over half the peak and bytes over half the bandwidth, without links") {
   const Architecture llama = shipped_model("llama-3-8b");
-  const EstimateRequest request{"", Arithmetic::kBFloat16, 8192, 8};
+  const EstimateRequest request{"", Arithmetic::kBFloat16, 8192, {}, 8};
   const Estimate estimate = estimate_profile(llama, round_device(), half_of_everything(), request);
   const SectionCounts counts = count_layer(llama, LayerKind::kDense,
                                            {2, 4, 8192, 2, AttentionKind::kFused,
@@ -85,7 +85,7 @@ TEST_CASE(
 TEST_CASE("collectives of tensor parallelism are given apart, as sequence parallelism makes them") {
   const Estimate estimate =
       estimate_profile(shipped_model("llama-3-8b"), round_device(), half_of_everything(),
-                       {"", Arithmetic::kBFloat16, 8192, 8});
+                       {"", Arithmetic::kBFloat16, 8192, {}, 8});
   const Measurement& layer = measurement(estimate.profile, "layer", 2, 4, "none");
   REQUIRE(layer.tensor_traffic.size() == 2);
   const TensorTraffic& gather = layer.tensor_traffic[0];
@@ -108,7 +108,7 @@ TEST_CASE("collectives of tensor parallelism are given apart, as sequence parall
 TEST_CASE("every time says that it was not measured") {
   const Estimate estimate =
       estimate_profile(shipped_model("deepseek-v2-lite"), round_device(), half_of_everything(),
-                       {"", Arithmetic::kBFloat16, 4096, 8});
+                       {"", Arithmetic::kBFloat16, 4096, {}, 8});
   const ModelProfile& profile = estimate.profile;
   CHECK(profile.name == "DeepSeek-V2-Lite (estimated)");
   for (const SectionType& type : profile.section_types) {
@@ -129,7 +129,7 @@ TEST_CASE("every time says that it was not measured") {
 TEST_CASE("full recompute keeps a layer's input and forwards once more") {
   const Estimate estimate =
       estimate_profile(shipped_model("gpt2"), round_device(), half_of_everything(),
-                       {"", Arithmetic::kBFloat16, 1024, 8});
+                       {"", Arithmetic::kBFloat16, 1024, {}, 8});
   const Measurement& none = measurement(estimate.profile, "layer", 1, 2, "none");
   const Measurement& full = measurement(estimate.profile, "layer", 1, 2, "full");
   CHECK(full.stash == none.boundary);
@@ -148,7 +148,7 @@ TEST_CASE("full recompute keeps a layer's input and forwards once more") {
 TEST_CASE("training in mixed precision holds 18 bytes per parameter") {
   const Estimate estimate =
       estimate_profile(shipped_model("gpt2"), round_device(), half_of_everything(),
-                       {"", Arithmetic::kBFloat16, 1024, 1});
+                       {"", Arithmetic::kBFloat16, 1024, {}, 1});
   const TrainingState& state = estimate.profile.training;
   CHECK(state.bytes_per_parameter.count + state.bytes_per_gradient.count +
             state.optimizer_bytes_per_parameter.count ==
@@ -158,9 +158,9 @@ TEST_CASE("training in mixed precision holds 18 bytes per parameter") {
 TEST_CASE("what cannot be estimated is refused with a remedy") {
   CHECK(refusal({"", Arithmetic::kFloat16, 1024, 1}, "gpt2") ==
         "the datasheet of round has no rate for float16\nhelp: --precision bfloat16");
-  CHECK(refusal({"", Arithmetic::kBFloat16, 2048, 1}, "gpt2")
+  CHECK(refusal({"", Arithmetic::kBFloat16, 2048, {}, 1}, "gpt2")
             .starts_with("GPT-2: a sequence of 2048 tokens, but the model has 1024 learned"));
-  CHECK(refusal({"", Arithmetic::kBFloat16, 0, 1}, "llama-3-8b")
+  CHECK(refusal({"", Arithmetic::kBFloat16, 0, {}, 1}, "llama-3-8b")
             .find("help: give --sequence-length") != std::string::npos);
 }
 
