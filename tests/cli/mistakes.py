@@ -44,7 +44,7 @@ def prepare(penstock, folder):
 
     subprocess.run([penstock, "plan", "profile.json", "--cluster", "cluster.json", "--gpus", "8,16",
                     "--global-batch", "16", "--schedule", "1f1b", "--pin", "TP=1,mbs=1",
-                    "--recompute", "full", "-o", "book.json"],
+                    "--recompute", "full", "--for", "penstock", "-o", "book.json"],
                    cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     prepare_jobs(folder)
 
