@@ -46,8 +46,8 @@ constexpr std::int64_t kMostArranged = std::int64_t{1} << 17;
 constexpr std::int64_t kMostForAllDegrees = std::int64_t{1} << 20;
 
 const std::vector<std::string> kNotSearched = {
-    "ZeRO-2 and ZeRO-3 where FSDP does the same with less; FSDP that gathers again in the backward "
-    "of a pipeline; groups of shards (HSDP) other than a node",
+    ("ZeRO-2 and ZeRO-3 where FSDP does the same with less; FSDP that gathers again in the "
+     "backward of a pipeline; groups of shards (HSDP) other than a node"),
     "context parallelism of sequences of less than 32,768 tokens (--pin CP=C asks for it)",
     "expert parallelism",
     "tensor degrees and recompute modes that the profile does not hold",

@@ -52,13 +52,14 @@ std::vector<const ScheduleKind*> batch_schedules(const Plan& layout,
   }
   for (const std::string& name : names) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    std::string list;
+    std::string refusal = "schedule '" + name +
+                          "' is not one that batches of this layout are planned with; "
+                          "choose among";
     for (const std::string_view one : known) {
-      if (!list.empty()) list += ", ";
-      list += one;
+      refusal += one == known.front() ? " " : ", ";
+      refusal += one;
     }
-    throw_bad_input("schedule '" + name + "' is not one that batches of this layout are planned " +
-                    "with; choose among " + list);
+    throw_bad_input(refusal);
   }
   return kinds;
 }
