@@ -1,5 +1,6 @@
 #include "training/cuda/torch_cuda_allocator.h"
 
+#include <ATen/Functions.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
 
@@ -19,6 +20,8 @@ class TorchCudaAllocator : public CudaAllocator {
   // A stream of its own for the calling thread, which is a rank's: ranks that are threads on one
   // GPU would else all queue their work on the default stream.
   explicit TorchCudaAllocator(c10::DeviceIndex device) : device_(device) {
+    // LibTorch's allocator knows no device before its first tensor there, and refuses to count.
+    at::empty({1}, at::device(at::Device(at::kCUDA, device)));
     c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(false, device));
   }
 
