@@ -156,7 +156,7 @@ TEST_CASE("training in mixed precision holds 18 bytes per parameter") {
 }
 
 TEST_CASE("what cannot be estimated is refused with a remedy") {
-  CHECK(refusal({"", Arithmetic::kFloat16, 1024, 1}, "gpt2") ==
+  CHECK(refusal({"", Arithmetic::kFloat16, 1024, {}, 1}, "gpt2") ==
         "the datasheet of round has no rate for float16\nhelp: --precision bfloat16");
   CHECK(refusal({"", Arithmetic::kBFloat16, 2048, {}, 1}, "gpt2")
             .starts_with("GPT-2: a sequence of 2048 tokens, but the model has 1024 learned"));
