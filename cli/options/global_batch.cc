@@ -63,8 +63,8 @@ Duration least_time_of_sample(const ModelProfile& profile, int sequence_length) 
         } else if (m.input_gradient && m.weight_gradient) {
           time += m.input_gradient->median + m.weight_gradient->median;
         }
-        best = std::min(best,
-                        static_cast<double>(time.count()) * m.tensor_degree / m.micro_batch_size);
+        const int devices = m.tensor_degree * m.context_degree;
+        best = std::min(best, static_cast<double>(time.count()) * devices / m.micro_batch_size);
       }
       least->second = std::isfinite(best) ? best : 0.0;
     }

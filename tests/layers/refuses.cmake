@@ -10,8 +10,8 @@ report/table.cc:3: <boost/beast/http.hpp>: HTTP and cryptography stay in .cc fil
 report/table.cc:4: <cuda_runtime.h>: only folders named torch/, gloo/, nccl/, cuda/ or gpu/ may include it
 report/table.cc:5: <nlohmann/json.hpp>: JSON goes through core/values/json.h; only .cc files of core/values/ may include it
 report/table.cc:8: \"rows.h\": not written from the repository root, or no folder that report/ may include (report, core)
-simulator/simulate.cc:11: case ActionKind::kForward:: what a kind means is a row of core/values/action_rules.h; read it there
-simulator/simulate.cc:7: \"search/best_plan.h\": simulator/ may include simulator, core
+simulator/simulate.cc:12: case ActionKind::kForward:: what a kind means is a row of core/values/action_rules.h; read it there
+simulator/simulate.cc:8: \"search/best_plan.h\": simulator/ may include simulator, core
 ")
 execute_process(
   COMMAND ${CMAKE_COMMAND} -D ROOT=${CMAKE_CURRENT_LIST_DIR}/refused
