@@ -318,16 +318,6 @@ class Enumeration {
   SearchSpace space_;
 };
 
-// With a pipeline FSDP moves as much as ZeRO-1 and holds more, so it is for trainers that have
-// nothing else; ZeRO-2 and 3 are not for a pipeline at all, and ZeRO-3 is for those without FSDP.
-bool is_tried(Sharding sharding, const Trainer* trainer, int pipeline) {
-  if (sharding == Sharding::kState) return trainer == nullptr || trainer->shards_state_alone;
-  if (trainer == nullptr) return sharding == Sharding::kFsdp && pipeline == 1;
-  const std::vector<Sharding>& known = trainer->shardings;
-  if (std::find(known.begin(), known.end(), sharding) == known.end()) return false;
-  return pipeline == 1 || (sharding == Sharding::kFsdp && !trainer->shards_state_alone);
-}
-
 // Replicas on at most `devices`: all numbers if they are few; else as evenly loaded as possible, a
 // divisor of the batch, and for half and less of the devices.
 void add_degrees(const SearchRequest& request, int devices, int devices_per_replica,
@@ -454,35 +444,6 @@ std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int s
     }
   }
   return choices;
-}
-
-std::vector<ShardingChoice> sharding_choices(const SearchRequest& request, int pipeline,
-                                             int holders, int in_node) {
-  const Pins& pins = request.pins;
-  if (holders == 1) return {{}};
-  if (pins.sharding) {
-    const int group = pins.shard_group.value_or(0);
-    return {{true, *pins.sharding, group == holders ? 0 : group}};
-  }
-  if (pins.zero1) return {{*pins.zero1}};
-  const Trainer* trainer = request.trainer;
-  std::vector<ShardingChoice> choices;
-  for (const Sharding sharding :
-       {Sharding::kFsdp, Sharding::kParameters, Sharding::kGradients, Sharding::kState}) {
-    if (!is_tried(sharding, trainer, pipeline)) continue;
-    choices.push_back({true, sharding});
-    const bool has_groups = sharding == Sharding::kFsdp && pipeline == 1 && in_node > 1 &&
-                            in_node < holders && holders % in_node == 0;
-    if (has_groups) choices.push_back({true, sharding, in_node});
-  }
-  choices.push_back({});
-  return choices;
-}
-
-int holders_in_node(const DeviceCluster& cluster, int tensor) {
-  if (cluster.node_sizes.size() != 1) return 0;
-  const int in_node = cluster.node_sizes.front() / tensor;
-  return in_node > 1 ? in_node : 0;
 }
 
 std::vector<ShardingChoice> shardings_of_key(const SearchSpace& space, const SearchRequest& request,

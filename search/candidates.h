@@ -16,6 +16,7 @@
 #include "search/incumbents.h"
 #include "search/rejections.h"
 #include "search/section_sums.h"
+#include "search/sharding_choices.h"
 #include "simulator/schedules/schedules.h"
 
 namespace penstock {
@@ -107,13 +108,7 @@ std::int64_t candidates_of(const SearchRequest& request, std::size_t schedules,
 std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int sections,
                                              int pipeline, ChunkRange range = ChunkRange::kFew,
                                              bool splitting_may_pay = false);
-// Of weights that so many devices hold (D C). What holds less comes first. Without a pipeline also
-// FSDP; in groups, too, of the holders in one node (`in_node`; 0: nothing to choose).
-std::vector<ShardingChoice> sharding_choices(const SearchRequest& request, int pipeline,
-                                             int holders, int in_node);
-// Where all nodes are alike and hold several.
-int holders_in_node(const DeviceCluster& cluster, int tensor);
-// The same for a group on the key's devices.
+// sharding_choices() of a group on the key's devices.
 std::vector<ShardingChoice> shardings_of_key(const SearchSpace& space, const SearchRequest& request,
                                              int key, int pipeline, int data);
 std::vector<Placement> placement_choices(const SearchRequest& request, int pipeline, int data);
