@@ -25,8 +25,11 @@ std::vector<ShardingChoice> sharding_choices(const SearchRequest& request, int p
     const int group = pins.shard_group.value_or(0);
     return {{true, *pins.sharding, group == holders ? 0 : group}};
   }
-  if (pins.zero1) return {{*pins.zero1}};
   const Trainer* trainer = request.trainer;
+  // A trainer without ZeRO-1 shards the optimizer's state by what it has.
+  const bool has_pinned =
+      !pins.zero1.value_or(false) || is_tried(Sharding::kState, trainer, pipeline);
+  if (pins.zero1 && has_pinned) return {{*pins.zero1}};
   std::vector<ShardingChoice> choices;
   for (const Sharding sharding :
        {Sharding::kFsdp, Sharding::kParameters, Sharding::kGradients, Sharding::kState}) {
@@ -36,7 +39,7 @@ std::vector<ShardingChoice> sharding_choices(const SearchRequest& request, int p
                             in_node < holders && holders % in_node == 0;
     if (has_groups) choices.push_back({true, sharding, in_node});
   }
-  choices.push_back({});
+  if (!pins.zero1) choices.push_back({});
   return choices;
 }
 

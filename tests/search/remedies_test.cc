@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "core/values/sharding.h"
 #include "costmodel/price_stages.h"
 #include "simulator/schedules/schedules.h"
 #include "tests/search/models.h"
@@ -36,8 +37,12 @@ Plan plan_of_words(const std::string& words, int global_batch) {
       plan.micro_batch_size = std::stoi(word);
     else if (word == "recompute")
       plan.recompute = last == "no" ? "none" : last;
+    else if (last == "HSDP")
+      plan.shard_group = std::stoi(word);
     else if (word == "ZeRO-1")
       plan.zero1 = true;
+    else if (word == "FSDP" || word == "HSDP")
+      set_sharding({true, Sharding::kFsdp}, plan);
     else if (find_schedule(word) != nullptr)
       plan.schedule = word;
   }
