@@ -1,7 +1,7 @@
 // Recordings that nobody made: machines that come and go as in seven simple worlds, each with its
-// own seed. One number of the policy (how soon a burst is forgotten) was chosen on some of them, and
-// the limits below after seeing results. It must never keep much less than the better of the two
-// policies that need no thought.
+// own seed. One number of the policy (how soon a burst is forgotten) was chosen on some of them,
+// and the limits below after seeing results. It must never keep much less than the better of the
+// two policies that need no thought.
 #include <algorithm>
 #include <cmath>
 #include <functional>
