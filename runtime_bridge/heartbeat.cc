@@ -62,6 +62,12 @@ std::string in_seconds(Duration duration) {
   return text.data();
 }
 
+std::string without_heartbeat(const HeartbeatsSeen& seen, int own_rank) {
+  if (!seen.store_is_lost) return ": it never sent a heartbeat";
+  const auto& own = seen.last[static_cast<std::size_t>(own_rank)];
+  return (own ? in_step(*own) : "") + ": no heartbeat since the job's store was lost";
+}
+
 std::optional<Blame> blame_those_that_failed(const HeartbeatsSeen& seen) {
   for (std::size_t rank = 0; rank < seen.last.size(); ++rank) {
     const auto& message = seen.last[rank];
@@ -81,7 +87,7 @@ std::optional<Blame> blame_the_silent(const HeartbeatsSeen& seen, int own_rank) 
     blame.words += (blame.words.empty() ? "" : "; ") + name(seen, rank) + " was lost" +
                    (message ? in_last_step(seen, *message, own_rank) + ": no heartbeat for " +
                                   in_seconds(seen.watched)
-                            : ": it never sent a heartbeat");
+                            : without_heartbeat(seen, own_rank));
   }
   if (!blame.rank) return std::nullopt;
   blame.words += "; the others stopped";
@@ -219,6 +225,7 @@ HeartbeatsSeen Heartbeat::watch_the_others() {
     seen.last = read_all();
     seen.watched = steady_now() - begin;
   }
+  seen.store_is_lost = options_.store_is_lost && options_.store_is_lost();
   return seen;
 }
 

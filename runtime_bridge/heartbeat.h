@@ -48,6 +48,7 @@ std::optional<HeartbeatMessage> latest_heartbeat(KeyValueStore& store, int rank)
 struct HeartbeatsSeen {
   std::vector<std::optional<HeartbeatMessage>> first, last;
   Duration watched{};
+  bool store_is_lost = false;  // heartbeats before that are not among them
 };
 
 struct HeartbeatOptions {
@@ -57,6 +58,9 @@ struct HeartbeatOptions {
   Duration silence = std::chrono::milliseconds(3000);  // after which a rank counts as lost
   // The rank that serves the store, and ends last when all fails; nothing: no rank does.
   std::optional<int> store_rank;
+  // Whether heartbeats go to a folder because the store was lost (lasting_store.h), so that the
+  // ones before cannot be seen any more; empty: no.
+  std::function<bool()> store_is_lost{};
 };
 
 // Writes from a thread of its own while it lives.

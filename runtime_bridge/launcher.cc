@@ -92,6 +92,16 @@ class Job {
     return std::move(result_);
   }
 
+  // Whoever lost a rank here has to agree with others on what to do, and needs the store for it.
+  void serve_others(const Signals& signals) const {
+    if (!options_.is_store_needed) return;
+    const Environment of_rank = environment_of(0);
+    while (!told_twice_ && options_.is_store_needed(of_rank)) {
+      const std::optional<int> signal = signals.wait(std::chrono::milliseconds(50));
+      if (signal == SIGINT || signal == SIGTERM) return;
+    }
+  }
+
  private:
   using Running = LaunchedRanks::Running;
 
@@ -241,7 +251,9 @@ LaunchResult launch(const LaunchOptions& options) {
   if (options.is_stopped && options.is_stopped()) return {};
   Job job(options);
   if (!job.start()) return {};
-  return job.run(signals);
+  LaunchResult result = job.run(signals);
+  job.serve_others(signals);
+  return result;
 }
 
 bool signal_waits() {

@@ -62,6 +62,9 @@ struct LaunchOptions {
   // `saving_limit` in all. None when empty.
   std::function<bool(const Environment& of_rank)> is_saving{};
   Duration saving_limit = std::chrono::minutes(10);
+  // Where ranks of other machines use the store as well: asked when those here have ended, with the
+  // environment of one of them, until it says no or a signal tells to end. None when empty.
+  std::function<bool(const Environment& of_rank)> is_store_needed{};
   // Asked once, when signals are passed on already: whether one has come before, so that nothing
   // need be started. None when empty.
   std::function<bool()> is_stopped;
@@ -82,7 +85,7 @@ struct LaunchResult {
 // Returns when every rank has ended. SIGINT, SIGTERM and SIGUSR1 that arrive in the meantime go to
 // the ranks, which then end by themselves; the second SIGINT or SIGTERM ends them for good. SIGUSR2
 // goes to them as well, and they go on. The calling thread must stay until then: ranks end when it
-// does.
+// does. The store is served until then, and for ranks elsewhere as long as they need it.
 LaunchResult launch(const LaunchOptions& options);
 
 // For StartChild: `arguments` with `program` (an absolute path; "/proc/self/exe" is this one), in a

@@ -22,6 +22,7 @@ namespace penstock {
 namespace {
 
 constexpr int kMost = std::numeric_limits<int>::max();
+constexpr std::string_view kRanksPrefix = "ranks-", kRanksSuffix = ".json";
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
   throw Error(ErrorKind::kMissingResource, path + ": " + what);
@@ -66,6 +67,20 @@ LaunchedRanks::Running read_running(JsonReader reader) {
   running.process = static_cast<int>(reader.at("process").integer(1, kMost));
   reader.finish();
   return running;
+}
+
+LaunchedRanks read_launched(const std::string& path) {
+  const Json json = parse_json(read_file(path), path);
+  JsonReader reader(json, path);
+  LaunchedRanks ranks;
+  for (const JsonReader& each : reader.at("running").elements()) {
+    ranks.running.push_back(read_running(each));
+  }
+  for (const JsonReader& each : reader.at("ended").elements()) {
+    ranks.ends.push_back(read_end(each));
+  }
+  reader.finish();
+  return ranks;
 }
 
 }  // namespace
@@ -118,17 +133,20 @@ void MeetingFolder::say_ranks(const RanksHere& which, const LaunchedRanks& ranks
 std::optional<LaunchedRanks> MeetingFolder::read_ranks(const RanksHere& which) const {
   const std::string path = ranks_file(which);
   if (!std::filesystem::exists(path)) return std::nullopt;
-  const Json json = parse_json(read_file(path), path);
-  JsonReader reader(json, path);
-  LaunchedRanks ranks;
-  for (const JsonReader& each : reader.at("running").elements()) {
-    ranks.running.push_back(read_running(each));
+  return read_launched(path);
+}
+
+int MeetingFolder::ended_ranks() const {
+  std::size_t ended = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(path_, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    if (name.starts_with(kRanksPrefix) && name.ends_with(kRanksSuffix)) {
+      ended += read_launched(entry->path()).ends.size();
+    }
   }
-  for (const JsonReader& each : reader.at("ended").elements()) {
-    ranks.ends.push_back(read_end(each));
-  }
-  reader.finish();
-  return ranks;
+  return static_cast<int>(ended);
 }
 
 void MeetingFolder::give_up() const { write_private(given_up_file(), "\n"); }

@@ -35,6 +35,9 @@ class MeetingFolder {
   // Nothing before their launcher has started them. Error{kBadInput} for a file that is no answer.
   [[nodiscard]] std::optional<LaunchedRanks> read_ranks(const RanksHere& which) const;
 
+  // Of all launchers that have said so.
+  [[nodiscard]] int ended_ranks() const;
+
   // For good: launchers end their ranks at once, and those that come later start none.
   void give_up() const;
   [[nodiscard]] bool is_given_up() const;

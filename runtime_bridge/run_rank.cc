@@ -37,6 +37,7 @@ class RankLoop : public RankAtLoss {
     // use are members, which outlive the handler.
     try {
       while (end.next_step < options_.end_step && !end.requested) run_under_plan(end);
+      if (hooks_.checkpoints != nullptr && executor_ != nullptr) hooks_.checkpoints->finish_last();
     } catch (const TransportFailure& failure) {
       transport_.abort(failure.what());
       if (hooks_.peer_lost && executor_ != nullptr) hooks_.peer_lost(failure, *this);

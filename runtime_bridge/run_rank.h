@@ -58,6 +58,10 @@ class StepCheckpoints {
   virtual void write(std::int64_t next_step) = 0;
   // On rank 0, once every rank has written.
   virtual void complete(std::int64_t next_step) = 0;
+  // On every rank, behind the last step: returns once what was written is complete, on all ranks.
+  // TransportFailure where a rank is lost before, so that those that are left can do what they do
+  // when that happens in a step.
+  virtual void finish_last() = 0;
 };
 
 // What a rank can still do when a peer is lost, for what keeps the last finished step

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <memory>
 #include <random>
 #include <string>
 
@@ -26,8 +27,8 @@ std::string new_token() {
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
-// Of one machine among several. The store is served where rank 0 is, by its launcher: it ends with
-// this machine and not with a rank.
+// Of one machine among several. The store is served where rank 0 is, by its launcher, until the
+// ranks of all machines have ended: it goes with this machine and not with a rank.
 void join_others(const LaunchedPart& part, LaunchOptions& options) {
   const MeetingFolder folder(part.folder);
   options.ranks = part.ranks.count;
@@ -51,6 +52,14 @@ void join_others(const LaunchedPart& part, LaunchOptions& options) {
     }
   };
   options.is_given_up = [folder] { return folder.is_given_up(); };
+  if (part.ranks.first > 0 || part.ranks.count == options.job_ranks) return;
+  const int all = options.job_ranks.value_or(part.ranks.count);
+  const auto alive = std::make_shared<std::unique_ptr<RanksAlive>>();
+  options.is_store_needed = [folder, all, alive](const Environment& of_rank) {
+    if (folder.is_given_up() || folder.ended_ranks() >= all) return false;
+    if (!*alive) *alive = ranks_alive(of_rank);
+    return *alive && (*alive)->any();
+  };
 }
 
 LaunchOptions options_of(const RanksToLaunch& wanted, const TrainOptions& train) {
@@ -67,7 +76,11 @@ LaunchOptions options_of(const RanksToLaunch& wanted, const TrainOptions& train)
   }
   options.start = start_program("/proc/self/exe", wanted.arguments);
   options.is_stopped = wanted.is_stopped;
-  if (!train.checkpoint_folder.empty()) options.is_saving = survivors_are_saving;
+  if (!train.checkpoint_folder.empty()) {
+    options.is_saving = [folder = train.checkpoint_folder](const Environment& of_rank) {
+      return survivors_are_saving(of_rank, folder);
+    };
+  }
   return options;
 }
 

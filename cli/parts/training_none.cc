@@ -25,7 +25,11 @@ SurplusEnd stay_beside_ranks(const LaunchEnvironment& /*place*/, Duration /*time
   not_built();
 }
 HostedStore serve_job_store() { not_built(); }
-bool survivors_are_saving(const Environment& /*environment_of_rank*/) { not_built(); }
+bool survivors_are_saving(const Environment& /*environment_of_rank*/,
+                          const std::string& /*checkpoints*/) {
+  not_built();
+}
+std::unique_ptr<RanksAlive> ranks_alive(const Environment& /*environment_of_rank*/) { not_built(); }
 std::string words_of_device(const std::string& /*device*/) { not_built(); }
 std::string library_words() { not_built(); }
 

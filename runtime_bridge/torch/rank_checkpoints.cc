@@ -2,13 +2,20 @@
 //
 // A checkpoint is written by a thread of its own while the next steps run; before the next one
 // begins, the last is waited for. A checkpoint that cannot be written (a full disk) is a note and
-// not the end of the run; only the last one must succeed. A damaged checkpoint is set aside under
-// another name and ends the run on all ranks, so that the same command goes on from the one before.
+// not the end of the run; only the last one must succeed.
+//
+// Rank 0 cannot complete a checkpoint without the parts of all ranks. So whoever waits for one
+// looks at the heartbeats meanwhile, and no rank ends before the last one is complete: until then
+// those that are left may need each other for an emergency checkpoint.
+//
+// A damaged checkpoint is set aside under another name and ends the run on all ranks, so that the
+// same command goes on from the one before.
 #include "runtime_bridge/torch/rank_checkpoints.h"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "core/values/error.h"
 #include "runtime_bridge/resume.h"
@@ -17,9 +24,10 @@
 namespace penstock {
 
 RankCheckpoints::RankCheckpoints(const TrainJob& job, Transport& transport,
-                                 const std::string& attempt,
+                                 const std::string& attempt, RanksWriting others,
                                  std::function<void(const std::string&)> note)
     : job_(job),
+      others_(std::move(others)),
       note_(std::move(note)),
       info_(checkpoint_info(*job.plans.front().plan, job.plans.front().hash, job.options,
                             job.data.file)) {
@@ -58,6 +66,24 @@ void RankCheckpoints::load(StateHolder& holder) const {
   }
 }
 
+void RankCheckpoints::wait_for_writer(const std::string& what) {
+  if (writer_->has_ended() || !others_.while_they_live) return;
+  others_.while_they_live(what, [this] { return writer_->has_ended(); });
+}
+
+void RankCheckpoints::finish_last() {
+  if (!writer_) return;
+  const std::string what = "the last checkpoint was complete";
+  wait_for_writer(what);
+  writer_->finish();
+  if (!others_.while_they_live) return;
+  if (options_.rank == 0) {
+    others_.say_complete();
+  } else {
+    others_.while_they_live(what, others_.is_complete);
+  }
+}
+
 void RankCheckpoints::finish() {
   if (writer_) writer_->finish();
 }
@@ -65,6 +91,7 @@ void RankCheckpoints::finish() {
 // A full disk is no reason to stop computing: those that are complete stay, and the next one is
 // tried when it is due.
 void RankCheckpoints::settle() {
+  wait_for_writer("the checkpoint of step " + std::to_string(info_.step) + " was complete");
   try {
     writer_->finish();
   } catch (const Error& error) {

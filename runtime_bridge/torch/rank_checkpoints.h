@@ -19,12 +19,23 @@
 
 namespace penstock {
 
+// Returns once `done`; TransportFailure where another rank is lost before (wait_for_ranks.h).
+using WhileRanksLive =
+    std::function<void(const std::string& what, const std::function<bool()>& done)>;
+
+// How the ranks of a job, as far as they are processes, wait for each other's parts.
+struct RanksWriting {
+  WhileRanksLive while_they_live;      // empty: they are threads, and live as long as this one
+  std::function<void()> say_complete;  // on rank 0: the last checkpoint of the run is
+  std::function<bool()> is_complete;   // on the others: whether it has said so
+};
+
 class RankCheckpoints : public StepCheckpoints {
  public:
   // `note`: told on rank 0 when a checkpoint could not be written, with which the run goes on; may
   // be empty.
   RankCheckpoints(const TrainJob& job, Transport& transport, const std::string& attempt,
-                  std::function<void(const std::string&)> note);
+                  RanksWriting others, std::function<void(const std::string&)> note);
 
   // From now on this is what is stored; of a run that resumes it is filled first, which is why
   // every rank calls it once it is laid out. `holder` must live until finish().
@@ -40,15 +51,18 @@ class RankCheckpoints : public StepCheckpoints {
   bool is_due(std::int64_t next_step, bool last) override;
   void write(std::int64_t next_step) override;
   void complete(std::int64_t next_step) override;
+  void finish_last() override;
 
  private:
   void load(StateHolder& holder) const;
   void settle();
+  void wait_for_writer(const std::string& what);
   void describe(std::int64_t next_step);
   void describe_last(const LastStep& last);
   [[nodiscard]] CheckpointOptions options_of_survivor(const LastStep& last) const;
 
   const TrainJob& job_;
+  RanksWriting others_;
   std::function<void(const std::string&)> note_;
   CheckpointOptions options_;
   CheckpointInfo info_;  // what does not change from one to the next, and of the last the rest

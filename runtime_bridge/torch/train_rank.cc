@@ -17,6 +17,7 @@
 #include "core/values/error.h"
 #include "runtime_bridge/emergency_checkpoint.h"
 #include "runtime_bridge/heartbeat.h"
+#include "runtime_bridge/lasting_store.h"
 #include "runtime_bridge/plan_support.h"
 #include "runtime_bridge/program_source.h"
 #include "runtime_bridge/rank_program.h"
@@ -52,6 +53,9 @@ StoreAddress address_of(const LaunchEnvironment& place) {
 bool is_local(const LaunchEnvironment& place) {
   return place.host == "127.0.0.1" || place.host == "localhost";
 }
+
+// A disk may be slow, but heartbeats come from a thread that does not write.
+constexpr Duration kSilenceWhileWriting = std::chrono::seconds(5);
 
 std::string in_words(std::size_t bytes) { return to_text(Bytes{static_cast<std::int64_t>(bytes)}); }
 
@@ -124,8 +128,9 @@ class Rank {
   RunEnd run(Transport& transport, Transport* of_copies, const std::string& attempt, bool one_clock,
              const TrainHooks& hooks, const std::function<void()>& ready,
              std::function<void(std::int64_t step, std::int64_t position)> reached,
-             const AtLoss& at_loss) {
-    checkpoints_ = std::make_unique<RankCheckpoints>(job_, transport, attempt, hooks.note);
+             RanksWriting others, const AtLoss& at_loss) {
+    checkpoints_ =
+        std::make_unique<RankCheckpoints>(job_, transport, attempt, std::move(others), hooks.note);
     RunRankOptions options;
     options.first_step = job_.first_step;
     options.end_step = job_.options.steps;
@@ -250,6 +255,24 @@ AtLoss keep_last_step_by(KeyValueStore& store, Heartbeat& heartbeat, const Train
   };
 }
 
+// Other ranks are looked at while this one waits for a checkpoint. `store` is of its main thread.
+RanksWriting others_of(KeyValueStore& store, const LaunchEnvironment& place,
+                       const std::string& attempt) {
+  const std::string key = "last_checkpoint/" + attempt;
+  RanksWriting others;
+  others.while_they_live = [&store, &place](const std::string& what,
+                                            const std::function<bool()>& done) {
+    WaitForRanks options;
+    options.rank = place.rank;
+    options.ranks = place.ranks;
+    options.silence = kSilenceWhileWriting;
+    wait_while_ranks_live(store, options, what, done);
+  };
+  others.say_complete = [&store, key] { store.set(key, "complete"); };
+  others.is_complete = [&store, key] { return store.get(key).has_value(); };
+  return others;
+}
+
 std::unique_ptr<Transport> make_gloo(const LaunchEnvironment& place, const TrainOptions& options) {
   GlooOptions gloo;
   gloo.rank = place.rank;
@@ -319,9 +342,15 @@ RunEnd train_rank(const TrainJob& job, const LaunchEnvironment& place, const Tra
   options.store_rank = place.store_rank;
   std::unique_ptr<KeyValueStore> store = connect_store(address_of(place), job.options.time_out);
   const std::string attempt = agree_on_attempt(*store, place.rank, job.options.time_out);
-  Heartbeat heartbeat(options, std::move(store));
+  const std::string& checkpoints = job.options.checkpoint_folder;
+  LastingStore lasting(checkpoints.empty() ? "" : survivors_folder(checkpoints, attempt));
+  if (place.rank == 0 && !checkpoints.empty()) {
+    remove_other_survivors_folders(checkpoints, attempt);
+  }
+  options.store_is_lost = [&lasting] { return lasting.has_moved(); };
+  Heartbeat heartbeat(options, lasting.client(std::move(store)));
   const std::unique_ptr<KeyValueStore> of_survivors =
-      connect_store(address_of(place), job.options.time_out);
+      lasting.client(connect_store(address_of(place), job.options.time_out));
   RunEnd end;
   run_watched(heartbeat, [&] {
     const auto ready = [&] {
@@ -333,6 +362,7 @@ RunEnd train_rank(const TrainJob& job, const LaunchEnvironment& place, const Tra
     end = rank.run(
         *transport, job.options.mirror ? mirrors : nullptr, attempt, is_local(place), hooks, ready,
         [&](std::int64_t step, std::int64_t position) { heartbeat.at(step, position); },
+        others_of(*of_survivors, place, attempt),
         keep_last_step_by(*of_survivors, heartbeat, job, place, hooks));
   });
   return end;
@@ -359,7 +389,7 @@ RunEnd train_threads(const TrainJob& job, const TrainHooks& hooks) {
     const std::unique_ptr<Transport> transport = hub.transport(r);
     try {
       Rank rank(job, job.options.device == "cpu" ? r : 0, processors);
-      const RunEnd own = rank.run(*transport, nullptr, attempt, true, hooks, {}, {}, {});
+      const RunEnd own = rank.run(*transport, nullptr, attempt, true, hooks, {}, {}, {}, {});
       if (r == 0) end = own;
     } catch (const std::exception& error) {
       transport->abort(error.what());
@@ -371,12 +401,28 @@ RunEnd train_threads(const TrainJob& job, const TrainHooks& hooks) {
 
 std::string library_words() { return library_name(); }
 
-bool survivors_are_saving(const Environment& environment_of_rank) {
+bool survivors_are_saving(const Environment& environment_of_rank, const std::string& checkpoints) {
   const auto place = read_launch_environment(environment_of_rank);
   try {
+    // Those that could not reach the store any more say it there.
+    if (const auto folder = newest_survivors_folder(checkpoints)) {
+      FolderStore store(*folder);
+      if (is_saving(store)) return true;
+    }
     return place && is_saving(*connect_store(address_of(*place), std::chrono::seconds(1)));
   } catch (const TransportFailure&) {
     return false;
+  }
+}
+
+std::unique_ptr<RanksAlive> ranks_alive(const Environment& environment_of_rank) {
+  const auto place = read_launch_environment(environment_of_rank);
+  if (!place) return nullptr;
+  try {
+    return std::make_unique<RanksAlive>(connect_store(address_of(*place), std::chrono::seconds(5)),
+                                        place->ranks);
+  } catch (const TransportFailure&) {
+    return nullptr;
   }
 }
 

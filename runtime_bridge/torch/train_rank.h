@@ -12,6 +12,7 @@
 #include "runtime_bridge/launch_environment.h"
 #include "runtime_bridge/launcher.h"
 #include "runtime_bridge/program_source.h"
+#include "runtime_bridge/ranks_alive.h"
 #include "runtime_bridge/run_rank.h"
 #include "runtime_bridge/surplus_rank.h"
 #include "runtime_bridge/train_options.h"
@@ -58,8 +59,10 @@ RunEnd train_threads(const TrainJob& job, const TrainHooks& hooks);
 
 // The store through which the ranks of a job find each other; for launch().
 HostedStore serve_job_store();
-// Whether its survivors are writing the last finished step; likewise.
-bool survivors_are_saving(const Environment& environment_of_rank);
+// Whether its survivors are writing the last finished step, to this folder; likewise.
+bool survivors_are_saving(const Environment& environment_of_rank, const std::string& checkpoints);
+// Of the job that this rank is of; likewise.
+std::unique_ptr<RanksAlive> ranks_alive(const Environment& environment_of_rank);
 
 // "cpu", "NVIDIA H200"; "LibTorch 1.13.1"
 std::string words_of_device(const std::string& device);

@@ -53,6 +53,20 @@ TEST_CASE("a rank that is lost before any action of a step costs no finished ste
   }
 }
 
+TEST_CASE("a rank that is lost behind the last step, while it is written, costs none either") {
+  for (const Named& named : kExamples) {
+    CAPTURE(named.schedule);
+    const Example ring = example(named.schedule, named.shape, named.tied);
+    for (int lost = 0; lost < ring.plan.plan.devices(); ++lost) {
+      CAPTURE(lost);
+      Accident accident;
+      accident.lost = lost;
+      accident.at_end = true;
+      CHECK(check_kept(ring, accident, hurt_run(ring.model, ring.plan, accident)) == kEndStep);
+    }
+  }
+}
+
 // Every wait takes a run, so that these two look at the first two examples only.
 constexpr std::size_t kExamplesByWait = 2;
 

@@ -93,6 +93,25 @@ class CountedTransport : public Transport {
   Waits& waits_;
 };
 
+// Writes nothing; at the end all ranks wait for each other, as for the last checkpoint.
+class EndsTogether : public StepCheckpoints {
+ public:
+  EndsTogether(const Accident& accident, Transport& transport)
+      : accident_(accident), transport_(transport) {}
+  bool is_due(std::int64_t /*next_step*/, bool /*last*/) override { return false; }
+  void write(std::int64_t /*next_step*/) override {}
+  void complete(std::int64_t /*next_step*/) override {}
+  void finish_last() override {
+    if (!accident_.at_end) return;
+    if (transport_.rank() == accident_.lost) throw Lost();
+    transport_.barrier();
+  }
+
+ private:
+  const Accident& accident_;
+  Transport& transport_;
+};
+
 class HurtRun {
  public:
   HurtRun(const RingModel& model, const PlanFile& plan, const Accident& accident, bool mirror)
@@ -136,7 +155,8 @@ class HurtRun {
         throw Lost();
       }
     };
-    RunRankHooks hooks{&kept_.observed, nullptr, nullptr};
+    EndsTogether ends(accident_, transport);
+    RunRankHooks hooks{&kept_.observed, nullptr, &ends};
     // The barrier of the hurt step comes after this.
     hooks.step_done = [&](std::int64_t step) {
       waits.at(step + 1);

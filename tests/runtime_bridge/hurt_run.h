@@ -25,6 +25,7 @@ struct Accident {
   int lost = 0;                // the rank that leaves
   int before_action = kNever;  // of kHurtStep
   int after_wait = kNever;     // counted from the barrier of kHurtStep on
+  bool at_end = false;         // behind the last step, while the last checkpoint is written
   int deaf = kNever;           // a rank whose wait number deaf_wait fails
   int deaf_wait = kNever;
 };

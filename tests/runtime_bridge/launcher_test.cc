@@ -110,6 +110,24 @@ TEST_CASE("on one of several machines only its ranks are started, and told of al
   CHECK(seen[2] == LaunchedRanks{{}, result.ends});
 }
 
+TEST_CASE("a store that ranks elsewhere need is served after the ranks here have ended") {
+  LaunchOptions options = options_for(2, "rank_as_code");
+  const auto kept = std::make_shared<int>(0);
+  options.serve = [&] { return HostedStore{kept, 4001}; };
+  int asked = 0;
+  options.is_store_needed = [&](const Environment& of_rank) {
+    CHECK(of_rank.at("MASTER_PORT") == "4001");
+    CHECK(kept.use_count() > 1);
+    return ++asked < 3;
+  };
+  CHECK(launch(options).ends.size() == 2);
+  CHECK(asked == 3);
+  CHECK(kept.use_count() == 1);
+  // A signal ends that.
+  options.is_store_needed = [&](const Environment&) { return std::raise(SIGTERM) == 0; };
+  CHECK(launch(options).ends.size() == 2);
+}
+
 TEST_CASE("a start that is given up ends at once, without a last word of its ranks") {
   LaunchOptions options = options_for(2, "deaf");
   options.grace = options.to_end = seconds(10);

@@ -74,7 +74,10 @@ TEST_CASE("what a launcher says of its ranks is read as it was said") {
   const LaunchedRanks ranks{{{3, 4712}}, {{2, 4711, 0, 9, true}}};
   folder.say_ranks(which, ranks);
   CHECK(folder.read_ranks(which) == ranks);
-  CHECK(!folder.read_ranks({0, 2}));  // of another machine
+  CHECK(folder.ended_ranks() == 1);
+  folder.say_ranks({0, 2}, {{}, {{1, 4711, 3, 0, false}, {0, 4712, 3, 0, false}}});
+  CHECK(folder.ended_ranks() == 3);
+  CHECK(!folder.read_ranks({4, 1}));  // of another machine
   std::ofstream(there.path() + "/ranks-2-3.json") << "{\"running\": [";
   CHECK_THROWS_AS((void)folder.read_ranks(which), Error);
 }

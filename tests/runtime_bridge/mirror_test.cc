@@ -83,6 +83,23 @@ TEST_CASE("with copies a rank that is lost after any transfer of a step costs no
   }
 }
 
+// The rank is killed after the end was agreed on, with its part of the checkpoint not yet on the
+// disk: all steps are finished, and none is done again.
+TEST_CASE("with copies a rank that is lost behind the last step costs no finished step") {
+  for (const Named& named : kExamples) {
+    CAPTURE(named.schedule);
+    const Example ring = example(named);
+    for (int lost = 0; lost < ring.plan.plan.devices(); ++lost) {
+      CAPTURE(lost);
+      Accident accident;
+      accident.lost = lost;
+      accident.at_end = true;
+      CHECK(check_kept(ring, accident, hurt_run(ring.model, ring.plan, accident, true)) ==
+            kEndStep);
+    }
+  }
+}
+
 StepStanding standing_of(std::int64_t mirrored) {
   StepStanding standing;
   standing.step = mirrored;

@@ -50,8 +50,10 @@ class Notes : public StepCheckpoints {
     steps.push_back(next_step);
   }
   void complete(std::int64_t /*next_step*/) override { written_at_completion.push_back(written_); }
+  void finish_last() override { written_at_the_end = written_; }
   std::vector<std::int64_t> steps;
   std::vector<int> written_at_completion;
+  int written_at_the_end = 0;
 
  private:
   std::atomic<int>& written_;

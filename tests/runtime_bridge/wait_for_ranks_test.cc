@@ -57,10 +57,45 @@ TEST_CASE("a rank that loads for long is waited for while its heart beats") {
   late.join();
 }
 
+// Rank 1 lives for 150 ms, and rank 0 waits for something that never comes or was there before.
+TEST_CASE("what is waited for while the others live ends with the first that does not") {
+  const auto shared = std::make_shared<SharedMemory>();
+  MemoryStore store(shared);
+  auto alive = std::make_unique<Heartbeat>(quick(1), std::make_unique<MemoryStore>(shared));
+  int asked = 0;
+  wait_while_ranks_live(store, of_rank(0, milliseconds(500)), "it was done",
+                        [&] { return ++asked > 3; });
+  CHECK(asked == 4);
+  std::thread ends([&] {
+    std::this_thread::sleep_for(milliseconds(150));
+    alive.reset();
+  });
+  const auto wait = [&](milliseconds silence) -> std::string {
+    try {
+      wait_while_ranks_live(store, of_rank(0, silence), "it was done", [] { return false; });
+      return "";
+    } catch (const TransportFailure& failure) {
+      CHECK(failure.peer() == 1);
+      return failure.what();
+    }
+  };
+  CHECK(wait(milliseconds(100)) == "no heartbeat came from rank 1 for 0 s before it was done");
+  ends.join();
+  Heartbeat failed(quick(1), std::make_unique<MemoryStore>(shared));
+  failed.stopped(RankCondition::kSawFailure, "rank 2 is lost");
+  CHECK(wait(milliseconds(60'000)) == "rank 1 stopped before it was done: rank 2 is lost");
+  // It has finished because all is done.
+  failed.stopped(RankCondition::kFinished, "");
+  asked = 0;
+  wait_while_ranks_live(store, of_rank(0, milliseconds(60'000)), "it was done",
+                        [&] { return ++asked > 1; });
+  CHECK(asked == 2);
+}
+
 TEST_CASE("a rank without a heartbeat, or one that has stopped, is named") {
   const auto shared = std::make_shared<SharedMemory>();
   CHECK(why_not_ready(shared, milliseconds(100)) ==
-        "rank 1 is not ready for the first step, and no heartbeat came from it for 0 s");
+        "no heartbeat came from rank 1 for 0 s before the first step");
   Heartbeat other(quick(1), std::make_unique<MemoryStore>(shared));
   other.stopped(RankCondition::kFailed, "the archive is empty");
   CHECK(why_not_ready(shared, milliseconds(60'000)) ==

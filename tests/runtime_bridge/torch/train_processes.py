@@ -471,11 +471,18 @@ class TrainProcesses(TrainingJobs):
 
     def test_a_machine_that_is_lost_ends_the_job_and_a_start_that_is_given_up_ends_at_once(self):
         plan = self.plan(2, 2)
-        _, jobs = self.meet(plan, "lost")
+        checkpoints = self.path("lost-checkpoints")
+        _, jobs = self.meet(plan, "lost", "--checkpoints", checkpoints)
         ranks = children_of(jobs[0].process.pid)
-        jobs[0].process.kill()  # and the store with it
+        jobs[0].process.kill()  # and the store with it: the others agree through a folder
         exit_code, words = jobs[1].end()
         self.assertEqual(exit_code, 3, words)
+        done = self.newest(checkpoints)
+        self.assertIn(f"emergency checkpoint of all {done} finished steps, by ranks 2 and 3: no "
+                      "finished step is lost", words)
+        self.assertGreaterEqual(done, len(jobs[0].losses()))
+        self.assertRegex(words, r"error: rank 0 was lost in step \d+: no heartbeat since the job's "
+                                r"store was lost; rank 1 was lost in step \d+: no heartbeat since")
         self.check_gone(ranks.values())
         folder, jobs = self.meet(plan, "given-up")
         ranks = [*children_of(jobs[0].process.pid).values(),
