@@ -65,15 +65,17 @@ Duration Decider::step_time() const {
 // Before a machine goes: the step that runs and a checkpoint, or what it took the last times until
 // ranks that were told so had ended; half as long again; the signal.
 Duration Decider::lead() const {
-  const Duration known = decision_.next.change_times.told.value_or(Duration{});
+  const Duration known = decision_.next.change_times.end(WayToEnd::kTold).value_or(Duration{});
   return scaled(std::max(known, step_time() + decision_.next.write_time), 1.5) + kAllowance;
 }
 
-void Decider::begin_stopping(AfterStop then, bool with_checkpoint, bool failure, UtcTime kill_at,
+void Decider::begin_stopping(AfterStop then, WayToEnd way, bool failure, UtcTime kill_at,
                              const std::string& reason) {
   Stopping stopping;
   stopping.then = then;
-  stopping.with_checkpoint = with_checkpoint;
+  stopping.way = way;
+  stopping.with_checkpoint = way == WayToEnd::kTold;
+  stopping.killed = way == WayToEnd::kKilled;
   stopping.failure = failure;
   stopping.began = now_;
   stopping.kill_at = kill_at;
@@ -85,8 +87,10 @@ void Decider::begin_stopping(AfterStop then, bool with_checkpoint, bool failure,
 }
 
 // The others end by themselves: they lack a peer, and may write an emergency checkpoint first.
-void Decider::follow(const std::string& reason, bool failure) {
-  begin_stopping(AfterStop::kStartAgain, false, failure, now_ + limits_.exit, reason);
+void Decider::follow(const std::string& reason, WayToEnd way, bool failure) {
+  const bool starts = next().phase == JobPhase::kStarting;
+  begin_stopping(AfterStop::kStartAgain, starts ? WayToEnd::kFailedStart : way, failure,
+                 now_ + limits_.exit, reason);
   expect_first_step();
   log("follow", "The other ranks end by themselves within " + to_text(limits_.exit) +
                     ", or are killed: " + reason + "." + expectation());
@@ -98,9 +102,9 @@ void Decider::stop(AfterStop then, ProcessSignal signal, const std::string& reas
                    std::optional<UtcTime> until) {
   const bool killed = signal == ProcessSignal::kKill;
   const UtcTime patience = now_ + std::max(limits_.exit, lead());
-  begin_stopping(then, !killed, killed && then == AfterStop::kStartAgain,
+  begin_stopping(then, killed ? WayToEnd::kKilled : WayToEnd::kTold,
+                 killed && then == AfterStop::kStartAgain,
                  until ? std::min(patience, latest_kill(*until)) : patience, reason);
-  next().stopping->killed = killed;
   expect_first_step();
   decision_.acts.emplace_back(SignalRanks{generation().number, signal, ""});
   log("stop",
@@ -113,6 +117,21 @@ UtcTime Decider::latest_kill(UtcTime gone_by) const {
   return gone_by > now_ ? gone_by : now_ + limits_.exit;
 }
 
+// While ranks end. Where one hangs, the others have kept every finished step when they end, and
+// nobody need wait for it.
+void Decider::note_what_is_kept() {
+  Stopping& stopping = *next().stopping;
+  const bool some_ended = std::ranges::any_of(generation().ranks, &PlacedRank::ended);
+  const bool all_kept = next().checkpoint_step >= next().last_step && next().last_step > 0;
+  stopping.kept_at = some_ended && all_kept ? std::optional{now_} : std::nullopt;
+}
+
+UtcTime Decider::kill_at() const {
+  const Stopping& stopping = *decision_.next.stopping;
+  if (!stopping.kept_at) return stopping.kill_at;
+  return std::min(stopping.kill_at, *stopping.kept_at + kAllowance);
+}
+
 std::optional<UtcTime> Decider::wake() const {
   const JobState& state = decision_.next;
   std::optional<UtcTime> first;
@@ -122,7 +141,7 @@ std::optional<UtcTime> Decider::wake() const {
   if (state.phase == JobPhase::kWaiting) at(state.pause_until);
   if (state.phase == JobPhase::kStarting) at(state.generation.started + limits_.start);
   if (state.phase == JobPhase::kRunning) at(state.look_again);
-  if (state.stopping) at(state.stopping->kill_at);
+  if (state.stopping) at(kill_at());
   at(silent_at());
   for (const JobMachine& each : state.machines) {
     if (!each.gone_by) continue;

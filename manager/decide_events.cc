@@ -90,7 +90,7 @@ void Decider::lose(const std::string& name, const std::string& reason) {
   remember({}, {name});
   if (!used) return log("note", "The job did not use it.");
   if (up()) {
-    follow("machine " + name + " is gone: " + reason, false);
+    follow("machine " + name + " is gone: " + reason, WayToEnd::kLostPeer, false);
   } else {
     log("note", "The ranks are ending anyway.");
   }
@@ -186,6 +186,7 @@ void Decider::handle(const StepFinished& event) {
     next().lost_steps += std::max<std::int64_t>(0, next().last_step - generation().first_step);
   }
   next().last_step = event.step;
+  if (next().stopping) note_what_is_kept();
   next().last_loss = event.loss;
   next().step_time = event.time;
   next().last_sign = now_;
@@ -197,6 +198,7 @@ void Decider::handle(const CheckpointWritten& event) {
   next().failures = 0;
   if (is_current(event.generation)) next().last_sign = now_;
   if (event.took) next().write_time = std::max(Duration{1}, *event.took);
+  if (next().stopping) note_what_is_kept();
 }
 
 void Decider::handle(const RankEnded& event) {
@@ -212,6 +214,7 @@ void Decider::handle(const RankEnded& event) {
     next().stopping->then = AfterStop::kFail;
     next().stopping->reason = words_of(event_) + last_words(event);
   }
+  if (next().stopping) note_what_is_kept();
 }
 
 std::string Decider::last_words(const RankEnded& event) {
@@ -220,14 +223,17 @@ std::string Decider::last_words(const RankEnded& event) {
 
 // Of a generation that nobody told to end.
 void Decider::first_end(const RankEnded& event) {
-  if (event.code == 0) return follow("the ranks have done all steps", false);
+  if (event.code == 0) return follow("the ranks have done all steps", WayToEnd::kTold, false);
   if (event.code == kBadInputCode) {
     stop(AfterStop::kFail, ProcessSignal::kKill, words_of(event_) + last_words(event));
   } else if (event.code == kStoppedCode) {
     stop(AfterStop::kStartAgain, ProcessSignal::kCheckpointAndExit,
          "somebody else told rank " + std::to_string(event.rank) + " to end");
   } else {
-    follow(words_of(event_) + last_words(event), true);
+    // One that was killed is seen to end before the others have noticed.
+    const bool by_itself = event.code.has_value() && event.signal == 0;
+    follow(words_of(event_) + last_words(event),
+           by_itself ? WayToEnd::kSilentPeer : WayToEnd::kLostPeer, true);
   }
 }
 

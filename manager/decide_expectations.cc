@@ -1,9 +1,10 @@
 // When a generation ends, the time until the next one's first step is predicted, and compared once
 // that step is done: until all ranks have ended, by the way in which they end, as they took the
-// last times; the start as it took the last times; and a step of the plan that will run. A mean in
-// which the last time counts half follows a machine that becomes slower, and forgives one odd
-// start.
+// last times; the start, as it took so many ranks the last times; and a step of the plan that will
+// run. A mean in which the last time counts half follows a machine that becomes slower, and
+// forgives one odd start.
 #include <algorithm>
+#include <cstdlib>
 
 #include "manager/decider.h"
 
@@ -19,11 +20,20 @@ void learn(std::optional<Duration>& known, Duration measured) {
 
 // Until it has been measured: what a checkpoint takes where one is written, else nothing.
 Duration Decider::time_to_end() const {
-  const ChangeTimes& times = decision_.next.change_times;
-  const Stopping& stopping = *decision_.next.stopping;
-  if (stopping.killed) return times.killed.value_or(Duration{});
-  if (!stopping.with_checkpoint) return times.lost.value_or(Duration{});
-  return times.told.value_or(step_time() + decision_.next.write_time);
+  if (!ranks_live()) return {};
+  const WayToEnd way = decision_.next.stopping->way;
+  const bool writes = way == WayToEnd::kTold;
+  return decision_.next.change_times.end(way).value_or(
+      writes ? step_time() + decision_.next.write_time : Duration{});
+}
+
+// As with the number of ranks that is nearest.
+std::optional<Duration> Decider::time_to_start(int ranks) const {
+  const std::vector<ChangeTimes::Start>& starts = decision_.next.change_times.starts;
+  const auto nearest = std::ranges::min_element(
+      starts, {}, [&](const ChangeTimes::Start& start) { return std::abs(start.ranks - ranks); });
+  if (nearest == starts.end()) return std::nullopt;
+  return nearest->time;
 }
 
 void Decider::expect_first_step() {
@@ -35,7 +45,7 @@ void Decider::expect_first_step() {
   expected.since = now_;
   expected.time = time_to_end();
   if (const std::optional<ChosenPlan> chosen = plan_to_start(rules_, next(), now_)) {
-    const std::optional<Duration>& start = next().change_times.start;
+    const auto start = time_to_start(static_cast<int>(chosen->ranks.size()));
     expected.time += start ? *start + chosen->step() : rules_.job.restart;
   } else {
     expected.waited = true;
@@ -50,21 +60,28 @@ std::string Decider::expectation() const {
   return " The next step is expected to be done in " + to_text(expected->time) + ".";
 }
 
-// Ranks that outlived the time that they had say nothing about the next ones.
+// Ranks that outlived the time that they had say nothing about the next ones, but where one that
+// hangs is always waited for until then.
 void Decider::learn_end() {
   const Stopping& stopping = *next().stopping;
-  ChangeTimes& times = next().change_times;
   const Duration took = now_ - stopping.began;
-  if (stopping.outlived) return;
-  if (stopping.killed) {
-    learn(times.killed, took);
-  } else {
-    learn(stopping.with_checkpoint ? times.told : times.lost, took);
-  }
+  const bool hung = stopping.way == WayToEnd::kSilentPeer;
+  if (took == Duration{} || (stopping.outlived && !hung)) return;
+  learn(next().change_times.ends.at(static_cast<std::size_t>(stopping.way)), took);
 }
 
 void Decider::learn_start(Duration first_step) {
-  learn(next().change_times.start, now_ - generation().started - first_step);
+  const int ranks = static_cast<int>(generation().ranks.size());
+  std::vector<ChangeTimes::Start>& starts = next().change_times.starts;
+  auto known = std::ranges::lower_bound(starts, ranks, {}, &ChangeTimes::Start::ranks);
+  std::optional<Duration> time;
+  if (known != starts.end() && known->ranks == ranks) {
+    time = known->time;
+  } else {
+    known = starts.insert(known, {ranks, {}});
+  }
+  learn(time, now_ - generation().started - first_step);
+  known->time = *time;
 }
 
 void Decider::compare_expectation() {

@@ -153,13 +153,18 @@ Duration Decider::generation_step() const { return decision_.next.generation.pre
 
 bool Decider::kill_what_is_left() {
   Stopping& stopping = *next().stopping;
-  if (now_ < stopping.kill_at) return false;
+  if (now_ < kill_at()) return false;
   if (stopping.killed) count_out_of_reach();
+  const bool all_kept = stopping.kept_at.has_value();
   stopping.killed = true;
   stopping.outlived = true;
+  stopping.kept_at.reset();
   stopping.kill_at = now_ + limits_.exit;
   decision_.acts.emplace_back(SignalRanks{generation().number, ProcessSignal::kKill, ""});
-  log("kill", "Ranks that are left are killed: the time to end by themselves is over.");
+  log("kill", all_kept
+                  ? "Ranks that are left are killed: the others have ended, and every finished "
+                    "step is in a checkpoint."
+                  : "Ranks that are left are killed: the time to end by themselves is over.");
   return true;
 }
 

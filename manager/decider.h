@@ -58,18 +58,21 @@ class Decider {
 
   // The ends of a generation.
 
-  void begin_stopping(AfterStop then, bool with_checkpoint, bool failure, UtcTime kill_at,
+  void begin_stopping(AfterStop then, WayToEnd way, bool failure, UtcTime kill_at,
                       const std::string& reason);
-  void follow(const std::string& reason, bool failure);
+  void follow(const std::string& reason, WayToEnd way, bool failure);
   void stop(AfterStop then, ProcessSignal signal, const std::string& reason,
             std::optional<UtcTime> until = std::nullopt);
   [[nodiscard]] UtcTime latest_kill(UtcTime gone_by) const;
+  void note_what_is_kept();
+  [[nodiscard]] UtcTime kill_at() const;
 
   // How long until there is a first step again (decide_expectations.cc).
 
   void expect_first_step();
   [[nodiscard]] std::string expectation() const;
   [[nodiscard]] Duration time_to_end() const;
+  [[nodiscard]] std::optional<Duration> time_to_start(int ranks) const;
   void learn_end();
   void learn_start(Duration first_step);
   void compare_expectation();

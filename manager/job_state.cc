@@ -24,6 +24,8 @@ constexpr double kMostFactor = 1e9;
 constexpr std::array<std::string_view, 7> kPhases{"waiting",  "starting", "running", "stopping",
                                                   "finished", "stopped",  "failed"};
 constexpr std::array<std::string_view, 3> kAfter{"start_again", "stop", "fail"};
+constexpr std::array<std::string_view, kWaysToEnd> kWays{"told", "lost_peer", "silent_peer",
+                                                         "failed_start", "killed"};
 
 template <std::size_t N>
 int index_of(const std::array<std::string_view, N>& names, const JsonReader& reader) {
@@ -127,21 +129,26 @@ Generation read_generation(JsonReader reader) {
 Json write_stopping(const Stopping& stopping) {
   Json json = Json::object();
   json.set("then", std::string(kAfter[static_cast<std::size_t>(stopping.then)]));
+  json.set("way", std::string(kWays[static_cast<std::size_t>(stopping.way)]));
   json.set("with_checkpoint", stopping.with_checkpoint).set("killed", stopping.killed);
   json.set("outlived", stopping.outlived).set("failure", stopping.failure);
   json.set("began_ns", write_time(stopping.began));
   json.set("kill_at_ns", write_time(stopping.kill_at));
+  set_time(json, "kept_at_ns", stopping.kept_at);
   return json.set("reason", stopping.reason);
 }
 
 Stopping read_stopping(JsonReader reader) {
   Stopping stopping;
   stopping.then = static_cast<AfterStop>(index_of(kAfter, reader.at("then")));
+  if (const auto way = reader.get("way"))
+    stopping.way = static_cast<WayToEnd>(index_of(kWays, *way));
   stopping.with_checkpoint = reader.at("with_checkpoint").boolean();
   stopping.killed = reader.at("killed").boolean();
   if (const auto outlived = reader.get("outlived")) stopping.outlived = outlived->boolean();
   stopping.failure = reader.at("failure").boolean();
   stopping.kill_at = read_time(reader.at("kill_at_ns"));
+  stopping.kept_at = get_time(reader, "kept_at_ns");
   stopping.began = get_time(reader, "began_ns").value_or(stopping.kill_at);
   stopping.reason = reader.at("reason").string();
   reader.finish();
@@ -193,10 +200,15 @@ TailoredPlan read_tailored(JsonReader reader) {
 
 // What the next change is expected to take.
 void write_expectations(Json& json, const JobState& state) {
-  set_duration(json, "told_ns", state.change_times.told);
-  set_duration(json, "lost_ns", state.change_times.lost);
-  set_duration(json, "killed_ns", state.change_times.killed);
-  set_duration(json, "start_ns", state.change_times.start);
+  Json ends = Json::object(), starts = Json::array();
+  for (std::size_t way = 0; way < kWaysToEnd; ++way) {
+    set_duration(ends, std::string(kWays[way]).c_str(), state.change_times.ends[way]);
+  }
+  for (const ChangeTimes::Start& start : state.change_times.starts) {
+    starts.push(
+        Json::object().set("ranks", start.ranks).set("time_ns", std::int64_t{start.time.count()}));
+  }
+  json.set("ends_ns", ends).set("starts", starts);
   if (!state.expected) return;
   Json expected = Json::object();
   expected.set("since_ns", write_time(state.expected->since));
@@ -205,10 +217,21 @@ void write_expectations(Json& json, const JobState& state) {
 }
 
 void read_expectations(JsonReader& reader, JobState& state) {
-  state.change_times.told = get_measured(reader, "told_ns");
-  state.change_times.lost = get_measured(reader, "lost_ns");
-  state.change_times.killed = get_measured(reader, "killed_ns");
-  state.change_times.start = get_measured(reader, "start_ns");
+  if (auto ends = reader.get("ends_ns")) {
+    for (std::size_t way = 0; way < kWaysToEnd; ++way) {
+      state.change_times.ends[way] = get_measured(*ends, std::string(kWays[way]).c_str());
+    }
+    ends->finish();
+  }
+  if (auto starts = reader.get("starts")) {
+    for (JsonReader& each : starts->elements()) {
+      ChangeTimes::Start start;
+      start.ranks = read_count(each.at("ranks"));
+      start.time = Duration{each.at("time_ns").integer(1, kMost)};
+      each.finish();
+      state.change_times.starts.push_back(start);
+    }
+  }
   auto expected = reader.get("expected");
   if (!expected) return;
   state.expected.emplace();

@@ -2,6 +2,8 @@
 // from the stored state as if nothing had been.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -55,15 +57,29 @@ struct Generation {
   bool operator==(const Generation&) const = default;
 };
 
+// How the ranks of a generation come to end: each takes its own time.
+enum class WayToEnd {
+  kTold,         // they were told to write a checkpoint and exit
+  kLostPeer,     // one was killed, or its machine went: the others notice
+  kSilentPeer,   // the others noticed before us, since one hangs or is out of reach
+  kFailedStart,  // they had not begun yet
+  kKilled,
+};
+inline constexpr std::size_t kWaysToEnd = 5;
+
 // While ranks end.
 struct Stopping {
   AfterStop then = AfterStop::kStartAgain;
+  WayToEnd way = WayToEnd::kTold;
   bool with_checkpoint = false;  // they were asked to write one before
   bool killed = false;           // they were told to end at once
   bool outlived = false;         // the time that they had to end by themselves
   bool failure = false;          // nobody asked for it, and no machine was lost
   UtcTime began{};
   UtcTime kill_at{};  // those that are left
+  // Since when nothing is left to wait for: a checkpoint of all finished steps is complete, and
+  // ranks have ended.
+  std::optional<UtcTime> kept_at;
   std::string reason;
   bool operator==(const Stopping&) const = default;
 };
@@ -88,10 +104,18 @@ struct TailoredPlan {
 // How long ranks took to end, and to start, the last times: what the next change is expected to
 // take. Nothing: not measured yet.
 struct ChangeTimes {
-  std::optional<Duration> told;    // until ranks have ended that were told to write a checkpoint
-  std::optional<Duration> lost;    // that lacked a peer
-  std::optional<Duration> killed;  // that were killed
-  std::optional<Duration> start;   // of the next, without its first step
+  std::array<std::optional<Duration>, kWaysToEnd> ends;  // by WayToEnd
+  // Without the first step. More ranks take longer to meet, and to load where they share a machine.
+  struct Start {
+    int ranks = 0;
+    Duration time{};
+    bool operator==(const Start&) const = default;
+  };
+  std::vector<Start> starts;  // one for each number of ranks, ascending
+
+  [[nodiscard]] const std::optional<Duration>& end(WayToEnd way) const {
+    return ends.at(static_cast<std::size_t>(way));
+  }
   bool operator==(const ChangeTimes&) const = default;
 };
 
@@ -99,7 +123,7 @@ struct ChangeTimes {
 struct ExpectedStep {
   UtcTime since{};
   Duration time{};
-  // The job waited for machines meanwhile, which nobody could foresee.
+  // The job waited for machines meanwhile, or the manager was killed, which nobody could foresee.
   bool waited = false;
   bool operator==(const ExpectedStep&) const = default;
 };

@@ -23,6 +23,8 @@ class Loop {
 
   JobState run(const JobState& first) {
     state_ = reopened(store_.state().value_or(first));
+    // While no manager lived nothing was done.
+    if (state_.expected) state_.expected->waited = true;
     for (const Act& act : store_.acts_to_do()) carry_out(act);
     store_.acts_done();
     if (!state_.has_ended() && state_.phase != JobPhase::kWaiting) world_.ranks.adopt(state_);

@@ -38,6 +38,8 @@ HOSTS = ["127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"]
 TOLERANCE = 1e-10
 PATIENCE = 300  # seconds without a new step are a failure; others may compute here, too
 TIME_OUT = "4s"  # of ranks that hang
+ONE_RANK = ["SIGKILL of a rank", "SIGKILL of a launcher", "SIGSTOP of a rank", "power off",
+            "off while in use"]
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
@@ -322,7 +324,8 @@ class Chaos:
         self.ports = set()
         self.history = []  # (time, text)
         self.disk_is_full = False
-        self.unannounced = {}  # generation -> what hit it without notice
+        self.unannounced = {}  # generation -> what hit it without notice: (event, words)
+        self.event = 0  # which one happens, counted
         self.seen_checkpoints = {}  # (step, when it was complete) -> when we damaged it, or None
         self.began = time.monotonic()
         self.answers = []  # (seconds from an event to the next first step)
@@ -365,7 +368,7 @@ class Chaos:
             # Steps are short and this machine is slow: as many seconds as some ten steps take.
             "checkpoint_every_s": 0.5,
             "assumptions": {"write_s": 0.3, "restart_s": 4, "notice_s": 5},
-            "limits": {"start_s": 120, "exit_s": 15, "silence_s": 15, "attempts": 1000,
+            "limits": {"start_s": 30, "exit_s": 30, "silence_s": 15, "attempts": 1000,
                        "pause_s": 0.5, "longest_pause_s": 2}})
 
     def train_options(self):
@@ -414,8 +417,14 @@ class Chaos:
 
     def hit_without_notice(self, process, number, what):
         if hit(process[0], number):
-            self.unannounced.setdefault(process[3], []).append(f"{what} on {process[2]}")
+            self.note_hit(process[3], what)
         self.say(f"{what}: process {process[0]} of generation {process[3]} on {process[2]}")
+
+    def note_hit(self, generation, what):
+        """What happened to it without notice; of one event once."""
+        hits = self.unannounced.setdefault(generation, [])
+        if (self.event, what) not in hits:
+            hits.append((self.event, what))
 
     def list_machines(self):
         write(self.path("machines"), "".join(f"{host} 1\n" for host in self.listed))
@@ -474,8 +483,9 @@ class Chaos:
         if not hosts:
             return False
         host = self.rng.choice(hosts)
-        for process in self.launchers():
-            self.unannounced.setdefault(process[3], []).append("power off")
+        for process in marked(self.folder):
+            if process[2] == host:
+                self.note_hit(process[3], "power off")
         self.power_off(host)
         self.listed.remove(host)
         self.list_machines()
@@ -492,8 +502,9 @@ class Chaos:
 
         def go():
             if any(process[2] == host for process in marked(self.folder)):
-                for process in self.launchers():
-                    self.unannounced.setdefault(process[3], []).append("off while in use")
+                for process in marked(self.folder):
+                    if process[2] == host:
+                        self.note_hit(process[3], "off while in use")
             self.power_off(host)
             self.say(f"{host} is off, as announced")
             self.listed.remove(host)
@@ -543,7 +554,7 @@ class Chaos:
     def mark_full_disk(self):
         """What runs now cannot keep a step, also when it is told to stop."""
         for process in self.launchers():
-            self.unannounced.setdefault(process[3], []).append("full disk")
+            self.note_hit(process[3], "full disk")
 
     def corrupt(self):
         steps = complete_checkpoints(self.checkpoints)
@@ -552,7 +563,7 @@ class Chaos:
         launchers = self.launchers()
         for process in launchers:
             hit(process[0], signal.SIGKILL)
-            self.unannounced.setdefault(process[3], []).append("corrupt")
+            self.note_hit(process[3], "corrupt")
         steps = complete_checkpoints(self.checkpoints)
         try:
             name = damage(os.path.join(self.checkpoints, f"step-{steps[-1]}"), self.rng)
@@ -567,6 +578,7 @@ class Chaos:
         return True
 
     def happen(self, event):
+        self.event += 1
         done = {"power_off": self.power_off_some}.get(event.kind, getattr(self, event.kind))()
         if done and self.waiting_since is None:
             self.waiting_since = (time.monotonic(), self.reached()[0])
@@ -684,12 +696,12 @@ class Chaos:
                 self.lost_with_notice += lost
                 assert lost == 0, f"{lost} steps lost behind generation {before}, of which every " \
                                   f"change was announced"
-            # The job's store goes with the launcher of rank 0, which has no other rank here.
-            others = [f"SIGKILL of a rank on {host}" for host in machines[before][1:]]
-            if self.options.mirror and len(hits) == 1 and hits[0] in others:
+            # One machine is one rank here, and another has a copy of what it held.
+            one = len(hits) == 1 and hits[0][1] in ONE_RANK and len(machines[before]) > 1
+            if self.options.mirror and one:
                 self.lost_with_copies += lost
-                assert lost == 0, f"{lost} steps lost behind generation {before}, of which one " \
-                                  f"rank was killed that another kept a copy of"
+                assert lost == 0, f"{lost} steps lost behind generation {before}, which lost one " \
+                                  f"rank that another kept a copy of: {hits[0][1]}"
 
     def decisions(self):
         with open(os.path.join(self.run_folder, "decisions.jsonl"), encoding="utf-8") as file:

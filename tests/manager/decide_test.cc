@@ -138,6 +138,31 @@ TEST_CASE("a rank that dies ends its generation, and the next starts from the ne
   CHECK(job.state.lost_steps == 2);  // steps 8 and 9
 }
 
+// Rank 3 hangs, the others end at 16 s at the latest: 2 s later it is killed, and not at 35 s.
+TEST_CASE("a rank that hangs is not waited for once all finished steps are in a checkpoint") {
+  for (const bool one_more : {false, true}) {
+    CAPTURE(one_more);
+    Told job;
+    job.run_on({{"a", 4}});
+    job(seconds(10), RanksReady{1});
+    job(seconds(14), StepFinished{1, 9, 0.4, seconds(1)});
+    job(seconds(15), RankEnded{1, 0, 3, 0, "rank 3 was lost"});
+    job(seconds(15), CheckpointWritten{1, 9, std::nullopt});
+    job(seconds(16), RankEnded{1, 1, 3, 0, ""});
+    job(seconds(16), RankEnded{1, 2, 3, 0, ""});
+    REQUIRE(job.last.wake);
+    CHECK(*job.last.wake == at(seconds(18)));
+    // A line of the log that came late: a step is not kept yet.
+    if (one_more) job(seconds(17), StepFinished{1, 10, 0.4, seconds(1)});
+    job(seconds(18), TimePassed{});
+    CHECK(job.told(ProcessSignal::kKill) == !one_more);
+    if (!one_more) continue;
+    job(seconds(19), CheckpointWritten{1, 10, std::nullopt});
+    job(seconds(21), TimePassed{});
+    CHECK(job.told(ProcessSignal::kKill));
+  }
+}
+
 TEST_CASE("failures without a new checkpoint make pauses, and the third in a row is the last") {
   Told job;
   job.run_on({{"a", 4}});
@@ -362,6 +387,51 @@ TEST_CASE("the time until the next first step is predicted from what ends and st
   job(seconds(54), MachineLeaves{"a", at(seconds(55)), "test"});
   REQUIRE(job.state.expected);
   CHECK(job.state.expected->time == seconds(4) + milliseconds(9500) + seconds(1));
+}
+
+// Starts of four ranks take 10 s, of two 6 s; each way to end has taken its own time before.
+TEST_CASE("each way to end, and each number of ranks that start, has a time of its own") {
+  Told job;
+  const auto expected = [&] { return job.state.expected->time; };
+  job.run_on({{"a", 4}});
+  job(seconds(11), StepFinished{1, 1, 0.5, seconds(1)});
+  // A rank is killed, the others need 4 s to notice and save.
+  job(seconds(20), RankEnded{1, 2, std::nullopt, 9, ""});
+  job.all_end(seconds(24), 3);
+  job(seconds(35), StepFinished{2, 2, 0.5, seconds(1)});
+  job(seconds(35), CheckpointWritten{2, 2, std::nullopt});
+  // One hangs: the first that is seen to end has ended by itself. It takes 7 s in all.
+  job(seconds(40), RankEnded{2, 0, 3, 0, ""});
+  CHECK(expected() == seconds(11));
+  job.all_end(seconds(47), 3);
+  // The third does not come to its first step, and all end within 1 s.
+  job(seconds(50), RankEnded{3, 0, 3, 0, "damaged"});
+  CHECK(expected() == seconds(11));
+  job(seconds(51), CheckpointWritten{3, 3, std::nullopt});
+  job.all_end(seconds(51), 3);
+  job(seconds(62), StepFinished{4, 4, 0.5, seconds(1)});
+  job(seconds(70), RankEnded{4, 2, std::nullopt, 9, ""});
+  CHECK(expected() == seconds(4 + 11));
+  job(seconds(71), CheckpointWritten{4, 4, std::nullopt});
+  job.all_end(seconds(74), 3);
+  job(seconds(85), StepFinished{5, 5, 0.5, seconds(1)});
+  job(seconds(86), RankEnded{5, 0, 3, 0, ""});
+  CHECK(expected() == seconds(7 + 11));
+  job(seconds(87), CheckpointWritten{5, 5, std::nullopt});
+  job.all_end(seconds(93), 3);
+  job(seconds(94), RankEnded{6, 0, 3, 0, "damaged"});
+  CHECK(expected() == seconds(1 + 11));
+  job(seconds(94), CheckpointWritten{6, 6, std::nullopt});
+  job.all_end(seconds(95), 3);
+  // Two ranks: as four, until it is known that they start in 6 s. A step takes 2 s.
+  job(seconds(106), StepFinished{7, 7, 0.5, seconds(1)});
+  job(seconds(107), MachineJoined{"b", 2});
+  job(seconds(108), MachineLost{"a", "test"});
+  CHECK(expected() == seconds(10 + 2));
+  job(seconds(116), StepFinished{8, 8, 0.5, seconds(2)});
+  job(seconds(120), RankEnded{8, 0, std::nullopt, 9, ""});
+  CHECK(expected() == seconds(4 + 6 + 2));
+  CHECK(read_job_state(write_job_state(job.state), "state") == job.state);
 }
 
 TEST_CASE("while a job waits for machines nobody can say when it goes on") {
