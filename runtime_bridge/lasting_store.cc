@@ -144,7 +144,8 @@ std::string survivors_folder(const std::string& checkpoints, const std::string& 
 void remove_other_survivors_folders(const std::string& checkpoints, const std::string& attempt) {
   std::error_code ignored;
   for (const std::string& name : survivors_folders(checkpoints)) {
-    if (name.substr(kPrefix.size()) != attempt) fs::remove_all(checkpoints + "/" + name, ignored);
+    if (name.substr(kPrefix.size()) != attempt)
+      fs::remove_all(fs::path(checkpoints) / name, ignored);
   }
 }
 
