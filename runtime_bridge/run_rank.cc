@@ -198,8 +198,6 @@ class RankLoop : public RankAtLoss {
     const bool due = hooks_.checkpoints->is_due(end.next_step, last);
     if (!due && request == RunRequest::kGoOn) return;
     hooks_.checkpoints->write(end.next_step);
-    transport_.barrier();
-    if (transport_.rank() == 0) hooks_.checkpoints->complete(end.next_step);
   }
 
   ProgramSource& source_;

@@ -54,10 +54,9 @@ class StepCheckpoints {
   virtual ~StepCheckpoints() = default;
   // Besides those that are requested; the same answer on every rank. `last`: the run ends here.
   virtual bool is_due(std::int64_t next_step, bool last) = 0;
-  // Writes the rank's part.
+  // Writes the rank's part. Ranks do not wait for each other here: what joins the parts, such as
+  // the thread of rank 0's CheckpointWriter, waits for those of the others.
   virtual void write(std::int64_t next_step) = 0;
-  // On rank 0, once every rank has written.
-  virtual void complete(std::int64_t next_step) = 0;
   // On every rank, behind the last step: returns once what was written is complete, on all ranks.
   // TransportFailure where a rank is lost before, so that those that are left can do what they do
   // when that happens in a step.

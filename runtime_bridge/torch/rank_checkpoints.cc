@@ -165,7 +165,4 @@ std::optional<CheckpointWriter::Cost> RankCheckpoints::cost() {
   return writer_ ? writer_->cost() : std::nullopt;
 }
 
-// The thread of rank 0's writer does that, as soon as all ranks have written.
-void RankCheckpoints::complete(std::int64_t /*next_step*/) {}
-
 }  // namespace penstock

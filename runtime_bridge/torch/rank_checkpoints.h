@@ -50,7 +50,6 @@ class RankCheckpoints : public StepCheckpoints {
 
   bool is_due(std::int64_t next_step, bool last) override;
   void write(std::int64_t next_step) override;
-  void complete(std::int64_t next_step) override;
   void finish_last() override;
 
  private:

@@ -100,7 +100,6 @@ class EndsTogether : public StepCheckpoints {
       : accident_(accident), transport_(transport) {}
   bool is_due(std::int64_t /*next_step*/, bool /*last*/) override { return false; }
   void write(std::int64_t /*next_step*/) override {}
-  void complete(std::int64_t /*next_step*/) override {}
   void finish_last() override {
     if (!accident_.at_end) return;
     if (transport_.rank() == accident_.lost) throw Lost();
