@@ -16,8 +16,10 @@
 #include "core/values/error.h"
 #include "runtime_bridge/run_virtual.h"
 #include "search/evaluate.h"
+#include "tests/core/eight_shapes_plan.h"
 #include "tests/core/slots_plan.h"
 #include "tests/runtime_bridge/ring_plans.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -103,6 +105,14 @@ TEST_CASE("micro-batches of eight shapes run to the nanosecond") {
   Plan plan = plan_of("1f1b", {2, 1, 1, 8});
   set_batch(plan, batch);
   check_exact(ring_plan(ring_model(2, false), plan, {1, 2, 1}));
+}
+
+// Worked out in tests/core/eight_shapes_plan.h; tests/search/batch_plans_test.cc has what check and
+// the oracle say of it.
+TEST_CASE("a plan of eight shapes that was written by hand takes the time of the paper") {
+  const PlanFile file = read_plan(parse_json(eight_shapes(), "t"), "t");
+  check_exact(file);
+  for (const MeasuredStep& step : jumped(file)) CHECK(step.step_time == Duration{161'710});
 }
 
 // 210 ns, and 225 with one lane for both directions, worked out in tests/core/slots_plan.h.
@@ -289,7 +299,7 @@ class Spilled {
 TEST_CASE("random pipelines with two slots per rank run to the nanosecond") {
   Random random(5);
   ExecutorModel executor;
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < testing::draws(60); ++i) {
     executor.optimizer =
         random.coin() ? OptimizerGate::kPostValidation : OptimizerGate::kGlobalBarrier;
     executor.host_link = random.coin() ? HostLink::kSimplex : HostLink::kDuplex;
