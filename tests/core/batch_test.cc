@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "core/values/plan.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -66,7 +67,7 @@ TEST_CASE("a plan takes over a batch whose replicas are alike, or a kind for eac
 
 TEST_CASE("lists and counts of 2,000 random even batches say the same") {
   std::mt19937 random(14);  // NOLINT: the same draws every time
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < testing::draws(2000); ++i) {
     const auto below = [&](unsigned n) { return 1 + static_cast<int>(random() % n); };
     Plan plan = even_plan(below(6), below(5), 0);
     plan.global_batch = plan.data - 1 + below(40);

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/watched.h"
+
 namespace penstock {
 namespace {
 
@@ -189,7 +191,7 @@ TEST_CASE("an empty list has no blocks") { CHECK(compress({}, 48).empty()); }
 TEST_CASE("any list comes back as it was") {
   std::mt19937 engine(7);
   const auto below = [&](std::uint32_t n) { return static_cast<std::uint32_t>(engine() % n); };
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < testing::draws(300); ++round) {
     std::vector<ListedAction> list;
     while (list.size() < 80) {
       // A short piece, repeated a few times with some advance.

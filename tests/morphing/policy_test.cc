@@ -4,6 +4,7 @@
 
 #include "morphing/goodput.h"
 #include "tests/morphing/recordings.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -89,7 +90,7 @@ TEST_CASE("After a wave of losses the policy keeps spare GPUs where changes are 
 
 TEST_CASE("A policy never runs more GPUs than there are, nor sees what is to come") {
   std::mt19937 random(3);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < testing::draws(200); ++round) {
     CAPTURE(round);
     const bool named = round % 2 == 0;
     const Availability whole = random_recording(random, 12, named);

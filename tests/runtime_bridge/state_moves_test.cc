@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include "core/values/error.h"
+#include "tests/watched.h"
 #include "training/section_pieces.h"
 
 namespace penstock {
@@ -130,7 +131,7 @@ TEST_CASE("every rank gets what it needs, once, from a rank that had it") {
     return static_cast<int>(random() % static_cast<unsigned>(end));
   };
   const Layout layout(4);
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < testing::draws(60); ++i) {
     const auto any = [&] {
       // 4 ranks: P = 1, 2 or 4.
       const int stages = 1 << below(3);

@@ -6,6 +6,7 @@
 
 #include "search/plan_program.h"
 #include "tests/search/models.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -34,7 +35,7 @@ TEST_CASE("equal numbers of sections, the first stages one more") {
 
 TEST_CASE("no chain is cut worse than by equal numbers of sections") {
   Random random(41);
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < testing::draws(300); ++i) {
     const ModelProfile model = testing::random_model(random, random.between(1, 20));
     const SectionSums sums = sums_of(model);
     const int stages = random.between(1, sums.sections());
@@ -129,7 +130,7 @@ TEST_CASE("with several stages per rank what counts is what a rank holds in all 
 TEST_CASE("and what is chosen fits, or there is a reason") {
   Random random(42);
   int refused = 0;
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < testing::draws(300); ++i) {
     std::vector<Costs> costs;
     const int count = random.between(4, 12);
     for (int s = 0; s < count; ++s) {

@@ -85,18 +85,19 @@ Question random_question(Random& random) {
 
 TEST_CASE("bounds and threads change neither the best plans nor the front") {
   Random random(31);
+  const int questions = testing::kWatched ? 12 : 40;
   int with_plans = 0;
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < questions; ++i) {
     CAPTURE(i);
     if (!compare(random_question(random)).best.empty()) ++with_plans;
   }
-  CHECK(with_plans >= 15);
-  CHECK(with_plans < 40);  // and some do not fit
+  CHECK(with_plans >= questions * 3 / 8);
+  CHECK(with_plans < questions);  // and some do not fit
 }
 
 TEST_CASE("nor with several device types, where plans may mix them") {
   Random random(34);
-  const int questions = testing::kWatched ? 10 : 24;
+  const int questions = testing::kWatched ? 6 : 24;
   int mixed = 0;
   for (int i = 0; i < questions; ++i) {
     CAPTURE(i);
@@ -117,12 +118,12 @@ TEST_CASE("nor with several device types, where plans may mix them") {
     const SearchResult plain = compare(q);
     if (!plain.best.empty() && plain.best.front().plan.is_mixed()) ++mixed;
   }
-  CHECK(mixed >= (testing::kWatched ? 2 : 5));
+  CHECK(mixed >= (testing::kWatched ? 1 : 5));
 }
 
 TEST_CASE("nor under executors that block, queue and cost") {
   Random random(32);
-  for (int i = 0; i < 12; ++i) {
+  for (int i = 0; i < (testing::kWatched ? 4 : 12); ++i) {
     CAPTURE(i);
     Question q = random_question(random);
     q.executor.transfer = static_cast<TransferMode>(random.between(0, 2));
@@ -137,7 +138,7 @@ TEST_CASE("nor under executors that block, queue and cost") {
 
 TEST_CASE("nor in DeepSpeed's order of transfers") {
   Random random(33);
-  for (int i = 0; i < 12; ++i) {
+  for (int i = 0; i < (testing::kWatched ? 4 : 12); ++i) {
     CAPTURE(i);
     Question q = random_question(random);
     q.executor.issue = IssueOrder::kDeepSpeed;

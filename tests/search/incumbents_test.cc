@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/simulator/pipelines.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -50,7 +51,7 @@ TEST_CASE("faster first, then fewer devices, then less memory, then the plan's n
 
 TEST_CASE("the K best and the fastest per budget do not depend on the order of finding") {
   testing::Random random(61);
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < testing::draws(100); ++round) {
     std::vector<Found> all;
     for (int i = 0; i < 30; ++i) {
       all.push_back(found(random.between(1, 9), random.between(1, 8), random.between(1, 8)));

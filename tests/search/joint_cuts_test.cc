@@ -13,6 +13,7 @@
 #include "search/run_totals.h"
 #include "simulator/schedules/schedules.h"
 #include "tests/search/models.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -123,7 +124,7 @@ void ask(Random& random, const char* schedule, Tally& tally) {
 TEST_CASE("what a rank holds, kept up to date, is what summing up its runs says") {
   Random random(60);
   int more_than_one_peak = 0;
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < testing::draws(300); ++i) {
     CAPTURE(i);
     for (const char* schedule : {"interleaved", "interleaved-zb", "zb-v", "dualpipe", "chimera"}) {
       CAPTURE(schedule);
@@ -147,41 +148,41 @@ TEST_CASE("what a rank holds, kept up to date, is what summing up its runs says"
       }
     }
   }
-  CHECK(more_than_one_peak > 300);
+  CHECK(more_than_one_peak > testing::least(300));
 }
 
 TEST_CASE("on the V and with two copies nothing fits where none is found: all cuts tried") {
   Random random(61);
   Tally tally;
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < testing::draws(400); ++i) {
     CAPTURE(i);
     for (const char* schedule : {"zb-v", "v-half", "v-min", "dualpipe", "chimera"}) {
       ask(random, schedule, tally);
     }
   }
   CHECK(tally.missed == 0);
-  CHECK(tally.fit > 200);
-  CHECK(tally.rescued > 50);
-  CHECK(tally.none > 200);
+  CHECK(tally.fit > testing::least(200));
+  CHECK(tally.rescued > testing::least(50));
+  CHECK(tally.none > testing::least(200));
 }
 
 TEST_CASE("and on the loop, whose layers may differ") {
   Random random(62);
   Tally tally;
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < testing::draws(500); ++i) {
     CAPTURE(i);
     for (const char* schedule : {"interleaved", "looped-bfs"}) ask(random, schedule, tally);
   }
-  CHECK(tally.rescued > 30);
+  CHECK(tally.rescued > testing::least(30));
   CHECK(tally.missed == 0);
   CHECK(tally.proven == tally.none);
-  CHECK(tally.none > 100);
+  CHECK(tally.none > testing::least(100));
 }
 
 TEST_CASE("where layers are alike every map is exact, and the busiest rank is least busy") {
   Random random(64);
   int fit = 0, none = 0;
-  for (int i = 0; i < 900; ++i) {
+  for (int i = 0; i < testing::draws(900); ++i) {
     CAPTURE(i);
     const std::array kinds{"zb-v", "v-min", "dualpipe", "chimera", "interleaved", "looped-bfs"};
     const char* schedule = kinds[static_cast<std::size_t>(random.between(0, 5))];
@@ -211,15 +212,15 @@ TEST_CASE("where layers are alike every map is exact, and the busiest rank is le
       CHECK(memory.total_of_rank(r, *cuts) <= q.memory);
     }
   }
-  CHECK(fit > 200);
-  CHECK(none > 100);
+  CHECK(fit > testing::least(200));
+  CHECK(none > testing::least(100));
 }
 
 // What the pairs' own program answers, without the moves that come before it.
 TEST_CASE("pairs of stages by themselves are exact") {
   Random random(63);
   int fit = 0, none = 0;
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < testing::draws(600); ++i) {
     CAPTURE(i);
     const Question q = random_question(random, random.coin() ? "zb-v" : "dualpipe", random.coin());
     const int sections = static_cast<int>(q.model.sections.size());
@@ -241,8 +242,8 @@ TEST_CASE("pairs of stages by themselves are exact") {
       CHECK(memory.total_of_rank(r, *cuts) <= q.memory);
     }
   }
-  CHECK(fit > 80);
-  CHECK(none > 80);
+  CHECK(fit > testing::least(80));
+  CHECK(none > testing::least(80));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "search/device_cluster.h"
 #include "search/plan_program.h"
 #include "tests/search/models.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -167,7 +168,7 @@ void set_random_bytes(Random& random, StagePrices& prices) {
 
 TEST_CASE("memory of ranks is what a walk over their lists counts in bytes") {
   Random random(11);
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < testing::draws(500); ++i) {
     const Plan plan = random_plan(random, 12);
     const int shapes = static_cast<int>(micro_batch_shapes(plan).size());
     StagePrices prices = testing::random_prices(random, plan.stages(), shapes);
@@ -186,7 +187,7 @@ TEST_CASE("memory of ranks is what a walk over their lists counts in bytes") {
 
 TEST_CASE("a stage and a rank weigh the same before and after their cuts are priced") {
   Random random(12);
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < testing::draws(400); ++i) {
     const ModelProfile model = testing::random_model(random, random.between(4, 12));
     const int sections = static_cast<int>(model.sections.size());
     Plan plan = random_plan(random, sections);
@@ -263,7 +264,7 @@ TEST_CASE("a limit that says it is monotone is; if every section fits, every one
   int monotone = 0;
   int fitting = 0;
   int hopeless = 0;
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < testing::draws(400); ++i) {
     ModelProfile model = testing::random_model(random, random.between(2, 9));
     const bool one_boundary = random.coin();  // as most models have
     for (SectionType& type : model.section_types) {
@@ -306,9 +307,9 @@ TEST_CASE("a limit that says it is monotone is; if every section fits, every one
       }
     }
   }
-  CHECK(monotone > 50);
-  CHECK(fitting > 50);
-  CHECK(hopeless > 50);
+  CHECK(monotone > testing::least(50));
+  CHECK(fitting > testing::least(50));
+  CHECK(hopeless > testing::least(50));
 }
 
 TEST_CASE("sections that differ in what they send are cut as the table cuts them") {
@@ -328,7 +329,7 @@ TEST_CASE("sections that differ in what they send are cut as the table cuts them
   CHECK(partition(problem) == partition_by_table(problem));
 
   Random random(14);
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < testing::draws(500); ++i) {
     std::vector<Costs> costs;
     const int count = random.between(2, 9);
     for (int s = 0; s < count; ++s) {

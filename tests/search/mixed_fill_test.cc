@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/search/models.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -114,7 +115,7 @@ std::int64_t least_of_all_cuts(const Question& question, bool and_drain) {
 TEST_CASE("no cuts of random sections on several types are faster") {
   Random random(20261123);
   int close = 0;
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < testing::draws(2000); ++i) {
     const Question question = random_question(random);
     std::vector<const SectionSums*> types;
     for (const SectionSums& type : question.types) types.push_back(&type);
@@ -127,7 +128,7 @@ TEST_CASE("no cuts of random sections on several types are faster") {
       close += bound * 10 > least * 9 ? 1 : 0;
     }
   }
-  CHECK(close > 100);
+  CHECK(close > testing::least(100));
 }
 
 }  // namespace

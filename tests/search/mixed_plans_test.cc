@@ -10,6 +10,7 @@
 #include "search/evaluation.h"
 #include "tests/core/messages.h"
 #include "tests/search/models.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -161,7 +162,7 @@ TEST_CASE("mixed plans that cannot be are refused") {
 
 TEST_CASE("a mixed plan file is read as it was written, replays to the ns and holds") {
   Random random(31);
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < testing::draws(60); ++i) {
     const ModelProfile model = also_on(random_model(random, 8), "old", random.between(1, 4));
     ClusterSpec cluster = random_cluster(random, 2, 2);
     cluster.device_types[0].memory = {100'000};
@@ -207,7 +208,7 @@ TEST_CASE("a mixed plan file is read as it was written, replays to the ns and ho
 TEST_CASE("two types with identical figures: the plan of one type, to the nanosecond") {
   Random random(32);
   int compared = 0;
-  for (int i = 0; i < 80; ++i) {
+  for (int i = 0; i < testing::draws(80); ++i) {
     const ModelProfile model = also_on(random_model(random, 8), "twin", 1);
     const int per_node = 1 << random.between(0, 2);
     ClusterSpec mixed = random_cluster(random, random.between(1, 2), per_node);
@@ -253,7 +254,7 @@ TEST_CASE("two types with identical figures: the plan of one type, to the nanose
     CHECK(two.evaluation.ranks == uniform.evaluation.ranks);
     CHECK(two.evaluation.step_time_high == uniform.evaluation.step_time_high);
   }
-  CHECK(compared > 20);
+  CHECK(compared > testing::least(20));
 }
 
 // That a type's ranks are in a row is a restriction. Within it the search finds the best; on these

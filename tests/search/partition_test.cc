@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/simulator/pipelines.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -147,7 +148,7 @@ TEST_CASE("equal bottlenecks are told apart by traffic, then by the earliest cut
 
 TEST_CASE("random chains without a limit are cut as enumeration cuts them") {
   Random random(1);
-  for (int i = 0; i < 150; ++i) {
+  for (int i = 0; i < testing::draws(150); ++i) {
     const int sections = random.between(1, 9);
     const auto times = random_values(random, sections, random.between(1, 12));
     compare(times, std::vector<std::int64_t>(times.size(), 7), nullptr);
@@ -158,7 +159,7 @@ TEST_CASE("random chains without a limit are cut as enumeration cuts them") {
 TEST_CASE("random chains under monotone limits are cut as enumeration cuts them") {
   Random random(2);
   int impossible = 0;
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < testing::draws(300); ++i) {
     const int sections = random.between(1, 9);
     const auto times = random_values(random, sections, random.between(1, 12));
     auto most = random_values(random, sections, 12);
@@ -168,13 +169,13 @@ TEST_CASE("random chains under monotone limits are cut as enumeration cuts them"
     compare(times, std::vector<std::int64_t>(times.size(), 7), &limit);
     compare(times, random_values(random, sections, 4), &limit);
   }
-  CHECK(impossible > 30);
+  CHECK(impossible > testing::least(30));
   CHECK(impossible < 270);
 }
 
 TEST_CASE("random chains under any limit are cut as enumeration cuts them") {
   Random random(3);
-  for (int i = 0; i < 150; ++i) {
+  for (int i = 0; i < testing::draws(150); ++i) {
     const int sections = random.between(1, 8);
     const auto times = random_values(random, sections, random.between(1, 12));
     const AnyLimit limit(random.next() % 1'000'000);
@@ -216,7 +217,7 @@ TEST_CASE("a section too long for a slow stage does not leave that stage empty")
 
 TEST_CASE("random chains on stages of different speed are cut as enumeration cuts them") {
   Random random(5);
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < testing::draws(400); ++i) {
     const int sections = random.between(1, 8);
     const int stages = random.between(1, sections);
     const auto times = random_values(random, sections, random.between(1, 12));

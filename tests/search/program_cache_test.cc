@@ -6,6 +6,7 @@
 #include "search/plan_program.h"
 #include "simulator/simulate.h"
 #include "tests/search/models.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -16,7 +17,7 @@ TEST_CASE("a shared Program replays as the plan's own does") {
   Random random(71);
   const ExecutorModel executor;
   ProgramCache cache(executor);
-  for (int i = 0; i < 3'000; ++i) {
+  for (int i = 0; i < testing::draws(3'000); ++i) {
     Plan plan;
     testing::set_schedule(plan, testing::random_static_kind(random), 2);
     plan.pipeline = random.between(1, 3);

@@ -9,6 +9,7 @@
 #include "costmodel/price_stages.h"
 #include "simulator/schedules/schedules.h"
 #include "tests/search/models.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -107,7 +108,7 @@ TEST_CASE("the remedy of the nearest miss fits, and nothing that is tried before
   int misses = 0;
   int remedies = 0;
   int earlier = 0;
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < testing::draws(400); ++i) {
     const ModelProfile model = testing::random_model(random, random.between(1, 7));
     ClusterSpec cluster = testing::random_cluster(random, 2, 4);
     cluster.device_types[0].memory = {random.between(200, 1500)};
@@ -139,9 +140,9 @@ TEST_CASE("the remedy of the nearest miss fits, and nothing that is tried before
     const bool more = result.nearest_miss->remedy.ends_with(" GPUs");
     CHECK((plan.devices() > request.gpus) == more);
   }
-  CHECK(misses > 50);
-  CHECK(remedies > 20);
-  CHECK(earlier > 20);
+  CHECK(misses > testing::least(50));
+  CHECK(remedies > testing::least(20));
+  CHECK(earlier > testing::least(20));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "core/values/plan_file.h"
 #include "search/evaluate.h"
 #include "tests/search/models.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -211,7 +212,7 @@ Plan random_plan(Random& random, int devices) {
 TEST_CASE("kinds of replicas on the same devices are the plain plan, to the nanosecond") {
   Random random(41);
   int compared = 0;
-  for (int i = 0; i < 150; ++i) {
+  for (int i = 0; i < testing::draws(150); ++i) {
     const ModelProfile model = random_model(random, 8);
     ClusterSpec cluster = random_cluster(random, 3, 4);
     cluster.device_types[0].memory = {50'000};
@@ -242,14 +243,14 @@ TEST_CASE("kinds of replicas on the same devices are the plain plan, to the nano
       CHECK(kinds.evaluation.ranks[rank].time.busy == plain.evaluation.ranks[rank].time.busy);
     }
   }
-  CHECK(compared > 40);
+  CHECK(compared > testing::least(40));
 }
 
 // Whole nodes per replica, so that a type's devices lie as those of the one type do.
 TEST_CASE("replicas on two types with identical figures: the plan of one type, to the nanosecond") {
   Random random(42);
   int compared = 0;
-  for (int i = 0; i < 80; ++i) {
+  for (int i = 0; i < testing::draws(80); ++i) {
     const int per_node = random.between(2, 3);
     const ModelProfile model = also_on(random_model(random, 8), "twin", 1);
     ClusterSpec one = random_cluster(random, 2, per_node);
@@ -286,14 +287,14 @@ TEST_CASE("replicas on two types with identical figures: the plan of one type, t
       CHECK(kinds.evaluation.ranks[rank].time.busy == alike.time.busy);
     }
   }
-  CHECK(compared > 20);
+  CHECK(compared > testing::least(20));
 }
 
 TEST_CASE(
     "a plan file of unequal replicas is read as it was written, replays to the ns and holds") {
   Random random(43);
   int compared = 0;
-  for (int i = 0; i < 120; ++i) {
+  for (int i = 0; i < testing::draws(120); ++i) {
     const ModelProfile model = also_on(random_model(random, 8), "old", random.between(1, 4));
     ClusterSpec cluster = random_cluster(random, 3, 2);
     cluster.device_types[0].memory = {100'000};
@@ -359,7 +360,7 @@ TEST_CASE(
     planted.prediction.ranks.back().memory.stash += Bytes{1};
     CHECK_FALSE(check(planted).findings.empty());
   }
-  CHECK(compared > 40);
+  CHECK(compared > testing::least(40));
 }
 
 }  // namespace

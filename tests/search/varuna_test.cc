@@ -13,6 +13,7 @@
 #include "search/cut_replay.h"
 #include "search/evaluate.h"
 #include "tests/search/models.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -23,7 +24,7 @@ using testing::search;
 TEST_CASE("plans with Varuna's rules hold before the checker") {
   Random random(42);
   int held = 0;
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < testing::draws(200); ++round) {
     const int sections = random.between(2, 6);
     const ModelProfile model = testing::random_model(random, sections);
     ClusterSpec cluster = testing::random_cluster(random, 2, 4);
@@ -50,7 +51,7 @@ TEST_CASE("plans with Varuna's rules hold before the checker") {
       CHECK(replay_plan_file(read).evaluation.step_time == evaluated.evaluation.step_time);
     }
   }
-  CHECK(held > 100);
+  CHECK(held > testing::least(100));
 }
 
 // It runs a backward right after its forward, so it holds one micro-batch as 1F1B's last rank does
@@ -58,7 +59,7 @@ TEST_CASE("plans with Varuna's rules hold before the checker") {
 TEST_CASE("Varuna's last rank keeps the activations that it does not recompute") {
   Random random(44);
   int more = 0;
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < testing::draws(100); ++round) {
     const int sections = random.between(2, 6);
     const ModelProfile model = testing::random_model(random, sections);
     ClusterSpec cluster = testing::random_cluster(random, 2, 4);
@@ -81,7 +82,7 @@ TEST_CASE("Varuna's last rank keeps the activations that it does not recompute")
     CHECK(of_varuna == kept);
     if (kept > dropped) ++more;
   }
-  CHECK(more > 20);
+  CHECK(more > testing::least(20));
 }
 
 // All cuts of a pipeline, one after the other.
@@ -106,7 +107,7 @@ std::optional<Duration> fastest_of_all_cuts(const PlanInputs& inputs, Plan plan,
 TEST_CASE("Varuna fits when any cuts do, and the search finds the best of them") {
   Random random(45);
   int fit = 0, over = 0;
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < testing::draws(400); ++round) {
     CAPTURE(round);
     const int sections = random.between(3, 6);
     const ModelProfile model = testing::random_model(random, sections);
@@ -134,15 +135,15 @@ TEST_CASE("Varuna fits when any cuts do, and the search finds the best of them")
     plan.cuts.clear();
     CHECK(evaluate(inputs, plan).why_not.has_value() == !fastest.has_value());
   }
-  CHECK(fit > 40);
-  CHECK(over > 40);
+  CHECK(fit > testing::least(40));
+  CHECK(over > testing::least(40));
 }
 
 // The same of automatic schedules, as far as the arrangement goes.
 TEST_CASE("an automatic schedule whose cuts are left open fits when it does with any") {
   Random random(46);
   int fit = 0, over = 0;
-  for (int round = 0; round < 150; ++round) {
+  for (int round = 0; round < testing::draws(150); ++round) {
     CAPTURE(round);
     const int sections = random.between(3, 6);
     const ModelProfile model = testing::random_model(random, sections);
@@ -160,8 +161,8 @@ TEST_CASE("an automatic schedule whose cuts are left open fits when it does with
     CHECK(open.why_not.has_value() == !fastest.has_value());
     if (open.why_not) CHECK(open.why_not->reason.find("were tried") == std::string::npos);
   }
-  CHECK(fit > 20);
-  CHECK(over > 20);
+  CHECK(fit > testing::least(20));
+  CHECK(over > testing::least(20));
 }
 
 // Memory between what nobody needs and more than all need, batches that replicas do not share
@@ -169,7 +170,7 @@ TEST_CASE("an automatic schedule whose cuts are left open fits when it does with
 TEST_CASE("the search's replay by rule is that of the Program, memory limits included") {
   Random random(43);
   int fits = 0, over = 0;
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < testing::draws(3000); ++round) {
     CAPTURE(round);
     const int sections = random.between(2, 6);
     const ModelProfile model = testing::random_model(random, sections);
@@ -205,8 +206,8 @@ TEST_CASE("the search's replay by rule is that of the Program, memory limits inc
     REQUIRE(by_cuts->step_time == again.evaluation.step_time);
     REQUIRE(by_cuts->memory == again.evaluation.peak_memory());
   }
-  CHECK(fits > 300);
-  CHECK(over > 200);
+  CHECK(fits > testing::least(300));
+  CHECK(over > testing::least(200));
 }
 
 }  // namespace

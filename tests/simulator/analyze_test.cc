@@ -8,6 +8,7 @@
 
 #include "simulator/simulate.h"
 #include "tests/simulator/pipelines.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -209,7 +210,7 @@ TEST_CASE("makespan is over all ranks, span is of one") {
 
 TEST_CASE("busy and idle parts of every rank sum to the makespan, for random Programs") {
   Random random(9);
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < testing::draws(3000); ++i) {
     const IssueOrder issue = random.coin() ? IssueOrder::kEager : IssueOrder::kDeepSpeed;
     const auto [program, prices] = random_program(random, {false, issue});
     ExecutorModel executor;
@@ -241,7 +242,7 @@ TEST_CASE("busy and idle parts of every rank sum to the makespan, for random Pro
 // Free transfers are never to blame, a rank with the most work never suffers from imbalance.
 TEST_CASE("causes that are not there are not named") {
   Random random(10);
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < testing::draws(1000); ++i) {
     auto [program, prices] = random_program(random, {true, IssueOrder::kEager});
     for (TransferPrice& transfer : prices.transfer) transfer = {};
     const Timeline timeline = simulate(program, prices, {});

@@ -7,6 +7,7 @@
 #include "simulator/simulate.h"
 #include "tests/simulator/pipelines.h"
 #include "tests/simulator/varuna.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -75,7 +76,7 @@ void check_contiguous(const Program& program, const StagePrices& prices,
 
 TEST_CASE("the path takes as long as the step under any executor") {
   Random random(20260801);
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < testing::draws(60); ++i) {
     ExecutorModel executor;
     executor.transfer = static_cast<TransferMode>(random.between(0, 2));
     executor.queues = static_cast<QueueLayout>(random.between(0, 3));

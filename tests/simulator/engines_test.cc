@@ -7,6 +7,7 @@
 #include "simulator/simulate.h"
 #include "tests/simulator/by_the_rules.h"
 #include "tests/simulator/pipelines.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -29,7 +30,7 @@ ExecutorModel random_executor(Random& random) {
 
 TEST_CASE("the straight replay and the general engine agree on random Programs, bit for bit") {
   Random random(4);
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < testing::draws(3000); ++i) {
     const IssueOrder issue = random.coin() ? IssueOrder::kEager : IssueOrder::kDeepSpeed;
     const auto [program, prices] = random_program(random, {false, issue});
     ExecutorModel executor = random_executor(random);
@@ -45,7 +46,7 @@ TEST_CASE("the straight replay and the general engine agree on random Programs, 
 
 TEST_CASE("PyTorch's issue order runs under every executor model, and gates only delay") {
   Random random(5);
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < testing::draws(1000); ++i) {
     const auto [program, prices] = random_program(random);
     const ExecutorModel executor = random_executor(random);
     REQUIRE_FALSE(deadlock(program, executor).has_value());
@@ -58,7 +59,7 @@ TEST_CASE("PyTorch's issue order runs under every executor model, and gates only
 
 TEST_CASE("the step of a lowered schedule is what the rules of its lists say") {
   Random random(6);
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < testing::draws(1500); ++i) {
     const Schedule schedule = testing::random_schedule(random, 6, 12);
     const StagePrices prices = testing::random_prices(random, schedule.stages(), 1);
     const Program program = lower({input_of(schedule)}, {});
@@ -100,7 +101,7 @@ Duration& random_duration(Random& random, StagePrices& prices) {
 TEST_CASE("raising a duration never shortens the step of a fixed order") {
   Random random(7);
   int longer = 0;
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < testing::draws(1500); ++i) {
     PricedProgram priced = random_program(random);
     const ExecutorModel executor = random.coin() ? ExecutorModel{} : random_executor(random);
     const Timeline before = simulate(priced.program, priced.prices, executor);
@@ -110,7 +111,7 @@ TEST_CASE("raising a duration never shortens the step of a fixed order") {
     REQUIRE(before.step_end <= after.step_end);
     longer += before.step_end < after.step_end ? 1 : 0;
   }
-  CHECK(longer > 300);
+  CHECK(longer > testing::least(300));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "simulator/held_counts.h"
 #include "simulator/schedules/schedules.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -62,7 +63,7 @@ void compare(const std::vector<LiveCounts>& peaks, std::mt19937& random) {
 
 TEST_CASE("the largest peak is among them, of random counts") {
   std::mt19937 random(5);
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < testing::draws(500); ++round) {
     const std::size_t chunks = 1 + random() % 4;
     const auto largest = static_cast<std::uint32_t>(round % 2 == 0 ? 4 : 1'000'000);
     std::vector<LiveCounts> peaks(1 + random() % 30);

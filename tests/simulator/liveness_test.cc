@@ -10,6 +10,7 @@
 
 #include "simulator/schedules/schedules.h"
 #include "tests/simulator/pipelines.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -161,7 +162,7 @@ std::int64_t peak_by_walking(const Program& program, int rank,
 
 TEST_CASE("the peaks give the bytes of a walk over the list, for random sizes") {
   Random random(8);
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < testing::draws(1500); ++i) {
     const Program program = random_program(random).program;
     std::vector<std::int64_t> stash, weight_stash;
     for (int s = 0; s < program.pipelines[0].stages; ++s) {
@@ -198,7 +199,7 @@ TEST_CASE("the peaks give the bytes of a walk over the list, for random sizes") 
 // Receives of one stage that wait for their consumer, counted by micro-batch.
 TEST_CASE("receive buffers are those of a walk over the list") {
   Random random(11);
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < testing::draws(1000); ++i) {
     const IssueOrder issue = random.coin() ? IssueOrder::kEager : IssueOrder::kDeepSpeed;
     const Program program = random_program(random, {true, issue}).program;
     const auto stages = static_cast<std::size_t>(program.pipelines[0].stages);

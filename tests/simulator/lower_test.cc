@@ -10,6 +10,7 @@
 #include "simulator/schedules/schedules.h"
 #include "tests/core/messages.h"
 #include "tests/simulator/pipelines.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -205,12 +206,12 @@ void check_invariants(const Program& program) {
 
 TEST_CASE("random Programs keep the invariants of a Program") {
   Random random(1);
-  for (int i = 0; i < 1500; ++i) check_invariants(random_program(random).program);
+  for (int i = 0; i < testing::draws(1500); ++i) check_invariants(random_program(random).program);
 }
 
 TEST_CASE("random Programs in DeepSpeed's order keep the invariants of a Program") {
   Random random(2);
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < testing::draws(1500); ++i) {
     check_invariants(random_program(random, {false, IssueOrder::kDeepSpeed}).program);
   }
 }
@@ -227,7 +228,7 @@ TEST_CASE("DeepSpeed sends in an idle slot when there is one") {
 
 TEST_CASE("lowering changes neither the lists nor their order") {
   Random random(3);
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < testing::draws(500); ++i) {
     const Schedule schedule = testing::random_schedule(random, 5, 9);
     for (const IssueOrder issue : {IssueOrder::kEager, IssueOrder::kDeepSpeed}) {
       LoweringOptions options = whole_step();

@@ -10,6 +10,7 @@
 #include "simulator/simulate_schedule.h"
 #include "tests/simulator/lists_by_the_rules.h"
 #include "tests/simulator/pipelines.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -62,7 +63,7 @@ TimelineSummary replayed(const Schedule& schedule, const StagePrices& prices,
 TEST_CASE("1F1B: post-validation leaves the longest span, a failed check adds two updates") {
   constexpr std::int64_t kF = 10, kB = 20;
   Random random(1);
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < testing::draws(60); ++i) {
     const int ranks = random.between(1, 5), micro_batches = random.between(ranks, 9);
     std::vector<std::int64_t> reductions;
     for (int s = 0; s < ranks; ++s) reductions.push_back(random.between(0, 60));
@@ -105,7 +106,7 @@ TEST_CASE("ZB-H2: post-validation gains one forward per rank, and the norm") {
 
 TEST_CASE("every schedule ends its step alike in all engines, whichever the gate") {
   Random random(2);
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < testing::draws(200); ++i) {
     const Schedule schedule = testing::random_schedule(random, 4, 6);
     LoweringOptions options = ends_with(static_cast<OptimizerGate>(random.between(0, 2)));
     options.unshard = random.coin();

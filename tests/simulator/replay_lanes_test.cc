@@ -12,6 +12,7 @@
 #include "simulator/simulate.h"
 #include "tests/simulator/pipelines.h"
 #include "tests/simulator/varuna.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -48,7 +49,7 @@ std::vector<StagePrices> random_lanes(Random& random, const PricedProgram& price
 
 TEST_CASE("every lane equals the replay of its prices") {
   Random random(30);
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < testing::draws(1500); ++round) {
     const PricedProgram priced = random_program(random);
     const ExecutorModel executor = random_executor(random);
     const auto lanes = random_lanes(random, priced, random.between(6, 20));
@@ -76,7 +77,7 @@ void add_random_spreads(Random& random, StagePrices& prices) {
 
 TEST_CASE("every jittered lane is what the event queue makes of its durations") {
   Random random(31);
-  for (int round = 0; round < 600; ++round) {
+  for (int round = 0; round < testing::draws(600); ++round) {
     PricedProgram priced = random_program(random);
     add_random_spreads(random, priced.prices);
     const ExecutorModel executor = random_executor(random);

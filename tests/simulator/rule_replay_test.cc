@@ -13,6 +13,7 @@
 #include "simulator/simulate_schedule.h"
 #include "tests/simulator/pipelines.h"
 #include "tests/simulator/varuna.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -99,7 +100,7 @@ std::vector<RolledInput> rolled(const std::vector<PipelineInput>& pipelines) {
 TEST_CASE("the replay by rule is the event queue's, to the nanosecond, and so is what ranks hold") {
   Random random(12);
   ReplayBuffers buffers;
-  for (int round = 0; round < 4000; ++round) {
+  for (int round = 0; round < testing::draws(4000); ++round) {
     CAPTURE(round);
     const Case one = random_case(random);
     const auto told = static_cast<int>(one.pipelines.size());

@@ -17,6 +17,7 @@
 #include "simulator/simulate.h"
 #include "tests/simulator/lists_by_the_rules.h"
 #include "tests/simulator/pipelines.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -373,7 +374,7 @@ TEST_CASE(
     "random Programs with slots and several needs run alike in all engines and by the rules") {
   Random random(11);
   int ran = 0, loads = 0, several = 0, listed = 0;
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < testing::draws(600); ++i) {
     const auto [plain, plain_prices] = testing::random_program(random, {random.coin()});
     const std::optional<Program> with_slots = RandomSlots(random, plain).run();
     if (!with_slots) continue;
@@ -387,16 +388,16 @@ TEST_CASE(
     for (const Action& action : program.actions) loads += action.kind == ActionKind::kLoad ? 1 : 0;
     for (const Wait& wait : program.more_waits) (wait.listed ? listed : several) += 1;
   }
-  CHECK(ran > 500);
-  CHECK(loads > 2000);
-  CHECK(several > 1000);
-  CHECK(listed > 500);
+  CHECK(ran > testing::least(500));
+  CHECK(loads > testing::least(2000));
+  CHECK(several > testing::least(1000));
+  CHECK(listed > testing::least(500));
 }
 
 TEST_CASE("the general engines agree on slots under every executor model") {
   Random random(12);
   int ran = 0;
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < testing::draws(300); ++i) {
     const auto [plain, plain_prices] = testing::random_program(random, {random.coin()});
     const std::optional<Program> with_slots = RandomSlots(random, plain).run();
     if (!with_slots) continue;
@@ -411,7 +412,7 @@ TEST_CASE("the general engines agree on slots under every executor model") {
     ++ran;
     (void)by_all(program, prices, executor);
   }
-  CHECK(ran > 100);
+  CHECK(ran > testing::least(100));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "simulator/simulate_schedule.h"
 #include "tests/simulator/by_the_rules.h"
 #include "tests/simulator/pipelines.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -77,7 +78,7 @@ TEST_CASE("a long micro-batch between two short ones, worked out by hand") {
 TEST_CASE("any schedule of any shapes takes the time and the bytes that the rules say") {
   Random random(77);
   int several = 0;
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < testing::draws(300); ++i) {
     const Schedule schedule = testing::random_schedule(random, 5, 12);
     if (schedule.rule != RunTimeRule::kNone) continue;
     const int most = random.between(1, 8);
@@ -99,14 +100,14 @@ TEST_CASE("any schedule of any shapes takes the time and the bytes that the rule
     REQUIRE(peak_stash_bytes(RolledInput{&schedule, runs}, prices) ==
             added_up(schedule, prices, shapes));
   }
-  CHECK(several > 150);
+  CHECK(several > testing::least(150));
 }
 
 // Blocks repeat over the runs, forwards and, on copies and in drains, with any first micro-batch.
 TEST_CASE("rolled-up lists hold the bytes that written-out ones do") {
   Random random(78);
   std::size_t repeated = 0;
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < testing::draws(400); ++i) {
     const Schedule schedule = testing::random_schedule(random, 4, 60);
     if (schedule.rule != RunTimeRule::kNone) continue;
     const StagePrices prices = testing::random_prices(random, schedule.stages(), 3);
@@ -123,7 +124,7 @@ TEST_CASE("rolled-up lists hold the bytes that written-out ones do") {
     REQUIRE(peak_stash_bytes(RolledInput{&schedule, runs}, prices) ==
             added_up(schedule, prices, shapes));
   }
-  CHECK(repeated > 300);
+  CHECK(repeated > testing::least(300));
 }
 
 }  // namespace penstock

@@ -10,6 +10,7 @@
 #include "multi/replay_units.h"
 #include "simulator/simulate.h"
 #include "spilling/best_shards.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -102,7 +103,7 @@ TEST_CASE("the closed form is exact without copies back, and no less than the st
   const auto below = [&](int end) {
     return static_cast<int>(random() % static_cast<unsigned>(end));
   };
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < testing::draws(200); ++i) {
     std::vector<ShardTime> shards;
     for (int s = 2 + below(7); s > 0; --s) {
       const Duration forward{10 + below(90)};

@@ -57,7 +57,7 @@ TEST_CASE("what a process has claimed is free when it ends, however it ends") {
     for (;;) pause();
   }
   char answer = '?';
-  REQUIRE(read(pipe_ends[0], &answer, 1) == 1);
+  REQUIRE(::read(pipe_ends[0], &answer, 1) == 1);
   CHECK(answer == 'y');
   CHECK(claim_processors(1, 0, folder.path()).empty());
   kill(child, SIGKILL);

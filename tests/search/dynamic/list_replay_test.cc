@@ -12,6 +12,7 @@
 #include "simulator/stash_bytes.h"
 #include "tests/search/dynamic/toy_costs.h"
 #include "tests/simulator/pipelines.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -69,7 +70,7 @@ TEST_CASE("times and bytes are those of the lowered Program, whatever the shapes
   constexpr const char* kNames[] = {"1f1b",   "zb-h1",    "zb-h2", "gpipe",         "interleaved",
                                     "cyclic", "cyclic-v", "zb-v",  "interleaved-zb"};
   int replayed = 0;
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < testing::draws(600); ++i) {
     CAPTURE(i);
     const ScheduleKind& kind = *find_schedule(kNames[i % 9]);
     Plan layout = testing::toy_layout(random.between(1, 6));
@@ -112,7 +113,7 @@ TEST_CASE("times and bytes are those of the lowered Program, whatever the shapes
       REQUIRE(Bytes{result.communication[r]} == pools[r].communication);
     }
   }
-  CHECK(replayed > 400);
+  CHECK(replayed > testing::least(400));
 }
 
 TEST_CASE("what follows the last gradient of a stage counts") {

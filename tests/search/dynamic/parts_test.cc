@@ -14,6 +14,7 @@
 #include "search/dynamic/sample_orders.h"
 #include "tests/search/dynamic/toy_costs.h"
 #include "tests/simulator/pipelines.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -222,7 +223,7 @@ TEST_CASE("Karmarkar-Karp divides 8, 7, 6, 5, 4 into 16 and 14; a swap makes it 
 
 TEST_CASE("no replica is left without, and none gets more than the largest can explain") {
   Random random(9);
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < testing::draws(300); ++i) {
     const int replicas = random.between(1, 8), count = random.between(replicas, 60);
     std::vector<double> times;
     double sum = 0.0, longest = 0.0;

@@ -19,6 +19,7 @@
 #include "search/dynamic/profile_costs.h"
 #include "tests/search/dynamic/toy_costs.h"
 #include "tests/simulator/pipelines.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -178,7 +179,7 @@ TEST_CASE("questions that cannot be are refused") {
 
 TEST_CASE("random batches: every sample runs once, within memory, no slower than 1F1B alone") {
   Random random(17);
-  for (int i = 0; i < 150; ++i) {
+  for (int i = 0; i < testing::draws(150); ++i) {
     CAPTURE(i);
     Toy toy = random_toy(random);
     const LengthBatch batch = testing::random_lengths(
@@ -214,7 +215,7 @@ TEST_CASE("the same bytes for any number of threads and any number of times") {
 TEST_CASE("a larger limit of memory never gives a slower plan") {
   Random random(29);
   int infeasible = 0, faster = 0;
-  for (int i = 0; i < 1'000; ++i) {
+  for (int i = 0; i < testing::draws(1'000); ++i) {
     CAPTURE(i);
     Toy toy = random_toy(random);
     toy.question.replays = 40;
@@ -236,8 +237,8 @@ TEST_CASE("a larger limit of memory never gives a slower plan") {
       before = plan.makespan();
     }
   }
-  CHECK(infeasible > 100);  // limits are tight enough to matter
-  CHECK(faster > 300);
+  CHECK(infeasible > testing::least(100));  // limits are tight enough to matter
+  CHECK(faster > testing::least(300));
 }
 
 TEST_CASE("what is compared with goes the same way") {

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/simulator/pipelines.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -130,7 +131,7 @@ TEST_CASE("the first sample that fits nowhere is named") {
 TEST_CASE("no partition of up to twelve samples is better, whether or not times grow") {
   Random random(20231118);
   int infeasible = 0;
-  for (int i = 0; i < 10'000; ++i) {
+  for (int i = 0; i < testing::draws(10'000); ++i) {
     CAPTURE(i);
     // Most cases small, so that all kinds come up; some as large as can be enumerated in time.
     const int samples = i % 10 == 0 ? random.between(9, 12) : random.between(1, 8);
@@ -145,14 +146,14 @@ TEST_CASE("no partition of up to twelve samples is better, whether or not times 
     REQUIRE(own.longest == split.longest);
     REQUIRE(own.sum == split.sum);
   }
-  CHECK(infeasible > 100);  // both answers come up
+  CHECK(infeasible > testing::least(100));  // both answers come up
   CHECK(infeasible < 9'000);
 }
 
 // f(T): with a replica weight of all and one stage, within times of at most T.
 TEST_CASE("the least sum never rises with the bound on the longest, and is constant down to it") {
   Random random(7);
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < testing::draws(300); ++i) {
     CAPTURE(i);
     const RangeTimes times = random_times(random, static_cast<std::size_t>(random.between(2, 10)));
     double before = kInfeasible;
@@ -172,7 +173,7 @@ TEST_CASE("the least sum never rises with the bound on the longest, and is const
 
 TEST_CASE("rows that samples share give the split of rows written out") {
   Random random(11);
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < testing::draws(200); ++i) {
     const int samples = random.between(1, 20);
     RangeTimes shared;
     shared.begin.push_back(0);

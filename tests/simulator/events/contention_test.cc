@@ -10,6 +10,7 @@
 #include "simulator/simulate.h"
 #include "tests/simulator/pipelines.h"
 #include "tests/simulator/varuna.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -120,7 +121,7 @@ TEST_CASE("alone, a transfer takes exactly its price") {
 
 TEST_CASE("wide links change nothing, under any executor model") {
   Random random(77);
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < testing::draws(300); ++round) {
     PricedProgram priced = testing::random_program(random);
     for (ComputePrice& price : priced.prices.compute) price.boundary = Bytes{random.between(0, 9)};
     ExecutorModel executor;

@@ -11,6 +11,7 @@
 #include "simulator/simulate.h"
 #include "tests/simulator/pipelines.h"
 #include "tests/simulator/varuna.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -37,7 +38,7 @@ std::string text_of(const Program& program, const RankLists& lists) {
 
 TEST_CASE("the checker finds the same order, ties in time included") {
   Random random(8);
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < testing::draws(400); ++round) {
     const auto rule = static_cast<RunTimeRule>(random.between(1, 3));
     const int ranks = random.between(1, 6);
     PlanFile file;
@@ -60,7 +61,7 @@ TEST_CASE("the checker finds the same order, ties in time included") {
 // Zero durations make many ties, which both break by end and stored order.
 TEST_CASE("what ranks hold at most is that of the order that came about") {
   Random random(9);
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < testing::draws(300); ++round) {
     const int ranks = random.between(1, 6);
     const auto rule = static_cast<RunTimeRule>(random.between(1, 3));
     const Program program = varuna_program(ranks, random.between(1, 40), rule);

@@ -10,6 +10,7 @@
 #include "simulator/events/simulate_by_events.h"
 #include "simulator/simulate.h"
 #include "tests/simulator/pipelines.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -21,7 +22,7 @@ using testing::Random;
 
 TEST_CASE("expanded replicas take the same times, under both engines") {
   Random random(31);
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < testing::draws(300); ++round) {
     PricedProgram priced = testing::random_program(random);
     for (Pipeline& pipeline : priced.program.pipelines) pipeline.replicas = random.between(1, 3);
     const Program all = expand_replicas(priced.program);

@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/simulator/pipelines.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -115,7 +116,7 @@ void check_max_min(const std::vector<Rate>& capacities,
 
 TEST_CASE("random flows come and go, and the rates stay max-min fair") {
   testing::Random random(11);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < testing::draws(200); ++round) {
     std::vector<Rate> capacities;
     for (int l = random.between(1, 6); l > 0; --l) {
       capacities.push_back(random.between(100'000, 1'000'000));

@@ -11,6 +11,7 @@
 #include "simulator/simulate.h"
 #include "tests/simulator/pipelines.h"
 #include "tests/simulator/varuna.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -55,7 +56,7 @@ ExecutorModel random_executor(Random& random, IssueOrder issue) {
 TEST_CASE("a static Program takes the same times as in the replay, under every executor model") {
   Random random(20);
   int compared = 0;
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < testing::draws(1500); ++round) {
     const IssueOrder issue = random.coin() ? IssueOrder::kEager : IssueOrder::kDeepSpeed;
     const PricedProgram priced = random_program(random, {false, issue});
     const ExecutorModel executor = random_executor(random, issue);
@@ -67,7 +68,7 @@ TEST_CASE("a static Program takes the same times as in the replay, under every e
     CHECK(simulate_by_events(priced.program, priced.prices, executor) ==
           simulate(priced.program, priced.prices, executor));
   }
-  CHECK(compared > 500);
+  CHECK(compared > testing::least(500));
 }
 
 TEST_CASE("one prepared simulation can run again and again") {
@@ -190,7 +191,7 @@ StagePrices random_varuna_prices(Random& random, int ranks) {
 // The replay in stored order knows nothing of rules and queues of events.
 TEST_CASE("replaying the order that came about gives the same times") {
   Random random(5);
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < testing::draws(400); ++round) {
     const int ranks = random.between(1, 6);
     const auto rule = static_cast<RunTimeRule>(random.between(0, 3));
     const Program program = varuna_program(ranks, random.between(1, 20), rule);

@@ -6,6 +6,7 @@
 
 #include "simulator/simulate.h"
 #include "tests/simulator/schedules/automatic.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -73,7 +74,7 @@ TEST_CASE("costs of stages: fixed costs, a recompute before every I, no transfer
 
 TEST_CASE("any prices: the schedules are whole, and fit their limits") {
   Random random(1);
-  for (int n = 0; n < 300; ++n) {
+  for (int n = 0; n < testing::draws(300); ++n) {
     for (const ScheduleKind* kind : automatic_kinds()) {
       const ScheduleShape shape{random.between(1, 6), kind->fewest_chunks, random.between(1, 15)};
       CAPTURE(kind->name);

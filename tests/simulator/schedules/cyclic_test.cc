@@ -15,6 +15,7 @@
 #include "simulator/simulate.h"
 #include "simulator/stash_bytes.h"
 #include "tests/simulator/pipelines.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -196,7 +197,7 @@ TEST_CASE("a rank lets in what it has room for, and always one") {
 
 TEST_CASE("within any room that holds each micro-batch alone, no rank holds more") {
   testing::Random random(3);
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < testing::draws(500); ++i) {
     CAPTURE(i);
     const int p = random.between(1, 5), v = random.between(1, 3), m = random.between(1, 9);
     const StageMap map = v == 2 && random.coin() ? StageMap::kV : StageMap::kLoop;

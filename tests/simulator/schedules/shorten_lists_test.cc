@@ -4,6 +4,7 @@
 
 #include "simulator/schedules/zb_v_auto.h"
 #include "tests/simulator/schedules/automatic.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -61,7 +62,7 @@ TEST_CASE("not where there is no memory for that") {
 TEST_CASE("lists that are made shorter run, fit and are no longer") {
   Random random(4);
   int shorter = 0;
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < testing::draws(200); ++i) {
     CAPTURE(i);
     StageCosts costs = testing::random_costs(random, 4);
     costs.limit = testing::random_limits(random, costs);

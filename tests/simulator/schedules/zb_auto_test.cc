@@ -14,6 +14,7 @@
 #include "simulator/schedules/zb_greedy.h"
 #include "tests/core/messages.h"
 #include "tests/simulator/schedules/automatic.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -132,7 +133,7 @@ TEST_CASE("ZB-1p is no longer than ZB-H1 for F = I = W and short transfers") {
 
 TEST_CASE("any costs and limits: the lists are whole, take the span they say, and fit") {
   Random random(1);
-  for (int n = 0; n < 1000; ++n) {
+  for (int n = 0; n < testing::draws(1000); ++n) {
     CAPTURE(n);
     StageCosts costs = random_costs(random, 7);
     const int micro_batches = random.between(1, 20);
@@ -151,7 +152,7 @@ TEST_CASE("any costs and limits: the lists are whole, take the span they say, an
 
 TEST_CASE("never longer than 1F1B, ZB-H1 and ZB-H2 where they fit") {
   Random random(2);
-  for (int n = 0; n < 1000; ++n) {
+  for (int n = 0; n < testing::draws(1000); ++n) {
     CAPTURE(n);
     StageCosts costs = random_costs(random, 7);
     const int micro_batches = random.between(1, 20);
@@ -178,7 +179,7 @@ std::vector<std::int64_t> even_limits(const StageCosts& costs, int quarters) {
 // are as many bytes only where stages take the same.
 TEST_CASE("raising limits that admit as many activations everywhere never makes it longer") {
   Random random(3);
-  for (int n = 0; n < 300; ++n) {
+  for (int n = 0; n < testing::draws(300); ++n) {
     CAPTURE(n);
     StageCosts costs = random_costs(random, 7);
     for (auto* memory : {&costs.taken_by_forward, &costs.freed_by_input_gradient,
@@ -204,7 +205,7 @@ TEST_CASE("raising limits that admit as many activations everywhere never makes 
 
 TEST_CASE("more memory on some ranks is never worse than none of them having it") {
   Random random(8);
-  for (int n = 0; n < 500; ++n) {
+  for (int n = 0; n < testing::draws(500); ++n) {
     CAPTURE(n);
     StageCosts costs = random_costs(random, 7);
     const int micro_batches = random.between(1, 20);
@@ -227,7 +228,7 @@ TEST_CASE("more memory on some ranks is never worse than none of them having it"
 // there.
 TEST_CASE("as many bytes more on every rank never make it longer, whatever the ranks have") {
   Random random(9);
-  for (int n = 0; n < 150; ++n) {
+  for (int n = 0; n < testing::draws(150); ++n) {
     CAPTURE(n);
     StageCosts costs = random_costs(random, 6);
     const int micro_batches = random.between(1, 12);
@@ -243,7 +244,7 @@ TEST_CASE("raising limits of some ranks rarely makes it longer, and by little") 
   Random random(3);
   int longer = 0;
   double most = 0;
-  for (int n = 0; n < 1000; ++n) {
+  for (int n = 0; n < testing::draws(1000); ++n) {
     StageCosts costs = random_costs(random, 7);
     const int micro_batches = random.between(1, 20);
     const Duration before = zb_auto(costs, micro_batches).span;
@@ -326,7 +327,7 @@ Duration shortest_without_short_cuts(StageCosts costs, int micro_batches) {
 
 TEST_CASE("the short cuts change nothing") {
   Random random(4);
-  for (int n = 0; n < 500; ++n) {
+  for (int n = 0; n < testing::draws(500); ++n) {
     CAPTURE(n);
     const StageCosts costs = random_costs(random, 7);
     const int micro_batches = random.between(1, 16);

@@ -7,6 +7,7 @@
 #include "simulator/schedules/schedules.h"
 #include "simulator/schedules/zb_v_heuristic.h"
 #include "tests/simulator/schedules/automatic.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -63,7 +64,7 @@ Duration length_of_lists(const Lists& lists, const StageCosts& costs, int micro_
 
 TEST_CASE("from two chunks on there are lists: whole, within every limit, as long as they say") {
   Random random(1);
-  for (int n = 0; n < 500; ++n) {
+  for (int n = 0; n < testing::draws(500); ++n) {
     CAPTURE(n);
     const StageCosts costs = random_v_costs(random, 6);
     const int micro_batches = random.between(1, 14);
@@ -78,7 +79,7 @@ TEST_CASE("from two chunks on there are lists: whole, within every limit, as lon
 TEST_CASE("never longer than ZB-V, V-Half and V-Min where they fit") {
   Random random(4);
   int fitted = 0;
-  for (int n = 0; n < 300; ++n) {
+  for (int n = 0; n < testing::draws(300); ++n) {
     CAPTURE(n);
     const StageCosts costs = random_v_costs(random, 6);
     const int micro_batches = random.between(1, 14);
@@ -100,12 +101,12 @@ TEST_CASE("never longer than ZB-V, V-Half and V-Min where they fit") {
       CHECK(found <= length_of_lists(lists, costs, micro_batches));
     }
   }
-  CHECK(fitted > 300);
+  CHECK(fitted > testing::least(300));
 }
 
 TEST_CASE("never longer than the published heuristic under the same limit") {
   Random random(6);
-  for (int n = 0; n < 300; ++n) {
+  for (int n = 0; n < testing::draws(300); ++n) {
     CAPTURE(n);
     const int ranks = random.between(1, 6);
     const int micro_batches = random.between(1, 14);
@@ -138,7 +139,7 @@ TEST_CASE("never longer than the published heuristic under the same limit") {
 
 TEST_CASE("of equal stages the idle time of the pattern is the span beyond the work") {
   Random random(2);
-  for (int n = 0; n < 500; ++n) {
+  for (int n = 0; n < testing::draws(500); ++n) {
     CAPTURE(n);
     const EqualCosts equal{Duration{random.between(0, 9)},
                            Duration{random.between(0, 9)},
@@ -163,7 +164,7 @@ TEST_CASE("of equal stages the idle time of the pattern is the span beyond the w
 
 TEST_CASE("raising a limit that all ranks have never makes ZB-V longer") {
   Random random(3);
-  for (int n = 0; n < 200; ++n) {
+  for (int n = 0; n < testing::draws(200); ++n) {
     CAPTURE(n);
     StageCosts costs = random_v_costs(random, 5);
     const int micro_batches = random.between(1, 14);
@@ -186,7 +187,7 @@ TEST_CASE("raising a limit that all ranks have never makes ZB-V longer") {
 
 TEST_CASE("as many bytes more on every rank never make ZB-V longer, whatever the ranks have") {
   Random random(15);
-  for (int n = 0; n < 100; ++n) {
+  for (int n = 0; n < testing::draws(100); ++n) {
     CAPTURE(n);
     StageCosts costs = random_v_costs(random, 5);
     const int micro_batches = random.between(1, 10);
@@ -201,7 +202,7 @@ TEST_CASE("raising limits of some ranks rarely makes ZB-V longer, and by little"
   Random random(5);
   int longer = 0;
   double most = 1;
-  for (int n = 0; n < 500; ++n) {
+  for (int n = 0; n < testing::draws(500); ++n) {
     StageCosts costs = random_v_costs(random, 6);
     const int micro_batches = random.between(1, 14);
     const Duration before = zb_v_auto(costs, micro_batches).span;
